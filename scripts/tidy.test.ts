@@ -1,0 +1,283 @@
+// Goal: each house rule finds what breaks it, at the right line, and leaves alone what looks like
+// it. Method: a small tree in a temporary folder, one file planted, the whole check run over it.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { check } from './tidy.js';
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'svc-tidy-'));
+});
+
+afterEach(() => {
+  rmSync(root, { recursive: true });
+});
+
+function plant(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+/** The violations as `line rule`, of a tree with this file alone. */
+function found(path: string, text: string): string[] {
+  plant(path, text);
+  return check(root, []).map(({ line, rule }) => `${line} ${rule}`);
+}
+
+const lines = (count: number) => 'x();\n'.repeat(count);
+
+describe('names', () => {
+  test.each(['raft/Log.test.ts', 'raft/log_entry.test.ts', 'raft/a.b.test.ts', 'raft/-a.test.ts'])(
+    '%s is not kebab-case',
+    (path) => expect(found(path, '')).toEqual(['1 file-name']),
+  );
+
+  test.each(['utils', 'helpers', 'common', 'types', 'misc', 'push-utils', 'test-helper'])(
+    '%s does not say what it holds',
+    (name) => expect(found(`raft/${name}.test.ts`, '')).toEqual(['1 file-name']),
+  );
+
+  test.each(['raft/log-entry.test.ts', 'http/content-types.test.ts', 'README.md'])(
+    '%s is a name',
+    (path) => expect(found(path, '')).toEqual([]),
+  );
+});
+
+describe('sizes', () => {
+  test('600 lines are a file, 601 are too many', () => {
+    expect(found('storage/index.ts', lines(600))).toEqual([]);
+    expect(found('storage/index.ts', lines(601))).toEqual(['601 file-size']);
+  });
+
+  test('100 columns are a line, 101 are too many, counted in characters', () => {
+    expect(found('storage/index.ts', `\n// ${'é'.repeat(97)}`)).toEqual([]);
+    expect(found('storage/index.ts', `\n// ${'é'.repeat(98)}`)).toEqual(['2 line-length']);
+    expect(found('storage/index.ts', `// https://a.example/${'a'.repeat(100)}`)).toEqual([]);
+    expect(found('storage/index.ts', `/*\n * | ${'a'.repeat(100)} |\n */`)).toEqual([]);
+    expect(found('storage/index.ts', `x = 'https://a.example/${'a'.repeat(100)}'`)).toEqual([
+      '1 line-length',
+    ]);
+  });
+
+  const FORMS: readonly [string, string, string][] = [
+    ['a function', 'function f(a: number): void {\n', '}'],
+    ['a generic function', 'function f<T extends { a: number }>(a: T): Promise<T[]> {\n', '}'],
+    ['a function with an object type', 'function f(): { readonly a: number } | null {\n', '}'],
+    ['a type guard', 'function f(a: unknown): a is string {\n', '}'],
+    ['an arrow function', 'const f = (a: number) => {\n', '};'],
+    ['an arrow function with a type', 'const f = (a: number): number => {\n', '};'],
+    ['an arrow function without parentheses', 'const f = a => {\n', '};'],
+    ['a callback', "test('x', async () => {\n", '});'],
+    ['a private method', 'class A {#f(a = () => ({})): void {\n', '}}'],
+    ['a getter', 'class A { get f() {\n', '}}'],
+    ['a constructor', 'class A { constructor(readonly a = 1) {\n', '}}'],
+    ['a function in a template', 'const f = `${() => {\n', '}}`'],
+  ];
+
+  test.each(FORMS)('%s of 70 lines, and of 71', (_name, before, after) => {
+    expect(found('storage/index.ts', `\n${before}${lines(68)}${after}`)).toEqual([]);
+    expect(found('storage/index.ts', `\n${before}${lines(69)}${after}`)).toEqual([
+      '2 function-size',
+    ]);
+  });
+
+  const NO_FUNCTIONS: readonly [string, string, string][] = [
+    ['an if', 'if (a) {\n', '}'],
+    ['a for', 'for (const a of b) {\n', '}'],
+    ['a switch', 'switch (a) {\n', '}'],
+    ['a class', 'class A implements B {\n', '}'],
+    ['an object', 'const a = f(b) ? (c) : {\n', '};'],
+    ['an interface', 'interface A {\n', '}'],
+    ['a brace in a string', "const a = '() => {';\n", ''],
+    ['a brace in a comment', '/* function f() { */\n', ''],
+    ['a brace in a regular expression', 'const a = b.match(/f() {/);\n', ''],
+  ];
+
+  test.each(NO_FUNCTIONS)('%s may be longer', (_name, before, after) => {
+    expect(found('storage/index.ts', `${before}${lines(100)}${after}`)).toEqual([]);
+  });
+
+  test('a suite of a test file is a list of tests', () => {
+    const text = `describe.each([\n  [1],\n])('%s', () => {\n${lines(100)}});`;
+    expect(found('storage/a.test.ts', text)).toEqual([]);
+    expect(found('storage/a.test.ts', text.replace('describe', 'test'))).toEqual([
+      '3 function-size',
+    ]);
+  });
+});
+
+describe('imports', () => {
+  const ALLOWED: readonly [string, string][] = [
+    ['raft/index.ts', "import { a } from './a.js';"],
+    ['raft/a.test.ts', "import { test } from 'vitest';\nimport 'node:fs';"],
+    ['packages/engine/index.ts', "import { a } from '@svc/wire';"],
+    ['storage/index.ts', "import fs from 'node:fs';\nimport { open } from 'lmdb';"],
+    ['storage/index.ts', "import type { Entry } from '@svc/raft';"],
+    ['storage/index.ts', "export type { Entry } from '@svc/raft';"],
+    ['http/index.ts', "import { a } from '@svc/wire';\nrequireNative('uWebSockets.js');"],
+    ['packages/broker/index.ts', "import { Raft } from '@svc/raft';\nimport { pino } from 'pino';"],
+    ['raft/index.ts', "const a = Uint8Array.from('abc'); // import x from 'node:fs'"],
+  ];
+
+  test.each(ALLOWED)('%s may say %s', (path, text) => {
+    plant('raft/a.ts', '');
+    plant('raft/b.test.ts', "import './a.js';");
+    expect(found(path, text)).toEqual([]);
+  });
+
+  const FORBIDDEN: readonly [string, string][] = [
+    ['raft/index.ts', "import fs from 'node:fs';"],
+    ['raft/index.ts', "import type { Command } from '@svc/engine';"],
+    ['packages/wire/index.ts', "const a = await import('node:fs');"],
+    ['packages/engine/index.ts', "import { Raft } from '@svc/raft';"],
+    ['storage/index.ts', "import { Raft } from '@svc/raft';"],
+    ['storage/index.ts', "import { type Entry } from '@svc/raft';"],
+    ['storage/index.ts', "import { a } from '@svc/http';"],
+    ['http/index.ts', "export { plan } from '@svc/engine';"],
+    ['http/index.ts', "import type { Log } from '@svc/storage';"],
+    ['packages/broker/index.ts', "import { open } from 'lmdb';"],
+    ['packages/broker/index.ts', "import { a } from '@svc/raft/log.js';"],
+    ['packages/broker/index.ts', "import { a } from '../../raft/log.js';"],
+    ['packages/cli/index.ts', "import { a } from '@svc/broker';"],
+    ['bench/index.ts', "import { a } from './b';"],
+  ];
+
+  test.each(FORBIDDEN)('%s may not say %s', (path, text) => {
+    expect(found(path, `\n${text}`)).toEqual(['2 import']);
+  });
+});
+
+describe('purity', () => {
+  const IMPURE = [
+    'const a = Date.now();',
+    'const a = new Date();',
+    'const a = Math.random();',
+    'setTimeout(f, 1);',
+    'setImmediate(f);',
+    'const a = setInterval(f, 1);',
+    'queueMicrotask(f);',
+    'const a = process.env;',
+    'const a = Buffer.alloc(1);',
+    'const a = performance.now();',
+    'const a = new Promise(f);',
+    'const a = async () => 1;',
+  ];
+
+  test.each(IMPURE)('%s', (text) => {
+    for (const folder of ['raft', 'packages/wire', 'packages/engine']) {
+      expect(found(`${folder}/index.ts`, `\n${text}`)).toEqual(['2 impure']);
+      rmSync(join(root, folder), { recursive: true });
+    }
+    expect(found('storage/index.ts', text)).toEqual([]);
+    expect(found('raft/a.test.ts', text)).toEqual([]);
+  });
+
+  const PURE = [
+    'const a = new ArrayBuffer(1).slice(0);',
+    'const a = row.Date;',
+    "const a = 'Date.now()';",
+    '// Date.now() is not called here',
+    'this.process(entry);',
+    'const processed = 1;',
+  ];
+
+  test.each(PURE)('%s is pure', (text) => expect(found('raft/index.ts', text)).toEqual([]));
+});
+
+describe('leftovers', () => {
+  const LEFT: readonly [string, string][] = [
+    ['// TODO later', 'leftover'],
+    ['/* a FIXME */', 'leftover'],
+    ['// XXX', 'leftover'],
+    ['// a HACK', 'leftover'],
+    ['// enough for now', 'leftover'],
+    ["test.only('x', f);", 'leftover'],
+    ["describe.concurrent.skip('x', f);", 'leftover'],
+    ['debugger;', 'leftover'],
+    ["console.log('x');", 'leftover'],
+    ['const a = b as any;', 'typing'],
+    ['const a = b!.c;', 'typing'],
+    ['const a = b[0]!;', 'typing'],
+    ['enum A { B }', 'typing'],
+    ['class A extends B {}', 'inheritance'],
+    ['try { f(); } catch {}', 'swallowed-error'],
+    ['try { f(); } catch (error) {\n // why\n}', 'swallowed-error'],
+  ];
+
+  test.each(LEFT)('%s', (text, rule) => {
+    expect(found('storage/index.ts', `\n${text}`)).toEqual([`2 ${rule}`]);
+  });
+
+  const NOT_LEFT = [
+    "const a = 'TODO';",
+    'reader.skip(4);',
+    'const a = b !== c && !d;',
+    'class DiskError extends Error {}',
+    'class TornError extends DiskError {}',
+    "const a = /console.log()/.test('debugger');",
+    'const a = b / c; const d = "x!.y" / 2;',
+    `const a = \`\${b}!\`; const d = \`as any \${c + '\`as any\`'} as any\`;`,
+  ];
+
+  test.each(NOT_LEFT)('%s is not a leftover', (text) => {
+    expect(found('storage/index.ts', text)).toEqual([]);
+  });
+
+  test.each(['scripts', 'bench', 'test'])('%s speaks to a person', (folder) => {
+    expect(found(`${folder}/index.ts`, "console.log('x');")).toEqual([]);
+  });
+});
+
+describe('dead files', () => {
+  test('nothing imports it', () => {
+    expect(found('raft/alone.ts', '')).toEqual(['1 dead-file']);
+  });
+
+  test('a file that only imports itself is dead', () => {
+    expect(found('raft/alone.ts', "import './alone.js';")).toEqual(['1 dead-file']);
+  });
+
+  test.each([
+    ['another file', 'raft/index.ts', "export * from './part.js';"],
+    ['a test', 'raft/part.test.ts', "import './part.js';"],
+    ['a type', 'raft/index.ts', "export type { Part } from './part.js';"],
+    ['a manifest', 'package.json', '{"scripts":{"part":"node raft/dist/part.js"}}'],
+    ['a started program', 'raft/index.ts', "spawn(new URL('./part.js', import.meta.url));"],
+  ])('%s uses it', (_name, path, text) => {
+    plant('raft/part.ts', '');
+    expect(found(path, text)).toEqual([]);
+  });
+});
+
+describe('traces of one machine', () => {
+  test('paths, outside tests', () => {
+    expect(found('docs/a.md', '\nsee /tmp/log')).toEqual(['2 machine']);
+    expect(found('docs/a.md', 'GET /api/work/1, a/tmp/b, /template')).toEqual([]);
+    expect(found('raft/a.test.ts', "const a = '/tmp/log';")).toEqual([]);
+  });
+
+  test('registry hosts', () => {
+    const host = ['registry', 'npmjs', 'org'].join('.');
+    expect(found('package-lock.json', `{\n"${'resolved'}": "https://a.example/b.tgz"}`)).toEqual([
+      '2 machine',
+    ]);
+    expect(found('package-lock.json', `{\n"a": "${host}"}`)).toEqual(['2 machine']);
+    expect(found('package-lock.json', '{"resolved": "packages/wire", "link": true}')).toEqual([]);
+  });
+});
+
+test('what programs make and take is not looked at', () => {
+  for (const path of ['node_modules/a/Utils.ts', 'raft/dist/Utils.ts', 'bench/data/Utils.ts']) {
+    plant(path, '// TODO');
+  }
+  expect(check(root, [])).toEqual([]);
+});
+
+test('an exception is for one rule in one file', () => {
+  plant('raft/index.ts', '// TODO\nconst a = b!;');
+  const exceptions = [{ rule: 'leftover', file: 'raft/index.ts', reason: 'a test' }];
+  expect(check(root, exceptions).map(({ rule }) => rule)).toEqual(['typing']);
+});

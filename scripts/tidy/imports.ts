@@ -1,0 +1,110 @@
+/** The import table: which folder may know which. */
+import { dirname, join } from 'node:path/posix';
+import { lineAt, type Source } from './source.js';
+import type { Violation } from './violation.js';
+
+export interface Import {
+  readonly specifier: string;
+  readonly line: number;
+  /** `import type` or `export type`: nothing is loaded at run time. */
+  readonly typeOnly: boolean;
+}
+
+interface Row {
+  readonly folder: string;
+  readonly values: readonly string[];
+  readonly types: readonly string[];
+}
+
+const NODE = 'node:*';
+const LAYERS = [
+  '@svc/wire',
+  '@svc/engine',
+  '@svc/raft',
+  '@svc/storage',
+  '@svc/http',
+  '@svc/broker',
+];
+
+/** Longer folders first; what stands in no row is not restricted. */
+const TABLE: readonly Row[] = [
+  { folder: 'raft', values: [], types: [] },
+  { folder: 'packages/wire', values: [], types: [] },
+  { folder: 'packages/engine', values: ['@svc/wire'], types: [] },
+  { folder: 'storage', values: [NODE, 'lmdb'], types: ['@svc/raft', '@svc/engine'] },
+  { folder: 'http', values: [NODE, '@svc/wire', 'uWebSockets.js'], types: ['@svc/engine'] },
+  { folder: 'packages/broker', values: [NODE, 'pino', ...LAYERS], types: [] },
+  { folder: 'packages', values: [NODE, '@svc/wire', '@svc/client'], types: [] },
+  { folder: 'dashboard', values: [], types: ['@svc/wire'] },
+  { folder: 'bench', values: [NODE, ...LAYERS], types: [] },
+  { folder: 'test', values: [NODE, ...LAYERS], types: [] },
+  { folder: 'scripts', values: [NODE], types: [] },
+];
+
+/** A test may run what its folder knows by type alone, and needs its runner. */
+const TEST_VALUES = [NODE, 'vitest', 'fast-check'];
+
+export function importTable(source: Source): Violation[] {
+  const row = TABLE.find(({ folder }) => source.path.startsWith(`${folder}/`));
+  if (row === undefined) return [];
+  const isTest = isTestFile(source.path);
+  return importsOf(source).flatMap((found) => {
+    const text = found.specifier.startsWith('.')
+      ? wrongRelative(source.path, found.specifier)
+      : wrongPackage(row, found, isTest);
+    return text === null ? [] : [{ file: source.path, line: found.line, rule: 'import', text }];
+  });
+}
+
+/** Tests, and what only tests use: fakes and the folders that hold shared parts of tests. */
+export function isTestFile(path: string): boolean {
+  return /\.(test|fake)\.ts$/.test(path) || /(^|\/)(test|testing)\//.test(path);
+}
+
+export function importsOf(source: Source): Import[] {
+  const found: Import[] = [];
+  const pattern = /(?<![.\w])(?:from|import|(?:import|require\w*)\s*\()\s*(['"`])/g;
+  for (const match of source.code.matchAll(pattern)) {
+    const quote = match[1] ?? '';
+    const start = match.index + match[0].length;
+    const specifier = source.text.slice(start, source.text.indexOf(quote, start));
+    const line = lineAt(source, match.index);
+    found.push({ specifier, line, typeOnly: isTypeOnly(source.code, match.index) });
+  }
+  return found;
+}
+
+/**
+ * Whether the statement that ends with the `from` at `at` begins with `import type` or `export
+ * type`.
+ */
+function isTypeOnly(code: string, at: number): boolean {
+  const before = code.slice(0, at);
+  const start = Math.max(before.lastIndexOf('import'), before.lastIndexOf('export'));
+  return /^(import|export)\s+type\s/.test(before.slice(start));
+}
+
+function wrongRelative(path: string, specifier: string): string | null {
+  if (!/\.m?js$/.test(specifier)) return `'${specifier}' does not end in .js`;
+  const target = join(dirname(path), specifier);
+  if (workspaceOf(target) === workspaceOf(path)) return null;
+  return `'${specifier}' leaves its workspace; import the other by its name`;
+}
+
+export function workspaceOf(path: string): string {
+  const [first = '', second = ''] = path.split('/');
+  return first === 'packages' ? `${first}/${second}` : first;
+}
+
+function wrongPackage(row: Row, found: Import, isTest: boolean): string | null {
+  const { specifier, typeOnly } = found;
+  if (/^@svc\/[^/]+\//.test(specifier)) return `'${specifier}' is not the index of its workspace`;
+  const name = specifier.startsWith('node:') ? NODE : specifier;
+  if (row.values.includes(name)) return null;
+  if (isTest && TEST_VALUES.includes(name)) return null;
+  if (row.types.includes(name)) {
+    if (typeOnly || isTest) return null;
+    return `${row.folder} may import types alone from '${specifier}': use \`import type\``;
+  }
+  return `${row.folder} may not import '${specifier}'`;
+}

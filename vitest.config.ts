@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+
+// Workspaces are tested from their sources (the "svc-source" export condition), so a unit test
+// never needs a build. Tests that start real nodes use the built output; `npm test` builds first.
+export default defineConfig({
+  resolve: { conditions: ['svc-source'] },
+  ssr: { resolve: { conditions: ['svc-source'] } },
+  test: {
+    include: ['**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**'],
+    pool: 'forks',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
