@@ -1,0 +1,457 @@
+/**
+ * One member of a consensus group, as a pure function of what it is told: messages, proposals, the
+ * passing of time. It has no clock, no randomness of its own, no socket and no disk; what it wants
+ * done comes out of `ready()`. The same class runs in the process and in the simulator.
+ *
+ * The host's loop: call `tick`, `step`, `propose` as things happen; while `hasReady()`, take
+ * `ready()` and do what its comment says. See README.md for the protocol and the reasons.
+ */
+import { ApplyWindow } from './apply-window.js';
+import { assert } from './assert.js';
+import { type ConfigurationChange, isVoter } from './configuration.js';
+import { Core } from './core.js';
+import { campaign, onVoteRequest, onVoteResponse, refusedByLease } from './election.js';
+import { type Entry, entryBytes } from './entry.js';
+import { onAppend, onHeartbeat, onSnapshot } from './following.js';
+import { type LogIndex, logIndex, NO_NODE, type NodeId } from './identifiers.js';
+import { proposeChange, takeEffect } from './membership.js';
+import type { AppendDurable, Message } from './messages.js';
+import { completed, type RaftOptions } from './options.js';
+import { onReadRequest, onReadResponse, startRead } from './reading.js';
+import type {
+  ConfigurationProposal,
+  HardState,
+  Proposal,
+  ProposalRefusal,
+  ReadTicket,
+  Ready,
+  SoftState,
+  Status,
+  Transfer,
+} from './ready.js';
+import {
+  broadcastAppend,
+  broadcastHeartbeat,
+  checkQuorum,
+  onAppendRejection,
+  onAppendResponse,
+  onHeartbeatResponse,
+  onSnapshotReport,
+  startTransfer,
+} from './replication.js';
+import { statusOf } from './status.js';
+
+const NO_MESSAGES: Message[] = [];
+const NO_ENTRIES: readonly Entry[] = [];
+
+export class Raft {
+  readonly #core: Core;
+  readonly #applyWindow: ApplyWindow;
+  #hostMs: number;
+  #reportedHard: HardState;
+  #reportedSoft: SoftState = { role: 'follower', leader: NO_NODE, leading: false };
+
+  constructor(options: RaftOptions) {
+    const settings = completed(options.settings);
+    assert(options.id > 0, `node id ${options.id}`);
+    this.#hostMs = options.nowMs;
+    this.#reportedHard = options.hardState;
+    this.#core = new Core(options, settings);
+    this.#applyWindow = new ApplyWindow(settings.applyingBytesMax);
+  }
+
+  /** Time has come to `nowMs` on the host's monotonic clock. Call at least every heartbeat. */
+  tick(nowMs: number): void {
+    const core = this.#core;
+    this.#advanceTo(nowMs);
+    core.reads.expire(core.nowMs - core.settings.electionTimeoutMs);
+    if (core.role === 'leader') this.#tickLeader();
+    else if (core.sinceLeaderMs() >= core.campaignAfterMs) campaign(core, false);
+  }
+
+  /** A message arrived, from a peer or (out of `afterDurable`) from this node itself. */
+  step(message: Message): void {
+    const core = this.#core;
+    if (core.appends.failed) return;
+    if (message.type === 'append-durable') {
+      this.#onAppendDurable(message);
+      return;
+    }
+    const asksForVote = message.type === 'vote-request' || message.type === 'pre-vote-request';
+    if (asksForVote && message.term >= core.term && refusedByLease(core, message)) return;
+    if (message.term < core.term) {
+      this.#onOldTerm(message);
+      return;
+    }
+    if (message.term > core.term) this.#onNewTerm(message);
+    this.#dispatch(message);
+  }
+
+  /** Logs `data`, which nobody changes any more. Committed: handed out with this index AND term. */
+  propose(data: Uint8Array): Proposal {
+    const refusal = this.#refusal(data.length);
+    if (refusal !== undefined) return { accepted: false, reason: refusal };
+    const index = this.#core.append('normal', data);
+    broadcastAppend(this.#core);
+    return { accepted: true, index, term: this.#core.term };
+  }
+
+  /** Logs all or none, in one append message per peer; the answer names the last. */
+  proposeAll(data: readonly Uint8Array[]): Proposal {
+    assert(data.length > 0, 'a proposal of nothing');
+    let bytes = 0;
+    for (const one of data) bytes += one.length;
+    const refusal = this.#refusal(bytes);
+    if (refusal !== undefined) return { accepted: false, reason: refusal };
+    let index = logIndex(0);
+    for (const one of data) index = this.#core.append('normal', one);
+    broadcastAppend(this.#core);
+    return { accepted: true, index, term: this.#core.term };
+  }
+
+  /**
+   * Changes the members, if `expectedIndex` still names the current configuration. It counts once
+   * applied. `configuration_pending` leaves an empty entry in the log.
+   */
+  proposeConfiguration(
+    change: ConfigurationChange,
+    expectedIndex: LogIndex,
+  ): ConfigurationProposal {
+    const refusal = this.#refusal(0);
+    if (refusal !== undefined) return { accepted: false, reason: refusal };
+    return proposeChange(this.#core, change, expectedIndex);
+  }
+
+  /** Asks for `target` to lead. A follower passes it on. It may fail; proposals wait meanwhile. */
+  transferLeader(target: NodeId): Transfer {
+    const core = this.#core;
+    if (core.appends.failed) return { accepted: false, reason: 'append_failed' };
+    if (core.leader === NO_NODE) return { accepted: false, reason: 'no_leader' };
+    if (core.leader === target) return { accepted: false, reason: 'already_leader' };
+    if (!isVoter(core.configuration, target)) return { accepted: false, reason: 'not_voter' };
+    if (core.role === 'leader') this.#startTransfer(target);
+    else {
+      const { id: from, leader: to, term } = core;
+      core.send({ type: 'transfer-request', from, to, term, target });
+    }
+    return { accepted: true };
+  }
+
+  /** Starts a linearizable read; its end comes as a `ReadState` with the id of the ticket. */
+  readIndex(nowMs: number): ReadTicket {
+    const core = this.#core;
+    this.#advanceTo(nowMs);
+    if (core.appends.failed) return { accepted: false, reason: 'append_failed' };
+    if (core.leader === NO_NODE) return { accepted: false, reason: 'no_leader' };
+    if (core.reads.pending >= core.settings.readsMax) {
+      return { accepted: false, reason: 'too_many_reads' };
+    }
+    const id = core.reads.mint();
+    if (core.role === 'leader') startRead(core, { id, from: core.id });
+    else {
+      core.reads.forward(id, core.nowMs);
+      core.send({ type: 'read-request', from: core.id, to: core.leader, term: core.term, id });
+    }
+    return { accepted: true, id };
+  }
+
+  /** Campaigns now instead of after the election timeout, if this node may. */
+  campaign(): void {
+    campaign(this.#core, false);
+  }
+
+  /** A node that had lost its log has caught up. */
+  allowVotes(): void {
+    this.#core.mayVote = true;
+  }
+
+  hasReady(): boolean {
+    const core = this.#core;
+    if (core.messages.length > 0 || core.afterDurable.length > 0) return true;
+    if (core.reads.hasStates || this.#softChanged() || this.#hardChanged()) return true;
+    if (core.appends.failed) return false;
+    return (
+      core.log.hasUnwritten() ||
+      (core.log.hasCommittedToApply() && this.#applyWindow.roomBytes > 0) ||
+      (core.role === 'leader' && core.reads.wantsRound)
+    );
+  }
+
+  ready(): Ready {
+    const core = this.#core;
+    if (core.role === 'leader' && core.reads.wantsRound) broadcastHeartbeat(core);
+    const failed = core.appends.failed;
+    const snapshot = failed ? undefined : core.log.takeSnapshot();
+    const entries = failed ? NO_ENTRIES : core.log.takeUnwritten();
+    const voteChanged =
+      core.term !== this.#reportedHard.term || core.vote !== this.#reportedHard.vote;
+    const hardState = this.#takeHard();
+    const mustSync = !failed && (voteChanged || entries.length > 0 || snapshot !== undefined);
+    if (mustSync) this.#askForReport(snapshot?.index ?? logIndex(0));
+    const { messages, afterDurable } = core;
+    core.messages = messages.length > 0 ? [] : messages;
+    core.afterDurable = afterDurable.length > 0 ? [] : afterDurable;
+    return {
+      softState: this.#takeSoft(),
+      hardState,
+      snapshot,
+      entries,
+      mustSync,
+      messages: messages.length > 0 ? messages : NO_MESSAGES,
+      afterDurable: afterDurable.length > 0 ? afterDurable : NO_MESSAGES,
+      committed: this.#takeCommitted(),
+      readStates: core.reads.takeStates(),
+    };
+  }
+
+  /** The host's state contains everything up to `index`, which was handed out before. */
+  applied(index: LogIndex): void {
+    const { log } = this.#core;
+    // A snapshot that came in between already contains it.
+    if (index <= log.applied) return;
+    log.appliedTo(index);
+    this.#applyWindow.settle(index);
+    takeEffect(this.#core);
+  }
+
+  /**
+   * A write of the log failed, so what the disk holds is not known. Leadership ends before anything
+   * else: were it to go on, the next entry would reuse an index that peers already hold. This
+   * object takes part no more; a new one is made from what the disk is found to hold.
+   */
+  appendFailed(): void {
+    const core = this.#core;
+    core.becomeFollower(core.term, NO_NODE);
+    core.appends.failed = true;
+    core.messages = [];
+    core.afterDurable = [];
+  }
+
+  /** The transport could not send to a peer: probe instead of piling up appends. */
+  reportUnreachable(peer: NodeId): void {
+    const progress = this.#core.peers.get(peer);
+    if (this.#core.role === 'leader' && progress?.state === 'replicate') progress.becomeProbe();
+  }
+
+  /** A snapshot has been streamed to a peer, or cannot be. */
+  reportSnapshot(peer: NodeId, outcome: 'sent' | 'failed'): void {
+    onSnapshotReport(this.#core, peer, outcome);
+  }
+
+  status(): Status {
+    return statusOf(this.#core);
+  }
+
+  /**
+   * Moves the core's own clock, which only goes forward. A leader whose host stood still (or whose
+   * clock went back) cannot tell for how long it did not lead: its lease may be over.
+   */
+  #advanceTo(nowMs: number): void {
+    const core = this.#core;
+    const deltaMs = nowMs - this.#hostMs;
+    this.#hostMs = nowMs;
+    core.timePasses(Math.max(deltaMs, 0));
+    const jumped = deltaMs < 0 || deltaMs >= core.settings.electionTimeoutMs;
+    if (jumped && core.role === 'leader' && core.settings.checkQuorum && !core.alone) {
+      core.becomeFollower(core.term, NO_NODE);
+    }
+  }
+
+  #tickLeader(): void {
+    const core = this.#core;
+    const { settings } = core;
+    if (core.sinceLeaderMs() >= settings.electionTimeoutMs) {
+      core.electionSinceMs = core.nowMs;
+      if (settings.checkQuorum) checkQuorum(core);
+      core.transferTarget = NO_NODE;
+    }
+    // Alone, nobody could take over, and stepping down would only add an election to a slow disk.
+    if (core.appendStuck && !core.alone) core.becomeFollower(core.term, NO_NODE);
+    if (core.role !== 'leader') return;
+    if (core.nowMs - core.heartbeatSinceMs >= settings.heartbeatMs) {
+      core.heartbeatSinceMs = core.nowMs;
+      broadcastHeartbeat(core);
+    }
+  }
+
+  #onNewTerm(message: Message): void {
+    switch (message.type) {
+      case 'pre-vote-request':
+        return;
+      case 'pre-vote-response':
+        // A grant echoes the term that this node would take. A rejection tells a real one, which
+        // must be adopted: asking for it again and again would never win.
+        if (message.granted) return;
+        break;
+      case 'append':
+      case 'heartbeat':
+      case 'snapshot':
+        this.#core.becomeFollower(message.term, message.from);
+        return;
+      default:
+    }
+    this.#core.becomeFollower(message.term, NO_NODE);
+  }
+
+  #onOldTerm(message: Message): void {
+    const core = this.#core;
+    const { preVote, checkQuorum: checks } = core.settings;
+    const { id: from, term } = core;
+    const to = message.from;
+    switch (message.type) {
+      case 'append':
+      case 'heartbeat':
+        // The sender may be a leader that nobody tells, because under these two settings a node of
+        // a higher term does not disturb it. The reply's term makes it step down.
+        if (preVote || checks) {
+          core.send({ type: 'append-response', from, to, term, index: logIndex(0) });
+        }
+        return;
+      case 'pre-vote-request':
+        core.send({ type: 'pre-vote-response', from, to, term, granted: false });
+        return;
+      default:
+    }
+  }
+
+  #dispatch(message: Exclude<Message, AppendDurable>): void {
+    const core = this.#core;
+    switch (message.type) {
+      case 'pre-vote-request':
+      case 'vote-request':
+        onVoteRequest(core, message);
+        break;
+      case 'pre-vote-response':
+      case 'vote-response':
+        onVoteResponse(core, message);
+        break;
+      case 'append':
+        onAppend(core, this.#fromLeader(message));
+        break;
+      case 'heartbeat':
+        onHeartbeat(core, this.#fromLeader(message));
+        break;
+      case 'snapshot':
+        onSnapshot(core, this.#fromLeader(message));
+        break;
+      case 'append-response':
+        onAppendResponse(core, message);
+        break;
+      case 'append-rejection':
+        onAppendRejection(core, message);
+        break;
+      case 'heartbeat-response':
+        onHeartbeatResponse(core, message);
+        break;
+      case 'timeout-now':
+        if (core.role === 'follower') campaign(core, true);
+        break;
+      case 'transfer-request':
+        if (core.role === 'leader' && isVoter(core.configuration, message.target)) {
+          this.#startTransfer(message.target);
+        }
+        break;
+      case 'read-request':
+        onReadRequest(core, message);
+        break;
+      case 'read-response':
+        onReadResponse(core, message);
+        break;
+    }
+  }
+
+  #fromLeader<Kind extends Message>(message: Kind): Kind {
+    const { role, term, id } = this.#core;
+    assert(role !== 'leader', `nodes ${id} and ${message.from} both lead term ${term}`);
+    return message;
+  }
+
+  #onAppendDurable(message: AppendDurable): void {
+    const { appends, log, term } = this.#core;
+    appends.settle(message.sequence);
+    // In a later term the entries may have been replaced; the write of that term's vote follows and
+    // vouches for whatever stands then. A snapshot is committed and cannot be replaced.
+    const index = message.term === term ? message.index : logIndex(0);
+    const before = log.applied;
+    log.durableTo(index, message.entryTerm, message.snapshotIndex);
+    if (log.applied !== before) this.#applyWindow.clear();
+  }
+
+  #refusal(bytes: number): ProposalRefusal | undefined {
+    const core = this.#core;
+    if (core.appends.failed) return 'append_failed';
+    if (core.role !== 'leader' || core.retiring) return 'not_leader';
+    if (core.transferTarget !== NO_NODE) return 'transferring';
+    const waiting = core.uncommittedBytes;
+    const full = bytes > 0 && waiting > 0 && waiting + bytes > core.settings.uncommittedBytesMax;
+    return full ? 'uncommitted_full' : undefined;
+  }
+
+  #startTransfer(target: NodeId): void {
+    const core = this.#core;
+    const peer = core.peers.get(target);
+    if (peer === undefined || target === core.id || target === core.transferTarget) return;
+    startTransfer(core, target, peer);
+  }
+
+  #askForReport(snapshotIndex: LogIndex): void {
+    const core = this.#core;
+    const index = core.log.handedOut;
+    core.afterDurable.push({
+      type: 'append-durable',
+      from: core.id,
+      to: core.id,
+      term: core.term,
+      sequence: core.appends.start(core.nowMs),
+      index,
+      entryTerm: core.log.lastTerm,
+      snapshotIndex,
+    });
+  }
+
+  #takeCommitted(): readonly Entry[] {
+    const core = this.#core;
+    const room = this.#applyWindow.roomBytes;
+    if (room <= 0 || core.appends.failed) return NO_ENTRIES;
+    const entries = core.log.takeCommitted(room);
+    const last = entries.at(-1);
+    if (last === undefined) return NO_ENTRIES;
+    let bytes = 0;
+    for (const entry of entries) {
+      bytes += entryBytes(entry);
+      // Only what this leader itself proposed was ever counted.
+      if (core.role === 'leader' && entry.term === core.term)
+        core.uncommittedBytes -= entry.data.length;
+      if (entry.type === 'configuration') core.configurationsInApply.push(entry);
+    }
+    this.#applyWindow.add(last.index, bytes);
+    return entries;
+  }
+
+  #hardChanged(): boolean {
+    const { term, vote, log, appends } = this.#core;
+    const before = this.#reportedHard;
+    if (appends.failed) return false;
+    return term !== before.term || vote !== before.vote || log.committed !== before.commit;
+  }
+
+  #takeHard(): HardState | undefined {
+    if (!this.#hardChanged()) return undefined;
+    const { term, vote, log } = this.#core;
+    this.#reportedHard = { term, vote, commit: log.committed };
+    return this.#reportedHard;
+  }
+
+  #softChanged(): boolean {
+    const { role, leader, leading } = this.#core;
+    const before = this.#reportedSoft;
+    return role !== before.role || leader !== before.leader || leading !== before.leading;
+  }
+
+  #takeSoft(): SoftState | undefined {
+    if (!this.#softChanged()) return undefined;
+    const { role, leader, leading } = this.#core;
+    this.#reportedSoft = { role, leader, leading };
+    return this.#reportedSoft;
+  }
+}

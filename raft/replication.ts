@@ -1,0 +1,205 @@
+/**
+ * The leader's side of the log: what each peer is sent and when, and what is committed.
+ *
+ * A peer that answers is sent entries as they come, many appends in flight (`replicate`); one whose
+ * log must be found again gets one append at a time (`probe`); one that needs entries that are gone
+ * gets a snapshot. Losses need no timer of their own: heartbeat replies show who is behind and
+ * allow one more append. A full window allows one empty append per heartbeat reply, or a peer that
+ * lost everything in flight would never be sent anything again.
+ *
+ * An entry is committed when a quorum holds it AND it is of the leader's own term. Counting copies
+ * of an older term is not enough: another node could still win with a log that lacks it.
+ */
+import { assert } from './assert.js';
+import type { Core } from './core.js';
+import { type Entry, payloadBytes } from './entry.js';
+import { logIndex, NO_NODE, type NodeId } from './identifiers.js';
+import type { AppendRejection, AppendResponse, HeartbeatResponse } from './messages.js';
+import type { Progress } from './progress.js';
+import { quorumActive, quorumValue } from './quorum.js';
+import { confirmReads, startEarlyReads } from './reading.js';
+
+const NO_ENTRIES: readonly Entry[] = [];
+
+export function broadcastAppend(core: Core): void {
+  for (const [id, peer] of core.peers) {
+    if (id !== core.id) sendAppend(core, id, peer, true);
+  }
+}
+
+/** After a change of configuration: whoever is behind and may be sent something. */
+export function sendMissing(core: Core): void {
+  for (const [id, peer] of core.peers) {
+    if (id !== core.id) sendAppend(core, id, peer, false);
+  }
+}
+
+/** Sends what comes next for a peer; without entries only when `evenEmpty`. True when sent. */
+export function sendAppend(core: Core, to: NodeId, peer: Progress, evenEmpty: boolean): boolean {
+  if (peer.waiting) return false;
+  const { log } = core;
+  const previousIndex = logIndex(peer.next - 1);
+  const previousTerm = log.term(previousIndex);
+  if (previousTerm === undefined || peer.next < log.first) return sendSnapshot(core, to, peer);
+  let entries = NO_ENTRIES;
+  if (peer.next <= log.last && !(peer.state === 'replicate' && peer.inFlight.full)) {
+    entries = log.entries(peer.next, logIndex(log.last + 1), core.settings.appendBytesMax);
+  }
+  if (entries.length === 0 && !evenEmpty) return false;
+  core.send({
+    type: 'append',
+    from: core.id,
+    to,
+    term: core.term,
+    previousIndex,
+    previousTerm,
+    entries,
+    commit: log.committed,
+  });
+  const end = logIndex(previousIndex + entries.length);
+  peer.sent(entries.length, end, payloadBytes(entries));
+  peer.sentCommit = log.committed;
+  return true;
+}
+
+/** Every broadcast is a round: the waiting reads ride on it, and its replies carry the lease. */
+export function broadcastHeartbeat(core: Core): void {
+  const round = core.reads.startRound();
+  for (const [to, peer] of core.peers) {
+    if (to === core.id) continue;
+    const commit = logIndex(Math.min(peer.match, core.log.committed));
+    const { id: from, term, nowMs: sentMs } = core;
+    core.send({ type: 'heartbeat', from, to, term, commit, round, sentMs });
+    peer.sentCommit = commit;
+  }
+}
+
+export function onAppendResponse(core: Core, message: AppendResponse): void {
+  const peer = heard(core, message.from);
+  if (peer === undefined) return;
+  const { log } = core;
+  const news = peer.advance(message.index);
+  if (!news && !(peer.match === message.index && peer.state === 'probe')) return;
+  switch (peer.state) {
+    case 'probe':
+      peer.becomeReplicate();
+      break;
+    case 'snapshot':
+      // Any acknowledgement that the log can follow on ends the wait, whatever was sent.
+      if (peer.match + 1 >= log.first) peer.becomeReplicate();
+      // It took what was sent, but the log has moved on since: it needs a newer one.
+      else if (peer.match >= peer.snapshotIndex) peer.becomeProbe();
+      break;
+    case 'replicate':
+      peer.inFlight.freeUpTo(message.index);
+      break;
+  }
+  if (advanceCommit(core)) {
+    startEarlyReads(core);
+    broadcastAppend(core);
+  } else if (message.from !== core.id && peer.wantsCommit(log.committed)) {
+    sendAppend(core, message.from, peer, true);
+  }
+  if (message.from === core.id) return;
+  // The window may have room for several appends now.
+  while (sendAppend(core, message.from, peer, false)) {}
+  if (message.from === core.transferTarget && peer.match === log.last) sendTimeoutNow(core);
+  retireWhenDone(core);
+}
+
+export function onAppendRejection(core: Core, message: AppendRejection): void {
+  const peer = heard(core, message.from);
+  if (peer === undefined) return;
+  // The peer skipped its terms above ours; skip ours above its, and only then ask again.
+  const meeting =
+    message.hintTerm > 0
+      ? core.log.meetingPoint(message.hintIndex, message.hintTerm).index
+      : message.hintIndex;
+  if (!peer.retreat(message.rejectedIndex, meeting)) return;
+  if (peer.state === 'replicate') peer.becomeProbe();
+  sendAppend(core, message.from, peer, true);
+}
+
+export function onHeartbeatResponse(core: Core, message: HeartbeatResponse): void {
+  const peer = heard(core, message.from);
+  if (peer === undefined) return;
+  peer.paused = false;
+  peer.ackedRound = Math.max(peer.ackedRound, message.round);
+  peer.ackedSentMs = Math.max(peer.ackedSentMs, message.sentMs);
+  if (peer.match < core.log.last || peer.state === 'probe') {
+    sendAppend(core, message.from, peer, true);
+  }
+  confirmReads(core);
+}
+
+/** The end of a leader that was removed: nothing in its log is missing elsewhere. */
+export function retireWhenDone(core: Core): void {
+  if (core.retiring && core.log.committed === core.log.last) {
+    core.becomeFollower(core.term, NO_NODE);
+  }
+}
+
+/** True when the commit index rose. */
+export function advanceCommit(core: Core): boolean {
+  const index = logIndex(quorumValue(core.configuration, core.peers, 'match'));
+  if (index <= core.log.committed || core.log.term(index) !== core.term) return false;
+  return core.log.commitTo(index);
+}
+
+/** Once per election timeout: a leader that no quorum answered since the last time steps down. */
+export function checkQuorum(core: Core): void {
+  const own = core.peers.get(core.id);
+  if (own !== undefined) own.recentlyActive = true;
+  if (!quorumActive(core.configuration, core.peers)) {
+    core.becomeFollower(core.term, NO_NODE);
+    return;
+  }
+  for (const [id, peer] of core.peers) {
+    if (id !== core.id) peer.recentlyActive = false;
+  }
+}
+
+/** Hands over at once when the target has everything, else as soon as it has. */
+export function startTransfer(core: Core, target: NodeId, peer: Progress): void {
+  core.transferTarget = target;
+  // The transfer has one election timeout from now.
+  core.electionSinceMs = core.nowMs;
+  if (peer.match === core.log.last) sendTimeoutNow(core);
+  else sendAppend(core, target, peer, true);
+}
+
+export function onSnapshotReport(core: Core, from: NodeId, outcome: 'sent' | 'failed'): void {
+  const peer = core.peers.get(from);
+  if (core.role !== 'leader' || peer?.state !== 'snapshot') return;
+  if (outcome === 'failed') peer.snapshotIndex = logIndex(0);
+  peer.becomeProbe();
+  // The peer's own acknowledgement, or the next heartbeat reply, goes on from here.
+  peer.paused = true;
+}
+
+function sendTimeoutNow(core: Core): void {
+  core.leaseGivenUp = true;
+  core.send({ type: 'timeout-now', from: core.id, to: core.transferTarget, term: core.term });
+}
+
+function sendSnapshot(core: Core, to: NodeId, peer: Progress): boolean {
+  if (!peer.recentlyActive) return false;
+  const snapshot = core.storage.snapshot();
+  if (snapshot === undefined) return false;
+  assert(
+    snapshot.index + 1 >= core.log.first,
+    `snapshot at ${snapshot.index} ends before the log's first entry ${core.log.first}`,
+  );
+  peer.becomeSnapshot(snapshot.index);
+  core.send({ type: 'snapshot', from: core.id, to, term: core.term, snapshot });
+  return true;
+}
+
+function heard(core: Core, from: NodeId): Progress | undefined {
+  if (core.role !== 'leader') return undefined;
+  const peer = core.peers.get(from);
+  if (peer === undefined) return undefined;
+  peer.recentlyActive = true;
+  peer.lastReplyMs = core.nowMs;
+  return peer;
+}
