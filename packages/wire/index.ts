@@ -1,0 +1,15 @@
+/** Shapes, names, limits and formats of the public API. Pure: imports nothing. */
+export * from './answers.js';
+export * from './limits.js';
+export {
+  messageId,
+  messageIdPrefix,
+  messageIdSuffix,
+  type ParsedMessageId,
+  parseMessageId,
+} from './message-id.js';
+export * from './names.js';
+export * from './node-answers.js';
+export { isWellFormed, utf8Length } from './text.js';
+export { formatStampUs, parseIsoUs } from './timestamp.js';
+export { canonicalUuid, formatUuid, isUuid, parseUuid, UUID_TEXT_LENGTH, uuidV7 } from './uuid.js';
