@@ -1,0 +1,103 @@
+/**
+ * What an acknowledgement does to a cursor (message-plane 4.1, steps 4 to 7), as a pure function.
+ *
+ * Items name offsets and say `completed` or one of three signals. The lowest signal, the head,
+ * decides: what is completed below it is done, and the head itself is delivered again or filed.
+ * Acknowledging is cumulative: what lies unnamed below a completed message is done with it.
+ */
+import type { AckStatus } from './commands.js';
+
+export interface SettleItem {
+  readonly status: AckStatus;
+  readonly offset: number;
+}
+
+export interface SettleInput {
+  readonly committed: number;
+  /** Last offset of the lease on record, live or not; null without one. */
+  readonly batchEnd: number | null;
+  readonly retries: number;
+  readonly retryLimit: number;
+  /** A message that failed too often is filed as a dead letter; otherwise it is dropped. */
+  readonly fileFailed: boolean;
+}
+
+export interface Settlement {
+  readonly committed: number;
+  readonly released: boolean;
+  readonly retries: number;
+  /** Offsets to file as dead letters, ascending. */
+  readonly filed: readonly number[];
+}
+
+/** At one offset the stronger word counts. */
+const STRENGTH: Readonly<Record<AckStatus, number>> = { completed: 0, retry: 1, failed: 2, dlq: 3 };
+
+/** `items` are those found in `(committed, batchEnd]`, in any order. */
+export function settle(input: SettleInput, items: readonly SettleItem[]): Settlement {
+  const words = strongestWords(items);
+  let head = Number.POSITIVE_INFINITY;
+  for (const [offset, status] of words) {
+    if (status !== 'completed' && offset < head) head = offset;
+  }
+  const passed = highestCompleted(words, head, input.committed);
+  const { batchEnd, retries, retryLimit } = input;
+  const headStatus = words.get(head);
+  if (headStatus === undefined) {
+    const released = batchEnd !== null && passed > input.committed && passed >= batchEnd;
+    return { committed: passed, released, retries: released ? 0 : retries, filed: [] };
+  }
+  if (batchEnd === null) return { committed: passed, released: false, retries, filed: [] };
+  if (headStatus === 'retry') return { committed: passed, released: true, retries, filed: [] };
+  if (headStatus === 'failed' && retries < Math.max(retryLimit, 0)) {
+    return { committed: passed, released: true, retries: retries + 1, filed: [] };
+  }
+  const top = highestCompleted(words, Number.POSITIVE_INFINITY, -1);
+  return settleRun(input, words, head, batchEnd, top);
+}
+
+/** Walks on from a filed or dropped head while this call decides each next message. */
+function settleRun(
+  input: SettleInput,
+  words: ReadonlyMap<number, AckStatus>,
+  head: number,
+  batchEnd: number,
+  top: number,
+): Settlement {
+  const spent = input.retries >= Math.max(input.retryLimit, 0);
+  const filed: number[] = [];
+  let committed = head - 1;
+  let retries = 0;
+  for (let offset = head; offset <= batchEnd; offset++) {
+    const word = words.get(offset) ?? (offset < top ? 'completed' : 'retry');
+    if (word === 'retry') break;
+    if (word === 'failed' && !spent) {
+      retries = input.retries;
+      break;
+    }
+    if (word === 'dlq' || (word === 'failed' && input.fileFailed)) filed.push(offset);
+    committed = offset;
+  }
+  return { committed, released: true, retries, filed };
+}
+
+function strongestWords(items: readonly SettleItem[]): Map<number, AckStatus> {
+  const words = new Map<number, AckStatus>();
+  for (const { offset, status } of items) {
+    const known = words.get(offset);
+    if (known === undefined || STRENGTH[known] < STRENGTH[status]) words.set(offset, status);
+  }
+  return words;
+}
+
+function highestCompleted(
+  words: ReadonlyMap<number, AckStatus>,
+  below: number,
+  otherwise: number,
+): number {
+  let highest = otherwise;
+  for (const [offset, status] of words) {
+    if (status === 'completed' && offset < below && offset > highest) highest = offset;
+  }
+  return highest;
+}

@@ -1,0 +1,236 @@
+/**
+ * Apply: the only code that changes the state, run for every committed entry on every node alike.
+ * It is a pure function of (state, entry): no clock, no randomness, no environment, no order of a
+ * hash table, no floating point beyond exact integers.
+ *
+ * The leader runs the same functions on its planned state while it writes an entry, so what it
+ * plans against is by construction what every node will have.
+ */
+import {
+  type AppendHeader,
+  insertTransactionIds,
+  readAppendHeader,
+  type TransactionSink,
+} from './append.js';
+import { assert } from './assert.js';
+import { ByteReader } from './bytes.js';
+import { type Effect, readEffect, readEntryHeader } from './effects.js';
+import {
+  appendKey,
+  deadLetterKey,
+  numberKey,
+  numberNameKey,
+  numberPairKey,
+  SINGLETON_KEY,
+  tenantNameKey,
+} from './keys.js';
+import { isShared, sharedLeaseKey } from './lease-id.js';
+import type { DeadLetterRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
+import type { State } from './state.js';
+import { sweepQueue } from './sweep.js';
+import {
+  appends,
+  cursors,
+  deadLetters,
+  doomedQueues,
+  groups,
+  meta,
+  partitionNumbers,
+  partitions,
+  queueNumbers,
+  queuePartitions,
+  queues,
+  sharedLeases,
+} from './tables.js';
+
+/** Told of every partition that an applied entry added messages to. */
+export interface AppendObserver {
+  appended(partition: number): void;
+}
+
+const FIRST_META: MetaRow = { nextQueue: 1, nextPartition: 1, stampUs: 0 };
+
+export function readMeta(state: State): MetaRow {
+  return state.get(meta, SINGLETON_KEY) ?? FIRST_META;
+}
+
+/**
+
+ * Applies the entry at log index `index`. An empty body, a new leader's entry, changes nothing.
+
+ */
+export function applyEntry(
+  state: State,
+  transactions: TransactionSink,
+  index: number,
+  body: Uint8Array,
+  observer?: AppendObserver,
+): void {
+  if (body.length === 0) return;
+  const reader = new ByteReader(body);
+  const stampUs = readEntryHeader(reader);
+  applyStamp(state, stampUs);
+  while (reader.position < reader.end) {
+    const effect = readEffect(reader);
+    if (effect.kind !== 'append') {
+      applyEffect(state, effect, stampUs);
+      continue;
+    }
+    const append = new ByteReader(body, effect.position, effect.position + effect.length);
+    const header = readAppendHeader(append);
+    applyAppend(state, header, index, effect.position, effect.length);
+    observer?.appended(header.partition);
+    if (header.hasIds) insertTransactionIds(append, header, transactions);
+  }
+}
+
+export function applyStamp(state: State, stampUs: number): void {
+  const row = readMeta(state);
+  assert(stampUs > row.stampUs, `entry stamp ${stampUs} is not above ${row.stampUs}`);
+  state.put(meta, SINGLETON_KEY, { ...row, stampUs });
+}
+
+export function applyAppend(
+  state: State,
+  header: AppendHeader,
+  index: number,
+  position: number,
+  length: number,
+): void {
+  const key = numberKey(header.partition);
+  const row = state.get(partitions, key);
+  assert(row !== undefined, `append to partition ${header.partition}, which does not exist`);
+  assert(
+    header.baseOffset === row.nextOffset && header.stampUs > row.lastStampUs,
+    `append at ${header.baseOffset} (stamp ${header.stampUs}) to partition ${row.number}, ` +
+      `whose next offset is ${row.nextOffset} (stamp ${row.lastStampUs})`,
+  );
+  state.put(partitions, key, {
+    number: row.number,
+    queue: row.queue,
+    id: row.id,
+    name: row.name,
+    createdAtUs: row.createdAtUs,
+    nextOffset: row.nextOffset + header.count,
+    logStart: row.logStart,
+    lastStampUs: header.stampUs,
+    retainedBytes: row.retainedBytes + length,
+    appends: row.appends + 1,
+    deadLetters: row.deadLetters,
+  });
+  state.put(appends, appendKey(header.partition, header.baseOffset), {
+    count: header.count,
+    stampUs: header.stampUs,
+    index,
+    position,
+    length,
+  });
+}
+
+export function applyEffect(state: State, effect: Effect, stampUs: number): void {
+  switch (effect.kind) {
+    case 'queue':
+      putQueue(state, effect.row);
+      break;
+    case 'partition':
+      createPartition(state, effect, stampUs);
+      break;
+    case 'cursor':
+      putCursor(state, effect);
+      break;
+    case 'group':
+      state.put(groups, numberNameKey(effect.queue, effect.group), effect.row);
+      break;
+    case 'dead-letter':
+      fileDeadLetter(state, effect.row);
+      break;
+    case 'delete-queue':
+      doomQueue(state, effect.queue);
+      break;
+    case 'sweep-queue':
+      sweepQueue(state, effect.queue, effect.rowsMax);
+      break;
+  }
+}
+
+function fileDeadLetter(state: State, row: DeadLetterRow): void {
+  state.put(deadLetters, deadLetterKey(row.queue, row.id), row);
+  const key = numberKey(row.partition);
+  const partition = state.get(partitions, key);
+  if (partition === undefined) return;
+  state.put(partitions, key, { ...partition, deadLetters: partition.deadLetters + 1 });
+}
+
+function putCursor(state: State, effect: Extract<Effect, { kind: 'cursor' }>): void {
+  const { partition, group, row } = effect;
+  const key = numberNameKey(partition, group);
+  const before = state.get(cursors, key)?.lease?.id ?? null;
+  const after = row?.lease?.id ?? null;
+  if (before !== after) {
+    if (before !== null && isShared(before)) {
+      state.delete(sharedLeases, sharedLeaseKey(before, key));
+    }
+    if (after !== null && isShared(after)) {
+      state.put(sharedLeases, sharedLeaseKey(after, key), { partition, group });
+    }
+  }
+  if (row === null) state.delete(cursors, key);
+  else state.put(cursors, key, row);
+}
+
+function putQueue(state: State, row: QueueRow): void {
+  const key = numberKey(row.number);
+  const before = state.get(queues, key);
+  if (before === undefined) {
+    const counters = readMeta(state);
+    assert(
+      row.number === counters.nextQueue,
+      `queue ${row.number} created, the next number is ${counters.nextQueue}`,
+    );
+    state.put(meta, SINGLETON_KEY, { ...counters, nextQueue: row.number + 1 });
+    state.put(queueNumbers, tenantNameKey(row.tenant, row.name), row.number);
+  }
+  state.put(queues, key, row);
+}
+
+function createPartition(
+  state: State,
+  effect: Extract<Effect, { kind: 'partition' }>,
+  stampUs: number,
+): void {
+  const counters = readMeta(state);
+  assert(
+    effect.number === counters.nextPartition,
+    `partition ${effect.number} created, the next number is ${counters.nextPartition}`,
+  );
+  const queueKey = numberKey(effect.queue);
+  const queue = state.get(queues, queueKey);
+  assert(queue !== undefined, `partition ${effect.number} of queue ${effect.queue}: no such queue`);
+  state.put(meta, SINGLETON_KEY, { ...counters, nextPartition: effect.number + 1 });
+  state.put(queues, queueKey, { ...queue, partitions: queue.partitions + 1 });
+  const row: PartitionRow = {
+    number: effect.number,
+    queue: effect.queue,
+    id: effect.id,
+    name: effect.name,
+    createdAtUs: stampUs,
+    nextOffset: 0,
+    logStart: 0,
+    lastStampUs: 0,
+    retainedBytes: 0,
+    appends: 0,
+    deadLetters: 0,
+  };
+  state.put(partitions, numberKey(effect.number), row);
+  state.put(partitionNumbers, numberNameKey(effect.queue, effect.name), effect.number);
+  state.put(queuePartitions, numberPairKey(effect.queue, effect.number), true);
+}
+
+function doomQueue(state: State, number: number): void {
+  const key = numberKey(number);
+  const row = state.get(queues, key);
+  assert(row !== undefined, `queue ${number} deleted, but it does not exist`);
+  state.delete(queues, key);
+  state.delete(queueNumbers, tenantNameKey(row.tenant, row.name));
+  state.put(doomedQueues, key, row);
+}

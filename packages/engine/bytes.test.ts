@@ -1,0 +1,72 @@
+// Goal: what ByteWriter writes, ByteReader reads back, and a reader never runs past its end.
+// Method: random values of every form, and every truncation of one buffer.
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { EngineBug } from './assert.js';
+import { ByteReader, ByteWriter } from './bytes.js';
+
+const text = fc.string({ unit: 'grapheme' }).filter((value) => value.isWellFormed());
+const integer = fc.maxSafeNat();
+
+test('every form comes back as it was written', () => {
+  fc.assert(
+    fc.property(
+      integer,
+      fc.nat(0xffff_ffff),
+      text,
+      fc.uuid(),
+      fc.uint8Array(),
+      (big, small, name, uuid, blob) => {
+        const w = new ByteWriter(1);
+        w.varint(big);
+        w.u32(small);
+        w.u64(big);
+        w.text(name);
+        w.uuid(uuid);
+        w.blob(blob);
+        w.offset(-1);
+        w.optionalText(null);
+        w.optionalText(name);
+        w.flag(true);
+        const r = new ByteReader(w.finish());
+        expect(r.varint()).toBe(big);
+        expect(r.u32()).toBe(small);
+        expect(r.u64()).toBe(big);
+        expect(r.text()).toBe(name);
+        expect(r.uuid()).toBe(uuid);
+        expect(r.blob()).toEqual(blob);
+        expect(r.offset()).toBe(-1);
+        expect(r.optionalText()).toBe(null);
+        expect(r.optionalText()).toBe(name);
+        expect(r.flag()).toBe(true);
+        expect(r.position).toBe(r.end);
+      },
+    ),
+  );
+});
+
+test('text is UTF-8, byte for byte', () => {
+  fc.assert(
+    fc.property(text, (value) => {
+      const w = new ByteWriter(8);
+      w.text(value);
+      const r = new ByteReader(w.finish());
+      const start = r.skip(r.varint());
+      expect(w.bytes.slice(start, w.length)).toEqual(new TextEncoder().encode(value));
+    }),
+  );
+});
+
+test('a cut buffer is a bug, not a wrong value', () => {
+  const w = new ByteWriter(8);
+  w.text('abc');
+  w.u64(77);
+  const whole = w.finish();
+  for (let length = 0; length < whole.length; length++) {
+    const r = new ByteReader(whole.subarray(0, length));
+    expect(() => {
+      r.text();
+      r.u64();
+    }).toThrow(EngineBug);
+  }
+});

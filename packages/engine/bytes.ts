@@ -1,0 +1,211 @@
+/**
+ * The binary form of rows and effects: a writer that grows and a reader that refuses to run past
+ * its end. Numbers are big-endian; `varint` is LEB128 up to 2^53; text is a varint byte count and
+ * UTF-8.
+ */
+import { assert } from './assert.js';
+import { utf8Length, utf8Read, utf8Write } from './utf8.js';
+
+const HEX = '0123456789abcdef';
+const DASH = 45;
+const UUID_DASHES_AFTER_BYTE = [3, 5, 7, 9];
+
+/** The value of a hexadecimal digit of either case. */
+export function hexDigit(code: number): number {
+  return code <= 57 ? code - 48 : (code | 32) - 87;
+}
+
+export class ByteWriter {
+  bytes: Uint8Array;
+  length = 0;
+
+  constructor(capacityBytes: number) {
+    this.bytes = new Uint8Array(capacityBytes);
+  }
+
+  /** Makes room for `count` more bytes. */
+  reserve(count: number): void {
+    const needed = this.length + count;
+    if (needed <= this.bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+
+  u8(value: number): void {
+    this.reserve(1);
+    this.bytes[this.length++] = value;
+  }
+
+  u32(value: number): void {
+    this.reserve(4);
+    this.patchU32(this.length, value);
+    this.length += 4;
+  }
+
+  /** Overwrites four bytes written before. */
+  patchU32(position: number, value: number): void {
+    const bytes = this.bytes;
+    bytes[position] = value >>> 24;
+    bytes[position + 1] = value >>> 16;
+    bytes[position + 2] = value >>> 8;
+    bytes[position + 3] = value;
+  }
+
+  /** Any integer from 0 to 2^53 - 1 in eight bytes. */
+  u64(value: number): void {
+    this.u32(Math.floor(value / 0x1_0000_0000));
+    this.u32(value >>> 0);
+  }
+
+  /** An integer from 0 to 2^53 - 1 in as few bytes as it needs. */
+  varint(value: number): void {
+    this.reserve(8);
+    let rest = value;
+    while (rest >= 0x80) {
+      this.bytes[this.length++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.bytes[this.length++] = rest;
+  }
+
+  /** An integer from -1 up: offsets before the first one are written as 0. */
+  offset(value: number): void {
+    this.varint(value + 1);
+  }
+
+  flag(value: boolean): void {
+    this.u8(value ? 1 : 0);
+  }
+
+  text(value: string): void {
+    const length = utf8Length(value);
+    this.varint(length);
+    this.reserve(length);
+    this.length = utf8Write(this.bytes, this.length, value);
+  }
+
+  optionalText(value: string | null): void {
+    this.flag(value !== null);
+    if (value !== null) this.text(value);
+  }
+
+  blob(value: Uint8Array): void {
+    this.varint(value.length);
+    this.copy(value, 0, value.length);
+  }
+
+  /** Copies `source[start..end)` without a length before it. */
+  copy(source: Uint8Array, start: number, end: number): void {
+    this.reserve(end - start);
+    this.bytes.set(source.subarray(start, end), this.length);
+    this.length += end - start;
+  }
+
+  /** A UUID in its 36-character form, as 16 bytes. */
+  uuid(value: string): void {
+    assert(value.length === 36, `a UUID has 36 characters, not ${value.length}`);
+    this.reserve(16);
+    for (let i = 0; i < 36; i += 2) {
+      if (value.charCodeAt(i) === DASH) i++;
+      const high = hexDigit(value.charCodeAt(i));
+      this.bytes[this.length++] = (high << 4) | hexDigit(value.charCodeAt(i + 1));
+    }
+  }
+
+  /** What was written: a view while little is wasted, else a copy of the exact size. */
+  finish(): Uint8Array {
+    const view = this.bytes.subarray(0, this.length);
+    return this.bytes.length - this.length > this.length / 4 + 64 ? view.slice() : view;
+  }
+}
+
+export class ByteReader {
+  readonly bytes: Uint8Array;
+  position: number;
+  readonly end: number;
+
+  constructor(bytes: Uint8Array, position = 0, end = bytes.length) {
+    this.bytes = bytes;
+    this.position = position;
+    this.end = end;
+  }
+
+  u8(): number {
+    assert(this.position < this.end, `read past the end at byte ${this.position}`);
+    return this.bytes[this.position++] ?? 0;
+  }
+
+  u32(): number {
+    const at = this.position;
+    assert(at + 4 <= this.end, `read past the end at byte ${at}`);
+    const b = this.bytes;
+    this.position = at + 4;
+    return (
+      (b[at] ?? 0) * 0x100_0000 +
+      (((b[at + 1] ?? 0) << 16) | ((b[at + 2] ?? 0) << 8) | (b[at + 3] ?? 0))
+    );
+  }
+
+  u64(): number {
+    const high = this.u32();
+    return high * 0x1_0000_0000 + this.u32();
+  }
+
+  varint(): number {
+    let value = 0;
+    let scale = 1;
+    for (;;) {
+      const byte = this.u8();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 0x80;
+      assert(scale <= 0x2_0000_0000_0000, `a number is too long at byte ${this.position}`);
+    }
+  }
+
+  offset(): number {
+    return this.varint() - 1;
+  }
+
+  flag(): boolean {
+    return this.u8() === 1;
+  }
+
+  /** Moves over `count` bytes and returns the position they began at. */
+  skip(count: number): number {
+    const start = this.position;
+    assert(start + count <= this.end, `${count} bytes at ${start} run past the end ${this.end}`);
+    this.position = start + count;
+    return start;
+  }
+
+  text(): string {
+    const length = this.varint();
+    const start = this.skip(length);
+    return utf8Read(this.bytes, start, start + length);
+  }
+
+  optionalText(): string | null {
+    return this.flag() ? this.text() : null;
+  }
+
+  /** A copy, so that a row does not keep the buffer it came from alive. */
+  blob(): Uint8Array {
+    const length = this.varint();
+    const start = this.skip(length);
+    // Not slice(): on the platform's own buffer class that is a view.
+    return new Uint8Array(this.bytes.subarray(start, start + length));
+  }
+
+  uuid(): string {
+    const start = this.skip(16);
+    let text = '';
+    for (let i = 0; i < 16; i++) {
+      const byte = this.bytes[start + i] ?? 0;
+      text += HEX.charAt(byte >> 4) + HEX.charAt(byte & 15);
+      if (UUID_DASHES_AFTER_BYTE.includes(i)) text += '-';
+    }
+    return text;
+  }
+}

@@ -1,0 +1,64 @@
+/** Queues and partitions by name, and their creation inside an entry (message-plane 2, 7.2). */
+
+import { readMeta } from './apply.js';
+import { assert } from './assert.js';
+import type { QueueOptions, Tenant } from './commands.js';
+import type { Draft } from './draft.js';
+import { numberKey, numberNameKey, tenantNameKey } from './keys.js';
+import { implicitOptions } from './queue-options.js';
+import type { PartitionRow, QueueRow } from './rows.js';
+import type { State } from './state.js';
+import { partitionNumbers, partitions, queueNumbers, queues } from './tables.js';
+
+export function findQueue(state: State, tenant: Tenant, name: string): QueueRow | undefined {
+  const number = state.get(queueNumbers, tenantNameKey(tenant, name));
+  return number === undefined ? undefined : state.get(queues, numberKey(number));
+}
+
+export function findPartition(state: State, queue: number, name: string): PartitionRow | undefined {
+  const number = state.get(partitionNumbers, numberNameKey(queue, name));
+  return number === undefined ? undefined : state.get(partitions, numberKey(number));
+}
+
+/**
+ * A partition by its number with the queue it belongs to. Undefined when there is none, when its
+ * queue is deleted, and when it is another tenant's: these answer alike (message-plane 1.2).
+ */
+export function findOwnPartition(
+  state: State,
+  tenant: Tenant,
+  number: number,
+): { readonly queue: QueueRow; readonly partition: PartitionRow } | undefined {
+  const partition = state.get(partitions, numberKey(number));
+  if (partition === undefined) return undefined;
+  const queue = state.get(queues, numberKey(partition.queue));
+  return queue === undefined || queue.tenant !== tenant ? undefined : { queue, partition };
+}
+
+export function createQueue(
+  draft: Draft,
+  tenant: Tenant,
+  name: string,
+  options: QueueOptions = implicitOptions(name),
+): QueueRow {
+  const row: QueueRow = {
+    number: readMeta(draft.state).nextQueue,
+    id: draft.surroundings.newUuid(draft.nowUs),
+    tenant,
+    name,
+    createdAtUs: draft.nowUs,
+    partitions: 0,
+    options,
+  };
+  draft.emit({ kind: 'queue', row });
+  return row;
+}
+
+export function createPartition(draft: Draft, queue: number, name: string): PartitionRow {
+  const number = readMeta(draft.state).nextPartition;
+  const id = draft.surroundings.newUuid(draft.nowUs);
+  draft.emit({ kind: 'partition', number, queue, id, name });
+  const row = draft.state.get(partitions, numberKey(number));
+  assert(row !== undefined, `partition ${number} is missing right after its creation`);
+  return row;
+}

@@ -1,0 +1,35 @@
+/**
+ * Planning configure (message-plane 7): creates the queue with partition `Default`, or edits it.
+ */
+import { DEFAULT_PARTITION } from '@svc/wire';
+import { createPartition, createQueue, findQueue } from './catalog.js';
+import type { ConfigureCommand, ConfiguredOutcome } from './commands.js';
+import type { Draft } from './draft.js';
+import { changeOptions } from './queue-options.js';
+import type { PartitionRow, QueueRow } from './rows.js';
+
+export interface ConfigureListener {
+  queueCreated(draft: Draft, queue: QueueRow): void;
+  partitionCreated(draft: Draft, queue: QueueRow, partition: PartitionRow): void;
+  queueChanged(queue: QueueRow): void;
+}
+
+export function planConfigure(
+  draft: Draft,
+  command: ConfigureCommand,
+  listener: ConfigureListener,
+): ConfiguredOutcome {
+  const before = findQueue(draft.state, command.tenant, command.queue);
+  const options = changeOptions(before?.options ?? null, command.changes, command.replace);
+  if (before === undefined) {
+    const queue = createQueue(draft, command.tenant, command.queue, options);
+    listener.queueCreated(draft, queue);
+    const partition = createPartition(draft, queue.number, DEFAULT_PARTITION);
+    listener.partitionCreated(draft, queue, partition);
+    return { kind: 'configured', queueId: queue.id, queue: queue.name, options };
+  }
+  const queue: QueueRow = { ...before, options };
+  draft.emit({ kind: 'queue', row: queue });
+  listener.queueChanged(queue);
+  return { kind: 'configured', queueId: queue.id, queue: queue.name, options };
+}

@@ -1,0 +1,290 @@
+/**
+ * What the leader remembers between commands so that a pop need not search: per group a line of
+ * ready partitions, who waits, and which leases are live on the monotonic clock.
+ *
+ * The rows are the truth. Everything here can be dropped at any moment and found again by a scan of
+ * the queue's partitions; a status that says "ready" means "worth a look". What must hold:
+ *
+ * - Of a watched group (`scan` is not 'none') every partition with unread messages is ready, held
+ *   or delayed, or lies ahead of the scan, or a further scan is due (`rescan`).
+ * - A partition whose cursor is caught up has no status and costs nothing.
+ * - A lease read from a row is converted to the monotonic clock once, when it is first seen. The
+ *   wall clock, which may jump, cannot end a lease or prolong it afterwards.
+ *
+ * Groups that only pinned pops, acks and extensions touched are not watched: they have a status for
+ * the partitions that are leased or waited for, and no scan.
+ */
+import type { PopCommand } from './commands.js';
+import { type DeliveryLimits, IDLE_MS } from './delivery-limits.js';
+import type { Draft } from './draft.js';
+import { type Due, DueHeap } from './due-heap.js';
+import { numberNameKey } from './keys.js';
+import type { GroupRow, LeaseState } from './rows.js';
+import { groups } from './tables.js';
+import { Fifo, type Linked } from './waiters-fifo.js';
+
+export interface PartitionStatus extends Due, Linked<PartitionStatus> {
+  readonly kind: 'partition';
+  readonly group: DeliveryGroup;
+  readonly partition: number;
+  /** idle: being looked at; ready: stands in `group.ready`; held, delayed: due at `dueMs`. */
+  state: 'idle' | 'ready' | 'held' | 'delayed';
+  /** The lease last seen on this cursor ('' = none) and its end on the monotonic clock. */
+  leaseId: string;
+  leaseEndsMs: number;
+}
+
+/** Where a parked pop stands: in the line of a group, or of one partition of it. */
+export interface Place extends Linked<Place> {
+  readonly waiter: Waiter;
+  readonly group: DeliveryGroup;
+  readonly partition: number | null;
+}
+
+export interface Waiter extends Due {
+  readonly kind: 'waiter';
+  readonly ticket: object;
+  readonly command: PopCommand;
+  /** Rises with every parked pop: the lowest is the oldest. */
+  readonly order: number;
+  readonly arrivedUs: number;
+  /** One in the line of every group that can serve it; by queue number on discovery. */
+  readonly places: Place[];
+  /** The list of queues that a discovery pop waits at. */
+  readonly matches: QueueMatches | null;
+  /** Names of the queue and partition that do not exist yet (pinned). */
+  missing: string | null;
+}
+
+export interface DeliveryGroup extends Due {
+  readonly kind: 'group';
+  readonly queue: number;
+  readonly name: string;
+  /** null: not registered. */
+  policy: GroupRow | null;
+  scan: 'none' | 'running' | 'done';
+  scanFrom: number;
+  /** The scan has to start over when it ends: a ready partition was not remembered. */
+  rescan: boolean;
+  readonly statuses: Map<number, PartitionStatus>;
+  readonly ready: Fifo<PartitionStatus>;
+  readonly waiters: Fifo<Place>;
+  readonly pinned: Map<number, Fifo<Place>>;
+  /** Ready partitions that somebody waits for by name. */
+  readonly pinnedReady: Set<PartitionStatus>;
+  held: number;
+  usedAtMs: number;
+}
+
+/** The queues of a tenant that carry the labels of a discovery pop (delivery-discovery.ts). */
+export interface QueueMatches extends Due {
+  readonly kind: 'matches';
+  readonly key: string;
+  readonly tenant: string;
+  readonly namespace: string | null;
+  readonly task: string | null;
+  /** Ascending. */
+  readonly queues: number[];
+  /** Where the walk over the tenant's queues goes on; null when it has ended. */
+  scanFrom: string | null;
+  readonly waiters: Set<Waiter>;
+  usedAtMs: number;
+}
+
+export type DueItem = PartitionStatus | Waiter | DeliveryGroup | QueueMatches;
+
+export class DeliveryMemory {
+  readonly due = new DueHeap<DueItem>();
+  /** Groups in which something became ready while somebody waits. */
+  readonly woken = new Set<DeliveryGroup>();
+  /** Groups whose scan can go on. */
+  readonly scanning = new Set<DeliveryGroup>();
+  readonly limits: DeliveryLimits;
+  readonly #leaseGraceMs: number;
+  readonly #queues = new Map<number, Map<string, DeliveryGroup>>();
+
+  constructor(leaseGraceMs: number, limits: DeliveryLimits) {
+    this.#leaseGraceMs = leaseGraceMs;
+    this.limits = limits;
+  }
+
+  groupsOf(queue: number): ReadonlyMap<string, DeliveryGroup> | undefined {
+    return this.#queues.get(queue);
+  }
+
+  group(draft: Draft, queue: number, name: string): DeliveryGroup {
+    let ofQueue = this.#queues.get(queue);
+    if (ofQueue === undefined) {
+      ofQueue = new Map();
+      this.#queues.set(queue, ofQueue);
+    }
+    const known = ofQueue.get(name);
+    if (known !== undefined) {
+      known.usedAtMs = draft.nowMs;
+      return known;
+    }
+    const group: DeliveryGroup = {
+      kind: 'group',
+      queue,
+      name,
+      policy: draft.state.get(groups, numberNameKey(queue, name)) ?? null,
+      scan: 'none',
+      scanFrom: 0,
+      rescan: false,
+      statuses: new Map(),
+      ready: new Fifo(),
+      waiters: new Fifo(),
+      pinned: new Map(),
+      pinnedReady: new Set(),
+      held: 0,
+      usedAtMs: draft.nowMs,
+      dueMs: 0,
+      heapAt: -1,
+    };
+    ofQueue.set(name, group);
+    this.due.set(group, draft.nowMs + IDLE_MS);
+    return group;
+  }
+
+  /** Every partition of the queue will be found and every append noticed from here on. */
+  watch(group: DeliveryGroup): void {
+    if (group.scan !== 'none') return;
+    group.scan = 'running';
+    this.scanning.add(group);
+  }
+
+  drop(group: DeliveryGroup): void {
+    for (const status of group.statuses.values()) this.due.remove(status);
+    this.due.remove(group);
+    this.woken.delete(group);
+    this.scanning.delete(group);
+    const ofQueue = this.#queues.get(group.queue);
+    ofQueue?.delete(group.name);
+    if (ofQueue?.size === 0) this.#queues.delete(group.queue);
+  }
+
+  /** When an unused group falls due: dropped, unless somebody waits or a lease is live. */
+  dropIfIdle(group: DeliveryGroup, nowMs: number): void {
+    const used = group.waiters.size > 0 || group.pinned.size > 0 || group.held > 0;
+    const idleAtMs = used ? nowMs + IDLE_MS : group.usedAtMs + IDLE_MS;
+    if (idleAtMs > nowMs) this.due.set(group, idleAtMs);
+    else this.drop(group);
+  }
+
+  /**
+   * The partition may have messages for the group: it joins the line, unless it is held or delayed.
+   */
+  arm(group: DeliveryGroup, partition: number): void {
+    const known = group.statuses.get(partition);
+    if (known !== undefined) {
+      if (known.state === 'idle') this.makeReady(known);
+      return;
+    }
+    const pinned = group.pinned.has(partition);
+    if (group.scan === 'none' && !pinned) return;
+    if (group.ready.size >= this.limits.readyMax && !pinned) {
+      if (group.scan === 'running') group.rescan = true;
+      else {
+        group.scan = 'running';
+        group.scanFrom = 0;
+      }
+      return;
+    }
+    this.makeReady(this.status(group, partition));
+  }
+
+  makeReady(status: PartitionStatus): void {
+    const { group } = status;
+    this.#leave(status);
+    status.state = 'ready';
+    group.ready.push(status);
+    if (group.pinned.has(status.partition)) group.pinnedReady.add(status);
+    if (group.waiters.size > 0 || group.pinnedReady.size > 0) this.woken.add(group);
+  }
+
+  hold(status: PartitionStatus, leaseId: string, endsMs: number): void {
+    this.#leave(status);
+    status.state = 'held';
+    status.leaseId = leaseId;
+    status.leaseEndsMs = endsMs;
+    status.group.held++;
+    this.due.set(status, endsMs);
+  }
+
+  /** Looked at again at `dueMs`. */
+  delay(status: PartitionStatus, dueMs: number): void {
+    this.#leave(status);
+    status.state = 'delayed';
+    this.due.set(status, dueMs);
+  }
+
+  forget(status: PartitionStatus): void {
+    this.#leave(status);
+    status.group.statuses.delete(status.partition);
+    this.#resumeScan(status.group);
+  }
+
+  /** A lease has ended or the delay is over. */
+  wake(status: PartitionStatus): void {
+    const { group } = status;
+    if (group.scan === 'none' && !group.pinned.has(status.partition)) this.forget(status);
+    else this.makeReady(status);
+  }
+
+  status(group: DeliveryGroup, partition: number): PartitionStatus {
+    const known = group.statuses.get(partition);
+    if (known !== undefined) return known;
+    const status: PartitionStatus = {
+      kind: 'partition',
+      group,
+      partition,
+      state: 'idle',
+      leaseId: '',
+      leaseEndsMs: 0,
+      dueMs: 0,
+      heapAt: -1,
+      previous: null,
+      next: null,
+      linked: false,
+    };
+    group.statuses.set(partition, status);
+    return status;
+  }
+
+  /** Takes the status out of the line while its partition is looked at. */
+  take(status: PartitionStatus): void {
+    this.#leave(status);
+    this.#resumeScan(status.group);
+  }
+
+  /** Whether the lease on record of this cursor is live. The first sight of it fixes its end. */
+  leaseLive(draft: Draft, group: DeliveryGroup, partition: number, lease: LeaseState): boolean {
+    const known = group.statuses.get(partition);
+    if (known !== undefined && known.leaseId === lease.id) {
+      const live = known.leaseEndsMs > draft.nowMs;
+      if (live && known.state !== 'held') this.hold(known, lease.id, known.leaseEndsMs);
+      return live;
+    }
+    const graceMs = lease.grantedBy === draft.surroundings.nodeId ? 0 : this.#leaseGraceMs;
+    const leftMs = Math.ceil((lease.expiresAtUs - draft.nowUs) / 1000) + graceMs;
+    if (leftMs <= 0) return false;
+    this.hold(this.status(group, partition), lease.id, draft.nowMs + leftMs);
+    return true;
+  }
+
+  #leave(status: PartitionStatus): void {
+    const { group } = status;
+    if (status.state === 'held') group.held--;
+    if (status.state === 'ready') {
+      group.ready.remove(status);
+      group.pinnedReady.delete(status);
+    }
+    this.due.remove(status);
+    status.state = 'idle';
+  }
+
+  #resumeScan(group: DeliveryGroup): void {
+    if (group.scan !== 'running' || group.ready.size >= this.limits.readyLow) return;
+    this.scanning.add(group);
+  }
+}

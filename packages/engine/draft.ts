@@ -1,0 +1,130 @@
+/**
+ * The entry being planned. Planning code reads the state as it will be, decides, and emits effects;
+ * an effect is written to the entry and shows in `state` at once, so later commands of the same
+ * entry see it. Nothing is emitted before the verdict is final: there is no way back.
+ */
+import {
+  type AppendHeader,
+  beginAppend,
+  type Checksum,
+  sealAppend,
+  verifyAppend,
+  writeMessage,
+} from './append.js';
+import { applyAppend, applyEffect, applyStamp, readMeta } from './apply.js';
+import { assert } from './assert.js';
+import { ByteWriter } from './bytes.js';
+import type { AppendLocation } from './commands.js';
+import {
+  beginAppendEffect,
+  type Effect,
+  endEffect,
+  writeEffect,
+  writeEntryHeader,
+} from './effects.js';
+import type { PlannedState } from './planned-state.js';
+import type { TransactionMatch } from './transaction-index.js';
+
+/** What planning needs from outside; injected, because this folder knows no clock and no disk. */
+export interface Surroundings {
+  /** This node, stamped on the leases that it grants. */
+  readonly nodeId: number;
+  readonly checksum: Checksum;
+  /** A new UUIDv7 of the given time. */
+  readonly newUuid: (nowUs: number) => string;
+  /** The bytes of an append in the log; only called for entries this node holds. */
+  readonly readLog: (location: AppendLocation) => Uint8Array;
+}
+
+/** Client-supplied transaction ids, those of planned entries included, lowest offset first. */
+export interface TransactionLookup {
+  find(partition: number, transactionId: string): readonly TransactionMatch[];
+  plan(partition: number, transactionId: string, offset: number, stampUs: number): void;
+}
+
+export class Draft {
+  readonly state: PlannedState;
+  readonly transactions: TransactionLookup;
+  readonly surroundings: Surroundings;
+  /** Log index that this entry will have. */
+  readonly index: number;
+  /** The entry's stamp: above every stamp before it. */
+  readonly nowUs: number;
+  /** Monotonic clock, for leases and deadlines. */
+  readonly nowMs: number;
+  readonly #writer: ByteWriter;
+
+  constructor(
+    state: PlannedState,
+    transactions: TransactionLookup,
+    surroundings: Surroundings,
+    at: { readonly index: number; readonly wallUs: number; readonly nowMs: number },
+    capacityBytes: number,
+  ) {
+    this.state = state;
+    this.transactions = transactions;
+    this.surroundings = surroundings;
+    this.index = at.index;
+    this.nowMs = at.nowMs;
+    this.nowUs = Math.max(at.wallUs, readMeta(state).stampUs + 1);
+    this.#writer = new ByteWriter(capacityBytes);
+    state.begin(at.index);
+  }
+
+  get empty(): boolean {
+    return this.#writer.length === 0;
+  }
+
+  /** Bytes of the entry so far. */
+  get length(): number {
+    return this.#writer.length;
+  }
+
+  emit(effect: Effect): void {
+    this.#open();
+    writeEffect(this.#writer, effect);
+    applyEffect(this.state, effect, this.nowUs);
+  }
+
+  /**
+   * Appends messages to a partition: `write` is called with a function that adds one message, and
+   * the messages get consecutive offsets from the partition's next one.
+   */
+  append(
+    partition: number,
+    baseOffset: number,
+    write: (add: typeof writeMessage, writer: ByteWriter) => { count: number; hasIds: boolean },
+  ): void {
+    this.#open();
+    const writer = this.#writer;
+    const contentAt = beginAppendEffect(writer);
+    const position = beginAppend(writer, partition, baseOffset, this.nowUs);
+    const { count, hasIds } = write(writeMessage, writer);
+    assert(count > 0, `an empty append to partition ${partition}`);
+    sealAppend(writer, position, count, hasIds, this.surroundings.checksum);
+    endEffect(writer, contentAt);
+    const header: AppendHeader = { partition, baseOffset, stampUs: this.nowUs, count, hasIds };
+    applyAppend(this.state, header, this.index, position, writer.length - position);
+  }
+
+  /** @throws AppendDamage when what the log holds is not what was written. */
+  readAppend(location: AppendLocation): Uint8Array {
+    const { index, position, length } = location;
+    if (index === this.index) return this.#writer.bytes.slice(position, position + length);
+    const bytes = this.surroundings.readLog(location);
+    verifyAppend(bytes, this.surroundings.checksum, `entry ${index}, byte ${position}`);
+    return bytes;
+  }
+
+  /** The body of the entry; only when something was emitted. */
+  finish(): Uint8Array {
+    assert(!this.empty, `entry ${this.index} has no effects`);
+    return this.#writer.finish();
+  }
+
+  #open(): void {
+    if (!this.empty) return;
+    writeEntryHeader(this.#writer, this.nowUs);
+    applyStamp(this.state, this.nowUs);
+  }
+}

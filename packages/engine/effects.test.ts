@@ -1,0 +1,98 @@
+// Goal: effects survive the entry format, and what is not understood stops the node.
+// Method: one effect of each kind written, read back and compared; then damaged kinds and formats.
+import { expect, test } from 'vitest';
+import { EngineBug } from './assert.js';
+import { ByteReader, ByteWriter } from './bytes.js';
+import {
+  type Effect,
+  readEffect,
+  readEntryHeader,
+  writeEffect,
+  writeEntryHeader,
+} from './effects.js';
+import { CONFIGURE_DEFAULTS } from './queue-options.js';
+
+const ID = '01a2b3c4-0000-7000-8000-000000000001';
+const OTHER = '01a2b3c4-1111-7000-8000-00000000000a';
+
+const EFFECTS: Effect[] = [
+  {
+    kind: 'queue',
+    row: {
+      number: 7,
+      id: ID,
+      tenant: OTHER,
+      name: 'grüße.✓',
+      createdAtUs: 1_800_000_000_000_001,
+      partitions: 3,
+      options: { ...CONFIGURE_DEFAULTS, retryLimit: -1, namespace: 'a', retentionSinkHold: 's' },
+    },
+  },
+  { kind: 'partition', number: 4_000_000_000, queue: 7, id: ID, name: '' },
+  { kind: 'cursor', partition: 1, group: 'g', row: null },
+  {
+    kind: 'cursor',
+    partition: 1,
+    group: 'g',
+    row: {
+      committed: -1,
+      lease: { id: ID, batchEnd: 41, expiresAtUs: 1_800_000_000_000_002, grantedBy: 2 },
+      settled: { leaseId: OTHER, first: 0, last: 2 ** 41 - 1 },
+      attemptOffset: -1,
+      attempt: 0,
+      retries: 3,
+      totalConsumed: 9,
+      createdAtUs: 5,
+    },
+  },
+  {
+    kind: 'group',
+    queue: 7,
+    group: 'g',
+    row: { subscription: { mode: 'timestamp', atUs: 12 }, registeredAtUs: 13 },
+  },
+  {
+    kind: 'group',
+    queue: 7,
+    group: 'n',
+    row: { subscription: { mode: 'new' }, registeredAtUs: 1 },
+  },
+  {
+    kind: 'dead-letter',
+    row: {
+      id: ID,
+      queue: 7,
+      partition: 1,
+      group: 'g',
+      offset: 41,
+      messageId: OTHER,
+      transactionId: 'lbl-1',
+      producerSub: null,
+      retries: 3,
+      error: 'jam',
+      failedAtUs: 5,
+      payload: new TextEncoder().encode('{"n":1.50}'),
+    },
+  },
+  { kind: 'delete-queue', queue: 7 },
+  { kind: 'sweep-queue', queue: 7, rowsMax: 1000 },
+];
+
+test('every kind comes back as it was written', () => {
+  const writer = new ByteWriter(16);
+  writeEntryHeader(writer, 1_800_000_000_000_000);
+  for (const effect of EFFECTS) writeEffect(writer, effect);
+  const reader = new ByteReader(writer.finish());
+  expect(readEntryHeader(reader)).toBe(1_800_000_000_000_000);
+  const read: unknown[] = [];
+  while (reader.position < reader.end) read.push(readEffect(reader));
+  expect(read).toEqual(EFFECTS);
+});
+
+test('an unknown effect kind or entry format stops the node', () => {
+  const unknown = new ByteWriter(16);
+  unknown.u8(200);
+  unknown.u32(0);
+  expect(() => readEffect(new ByteReader(unknown.finish()))).toThrow(EngineBug);
+  expect(() => readEntryHeader(new ByteReader(new Uint8Array([9, 0, 0])))).toThrow(EngineBug);
+});

@@ -1,0 +1,42 @@
+/**
+ * The deterministic broker. In teaching order: the state and its rows; commands, effects and how
+ * they are applied; the leader's planner; reads.
+ */
+export {
+  AppendDamage,
+  type Checksum,
+  type DecodedAppend,
+  decodeAppend,
+  type TransactionSink,
+  verifyAppend,
+} from './append.js';
+export { type AppendObserver, applyEntry, readMeta } from './apply.js';
+export { EngineBug } from './assert.js';
+export { findOwnPartition, findPartition, findQueue } from './catalog.js';
+export * from './commands.js';
+export type { Surroundings } from './draft.js';
+export { MapState } from './map-state.js';
+export {
+  type Answer,
+  PLANNER_LIMITS,
+  Planner,
+  type PlannerLimits,
+  type Ticket,
+  type Turn,
+} from './planner.js';
+export {
+  listQueues,
+  type PartitionDepth,
+  type PartitionView,
+  type QueueDetail,
+  type QueueView,
+  queueDepth,
+  queueDetail,
+} from './queue-views.js';
+export type * from './refusals.js';
+export type * from './rows.js';
+export { findSlices } from './slices.js';
+export type * from './state.js';
+export { TABLES } from './table-list.js';
+export { TransactionIndex } from './transaction-index.js';
+export { WindowSurvey } from './window-survey.js';

@@ -1,0 +1,69 @@
+// Goal: PlannedState shows the applied state plus everything in flight, and lets go of it in time.
+// Method: random puts, deletes, ranges and applications, compared with one naive map of the future.
+import { expect, test } from 'vitest';
+import { numberKey } from './keys.js';
+import { MapState } from './map-state.js';
+import { PlannedState } from './planned-state.js';
+import { SeededRandom } from './random.fake.js';
+import type { State } from './state.js';
+import { partitionNumbers as table } from './tables.js';
+
+interface Change {
+  readonly key: number;
+  readonly row: number | undefined;
+}
+
+function change(state: State, { key, row }: Change): void {
+  if (row === undefined) state.delete(table, numberKey(key));
+  else state.put(table, numberKey(key), row);
+}
+
+const SEEDS = 300;
+const KEYS = 12;
+
+test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i', (seed) => {
+  const random = new SeededRandom(seed);
+  const applied = new MapState();
+  const future = new MapState();
+  const planned = new PlannedState(applied);
+  const entries: { index: number; changes: Change[] }[] = [];
+  let index = 0;
+  for (let step = 0; step < 60; step++) {
+    if (random.below(3) > 0 || entries.length === 0) {
+      index++;
+      planned.begin(index);
+      const changes: Change[] = [];
+      for (let i = random.below(4); i >= 0; i--) {
+        const row = random.below(3) === 0 ? undefined : random.below(1000);
+        const made = { key: random.below(KEYS), row };
+        change(planned, made);
+        change(future, made);
+        changes.push(made);
+      }
+      entries.push({ index, changes });
+    } else {
+      const oldest = entries.shift();
+      for (const made of oldest?.changes ?? []) change(applied, made);
+      planned.applied(oldest?.index ?? 0);
+    }
+    for (let key = 0; key < KEYS; key++) {
+      expect(planned.get(table, numberKey(key))).toBe(future.get(table, numberKey(key)));
+    }
+    const from = numberKey(random.below(KEYS));
+    const to = numberKey(random.below(KEYS + 1));
+    const limit = 1 + random.below(KEYS);
+    for (const reverse of [false, true]) {
+      const expected = future.range(table, from, to, limit, reverse);
+      expect(planned.range(table, from, to, limit, reverse)).toEqual(expected);
+    }
+  }
+});
+
+test('an applied entry leaves nothing behind', () => {
+  const applied = new MapState();
+  const planned = new PlannedState(applied);
+  planned.begin(5);
+  planned.put(table, numberKey(1), 10);
+  planned.applied(5);
+  expect(planned.get(table, numberKey(1))).toBeUndefined();
+});

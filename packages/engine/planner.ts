@@ -1,0 +1,279 @@
+/**
+ * The leader's planner: commands in, one entry per turn and the answers that wait for it out.
+ *
+ * The job: many clients at once, one order. All commands that are waiting when a turn begins become
+ * one log entry, so that one sync serves them all, and each is judged against the state as it will
+ * be when the entry is applied.
+ *
+ * Why it is hard: several entries are in flight while the next is planned, so "the state" is
+ * committed state plus plans; and consumption must not starve when producers outrun the disk.
+ *
+ * What must hold:
+ * - Commands are judged one after another in one order, and effects stand in the entry in that
+ *   order.
+ * - Acks, renewals and pops come before pushes in every turn, so draining never waits behind
+ *   filling (a backlog of pushes once took consumption to zero in a system of this kind).
+ * - A turn takes pushes up to a byte budget; the rest stay queued in their order.
+ * - An answer is given out together with the entry it depends on; the caller holds it until that
+ *   entry is applied. A turn without effects depends on whatever is in flight.
+ * - Nothing here survives the leadership: a new term starts with a new planner.
+ *
+ * Rejected: planning each request as it arrives. It is simpler, but one entry per request costs a
+ * record, a state layer and a wake-up each, and pushes would go before the acks that arrived with
+ * them.
+ */
+
+import { findQueue } from './catalog.js';
+import type { Command, DeleteQueueCommand, Outcome, PushCommand } from './commands.js';
+import { planConfigure } from './configure.js';
+import { Delivery } from './delivery.js';
+import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
+import { Draft, type Surroundings } from './draft.js';
+import { numberKey } from './keys.js';
+import { PlannedState } from './planned-state.js';
+import { type AppliedTransactions, PlannedTransactions } from './planned-transactions.js';
+import { planPushes } from './push.js';
+import type { QueueRow } from './rows.js';
+import type { State } from './state.js';
+import { doomedQueues } from './tables.js';
+
+/** A waiting request, known to its owner by identity. */
+export type Ticket = object;
+
+export interface Answer {
+  readonly ticket: Ticket;
+  readonly outcome: Outcome;
+}
+
+export interface Turn {
+  /** The entry to propose at the index the turn was given; null when nothing changes. */
+  readonly body: Uint8Array | null;
+  readonly answers: readonly Answer[];
+}
+
+export interface PlannerLimits {
+  /** Pushed bytes that one turn takes, unless a single command is larger. */
+  readonly turnBytesMax: number;
+  readonly entryBytesMax: number;
+  /** Rows of deleted queues that one turn sweeps. */
+  readonly sweepRowsMax: number;
+  /** Added to leases that another node granted, for the difference of clocks. */
+  readonly leaseGraceMs: number;
+  readonly delivery?: DeliveryLimits;
+}
+
+export const PLANNER_LIMITS: PlannerLimits = {
+  turnBytesMax: 4 * 1024 * 1024,
+  entryBytesMax: 96 * 1024 * 1024,
+  sweepRowsMax: 1000,
+  leaseGraceMs: 500,
+};
+
+interface Waiting<C extends Command> {
+  readonly command: C;
+  readonly ticket: Ticket;
+}
+
+/** Entry bytes that a command other than a push needs, roughly; entries grow when it is more. */
+const DRAIN_COMMAND_BYTES = 256;
+
+export class Planner {
+  readonly #state: PlannedState;
+  readonly #transactions: PlannedTransactions;
+  readonly #surroundings: Surroundings;
+  readonly #limits: PlannerLimits;
+  readonly #delivery: Delivery;
+  #drain: Waiting<Exclude<Command, PushCommand>>[] = [];
+  #pushes: Waiting<PushCommand>[] = [];
+  /** Deleted queues still swept, with the requests that wait for the end of it. */
+  readonly #sweeps = new Map<number, Ticket[]>();
+  #stampUs = 0;
+  #stampMs = 0;
+
+  constructor(
+    applied: State,
+    transactions: AppliedTransactions,
+    surroundings: Surroundings,
+    limits: PlannerLimits = PLANNER_LIMITS,
+  ) {
+    this.#state = new PlannedState(applied);
+    this.#transactions = new PlannedTransactions(transactions);
+    this.#surroundings = surroundings;
+    this.#limits = limits;
+    this.#delivery = new Delivery({
+      leaseGraceMs: limits.leaseGraceMs,
+      limits: limits.delivery ?? DELIVERY_LIMITS,
+    });
+    for (const number of this.#doomed()) this.#sweeps.set(number, []);
+  }
+
+  /** The planned state, for reads that must see everything answered so far. */
+  get state(): State {
+    return this.#state;
+  }
+
+  enqueue(command: Command, ticket: Ticket): void {
+    if (command.kind === 'push') this.#pushes.push({ command, ticket });
+    else this.#drain.push({ command, ticket });
+  }
+
+  /** The client of a waiting request is gone; a parked pop must not claim for it. */
+  withdraw(ticket: Ticket): void {
+    this.#delivery.withdraw(ticket);
+  }
+
+  /** There is something for the next turn to do now. */
+  get busy(): boolean {
+    return this.#drain.length > 0 || this.#pushes.length > 0 || this.#sweeps.size > 0;
+  }
+
+  /** Monotonic milliseconds at which a turn has something to do without a new command. */
+  nextDueMs(): number | null {
+    return this.#delivery.nextDueMs();
+  }
+
+  /** Pops that wait for messages. */
+  get parked(): number {
+    return this.#delivery.parked;
+  }
+
+  /** How often a parked pop was tried. */
+  get wakes(): number {
+    return this.#delivery.wakes;
+  }
+
+  /** Commands that no turn has taken yet. */
+  get queued(): number {
+    return this.#drain.length + this.#pushes.length;
+  }
+
+  /**
+   * Plans the entry that will stand at `index`. The caller proposes the body before it plans again;
+   * `nowMs` is monotonic, `wallUs` the wall clock.
+   */
+  turn(at: { readonly index: number; readonly wallUs: number; readonly nowMs: number }): Turn {
+    const drain = this.#drain;
+    this.#drain = [];
+    const pushes = this.#takePushes();
+    let capacity = 64 + drain.length * DRAIN_COMMAND_BYTES;
+    for (const { command } of pushes) capacity += command.body.length + 64;
+    this.#transactions.begin(at.index);
+    const draft = new Draft(
+      this.#state,
+      this.#transactions,
+      this.#surroundings,
+      { ...at, wallUs: this.#steadyUs(at) },
+      capacity,
+    );
+    this.#stampUs = draft.nowUs;
+    this.#stampMs = at.nowMs;
+    const answers: Answer[] = [];
+    for (const { command, ticket } of drain) {
+      const outcome = this.#plan(draft, command, ticket);
+      if (outcome !== null) answers.push({ ticket, outcome });
+    }
+    const pushed = planPushes(
+      draft,
+      pushes.map(({ command }) => command),
+      this.#limits,
+      this.#delivery,
+    );
+    pushed.forEach((outcome, i) => {
+      const waiting = pushes[i];
+      if (waiting !== undefined) answers.push({ ticket: waiting.ticket, outcome });
+    });
+    this.#sweep(draft, answers);
+    this.#delivery.serve(draft, (ticket, outcome) => answers.push({ ticket, outcome }));
+    return { body: draft.empty ? null : draft.finish(), answers };
+  }
+
+  /** The entry at `index` has been applied to the state below. */
+  applied(index: number): void {
+    this.#state.applied(index);
+    this.#transactions.applied(index);
+  }
+
+  /**
+   * The wall clock, but never slower than time passes: after the clock was set back, delays and
+   * windows go on at their pace instead of standing still until the clock has caught up.
+   */
+  #steadyUs(at: { readonly wallUs: number; readonly nowMs: number }): number {
+    if (this.#stampUs === 0) return at.wallUs;
+    const elapsedUs = Math.max(0, Math.floor((at.nowMs - this.#stampMs) * 1000));
+    return Math.max(at.wallUs, this.#stampUs + elapsedUs);
+  }
+
+  #takePushes(): Waiting<PushCommand>[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { command } of this.#pushes) {
+      if (count > 0 && bytes + command.body.length > this.#limits.turnBytesMax) break;
+      bytes += command.body.length;
+      count++;
+    }
+    const taken = this.#pushes;
+    this.#pushes = taken.splice(count);
+    return taken;
+  }
+
+  /** null: the request is parked, or waits for a sweep. */
+  #plan(draft: Draft, command: Exclude<Command, PushCommand>, ticket: Ticket): Outcome | null {
+    switch (command.kind) {
+      case 'pop':
+        return this.#delivery.pop(draft, command, ticket);
+      case 'give-back':
+        this.#delivery.giveBack(draft, command);
+        return { kind: 'none' };
+      case 'ack':
+        return this.#delivery.ack(draft, command);
+      case 'extend':
+        return this.#delivery.extend(draft, command);
+      case 'configure': {
+        const configured = planConfigure(draft, command, this.#delivery);
+        return configured;
+      }
+      case 'delete-queue':
+        return this.#deleteQueue(draft, command, ticket);
+    }
+  }
+
+  #deleteQueue(draft: Draft, command: DeleteQueueCommand, ticket: Ticket): Outcome | null {
+    const queue = findQueue(draft.state, command.tenant, command.queue);
+    if (queue === undefined) return { kind: 'deleted', existed: false };
+    draft.emit({ kind: 'delete-queue', queue: queue.number });
+    this.#delivery.queueDeleted(queue.number);
+    this.#sweeps.set(queue.number, [ticket]);
+    return null;
+  }
+
+  /**
+
+   * One chunk of the oldest deleted queue; its requests are answered when the last row is gone.
+
+   */
+  #sweep(draft: Draft, answers: Answer[]): void {
+    const next = this.#sweeps.entries().next().value;
+    if (next === undefined) return;
+    const [queue, tickets] = next;
+    draft.emit({ kind: 'sweep-queue', queue, rowsMax: this.#limits.sweepRowsMax });
+    if (draft.state.get(doomedQueues, numberKey(queue)) !== undefined) return;
+    this.#sweeps.delete(queue);
+    for (const ticket of tickets) {
+      answers.push({ ticket, outcome: { kind: 'deleted', existed: true } });
+    }
+  }
+
+  /** Queues whose sweep an earlier leader did not finish. */
+  #doomed(): number[] {
+    const rows = this.#state.range<QueueRow>(
+      doomedQueues,
+      numberKey(0),
+      numberKey(0xffff_ffff),
+      DOOMED_QUEUES_MAX,
+    );
+    return rows.map(({ row }) => row.number);
+  }
+}
+
+/** Doomed queues found at the start of a term; what is beyond is found by the next term. */
+const DOOMED_QUEUES_MAX = 100_000;

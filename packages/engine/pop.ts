@@ -1,0 +1,82 @@
+/** A pop against what the leader remembers: which partitions it takes (message-plane 3.5). */
+import { assert } from './assert.js';
+import type { PopCommand, PoppedOutcome } from './commands.js';
+import { POP_BYTES_MAX } from './delivery-limits.js';
+import type { DeliveryGroup, DeliveryMemory } from './delivery-memory.js';
+import type { Draft } from './draft.js';
+import { numberKey, numberNameKey } from './keys.js';
+import { claim, openBudget, type Picked, type PopBudget, pick } from './pop-claim.js';
+import type { GroupRow, PartitionRow, QueueRow } from './rows.js';
+import { cursorOf } from './subscription.js';
+import { cursors, queues } from './tables.js';
+
+/**
+ * Claims for a pop that takes whatever is ready, oldest first, group after group, until its budget
+ * is used up. Null: nothing; then no partition of these groups is ready any more.
+ */
+export function popReady(
+  draft: Draft,
+  memory: DeliveryMemory,
+  command: PopCommand,
+  groups: readonly DeliveryGroup[],
+): PoppedOutcome | null {
+  const budget = openBudget(command, POP_BYTES_MAX);
+  const picked: Picked[] = [];
+  for (const group of groups) {
+    if (group.ready.size > 0) pickReady(draft, memory, group, budget, picked);
+  }
+  return picked.length === 0 ? null : claim(draft, memory, command, picked);
+}
+
+function pickReady(
+  draft: Draft,
+  memory: DeliveryMemory,
+  group: DeliveryGroup,
+  budget: PopBudget,
+  picked: Picked[],
+): void {
+  const queue = draft.state.get(queues, numberKey(group.queue));
+  assert(queue !== undefined, `queue ${group.queue} is gone, but its group is remembered`);
+  while (hasRoom(budget)) {
+    const status = group.ready.first;
+    if (status === null) return;
+    const one = pick(draft, memory, queue, group, status.partition, group.policy, budget);
+    if (one !== null) picked.push(one);
+  }
+}
+
+function hasRoom(budget: PopBudget): boolean {
+  return budget.partitions > 0 && budget.messages > 0 && budget.bytes > 0 && budget.appends > 0;
+}
+
+/** Claims one named partition; `policy` stands in where the group has no cursor. */
+export function popPartition(
+  draft: Draft,
+  memory: DeliveryMemory,
+  command: PopCommand,
+  queue: QueueRow,
+  group: DeliveryGroup,
+  partition: number,
+  policy: GroupRow,
+): PoppedOutcome | null {
+  const budget = openBudget(command, POP_BYTES_MAX);
+  const one = pick(draft, memory, queue, group, partition, policy, budget);
+  return one === null ? null : claim(draft, memory, command, [one]);
+}
+
+/**
+ * A pinned pop that found nothing fixes where its unregistered group starts, when that depends on
+ * the moment: the next pop with `new` would otherwise skip what comes in between.
+ */
+export function seedPinned(
+  draft: Draft,
+  partition: PartitionRow,
+  group: DeliveryGroup,
+  policy: GroupRow,
+): void {
+  if (group.policy !== null || policy.subscription.mode !== 'new') return;
+  if (draft.state.get(cursors, numberNameKey(partition.number, group.name)) !== undefined) return;
+  const row = cursorOf(draft.state, partition, group.name, policy, draft.nowUs);
+  if (row === undefined) return;
+  draft.emit({ kind: 'cursor', partition: partition.number, group: group.name, row });
+}

@@ -1,0 +1,138 @@
+// Goal: the counting rules of inspection 0.4 and the shapes that management reads are rendered
+// from. Method: one partition with a given cursor table; each row of the table states the counts.
+import { beforeEach, expect, test } from 'vitest';
+import { applyAppend, applyEffect, applyStamp } from './apply.js';
+import { numberKey, numberNameKey } from './keys.js';
+import { MapState } from './map-state.js';
+import { implicitOptions } from './queue-options.js';
+import { listQueues, queueDepth, queueDetail } from './queue-views.js';
+import type { CursorRow } from './rows.js';
+import { cursors, groups, partitions } from './tables.js';
+
+const TENANT = '00000000-0000-0000-0000-000000000001';
+const OTHER_TENANT = '00000000-0000-0000-0000-000000000002';
+const ID = '01a2b3c4-0000-7000-8000-000000000001';
+const NOW_US = 1_000_000;
+
+let state: MapState;
+
+beforeEach(() => {
+  state = new MapState();
+  applyStamp(state, 1);
+  const options = implicitOptions('q');
+  const row = {
+    number: 1,
+    id: ID,
+    tenant: TENANT,
+    name: 'q',
+    createdAtUs: 1,
+    partitions: 0,
+    options,
+  };
+  applyEffect(state, { kind: 'queue', row }, 1);
+  applyEffect(state, { kind: 'partition', number: 1, queue: 1, id: ID, name: 'p' }, 2);
+  for (const [baseOffset, stampUs] of [
+    [0, 10],
+    [4, 20],
+  ] as const) {
+    const header = { partition: 1, baseOffset, stampUs, count: 4, hasIds: false };
+    applyAppend(state, header, 1, 0, 100);
+  }
+});
+
+function cursor(group: string, committed: number, batchEnd = -1, expiresAtUs = 0): void {
+  const lease = batchEnd < 0 ? null : { id: ID, batchEnd, expiresAtUs, grantedBy: 1 };
+  const row: CursorRow = {
+    committed,
+    lease,
+    settled: null,
+    attemptOffset: -1,
+    attempt: 0,
+    retries: 0,
+    totalConsumed: committed + 1,
+    createdAtUs: 3,
+  };
+  state.put(cursors, numberNameKey(1, group), row);
+}
+
+function result<Result>(walk: Generator<void, Result>): Result {
+  for (;;) {
+    const step = walk.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+function figures() {
+  const detail = result(queueDetail(state, TENANT, 'q', NOW_US));
+  const { total, pending, processing, completed } = detail?.partitions[0]?.counts ?? {};
+  return [total, pending, processing, completed];
+}
+
+test.each([
+  ['no cursor at all', () => {}, [8, 8, 0, 0]],
+  ['queue mode alone', () => cursor('__QUEUE_MODE__', 2), [8, 5, 0, 3]],
+  [
+    'a named group outranks queue mode',
+    () => {
+      cursor('__QUEUE_MODE__', 7);
+      cursor('g', 0);
+    },
+    [8, 7, 0, 1],
+  ],
+  [
+    'the slowest named group counts',
+    () => {
+      cursor('a', 5);
+      cursor('b', 1);
+    },
+    [8, 6, 0, 2],
+  ],
+  ['a live lease', () => cursor('g', 1, 4, NOW_US + 1), [8, 6, 3, 2]],
+  ['an expired lease', () => cursor('g', 1, 4, NOW_US), [8, 6, 0, 2]],
+  [
+    'a registered group that has not come yet',
+    () => {
+      cursor('g', 7);
+      state.put(groups, numberNameKey(1, 'h'), {
+        subscription: { mode: 'all' },
+        registeredAtUs: 5,
+      });
+    },
+    [8, 8, 0, 0],
+  ],
+  [
+    'retention took the front',
+    () => {
+      const row = state.get(partitions, numberKey(1));
+      if (row !== undefined) state.put(partitions, numberKey(1), { ...row, logStart: 4 });
+      cursor('g', 1);
+    },
+    [4, 4, 0, 0],
+  ],
+])('%s', (_name, prepare, expected) => {
+  prepare();
+  expect(figures()).toEqual(expected);
+});
+
+test('depth of one group, and of a group without a cursor', () => {
+  cursor('g', 1, 4, NOW_US + 1);
+  const row = { partition: 'p', pending: 6, processing: 3 };
+  expect(result(queueDepth(state, TENANT, 'q', 'g', NOW_US))).toEqual([row]);
+  const fresh = { partition: 'p', pending: 8, processing: 0 };
+  expect(result(queueDepth(state, TENANT, 'q', 'new', NOW_US))).toEqual([fresh]);
+});
+
+test('times, bytes and other tenants', () => {
+  const detail = result(queueDetail(state, TENANT, 'q', NOW_US));
+  expect(detail?.partitions[0]).toMatchObject({
+    oldestMessageUs: 10,
+    newestMessageUs: 20,
+    lastActivityUs: 20,
+    retainedBytes: 200,
+  });
+  expect(detail?.view).toMatchObject({ partitions: 1, segments: 2, retainedBytes: 200 });
+  expect(result(listQueues(state, TENANT, NOW_US))).toHaveLength(1);
+  expect(result(listQueues(state, OTHER_TENANT, NOW_US))).toEqual([]);
+  expect(result(queueDetail(state, OTHER_TENANT, 'q', NOW_US))).toBeNull();
+  expect(result(queueDepth(state, TENANT, 'none', null, NOW_US))).toBeNull();
+});

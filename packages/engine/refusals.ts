@@ -1,0 +1,21 @@
+/**
+ * A refusal is a value, not an exception: a literal reason with the text that the contract gives it
+ * (message-plane 1.4). `http/` maps each reason to its status in one table.
+ */
+export type RefusalReason =
+  | 'bad_request'
+  | 'name_too_long'
+  | 'reserved_tenant'
+  | 'retry'
+  | 'no_leader'
+  | 'timeout'
+  | 'outcome_unknown'
+  | 'standby'
+  | 'storage_full'
+  | 'overloaded'
+  | 'internal';
+
+export interface Refusal {
+  readonly reason: RefusalReason;
+  readonly error: string;
+}

@@ -1,0 +1,88 @@
+// Goal: deleting a queue removes every row of it, in chunks of any size, and nothing of another
+// queue. Method: two queues with rows in every table; one is deleted and swept with several chunk
+// sizes.
+import { expect, test } from 'vitest';
+import { applyEffect, applyStamp } from './apply.js';
+import { findQueue } from './catalog.js';
+import { appendKey, numberKey, numberNameKey } from './keys.js';
+import { MapState } from './map-state.js';
+import { implicitOptions } from './queue-options.js';
+import type { Key } from './state.js';
+import { TABLES } from './table-list.js';
+import { appends, cursors, deadLetters, doomedQueues, groups } from './tables.js';
+
+const TENANT = '00000000-0000-0000-0000-000000000001';
+const ID = '01a2b3c4-0000-7000-8000-000000000001';
+const FIRST = '' as Key;
+const LAST = '\u00ff\u00ff\u00ff\u00ff\u00ff' as Key;
+
+function fill(state: MapState, number: number, name: string): void {
+  const options = implicitOptions(name);
+  const row = { number, id: ID, tenant: TENANT, name, createdAtUs: 1, partitions: 0, options };
+  applyEffect(state, { kind: 'queue', row }, 1);
+  for (let i = 0; i < 3; i++) {
+    const partition = (number - 1) * 3 + i + 1;
+    applyEffect(
+      state,
+      { kind: 'partition', number: partition, queue: number, id: ID, name: `p${i}` },
+      2,
+    );
+    for (let offset = 0; offset < 7; offset++) {
+      const append = { count: 1, stampUs: 3, index: 1, position: 0, length: 30 };
+      state.put(appends, appendKey(partition, offset), append);
+    }
+    const cursor = {
+      committed: -1,
+      lease: null,
+      settled: null,
+      attemptOffset: -1,
+      attempt: 0,
+      retries: 0,
+      totalConsumed: 0,
+      createdAtUs: 4,
+    };
+    state.put(cursors, numberNameKey(partition, 'g'), cursor);
+  }
+  const group = { subscription: { mode: 'all' } as const, registeredAtUs: 5 };
+  state.put(groups, numberNameKey(number, 'g'), group);
+  const dead = {
+    id: ID,
+    queue: number,
+    partition: (number - 1) * 3 + 1,
+    group: 'g',
+    offset: 0,
+    messageId: ID,
+    transactionId: 't',
+    producerSub: null,
+    retries: 0,
+    error: 'e',
+    failedAtUs: 6,
+    payload: new Uint8Array([49]),
+  };
+  applyEffect(state, { kind: 'dead-letter', row: dead }, 6);
+}
+
+function everything(state: MapState): unknown[] {
+  return TABLES.filter((table) => table.name !== 'meta').flatMap((table) =>
+    state.range(table, FIRST, LAST, 1000).map(({ key, row }) => [table.name, key, row]),
+  );
+}
+
+test.each([1, 2, 5, 1000])('a chunk of %i rows', (rowsMax) => {
+  const state = new MapState();
+  applyStamp(state, 1);
+  fill(state, 1, 'kept');
+  const onlyKept = everything(state);
+  fill(state, 2, 'doomed');
+  applyEffect(state, { kind: 'delete-queue', queue: 2 }, 7);
+  expect(findQueue(state, TENANT, 'doomed')).toBeUndefined();
+  let chunks = 0;
+  while (state.get(doomedQueues, numberKey(2)) !== undefined) {
+    applyEffect(state, { kind: 'sweep-queue', queue: 2, rowsMax }, 8);
+    chunks++;
+    expect(chunks).toBeLessThan(100);
+  }
+  expect(everything(state)).toEqual(onlyKept);
+  expect(state.range(deadLetters, FIRST, LAST, 10)).toHaveLength(1);
+  if (rowsMax === 1) expect(chunks).toBeGreaterThan(20);
+});

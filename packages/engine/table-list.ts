@@ -1,0 +1,21 @@
+/** Every table there is, for the store that keeps them. A number stands for one table for ever. */
+import type { Table } from './state.js';
+import * as replicated from './tables.js';
+import { transactionRuns } from './transaction-rows.js';
+
+/** The row types differ, which the store does not care about: it moves bytes. */
+export const TABLES = [
+  replicated.meta,
+  replicated.queueNumbers,
+  replicated.queues,
+  replicated.partitionNumbers,
+  replicated.partitions,
+  replicated.queuePartitions,
+  replicated.appends,
+  replicated.cursors,
+  replicated.groups,
+  replicated.deadLetters,
+  replicated.doomedQueues,
+  replicated.sharedLeases,
+  transactionRuns,
+] as unknown as readonly Table<unknown>[];

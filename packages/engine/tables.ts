@@ -1,0 +1,331 @@
+/**
+ * The tables of the state: their numbers on disk, their keys, and the binary form of their rows.
+ *
+ * | Table              | Key                      | Row                                         |
+ * | ------------------ | ------------------------ | ------------------------------------------- |
+ * | meta               | (none)                   | MetaRow                                     |
+ * | queueNumbers       | tenant, queue name       | queue number                                |
+ * | queues             | queue number             | QueueRow                                    |
+ * | partitionNumbers   | queue number, name       | partition number                            |
+ * | partitions         | partition number         | PartitionRow                                |
+ * | queuePartitions    | queue, partition number  | nothing: the partitions in creation order   |
+ * | appends            | partition, base offset   | AppendRow                                   |
+ * | cursors            | partition, group         | CursorRow                                   |
+ * | groups             | queue number, group      | GroupRow                                    |
+ * | deadLetters        | queue number, id         | DeadLetterRow                               |
+ * | doomedQueues       | queue number             | QueueRow of a deleted queue still swept     |
+ * | sharedLeases       | lease id, cursor key     | SharedLeaseRow: see lease-id.ts             |
+ * | transactionRuns    | see transaction-index.ts | ids known to the transaction index (local)  |
+ *
+ * Numbers are allocated upward and never reused, so a row of a deleted queue or partition can never
+ * be taken for one of its successor.
+ */
+import { assert } from './assert.js';
+import { ByteReader, ByteWriter } from './bytes.js';
+import type { QueueOptions, Subscription } from './commands.js';
+import type {
+  AppendRow,
+  CursorRow,
+  DeadLetterRow,
+  GroupRow,
+  MetaRow,
+  PartitionRow,
+  QueueRow,
+  SharedLeaseRow,
+} from './rows.js';
+import type { Table } from './state.js';
+
+function table<Row>(
+  id: number,
+  name: string,
+  write: (writer: ByteWriter, row: Row) => void,
+  read: (reader: ByteReader) => Row,
+): Table<Row> {
+  return {
+    id,
+    name,
+    local: false,
+    encode: (row) => {
+      const writer = new ByteWriter(64);
+      write(writer, row);
+      return writer.finish();
+    },
+    decode: (bytes) => read(new ByteReader(bytes)),
+  };
+}
+
+export const meta = table<MetaRow>(
+  1,
+  'meta',
+  (w, row) => {
+    w.varint(row.nextQueue);
+    w.varint(row.nextPartition);
+    w.varint(row.stampUs);
+  },
+  (r) => ({ nextQueue: r.varint(), nextPartition: r.varint(), stampUs: r.varint() }),
+);
+
+export const queueNumbers = table<number>(
+  2,
+  'queueNumbers',
+  (w, row) => w.varint(row),
+  (r) => r.varint(),
+);
+
+export const queues = table<QueueRow>(3, 'queues', writeQueue, readQueue);
+
+export const partitionNumbers = table<number>(
+  4,
+  'partitionNumbers',
+  (w, row) => w.varint(row),
+  (r) => r.varint(),
+);
+
+export const partitions = table<PartitionRow>(
+  5,
+  'partitions',
+  (w, row) => {
+    w.u32(row.number);
+    w.u32(row.queue);
+    w.uuid(row.id);
+    w.text(row.name);
+    w.varint(row.createdAtUs);
+    w.varint(row.nextOffset);
+    w.varint(row.logStart);
+    w.varint(row.lastStampUs);
+    w.varint(row.retainedBytes);
+    w.varint(row.appends);
+    w.varint(row.deadLetters);
+  },
+  (r) => ({
+    number: r.u32(),
+    queue: r.u32(),
+    id: r.uuid(),
+    name: r.text(),
+    createdAtUs: r.varint(),
+    nextOffset: r.varint(),
+    logStart: r.varint(),
+    lastStampUs: r.varint(),
+    retainedBytes: r.varint(),
+    appends: r.varint(),
+    deadLetters: r.varint(),
+  }),
+);
+
+export const queuePartitions = table<true>(
+  6,
+  'queuePartitions',
+  () => {},
+  () => true,
+);
+
+export const appends = table<AppendRow>(
+  7,
+  'appends',
+  (w, row) => {
+    w.varint(row.count);
+    w.varint(row.stampUs);
+    w.varint(row.index);
+    w.varint(row.position);
+    w.varint(row.length);
+  },
+  (r) => ({
+    count: r.varint(),
+    stampUs: r.varint(),
+    index: r.varint(),
+    position: r.varint(),
+    length: r.varint(),
+  }),
+);
+
+export const cursors = table<CursorRow>(8, 'cursors', writeCursor, readCursor);
+
+export const groups = table<GroupRow>(
+  9,
+  'groups',
+  (w, row) => {
+    writeSubscription(w, row.subscription);
+    w.varint(row.registeredAtUs);
+  },
+  (r) => ({ subscription: readSubscription(r), registeredAtUs: r.varint() }),
+);
+
+export const deadLetters = table<DeadLetterRow>(10, 'deadLetters', writeDeadLetter, readDeadLetter);
+
+export const doomedQueues = table<QueueRow>(11, 'doomedQueues', writeQueue, readQueue);
+
+export const sharedLeases = table<SharedLeaseRow>(
+  12,
+  'sharedLeases',
+  (w, row) => {
+    w.u32(row.partition);
+    w.text(row.group);
+  },
+  (r) => ({ partition: r.u32(), group: r.text() }),
+);
+
+// --- row forms that effects share --------------------------------------------------------------
+
+export function writeQueue(w: ByteWriter, row: QueueRow): void {
+  w.u32(row.number);
+  w.uuid(row.id);
+  w.text(row.tenant);
+  w.text(row.name);
+  w.varint(row.createdAtUs);
+  w.varint(row.partitions);
+  writeOptions(w, row.options);
+}
+
+export function readQueue(r: ByteReader): QueueRow {
+  return {
+    number: r.u32(),
+    id: r.uuid(),
+    tenant: r.text(),
+    name: r.text(),
+    createdAtUs: r.varint(),
+    partitions: r.varint(),
+    options: readOptions(r),
+  };
+}
+
+/** Options are int32 on the wire and may be negative: they are written as their 32 bits. */
+function writeOptions(w: ByteWriter, o: QueueOptions): void {
+  w.text(o.namespace);
+  w.text(o.task);
+  w.u32(o.priority);
+  w.u32(o.leaseTime);
+  w.u32(o.retryLimit);
+  w.u32(o.retryDelay);
+  w.u32(o.maxSize);
+  w.u32(o.ttl);
+  w.flag(o.deadLetterQueue);
+  w.flag(o.dlqAfterMaxRetries);
+  w.u32(o.delayedProcessing);
+  w.u32(o.windowBuffer);
+  w.flag(o.retentionEnabled);
+  w.u32(o.retentionSeconds);
+  w.u32(o.completedRetentionSeconds);
+  w.u32(o.maxWaitTimeSeconds);
+  w.u32(o.minPopWaitTime);
+  w.flag(o.encryptionEnabled);
+  w.u32(o.dedupWindowSeconds);
+  w.text(o.retentionSinkHold);
+  w.u32(o.retentionSinkHoldMaxSeconds);
+}
+
+function readOptions(r: ByteReader): QueueOptions {
+  return {
+    namespace: r.text(),
+    task: r.text(),
+    priority: r.u32() | 0,
+    leaseTime: r.u32() | 0,
+    retryLimit: r.u32() | 0,
+    retryDelay: r.u32() | 0,
+    maxSize: r.u32() | 0,
+    ttl: r.u32() | 0,
+    deadLetterQueue: r.flag(),
+    dlqAfterMaxRetries: r.flag(),
+    delayedProcessing: r.u32() | 0,
+    windowBuffer: r.u32() | 0,
+    retentionEnabled: r.flag(),
+    retentionSeconds: r.u32() | 0,
+    completedRetentionSeconds: r.u32() | 0,
+    maxWaitTimeSeconds: r.u32() | 0,
+    minPopWaitTime: r.u32() | 0,
+    encryptionEnabled: r.flag(),
+    dedupWindowSeconds: r.u32() | 0,
+    retentionSinkHold: r.text(),
+    retentionSinkHoldMaxSeconds: r.u32() | 0,
+  };
+}
+
+export function writeCursor(w: ByteWriter, row: CursorRow): void {
+  w.offset(row.committed);
+  w.flag(row.lease !== null);
+  if (row.lease !== null) {
+    w.uuid(row.lease.id);
+    w.offset(row.lease.batchEnd);
+    w.varint(row.lease.expiresAtUs);
+    w.varint(row.lease.grantedBy);
+  }
+  w.flag(row.settled !== null);
+  if (row.settled !== null) {
+    w.uuid(row.settled.leaseId);
+    w.offset(row.settled.first);
+    w.offset(row.settled.last);
+  }
+  w.offset(row.attemptOffset);
+  w.varint(row.attempt);
+  w.varint(row.retries);
+  w.varint(row.totalConsumed);
+  w.varint(row.createdAtUs);
+}
+
+export function readCursor(r: ByteReader): CursorRow {
+  const committed = r.offset();
+  const lease = r.flag()
+    ? {
+        id: r.uuid(),
+        batchEnd: r.offset(),
+        expiresAtUs: r.varint(),
+        grantedBy: r.varint(),
+      }
+    : null;
+  const settled = r.flag() ? { leaseId: r.uuid(), first: r.offset(), last: r.offset() } : null;
+  return {
+    committed,
+    lease,
+    settled,
+    attemptOffset: r.offset(),
+    attempt: r.varint(),
+    retries: r.varint(),
+    totalConsumed: r.varint(),
+    createdAtUs: r.varint(),
+  };
+}
+
+const SUBSCRIPTION_MODES = ['all', 'new', 'timestamp'] as const;
+
+export function writeSubscription(w: ByteWriter, subscription: Subscription): void {
+  w.u8(SUBSCRIPTION_MODES.indexOf(subscription.mode));
+  if (subscription.mode === 'timestamp') w.varint(subscription.atUs);
+}
+
+export function readSubscription(r: ByteReader): Subscription {
+  const code = r.u8();
+  const mode = SUBSCRIPTION_MODES[code];
+  assert(mode !== undefined, `unknown subscription mode ${code}`);
+  return mode === 'timestamp' ? { mode, atUs: r.varint() } : { mode };
+}
+
+export function writeDeadLetter(w: ByteWriter, row: DeadLetterRow): void {
+  w.uuid(row.id);
+  w.u32(row.queue);
+  w.u32(row.partition);
+  w.text(row.group);
+  w.varint(row.offset);
+  w.uuid(row.messageId);
+  w.text(row.transactionId);
+  w.optionalText(row.producerSub);
+  w.varint(row.retries);
+  w.text(row.error);
+  w.varint(row.failedAtUs);
+  w.blob(row.payload);
+}
+
+export function readDeadLetter(r: ByteReader): DeadLetterRow {
+  return {
+    id: r.uuid(),
+    queue: r.u32(),
+    partition: r.u32(),
+    group: r.text(),
+    offset: r.varint(),
+    messageId: r.uuid(),
+    transactionId: r.text(),
+    producerSub: r.optionalText(),
+    retries: r.varint(),
+    error: r.text(),
+    failedAtUs: r.varint(),
+    payload: r.blob(),
+  };
+}
