@@ -1,0 +1,440 @@
+/**
+ * A disk in memory under one seed, for tests and the simulator: it forgets what a real one may
+ * forget, and fails on request.
+ *
+ * Asynchronous operations take effect and report when `step` (or the scheduler given as `defer`)
+ * runs them, in random order among those that are waiting. After `crash` the disk is what the next
+ * process finds; operations still waiting never report, and files opened before refuse everything.
+ */
+import { dirname } from 'node:path';
+import type { DirectoryLock, Disk, DiskDone, DiskFile, DiskReadDone, OpenMode } from './disk.js';
+import { DiskError, LockedError } from './faults.js';
+import { SeededRandom } from './random.js';
+import { Inode } from './simulated-inode.js';
+
+export type Operation =
+  | 'open'
+  | 'read'
+  | 'write'
+  | 'fdatasync'
+  | 'truncate'
+  | 'rename'
+  | 'remove'
+  | 'fsync';
+
+export interface SimulatedDiskOptions {
+  readonly seed: number;
+  /** Runs each asynchronous operation at a time of its choice; without it, `step` does. */
+  readonly defer?: (run: () => void) => void;
+}
+
+/** A write that waits keeps its place here so that a crash can have done part of it. */
+interface Waiting {
+  readonly run: () => void;
+  readonly write: {
+    readonly inode: Inode;
+    readonly position: number;
+    readonly bytes: Uint8Array;
+  } | null;
+}
+
+interface Failure {
+  readonly operation: Operation;
+  readonly code: string;
+  readonly pathPart: string;
+}
+
+interface Name {
+  readonly path: string;
+  /** null: the name goes. */
+  readonly inode: Inode | null;
+}
+
+/** One change of a directory, which a power loss keeps or undoes as a whole; any of several. */
+type NameChange = readonly Name[];
+
+export class SimulatedDisk implements Disk {
+  readonly random: SeededRandom;
+  /** Writes beyond it fail with ENOSPC. */
+  capacityBytes = Number.MAX_SAFE_INTEGER;
+  /** While set, waiting operations do not run: a hung disk. */
+  stalled = false;
+  /** The share of reads and of writes in which one bit is flipped. */
+  readCorruption = 0;
+  writeCorruption = 0;
+  readonly #defer: ((run: () => void) => void) | null;
+  #names = new Map<string, Inode>();
+  #storedNames = new Map<string, Inode>();
+  #nameChanges = new Map<string, NameChange[]>();
+  readonly #directories = new Set<string>(['/', '.']);
+  #waiting: Waiting[] = [];
+  #failures: Failure[] = [];
+  #locked = new Set<string>();
+  #life = 0;
+  /** Both reset by `crash`: syncs of files or directories that took effect, files not closed. */
+  syncs = 0;
+  openFiles = 0;
+
+  constructor(options: SimulatedDiskOptions) {
+    this.random = new SeededRandom(options.seed);
+    this.#defer = options.defer ?? null;
+  }
+
+  /** Runs one waiting operation; false when none can run. */
+  step(): boolean {
+    if (this.stalled || this.#waiting.length === 0) return false;
+    const [next] = this.#waiting.splice(this.random.below(this.#waiting.length), 1);
+    next?.run();
+    return next !== undefined;
+  }
+
+  /** Runs waiting operations until none is left; those that they start too. */
+  settle(): void {
+    while (this.step());
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** The next operation of this kind on a path that contains `pathPart` fails. */
+  failNext(operation: Operation, code: string, pathPart = ''): void {
+    this.#failures.push({ operation, code, pathPart });
+  }
+
+  flipBit(path: string, position: number, bit: number): void {
+    this.#names.get(path)?.flipBit(position, bit);
+  }
+
+  paths(): string[] {
+    return [...this.#names.keys()].sort();
+  }
+
+  /** What a reader of the file sees now. */
+  contents(path: string): Uint8Array {
+    return this.#inode('read', path).bytes().slice();
+  }
+
+  /** Writes content that is on the medium at once. */
+  plant(path: string, bytes: Uint8Array): void {
+    const inode = new Inode();
+    inode.write(0, bytes);
+    inode.sync();
+    this.#names.set(path, inode);
+    this.#storedNames.set(path, inode);
+    this.#directories.add(dirname(path));
+  }
+
+  /**
+   * `process`: what was written stays, synced or not, and a waiting write may be done in part.
+   * `power`: besides, what was not synced is lost, torn by sectors, or kept.
+   */
+  crash(kind: 'process' | 'power'): void {
+    for (const { write } of this.#waiting) {
+      if (write === null) continue;
+      const length = this.random.chance(0.5)
+        ? write.bytes.length
+        : this.random.below(write.bytes.length);
+      if (this.random.chance(0.5))
+        write.inode.write(write.position, write.bytes.subarray(0, length));
+    }
+    if (kind === 'power') this.#losePower();
+    this.#waiting = [];
+    this.#failures = [];
+    this.#locked = new Set();
+    this.stalled = false;
+    this.#life++;
+    this.syncs = 0;
+    this.openFiles = 0;
+  }
+
+  #losePower(): void {
+    for (const changes of this.#nameChanges.values()) {
+      const odds = [0, 0.5, 1][this.random.below(3)] ?? 0;
+      for (const change of changes) {
+        if (this.random.chance(odds)) applyNames(this.#storedNames, change);
+      }
+    }
+    this.#nameChanges = new Map();
+    this.#names = new Map(this.#storedNames);
+    for (const inode of new Set(this.#names.values())) inode.losePower(this.random);
+  }
+
+  // --- what files use ----------------------------------------------------------------------------
+
+  check(operation: Operation, path: string, life: number): void {
+    if (life !== this.#life) {
+      throw new DiskError('EBADF', operation, path, 'opened before the crash');
+    }
+    const at = this.#failures.findIndex(
+      (failure) => failure.operation === operation && path.includes(failure.pathPart),
+    );
+    if (at === -1) return;
+    const [failure] = this.#failures.splice(at, 1);
+    throw new DiskError(failure?.code ?? 'EIO', operation, path, 'injected');
+  }
+
+  enqueue(run: () => void, write: Waiting['write'] = null): void {
+    const life = this.#life;
+    const guarded = () => {
+      if (life === this.#life) run();
+    };
+    if (this.#defer !== null) this.#defer(guarded);
+    else this.#waiting.push({ run: guarded, write });
+  }
+
+  /** Applies as much of a write as there is room for, and throws when that is not all of it. */
+  applyWrite(inode: Inode, path: string, position: number, bytes: Uint8Array): void {
+    let content = bytes;
+    if (bytes.length > 0 && this.random.chance(this.writeCorruption)) {
+      content = bytes.slice();
+      this.#flipSomeBit(content);
+    }
+    const growth = Math.max(0, position + bytes.length - inode.size);
+    const room = Math.max(0, this.capacityBytes - this.usedBytes());
+    if (growth <= room) {
+      inode.write(position, content);
+      return;
+    }
+    inode.write(position, content.subarray(0, bytes.length - growth + room));
+    throw new DiskError('ENOSPC', 'write', path, 'no space left on device');
+  }
+
+  applyRead(inode: Inode, into: Uint8Array, position: number): number {
+    const bytes = inode.bytes().subarray(position, position + into.length);
+    into.set(bytes);
+    if (bytes.length > 0 && this.random.chance(this.readCorruption)) {
+      this.#flipSomeBit(into.subarray(0, bytes.length));
+    }
+    return bytes.length;
+  }
+
+  #flipSomeBit(bytes: Uint8Array): void {
+    const at = this.random.below(bytes.length);
+    bytes[at] = (bytes[at] ?? 0) ^ (1 << this.random.below(8));
+  }
+
+  usedBytes(): number {
+    let used = 0;
+    for (const inode of this.#names.values()) used += inode.size;
+    return used;
+  }
+
+  get life(): number {
+    return this.#life;
+  }
+
+  // --- Disk --------------------------------------------------------------------------------------
+
+  openSync(path: string, mode: OpenMode): DiskFile {
+    this.check('open', path, this.#life);
+    if (mode !== 'create') return new SimulatedFile(this, path, this.#inode('open', path), mode);
+    if (this.#names.has(path)) throw new DiskError('EEXIST', 'open', path, 'file exists');
+    if (!this.#directories.has(dirname(path))) {
+      throw new DiskError('ENOENT', 'open', path, 'no such directory');
+    }
+    const inode = new Inode();
+    this.#changeNames([{ path, inode }]);
+    return new SimulatedFile(this, path, inode, mode);
+  }
+
+  existsSync(path: string): boolean {
+    return this.#names.has(path) || this.#directories.has(path);
+  }
+
+  listSync(directory: string): string[] {
+    if (!this.#directories.has(directory)) {
+      throw new DiskError('ENOENT', 'list', directory, 'no such directory');
+    }
+    const prefix = `${directory}/`;
+    return [...this.#names.keys()]
+      .filter((path) => dirname(path) === directory)
+      .map((path) => path.slice(prefix.length));
+  }
+
+  makeDirectorySync(directory: string): void {
+    for (let path = directory; !this.#directories.has(path); path = dirname(path)) {
+      this.#directories.add(path);
+    }
+  }
+
+  renameSync(from: string, to: string): void {
+    this.check('rename', from, this.#life);
+    const inode = this.#inode('rename', from);
+    this.#changeNames([
+      { path: to, inode },
+      { path: from, inode: null },
+    ]);
+  }
+
+  removeSync(path: string): void {
+    this.check('remove', path, this.#life);
+    this.#inode('remove', path);
+    this.#changeNames([{ path, inode: null }]);
+  }
+
+  syncDirectorySync(directory: string): void {
+    this.check('fsync', directory, this.#life);
+    for (const change of this.#nameChanges.get(directory) ?? []) {
+      applyNames(this.#storedNames, change);
+    }
+    this.#nameChanges.delete(directory);
+    this.syncs++;
+  }
+
+  remove(path: string, done: DiskDone): void {
+    this.enqueue(() => report(() => this.removeSync(path), done));
+  }
+
+  syncDirectory(directory: string, done: DiskDone): void {
+    this.enqueue(() => report(() => this.syncDirectorySync(directory), done));
+  }
+
+  freeBytesSync(_directory: string): number {
+    return Math.max(0, this.capacityBytes - this.usedBytes());
+  }
+
+  lockDirectory(directory: string): Promise<DirectoryLock> {
+    if (this.#locked.has(directory)) return Promise.reject(new LockedError(directory));
+    this.#locked.add(directory);
+    const locked = this.#locked;
+    return Promise.resolve({
+      release: () => {
+        locked.delete(directory);
+        return Promise.resolve();
+      },
+    });
+  }
+
+  #inode(operation: Operation, path: string): Inode {
+    const inode = this.#names.get(path);
+    if (inode === undefined) throw new DiskError('ENOENT', operation, path, 'no such file');
+    return inode;
+  }
+
+  #changeNames(change: NameChange): void {
+    applyNames(this.#names, change);
+    const directory = dirname(change[0]?.path ?? '/');
+    const changes = this.#nameChanges.get(directory);
+    if (changes === undefined) this.#nameChanges.set(directory, [change]);
+    else changes.push(change);
+  }
+}
+
+function applyNames(names: Map<string, Inode>, change: NameChange): void {
+  for (const { path, inode } of change) {
+    if (inode === null) names.delete(path);
+    else names.set(path, inode);
+  }
+}
+
+function report(run: () => void, done: DiskDone): void {
+  try {
+    run();
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    done(error);
+    return;
+  }
+  done(null);
+}
+
+class SimulatedFile implements DiskFile {
+  readonly path: string;
+  readonly #disk: SimulatedDisk;
+  readonly #inode: Inode;
+  readonly #mode: OpenMode;
+  readonly #life: number;
+  #closed = false;
+
+  constructor(disk: SimulatedDisk, path: string, inode: Inode, mode: OpenMode) {
+    this.#disk = disk;
+    this.path = path;
+    this.#inode = inode;
+    this.#mode = mode;
+    this.#life = disk.life;
+    disk.openFiles++;
+  }
+
+  #check(operation: Operation): void {
+    if (this.#closed) throw new DiskError('EBADF', operation, this.path, 'file is closed');
+    this.#disk.check(operation, this.path, this.#life);
+  }
+
+  readSync(into: Uint8Array, position: number): number {
+    this.#check('read');
+    return this.#disk.applyRead(this.#inode, into, position);
+  }
+
+  read(into: Uint8Array, position: number, done: DiskReadDone): void {
+    this.#disk.enqueue(() => {
+      let count = 0;
+      report(
+        () => {
+          count = this.readSync(into, position);
+        },
+        (error) => done(error, count),
+      );
+    });
+  }
+
+  write(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    const bytes = joined(buffers);
+    this.#disk.enqueue(() => report(() => this.writeSync(bytes, position), done), {
+      inode: this.#inode,
+      position,
+      bytes,
+    });
+  }
+
+  writeSync(bytes: Uint8Array, position: number): void {
+    this.#check('write');
+    if (this.#mode === 'read') throw new DiskError('EBADF', 'write', this.path, 'opened to read');
+    this.#disk.applyWrite(this.#inode, this.path, position, bytes);
+  }
+
+  sync(done: DiskDone): void {
+    this.#disk.enqueue(() => report(() => this.syncSync(), done));
+  }
+
+  syncSync(): void {
+    try {
+      this.#check('fdatasync');
+    } catch (error) {
+      this.#inode.failSync(this.#disk.random);
+      throw error;
+    }
+    this.#inode.sync();
+    this.#disk.syncs++;
+  }
+
+  truncate(length: number, done: DiskDone): void {
+    this.#disk.enqueue(() => report(() => this.truncateSync(length), done));
+  }
+
+  truncateSync(length: number): void {
+    this.#check('truncate');
+    this.#inode.truncate(length);
+  }
+
+  sizeSync(): number {
+    this.#check('read');
+    return this.#inode.size;
+  }
+
+  closeSync(): void {
+    if (!this.#closed && this.#life === this.#disk.life) this.#disk.openFiles--;
+    this.#closed = true;
+  }
+}
+
+function joined(buffers: readonly Uint8Array[]): Uint8Array {
+  const total = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
+  const bytes = new Uint8Array(total);
+  let at = 0;
+  for (const buffer of buffers) {
+    bytes.set(buffer, at);
+    at += buffer.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,256 @@
+/**
+ * Goal: the real and the simulated disk keep the same promises, so that what is proven above the one
+ * holds above the other. Method: one table of cases, run against both; then what only the simulated
+ * one does, its faults, each checked to happen.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Disk, type DiskFile, readFileSync, replaceFileSync } from './disk.js';
+import { RealDisk } from './disk-real.js';
+import { SimulatedDisk } from './disk-simulated.js';
+import { DiskError, LockedError } from './faults.js';
+
+interface Subject {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly cleanUp: () => void;
+}
+
+function real(): Subject {
+  const directory = mkdtempSync(join(tmpdir(), 'disk-'));
+  const cleanUp = () => rmSync(directory, { recursive: true });
+  return { disk: new RealDisk(), directory, cleanUp };
+}
+
+function simulated(): Subject {
+  const disk = new SimulatedDisk({ seed: 1, defer: (run) => setImmediate(run) });
+  disk.makeDirectorySync('/data');
+  return { disk, directory: '/data', cleanUp: () => {} };
+}
+
+const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'));
+const text = (content: Uint8Array) => Buffer.from(content).toString('latin1');
+
+function finished(start: (done: (error: DiskError | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    start((error) => (error === null ? resolve() : reject(error)));
+  });
+}
+
+function codeOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return error instanceof DiskError ? error.code : `not a DiskError: ${String(error)}`;
+  }
+  return 'no error';
+}
+
+describe.each([
+  ['real', real],
+  ['simulated', simulated],
+])('%s disk', (_name, create) => {
+  let subject: Subject;
+  let disk: Disk;
+  let path: string;
+  let file: DiskFile;
+
+  beforeEach(() => {
+    subject = create();
+    disk = subject.disk;
+    path = `${subject.directory}/file`;
+    file = disk.openSync(path, 'create');
+  });
+
+  afterEach(() => {
+    file.closeSync();
+    subject.cleanUp();
+  });
+
+  test('a write of several buffers is one piece of content', async () => {
+    await finished((done) => file.write([bytes('abc'), bytes(''), bytes('defg')], 2, done));
+    await finished((done) => file.sync(done));
+    expect(text(readFileSync(disk, path))).toBe('\0\0abcdefg');
+  });
+
+  test('more buffers than the kernel takes in one call', async () => {
+    const buffers = Array.from({ length: 2500 }, (_, i) => bytes(`${i},`));
+    await finished((done) => file.write(buffers, 0, done));
+    expect(text(readFileSync(disk, path))).toBe(buffers.map(text).join(''));
+  });
+
+  test('a read past the end is short and reports no error', async () => {
+    file.writeSync(bytes('hello'), 0);
+    const into = new Uint8Array(10);
+    expect(file.readSync(into, 2)).toBe(3);
+    const count = await new Promise((resolve) => file.read(into, 1, (_, read) => resolve(read)));
+    expect(count).toBe(4);
+    expect(text(into.subarray(0, 4))).toBe('ello');
+    expect(file.readSync(into, 99)).toBe(0);
+  });
+
+  test('callbacks never run inside the call', async () => {
+    let inside = true;
+    const calls = finished((done) =>
+      file.write([bytes('x')], 0, (error) => {
+        expect(inside).toBe(false);
+        done(error);
+      }),
+    );
+    inside = false;
+    await calls;
+  });
+
+  test('truncation cuts and extends with zeros', async () => {
+    file.writeSync(bytes('abcdef'), 0);
+    await finished((done) => file.truncate(3, done));
+    file.truncateSync(5);
+    expect(file.sizeSync()).toBe(5);
+    expect(text(readFileSync(disk, path))).toBe('abc\0\0');
+  });
+
+  test('open modes and missing files are named by code', async () => {
+    expect(codeOf(() => disk.openSync(path, 'create'))).toBe('EEXIST');
+    expect(codeOf(() => disk.openSync(`${path}x`, 'read'))).toBe('ENOENT');
+    expect(codeOf(() => disk.openSync(`${path}x`, 'write'))).toBe('ENOENT');
+    expect(codeOf(() => disk.removeSync(`${path}x`))).toBe('ENOENT');
+    expect(codeOf(() => disk.listSync(`${subject.directory}/none`))).toBe('ENOENT');
+    const reader = disk.openSync(path, 'read');
+    expect(codeOf(() => reader.writeSync(bytes('x'), 0))).toBe('EBADF');
+    reader.closeSync();
+    await expect(finished((done) => disk.remove(`${path}x`, done))).rejects.toThrow(DiskError);
+  });
+
+  test('names: list, rename over, remove, nested directories', async () => {
+    file.writeSync(bytes('new'), 0);
+    disk.openSync(`${subject.directory}/other`, 'create').closeSync();
+    expect(disk.listSync(subject.directory).sort()).toEqual(['file', 'other']);
+    disk.renameSync(path, `${subject.directory}/other`);
+    expect(disk.listSync(subject.directory)).toEqual(['other']);
+    expect(text(readFileSync(disk, `${subject.directory}/other`))).toBe('new');
+    await finished((done) => disk.remove(`${subject.directory}/other`, done));
+    await finished((done) => disk.syncDirectory(subject.directory, done));
+    expect(disk.existsSync(path)).toBe(false);
+    const nested = `${subject.directory}/a/b/c`;
+    disk.makeDirectorySync(nested);
+    disk.makeDirectorySync(nested);
+    expect(disk.listSync(nested)).toEqual([]);
+    expect(disk.listSync(subject.directory)).toEqual([]);
+    expect(disk.freeBytesSync(subject.directory)).toBeGreaterThan(0);
+  });
+
+  test('replaceFileSync replaces, and sweeps a draft that a crash left', () => {
+    disk.openSync(`${path}.new`, 'create').closeSync();
+    replaceFileSync(disk, subject.directory, 'file', bytes('one'));
+    replaceFileSync(disk, subject.directory, 'file', bytes('two'));
+    expect(text(readFileSync(disk, path))).toBe('two');
+    expect(disk.listSync(subject.directory)).toEqual(['file']);
+  });
+
+  test('a directory is locked once', async () => {
+    const lock = await disk.lockDirectory(subject.directory);
+    await expect(disk.lockDirectory(subject.directory)).rejects.toThrow(LockedError);
+    await lock.release();
+    const again = await disk.lockDirectory(subject.directory);
+    await again.release();
+  });
+});
+
+describe('what only the simulated disk does', () => {
+  function diskWithFile(seed: number) {
+    const disk = new SimulatedDisk({ seed });
+    disk.makeDirectorySync('/d');
+    const file = disk.openSync('/d/f', 'create');
+    file.writeSync(bytes('old'.padEnd(2048, 'o')), 0);
+    file.syncSync();
+    disk.syncDirectorySync('/d');
+    return { disk, file };
+  }
+
+  test('a power loss keeps what was synced and may lose, keep or tear the rest', () => {
+    const outcomes = new Set<string>();
+    for (let seed = 1; seed <= 200; seed++) {
+      const { disk, file } = diskWithFile(seed);
+      file.writeSync(bytes('n'.repeat(2048)), 0);
+      disk.crash('power');
+      const sectors = [0, 512, 1024, 1536].map((at) => disk.contents('/d/f')[at + 8]);
+      outcomes.add(sectors.map((byte) => String.fromCharCode(byte ?? 0)).join(''));
+    }
+    expect(outcomes).toContain('oooo');
+    expect(outcomes).toContain('nnnn');
+    expect(outcomes, 'a later sector without an earlier one').toContain('oonn');
+    expect(outcomes.size).toBe(16);
+  });
+
+  test('a killed process loses nothing that was written', () => {
+    const { disk, file } = diskWithFile(7);
+    file.writeSync(bytes('n'), 0);
+    disk.openSync('/d/unsynced-name', 'create');
+    disk.crash('process');
+    expect(text(disk.contents('/d/f').subarray(0, 2))).toBe('nl');
+    expect(disk.existsSync('/d/unsynced-name')).toBe(true);
+    expect(codeOf(() => file.sizeSync())).toBe('EBADF');
+  });
+
+  test('names need a sync of their directory', () => {
+    const kept = new Set<boolean>();
+    for (let seed = 1; seed <= 50; seed++) {
+      const { disk } = diskWithFile(seed);
+      disk.openSync('/d/g', 'create').syncSync();
+      disk.crash('power');
+      kept.add(disk.existsSync('/d/g'));
+    }
+    expect(kept).toEqual(new Set([true, false]));
+  });
+
+  test('after a failed sync, a later one does not make up for it', () => {
+    const kept = new Set<string>();
+    for (let seed = 1; seed <= 50; seed++) {
+      const { disk, file } = diskWithFile(seed);
+      file.writeSync(bytes('n'), 0);
+      disk.failNext('fdatasync', 'EIO');
+      expect(codeOf(() => file.syncSync())).toBe('EIO');
+      file.syncSync();
+      disk.crash('power');
+      kept.add(text(disk.contents('/d/f').subarray(0, 1)));
+    }
+    expect(kept).toEqual(new Set(['o', 'n']));
+  });
+
+  test('no space, a flipped bit, corrupt reads, a stall', () => {
+    const { disk, file } = diskWithFile(3);
+    disk.capacityBytes = 2050;
+    expect(codeOf(() => file.writeSync(bytes('xxxxx'), 2048))).toBe('ENOSPC');
+    expect(file.sizeSync()).toBe(2050);
+    expect(disk.freeBytesSync('/d')).toBe(0);
+    file.writeSync(bytes('overwriting needs no space'), 0);
+    disk.flipBit('/d/f', 1, 0);
+    expect(text(disk.contents('/d/f').subarray(0, 3))).toBe('owe');
+    disk.readCorruption = 1;
+    const into = new Uint8Array(16);
+    file.readSync(into, 100);
+    expect(into).not.toEqual(bytes('o'.repeat(16)));
+    disk.stalled = true;
+    let done = false;
+    file.sync(() => {
+      done = true;
+    });
+    disk.settle();
+    expect(done).toBe(false);
+    disk.stalled = false;
+    disk.settle();
+    expect(done).toBe(true);
+  });
+
+  test('the same seed gives the same run', () => {
+    const run = () => {
+      const { disk, file } = diskWithFile(11);
+      file.writeSync(bytes('n'.repeat(4096)), 512);
+      disk.crash('power');
+      return text(disk.contents('/d/f'));
+    };
+    expect(run()).toBe(run());
+  });
+});

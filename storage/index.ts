@@ -1,0 +1,31 @@
+/**
+ * Bytes that survive. In teaching order: the disk and what can go wrong; who a directory belongs to;
+ * term and vote; the log, which is also the message store; the checkpoint of the state above LMDB.
+ *
+ * A node's data directory: `identity.json`, `hard-state` and the lock's socket in the directory
+ * itself, the log in `log/`, the checkpoint in `state/`. Opened in this order: lock, identity, hard
+ * state, log, checkpoint; then the entries after `Checkpoint.appliedIndex` are applied again. The
+ * caller compares `Log.firstIndex` with it: a log that begins later than the entry after it cannot be
+ * applied.
+ */
+
+export {
+  type Applied,
+  type Backing,
+  type BackingFigures,
+  type BackingRow,
+  type BackingTransaction,
+  NOTHING_APPLIED,
+} from './backing.js';
+export { SimulatedBacking, type SimulatedBackingOptions } from './backing-simulated.js';
+export { Checkpoint, type CheckpointOptions } from './checkpoint.js';
+export type { DirectoryLock, Disk, DiskDone, DiskFile, DiskReadDone, OpenMode } from './disk.js';
+export { RealDisk } from './disk-real.js';
+export { type Operation, SimulatedDisk, type SimulatedDiskOptions } from './disk-simulated.js';
+export { DamageError, DiskError, LockedError, StorageBug } from './faults.js';
+export { type HardState, HardStateFile, type HardStateOptions } from './hard-state.js';
+export { type Identity, identityBytes, readIdentity, writeIdentity } from './identity.js';
+export { type LmdbOptions, openLmdb } from './lmdb.js';
+export { CommitError } from './lmdb-writer.js';
+export { Log, type LogOptions, type ReadDone } from './log.js';
+export type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log-entry.js';

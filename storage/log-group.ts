@@ -1,0 +1,102 @@
+/**
+ * Lays out one group of records for a single write. Headers and small bodies are copied into one
+ * staging buffer, reused for every group because only one is in flight; a large body goes to the
+ * kernel from where it is.
+ */
+import { crc32 } from 'node:zlib';
+import { assert } from './faults.js';
+import type { LogEntry } from './log-entry.js';
+import {
+  BODY_BYTES_MAX,
+  newRecordHeader,
+  padded,
+  RECORD_HEADER_BYTES,
+  recordBytes,
+  viewOf,
+  writeRecordHeader,
+} from './log-format.js';
+import type { Segment } from './log-segment.js';
+
+const STAGING_BYTES = 1 << 20;
+/** From here on a buffer of its own costs less than the copy. */
+const COPIED_BODY_BYTES_MAX = 16 << 10;
+const PADDING_BYTES_MAX = 8;
+/** Bounds what one sync has to store, so that the entries behind it do not wait for long. */
+const GROUP_BYTES_MAX = 8 << 20;
+
+export class LogGroup {
+  readonly #staging = new Uint8Array(STAGING_BYTES);
+  readonly #view = viewOf(this.#staging);
+  readonly #header = newRecordHeader();
+  #staged = 0;
+  /** Start of the staged bytes that are not in `buffers` yet. */
+  #pieceStart = 0;
+  #firstIndex = 0;
+  buffers: Uint8Array[] = [];
+  /** Where the group begins in the segment. */
+  position = 0;
+  bytes = 0;
+
+  begin(segment: Segment): void {
+    this.#staged = 0;
+    this.#pieceStart = 0;
+    this.#firstIndex = segment.lastIndex + 1;
+    this.buffers = [];
+    this.position = segment.endPosition;
+    this.bytes = 0;
+  }
+
+  hasRoomFor(entry: LogEntry): boolean {
+    const size = recordBytes(entry.data.length);
+    if (this.bytes === 0) return true;
+    if (this.bytes + size > GROUP_BYTES_MAX) return false;
+    const copied = entry.data.length <= COPIED_BODY_BYTES_MAX;
+    const staged = RECORD_HEADER_BYTES + (copied ? padded(entry.data.length) : PADDING_BYTES_MAX);
+    return this.#staged + staged <= STAGING_BYTES;
+  }
+
+  /** Adds the record to the group and to what `segment` will hold once the group is written. */
+  add(segment: Segment, entry: LogEntry): void {
+    const { data } = entry;
+    assert(data.length <= BODY_BYTES_MAX, `entry ${entry.index} has ${data.length} bytes`);
+    const header = this.#header;
+    header.bodyCrc = crc32(data);
+    header.previousCrc = segment.lastCrc;
+    header.length = data.length;
+    header.index = entry.index;
+    header.term = entry.term;
+    header.groupDistance = entry.index - this.#firstIndex;
+    header.type = entry.type;
+    const at = this.#staged;
+    const crc = writeRecordHeader(this.#staging, this.#view, at, header, segment.seed);
+    this.#staged = at + RECORD_HEADER_BYTES;
+    if (data.length <= COPIED_BODY_BYTES_MAX) {
+      this.#staging.set(data, this.#staged);
+      this.#staged += data.length;
+    } else {
+      this.#flushPiece();
+      this.buffers.push(data);
+    }
+    const padding = padded(data.length) - data.length;
+    this.#staging.fill(0, this.#staged, this.#staged + padding);
+    this.#staged += padding;
+
+    const size = recordBytes(data.length);
+    segment.open?.positions.push(segment.endPosition);
+    segment.terms.add(entry.index, entry.term);
+    segment.lastIndex = entry.index;
+    segment.endPosition += size;
+    segment.lastCrc = crc;
+    this.bytes += size;
+  }
+
+  finish(): void {
+    this.#flushPiece();
+  }
+
+  #flushPiece(): void {
+    if (this.#staged === this.#pieceStart) return;
+    this.buffers.push(this.#staging.subarray(this.#pieceStart, this.#staged));
+    this.#pieceStart = this.#staged;
+  }
+}

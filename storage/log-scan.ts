@@ -1,0 +1,114 @@
+/**
+ * Reads the records of one segment from its bytes and judges where they end.
+ *
+ * The hard part is the first position without a valid record. It is the clean end (zeros), a torn
+ * group (a power loss kept some sectors of a write that was never acknowledged), or damage to what
+ * had been durable. What stands behind it decides. A valid record of a group that began later proves
+ * damage: a group is written only after the one before it is durable. Valid records of the same group
+ * prove nothing, because sectors of one write reach the medium in any order.
+ *
+ * What this cannot tell: whether the last group of all had been durable. A bit that flips in it looks
+ * like a torn write from here; the witness file (log-witness.ts) is asked about that.
+ */
+import { crc32 } from 'node:zlib';
+import {
+  isZeros,
+  newRecordHeader,
+  RECORD_HEADER_BYTES,
+  readRecordHeader,
+  recordBytes,
+  SEGMENT_HEADER_BYTES,
+  viewOf,
+} from './log-format.js';
+import { Positions } from './positions.js';
+import { TermRuns } from './term-runs.js';
+
+export interface ScanStart {
+  readonly seed: number;
+  readonly firstIndex: number;
+  readonly previousTerm: number;
+  readonly previousCrc: number;
+}
+
+export type ScanEnd =
+  /** Only zeros follow. */
+  | { readonly kind: 'clean' }
+  /** Bytes follow that may be a write of which no one was told. */
+  | { readonly kind: 'torn' }
+  | { readonly kind: 'damage'; readonly code: string; readonly what: string };
+
+export interface Scan {
+  readonly positions: Positions;
+  readonly terms: TermRuns;
+  readonly lastIndex: number;
+  readonly lastCrc: number;
+  /** Where the next record would stand. */
+  readonly endPosition: number;
+  /** Where the last group begins; endPosition without records. */
+  readonly lastGroupPosition: number;
+  readonly end: ScanEnd;
+}
+
+const SEARCH_STEP_BYTES = 8;
+
+export function scanRecords(bytes: Uint8Array, start: ScanStart): Scan {
+  const view = viewOf(bytes);
+  const header = newRecordHeader();
+  const positions = new Positions();
+  const terms = new TermRuns();
+  let position = SEGMENT_HEADER_BYTES;
+  let index = start.firstIndex;
+  let term = start.previousTerm;
+  let crc = start.previousCrc;
+  let lastGroupPosition = position;
+  let end: ScanEnd | null = null;
+  while (readRecordHeader(bytes, view, position, start.seed, header)) {
+    if (header.index !== index || header.previousCrc !== crc || header.term < term) {
+      const what = `record ${header.index} stands where record ${index} belongs`;
+      end = { kind: 'damage', code: 'log_chain_break', what };
+      break;
+    }
+    const bodyStart = position + RECORD_HEADER_BYTES;
+    const bodyEnd = bodyStart + header.length;
+    const bodyValid =
+      bodyEnd <= bytes.length && crc32(bytes.subarray(bodyStart, bodyEnd)) === header.bodyCrc;
+    if (!bodyValid) break;
+    if (header.groupDistance === 0) lastGroupPosition = position;
+    positions.push(position);
+    terms.add(index, header.term);
+    position += recordBytes(header.length);
+    crc = header.headerCrc;
+    term = header.term;
+    index++;
+  }
+  return {
+    positions,
+    terms,
+    lastIndex: index - 1,
+    lastCrc: crc,
+    endPosition: position,
+    lastGroupPosition: Math.min(lastGroupPosition, position),
+    end: end ?? judgeEnd(bytes, view, position, index, start.seed),
+  };
+}
+
+/** `expected` is the index that has no valid record at `position`. */
+function judgeEnd(
+  bytes: Uint8Array,
+  view: DataView,
+  position: number,
+  expected: number,
+  seed: number,
+): ScanEnd {
+  if (position >= bytes.length || isZeros(bytes.subarray(position))) return { kind: 'clean' };
+  const header = newRecordHeader();
+  for (let at = position; at < bytes.length; at += SEARCH_STEP_BYTES) {
+    if (!readRecordHeader(bytes, view, at, seed, header)) continue;
+    const groupFirst = header.index - header.groupDistance;
+    const sameGroup = groupFirst <= expected && header.index >= expected;
+    if (sameGroup) continue;
+    const what = `record ${expected} is not readable, but record ${header.index} at byte ${at} is`;
+    return { kind: 'damage', code: 'log_record_damaged', what };
+  }
+  return { kind: 'torn' };
+}

@@ -1,0 +1,297 @@
+/**
+ * The log of one node: raft's entries, and the only place where message bodies are stored.
+ *
+ * `append` returns at once; its callback runs when the entries are on the medium. What was appended
+ * can be read at once, durable or not, because raft replicates in parallel to its own disk.
+ *
+ * Invariants: firstIndex - 1 <= lastIndex; durableIndex <= lastIndex; entries that are not durable
+ * are in memory; after a failure nothing is accepted any more.
+ */
+import type { Disk, DiskFile } from './disk.js';
+import { assert, DamageError, DiskError, StorageBug } from './faults.js';
+import type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log-entry.js';
+import { IDENTITY_BYTES } from './log-format.js';
+import { recoverLog } from './log-recovery.js';
+import type { Segment } from './log-segment.js';
+import { LogSegments } from './log-segments.js';
+import { WitnessFile } from './log-witness.js';
+import { LogWriter } from './log-writer.js';
+import { RecentEntries } from './recent-entries.js';
+
+const SEGMENT_BYTES = 64 << 20;
+/** Record positions are 32 bits wide. */
+const SEGMENT_BYTES_MAX = 1 << 30;
+const RECENT_BYTES_MAX = 64 << 20;
+const ZERO_FILL_BYTES = 1 << 20;
+
+export interface LogOptions {
+  readonly disk: Disk;
+  /** For the log alone; created when missing. */
+  readonly directory: string;
+  /** 16 bytes: the directory id. Records of another directory are not taken for this one's. */
+  readonly identity: Uint8Array;
+  /** A segment is closed when the next record would pass it; 64 MiB unless given. */
+  readonly segmentBytes?: number;
+  /** Of entry bodies kept in memory for readers at the tail; 64 MiB unless given. */
+  readonly recentBytesMax?: number;
+  /** Zeros written ahead of the tail; 1 MiB unless given, 0 for none. */
+  readonly zeroFillBytes?: number;
+  /** Called once, at the first failed write or sync. The process has to end. */
+  readonly onFailure: (error: DiskError) => void;
+}
+
+/** Exactly one of the two is null. */
+export type ReadDone = (error: DiskError | DamageError | null, bytes: Uint8Array | null) => void;
+
+export class Log {
+  readonly recovery: LogRecovery;
+  readonly #segments: LogSegments;
+  readonly #writer: LogWriter;
+  readonly #recent: RecentEntries;
+  #firstIndex: number;
+  #previousTerm: number;
+  #durableIndex: number;
+  #resetsInFlight = 0;
+
+  /**
+   * Recovers the log of a directory, or starts one. Throws DamageError when stored records are not
+   * what was written, and DiskError; in both cases no file was changed.
+   */
+  static open(options: LogOptions): Log {
+    return new Log(options);
+  }
+
+  private constructor(options: LogOptions) {
+    const { disk, directory, identity } = options;
+    const segmentBytes = options.segmentBytes ?? SEGMENT_BYTES;
+    assert(identity.length === IDENTITY_BYTES, `an identity has 16 bytes, not ${identity.length}`);
+    assert(segmentBytes <= SEGMENT_BYTES_MAX, `segments of ${segmentBytes} bytes are too large`);
+    const recovered = recoverLog(disk, directory, identity);
+    this.recovery = recovered.recovery;
+    this.#segments = new LogSegments(disk, recovered.segments);
+    this.#firstIndex = this.#segments.first.firstIndex;
+    this.#previousTerm = this.#segments.first.header.previousTerm;
+    this.#durableIndex = this.#segments.last.lastIndex;
+    this.#recent = new RecentEntries(
+      options.recentBytesMax ?? RECENT_BYTES_MAX,
+      this.#durableIndex + 1,
+    );
+    this.#writer = new LogWriter({
+      disk,
+      directory,
+      identity,
+      segments: this.#segments,
+      witness: new WitnessFile(disk, directory, identity),
+      segmentBytes,
+      zeroFillBytes: options.zeroFillBytes ?? ZERO_FILL_BYTES,
+      nextSequence: recovered.nextSequence,
+      filledTo: recovered.filledTo,
+      onDurable: (index) => this.#onDurable(index),
+      onFailure: options.onFailure,
+    });
+  }
+
+  /** The oldest stored entry; lastIndex + 1 when there is none. */
+  get firstIndex(): number {
+    return this.#firstIndex;
+  }
+
+  get lastIndex(): number {
+    return this.#recent.nextIndex - 1;
+  }
+
+  /** All entries up to here survive the loss of power. */
+  get durableIndex(): number {
+    return this.#durableIndex;
+  }
+
+  /** undefined outside firstIndex - 1 .. lastIndex. */
+  term(index: number): number | undefined {
+    if (index === this.#firstIndex - 1) return this.#previousTerm;
+    if (index < this.#firstIndex || index > this.lastIndex) return undefined;
+    const recent = this.#recent.get(index);
+    return recent !== undefined ? recent.term : this.#segments.find(index).term(index);
+  }
+
+  /**
+   * Adds consecutive entries; when the first is at or below lastIndex, all from there on are replaced.
+   * `done` runs once, in the order of the calls, when the entries are durable. The log keeps the
+   * entries and their bytes by reference: nobody may write to them any more.
+   */
+  append(entries: readonly LogEntry[], done: () => void): void {
+    this.#refuseAfterFailure();
+    const first = entries[0];
+    if (first !== undefined && first.index <= this.lastIndex) this.#truncate(first.index);
+    let term = this.term(this.lastIndex) ?? 0;
+    for (const entry of entries) {
+      assert(entry.term >= term, `entry ${entry.index} has term ${entry.term} after ${term}`);
+      term = entry.term;
+      this.#recent.push(entry);
+    }
+    this.#recent.trim(this.#durableIndex);
+    this.#writer.append(entries, done);
+  }
+
+  #truncate(index: number): void {
+    assert(index >= this.#firstIndex, `entry ${index} is before the first, ${this.#firstIndex}`);
+    this.#recent.truncate(index);
+    this.#durableIndex = Math.min(this.#durableIndex, index - 1);
+    this.#writer.truncate(index);
+  }
+
+  /**
+   * Consecutive entries from `from` on and before `to`: at least one, then as many as fit `bytesMax`
+   * and are found in one place. Throws DamageError when the record at `from` is damaged.
+   */
+  entries(from: number, to: number, bytesMax: number): readonly LogEntry[] {
+    assert(
+      from >= this.#firstIndex && from < to && to <= this.lastIndex + 1,
+      `entries ${from}..${to} are not within ${this.#firstIndex}..${this.lastIndex}`,
+    );
+    const recentFirst = this.#recent.firstIndex;
+    if (from < recentFirst) {
+      return this.#segments.readEntries(from, Math.min(to, recentFirst), bytesMax);
+    }
+    const result: LogEntry[] = [];
+    let bytes = 0;
+    for (let index = from; index < to; index++) {
+      const entry = this.#recent.get(index);
+      if (entry === undefined) break;
+      bytes += entry.data.length;
+      if (bytes > bytesMax && result.length > 0) break;
+      result.push(entry);
+    }
+    return result;
+  }
+
+  /** The bytes if they are in memory. The caller must not write to them. */
+  recent(slice: BodySlice): Uint8Array | undefined {
+    const entry = this.#recent.get(slice.index);
+    if (entry === undefined) return undefined;
+    const end = slice.position + slice.length;
+    assert(end <= entry.data.length, `bytes up to ${end} are not within entry ${slice.index}`);
+    return entry.data.subarray(slice.position, end);
+  }
+
+  /**
+   * Reads part of a body: `done` runs at once when the bytes are in memory, else when they were read
+   * from disk. A slice is not verified here: the engine keeps a checksum per append.
+   */
+  read(slice: BodySlice, done: ReadDone): void {
+    const recent = this.recent(slice);
+    if (recent !== undefined) {
+      done(null, recent);
+      return;
+    }
+    const { index, position, length } = slice;
+    this.#assertStored(index);
+    const segment = this.#segments.find(index);
+    const file = this.#openForRead(segment, done);
+    if (file === null) return;
+    const at = this.#segments.locate(segment, index, position, length);
+    const bytes = new Uint8Array(length);
+    segment.readsInFlight++;
+    file.read(bytes, at, (error, count) => {
+      this.#segments.endRead(segment);
+      if (error !== null) done(error, null);
+      else if (count < length) done(this.#segments.shortRead(segment, at, index), null);
+      else done(null, bytes);
+    });
+  }
+
+  #openForRead(segment: Segment, done: ReadDone): DiskFile | null {
+    try {
+      return this.#segments.open(segment).file;
+    } catch (error) {
+      if (!(error instanceof DiskError || error instanceof DamageError)) throw error;
+      done(error, null);
+      return null;
+    }
+  }
+
+  /** As `read`; for callers that cannot wait, such as apply. */
+  readSync(slice: BodySlice): Uint8Array {
+    const recent = this.recent(slice);
+    if (recent !== undefined) return recent;
+    this.#assertStored(slice.index);
+    return this.#segments.readSliceSync(slice.index, slice.position, slice.length);
+  }
+
+  /** The whole body, verified. Throws DamageError. */
+  bodySync(index: number): Uint8Array {
+    const [entry] = this.entries(index, index + 1, 0);
+    assert(entry !== undefined, `entry ${index} is not stored`);
+    return entry.data;
+  }
+
+  /**
+   * Gives up segments whose entries are all below `index`; firstIndex moves at once, and `done` runs
+   * when the files are gone. The last segment always stays.
+   */
+  removeBefore(index: number, done: () => void): void {
+    this.#refuseAfterFailure();
+    const dead: Segment[] = [];
+    // What a reset is about to drop is no longer this log's to remove.
+    const list = this.#resetsInFlight > 0 ? [] : this.#segments.list;
+    for (const segment of list) {
+      const isLast = segment === this.#segments.last;
+      if (isLast || segment.lastIndex >= index || segment.lastIndex > this.#durableIndex) break;
+      dead.push(segment);
+    }
+    for (const segment of dead) this.#segments.drop(segment);
+    if (dead.length > 0) {
+      this.#firstIndex = this.#segments.first.firstIndex;
+      this.#previousTerm = this.#segments.first.header.previousTerm;
+    }
+    this.#writer.removeFiles(dead, done);
+  }
+
+  /**
+   * Forgets everything and goes on after entry (index, term), which a snapshot covers. `done` runs
+   * when a restart would find the new log; a crash before that finds the old one whole.
+   */
+  reset(index: number, term: number, done: () => void): void {
+    this.#refuseAfterFailure();
+    this.#recent.clear(index + 1);
+    this.#firstIndex = index + 1;
+    this.#previousTerm = term;
+    this.#durableIndex = Math.min(this.#durableIndex, index);
+    this.#resetsInFlight++;
+    this.#writer.reset(index, term, () => {
+      this.#resetsInFlight--;
+      done();
+    });
+  }
+
+  /** Oldest first. */
+  segments(): LogSegmentSummary[] {
+    return this.#segments.list.map((segment) => segment.summary());
+  }
+
+  /** To be called a few times a second: lets the second witness catch up (log-witness.ts). */
+  tick(): void {
+    this.#writer.tick();
+  }
+
+  /** Ends after what was asked for before; nothing may be called any more. */
+  close(done: () => void): void {
+    this.#refuseAfterFailure();
+    this.#writer.close(done);
+  }
+
+  #onDurable(index: number): void {
+    this.#durableIndex = Math.max(this.#durableIndex, index);
+    this.#recent.trim(this.#durableIndex);
+  }
+
+  #assertStored(index: number): void {
+    assert(
+      index >= this.#firstIndex && index <= this.lastIndex,
+      `entry ${index} is not within ${this.#firstIndex}..${this.lastIndex}`,
+    );
+  }
+
+  #refuseAfterFailure(): void {
+    if (this.#writer.failed) throw new StorageBug('the log failed before and takes nothing more');
+  }
+}
