@@ -1,0 +1,209 @@
+/**
+ * One request and its answer on the wire. It owns the native response object, which may not be
+ * touched once the response is complete or its connection is gone; every path to it goes through
+ * here.
+ *
+ *     reading (body) -> open -> answered        the response was handed over completely
+ *                          \-> answering -> answered   a large answer waits for its reader
+ *     any of them -> gone                        the client closed, or was cut off
+ *
+ * What holds: exactly one of `answered` and `gone` is reached, once, and then the rim has been
+ * told, so that the number of requests in flight is exact.
+ */
+import type { Refusal } from '@svc/engine';
+import type { BodyBudget, BodyShare } from './body-budget.js';
+import { errorText, RETRY_AFTER_SECONDS, STATUS_OF_REASON, type Status } from './errors.js';
+import { ANSWER_BYTES_PER_MS_MIN, ANSWER_GRACE_MS, STREAMED_ANSWER_BYTES_MIN } from './limits.js';
+import type { UwsResponse } from './uws.js';
+
+/** What exchanges share and report to. */
+export interface Rim {
+  readonly budget: BodyBudget;
+  /** A request came; `settled` follows when it is answered or gone. */
+  opened(): void;
+  settled(): void;
+  /** Bytes of large answers that their readers have not taken. */
+  answerBytes: number;
+  /** The server stops: each connection is closed with its next answer. */
+  stopping: boolean;
+  /** Slow bodies and slow readers, which the sweep looks at. */
+  readonly slow: Set<Slow>;
+  monotonicMs(): number;
+}
+
+export interface Slow {
+  /** Cuts itself off when it is too slow. */
+  sweep(nowMs: number): void;
+}
+
+export class Exchange implements Slow {
+  readonly #response: UwsResponse;
+  readonly #rim: Rim;
+  /** A HEAD request: lengths are told, bodies are not sent. */
+  readonly #headOnly: boolean;
+  #state: 'open' | 'answering' | 'answered' | 'gone' = 'open';
+  #share: BodyShare = 'growing';
+  #reservedBytes = 0;
+  /** A command has taken the body over: its bytes count until `release`. */
+  #bodyHanded = false;
+  #answer: Uint8Array | null = null;
+  #answeringSinceMs = 0;
+  #takenBytes = 0;
+  onGone: (() => void) | null = null;
+
+  constructor(response: UwsResponse, rim: Rim, headOnly: boolean) {
+    this.#response = response;
+    this.#rim = rim;
+    this.#headOnly = headOnly;
+    rim.opened();
+    response.onAborted(() => this.#abort());
+  }
+
+  /** An answer can be given. */
+  get open(): boolean {
+    return this.#state === 'open';
+  }
+
+  get gone(): boolean {
+    return this.#state === 'gone';
+  }
+
+  /** False: the budget is spent. */
+  reserve(share: BodyShare, bytes: number): boolean {
+    if (!this.#rim.budget.reserve(share, bytes)) return false;
+    this.#share = share;
+    this.#reservedBytes += bytes;
+    return true;
+  }
+
+  /** From here on the body belongs to a command, and stays in memory though the client may go. */
+  handBody(): void {
+    this.#bodyHanded = true;
+  }
+
+  release(): void {
+    if (this.#reservedBytes === 0) return;
+    this.#rim.budget.release(this.#share, this.#reservedBytes);
+    this.#reservedBytes = 0;
+  }
+
+  json(status: Status, text: string, retryAfter = false): void {
+    if (text.length >= STREAMED_ANSWER_BYTES_MIN) {
+      this.jsonBytes(status, Buffer.from(text, 'utf8'));
+      return;
+    }
+    this.#write(status, 'application/json', text, retryAfter, null, false);
+  }
+
+  jsonBytes(status: Status, bytes: Uint8Array): void {
+    if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) this.#stream(status, bytes);
+    else this.#write(status, 'application/json', bytes, false, null, false);
+  }
+
+  document(contentType: string, bytes: Uint8Array, cacheControl: string): void {
+    this.#write('200 OK', contentType, bytes, false, cacheControl, false);
+  }
+
+  refuse(refusal: Refusal): void {
+    const { status, retryAfter } = STATUS_OF_REASON[refusal.reason];
+    this.json(status, errorText(refusal.error, refusal.reason), retryAfter);
+  }
+
+  /** For requests after which the connection's bytes cannot be trusted to be another request. */
+  jsonAndClose(status: Status, text: string): void {
+    this.#write(status, 'application/json', text, false, null, true);
+  }
+
+  noContent(): void {
+    if (this.#state !== 'open') return;
+    const response = this.#response;
+    response.cork(() => {
+      response.writeStatus('204 No Content');
+      if (this.#rim.stopping) response.writeHeader('Connection', 'close');
+      response.endWithoutBody();
+    });
+    this.#settle('answered');
+  }
+
+  sweep(nowMs: number): void {
+    const allowedMs = ANSWER_GRACE_MS + this.#takenBytes / ANSWER_BYTES_PER_MS_MIN;
+    if (nowMs - this.#answeringSinceMs > allowedMs) this.#response.close();
+  }
+
+  #write(
+    status: Status,
+    contentType: string,
+    body: string | Uint8Array,
+    retryAfter: boolean,
+    cacheControl: string | null,
+    close: boolean,
+  ): void {
+    if (this.#state !== 'open') return;
+    const response = this.#response;
+    const closing = close || this.#rim.stopping;
+    response.cork(() => {
+      response.writeStatus(status).writeHeader('Content-Type', contentType);
+      if (retryAfter) response.writeHeader('Retry-After', RETRY_AFTER_SECONDS);
+      if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
+      if (this.#headOnly) {
+        if (closing) response.writeHeader('Connection', 'close');
+        response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
+      } else response.end(body, closing);
+    });
+    this.#settle('answered');
+  }
+
+  /** Hands over what the socket takes; the rest follows as the reader takes it. */
+  #stream(status: Status, bytes: Uint8Array): void {
+    if (this.#state !== 'open') return;
+    const response = this.#response;
+    this.#answer = bytes;
+    let done = false;
+    response.cork(() => {
+      response.writeStatus(status).writeHeader('Content-Type', 'application/json');
+      done = response.tryEnd(bytes, bytes.length)[1];
+    });
+    if (done) {
+      this.#answer = null;
+      this.#settle('answered');
+      return;
+    }
+    this.#state = 'answering';
+    this.#answeringSinceMs = this.#rim.monotonicMs();
+    this.#rim.answerBytes += bytes.length;
+    this.#rim.slow.add(this);
+    response.onWritable((offset) => this.#continue(offset));
+  }
+
+  #continue(offset: number): boolean {
+    const bytes = this.#answer;
+    if (bytes === null) return true;
+    this.#takenBytes = offset;
+    const [taken, done] = this.#response.tryEnd(bytes.subarray(offset), bytes.length);
+    if (done) this.#settle('answered');
+    return taken;
+  }
+
+  #abort(): void {
+    if (this.#state === 'answered') return;
+    const wasOpen = this.#state === 'open';
+    const onGone = this.onGone;
+    this.#settle('gone');
+    if (!wasOpen) return;
+    if (onGone === null && this.#bodyHanded) return;
+    this.release();
+    onGone?.();
+  }
+
+  #settle(state: 'answered' | 'gone'): void {
+    if (this.#answer !== null) {
+      this.#rim.answerBytes -= this.#answer.length;
+      this.#rim.slow.delete(this);
+      this.#answer = null;
+    }
+    this.#state = state;
+    this.onGone = null;
+    if (state === 'answered') this.release();
+    this.#rim.settled();
+  }
+}

@@ -1,0 +1,49 @@
+/** A listening front over a fake service, for tests that look at the wire. */
+import { RawClient } from './raw-client.fake.js';
+import { createServer, type HttpServer, type HttpServerOptions } from './server.js';
+import { FakeService } from './service.fake.js';
+
+export class TestFront {
+  readonly service: FakeService;
+  readonly server: HttpServer;
+  readonly port: number;
+  /** Messages of the logger. */
+  readonly logged: string[];
+  readonly #clients: RawClient[] = [];
+
+  private constructor(service: FakeService, server: HttpServer, port: number, logged: string[]) {
+    this.service = service;
+    this.server = server;
+    this.port = port;
+    this.logged = logged;
+  }
+
+  static async start(options: Partial<HttpServerOptions> = {}): Promise<TestFront> {
+    const service = new FakeService();
+    const logged: string[] = [];
+    const logger = {
+      error: (message: string, error: unknown): void => {
+        logged.push(`${message}: ${String(error)}`);
+      },
+    };
+    const server = createServer({ logger, ...options }, service);
+    const port = await server.listen('127.0.0.1', 0);
+    return new TestFront(service, server, port, logged);
+  }
+
+  client(): RawClient {
+    const client = new RawClient(this.port);
+    this.#clients.push(client);
+    return client;
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.#clients) client.destroy();
+    await this.server.stop(0);
+  }
+}
+
+/** Waits, turn by turn, until what a test expects has happened; the test's own limit ends it. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
+}

@@ -1,0 +1,33 @@
+/**
+ * The room for names in a key of the store (message-plane 1.3): a tenant, a queue and the longer of
+ * group and partition share 447 bytes. Checked here, in bytes, before anything is planned, because
+ * a key that the store refuses while an entry is applied would stop every node.
+ */
+import type { Refusal } from '@svc/engine';
+import { NAME_BYTES_MAX, utf8Length } from '@svc/wire';
+
+/** Null when the names fit. A name that a command does not have is "". */
+export function nameBudgetRefusal(
+  tenant: string,
+  queue: string,
+  group: string,
+  partition: string,
+): Refusal | null {
+  // A UTF-16 code unit is three bytes at most, so short names need no counting.
+  if ((tenant.length + queue.length + group.length + partition.length) * 3 <= NAME_BYTES_MAX) {
+    return null;
+  }
+  const queueBytes = utf8Length(queue);
+  const groupBytes = utf8Length(group);
+  const partitionBytes = utf8Length(partition);
+  const used = utf8Length(tenant) + queueBytes + Math.max(groupBytes, partitionBytes);
+  if (used <= NAME_BYTES_MAX) return null;
+  const longest = Math.max(queueBytes, groupBytes, partitionBytes);
+  const field = queueBytes === longest ? 'queue' : groupBytes === longest ? 'group' : 'partition';
+  return {
+    reason: 'name_too_long',
+    error:
+      `${field} name is ${longest} bytes; ` +
+      `the composite store key limit leaves ${NAME_BYTES_MAX} bytes for names`,
+  };
+}

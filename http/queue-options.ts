@@ -1,0 +1,135 @@
+/**
+ * Queue options on the wire (message-plane 7.1): how a request names them and how answers show
+ * them.
+ */
+import type { OptionChanges, QueueOptions } from '@svc/engine';
+import { INT32_MAX, INT32_MIN, isWellFormed, type OptionsAnswer } from '@svc/wire';
+
+type OptionKind = 'label' | 'integer' | 'boolean' | 'sink-hold' | 'sink-hold-max';
+
+/** Every option that a request may name. */
+export const OPTION_KINDS: { readonly [name in keyof QueueOptions]: OptionKind } = {
+  namespace: 'label',
+  task: 'label',
+  priority: 'integer',
+  leaseTime: 'integer',
+  retryLimit: 'integer',
+  retryDelay: 'integer',
+  maxSize: 'integer',
+  ttl: 'integer',
+  deadLetterQueue: 'boolean',
+  dlqAfterMaxRetries: 'boolean',
+  delayedProcessing: 'integer',
+  windowBuffer: 'integer',
+  retentionEnabled: 'boolean',
+  retentionSeconds: 'integer',
+  completedRetentionSeconds: 'integer',
+  maxWaitTimeSeconds: 'integer',
+  minPopWaitTime: 'integer',
+  encryptionEnabled: 'boolean',
+  dedupWindowSeconds: 'integer',
+  retentionSinkHold: 'sink-hold',
+  retentionSinkHoldMaxSeconds: 'sink-hold-max',
+};
+
+const SINK_HOLD = /^[A-Za-z0-9._-]{0,64}$/;
+const SINK_HOLD_SECONDS_MIN = 60;
+const SINK_HOLD_SECONDS_MAX = 31_536_000;
+const MIN_POP_WAIT_MS_MAX = 60_000;
+/** An integer as JSON spells it: `1.0` and `1e3` are none. */
+const INTEGER = /^-?\d+$/;
+
+export interface OptionFault {
+  readonly error: string;
+}
+
+/** The changes that `members` (name to JSON text) ask for; null restores an option's default. */
+export function optionChanges(members: ReadonlyMap<string, string>): OptionChanges | OptionFault {
+  const changes: { [name: string]: string | number | boolean | null } = {};
+  for (const [name, text] of members) {
+    const kind = (OPTION_KINDS as { readonly [name: string]: OptionKind | undefined })[name];
+    if (kind === undefined) continue;
+    const value = text === 'null' ? null : optionValue(name, kind, text);
+    if (typeof value === 'object' && value !== null) return value;
+    changes[name] = value;
+  }
+  return changes;
+}
+
+function optionValue(
+  name: string,
+  kind: OptionKind,
+  text: string,
+): string | number | boolean | OptionFault {
+  switch (kind) {
+    case 'label':
+      return stringOf(text) ?? '';
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true';
+      return { error: `${name} must be a boolean` };
+    case 'integer':
+      return clamped(name, integerOf(text));
+    case 'sink-hold': {
+      const value = stringOf(text);
+      if (value !== null && SINK_HOLD.test(value)) return value;
+      return { error: `${name} must match [A-Za-z0-9._-]{0,64}` };
+    }
+    case 'sink-hold-max': {
+      const value = integerOf(text);
+      if (value === null) return { error: `${name} must be an integer` };
+      if (value >= SINK_HOLD_SECONDS_MIN && value <= SINK_HOLD_SECONDS_MAX) return value;
+      return {
+        error: `${name} must be between ${SINK_HOLD_SECONDS_MIN} and ${SINK_HOLD_SECONDS_MAX}`,
+      };
+    }
+  }
+}
+
+/** Two options are cut to their range instead of being refused. */
+function clamped(name: string, value: number | null): number | OptionFault {
+  if (value === null) return { error: `${name} must be an integer` };
+  if (name === 'minPopWaitTime') return Math.min(Math.max(value, 0), MIN_POP_WAIT_MS_MAX);
+  if (name === 'dedupWindowSeconds') return Math.max(value, 0);
+  return value;
+}
+
+/** null: not an integer of 32 bits. */
+function integerOf(text: string): number | null {
+  if (!INTEGER.test(text)) return null;
+  const value = Number(text);
+  if (value < INT32_MIN || value > INT32_MAX) return null;
+  return value === 0 ? 0 : value;
+}
+
+/** null: not a string, or one that has no UTF-8 form. */
+export function stringOf(text: string): string | null {
+  if (!text.startsWith('"')) return null;
+  const value = JSON.parse(text) as string;
+  return isWellFormed(value) ? value : null;
+}
+
+/** The 20 members that answers show; the labels stand beside them. */
+export function optionsAnswer(options: QueueOptions): OptionsAnswer {
+  return {
+    priority: options.priority,
+    leaseTime: options.leaseTime,
+    retryLimit: options.retryLimit,
+    retryDelay: options.retryDelay,
+    maxSize: options.maxSize,
+    maxQueueSize: options.maxSize,
+    ttl: options.ttl,
+    deadLetterQueue: options.deadLetterQueue,
+    dlqAfterMaxRetries: options.dlqAfterMaxRetries,
+    delayedProcessing: options.delayedProcessing,
+    windowBuffer: options.windowBuffer,
+    retentionSeconds: options.retentionSeconds,
+    completedRetentionSeconds: options.completedRetentionSeconds,
+    retentionEnabled: options.retentionEnabled,
+    encryptionEnabled: options.encryptionEnabled,
+    maxWaitTimeSeconds: options.maxWaitTimeSeconds,
+    minPopWaitTime: options.minPopWaitTime,
+    dedupWindowSeconds: options.dedupWindowSeconds,
+    retentionSinkHold: options.retentionSinkHold,
+    retentionSinkHoldMaxSeconds: options.retentionSinkHoldMaxSeconds,
+  };
+}

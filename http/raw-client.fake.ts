@@ -1,0 +1,126 @@
+/**
+ * A client for tests that sees the bytes: it sends what it is told, however broken, and reads
+ * answers one by one. It knows no more of HTTP than heads and lengths.
+ */
+import { connect, type Socket } from 'node:net';
+
+export interface RawAnswer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+export interface RawRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+export function requestBytes(path: string, request: RawRequest = {}): Buffer {
+  const { method = request.body === undefined ? 'GET' : 'POST', headers = {}, body } = request;
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: test'];
+  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
+  const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(body);
+  if (body !== undefined) lines.push(`Content-Length: ${bytes.length}`);
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), bytes]);
+}
+
+const HEAD_END = '\r\n\r\n';
+
+export class RawClient {
+  readonly #socket: Socket;
+  /** Joined only when they are looked at: large answers come in hundreds of pieces. */
+  #chunks: Buffer[] = [];
+  #length = 0;
+  #closed = false;
+  #onChange: (() => void) | null = null;
+
+  constructor(port: number, host = '127.0.0.1') {
+    this.#socket = connect(port, host);
+    this.#socket.setNoDelay(true);
+    this.#socket.on('data', (chunk) => {
+      this.#chunks.push(chunk);
+      this.#length += chunk.length;
+      this.#onChange?.();
+    });
+    // A reset is how a connection may end; `closed` tells that it did.
+    this.#socket.on('error', () => {});
+    this.#socket.on('close', () => {
+      this.#closed = true;
+      this.#onChange?.();
+    });
+  }
+
+  /** What came and was not read as an answer. */
+  get unread(): string {
+    return this.#joined().toString('latin1');
+  }
+
+  send(bytes: string | Buffer): void {
+    this.#socket.write(bytes);
+  }
+
+  pauseReading(): void {
+    this.#socket.pause();
+  }
+
+  resumeReading(): void {
+    this.#socket.resume();
+  }
+
+  /** Goes without a word. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  async request(path: string, request: RawRequest = {}): Promise<RawAnswer> {
+    this.send(requestBytes(path, request));
+    return await this.answer(request.method === 'HEAD');
+  }
+
+  /** The next answer; rejects when the connection closes before it is complete. */
+  async answer(headOnly = false): Promise<RawAnswer> {
+    await this.#until(() => this.#joined().includes(HEAD_END));
+    const headLength = this.#joined().indexOf(HEAD_END);
+    const [statusLine = '', ...lines] = this.#joined()
+      .toString('latin1', 0, headLength)
+      .split('\r\n');
+    const headers = new Map<string, string>();
+    for (const line of lines) {
+      const colon = line.indexOf(':');
+      headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+    }
+    const bodyStart = headLength + HEAD_END.length;
+    const bodyLength = headOnly ? 0 : Number(headers.get('content-length') ?? '0');
+    await this.#until(() => this.#length >= bodyStart + bodyLength);
+    const received = this.#joined();
+    const body = received.toString('utf8', bodyStart, bodyStart + bodyLength);
+    this.#chunks = [received.subarray(bodyStart + bodyLength)];
+    this.#length -= bodyStart + bodyLength;
+    return { status: Number(statusLine.split(' ')[1]), headers, body };
+  }
+
+  async closed(): Promise<void> {
+    while (!this.#closed) await this.#change();
+  }
+
+  #joined(): Buffer {
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0] as Buffer;
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      if (this.#closed) throw new Error(`closed after ${JSON.stringify(this.unread)}`);
+      await this.#change();
+    }
+  }
+
+  async #change(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#onChange = resolve;
+    });
+    this.#onChange = null;
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * The front's side of `Reply`: remembers what the answer is rendered from. A failure while
+ * rendering is this request's alone: it is logged and answered 500, and the broker learns that
+ * nobody received the answer.
+ */
+import { INTERNAL_REFUSAL } from './errors.js';
+import type { Exchange } from './exchange.js';
+import type { FrontLogger } from './route.js';
+import type { Reply } from './service.js';
+
+export type Render<Context, Answer> = (
+  exchange: Exchange,
+  context: Context,
+  answer: Answer,
+) => void;
+
+export class PendingReply<Context, Answer> implements Reply<Answer> {
+  readonly #exchange: Exchange;
+  readonly #context: Context;
+  readonly #render: Render<Context, Answer>;
+  readonly #logger: FrontLogger;
+
+  constructor(
+    exchange: Exchange,
+    logger: FrontLogger,
+    context: Context,
+    render: Render<Context, Answer>,
+  ) {
+    this.#exchange = exchange;
+    this.#logger = logger;
+    this.#context = context;
+    this.#render = render;
+  }
+
+  get gone(): boolean {
+    return this.#exchange.gone;
+  }
+
+  get onGone(): (() => void) | null {
+    return this.#exchange.onGone;
+  }
+
+  set onGone(hook: (() => void) | null) {
+    this.#exchange.onGone = hook;
+  }
+
+  send(answer: Answer): boolean {
+    const exchange = this.#exchange;
+    if (!exchange.open) {
+      exchange.release();
+      return false;
+    }
+    try {
+      this.#render(exchange, this.#context, answer);
+      return true;
+    } catch (error) {
+      this.#logger.error('an answer could not be rendered', error);
+      exchange.refuse(INTERNAL_REFUSAL);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/** What a route is, and what it is given. */
+import type { Subscription } from '@svc/engine';
+import type { BodyShare } from './body-budget.js';
+import type { Counters } from './counters.js';
+import type { Exchange } from './exchange.js';
+import type { Service } from './service.js';
+
+export interface FrontLogger {
+  error(message: string, error: unknown): void;
+}
+
+/** One for the whole front. */
+export interface Front {
+  readonly service: Service;
+  readonly counters: Counters;
+  readonly logger: FrontLogger;
+  readonly popTimeoutMs: number;
+  readonly defaultSubscription: Subscription;
+}
+
+export interface RouteRequest {
+  readonly exchange: Exchange;
+  readonly tenant: string;
+  /** The `{...}` segments of the path, decoded, in order. */
+  readonly params: readonly string[];
+  /** What stands behind `?`, not decoded. */
+  readonly query: string;
+  /** Empty when the route takes none. */
+  readonly body: Buffer;
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Literal segments and `{name}` for segments that are handed over. */
+  readonly path: string;
+  /** null: the route reads no body. */
+  readonly body: BodyShare | null;
+  /** Its answer can be large, so it is refused while too many answers wait for their readers. */
+  readonly largeAnswer: boolean;
+  /** HEAD is answered like GET, without the body. */
+  readonly head: boolean;
+  /** Acts on one tenant's rows; the others describe the node and read no tenant. */
+  readonly scoped: boolean;
+  /** Begins the error's text when `handle` throws a `JsonError`. */
+  readonly badBody: string;
+  /** A `JsonError` is answered 400 `bad_body`; whatever else is thrown, 500, and logged. */
+  handle(front: Front, request: RouteRequest): void;
+}
+
+/** What most routes have in common, to be spread into theirs. */
+export const ROUTE_DEFAULTS = {
+  body: null,
+  largeAnswer: false,
+  head: false,
+  scoped: true,
+  badBody: 'bad body',
+} as const;

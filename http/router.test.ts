@@ -1,0 +1,72 @@
+// Goal: a path finds its route with the right method only, and its segments are decoded once.
+// Method: a small table of routes, and the real one for names that must not meet.
+import { describe, expect, test } from 'vitest';
+import { isFault } from './path.js';
+import { ROUTE_DEFAULTS, type Route } from './route.js';
+import { Router } from './router.js';
+import { ROUTES } from './routes/index.js';
+
+function route(method: Route['method'], path: string, head = false): Route {
+  return { ...ROUTE_DEFAULTS, method, path, head, handle: () => {} };
+}
+
+const router = new Router([
+  route('GET', '/health', true),
+  route('POST', '/api/push'),
+  route('GET', '/api/q/{queue}'),
+  route('DELETE', '/api/q/{queue}'),
+  route('GET', '/api/q/{queue}/p/{partition}'),
+]);
+
+function found(method: string, path: string): string | null {
+  const match = router.match(method, path);
+  if (match === null) return null;
+  if (isFault(match)) return match.fault;
+  return `${match.route.method} ${match.route.path} ${JSON.stringify(match.params)}`;
+}
+
+describe('matching', () => {
+  test.each([
+    ['GET', '/health', 'GET /health []'],
+    ['HEAD', '/health', 'GET /health []'],
+    ['POST', '/health', null],
+    ['get', '/health', null],
+    ['GET', '/health/', null],
+    ['GET', '//health', null],
+    ['GET', '/%68ealth', null],
+    ['POST', '/api/push', 'POST /api/push []'],
+    ['GET', '/api/push', null],
+    ['GET', '/api/q/orders', 'GET /api/q/{queue} ["orders"]'],
+    ['DELETE', '/api/q/orders', 'DELETE /api/q/{queue} ["orders"]'],
+    ['HEAD', '/api/q/orders', null],
+    ['PUT', '/api/q/orders', null],
+    ['GET', '/api/q/', null],
+    ['GET', '/api/q', null],
+    ['GET', '/api/q/a/b', null],
+    ['GET', '/api/q/a/p/b', 'GET /api/q/{queue}/p/{partition} ["a","b"]'],
+    ['GET', '/api/q/a/p/', null],
+    ['GET', '/api/q/a%2Fb/p/%25%20%c3%bc', 'GET /api/q/{queue}/p/{partition} ["a/b","% ü"]'],
+    ['GET', '/api/q/%2525', 'GET /api/q/{queue} ["%25"]'],
+    ['GET', '/api/q/a+b', 'GET /api/q/{queue} ["a+b"]'],
+    ['GET', '/api/q/ü', 'GET /api/q/{queue} ["ü"]'],
+    ['GET', '/api/q/{queue}', 'GET /api/q/{queue} ["{queue}"]'],
+    ['GET', '/api/q/%', 'path: malformed percent escape'],
+    ['GET', '/api/q/%4', 'path: malformed percent escape'],
+    ['GET', '/api/q/%zz', 'path: malformed percent escape'],
+    ['GET', '/api/q/%ff', 'path: invalid UTF-8'],
+    ['GET', '/api/q/%c3', 'path: invalid UTF-8'],
+    ['GET', '/api/q/%ed%a0%80', 'path: invalid UTF-8'],
+    ['GET', '/api/q/\ufffd', 'path: invalid UTF-8'],
+    ['GET', '/api/q/a%00b', 'path: NUL is not allowed'],
+  ])('%s %s', (method, path, expected) => {
+    expect(found(method, path)).toBe(expected);
+  });
+});
+
+test('the routes of the front do not shadow one another', () => {
+  const all = new Router(ROUTES);
+  for (const route of ROUTES) {
+    const match = all.match(route.method, route.path.replaceAll(/\{\w+\}/g, 'x'));
+    expect(match, route.path).toMatchObject({ route });
+  }
+});

@@ -1,0 +1,76 @@
+/**
+ * Finds the route of a request. Paths are compared literally, before decoding; the segments that a
+ * pattern names are percent-decoded once. A path that is known with another method is not known.
+ */
+import { type DecodeFault, decodePercent, isFault } from './path.js';
+import type { Route } from './route.js';
+
+export interface RouteMatch {
+  readonly route: Route;
+  readonly params: readonly string[];
+}
+
+interface Pattern {
+  readonly route: Route;
+  /** null stands for a segment that is handed over. */
+  readonly segments: readonly (string | null)[];
+}
+
+const NO_PARAMS: readonly string[] = [];
+
+export class Router {
+  /** `METHOD path` of the routes without parameters. */
+  readonly #literals = new Map<string, RouteMatch>();
+  /** The others, by their number of segments. */
+  readonly #patterns = new Map<number, Pattern[]>();
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) {
+      const methods = route.head ? [route.method, 'HEAD'] : [route.method];
+      if (!route.path.includes('{')) {
+        for (const method of methods) {
+          this.#literals.set(`${method} ${route.path}`, { route, params: NO_PARAMS });
+        }
+        continue;
+      }
+      const segments = route.path
+        .split('/')
+        .map((segment) => (segment.startsWith('{') ? null : segment));
+      const same = this.#patterns.get(segments.length) ?? [];
+      this.#patterns.set(segments.length, [...same, { route, segments }]);
+    }
+  }
+
+  /** null: no such route. A fault: the route is known, and one of its segments does not decode. */
+  match(method: string, path: string): RouteMatch | DecodeFault | null {
+    const literal = this.#literals.get(`${method} ${path}`);
+    if (literal !== undefined) return literal;
+    const segments = path.split('/');
+    for (const pattern of this.#patterns.get(segments.length) ?? []) {
+      const { route } = pattern;
+      if (route.method !== method && !(route.head && method === 'HEAD')) continue;
+      if (matches(pattern, segments)) return withParams(pattern, segments);
+    }
+    return null;
+  }
+}
+
+/** A handed-over segment is never empty. */
+function matches(pattern: Pattern, segments: readonly string[]): boolean {
+  for (let i = 0; i < segments.length; i++) {
+    const wanted = pattern.segments[i];
+    if (wanted === null ? segments[i] === '' : wanted !== segments[i]) return false;
+  }
+  return true;
+}
+
+function withParams(pattern: Pattern, segments: readonly string[]): RouteMatch | DecodeFault {
+  const params: string[] = [];
+  for (let i = 0; i < segments.length; i++) {
+    if (pattern.segments[i] !== null) continue;
+    const decoded = decodePercent(segments[i] as string, 'path');
+    if (isFault(decoded)) return decoded;
+    params.push(decoded);
+  }
+  return { route: pattern.route, params };
+}

@@ -1,0 +1,168 @@
+/** POST /api/v1/fetch (message-plane 10): records by position, without a lease or a cursor. */
+import type { RefusedOutcome } from '@svc/engine';
+import {
+  DEFAULT_PARTITION,
+  FETCH_ENTRIES_MAX,
+  FETCH_ENTRY_BYTES_DEFAULT,
+  FETCH_ENTRY_BYTES_MAX,
+  FETCH_WAIT_MS_MAX,
+} from '@svc/wire';
+import { assert } from '../assert.js';
+import { badRequest } from '../errors.js';
+import type { Exchange } from '../exchange.js';
+import { keySet } from '../json-keys.js';
+import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
+import { quotedBytes } from '../json-text.js';
+import { recordsText } from '../message-text.js';
+import { nameBudgetRefusal } from '../name-budget.js';
+import { PendingReply } from '../reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import type { FetchEntry, FetchedEntry, FetchedOutcome, FetchRequest } from '../service.js';
+
+export const fetchRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/fetch',
+  body: 'drain',
+  largeAnswer: true,
+  handle,
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const body = readFetchBody(request.body);
+  if ('error' in body) {
+    exchange.refuse(badRequest(body.error));
+    return;
+  }
+  for (const { queue, partition } of body.entries) {
+    const refusal = nameBudgetRefusal(tenant, queue, '', partition);
+    if (refusal === null) continue;
+    exchange.refuse(refusal);
+    return;
+  }
+  const { entries, maxWaitMs, minBytes } = body;
+  const deadlineMs = front.service.monotonicMs() + maxWaitMs;
+  const fetch: FetchRequest = { tenant, entries, maxWaitMs, minBytes, deadlineMs };
+  front.service.fetch(fetch, new PendingReply(exchange, front.logger, fetch, render));
+}
+
+export interface FetchBody {
+  readonly entries: readonly FetchEntry[];
+  readonly maxWaitMs: number;
+  readonly minBytes: number;
+}
+
+const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
+const INTEGER_MIN = Number.MIN_SAFE_INTEGER;
+const INTEGER = /^-?\d+$/;
+
+const BODY_KEYS = keySet('entries', 'maxWaitMs', 'minBytes');
+const ENTRIES = 0;
+const MAX_WAIT_MS = 1;
+const MIN_BYTES = 2;
+const HAS_ENTRIES = 1 << ENTRIES;
+
+/**
+ * Throws `JsonError` for a body of another shape; an error for one that asks for what cannot be.
+ */
+export function readFetchBody(body: Buffer): FetchBody | { readonly error: string } {
+  const reader = new JsonReader(body);
+  const entries: FetchEntry[] = [];
+  let maxWaitMs = 0;
+  let minBytes = 1;
+  let seen = 0;
+  reader.enterObject('the body');
+  for (;;) {
+    const key = reader.nextKey(BODY_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key !== KEY_UNKNOWN) seen |= 1 << key;
+    if (key === ENTRIES) {
+      reader.enterArray('entries');
+      while (reader.nextElement()) {
+        if (entries.length === FETCH_ENTRIES_MAX) return { error: 'too many entries' };
+        entries.push(readEntry(reader));
+      }
+    } else if (key === KEY_UNKNOWN || reader.isNull()) reader.skipValue();
+    else if (key === MAX_WAIT_MS) {
+      maxWaitMs = Math.min(reader.readInteger('maxWaitMs', 0, INTEGER_MAX), FETCH_WAIT_MS_MAX);
+    } else if (key === MIN_BYTES) {
+      minBytes = reader.readInteger('minBytes', INTEGER_MIN, INTEGER_MAX);
+    }
+  }
+  reader.finish();
+  if ((seen & HAS_ENTRIES) === 0) reader.fail('missing field `entries`', reader.at);
+  if (entries.some((entry) => entry.offset < 0)) return { error: 'offset must be non-negative' };
+  return { entries, maxWaitMs, minBytes };
+}
+
+const ENTRY_KEYS = keySet('queue', 'partition', 'offset', 'maxBytes');
+const QUEUE = 0;
+const PARTITION = 1;
+const OFFSET = 2;
+const MAX_BYTES = 3;
+
+function readEntry(reader: JsonReader): FetchEntry {
+  let queue = '';
+  let partition = '';
+  let offset = 0;
+  let maxBytes = FETCH_ENTRY_BYTES_DEFAULT;
+  let seen = 0;
+  reader.enterObject('an entry');
+  for (;;) {
+    const key = reader.nextKey(ENTRY_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key !== KEY_UNKNOWN) seen |= 1 << key;
+    if (key === QUEUE) queue = reader.readText('queue');
+    else if (key === PARTITION) partition = readPartition(reader);
+    else if (key === OFFSET) offset = reader.readInteger('offset', INTEGER_MIN, INTEGER_MAX);
+    else if (key === MAX_BYTES && !reader.isNull()) {
+      const wanted = reader.readInteger('maxBytes', INTEGER_MIN, INTEGER_MAX);
+      maxBytes = Math.min(Math.max(wanted, 1), FETCH_ENTRY_BYTES_MAX);
+    } else reader.skipValue();
+  }
+  if ((seen & (1 << QUEUE)) === 0) reader.fail('missing field `queue`', reader.at);
+  if ((seen & (1 << OFFSET)) === 0) reader.fail('missing field `offset`', reader.at);
+  return { queue, partition: partition === '' ? DEFAULT_PARTITION : partition, offset, maxBytes };
+}
+
+/** A numeric partition is its decimal spelling; "" for null. */
+function readPartition(reader: JsonReader): string {
+  if (reader.isString()) return reader.readText('partition');
+  reader.skipValue();
+  const text = reader.valueText();
+  if (text === 'null') return '';
+  if (INTEGER.test(text)) return text;
+  return reader.fail('partition must be a string or an integer', reader.valueStart);
+}
+
+function render(
+  exchange: Exchange,
+  request: FetchRequest,
+  outcome: FetchedOutcome | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { entries } = request;
+  assert(
+    outcome.entries.length === entries.length,
+    `${entries.length} entries asked for, ${outcome.entries.length} answered`,
+  );
+  let text = '{"entries":[';
+  for (let i = 0; i < entries.length; i++) {
+    if (i > 0) text += ',';
+    text += entryText(entries[i] as FetchEntry, outcome.entries[i] as FetchedEntry);
+  }
+  exchange.jsonBytes('200 OK', Buffer.from(`${text}]}`, 'latin1'));
+}
+
+function entryText(entry: FetchEntry, fetched: FetchedEntry): string {
+  const { partitionNumber, batches, highWatermark, logStartOffset, error } = fetched;
+  return (
+    `{"queue":${quotedBytes(entry.queue)},"partition":${quotedBytes(entry.partition)},` +
+    `"records":[${recordsText(partitionNumber, batches)}],"highWatermark":${highWatermark},` +
+    `"logStartOffset":${logStartOffset}${error === null ? '' : `,"error":"${error}"`}}`
+  );
+}

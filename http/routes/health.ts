@@ -1,0 +1,17 @@
+/** GET /health (inspection 8.1): whether this node is ready to serve, from what it knows itself. */
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+
+export const healthRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/health',
+  head: true,
+  scoped: false,
+  handle,
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  const health = front.service.health();
+  const status = health.status === 'healthy' ? '200 OK' : '503 Service Unavailable';
+  request.exchange.json(status, JSON.stringify(health));
+}

@@ -1,0 +1,149 @@
+/**
+ * The parameters of the three pop routes (message-plane 3.1), from a query string to values. Every
+ * value is exact or the whole query is refused.
+ */
+import type { Subscription } from '@svc/engine';
+import {
+  DEADLINE_MS_MAX,
+  DEADLINE_MS_MIN,
+  INT32_MAX,
+  INT32_MIN,
+  POP_BATCH_DEFAULT,
+  POP_PARTITIONS_MAX,
+  parseIsoUs,
+  QUEUE_MODE_GROUP,
+} from '@svc/wire';
+import { type DecodeFault, isFault } from '../path.js';
+import {
+  parseQuery,
+  type Query,
+  textOf,
+  typedBoolean,
+  typedInteger,
+  typedUint64,
+} from '../query.js';
+
+export interface PopParameters {
+  readonly batch: number;
+  readonly partitions: number;
+  readonly autoAck: boolean;
+  readonly wait: boolean;
+  /** How long the answer may take; the default for pops that do not wait. */
+  readonly timeoutMs: number;
+  readonly leaseSeconds: number | null;
+  readonly consumerGroup: string;
+  readonly subscription: Subscription;
+  /** null: the request names no delivery policy. */
+  readonly conflation: boolean | null;
+  /** "" when absent. */
+  readonly namespace: string;
+  readonly task: string;
+}
+
+/** The query is well-formed, and asks for what cannot be: message-plane 3.1, "400 bodies". */
+export interface PopConflict {
+  readonly conflict: string;
+}
+
+const CONFLATION_NEEDS_GROUP =
+  'conflation requires consumerGroup: queue mode is a shared cursor with no group identity to ' +
+  'hang a delivery policy on';
+const CONFLATION_LOSES =
+  'auto-ack commits at delivery with no lease, so a failed handler loses the tail and the ' +
+  'at-least-once guarantee conflation exists to provide degrades to at-most-once';
+
+export function readPopQuery(
+  text: string,
+  timeoutMsDefault: number,
+  defaultSubscription: Subscription,
+): PopParameters | DecodeFault | PopConflict {
+  const query = parseQuery(text);
+  if (isFault(query)) return query;
+  const batch = typedInteger(query, 'batch', INT32_MIN, INT32_MAX);
+  if (isFault(batch)) return batch;
+  const partitions = typedInteger(query, 'partitions', INT32_MIN, INT32_MAX);
+  if (isFault(partitions)) return partitions;
+  const leaseSeconds = typedInteger(query, 'leaseSeconds', INT32_MIN, INT32_MAX);
+  if (isFault(leaseSeconds)) return leaseSeconds;
+  const timeout = typedUint64(query, 'timeout');
+  if (isFault(timeout)) return timeout;
+  const flags = readFlags(query);
+  if (isFault(flags)) return flags;
+  const consumerGroup = textOf(query, 'consumerGroup');
+  if (flags.conflation === true) {
+    if (consumerGroup === '') return { conflict: CONFLATION_NEEDS_GROUP };
+    if (flags.autoAck || flags.commitOnDelivery) return { conflict: conflationConflict(flags) };
+  }
+  // A conflating pop delivers one message of each partition.
+  const batchMax = Math.max(batch ?? POP_BATCH_DEFAULT, 1);
+  const width = partitions ?? (flags.conflation === true ? batchMax : 1);
+  return {
+    batch: batchMax,
+    partitions: Math.min(Math.max(width, 1), POP_PARTITIONS_MAX),
+    autoAck: flags.autoAck || flags.commitOnDelivery,
+    wait: flags.wait,
+    timeoutMs: flags.wait ? clampTimeout(timeout ?? timeoutMsDefault) : timeoutMsDefault,
+    leaseSeconds: leaseSeconds !== null && leaseSeconds > 0 ? leaseSeconds : null,
+    consumerGroup: consumerGroup === '' ? QUEUE_MODE_GROUP : consumerGroup,
+    subscription: readSubscription(query, defaultSubscription),
+    conflation: flags.conflation,
+    namespace: textOf(query, 'namespace'),
+    task: textOf(query, 'task'),
+  };
+}
+
+interface Flags {
+  readonly autoAck: boolean;
+  /** The later name of `autoAck`; either of them commits. */
+  readonly commitOnDelivery: boolean;
+  readonly wait: boolean;
+  readonly conflation: boolean | null;
+}
+
+function readFlags(query: Query): Flags | DecodeFault {
+  const autoAck = typedBoolean(query, 'autoAck');
+  if (isFault(autoAck)) return autoAck;
+  const commitOnDelivery = typedBoolean(query, 'commitOnDelivery');
+  if (isFault(commitOnDelivery)) return commitOnDelivery;
+  const wait = typedBoolean(query, 'wait');
+  if (isFault(wait)) return wait;
+  const conflation = typedBoolean(query, 'conflation');
+  if (isFault(conflation)) return conflation;
+  const autopilot = typedBoolean(query, 'autopilot');
+  if (isFault(autopilot)) return autopilot;
+  return {
+    autoAck: autoAck === true,
+    commitOnDelivery: commitOnDelivery === true,
+    wait: wait === true,
+    conflation,
+  };
+}
+
+function conflationConflict(flags: Flags): string {
+  const names = flags.commitOnDelivery ? 'autoAck or commitOnDelivery' : 'autoAck';
+  return `conflation cannot be combined with ${names}: ${CONFLATION_LOSES}`;
+}
+
+function clampTimeout(timeoutMs: number): number {
+  return Math.min(Math.max(timeoutMs, DEADLINE_MS_MIN), DEADLINE_MS_MAX);
+}
+
+/** `subscriptionFrom` beats `subscriptionMode`; one that cannot be read is as good as absent. */
+function readSubscription(query: Query, defaultSubscription: Subscription): Subscription {
+  const from = textOf(query, 'subscriptionFrom').trim();
+  if (from.toLowerCase() === 'now') return { mode: 'new' };
+  const atUs = from === '' ? null : parseIsoUs(from);
+  if (atUs !== null) return { mode: 'timestamp', atUs };
+  const mode = textOf(query, 'subscriptionMode').trim().toLowerCase();
+  switch (mode) {
+    case '':
+      return defaultSubscription;
+    case 'new':
+    case 'new-only':
+    case 'new_only':
+    case 'newonly':
+      return { mode: 'new' };
+    default:
+      return { mode: 'all' };
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * The three pop routes (message-plane 3): wildcard, pinned, discovery. They differ in their scope
+ * alone. 200 with messages, or 204.
+ */
+import type { PopCommand, PopScope, RefusedOutcome } from '@svc/engine';
+import { badRequest } from '../errors.js';
+import type { Exchange } from '../exchange.js';
+import { quotedBytes } from '../json-text.js';
+import { claimText } from '../message-text.js';
+import { nameBudgetRefusal } from '../name-budget.js';
+import { isFault } from '../path.js';
+import { PendingReply } from '../reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import type { DeliveredOutcome } from '../service.js';
+import { type PopParameters, readPopQuery } from './pop-query.js';
+
+const POP_ROUTE = { ...ROUTE_DEFAULTS, method: 'GET', largeAnswer: true } as const;
+
+export const popQueueRoute: Route = {
+  ...POP_ROUTE,
+  path: '/api/v1/pop/queue/{queue}',
+  handle: (front, request) => pop(front, request, ([queue = '']) => ({ kind: 'queue', queue })),
+};
+
+export const popPartitionRoute: Route = {
+  ...POP_ROUTE,
+  path: '/api/v1/pop/queue/{queue}/partition/{partition}',
+  handle: (front, request) =>
+    pop(front, request, ([queue = '', partition = '']) => ({
+      kind: 'partition',
+      queue,
+      partition,
+    })),
+};
+
+export const popDiscoveryRoute: Route = {
+  ...POP_ROUTE,
+  path: '/api/v1/pop',
+  handle: (front, request) =>
+    pop(front, request, (_, { namespace, task }) =>
+      namespace === '' && task === ''
+        ? null
+        : {
+            kind: 'discovery',
+            namespace: namespace === '' ? null : namespace,
+            task: task === '' ? null : task,
+          },
+    ),
+};
+
+/** null: the request names no scope. */
+type ScopeOf = (params: readonly string[], parameters: PopParameters) => PopScope | null;
+
+/** What the answer needs of its command. */
+interface PopContext {
+  readonly command: PopCommand;
+  readonly front: Front;
+}
+
+function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
+  front.counters.popRequests++;
+  const { exchange, tenant } = request;
+  const parameters = readPopQuery(request.query, front.popTimeoutMs, front.defaultSubscription);
+  if (isFault(parameters)) {
+    exchange.refuse(badRequest(parameters.fault));
+    return;
+  }
+  if ('conflict' in parameters) {
+    refuseConflict(exchange, parameters.conflict);
+    return;
+  }
+  const scope = scopeOf(request.params, parameters);
+  if (scope === null) {
+    refuseConflict(exchange, 'namespace or task is required');
+    return;
+  }
+  const queue = scope.kind === 'discovery' ? '' : scope.queue;
+  const partition = scope.kind === 'partition' ? scope.partition : '';
+  const refusal = nameBudgetRefusal(tenant, queue, parameters.consumerGroup, partition);
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  const command: PopCommand = {
+    kind: 'pop',
+    tenant,
+    scope,
+    consumerGroup: parameters.consumerGroup,
+    batch: parameters.batch,
+    partitions: scope.kind === 'partition' ? 1 : parameters.partitions,
+    autoAck: parameters.autoAck,
+    wait: parameters.wait,
+    deadlineMs: front.service.monotonicMs() + parameters.timeoutMs,
+    leaseSeconds: parameters.leaseSeconds,
+    subscription: parameters.subscription,
+  };
+  const context: PopContext = { command, front };
+  front.service.pop(command, new PendingReply(exchange, front.logger, context, render));
+}
+
+function refuseConflict(exchange: Exchange, error: string): void {
+  const text = `{"success":false,"error":${JSON.stringify(error)},"messages":[]}`;
+  exchange.json('400 Bad Request', text);
+}
+
+function render(
+  exchange: Exchange,
+  context: PopContext,
+  outcome: DeliveredOutcome | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  if (outcome.claims.length === 0) {
+    exchange.noContent();
+    return;
+  }
+  const bytes = deliveredBytes(context.command, outcome);
+  context.front.counters.popMessages += messageCount(outcome);
+  exchange.jsonBytes('200 OK', bytes);
+}
+
+/** At least one claim. */
+export function deliveredBytes(command: PopCommand, outcome: DeliveredOutcome): Buffer {
+  const { scope, consumerGroup } = command;
+  const { claims, leaseId } = outcome;
+  const first = claims[0];
+  let text =
+    `{"success":true,"queue":${quotedBytes(scope.kind === 'discovery' ? '' : scope.queue)},` +
+    `"partition":${quotedBytes(first?.partition ?? '')},` +
+    `"partitionId":"${first?.partitionNumber ?? ''}","leaseId":${quotedBytes(leaseId)},` +
+    `"consumerGroup":${quotedBytes(consumerGroup)},"messages":[`;
+  let separator = '';
+  for (const claim of claims) {
+    text += separator + claimText(claim, leaseId, consumerGroup);
+    separator = ',';
+  }
+  text += `],"partitionsClaimed":${claims.length}}`;
+  return Buffer.from(text, 'latin1');
+}
+
+function messageCount(outcome: DeliveredOutcome): number {
+  let count = 0;
+  for (const claim of outcome.claims) {
+    for (const batch of claim.batches) count += batch.last - batch.first + 1;
+  }
+  return count;
+}

@@ -1,0 +1,148 @@
+/**
+ * The body of a push (message-plane 2), read into columns: `{"items":[{...}]}`. Payloads stay in
+ * the body as a start and an end.
+ *
+ * The queue and the partition of an item are usually those of the item before it. So their bytes
+ * are compared with that item's first, and strings are made and looked up only where they differ.
+ */
+import type { PushGroup } from '@svc/engine';
+import { DEFAULT_PARTITION } from '@svc/wire';
+import { keySet } from '../json-keys.js';
+import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
+import { PUSH_ITEMS_MAX } from '../limits.js';
+
+/**
+ * The columns of a `PushCommand`; `groups` holds each (queue, partition) once, in first-seen order.
+ */
+export interface PushColumns {
+  readonly groups: readonly PushGroup[];
+  readonly itemGroup: readonly number[];
+  readonly transactionIds: readonly (string | null)[];
+  readonly payloadStart: readonly number[];
+  readonly payloadEnd: readonly number[];
+}
+
+const BODY_KEYS = keySet('items');
+const ITEM_KEYS = keySet('queue', 'partition', 'transactionId', 'payload');
+const QUEUE = 0;
+const PARTITION = 1;
+const TRANSACTION_ID = 2;
+const PAYLOAD = 3;
+const HAS_QUEUE = 1 << QUEUE;
+const HAS_PAYLOAD = 1 << PAYLOAD;
+
+/** Throws `JsonError` for a body of another shape. */
+export function readPushBody(body: Buffer): PushColumns {
+  const reader = new JsonReader(body);
+  const columns = new ColumnBuilder();
+  let seen = 0;
+  reader.enterObject('the body');
+  for (;;) {
+    const key = reader.nextKey(BODY_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key === KEY_UNKNOWN) {
+      reader.skipValue();
+      continue;
+    }
+    seen = 1;
+    reader.enterArray('items');
+    while (reader.nextElement()) {
+      if (columns.itemGroup.length === PUSH_ITEMS_MAX) {
+        reader.fail(`more than ${PUSH_ITEMS_MAX} items`, reader.at);
+      }
+      readItem(reader, columns);
+    }
+  }
+  reader.finish();
+  if (seen === 0) reader.fail('missing field `items`', reader.at);
+  return columns;
+}
+
+function readItem(reader: JsonReader, columns: ColumnBuilder): void {
+  let seen = 0;
+  let queue = '';
+  let partition = DEFAULT_PARTITION;
+  let transactionId: string | null = null;
+  let payloadStart = 0;
+  let payloadEnd = 0;
+  reader.enterObject('an item');
+  for (;;) {
+    const key = reader.nextKey(ITEM_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key !== KEY_UNKNOWN) seen |= 1 << key;
+    switch (key) {
+      case QUEUE:
+        queue = reader.readRepeatedText('queue', columns.lastQueue);
+        break;
+      case PARTITION:
+        if (reader.isNull()) reader.skipValue();
+        else partition = reader.readRepeatedText('partition', columns.lastPartition);
+        break;
+      case TRANSACTION_ID:
+        transactionId = reader.readTextOrNull('transactionId');
+        break;
+      case PAYLOAD:
+        reader.skipValue();
+        payloadStart = reader.valueStart;
+        payloadEnd = reader.valueEnd;
+        break;
+      default:
+        reader.skipValue();
+    }
+  }
+  if ((seen & HAS_QUEUE) === 0) reader.fail('missing field `queue`', reader.at);
+  if ((seen & HAS_PAYLOAD) === 0) reader.fail('missing field `payload`', reader.at);
+  const name = partition === '' ? DEFAULT_PARTITION : partition;
+  columns.itemGroup.push(columns.group(queue, name));
+  columns.transactionIds.push(transactionId);
+  columns.payloadStart.push(payloadStart);
+  columns.payloadEnd.push(payloadEnd);
+}
+
+class ColumnBuilder implements PushColumns {
+  readonly groups: PushGroup[] = [];
+  readonly itemGroup: number[] = [];
+  readonly transactionIds: (string | null)[] = [];
+  readonly payloadStart: number[] = [];
+  readonly payloadEnd: number[] = [];
+  /** Of the item before: most items repeat them. */
+  lastQueue = '';
+  lastPartition = '';
+  #lastGroup = -1;
+  /** Queue, then partition, to the index in `groups`; made when a second group comes. */
+  #index: Map<string, Map<string, number>> | null = null;
+
+  group(queue: string, partition: string): number {
+    if (this.#lastGroup >= 0 && queue === this.lastQueue && partition === this.lastPartition) {
+      return this.#lastGroup;
+    }
+    this.lastQueue = queue;
+    this.lastPartition = partition;
+    this.#lastGroup = this.#find(queue, partition);
+    return this.#lastGroup;
+  }
+
+  #find(queue: string, partition: string): number {
+    const next = this.groups.length;
+    if (next > 0) {
+      this.#index ??= this.#newIndex();
+      let partitions = this.#index.get(queue);
+      if (partitions === undefined) {
+        partitions = new Map();
+        this.#index.set(queue, partitions);
+      }
+      const found = partitions.get(partition);
+      if (found !== undefined) return found;
+      partitions.set(partition, next);
+    }
+    this.groups.push({ queue, partition });
+    return next;
+  }
+
+  #newIndex(): Map<string, Map<string, number>> {
+    const first = this.groups[0];
+    return first === undefined
+      ? new Map()
+      : new Map([[first.queue, new Map([[first.partition, 0]])]]);
+  }
+}

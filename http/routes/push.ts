@@ -1,0 +1,119 @@
+/**
+ * POST /api/v1/push (message-plane 2): a body of items becomes one command, its outcome an array
+ * with an element for each item.
+ */
+import type {
+  ITEM_DUPLICATE,
+  ITEM_DUPLICATE_GONE,
+  ITEM_ERROR,
+  ITEM_QUEUED,
+  PushCommand,
+  PushedOutcome,
+  Refusal,
+} from '@svc/engine';
+import { TRANSACTION_ID_BYTES_MAX, utf8Length, ZERO_UUID } from '@svc/wire';
+import { assert } from '../assert.js';
+import { badRequest } from '../errors.js';
+import type { Exchange } from '../exchange.js';
+import { quoted } from '../json-text.js';
+import { nameBudgetRefusal } from '../name-budget.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import { type OutcomeRenderer, submit } from '../submit.js';
+import { type PushColumns, readPushBody } from './push-body.js';
+
+/** The engine's item statuses; only its types are used here, and they hold the numbers together. */
+const QUEUED: typeof ITEM_QUEUED = 0;
+const DUPLICATE: typeof ITEM_DUPLICATE = 1;
+const DUPLICATE_GONE: typeof ITEM_DUPLICATE_GONE = 2;
+const ERROR: typeof ITEM_ERROR = 3;
+
+export const pushRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/push',
+  body: 'growing',
+  badBody: 'bad push body',
+  handle,
+};
+
+const renderer: OutcomeRenderer<PushCommand, 'pushed'> = { kind: 'pushed', render };
+
+function handle(front: Front, request: RouteRequest): void {
+  front.counters.pushRequests++;
+  const { exchange, tenant, body } = request;
+  const columns = readPushBody(body);
+  const { groups, itemGroup, transactionIds, payloadStart, payloadEnd } = columns;
+  if (itemGroup.length === 0) {
+    exchange.json('201 Created', '[]');
+    return;
+  }
+  const refusal = pushRefusal(tenant, columns);
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  front.counters.pushMessages += itemGroup.length;
+  const command: PushCommand = {
+    kind: 'push',
+    tenant,
+    producerSub: null,
+    body,
+    groups,
+    itemGroup,
+    transactionIds,
+    payloadStart,
+    payloadEnd,
+  };
+  submit(front, exchange, command, renderer);
+}
+
+/** Null when every name and id is within its bound. The call is refused as a whole. */
+function pushRefusal(tenant: string, columns: PushColumns): Refusal | null {
+  for (const { queue, partition } of columns.groups) {
+    const refusal = nameBudgetRefusal(tenant, queue, '', partition);
+    if (refusal !== null) return refusal;
+  }
+  for (const id of columns.transactionIds) {
+    // A UTF-16 code unit is three bytes at most.
+    if (id === null || id.length * 3 <= TRANSACTION_ID_BYTES_MAX) continue;
+    if (utf8Length(id) > TRANSACTION_ID_BYTES_MAX) {
+      return badRequest(`transactionId exceeds the ${TRANSACTION_ID_BYTES_MAX}-byte limit`);
+    }
+  }
+  return null;
+}
+
+function render(exchange: Exchange, command: PushCommand, outcome: PushedOutcome): void {
+  const { groups, itemGroup, transactionIds } = command;
+  const count = itemGroup.length;
+  assert(
+    outcome.status.length === count && outcome.messageIds.length === count,
+    `${count} items, ${outcome.status.length} statuses, ${outcome.messageIds.length} ids`,
+  );
+  const queueNames = groups.map((group) => quoted(group.queue));
+  let text = '[';
+  for (let i = 0; i < count; i++) {
+    const status = outcome.status[i] as number;
+    const minted = outcome.messageIds[i] as string;
+    const messageId = status === DUPLICATE_GONE ? ZERO_UUID : minted;
+    const given = transactionIds[i] as string | null;
+    text +=
+      `${i === 0 ? '' : ','}{"index":${i},"message_id":"${messageId}",` +
+      `"transaction_id":${given === null ? `"${minted}"` : quoted(given)},` +
+      `"queueName":${queueNames[itemGroup[i] as number]},"status":"${statusName(status)}"}`;
+  }
+  exchange.json('201 Created', `${text}]`);
+}
+
+function statusName(status: number): string {
+  switch (status) {
+    case QUEUED:
+      return 'queued';
+    case DUPLICATE:
+    case DUPLICATE_GONE:
+      return 'duplicate';
+    default:
+      assert(status === ERROR, `item status ${status}`);
+      return 'error';
+  }
+}

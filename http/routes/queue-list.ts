@@ -1,0 +1,76 @@
+/** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): every queue of the tenant. */
+import type { RefusedOutcome } from '@svc/engine';
+import { formatStampUs, type QueueListAnswer, type QueueRow } from '@svc/wire';
+import { badRequest } from '../errors.js';
+import type { Exchange } from '../exchange.js';
+import { isFault } from '../path.js';
+import { parseQuery, textOf } from '../query.js';
+import { optionsAnswer } from '../queue-options.js';
+import { PendingReply } from '../reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import type { QueueListView, QueueView } from '../service.js';
+
+export const queueListRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/resources/queues',
+  largeAnswer: true,
+  handle,
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = parseQuery(request.query);
+  if (isFault(query)) {
+    exchange.refuse(badRequest(query.fault));
+    return;
+  }
+  const render = textOf(query, 'stats') === 'lanes' ? renderNames : renderRows;
+  front.service.listQueues(tenant, new PendingReply(exchange, front.logger, null, render));
+}
+
+function renderRows(exchange: Exchange, _: null, outcome: QueueListView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { kvRows, kvBytes, timerRows, timerBytes } = outcome;
+  const queues = outcome.queues.map(queueRow);
+  const answer: QueueListAnswer = { queues, kvRows, kvBytes, timerRows, timerBytes };
+  exchange.json('200 OK', JSON.stringify(answer));
+}
+
+function queueRow(view: QueueView): QueueRow {
+  const { id, queue, options, partitions, segments, counts, retainedBytes } = view;
+  const { total, pending, processing, completed, deadLetter } = counts;
+  return {
+    id,
+    name: queue,
+    queue,
+    namespace: options.namespace,
+    task: options.task,
+    storage: 'segments',
+    partitions,
+    segments: { segments, messages: total },
+    messages: { total, pending: pending - processing, processing, completed, deadLetter },
+    retainedBytes,
+    options: optionsAnswer(options),
+    createdAt: formatStampUs(view.createdAtUs),
+  };
+}
+
+/** `?stats=lanes`: what a caller needs that only wants to know which queues there are. */
+function renderNames(exchange: Exchange, _: null, outcome: QueueListView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const queues = outcome.queues.map((view) => ({
+    id: view.id,
+    name: view.queue,
+    queue: view.queue,
+    partitions: view.partitions,
+    createdAt: formatStampUs(view.createdAtUs),
+  }));
+  exchange.json('200 OK', JSON.stringify({ queues, stats: 'lanes' }));
+}

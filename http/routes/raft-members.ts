@@ -1,0 +1,24 @@
+/** GET /api/v1/raft/members (cluster-and-config 4): every member, as far as it can be reached. */
+import type { RefusedOutcome } from '@svc/engine';
+import type { Exchange } from '../exchange.js';
+import { PendingReply } from '../reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import type { RaftMembersView } from '../service.js';
+
+export const raftMembersRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/raft/members',
+  scoped: false,
+  handle,
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  const reply = new PendingReply(request.exchange, front.logger, null, render);
+  front.service.raftMembers(reply);
+}
+
+function render(exchange: Exchange, _: null, outcome: RaftMembersView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
+  else exchange.json('200 OK', JSON.stringify(outcome.answer));
+}

@@ -1,0 +1,308 @@
+/**
+ * The front as a whole: listens, takes each request through its stages, and stops.
+ *
+ *     head -> route? -> tenant? -> room for the answer? -> body: length, budget, pace -> route
+ *      \-> 404, dashboard  \-> 400, 403   \-> 503             \-> 400, 408, 413, 501, 503
+ *
+ * A route validates the request and hands a command to the service; the answer comes back through a
+ * `Reply`, in this turn or any later one, and is rendered then. A route that throws costs its own
+ * request a 500 and nothing else.
+ */
+import { createServer as createProbe } from 'node:net';
+import type { Subscription } from '@svc/engine';
+import {
+  BODY_BYTES_DEFAULT,
+  POP_TIMEOUT_MS_DEFAULT,
+  RESERVED_TENANT,
+  TENANT_HEADER,
+} from '@svc/wire';
+import { BodyBudget } from './body-budget.js';
+import { type BodyHead, readBody } from './body-reader.js';
+import { type Counters, newCounters } from './counters.js';
+import {
+  ANSWERS_OVERLOADED_REFUSAL,
+  badRequest,
+  errorText,
+  INTERNAL_REFUSAL,
+  RESERVED_TENANT_REFUSAL,
+} from './errors.js';
+import { Exchange, type Rim } from './exchange.js';
+import { JsonError } from './json-error.js';
+import {
+  ANSWER_BYTES_IN_FLIGHT_DEFAULT,
+  BODY_BYTES_IN_FLIGHT_DEFAULT,
+  DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
+  DRAIN_MS_DEFAULT,
+  SWEEP_INTERVAL_MS,
+} from './limits.js';
+import { isFault } from './path.js';
+import { type Front, type FrontLogger, ROUTE_DEFAULTS, type RouteRequest } from './route.js';
+import { type RouteMatch, Router } from './router.js';
+import { ROUTES } from './routes/index.js';
+import type { Service } from './service.js';
+import { StaticFiles } from './static-files.js';
+import { INVALID_TENANT_TEXT, tenantOfHeader } from './tenant.js';
+import {
+  loadUws,
+  type Uws,
+  type UwsApp,
+  type UwsListenSocket,
+  type UwsRequest,
+  type UwsResponse,
+} from './uws.js';
+
+export interface HttpServerOptions {
+  readonly logger: FrontLogger;
+  /** `SVC_MAX_BODY_BYTES`; 64 MiB when absent. */
+  readonly bodyBytesMax?: number;
+  /** Bodies in memory over all connections, from admission to answer; pushes and the like. */
+  readonly bodyBytesInFlightMax?: number;
+  /** The same for acks and lease renewals. */
+  readonly drainBodyBytesInFlightMax?: number;
+  /**
+   * Bytes of large answers that slow readers may leave waiting before pops and reads are refused.
+   */
+  readonly answerBytesInFlightMax?: number;
+  /** `SVC_TENANCY_HEADER`; off when absent. */
+  readonly tenancyHeader?: boolean;
+  /** The `timeout` of a pop that names none; 30,000 when absent. */
+  readonly popTimeoutMs?: number;
+  /** `DEFAULT_SUBSCRIPTION_MODE`; `all` when absent. */
+  readonly defaultSubscriptionMode?: 'all' | 'new';
+  /** The built dashboard; without it, paths outside the API are 404. */
+  readonly dashboardDirectory?: string;
+}
+
+/** The listener could not be opened; the message names host, port and cause. */
+export class ListenError extends Error {
+  readonly code: string;
+
+  constructor(host: string, port: number, code: string, cause: string) {
+    super(`cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${cause}`);
+    this.name = 'ListenError';
+    this.code = code;
+  }
+}
+
+export interface HttpServer {
+  readonly counters: Readonly<Counters>;
+  /** Requests that have not been answered; parked pops are among them. */
+  inFlight(): number;
+  /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
+  listen(host: string, port: number): Promise<number>;
+  /**
+   * Takes no new connections, lets requests in flight be answered for at most `drainMs`, closing
+   * each connection with its answer, then closes what is left. May be called more than once.
+   */
+  stop(drainMs?: number): Promise<void>;
+}
+
+/** Throws `NativeBuildMissingError` and `StaticFilesError`. */
+export function createServer(options: HttpServerOptions, service: Service): HttpServer {
+  return new FrontServer(options, service, loadUws());
+}
+
+const CLOSE_DELAY_MS = 50;
+const NO_BODY = Buffer.alloc(0);
+
+class FrontServer implements HttpServer, Rim {
+  readonly counters = newCounters();
+  readonly budget: BodyBudget;
+  readonly slow: Rim['slow'] = new Set();
+  answerBytes = 0;
+  stopping = false;
+  readonly #uws: Uws;
+  readonly #app: UwsApp;
+  readonly #front: Front;
+  readonly #router = new Router(ROUTES);
+  readonly #files: StaticFiles;
+  readonly #tenancyHeader: boolean;
+  readonly #bodyBytesMax: number;
+  readonly #answerBytesMax: number;
+  #open = 0;
+  #listenSocket: UwsListenSocket | null = null;
+  #sweeper: NodeJS.Timeout | null = null;
+  #stopped: Promise<void> | null = null;
+  /** Set while `stop` waits for the last request. */
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: HttpServerOptions, service: Service, uws: Uws) {
+    this.#uws = uws;
+    this.#tenancyHeader = options.tenancyHeader ?? false;
+    this.#bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_DEFAULT;
+    this.#answerBytesMax = options.answerBytesInFlightMax ?? ANSWER_BYTES_IN_FLIGHT_DEFAULT;
+    this.#files = new StaticFiles(options.dashboardDirectory ?? null);
+    this.budget = new BodyBudget(
+      options.bodyBytesInFlightMax ?? BODY_BYTES_IN_FLIGHT_DEFAULT,
+      options.drainBodyBytesInFlightMax ?? DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
+    );
+    const defaultSubscription: Subscription = { mode: options.defaultSubscriptionMode ?? 'all' };
+    this.#front = {
+      service,
+      counters: this.counters,
+      logger: options.logger,
+      popTimeoutMs: options.popTimeoutMs ?? POP_TIMEOUT_MS_DEFAULT,
+      defaultSubscription,
+    };
+    this.#app = uws.App();
+    this.#app.any('/*', (response, request) => this.#handle(response, request));
+  }
+
+  inFlight(): number {
+    return this.#open;
+  }
+
+  opened(): void {
+    this.#open++;
+  }
+
+  settled(): void {
+    this.#open--;
+    if (this.#open === 0) this.#onIdle?.();
+  }
+
+  monotonicMs(): number {
+    return this.#front.service.monotonicMs();
+  }
+
+  async listen(host: string, port: number): Promise<number> {
+    const exclusive = this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
+    const socket = await new Promise<UwsListenSocket | false>((resolve) => {
+      this.#app.listen(host, port, exclusive, resolve);
+    });
+    if (socket === false) throw await listenErrorOf(host, port);
+    this.#listenSocket = socket;
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS);
+    return this.#uws.us_socket_local_port(socket);
+  }
+
+  stop(drainMs = DRAIN_MS_DEFAULT): Promise<void> {
+    this.#stopped ??= this.#stop(drainMs);
+    return this.#stopped;
+  }
+
+  async #stop(drainMs: number): Promise<void> {
+    this.stopping = true;
+    if (this.#listenSocket !== null) this.#uws.us_listen_socket_close(this.#listenSocket);
+    this.#listenSocket = null;
+    if (this.#open > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, drainMs);
+        this.#onIdle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#onIdle = null;
+    }
+    // What was answered last may still be in the native layer's hands.
+    await new Promise((resolve) => setTimeout(resolve, CLOSE_DELAY_MS));
+    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#app.close();
+  }
+
+  #sweep(): void {
+    if (this.slow.size === 0) return;
+    const nowMs = this.monotonicMs();
+    for (const slow of this.slow) slow.sweep(nowMs);
+  }
+
+  /** Reads all it needs of `request` before it returns: the object is only lent. */
+  #handle(response: UwsResponse, request: UwsRequest): void {
+    const method = request.getCaseSensitiveMethod();
+    const path = request.getUrl();
+    const exchange = new Exchange(response, this, method === 'HEAD');
+    try {
+      const match = this.#router.match(method, path);
+      if (match === null) this.#unmatched(exchange, method, path);
+      else if (isFault(match)) exchange.refuse(badRequest(match.fault));
+      else this.#matched(response, request, exchange, match);
+    } catch (error) {
+      this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
+    }
+  }
+
+  #matched(
+    response: UwsResponse,
+    request: UwsRequest,
+    exchange: Exchange,
+    match: RouteMatch,
+  ): void {
+    const { route, params } = match;
+    const tenantHeader =
+      this.#tenancyHeader && route.scoped ? request.getHeader(TENANT_HEADER) : '';
+    const tenant = tenantOfHeader(tenantHeader);
+    if (tenant === null) {
+      exchange.json('400 Bad Request', INVALID_TENANT_TEXT);
+      return;
+    }
+    if (tenant === RESERVED_TENANT) {
+      exchange.refuse(RESERVED_TENANT_REFUSAL);
+      return;
+    }
+    if (route.largeAnswer && this.answerBytes >= this.#answerBytesMax) {
+      exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
+      return;
+    }
+    const query = request.getQuery() ?? '';
+    if (route.body === null) {
+      route.handle(this.#front, { exchange, tenant, params, query, body: NO_BODY });
+      return;
+    }
+    const head: BodyHead = {
+      contentLength: request.getHeader('content-length'),
+      transferEncoding: request.getHeader('transfer-encoding'),
+    };
+    readBody(response, exchange, this, head, route.body, this.#bodyBytesMax, (body) =>
+      this.#handleWithBody(match, { exchange, tenant, params, query, body }),
+    );
+  }
+
+  #handleWithBody(match: RouteMatch, request: RouteRequest): void {
+    try {
+      match.route.handle(this.#front, request);
+    } catch (error) {
+      this.#failed(request.exchange, error, match.route.badBody);
+    }
+  }
+
+  /** README, settled point 6. */
+  #unmatched(exchange: Exchange, method: string, path: string): void {
+    const reading = method === 'GET' || method === 'HEAD';
+    const file = reading && !isApiPath(path) ? this.#files.find(path) : null;
+    if (file !== null) {
+      exchange.document(file.contentType, file.bytes, file.cacheControl);
+      return;
+    }
+    const text = `{"error":"no_such_route","code":"no_such_route","path":${JSON.stringify(path)}}`;
+    exchange.json('404 Not Found', text);
+  }
+
+  #failed(exchange: Exchange, error: unknown, badBody: string): void {
+    if (error instanceof JsonError) {
+      exchange.json('400 Bad Request', errorText(`${badBody}: ${error.message}`, 'bad_body'));
+      return;
+    }
+    this.#front.logger.error('a request failed', error);
+    exchange.refuse(INTERNAL_REFUSAL);
+  }
+}
+
+function isApiPath(path: string): boolean {
+  return path.startsWith('/api/') || path.startsWith('/streams/') || path.startsWith('/internal/');
+}
+
+/** The native layer does not say why; the system does, when it is asked for the same once more. */
+async function listenErrorOf(host: string, port: number): Promise<ListenError> {
+  const cause = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
+    const probe = createProbe();
+    probe.once('error', resolve);
+    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)));
+  });
+  if (cause === null) {
+    return new ListenError(host, port, 'listen_failed', 'the address was refused');
+  }
+  const code = cause.code ?? 'listen_failed';
+  const why = code === 'EADDRINUSE' ? 'the port is taken' : cause.message;
+  return new ListenError(host, port, code, `${why} (${code})`);
+}

@@ -1,0 +1,158 @@
+/**
+ * A service that answers what a test tells it to, and remembers what it was asked. Nothing of a
+ * broker is in it: it lets tests look at the front alone.
+ */
+import type { PopCommand, RefusedOutcome, Tenant } from '@svc/engine';
+import type { HealthAnswer, RaftFigures, RaftStatusAnswer } from '@svc/wire';
+import type {
+  DeliveredOutcome,
+  FetchedOutcome,
+  FetchRequest,
+  NotFoundOutcome,
+  QueueDepthView,
+  QueueDetailView,
+  QueueListView,
+  RaftMembersView,
+  Reply,
+  Service,
+  SubmittedCommand,
+  SubmittedOutcome,
+} from './service.js';
+
+const FIGURES: RaftFigures = {
+  role: 'leader',
+  leader: true,
+  term: 5,
+  applied: 112,
+  commit: 112,
+  lag: 0,
+  storageReady: true,
+};
+
+const REFUSED: RefusedOutcome = {
+  kind: 'refused',
+  refusal: { reason: 'internal', error: 'the test expected no such call' },
+};
+
+export class FakeService implements Service {
+  readonly submitted: SubmittedCommand[] = [];
+  readonly pops: PopCommand[] = [];
+  readonly fetches: FetchRequest[] = [];
+  /** `tenant queue group` of each read. */
+  readonly reads: string[] = [];
+  nowMs = 1000;
+  healthy = true;
+
+  /** Called for each command; a test replaces what it needs. */
+  onSubmit: (command: SubmittedCommand, reply: Reply<SubmittedOutcome>) => void = (_, reply) => {
+    reply.send(REFUSED);
+  };
+  onPop: (command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>) => void = (
+    _,
+    reply,
+  ) => {
+    reply.send({ kind: 'delivered', leaseId: '', claims: [] });
+  };
+  onFetch: (request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>) => void = (
+    _,
+    reply,
+  ) => {
+    reply.send(REFUSED);
+  };
+  list: QueueListView | RefusedOutcome = REFUSED;
+  detail: QueueDetailView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
+  depth: QueueDepthView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
+  members: RaftMembersView | RefusedOutcome = REFUSED;
+
+  monotonicMs(): number {
+    return this.nowMs;
+  }
+
+  submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
+    this.submitted.push(command);
+    this.onSubmit(command, reply);
+  }
+
+  pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void {
+    this.pops.push(command);
+    this.onPop(command, reply);
+  }
+
+  fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
+    this.fetches.push(request);
+    this.onFetch(request, reply);
+  }
+
+  listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void {
+    this.reads.push(tenant);
+    reply.send(this.list);
+  }
+
+  queueDetail(
+    tenant: Tenant,
+    queue: string,
+    reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
+  ): void {
+    this.reads.push(`${tenant} ${queue}`);
+    reply.send(this.detail);
+  }
+
+  queueDepth(
+    tenant: Tenant,
+    queue: string,
+    group: string | null,
+    reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
+  ): void {
+    this.reads.push(`${tenant} ${queue} ${group}`);
+    reply.send(this.depth);
+  }
+
+  health(): HealthAnswer {
+    return {
+      status: this.healthy ? 'healthy' : 'settling',
+      engine: 'raft',
+      version: '2.1.0',
+      raft: { ...FIGURES, clusterVersion: 5, kinds: 5 },
+    };
+  }
+
+  raftFigures(): RaftFigures {
+    return FIGURES;
+  }
+
+  raftStatus(): RaftStatusAnswer {
+    return {
+      engine: 'raft',
+      clusterId: 'c-1',
+      self: 1,
+      voters: 1,
+      singleNode: true,
+      nodeId: 1,
+      hostname: 'host-1',
+      raftAddr: null,
+      httpAddr: null,
+      role: 'voter',
+      state: 'leader',
+      local: true,
+      reachable: true,
+      leaderId: 1,
+      term: 5,
+      lastLogIndex: 112,
+      committedIndex: 112,
+      appliedIndex: 112,
+      durableIndex: null,
+      inflight: 0,
+      proposals: 0,
+      log: { files: 1, bytes: 4096 },
+      store: { mapBytes: 1, usedBytes: 1, mapUsedPct: 1, readersInUse: 1, maxReaders: 1 },
+      version: '2.1.0',
+      uptimeSeconds: 3,
+      replication: null,
+      error: null,
+    };
+  }
+
+  raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void {
+    reply.send(this.members);
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * The seam between the HTTP front and the broker. The front parses, validates and renders; whatever
+ * needs state goes through `Service` and comes back through a `Reply`.
+ *
+ * A `Reply` is one object per request. The broker calls `send` exactly once, in the call that
+ * brought the request or at any later time. Between the two the client may go: then `gone` turns
+ * true and `onGone`, if the broker has set it, runs once, after which `send` may be left out.
+ * `send` returns whether somebody could still receive the answer, so that a pop whose client went
+ * in the last moment can be given back. A command whose client has gone still holds its body, and
+ * the room that the body was admitted to, until `send`.
+ *
+ * Units: `...Us` microseconds since the epoch, `...Ms` milliseconds.
+ */
+import type {
+  AckCommand,
+  AckedOutcome,
+  ConfigureCommand,
+  ConfiguredOutcome,
+  DeletedOutcome,
+  DeleteQueueCommand,
+  ExtendCommand,
+  ExtendedOutcome,
+  PopCommand,
+  PushCommand,
+  PushedOutcome,
+  QueueOptions,
+  RefusedOutcome,
+  Tenant,
+} from '@svc/engine';
+import type {
+  FetchEntryError,
+  HealthAnswer,
+  RaftFigures,
+  RaftMembersAnswer,
+  RaftStatusAnswer,
+} from '@svc/wire';
+
+export interface Reply<Answer> {
+  /** The client has gone: nothing that is sent can arrive. */
+  readonly gone: boolean;
+  /** Set by the broker; runs once if the client goes before `send`. */
+  onGone: (() => void) | null;
+  /** False: the answer reached nobody, for the client had gone or it could not be rendered. */
+  send(answer: Answer): boolean;
+}
+
+/** The commands whose outcome the front renders without further data. */
+export type SubmittedCommand =
+  | PushCommand
+  | AckCommand
+  | ExtendCommand
+  | ConfigureCommand
+  | DeleteQueueCommand;
+
+export type SubmittedOutcome =
+  | PushedOutcome
+  | AckedOutcome
+  | ExtendedOutcome
+  | ConfiguredOutcome
+  | DeletedOutcome
+  | RefusedOutcome;
+
+export interface Service {
+  /** The monotonic clock that `PopCommand.deadlineMs` and `FetchRequest.deadlineMs` are read on. */
+  monotonicMs(): number;
+
+  /** The outcome is a refusal or the one that belongs to the command's kind. */
+  submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void;
+  pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void;
+  fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void;
+
+  /** Newest queue first. */
+  listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void;
+  queueDetail(
+    tenant: Tenant,
+    queue: string,
+    reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
+  ): void;
+  /** `group` null: the slowest reader (inspection 6.4). A linearizable read. */
+  queueDepth(
+    tenant: Tenant,
+    queue: string,
+    group: string | null,
+    reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
+  ): void;
+
+  /** Node-local and immediate. */
+  health(): HealthAnswer;
+  raftFigures(): RaftFigures;
+  raftStatus(): RaftStatusAnswer;
+  raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void;
+}
+
+// --- messages ----------------------------------------------------------------------------------
+
+/**
+ * Messages of one append, in columns. The columns may hold the whole append, so that a decoded
+ * append can be shared by all who read it; `first..last` are the indexes, inclusive, that are
+ * meant. The message at index `i` has the offset `baseOffset + i`.
+ */
+export interface MessageBatch {
+  /** Payload texts stand in it; they are copied to the answer byte for byte. */
+  readonly bytes: Uint8Array;
+  readonly payloadStart: readonly number[];
+  readonly payloadEnd: readonly number[];
+  readonly stampUs: number;
+  readonly baseOffset: number;
+  readonly first: number;
+  readonly last: number;
+  /** null: the message's id is its transaction id. */
+  readonly transactionIds: readonly (string | null)[];
+  /** null instead of the column: no message of the append has one. */
+  readonly producerSubs: readonly (string | null)[] | null;
+  readonly traceIds: readonly (string | null)[] | null;
+}
+
+/** What one claim delivers, offsets ascending. */
+export interface PoppedMessages {
+  readonly queue: string;
+  readonly partition: string;
+  readonly partitionNumber: number;
+  readonly deliveryAttempt: number;
+  readonly batches: readonly MessageBatch[];
+}
+
+/** A pop's outcome with the bytes of its messages. No claim: 204. */
+export interface DeliveredOutcome {
+  readonly kind: 'delivered';
+  /** "" with autoAck or without a claim. */
+  readonly leaseId: string;
+  /** In claim order. */
+  readonly claims: readonly PoppedMessages[];
+}
+
+// --- fetch (message-plane 10) ------------------------------------------------------------------
+
+export interface FetchRequest {
+  readonly tenant: Tenant;
+  readonly entries: readonly FetchEntry[];
+  /** 0: answer at once. */
+  readonly maxWaitMs: number;
+  /** <= 0: do not wait. */
+  readonly minBytes: number;
+  /** Monotonic; now + `maxWaitMs`. */
+  readonly deadlineMs: number;
+}
+
+export interface FetchEntry {
+  readonly queue: string;
+  readonly partition: string;
+  /** >= 0. */
+  readonly offset: number;
+  /** Payload bytes wanted at most, 1..8 MiB; the first record comes whatever its size. */
+  readonly maxBytes: number;
+}
+
+export interface FetchedEntry {
+  readonly partitionNumber: number;
+  readonly batches: readonly MessageBatch[];
+  readonly highWatermark: number;
+  readonly logStartOffset: number;
+  readonly error: FetchEntryError | null;
+}
+
+export interface FetchedOutcome {
+  readonly kind: 'fetched';
+  /** One per entry of the request, in its order. */
+  readonly entries: readonly FetchedEntry[];
+}
+
+// --- queues (inspection 6) ---------------------------------------------------------------------
+
+/** No queue of that name in the tenant. */
+export interface NotFoundOutcome {
+  readonly kind: 'not-found';
+}
+
+/** inspection 0.4. `pending` includes what is leased; `processing <= pending`. */
+export interface MessageCounts {
+  readonly total: number;
+  readonly pending: number;
+  readonly processing: number;
+  readonly completed: number;
+  readonly deadLetter: number;
+}
+
+export interface QueueView {
+  readonly id: string;
+  readonly queue: string;
+  readonly createdAtUs: number;
+  readonly options: QueueOptions;
+  readonly partitions: number;
+  /** Retained appends. */
+  readonly segments: number;
+  readonly counts: MessageCounts;
+  readonly retainedBytes: number;
+}
+
+export interface QueueListView {
+  readonly kind: 'queue-list';
+  readonly queues: readonly QueueView[];
+  readonly kvRows: number;
+  readonly kvBytes: number;
+  readonly timerRows: number;
+  readonly timerBytes: number;
+}
+
+export interface PartitionView {
+  /** The partition's UUID. */
+  readonly id: string;
+  readonly partition: string;
+  readonly createdAtUs: number;
+  readonly counts: MessageCounts;
+  readonly totalConsumed: number;
+  readonly lastActivityUs: number | null;
+  readonly oldestMessageUs: number | null;
+  readonly newestMessageUs: number | null;
+  readonly retainedBytes: number;
+}
+
+export interface QueueDetailView {
+  readonly kind: 'queue-detail';
+  readonly view: QueueView;
+  /** Ascending by name. */
+  readonly partitions: readonly PartitionView[];
+  readonly partitionsTruncated: boolean;
+}
+
+export interface QueueDepthView {
+  readonly kind: 'queue-depth';
+  /** The group whose policy conflates counts partitions instead of messages. */
+  readonly conflation: boolean;
+  /** Ascending by name. `processing <= pending`. */
+  readonly partitions: readonly {
+    readonly partition: string;
+    readonly pending: number;
+    readonly processing: number;
+  }[];
+}
+
+export interface RaftMembersView {
+  readonly kind: 'raft-members';
+  readonly answer: RaftMembersAnswer;
+}
