@@ -1,0 +1,76 @@
+/** `SVC_RAFT_PEERS` and `SVC_RAFT_NODE_ID`: who this node is (cluster-and-config 2.3). */
+import { accepted, type Environment, integerOf, type Kind, refused } from './config-values.js';
+
+export interface Peer {
+  readonly id: number;
+  readonly raftAddress: string;
+  readonly httpAddress: string;
+}
+
+/**
+ * From 1, or `ordinal`: the trailing number of HOSTNAME plus 1, as stateful pods are numbered from
+ * 0.
+ */
+export const nodeIdKind: Kind<number> = {
+  label: 'node id',
+  defaultText: '1',
+  minimum: null,
+  parse: (given, name, environment) => {
+    const trimmed = (given ?? '1').trim();
+    if (trimmed.toLowerCase() === 'ordinal') return ordinal(trimmed, name, environment);
+    const id = integerOf(trimmed);
+    return id === null || id < 1
+      ? refused(`${name}=${given}: expected a node id from 1, or \`ordinal\``)
+      : accepted(id);
+  },
+  show: String,
+};
+
+function ordinal(given: string, name: string, environment: Environment) {
+  const host = environment.HOSTNAME ?? '';
+  const id = integerOf(/\d+$/.exec(host)?.[0]);
+  return id === null || !Number.isSafeInteger(id + 1)
+    ? refused(`${name}=${given}: HOSTNAME \`${host}\` has no trailing number`)
+    : accepted(id + 1);
+}
+
+/** `id=raft_host:port/http_host:port,...`; blank = none named. */
+export const peersKind: Kind<readonly Peer[]> = {
+  label: 'peer list',
+  defaultText: '',
+  minimum: null,
+  parse: (given, name) => {
+    const peers: Peer[] = [];
+    if (given === undefined || given.trim() === '') return accepted(peers);
+    for (const part of given.split(',')) {
+      const peer = parsePeer(part.trim());
+      if (typeof peer === 'string') return refused(`${name}=${given}: ${peer}`);
+      if (peers.some((other) => other.id === peer.id)) {
+        return refused(`${name}=${given}: node ${peer.id} is listed twice`);
+      }
+      peers.push(peer);
+    }
+    return accepted(peers);
+  },
+  show: (peers) =>
+    peers.length === 0
+      ? '<unset>'
+      : peers.map((peer) => `${peer.id}=${peer.raftAddress}/${peer.httpAddress}`).join(','),
+};
+
+/** What is wrong with the part, as text. */
+function parsePeer(part: string): Peer | string {
+  const equals = part.indexOf('=');
+  if (equals === -1) return `\`${part}\` is not \`id=raft_addr/http_addr\``;
+  const idText = part.slice(0, equals).trim();
+  const id = integerOf(idText);
+  if (id === null) return `\`${idText}\` is not a node id`;
+  if (id < 1) return 'node ids start at 1';
+  const addresses = part.slice(equals + 1).split('/');
+  const [raftAddress, httpAddress] = addresses.map((address) => address.trim());
+  if (addresses.length !== 2 || raftAddress === undefined || httpAddress === undefined) {
+    return `node ${id} needs \`raft_addr/http_addr\``;
+  }
+  if (raftAddress === '' || httpAddress === '') return `node ${id} has an empty address`;
+  return { id, raftAddress, httpAddress };
+}

@@ -1,0 +1,180 @@
+/**
+ * The kinds of values that environment variables have, and how each is read (cluster-and-config 2).
+ *
+ * What must hold: a bad value is either refused with a text that names the variable and the value,
+ * or, where the contract says so, replaced by the default; never half understood.
+ */
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type Parsed<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly error: string };
+
+export interface Kind<Value> {
+  /** As the operator's manual names it. */
+  readonly label: string;
+  /** As the operator's manual shows it; "" for none. */
+  readonly defaultText: string;
+  /** What a smaller number is raised to; null where the kind has none. */
+  readonly minimum: number | null;
+  /** `text` is undefined when the variable is unset; `name` is for the refusal. */
+  parse(text: string | undefined, name: string, environment: Environment): Parsed<Value>;
+  /** The value in the line that the node logs at boot; secrets are masked. */
+  show(value: Value): string;
+}
+
+/** The longest wait that a timer of the platform takes: 2^31 - 1 ms, 24 days. */
+export const TIMER_MS_MAX = 2 ** 31 - 1;
+export const MEGABYTE = 1024 * 1024;
+
+export function accepted<Value>(value: Value): Parsed<Value> {
+  return { ok: true, value };
+}
+
+export function refused(error: string): { readonly ok: false; readonly error: string } {
+  return { ok: false, error };
+}
+
+/** A present but empty value is used verbatim. */
+export function text(standard: string): Kind<string> {
+  return {
+    label: 'string',
+    defaultText: standard,
+    minimum: null,
+    parse: (given) => accepted(given ?? standard),
+    show: quoted,
+  };
+}
+
+/** Null when unset. */
+export function optionalText(meaningOfUnset: string): Kind<string | null> {
+  return {
+    label: 'string',
+    defaultText: meaningOfUnset,
+    minimum: null,
+    parse: (given) => accepted(given ?? null),
+    show: (value) => (value === null ? '<unset>' : quoted(value)),
+  };
+}
+
+/** Unset or blank = the default; what is not a boolean is refused. */
+export function flag(standard: boolean): Kind<boolean> {
+  return {
+    label: 'boolean',
+    defaultText: String(standard),
+    minimum: null,
+    parse: (given, name) => {
+      const value = booleanOf(given, standard);
+      return value === null ? refused(notBoolean(name, given)) : accepted(value);
+    },
+    show: String,
+  };
+}
+
+interface NumberBounds {
+  readonly min: number;
+  readonly max?: number;
+  /** The value in the program is this many times the number in the variable. */
+  readonly scale?: number;
+}
+
+/** Clamped to its bounds; what is not a decimal integer is silently the default. */
+export function integer(standard: number, bounds: NumberBounds): Kind<number> {
+  return numeric('integer', standard, bounds, () => true);
+}
+
+/** An engine numeric: 0, negative numbers and text are silently the default. */
+export function positive(standard: number, bounds: NumberBounds): Kind<number> {
+  return numeric('positive integer', standard, bounds, (value) => value > 0);
+}
+
+function numeric(
+  label: string,
+  standard: number,
+  { min, max = Number.MAX_SAFE_INTEGER, scale = 1 }: NumberBounds,
+  counts: (value: number) => boolean,
+): Kind<number> {
+  return {
+    label,
+    defaultText: String(standard),
+    minimum: min,
+    parse: (given) => {
+      const value = integerOf(given);
+      const used = value === null || !counts(value) ? standard : value;
+      return accepted(Math.min(Math.max(used, min), max) * scale);
+    },
+    show: (value) => String(value / scale),
+  };
+}
+
+/** Shown as `<unset>` or by its length alone. Null when unset. */
+export function secret(): Kind<string | null> {
+  return {
+    label: 'secret',
+    defaultText: '',
+    minimum: null,
+    parse: (given) => accepted(given ?? null),
+    show: (value) => (value === null ? '<unset>' : `<set:${value.length} chars>`),
+  };
+}
+
+/**
+ * A setting that this build has no code for and that would be dangerous to ignore: any value but a
+ * blank one is refused. `why` completes "<NAME> is set, and this build has no ...".
+ */
+export function absentWhenSet(why: string): Kind<null> {
+  return {
+    label: 'refused when set',
+    defaultText: '',
+    minimum: null,
+    parse: (given, name) =>
+      given === undefined || given.trim() === ''
+        ? accepted(null)
+        : refused(`${name} is set, and this build has no ${why}: unset it`),
+    show: () => '<unset>',
+  };
+}
+
+/** As `absentWhenSet`, for a switch: off is fine. */
+export function absentWhenOn(why: string): Kind<false> {
+  return {
+    label: 'refused when true',
+    defaultText: 'false',
+    minimum: null,
+    parse: (given, name) => {
+      const value = booleanOf(given, false);
+      if (value === null) return refused(notBoolean(name, given));
+      if (!value) return accepted(false);
+      return refused(`${name}=${given?.trim()}, and this build has no ${why}: unset it`);
+    },
+    show: String,
+  };
+}
+
+/** A decimal integer that a number holds exactly; null for everything else. */
+export function integerOf(given: string | undefined): number | null {
+  const trimmed = given?.trim() ?? '';
+  if (!/^-?\d+$/.test(trimmed)) return null;
+  const value = Number(trimmed);
+  return Number.isSafeInteger(value) ? value : null;
+}
+
+/** As it stands when that is clear, otherwise in JSON quotes. */
+export function quoted(value: string): string {
+  return /^[\w.,:/=@[\]-]+$/.test(value) ? value : JSON.stringify(value);
+}
+
+const TRUE_WORDS = ['true', '1', 'yes', 'on'];
+const FALSE_WORDS = ['false', '0', 'no', 'off'];
+
+function booleanOf(given: string | undefined, standard: boolean): boolean | null {
+  const word = given?.trim().toLowerCase() ?? '';
+  if (word === '') return standard;
+  if (TRUE_WORDS.includes(word)) return true;
+  return FALSE_WORDS.includes(word) ? false : null;
+}
+
+function notBoolean(name: string, given: string | undefined): string {
+  return `${name}="${given}" is not a boolean (expected true/false, 1/0, yes/no, on/off)`;
+}

@@ -1,0 +1,304 @@
+/**
+ * Every environment variable that this build reads: one row each, from which the configuration is
+ * read and logged at boot. docs/configuration.md is held to these rows by a test.
+ */
+import { directory, host, port, serverIdKind } from './config-addresses.js';
+import { nodeIdKind, peersKind } from './config-peers.js';
+import {
+  absentWhenOn,
+  absentWhenSet,
+  accepted,
+  flag,
+  integer,
+  type Kind,
+  MEGABYTE,
+  optionalText,
+  positive,
+  quoted,
+  refused,
+  secret,
+  TIMER_MS_MAX,
+} from './config-values.js';
+import { parseLogFilter } from './logging-filter.js';
+
+/** The line of the boot log, and the section of the manual, in which a variable stands. */
+export type Area =
+  | 'server'
+  | 'storage'
+  | 'raft'
+  | 'delivery'
+  | 'auth'
+  | 'security'
+  | 'link'
+  | 'gateway'
+  | 'logging';
+
+export interface Variable<Value> {
+  /** Where there are several, the first that is set and not blank counts. */
+  readonly names: readonly [string, ...string[]];
+  readonly area: Area;
+  readonly kind: Kind<Value>;
+  readonly meaning: string;
+}
+
+function variable<Value>(
+  area: Area,
+  names: string | readonly [string, ...string[]],
+  kind: Kind<Value>,
+  meaning: string,
+): Variable<Value> {
+  return { area, names: typeof names === 'string' ? [names] : names, kind, meaning };
+}
+
+const TIMER_MS = { min: 1, max: TIMER_MS_MAX };
+
+/**
+ * `local` and the names of the cluster kind, which mean the same here: there is one kind of node.
+ */
+const replicator: Kind<'local' | 'raft'> = {
+  label: '`local`, `openraft` or `raft`',
+  defaultText: 'local',
+  minimum: null,
+  parse: (given, name) => {
+    const word = (given ?? 'local').trim().toLowerCase();
+    if (word === 'local') return accepted('local');
+    if (word === 'openraft' || word === 'raft') return accepted('raft');
+    return refused(`${name}=${given}: expected \`local\` or \`openraft\``);
+  },
+  show: String,
+};
+
+const subscriptionMode: Kind<'all' | 'new'> = {
+  label: '`all` or `new`',
+  defaultText: 'all',
+  minimum: null,
+  parse: (given) => {
+    const word = given?.trim().toLowerCase() ?? '';
+    return accepted(['new', 'new-only', 'new_only', 'newonly'].includes(word) ? 'new' : 'all');
+  },
+  show: String,
+};
+
+const logFilter: Kind<string> = {
+  label: 'log filter',
+  defaultText: 'info',
+  minimum: null,
+  parse: (given, name) => {
+    const filter = given === undefined || given.trim() === '' ? 'info' : given;
+    return parseLogFilter(filter) === null
+      ? refused(
+          `${name}="${given}" is not a log filter ` +
+            '(expected off/error/warn/info/debug/trace, or target=level, separated by commas)',
+        )
+      : accepted(filter);
+  },
+  show: quoted,
+};
+
+export const VARIABLES = {
+  port: variable('server', 'PORT', port(6632), 'HTTP port; 0 takes a free one'),
+  bindAddress: variable('server', 'SVC_BIND_ADDR', host('0.0.0.0'), 'host or IP to listen on'),
+  serverId: variable('server', 'SVC_SERVER_ID', serverIdKind, 'name of this node'),
+  bodyBytesMax: variable(
+    'server',
+    'SVC_MAX_BODY_BYTES',
+    integer(67_108_864, { min: 1 }),
+    'bytes of a request body; a longer one is answered 413 before any handler',
+  ),
+  cellId: variable(
+    'server',
+    'SVC_CELL_ID',
+    optionalText('derived from the cluster'),
+    'name of the cluster: `clusterId` in answers',
+  ),
+
+  dataDirectory: variable(
+    'storage',
+    'SVC_RAFT_DIR',
+    directory('/var/lib/svc/raft'),
+    'data directory; created when absent',
+  ),
+  segmentBytes: variable(
+    'storage',
+    'SVC_RAFT_SEGMENT_BYTES',
+    positive(67_108_864, { min: 4096 }),
+    'bytes at which the log begins a new file',
+  ),
+  mapBytes: variable(
+    'storage',
+    'SVC_RAFT_MAP_BYTES',
+    positive(68_719_476_736, { min: MEGABYTE }),
+    'bytes that the state store may grow to: address space, not memory',
+  ),
+  checkpointEveryMs: variable(
+    'storage',
+    'SVC_RAFT_DURABLE_EVERY_MS',
+    positive(1000, TIMER_MS),
+    'milliseconds between checkpoints; bounds what a restart replays, no answer waits for one',
+  ),
+  checkpointEveryBytes: variable(
+    'storage',
+    'SVC_RAFT_DURABLE_EVERY_BYTES',
+    positive(268_435_456, { min: 1 }),
+    'log bytes after which a checkpoint comes early',
+  ),
+
+  replicator: variable(
+    'raft',
+    'SVC_RAFT_REPLICATOR',
+    replicator,
+    'kind of node; every kind runs the same replicated log',
+  ),
+  nodeId: variable(
+    'raft',
+    'SVC_RAFT_NODE_ID',
+    nodeIdKind,
+    'id from 1, or `ordinal`: the trailing number of `HOSTNAME` plus 1',
+  ),
+  peers: variable(
+    'raft',
+    'SVC_RAFT_PEERS',
+    peersKind,
+    '`id=raft_host:port/http_host:port`; this build runs one voter, so this node alone',
+  ),
+  electionMs: variable(
+    'raft',
+    'SVC_RAFT_ELECTION_MS',
+    positive(150, TIMER_MS),
+    'election timeout in milliseconds, drawn between this and twice this',
+  ),
+  heartbeatMs: variable(
+    'raft',
+    'SVC_RAFT_HEARTBEAT_MS',
+    positive(50, TIMER_MS),
+    'milliseconds between heartbeats; must be below the election timeout',
+  ),
+  pipelineMax: variable('raft', 'SVC_RAFT_PIPELINE', positive(8, { min: 1 }), 'entries in flight'),
+  turnBytesMax: variable(
+    'raft',
+    'SVC_RAFT_BATCH_MAX_BYTES',
+    positive(4_194_304, { min: 1 }),
+    'bytes that one turn of the loop gathers into an entry',
+  ),
+  entryBytesMax: variable(
+    'raft',
+    'SVC_RAFT_ENTRY_MAX_BYTES',
+    positive(100_663_296, { min: 1 }),
+    'bytes of the largest planned command; a larger one is refused',
+  ),
+  logCacheBytes: variable(
+    'raft',
+    'SVC_RAFT_LOG_CACHE_MB',
+    positive(64, { min: 1, max: 65_536, scale: MEGABYTE }),
+    'MiB of recent entries kept in memory, so that fresh messages are not read from disk',
+  ),
+  clockSkewMs: variable(
+    'raft',
+    'SVC_RAFT_MAX_CLOCK_SKEW_MS',
+    positive(500, TIMER_MS),
+    'milliseconds of grace for a lease that another node, or this one before a restart, granted',
+  ),
+
+  popTimeoutMs: variable(
+    'delivery',
+    ['DEFAULT_TIMEOUT', 'POP_DEFAULT_TIMEOUT_MS'],
+    integer(30_000, TIMER_MS),
+    'milliseconds a pop waits that names no time; deadline of push and management calls',
+  ),
+  statementTimeoutMs: variable(
+    'delivery',
+    'SVC_STMT_TIMEOUT_MS',
+    integer(30_000, TIMER_MS),
+    'deadline of acknowledgement and lease extension in milliseconds',
+  ),
+  defaultSubscriptionMode: variable(
+    'delivery',
+    'DEFAULT_SUBSCRIPTION_MODE',
+    subscriptionMode,
+    'where a consumer group starts whose first pop does not say',
+  ),
+
+  jwtEnabled: variable(
+    'auth',
+    'JWT_ENABLED',
+    absentWhenOn('token check, so every request would be let in'),
+    'check of bearer tokens',
+  ),
+  jwtSecret: variable(
+    'auth',
+    'JWT_SECRET',
+    secret(),
+    'key of the token check; without effect while the check is off',
+  ),
+
+  tenancyHeader: variable(
+    'security',
+    'SVC_TENANCY_HEADER',
+    flag(false),
+    'read the tenant from the header `x-svc-tenant`; needs `SVC_KV_TRUSTED_PROXY`',
+  ),
+  trustedProxy: variable(
+    'security',
+    'SVC_KV_TRUSTED_PROXY',
+    flag(false),
+    'states that only a trusted proxy, which sets the tenant header, reaches this node',
+  ),
+  encryptionKey: variable(
+    'security',
+    'SVC_ENCRYPTION_KEY',
+    absentWhenSet('payload encryption, so payloads would be stored in plain text'),
+    'key of payloads at rest',
+  ),
+
+  logFilter: variable(
+    'logging',
+    ['RUST_LOG', 'LOG_LEVEL'],
+    logFilter,
+    'level, or levels by target such as `info,raft=debug`',
+  ),
+  logJson: variable('logging', 'SVC_LOG_JSON', flag(false), 'one JSON object per line'),
+  logRatesMs: variable(
+    'logging',
+    'SVC_LOG_RATES_MS',
+    integer(10_000, { min: 1000, max: TIMER_MS_MAX }),
+    'milliseconds between lines with rates; an idle node writes none',
+  ),
+} satisfies Readonly<Record<string, Variable<unknown>>>;
+
+function absent(area: Area, name: string, kind: Kind<null | false>, meaning: string) {
+  return variable(area, name, kind, meaning);
+}
+
+const LINK = absentWhenSet('link to another cluster');
+
+/**
+ * What this build lacks and what nobody should believe to be on: refused at boot, never ignored.
+ */
+export const ABSENT_VARIABLES: readonly Variable<null | false>[] = [
+  absent('raft', 'SVC_RAFT_JOIN', absentWhenOn('way to join a cluster'), 'wait to be added'),
+  absent(
+    'raft',
+    'SVC_RAFT_FORCE_RECOVER',
+    absentWhenSet('recovery by a single survivor'),
+    'recovery by a single survivor',
+  ),
+  absent(
+    'raft',
+    'SVC_RAFT_APPLY_SKIP',
+    absentWhenSet('way to skip entries'),
+    'entries to pass over',
+  ),
+  absent('link', 'SVC_LINK_TOKEN', LINK, 'secret that a standby presents'),
+  absent('link', 'SVC_LINK_HOLD_S', LINK, 'how long a standby keeps the log'),
+  absent('link', 'SVC_LINK_HOLD_DISK_PCT', LINK, 'disk fullness that ends such a hold'),
+  absent('link', 'SVC_LINK_SOURCE', LINK, 'cluster to follow'),
+  absent('link', 'SVC_LINK_SOURCE_TOKEN', LINK, 'secret of that cluster'),
+  absent('link', 'SVC_LINK_STANDBY', absentWhenOn('standby role'), 'begin as a standby'),
+  absent('link', 'SVC_LINK_SEED', LINK, 'node that takes the first state'),
+  absent('link', 'SVC_LINK_NAME', LINK, 'name of this standby'),
+  absent('link', 'SVC_LINK_PIPELINE', LINK, 'replayed entries in flight'),
+  absent('gateway', 'SVC_PROXY_EMBEDDED', absentWhenOn('gateway'), 'gateway in the process'),
+  absent('gateway', 'SVC_KAFKA_EMBEDDED', absentWhenOn('log facade'), 'log facade in the process'),
+  absent('gateway', 'SVC_SQS_EMBEDDED', absentWhenOn('queue facade'), 'queue facade'),
+  absent('gateway', 'SVC_S3_EMBEDDED', absentWhenOn('lake sink'), 'object-store sink'),
+];

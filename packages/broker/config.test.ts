@@ -1,0 +1,259 @@
+// Goal: every environment variable is read by its kind's rule, and what is refused is refused with
+// the contract's text. Method: one table of (environment, expected field) and one of (environment,
+// text).
+import { describe, expect, test } from 'vitest';
+import { type Config, describeConfig, readConfig } from './config.js';
+import type { Environment } from './config-values.js';
+import { ABSENT_VARIABLES, VARIABLES } from './config-variables.js';
+
+function configOf(environment: Environment): Config {
+  const config = readConfig(environment, 'svc-00000000');
+  if (config.kind === 'refused') throw new Error(`refused: ${config.error}`);
+  return config;
+}
+
+function refusalOf(environment: Environment): string {
+  const config = readConfig(environment);
+  return config.kind === 'refused' ? config.error : 'accepted';
+}
+
+describe('defaults', () => {
+  test('an empty environment gives the documented defaults', () => {
+    expect(configOf({})).toEqual({
+      kind: 'config',
+      port: 6632,
+      bindAddress: '0.0.0.0',
+      serverId: 'svc-00000000',
+      bodyBytesMax: 67_108_864,
+      cellId: null,
+      dataDirectory: '/var/lib/svc/raft',
+      segmentBytes: 67_108_864,
+      mapBytes: 68_719_476_736,
+      checkpointEveryMs: 1000,
+      checkpointEveryBytes: 268_435_456,
+      replicator: 'local',
+      nodeId: 1,
+      peers: [],
+      self: null,
+      electionMs: 150,
+      heartbeatMs: 50,
+      pipelineMax: 8,
+      turnBytesMax: 4_194_304,
+      entryBytesMax: 100_663_296,
+      logCacheBytes: 64 * 1024 * 1024,
+      clockSkewMs: 500,
+      popTimeoutMs: 30_000,
+      writeTimeoutMs: 30_000,
+      statementTimeoutMs: 30_000,
+      defaultSubscriptionMode: 'all',
+      jwtEnabled: false,
+      jwtSecret: null,
+      tenancyHeader: false,
+      trustedProxy: false,
+      encryptionKey: null,
+      logFilter: 'info',
+      logJson: false,
+      logging: { level: 'info', json: false },
+      logRatesMs: 10_000,
+    });
+  });
+
+  test('a minted server id is svc- and 8 hex digits, and another each time', () => {
+    const ids = [readConfig({}), readConfig({})].map((config) =>
+      config.kind === 'config' ? config.serverId : '',
+    );
+    expect(ids[0]).toMatch(/^svc-[0-9a-f]{8}$/);
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+});
+
+const ACCEPTED: readonly [Environment, Partial<Config>][] = [
+  [{ PORT: '0' }, { port: 0 }],
+  [{ PORT: '65535' }, { port: 65_535 }],
+  [{ SVC_BIND_ADDR: '127.0.0.1' }, { bindAddress: '127.0.0.1' }],
+  [{ SVC_BIND_ADDR: '::1' }, { bindAddress: '::1' }],
+  [{ SVC_BIND_ADDR: '[::1]' }, { bindAddress: '::1' }],
+  [{ SVC_BIND_ADDR: 'localhost' }, { bindAddress: 'localhost' }],
+  [{ SVC_SERVER_ID: 'a', HOSTNAME: 'b' }, { serverId: 'a' }],
+  [{ SVC_SERVER_ID: '' }, { serverId: '' }],
+  [{ HOSTNAME: 'b' }, { serverId: 'b' }],
+  [{ HOSTNAME: '' }, { serverId: 'svc-00000000' }],
+  [{ SVC_CELL_ID: 'c-1' }, { cellId: 'c-1' }],
+  // integer: clamped, text is the default
+  [{ SVC_MAX_BODY_BYTES: '1000' }, { bodyBytesMax: 1000 }],
+  [{ SVC_MAX_BODY_BYTES: ' 1000 ' }, { bodyBytesMax: 1000 }],
+  [{ SVC_MAX_BODY_BYTES: '-5' }, { bodyBytesMax: 1 }],
+  [{ SVC_MAX_BODY_BYTES: '64MB' }, { bodyBytesMax: 67_108_864 }],
+  [{ SVC_MAX_BODY_BYTES: '1e3' }, { bodyBytesMax: 67_108_864 }],
+  [{ SVC_MAX_BODY_BYTES: '' }, { bodyBytesMax: 67_108_864 }],
+  [{ SVC_MAX_BODY_BYTES: '99999999999999999999' }, { bodyBytesMax: 67_108_864 }],
+  [{ SVC_LOG_RATES_MS: '5' }, { logRatesMs: 1000 }],
+  // engine numerics: 0, negative and text are the default
+  [{ SVC_RAFT_SEGMENT_BYTES: '1048576' }, { segmentBytes: 1_048_576 }],
+  [{ SVC_RAFT_SEGMENT_BYTES: '1' }, { segmentBytes: 4096 }],
+  [{ SVC_RAFT_SEGMENT_BYTES: '0' }, { segmentBytes: 67_108_864 }],
+  [{ SVC_RAFT_PIPELINE: '-1' }, { pipelineMax: 8 }],
+  [{ SVC_RAFT_PIPELINE: 'many' }, { pipelineMax: 8 }],
+  [{ SVC_RAFT_LOG_CACHE_MB: '2' }, { logCacheBytes: 2 * 1024 * 1024 }],
+  [{ SVC_RAFT_DURABLE_EVERY_MS: '99999999999' }, { checkpointEveryMs: 2 ** 31 - 1 }],
+  // the first of two names that is set counts
+  [
+    { DEFAULT_TIMEOUT: '5', POP_DEFAULT_TIMEOUT_MS: '7' },
+    { popTimeoutMs: 5, writeTimeoutMs: 5 },
+  ],
+  [{ DEFAULT_TIMEOUT: '', POP_DEFAULT_TIMEOUT_MS: '7' }, { popTimeoutMs: 7 }],
+  [{ POP_DEFAULT_TIMEOUT_MS: '0' }, { popTimeoutMs: 1 }],
+  [{ RUST_LOG: 'debug', LOG_LEVEL: 'warn' }, { logging: { level: 'debug', json: false } }],
+  [{ LOG_LEVEL: 'info,raft=debug' }, { logging: { level: 'info,raft=debug', json: false } }],
+  [{ LOG_LEVEL: ' ' }, { logging: { level: 'info', json: false } }],
+  // booleans
+  [{ SVC_LOG_JSON: ' YES ' }, { logJson: true, logging: { level: 'info', json: true } }],
+  [{ SVC_LOG_JSON: 'on' }, { logJson: true }],
+  [{ SVC_LOG_JSON: '1' }, { logJson: true }],
+  [{ SVC_LOG_JSON: 'Off' }, { logJson: false }],
+  [{ SVC_LOG_JSON: '' }, { logJson: false }],
+  [{ SVC_TENANCY_HEADER: '1', SVC_KV_TRUSTED_PROXY: '1' }, { tenancyHeader: true }],
+  [{ DEFAULT_SUBSCRIPTION_MODE: 'New-Only' }, { defaultSubscriptionMode: 'new' }],
+  [{ DEFAULT_SUBSCRIPTION_MODE: 'new_only' }, { defaultSubscriptionMode: 'new' }],
+  [{ DEFAULT_SUBSCRIPTION_MODE: 'latest' }, { defaultSubscriptionMode: 'all' }],
+  // identity
+  [{ SVC_RAFT_REPLICATOR: 'OpenRaft' }, { replicator: 'raft' }],
+  [{ SVC_RAFT_NODE_ID: 'ordinal', HOSTNAME: 'svc-2' }, { nodeId: 3 }],
+  [{ SVC_RAFT_NODE_ID: '7' }, { nodeId: 7 }],
+  [
+    { SVC_RAFT_REPLICATOR: 'raft', SVC_RAFT_PEERS: ' 1 = h:7400 / h:6632 ' },
+    { self: { id: 1, raftAddress: 'h:7400', httpAddress: 'h:6632' } },
+  ],
+  // what is off is off
+  [
+    { JWT_ENABLED: 'false', SVC_PROXY_EMBEDDED: '0', SVC_LINK_STANDBY: 'no' },
+    { jwtEnabled: false },
+  ],
+  [{ SVC_ENCRYPTION_KEY: '', SVC_LINK_TOKEN: ' ' }, { encryptionKey: null }],
+];
+
+test.each(ACCEPTED)('%j is accepted', (environment, expected) => {
+  expect(configOf(environment)).toMatchObject(expected);
+});
+
+const raft = (peers: string): Environment => ({
+  SVC_RAFT_REPLICATOR: 'openraft',
+  SVC_RAFT_PEERS: peers,
+});
+
+const NOT_BOOLEAN = 'is not a boolean (expected true/false, 1/0, yes/no, on/off)';
+
+const REFUSED: readonly [Environment, string][] = [
+  [{ PORT: '' }, 'PORT= is not a port (expected a number from 0 to 65535)'],
+  [{ PORT: 'http' }, 'PORT=http is not a port (expected a number from 0 to 65535)'],
+  [{ PORT: '65536' }, 'PORT=65536 is not a port (expected a number from 0 to 65535)'],
+  [{ PORT: '-1' }, 'PORT=-1 is not a port (expected a number from 0 to 65535)'],
+  [
+    { SVC_BIND_ADDR: '' },
+    'SVC_BIND_ADDR is set to the empty string — give it a host or IP, or unset it for 0.0.0.0',
+  ],
+  [
+    { SVC_BIND_ADDR: '127.0.0.1:80' },
+    'SVC_BIND_ADDR=127.0.0.1:80 carries a port — set the host or IP only, the port comes from PORT',
+  ],
+  [
+    { SVC_BIND_ADDR: '[::1]:80' },
+    'SVC_BIND_ADDR=[::1]:80 carries a port — set the host or IP only, the port comes from PORT',
+  ],
+  [
+    { SVC_RAFT_DIR: '' },
+    'SVC_RAFT_DIR is set to the empty string — ' +
+      'give it a directory, or unset it for /var/lib/svc/raft',
+  ],
+  [{ SVC_LOG_JSON: 'maybe' }, `SVC_LOG_JSON="maybe" ${NOT_BOOLEAN}`],
+  [{ JWT_ENABLED: 'enabled' }, `JWT_ENABLED="enabled" ${NOT_BOOLEAN}`],
+  [{ SVC_RAFT_REPLICATOR: 'paxos' }, 'SVC_RAFT_REPLICATOR=paxos: expected `local` or `openraft`'],
+  [{ SVC_RAFT_NODE_ID: '0' }, 'SVC_RAFT_NODE_ID=0: expected a node id from 1, or `ordinal`'],
+  [{ SVC_RAFT_NODE_ID: 'one' }, 'SVC_RAFT_NODE_ID=one: expected a node id from 1, or `ordinal`'],
+  [
+    { SVC_RAFT_NODE_ID: 'ordinal', HOSTNAME: 'svc' },
+    'SVC_RAFT_NODE_ID=ordinal: HOSTNAME `svc` has no trailing number',
+  ],
+  [{ SVC_RAFT_PEERS: '1=a/b' }, 'SVC_RAFT_PEERS needs SVC_RAFT_REPLICATOR=openraft'],
+  [raft('a'), 'SVC_RAFT_PEERS=a: `a` is not `id=raft_addr/http_addr`'],
+  [raft('1=a/b,'), 'SVC_RAFT_PEERS=1=a/b,: `` is not `id=raft_addr/http_addr`'],
+  [raft('x=a/b'), 'SVC_RAFT_PEERS=x=a/b: `x` is not a node id'],
+  [raft('0=a/b'), 'SVC_RAFT_PEERS=0=a/b: node ids start at 1'],
+  [raft('1=a'), 'SVC_RAFT_PEERS=1=a: node 1 needs `raft_addr/http_addr`'],
+  [raft('1=a/b/c'), 'SVC_RAFT_PEERS=1=a/b/c: node 1 needs `raft_addr/http_addr`'],
+  [raft('1=/b'), 'SVC_RAFT_PEERS=1=/b: node 1 has an empty address'],
+  [raft('1=a/b,1=c/d'), 'SVC_RAFT_PEERS=1=a/b,1=c/d: node 1 is listed twice'],
+  [raft('2=a/b'), 'SVC_RAFT_NODE_ID=1 is not in SVC_RAFT_PEERS'],
+  [
+    raft('1=a/b,2=c/d'),
+    'SVC_RAFT_PEERS names 2 nodes, and this build runs a cluster of one voter: ' +
+      'name this node alone, or unset it',
+  ],
+  [
+    { SVC_RAFT_HEARTBEAT_MS: '150' },
+    'SVC_RAFT_HEARTBEAT_MS=150 is not below SVC_RAFT_ELECTION_MS=150: ' +
+      'a leader would lose its followers between two beats',
+  ],
+  [
+    { SVC_TENANCY_HEADER: 'true' },
+    'SVC_TENANCY_HEADER=true needs SVC_KV_TRUSTED_PROXY=true: the tenant header is believed as ' +
+      'it comes, so only a proxy that sets it may reach this node',
+  ],
+  [
+    { LOG_LEVEL: 'inof' },
+    'LOG_LEVEL="inof" is not a log filter ' +
+      '(expected off/error/warn/info/debug/trace, or target=level, separated by commas)',
+  ],
+  [
+    { JWT_ENABLED: 'true' },
+    'JWT_ENABLED=true, and this build has no token check, ' +
+      'so every request would be let in: unset it',
+  ],
+  [
+    { SVC_ENCRYPTION_KEY: 'ab'.repeat(32) },
+    'SVC_ENCRYPTION_KEY is set, and this build has no payload encryption, so payloads would be ' +
+      'stored in plain text: unset it',
+  ],
+];
+
+test.each(REFUSED)('%j is refused', (environment, error) => {
+  expect(refusalOf(environment)).toBe(error);
+});
+
+test.each(ABSENT_VARIABLES.map((row) => row.names[0]))('%s is never ignored', (name) => {
+  expect(refusalOf({ [name]: 'true' })).toMatch(new RegExp(`^${name}[ =].*this build has no `));
+});
+
+describe('describeConfig', () => {
+  test('one line per area, every variable in one of them', () => {
+    const lines = describeConfig(
+      configOf({ SVC_RAFT_DIR: '/data dir', SVC_RAFT_LOG_CACHE_MB: '8' }),
+    );
+    expect(lines.map((line) => line.split(' ', 2).join(' '))).toEqual([
+      'config: server',
+      'config: storage',
+      'config: raft',
+      'config: delivery',
+      'config: auth',
+      'config: security',
+      'config: logging',
+    ]);
+    expect(lines[1]).toContain('SVC_RAFT_DIR="/data dir"');
+    expect(lines[2]).toContain('SVC_RAFT_LOG_CACHE_MB=8 ');
+    for (const row of Object.values(VARIABLES)) {
+      expect(lines.join(' ')).toContain(` ${row.names[0]}=`);
+    }
+  });
+
+  test('a secret shows its length and nothing else', () => {
+    const text = describeConfig(configOf({ JWT_SECRET: 'hunter2' })).join('\n');
+    expect(text).toContain('JWT_SECRET=<set:7 chars>');
+    expect(text).not.toContain('hunter2');
+    expect(text).toContain('SVC_ENCRYPTION_KEY=<unset>');
+  });
+
+  test('a line feed in a value does not make a second line', () => {
+    const lines = describeConfig(configOf({ SVC_SERVER_ID: 'a\nconfig: forged' }));
+    expect(lines.some((line) => line.includes('\n'))).toBe(false);
+  });
+});

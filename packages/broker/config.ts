@@ -1,0 +1,121 @@
+/**
+ * The configuration: environment variables in, one checked record out (cluster-and-config 2).
+ *
+ * Reading is pure. The result is either complete, with every value in its bounds, or the text of
+ * the one refusal with which the boot ends; there is no partial configuration and no later second
+ * opinion.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Peer } from './config-peers.js';
+import type { Environment, Parsed } from './config-values.js';
+import { ABSENT_VARIABLES, VARIABLES, type Variable } from './config-variables.js';
+import type { LoggingOptions } from './logging.js';
+
+type ValueOf<Row> = Row extends Variable<infer Value> ? Value : never;
+
+/** One field per row of the table; its meaning stands there. */
+type Settings = {
+  readonly [Field in keyof typeof VARIABLES]: ValueOf<(typeof VARIABLES)[Field]>;
+};
+
+export interface Config extends Omit<Settings, 'serverId'> {
+  readonly kind: 'config';
+  readonly serverId: string;
+  /** The addresses that the peer list gives this node; null without a list. */
+  readonly self: Peer | null;
+  /** Deadline of push and management calls. */
+  readonly writeTimeoutMs: number;
+  readonly logging: LoggingOptions;
+}
+
+/** `error` is what stands after `FATAL: `. */
+export interface ConfigError {
+  readonly kind: 'refused';
+  readonly error: string;
+}
+
+/** `serverIdStandard` names a node that neither `SVC_SERVER_ID` nor `HOSTNAME` names. */
+export function readConfig(
+  environment: Environment,
+  serverIdStandard: string = `svc-${randomBytes(4).toString('hex')}`,
+): Config | ConfigError {
+  for (const row of ABSENT_VARIABLES) {
+    const parsed = read(row, environment);
+    if (!parsed.ok) return { kind: 'refused', error: parsed.error };
+  }
+  const settings = readSettings(environment);
+  if (!settings.ok) return { kind: 'refused', error: settings.error };
+  const { value } = settings;
+  const contradiction = contradictionOf(value);
+  if (contradiction !== null) return { kind: 'refused', error: contradiction };
+  return {
+    ...value,
+    kind: 'config',
+    serverId: value.serverId ?? serverIdStandard,
+    self: value.peers[0] ?? null,
+    writeTimeoutMs: value.popTimeoutMs,
+    logging: { level: value.logFilter, json: value.logJson },
+  };
+}
+
+/** The effective configuration, one line per area, secrets masked. */
+export function describeConfig(config: Config): string[] {
+  const lines = new Map<string, string>();
+  for (const [field, row] of rows()) {
+    const start = lines.get(row.area) ?? `config: ${row.area}`;
+    lines.set(row.area, `${start} ${row.names[0]}=${row.kind.show(config[field])}`);
+  }
+  return [...lines.values()];
+}
+
+function rows(): [keyof Settings, Variable<unknown>][] {
+  return Object.entries(VARIABLES) as [keyof Settings, Variable<unknown>][];
+}
+
+function readSettings(environment: Environment): Parsed<Settings> {
+  const settings: { [field: string]: unknown } = {};
+  for (const [field, row] of rows()) {
+    const parsed = read(row, environment);
+    if (!parsed.ok) return parsed;
+    settings[field] = parsed.value;
+  }
+  return { ok: true, value: settings as unknown as Settings };
+}
+
+function read<Value>(row: Variable<Value>, environment: Environment): Parsed<Value> {
+  const [first, ...others] = row.names;
+  const isSet = (name: string) => (environment[name] ?? '').trim() !== '';
+  const name = isSet(first) ? first : (others.find(isSet) ?? first);
+  return row.kind.parse(environment[name], name, environment);
+}
+
+/** What single values cannot tell. */
+function contradictionOf(settings: Settings): string | null {
+  const { nodeId, peers } = settings;
+  if (peers.length > 0 && settings.replicator === 'local') {
+    return 'SVC_RAFT_PEERS needs SVC_RAFT_REPLICATOR=openraft';
+  }
+  if (peers.length > 0 && !peers.some((peer) => peer.id === nodeId)) {
+    return `SVC_RAFT_NODE_ID=${nodeId} is not in SVC_RAFT_PEERS`;
+  }
+  if (peers.length > 1) {
+    return (
+      `SVC_RAFT_PEERS names ${peers.length} nodes, and this build runs a cluster of one voter: ` +
+      'name this node alone, or unset it'
+    );
+  }
+  if (settings.heartbeatMs >= settings.electionMs) {
+    return (
+      `SVC_RAFT_HEARTBEAT_MS=${settings.heartbeatMs} is not below ` +
+      `SVC_RAFT_ELECTION_MS=${settings.electionMs}: ` +
+      'a leader would lose its followers between two beats'
+    );
+  }
+  if (settings.tenancyHeader && !settings.trustedProxy) {
+    return (
+      'SVC_TENANCY_HEADER=true needs SVC_KV_TRUSTED_PROXY=true: the tenant header is believed as ' +
+      'it comes, so only a proxy that sets it may reach this node'
+    );
+  }
+  return null;
+}

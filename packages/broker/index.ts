@@ -1,0 +1,13 @@
+/** The process: joins the layers. `main.ts` is its entry; the rest is exported for tests. */
+
+export type { Broker } from './broker.js';
+export { type Cancel, type Clock, SystemClock } from './clock.js';
+export { type Config, readConfig } from './config.js';
+export { Consensus } from './consensus.js';
+export { CRASH_POINTS, type CrashPoint } from './crash-points.js';
+export { Leader } from './leader.js';
+export { createLogger, type Logger } from './logging.js';
+export { Node, type NodeOptions, openNode } from './node.js';
+export { type OpenDirectory, openDirectory } from './node-directory.js';
+export type { RandomSource } from './random.js';
+export { Replica } from './replica.js';

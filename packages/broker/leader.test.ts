@@ -1,0 +1,233 @@
+// Goal: the rules of the turn: answers wait for (index, term), the pipeline is bounded, time-outs
+// and lost leadership answer truthfully, and parked pops are released at a stop. Method: a real
+// planner over a map state, a proposer that the test commits by hand, a clock it sets.
+import { crc32 } from 'node:zlib';
+import {
+  applyEntry,
+  type Command,
+  MapState,
+  type Outcome,
+  Planner,
+  type PopCommand,
+  type PushCommand,
+  TransactionIndex,
+} from '@svc/engine';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Clock, SystemClock } from './clock.js';
+import { Leader, type Request } from './leader.js';
+
+const TENANT = '00000000-0000-0000-0000-000000000001';
+
+/** Time stands still unless the test moves it; work is run by the real loop. */
+class HandClock implements Clock {
+  readonly #system = new SystemClock();
+  readonly soon = this.#system.soon;
+  readonly after = this.#system.after;
+  readonly every = this.#system.every;
+  ms = 1000;
+
+  wallUs(): number {
+    return 1_800_000_000_000_000 + this.ms * 1000;
+  }
+
+  nowMs(): number {
+    return this.ms;
+  }
+}
+
+/** Takes proposals and holds them until the test says they are committed. */
+class HandProposer {
+  readonly entries: { index: number; term: number; body: Uint8Array }[] = [];
+  term = 1;
+  lastIndex = 0;
+  refuses = false;
+
+  get nextIndex(): number {
+    return this.lastIndex + 1;
+  }
+
+  propose(body: Uint8Array) {
+    if (this.refuses) return null;
+    this.lastIndex++;
+    const entry = { index: this.lastIndex, term: this.term, body };
+    this.entries.push(entry);
+    return entry;
+  }
+}
+
+let state: MapState;
+let transactions: TransactionIndex;
+let clock: HandClock;
+let proposer: HandProposer;
+let leader: Leader;
+
+beforeEach(() => {
+  state = new MapState();
+  transactions = TransactionIndex.load(state);
+  clock = new HandClock();
+  proposer = new HandProposer();
+  let minted = 0;
+  const planner = new Planner(state, transactions, {
+    nodeId: 1,
+    checksum: crc32,
+    newUuid: () => `01a2b3c4-0000-7000-8000-${String(++minted).padStart(12, '0')}`,
+    readLog: () => new Uint8Array(0),
+  });
+  leader = new Leader(planner, proposer, clock, 2, () => {});
+});
+
+afterEach(() => leader.stop());
+
+function push(id: string | null = null): PushCommand {
+  return {
+    kind: 'push',
+    tenant: TENANT,
+    producerSub: null,
+    body: new TextEncoder().encode('{}'),
+    groups: [{ queue: 'q', partition: 'p' }],
+    itemGroup: [0],
+    transactionIds: [id],
+    payloadStart: [0],
+    payloadEnd: [2],
+  };
+}
+
+function pop(wait: boolean): PopCommand {
+  return {
+    kind: 'pop',
+    tenant: TENANT,
+    scope: { kind: 'queue', queue: 'q' },
+    consumerGroup: 'g',
+    batch: 10,
+    partitions: 1,
+    autoAck: false,
+    wait,
+    deadlineMs: clock.ms + 30_000,
+    leaseSeconds: 60,
+    subscription: { mode: 'all' },
+  };
+}
+
+function submit(command: Command, deadlineMs = clock.ms + 30_000) {
+  const outcomes: Outcome[] = [];
+  const request: Request = {
+    command,
+    deadlineMs,
+    onOutcome: (outcome) => outcomes.push(outcome),
+    answered: false,
+  };
+  leader.submit(request);
+  return { request, outcomes };
+}
+
+/** Lets the loop take its turns. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function commit(term = proposer.term): void {
+  const entry = proposer.entries.shift();
+  if (entry === undefined) throw new Error('nothing was proposed');
+  applyEntry(state, transactions, entry.index, entry.body);
+  leader.applied(entry.index, term);
+}
+
+const kinds = (outcomes: readonly Outcome[]) =>
+  outcomes.map((o) => (o.kind === 'refused' ? o.refusal.reason : o.kind));
+
+test('an answer waits until its entry is applied', async () => {
+  const { outcomes } = submit(push());
+  await turns();
+  expect(outcomes).toEqual([]);
+  commit();
+  expect(kinds(outcomes)).toEqual(['pushed']);
+});
+
+test('another term at the index: the outcome is in doubt', async () => {
+  const { outcomes } = submit(push());
+  await turns();
+  proposer.entries.shift();
+  leader.applied(1, 2);
+  expect(kinds(outcomes)).toEqual(['outcome_unknown']);
+});
+
+test('what arrives together is one entry; the pipeline holds the rest', async () => {
+  const first = [submit(push()), submit(push()), submit(push())];
+  await turns();
+  expect(proposer.entries).toHaveLength(1);
+  submit(push());
+  await turns();
+  expect(proposer.entries).toHaveLength(2);
+  const held = submit(push());
+  await turns();
+  expect(proposer.entries).toHaveLength(2);
+  commit();
+  expect(first.flatMap(({ outcomes }) => kinds(outcomes))).toEqual(['pushed', 'pushed', 'pushed']);
+  await turns();
+  expect(proposer.entries).toHaveLength(2);
+  commit();
+  commit();
+  expect(kinds(held.outcomes)).toEqual(['pushed']);
+});
+
+test('a verdict without effects waits for what is in flight', async () => {
+  submit(push('a'));
+  await turns();
+  const duplicate = submit(push('a'));
+  await turns();
+  expect(proposer.entries).toHaveLength(1);
+  expect(duplicate.outcomes).toEqual([]);
+  commit();
+  expect(kinds(duplicate.outcomes)).toEqual(['pushed']);
+});
+
+test('a parked pop is served by a push in the entry that stores the message', async () => {
+  submit(push());
+  await turns();
+  commit();
+  const drained = submit(pop(false));
+  await turns();
+  commit();
+  expect(kinds(drained.outcomes)).toEqual(['popped']);
+  const parked = submit({ ...pop(true), consumerGroup: 'h' });
+  await turns();
+  while (proposer.entries.length > 0) commit();
+  expect(kinds(parked.outcomes)).toEqual(['popped']);
+});
+
+test('a refused proposal answers retry and ends the leadership', async () => {
+  proposer.refuses = true;
+  const one = submit(push());
+  await turns();
+  expect(kinds(one.outcomes)).toEqual(['retry']);
+});
+
+test('losing leadership: in flight is in doubt, queued can be retried', async () => {
+  const flying = submit(push());
+  await turns();
+  submit(push());
+  await turns();
+  const queued = submit(push());
+  leader.stop();
+  expect(kinds(flying.outcomes)).toEqual(['outcome_unknown']);
+  expect(kinds(queued.outcomes)).toEqual(['retry']);
+});
+
+test('releaseParked answers waiting pops with nothing, and claims stay untouched', async () => {
+  const parked = submit({ ...pop(true), scope: { kind: 'queue', queue: 'empty' } });
+  await turns();
+  while (proposer.entries.length > 0) commit();
+  expect(parked.outcomes).toEqual([]);
+  leader.releaseParked();
+  expect(parked.outcomes).toMatchObject([{ kind: 'popped', claims: [] }]);
+});
+
+test('a request that runs out of time is told so, once', async () => {
+  const { outcomes } = submit(push(), clock.ms + 10);
+  await turns();
+  clock.ms += 20;
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect(kinds(outcomes)).toEqual(['timeout']);
+  commit();
+  expect(kinds(outcomes)).toEqual(['timeout']);
+});

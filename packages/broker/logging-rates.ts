@@ -1,0 +1,31 @@
+/** What the node did, as one line every now and then (`SVC_LOG_RATES_MS`). */
+import type { Logger } from './logging.js';
+
+/** Counts since the start of the process, by name. */
+export type Totals = Readonly<Record<string, number>>;
+
+/**
+ * Logs by how much each total grew, per second, since the line before: `pushMessages=1200.5`. While
+ * nothing moves nothing is logged. Gives the function that stops it.
+ */
+export function logRates(logger: Logger, intervalMs: number, totals: () => Totals): () => void {
+  let before = { ...totals() };
+  const ticker = setInterval(() => {
+    const now = { ...totals() };
+    const rates = ratesBetween(before, now, intervalMs);
+    before = now;
+    if (rates !== null) logger.info('rates', 'per second', rates);
+  }, intervalMs);
+  ticker.unref();
+  return () => clearInterval(ticker);
+}
+
+/** Per second, to a tenth; totals that stood still are left out. Null when all of them did. */
+export function ratesBetween(before: Totals, now: Totals, elapsedMs: number): Totals | null {
+  const rates: { [name: string]: number } = {};
+  for (const [name, total] of Object.entries(now)) {
+    const grown = total - (before[name] ?? 0);
+    if (grown !== 0) rates[name] = Math.round((grown * 10_000) / elapsedMs) / 10;
+  }
+  return Object.keys(rates).length === 0 ? null : rates;
+}

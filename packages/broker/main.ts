@@ -1,0 +1,77 @@
+/**
+ * The process: reads the configuration, opens and starts one node, and ends it on a signal.
+ *
+ * Exit codes: 0 after a graceful stop; 1 when the boot was refused or the node could not go on. Every
+ * refusal is one line `FATAL: ...`.
+ */
+import { RealDisk } from '@svc/storage';
+import { type Clock, SystemClock } from './clock.js';
+import { describeConfig, readConfig } from './config.js';
+import { dieByKill, readCrashSetting } from './crash-points.js';
+import { createLogger, type Logger } from './logging.js';
+import { openNode } from './node.js';
+import { SystemRandom } from './random.js';
+
+type OnFatal = (error: Error) => void;
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  if (config.kind === 'refused') {
+    end(createLogger({ level: 'info', json: false }), config.error);
+    return;
+  }
+  const crash = readCrashSetting(process.env.SVC_CRASH_AT, dieByKill);
+  if (crash.kind === 'refused') {
+    end(createLogger(config.logging), crash.error);
+    return;
+  }
+  const logger = createLogger(config.logging);
+  for (const line of describeConfig(config)) logger.info('boot', line);
+  const onFatal: OnFatal = (error) => end(logger, error.message);
+  const clock = new SystemClock();
+  process.on('uncaughtException', (error) => end(logger, error.stack ?? error.message));
+  try {
+    const node = await openNode({
+      config,
+      disk: new RealDisk(),
+      clock,
+      random: new SystemRandom(),
+      logger,
+      crash,
+      onFatal,
+    });
+    onSignals(clock, () => node.stop(), onFatal);
+    await node.start();
+  } catch (error) {
+    end(logger, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A terminal and the package manager in between may both pass on one Ctrl-C. */
+const SAME_SIGNAL_MS = 500;
+
+/**
+ * The first signal drains; a second one ends at once, which loses nothing that was acknowledged.
+ */
+function onSignals(clock: Clock, stop: () => Promise<void>, onFatal: OnFatal): void {
+  let stoppingSinceMs: number | null = null;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      const nowMs = clock.nowMs();
+      if (stoppingSinceMs !== null) {
+        if (nowMs - stoppingSinceMs > SAME_SIGNAL_MS) process.exit(1);
+        return;
+      }
+      stoppingSinceMs = nowMs;
+      stop().then(() => process.exit(0), onFatal);
+    });
+  }
+}
+
+/** Logs are written synchronously, so the line is out before the process is. */
+function end(logger: Logger, text: string): void {
+  logger.fatal(text.split('\n').join(' | '));
+  process.exit(1);
+}
+
+await main();

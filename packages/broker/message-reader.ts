@@ -1,0 +1,112 @@
+/**
+ * From append slices to messages: reads an append's bytes from the log (its cache of recent bodies,
+ * or the disk), verifies and decodes them, and shares the decoded append between all who read it.
+ *
+ * Decoded appends are kept because one append is often read in several pops: without it, draining a
+ * large append in small batches would decode it again from its start each time. The bound counts
+ * the buffers that kept appends pin, since a small append may pin the whole entry it stood in.
+ */
+
+import { crc32 } from 'node:zlib';
+import { type AppendLocation, type AppendSlice, decodeAppend, verifyAppend } from '@svc/engine';
+import type { MessageBatch } from '@svc/http';
+import type { Log } from '@svc/storage';
+
+type Decoded = ReturnType<typeof decodeAppend>;
+
+/** One batch per slice in order, or the error that made one unreadable. */
+export type BatchesDone = (error: Error | null, batches: MessageBatch[]) => void;
+
+export class MessageReader {
+  readonly #log: Log;
+  readonly #pinnedBytesMax: number;
+  readonly #decoded = new Map<string, Decoded>();
+  #pinnedBytes = 0;
+
+  constructor(log: Log, pinnedBytesMax: number) {
+    this.#log = log;
+    this.#pinnedBytesMax = pinnedBytesMax;
+  }
+
+  /** Calls `done` before it returns when everything stands in memory. */
+  read(slices: readonly AppendSlice[], done: BatchesDone): void {
+    const batches = new Array<MessageBatch>(slices.length);
+    let missing = 1;
+    let failure: Error | null = null;
+    const settle = () => {
+      missing--;
+      if (missing === 0) done(failure, batches);
+    };
+    for (let i = 0; i < slices.length; i++) {
+      const slice = slices[i] as AppendSlice;
+      const ready = this.#ready(slice);
+      if (ready !== null) {
+        batches[i] = batchOf(ready, slice);
+        continue;
+      }
+      missing++;
+      this.#log.read(slice, (error, bytes) => {
+        if (error !== null || bytes === null) failure ??= error ?? new Error('nothing was read');
+        else {
+          try {
+            batches[i] = batchOf(this.#keep(slice, bytes), slice);
+          } catch (damage) {
+            failure ??= damage as Error;
+          }
+        }
+        settle();
+      });
+    }
+    settle();
+  }
+
+  /** The bytes of an append for planning; blocks for the disk when they are not recent. */
+  readSync(location: AppendLocation): Uint8Array {
+    return this.#log.recent(location) ?? this.#log.readSync(location);
+  }
+
+  #ready(slice: AppendSlice): Decoded | null {
+    const key = keyOf(slice);
+    const known = this.#decoded.get(key);
+    if (known !== undefined) {
+      this.#decoded.delete(key);
+      this.#decoded.set(key, known);
+      return known;
+    }
+    const recent = this.#log.recent(slice);
+    return recent === undefined ? null : this.#keep(slice, recent);
+  }
+
+  #keep(slice: AppendSlice, bytes: Uint8Array): Decoded {
+    verifyAppend(bytes, crc32, `entry ${slice.index}, byte ${slice.position}`);
+    const decoded = decodeAppend(bytes);
+    const key = keyOf(slice);
+    if (!this.#decoded.has(key)) this.#pinnedBytes += bytes.buffer.byteLength;
+    this.#decoded.set(key, decoded);
+    for (const [oldest, { bytes: pinned }] of this.#decoded) {
+      if (this.#pinnedBytes <= this.#pinnedBytesMax) break;
+      this.#decoded.delete(oldest);
+      this.#pinnedBytes -= pinned.buffer.byteLength;
+    }
+    return decoded;
+  }
+}
+
+function keyOf(location: AppendLocation): string {
+  return `${location.index}:${location.position}`;
+}
+
+function batchOf(append: Decoded, slice: AppendSlice): MessageBatch {
+  return {
+    bytes: append.bytes,
+    payloadStart: append.payloadStart,
+    payloadEnd: append.payloadEnd,
+    stampUs: append.stampUs,
+    baseOffset: append.baseOffset,
+    first: slice.first - append.baseOffset,
+    last: slice.last - append.baseOffset,
+    transactionIds: append.transactionIds,
+    producerSubs: append.producerSubs,
+    traceIds: append.traceIds,
+  };
+}

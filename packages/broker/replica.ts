@@ -1,0 +1,137 @@
+/**
+ * The replicated state of this node: applies committed entries and writes checkpoints.
+ *
+ * What must hold: an entry is applied exactly once over any number of restarts. The checkpoint and
+ * the applied index become durable in one transaction; a restart continues with the entry after it.
+ */
+import {
+  type AppendObserver,
+  applyEntry,
+  readMeta,
+  type TransactionIndex,
+  WindowSurvey,
+} from '@svc/engine';
+import type { Entry } from '@svc/raft';
+import type { Checkpoint, Log } from '@svc/storage';
+import type { Cancel, Clock } from './clock.js';
+import type { Reach } from './crash-points.js';
+
+export interface CheckpointPolicy {
+  /** A checkpoint follows the last one after this time, if anything was applied. */
+  readonly everyMs: number;
+  /** Or after this many bytes of entries, which bounds the replay of a restart. */
+  readonly everyBytes: number;
+}
+
+export class Replica {
+  readonly #state: Checkpoint;
+  readonly #transactions: TransactionIndex;
+  readonly #log: Log;
+  readonly #policy: CheckpointPolicy;
+  readonly #clock: Clock;
+  readonly #reach: Reach;
+  readonly #observer: AppendObserver;
+  readonly #windows: WindowSurvey;
+  readonly #collector: AppendObserver = {
+    appended: (partition) => {
+      this.#reach('inside-apply');
+      this.#appended.push(partition);
+    },
+  };
+  #index: number;
+  #term: number;
+  #bytesSince = 0;
+  #cancelTimer: Cancel | null = null;
+  /** Partitions that the entry being applied appended to. */
+  readonly #appended: number[] = [];
+
+  constructor(
+    state: Checkpoint,
+    transactions: TransactionIndex,
+    log: Log,
+    policy: CheckpointPolicy,
+    clock: Clock,
+    reach: Reach,
+    observer: AppendObserver,
+  ) {
+    this.#state = state;
+    this.#transactions = transactions;
+    this.#log = log;
+    this.#policy = policy;
+    this.#clock = clock;
+    this.#reach = reach;
+    this.#observer = observer;
+    this.#windows = new WindowSurvey(state);
+    this.#index = state.appliedIndex;
+    this.#term = state.appliedTerm;
+  }
+
+  get state(): Checkpoint {
+    return this.#state;
+  }
+
+  get appliedIndex(): number {
+    return this.#index;
+  }
+
+  apply(entry: Entry): void {
+    this.#reach('before-apply');
+    if (entry.type === 'normal') {
+      applyEntry(this.#state, this.#transactions, entry.index, entry.data, this.#collector);
+    }
+    this.#index = entry.index;
+    this.#term = entry.term;
+    this.#bytesSince += entry.data.length;
+    if (this.#bytesSince >= this.#policy.everyBytes) this.#checkpoint();
+    else this.#cancelTimer ??= this.#clock.after(this.#policy.everyMs, () => this.#checkpoint());
+    this.#reach('after-apply');
+    this.#tellAppended();
+  }
+
+  /** Only now: whoever reads because of it must see all of the entry or nothing. */
+  #tellAppended(): void {
+    if (this.#appended.length === 0) return;
+    for (const partition of this.#appended.splice(0)) this.#observer.appended(partition);
+  }
+
+  /** Writes what is not checkpointed yet; `done` when it is durable. */
+  close(done: () => void): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (this.#state.busy) {
+      this.#clock.after(BUSY_RETRY_MS, () => this.close(done));
+      return;
+    }
+    if (this.#index === this.#state.appliedIndex) done();
+    else this.#write(done);
+  }
+
+  #checkpoint(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (this.#state.busy) {
+      // The store is slower than the rate of change; the overlay grows until it has caught up.
+      this.#cancelTimer = this.#clock.after(BUSY_RETRY_MS, () => this.#checkpoint());
+      return;
+    }
+    this.#write(() => {});
+  }
+
+  /** Lets go of transaction ids that are older than any queue's window. */
+  #forgetOldIds(): void {
+    const windowSeconds = this.#windows.step(SURVEY_QUEUES);
+    if (windowSeconds === null) return;
+    this.#transactions.expire(readMeta(this.#state).stampUs - windowSeconds * 1_000_000);
+  }
+
+  #write(done: () => void): void {
+    this.#bytesSince = 0;
+    this.#forgetOldIds();
+    this.#transactions.flush();
+    this.#state.checkpoint(this.#index, this.#term, this.#log.durableIndex, done);
+  }
+}
+
+const BUSY_RETRY_MS = 20;
+/** Queues looked at per checkpoint to learn how long transaction ids are wanted. */
+const SURVEY_QUEUES = 1000;
