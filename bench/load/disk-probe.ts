@@ -1,0 +1,35 @@
+// What one synced write costs on this disk, so that figures of two machines can be compared.
+
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BenchContext } from './bench-context.js';
+import { type Figure, figure } from './figure.js';
+import { percentile } from './percentiles.js';
+
+const WRITES = 200;
+const WRITE_BYTES = 4096;
+
+/** Overwrites zero-filled blocks one by one, each followed by fdatasync. */
+export function probeDisk(context: BenchContext): Figure {
+  const directory = context.scratch.directory('disk');
+  const file = openSync(join(directory, 'probe'), 'w');
+  const block = Buffer.alloc(WRITE_BYTES, 0x61);
+  const tookMs = new Float64Array(WRITES);
+  try {
+    writeSync(file, Buffer.alloc(WRITES * WRITE_BYTES));
+    fdatasyncSync(file);
+    for (let index = 0; index < WRITES; index += 1) {
+      const startMs = performance.now();
+      writeSync(file, block, 0, WRITE_BYTES, index * WRITE_BYTES);
+      fdatasyncSync(file);
+      tookMs[index] = performance.now() - startMs;
+    }
+  } finally {
+    closeSync(file);
+    context.scratch.remove(directory);
+  }
+  tookMs.sort();
+  const slowest = percentile(tookMs, 0.99).toFixed(2);
+  const note = `write of ${WRITE_BYTES} bytes and fdatasync, alone; p99 ${slowest} ms`;
+  return figure('disk sync p50', 'ms', [percentile(tookMs, 0.5)], note);
+}

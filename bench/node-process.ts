@@ -1,0 +1,168 @@
+// A node as a child process: started on a port and a data directory, ready when /health says so,
+// killed or stopped by its own process handle, started again on the same directory.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Address } from './http-connection.js';
+import type { Scratch } from './scratch.js';
+
+export interface NodePlan {
+  readonly entry: string;
+  readonly port: number;
+  readonly dataDirectory: string;
+  /** File that receives what the node prints; its end is shown when the node fails. */
+  readonly logFile: string;
+  /** Arguments for the runtime, before the entry file. */
+  readonly runtimeArguments: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const LOOPBACK = '127.0.0.1';
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 30_000;
+const HEALTH_POLL_MS = 5;
+const LOG_TAIL_CHARACTERS = 2000;
+
+export class NodeProcess {
+  readonly plan: NodePlan;
+  readonly #scratch: Scratch;
+  #child: ChildProcess | null = null;
+  #stopping = false;
+
+  constructor(plan: NodePlan, scratch: Scratch) {
+    this.plan = plan;
+    this.#scratch = scratch;
+  }
+
+  get address(): Address {
+    return { host: LOOPBACK, port: this.plan.port };
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid;
+    if (pid === undefined) {
+      throw new Error('the node is not running');
+    }
+    return pid;
+  }
+
+  /** Starts the process; resolves with the milliseconds until /health answered 200. */
+  async start(): Promise<number> {
+    const startedMs = performance.now();
+    const log = openSync(this.plan.logFile, 'a');
+    const { entry, port, dataDirectory, runtimeArguments, environment } = this.plan;
+    const child = spawn(process.execPath, [...runtimeArguments, entry], {
+      stdio: ['ignore', log, log],
+      env: {
+        ...process.env,
+        PORT: String(port),
+        SVC_BIND_ADDR: LOOPBACK,
+        SVC_RAFT_DIR: dataDirectory,
+        LOG_LEVEL: 'warn',
+        ...environment,
+      },
+    });
+    closeSync(log);
+    this.#child = child;
+    this.#stopping = false;
+    this.#scratch.adopt(child);
+    while (!(await answersHealthy(port))) {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`the node ended before it was ready\n${this.#logTail()}`);
+      }
+      if (performance.now() - startedMs > READY_TIMEOUT_MS) {
+        throw new Error(`the node was not ready in ${READY_TIMEOUT_MS} ms\n${this.#logTail()}`);
+      }
+      await sleep(HEALTH_POLL_MS);
+    }
+    child.once('exit', (code, signal) => {
+      if (!this.#stopping) {
+        process.stderr.write(`the node ended by itself: ${code ?? signal}\n${this.#logTail()}\n`);
+      }
+    });
+    return performance.now() - startedMs;
+  }
+
+  /** SIGKILL: what was not on disk is gone. Resolves when the process has ended. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** SIGTERM: the node drains and ends by itself; throws when it does not. */
+  async stop(): Promise<void> {
+    const ending = this.#end('SIGTERM');
+    const timeout = sleep(STOP_TIMEOUT_MS, 'late' as const, { ref: false });
+    if ((await Promise.race([ending, timeout])) === 'late') {
+      await this.#end('SIGKILL');
+      throw new Error(`the node did not stop within ${STOP_TIMEOUT_MS} ms of SIGTERM`);
+    }
+  }
+
+  /** Resident memory and the highest it has been, in bytes, as the kernel counts them. */
+  memory(): { readonly residentBytes: number; readonly peakBytes: number } {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    return { residentBytes: kiloField(status, 'VmRSS'), peakBytes: kiloField(status, 'VmHWM') };
+  }
+
+  /** Processor time the node used so far, in seconds. */
+  processorSeconds(): number {
+    const stat = readFileSync(`/proc/${this.pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) {
+      return;
+    }
+    this.#stopping = true;
+    await new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+      child.kill(signal);
+    });
+  }
+
+  #logTail(): string {
+    return readFileSync(this.plan.logFile, 'utf8').slice(-LOG_TAIL_CHARACTERS);
+  }
+}
+
+/** USER_HZ, which Linux fixes at 100 for what it shows in /proc. */
+const TICKS_PER_SECOND = 100;
+
+function kiloField(status: string, name: string): number {
+  const match = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status);
+  if (match === null) {
+    throw new Error(`the kernel shows no ${name} for the node`);
+  }
+  return Number(match[1]) * 1024;
+}
+
+function answersHealthy(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const question = { host: LOOPBACK, port, path: '/health', timeout: 2000, agent: false };
+    const request = get(question, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(false));
+  });
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, LOOPBACK, () => {
+      const bound = server.address();
+      const port = bound !== null && typeof bound === 'object' ? bound.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
