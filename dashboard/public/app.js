@@ -1,0 +1,143 @@
+/**
+ * The first page: what this node is, what it does, which queues it holds.
+ *
+ * Four sources are asked independently. An answer changes what it covers; a failure changes nothing
+ * but the mark that what is shown is old.
+ */
+import { formatBytes, formatDuration, formatInteger, formatRate } from './format.js';
+import { filled, History, outline } from './history.js';
+import { QueueTable } from './queues.js';
+import { poll } from './source.js';
+
+const CHART_WIDTH = 300;
+const CHART_HEIGHT = 56;
+const STALE_CHECK_MS = 1000;
+
+const element = (id) => document.getElementById(id);
+const put = (id, text) => {
+  element(id).textContent = text;
+};
+
+/** Path -> when its last answer came, and what is wrong since. */
+const sources = new Map();
+
+function follow(path, onAnswer, accepts = []) {
+  sources.set(path, { answeredMs: null, error: null });
+  poll(path, {
+    accepts,
+    onAnswer: (body) => {
+      sources.set(path, { answeredMs: Date.now(), error: null });
+      onAnswer(body);
+      showFreshness();
+    },
+    onError: (error) => {
+      sources.set(path, { ...sources.get(path), error });
+      showFreshness();
+    },
+  });
+}
+
+/** The oldest of the failing sources speaks for the page. */
+function showFreshness() {
+  const failing = [...sources.values()].filter(({ error }) => error !== null);
+  const stale = element('stale');
+  stale.hidden = failing.length === 0;
+  document.body.toggleAttribute('data-stale', failing.length > 0);
+  const worst = failing.sort((a, b) => (a.answeredMs ?? 0) - (b.answeredMs ?? 0))[0];
+  if (worst === undefined) return;
+  const age =
+    worst.answeredMs === null
+      ? 'no answer yet'
+      : `as of ${formatDuration((Date.now() - worst.answeredMs) / 1000)} ago`;
+  stale.textContent = `${worst.error} · ${age}`;
+  if (failing.length === sources.size) showHealth('unreachable', 'bad');
+}
+
+function showHealth(text, tone) {
+  const pill = element('health');
+  if (pill.textContent !== text) pill.textContent = text;
+  pill.dataset.tone = tone;
+}
+
+function onHealth({ status }) {
+  showHealth(status, status === 'healthy' ? 'good' : 'wait');
+}
+
+function onStatus(status) {
+  put('cluster', status.clusterId ?? '');
+  put('role', status.state);
+  const leader = status.leaderId === null ? 'no leader known' : `leader is node ${status.leaderId}`;
+  put('role-note', `term ${formatInteger(status.term)} · ${leader}`);
+  put('node', `node ${status.nodeId}`);
+  const voters = status.singleNode ? 'single node' : `${status.voters} voters`;
+  put('node-note', status.hostname === null ? voters : `${status.hostname} · ${voters}`);
+  put('log', formatBytes(status.log.bytes));
+  put('log-note', counted(status.log.files, 'file', 'files'));
+  put('store', formatBytes(status.store.usedBytes));
+  const { mapBytes } = status.store;
+  put('store-note', mapBytes === null ? '' : `of ${formatBytes(mapBytes)} address space`);
+  put('uptime', formatDuration(status.uptimeSeconds));
+  put('version', `version ${status.version}`);
+  showPositions(status);
+}
+
+function showPositions({ lastLogIndex, durableIndex, committedIndex, appliedIndex }) {
+  put('position-last', formatInteger(lastLogIndex));
+  const positions = { durable: durableIndex, committed: committedIndex, applied: appliedIndex };
+  for (const [name, index] of Object.entries(positions)) {
+    put(`position-${name}`, formatInteger(index));
+    const behind = lastLogIndex - index;
+    put(`behind-${name}`, Number.isFinite(behind) && behind > 0 ? `−${formatInteger(behind)}` : '');
+  }
+}
+
+const messages = new History();
+const requests = new History();
+
+function onMetrics(metrics) {
+  const nowMs = performance.now();
+  put('memory', formatBytes(metrics.memory.rss));
+  messages.add(metrics.messages.total, nowMs);
+  requests.add(metrics.requests.total, nowMs);
+  showChart('messages', messages, metrics.messages.total);
+  showChart('requests', requests, metrics.requests.total);
+}
+
+function showChart(name, history, total) {
+  put(`${name}-rate`, formatRate(history.latest));
+  const highest = history.highest === null ? '' : ` · highest ${formatRate(history.highest)}`;
+  put(`${name}-note`, `${formatInteger(total)} since start${highest}`);
+  const chart = element(`${name}-chart`);
+  const box = [history.rates, CHART_WIDTH, CHART_HEIGHT];
+  chart.querySelector('.line').setAttribute('d', outline(...box));
+  chart.querySelector('.area').setAttribute('d', filled(...box));
+}
+
+function counted(count, one, many) {
+  return `${formatInteger(count)} ${count === 1 ? one : many}`;
+}
+
+function firstMessage() {
+  return [
+    `curl -X POST ${location.origin}/api/v1/push \\`,
+    `  -H 'content-type: application/json' \\`,
+    `  -d '{"items":[{"queue":"orders","payload":{"id":1}}]}'`,
+  ].join('\n');
+}
+
+put('first-message', firstMessage());
+const table = new QueueTable({
+  table: element('queues'),
+  rows: element('queue-rows'),
+  note: element('queues-note'),
+  count: element('queue-count'),
+  filter: element('filter'),
+  firstMessage: element('first-message'),
+});
+
+// A node that is not ready says so with 503 and the same body.
+follow('/health', onHealth, [503]);
+follow('/metrics', onMetrics);
+follow('/api/v1/raft/status', onStatus);
+follow('/api/v1/resources/queues', ({ queues }) => table.show(queues));
+setInterval(showFreshness, STALE_CHECK_MS);
