@@ -22,6 +22,14 @@ import type { RaftStorage, Snapshot } from './storage.js';
 /** Dropped entries leave the array in runs of at least this many, so that dropping costs O(1). */
 const COMPACT_ENTRIES = 1024;
 
+/** Stands in the slots of dropped entries. */
+const DROPPED: Entry = {
+  index: logIndex(0),
+  term: term(0),
+  type: 'normal',
+  data: new Uint8Array(0),
+};
+
 export class RaftLog {
   readonly #storage: RaftStorage;
   readonly #tailBytesMax: number;
@@ -282,6 +290,8 @@ export class RaftLog {
       const entry = this.#tail[this.#head];
       if (entry === undefined) break;
       this.#tailBytes -= entryBytes(entry);
+      // The array is compacted rarely; a dropped entry must not stay in memory until then.
+      this.#tail[this.#head] = DROPPED;
       this.#head++;
       this.#tailFirst = logIndex(this.#tailFirst + 1);
     }

@@ -87,7 +87,11 @@ export class Raft {
     this.#dispatch(message);
   }
 
-  /** Logs `data`, which nobody changes any more. Committed: handed out with this index AND term. */
+  /**
+
+   * Logs `data`, which nobody changes any more. Committed: handed out with this index AND term.
+
+   */
   propose(data: Uint8Array): Proposal {
     const refusal = this.#refusal(data.length);
     if (refusal !== undefined) return { accepted: false, reason: refusal };

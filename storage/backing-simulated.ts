@@ -1,7 +1,7 @@
 /**
- * A backing in memory for tests and the simulator. A transaction first becomes visible and some time
- * later durable, as with a store whose readers see a commit that is still being synced; `crash`
- * returns to the last durable one, or to one whose commit was under way.
+ * A backing in memory for tests and the simulator. A transaction first becomes visible and some
+ * time later durable, as with a store whose readers see a commit that is still being synced;
+ * `crash` returns to the last durable one, or to one whose commit was under way.
  */
 import {
   type Applied,

@@ -198,7 +198,7 @@ describe('LMDB files', () => {
       return backing.close().then(() => 'opened');
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
-      expect(error.message).toContain('rebuilt from the');
+      expect(error.message).toContain('rebuilt from the log');
       return Promise.resolve(error.code);
     }
   }

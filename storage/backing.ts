@@ -43,8 +43,8 @@ export interface Backing {
   /** The bytes are valid until the caller returns to the event loop. */
   get(key: string): Uint8Array | undefined;
   /**
-   * At most `limit` rows with from <= key < to (null: no bound), ascending; or descending from below
-   * `to` when `reverse`.
+   * At most `limit` rows with from <= key < to (null: no bound), ascending; or descending from
+   * below `to` when `reverse`.
    */
   range(from: string, to: string | null, limit: number, reverse: boolean): BackingRow[];
   /** One at a time: the next may begin when this one's `done` has run. */

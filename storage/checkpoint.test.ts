@@ -1,8 +1,8 @@
 /**
  * Goal: the state behaves as a sorted map would, through freezes, commits and crashes, and a crash
  * returns to exactly one applied position. Method: random puts, deletions, ranges and checkpoints
- * beside a naive map on the simulated backing, with the commit at a random point of its way at every
- * step; the same on LMDB without crashes; directed cases for the promises around it.
+ * beside a naive map on the simulated backing, with the commit at a random point of its way at
+ * every step; the same on LMDB without crashes; directed cases for the promises around it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -273,6 +273,37 @@ describe('a checkpoint', () => {
     }
     fixture.state = fixture.open();
     expect(fixture.state.get(ROWS, key('abc'))).toEqual({ text: 'hello' });
+  });
+
+  test('a value under the key of another row is not taken for it', () => {
+    const fixture = new Fixture(1);
+    fixture.state.put(ROWS, key('abc'), { text: 'hello' });
+    fixture.checkpoint(1);
+    const transaction = fixture.backing.begin();
+    transaction.put('\x01abd', fixture.backing.get('\x01abc') ?? new Uint8Array(0));
+    transaction.commit({ index: 1, term: 1 }, () => {});
+    fixture.settle();
+    expect(() => fixture.state.get(ROWS, key('abd'))).toThrow(/616264/);
+  });
+
+  test('ranges pass over many hidden rows, one key a beginning of the next', () => {
+    const fixture = new Fixture(1);
+    const keys = Array.from({ length: 200 }, (_, i) => key('\0'.repeat(i)));
+    for (const each of keys) fixture.state.put(ROWS, each, { text: `${each.length}` });
+    fixture.checkpoint(1);
+    for (let hidden = 0; hidden < 199; hidden++) {
+      const [first] = fixture.state.range(ROWS, key(''), key('\xff'), 1);
+      expect(first?.key.length).toBe(hidden);
+      fixture.state.delete(ROWS, keys[hidden] ?? key(''));
+    }
+    fixture.checkpoint(2);
+    for (const each of keys) fixture.state.put(ROWS, each, { text: 'again' });
+    fixture.checkpoint(3);
+    for (let shown = 199; shown > 0; shown--) {
+      const [last] = fixture.state.range(ROWS, key(''), key('\xff'), 1, true);
+      expect(last?.key.length).toBe(shown);
+      fixture.state.delete(ROWS, keys[shown] ?? key(''));
+    }
   });
 
   test('refuses rows of a table that it does not know', () => {

@@ -2,25 +2,25 @@
  * The replicated state of one node: what changed since the last checkpoint in memory, the rest in a
  * backing store. It implements the engine's `State`.
  *
- * The job: rows that change a hundred times a second should cost one write, memory should be bounded
- * by the rate of change, and after a crash there must be one horizon: the state exactly as it was after
- * some log entry, from which the log is applied again. Writing rows as they change would give up the
- * first; writing dirty rows piecemeal would give up the last.
+ * The job: rows that change a hundred times a second should cost one write, memory should be
+ * bounded by the rate of change, and after a crash there must be one horizon: the state exactly as
+ * it was after some log entry, from which the log is applied again. Writing rows as they change
+ * would give up the first; writing dirty rows piecemeal would give up the last.
  *
- * Outline. Changes go to the active overlay. `checkpoint` freezes it, which costs nothing: it becomes
- * the frozen overlay and a new one takes its place. The frozen one no longer changes, so its rows can
- * be encoded in small portions between other work. All go into one backing transaction together with
- * the applied position. When that is durable, the frozen overlay is kept as a cache of clean rows until
- * the next one replaces it.
+ * Outline. Changes go to the active overlay. `checkpoint` freezes it, which costs nothing: it
+ * becomes the frozen overlay and a new one takes its place. The frozen one no longer changes, so
+ * its rows can be encoded in small portions between other work. All go into one backing transaction
+ * together with the applied position. When that is durable, the frozen overlay is kept as a cache
+ * of clean rows until the next one replaces it.
  *
  * Reads look through active, frozen, clean, a cache of rows read before, and the backing.
  *
  * Invariants:
  * - The backing holds the state after `appliedIndex`, never a part of a later one.
- * - appliedIndex never passes what the caller's log has made durable: a checkpoint that knew more than
- *   the log would leave a hole in it after a loss of power.
- * - For every key, the first level that knows it has its newest row. While a commit is under way the
- *   backing may show old or new rows; the frozen overlay covers exactly those.
+ * - appliedIndex never passes what the caller's log has made durable: a checkpoint that knew more
+ *   than the log would leave a hole in it after a loss of power.
+ * - For every key, the first level that knows it has its newest row. While a commit is under way
+ *   the backing may show old or new rows; the frozen overlay covers exactly those.
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -39,8 +39,8 @@ const DIGEST_ROWS_PER_READ = 1000;
 const CRC_BYTES = 4;
 
 const ADVICE =
-  'Stop this node, move the state directory away and start it again: the state is rebuilt from the ' +
-  'log where the log reaches back far enough, else by rejoining the cluster';
+  'Stop this node, move the state directory away and start it again: the state is rebuilt from ' +
+  'the log where the log reaches back far enough, else by rejoining the cluster';
 
 export interface CheckpointOptions {
   readonly backing: Backing;
@@ -186,8 +186,8 @@ export class Checkpoint implements State {
   // --- checkpoints -------------------------------------------------------------------------------
 
   /**
-   * Stores the state as it is now, which is the state after entry (appliedIndex, appliedTerm). `done`
-   * runs when it is durable. `durableIndex` is how far this node's own log is durable.
+   * Stores the state as it is now, which is the state after entry (appliedIndex, appliedTerm).
+   * `done` runs when it is durable. `durableIndex` is how far this node's own log is durable.
    */
   checkpoint(
     appliedIndex: number,

@@ -1,13 +1,13 @@
 /**
  * One process per directory. Each process that wants it listens on a Unix socket of its own in the
- * directory and then looks for others. The kernel closes a socket with its process, kill -9 included,
- * so a lock cannot outlive its holder; and a socket is found by its file, so two containers that share
- * the directory exclude each other, which no process id can do.
+ * directory and then looks for others. The kernel closes a socket with its process, kill -9
+ * included, so a lock cannot outlive its holder; and a socket is found by its file, so two
+ * containers that share the directory exclude each other, which no process id can do.
  *
- * Why two can never both hold it: each listens before it looks, so the one that looks later sees the
- * other and gives up. Names are never used twice, so a socket without a listener can be removed by
- * anyone at any time; with one fixed name the removal of a stale socket may hit the one that has just
- * replaced it. Two that start at the same moment may both give up.
+ * Why two can never both hold it: each listens before it looks, so the one that looks later sees
+ * the other and gives up. Names are never used twice, so a socket without a listener can be removed
+ * by anyone at any time; with one fixed name the removal of a stale socket may hit the one that has
+ * just replaced it. Two that start at the same moment may both give up.
  */
 import { randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';

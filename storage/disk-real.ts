@@ -1,6 +1,6 @@
 /**
- * The disk as the operating system offers it. Asynchronous calls run on the thread pool: an fdatasync
- * on the loop itself costs a quarter to a third of the throughput.
+ * The disk as the operating system offers it. Asynchronous calls run on the thread pool: an
+ * fdatasync on the loop itself costs a quarter to a third of the throughput.
  */
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * Goal: the real and the simulated disk keep the same promises, so that what is proven above the one
- * holds above the other. Method: one table of cases, run against both; then what only the simulated
- * one does, its faults, each checked to happen.
+ * Goal: the real and the simulated disk keep the same promises, so that what is proven above the
+ * one holds above the other. Method: one table of cases, run against both; then what only the
+ * simulated one does, its faults, each checked to happen.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

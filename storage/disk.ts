@@ -3,8 +3,8 @@
  * real one on `node:fs` and a simulated one that loses, tears and reorders what was not synced.
  *
  * Operations that run while the broker serves take a callback and report I/O errors through it;
- * those that end in `Sync` are for opening and recovery and throw `DiskError`. A callback never runs
- * before the call that it was given to returns.
+ * those that end in `Sync` are for opening and recovery and throw `DiskError`. A callback never
+ * runs before the call that it was given to returns.
  */
 import type { DiskError } from './faults.js';
 
@@ -67,8 +67,8 @@ export function readFileSync(disk: Disk, path: string): Uint8Array {
 }
 
 /**
- * Replaces `name` in `directory` so that a crash at any point leaves the old content or the new one:
- * written beside it, synced, renamed over it, the directory synced.
+ * Replaces `name` in `directory` so that a crash at any point leaves the old content or the new
+ * one: written beside it, synced, renamed over it, the directory synced.
  */
 export function replaceFileSync(
   disk: Disk,

@@ -1,6 +1,6 @@
 /**
- * What can go wrong below the engine, as classes with a stable `code`. None of them is handled here:
- * a refused open ends the boot with the message, a failed write ends the process.
+ * What can go wrong below the engine, as classes with a stable `code`. None of them is handled
+ * here: a refused open ends the boot with the message, a failed write ends the process.
  */
 
 /**

@@ -71,6 +71,20 @@ describe('hard state', () => {
     );
   });
 
+  test('a repair that is cut short has not touched the good slot', () => {
+    for (let seed = 1; seed <= 100; seed++) {
+      const disk = new SimulatedDisk({ seed });
+      const first = open(disk);
+      first.save({ term: 3, vote: 1 }, () => {});
+      disk.settle();
+      disk.flipBit(PATH, 4096 + 30, 1);
+      disk.failNext('fdatasync', 'EIO');
+      expect(() => open(disk)).toThrow();
+      disk.crash('power');
+      expect(open(disk).state).toEqual({ term: 3, vote: 1 });
+    }
+  });
+
   test('a vote is never changed, a term never lowered', () => {
     const file = open(saved({ term: 3, vote: 1 }));
     expect(() => file.save({ term: 3, vote: 2 }, () => {})).toThrow(/cannot follow/);

@@ -1,11 +1,11 @@
 /**
- * Term and vote. A node that forgets a vote may vote twice in a term, so each state is durable before
- * its callback runs and stands in two checksummed slots, far enough apart that one torn write cannot
- * reach both.
+ * Term and vote. A node that forgets a vote may vote twice in a term, so each state is durable
+ * before its callback runs and stands in two checksummed slots, far enough apart that one torn
+ * write cannot reach both.
  *
- * A save writes the first slot, syncs, reports, and then writes the second. So at any moment at least
- * one slot is whole, and at rest both hold the same: a slot that rots is repaired from the other
- * instead of giving way to an older vote. Both damaged is refused.
+ * A save writes the first slot, syncs, reports, and then writes the second. So at any moment at
+ * least one slot is whole, and at rest both hold the same: a slot that rots is repaired from the
+ * other instead of giving way to an older vote. Both damaged is refused.
  *
  *     slot := magic version identity(16) sequence(8) term(8) vote(8) crc(4), little-endian
  */
@@ -91,8 +91,8 @@ export class HardStateFile {
   }
 
   /**
-   * `done` runs once the state, or a newer one asked for meanwhile, is durable. Terms never go down,
-   * and a vote given in a term is never changed.
+   * `done` runs once the state, or a newer one asked for meanwhile, is durable. Terms never go
+   * down, and a vote given in a term is never changed.
    */
   save(state: HardState, done: () => void): void {
     if (this.#failed) throw new StorageBug('the hard state failed before and takes nothing more');

@@ -1,6 +1,6 @@
 /**
- * Goal: a directory knows whose it is, and a changed file is not believed. Method: round trips on the
- * simulated disk, every bit of the file flipped, crashes during a rewrite.
+ * Goal: a directory knows whose it is, and a changed file is not believed. Method: round trips on
+ * the simulated disk, every bit of the file flipped, crashes during a rewrite.
  */
 import { expect, test } from 'vitest';
 import { SimulatedDisk } from './disk-simulated.js';

@@ -1,7 +1,7 @@
 /**
- * Who a data directory belongs to: a small JSON file that an operator can read, with a checksum over
- * its fields. The directory id is minted once and stands in every other file, so that files of two
- * directories cannot be mixed unnoticed.
+ * Who a data directory belongs to: a small JSON file that an operator can read, with a checksum
+ * over its fields. The directory id is minted once and stands in every other file, so that files of
+ * two directories cannot be mixed unnoticed.
  */
 import { crc32 } from 'node:zlib';
 import { type Disk, readFileSync, replaceFileSync } from './disk.js';

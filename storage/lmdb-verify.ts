@@ -1,12 +1,13 @@
 /**
- * Looks at an LMDB file before it is mapped. The library trusts the file: a page number beyond its end
- * is a SIGBUS, a bad offset within a page a wild read, and the process is gone without a word. So
- * everything that is followed blindly is checked first, by plain reads: both meta pages, the length of
- * the file, and the trees: page numbers, page kinds, and the nodes within pages.
+ * Looks at an LMDB file before it is mapped. The library trusts the file: a page number beyond its
+ * end is a SIGBUS, a bad offset within a page a wild read, and the process is gone without a word.
+ * So everything that is followed blindly is checked first, by plain reads: both meta pages, the
+ * length of the file, and the trees: page numbers, page kinds, and the nodes within pages.
  *
  * Branch pages are always walked: about one page in a hundred. Leaf pages are walked too while the
- * file is small; of a large one, values are checked by their own checksums when they are read, and a
- * leaf page whose node offsets were damaged is the risk that stays.
+ * file is small, or when it is shorter than its meta page says; of a large one, values are checked
+ * by their own checksums when they are read, and a leaf page whose node offsets were damaged is the
+ * risk that stays.
  *
  * Layout, little-endian, from the library's sources (data version 2):
  *
@@ -17,9 +18,9 @@
  *              entries, root page (8 each)
  *     node  := low(2) high(2) flags(2) key size(2) key data
  *
- * `lower`, `upper` and slots count from the end of the page header. A branch node's page number is in
- * low, high and flags; a leaf node's data size in low and high, and data moved to overflow pages is
- * page number(8) transaction(8) pages(8).
+ * `lower`, `upper` and slots count from the end of the page header. A branch node's page number is
+ * in low, high and flags; a leaf node's data size in low and high, and data moved to overflow pages
+ * is page number(8) transaction(8) pages(8).
  */
 import type { DiskFile } from './disk.js';
 import { DamageError } from './faults.js';
@@ -79,12 +80,10 @@ class Verification {
     }
     this.#meta = first.transaction > second.transaction ? first : second;
     const { pageBytes, lastPage, roots } = this.#meta;
-    const needed = (lastPage + 1) * pageBytes;
-    if (this.#size < needed) {
-      const what = `it has ${this.#size} bytes, but its pages take ${needed}`;
-      throw this.#damage('state_truncated', this.#size, what);
-    }
-    this.#walkLeaves = lastPage <= LEAVES_WALKED_PAGES_MAX;
+    // Free pages at the end need never have been written. Whether all that are missing are free,
+    // only a walk of everything tells.
+    const isShort = this.#size < (lastPage + 1) * pageBytes;
+    this.#walkLeaves = isShort || lastPage <= LEAVES_WALKED_PAGES_MAX;
     for (const { page, depth } of roots) {
       if (page !== null) this.#walk(page, depth);
     }
@@ -198,9 +197,15 @@ class Verification {
   }
 
   #checkNumber(page: number, position: number): void {
-    if (page >= 2 && page <= this.#meta.lastPage) return;
-    const what = `page ${page} is named, of ${this.#meta.lastPage + 1}`;
-    throw this.#damage('state_page', position, what);
+    const { lastPage, pageBytes } = this.#meta;
+    if (page < 2 || page > lastPage) {
+      const what = `page ${page} is named, of ${lastPage + 1}`;
+      throw this.#damage('state_page', position, what);
+    }
+    if ((page + 1) * pageBytes > this.#size) {
+      const what = `it has ${this.#size} bytes, too few for page ${page}`;
+      throw this.#damage('state_truncated', this.#size, what);
+    }
   }
 
   #damage(code: string, offset: number, what: string): DamageError {

@@ -1,12 +1,12 @@
 /**
- * The thread that writes checkpoints to LMDB. A transaction has to be made in one go, and 100,000 rows
- * take a quarter of a second: on the event loop that would be a pause, on a thread of its own it is
- * none. The loop only packs rows, at 0.3 us each.
+ * The thread that writes checkpoints to LMDB. A transaction has to be made in one go, and 100,000
+ * rows take a quarter of a second: on the event loop that would be a pause, on a thread of its own
+ * it is none. The loop only packs rows, at 0.3 us each.
  *
  * The program of the thread is text because it has to load from the sources under test and from the
- * build alike. It gets chunks of packed rows (packed-rows.ts), then `{ commit: true }`, answers with
- * `{ error }`, and ends on `{ close: true }`. `transactionSync` returns when data and then meta page
- * are synced; that is what the answer means.
+ * build alike. It gets chunks of packed rows (packed-rows.ts), then `{ commit: true }`, answers
+ * with `{ error }`, and ends on `{ close: true }`. `transactionSync` returns when data and then
+ * meta page are synced; that is what the answer means.
  */
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';

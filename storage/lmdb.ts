@@ -2,8 +2,8 @@
  * The backing on LMDB, and the only file besides its writer thread that knows the library. One
  * environment with one database; reads on the event loop, writes on the thread.
  *
- * `overlappingSync` is off: with it a commit is reported before it is on the medium, and a checkpoint
- * that claims an applied position must be durable first.
+ * `overlappingSync` is off: with it a commit is reported before it is on the medium, and a
+ * checkpoint that claims an applied position must be durable first.
  */
 import { crc32 } from 'node:zlib';
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb';
@@ -33,8 +33,9 @@ const MAP_BYTES_STANDARD = 2 ** 38;
 const KEY_BYTES_MAX = 1978;
 
 const ADVICE =
-  'Nothing was changed. Stop this node, move the state directory away and start it again: the state ' +
-  'is rebuilt from the log where the log reaches back far enough, else by rejoining the cluster';
+  'Nothing was changed. Stop this node, move the state directory away and start it again: the ' +
+  'state is rebuilt from the log where the log reaches back far enough, else by rejoining the ' +
+  'cluster';
 
 export interface LmdbOptions {
   readonly disk: Disk;

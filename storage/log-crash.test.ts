@@ -1,9 +1,9 @@
 /**
  * Goal: whatever the moment of a crash, what was reported durable is there in the right order, and
  * the log opens; only corruption of stored bytes may make it refuse. Method: random operations on a
- * simulated disk, a crash at a random step (a killed process or a loss of power that drops, tears and
- * reorders what was not synced), recovery, comparison with every state the log may be in; several
- * lives per seed. A failing run names its seed.
+ * simulated disk, a crash at a random step (a killed process or a loss of power that drops, tears
+ * and reorders what was not synced), recovery, comparison with every state the log may be in;
+ * several lives per seed. A failing run names its seed.
  */
 import { expect, test } from 'vitest';
 import { SimulatedDisk } from './disk-simulated.js';

@@ -16,8 +16,8 @@
  *
  * The seed makes a record of another directory or of another segment, or a client's payload that
  * looks like a record, no record here. The group distance tells a torn group from damage: groups
- * are written one after the other, each durable before the next begins, so a valid record whose group
- * began after a bad one proves that the bad one had been durable.
+ * are written one after the other, each durable before the next begins, so a valid record whose
+ * group began after a bad one proves that the bad one had been durable.
  */
 import { crc32 } from 'node:zlib';
 

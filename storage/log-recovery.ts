@@ -3,8 +3,8 @@
  * ends. Sealed segments are trusted by their headers and index files and not read; the last one is
  * read record by record.
  *
- * What may be repaired, because it is what an interrupted write leaves: a torn group at the very end
- * that no witness knows, a last segment whose header was never stored, leftovers before a start
+ * What may be repaired, because it is what an interrupted write leaves: a torn group at the very
+ * end that no witness knows, a last segment whose header was never stored, leftovers before a start
  * segment, a missing index file. Everything else is refused with the files untouched.
  */
 import { type Disk, readFileSync } from './disk.js';
@@ -210,7 +210,7 @@ class Recovery {
       if (previous !== null) {
         const { firstIndex, previousCrc, previousTerm } = segment.header;
         if (firstIndex !== previous.lastIndex + 1) {
-          const what = `it begins at entry ${firstIndex}, but entry ${previous.lastIndex} is the last before it`;
+          const what = `it begins at entry ${firstIndex}, not ${previous.lastIndex + 1}`;
           throw this.#damage('log_gap', segment.path, 32, what);
         }
         if (previousCrc !== previous.lastCrc || previousTerm !== previous.lastTerm) {
@@ -242,7 +242,8 @@ class Recovery {
   /** What the witness names must still be there, and be the same. */
   #checkWitness(segment: Segment, bytes: Uint8Array, scan: Scan, witness: Witness): void {
     if (witness.index > scan.lastIndex) {
-      const what = `record ${scan.lastIndex + 1} is not readable, but record ${witness.index} was stored`;
+      const lost = scan.lastIndex + 1;
+      const what = `record ${lost} is not readable, but record ${witness.index} was stored`;
       throw this.#damage('log_tail_damaged', segment.path, scan.endPosition, what);
     }
     if (witness.index < segment.firstIndex) return;
@@ -334,10 +335,10 @@ class Recovery {
   }
 
   /**
-   * The last group is written once more before it counts as durable. The process before this one may
-   * have ended on a failed fdatasync: the kernel then holds pages that it takes for stored although
-   * they are not, and a new fdatasync alone would say that all is well. Earlier groups cannot be
-   * concerned, since none begins before the one before it is durable.
+   * The last group is written once more before it counts as durable. The process before this one
+   * may have ended on a failed fdatasync: the kernel then holds pages that it takes for stored
+   * although they are not, and a new fdatasync alone would say that all is well. Earlier groups
+   * cannot be concerned, since none begins before the one before it is durable.
    */
   #openForWriting(segment: Segment, { bytes, scan }: Tail): number {
     const file = this.#disk.openSync(segment.path, 'write');

@@ -3,12 +3,12 @@
  *
  * The hard part is the first position without a valid record. It is the clean end (zeros), a torn
  * group (a power loss kept some sectors of a write that was never acknowledged), or damage to what
- * had been durable. What stands behind it decides. A valid record of a group that began later proves
- * damage: a group is written only after the one before it is durable. Valid records of the same group
- * prove nothing, because sectors of one write reach the medium in any order.
+ * had been durable. What stands behind it decides. A valid record of a group that began later
+ * proves damage: a group is written only after the one before it is durable. Valid records of the
+ * same group prove nothing, because sectors of one write reach the medium in any order.
  *
- * What this cannot tell: whether the last group of all had been durable. A bit that flips in it looks
- * like a torn write from here; the witness file (log-witness.ts) is asked about that.
+ * What this cannot tell: whether the last group of all had been durable. A bit that flips in it
+ * looks like a torn write from here; the witness file (log-witness.ts) is asked about that.
  */
 import { crc32 } from 'node:zlib';
 import {

@@ -1,6 +1,6 @@
 /**
- * The segments of a log in order, and reading from them. What is open of sealed segments is bounded:
- * each costs a file descriptor and four bytes per record.
+ * The segments of a log in order, and reading from them. What is open of sealed segments is
+ * bounded: each costs a file descriptor and four bytes per record.
  */
 import { crc32 } from 'node:zlib';
 import type { Disk, DiskFile } from './disk.js';
@@ -189,8 +189,9 @@ export class LogSegments {
   }
 
   /**
-   * Whole entries from `index` on, all from one segment: as many as fit `bytesMax`, at least one, none
-   * from `to` on. Every record is verified. DamageError names the first that is not what was written.
+   * Whole entries from `index` on, all from one segment: as many as fit `bytesMax`, at least one,
+   * none from `to` on. Every record is verified. DamageError names the first that is not what was
+   * written.
    */
   readEntries(index: number, to: number, bytesMax: number): LogEntry[] {
     const segment = this.find(index);

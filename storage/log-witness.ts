@@ -1,11 +1,12 @@
 /**
  * The second witness: one sector in a file of its own that names the newest record known to be
- * durable. A segment by itself cannot tell a torn last group from a damaged one, nor that its tail or
- * a whole last segment is gone; the witness can.
+ * durable. A segment by itself cannot tell a torn last group from a damaged one, nor that its tail
+ * or a whole last segment is gone; the witness can.
  *
- * It is written a few times a second, after the group it names is durable, and is not synced: it may lag or, after a power loss, be older than what was durable, and then it only
- * says less. It must never say too much: before records are cut on purpose, it is lowered and synced.
- * A witness that cannot be read says nothing.
+ * It is written a few times a second, after the group it names is durable, and is not synced: it
+ * may lag or, after a power loss, be older than what was durable, and then it only says less. It
+ * must never say too much: before records are cut on purpose, it is lowered and synced. A witness
+ * that cannot be read says nothing.
  */
 import { crc32 } from 'node:zlib';
 import { type Disk, type DiskDone, type DiskFile, readFileSync } from './disk.js';

@@ -3,17 +3,17 @@
  *
  * Changes to the tail (appends, truncations, resets) form a queue and are made one after the other.
  * Appends are committed in groups: one write and one fdatasync are in flight, and all that arrives
- * meanwhile is the next group. There is no artificial hold, because the sync itself gathers the next
- * group. A group is durable before the next begins; recovery depends on it (log-scan.ts).
+ * meanwhile is the next group. There is no artificial hold, because the sync itself gathers the
+ * next group. A group is durable before the next begins; recovery depends on it (log-scan.ts).
  *
  * Changes to the head (removal of old segments) and index files of sealed segments are made in the
- * background, also one after the other. Truncations and resets wait until the background is idle, so
- * that no index file is written for a segment that is being cut.
+ * background, also one after the other. Truncations and resets wait until the background is idle,
+ * so that no index file is written for a segment that is being cut.
  *
  * Invariants:
  * - `done` of an append runs after its last record is durable, in the order of the appends.
- * - Files are removed towards what stays, each removal durable before the next: a crash leaves a log
- *   without a gap.
+ * - Files are removed towards what stays, each removal durable before the next: a crash leaves a
+ *   log without a gap.
  * - After the first failed operation nothing is written, and no `done` runs any more.
  *
  * Zeros are written ahead of small groups: an fdatasync that only overwrites has no metadata to
@@ -61,7 +61,7 @@ interface Append {
   readonly done: () => void;
   /** Entries before it are in a group already. */
   next: number;
-  /** Lowered by a truncation that was asked for later: what lies above it is not part of the log. */
+  /** Lowered by a truncation that was asked for later: what lies above it leaves the log. */
   durableMax: number;
 }
 
@@ -495,7 +495,11 @@ export class LogWriter {
     });
   }
 
-  /** Its index file first: one without a segment is swept, a segment without one only rescanned. */
+  /**
+
+   * Its index file first: one without a segment is swept, a segment without one only rescanned.
+
+   */
   #removeSegment(segment: Segment, done: () => void): void {
     const { disk, directory } = this.#options;
     const removeLog = this.#then(() =>

@@ -367,7 +367,7 @@ test('a log on the real disk', async () => {
   }
 });
 
-/** Random operations beside an array; `step`s of the disk in between, so groups form as they may. */
+/** Random operations beside an array; steps of the disk in between, so groups form as they may. */
 function runModel(seed: number): void {
   const random = new SeededRandom(seed);
   const fixture = new Fixture({

@@ -114,9 +114,9 @@ export class Log {
   }
 
   /**
-   * Adds consecutive entries; when the first is at or below lastIndex, all from there on are replaced.
-   * `done` runs once, in the order of the calls, when the entries are durable. The log keeps the
-   * entries and their bytes by reference: nobody may write to them any more.
+   * Adds consecutive entries; when the first is at or below lastIndex, all from there on are
+   * replaced. `done` runs once, in the order of the calls, when the entries are durable. The log
+   * keeps the entries and their bytes by reference: nobody may write to them any more.
    */
   append(entries: readonly LogEntry[], done: () => void): void {
     this.#refuseAfterFailure();
@@ -140,8 +140,8 @@ export class Log {
   }
 
   /**
-   * Consecutive entries from `from` on and before `to`: at least one, then as many as fit `bytesMax`
-   * and are found in one place. Throws DamageError when the record at `from` is damaged.
+   * Consecutive entries from `from` on and before `to`: at least one, then as many as fit
+   * `bytesMax` and are found in one place. Throws DamageError when the record at `from` is damaged.
    */
   entries(from: number, to: number, bytesMax: number): readonly LogEntry[] {
     assert(
@@ -174,8 +174,8 @@ export class Log {
   }
 
   /**
-   * Reads part of a body: `done` runs at once when the bytes are in memory, else when they were read
-   * from disk. A slice is not verified here: the engine keeps a checksum per append.
+   * Reads part of a body: `done` runs at once when the bytes are in memory, else when they were
+   * read from disk. A slice is not verified here: the engine keeps a checksum per append.
    */
   read(slice: BodySlice, done: ReadDone): void {
     const recent = this.recent(slice);
@@ -225,8 +225,8 @@ export class Log {
   }
 
   /**
-   * Gives up segments whose entries are all below `index`; firstIndex moves at once, and `done` runs
-   * when the files are gone. The last segment always stays.
+   * Gives up segments whose entries are all below `index`; firstIndex moves at once, and `done`
+   * runs when the files are gone. The last segment always stays.
    */
   removeBefore(index: number, done: () => void): void {
     this.#refuseAfterFailure();

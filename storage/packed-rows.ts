@@ -1,6 +1,6 @@
 /**
- * Changes of a transaction as one run of bytes, to be handed to another thread without copying:
- * per row the key's length (2), the value's length or DELETED_LENGTH (4), key, value; little-endian.
+ * Changes of a transaction as one run of bytes, to be handed to another thread without copying: per
+ * row the key's length (2), the value's length or DELETED_LENGTH (4), key, value; little-endian.
  * `lmdb-writer.ts` reads it.
  */
 import { viewOf } from './log-format.js';

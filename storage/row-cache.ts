@@ -1,6 +1,7 @@
 /**
- * Decoded rows that were read from the backing, so that a hot row is not fetched and decoded for every
- * use. Bounded by count in two generations: what was used since the last turn of generations stays.
+ * Decoded rows that were read from the backing, so that a hot row is not fetched and decoded for
+ * every use. Bounded by count in two generations: what was used since the last turn of generations
+ * stays.
  */
 export class RowCache {
   readonly #perGenerationMax: number;

@@ -73,9 +73,10 @@ export class Inode {
   }
 
   /**
-   * The system takes the changes for stored although some are not: readers go on seeing them, and no
-   * later sync stores them unless they are written again. Truncations are stored: they are in the file
-   * system's journal, and one that cannot write its journal takes no further writes at all.
+   * The system takes the changes for stored although some are not: readers go on seeing them, and
+   * no later sync stores them unless they are written again. Truncations are stored: they are in
+   * the file system's journal, and one that cannot write its journal takes no further writes at
+   * all.
    */
   failSync(random: SeededRandom): void {
     this.#storeSome(random, 1);

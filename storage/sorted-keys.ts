@@ -1,6 +1,6 @@
 import { assert } from './faults.js';
 
-/** Large enough that the list of chunks stays short, small enough that an insertion moves little. */
+/** Large enough that the list of chunks stays short; small enough that inserting moves little. */
 const CHUNK_KEYS_MAX = 512;
 
 /** A place between keys; moves over an unchanging SortedKeys. */

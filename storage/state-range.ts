@@ -1,6 +1,7 @@
 /**
- * Ordered reading through the levels of a checkpoint: overlays, the newest first, above the backing.
- * A key that several levels know is taken from the newest; a deletion hides it in those below.
+ * Ordered reading through the levels of a checkpoint: overlays, the newest first, above the
+ * backing. A key that several levels know is taken from the newest; a deletion hides it in those
+ * below.
  */
 import type { Key, KeyedRow } from '@svc/engine';
 import type { BackingRow } from './backing.js';

@@ -1,8 +1,8 @@
 import { assert } from './faults.js';
 
 /**
- * The terms of a range of entries. Terms change rarely and only upward, so a few (first index, term)
- * pairs say it all. Invariant: both columns ascend strictly.
+ * The terms of a range of entries. Terms change rarely and only upward, so a few (first index,
+ * term) pairs say it all. Invariant: both columns ascend strictly.
  */
 export class TermRuns {
   readonly firsts: number[] = [];

@@ -1,12 +1,14 @@
 /**
- * Drives the consensus core: the core decides, this file does. It takes what the core has ready, has
- * term, vote and entries made durable, tells the core when they are, and hands committed entries over.
+ * Drives the consensus core: the core decides, this file does. It takes what the core has ready,
+ * has term, vote and entries made durable, tells the core when they are, and hands committed
+ * entries over.
  *
  * What must hold:
- * - What may only leave "after durable" (votes, append acknowledgements, also those to this node) waits
- *   for the writes of its own round and of every round before it.
- * - An entry is applied only when this node's own log holds it durably, even if a majority elsewhere
- *   does already: otherwise a checkpoint could claim what a power loss takes from the log.
+ * - What may only leave "after durable" (votes, append acknowledgements, also those to this node)
+ *   waits for the writes of its own round and of every round before it.
+ * - An entry is applied only when this node's own log holds it durably, even if a majority
+ *   elsewhere does already: otherwise a checkpoint could claim what a power loss takes from the
+ *   log.
  * - A failed write ends the process (the log's owner sees to it); nothing is retried on a disk that
  *   lost a write.
  */
@@ -143,7 +145,11 @@ export class Consensus {
     this.#apply();
   }
 
-  /** Term and vote are written only when they change; the commit index is recomputed at a start. */
+  /**
+
+   * Term and vote are written only when they change; the commit index is recomputed at a start.
+
+   */
   #save(ready: Ready, round: Round): void {
     const next = ready.hardState;
     if (next === undefined) return;

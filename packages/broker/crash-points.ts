@@ -1,12 +1,12 @@
 /**
- * Named places where a node can be made to kill itself, so that a test can ask what survives a crash
- * exactly there. `SVC_CRASH_AT=<name>` or `SVC_CRASH_AT=<name>:<n>` (the n-th time the place is
- * reached, from 1) arms one of them; it is meant for tests alone.
+ * Named places where a node can be made to kill itself, so that a test can ask what survives a
+ * crash exactly there. `SVC_CRASH_AT=<name>` or `SVC_CRASH_AT=<name>:<n>` (the n-th time the place
+ * is reached, from 1) arms one of them; it is meant for tests alone.
  *
  * What must hold:
  * - Death is SIGKILL: no handler runs, no buffer is flushed, nothing after the point happens.
- * - A name that is not in the list refuses the boot, so that a test of a renamed point cannot pass by
- *   never dying.
+ * - A name that is not in the list refuses the boot, so that a test of a renamed point cannot pass
+ *   by never dying.
  * - Unset, every point is a call of one empty function, and disk and store are not wrapped at all.
  */
 

@@ -1,8 +1,8 @@
 /**
  * The process: reads the configuration, opens and starts one node, and ends it on a signal.
  *
- * Exit codes: 0 after a graceful stop; 1 when the boot was refused or the node could not go on. Every
- * refusal is one line `FATAL: ...`.
+ * Exit codes: 0 after a graceful stop; 1 when the boot was refused or the node could not go on.
+ * Every refusal is one line `FATAL: ...`.
  */
 import { RealDisk } from '@svc/storage';
 import { type Clock, SystemClock } from './clock.js';

@@ -1,6 +1,7 @@
 /**
- * Opening a data directory, from the bottom up: identity, log, term and vote, checkpoint. It stops at
- * the first thing that cannot be trusted, with a fault that says which file, where and what to do.
+ * Opening a data directory, from the bottom up: identity, log, term and vote, checkpoint. It stops
+ * at the first thing that cannot be trusted, with a fault that says which file, where and what to
+ * do.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -70,7 +71,7 @@ export function openDirectory(
     onFailure: onFatal,
   });
   logger.info('boot', describeRecovery(log, state));
-  refuseShortLog(log, state, directory);
+  refuseUnfitLog(log, state, directory);
   return { identity, log, hardState, backing, state };
 }
 
@@ -90,6 +91,7 @@ function crashableBacking({ crash }: DirectoryOptions, backing: Backing): Backin
 function identify(disk: Disk, directory: string, id: number): Identity {
   const known = readIdentity(disk, directory);
   if (known === null) {
+    refuseLostIdentity(disk, directory);
     const fresh = { nodeId: id, clusterId: randomUUID(), directoryId: randomUUID() };
     writeIdentity(disk, directory, fresh);
     return fresh;
@@ -106,7 +108,30 @@ function identify(disk: Disk, directory: string, id: number): Identity {
   return known;
 }
 
-function refuseShortLog(log: Log, state: Checkpoint, directory: string): void {
+/** The identity is the first file of a directory: others without it mean that it was lost. */
+function refuseLostIdentity(disk: Disk, directory: string): void {
+  if (!disk.existsSync(join(directory, 'log'))) return;
+  throw new DamageError(
+    'identity_missing',
+    join(directory, 'identity.json'),
+    0,
+    'the file is missing, but the directory holds a log',
+    'Nothing was changed. Put the file back from a copy, or name an empty SVC_RAFT_DIR',
+  );
+}
+
+/** The log must hold every entry after the checkpoint, and not end before it. */
+function refuseUnfitLog(log: Log, state: Checkpoint, directory: string): void {
+  if (log.firstIndex > state.appliedIndex + 1) {
+    throw new DamageError(
+      'missing_log',
+      join(directory, 'log'),
+      0,
+      `acknowledged records are missing: the log begins at entry ${log.firstIndex}, ` +
+        `but the checkpoint ends at entry ${state.appliedIndex}`,
+      'Restore the missing log files, or restore the whole directory from one copy',
+    );
+  }
   if (state.appliedIndex <= log.lastIndex) return;
   throw new DamageError(
     'truncated_log',

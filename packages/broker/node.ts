@@ -1,9 +1,9 @@
 /**
  * One node: opens its directory, recovers, leads or follows, serves, and stops in order.
  *
- * Opening goes from the bottom up and stops at the first thing that cannot be trusted: directory lock,
- * identity, log, term and vote, checkpoint. What the checkpoint does not hold yet is replayed from the
- * log before the node calls itself ready and before the port is opened.
+ * Opening goes from the bottom up and stops at the first thing that cannot be trusted: directory
+ * lock, identity, log, term and vote, checkpoint. What the checkpoint does not hold yet is replayed
+ * from the log before the node calls itself ready and before the port is opened.
  *
  * Stopping goes from the top down: no new connections, parked pops answered, requests in flight
  * finished, a last checkpoint, files closed, lock released.
@@ -16,7 +16,7 @@ import { createServer, type HttpServer } from '@svc/http';
 import { configuration, type Entry, nodeId, type SoftState } from '@svc/raft';
 import { type DirectoryLock, type Disk, openLmdb } from '@svc/storage';
 import { Broker } from './broker.js';
-import type { Clock } from './clock.js';
+import type { Cancel, Clock } from './clock.js';
 import type { Config } from './config.js';
 import { Consensus } from './consensus.js';
 import type { CrashSetting } from './crash-points.js';
@@ -47,7 +47,11 @@ export interface NodeOptions {
 const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../../dashboard/public', import.meta.url));
 /** Decoded appends that the reader may keep, counted by the buffers they pin. */
 const DECODED_BYTES_MAX = 32 * 1024 * 1024;
+/** Durable entries that consensus keeps itself: few, for the log keeps recent ones too. */
+const RAFT_TAIL_BYTES_MAX = 4 * 1024 * 1024;
 const TICKS_PER_HEARTBEAT = 2;
+/** How often the log's second witness is brought up to date. */
+const LOG_TICK_MS = 250;
 const DRAIN_POLL_MS = 10;
 const DRAIN_MS_MAX = 60_000;
 
@@ -87,6 +91,7 @@ export class Node {
   readonly #broker: Broker;
   #http: HttpServer | null = null;
   #onLeading: (() => void) | null = null;
+  #stopTicking: Cancel | null = null;
   #stopping = false;
 
   constructor(options: NodeOptions, lock: DirectoryLock, parts: OpenDirectory) {
@@ -114,7 +119,11 @@ export class Node {
       hardState: parts.hardState,
       clock,
       random: () => options.random.fraction(),
-      settings: { electionTimeoutMs: config.electionMs, heartbeatMs: config.heartbeatMs },
+      settings: {
+        electionTimeoutMs: config.electionMs,
+        heartbeatMs: config.heartbeatMs,
+        tailBytesMax: RAFT_TAIL_BYTES_MAX,
+      },
       appliedIndex: state.appliedIndex,
       tickMs: Math.max(1, Math.floor(config.heartbeatMs / TICKS_PER_HEARTBEAT)),
       onCommitted: (entries) => this.#apply(entries),
@@ -146,8 +155,14 @@ export class Node {
     return this.#broker;
   }
 
-  /** Takes part in consensus; `onLeading` runs when everything the checkpoint lacks is replayed. */
+  /**
+
+   * Takes part in consensus; `onLeading` runs when everything the checkpoint lacks is replayed.
+
+   */
   join(onLeading: () => void): void {
+    const { clock } = this.#options;
+    this.#stopTicking = clock.every(LOG_TICK_MS, () => this.#parts.log.tick());
     this.#onLeading = onLeading;
     this.#consensus.start();
   }
@@ -195,6 +210,7 @@ export class Node {
     this.#broker.leader?.stop();
     this.#broker.leader = null;
     this.#consensus.stop();
+    this.#stopTicking?.();
     crash.reach('stop-drained');
     await new Promise<void>((resolve) => this.#replica.close(resolve));
     crash.reach('stop-checkpointed');

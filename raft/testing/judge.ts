@@ -69,7 +69,11 @@ export class Judge {
     }
   }
 
-  /** State machine safety: every node applies the same entries in the same order, without a gap. */
+  /**
+
+   * State machine safety: every node applies the same entries in the same order, without a gap.
+
+   */
   applies(status: Status, entry: Entry, previous: LogIndex, disks: readonly FakeDisk[]): void {
     const { id } = status;
     assert(entry.index === previous + 1, `node ${id} applies ${entry.index} after ${previous}`);
