@@ -189,7 +189,7 @@ export const VARIABLES = {
   logCacheBytes: variable(
     'raft',
     'SVC_RAFT_LOG_CACHE_MB',
-    positive(64, { min: 1, max: 65_536, scale: MEGABYTE }),
+    positive(32, { min: 1, max: 65_536, scale: MEGABYTE }),
     'MiB of recent entries kept in memory, so that fresh messages are not read from disk',
   ),
   clockSkewMs: variable(

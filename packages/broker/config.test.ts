@@ -40,7 +40,7 @@ describe('defaults', () => {
       pipelineMax: 8,
       turnBytesMax: 4_194_304,
       entryBytesMax: 100_663_296,
-      logCacheBytes: 64 * 1024 * 1024,
+      logCacheBytes: 32 * 1024 * 1024,
       clockSkewMs: 500,
       popTimeoutMs: 30_000,
       writeTimeoutMs: 30_000,

@@ -46,7 +46,7 @@ export interface NodeOptions {
 /** The dashboard is part of the checkout; this file runs from packages/broker/dist. */
 const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../../dashboard/public', import.meta.url));
 /** Decoded appends that the reader may keep, counted by the buffers they pin. */
-const DECODED_BYTES_MAX = 32 * 1024 * 1024;
+const DECODED_BYTES_MAX = 8 * 1024 * 1024;
 /** Durable entries that consensus keeps itself: few, for the log keeps recent ones too. */
 const RAFT_TAIL_BYTES_MAX = 4 * 1024 * 1024;
 const TICKS_PER_HEARTBEAT = 2;
