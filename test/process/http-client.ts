@@ -1,0 +1,116 @@
+/**
+ * A small HTTP client for tests: kept-alive connections, bytes in and bytes out, and the one thing
+ * a checker has to know of a request without an answer, namely whether it can have had an effect.
+ */
+import { Agent, request as httpRequest } from 'node:http';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+}
+
+/** No answer came. `refused`: the connection was never made, so nothing happened. */
+export class NoAnswer extends Error {
+  readonly code: 'refused' | 'unknown';
+
+  constructor(code: 'refused' | 'unknown', cause: string) {
+    super(cause);
+    this.name = 'NoAnswer';
+    this.code = code;
+  }
+}
+
+export interface RequestOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The socket is closed after it; 10,000 when absent. */
+  readonly timeoutMs?: number;
+  /** Aborts the request as a client that goes away does. */
+  readonly signal?: AbortSignal;
+}
+
+const TIMEOUT_MS_DEFAULT = 10_000;
+
+export class HttpClient {
+  readonly #port: number;
+  readonly #agent: Agent;
+
+  constructor(port: number) {
+    this.#port = port;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  }
+
+  get(path: string, options: RequestOptions = {}): Promise<Answer> {
+    return this.send('GET', path, undefined, options);
+  }
+
+  /** A string or bytes go as they are; anything else as its JSON. */
+  post(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
+    const bytes = body instanceof Uint8Array || typeof body === 'string' ? body : stringify(body);
+    return this.send('POST', path, bytes, options);
+  }
+
+  /** Rejects with `NoAnswer`. */
+  send(
+    method: string,
+    path: string,
+    body: Uint8Array | string | undefined,
+    options: RequestOptions = {},
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      let connected = false;
+      const request = httpRequest({
+        host: '127.0.0.1',
+        port: this.#port,
+        agent: this.#agent,
+        method,
+        path,
+        headers: headersOf(body, options),
+        timeout: options.timeoutMs ?? TIMEOUT_MS_DEFAULT,
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      });
+      const fail = (error: Error) =>
+        reject(new NoAnswer(connected ? 'unknown' : 'refused', error.message));
+      request.on('socket', (socket) => {
+        if (!socket.connecting) connected = true;
+        else socket.once('connect', () => (connected = true));
+      });
+      request.on('timeout', () => request.destroy(new Error(`${path}: no answer in time`)));
+      request.on('error', fail);
+      request.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', fail);
+        response.on('aborted', () => fail(new Error('the answer broke off')));
+        response.on('end', () => {
+          const bytes = Buffer.concat(chunks);
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            bytes,
+            text: bytes.toString('utf8'),
+          });
+        });
+      });
+      request.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** A caller that names a transfer coding sends no length. */
+function headersOf(
+  body: Uint8Array | string | undefined,
+  { headers = {} }: RequestOptions,
+): Record<string, string> {
+  if (body === undefined || 'transfer-encoding' in headers) return { ...headers };
+  return { 'content-length': `${Buffer.byteLength(body)}`, ...headers };
+}
+
+function stringify(body: unknown): string {
+  return JSON.stringify(body) ?? '';
+}

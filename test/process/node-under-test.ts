@@ -1,0 +1,185 @@
+/**
+ * A real node as a child process: its own port on 127.0.0.1, its own directory, ended by its pid
+ * and never left behind.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** From `test/process` and from `test/dist/process` alike. */
+const ROOT = findRoot(fileURLToPath(new URL('.', import.meta.url)));
+const MAIN = join(ROOT, 'packages', 'broker', 'dist', 'main.js');
+
+const HEALTHY_MS_MAX = 20_000;
+const EXIT_MS_MAX = 70_000;
+const POLL_MS = 5;
+/** What a node writes before the end is of interest; more is dropped from the front. */
+const OUTPUT_CHARS_MAX = 200_000;
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface NodeSettings {
+  readonly directory: string;
+  readonly port: number;
+  readonly environment?: Environment;
+}
+
+/** One life of a node: from its spawn to its exit. */
+export class NodeUnderTest {
+  readonly port: number;
+  readonly exited: Promise<Exit>;
+  readonly #child: ChildProcess;
+  #output = '';
+  #exit: Exit | null = null;
+
+  constructor(settings: NodeSettings) {
+    this.port = settings.port;
+    this.#child = spawn(process.execPath, [MAIN], {
+      cwd: settings.directory,
+      env: environmentOf(settings),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const take = (chunk: Buffer) => {
+      this.#output = (this.#output + chunk.toString('utf8')).slice(-OUTPUT_CHARS_MAX);
+    };
+    this.#child.stdout?.on('data', take);
+    this.#child.stderr?.on('data', take);
+    this.exited = new Promise((resolve, reject) => {
+      this.#child.once('error', reject);
+      this.#child.once('close', (code, signal) => {
+        this.#exit = { code, signal };
+        resolve(this.#exit);
+      });
+    });
+  }
+
+  /** Standard output and standard error so far. */
+  get output(): string {
+    return this.#output;
+  }
+
+  get exit(): Exit | null {
+    return this.#exit;
+  }
+
+  /** Resolves when `/health` answers 200; false when the process ended before. */
+  async healthy(msMax = HEALTHY_MS_MAX): Promise<boolean> {
+    const agent = new Agent({ keepAlive: false });
+    const untilMs = performance.now() + msMax;
+    while (performance.now() < untilMs) {
+      if (this.#exit !== null) return false;
+      if ((await statusOf(this.port, agent)) === 200) return true;
+      await sleep(POLL_MS);
+    }
+    throw new Error(`the node is not healthy after ${msMax} ms:\n${this.#output}`);
+  }
+
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<Exit> {
+    return this.signal('SIGKILL');
+  }
+
+  /** Sends `signal` and waits for the end of the process, which it forces when that takes long. */
+  async signal(signal: NodeJS.Signals, msMax = EXIT_MS_MAX): Promise<Exit> {
+    if (this.#exit === null) this.#child.kill(signal);
+    return this.ended(msMax);
+  }
+
+  /** Sends a signal and does not wait. */
+  send(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Waits for the end of the process; after `msMax` it is killed and the wait rejects. */
+  async ended(msMax = EXIT_MS_MAX): Promise<Exit> {
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      this.#child.kill('SIGKILL');
+    }, msMax);
+    const exit = await this.exited;
+    clearTimeout(timer);
+    if (late) throw new Error(`the node did not end within ${msMax} ms:\n${this.#output}`);
+    return exit;
+  }
+}
+
+/** Starts a node and waits until it is healthy. */
+export async function startNode(settings: NodeSettings): Promise<NodeUnderTest> {
+  const node = new NodeUnderTest(settings);
+  if (await node.healthy()) return node;
+  throw new Error(`the node ended at its start: ${JSON.stringify(node.exit)}\n${node.output}`);
+}
+
+export interface TemporaryDirectory {
+  readonly path: string;
+  /** Deletes it with all it holds. */
+  readonly remove: () => void;
+}
+
+/** Below the system's temporary directory. Made in hooks, which run only with their tests. */
+export function temporaryDirectory(): TemporaryDirectory {
+  const path = mkdtempSync(join(tmpdir(), 'svc-test-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
+
+/** Nothing of this process's own settings reaches the node but what it needs to run. */
+function environmentOf(settings: NodeSettings): Record<string, string> {
+  const { directory, port, environment = {} } = settings;
+  return {
+    PATH: process.env.PATH ?? '',
+    HOSTNAME: 'test-0',
+    PORT: `${port}`,
+    SVC_BIND_ADDR: '127.0.0.1',
+    SVC_RAFT_DIR: join(directory, 'data'),
+    ...environment,
+  };
+}
+
+function statusOf(port: number, agent: Agent): Promise<number> {
+  return new Promise((resolve) => {
+    const request = get({ host: '127.0.0.1', port, path: '/health', agent, timeout: 2000 });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(0));
+    request.on('response', (response) => {
+      response.resume();
+      response.on('error', () => resolve(0));
+      response.on('end', () => resolve(response.statusCode ?? 0));
+    });
+  });
+}
+
+function findRoot(from: string): string {
+  for (let at = from; ; at = join(at, '..')) {
+    if (existsSync(join(at, 'packages', 'broker'))) return at;
+    if (at === join(at, '..')) throw new Error(`no checkout above ${from}`);
+  }
+}

@@ -1,0 +1,559 @@
+/**
+ * Clients of a simulated node: producers with and without transaction ids, consumers that pop,
+ * wait, acknowledge in every way, extend, dawdle and vanish, and one that reads by offset. What
+ * they did and saw is a history for the same checkers that judge real processes.
+ *
+ * Everything is a chain of callbacks: a promise would resume outside the loop's events.
+ */
+import type { Broker } from '@svc/broker';
+import type { AckCommand, AckStatus, PushCommand } from '@svc/engine';
+import type { DeliveredOutcome, MessageBatch, Reply, SubmittedOutcome } from '@svc/http';
+import { DEFAULT_TENANT, messageId } from '@svc/wire';
+import type {
+  Ack,
+  AckOutcome,
+  Delivery,
+  ReadRecord,
+  Send,
+  SendOutcome,
+} from '../checkers/history.js';
+import { ZERO_ID } from '../checkers/history.js';
+import type { SeededRandom } from '../seeded-random.js';
+import type { SimulatedLoop } from './simulated-loop.js';
+import type { NoAnswer, SimulatedNetwork } from './simulated-network.js';
+
+export const GROUPS = ['first', 'second'] as const;
+const QUEUE = 'sim.q';
+const PARTITIONS = ['0', '1', '2'];
+const LEASE_SECONDS = 1;
+const TENANT = DEFAULT_TENANT;
+
+/** What the pops of all clients have in common. */
+const POP = {
+  kind: 'pop',
+  tenant: TENANT,
+  batch: 3,
+  partitions: 2,
+  autoAck: false,
+  wait: true,
+  leaseSeconds: LEASE_SECONDS,
+  subscription: { mode: 'all' },
+} as const;
+
+interface Message {
+  readonly value: string;
+  readonly partition: string;
+  readonly transactionId: string | null;
+  readonly payload: string;
+}
+
+/** One message of a claim, as its consumer acknowledges it. */
+interface Claimed {
+  readonly delivery: Delivery;
+  readonly partitionId: string;
+}
+
+export class SimulatedClients {
+  readonly sends: Send[] = [];
+  readonly deliveries: Delivery[] = [];
+  readonly acks: Ack[] = [];
+  readonly reads: ReadRecord[] = [];
+  /** What a client saw that is wrong by itself. */
+  readonly wrong: string[] = [];
+  readonly #loop: SimulatedLoop;
+  readonly #random: SeededRandom;
+  readonly #network: SimulatedNetwork;
+  readonly #note: (text: string) => void;
+  #producing = true;
+  /** Only completed, each batch whole, so that the groups come to the end. */
+  #orderly = false;
+  /** Calls with transaction ids so far. */
+  readonly #sent: (readonly Message[])[] = [];
+  #producers = 0;
+  #acksOpen = 0;
+  #calls = 0;
+  #values = 0;
+
+  constructor(
+    loop: SimulatedLoop,
+    random: SeededRandom,
+    network: SimulatedNetwork,
+    note: (text: string) => void,
+  ) {
+    this.#loop = loop;
+    this.#random = random;
+    this.#network = network;
+    this.#note = note;
+  }
+
+  start(): void {
+    const random = this.#random;
+    for (let i = random.between(1, 3); i > 0; i--) {
+      this.#producers++;
+      this.#produce(random.chance(0.7));
+    }
+    for (const group of GROUPS) {
+      this.#consume(group, null);
+      for (let i = random.between(0, 2); i > 0; i--) {
+        this.#consume(group, random.chance(0.5) ? random.pick(PARTITIONS) : null);
+      }
+    }
+    this.#readNow(random.pick(PARTITIONS));
+    this.#take(-1, random.pick(PARTITIONS));
+    if (random.chance(0.5)) this.#churn();
+  }
+
+  /** The end of the run: no more pushes, and consumers that do nothing but complete. */
+  settle(): void {
+    this.#producing = false;
+    this.#orderly = true;
+  }
+
+  /** Producers whose last push has not ended yet. */
+  get producersLeft(): number {
+    return this.#producers;
+  }
+
+  /** Acks whose end is not part of the history yet. */
+  get acksOpen(): number {
+    return this.#acksOpen;
+  }
+
+  /**
+
+   * Reads one partition from its start; `done` gets its records, null when there was no answer.
+
+   */
+  readAll(partition: string, done: (records: ReadRecord[] | null) => void, from = 0): void {
+    const read: ReadRecord[] = [];
+    const next = (offset: number) => {
+      this.#fetch(partition, offset, (records) => {
+        if (records === null) return done(null);
+        read.push(...records);
+        if (records.length === 0) return done(read);
+        next(offset + records.length);
+      });
+    };
+    next(from);
+  }
+
+  get partitions(): readonly string[] {
+    return PARTITIONS;
+  }
+
+  // --- producers -------------------------------------------------------------------------------
+
+  #produce(withIds: boolean): void {
+    if (!this.#producing) {
+      this.#producers--;
+      return;
+    }
+    // Now and then what was sent before is sent again, as by a client that lost its memory.
+    const again = withIds && this.#sent.length > 0 && this.#random.chance(0.1);
+    const messages = again ? this.#random.pick(this.#sent) : this.#compose(withIds);
+    if (withIds && !again) this.#sent.push(messages);
+    this.#push(messages, withIds, () => {
+      const pauseMs = this.#random.chance(0.5) ? this.#random.between(5, 60) : 1;
+      this.#loop.after(pauseMs, () => this.#produce(withIds));
+    });
+  }
+
+  #compose(withIds: boolean): Message[] {
+    const random = this.#random;
+    const home = random.pick(PARTITIONS);
+    return Array.from({ length: random.between(1, random.chance(0.1) ? 30 : 4) }, () => {
+      this.#values++;
+      const value = `m${this.#values}`;
+      const pad = 'x'.repeat(random.chance(0.02) ? random.between(0, 3000) : random.between(0, 60));
+      return {
+        value,
+        partition: random.chance(0.3) ? random.pick(PARTITIONS) : home,
+        transactionId: withIds ? `t-${value}` : null,
+        payload: `{"value":"${value}","pad":"${pad}"}`,
+      };
+    });
+  }
+
+  /** A message without an id is not sent again: it could be stored twice, rightly. */
+  #push(messages: readonly Message[], withIds: boolean, done: () => void): void {
+    const call = this.#calls++;
+    const beganMs = this.#loop.nowMs;
+    this.#network.call<SubmittedOutcome>(
+      (broker, reply) => broker.submit(pushCommand(messages), reply),
+      (answer) => {
+        const ended = this.#noteSends(messages, call, beganMs, answer);
+        if (ended || (answer !== 'refused' && !withIds)) return done();
+        if (!this.#producing && answer === 'refused') return done();
+        this.#loop.after(3, () => this.#push(messages, withIds, done));
+      },
+    );
+  }
+
+  /** True when the outcome is definite. */
+  #noteSends(
+    messages: readonly Message[],
+    call: number,
+    beganMs: number,
+    answer: SubmittedOutcome | NoAnswer,
+  ): boolean {
+    if (answer === 'refused') return false;
+    const endedMs = this.#loop.nowMs;
+    const pushed = answer !== 'unknown' && answer.kind === 'pushed' ? answer : null;
+    messages.forEach((message, index) => {
+      const outcome: SendOutcome = pushed === null ? 'unknown' : sendOutcome(pushed.status[index]);
+      const id = pushed?.messageIds[index] ?? null;
+      const messageId = id === ZERO_ID ? null : id;
+      const partition = `${QUEUE}/${message.partition}`;
+      this.sends.push({ ...message, partition, call, index, beganMs, endedMs, outcome, messageId });
+    });
+    const what = pushed === null ? 'unknown' : [...pushed.status].join('');
+    this.#note(`push ${messages[0]?.value}+${messages.length} ${what}`);
+    return pushed !== null;
+  }
+
+  // --- consumers -------------------------------------------------------------------------------
+
+  #consume(group: string, partition: string | null): void {
+    const random = this.#random;
+    const again = (delayMs: number): void => {
+      this.#loop.after(delayMs, () => this.#consume(group, partition));
+    };
+    this.#pop(group, partition, (claimed) => {
+      if (claimed.length === 0) return again(random.between(1, 30));
+      if (!this.#orderly && random.chance(0.02)) return again(1);
+      const dawdles = !this.#orderly && random.chance(0.03);
+      const thinkMs = dawdles ? LEASE_SECONDS * 1000 + 50 : random.next() * 4;
+      const act = () => this.#settleBatch(group, claimed, () => again(0));
+      if (!this.#orderly && random.chance(0.1)) this.#extend(claimed, act);
+      else this.#loop.after(thinkMs, act);
+    });
+  }
+
+  #pop(group: string, partition: string | null, done: (claimed: Claimed[]) => void): void {
+    const random = this.#random;
+    const call = this.#calls++;
+    const beganMs = this.#loop.nowMs;
+    const batch = random.between(1, 8);
+    const width = random.between(1, 3);
+    const wait = random.chance(0.6);
+    const timeoutMs = random.between(20, 400);
+    this.#network.call<DeliveredOutcome | { readonly kind: 'refused' }>(
+      (broker, reply) =>
+        broker.pop(
+          {
+            ...POP,
+            scope:
+              partition === null
+                ? { kind: 'queue', queue: QUEUE }
+                : { kind: 'partition', queue: QUEUE, partition },
+            consumerGroup: group,
+            batch,
+            partitions: width,
+            wait,
+            deadlineMs: broker.monotonicMs() + timeoutMs,
+          },
+          reply,
+        ),
+      (answer) => {
+        if (answer === 'refused' || answer === 'unknown' || answer.kind === 'refused') {
+          return done([]);
+        }
+        const claimed = this.#noteDeliveries(group, call, beganMs, answer);
+        this.#note(`pop ${group} ${claimed.map(({ delivery }) => placeOf(delivery)).join(' ')}`);
+        done(claimed);
+      },
+    );
+  }
+
+  #noteDeliveries(
+    group: string,
+    call: number,
+    beganMs: number,
+    outcome: DeliveredOutcome,
+  ): Claimed[] {
+    const endedMs = this.#loop.nowMs;
+    const { leaseId } = outcome;
+    const leaseMs = LEASE_SECONDS * 1000;
+    const claimed: Claimed[] = [];
+    for (const { partition, partitionNumber, batches } of outcome.claims) {
+      for (const message of batches.flatMap((batch) => messagesOf(batch, partitionNumber))) {
+        const delivery: Delivery = {
+          ...message,
+          partition: `${QUEUE}/${partition}`,
+          group,
+          leaseId,
+          call,
+          leaseMs,
+          beganMs,
+          endedMs,
+        };
+        this.deliveries.push(delivery);
+        claimed.push({ delivery, partitionId: `${partitionNumber}` });
+      }
+    }
+    return claimed;
+  }
+
+  /**
+   * Completes the batch; before the end some consumers complete a part first, or give one message a
+   * signal, which ends the lease with everything below the message completed.
+   */
+  #settleBatch(group: string, claimed: readonly Claimed[], done: () => void): void {
+    const random = this.#random;
+    const single = new Set(claimed.map(({ partitionId }) => partitionId)).size === 1;
+    if (!this.#orderly && single && random.chance(0.15)) {
+      const at = random.between(0, claimed.length - 1);
+      const status = random.pick<AckStatus>(['failed', 'retry', 'dlq', 'failed']);
+      this.#ack(group, claimed.slice(0, at + 1), status, done);
+      return;
+    }
+    const split = random.chance(0.2) ? random.between(1, claimed.length) : claimed.length;
+    this.#ack(group, claimed.slice(0, split), 'completed', () => {
+      if (split === claimed.length) return done();
+      this.#ack(group, claimed.slice(split), 'completed', done);
+    });
+  }
+
+  /** `last` is the status of the last message; the others are completed. */
+  #ack(group: string, claimed: readonly Claimed[], last: AckStatus, done: () => void): void {
+    const beganMs = this.#loop.nowMs;
+    const command: AckCommand = {
+      kind: 'ack',
+      tenant: TENANT,
+      consumerGroup: group,
+      items: claimed.map(({ delivery, partitionId }, i) => ({
+        transactionId: delivery.transactionId,
+        partitionId,
+        leaseId: delivery.leaseId,
+        status: i === claimed.length - 1 ? last : 'completed',
+        error: null,
+      })),
+    };
+    this.#acksOpen++;
+    this.#network.call<SubmittedOutcome>(
+      (broker, reply) => broker.submit(command, reply),
+      (answer) => {
+        this.#acksOpen--;
+        this.#noteAcks(claimed, last, beganMs, answer);
+        const definite = answer !== 'refused' && answer !== 'unknown' && answer.kind === 'acked';
+        // A signal is not repeated: it would be a second one.
+        if (definite || last !== 'completed') return done();
+        this.#loop.after(3, () => this.#ack(group, claimed, last, done));
+      },
+    );
+  }
+
+  #noteAcks(
+    claimed: readonly Claimed[],
+    last: AckStatus,
+    beganMs: number,
+    answer: SubmittedOutcome | NoAnswer,
+  ): void {
+    if (answer === 'refused') return;
+    const endedMs = this.#loop.nowMs;
+    const acked = answer !== 'unknown' && answer.kind === 'acked' ? answer : null;
+    claimed.forEach(({ delivery }, i) => {
+      const { group, partition, offset, leaseId } = delivery;
+      const signal = last !== 'completed' && i === claimed.length - 1;
+      const item = acked?.items[i];
+      let outcome: AckOutcome = 'unknown';
+      if (item !== undefined) {
+        if (!item.success) outcome = 'refused';
+        else if (signal && !item.dlq) outcome = 'released';
+        else outcome = item.noop ? 'noop' : 'done';
+      }
+      this.acks.push({ group, partition, offset, leaseId, signal, beganMs, endedMs, outcome });
+      this.#note(`ack ${group} ${placeOf(delivery)} ${signal ? last : ''} ${outcome}`);
+    });
+  }
+
+  #extend(claimed: readonly Claimed[], done: () => void): void {
+    const leaseId = claimed[0]?.delivery.leaseId ?? '';
+    this.#network.call<SubmittedOutcome>(
+      (broker, reply) =>
+        broker.submit({ kind: 'extend', tenant: TENANT, leaseId, seconds: 2 }, reply),
+      (answer) => {
+        const told = answer !== 'refused' && answer !== 'unknown' && answer.kind === 'extended';
+        this.#note(`extend ${told ? answer.renewed : 'unknown'}`);
+        done();
+      },
+    );
+  }
+
+  // --- deliveries without a lease --------------------------------------------------------------
+
+  /** A group that commits at delivery sees every message once at most, in order. */
+  #take(lastOffset: number, partition: string): void {
+    if (this.#orderly) return;
+    const timeoutMs = this.#random.between(20, 200);
+    this.#network.call<DeliveredOutcome | { readonly kind: 'refused' }>(
+      (broker, reply) => {
+        const scope = { kind: 'partition', queue: QUEUE, partition } as const;
+        const deadlineMs = broker.monotonicMs() + timeoutMs;
+        broker.pop({ ...POP, scope, consumerGroup: 'taker', autoAck: true, deadlineMs }, reply);
+      },
+      (answer) => {
+        let last = lastOffset;
+        if (answer !== 'refused' && answer !== 'unknown' && answer.kind !== 'refused') {
+          for (const { partitionNumber, batches } of answer.claims) {
+            for (const { offset } of batches.flatMap((each) => messagesOf(each, partitionNumber))) {
+              if (offset <= last) this.wrong.push(`taken twice: ${partition}@${offset}`);
+              last = offset;
+            }
+          }
+          this.#note(`take ${partition}@${last}`);
+        }
+        this.#loop.after(this.#random.between(1, 40), () => this.#take(last, partition));
+      },
+    );
+  }
+
+  // --- queues that come and go -----------------------------------------------------------------
+
+  /** Nobody checks these messages; the state must stay what the log replays to. */
+  #churn(): void {
+    if (this.#orderly) return;
+    const random = this.#random;
+    const queue = `churn.${random.between(0, 2)}`;
+    const what = random.pick(['configure', 'delete', 'pop', 'push', 'push'] as const);
+    this.#note(`churn ${queue} ${what}`);
+    this.#network.call<SubmittedOutcome | DeliveredOutcome>(
+      (broker, reply) => this.#change(queue, what, broker, reply),
+      () => {
+        this.#loop.after(random.between(1, 30), () => this.#churn());
+      },
+    );
+  }
+
+  #change(
+    queue: string,
+    what: 'configure' | 'delete' | 'pop' | 'push',
+    broker: Broker,
+    reply: Reply<SubmittedOutcome | DeliveredOutcome>,
+  ): void {
+    const random = this.#random;
+    switch (what) {
+      case 'configure': {
+        const changes = { retryLimit: random.between(0, 3), dedupWindowSeconds: null };
+        const replace = random.chance(0.5);
+        broker.submit({ kind: 'configure', tenant: TENANT, queue, replace, changes }, reply);
+        return;
+      }
+      case 'delete':
+        broker.submit({ kind: 'delete-queue', tenant: TENANT, queue }, reply);
+        return;
+      case 'pop': {
+        const scope = { kind: 'queue', queue } as const;
+        const deadlineMs = broker.monotonicMs() + 50;
+        broker.pop({ ...POP, scope, consumerGroup: 'churner', deadlineMs }, reply);
+        return;
+      }
+      case 'push': {
+        const command = pushCommand(this.#compose(random.chance(0.5)));
+        const groups = command.groups.map(({ partition }) => ({ queue, partition }));
+        broker.submit({ ...command, groups }, reply);
+        return;
+      }
+    }
+  }
+
+  // --- reading by offset -----------------------------------------------------------------------
+
+  #readNow(partition: string): void {
+    if (this.#orderly) return;
+    const from = this.#random.between(0, 20);
+    this.#fetch(partition, from, (records) => {
+      this.reads.push(...(records ?? []));
+      const next = this.#random.pick(PARTITIONS);
+      this.#loop.after(this.#random.between(10, 60), () => this.#readNow(next));
+    });
+  }
+
+  #fetch(partition: string, offset: number, done: (records: ReadRecord[] | null) => void): void {
+    this.#network.call<Parameters<FetchReply['send']>[0]>(
+      (broker, reply) =>
+        broker.fetch(
+          {
+            tenant: TENANT,
+            entries: [{ queue: QUEUE, partition, offset, maxBytes: 100_000 }],
+            maxWaitMs: 0,
+            minBytes: 0,
+            deadlineMs: broker.monotonicMs(),
+          },
+          reply,
+        ),
+      (answer) => {
+        if (answer === 'refused' || answer === 'unknown' || answer.kind === 'refused') {
+          return done(null);
+        }
+        const { batches = [], partitionNumber = 0 } = answer.entries[0] ?? {};
+        const messages = batches.flatMap((batch) => messagesOf(batch, partitionNumber));
+        done(messages.map((message) => ({ ...message, partition: `${QUEUE}/${partition}` })));
+      },
+    );
+  }
+}
+
+type FetchReply = Parameters<Broker['fetch']>[1];
+
+function pushCommand(messages: readonly Message[]): PushCommand {
+  const groups = [...new Set(messages.map(({ partition }) => partition))];
+  const payloadStart: number[] = [];
+  const payloadEnd: number[] = [];
+  let text = '';
+  for (const { payload } of messages) {
+    payloadStart.push(text.length);
+    text += payload;
+    payloadEnd.push(text.length);
+  }
+  return {
+    kind: 'push',
+    tenant: TENANT,
+    producerSub: null,
+    body: Buffer.from(text, 'latin1'),
+    groups: groups.map((partition) => ({ queue: QUEUE, partition })),
+    itemGroup: messages.map(({ partition }) => groups.indexOf(partition)),
+    transactionIds: messages.map(({ transactionId }) => transactionId),
+    payloadStart,
+    payloadEnd,
+  };
+}
+
+function sendOutcome(status: number | undefined): SendOutcome {
+  switch (status) {
+    case 0:
+      return 'queued';
+    case 1:
+    case 2:
+      return 'duplicate';
+    default:
+      return 'refused';
+  }
+}
+
+/** Without the names, which the caller knows. */
+function messagesOf(batch: MessageBatch, partitionNumber: number) {
+  const bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
+  const messages = [];
+  for (let i = batch.first; i <= batch.last; i++) {
+    const given = batch.transactionIds[i] ?? null;
+    const offset = batch.baseOffset + i;
+    const id = messageId(batch.stampUs, partitionNumber, given === null, offset);
+    messages.push({
+      offset,
+      messageId: id,
+      transactionId: given ?? id,
+      payload: bytes.toString('latin1', batch.payloadStart[i], batch.payloadEnd[i]),
+    });
+  }
+  return messages;
+}
+
+function placeOf({ partition, offset }: { partition: string; offset: number }): string {
+  return `${partition.slice(QUEUE.length + 1)}@${offset}`;
+}
+
+/** The value of a payload that a producer composed. */
+export function readValue(payload: string): string | null {
+  return /^\{"value":"(m\d+)","pad":"x*"\}$/.exec(payload)?.[1] ?? null;
+}
