@@ -266,7 +266,10 @@ class FrontServer implements HttpServer, Rim {
     }
   }
 
-  /** README, settled point 6. */
+  /**
+   * Outside the API, GET and HEAD are served from the dashboard; all else is 404, also a known path
+   * with another method (contract README, settled point 6).
+   */
   #unmatched(exchange: Exchange, method: string, path: string): void {
     const reading = method === 'GET' || method === 'HEAD';
     const file = reading && !isApiPath(path) ? this.#files.find(path) : null;

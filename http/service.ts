@@ -20,10 +20,11 @@ import type {
   DeleteQueueCommand,
   ExtendCommand,
   ExtendedOutcome,
+  PartitionView,
   PopCommand,
   PushCommand,
   PushedOutcome,
-  QueueOptions,
+  QueueView,
   RefusedOutcome,
   Tenant,
 } from '@svc/engine';
@@ -175,27 +176,6 @@ export interface NotFoundOutcome {
   readonly kind: 'not-found';
 }
 
-/** inspection 0.4. `pending` includes what is leased; `processing <= pending`. */
-export interface MessageCounts {
-  readonly total: number;
-  readonly pending: number;
-  readonly processing: number;
-  readonly completed: number;
-  readonly deadLetter: number;
-}
-
-export interface QueueView {
-  readonly id: string;
-  readonly queue: string;
-  readonly createdAtUs: number;
-  readonly options: QueueOptions;
-  readonly partitions: number;
-  /** Retained appends. */
-  readonly segments: number;
-  readonly counts: MessageCounts;
-  readonly retainedBytes: number;
-}
-
 export interface QueueListView {
   readonly kind: 'queue-list';
   readonly queues: readonly QueueView[];
@@ -203,19 +183,6 @@ export interface QueueListView {
   readonly kvBytes: number;
   readonly timerRows: number;
   readonly timerBytes: number;
-}
-
-export interface PartitionView {
-  /** The partition's UUID. */
-  readonly id: string;
-  readonly partition: string;
-  readonly createdAtUs: number;
-  readonly counts: MessageCounts;
-  readonly totalConsumed: number;
-  readonly lastActivityUs: number | null;
-  readonly oldestMessageUs: number | null;
-  readonly newestMessageUs: number | null;
-  readonly retainedBytes: number;
 }
 
 export interface QueueDetailView {

@@ -66,8 +66,7 @@ function onHealth({ status }) {
 function onStatus(status) {
   put('cluster', status.clusterId ?? '');
   put('role', status.state);
-  const leader = status.leaderId === null ? 'no leader known' : `leader is node ${status.leaderId}`;
-  put('role-note', `term ${formatInteger(status.term)} · ${leader}`);
+  put('role-note', `term ${formatInteger(status.term)}${leaderNote(status)}`);
   put('node', `node ${status.nodeId}`);
   const voters = status.singleNode ? 'single node' : `${status.voters} voters`;
   put('node-note', status.hostname === null ? voters : `${status.hostname} · ${voters}`);
@@ -79,6 +78,12 @@ function onStatus(status) {
   put('uptime', formatDuration(status.uptimeSeconds));
   put('version', `version ${status.version}`);
   showPositions(status);
+}
+
+/** Who leads, unless it is this node: then the role says so. */
+function leaderNote({ leaderId, nodeId }) {
+  if (leaderId === null) return ' · no leader known';
+  return leaderId === nodeId ? '' : ` · leader is node ${leaderId}`;
 }
 
 function showPositions({ lastLogIndex, durableIndex, committedIndex, appliedIndex }) {
@@ -105,7 +110,7 @@ function onMetrics(metrics) {
 
 function showChart(name, history, total) {
   put(`${name}-rate`, formatRate(history.latest));
-  const highest = history.highest === null ? '' : ` · highest ${formatRate(history.highest)}`;
+  const highest = history.highest ? ` · highest ${formatRate(history.highest)}` : '';
   put(`${name}-note`, `${formatInteger(total)} since start${highest}`);
   const chart = element(`${name}-chart`);
   const box = [history.rates, CHART_WIDTH, CHART_HEIGHT];

@@ -156,7 +156,7 @@ class AckFields {
   }
 }
 
-/** README, settled point 3: what is not known is a failure. */
+/** What is not known is a failure (contract README, settled point 3). */
 function ackStatus(text: string | null): AckStatus {
   switch (text === null ? 'completed' : text.toLowerCase()) {
     case 'completed':

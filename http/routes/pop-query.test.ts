@@ -64,6 +64,11 @@ describe('values', () => {
       'subscriptionFrom=1970-01-01T00:00:01.5Z&subscriptionMode=new',
       { subscription: { mode: 'timestamp', atUs: 1_500_000 } },
     ],
+    [
+      'subscriptionFrom=9999-12-31T23:59:59Z',
+      { subscription: { mode: 'timestamp', atUs: Number.MAX_SAFE_INTEGER } },
+    ],
+    ['subscriptionFrom=1969-12-31T23:59:59Z', { subscription: { mode: 'timestamp', atUs: 0 } }],
     ['conflation=false', { conflation: false }],
     ['conflation=true&consumerGroup=g', { conflation: true, consumerGroup: 'g', partitions: 64 }],
     [

@@ -133,7 +133,10 @@ function readSubscription(query: Query, defaultSubscription: Subscription): Subs
   const from = textOf(query, 'subscriptionFrom').trim();
   if (from.toLowerCase() === 'now') return { mode: 'new' };
   const atUs = from === '' ? null : parseIsoUs(from);
-  if (atUs !== null) return { mode: 'timestamp', atUs };
+  if (atUs !== null) {
+    // Stamps of messages lie within these bounds, and rows can hold nothing outside them.
+    return { mode: 'timestamp', atUs: Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER) };
+  }
   const mode = textOf(query, 'subscriptionMode').trim().toLowerCase();
   switch (mode) {
     case '':

@@ -1,5 +1,5 @@
 /** GET /api/v1/resources/queues/{queue} (message-plane 8, inspection 6.6). */
-import type { RefusedOutcome } from '@svc/engine';
+import type { MessageCounts, PartitionView, RefusedOutcome } from '@svc/engine';
 import {
   formatStampUs,
   type MessageFigures,
@@ -11,7 +11,7 @@ import { nameBudgetRefusal } from '../name-budget.js';
 import { optionsAnswer } from '../queue-options.js';
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
-import type { MessageCounts, NotFoundOutcome, PartitionView, QueueDetailView } from '../service.js';
+import type { NotFoundOutcome, QueueDetailView } from '../service.js';
 
 export const queueDetailRoute: Route = {
   ...ROUTE_DEFAULTS,

@@ -1,5 +1,5 @@
 /** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): every queue of the tenant. */
-import type { RefusedOutcome } from '@svc/engine';
+import type { QueueView, RefusedOutcome } from '@svc/engine';
 import { formatStampUs, type QueueListAnswer, type QueueRow } from '@svc/wire';
 import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
@@ -8,7 +8,7 @@ import { parseQuery, textOf } from '../query.js';
 import { optionsAnswer } from '../queue-options.js';
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
-import type { QueueListView, QueueView } from '../service.js';
+import type { QueueListView } from '../service.js';
 
 export const queueListRoute: Route = {
   ...ROUTE_DEFAULTS,

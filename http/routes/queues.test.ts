@@ -1,11 +1,10 @@
 // Goal: the queue resources render their figures as message-plane 8 and inspection 6 have them.
 // Method: real requests against a fake service with made figures.
-import type { QueueOptions } from '@svc/engine';
+import type { QueueOptions, QueueView } from '@svc/engine';
 import { DEFAULT_TENANT } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TestFront } from '../front.fake.js';
 import type { RawAnswer } from '../raw-client.fake.js';
-import type { QueueView } from '../service.js';
 
 let front: TestFront;
 

@@ -91,7 +91,14 @@ export class Broker implements Service {
 
   pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void {
     const deadlineMs = command.deadlineMs + POP_SLACK_MS;
+    let answered = false;
     const request = this.#request(command, deadlineMs, (outcome) => {
+      if (outcome.kind === 'popped' && (answered || reply.gone)) {
+        // The claim came after the client had gone or was told of a time-out.
+        this.#giveBack(command, outcome);
+        return;
+      }
+      answered = true;
       if (outcome.kind === 'popped') this.#deliver(command, outcome, reply);
       else reply.send(outcome as RefusedOutcome);
     });

@@ -2,6 +2,7 @@
  * Every environment variable that this build reads: one row each, from which the configuration is
  * read and logged at boot. docs/configuration.md is held to these rows by a test.
  */
+import { DEFAULT_PORT } from '@svc/wire';
 import { directory, host, port, serverIdKind } from './config-addresses.js';
 import { nodeIdKind, peersKind } from './config-peers.js';
 import {
@@ -96,7 +97,7 @@ const logFilter: Kind<string> = {
 };
 
 export const VARIABLES = {
-  port: variable('server', 'PORT', port(6632), 'HTTP port; 0 takes a free one'),
+  port: variable('server', 'PORT', port(DEFAULT_PORT), 'HTTP port; 0 takes a free one'),
   bindAddress: variable('server', 'SVC_BIND_ADDR', host('0.0.0.0'), 'host or IP to listen on'),
   serverId: variable('server', 'SVC_SERVER_ID', serverIdKind, 'name of this node'),
   bodyBytesMax: variable(

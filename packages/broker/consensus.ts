@@ -145,11 +145,7 @@ export class Consensus {
     this.#apply();
   }
 
-  /**
-
-   * Term and vote are written only when they change; the commit index is recomputed at a start.
-
-   */
+  /** Term and vote are written only when they change; the commit index is recomputed at a start. */
   #save(ready: Ready, round: Round): void {
     const next = ready.hardState;
     if (next === undefined) return;

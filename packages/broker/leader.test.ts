@@ -170,6 +170,20 @@ test('what arrives together is one entry; the pipeline holds the rest', async ()
   expect(kinds(held.outcomes)).toEqual(['pushed']);
 });
 
+test('the pipeline is bounded in bytes too', async () => {
+  const body = new Uint8Array(64 * 1024 * 1024).fill(0x20);
+  body[0] = 0x31;
+  submit({ ...push(), body, payloadStart: [0], payloadEnd: [body.length] });
+  await turns();
+  const held = submit(push());
+  await turns();
+  expect(proposer.entries.length).toBe(1);
+  commit();
+  await turns();
+  commit();
+  expect(kinds(held.outcomes)).toEqual(['pushed']);
+});
+
 test('a verdict without effects waits for what is in flight', async () => {
   submit(push('a'));
   await turns();
@@ -200,6 +214,8 @@ test('a refused proposal answers retry and ends the leadership', async () => {
   const one = submit(push());
   await turns();
   expect(kinds(one.outcomes)).toEqual(['retry']);
+  const late = submit(push());
+  expect(kinds(late.outcomes)).toEqual(['retry']);
 });
 
 test('losing leadership: in flight is in doubt, queued can be retried', async () => {

@@ -10,8 +10,8 @@
  * - An answer leaves only after its entry, found by (index, term), has been applied here. If
  *   another leader's entry stands at that index, the outcome is in doubt and the answer says so.
  * - Entries are proposed in the order they were planned, each at the index it was planned for.
- * - At most `pipelineMax` entries are in flight; beyond that commands wait in the planner, where
- *   acks and pops are taken before pushes.
+ * - At most `pipelineMax` entries are in flight, and none is added to IN_FLIGHT_BYTES_MAX of them;
+ *   beyond that commands wait in the planner, where acks and pops are taken before pushes.
  * - A pop that nobody received gives its claim and its attempt back.
  *
  * Time-outs answer the client and leave the entry in flight: it may still apply.
@@ -41,6 +41,7 @@ export interface Proposer {
 interface InFlight {
   readonly index: number;
   readonly term: number;
+  readonly bytes: number;
   readonly answers: Answer[];
 }
 
@@ -53,6 +54,11 @@ const NOT_LEADER: Refusal = { reason: 'retry', error: 'no quorum-ack lease; retr
 const TIMED_OUT: Refusal = { reason: 'timeout', error: 'the request deadline elapsed' };
 
 const TIMEOUT_CHECK_MS = 250;
+/**
+ * With this many bytes of entries in flight nothing more is planned. One turn can add the largest
+ * body and what drains beside it, so the memory of a full pipeline of large pushes is bounded.
+ */
+const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
 
 export class Leader {
   readonly #planner: Planner;
@@ -60,7 +66,8 @@ export class Leader {
   readonly #clock: Clock;
   readonly #pipelineMax: number;
   readonly #inFlight: InFlight[] = [];
-  /** In order of arrival; answered ones are dropped from the front. */
+  #inFlightBytes = 0;
+  /** In order of arrival; answered ones are dropped at each check of the deadlines. */
   #waiting: Request[] = [];
   #cancelTurn: Cancel | null = null;
   #due: { readonly cancel: Cancel; readonly atMs: number } | null = null;
@@ -99,6 +106,10 @@ export class Leader {
   }
 
   submit(request: Request): void {
+    if (this.#stopped) {
+      settle(request, { kind: 'refused', refusal: NOT_LEADER });
+      return;
+    }
     this.#waiting.push(request);
     this.#planner.enqueue(request.command, request);
     this.#wake();
@@ -117,6 +128,7 @@ export class Leader {
       const first = this.#inFlight[0];
       if (first === undefined || first.index > index) break;
       this.#inFlight.shift();
+      this.#inFlightBytes -= first.bytes;
       const known = first.index === index && first.term === term;
       this.#reach('before-answer');
       for (const { ticket, outcome } of first.answers) {
@@ -138,11 +150,7 @@ export class Leader {
     }
   }
 
-  /**
-
-   * Ends this leadership: what was not proposed can be retried, what was in flight is in doubt.
-
-   */
+  /** Ends this leadership: what was not proposed can be retried, what was in flight is in doubt. */
   stop(): void {
     this.#stopped = true;
     this.#cancelTurn?.();
@@ -166,6 +174,7 @@ export class Leader {
   #turn(): void {
     // The next applied entry wakes the loop again.
     if (this.#inFlight.length >= this.#pipelineMax) return;
+    if (this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX) return;
     this.#reach('after-drain');
     const index = this.#proposer.nextIndex;
     const { body, answers } = this.#planner.turn({
@@ -191,7 +200,8 @@ export class Leader {
       this.stop();
       return;
     }
-    this.#inFlight.push({ index, term: placed.term, answers });
+    this.#inFlight.push({ index, term: placed.term, bytes: body.length, answers });
+    this.#inFlightBytes += body.length;
   }
 
   /** A verdict without effects still rests on what is in flight. */
@@ -204,11 +214,7 @@ export class Leader {
     for (const { ticket, outcome } of answers) settle(ticket as Request, outcome);
   }
 
-  /**
-
-   * Sees to it that a turn runs when a lease ends, a delay passes or a parked pop's time is up.
-
-   */
+  /** Sees to it that a turn runs when a lease ends, a delay passes or a parked pop's time is up. */
   #arm(): void {
     const atMs = this.#planner.nextDueMs();
     if (atMs === null || this.#stopped) return;

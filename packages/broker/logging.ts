@@ -16,7 +16,7 @@ export interface LoggingOptions {
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
-/** `target` names the part of the broker that speaks: `boot`, `raft`, `log`, `http`, ... */
+/** `target` names the part of the broker that speaks: `boot`, `raft`, `http`, `rates`. */
 export interface Logger {
   error(target: string, text: string, fields?: LogFields): void;
   warn(target: string, text: string, fields?: LogFields): void;

@@ -4,7 +4,9 @@
  * Exit codes: 0 after a graceful stop; 1 when the boot was refused or the node could not go on.
  * Every refusal is one line `FATAL: ...`.
  */
-import { RealDisk } from '@svc/storage';
+import { AppendDamage } from '@svc/engine';
+import { ListenError, NativeBuildMissingError, StaticFilesError } from '@svc/http';
+import { CommitError, DamageError, DiskError, LockedError, RealDisk } from '@svc/storage';
 import { type Clock, SystemClock } from './clock.js';
 import { describeConfig, readConfig } from './config.js';
 import { dieByKill, readCrashSetting } from './crash-points.js';
@@ -27,9 +29,9 @@ async function main(): Promise<void> {
   }
   const logger = createLogger(config.logging);
   for (const line of describeConfig(config)) logger.info('boot', line);
-  const onFatal: OnFatal = (error) => end(logger, error.message);
+  const onFatal: OnFatal = (error) => end(logger, describe(error));
   const clock = new SystemClock();
-  process.on('uncaughtException', (error) => end(logger, error.stack ?? error.message));
+  process.on('uncaughtException', onFatal);
   try {
     const node = await openNode({
       config,
@@ -43,7 +45,7 @@ async function main(): Promise<void> {
     onSignals(clock, () => node.stop(), onFatal);
     await node.start();
   } catch (error) {
-    end(logger, error instanceof Error ? error.message : String(error));
+    end(logger, describe(error));
   }
 }
 
@@ -66,6 +68,24 @@ function onSignals(clock: Clock, stop: () => Promise<void>, onFatal: OnFatal): v
       stop().then(() => process.exit(0), onFatal);
     });
   }
+}
+
+const FAULTS = [
+  AppendDamage,
+  CommitError,
+  DamageError,
+  DiskError,
+  ListenError,
+  LockedError,
+  NativeBuildMissingError,
+  StaticFilesError,
+];
+
+/** A fault's message tells the operator all; anything else is a bug, and its stack is wanted. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isFault = FAULTS.some((fault) => error instanceof fault) || 'syscall' in error;
+  return isFault ? error.message : (error.stack ?? error.message);
 }
 
 /** Logs are written synchronously, so the line is out before the process is. */

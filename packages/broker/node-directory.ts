@@ -151,7 +151,7 @@ function describeRecovery(log: Log, state: Checkpoint): string {
       : `; cut ${tornTail.bytes} bytes of a write that power or a kill interrupted ` +
         `(${tornTail.file} at byte ${tornTail.offset})`;
   return (
-    `log: ${segments} segments up to entry ${lastIndex}, ${recordsScanned} records scanned` +
+    `log up to entry ${lastIndex} (segments: ${segments}, records scanned: ${recordsScanned})` +
     `${torn}; checkpoint at entry ${state.appliedIndex}`
   );
 }

@@ -123,6 +123,8 @@ export class Node {
         electionTimeoutMs: config.electionMs,
         heartbeatMs: config.heartbeatMs,
         tailBytesMax: RAFT_TAIL_BYTES_MAX,
+        // The leader bounds what is in flight; a refusal would end a leadership that is in order.
+        uncommittedBytesMax: Number.MAX_SAFE_INTEGER,
       },
       appliedIndex: state.appliedIndex,
       tickMs: Math.max(1, Math.floor(config.heartbeatMs / TICKS_PER_HEARTBEAT)),
@@ -155,11 +157,7 @@ export class Node {
     return this.#broker;
   }
 
-  /**
-
-   * Takes part in consensus; `onLeading` runs when everything the checkpoint lacks is replayed.
-
-   */
+  /** Takes part in consensus; `onLeading` runs when everything the checkpoint lacks is replayed. */
   join(onLeading: () => void): void {
     const { clock } = this.#options;
     this.#stopTicking = clock.every(LOG_TICK_MS, () => this.#parts.log.tick());
@@ -171,12 +169,11 @@ export class Node {
   async start(): Promise<void> {
     const { config, logger, clock, crash } = this.#options;
     const startedMs = clock.nowMs();
-    const from = this.#replica.appliedIndex;
+    const replayed = this.#parts.log.lastIndex - this.#replica.appliedIndex;
     crash.reach('before-replay');
     await new Promise<void>((resolve) => this.join(resolve));
-    const replayed = this.#replica.appliedIndex - from;
     const tookMs = Math.round(clock.nowMs() - startedMs);
-    logger.info('boot', `${config.serverId} leads; ${replayed} entries replayed in ${tookMs} ms`);
+    logger.info('boot', `${config.serverId} leads; entries replayed: ${replayed}, in ${tookMs} ms`);
     crash.reach('before-listen');
     this.#http = createServer(
       {

@@ -16,6 +16,11 @@ import type { Checkpoint, Log } from '@svc/storage';
 import type { Cancel, Clock } from './clock.js';
 import type { Reach } from './crash-points.js';
 
+/** How soon a checkpoint is tried again while the last one is still being written. */
+const BUSY_RETRY_MS = 20;
+/** Queues looked at per checkpoint to learn how long transaction ids are wanted. */
+const SURVEY_QUEUES = 1000;
+
 export interface CheckpointPolicy {
   /** A checkpoint follows the last one after this time, if anything was applied. */
   readonly everyMs: number;
@@ -64,10 +69,6 @@ export class Replica {
     this.#windows = new WindowSurvey(state);
     this.#index = state.appliedIndex;
     this.#term = state.appliedTerm;
-  }
-
-  get state(): Checkpoint {
-    return this.#state;
   }
 
   get appliedIndex(): number {
@@ -131,7 +132,3 @@ export class Replica {
     this.#state.checkpoint(this.#index, this.#term, this.#log.durableIndex, done);
   }
 }
-
-const BUSY_RETRY_MS = 20;
-/** Queues looked at per checkpoint to learn how long transaction ids are wanted. */
-const SURVEY_QUEUES = 1000;

@@ -36,6 +36,11 @@ export class Resolver {
   readonly #partition: PartitionRow;
   readonly #range: AckRange;
   #purged: Map<string, number> | null = null;
+  /**
+   * One look for each id: where deduplication is off, a hundred thousand messages may carry one
+   * id, and a call may name it ten thousand times.
+   */
+  readonly #known = new Map<string, Resolution>();
   /** The append of the last minted id: the next one is most often of the same. */
   #append: { readonly baseOffset: number; readonly row: AppendRow } | undefined;
 
@@ -48,6 +53,14 @@ export class Resolver {
   /** The empty id stands for a missing one and resolves to nothing. */
   resolve(id: string): Resolution {
     if (id === '') return NOWHERE;
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const found = this.#find(id);
+    this.#known.set(id, found);
+    return found;
+  }
+
+  #find(id: string): Resolution {
     const { committed, first, last, leased } = this.#range;
     // Nobody can supply a minted id before it was minted: a copy of it stands at a higher offset.
     const minted = this.#minted(id);

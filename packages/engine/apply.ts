@@ -54,11 +54,7 @@ export function readMeta(state: State): MetaRow {
   return state.get(meta, SINGLETON_KEY) ?? FIRST_META;
 }
 
-/**
-
- * Applies the entry at log index `index`. An empty body, a new leader's entry, changes nothing.
-
- */
+/** Applies the entry at log index `index`. An empty body, a new leader's entry, changes nothing. */
 export function applyEntry(
   state: State,
   transactions: TransactionSink,

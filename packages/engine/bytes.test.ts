@@ -70,3 +70,7 @@ test('a cut buffer is a bug, not a wrong value', () => {
     }).toThrow(EngineBug);
   }
 });
+
+test.each([-1, Number.MAX_SAFE_INTEGER + 1, Number.NaN])('%d is not written', (value) => {
+  expect(() => new ByteWriter(16).varint(value)).toThrow(EngineBug);
+});

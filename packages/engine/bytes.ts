@@ -60,6 +60,11 @@ export class ByteWriter {
 
   /** An integer from 0 to 2^53 - 1 in as few bytes as it needs. */
   varint(value: number): void {
+    // An entry that cannot be read again would end every node at every start: fail before it is
+    // logged.
+    if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) {
+      assert(false, `${value} is not a number that a row can hold`);
+    }
     this.reserve(8);
     let rest = value;
     while (rest >= 0x80) {

@@ -87,9 +87,7 @@ export type Subscription =
   | { readonly mode: 'timestamp'; readonly atUs: number };
 
 /**
-
  * Where the bytes of one append stand: `length` bytes at `position` of the body of entry `index`.
-
  */
 export interface AppendLocation {
   readonly index: number;

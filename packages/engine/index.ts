@@ -12,8 +12,9 @@ export {
 } from './append.js';
 export { type AppendObserver, applyEntry, readMeta } from './apply.js';
 export { EngineBug } from './assert.js';
-export { findOwnPartition, findPartition, findQueue } from './catalog.js';
+export { findPartition, findQueue } from './catalog.js';
 export * from './commands.js';
+export type { Ticket } from './delivery.js';
 export type { Surroundings } from './draft.js';
 export { MapState } from './map-state.js';
 export {
@@ -21,11 +22,11 @@ export {
   PLANNER_LIMITS,
   Planner,
   type PlannerLimits,
-  type Ticket,
   type Turn,
 } from './planner.js';
 export {
   listQueues,
+  type MessageCounts,
   type PartitionDepth,
   type PartitionView,
   type QueueDetail,

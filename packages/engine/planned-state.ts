@@ -29,11 +29,8 @@ export class PlannedState implements State {
   }
 
   /**
-
    * From here on, changes belong to the entry at `index`, which never falls; a turn without
-
    * effects leaves its index to the next.
-
    */
   begin(index: number): void {
     assert(index >= this.#index, `entry ${index} planned after entry ${this.#index}`);

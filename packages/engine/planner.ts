@@ -26,7 +26,7 @@
 import { findQueue } from './catalog.js';
 import type { Command, DeleteQueueCommand, Outcome, PushCommand } from './commands.js';
 import { planConfigure } from './configure.js';
-import { Delivery } from './delivery.js';
+import { Delivery, type Ticket } from './delivery.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
 import { Draft, type Surroundings } from './draft.js';
 import { numberKey } from './keys.js';
@@ -36,9 +36,6 @@ import { planPushes } from './push.js';
 import type { QueueRow } from './rows.js';
 import type { State } from './state.js';
 import { doomedQueues } from './tables.js';
-
-/** A waiting request, known to its owner by identity. */
-export type Ticket = object;
 
 export interface Answer {
   readonly ticket: Ticket;
@@ -76,6 +73,8 @@ interface Waiting<C extends Command> {
 
 /** Entry bytes that a command other than a push needs, roughly; entries grow when it is more. */
 const DRAIN_COMMAND_BYTES = 256;
+/** Doomed queues found at the start of a term; what is beyond is found by the next term. */
+const DOOMED_QUEUES_MAX = 100_000;
 
 export class Planner {
   readonly #state: PlannedState;
@@ -140,11 +139,6 @@ export class Planner {
   /** How often a parked pop was tried. */
   get wakes(): number {
     return this.#delivery.wakes;
-  }
-
-  /** Commands that no turn has taken yet. */
-  get queued(): number {
-    return this.#drain.length + this.#pushes.length;
   }
 
   /**
@@ -228,10 +222,8 @@ export class Planner {
         return this.#delivery.ack(draft, command);
       case 'extend':
         return this.#delivery.extend(draft, command);
-      case 'configure': {
-        const configured = planConfigure(draft, command, this.#delivery);
-        return configured;
-      }
+      case 'configure':
+        return planConfigure(draft, command, this.#delivery);
       case 'delete-queue':
         return this.#deleteQueue(draft, command, ticket);
     }
@@ -246,11 +238,7 @@ export class Planner {
     return null;
   }
 
-  /**
-
-   * One chunk of the oldest deleted queue; its requests are answered when the last row is gone.
-
-   */
+  /** One chunk of the oldest deleted queue; its requests are answered when the last row is gone. */
   #sweep(draft: Draft, answers: Answer[]): void {
     const next = this.#sweeps.entries().next().value;
     if (next === undefined) return;
@@ -274,6 +262,3 @@ export class Planner {
     return rows.map(({ row }) => row.number);
   }
 }
-
-/** Doomed queues found at the start of a term; what is beyond is found by the next term. */
-const DOOMED_QUEUES_MAX = 100_000;

@@ -42,7 +42,7 @@ export interface PushListener {
 }
 
 export interface PushLimits {
-  /** Messages of one partition in one entry; a group beyond it is answered `error`. */
+  /** Bytes of one partition's messages in one entry; an item beyond it is answered `error`. */
   readonly entryBytesMax: number;
 }
 
@@ -112,7 +112,7 @@ function targetOf(
   group: PushGroup,
   targets: Map<string, Target>,
 ): Target {
-  // The length in front keeps two different pairs of names from making one key.
+  // A tenant is always 36 characters, and the length keeps two pairs of names from making one key.
   const key = `${command.tenant}${group.queue.length}:${group.queue}${group.partition}`;
   const known = targets.get(key);
   if (known !== undefined) return known;

@@ -31,9 +31,7 @@ const IMPLICIT_LEASE_SECONDS = 60;
 const POP_WAIT_MS_MAX = 60_000;
 
 /**
-
  * Options of a queue created by being named: labels come from the name's first two dotted parts.
-
  */
 export function implicitOptions(name: string): QueueOptions {
   const parts = name.split('.', 2);

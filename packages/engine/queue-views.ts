@@ -34,9 +34,9 @@ export const PARTITIONS_SHOWN_MAX = 100_000;
 const GROUPS_MAX = 10_000;
 const QUEUES_MAX = 100_000;
 
+/** inspection 0.4. `pending` includes what is leased: `processing <= pending`. */
 export interface MessageCounts {
   readonly total: number;
-  /** Including what is leased. */
   readonly pending: number;
   readonly processing: number;
   readonly completed: number;
@@ -56,6 +56,7 @@ export interface QueueView {
 }
 
 export interface PartitionView {
+  /** The partition's UUID. */
   readonly id: string;
   readonly partition: string;
   readonly createdAtUs: number;

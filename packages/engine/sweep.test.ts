@@ -7,9 +7,9 @@ import { findQueue } from './catalog.js';
 import { appendKey, numberKey, numberNameKey } from './keys.js';
 import { MapState } from './map-state.js';
 import { implicitOptions } from './queue-options.js';
-import type { Key } from './state.js';
+import type { Key, State } from './state.js';
 import { TABLES } from './table-list.js';
-import { appends, cursors, deadLetters, doomedQueues, groups } from './tables.js';
+import { appends, cursors, deadLetters, doomedQueues, groups, queuePartitions } from './tables.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
 const ID = '01a2b3c4-0000-7000-8000-000000000001';
@@ -85,4 +85,24 @@ test.each([1, 2, 5, 1000])('a chunk of %i rows', (rowsMax) => {
   expect(everything(state)).toEqual(onlyKept);
   expect(state.range(deadLetters, FIRST, LAST, 10)).toHaveLength(1);
   if (rowsMax === 1) expect(chunks).toBeGreaterThan(20);
+});
+
+test('a chunk does not read the list of partitions once for each of them', () => {
+  const rows = new MapState();
+  applyStamp(rows, 1);
+  fill(rows, 1, 'doomed');
+  applyEffect(rows, { kind: 'delete-queue', queue: 1 }, 7);
+  let readings = 0;
+  const state: State = {
+    get: (table, key) => rows.get(table, key),
+    put: (table, key, row) => rows.put(table, key, row),
+    delete: (table, key) => rows.delete(table, key),
+    range: (table, from, to, limit, reverse) => {
+      if (table.id === queuePartitions.id) readings++;
+      return rows.range(table, from, to, limit, reverse);
+    },
+  };
+  applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax: 1000 }, 8);
+  expect(everything(rows)).toEqual([]);
+  expect(readings).toBe(2);
 });

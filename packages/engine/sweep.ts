@@ -27,9 +27,14 @@ export function sweepQueue(state: State, queue: number, rowsMax: number): void {
   let left = rowsMax;
   const [from, to] = numberRange(queue);
   while (left > 0) {
-    const next = state.range(queuePartitions, from, to, 1)[0];
-    if (next === undefined) break;
-    left -= sweepPartition(state, queue, next.key, left);
+    // Many at a time: every reading passes all deletions of the chunks before, which state may
+    // still remember one by one.
+    const listed = state.range(queuePartitions, from, to, left);
+    if (listed.length === 0) break;
+    for (const { key } of listed) {
+      if (left <= 0) break;
+      left -= sweepPartition(state, queue, key, left);
+    }
   }
   if (left > 0) left -= deleteRange(state, groups, from, to, left);
   if (left > 0) left -= deleteRange(state, deadLetters, from, to, left);
@@ -37,9 +42,7 @@ export function sweepQueue(state: State, queue: number, rowsMax: number): void {
 }
 
 /**
-
  * The partition's own rows go only when nothing that hangs on them is left. Returns rows deleted.
-
  */
 function sweepPartition(state: State, queue: number, listKey: Key, rowsMax: number): number {
   const number = secondNumberInKey(listKey);

@@ -21,11 +21,8 @@ export class WindowSurvey {
   }
 
   /**
-
    * Looks at up to `queuesMax` more queues; the longest window in seconds when the walk is
-
    * complete.
-
    */
   step(queuesMax: number): number | null {
     const rows = this.#state.range(queues, this.#next, numberKey(LAST_NUMBER), queuesMax);

@@ -12,4 +12,4 @@ export * from './names.js';
 export * from './node-answers.js';
 export { isWellFormed, utf8Length } from './text.js';
 export { formatStampUs, parseIsoUs } from './timestamp.js';
-export { canonicalUuid, formatUuid, isUuid, parseUuid, UUID_TEXT_LENGTH, uuidV7 } from './uuid.js';
+export { canonicalUuid, formatUuid, isUuid, parseUuid, uuidV7 } from './uuid.js';
