@@ -40,7 +40,7 @@ const CRC_BYTES = 4;
 
 const ADVICE =
   'Stop this node, move the state directory away and start it again: the state is rebuilt from ' +
-  'the log where the log reaches back far enough, else by rejoining the cluster';
+  'the log';
 
 export interface CheckpointOptions {
   readonly backing: Backing;

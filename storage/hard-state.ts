@@ -22,8 +22,8 @@ const SLOT_POSITIONS = [0, 4096] as const;
 const FILE_BYTES = 8192;
 
 const ADVICE =
-  'Without it this node may vote twice. Nothing was changed. Put the file back from a copy, or ' +
-  'remove this node from its cluster, empty the data directory and add it again';
+  'Without it this node may vote twice. Nothing was changed. Put the file back from a copy of ' +
+  'this directory';
 
 export interface HardState {
   readonly term: number;

@@ -12,8 +12,8 @@ const IDENTITY_FORMAT = 1;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const ADVICE =
-  'Nothing was changed. Put the file back from a copy, or empty the data directory and let the ' +
-  'node rejoin its cluster';
+  'Nothing was changed. Put the file back from a copy of this directory. Emptying the directory ' +
+  'loses every message that no other node has';
 
 export interface Identity {
   /** >= 1. */

@@ -3,11 +3,11 @@
  * to; term and vote; the log, which is also the message store; the checkpoint of the state above
  * LMDB.
  *
- * A node's data directory: `identity.json`, `hard-state` and the lock's socket in the directory
- * itself, the log in `log/`, the checkpoint in `state/`. Opened in this order: lock, identity, hard
- * state, log, checkpoint; then the entries after `Checkpoint.appliedIndex` are applied again. The
- * caller compares `Log.firstIndex` with it: a log that begins later than the entry after it cannot
- * be applied.
+ * A node's data directory: `identity.json` and the lock's socket in the directory itself, the log
+ * in `log/`, term and vote in `raft/`, the checkpoint in `state/`. Opened in this order: lock,
+ * identity, log, hard state, checkpoint; then the entries after `Checkpoint.appliedIndex` are
+ * applied again. The caller compares `Log.firstIndex` with it: a log that begins later than the
+ * entry after it cannot be applied.
  */
 
 export {

@@ -34,8 +34,7 @@ const KEY_BYTES_MAX = 1978;
 
 const ADVICE =
   'Nothing was changed. Stop this node, move the state directory away and start it again: the ' +
-  'state is rebuilt from the log where the log reaches back far enough, else by rejoining the ' +
-  'cluster';
+  'state is rebuilt from the log';
 
 export interface LmdbOptions {
   readonly disk: Disk;

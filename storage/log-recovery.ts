@@ -30,8 +30,8 @@ import { readWitness, type Witness } from './log-witness.js';
 import { Positions } from './positions.js';
 
 const ADVICE =
-  'Nothing was changed. Put the file back from a copy, or empty the data directory and let the ' +
-  'node rejoin its cluster';
+  'Nothing was changed. Put the file back from a copy of this directory. Emptying the directory ' +
+  'loses every message that no other node has';
 
 export interface RecoveredLog {
   /** In order, at least one; the last one is open for writing. */

@@ -24,8 +24,8 @@ const OPEN_FILES_MAX = 64;
 const OPEN_RECORDS_MAX = 8 << 20;
 
 const ADVICE =
-  'The record cannot be served. Stop this node and let it rejoin its cluster with an empty data ' +
-  'directory, or put the file back from a copy';
+  'The record cannot be served. Stop this node and put the file back from a copy of this ' +
+  'directory; what follows it in the log is not touched';
 
 export class LogSegments {
   readonly #disk: Disk;

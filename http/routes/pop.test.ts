@@ -166,6 +166,7 @@ describe('answers', () => {
     ['/api/v1/pop', 'namespace or task is required'],
     ['/api/v1/pop?namespace=&task=', 'namespace or task is required'],
     ['/api/v1/pop/queue/q?conflation=true', 'conflation requires consumerGroup'],
+    ['/api/v1/pop/queue/q?conflation=true&consumerGroup=g', 'conflation is not available'],
     ['/api/v1/pop/queue/q?conflation=true&consumerGroup=g&autoAck=true', 'conflation cannot be'],
   ])('400 of its own shape for %s', async (path, error) => {
     const answer = await front.client().request(path);

@@ -57,6 +57,9 @@ interface PopContext {
   readonly front: Front;
 }
 
+/** An ordinary delivery in its place would hand out every message instead of the last value. */
+const NO_CONFLATION = 'conflation is not available in this build';
+
 function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
   front.counters.popRequests++;
   const { exchange, tenant } = request;
@@ -67,6 +70,10 @@ function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
   }
   if ('conflict' in parameters) {
     refuseConflict(exchange, parameters.conflict);
+    return;
+  }
+  if (parameters.conflation === true) {
+    refuseConflict(exchange, NO_CONFLATION);
     return;
   }
   const scope = scopeOf(request.params, parameters);

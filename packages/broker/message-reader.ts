@@ -20,11 +20,14 @@ export type BatchesDone = (error: Error | null, batches: MessageBatch[]) => void
 export class MessageReader {
   readonly #log: Log;
   readonly #pinnedBytesMax: number;
+  /** Stored messages cannot be read: the client gets an error, the operator has to know. */
+  readonly #onUnreadable: (error: Error) => void;
   readonly #decoded = new Map<string, Decoded>();
   #pinnedBytes = 0;
 
-  constructor(log: Log, pinnedBytesMax: number) {
+  constructor(log: Log, pinnedBytesMax: number, onUnreadable: (error: Error) => void) {
     this.#log = log;
+    this.#onUnreadable = onUnreadable;
     this.#pinnedBytesMax = pinnedBytesMax;
   }
 
@@ -35,7 +38,9 @@ export class MessageReader {
     let failure: Error | null = null;
     const settle = () => {
       missing--;
-      if (missing === 0) done(failure, batches);
+      if (missing > 0) return;
+      if (failure !== null) this.#onUnreadable(failure);
+      done(failure, batches);
     };
     for (let i = 0; i < slices.length; i++) {
       const slice = slices[i] as AppendSlice;

@@ -58,6 +58,7 @@ export function openDirectory(
     recentBytesMax: config.logCacheBytes,
     onFailure: onFatal,
   });
+  refuseLostHardState(log, disk, directory);
   const hardState = HardStateFile.open({
     disk,
     directory: join(directory, 'raft'),
@@ -117,6 +118,19 @@ function refuseLostIdentity(disk: Disk, directory: string): void {
     0,
     'the file is missing, but the directory holds a log',
     'Nothing was changed. Put the file back from a copy, or name an empty SVC_RAFT_DIR',
+  );
+}
+
+/** Entries of a term are written only when this node's part in electing its leader is durable. */
+function refuseLostHardState(log: Log, disk: Disk, directory: string): void {
+  const file = join(directory, 'raft', 'hard-state');
+  if (log.lastIndex === 0 || disk.existsSync(file)) return;
+  throw new DamageError(
+    'missing_hard_state',
+    file,
+    0,
+    `term and vote are missing, but the log holds entries up to ${log.lastIndex}`,
+    'Put the file back from a copy of this data directory',
   );
 }
 

@@ -101,7 +101,9 @@ export class Node {
     this.#lock = lock;
     this.#parts = parts;
     this.#transactions = TransactionIndex.load(state, options.transactionIndex ?? {});
-    this.#reader = new MessageReader(log, DECODED_BYTES_MAX);
+    this.#reader = new MessageReader(log, DECODED_BYTES_MAX, (error) =>
+      options.logger.error('log', error.message),
+    );
     this.#fetches = new Fetches(state, this.#reader, clock);
     this.#replica = new Replica(
       state,

@@ -27,6 +27,13 @@ export const DELIVERY_LIMITS: DeliveryLimits = {
 /** Log bytes that one pop answers at most, unless the first message alone is longer: 16 MiB. */
 export const POP_BYTES_MAX = 16 * 1024 * 1024;
 
+/**
+ * What an answer adds to each message, counted against POP_BYTES_MAX: keys, ids, stamps, names. So
+ * a pop of tiny messages takes 32,768 of them at most, and its answer stays far from the longest
+ * text that can be made.
+ */
+export const MESSAGE_ANSWER_BYTES = 512;
+
 /** Appends that one pop reads at most: 10,000 rows of 1 us. */
 export const POP_APPENDS_MAX = 10_000;
 

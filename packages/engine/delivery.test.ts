@@ -448,3 +448,17 @@ describe('behind the start of the log', () => {
     expect(rig.texts(rig.pop({ consumerGroup: 'seeded' }))).toEqual(['e']);
   });
 });
+
+test('a pop of very small messages is bounded by what their answer takes', () => {
+  rig.push(
+    'q',
+    'p',
+    Array.from({ length: 40_000 }, () => ''),
+    false,
+  );
+  const [claim] = rig.pop({ queue: 'q', batch: 2_147_483_647 }).claims;
+  const [slice] = claim?.slices ?? [];
+  expect(slice?.first).toBe(0);
+  expect(slice?.last).toBeGreaterThan(10_000);
+  expect(slice?.last).toBeLessThan(32_768);
+});

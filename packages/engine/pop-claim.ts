@@ -4,7 +4,7 @@
  * emitted, because the lease id depends on how many there are.
  */
 import type { AppendSlice, Claim, PopCommand, PoppedOutcome, QueueOptions } from './commands.js';
-import { LEASE_SECONDS_DEFAULT, POP_APPENDS_MAX } from './delivery-limits.js';
+import { LEASE_SECONDS_DEFAULT, MESSAGE_ANSWER_BYTES, POP_APPENDS_MAX } from './delivery-limits.js';
 import type { DeliveryGroup, DeliveryMemory, PartitionStatus } from './delivery-memory.js';
 import type { Draft } from './draft.js';
 import { findAppend } from './duplicate.js';
@@ -88,7 +88,7 @@ function appendAt(
 
 /** How many of `available` messages of an append fit, at least one, at its average message size. */
 function takeOf(row: AppendRow, available: number, budget: PopBudget): number {
-  const messageBytes = row.length / row.count;
+  const messageBytes = row.length / row.count + MESSAGE_ANSWER_BYTES;
   const fitting = Math.max(1, Math.floor(budget.bytes / messageBytes));
   const count = Math.min(available, budget.messages, fitting);
   budget.messages -= count;

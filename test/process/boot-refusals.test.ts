@@ -241,6 +241,7 @@ describe('files', () => {
       (c) => edit(c.identity, '"nodeId": 1', '"nodeId": 2'),
       () => 'checksum',
     ],
+    ['term and vote that are missing', (c) => remove(c.hardState), () => 'are missing'],
     ['an identity that is missing', (c) => remove(c.identity), () => 'the file is missing'],
   ];
 
