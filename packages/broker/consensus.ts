@@ -117,7 +117,14 @@ export class Consensus {
 
   propose(body: Uint8Array): { readonly index: number; readonly term: number } | null {
     const proposal = this.#raft.propose(body);
-    if (!proposal.accepted) return null;
+    if (!proposal.accepted) {
+      // The leader bounds what is in flight by itself. If it does not, the node would refuse every
+      // write from here on while it leads: better to end and start again.
+      if (proposal.reason === 'uncommitted_full') {
+        throw new Error(`a leader with room for this entry was refused: ${proposal.reason}`);
+      }
+      return null;
+    }
     this.#pump();
     return proposal;
   }

@@ -3,8 +3,15 @@
  * that finds too little waits for appends to exactly its partitions, or its time.
  */
 
-import type { RefusedOutcome } from '@svc/engine';
-import { findPartition, findQueue, findSlices, type State } from '@svc/engine';
+import {
+  type AppendSlice,
+  findPartition,
+  findQueue,
+  findSlices,
+  type PartitionRow,
+  type RefusedOutcome,
+  type State,
+} from '@svc/engine';
 import type {
   FetchEntry,
   FetchedEntry,
@@ -23,6 +30,15 @@ interface Waiter {
   readonly partitions: Set<number>;
   cancelTimer: Cancel | null;
 }
+
+/**
+ * One answer holds at most this much, over all entries of its request: log bytes read for it plus
+ * what a record costs beside its payload. Further entries are answered empty, with their watermarks,
+ * and the reader asks again; the very first append always comes.
+ */
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+/** Names, transaction id, stamp and punctuation of a record in the answer, at most. */
+const RECORD_BYTES = 512;
 
 /** A waiting fetch looks again at least this often (it may wait for a partition to come to be). */
 const RECHECK_MS = 1000;
@@ -65,7 +81,8 @@ export class Fetches {
   #read(waiter: Waiter, final: boolean): void {
     this.#forget(waiter);
     const { request, reply } = waiter;
-    const found = request.entries.map((entry) => this.#locate(request.tenant, entry));
+    const budget: Budget = { bytes: ANSWER_BYTES_MAX, spent: false };
+    const found = request.entries.map((entry) => this.#locate(request.tenant, entry, budget));
     const slices = found.flatMap((entry) => entry.slices);
     this.#reader.read(slices, (error, batches) => {
       if (error !== null) {
@@ -78,7 +95,8 @@ export class Fetches {
         at += entry.slices.length;
         return { ...entry.answer, batches: limit(own, request.entries[i]?.maxBytes ?? 0) };
       });
-      if (final || this.#enough(request, entries)) reply.send({ kind: 'fetched', entries });
+      const enough = final || budget.spent || this.#enough(request, entries);
+      if (enough) reply.send({ kind: 'fetched', entries });
       else if (!reply.gone) this.#park(waiter, entries);
     });
   }
@@ -119,16 +137,34 @@ export class Fetches {
     waiter.partitions.clear();
   }
 
-  #locate(tenant: string, entry: FetchEntry) {
+  #slices(partition: PartitionRow, entry: FetchEntry, budget: Budget): AppendSlice[] {
+    const recordsMax = Math.min(FETCH_RECORDS_MAX, Math.floor(budget.bytes / RECORD_BYTES));
+    const bytesMax = Math.min(entry.maxBytes, budget.bytes);
+    const found = findSlices(this.#state, partition, entry.offset, recordsMax, bytesMax);
+    const slices: AppendSlice[] = [];
+    for (const slice of found) {
+      const cost = slice.length + (slice.last - slice.first + 1) * RECORD_BYTES;
+      const firstOfAll = budget.bytes === ANSWER_BYTES_MAX;
+      if (cost > budget.bytes && !firstOfAll) {
+        budget.spent = true;
+        break;
+      }
+      budget.bytes -= cost;
+      slices.push(slice);
+    }
+    if (budget.bytes < RECORD_BYTES) budget.spent = true;
+    return slices;
+  }
+
+  /** Takes what it finds out of the budget; an entry that comes after it is spent stays empty. */
+  #locate(tenant: string, entry: FetchEntry, budget: Budget) {
     const queue = findQueue(this.#state, tenant, entry.queue);
     if (queue === undefined) return nothing('UNKNOWN_TOPIC_OR_PARTITION');
     const partition = findPartition(this.#state, queue.number, entry.partition);
     if (partition === undefined) return nothing(null);
     const { number, logStart, nextOffset } = partition;
     const outside = entry.offset < logStart || entry.offset > nextOffset;
-    const slices = outside
-      ? []
-      : findSlices(this.#state, partition, entry.offset, FETCH_RECORDS_MAX, entry.maxBytes);
+    const slices = outside ? [] : this.#slices(partition, entry, budget);
     return {
       slices,
       answer: {
@@ -139,6 +175,12 @@ export class Fetches {
       },
     };
   }
+}
+
+/** What is left for the whole answer. */
+interface Budget {
+  bytes: number;
+  spent: boolean;
 }
 
 function nothing(error: 'UNKNOWN_TOPIC_OR_PARTITION' | null) {
