@@ -88,9 +88,7 @@ export class Raft {
   }
 
   /**
-
    * Logs `data`, which nobody changes any more. Committed: handed out with this index AND term.
-
    */
   propose(data: Uint8Array): Proposal {
     const refusal = this.#refusal(data.length);

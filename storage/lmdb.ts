@@ -203,13 +203,13 @@ class LmdbBacking implements Backing {
     const stats = this.#database.getStats() as Partial<Record<string, number>>;
     const { pageSize, lastPageNumber } = stats;
     return {
-      mapBytes: stats['mapSize'] ?? null,
+      mapBytes: stats.mapSize ?? null,
       usedBytes:
         pageSize === undefined || lastPageNumber === undefined
           ? null
           : pageSize * (lastPageNumber + 1),
-      readersInUse: stats['numReaders'] ?? null,
-      maxReaders: stats['maxReaders'] ?? null,
+      readersInUse: stats.numReaders ?? null,
+      maxReaders: stats.maxReaders ?? null,
     };
   }
 

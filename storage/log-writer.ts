@@ -496,9 +496,7 @@ export class LogWriter {
   }
 
   /**
-
    * Its index file first: one without a segment is swept, a segment without one only rescanned.
-
    */
   #removeSegment(segment: Segment, done: () => void): void {
     const { disk, directory } = this.#options;

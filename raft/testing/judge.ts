@@ -70,9 +70,7 @@ export class Judge {
   }
 
   /**
-
    * State machine safety: every node applies the same entries in the same order, without a gap.
-
    */
   applies(status: Status, entry: Entry, previous: LogIndex, disks: readonly FakeDisk[]): void {
     const { id } = status;

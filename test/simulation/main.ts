@@ -1,9 +1,7 @@
 /**
- * The simulator: `npm run sim -- [--seed N] [--seconds T] [--campaign N] [--fault-ms M] [--trace]`.
- *
- * Without `--campaign` it runs seeds from `--seed` on until `--seconds` have passed (60); with it,
- * that many seeds. `--trace` prints every event, for the replay of one seed. Exit code 1 when a
- * seed failed.
+ * The simulator, `npm run sim`. Without `--campaign` it runs seeds from `--seed` on until
+ * `--seconds` have passed (60); with it, that many seeds. `--trace` prints every event, for the
+ * replay of one seed. Exit code 1 when a seed failed.
  */
 import { parseArgs } from 'node:util';
 import { runCampaign, summaryOf } from './campaign.js';
@@ -13,15 +11,38 @@ const PROGRESS_MS = 2000;
 const FAILURES_MAX = 5;
 const FAULT_MS_DEFAULT = 2000;
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    seconds: { type: 'string' },
-    campaign: { type: 'string' },
-    'fault-ms': { type: 'string' },
-    trace: { type: 'boolean', default: false },
-  },
-});
+const USAGE = `npm run sim -- [--seed N] [--seconds T] [--campaign N] [--fault-ms M] [--trace]
+
+  --seed N      the first seed; taken from the clock unless given
+  --seconds T   run seeds from there on for this long; 60 unless given
+  --campaign N  run this many seeds instead
+  --fault-ms M  simulated milliseconds of faults in each; ${FAULT_MS_DEFAULT} unless given
+  --trace       run the first seed alone and print every event`;
+
+const { values } = readArguments();
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        seed: { type: 'string' },
+        seconds: { type: 'string' },
+        campaign: { type: 'string' },
+        'fault-ms': { type: 'string' },
+        trace: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    });
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
 
 function numberOf(text: string | undefined, standard: number): number {
   const value = text === undefined ? standard : Number(text);

@@ -120,9 +120,7 @@ export class SimulatedClients {
   }
 
   /**
-
    * Reads one partition from its start; `done` gets its records, null when there was no answer.
-
    */
   readAll(partition: string, done: (records: ReadRecord[] | null) => void, from = 0): void {
     const read: ReadRecord[] = [];
