@@ -1,31 +1,69 @@
 /**
- * Bytes of request bodies that are in memory: reserved before a body is read, released when its
- * request is answered. Bodies of writes that grow storage and bodies of drain work (acks, renewals)
+ * Bytes of request bodies that are in memory: reserved as a body arrives, released when its request
+ * is answered. Bodies of writes that grow storage and bodies of drain work (acks, renewals, reads)
  * draw from two shares, so that a flood of pushes cannot keep acks out.
+ *
+ * In each share a quarter is for small bodies alone, so that a few large ones, which may take long
+ * to arrive, cannot keep ordinary requests out. A body that grows beyond the small size counts as a
+ * large one from then on, with all its bytes.
  */
+import { SMALL_BODY_BYTES_MAX } from './limits.js';
+
 export type BodyShare = 'growing' | 'drain';
 
+interface Pool {
+  readonly bytesMax: number;
+  /** Of `bytesMax`, what only small bodies may take. */
+  readonly smallBytesKept: number;
+  smallBytes: number;
+  largeBytes: number;
+}
+
 export class BodyBudget {
-  readonly #max: { readonly [share in BodyShare]: number };
-  readonly #used: { [share in BodyShare]: number } = { growing: 0, drain: 0 };
+  readonly #pools: { readonly [share in BodyShare]: Pool };
 
   constructor(growingBytesMax: number, drainBytesMax: number) {
-    this.#max = { growing: growingBytesMax, drain: drainBytesMax };
+    this.#pools = { growing: newPool(growingBytesMax), drain: newPool(drainBytesMax) };
   }
 
-  /** False: the share is spent, nothing is reserved. A lone body is admitted whatever its size. */
-  reserve(share: BodyShare, bytes: number): boolean {
-    const used = this.#used[share];
-    if (used > 0 && used + bytes > this.#max[share]) return false;
-    this.#used[share] = used + bytes;
+  /**
+   * For a body that holds `heldBytes` and needs `bytes` more. False: there is no room, nothing is
+   * reserved. A lone body, and the only large one, is admitted whatever its size.
+   */
+  reserve(share: BodyShare, heldBytes: number, bytes: number): boolean {
+    const pool = this.#pools[share];
+    const wasLarge = heldBytes > SMALL_BODY_BYTES_MAX;
+    const large = heldBytes + bytes > SMALL_BODY_BYTES_MAX;
+    const smallOthers = pool.smallBytes - (wasLarge ? 0 : heldBytes);
+    const largeOthers = pool.largeBytes - (wasLarge ? heldBytes : 0);
+    const wanted = heldBytes + bytes;
+    const othersAndThis = smallOthers + largeOthers + wanted;
+    if (large) {
+      const largeBytesMax = pool.bytesMax - pool.smallBytesKept;
+      const fits = largeOthers + wanted <= largeBytesMax && othersAndThis <= pool.bytesMax;
+      if (!fits && largeOthers > 0) return false;
+    } else {
+      const fits = smallOthers + wanted <= pool.smallBytesKept || othersAndThis <= pool.bytesMax;
+      if (!fits && smallOthers + largeOthers > 0) return false;
+    }
+    pool.smallBytes = smallOthers + (large ? 0 : wanted);
+    pool.largeBytes = largeOthers + (large ? wanted : 0);
     return true;
   }
 
-  release(share: BodyShare, bytes: number): void {
-    this.#used[share] -= bytes;
+  /** All that a body holds. */
+  release(share: BodyShare, heldBytes: number): void {
+    const pool = this.#pools[share];
+    if (heldBytes > SMALL_BODY_BYTES_MAX) pool.largeBytes -= heldBytes;
+    else pool.smallBytes -= heldBytes;
   }
 
   used(share: BodyShare): number {
-    return this.#used[share];
+    const { smallBytes, largeBytes } = this.#pools[share];
+    return smallBytes + largeBytes;
   }
+}
+
+function newPool(bytesMax: number): Pool {
+  return { bytesMax, smallBytesKept: Math.floor(bytesMax / 4), smallBytes: 0, largeBytes: 0 };
 }

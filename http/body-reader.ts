@@ -5,11 +5,21 @@
  * A body above the limit is answered 413 as soon as that is known, from its length or from the
  * bytes that came, and the connection stays open: what the client still sends is read and thrown
  * away, so that one who sends everything before it reads finds the answer and not a reset.
+ *
+ * Memory is reserved for bytes that came, never for a length that was told: a head costs its sender
+ * nothing, so what it says must cost nobody else anything. A body in several pieces doubles its
+ * buffer, and what it holds of the budget, until it has all; a body in one piece is copied once.
  */
 import type { BodyShare } from './body-budget.js';
 import { BODIES_OVERLOADED_REFUSAL, errorText } from './errors.js';
 import type { Exchange, Rim, Slow } from './exchange.js';
-import { BODY_BYTES_PER_MS_MIN, BODY_GRACE_MS, CHUNKED_BODY_BYTES_FIRST } from './limits.js';
+import {
+  ANNOUNCED_BODY_BYTES_FIRST,
+  BODY_BYTES_PER_MS_MIN,
+  BODY_PATIENCE_MS,
+  CHUNKED_BODY_BYTES_FIRST,
+} from './limits.js';
+import { Pace } from './pace.js';
 import type { UwsResponse } from './uws.js';
 
 /** What a request's head says about its body, as text; "" for a header that is absent. */
@@ -52,11 +62,6 @@ export function readBody(
     exchange.json('413 Payload Too Large', tooLargeText(bytesMax));
     return;
   }
-  const reserved = announced >= 0 ? announced : transferEncoding === '' ? 0 : 1;
-  if (!exchange.reserve(share, reserved)) {
-    exchange.refuse(BODIES_OVERLOADED_REFUSAL);
-    return;
-  }
   const reader = new BodyReader(exchange, rim, announced, share, bytesMax, done);
   response.onData((chunk, isLast) => reader.take(chunk, isLast));
 }
@@ -72,10 +77,10 @@ class BodyReader implements Slow {
   #body: Buffer = EMPTY;
   #length = 0;
   /**
-   * When its first piece came; NaN before. Most bodies come in one piece and are never watched. One
-   * that sends nothing at all is cut off by the native layer.
+   * From its first piece on. Most bodies come in one piece and are never watched. One that sends
+   * nothing at all is cut off by the native layer.
    */
-  #sinceMs = Number.NaN;
+  #pace: Pace | null = null;
 
   constructor(
     exchange: Exchange,
@@ -98,8 +103,8 @@ class BodyReader implements Slow {
       this.#unwatch();
       return;
     }
-    if (isLast && this.#length === 0) this.#takeWhole(chunk);
-    else if (!this.#append(chunk)) return;
+    const taken = isLast && this.#length === 0 ? this.#takeWhole(chunk) : this.#append(chunk);
+    if (!taken) return;
     if (!isLast) return;
     this.#unwatch();
     this.#done(
@@ -112,23 +117,25 @@ class BodyReader implements Slow {
       this.#unwatch();
       return;
     }
-    const allowedMs = BODY_GRACE_MS + this.#length / BODY_BYTES_PER_MS_MIN;
-    if (nowMs - this.#sinceMs <= allowedMs) return;
-    this.#unwatch();
+    if (this.#pace?.tooSlow(nowMs, this.#length) !== true) return;
+    this.#drop();
     const text = errorText('the request body arrives too slowly', 'timeout');
     this.#exchange.jsonAndClose('408 Request Timeout', text);
   }
 
-  #takeWhole(chunk: ArrayBuffer): void {
+  /** False, as for `#append`: the request was answered, the body too large or the budget spent. */
+  #takeWhole(chunk: ArrayBuffer): boolean {
+    const length = chunk.byteLength;
+    if (!this.#reserve(length, length)) return false;
     // The native buffer is only lent for this call.
-    this.#length = chunk.byteLength;
-    this.#body = Buffer.allocUnsafe(this.#length);
+    this.#length = length;
+    this.#body = Buffer.allocUnsafe(length);
     this.#body.set(new Uint8Array(chunk));
+    return true;
   }
 
-  /** False: the request was answered, the body is too large or the budget spent. */
   #append(chunk: ArrayBuffer): boolean {
-    if (Number.isNaN(this.#sinceMs)) this.#watch();
+    if (this.#pace === null) this.#watch();
     const length = this.#length + chunk.byteLength;
     if (length > this.#body.length && !this.#grow(length)) return false;
     this.#body.set(new Uint8Array(chunk), this.#length);
@@ -137,25 +144,27 @@ class BodyReader implements Slow {
   }
 
   #grow(length: number): boolean {
-    if (length > this.#bytesMax) {
-      this.#exchange.json('413 Payload Too Large', tooLargeText(this.#bytesMax));
-      this.#drop();
-      return false;
-    }
-    let capacity = this.#announced;
-    if (capacity < 0) {
-      const doubled = Math.max(length, 2 * this.#body.length, CHUNKED_BODY_BYTES_FIRST);
-      capacity = Math.min(doubled, this.#bytesMax);
-      if (!this.#exchange.reserve(this.#share, capacity - this.#body.length)) {
-        this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
-        this.#drop();
-        return false;
-      }
-    }
-    const grown = Buffer.allocUnsafeSlow(Math.max(capacity, length));
+    const chunked = this.#announced < 0;
+    const first = chunked ? CHUNKED_BODY_BYTES_FIRST : ANNOUNCED_BODY_BYTES_FIRST;
+    const last = chunked ? this.#bytesMax : this.#announced;
+    const doubled = Math.max(length, 2 * this.#body.length, first);
+    const capacity = Math.max(length, Math.min(doubled, last));
+    if (!this.#reserve(length, capacity)) return false;
+    const grown = Buffer.allocUnsafeSlow(capacity);
     grown.set(this.#body.subarray(0, this.#length));
     this.#body = grown;
     return true;
+  }
+
+  /** `length` bytes have come, and `capacity` are to be held for them. */
+  #reserve(length: number, capacity: number): boolean {
+    if (length > this.#bytesMax) {
+      this.#exchange.json('413 Payload Too Large', tooLargeText(this.#bytesMax));
+    } else if (this.#exchange.reserve(this.#share, capacity - this.#body.length)) {
+      return true;
+    } else this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
+    this.#drop();
+    return false;
   }
 
   #drop(): void {
@@ -164,7 +173,7 @@ class BodyReader implements Slow {
   }
 
   #watch(): void {
-    this.#sinceMs = this.#rim.monotonicMs();
+    this.#pace = new Pace(BODY_PATIENCE_MS, BODY_BYTES_PER_MS_MIN, this.#rim.monotonicMs());
     this.#rim.slow.add(this);
   }
 

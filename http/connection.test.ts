@@ -3,9 +3,9 @@
 // anything. Method: bytes on real sockets, a fake service and its clock.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TestFront, until } from './front.fake.js';
-import { requestBytes } from './raw-client.fake.js';
+import { type RawClient, requestBytes } from './raw-client.fake.js';
 import type { HttpServerOptions } from './server.js';
-import type { Reply, SubmittedOutcome } from './service.js';
+import type { FetchedOutcome, MessageBatch, Reply, SubmittedOutcome } from './service.js';
 
 const PUSH = '/api/v1/push';
 const BODY = '{"items":[{"queue":"q","payload":"ü"}]}';
@@ -30,6 +30,12 @@ afterEach(() => front.stop());
 async function expectServing(): Promise<void> {
   const answer = await front.client().request(PUSH, { body: BODY });
   expect(answer.status).toBe(201);
+}
+
+const ACKED = { success: true, error: null, leaseReleased: false, dlq: false, noop: false };
+
+function headOf(path: string, bytesCount: number): string {
+  return `POST ${path} HTTP/1.1\r\nHost: t\r\nContent-Length: ${bytesCount}\r\n\r\n`;
 }
 
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
@@ -240,8 +246,53 @@ describe('the budget', () => {
   });
 });
 
+describe('lengths that are only told', () => {
+  test('cost nobody else anything, for acks and for pushes', async () => {
+    await start();
+    front.service.onSubmit = (command, reply) => {
+      reply.send(command.kind === 'push' ? PUSHED : { kind: 'acked', items: [ACKED] });
+    };
+    for (const path of [...Array(4).fill('/api/v1/ack'), ...Array(16).fill(PUSH)]) {
+      front.client().send(`${headOf(path, 67_108_864)}{`);
+    }
+    await until(() => front.server.inFlight() === 20);
+    await expectServing();
+    expect((await front.client().request('/api/v1/ack', { body: '{}' })).status).toBe(200);
+    const body = BODY.padEnd(1_000_000, ' ');
+    expect((await front.client().request(PUSH, { body })).status).toBe(201);
+  });
+
+  test('what came of large bodies leaves room for small ones', async () => {
+    await start({ bodyBytesInFlightMax: 400_000 });
+    for (let i = 0; i < 4; i++) {
+      const client = front.client();
+      client.send(headOf(PUSH, 130_000) + ' '.repeat(120_000));
+      await until(() => front.server.inFlight() === i + 1 || client.unread !== '');
+    }
+    const body = BODY.padEnd(60_000, ' ');
+    expect((await front.client().request(PUSH, { body })).status).toBe(201);
+    const large = await front.client().request(PUSH, { body: BODY.padEnd(320_000, ' ') });
+    expect([large.status, JSON.parse(large.body).code]).toEqual([503, 'overloaded']);
+  });
+});
+
 describe('pace', () => {
   beforeEach(() => start());
+
+  test('a body that stops is cut off however much of it came', async () => {
+    const client = front.client();
+    client.send(headOf(PUSH, 3_000_000));
+    client.send(Buffer.alloc(2_000_000, ' '));
+    await until(() => front.server.inFlight() === 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const bytesEarnNothing = front.service.nowMs + 14_001;
+    // One sweep pays the beginning, the next one sees that nothing came.
+    front.service.nowMs += 7_000;
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    front.service.nowMs = bytesEarnNothing;
+    expect((await client.answer()).status).toBe(408);
+    await client.closed();
+  });
 
   test('a body that comes too slowly is answered 408 and cut off', async () => {
     const client = front.client();
@@ -257,27 +308,36 @@ describe('pace', () => {
 });
 
 describe('answers that nobody takes', () => {
+  function batchOf(bytesCount: number): MessageBatch {
+    const bytes = Buffer.alloc(bytesCount, '1');
+    return {
+      bytes,
+      payloadStart: [0],
+      payloadEnd: [bytes.length],
+      stampUs: 0,
+      baseOffset: 0,
+      first: 0,
+      last: 0,
+      transactionIds: [null],
+      producerSubs: null,
+      traceIds: null,
+    };
+  }
+
+  function fetched(bytesCount: number): FetchedOutcome {
+    const batches = [batchOf(bytesCount)];
+    const entry = { partitionNumber: 1, batches, highWatermark: 1, logStartOffset: 0, error: null };
+    return { kind: 'fetched', entries: [entry] };
+  }
+
   function deliver(bytesCount: number): void {
     front.service.onPop = (_, reply) => {
-      const bytes = Buffer.alloc(bytesCount, '1');
-      const batch = {
-        bytes,
-        payloadStart: [0],
-        payloadEnd: [bytes.length],
-        stampUs: 0,
-        baseOffset: 0,
-        first: 0,
-        last: 0,
-        transactionIds: [null],
-        producerSubs: null,
-        traceIds: null,
-      };
       const claim = {
         queue: 'q',
         partition: 'p',
         partitionNumber: 1,
         deliveryAttempt: 1,
-        batches: [batch],
+        batches: [batchOf(bytesCount)],
       };
       reply.send({ kind: 'delivered', leaseId: '', claims: [claim] });
     };
@@ -295,13 +355,52 @@ describe('answers that nobody takes', () => {
     await expectServing();
   });
 
+  const FETCH = '{"entries":[{"queue":"q","offset":0}]}';
+
+  /** A connection that fetches or pops much and takes nothing of it. */
+  async function takeNothing(path: string, body?: string): Promise<RawClient> {
+    const client = front.client();
+    const before = front.server.inFlight();
+    client.pauseReading();
+    client.send(requestBytes(path, body === undefined ? {} : { body }));
+    await until(() => front.server.inFlight() === before + 1);
+    return client;
+  }
+
+  test('of fetches keep no pops out, and the other way about', async () => {
+    await start({ answerBytesInFlightMax: 1_000_000 });
+    deliver(10);
+    front.service.onFetch = (_, reply) => reply.send(fetched(12_000_000));
+    const fetcher = await takeNothing('/api/v1/fetch', FETCH);
+    expect((await front.client().request('/api/v1/pop/queue/q')).status).toBe(200);
+    expect((await front.client().request('/api/v1/fetch', { body: FETCH })).status).toBe(503);
+    fetcher.destroy();
+    await until(() => front.server.inFlight() === 0);
+    deliver(12_000_000);
+    front.service.onFetch = (_, reply) => reply.send(fetched(10));
+    await takeNothing('/api/v1/pop/queue/q');
+    expect((await front.client().request('/api/v1/fetch', { body: FETCH })).status).toBe(200);
+    expect((await front.client().request('/api/v1/pop/queue/q')).status).toBe(503);
+  });
+
+  test('are given up before their patience ends when others wait', async () => {
+    await start({ answerBytesInFlightMax: 1_000_000 });
+    deliver(12_000_000);
+    await takeNothing('/api/v1/pop/queue/q');
+    deliver(10);
+    let status = 0;
+    while (status !== 200) {
+      status = (await front.client().request('/api/v1/pop/queue/q')).status;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(front.server.inFlight()).toBe(0);
+    // The native layer gives them up as well, later.
+  }, 8_000);
+
   test('keep further large answers out, and nothing else', async () => {
     await start({ answerBytesInFlightMax: 1_000_000 });
     deliver(12_000_000);
-    const client = front.client();
-    client.pauseReading();
-    client.send(requestBytes('/api/v1/pop/queue/q'));
-    await until(() => front.server.inFlight() === 1);
+    const client = await takeNothing('/api/v1/pop/queue/q');
     const other = front.client();
     const refused = await other.request('/api/v1/pop/queue/q');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);

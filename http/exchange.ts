@@ -11,22 +11,23 @@
  * told, so that the number of requests in flight is exact.
  */
 import type { Refusal } from '@svc/engine';
+import type { AnswerBudget, AnswerShare, UnreadAnswer } from './answer-budget.js';
+import { AnswerProgress } from './answer-progress.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
 import { errorText, RETRY_AFTER_SECONDS, STATUS_OF_REASON, type Status } from './errors.js';
-import { ANSWER_BYTES_PER_MS_MIN, ANSWER_GRACE_MS, STREAMED_ANSWER_BYTES_MIN } from './limits.js';
+import { STREAMED_ANSWER_BYTES_MIN } from './limits.js';
 import type { UwsResponse } from './uws.js';
 
 /** What exchanges share and report to. */
 export interface Rim {
   readonly budget: BodyBudget;
+  readonly answers: AnswerBudget;
   /** A request came; `settled` follows when it is answered or gone. */
   opened(): void;
   settled(): void;
-  /** Bytes of large answers that their readers have not taken. */
-  answerBytes: number;
   /** The server stops: each connection is closed with its next answer. */
   stopping: boolean;
-  /** Slow bodies and slow readers, which the sweep looks at. */
+  /** Bodies that come in pieces, which the sweep looks at. */
   readonly slow: Set<Slow>;
   monotonicMs(): number;
 }
@@ -36,7 +37,7 @@ export interface Slow {
   sweep(nowMs: number): void;
 }
 
-export class Exchange implements Slow {
+export class Exchange implements UnreadAnswer {
   readonly #response: UwsResponse;
   readonly #rim: Rim;
   /** A HEAD request: lengths are told, bodies are not sent. */
@@ -47,8 +48,9 @@ export class Exchange implements Slow {
   /** A command has taken the body over: its bytes count until `release`. */
   #bodyHanded = false;
   #answer: Uint8Array | null = null;
-  #answeringSinceMs = 0;
-  #takenBytes = 0;
+  #answerShare: AnswerShare = 'read';
+  /** Of an answer that waits for its reader. */
+  #progress: AnswerProgress | null = null;
   onGone: (() => void) | null = null;
 
   constructor(response: UwsResponse, rim: Rim, headOnly: boolean) {
@@ -68,9 +70,14 @@ export class Exchange implements Slow {
     return this.#state === 'gone';
   }
 
-  /** False: the budget is spent. */
+  /** Where its answer counts, if it is large and waits for its reader. */
+  answerInto(share: AnswerShare): void {
+    this.#answerShare = share;
+  }
+
+  /** For `bytes` more than it has reserved before. False: the budget is spent. */
   reserve(share: BodyShare, bytes: number): boolean {
-    if (!this.#rim.budget.reserve(share, bytes)) return false;
+    if (!this.#rim.budget.reserve(share, this.#reservedBytes, bytes)) return false;
     this.#share = share;
     this.#reservedBytes += bytes;
     return true;
@@ -125,9 +132,20 @@ export class Exchange implements Slow {
     this.#settle('answered');
   }
 
+  get answerBytes(): number {
+    return this.#answer === null ? 0 : this.#answer.length;
+  }
+
   sweep(nowMs: number): void {
-    const allowedMs = ANSWER_GRACE_MS + this.#takenBytes / ANSWER_BYTES_PER_MS_MIN;
-    if (nowMs - this.#answeringSinceMs > allowedMs) this.#response.close();
+    if (this.#progress?.sweep(nowMs) === true) this.cutOff();
+  }
+
+  sweepsLeft(): number {
+    return this.#progress === null ? 0 : this.#progress.sweepsLeft(this.answerBytes);
+  }
+
+  cutOff(): void {
+    this.#response.close();
   }
 
   #write(
@@ -169,16 +187,16 @@ export class Exchange implements Slow {
       return;
     }
     this.#state = 'answering';
-    this.#answeringSinceMs = this.#rim.monotonicMs();
-    this.#rim.answerBytes += bytes.length;
-    this.#rim.slow.add(this);
+    this.#progress = new AnswerProgress(this.#rim.monotonicMs());
+    this.#rim.answers.add(this.#answerShare, this);
     response.onWritable((offset) => this.#continue(offset));
   }
 
   #continue(offset: number): boolean {
     const bytes = this.#answer;
-    if (bytes === null) return true;
-    this.#takenBytes = offset;
+    const progress = this.#progress;
+    if (bytes === null || progress === null) return true;
+    progress.takenBytes = offset;
     const [taken, done] = this.#response.tryEnd(bytes.subarray(offset), bytes.length);
     if (done) this.#settle('answered');
     return taken;
@@ -197,8 +215,7 @@ export class Exchange implements Slow {
 
   #settle(state: 'answered' | 'gone'): void {
     if (this.#answer !== null) {
-      this.#rim.answerBytes -= this.#answer.length;
-      this.#rim.slow.delete(this);
+      this.#rim.answers.remove(this.#answerShare, this);
       this.#answer = null;
     }
     this.#state = state;

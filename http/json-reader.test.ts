@@ -467,7 +467,7 @@ describe('reading', () => {
 
   test('a repeated text is recognised, and only where it is the same', () => {
     const read = (text: string, last: string): string =>
-      new JsonReader(bytesOf(text)).readRepeatedText('queue', last);
+      new JsonReader(bytesOf(text)).readRepeatedName('queue', last);
     expect(read('"abc"', 'abc')).toBe('abc');
     expect(read('"abcd"', 'abc')).toBe('abcd');
     expect(read('"ab"', 'abc')).toBe('ab');

@@ -17,7 +17,8 @@
  * - A failure is a `JsonError` naming the byte; the reader is of no use after it.
  *
  * Names and ids must be strings that have a UTF-8 form, so `readText` refuses a lone surrogate
- * spelled as an escape. Inside payloads it is only text and passes.
+ * spelled as an escape, and `readName` a NUL, as paths and queries do. Inside payloads both are
+ * only text and pass.
  */
 import { isUtf8 } from 'node:buffer';
 import { isWellFormed } from '@svc/wire';
@@ -170,11 +171,20 @@ export class JsonReader {
     return text;
   }
 
+  /** As `readText`, for a name, which may not hold a NUL. Only an escape can spell one. */
+  readName(name: string): string {
+    this.#skipSpace();
+    const at = this.#at;
+    const text = this.readText(name);
+    if (this.#escaped && text.includes('\0')) this.fail(`${name} holds a NUL character`, at);
+    return text;
+  }
+
   /**
-   * As `readText`, for a text that is likely to be `last` again: no string is made when it is.
+   * As `readName`, for a name that is likely to be `last` again: no string is made when it is.
    * `last` is compared by its code units, so only ASCII texts gain.
    */
-  readRepeatedText(name: string, last: string): string {
+  readRepeatedName(name: string, last: string): string {
     const bytes = this.#bytes;
     const start = this.peek() === 0x22 ? this.#at + 1 : this.#end;
     const length = last.length;
@@ -190,7 +200,13 @@ export class JsonReader {
         return last;
       }
     }
-    return this.readText(name);
+    return this.readName(name);
+  }
+
+  readNameOrNull(name: string): string | null {
+    if (!this.isNull()) return this.readName(name);
+    this.skipValue();
+    return null;
   }
 
   readTextOrNull(name: string): string | null {

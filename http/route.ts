@@ -1,5 +1,6 @@
 /** What a route is, and what it is given. */
 import type { Subscription } from '@svc/engine';
+import type { AnswerShare } from './answer-budget.js';
 import type { BodyShare } from './body-budget.js';
 import type { Counters } from './counters.js';
 import type { Exchange } from './exchange.js';
@@ -35,8 +36,11 @@ export interface Route {
   readonly path: string;
   /** null: the route reads no body. */
   readonly body: BodyShare | null;
-  /** Its answer can be large, so it is refused while too many answers wait for their readers. */
-  readonly largeAnswer: boolean;
+  /**
+   * Its answer can be large, so it is refused while too many answers of its share wait for their
+   * readers. null: it never is, or the request must not be refused for it.
+   */
+  readonly largeAnswer: AnswerShare | null;
   /** HEAD is answered like GET, without the body. */
   readonly head: boolean;
   /** Acts on one tenant's rows; the others describe the node and read no tenant. */
@@ -50,7 +54,7 @@ export interface Route {
 /** What most routes have in common, to be spread into theirs. */
 export const ROUTE_DEFAULTS = {
   body: null,
-  largeAnswer: false,
+  largeAnswer: null,
   head: false,
   scoped: true,
   badBody: 'bad body',

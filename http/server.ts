@@ -16,6 +16,7 @@ import {
   RESERVED_TENANT,
   TENANT_HEADER,
 } from '@svc/wire';
+import { AnswerBudget } from './answer-budget.js';
 import { BodyBudget } from './body-budget.js';
 import { type BodyHead, readBody } from './body-reader.js';
 import { type Counters, newCounters } from './counters.js';
@@ -60,7 +61,8 @@ export interface HttpServerOptions {
   /** The same for acks and lease renewals. */
   readonly drainBodyBytesInFlightMax?: number;
   /**
-   * Bytes of large answers that slow readers may leave waiting before pops and reads are refused.
+   * Bytes of large answers that slow readers may leave waiting before others are refused; for pops
+   * and for all else each.
    */
   readonly answerBytesInFlightMax?: number;
   /** `SVC_TENANCY_HEADER`; off when absent. */
@@ -108,8 +110,8 @@ const NO_BODY = Buffer.alloc(0);
 class FrontServer implements HttpServer, Rim {
   readonly counters = newCounters();
   readonly budget: BodyBudget;
+  readonly answers: AnswerBudget;
   readonly slow: Rim['slow'] = new Set();
-  answerBytes = 0;
   stopping = false;
   readonly #uws: Uws;
   readonly #app: UwsApp;
@@ -118,7 +120,6 @@ class FrontServer implements HttpServer, Rim {
   readonly #files: StaticFiles;
   readonly #tenancyHeader: boolean;
   readonly #bodyBytesMax: number;
-  readonly #answerBytesMax: number;
   #open = 0;
   #listenSocket: UwsListenSocket | null = null;
   #sweeper: NodeJS.Timeout | null = null;
@@ -130,7 +131,9 @@ class FrontServer implements HttpServer, Rim {
     this.#uws = uws;
     this.#tenancyHeader = options.tenancyHeader ?? false;
     this.#bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_DEFAULT;
-    this.#answerBytesMax = options.answerBytesInFlightMax ?? ANSWER_BYTES_IN_FLIGHT_DEFAULT;
+    this.answers = new AnswerBudget(
+      options.answerBytesInFlightMax ?? ANSWER_BYTES_IN_FLIGHT_DEFAULT,
+    );
     this.#files = new StaticFiles(options.dashboardDirectory ?? null);
     this.budget = new BodyBudget(
       options.bodyBytesInFlightMax ?? BODY_BYTES_IN_FLIGHT_DEFAULT,
@@ -202,9 +205,9 @@ class FrontServer implements HttpServer, Rim {
   }
 
   #sweep(): void {
-    if (this.slow.size === 0) return;
     const nowMs = this.monotonicMs();
     for (const slow of this.slow) slow.sweep(nowMs);
+    this.answers.sweep(nowMs);
   }
 
   /** Reads all it needs of `request` before it returns: the object is only lent. */
@@ -240,9 +243,12 @@ class FrontServer implements HttpServer, Rim {
       exchange.refuse(RESERVED_TENANT_REFUSAL);
       return;
     }
-    if (route.largeAnswer && this.answerBytes >= this.#answerBytesMax) {
-      exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
-      return;
+    if (route.largeAnswer !== null) {
+      if (!this.answers.admits(route.largeAnswer)) {
+        exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
+        return;
+      }
+      exchange.answerInto(route.largeAnswer);
     }
     const query = request.getQuery() ?? '';
     if (route.body === null) {

@@ -86,9 +86,17 @@ describe('bodies', () => {
     ['{"transactionId":"a","transactionId":"b"}', 'duplicate field `transactionId`'],
     ['{"acknowledgments":[{"leaseId":"a","leaseId":"b"}]}', 'duplicate field `leaseId`'],
     ['{"transactionId":"\\ud800"}', 'transactionId holds a lone surrogate'],
+    ['{"consumerGroup":"g\\u0000"}', 'consumerGroup holds a NUL character at byte 17'],
     ['{} {}', 'trailing characters'],
   ])('%s is refused', (text, message) => {
     expect(() => read(text)).toThrow(message);
+  });
+
+  test('at most 100,000 acknowledgments', () => {
+    const acks = (count: number): string =>
+      `{"acknowledgments":[${Array(count).fill('{}').join(',')}]}`;
+    expect(read(acks(100_000)).items).toHaveLength(100_000);
+    expect(() => read(acks(100_001))).toThrow('more than 100000 acknowledgments');
   });
 });
 

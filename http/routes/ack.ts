@@ -78,7 +78,7 @@ export function readAckBody(body: Buffer): AckBody {
     const key = reader.nextKey(KEYS, seen);
     if (key === KEYS_END) break;
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key === CONSUMER_GROUP) consumerGroup = reader.readTextOrNull('consumerGroup') ?? '';
+    if (key === CONSUMER_GROUP) consumerGroup = reader.readNameOrNull('consumerGroup') ?? '';
     else if (key === ACKNOWLEDGMENTS) items = readItems(reader);
     else single.read(reader, key);
   }

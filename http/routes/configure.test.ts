@@ -56,6 +56,7 @@ describe('refusals', () => {
     ['{}', 'queue is required'],
     ['{"queue":null}', 'queue is required'],
     ['{"queue":7}', 'queue is required'],
+    ['{"queue":"a\\u0000"}', 'queue holds a NUL character'],
     ['{"queue":"q","mode":"patch"}', 'mode must be "merge" or "replace", got "patch"'],
     ['{"queue":"q","mode":{"a":1}}', 'mode must be "merge" or "replace", got {"a":1}'],
     ['{"queue":"q","options":{"leaseTime":"x"}}', 'leaseTime must be an integer'],

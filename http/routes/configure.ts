@@ -76,6 +76,7 @@ export function readConfigureBody(body: Buffer, tenant: string): ConfigureComman
   reader.finish();
   const queue = stringOf(queueText);
   if (queue === null) return { error: 'queue is required' };
+  if (queue.includes('\0')) return { error: 'queue holds a NUL character' };
   const replace = mode === '"replace"';
   if (!replace && mode !== '"merge"' && mode !== 'null') {
     return { error: `mode must be "merge" or "replace", got ${mode}` };

@@ -1,5 +1,6 @@
 // Goal: a fetch reads its entries strictly and renders records with their payloads untouched.
 // Method: bodies by table, real requests against a fake service.
+import { constants } from 'node:buffer';
 import { DEFAULT_TENANT, messageId } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TestFront } from '../front.fake.js';
@@ -51,6 +52,8 @@ describe('bodies', () => {
     ['{"entries":[1]}', 'an entry must be an object'],
     ['{"entries":[{"offset":0}]}', 'missing field `queue`'],
     ['{"entries":[{"queue":"q"}]}', 'missing field `offset`'],
+    ['{"entries":[{"queue":"\\u0000","offset":0}]}', 'queue holds a NUL character at byte 21'],
+    ['{"entries":[{"queue":"q","partition":"\\u0000","offset":0}]}', 'partition holds a NUL'],
     ['{"entries":[{"queue":"q","offset":"0"}]}', 'offset must be an integer'],
     ['{"entries":[{"queue":"q","offset":1.5}]}', 'offset must be an integer'],
     ['{"entries":[{"queue":"q","partition":1.5,"offset":0}]}', 'partition must be a string or an'],
@@ -132,6 +135,34 @@ describe('requests', () => {
       maxWaitMs: 500,
       deadlineMs: 1500,
     });
+  });
+
+  test('an answer that no string can hold costs its own request a 500', async () => {
+    // Never written, so that the system need not find the memory.
+    const bytes = Buffer.allocUnsafeSlow(constants.MAX_STRING_LENGTH + 1);
+    let sent: boolean | null = null;
+    front.service.onFetch = (_, reply) => {
+      const batch = {
+        bytes,
+        payloadStart: [0],
+        payloadEnd: [bytes.length],
+        stampUs: 0,
+        baseOffset: 0,
+        first: 0,
+        last: 0,
+        transactionIds: [null],
+        producerSubs: null,
+        traceIds: null,
+      };
+      const entry = { partitionNumber: 1, highWatermark: 1, logStartOffset: 0, error: null };
+      sent = reply.send({ kind: 'fetched', entries: [{ ...entry, batches: [batch] }] });
+    };
+    const body = '{"entries":[{"queue":"q","offset":0}]}';
+    const client = front.client();
+    const answer = await client.request('/api/v1/fetch', { body });
+    expect([answer.status, JSON.parse(answer.body).code, sent]).toEqual([500, 'internal', false]);
+    expect(front.logged).toEqual([expect.stringContaining('an answer could not be rendered')]);
+    expect((await client.request('/health')).status).toBe(200);
   });
 
   test('refusals', async () => {

@@ -24,7 +24,7 @@ export const fetchRoute: Route = {
   method: 'POST',
   path: '/api/v1/fetch',
   body: 'drain',
-  largeAnswer: true,
+  largeAnswer: 'read',
   handle,
 };
 
@@ -113,7 +113,7 @@ function readEntry(reader: JsonReader): FetchEntry {
     const key = reader.nextKey(ENTRY_KEYS, seen);
     if (key === KEYS_END) break;
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key === QUEUE) queue = reader.readText('queue');
+    if (key === QUEUE) queue = reader.readName('queue');
     else if (key === PARTITION) partition = readPartition(reader);
     else if (key === OFFSET) offset = reader.readInteger('offset', INTEGER_MIN, INTEGER_MAX);
     else if (key === MAX_BYTES && !reader.isNull()) {
@@ -128,7 +128,7 @@ function readEntry(reader: JsonReader): FetchEntry {
 
 /** A numeric partition is its decimal spelling; "" for null. */
 function readPartition(reader: JsonReader): string {
-  if (reader.isString()) return reader.readText('partition');
+  if (reader.isString()) return reader.readName('partition');
   reader.skipValue();
   const text = reader.valueText();
   if (text === 'null') return '';

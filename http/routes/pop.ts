@@ -14,7 +14,7 @@ import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../ro
 import type { DeliveredOutcome } from '../service.js';
 import { type PopParameters, readPopQuery } from './pop-query.js';
 
-const POP_ROUTE = { ...ROUTE_DEFAULTS, method: 'GET', largeAnswer: true } as const;
+const POP_ROUTE = { ...ROUTE_DEFAULTS, method: 'GET', largeAnswer: 'pop' } as const;
 
 export const popQueueRoute: Route = {
   ...POP_ROUTE,

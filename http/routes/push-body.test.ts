@@ -122,6 +122,12 @@ describe('refusals', () => {
     ['{"items":[{"queue":"a","payload":1,"payload":1}]}', 'duplicate field `payload`'],
     ['{"items":[{"queue":"\\ud800","payload":1}]}', 'queue holds a lone surrogate'],
     ['{"items":[{"queue":"a","partition":"\\udc00","payload":1}]}', 'partition holds a lone'],
+    ['{"items":[{"queue":"a\\u0000b","payload":1}]}', 'queue holds a NUL character at byte 19'],
+    [
+      '{"items":[{"queue":"a","payload":1},{"queue":"a\\u0000","payload":1}]}',
+      'queue holds a NUL character at byte 45',
+    ],
+    ['{"items":[{"queue":"a","partition":"\\u0000","payload":1}]}', 'partition holds a NUL'],
     [
       '{"items":[{"queue":"a","transactionId":"\\udc00","payload":1}]}',
       'transactionId holds a lone',
@@ -133,6 +139,19 @@ describe('refusals', () => {
     ['{"items":[{"queue":"a","payload":1}]}x', 'trailing characters'],
   ])('%s', (text, message) => {
     expect(() => read(text)).toThrow(message);
+  });
+
+  test('at most 100,000 items', () => {
+    const items = (count: number): string =>
+      `{"items":[${Array(count).fill('{"queue":"","payload":0}').join(',')}]}`;
+    expect(read(items(100_000)).itemGroup).toHaveLength(100_000);
+    expect(() => read(items(100_001))).toThrow('more than 100000 items at byte 2500010');
+  });
+
+  test('a payload and an id may hold a NUL', () => {
+    const payload = '"\\u0000"';
+    const text = `{"items":[{"queue":"a","transactionId":${payload},"payload":${payload}}]}`;
+    expect(payloads(text)).toEqual([payload]);
   });
 
   test('a broken later item refuses the whole body', () => {

@@ -72,11 +72,11 @@ function readItem(reader: JsonReader, columns: ColumnBuilder): void {
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
     switch (key) {
       case QUEUE:
-        queue = reader.readRepeatedText('queue', columns.lastQueue);
+        queue = reader.readRepeatedName('queue', columns.lastQueue);
         break;
       case PARTITION:
         if (reader.isNull()) reader.skipValue();
-        else partition = reader.readRepeatedText('partition', columns.lastPartition);
+        else partition = reader.readRepeatedName('partition', columns.lastPartition);
         break;
       case TRANSACTION_ID:
         transactionId = reader.readTextOrNull('transactionId');

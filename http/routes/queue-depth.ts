@@ -15,7 +15,7 @@ export const queueDepthRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/api/v1/resources/queues/{queue}/depth',
-  largeAnswer: true,
+  largeAnswer: 'read',
   handle,
 };
 

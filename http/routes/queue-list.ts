@@ -14,7 +14,7 @@ export const queueListRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/api/v1/resources/queues',
-  largeAnswer: true,
+  largeAnswer: 'read',
   handle,
 };
 
