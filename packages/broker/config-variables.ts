@@ -197,7 +197,7 @@ export const VARIABLES = {
     'raft',
     'SVC_RAFT_MAX_CLOCK_SKEW_MS',
     positive(500, TIMER_MS),
-    'milliseconds of grace for a lease that another node, or this one before a restart, granted',
+    'milliseconds of grace for a lease that another node granted: how far its clock may be off',
   ),
 
   popTimeoutMs: variable(

@@ -33,8 +33,8 @@ interface Waiter {
 
 /**
  * One answer holds at most this much, over all entries of its request: log bytes read for it plus
- * what a record costs beside its payload. Further entries are answered empty, with their watermarks,
- * and the reader asks again; the very first append always comes.
+ * what a record costs beside its payload. Further entries are answered empty, with their
+ * watermarks, and the reader asks again; the very first append always comes.
  */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 /** Names, transaction id, stamp and punctuation of a record in the answer, at most. */

@@ -4,6 +4,9 @@
  * Items name offsets and say `completed` or one of three signals. The lowest signal, the head,
  * decides: what is completed below it is done, and the head itself is delivered again or filed.
  * Acknowledging is cumulative: what lies unnamed below a completed message is done with it.
+ *
+ * Filing can end early, at `filesEnd`: a message from there on that would be filed counts as one
+ * that asks for its redelivery, whether it is the head or met while settling.
  */
 import type { AckStatus } from './commands.js';
 
@@ -33,8 +36,15 @@ export interface Settlement {
 /** At one offset the stronger word counts. */
 const STRENGTH: Readonly<Record<AckStatus, number>> = { completed: 0, retry: 1, failed: 2, dlq: 3 };
 
-/** `items` are those found in `(committed, batchEnd]`, in any order. */
-export function settle(input: SettleInput, items: readonly SettleItem[]): Settlement {
+/**
+ * `items` are those found in `(committed, batchEnd]`, in any order; no offset from `filesEnd` on
+ * can be filed.
+ */
+export function settle(
+  input: SettleInput,
+  items: readonly SettleItem[],
+  filesEnd: number = Number.POSITIVE_INFINITY,
+): Settlement {
   const words = strongestWords(items);
   let head = Number.POSITIVE_INFINITY;
   for (const [offset, status] of words) {
@@ -52,8 +62,15 @@ export function settle(input: SettleInput, items: readonly SettleItem[]): Settle
   if (headStatus === 'failed' && retries < Math.max(retryLimit, 0)) {
     return { committed: passed, released: true, retries: retries + 1, filed: [] };
   }
-  const top = highestCompleted(words, Number.POSITIVE_INFINITY, -1);
-  return settleRun(input, words, head, batchEnd, top);
+  if (head >= filesEnd && isFiled(input, headStatus)) {
+    return { committed: passed, released: true, retries, filed: [] };
+  }
+  return settleRun(input, words, head, batchEnd, filesEnd);
+}
+
+/** Whether a message of this word, with no retry left, is filed and not dropped. */
+function isFiled(input: SettleInput, word: AckStatus): boolean {
+  return word === 'dlq' || (word === 'failed' && input.fileFailed);
 }
 
 /** Walks on from a filed or dropped head while this call decides each next message. */
@@ -62,8 +79,9 @@ function settleRun(
   words: ReadonlyMap<number, AckStatus>,
   head: number,
   batchEnd: number,
-  top: number,
+  filesEnd: number,
 ): Settlement {
+  const top = highestCompleted(words, Number.POSITIVE_INFINITY, -1);
   const spent = input.retries >= Math.max(input.retryLimit, 0);
   const filed: number[] = [];
   let committed = head - 1;
@@ -75,7 +93,10 @@ function settleRun(
       retries = input.retries;
       break;
     }
-    if (word === 'dlq' || (word === 'failed' && input.fileFailed)) filed.push(offset);
+    if (isFiled(input, word)) {
+      if (offset >= filesEnd) break;
+      filed.push(offset);
+    }
     committed = offset;
   }
   return { committed, released: true, retries, filed };

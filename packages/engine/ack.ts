@@ -1,21 +1,20 @@
 /**
  * Acknowledgements (message-plane 4). Items that name the same partition and lease are one target;
  * a target is judged as a whole and becomes at most one cursor row. Targets do not affect each
- * other.
+ * other, but for one thing: they share the room that an entry has for dead letters
+ * (ack-dead-letters.ts). Where it ends, a target is settled up to there and the rest of its batch
+ * is delivered again.
  */
-import { messageId } from '@svc/wire';
+import { type DeadLetters, deadLettersOf, type Subject } from './ack-dead-letters.js';
 import { NOT_FOUND, type Resolution, Resolver } from './ack-resolve.js';
 import { type SettleItem, type Settlement, settle } from './ack-settle.js';
-import { type DecodedAppend, decodeAppend } from './append.js';
-import { assert } from './assert.js';
 import { findOwnPartition } from './catalog.js';
 import type { AckCommand, AckedOutcome, AckItem, AckItemOutcome } from './commands.js';
 import type { DeliveryMemory } from './delivery-memory.js';
 import type { Draft } from './draft.js';
-import { findAppend } from './duplicate.js';
 import { numberNameKey } from './keys.js';
 import { releaseLease } from './lease.js';
-import type { CursorRow, DeadLetterRow, PartitionRow, QueueRow } from './rows.js';
+import type { CursorRow } from './rows.js';
 import { cursorOf } from './subscription.js';
 import { groups } from './tables.js';
 
@@ -25,36 +24,34 @@ const UNRESOLVABLE =
   'unresolvable: transaction not in the ack window (hash purged or never pushed); ' +
   'if leased, the message redelivers';
 const BAD_PARTITION = 'partitionId is not a partition id';
-const RETRIES_EXHAUSTED = 'Retries exhausted';
 
 const DIGITS = /^[0-9]+$/;
 const PARTITION_MAX = 0xffff_ffff;
 
 interface Target {
-  readonly partitionId: string;
+  /** null: no text of a partition number. */
+  readonly partition: number | null;
   readonly leaseId: string;
   readonly items: AckItem[];
   /** Where each item stands in the command. */
   readonly at: number[];
 }
 
-/** A target whose partition and cursor exist. */
-interface Subject {
-  readonly queue: QueueRow;
-  readonly partition: PartitionRow;
-  readonly group: string;
-  readonly cursor: CursorRow;
-}
-
-export function planAck(draft: Draft, memory: DeliveryMemory, command: AckCommand): AckedOutcome {
+export function planAck(
+  draft: Draft,
+  memory: DeliveryMemory,
+  command: AckCommand,
+  entryBytesMax: number,
+): AckedOutcome {
   const targets = new Map<string, Target>();
   command.items.forEach((item, at) => {
-    // The partition id cannot contain the separator unless it is refused anyway.
-    const key = `${item.partitionId} ${item.leaseId}`;
+    // The number and not its text: "7" and "007" are one partition, hence one target.
+    const partition = partitionOf(item);
+    const key = `${partition} ${item.leaseId}`;
     const target = targets.get(key);
     if (target === undefined) {
-      const { partitionId, leaseId } = item;
-      targets.set(key, { partitionId, leaseId, items: [item], at: [at] });
+      const { leaseId } = item;
+      targets.set(key, { partition, leaseId, items: [item], at: [at] });
     } else {
       target.items.push(item);
       target.at.push(at);
@@ -62,7 +59,7 @@ export function planAck(draft: Draft, memory: DeliveryMemory, command: AckComman
   });
   const outcomes = new Array<AckItemOutcome>(command.items.length);
   for (const target of targets.values()) {
-    const answers = ackTarget(draft, memory, command, target);
+    const answers = ackTarget(draft, memory, command, target, entryBytesMax);
     answers.forEach((answer, i) => {
       outcomes[target.at[i] ?? 0] = answer;
     });
@@ -70,18 +67,32 @@ export function planAck(draft: Draft, memory: DeliveryMemory, command: AckComman
   return { kind: 'acked', items: outcomes };
 }
 
+/** null: not digits, or beyond all numbers of partitions. */
+function partitionOf(item: AckItem): number | null {
+  if (!DIGITS.test(item.partitionId)) return null;
+  const number = Number(item.partitionId);
+  return number <= PARTITION_MAX ? number : null;
+}
+
+function refusePartition(items: readonly AckItem[]): AckItemOutcome[] {
+  return items.map(({ partitionId }) =>
+    refusal(DIGITS.test(partitionId) ? `no partition ${partitionId}` : BAD_PARTITION, false),
+  );
+}
+
 function ackTarget(
   draft: Draft,
   memory: DeliveryMemory,
   command: AckCommand,
   target: Target,
+  entryBytesMax: number,
 ): AckItemOutcome[] {
   const { items, leaseId } = target;
-  if (!DIGITS.test(target.partitionId)) return refuseAll(items, BAD_PARTITION);
-  const number = Number(target.partitionId);
   const own =
-    number <= PARTITION_MAX ? findOwnPartition(draft.state, command.tenant, number) : undefined;
-  if (own === undefined) return refuseAll(items, `no partition ${target.partitionId}`);
+    target.partition === null
+      ? undefined
+      : findOwnPartition(draft.state, command.tenant, target.partition);
+  if (own === undefined) return refusePartition(items);
   const { queue, partition } = own;
   const group = command.consumerGroup;
   const policy = draft.state.get(groups, numberNameKey(queue.number, group)) ?? null;
@@ -92,7 +103,7 @@ function ackTarget(
     if (cursor.settled?.leaseId !== leaseId) return refuseAll(items, LEASE_REFUSED);
     return repeatSettled(draft, subject, cursor.settled, items);
   }
-  return settleTarget(draft, memory, subject, items);
+  return settleTarget(draft, memory, subject, items, entryBytesMax);
 }
 
 function holdsLease(
@@ -129,6 +140,7 @@ function settleTarget(
   memory: DeliveryMemory,
   subject: Subject,
   items: readonly AckItem[],
+  entryBytesMax: number,
 ): AckItemOutcome[] {
   const { queue, partition, cursor } = subject;
   const { options } = queue;
@@ -147,40 +159,40 @@ function settleTarget(
     const offset = found[i]?.offset ?? NOT_FOUND;
     if (offset !== NOT_FOUND) named.push({ status, offset });
   });
-  const settlement = settle(
-    {
-      committed,
-      batchEnd: lease === null ? null : lease.batchEnd,
-      retries,
-      retryLimit: options.retryLimit,
-      fileFailed: options.deadLetterQueue || options.dlqAfterMaxRetries,
-    },
-    named,
-  );
-  write(draft, memory, subject, items, found, settlement);
+  const input = {
+    committed,
+    batchEnd: lease === null ? null : lease.batchEnd,
+    retries,
+    retryLimit: options.retryLimit,
+    fileFailed: options.deadLetterQueue || options.dlqAfterMaxRetries,
+  };
+  const whole = settle(input, named);
+  // Everything is read before anything is emitted: a damaged log must not leave half an ack.
+  const letters = deadLettersOf(draft, subject, items, found, whole.filed, entryBytesMax);
+  const all = letters.rows.length === whole.filed.length;
+  const settlement = all ? whole : settle(input, named, letters.end);
+  write(draft, memory, subject, letters, settlement);
   const { released, filed } = settlement;
   return items.map((item, i) => {
     const at = found[i];
     if (at === undefined || at.offset === NOT_FOUND) return outside(item, at, released);
-    const dlq = filed.length > 0 && (item.status === 'dlq' || item.status === 'failed');
+    const signal = item.status === 'dlq' || item.status === 'failed';
+    const dlq = signal && filed.length > 0 && at.offset < letters.end;
     return { success: true, error: null, leaseReleased: released, dlq, noop: false };
   });
 }
 
-/** Everything is read before anything is emitted: a damaged log must not leave half an ack. */
 function write(
   draft: Draft,
   memory: DeliveryMemory,
   subject: Subject,
-  items: readonly AckItem[],
-  found: readonly Resolution[],
+  letters: DeadLetters,
   settlement: Settlement,
 ): void {
   const { queue, partition, group, cursor } = subject;
-  const { committed, released, retries, filed } = settlement;
+  const { committed, released, retries } = settlement;
   if (committed === cursor.committed && !released && retries === cursor.retries) return;
-  const letters = deadLettersOf(draft, subject, items, found, filed);
-  for (const row of letters) draft.emit({ kind: 'dead-letter', row });
+  for (const row of letters.rows) draft.emit({ kind: 'dead-letter', row });
   const row = settledRow(cursor, settlement);
   draft.emit({ kind: 'cursor', partition: partition.number, group, row });
   if (!released) return;
@@ -204,61 +216,6 @@ function settledRow(cursor: CursorRow, settlement: Settlement): CursorRow {
     totalConsumed: cursor.totalConsumed + committed - cursor.committed,
     createdAtUs: cursor.createdAtUs,
   };
-}
-
-/** The rows to file, with their payloads. Neighbours in one append share its reading. */
-function deadLettersOf(
-  draft: Draft,
-  subject: Subject,
-  items: readonly AckItem[],
-  found: readonly Resolution[],
-  filed: readonly number[],
-): DeadLetterRow[] {
-  const { queue, partition, group, cursor } = subject;
-  const texts = errorTexts(items, found);
-  let batch: DecodedAppend | null = null;
-  return filed.map((offset) => {
-    if (batch === null || offset >= batch.baseOffset + batch.count) {
-      const append = findAppend(draft.state, partition.number, offset);
-      assert(append !== undefined, `no append holds ${offset} of partition ${partition.number}`);
-      batch = decodeAppend(draft.readAppend(append.row));
-    }
-    const at = offset - batch.baseOffset;
-    const own = batch.transactionIds[at] ?? null;
-    const id = messageId(batch.stampUs, partition.number, own === null, offset);
-    return {
-      id: draft.surroundings.newUuid(draft.nowUs),
-      queue: queue.number,
-      partition: partition.number,
-      group,
-      offset,
-      messageId: id,
-      transactionId: own ?? id,
-      producerSub: batch.producerSubs?.[at] ?? null,
-      retries: cursor.retries,
-      error: texts.byOffset.get(offset) ?? texts.otherwise,
-      failedAtUs: draft.nowUs,
-      payload: new Uint8Array(batch.bytes.subarray(batch.payloadStart[at], batch.payloadEnd[at])),
-    };
-  });
-}
-
-/**
- * The text of the item that files a message; a message without one takes the first of the target.
- */
-function errorTexts(
-  items: readonly AckItem[],
-  found: readonly Resolution[],
-): { readonly byOffset: ReadonlyMap<number, string>; readonly otherwise: string } {
-  const byOffset = new Map<number, string>();
-  let otherwise: string | null = null;
-  items.forEach(({ status, error }, i) => {
-    if (status === 'completed' || error === null) return;
-    otherwise ??= error;
-    const offset = found[i]?.offset ?? NOT_FOUND;
-    if (status !== 'retry' && !byOffset.has(offset)) byOffset.set(offset, error);
-  });
-  return { byOffset, otherwise: otherwise ?? RETRIES_EXHAUSTED };
 }
 
 function outside(

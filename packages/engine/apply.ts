@@ -25,7 +25,7 @@ import {
   tenantNameKey,
 } from './keys.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
-import type { DeadLetterRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
+import type { DeadLetterRow, DoomedQueueRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
 import type { State } from './state.js';
 import { sweepQueue } from './sweep.js';
 import {
@@ -54,7 +54,11 @@ export function readMeta(state: State): MetaRow {
   return state.get(meta, SINGLETON_KEY) ?? FIRST_META;
 }
 
-/** Applies the entry at log index `index`. An empty body, a new leader's entry, changes nothing. */
+/**
+
+ * Applies the entry at log index `index`. An empty body, a new leader's entry, changes nothing.
+
+ */
 export function applyEntry(
   state: State,
   transactions: TransactionSink,
@@ -228,5 +232,6 @@ function doomQueue(state: State, number: number): void {
   assert(row !== undefined, `queue ${number} deleted, but it does not exist`);
   state.delete(queues, key);
   state.delete(queueNumbers, tenantNameKey(row.tenant, row.name));
-  state.put(doomedQueues, key, row);
+  const doomed: DoomedQueueRow = { queue: row, stage: 'cursors', nextPartition: 0, nextKey: '' };
+  state.put(doomedQueues, key, doomed);
 }

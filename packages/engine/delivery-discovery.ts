@@ -65,7 +65,11 @@ export class Discovery {
     return false;
   }
 
-  /** Goes on with the walk; calls `found` for each queue that matches. Returns the rows it read. */
+  /**
+
+   * Goes on with the walk; calls `found` for each queue that matches. Returns the rows it read.
+
+   */
   walk(
     draft: Draft,
     matches: QueueMatches,

@@ -15,6 +15,11 @@ export interface DeliveryLimits {
   readonly readyMax: number;
   /** Leases, delays and deadlines that one turn fires: 10,000 * 1 us = 10 ms. */
   readonly duePerTurn: number;
+  /**
+   * Groups remembered before unused ones are dropped ahead of IDLE_MS: 50,000 * 2 KiB = 100 MiB.
+   * Group names are the clients' to choose, so time alone bounds nothing.
+   */
+  readonly groupsMax: number;
 }
 
 export const DELIVERY_LIMITS: DeliveryLimits = {
@@ -22,7 +27,18 @@ export const DELIVERY_LIMITS: DeliveryLimits = {
   readyLow: 4096,
   readyMax: 65_536,
   duePerTurn: 10_000,
+  groupsMax: 50_000,
 };
+
+/**
+
+ * Groups that one new group beyond `groupsMax` looks at: more than one, so the surplus shrinks.
+
+ */
+export const DROP_LOOKS = 4;
+
+/** A watched group used this recently is not dropped early: its scan would have to start over. */
+export const DROP_SPARES_MS = 1000;
 
 /** Log bytes that one pop answers at most, unless the first message alone is longer: 16 MiB. */
 export const POP_BYTES_MAX = 16 * 1024 * 1024;
@@ -33,6 +49,23 @@ export const POP_BYTES_MAX = 16 * 1024 * 1024;
  * text that can be made.
  */
 export const MESSAGE_ANSWER_BYTES = 512;
+
+/**
+ * Dead letters that one entry files: 16 MiB, as much as a pop answers, so that what was delivered
+ * together can nearly always be filed together. Two kinds go beyond it, because a message must be
+ * fileable however long it is: the first of a target while the entry stays below `entryBytesMax`
+ * (96 MiB), and the first of the entry. With a request body of 64 MiB at most, an entry is thus
+ * at most 4 MiB of earlier commands + the cursor rows of one ack (1,048,576 targets of 600 bytes,
+ * 600 MiB, if a tenant has a million partitions leased) + one message and its error text (128 MiB):
+ * less than the 1 GiB that the log can store. Usual entries stay below 20 MiB.
+ */
+export const DEAD_LETTER_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * Bytes of a dead letter beside payload, error and transaction id, at most but for a long producer
+ * subject: three UUIDs, numbers, and a group name of 447 bytes.
+ */
+export const DEAD_LETTER_ROW_BYTES = 600;
 
 /** Appends that one pop reads at most: 10,000 rows of 1 us. */
 export const POP_APPENDS_MAX = 10_000;

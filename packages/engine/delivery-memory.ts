@@ -9,13 +9,15 @@
  *   or delayed, or lies ahead of the scan, or a further scan is due (`rescan`).
  * - A partition whose cursor is caught up has no status and costs nothing.
  * - A lease read from a row is converted to the monotonic clock once, when it is first seen. The
- *   wall clock, which may jump, cannot end a lease or prolong it afterwards.
+ *   wall clock, which may jump, cannot end a lease or prolong it afterwards. A lease forgotten with
+ *   its group is the exception: read again it never ends earlier than it would have, but it can end
+ *   later, at most when the last of the forgotten ones does.
  *
  * Groups that only pinned pops, acks and extensions touched are not watched: they have a status for
  * the partitions that are leased or waited for, and no scan.
  */
 import type { PopCommand } from './commands.js';
-import { type DeliveryLimits, IDLE_MS } from './delivery-limits.js';
+import { type DeliveryLimits, DROP_LOOKS, DROP_SPARES_MS, IDLE_MS } from './delivery-limits.js';
 import type { Draft } from './draft.js';
 import { type Due, DueHeap } from './due-heap.js';
 import { numberNameKey } from './keys.js';
@@ -32,6 +34,8 @@ export interface PartitionStatus extends Due, Linked<PartitionStatus> {
   /** The lease last seen on this cursor ('' = none) and its end on the monotonic clock. */
   leaseId: string;
   leaseEndsMs: number;
+  /** The lease ends later than its row says: this node prolonged it by less than its grace. */
+  graced: boolean;
 }
 
 /** Where a parked pop stands: in the line of a group, or of one partition of it. */
@@ -102,6 +106,15 @@ export class DeliveryMemory {
   readonly limits: DeliveryLimits;
   readonly #leaseGraceMs: number;
   readonly #queues = new Map<number, Map<string, DeliveryGroup>>();
+  /** All groups in the order in which they are looked at for an early drop. */
+  readonly #byAge = new Set<DeliveryGroup>();
+  /**
+   * Stamp minus monotonic clock, the least so far. A lease ends no later on the monotonic clock
+   * than its row says by this difference, whenever in the term it was converted.
+   */
+  #clockDifferenceUs = Number.POSITIVE_INFINITY;
+  /** The latest end of a lease that was live when its group was dropped. */
+  #forgottenUntilMs = 0;
 
   constructor(leaseGraceMs: number, limits: DeliveryLimits) {
     this.#leaseGraceMs = leaseGraceMs;
@@ -112,16 +125,28 @@ export class DeliveryMemory {
     return this.#queues.get(queue);
   }
 
+  /** How many groups are remembered. */
+  get groupCount(): number {
+    return this.#byAge.size;
+  }
+
+  /** To be called in every turn, before a lease of it is looked at. */
+  observeClock(draft: Draft): void {
+    const differenceUs = draft.nowUs - draft.nowMs * 1000;
+    if (differenceUs < this.#clockDifferenceUs) this.#clockDifferenceUs = differenceUs;
+  }
+
   group(draft: Draft, queue: number, name: string): DeliveryGroup {
+    const known = this.#queues.get(queue)?.get(name);
+    if (known !== undefined) {
+      known.usedAtMs = draft.nowMs;
+      return known;
+    }
+    if (this.#byAge.size >= this.limits.groupsMax) this.#dropEarly(draft.nowMs);
     let ofQueue = this.#queues.get(queue);
     if (ofQueue === undefined) {
       ofQueue = new Map();
       this.#queues.set(queue, ofQueue);
-    }
-    const known = ofQueue.get(name);
-    if (known !== undefined) {
-      known.usedAtMs = draft.nowMs;
-      return known;
     }
     const group: DeliveryGroup = {
       kind: 'group',
@@ -142,6 +167,7 @@ export class DeliveryMemory {
       heapAt: -1,
     };
     ofQueue.set(name, group);
+    this.#byAge.add(group);
     this.due.set(group, draft.nowMs + IDLE_MS);
     return group;
   }
@@ -155,6 +181,7 @@ export class DeliveryMemory {
 
   drop(group: DeliveryGroup): void {
     for (const status of group.statuses.values()) this.due.remove(status);
+    this.#byAge.delete(group);
     this.due.remove(group);
     this.woken.delete(group);
     this.scanning.delete(group);
@@ -169,6 +196,29 @@ export class DeliveryMemory {
     const idleAtMs = used ? nowMs + IDLE_MS : group.usedAtMs + IDLE_MS;
     if (idleAtMs > nowMs) this.due.set(group, idleAtMs);
     else this.drop(group);
+  }
+
+  /**
+   * Too many groups: the oldest go before their time, unless somebody waits. Live leases do not
+   * keep a group, or pops with ever new names would never be bounded; they are read again from
+   * their rows (`leaseLive`). A group used in this very turn stays: the turn may hold it.
+   */
+  #dropEarly(nowMs: number): void {
+    let looks = DROP_LOOKS;
+    for (const group of this.#byAge) {
+      if (looks-- === 0) return;
+      const sparedMs = group.scan === 'none' ? 0 : DROP_SPARES_MS;
+      const used = group.usedAtMs + sparedMs >= nowMs;
+      if (used || group.waiters.size > 0 || group.pinned.size > 0 || isGraced(group)) {
+        this.#byAge.delete(group);
+        this.#byAge.add(group);
+        continue;
+      }
+      for (const { leaseEndsMs } of group.statuses.values()) {
+        this.#forgottenUntilMs = Math.max(this.#forgottenUntilMs, leaseEndsMs);
+      }
+      this.drop(group);
+    }
   }
 
   /**
@@ -205,6 +255,7 @@ export class DeliveryMemory {
   hold(status: PartitionStatus, leaseId: string, endsMs: number): void {
     this.#leave(status);
     status.state = 'held';
+    if (status.leaseId !== leaseId) status.graced = false;
     status.leaseId = leaseId;
     status.leaseEndsMs = endsMs;
     status.group.held++;
@@ -241,6 +292,7 @@ export class DeliveryMemory {
       state: 'idle',
       leaseId: '',
       leaseEndsMs: 0,
+      graced: false,
       dueMs: 0,
       heapAt: -1,
       previous: null,
@@ -266,9 +318,15 @@ export class DeliveryMemory {
       return live;
     }
     const graceMs = lease.grantedBy === draft.surroundings.nodeId ? 0 : this.#leaseGraceMs;
-    const leftMs = Math.ceil((lease.expiresAtUs - draft.nowUs) / 1000) + graceMs;
-    if (leftMs <= 0) return false;
-    this.hold(this.status(group, partition), lease.id, draft.nowMs + leftMs);
+    let endsMs = draft.nowMs + Math.ceil((lease.expiresAtUs - draft.nowUs) / 1000) + graceMs;
+    if (this.#forgottenUntilMs > draft.nowMs) {
+      // It may be one that was forgotten, and the wall clock may have leapt ahead since.
+      const firstUs = lease.expiresAtUs - this.#clockDifferenceUs;
+      const latestMs = Math.ceil(firstUs / 1000) + graceMs;
+      endsMs = Math.max(endsMs, Math.min(latestMs, this.#forgottenUntilMs));
+    }
+    if (endsMs <= draft.nowMs) return false;
+    this.hold(this.status(group, partition), lease.id, endsMs);
     return true;
   }
 
@@ -287,4 +345,10 @@ export class DeliveryMemory {
     if (group.scan !== 'running' || group.ready.size >= this.limits.readyLow) return;
     this.scanning.add(group);
   }
+}
+
+/** Its row could not tell the end of such a lease again; only leases of earlier leaders are. */
+function isGraced(group: DeliveryGroup): boolean {
+  for (const status of group.statuses.values()) if (status.graced) return true;
+  return false;
 }

@@ -361,7 +361,13 @@ class Model {
   }
 }
 
-const SMALL: DeliveryLimits = { scanRowsPerTurn: 2, readyLow: 2, readyMax: 2, duePerTurn: 1 };
+const SMALL: DeliveryLimits = {
+  scanRowsPerTurn: 2,
+  readyLow: 2,
+  readyMax: 2,
+  duePerTurn: 1,
+  groupsMax: 1,
+};
 
 describe.each([
   ['the limits of production', DELIVERY_LIMITS],

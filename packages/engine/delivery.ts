@@ -63,6 +63,8 @@ export interface DeliveryOptions {
   /** How much longer a lease lives that another node granted: the most its clock may differ. */
   readonly leaseGraceMs: number;
   readonly limits?: DeliveryLimits;
+  /** Dead letters do not make an entry longer, but for the first of them. */
+  readonly entryBytesMax: number;
 }
 
 export class Delivery {
@@ -73,12 +75,14 @@ export class Delivery {
    * Waiters whose time has come; answered at the end of the turn, after those who can be served.
    */
   readonly #late: Waiter[] = [];
+  readonly #entryBytesMax: number;
   #scanRowsLeft: number;
   #wakes = 0;
 
   constructor(options: DeliveryOptions) {
     const limits = options.limits ?? DELIVERY_LIMITS;
     this.#memory = new DeliveryMemory(options.leaseGraceMs, limits);
+    this.#entryBytesMax = options.entryBytesMax;
     this.#scanRowsLeft = limits.scanRowsPerTurn;
     this.#waiters = new Waiters(this.#memory);
     this.#discovery = new Discovery(this.#memory);
@@ -87,6 +91,11 @@ export class Delivery {
   /** Parked pops. */
   get parked(): number {
     return this.#waiters.count;
+  }
+
+  /** Groups that the leader remembers. */
+  get groupCount(): number {
+    return this.#memory.groupCount;
   }
 
   /** How often a parked pop was tried, to see that nobody is woken in vain. */
@@ -125,7 +134,7 @@ export class Delivery {
   }
 
   ack(draft: Draft, command: AckCommand): AckedOutcome {
-    return planAck(draft, this.#memory, command);
+    return planAck(draft, this.#memory, command, this.#entryBytesMax);
   }
 
   extend(draft: Draft, command: ExtendCommand): ExtendedOutcome {
@@ -323,6 +332,7 @@ export class Delivery {
 
   /** Before every pop too: a lease that ended a moment ago must not hide its messages from it. */
   #fireDue(draft: Draft): void {
+    this.#memory.observeClock(draft);
     const { due, limits } = this.#memory;
     for (let fired = 0; fired < limits.duePerTurn; fired++) {
       const item = due.first;

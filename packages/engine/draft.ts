@@ -53,6 +53,7 @@ export class Draft {
   /** Monotonic clock, for leases and deadlines. */
   readonly nowMs: number;
   readonly #writer: ByteWriter;
+  #deadLetterBytes = 0;
 
   constructor(
     state: PlannedState,
@@ -80,9 +81,16 @@ export class Draft {
     return this.#writer.length;
   }
 
+  /** Bytes of the dead letters in the entry so far. */
+  get deadLetterBytes(): number {
+    return this.#deadLetterBytes;
+  }
+
   emit(effect: Effect): void {
     this.#open();
+    const start = this.#writer.length;
     writeEffect(this.#writer, effect);
+    if (effect.kind === 'dead-letter') this.#deadLetterBytes += this.#writer.length - start;
     applyEffect(this.state, effect, this.nowUs);
   }
 

@@ -125,8 +125,8 @@ export class EngineRig {
 
   readonly #limits: PlannerLimits;
 
-  constructor(delivery: DeliveryLimits = DELIVERY_LIMITS) {
-    this.#limits = { ...PLANNER_LIMITS, delivery };
+  constructor(delivery: DeliveryLimits = DELIVERY_LIMITS, limits: Partial<PlannerLimits> = {}) {
+    this.#limits = { ...PLANNER_LIMITS, delivery, ...limits };
     this.planner = this.#newPlanner();
   }
 
@@ -279,11 +279,12 @@ export class EngineRig {
 
   /** The ids that the broker minted for these offsets of a partition of queue `q`. */
   minted(partition: string, offsets: readonly number[]): string[] {
-    const queue = findQueue(this.state, TENANT, 'q');
-    const row = queue && findPartition(this.state, queue.number, partition);
+    const { state } = this.planner;
+    const queue = findQueue(state, TENANT, 'q');
+    const row = queue && findPartition(state, queue.number, partition);
     assert(row !== undefined, `no partition ${partition}`);
     return offsets.map((offset) => {
-      const append = findAppend(this.state, row.number, offset);
+      const append = findAppend(state, row.number, offset);
       return messageId(append?.row.stampUs ?? 0, row.number, true, offset);
     });
   }

@@ -35,6 +35,7 @@ export function planExtend(
     const status = memory.status(known, partition);
     const endsMs = draft.nowMs + command.seconds * 1000;
     if (endsMs > status.leaseEndsMs) memory.hold(status, lease.id, endsMs);
+    else if (lease.grantedBy !== draft.surroundings.nodeId) status.graced = true;
     if (resultUs === lease.expiresAtUs) continue;
     const grantedBy = draft.surroundings.nodeId;
     const row = { ...cursor, lease: { ...lease, expiresAtUs: resultUs, grantedBy } };

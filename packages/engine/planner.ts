@@ -13,7 +13,7 @@
  *   order.
  * - Acks, renewals and pops come before pushes in every turn, so draining never waits behind
  *   filling (a backlog of pushes once took consumption to zero in a system of this kind).
- * - A turn takes pushes up to a byte budget; the rest stay queued in their order.
+ * - A turn takes commands up to a byte budget; the rest stay queued in their order.
  * - An answer is given out together with the entry it depends on; the caller holds it until that
  *   entry is applied. A turn without effects depends on whatever is in flight.
  * - Nothing here survives the leadership: a new term starts with a new planner.
@@ -33,7 +33,7 @@ import { numberKey } from './keys.js';
 import { PlannedState } from './planned-state.js';
 import { type AppliedTransactions, PlannedTransactions } from './planned-transactions.js';
 import { planPushes } from './push.js';
-import type { QueueRow } from './rows.js';
+import type { DoomedQueueRow } from './rows.js';
 import type { State } from './state.js';
 import { doomedQueues } from './tables.js';
 
@@ -49,7 +49,10 @@ export interface Turn {
 }
 
 export interface PlannerLimits {
-  /** Pushed bytes that one turn takes, unless a single command is larger. */
+  /**
+   * Bytes of an entry at which its turn takes no further command. The last one may be larger: an
+   * entry is at most this, and what a single command adds.
+   */
   readonly turnBytesMax: number;
   readonly entryBytesMax: number;
   /** Rows of deleted queues that one turn sweeps. */
@@ -102,6 +105,7 @@ export class Planner {
     this.#delivery = new Delivery({
       leaseGraceMs: limits.leaseGraceMs,
       limits: limits.delivery ?? DELIVERY_LIMITS,
+      entryBytesMax: limits.entryBytesMax,
     });
     for (const number of this.#doomed()) this.#sweeps.set(number, []);
   }
@@ -136,6 +140,11 @@ export class Planner {
     return this.#delivery.parked;
   }
 
+  /** Consumer groups in memory. */
+  get groupCount(): number {
+    return this.#delivery.groupCount;
+  }
+
   /** How often a parked pop was tried. */
   get wakes(): number {
     return this.#delivery.wakes;
@@ -146,11 +155,13 @@ export class Planner {
    * `nowMs` is monotonic, `wallUs` the wall clock.
    */
   turn(at: { readonly index: number; readonly wallUs: number; readonly nowMs: number }): Turn {
-    const drain = this.#drain;
-    this.#drain = [];
-    const pushes = this.#takePushes();
-    let capacity = 64 + drain.length * DRAIN_COMMAND_BYTES;
-    for (const { command } of pushes) capacity += command.body.length + 64;
+    const { turnBytesMax } = this.#limits;
+    const expected = this.#countPushes(turnBytesMax);
+    const capacity =
+      64 +
+      Math.min(this.#drain.length * DRAIN_COMMAND_BYTES, turnBytesMax) +
+      expected.bytes +
+      expected.count * 64;
     this.#transactions.begin(at.index);
     const draft = new Draft(
       this.#state,
@@ -162,10 +173,9 @@ export class Planner {
     this.#stampUs = draft.nowUs;
     this.#stampMs = at.nowMs;
     const answers: Answer[] = [];
-    for (const { command, ticket } of drain) {
-      const outcome = this.#plan(draft, command, ticket);
-      if (outcome !== null) answers.push({ ticket, outcome });
-    }
+    this.#planDrain(draft, answers);
+    const left = turnBytesMax - draft.length;
+    const pushes = left > 0 ? this.#pushes.splice(0, this.#countPushes(left).count) : [];
     const pushed = planPushes(
       draft,
       pushes.map(({ command }) => command),
@@ -197,17 +207,29 @@ export class Planner {
     return Math.max(at.wallUs, this.#stampUs + elapsedUs);
   }
 
-  #takePushes(): Waiting<PushCommand>[] {
+  /** Plans what comes before pushes, until the entry is full. */
+  #planDrain(draft: Draft, answers: Answer[]): void {
+    const drain = this.#drain;
+    let taken = 0;
+    for (const { command, ticket } of drain) {
+      if (draft.length >= this.#limits.turnBytesMax) break;
+      const outcome = this.#plan(draft, command, ticket);
+      if (outcome !== null) answers.push({ ticket, outcome });
+      taken++;
+    }
+    this.#drain = taken === drain.length ? [] : drain.slice(taken);
+  }
+
+  /** How many of the oldest pushes fit into so many bytes, at least one, and their bytes. */
+  #countPushes(bytesMax: number): { readonly count: number; readonly bytes: number } {
     let bytes = 0;
     let count = 0;
     for (const { command } of this.#pushes) {
-      if (count > 0 && bytes + command.body.length > this.#limits.turnBytesMax) break;
+      if (count > 0 && bytes + command.body.length > bytesMax) break;
       bytes += command.body.length;
       count++;
     }
-    const taken = this.#pushes;
-    this.#pushes = taken.splice(count);
-    return taken;
+    return { count, bytes };
   }
 
   /** null: the request is parked, or waits for a sweep. */
@@ -238,7 +260,11 @@ export class Planner {
     return null;
   }
 
-  /** One chunk of the oldest deleted queue; its requests are answered when the last row is gone. */
+  /**
+
+   * One chunk of the oldest deleted queue; its requests are answered when the last row is gone.
+
+   */
   #sweep(draft: Draft, answers: Answer[]): void {
     const next = this.#sweeps.entries().next().value;
     if (next === undefined) return;
@@ -253,12 +279,12 @@ export class Planner {
 
   /** Queues whose sweep an earlier leader did not finish. */
   #doomed(): number[] {
-    const rows = this.#state.range<QueueRow>(
+    const rows = this.#state.range<DoomedQueueRow>(
       doomedQueues,
       numberKey(0),
       numberKey(0xffff_ffff),
       DOOMED_QUEUES_MAX,
     );
-    return rows.map(({ row }) => row.number);
+    return rows.map(({ row }) => row.queue.number);
   }
 }

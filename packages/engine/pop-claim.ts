@@ -86,7 +86,11 @@ function appendAt(
   return row === undefined ? undefined : { baseOffset: offset, row };
 }
 
-/** How many of `available` messages of an append fit, at least one, at its average message size. */
+/**
+
+ * How many of `available` messages of an append fit, at least one, at its average message size.
+
+ */
 function takeOf(row: AppendRow, available: number, budget: PopBudget): number {
   const messageBytes = row.length / row.count + MESSAGE_ANSWER_BYTES;
   const fitting = Math.max(1, Math.floor(budget.bytes / messageBytes));

@@ -7,6 +7,7 @@ import { MapState } from './map-state.js';
 import { implicitOptions } from './queue-options.js';
 import { listQueues, queueDepth, queueDetail } from './queue-views.js';
 import type { CursorRow } from './rows.js';
+import type { State } from './state.js';
 import { cursors, groups, partitions } from './tables.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
@@ -135,4 +136,27 @@ test('times, bytes and other tenants', () => {
   expect(result(listQueues(state, OTHER_TENANT, NOW_US))).toEqual([]);
   expect(result(queueDetail(state, OTHER_TENANT, 'q', NOW_US))).toBeNull();
   expect(result(queueDepth(state, TENANT, 'none', null, NOW_US))).toBeNull();
+});
+
+test('group names are read once per queue, and many cursors make a walk pause in between', () => {
+  for (let number = 2; number <= 20; number++) {
+    applyEffect(state, { kind: 'partition', number, queue: 1, id: ID, name: `p${number}` }, 30);
+  }
+  const registered = { subscription: { mode: 'all' } as const, registeredAtUs: 5 };
+  for (let i = 0; i < 1000; i++) state.put(groups, numberNameKey(1, `g${i}`), registered);
+  let groupReadings = 0;
+  const watched: State = {
+    get: (table, key) => state.get(table, key),
+    put: (table, key, row) => state.put(table, key, row),
+    delete: (table, key) => state.delete(table, key),
+    range: (table, from, to, limit, reverse) => {
+      if (table.id === groups.id) groupReadings++;
+      return state.range(table, from, to, limit, reverse);
+    },
+  };
+  const walk = queueDepth(watched, TENANT, 'q', null, NOW_US);
+  let pauses = 0;
+  while (walk.next().done !== true) pauses++;
+  expect(groupReadings).toBe(1);
+  expect(pauses).toBeGreaterThanOrEqual(4);
 });

@@ -34,6 +34,9 @@ export const PARTITIONS_SHOWN_MAX = 100_000;
 const GROUPS_MAX = 10_000;
 const QUEUES_MAX = 100_000;
 
+/** Rows read between two yields, about 1 us each. */
+const ROWS_PER_STEP = 4096;
+
 /** inspection 0.4. `pending` includes what is leased: `processing <= pending`. */
 export interface MessageCounts {
   readonly total: number;
@@ -93,8 +96,13 @@ export function* listQueues(
     const queue = state.get(queues, numberKey(number));
     if (queue === undefined) continue;
     const sum = new Sum();
+    const registered = registeredGroups(state, queue.number);
+    const pace = new Pace();
     for (const chunk of partitionsOf(state, queue.number)) {
-      for (const partition of chunk) sum.add(partition, countPartition(state, partition, nowUs));
+      for (const partition of chunk) {
+        sum.add(partition, countPartition(state, partition, registered, nowUs, pace));
+        if (pace.spent()) yield;
+      }
       yield;
     }
     views.push(queueView(queue, sum));
@@ -113,11 +121,14 @@ export function* queueDetail(
   if (queue === undefined) return null;
   const sum = new Sum();
   const shown: PartitionView[] = [];
+  const registered = registeredGroups(state, queue.number);
+  const pace = new Pace();
   for (const chunk of partitionsOf(state, queue.number)) {
     for (const partition of chunk) {
-      const counts = countPartition(state, partition, nowUs);
+      const counts = countPartition(state, partition, registered, nowUs, pace);
       sum.add(partition, counts);
       if (shown.length < PARTITIONS_SHOWN_MAX) shown.push(partitionView(state, partition, counts));
+      if (pace.spent()) yield;
     }
     yield;
   }
@@ -139,14 +150,17 @@ export function* queueDepth(
   const queue = findQueue(state, tenant, name);
   if (queue === undefined) return null;
   const depths: PartitionDepth[] = [];
+  const registered = registeredGroups(state, queue.number);
+  const pace = new Pace();
   for (const chunk of partitionsOf(state, queue.number)) {
     for (const partition of chunk) {
       if (depths.length >= PARTITIONS_SHOWN_MAX) break;
       const { pending, processing } =
         group === null
-          ? countPartition(state, partition, nowUs)
+          ? countPartition(state, partition, registered, nowUs, pace)
           : countForGroup(state, partition, group, nowUs);
       depths.push({ partition: partition.name, pending, processing });
+      if (pace.spent()) yield;
     }
     yield;
   }
@@ -171,31 +185,58 @@ function* partitionsOf(state: State, queue: number): Generator<PartitionRow[]> {
 }
 
 /** The lowest cursor of the named groups, else the queue-mode cursor, else nothing consumed. */
-function countPartition(state: State, partition: PartitionRow, nowUs: number): MessageCounts {
+function countPartition(
+  state: State,
+  partition: PartitionRow,
+  registered: readonly string[],
+  nowUs: number,
+  pace: Pace,
+): MessageCounts {
   const [from, to] = numberRange(partition.number);
   let slowest: number | null = null;
   let queueMode: number | null = null;
   let processing = 0;
-  for (const { key, row } of state.range(cursors, from, to, GROUPS_MAX)) {
+  const seen = new Set<string>();
+  const rows = state.range(cursors, from, to, GROUPS_MAX);
+  for (const { key, row } of rows) {
     processing += leased(row, nowUs);
-    if (key.slice(4) === QUEUE_MODE_GROUP) queueMode = row.committed;
+    const group = key.slice(4);
+    seen.add(group);
+    if (group === QUEUE_MODE_GROUP) queueMode = row.committed;
     else slowest = slowest === null ? row.committed : Math.min(slowest, row.committed);
   }
-  if (hasUnseenGroup(state, partition)) slowest = -1;
+  // A registered group without a cursor here has consumed nothing.
+  const isUnseen = (group: string): boolean => {
+    if (seen.has(group)) return false;
+    const key = (numberKey(partition.number) + group) as Key;
+    return rows.length < GROUPS_MAX || state.get(cursors, key) === undefined;
+  };
+  if (registered.some(isUnseen)) slowest = -1;
+  pace.rows += rows.length + registered.length;
   return counts(partition, slowest ?? queueMode ?? -1, processing);
 }
 
-/** A registered group without a cursor here has consumed nothing. */
-function hasUnseenGroup(state: State, partition: PartitionRow): boolean {
-  const [from, to] = numberRange(partition.queue);
-  for (const { key } of state.range(groups, from, to, GROUPS_MAX)) {
-    // Both keys end in the group's name, in the same bytes.
-    const group = key.slice(4);
-    if (group === QUEUE_MODE_GROUP) continue;
-    const cursorKey = (numberKey(partition.number) + group) as Key;
-    if (state.get(cursors, cursorKey) === undefined) return true;
+/**
+ * The registered groups of a queue but queue mode, as the bytes that end their cursors' keys; read
+ * once for all partitions.
+ */
+function registeredGroups(state: State, queue: number): string[] {
+  const [from, to] = numberRange(queue);
+  return state
+    .range(groups, from, to, GROUPS_MAX)
+    .map(({ key }) => key.slice(4))
+    .filter((group) => group !== QUEUE_MODE_GROUP);
+}
+
+/** What was read since the last yield: a partition may have one cursor or ten thousand. */
+class Pace {
+  rows = 0;
+
+  spent(): boolean {
+    if (this.rows < ROWS_PER_STEP) return false;
+    this.rows = 0;
+    return true;
   }
-  return false;
 }
 
 function countForGroup(

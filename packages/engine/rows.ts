@@ -24,6 +24,21 @@ export interface QueueRow {
   readonly options: QueueOptions;
 }
 
+/** What a sweep deletes, in this order; the first two for one partition after the other. */
+export type SweepStage = 'cursors' | 'appends' | 'groups' | 'dead-letters';
+
+/**
+ * A deleted queue whose rows are still swept. Everything before the position is gone: `nextKey` is
+ * the first key of the stage's table that may be left of partition `nextPartition`, or of the queue
+ * ('' = the very first).
+ */
+export interface DoomedQueueRow {
+  readonly queue: QueueRow;
+  readonly stage: SweepStage;
+  readonly nextPartition: number;
+  readonly nextKey: string;
+}
+
 /**
  * Invariants: 0 <= logStart <= nextOffset; lastStampUs is the stamp of the append that holds
  * nextOffset - 1 and 0 before the first one; every append row of the partition lies in

@@ -104,5 +104,37 @@ test('a chunk does not read the list of partitions once for each of them', () =>
   };
   applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax: 1000 }, 8);
   expect(everything(rows)).toEqual([]);
-  expect(readings).toBe(2);
+  expect(readings).toBe(1);
+});
+
+test.each([1, 2, 5])('chunks of %i rows do not pass what chunks before them deleted', (rowsMax) => {
+  const rows = new MapState();
+  applyStamp(rows, 1);
+  fill(rows, 1, 'doomed');
+  applyEffect(rows, { kind: 'delete-queue', queue: 1 }, 7);
+  const deleted: { readonly table: number; readonly key: Key }[] = [];
+  let deletedBefore = 0;
+  let passed = 0;
+  const state: State = {
+    get: (table, key) => rows.get(table, key),
+    put: (table, key, row) => rows.put(table, key, row),
+    delete: (table, key) => {
+      deleted.push({ table: table.id, key });
+      rows.delete(table, key);
+    },
+    range: (table, from, to, limit, reverse) => {
+      const earlier = deleted.slice(0, deletedBefore);
+      passed += earlier.filter(
+        ({ table: id, key }) => id === table.id && key >= from && key < to,
+      ).length;
+      return rows.range(table, from, to, limit, reverse);
+    },
+  };
+  while (rows.get(doomedQueues, numberKey(1)) !== undefined) {
+    applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax }, 8);
+    deletedBefore = deleted.length;
+  }
+  expect(everything(rows)).toEqual([]);
+  expect(deletedBefore).toBeGreaterThan(30);
+  expect(passed).toBe(0);
 });

@@ -3,11 +3,24 @@
  * deleted without one entry that blocks everything. Which rows a chunk takes follows from key order
  * alone and is the same on every node. The queue itself was gone for clients with the entry that
  * doomed it.
+ *
+ * State may remember the deletions of earlier chunks one by one, so a chunk that began at the first
+ * row of the queue would pass all of them, and the whole would cost the square of its rows. So the
+ * doomed row says where the next chunk begins, and no reading reaches back before it. Nothing is
+ * added behind the position, because nothing refers to a deleted queue.
  */
 import { assert } from './assert.js';
-import { appendKey, numberKey, numberNameKey, numberRange, secondNumberInKey } from './keys.js';
+import {
+  appendKey,
+  numberKey,
+  numberNameKey,
+  numberPairKey,
+  numberRange,
+  secondNumberInKey,
+} from './keys.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
-import type { Key, State, Table } from './state.js';
+import type { CursorRow, SweepStage } from './rows.js';
+import type { Key, KeyedRow, State, Table } from './state.js';
 import {
   appends,
   cursors,
@@ -20,66 +33,116 @@ import {
   sharedLeases,
 } from './tables.js';
 
-/** Deletes at most `rowsMax` rows (and the few that name them); the doomed row goes last. */
-export function sweepQueue(state: State, queue: number, rowsMax: number): void {
-  const doomed = state.get(doomedQueues, numberKey(queue));
-  assert(doomed !== undefined, `sweep of queue ${queue}, which is not doomed`);
-  let left = rowsMax;
-  const [from, to] = numberRange(queue);
-  while (left > 0) {
-    // Many at a time: every reading passes all deletions of the chunks before, which state may
-    // still remember one by one.
-    const listed = state.range(queuePartitions, from, to, left);
-    if (listed.length === 0) break;
-    for (const { key } of listed) {
-      if (left <= 0) break;
-      left -= sweepPartition(state, queue, key, left);
-    }
-  }
-  if (left > 0) left -= deleteRange(state, groups, from, to, left);
-  if (left > 0) left -= deleteRange(state, deadLetters, from, to, left);
-  if (left > 0) state.delete(doomedQueues, numberKey(queue));
+/** A chunk on its way; the position is that of the doomed row. */
+interface Sweep {
+  readonly state: State;
+  readonly queue: number;
+  rowsLeft: number;
+  stage: SweepStage;
+  nextPartition: number;
+  nextKey: string;
 }
 
-/**
- * The partition's own rows go only when nothing that hangs on them is left. Returns rows deleted.
- */
-function sweepPartition(state: State, queue: number, listKey: Key, rowsMax: number): number {
+/** Deletes at most `rowsMax` rows (and the few that name them); the doomed row goes last. */
+export function sweepQueue(state: State, queue: number, rowsMax: number): void {
+  const key = numberKey(queue);
+  const doomed = state.get(doomedQueues, key);
+  assert(doomed !== undefined, `sweep of queue ${queue}, which is not doomed`);
+  const { stage, nextPartition, nextKey } = doomed;
+  const sweep: Sweep = { state, queue, rowsLeft: rowsMax, stage, nextPartition, nextKey };
+  if (sweepStages(sweep)) {
+    state.delete(doomedQueues, key);
+    return;
+  }
+  state.put(doomedQueues, key, {
+    queue: doomed.queue,
+    stage: sweep.stage,
+    nextPartition: sweep.nextPartition,
+    nextKey: sweep.nextKey,
+  });
+}
+
+/** Goes on where the position stands; true when nothing is left of the queue. */
+function sweepStages(sweep: Sweep): boolean {
+  if (sweep.stage === 'cursors' || sweep.stage === 'appends') {
+    if (!sweepPartitions(sweep)) return false;
+    sweep.stage = 'groups';
+  }
+  const [from, to] = numberRange(sweep.queue);
+  if (sweep.stage === 'groups') {
+    if (!deleteRange(sweep, groups, from, to)) return false;
+    sweep.stage = 'dead-letters';
+  }
+  return deleteRange(sweep, deadLetters, from, to);
+}
+
+function sweepPartitions(sweep: Sweep): boolean {
+  const { state, queue } = sweep;
+  const to = numberRange(queue)[1];
+  while (sweep.rowsLeft > 0) {
+    const limit = sweep.rowsLeft;
+    const from = numberPairKey(queue, sweep.nextPartition);
+    const listed = state.range(queuePartitions, from, to, limit);
+    for (const { key } of listed) {
+      if (!sweepPartition(sweep, key)) return false;
+    }
+    if (listed.length < limit) return true;
+  }
+  return false;
+}
+
+/** The partition's own rows go only when nothing that hangs on them is left. */
+function sweepPartition(sweep: Sweep, listKey: Key): boolean {
+  const { state, queue } = sweep;
   const number = secondNumberInKey(listKey);
   const row = state.get(partitions, numberKey(number));
   assert(row !== undefined, `partition ${number} of doomed queue ${queue} has no row`);
+  sweep.nextPartition = number;
   const [from, to] = numberRange(number);
-  let deleted = deleteCursors(state, from, to, rowsMax);
-  if (deleted < rowsMax) {
-    deleted += deleteRange(state, appends, appendKey(number, 0), to, rowsMax - deleted);
+  if (sweep.stage === 'cursors') {
+    if (!deleteRange(sweep, cursors, from, to, forgetSharedLease)) return false;
+    sweep.stage = 'appends';
   }
-  if (deleted >= rowsMax) return deleted;
+  if (!deleteRange(sweep, appends, appendKey(number, row.logStart), to)) return false;
+  if (sweep.rowsLeft <= 0) return false;
+  sweep.rowsLeft--;
   state.delete(partitionNumbers, numberNameKey(queue, row.name));
   state.delete(partitions, numberKey(number));
   state.delete(queuePartitions, listKey);
-  return deleted + 1;
+  sweep.nextPartition = number + 1;
+  sweep.stage = 'cursors';
+  return true;
 }
 
-function deleteCursors(state: State, from: Key, to: Key, rowsMax: number): number {
-  const rows = state.range(cursors, from, to, rowsMax);
-  for (const { key, row } of rows) {
-    const lease = row.lease;
-    if (lease !== null && isShared(lease.id)) {
-      state.delete(sharedLeases, sharedLeaseKey(lease.id, key));
-    }
-    state.delete(cursors, key);
-  }
-  return rows.length;
+function forgetSharedLease(state: State, { key, row }: KeyedRow<CursorRow>): void {
+  const { lease } = row;
+  if (lease === null || !isShared(lease.id)) return;
+  state.delete(sharedLeases, sharedLeaseKey(lease.id, key));
 }
 
+/**
+
+ * Deletes what is left of the range, as far as the chunk reaches; true when the range is empty.
+
+ */
 function deleteRange<Row>(
-  state: State,
+  sweep: Sweep,
   table: Table<Row>,
   from: Key,
   to: Key,
-  rowsMax: number,
-): number {
-  const rows = state.range(table, from, to, rowsMax);
-  for (const { key } of rows) state.delete(table, key);
-  return rows.length;
+  before?: (state: State, one: KeyedRow<Row>) => void,
+): boolean {
+  const { state, rowsLeft } = sweep;
+  if (rowsLeft <= 0) return false;
+  const start = sweep.nextKey === '' ? from : (sweep.nextKey as Key);
+  const rows = state.range(table, start, to, rowsLeft);
+  for (const one of rows) {
+    before?.(state, one);
+    state.delete(table, one.key);
+  }
+  sweep.rowsLeft -= rows.length;
+  const last = rows[rows.length - 1];
+  const ended = last === undefined || rows.length < rowsLeft;
+  sweep.nextKey = ended ? '' : `${last.key}\0`;
+  return ended;
 }

@@ -13,7 +13,7 @@
  * | cursors            | partition, group         | CursorRow                                   |
  * | groups             | queue number, group      | GroupRow                                    |
  * | deadLetters        | queue number, id         | DeadLetterRow                               |
- * | doomedQueues       | queue number             | QueueRow of a deleted queue still swept     |
+ * | doomedQueues       | queue number             | DoomedQueueRow: a deleted queue still swept |
  * | sharedLeases       | lease id, cursor key     | SharedLeaseRow: see lease-id.ts             |
  * | transactionRuns    | see transaction-index.ts | ids known to the transaction index (local)  |
  *
@@ -27,6 +27,7 @@ import type {
   AppendRow,
   CursorRow,
   DeadLetterRow,
+  DoomedQueueRow,
   GroupRow,
   MetaRow,
   PartitionRow,
@@ -152,7 +153,25 @@ export const groups = table<GroupRow>(
 
 export const deadLetters = table<DeadLetterRow>(10, 'deadLetters', writeDeadLetter, readDeadLetter);
 
-export const doomedQueues = table<QueueRow>(11, 'doomedQueues', writeQueue, readQueue);
+const SWEEP_STAGES = ['cursors', 'appends', 'groups', 'dead-letters'] as const;
+
+export const doomedQueues = table<DoomedQueueRow>(
+  11,
+  'doomedQueues',
+  (w, row) => {
+    writeQueue(w, row.queue);
+    w.u8(SWEEP_STAGES.indexOf(row.stage));
+    w.u32(row.nextPartition);
+    w.text(row.nextKey);
+  },
+  (r) => {
+    const queue = readQueue(r);
+    const code = r.u8();
+    const stage = SWEEP_STAGES[code];
+    assert(stage !== undefined, `unknown stage ${code} of a sweep`);
+    return { queue, stage, nextPartition: r.u32(), nextKey: r.text() };
+  },
+);
 
 export const sharedLeases = table<SharedLeaseRow>(
   12,

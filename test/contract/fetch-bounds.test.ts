@@ -1,6 +1,7 @@
 /**
- * Goal: one fetch cannot make the node build an answer of any size. Method: 45 MiB of messages and a
- * request that names them more than a thousand times; what does not fit comes with the next request.
+ * Goal: one fetch cannot make the node build an answer of any size. Method: 45 MiB of messages and
+ * a request that names them more than a thousand times; what does not fit comes with the next
+ * request.
  */
 import type { FetchAnswer } from '@svc/wire';
 import { expect, it } from 'vitest';

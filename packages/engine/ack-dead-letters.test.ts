@@ -1,0 +1,159 @@
+// Goal: dead letters, which copy what they file, cannot make an entry that no node can store, and
+// whatever finds no room is delivered again and filed later.
+// Method: leased messages of some MiB are all dead-lettered at once, in one target and in several;
+// entries are counted in bytes, and each step must leave rows from which the next one goes on.
+import { beforeEach, expect, test } from 'vitest';
+import type { AckCommand, AckItem, Outcome } from './commands.js';
+import { DEAD_LETTER_BYTES_MAX } from './delivery-limits.js';
+import { EngineRig, pushCommand, type Request, TENANT } from './engine.fake.js';
+import { numberNameKey } from './keys.js';
+import type { CursorRow } from './rows.js';
+import { cursors, deadLetters } from './tables.js';
+
+const MIB = 1024 * 1024;
+const TEXT_BYTES = 5 * MIB;
+
+let rig: EngineRig;
+
+beforeEach(() => {
+  rig = new EngineRig();
+  // An entry always stays in flight, so the rig does not compare rows of this size as text.
+  rig.lag = 1;
+});
+
+function pushLong(partition: string, count: number): void {
+  for (let i = 0; i < count; i++) rig.push('q', partition, ['x'.repeat(TEXT_BYTES)], false);
+}
+
+function dlq(leaseId: string, partition: number, ids: readonly string[]): AckItem[] {
+  return ids.map((transactionId) => ({
+    transactionId,
+    partitionId: String(partition),
+    leaseId,
+    status: 'dlq',
+    error: null,
+  }));
+}
+
+function ackCommand(items: readonly AckItem[]): AckCommand {
+  return { kind: 'ack', tenant: TENANT, consumerGroup: 'g', items };
+}
+
+function filedBy(outcome: Outcome | null): boolean[] {
+  if (outcome?.kind !== 'acked') throw new Error('the ack was not answered');
+  return outcome.items.map((item) => item.dlq);
+}
+
+function cursor(partition: number): CursorRow {
+  const row = rig.planner.state.get(cursors, numberNameKey(partition, 'g'));
+  if (row === undefined) throw new Error('no cursor');
+  return row;
+}
+
+function letterBytes(): number {
+  return rig.rows(deadLetters).reduce((sum, { payload }) => sum + payload.length, 0);
+}
+
+test('past the room of the entry settling stops and the rest is delivered again', () => {
+  pushLong('p', 4);
+  const first = rig.pop();
+  const number = first.claims[0]?.partitionNumber ?? 0;
+  expect(first.claims[0]?.slices).toHaveLength(4);
+  const all = rig.minted('p', [0, 1, 2, 3]);
+  const request = rig.call(ackCommand(dlq(first.leaseId, number, all)));
+  expect(filedBy(request.outcome)).toEqual([true, true, true, false]);
+  expect(letterBytes()).toBeLessThanOrEqual(DEAD_LETTER_BYTES_MAX);
+  expect(cursor(number)).toMatchObject({ committed: 2, lease: null, retries: 0 });
+  const second = rig.pop({ partition: 'p' });
+  expect(second.claims[0]?.slices).toMatchObject([{ first: 3, last: 3 }]);
+  const again = rig.call(ackCommand(dlq(second.leaseId, number, all.slice(3))));
+  expect(filedBy(again.outcome)).toEqual([true]);
+  expect(cursor(number)).toMatchObject({ committed: 3, lease: null });
+  const offsets = rig.rows(deadLetters).map(({ offset }) => offset);
+  expect(offsets.sort()).toEqual([0, 1, 2, 3]);
+});
+
+test('the error text that every dead letter repeats counts', () => {
+  rig.push('q', 'p', ['a', 'b', 'c', 'd', 'e']);
+  const { leaseId, claims } = rig.pop();
+  const number = claims[0]?.partitionNumber ?? 0;
+  const items = dlq(leaseId, number, ['a', 'b', 'c', 'd', 'e']);
+  const long = items.map((item, i) =>
+    i === 4 ? { ...item, error: 'x'.repeat(TEXT_BYTES) } : item,
+  );
+  expect(filedBy(rig.call(ackCommand(long)).outcome)).toEqual([true, true, true, false, false]);
+  expect(cursor(number).committed).toBe(2);
+});
+
+test('targets share the room, and a head without room is as if it asked for redelivery', () => {
+  rig = new EngineRig(undefined, { entryBytesMax: 18 * MIB });
+  rig.lag = 1;
+  const items: AckItem[] = [];
+  const numbers: number[] = [];
+  for (const name of ['p1', 'p2', 'p3', 'p4', 'p5']) {
+    pushLong(name, 1);
+    const { leaseId, claims } = rig.pop({ partition: name });
+    const number = claims[0]?.partitionNumber ?? 0;
+    numbers.push(number);
+    items.push(...dlq(leaseId, number, rig.minted(name, [0])));
+  }
+  const request = rig.call(ackCommand(items));
+  expect(filedBy(request.outcome)).toEqual([true, true, true, false, false]);
+  expect(numbers.map((number) => cursor(number).committed)).toEqual([0, 0, 0, -1, -1]);
+  expect(numbers.map((number) => cursor(number).lease)).toEqual([null, null, null, null, null]);
+});
+
+test('a message beyond every bound is filed when it is the first of its entry', () => {
+  rig = new EngineRig(undefined, { entryBytesMax: 6 * MIB });
+  rig.lag = 1;
+  rig.push('q', 'p', ['x'.repeat(5 * MIB)], false);
+  const { leaseId, claims } = rig.pop();
+  const number = claims[0]?.partitionNumber ?? 0;
+  const items = dlq(leaseId, number, rig.minted('p', [0]));
+  const long = items.map((item) => ({ ...item, error: 'x'.repeat(20 * MIB) }));
+  expect(filedBy(rig.call(ackCommand(long)).outcome)).toEqual([true]);
+});
+
+test('a full entry takes no further command; the rest keeps its order', () => {
+  const commands = ['p1', 'p2'].map((name) => {
+    pushLong(name, 1);
+    const { leaseId, claims } = rig.pop({ partition: name });
+    return ackCommand(dlq(leaseId, claims[0]?.partitionNumber ?? 0, rig.minted(name, [0])));
+  });
+  const acks: Request[] = commands.map((command) => rig.send(command));
+  acks.push(rig.send(ackCommand([])));
+  const push = rig.send(pushCommand('q', 'p3', ['a'], true));
+  rig.turn();
+  expect(rig.answered).toEqual([acks[0]]);
+  expect(rig.planner.busy).toBe(true);
+  rig.turn();
+  expect(rig.answered).toEqual([acks[1]]);
+  rig.turn();
+  expect(rig.answered).toEqual([acks[2], push]);
+  expect(rig.planner.busy).toBe(false);
+});
+
+test('a partition number with zeros in front is the same target', () => {
+  rig.push('q', 'p', ['a', 'b', 'c']);
+  const { leaseId, claims } = rig.pop();
+  const number = claims[0]?.partitionNumber ?? 0;
+  const item = { leaseId, status: 'completed', error: null } as const;
+  const { outcome } = rig.call(
+    ackCommand([
+      { ...item, transactionId: 'c', partitionId: `000${number}` },
+      { ...item, transactionId: 'a', partitionId: String(number), status: 'retry' },
+      { ...item, transactionId: 'a', partitionId: '0777' },
+      { ...item, transactionId: 'a', partitionId: '99999999999' },
+      { ...item, transactionId: 'a', partitionId: 'x' },
+    ]),
+  );
+  if (outcome?.kind !== 'acked') throw new Error('the ack was not answered');
+  expect(outcome.items.map(({ error }) => error)).toEqual([
+    null,
+    null,
+    'no partition 0777',
+    'no partition 99999999999',
+    'partitionId is not a partition id',
+  ]);
+  expect(cursor(number)).toMatchObject({ committed: -1, lease: null });
+});
