@@ -49,6 +49,7 @@ export class Fetches {
   readonly #clock: Clock;
   readonly #waiters = new Map<number, Set<Waiter>>();
   readonly #all = new Set<Waiter>();
+  #stopped = false;
 
   constructor(state: State, reader: MessageReader, clock: Clock) {
     this.#state = state;
@@ -69,8 +70,9 @@ export class Fetches {
     for (const waiter of [...waiters]) this.#attempt(waiter);
   }
 
-  /** Answers everything that waits with what there is. */
+  /** Answers everything that waits with what there is; nothing waits any more. */
   stop(): void {
+    this.#stopped = true;
     for (const waiter of [...this.#all]) this.#read(waiter, true);
   }
 
@@ -95,7 +97,7 @@ export class Fetches {
         at += entry.slices.length;
         return { ...entry.answer, batches: limit(own, request.entries[i]?.maxBytes ?? 0) };
       });
-      const enough = final || budget.spent || this.#enough(request, entries);
+      const enough = final || this.#stopped || budget.spent || this.#enough(request, entries);
       if (enough) reply.send({ kind: 'fetched', entries });
       else if (!reply.gone) this.#park(waiter, entries);
     });

@@ -67,7 +67,7 @@ export class MessageReader {
 
   /** The bytes of an append for planning; blocks for the disk when they are not recent. */
   readSync(location: AppendLocation): Uint8Array {
-    return this.#log.recent(location) ?? this.#log.readSync(location);
+    return this.#log.readSync(location);
   }
 
   #ready(slice: AppendSlice): Decoded | null {
@@ -83,10 +83,13 @@ export class MessageReader {
   }
 
   #keep(slice: AppendSlice, bytes: Uint8Array): Decoded {
+    const key = keyOf(slice);
+    const known = this.#decoded.get(key);
+    // Two reads of one append were under way at once.
+    if (known !== undefined) return known;
     verifyAppend(bytes, crc32, `entry ${slice.index}, byte ${slice.position}`);
     const decoded = decodeAppend(bytes);
-    const key = keyOf(slice);
-    if (!this.#decoded.has(key)) this.#pinnedBytes += bytes.buffer.byteLength;
+    this.#pinnedBytes += bytes.buffer.byteLength;
     this.#decoded.set(key, decoded);
     for (const [oldest, { bytes: pinned }] of this.#decoded) {
       if (this.#pinnedBytes <= this.#pinnedBytesMax) break;

@@ -11,10 +11,16 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crc32 } from 'node:zlib';
-import { PLANNER_LIMITS, Planner, type Surroundings, TransactionIndex } from '@svc/engine';
+import {
+  AppendDamage,
+  PLANNER_LIMITS,
+  Planner,
+  type Surroundings,
+  TransactionIndex,
+} from '@svc/engine';
 import { createServer, type HttpServer } from '@svc/http';
 import { configuration, type Entry, nodeId, type SoftState } from '@svc/raft';
-import { type DirectoryLock, type Disk, openLmdb } from '@svc/storage';
+import { DamageError, type DirectoryLock, type Disk, openLmdb } from '@svc/storage';
 import { Broker } from './broker.js';
 import type { Cancel, Clock } from './clock.js';
 import type { Config } from './config.js';
@@ -242,7 +248,15 @@ export class Node {
       nodeId: this.#parts.identity.nodeId,
       checksum: crc32,
       newUuid: (nowUs) => this.#options.random.newUuid(nowUs),
-      readLog: (location) => this.#reader.readSync(location),
+      readLog: (location) => {
+        try {
+          return this.#reader.readSync(location);
+        } catch (error) {
+          if (!(error instanceof DamageError)) throw error;
+          logger.error('log', error.message);
+          throw new AppendDamage(error.message);
+        }
+      },
     };
     const planner = new Planner(this.#parts.state, this.#transactions, surroundings, {
       ...PLANNER_LIMITS,

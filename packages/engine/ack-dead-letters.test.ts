@@ -157,3 +157,19 @@ test('a partition number with zeros in front is the same target', () => {
   ]);
   expect(cursor(number)).toMatchObject({ committed: -1, lease: null });
 });
+
+test('a message that cannot be read is refused, and nothing moves', () => {
+  rig.push('q', 'p', ['"a"'], false);
+  const { leaseId, claims } = rig.pop();
+  const number = claims[0]?.partitionNumber ?? 0;
+  const items = dlq(leaseId, number, rig.minted('p', [0]));
+  const before = cursor(number);
+  rig.damaged = true;
+  const refused = rig.call(ackCommand(items));
+  expect(refused.outcome).toMatchObject({ items: [{ success: false, dlq: false }] });
+  expect(JSON.stringify(refused.outcome)).toContain('the stored messages are damaged');
+  expect(cursor(number)).toEqual(before);
+  expect(letterBytes()).toBe(0);
+  rig.damaged = false;
+  expect(filedBy(rig.call(ackCommand(items)).outcome)).toEqual([true]);
+});

@@ -8,6 +8,7 @@
 import { type DeadLetters, deadLettersOf, type Subject } from './ack-dead-letters.js';
 import { NOT_FOUND, type Resolution, Resolver } from './ack-resolve.js';
 import { type SettleItem, type Settlement, settle } from './ack-settle.js';
+import { AppendDamage } from './append.js';
 import { findOwnPartition } from './catalog.js';
 import type { AckCommand, AckedOutcome, AckItem, AckItemOutcome } from './commands.js';
 import type { DeliveryMemory } from './delivery-memory.js';
@@ -59,7 +60,9 @@ export function planAck(
   });
   const outcomes = new Array<AckItemOutcome>(command.items.length);
   for (const target of targets.values()) {
-    const answers = ackTarget(draft, memory, command, target, entryBytesMax);
+    const answers = unlessDamaged(target.items, () =>
+      ackTarget(draft, memory, command, target, entryBytesMax),
+    );
     answers.forEach((answer, i) => {
       outcomes[target.at[i] ?? 0] = answer;
     });
@@ -78,6 +81,19 @@ function refusePartition(items: readonly AckItem[]): AckItemOutcome[] {
   return items.map(({ partitionId }) =>
     refusal(DIGITS.test(partitionId) ? `no partition ${partitionId}` : BAD_PARTITION, false),
   );
+}
+
+/**
+ * A target that needs a message which the log cannot give back is refused, and nothing of it has
+ * been emitted yet: one damaged append must not end the node each time that somebody files it.
+ */
+function unlessDamaged(items: readonly AckItem[], judge: () => AckItemOutcome[]): AckItemOutcome[] {
+  try {
+    return judge();
+  } catch (error) {
+    if (!(error instanceof AppendDamage)) throw error;
+    return refuseAll(items, error.message);
+  }
 }
 
 function ackTarget(

@@ -55,9 +55,7 @@ export function readMeta(state: State): MetaRow {
 }
 
 /**
-
  * Applies the entry at log index `index`. An empty body, a new leader's entry, changes nothing.
-
  */
 export function applyEntry(
   state: State,

@@ -66,9 +66,7 @@ export class Discovery {
   }
 
   /**
-
    * Goes on with the walk; calls `found` for each queue that matches. Returns the rows it read.
-
    */
   walk(
     draft: Draft,

@@ -31,9 +31,7 @@ export const DELIVERY_LIMITS: DeliveryLimits = {
 };
 
 /**
-
  * Groups that one new group beyond `groupsMax` looks at: more than one, so the surplus shrinks.
-
  */
 export const DROP_LOOKS = 4;
 

@@ -112,6 +112,8 @@ export class EngineRig {
   readonly transactions = new PlainTransactions();
   planner: Planner;
   /** How many entries are planned but not applied yet. */
+  /** The log gives back other bytes than were written. */
+  damaged = false;
   lag = 0;
   /** Entries written so far. */
   entries = 0;
@@ -313,7 +315,9 @@ export class EngineRig {
       readLog: ({ index, position, length }) => {
         const body = this.#bodies.get(index);
         assert(body !== undefined, `entry ${index} is not in the log`);
-        return body.slice(position, position + length);
+        const bytes = body.slice(position, position + length);
+        if (this.damaged) bytes[length - 1] = (bytes[length - 1] ?? 0) ^ 1;
+        return bytes;
       },
     };
     return new Planner(this.state, this.transactions, surroundings, this.#limits);

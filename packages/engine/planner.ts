@@ -261,9 +261,7 @@ export class Planner {
   }
 
   /**
-
    * One chunk of the oldest deleted queue; its requests are answered when the last row is gone.
-
    */
   #sweep(draft: Draft, answers: Answer[]): void {
     const next = this.#sweeps.entries().next().value;

@@ -87,9 +87,7 @@ function appendAt(
 }
 
 /**
-
  * How many of `available` messages of an append fit, at least one, at its average message size.
-
  */
 function takeOf(row: AppendRow, available: number, budget: PopBudget): number {
   const messageBytes = row.length / row.count + MESSAGE_ANSWER_BYTES;

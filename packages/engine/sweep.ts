@@ -121,9 +121,7 @@ function forgetSharedLease(state: State, { key, row }: KeyedRow<CursorRow>): voi
 }
 
 /**
-
  * Deletes what is left of the range, as far as the chunk reaches; true when the range is empty.
-
  */
 function deleteRange<Row>(
   sweep: Sweep,
