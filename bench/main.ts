@@ -2,12 +2,15 @@
 
 import { readOptions, USAGE } from './load/options.js';
 import { runBench } from './load/run-bench.js';
+import { runRaftBench } from './raft-core.js';
 
 if (process.argv.includes('--help')) {
   process.stdout.write(`${USAGE}\n`);
 } else {
   try {
-    await runBench(readOptions(process.argv.slice(2)));
+    const options = readOptions(process.argv.slice(2));
+    if (options.raft) runRaftBench(options.seconds);
+    else await runBench(options);
   } catch (error) {
     process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;

@@ -16,6 +16,11 @@ export class AppendWatch {
   /** Returns the sequence number of the append. */
   start(nowMs: number): number {
     this.#startedMs.push(nowMs);
+    return this.started;
+  }
+
+  /** The sequence number of the newest append. */
+  get started(): number {
     return this.#settled + this.#startedMs.length;
   }
 

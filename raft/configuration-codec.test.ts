@@ -6,9 +6,10 @@ import { nodeId } from './identifiers.js';
 
 const FULL: Configuration = {
   voters: [1, 2, 9_007_199_254_740_991].map(nodeId),
-  outgoing: [nodeId(1)],
+  outgoing: [1, 7].map(nodeId),
   learners: [nodeId(4_294_967_296)],
   learnersNext: [nodeId(7)],
+  promoting: [nodeId(4_294_967_296)],
   autoLeave: true,
 };
 
@@ -23,7 +24,7 @@ it('reads back what was written, context included, from inside a larger buffer',
 
 it('stops at a format it does not know', () => {
   const bytes = encodeConfiguration(FULL, new Uint8Array(0));
-  bytes[0] = 2;
-  expect(() => decodeConfiguration(bytes)).toThrow(/format 2/);
+  bytes[0] = 3;
+  expect(() => decodeConfiguration(bytes)).toThrow(/format 3/);
   expect(() => decodeConfiguration(new Uint8Array(3))).toThrow(/3 bytes/);
 });

@@ -8,6 +8,7 @@
  * A configuration entry carries the resulting configuration, not the change: nothing is left for a
  * later version to interpret differently, and apply cannot fail.
  */
+import { assert } from './assert.js';
 import type { NodeId } from './identifiers.js';
 
 /** All lists ascending, without repeats. `voters` and `learners` are disjoint. */
@@ -18,6 +19,8 @@ export interface Configuration {
   readonly learners: readonly NodeId[];
   /** Voters of `outgoing` that become learners when the joint configuration is left. */
   readonly learnersNext: readonly NodeId[];
+  /** Those of `learners` that a leader makes voters by itself once they have caught up. */
+  readonly promoting: readonly NodeId[];
   /** The leader leaves the joint configuration by itself as soon as it is applied. */
   readonly autoLeave: boolean;
 }
@@ -25,6 +28,8 @@ export interface Configuration {
 export interface NodeChange {
   readonly type: 'add-voter' | 'add-learner' | 'remove';
   readonly node: NodeId;
+  /** Of a learner: it becomes a voter by itself once it has caught up. */
+  readonly promote?: boolean;
 }
 
 export interface ConfigurationChange {
@@ -48,6 +53,7 @@ export function configuration(
     outgoing: [],
     learners: ascending(learners),
     learnersNext: [],
+    promoting: [],
     autoLeave: false,
   };
 }
@@ -65,20 +71,16 @@ export function members(config: Configuration): readonly NodeId[] {
   return ascending([...config.voters, ...config.outgoing, ...config.learners]);
 }
 
-/** The configuration after `change`, or undefined when the change is not possible from here. */
-export function changed(
-  config: Configuration,
-  change: ConfigurationChange,
-): Configuration | undefined {
-  if (change.changes.length === 0) return isJoint(config) ? withoutOutgoing(config) : undefined;
-  if (isJoint(config)) return undefined;
+/** The configuration after `change`; its list of voters may be empty, which nobody may propose. */
+export function changed(config: Configuration, change: ConfigurationChange): Configuration {
+  const leaving = change.changes.length === 0;
+  assert(isJoint(config) === leaving, `${change.changes.length} changes of ${config.outgoing}`);
+  if (leaving) return withoutOutgoing(config);
   const joint = change.transition !== 'auto' || change.changes.length > 1;
   const start: Configuration = joint
     ? { ...config, outgoing: config.voters, autoLeave: change.transition !== 'joint-manual' }
     : config;
-  const result = change.changes.reduce(withChange, start);
-  if (result.voters.length === 0) return undefined;
-  return result;
+  return change.changes.reduce(withChange, start);
 }
 
 export function withoutOutgoing(config: Configuration): Configuration {
@@ -87,18 +89,25 @@ export function withoutOutgoing(config: Configuration): Configuration {
     outgoing: [],
     learners: ascending([...config.learners, ...config.learnersNext]),
     learnersNext: [],
+    promoting: config.promoting,
     autoLeave: false,
   };
 }
 
-export function sameConfiguration(one: Configuration, other: Configuration): boolean {
+/** Lists ascending and without repeats, nobody in two roles, at least one voter. */
+export function isPossible(config: Configuration): boolean {
+  const { voters, outgoing, learners, learnersNext, promoting } = config;
   return (
-    one.autoLeave === other.autoLeave &&
-    sameNodes(one.voters, other.voters) &&
-    sameNodes(one.outgoing, other.outgoing) &&
-    sameNodes(one.learners, other.learners) &&
-    sameNodes(one.learnersNext, other.learnersNext)
+    voters.length > 0 &&
+    [voters, outgoing, learners, learnersNext, promoting].every(isAscending) &&
+    learners.every((id) => !voters.includes(id) && !outgoing.includes(id)) &&
+    learnersNext.every((id) => outgoing.includes(id) && !voters.includes(id)) &&
+    promoting.every((id) => learners.includes(id))
   );
+}
+
+function isAscending(ids: readonly NodeId[]): boolean {
+  return ids.every((id, place) => Number.isSafeInteger(id) && id > (ids[place - 1] ?? 0));
 }
 
 function withChange(config: Configuration, change: NodeChange): Configuration {
@@ -106,23 +115,26 @@ function withChange(config: Configuration, change: NodeChange): Configuration {
   const voters = config.voters.filter((id) => id !== node);
   const learners = config.learners.filter((id) => id !== node);
   const learnersNext = config.learnersNext.filter((id) => id !== node);
+  const promoting = config.promoting.filter((id) => id !== node);
+  const without = { ...config, voters, learners, learnersNext, promoting };
   switch (change.type) {
     case 'add-voter':
-      return { ...config, voters: ascending([...voters, node]), learners, learnersNext };
+      return { ...without, voters: ascending([...voters, node]) };
     case 'add-learner':
       // A node that still votes in `outgoing` cannot listen only: it turns learner on leaving.
-      return config.outgoing.includes(node)
-        ? { ...config, voters, learners, learnersNext: ascending([...learnersNext, node]) }
-        : { ...config, voters, learners: ascending([...learners, node]), learnersNext };
+      if (config.outgoing.includes(node)) {
+        return { ...without, learnersNext: ascending([...learnersNext, node]) };
+      }
+      return {
+        ...without,
+        learners: ascending([...learners, node]),
+        promoting: change.promote === true ? ascending([...promoting, node]) : promoting,
+      };
     case 'remove':
-      return { ...config, voters, learners, learnersNext };
+      return without;
   }
 }
 
 function ascending(ids: readonly NodeId[]): readonly NodeId[] {
   return [...new Set(ids)].sort((one, other) => one - other);
-}
-
-function sameNodes(one: readonly NodeId[], other: readonly NodeId[]): boolean {
-  return one.length === other.length && one.every((id, position) => id === other[position]);
 }

@@ -10,12 +10,14 @@ import { assert } from './assert.js';
 import { type Configuration, isJoint, isVoter, members } from './configuration.js';
 import type { Entry, EntryType } from './entry.js';
 import { type LogIndex, logIndex, NO_NODE, type NodeId, type Term, term } from './identifiers.js';
+import { type DropReason, noDrops, TERM_MAX } from './intake.js';
 import { RaftLog } from './log.js';
 import type { Message } from './messages.js';
 import type { RaftOptions, RaftSettings } from './options.js';
 import { Progress } from './progress.js';
 import { Reads } from './reads.js';
 import type { Role } from './ready.js';
+import { Recovery } from './recovery.js';
 
 export class Core {
   readonly id: NodeId;
@@ -30,7 +32,10 @@ export class Core {
   vote: NodeId;
   role: Role = 'follower';
   leader: NodeId = NO_NODE;
-  mayVote: boolean;
+  /** Present while this node misses entries that it had acknowledged. */
+  recovery: Recovery | undefined;
+  /** The host's word: a node that mends its log, or is about to stop, should not be elected. */
+  electable = true;
 
   configuration: Configuration;
   configurationIndex: LogIndex;
@@ -64,6 +69,9 @@ export class Core {
   /** The new leader's own entry; it leads upward once that is applied. */
   ownTermIndex: LogIndex = logIndex(0);
 
+  /** Messages that changed nothing, by reason. */
+  readonly drops: Record<DropReason, number> = noDrops();
+
   messages: Message[] = [];
   afterDurable: Message[] = [];
 
@@ -81,9 +89,10 @@ export class Core {
     );
     this.appends = new AppendWatch(settings.appendStuckMs);
     this.reads = new Reads(options.id, options.random);
+    assert(hardState.term <= TERM_MAX, `term ${hardState.term}`);
     this.term = hardState.term;
     this.vote = hardState.vote;
-    this.mayVote = settings.mayVote;
+    if (options.recovering === true) this.recovery = new Recovery(options.random);
     this.configuration = options.configuration;
     this.configurationIndex = options.configurationIndex;
     const restarted = hardState.term > 0;
@@ -97,7 +106,7 @@ export class Core {
   }
 
   get leading(): boolean {
-    return this.role === 'leader' && this.log.applied >= this.ownTermIndex && !this.retiring;
+    return this.takesProposals && this.log.applied >= this.ownTermIndex;
   }
 
   get committedInOwnTerm(): boolean {
@@ -109,7 +118,19 @@ export class Core {
    * log is committed. Earlier, its entries could keep the others from electing anybody.
    */
   get retiring(): boolean {
-    return this.role === 'leader' && !isVoter(this.configuration, this.id);
+    if (this.role !== 'leader' || isVoter(this.configuration, this.id)) return false;
+    return this.settings.stepDownOnRemoval;
+  }
+
+  get takesProposals(): boolean {
+    return this.role === 'leader' && !this.retiring && this.peers.has(this.id);
+  }
+
+  /** A peer, or this node itself, that counts when it is asked who could carry a change. */
+  live(id: NodeId): boolean {
+    const peer = this.peers.get(id);
+    if (id === this.id || peer === undefined) return id === this.id;
+    return this.nowMs - peer.lastReplyMs < this.settings.liveWithinMs;
   }
 
   /** No other node's word is needed for anything. */
@@ -130,6 +151,11 @@ export class Core {
     this.#reset(newTerm);
     this.role = 'follower';
     this.leader = leader;
+  }
+
+  /** This node found out that it no longer holds what it had acknowledged. */
+  noticeLoss(): void {
+    this.recovery ??= new Recovery(this.#random);
   }
 
   /** A message of this term's leader arrived. */
@@ -269,6 +295,7 @@ export class Core {
       to: this.id,
       term: this.term,
       index,
+      life: 0,
     };
     const last = this.afterDurable.length - 1;
     const previous = this.afterDurable[last];

@@ -37,8 +37,8 @@ describe('a vote', () => {
   });
 
   it('is given once a term, also across a restart', () => {
-    const node = new LoneNode({ hardState: { term: 1, vote: 2 } });
-    node.step(voteRequest(3, 1, 9, 1), voteRequest(2, 1, 9, 1));
+    const node = new LoneNode({ hardState: { term: 2, vote: 2 } });
+    node.step(voteRequest(3, 2, 9, 1), voteRequest(2, 2, 9, 1));
     expect(node.drain()).toMatchObject([
       { to: 3, granted: false },
       { to: 2, granted: true },
@@ -69,13 +69,12 @@ describe('a vote', () => {
   });
 
   it('comes from no node that lost its log', () => {
-    const node = new LoneNode({ settings: { mayVote: false } });
+    const node = new LoneNode({ recovering: true });
     node.step(voteRequest(2, 1, 0, 0));
     node.pass(500);
+    node.raft.campaign();
     expect(node.drain()).toEqual([]);
-    node.raft.allowVotes();
-    node.step(voteRequest(2, 1, 0, 0));
-    expect(node.drain()).toMatchObject([{ granted: true }]);
+    expect(node.raft.status()).toMatchObject({ role: 'follower', vote: 0, recovering: true });
   });
 });
 
@@ -218,4 +217,66 @@ it('the bridge: three nodes in a line keep a leader', () => {
     if (leader !== undefined) group.propose(leader, 'x');
     return group.judge.settledIndex > 10;
   });
+});
+
+describe('a leader that is forgotten', () => {
+  it('no longer keeps this node from voting, until it is heard again', () => {
+    const node = new LoneNode({ settings: { checkQuorum: true } });
+    node.step(heartbeat(2, 1), voteRequest(3, 2, 0, 0));
+    expect(node.raft.status()).toMatchObject({ term: 1, leader: 2 });
+    expect(node.raft.counters().lease).toBe(1);
+    expect(node.raft.forgetLeader()).toEqual({ accepted: true });
+    expect(node.raft.status().leader).toBe(0);
+    node.step(heartbeat(2, 1), voteRequest(3, 2, 0, 0));
+    expect(node.raft.status()).toMatchObject({ term: 1, leader: 2 });
+    node.raft.forgetLeader();
+    node.step(voteRequest(3, 2, 0, 0));
+    expect(node.raft.status()).toMatchObject({ term: 2, vote: 3 });
+  });
+
+  it('may still count on this node under lease reads, and cannot forget itself', () => {
+    const lease = new LoneNode({ settings: { checkQuorum: true, reads: 'lease' } });
+    lease.step(heartbeat(2, 1));
+    expect(lease.raft.forgetLeader()).toEqual({ accepted: false, reason: 'lease_reads' });
+    expect(lease.raft.status().leader).toBe(2);
+    const leader = new LoneNode();
+    leader.lead([2]);
+    expect(leader.raft.forgetLeader()).toEqual({ accepted: false, reason: 'leading' });
+    expect(leader.raft.status().role).toBe('leader');
+  });
+});
+
+it('a node that its host takes out of elections votes, but is not elected', () => {
+  const node = new LoneNode();
+  node.raft.setElectable(false);
+  node.pass(500);
+  node.step({ type: 'timeout-now', from: nodeId(2), to, term: term(1) });
+  expect(node.raft.status()).toMatchObject({ role: 'follower', term: 1 });
+  node.step(voteRequest(3, 2, 0, 0));
+  expect(node.raft.status().vote).toBe(3);
+  node.raft.setElectable(true);
+  node.pass(100);
+  expect(node.raft.status().role).toBe('candidate');
+});
+
+it('a granted pre-vote for an older term does not count', () => {
+  const node = new LoneNode({ settings: { preVote: true }, hardState: { term: 4 } });
+  node.pass(100);
+  node.drain();
+  const grant = { type: 'pre-vote-response', from: nodeId(3), to, granted: true } as const;
+  // Asked for when this node was at term 3.
+  node.step({ ...grant, term: term(4) });
+  expect(node.raft.status().role).toBe('pre-candidate');
+  node.step({ ...grant, term: term(5) });
+  expect(node.raft.status().role).toBe('candidate');
+});
+
+it('a node that never campaigns tells a leader of an older term all the same', () => {
+  const recovering = new LoneNode({ recovering: true, hardState: { term: 3 } });
+  const mending = new LoneNode({ hardState: { term: 3 } });
+  mending.raft.setElectable(false);
+  for (const node of [recovering, mending]) {
+    node.step(heartbeat(2, 2));
+    expect(node.drain()).toMatchObject([{ type: 'append-response', term: 3, index: 0 }]);
+  }
 });

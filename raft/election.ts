@@ -13,6 +13,7 @@
 import { isVoter, members } from './configuration.js';
 import type { Core } from './core.js';
 import { logIndex, NO_NODE, term } from './identifiers.js';
+import { TERM_MAX } from './intake.js';
 import type { PreVoteRequest, PreVoteResponse, VoteRequest, VoteResponse } from './messages.js';
 import { verdict } from './quorum.js';
 import { broadcastAppend } from './replication.js';
@@ -36,7 +37,9 @@ export function campaign(core: Core, forced: boolean): void {
 function electable(core: Core): boolean {
   return (
     (isVoter(core.configuration, core.id) || lastHolder(core)) &&
-    core.mayVote &&
+    core.electable &&
+    core.term < TERM_MAX &&
+    core.recovery === undefined &&
     !core.appends.failed &&
     !core.appendStuck &&
     !core.log.snapshotPending
@@ -56,7 +59,10 @@ export function refusedByLease(core: Core, message: VoteRequest | PreVoteRequest
 }
 
 export function onVoteRequest(core: Core, message: VoteRequest | PreVoteRequest): void {
-  if (!core.mayVote) return;
+  if (core.recovery !== undefined) {
+    core.drops.recovering++;
+    return;
+  }
   const pre = message.type === 'pre-vote-request';
   const free =
     core.vote === message.from ||
@@ -78,8 +84,17 @@ export function onVoteRequest(core: Core, message: VoteRequest | PreVoteRequest)
 }
 
 export function onVoteResponse(core: Core, message: VoteResponse | PreVoteResponse): void {
-  const asked = message.type === 'vote-response' ? 'candidate' : 'pre-candidate';
-  if (core.role !== asked) return;
+  const pre = message.type === 'pre-vote-response';
+  // A granted pre-vote speaks of the term that was asked for: it may be an older one.
+  if (pre && message.granted && message.term !== core.term + 1) {
+    core.drops.unawaited++;
+    return;
+  }
+  if (core.role !== (pre ? 'pre-candidate' : 'candidate')) return;
+  if (!isVoter(core.configuration, message.from) && message.from !== core.id) {
+    core.drops.unknown_sender++;
+    return;
+  }
   if (!core.votes.has(message.from)) core.votes.set(message.from, message.granted);
   const result = verdict(core.configuration, core.votes);
   if (result === 'pending') return;

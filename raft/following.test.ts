@@ -23,6 +23,7 @@ function append(
     previousTerm: term(previousTerm),
     entries: entriesOf(previousIndex + 1, terms),
     commit: logIndex(commit),
+    life: 0,
   };
 }
 
@@ -156,8 +157,13 @@ describe('a heartbeat', () => {
   });
 });
 
-it('two leaders of one term are a bug that must not be survived', () => {
+it('a second leader of one term is not listened to', () => {
   const node = new LoneNode();
   node.lead([2]);
-  expect(() => node.step(append(1, 0, 0, []))).toThrow(/both lead term 1/);
+  node.step(append(1, 0, 0, [1, 1, 1], 3));
+  expect(node.raft.status()).toMatchObject({ role: 'leader', commit: 0, lastIndex: 1 });
+  const follower = new LoneNode();
+  follower.step(append(1, 0, 0, [1]), { ...append(1, 0, 0, [1, 1]), from: nodeId(3) });
+  expect(follower.raft.status()).toMatchObject({ leader: 2, lastIndex: 1 });
+  expect([node, follower].map(({ raft }) => raft.counters().second_leader)).toEqual([1, 1]);
 });

@@ -14,6 +14,7 @@ export {
   decodeConfiguration,
   encodeConfiguration,
 } from './configuration-codec.js';
+export { type Crc32, crc32 } from './crc32.js';
 export { ENTRY_OVERHEAD_BYTES, type Entry, type EntryType, entryBytes } from './entry.js';
 export {
   type LogIndex,
@@ -24,6 +25,14 @@ export {
   type Term,
   term,
 } from './identifiers.js';
+export type { DropReason, IgnoredReason, RefusedReason } from './intake.js';
+export {
+  DEFAULT_FRAME_LIMITS,
+  decodeMessage,
+  encodeMessage,
+  type MessageRefusal,
+} from './message-codec.js';
+export type { FrameLimits, FrameRefusal, SentMessage } from './message-fields.js';
 export type {
   AppendDurable,
   AppendRejection,
@@ -31,6 +40,7 @@ export type {
   AppendResponse,
   Heartbeat,
   HeartbeatResponse,
+  Life,
   Message,
   PreVoteRequest,
   PreVoteResponse,
@@ -46,8 +56,10 @@ export { DEFAULT_SETTINGS, type RaftOptions, type RaftSettings } from './options
 export type { ProgressState } from './progress.js';
 export { Raft } from './raft.js';
 export type {
+  ConfigurationForce,
   ConfigurationProposal,
   ConfigurationRefusal,
+  Forgotten,
   HardState,
   PeerStatus,
   Proposal,

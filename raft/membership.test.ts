@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { configuration, type NodeChange } from './configuration.js';
 import { logIndex, nodeId } from './identifiers.js';
+import type { RaftSettings } from './options.js';
 import type { ConfigurationProposal } from './ready.js';
 import { FakeGroup } from './testing/group.fake.js';
 import { LoneNode } from './testing/lone.fake.js';
@@ -19,9 +20,10 @@ function change(
   group.passUntil(() => group.leader() !== undefined);
   const leader = group.leader() ?? 0;
   const { configurationIndex } = group.status(leader);
+  // Scenes of what a change does; whether it is wise is asked further below.
   return group
     .raft(leader)
-    .proposeConfiguration({ changes, transition, context }, configurationIndex);
+    .proposeConfiguration({ changes, transition, context }, configurationIndex, { force: true });
 }
 
 const add = (node: number): NodeChange => ({ type: 'add-voter', node: nodeId(node) });
@@ -109,13 +111,15 @@ describe('a change is refused', () => {
     return node;
   }
   const propose = (node: LoneNode, changes: readonly NodeChange[], index: number): unknown =>
-    node.raft.proposeConfiguration({ changes, transition: 'auto', context }, logIndex(index));
+    node.raft.proposeConfiguration({ changes, transition: 'auto', context }, logIndex(index), {
+      force: true,
+    });
 
   it('when the caller looked at another configuration', () => {
     const node = leader();
     expect(propose(node, [add(4)], 3)).toEqual({
       accepted: false,
-      reason: 'configuration_conflict',
+      reason: 'membership_changed',
     });
     expect(node.raft.status().lastIndex).toBe(1);
   });
@@ -123,7 +127,7 @@ describe('a change is refused', () => {
   it('while an earlier one is not applied; an empty entry stands in its place', () => {
     const node = leader();
     expect(propose(node, [add(4)], 0)).toEqual({ accepted: true, index: 2, term: 1 });
-    const pending = { accepted: false, reason: 'configuration_pending' };
+    const pending = { accepted: false, reason: 'in_flight' };
     expect(propose(node, [add(5)], 0)).toEqual(pending);
     node.drain();
     expect(node.raft.status()).toMatchObject({ lastIndex: 3, configurationIndex: 0 });
@@ -141,7 +145,7 @@ describe('a change is refused', () => {
   it('by a new leader until it has applied what it found in its log', () => {
     const node = new LoneNode({ terms: [1, 1], hardState: { term: 1 } });
     node.lead([2]);
-    expect(propose(node, [add(4)], 0)).toMatchObject({ reason: 'configuration_pending' });
+    expect(propose(node, [add(4)], 0)).toMatchObject({ reason: 'in_flight' });
     node.acknowledge(2, 4);
     node.drain();
     expect(propose(node, [add(4)], 0)).toMatchObject({ accepted: true });
@@ -150,9 +154,9 @@ describe('a change is refused', () => {
   it('when nobody would be left, or there is nothing to leave', () => {
     const node = leader();
     expect(propose(node, [remove(1), remove(2), remove(3)], 0)).toMatchObject({
-      reason: 'configuration_invalid',
+      reason: 'last_voter',
     });
-    expect(propose(node, [], 0)).toMatchObject({ reason: 'configuration_pending' });
+    expect(propose(node, [], 0)).toMatchObject({ reason: 'nothing_to_leave' });
   });
 
   it('at a node that does not lead', () => {
@@ -186,4 +190,151 @@ it('entries that a removed leader alone holds do not keep the rest from electing
   group.network.heal();
   group.passUntil(() => group.leader() === other);
   expect(current(group)).toEqual(configuration([nodeId(other)]));
+});
+
+describe('a change that is not forced', () => {
+  /** Voters 1 to 3, learner 4; all entries but the newest three are at 2 and 4. */
+  function leader(settings: Partial<RaftSettings> = {}): LoneNode {
+    const node = new LoneNode({ learners: [4], settings: { promoteMaxLag: 2, ...settings } });
+    node.lead([2]);
+    node.acknowledge(2, 1);
+    node.acknowledge(4, 1);
+    node.drain();
+    for (let i = 0; i < 3; i++) node.raft.propose(context);
+    node.drain();
+    return node;
+  }
+  const propose = (node: LoneNode, change: NodeChange, force = false): unknown =>
+    node.raft.proposeConfiguration(
+      { changes: [change], transition: 'auto', context },
+      logIndex(0),
+      { force },
+    );
+  const refused = (reason: string): unknown => ({ accepted: false, reason });
+
+  it('takes a voter only after it has learnt', () => {
+    const node = leader();
+    expect(propose(node, add(5))).toEqual(refused('not_a_learner'));
+    expect(propose(node, add(4))).toEqual(refused('learner_behind'));
+    expect(node.raft.status().lastIndex).toBe(4);
+    node.acknowledge(4, 2);
+    expect(propose(node, add(4))).toMatchObject({ accepted: true });
+  });
+
+  it('takes no learner for a voter that has fallen silent', () => {
+    const node = leader({ liveWithinMs: 50 });
+    node.acknowledge(4, 4);
+    node.pass(50);
+    node.acknowledge(2, 4);
+    expect(propose(node, add(4))).toEqual(refused('learner_behind'));
+    expect(propose(node, add(4), true)).toMatchObject({ accepted: true });
+  });
+
+  it('leaves a majority that lives', () => {
+    const node = leader();
+    // 3 never answered: 1 and 2 carry the group, and 1 alone could not.
+    expect(propose(node, remove(2))).toEqual(refused('no_quorum'));
+    expect(propose(node, remove(3))).toMatchObject({ accepted: true });
+    const other = leader();
+    expect(propose(other, remove(2), true)).toMatchObject({ accepted: true });
+  });
+
+  it('needs a majority of the old voters, too', () => {
+    const node = leader({ liveWithinMs: 50 });
+    node.pass(50);
+    node.acknowledge(4, 4);
+    const changes = [remove(2), remove(3), add(4)];
+    const change = { changes, transition: 'auto', context } as const;
+    expect(node.raft.proposeConfiguration(change, logIndex(0))).toEqual(refused('no_quorum'));
+  });
+});
+
+describe('a learner that was added to become a voter', () => {
+  const promised = (node: number): NodeChange => ({ ...learn(node), promote: true });
+
+  it('becomes one by itself, one at a time', () => {
+    const group = new FakeGroup({ nodes: 1, spares: 3 });
+    change(group, [promised(2), promised(3), learn(4)]);
+    group.pass(500);
+    expect(current(group)).toEqual(configuration([1, 2, 3].map(nodeId), [nodeId(4)]));
+    const changes = group.network.sent
+      .filter((one) => one.type === 'append' && one.to === 2)
+      .flatMap((one) => (one.type === 'append' ? one.entries : []))
+      .filter((entry) => entry.type === 'configuration');
+    // Joint and its end, then each of the two.
+    expect(new Set(changes.map((entry) => entry.index)).size).toBe(4);
+  });
+
+  it('does so under the next leader, too', () => {
+    const group = new FakeGroup({ nodes: 3, spares: 1 });
+    group.passUntil(() => group.leader() !== undefined);
+    const first = group.leader() ?? 0;
+    group.crash(4);
+    change(group, [promised(4)]);
+    group.pass(50);
+    group.crash(first);
+    group.passUntil(() => group.leader() !== undefined);
+    expect(current(group)).toMatchObject({ promoting: [4] });
+    group.start(4);
+    group.start(first);
+    group.pass(200);
+    expect(current(group)).toEqual(configuration([1, 2, 3, 4].map(nodeId)));
+  });
+
+  it('waits until it has caught up, for ever where the switch is off', () => {
+    for (const autoPromote of [true, false]) {
+      const group = new FakeGroup({
+        nodes: 1,
+        spares: 1,
+        settings: { autoPromote, promoteMaxLag: 3 },
+      });
+      group.passUntil(() => group.leader() !== undefined);
+      group.network.cut(nodeId(2), nodeId(1));
+      change(group, [promised(2)]);
+      for (let i = 0; i < 10; i++) group.propose(1, 'x');
+      group.pass(300);
+      expect(current(group)).toMatchObject({ voters: [1], promoting: [2] });
+      group.network.heal();
+      group.pass(300);
+      expect(group.status(1).peers[1]?.match).toBe(group.status(1).lastIndex);
+      expect(current(group)).toMatchObject({ voters: autoPromote ? [1, 2] : [1] });
+    }
+  });
+
+  it('never while a change of an operator is under way, and never against one', () => {
+    const node = new LoneNode({ voters: [1, 2], learners: [4, 5] });
+    node.lead([2]);
+    for (const from of [2, 4, 5]) node.acknowledge(from, 1);
+    node.drain();
+    const propose = (changes: readonly NodeChange[], index: number): unknown =>
+      node.raft.proposeConfiguration({ changes, transition: 'auto', context }, logIndex(index));
+    expect(propose([promised(4)], 0)).toMatchObject({ index: 2 });
+    for (const from of [2, 4, 5]) node.acknowledge(from, 2);
+    node.drain();
+    expect(propose([remove(5)], 2)).toMatchObject({ index: 3 });
+    node.pass(20);
+    expect(node.raft.status().lastIndex).toBe(3);
+    node.acknowledge(2, 3);
+    node.drain();
+    node.pass(10);
+    expect(node.raft.status()).toMatchObject({ lastIndex: 4, configurationIndex: 3 });
+    node.acknowledge(2, 4);
+    node.acknowledge(4, 4);
+    node.drain();
+    expect(node.raft.status().configuration).toMatchObject({ voters: [1, 2, 4], promoting: [] });
+    // Who looked before the promotion is told so.
+    expect(propose([remove(4)], 3)).toMatchObject({ reason: 'membership_changed' });
+  });
+});
+
+describe('a leader that is removed', () => {
+  it('stays, without taking proposals, where stepping down is switched off', () => {
+    const group = new FakeGroup({ nodes: 3, settings: { stepDownOnRemoval: false } });
+    group.passUntil(() => group.leader() !== undefined);
+    const leader = group.leader() ?? 0;
+    change(group, [remove(leader)]);
+    group.pass(50);
+    expect(group.status(leader)).toMatchObject({ role: 'leader', leading: false });
+    expect(group.propose(leader, 'x')).toMatchObject({ reason: 'not_leader' });
+  });
 });

@@ -4,6 +4,7 @@
  * configuration it looked at by its index, so that two operators cannot both act on one picture.
  */
 import {
+  type Configuration,
   type ConfigurationChange,
   changed,
   isJoint,
@@ -13,8 +14,8 @@ import {
 import { decodeConfiguration, encodeConfiguration } from './configuration-codec.js';
 import type { Core } from './core.js';
 import type { Entry } from './entry.js';
-import { type LogIndex, NO_NODE } from './identifiers.js';
-import type { ConfigurationProposal } from './ready.js';
+import { type LogIndex, NO_NODE, type NodeId } from './identifiers.js';
+import type { ConfigurationProposal, ConfigurationRefusal } from './ready.js';
 import { advanceCommit, broadcastAppend, retireWhenDone, sendMissing } from './replication.js';
 
 const NO_BYTES = new Uint8Array(0);
@@ -24,23 +25,78 @@ export function proposeChange(
   core: Core,
   change: ConfigurationChange,
   expectedIndex: LogIndex,
+  force: boolean,
 ): ConfigurationProposal {
-  if (expectedIndex !== core.configurationIndex) {
-    return { accepted: false, reason: 'configuration_conflict' };
-  }
-  const pending = core.pendingConfigurationIndex > core.log.applied;
+  if (expectedIndex !== core.configurationIndex) return refused('membership_changed');
+  const joint = isJoint(core.configuration);
   const leaving = change.changes.length === 0;
-  if (pending || isJoint(core.configuration) !== leaving) {
+  if (inFlight(core) || joint !== leaving) {
     core.append('normal', NO_BYTES);
     broadcastAppend(core);
-    return { accepted: false, reason: 'configuration_pending' };
+    return refused(inFlight(core) || joint ? 'in_flight' : 'nothing_to_leave');
   }
   const result = changed(core.configuration, change);
-  if (result === undefined) return { accepted: false, reason: 'configuration_invalid' };
+  if (result.voters.length === 0) return refused('last_voter');
+  if (!leaving && !force) {
+    const reason = dangerOf(core, result);
+    if (reason !== undefined) return refused(reason);
+  }
   const index = core.append('configuration', encodeConfiguration(result, change.context));
   core.pendingConfigurationIndex = index;
   broadcastAppend(core);
   return { accepted: true, index, term: core.term };
+}
+
+/**
+ * Looked at once a heartbeat: makes a voter of the first learner that was added for it, has caught
+ * up and lives. One at a time, and only between the changes of operators: theirs name the
+ * configuration that they saw, so one that comes after this is refused and not misread.
+ */
+export function promoteWhenReady(core: Core): void {
+  const { settings, configuration, configurationIndex } = core;
+  if (!settings.autoPromote || configuration.promoting.length === 0) return;
+  if (!core.leading || core.transferTarget !== NO_NODE || core.appends.failed) return;
+  if (inFlight(core) || isJoint(configuration)) return;
+  const node = configuration.promoting.find((id) => caughtUp(core, id));
+  if (node === undefined) return;
+  const changes = [{ type: 'add-voter', node }] as const;
+  proposeChange(
+    core,
+    { changes, transition: 'auto', context: NO_BYTES },
+    configurationIndex,
+    false,
+  );
+}
+
+function refused(reason: ConfigurationRefusal): ConfigurationProposal {
+  return { accepted: false, reason };
+}
+
+/** A change may stand in the log that is not applied: what it leads to is not known. */
+function inFlight(core: Core): boolean {
+  return core.pendingConfigurationIndex > core.log.applied;
+}
+
+/** Why a change could stop the group, or bring it one death nearer to that. */
+function dangerOf(core: Core, result: Configuration): ConfigurationRefusal | undefined {
+  const { voters, learners } = core.configuration;
+  for (const id of result.voters) {
+    if (voters.includes(id)) continue;
+    if (!learners.includes(id)) return 'not_a_learner';
+    if (!caughtUp(core, id)) return 'learner_behind';
+  }
+  return majorityLives(core, voters) && majorityLives(core, result.voters)
+    ? undefined
+    : 'no_quorum';
+}
+
+function caughtUp(core: Core, id: NodeId): boolean {
+  const match = core.peers.get(id)?.match ?? 0;
+  return core.live(id) && match + core.settings.promoteMaxLag >= core.log.last;
+}
+
+function majorityLives(core: Core, voters: readonly NodeId[]): boolean {
+  return voters.filter((id) => core.live(id)).length * 2 > voters.length;
 }
 
 /** The host has applied up to `log.applied`: configurations up to there count from now on. */

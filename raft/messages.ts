@@ -8,6 +8,13 @@ import type { Entry } from './entry.js';
 import type { LogIndex, NodeId, Term } from './identifiers.js';
 import type { Snapshot } from './storage.js';
 
+/**
+ * Names what a node is since it lost entries: drawn at random when it starts to recover, 0 for a
+ * node of which no loss is known. A leader writes on every append what it knows of the receiver,
+ * and counts only answers to what it wrote with that knowledge, see `recovery.ts`.
+ */
+export type Life = number;
+
 interface Envelope {
   readonly from: NodeId;
   readonly to: NodeId;
@@ -46,21 +53,31 @@ export interface AppendRequest extends Envelope {
   readonly previousTerm: Term;
   readonly entries: readonly Entry[];
   readonly commit: LogIndex;
+  readonly life: Life;
 }
 
 /** The sender holds the leader's log up to `index`, durably. Index 0 only tells the term. */
 export interface AppendResponse extends Envelope {
   readonly type: 'append-response';
   readonly index: LogIndex;
+  /** Repeats that of the message it answers. */
+  readonly life: Life;
 }
 
-/** The sender has no entry (rejectedIndex, previousTerm); the hint is where the logs may meet. */
+/**
+ * The sender has no entry (rejectedIndex, previousTerm), or lost entries of which the leader does
+ * not know; the hint is where the logs may meet.
+ */
 export interface AppendRejection extends Envelope {
   readonly type: 'append-rejection';
   readonly rejectedIndex: LogIndex;
   readonly hintIndex: LogIndex;
   /** The sender's term at `hintIndex`; 0 when it does not know it any more. */
   readonly hintTerm: Term;
+  /** Repeats that of the message it answers. */
+  readonly life: Life;
+  /** Not 0: the sender lost entries that it had acknowledged, and this is its life since. */
+  readonly lost: Life;
 }
 
 export interface Heartbeat extends Envelope {
@@ -77,6 +94,8 @@ export interface HeartbeatResponse extends Envelope {
   readonly type: 'heartbeat-response';
   readonly round: number;
   readonly sentMs: number;
+  /** As in a rejection: while nothing is written, nothing else would tell of the loss. */
+  readonly lost: Life;
 }
 
 /**
@@ -86,6 +105,7 @@ export interface HeartbeatResponse extends Envelope {
 export interface SnapshotRequest extends Envelope {
   readonly type: 'snapshot';
   readonly snapshot: Snapshot;
+  readonly life: Life;
 }
 
 /** The leader hands over: campaign at once. */

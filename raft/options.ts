@@ -20,6 +20,11 @@ export interface RaftOptions {
   readonly configurationIndex: LogIndex;
   /** What the host's state already contains: nothing up to here is handed out again. */
   readonly applied: LogIndex;
+  /**
+   * This node lost entries that it had acknowledged; its term and vote are intact. It neither votes
+   * nor campaigns until `recovery.ts` finds that it holds again what it may have helped to commit.
+   */
+  readonly recovering?: boolean;
   readonly settings?: Partial<RaftSettings>;
 }
 
@@ -54,8 +59,16 @@ export interface RaftSettings {
   readonly readsMax: number;
   /** A leader whose oldest append takes this long steps down. Default: the election timeout. */
   readonly appendStuckMs: number;
-  /** False for a node that lost its log: it neither votes nor campaigns until `allowVotes()`. */
-  readonly mayVote: boolean;
+  /** A peer that did not answer for this long is dead to whoever changes the members. */
+  readonly liveWithinMs: number;
+  /** A learner with at most so many entries to go has caught up. */
+  readonly promoteMaxLag: number;
+  /** As a leader, makes voters of learners that were added for it, once they have caught up. */
+  readonly autoPromote: boolean;
+  /** A leader that is no voter any more steps down once its log is committed. */
+  readonly stepDownOnRemoval: boolean;
+  /** A snapshot that a live peer has not answered for this long is offered again. */
+  readonly snapshotRepeatMs: number;
 }
 
 export const DEFAULT_SETTINGS: RaftSettings = {
@@ -74,7 +87,11 @@ export const DEFAULT_SETTINGS: RaftSettings = {
   tailBytesMax: 64 * 1024 * 1024,
   readsMax: 65_536,
   appendStuckMs: 1000,
-  mayVote: true,
+  liveWithinMs: 2000,
+  promoteMaxLag: 1000,
+  autoPromote: true,
+  stepDownOnRemoval: true,
+  snapshotRepeatMs: 2000,
 };
 
 /** Fills in what the host left open; checks what would break promises. */
@@ -84,6 +101,9 @@ export function completed(given: Partial<RaftSettings> = {}): RaftSettings {
     ...DEFAULT_SETTINGS,
     leaseMarginMs: electionTimeoutMs / 10,
     appendStuckMs: electionTimeoutMs,
+    // A check of the quorum may pass between two replies; two timeouts without one are a death.
+    liveWithinMs: 2 * electionTimeoutMs,
+    snapshotRepeatMs: 2 * electionTimeoutMs,
     ...given,
   };
   const { heartbeatMs, leaseMarginMs } = settings;

@@ -1,5 +1,6 @@
 import { type LogIndex, logIndex } from './identifiers.js';
 import { InFlight } from './in-flight.js';
+import type { Life } from './messages.js';
 
 /**
  * - `probe`: where the logs meet is not known; one append with entries per heartbeat, to find out.
@@ -11,7 +12,7 @@ export type ProgressState = 'probe' | 'replicate' | 'snapshot';
 /**
  * What a leader knows and believes about one peer.
  * Invariants: 0 <= match < next <= last index + 1; in `replicate`, match < next with everything in
- * [match + 1, next) in flight; `match` never falls while one leader leads.
+ * [match + 1, next) in flight; `match` falls only when the peer says that it lost entries.
  */
 export class Progress {
   learner: boolean;
@@ -28,6 +29,10 @@ export class Progress {
   /** Heard from since the last check of the quorum. */
   recentlyActive = false;
   lastReplyMs = -Infinity;
+  /** What is known of the peer's losses; only answers that repeat it count. */
+  life: Life = 0;
+  /** When the snapshot was last offered. */
+  offeredMs = -Infinity;
   ackedRound = 0;
   ackedSentMs = -Infinity;
   readonly inFlight: InFlight;
@@ -74,8 +79,10 @@ export class Progress {
 
   /** The peer rejected an append after `rejected`; false when the rejection is outdated. */
   retreat(rejected: LogIndex, hint: number): boolean {
+    // Believed, the rejection of what was acknowledged would be answered by the same append at
+    // once, and so on without end.
+    if (rejected <= this.match) return false;
     if (this.state === 'replicate') {
-      if (rejected <= this.match) return false;
       this.next = logIndex(this.match + 1);
     } else {
       // A probe is the only append in flight, so a rejection of anything else is an old one.
@@ -85,6 +92,18 @@ export class Progress {
     }
     this.sentCommit = logIndex(Math.min(this.sentCommit, this.next - 1));
     return true;
+  }
+
+  /**
+   * The peer lost entries that it had acknowledged, and may meet the log at `hint`. What is in
+   * flight was sent to its former life and is not waited for.
+   */
+  takeBack(life: Life, hint: LogIndex): void {
+    this.life = life;
+    this.match = logIndex(0);
+    this.#enter('probe');
+    this.next = logIndex(hint + 1);
+    this.sentCommit = logIndex(0);
   }
 
   /** An append with `count` entries up to `end` (the last of them) leaves. */

@@ -12,14 +12,17 @@ import { type ConfigurationChange, isVoter } from './configuration.js';
 import { Core } from './core.js';
 import { campaign, onVoteRequest, onVoteResponse, refusedByLease } from './election.js';
 import { type Entry, entryBytes } from './entry.js';
-import { onAppend, onHeartbeat, onSnapshot } from './following.js';
+import { endRecovery, needsSnapshot, onAppend, onHeartbeat, onSnapshot } from './following.js';
 import { type LogIndex, logIndex, NO_NODE, type NodeId } from './identifiers.js';
-import { proposeChange, takeEffect } from './membership.js';
-import type { AppendDurable, Message } from './messages.js';
+import { type DropReason, refusalOf } from './intake.js';
+import { promoteWhenReady, proposeChange, takeEffect } from './membership.js';
+import type { AppendDurable, Message, SnapshotRequest, TransferRequest } from './messages.js';
 import { completed, type RaftOptions } from './options.js';
 import { onReadRequest, onReadResponse, startRead } from './reading.js';
 import type {
+  ConfigurationForce,
   ConfigurationProposal,
+  Forgotten,
   HardState,
   Proposal,
   ProposalRefusal,
@@ -49,13 +52,15 @@ export class Raft {
   readonly #applyWindow: ApplyWindow;
   #hostMs: number;
   #reportedHard: HardState;
-  #reportedSoft: SoftState = { role: 'follower', leader: NO_NODE, leading: false };
+  #reportedSoft: SoftState;
 
   constructor(options: RaftOptions) {
     const settings = completed(options.settings);
     assert(options.id > 0, `node id ${options.id}`);
     this.#hostMs = options.nowMs;
     this.#reportedHard = options.hardState;
+    const recovering = options.recovering === true;
+    this.#reportedSoft = { role: 'follower', leader: NO_NODE, leading: false, recovering };
     this.#core = new Core(options, settings);
     this.#applyWindow = new ApplyWindow(settings.applyingBytesMax);
   }
@@ -69,17 +74,23 @@ export class Raft {
     else if (core.sinceLeaderMs() >= core.campaignAfterMs) campaign(core, false);
   }
 
-  /** A message arrived, from a peer or (out of `afterDurable`) from this node itself. */
+  /**
+   * A message arrived, from a peer or (out of `afterDurable`) from this node itself. The transport
+   * vouches for `from`. A message that cannot be changes nothing and is counted.
+   */
   step(message: Message): void {
     const core = this.#core;
-    if (core.appends.failed) return;
+    const drop = this.#dropReason(message);
+    if (drop !== undefined) {
+      core.drops[drop]++;
+      return;
+    }
     if (message.type === 'append-durable') {
       this.#onAppendDurable(message);
       return;
     }
-    const asksForVote = message.type === 'vote-request' || message.type === 'pre-vote-request';
-    if (asksForVote && message.term >= core.term && refusedByLease(core, message)) return;
     if (message.term < core.term) {
+      core.drops.old_term++;
       this.#onOldTerm(message);
       return;
     }
@@ -113,15 +124,16 @@ export class Raft {
 
   /**
    * Changes the members, if `expectedIndex` still names the current configuration. It counts once
-   * applied. `configuration_pending` leaves an empty entry in the log.
+   * applied. `in_flight` and `nothing_to_leave` leave an empty entry in the log.
    */
   proposeConfiguration(
     change: ConfigurationChange,
     expectedIndex: LogIndex,
+    { force = false }: ConfigurationForce = {},
   ): ConfigurationProposal {
     const refusal = this.#refusal(0);
     if (refusal !== undefined) return { accepted: false, reason: refusal };
-    return proposeChange(this.#core, change, expectedIndex);
+    return proposeChange(this.#core, change, expectedIndex, force);
   }
 
   /** Asks for `target` to lead. A follower passes it on. It may fail; proposals wait meanwhile. */
@@ -162,9 +174,33 @@ export class Raft {
     campaign(this.#core, false);
   }
 
-  /** A node that had lost its log has caught up. */
-  allowVotes(): void {
-    this.#core.mayVote = true;
+  /**
+   * A follower or candidate no longer counts on its leader, so that it may vote for another at
+   * once. The next message of that leader undoes it.
+   */
+  forgetLeader(): Forgotten {
+    const core = this.#core;
+    if (core.appends.failed) return { accepted: false, reason: 'append_failed' };
+    if (core.role === 'leader') return { accepted: false, reason: 'leading' };
+    if (core.settings.reads === 'lease') return { accepted: false, reason: 'lease_reads' };
+    core.leader = NO_NODE;
+    return { accepted: true };
+  }
+
+  /**
+   * False: this node does not campaign, not even when leadership is handed to it, because it mends
+   * its log or is about to stop. It goes on voting, and leading if it does.
+   */
+  setElectable(electable: boolean): void {
+    this.#core.electable = electable;
+  }
+
+  /**
+   * Whether the state that the message offers is worth fetching. If not, step the message at once:
+   * the answer, if it deserves one, tells the leader where to go on.
+   */
+  needsSnapshot(message: SnapshotRequest): boolean {
+    return refusalOf(this.#core, message) === undefined && needsSnapshot(this.#core, message);
   }
 
   hasReady(): boolean {
@@ -244,6 +280,11 @@ export class Raft {
     return statusOf(this.#core);
   }
 
+  /** Messages that were refused or of no use, by reason, since this object was made. */
+  counters(): Readonly<Record<DropReason, number>> {
+    return { ...this.#core.drops };
+  }
+
   /**
    * Moves the core's own clock, which only goes forward. A leader whose host stood still (or whose
    * clock went back) cannot tell for how long it did not lead: its lease may be over.
@@ -273,7 +314,18 @@ export class Raft {
     if (core.nowMs - core.heartbeatSinceMs >= settings.heartbeatMs) {
       core.heartbeatSinceMs = core.nowMs;
       broadcastHeartbeat(core);
+      promoteWhenReady(core);
     }
+  }
+
+  #dropReason(message: Message): DropReason | undefined {
+    const core = this.#core;
+    if (core.appends.failed) return 'append_failed';
+    const refused = refusalOf(core, message);
+    if (refused !== undefined) return refused;
+    const asksForVote = message.type === 'vote-request' || message.type === 'pre-vote-request';
+    const byLease = asksForVote && message.term >= core.term && refusedByLease(core, message);
+    return byLease ? 'lease' : undefined;
   }
 
   #onNewTerm(message: Message): void {
@@ -304,9 +356,10 @@ export class Raft {
       case 'append':
       case 'heartbeat':
         // The sender may be a leader that nobody tells, because under these two settings a node of
-        // a higher term does not disturb it. The reply's term makes it step down.
-        if (preVote || checks) {
-          core.send({ type: 'append-response', from, to, term, index: logIndex(0) });
+        // a higher term does not disturb it, and one that recovers or must not be elected never
+        // does. The reply's term makes it step down.
+        if (preVote || checks || core.recovery !== undefined || !core.electable) {
+          core.send({ type: 'append-response', from, to, term, index: logIndex(0), life: 0 });
         }
         return;
       case 'pre-vote-request':
@@ -328,13 +381,13 @@ export class Raft {
         onVoteResponse(core, message);
         break;
       case 'append':
-        onAppend(core, this.#fromLeader(message));
+        onAppend(core, message);
         break;
       case 'heartbeat':
-        onHeartbeat(core, this.#fromLeader(message));
+        onHeartbeat(core, message);
         break;
       case 'snapshot':
-        onSnapshot(core, this.#fromLeader(message));
+        onSnapshot(core, message);
         break;
       case 'append-response':
         onAppendResponse(core, message);
@@ -349,9 +402,7 @@ export class Raft {
         if (core.role === 'follower') campaign(core, true);
         break;
       case 'transfer-request':
-        if (core.role === 'leader' && isVoter(core.configuration, message.target)) {
-          this.#startTransfer(message.target);
-        }
+        this.#onTransferRequest(message);
         break;
       case 'read-request':
         onReadRequest(core, message);
@@ -362,10 +413,11 @@ export class Raft {
     }
   }
 
-  #fromLeader<Kind extends Message>(message: Kind): Kind {
-    const { role, term, id } = this.#core;
-    assert(role !== 'leader', `nodes ${id} and ${message.from} both lead term ${term}`);
-    return message;
+  #onTransferRequest({ from, target }: TransferRequest): void {
+    const core = this.#core;
+    if (core.role !== 'leader' || !isVoter(core.configuration, target)) return;
+    if (core.peers.has(from)) this.#startTransfer(target);
+    else core.drops.unknown_sender++;
   }
 
   #onAppendDurable(message: AppendDurable): void {
@@ -376,13 +428,14 @@ export class Raft {
     const index = message.term === term ? message.index : logIndex(0);
     const before = log.applied;
     log.durableTo(index, message.entryTerm, message.snapshotIndex);
+    endRecovery(this.#core);
     if (log.applied !== before) this.#applyWindow.clear();
   }
 
   #refusal(bytes: number): ProposalRefusal | undefined {
     const core = this.#core;
     if (core.appends.failed) return 'append_failed';
-    if (core.role !== 'leader' || core.retiring) return 'not_leader';
+    if (!core.takesProposals) return 'not_leader';
     if (core.transferTarget !== NO_NODE) return 'transferring';
     const waiting = core.uncommittedBytes;
     const full = bytes > 0 && waiting > 0 && waiting + bytes > core.settings.uncommittedBytesMax;
@@ -445,15 +498,16 @@ export class Raft {
   }
 
   #softChanged(): boolean {
-    const { role, leader, leading } = this.#core;
+    const { role, leader, leading, recovery } = this.#core;
     const before = this.#reportedSoft;
-    return role !== before.role || leader !== before.leader || leading !== before.leading;
+    if (role !== before.role || leader !== before.leader) return true;
+    return leading !== before.leading || (recovery !== undefined) !== before.recovering;
   }
 
   #takeSoft(): SoftState | undefined {
     if (!this.#softChanged()) return undefined;
-    const { role, leader, leading } = this.#core;
-    this.#reportedSoft = { role, leader, leading };
+    const { role, leader, leading, recovery } = this.#core;
+    this.#reportedSoft = { role, leader, leading, recovering: recovery !== undefined };
     return this.#reportedSoft;
   }
 }

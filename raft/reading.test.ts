@@ -24,7 +24,7 @@ function heartbeats(messages: readonly Message[]): readonly Message[] {
 
 function reply(node: LoneNode, from: number, round: number, sentMs = 0): void {
   const envelope = { from: nodeId(from), to: nodeId(1), term: node.raft.status().term };
-  node.step({ type: 'heartbeat-response', ...envelope, round, sentMs });
+  node.step({ type: 'heartbeat-response', ...envelope, round, sentMs, lost: 0 });
 }
 
 function roundOf(messages: readonly Message[]): number {
@@ -88,7 +88,7 @@ describe('a read by quorum', () => {
     const ticket = node.raft.readIndex(node.nowMs);
     node.drain();
     const envelope = { from: nodeId(2), to: nodeId(1), term: term(9) };
-    node.step({ type: 'append-response', ...envelope, index: logIndex(0) });
+    node.step({ type: 'append-response', ...envelope, index: logIndex(0), life: 0 });
     node.drain();
     expect(node.readStates).toEqual([{ id: ticket.accepted ? ticket.id : 0, index: undefined }]);
   });

@@ -28,11 +28,15 @@ export function confirmReads(core: Core): void {
 export function onReadRequest(core: Core, message: ReadRequest): void {
   // A node that does not lead stays silent: the asker gives up by itself.
   if (core.role !== 'leader' || core.reads.pending >= core.settings.readsMax) return;
+  if (!core.peers.has(message.from)) {
+    core.drops.unknown_sender++;
+    return;
+  }
   startRead(core, { id: message.id, from: message.from });
 }
 
 export function onReadResponse(core: Core, message: ReadResponse): void {
-  core.reads.answered(message.id, message.index);
+  if (!core.reads.answered(message.id, message.index)) core.drops.unawaited++;
 }
 
 /**

@@ -32,6 +32,8 @@ export interface SoftState {
    * only now may it plan commands.
    */
   readonly leading: boolean;
+  /** As given to the constructor, until the core finds what was lost to be there again. */
+  readonly recovering: boolean;
 }
 
 /**
@@ -82,14 +84,36 @@ export type Proposal =
   | { readonly accepted: true; readonly index: LogIndex; readonly term: Term }
   | { readonly accepted: false; readonly reason: ProposalRefusal };
 
+/** The names are those of the API's membership errors (cluster-and-config 5). */
 export type ConfigurationRefusal =
   | ProposalRefusal
   /** The configuration is not the one that the caller looked at. */
-  | 'configuration_conflict'
-  /** An earlier change is unapplied, or the group is (not) joint. An empty entry was logged. */
-  | 'configuration_pending'
-  /** The change leads nowhere: no voters left, or a change of nothing. */
-  | 'configuration_invalid';
+  | 'membership_changed'
+  /** An earlier change is unapplied, or the group is joint. An empty entry was logged. */
+  | 'in_flight'
+  /** The group is not joint. An empty entry was logged. */
+  | 'nothing_to_leave'
+  /** No voter would be left. */
+  | 'last_voter'
+  /** The old or the new voters would have no majority that lives. */
+  | 'no_quorum'
+  /** A new voter is no learner yet. */
+  | 'not_a_learner'
+  /** A learner that is to vote has too many entries to go, or does not live. */
+  | 'learner_behind';
+
+export interface ConfigurationForce {
+  /** Takes `no_quorum`, `not_a_learner` and `learner_behind` upon the caller. */
+  readonly force?: boolean;
+}
+
+export type Forgotten =
+  | { readonly accepted: true }
+  | {
+      readonly accepted: false;
+      /** Under lease reads the leader counts on this node not to elect another. */
+      readonly reason: 'leading' | 'lease_reads' | 'append_failed';
+    };
 
 export type ConfigurationProposal =
   | { readonly accepted: true; readonly index: LogIndex; readonly term: Term }
@@ -111,6 +135,8 @@ export type ReadTicket =
 export interface PeerStatus {
   readonly id: NodeId;
   readonly learner: boolean;
+  /** Answered lately enough to count for a change of the members. */
+  readonly live: boolean;
   readonly state: ProgressState;
   readonly match: LogIndex;
   readonly next: LogIndex;
@@ -129,6 +155,7 @@ export interface Status {
   readonly role: Role;
   readonly leader: NodeId;
   readonly leading: boolean;
+  readonly recovering: boolean;
   readonly commit: LogIndex;
   readonly applied: LogIndex;
   readonly firstIndex: LogIndex;

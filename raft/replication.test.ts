@@ -131,9 +131,10 @@ describe('flow', () => {
     const node = settled({ settings: { inFlightMessagesMax: 1 } });
     node.raft.propose(BYTES);
     node.raft.propose(BYTES);
+    node.pass(10);
     node.drain();
     const envelope = { from: nodeId(2), to: nodeId(1), term: term(1) };
-    node.step({ type: 'heartbeat-response', ...envelope, round: 1, sentMs: 0 });
+    node.step({ type: 'heartbeat-response', ...envelope, round: 1, sentMs: 0, lost: 0 });
     const [empty] = appends(node.drain(), 2);
     expect(empty).toMatchObject({ previousIndex: 2, entries: [] });
     node.step({
@@ -142,6 +143,8 @@ describe('flow', () => {
       rejectedIndex: logIndex(2),
       hintIndex: logIndex(1),
       hintTerm: term(1),
+      life: 0,
+      lost: 0,
     });
     const [again] = appends(node.drain(), 2);
     expect(again?.entries.map((entry) => entry.index)).toEqual([2, 3]);
@@ -199,6 +202,7 @@ describe('where logs meet', () => {
         previousTerm: term(leading[last - 1] ?? 0),
         entries: entriesOf(last + 1, [10]),
         commit: logIndex(0),
+        life: 0,
       },
     ];
     let tries = 0;
@@ -215,16 +219,29 @@ describe('where logs meet', () => {
   });
 });
 
+it('a rejection of what was acknowledged is not answered, or it would go on for ever', () => {
+  const node = settled();
+  node.raft.reportUnreachable(nodeId(2));
+  node.raft.propose(BYTES);
+  expect(appends(node.drain(), 2)).toMatchObject([{ previousIndex: 1 }]);
+  const envelope = { from: nodeId(2), to: nodeId(1), term: term(1), life: 0, lost: 0 };
+  const hint = { hintIndex: logIndex(0), hintTerm: term(0) };
+  node.step({ type: 'append-rejection', ...envelope, rejectedIndex: logIndex(1), ...hint });
+  expect(node.drain()).toEqual([]);
+});
+
 it('entries that storage has not at hand are sent after a later heartbeat reply', () => {
   const node = new LoneNode({ terms: [1, 1, 1], hardState: { term: 1 } });
   node.lead([2]);
   node.disk.cold = true;
   const envelope = { from: nodeId(2), to: nodeId(1), term: term(2) };
-  const hint = { hintIndex: logIndex(0), hintTerm: term(0) };
+  const hint = { hintIndex: logIndex(0), hintTerm: term(0), life: 0, lost: 0 };
   node.step({ type: 'append-rejection', ...envelope, rejectedIndex: logIndex(3), ...hint });
   expect(appends(node.drain(), 2)).toMatchObject([{ previousIndex: 0, entries: [] }]);
   node.disk.cold = false;
-  node.step({ type: 'heartbeat-response', ...envelope, round: 1, sentMs: 0 });
+  node.pass(10);
+  node.drain();
+  node.step({ type: 'heartbeat-response', ...envelope, round: 1, sentMs: 0, lost: 0 });
   const [append] = appends(node.drain(), 2);
   expect(append?.entries.map((entry) => entry.index)).toEqual([1, 2, 3, 4]);
 });
@@ -322,7 +339,7 @@ describe('transfer', () => {
     const node = settled();
     node.raft.transferLeader(nodeId(3));
     const envelope = { from: nodeId(2), to: nodeId(1), term: term(5) };
-    node.step({ type: 'append-response', ...envelope, index: logIndex(0) });
+    node.step({ type: 'append-response', ...envelope, index: logIndex(0), life: 0 });
     node.lead([2]);
     expect(node.raft.status()).toMatchObject({ role: 'leader', transferTarget: 0, term: 6 });
     expect(node.raft.propose(BYTES).accepted).toBe(true);

@@ -14,7 +14,7 @@ import { assert } from './assert.js';
 import type { Core } from './core.js';
 import { type Entry, payloadBytes } from './entry.js';
 import { logIndex, NO_NODE, type NodeId } from './identifiers.js';
-import type { AppendRejection, AppendResponse, HeartbeatResponse } from './messages.js';
+import type { AppendRejection, AppendResponse, HeartbeatResponse, Life } from './messages.js';
 import type { Progress } from './progress.js';
 import { quorumActive, quorumValue } from './quorum.js';
 import { confirmReads, startEarlyReads } from './reading.js';
@@ -55,6 +55,7 @@ export function sendAppend(core: Core, to: NodeId, peer: Progress, evenEmpty: bo
     previousTerm,
     entries,
     commit: log.committed,
+    life: peer.life,
   });
   const end = logIndex(previousIndex + entries.length);
   peer.sent(entries.length, end, payloadBytes(entries));
@@ -76,7 +77,8 @@ export function broadcastHeartbeat(core: Core): void {
 
 export function onAppendResponse(core: Core, message: AppendResponse): void {
   const peer = heard(core, message.from);
-  if (peer === undefined) return;
+  // An acknowledgement of before a loss must not count, however late it comes.
+  if (peer === undefined || isOfOldLife(core, peer, message.life)) return;
   const { log } = core;
   const news = peer.advance(message.index);
   if (!news && !(peer.match === message.index && peer.state === 'probe')) return;
@@ -109,13 +111,17 @@ export function onAppendResponse(core: Core, message: AppendResponse): void {
 
 export function onAppendRejection(core: Core, message: AppendRejection): void {
   const peer = heard(core, message.from);
-  if (peer === undefined) return;
+  if (peer === undefined || isOfOldLife(core, peer, message.life)) return;
   // The peer skipped its terms above ours; skip ours above its, and only then ask again.
   const meeting =
     message.hintTerm > 0
       ? core.log.meetingPoint(message.hintIndex, message.hintTerm).index
       : message.hintIndex;
-  if (!peer.retreat(message.rejectedIndex, meeting)) return;
+  if (message.lost !== 0) {
+    peer.takeBack(message.lost, logIndex(Math.min(meeting, core.log.last)));
+    // It does not campaign, whatever it is told.
+    if (core.transferTarget === message.from) core.transferTarget = NO_NODE;
+  } else if (!peer.retreat(message.rejectedIndex, meeting)) return;
   if (peer.state === 'replicate') peer.becomeProbe();
   sendAppend(core, message.from, peer, true);
 }
@@ -126,7 +132,10 @@ export function onHeartbeatResponse(core: Core, message: HeartbeatResponse): voi
   peer.paused = false;
   peer.ackedRound = Math.max(peer.ackedRound, message.round);
   peer.ackedSentMs = Math.max(peer.ackedSentMs, message.sentMs);
-  if (peer.match < core.log.last || peer.state === 'probe') {
+  // An empty append is enough: it does not carry the life, and the rejection tells of the loss.
+  const lossUnknown = message.lost !== 0 && message.lost !== peer.life;
+  if (peer.state === 'snapshot') repeatOffer(core, message.from, peer);
+  else if (peer.match < core.log.last || peer.state === 'probe' || lossUnknown) {
     sendAppend(core, message.from, peer, true);
   }
   confirmReads(core);
@@ -191,14 +200,32 @@ function sendSnapshot(core: Core, to: NodeId, peer: Progress): boolean {
     `snapshot at ${snapshot.index} ends before the log's first entry ${core.log.first}`,
   );
   peer.becomeSnapshot(snapshot.index);
-  core.send({ type: 'snapshot', from: core.id, to, term: core.term, snapshot });
+  peer.offeredMs = core.nowMs;
+  core.send({ type: 'snapshot', from: core.id, to, term: core.term, snapshot, life: peer.life });
+  return true;
+}
+
+/**
+ * The offer may be lost, and so may its answer. Whoever fetches the state already goes on; whoever
+ * has it says so, and the log follows.
+ */
+function repeatOffer(core: Core, to: NodeId, peer: Progress): void {
+  if (core.nowMs - peer.offeredMs >= core.settings.snapshotRepeatMs) sendSnapshot(core, to, peer);
+}
+
+function isOfOldLife(core: Core, peer: Progress, life: Life): boolean {
+  if (life === peer.life) return false;
+  core.drops.old_life++;
   return true;
 }
 
 function heard(core: Core, from: NodeId): Progress | undefined {
   if (core.role !== 'leader') return undefined;
   const peer = core.peers.get(from);
-  if (peer === undefined) return undefined;
+  if (peer === undefined) {
+    core.drops.unknown_sender++;
+    return undefined;
+  }
   peer.recentlyActive = true;
   peer.lastReplyMs = core.nowMs;
   return peer;

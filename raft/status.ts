@@ -12,6 +12,7 @@ export function statusOf(core: Core): Status {
     role: core.role,
     leader: core.leader,
     leading: core.leading,
+    recovering: core.recovery !== undefined,
     commit: log.committed,
     applied: log.applied,
     firstIndex: log.first,
@@ -38,6 +39,7 @@ function peersOf(core: Core): readonly PeerStatus[] {
   return [...core.peers].map(([id, peer]) => ({
     id,
     learner: peer.learner,
+    live: core.live(id),
     state: peer.state,
     match: peer.match,
     next: peer.next,

@@ -21,6 +21,8 @@ export interface BenchOptions {
   readonly runs: number;
   readonly ratePerSecond: number;
   readonly storedMessages: number;
+  /** Nothing but the consensus core, without a node. */
+  readonly raft: boolean;
   readonly profile: boolean;
   readonly jsonFile: string | undefined;
   readonly entry: string | undefined;
@@ -39,6 +41,7 @@ export const USAGE = `npm run bench -- [options]
   --runs N           runs of each figure; the median counts (default 3)
   --rate N           pushes a second of the open loop (default 1000)
   --stored N         messages stored for the storage figures (default 5000000)
+  --raft             only the consensus core, three nodes in one process
   --profile          write CPU profiles of the node and print where its time goes
   --json FILE        where the results go (default bench/results/<time>.json)
   --entry FILE       the file that starts a node (default packages/broker/dist/main.js)`;
@@ -59,6 +62,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
       runs: { type: 'string', default: '3' },
       rate: { type: 'string', default: '1000' },
       stored: { type: 'string', default: '5000000' },
+      raft: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       json: { type: 'string' },
       entry: { type: 'string' },
@@ -75,6 +79,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
     runs: integer('runs', values.runs, 1, 99),
     ratePerSecond: integer('rate', values.rate, 1, 100_000),
     storedMessages: integer('stored', values.stored, 1000, 1_000_000_000),
+    raft: values.raft,
     profile: values.profile,
     jsonFile: values.json,
     entry: values.entry,

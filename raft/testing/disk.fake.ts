@@ -64,6 +64,10 @@ class Content {
     this.entries.push(...write.entries);
   }
 
+  cut(keep: LogIndex): void {
+    this.entries.length = Math.max(0, Math.min(this.entries.length, keep - this.baseIndex));
+  }
+
   compact(to: LogIndex): void {
     if (to <= this.baseIndex || to > this.last) return;
     this.baseTerm = this.term(to) ?? term(0);
@@ -76,6 +80,7 @@ export class FakeDisk implements RaftStorage {
   #durable = new Content();
   #accepted = new Content();
   #writes: Write[] = [];
+  readonly #ghosts: Map<LogIndex, Term> = new Map();
   readonly #showsAccepted: boolean;
   /** What the node's state machine offers to peers that are too far behind. */
   newestSnapshot: Snapshot | undefined;
@@ -150,6 +155,30 @@ export class FakeDisk implements RaftStorage {
     for (const write of this.#writes.slice(0, surviving)) this.#durable.write(write);
     this.#writes = [];
     this.#accepted = this.#durable.copy();
+  }
+
+  /**
+   * Damage: everything above `keep` is lost, also what was acknowledged. The node is down. For the
+   * judge the lost entries still count as held: others may count their acknowledgements.
+   */
+  lose(keep: LogIndex): void {
+    assert(this.#writes.length === 0, 'a running node loses nothing here');
+    for (const entry of this.#durable.entries) {
+      if (entry.index > keep) this.#ghosts.set(entry.index, entry.term);
+    }
+    this.#durable.cut(keep);
+    this.#accepted = this.#durable.copy();
+  }
+
+  /** The node that had lost entries holds again what it may have helped to commit. */
+  recovered(): void {
+    this.#ghosts.clear();
+  }
+
+  /** Whether the entry is, or was before a loss, on the plate. */
+  acknowledged(index: LogIndex, ofTerm: Term): boolean {
+    if (this.durableBase() >= index || this.durableTerm(index) === ofTerm) return true;
+    return this.#ghosts.get(index) === ofTerm;
   }
 
   compact(to: LogIndex): void {

@@ -6,6 +6,7 @@ import { assert } from '../assert.js';
 import { type Configuration, configuration } from '../configuration.js';
 import { decodeConfiguration } from '../configuration-codec.js';
 import { type LogIndex, logIndex, type NodeId, nodeId } from '../identifiers.js';
+import type { RefusedReason } from '../intake.js';
 import type { RaftSettings } from '../options.js';
 import { Raft } from '../raft.js';
 import type { Proposal, Ready, Role, Status } from '../ready.js';
@@ -17,6 +18,19 @@ import { FakeNetwork } from './network.fake.js';
 
 export const ELECTION_MS = 100;
 export const HEARTBEAT_MS = 10;
+
+/** What nodes that keep the protocol never cause. */
+export const REFUSALS: readonly RefusedReason[] = [
+  'wrong_receiver',
+  'impossible_sender',
+  'second_leader',
+  'malformed',
+  'bad_entries',
+  'bad_configuration',
+  'term_out_of_reach',
+  'beyond_log',
+  'not_asked',
+];
 
 /** What a node's checkpoint holds; survives a crash. */
 interface Checkpoint {
@@ -47,6 +61,8 @@ export class FakeNode {
   /** The disk takes writes and reports nothing. */
   diskHangs = false;
   paused = false;
+  /** It lost entries; the marker that a host keeps on disk until the core recovered. */
+  recovering = false;
   readonly reads: Map<number, LogIndex> = new Map();
   readonly readAnswers: Map<number, LogIndex | undefined> = new Map();
   lastRole: Role = 'follower';
@@ -67,6 +83,8 @@ export class FakeGroup {
   readonly nodes: Map<NodeId, FakeNode> = new Map();
   readonly #options: GroupOptions;
   nowMs = 0;
+  /** Somebody forges messages: what follows from them may be refused. */
+  forgers = false;
 
   constructor(options: GroupOptions) {
     this.#options = options;
@@ -137,6 +155,7 @@ export class FakeGroup {
       configuration: node.state.configuration,
       configurationIndex: node.state.configurationIndex,
       applied: node.state.applied,
+      recovering: node.recovering,
       settings: {
         electionTimeoutMs: ELECTION_MS,
         heartbeatMs: HEARTBEAT_MS,
@@ -154,6 +173,14 @@ export class FakeGroup {
     node.paused = false;
     node.disk.crash(survivingWrites);
     node.reads.clear();
+  }
+
+  /** A node that is down loses the end of its log, as far as its checkpoint can do without. */
+  lose(id: number, keep: number): void {
+    const node = this.node(id);
+    assert(node.raft === undefined, `node ${id} runs`);
+    node.disk.lose(logIndex(Math.max(keep, node.checkpoint.applied)));
+    node.recovering = true;
   }
 
   propose(id: number, text: string): Proposal {
@@ -219,8 +246,13 @@ export class FakeGroup {
   deliver(message: Parameters<Raft['step']>[0]): void {
     const node = this.node(message.to);
     if (node.raft === undefined || node.paused) return;
+    const before = node.raft.counters();
     node.raft.step(message);
+    const after = node.raft.counters();
     this.#observe(node);
+    const refused = REFUSALS.find((reason) => after[reason] !== before[reason]);
+    if (this.forgers) return;
+    assert(refused === undefined, `node ${node.id} refused a peer's ${message.type}: ${refused}`);
   }
 
   handleReady(node: FakeNode): void {
@@ -252,6 +284,10 @@ export class FakeGroup {
 
   #carryOut(node: FakeNode, ready: Ready): void {
     for (const message of ready.messages) this.network.send(message, this.nowMs);
+    if (node.recovering && ready.softState?.recovering === false) {
+      node.recovering = false;
+      node.disk.recovered();
+    }
     if (ready.snapshot !== undefined) this.#install(node, ready.snapshot);
     const writes = ready.hardState !== undefined || ready.entries.length > 0;
     if (writes || ready.snapshot !== undefined || ready.afterDurable.length > 0) {

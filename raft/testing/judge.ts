@@ -121,8 +121,7 @@ export class Judge {
 }
 
 function holds(disk: FakeDisk | undefined, index: LogIndex, ofTerm: Term): boolean {
-  if (disk === undefined) return false;
-  return disk.durableBase() >= index || disk.durableTerm(index) === ofTerm;
+  return disk?.acknowledged(index, ofTerm) ?? false;
 }
 
 function quorum(config: Configuration, has: (id: NodeId) => boolean): boolean {

@@ -18,6 +18,7 @@ export interface LoneOptions {
   /** The terms of the entries that the log starts with. */
   readonly terms?: readonly number[];
   readonly hardState?: { readonly term: number; readonly vote?: number; readonly commit?: number };
+  readonly recovering?: boolean;
   readonly settings?: Partial<RaftSettings>;
   /** What chance always gives; 0 makes the election timeout exact. */
   readonly random?: number;
@@ -50,6 +51,7 @@ export class LoneNode {
       configuration: founding(options),
       configurationIndex: logIndex(0),
       applied: logIndex(0),
+      recovering: options.recovering ?? false,
       settings: {
         electionTimeoutMs: 100,
         heartbeatMs: 10,
@@ -126,10 +128,10 @@ export class LoneNode {
   }
 
   /** `from` acknowledges everything up to `index`. */
-  acknowledge(from: number, index: number): void {
+  acknowledge(from: number, index: number, life = 0): void {
     const { id: to, term: ofTerm } = this.raft.status();
     const envelope = { from: nodeId(from), to, term: ofTerm };
-    this.raft.step({ type: 'append-response', ...envelope, index: logIndex(index) });
+    this.raft.step({ type: 'append-response', ...envelope, index: logIndex(index), life });
   }
 }
 

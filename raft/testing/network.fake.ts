@@ -51,6 +51,12 @@ export class FakeNetwork {
     this.cut(other, one);
   }
 
+  /** Undoes a cut between two nodes. */
+  join(one: NodeId, other: NodeId): void {
+    this.#cut.delete(`${one}>${other}`);
+    this.#cut.delete(`${other}>${one}`);
+  }
+
   heal(): void {
     this.#cut.clear();
   }

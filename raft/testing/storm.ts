@@ -6,12 +6,21 @@
 import { assert } from '../assert.js';
 import { isJoint, members, type NodeChange } from '../configuration.js';
 import { nodeId } from '../identifiers.js';
-import type { RaftSettings } from '../options.js';
 import { Chance } from './chance.js';
 import { ELECTION_MS, FakeGroup, type FakeNode } from './group.fake.js';
-import { CALM } from './network.fake.js';
+import { CALM, type Weather } from './network.fake.js';
+import { StormClocks } from './storm-clocks.js';
+import { drawPlan, type Focus, type StormPlan } from './storm-plan.js';
+import type { Play, Stage, Wait } from './storm-plays.js';
+import { StormReflexes } from './storm-reflexes.js';
 
 const NO_BYTES = new Uint8Array(0);
+
+const SLOW: Weather = {
+  ...CALM,
+  stragglerProbability: 1,
+  stragglerMsMax: 4 * ELECTION_MS,
+};
 
 export interface StormReport {
   readonly settled: number;
@@ -20,28 +29,12 @@ export interface StormReport {
   readonly configurations: number;
 }
 
-export function storm(seed: number, steps: number): StormReport {
+export function storm(seed: number, steps: number, focus?: Focus): StormReport {
   const chance = new Chance(seed ^ 0x5eed);
-  const safe = chance.hits(0.7);
-  const settings: Partial<RaftSettings> = {
-    preVote: safe || chance.hits(0.5),
-    checkQuorum: safe || chance.hits(0.5),
-    reads: safe && chance.hits(0.5) ? 'lease' : 'quorum',
-    inFlightMessagesMax: chance.between(1, 8),
-    appendBytesMax: chance.between(1, 200),
-    uncommittedBytesMax: chance.between(1, 100),
-    applyingBytesMax: chance.between(1, 200),
-    tailBytesMax: chance.hits(0.5) ? 0 : 1000,
-  };
-  const group = new FakeGroup({
-    nodes: 1 + (seed % 5),
-    spares: 2,
-    seed,
-    settings,
-    diskShowsAccepted: chance.hits(0.5),
-    keepEntries: chance.hits(0.6) ? chance.between(1, 20) : Infinity,
-  });
-  const scene = new Storm(group, chance, safe);
+  const plan = drawPlan(seed, chance, focus);
+  const { nodes, settings, diskShowsAccepted, keepEntries } = plan;
+  const group = new FakeGroup({ nodes, spares: 2, seed, settings, diskShowsAccepted, keepEntries });
+  const scene = new Storm(group, chance, plan);
   for (let step = 0; step < steps; step++) scene.step();
   scene.calm();
   return scene.report();
@@ -50,39 +43,68 @@ export function storm(seed: number, steps: number): StormReport {
 class Storm {
   readonly #group: FakeGroup;
   readonly #chance: Chance;
-  /** Removed members may disturb for ever unless both pre-vote and check-quorum are on. */
-  readonly #changesMembers: boolean;
+  readonly #plan: StormPlan;
+  readonly #clocks: StormClocks;
+  readonly #reflexes: StormReflexes;
+  readonly #stage: Stage;
+  readonly #clockStopped: Map<FakeNode, number> = new Map();
+  #slowUntilMs = 0;
+  #weatherOfPlay = CALM;
+  #play: Play | undefined;
+  #wait: (Wait & { readonly endMs: number }) | undefined;
   #proposed = 0;
-  readonly #faultProbability: number;
 
-  constructor(group: FakeGroup, chance: Chance, changesMembers: boolean) {
+  constructor(group: FakeGroup, chance: Chance, plan: StormPlan) {
     this.#group = group;
     this.#chance = chance;
-    this.#changesMembers = changesMembers;
-    this.#faultProbability = chance.pick([0.005, 0.02, 0.05, 0.1]) ?? 0;
-    group.network.weather = {
-      lossProbability: chance.pick([0, 0, 0.02, 0.1]) ?? 0,
-      repeatProbability: chance.pick([0, 0.02, 0.2]) ?? 0,
-      delayMsMax: chance.pick([0, 2, 5, 20]) ?? 0,
-      stragglerProbability: chance.pick([0, 0.02, 0.1]) ?? 0,
-      stragglerMsMax: 5 * ELECTION_MS,
+    this.#plan = plan;
+    this.#clocks = new StormClocks(group, chance, plan.settings.reads === 'lease');
+    this.#reflexes = new StormReflexes(group, chance);
+    this.#stage = {
+      group,
+      chance,
+      propose: (node) => this.#propose(node),
+      read: (node) => this.#read(node),
+      remove: (from, member) => {
+        this.#proposeChange(from, [{ type: 'remove', node: nodeId(member) }], 'auto', true);
+      },
+      replaceAll: (from) => this.#replaceAll(from),
+      enlarge: (from) => this.#enlarge(from),
+      stopClock: (node, ms) => this.#clockStopped.set(node, group.nowMs + ms),
+      slowFor: (ms) => {
+        this.#slowUntilMs = group.nowMs + ms;
+      },
     };
   }
 
   step(): void {
     const { chance, group } = this.#tools();
-    group.nowMs += chance.between(0, 8);
+    this.#clocks.advance(chance.between(0, 8));
     for (const node of group.nodes.values()) {
-      if (!node.paused && chance.hits(0.8)) node.raft?.tick(group.nowMs);
+      const looks = (this.#clockStopped.get(node) ?? 0) <= group.nowMs && chance.hits(0.8);
+      if (!node.paused && looks) node.raft?.tick(this.#clocks.nowMs(node));
     }
     for (let i = chance.between(0, 3); i > 0; i--) this.#useIt();
-    if (chance.hits(this.#faultProbability)) this.#breakSomething();
-    if (chance.hits(0.01)) this.#repairAll();
-    for (const message of group.network.receive(group.nowMs)) group.deliver(message);
+    if (chance.hits(this.#plan.faultProbability)) this.#breakSomething();
+    // Help would spoil most of a play.
+    if (chance.hits(this.#play === undefined ? 0.01 : 0.001)) this.#repairAll();
+    this.#goOnWithPlay();
+    group.network.weather = this.#weatherNow();
+    this.#reflexes.tick();
+    for (const message of group.network.receive(group.nowMs)) {
+      const node = group.node(message.to);
+      // What is to be sent may have to come from a disk; what is to be applied is at hand.
+      node.disk.cold = chance.hits(this.#plan.coldProbability);
+      group.deliver(message);
+      node.disk.cold = false;
+      this.#reflexes.watch(node);
+    }
     for (const node of group.nodes.values()) {
       if (chance.hits(0.9)) group.handleReady(node);
+      this.#reflexes.watch(node);
       while (!node.diskHangs && node.disk.writesUnderWay > 0 && chance.hits(0.7)) {
         group.syncOne(node);
+        this.#reflexes.watch(node);
       }
     }
   }
@@ -108,6 +130,32 @@ class Storm {
       snapshots: count('snapshot'),
       configurations: group.status(leader).configurationIndex === 0 ? 0 : 1,
     };
+  }
+
+  #goOnWithPlay(): void {
+    const { chance, group } = this.#tools();
+    if (this.#wait !== undefined) {
+      if (!this.#wait.until() && group.nowMs < this.#wait.endMs) return;
+      this.#wait = undefined;
+    }
+    if (this.#play === undefined) {
+      if (!chance.hits(this.#plan.playProbability)) return;
+      group.network.heal();
+      this.#play = chance.pick(this.#plan.plays)?.(this.#stage);
+      this.#weatherOfPlay = chance.hits(0.7) ? CALM : this.#plan.weather;
+    }
+    const next = this.#play?.next();
+    if (next === undefined || next.done === true) {
+      this.#play = undefined;
+      group.network.heal();
+    } else {
+      this.#wait = { ...next.value, endMs: group.nowMs + next.value.msMax };
+    }
+  }
+
+  #weatherNow(): Weather {
+    if (this.#group.nowMs < this.#slowUntilMs) return SLOW;
+    return this.#play === undefined ? this.#plan.weather : this.#weatherOfPlay;
   }
 
   #repairAll(): void {
@@ -143,12 +191,22 @@ class Storm {
     if (node === undefined || node.paused || node.raft?.status().appendFailed !== false) return;
     const what = chance.between(0, 99);
     if (what < 2) node.raft.transferLeader(nodeId(chance.between(1, group.ids.length)));
-    else if (what < 4 && this.#changesMembers) this.#changeMembers(node);
-    else if (what < 40) group.read(node.id);
-    else {
-      this.#proposed++;
-      group.propose(node.id, `p${this.#proposed}`);
-    }
+    else if (what < 4 && this.#plan.changesMembers) this.#changeMembers(node);
+    else if (what < 40) this.#read(node);
+    else this.#propose(node);
+  }
+
+  #propose(node: FakeNode): void {
+    if (node.raft === undefined || node.paused) return;
+    this.#proposed++;
+    this.#group.propose(node.id, `p${this.#proposed}`);
+  }
+
+  /** As `group.read`, by the node's own clock. */
+  #read(node: FakeNode): void {
+    if (node.paused) return;
+    const ticket = node.raft?.readIndex(this.#clocks.nowMs(node));
+    if (ticket?.accepted === true) node.reads.set(ticket.id, this.#group.judge.settledIndex);
   }
 
   #changeMembers(node: FakeNode): void {
@@ -160,12 +218,39 @@ class Storm {
         node: nodeId(chance.between(1, group.ids.length)),
       });
     }
+    this.#proposeChange(node, changes, chance.pick(['auto', 'auto', 'joint'] as const) ?? 'auto');
+  }
+
+  /** Every node votes. */
+  #enlarge(node: FakeNode): void {
+    const changes = this.#group.ids.map((id) => ({ type: 'add-voter', node: nodeId(id) }) as const);
+    this.#proposeChange(node, changes, 'joint', true);
+  }
+
+  /** The spares, and all voters but the leader leave, in one joint step. */
+  #replaceAll(node: FakeNode): void {
+    const voters = node.raft?.status().configuration.voters ?? [];
+    const changes: NodeChange[] = this.#group.ids
+      .filter((id) => id !== node.id)
+      .map((id) => ({
+        type: voters.includes(nodeId(id)) ? 'remove' : 'add-voter',
+        node: nodeId(id),
+      }));
+    this.#proposeChange(node, changes, 'joint', true);
+  }
+
+  #proposeChange(
+    node: FakeNode,
+    changes: readonly NodeChange[],
+    transition: 'auto' | 'joint',
+    force = this.#chance.hits(0.7),
+  ): void {
     const status = node.raft?.status();
-    if (status === undefined) return;
-    const transition = chance.pick(['auto', 'auto', 'joint'] as const) ?? 'auto';
+    if (status === undefined || status.appendFailed) return;
     const proposal = node.raft?.proposeConfiguration(
       { changes, transition, context: NO_BYTES },
       status.configurationIndex,
+      { force },
     );
     assert(
       proposal?.accepted !== true || status.role === 'leader',
@@ -183,7 +268,10 @@ class Storm {
       case 0:
       case 1:
         if (node.raft === undefined) group.start(node.id);
-        else group.crash(node.id, chance.between(0, node.disk.writesUnderWay));
+        else {
+          group.crash(node.id, chance.between(0, node.disk.writesUnderWay));
+          if (this.#plan.losesEntries) this.#loseEntries(node);
+        }
         return;
       case 2:
         node.raft?.appendFailed();
@@ -211,6 +299,13 @@ class Storm {
       default:
         group.network.heal();
     }
+  }
+
+  /** The end of its log is damaged; of the members only one at a time may have that behind it. */
+  #loseEntries(node: FakeNode): void {
+    const { chance, group } = this.#tools();
+    if ([...group.nodes.values()].some((one) => one.recovering)) return;
+    if (chance.hits(0.5)) group.lose(node.id, node.disk.lastIndex() - chance.between(0, 10));
   }
 
   #split(): void {
