@@ -46,7 +46,11 @@ class Fixture {
   state: Checkpoint;
 
   constructor(seed: number) {
-    this.backing = new SimulatedBacking({ seed, defer: (run) => this.#waiting.push(run) });
+    this.backing = new SimulatedBacking({
+      seed,
+      localTables: [9],
+      defer: (run) => this.#waiting.push(run),
+    });
     this.random = new SeededRandom(seed);
     this.state = this.open();
   }
@@ -170,6 +174,7 @@ test('the same on LMDB, with restarts', async () => {
       disk: new RealDisk(),
       directory,
       identity: new Uint8Array(16),
+      localTables: [9],
     });
     const onFailure = (error: Error) => {
       throw error;
@@ -328,7 +333,14 @@ describe('the state digest', () => {
     b.state.delete(ROWS, key('gone'));
     expect(a.state.stateDigest()).toBe(b.state.stateDigest());
     expect(a.state.stateDigest()).not.toBe(empty);
+    a.checkpoint(3000);
+    b.checkpoint(3000);
+    expect(a.state.digest).toBe(b.state.digest);
+    expect(a.backing.applied.localDigest).not.toBe(b.backing.applied.localDigest);
     a.state.put(OTHER, key(''), { text: '' });
     expect(a.state.stateDigest()).not.toBe(b.state.stateDigest());
+    expect(a.state.digest).toBe(b.state.digest);
+    a.checkpoint(3001);
+    expect(a.state.digest).not.toBe(b.state.digest);
   });
 });

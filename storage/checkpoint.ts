@@ -23,24 +23,24 @@
  *   the backing may show old or new rows; the frozen overlay covers exactly those.
  */
 import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import type { Key, KeyedRow, State, Table } from '@svc/engine';
-import type { Backing, BackingRow, BackingTransaction } from './backing.js';
+import type { Backing, BackingRow, BackingTransaction, BackingView } from './backing.js';
 import { assert, DamageError } from './faults.js';
 import { DELETED, Overlay, type OverlayTable } from './overlay.js';
 import { RowCache } from './row-cache.js';
 import { mergeRange, type RangeLevels } from './state-range.js';
+import { openRow, sealRow } from './state-row.js';
+import { StateScrub } from './state-scrub.js';
 
 /** One portion of encoding: about a millisecond. */
 const ROWS_PER_TURN = 500;
 const BYTES_PER_TURN = 256 << 10;
 const CACHED_ROWS_MAX = 1 << 16;
 const DIGEST_ROWS_PER_READ = 1000;
-const CRC_BYTES = 4;
 
 const ADVICE =
   'Stop this node, move the state directory away and start it again: the state is rebuilt from ' +
-  'the log';
+  'the log, or taken from another node';
 
 export interface CheckpointOptions {
   readonly backing: Backing;
@@ -58,6 +58,7 @@ export class Checkpoint implements State {
   readonly #onFailure: (error: Error) => void;
   readonly #defer: (run: () => void) => void;
   readonly #cache = new RowCache(CACHED_ROWS_MAX);
+  readonly #scrub: StateScrub;
   #active = new Overlay(null);
   #frozen: Overlay | null = null;
   #clean: Overlay | null = null;
@@ -70,6 +71,7 @@ export class Checkpoint implements State {
     this.#tables = [...options.tables].sort((a, b) => a.id - b.id);
     this.#onFailure = options.onFailure;
     this.#defer = options.defer ?? ((run) => void setImmediate(run));
+    this.#scrub = new StateScrub(this.#backing, (key, what) => this.#rowDamage(key, what));
     this.#appliedIndex = this.#backing.applied.index;
     this.#appliedTerm = this.#backing.applied.term;
   }
@@ -81,6 +83,14 @@ export class Checkpoint implements State {
 
   get appliedTerm(): number {
     return this.#appliedTerm;
+  }
+
+  /**
+   * Of the replicated rows of the newest durable checkpoint: 16 hex digits, equal on all nodes that
+   * have a checkpoint at the same index.
+   */
+  get digest(): string {
+    return this.#backing.applied.digest;
   }
 
   /** Puts and deletions since the last freeze: one measure of when a checkpoint is due. */
@@ -141,14 +151,17 @@ export class Checkpoint implements State {
   }
 
   #decode<Row>(table: Table<Row>, backingKey: string, value: Uint8Array): Row {
-    const row = value.subarray(CRC_BYTES);
-    const stored = new DataView(value.buffer, value.byteOffset, value.byteLength);
-    if (value.length < CRC_BYTES || stored.getUint32(0, true) !== rowCrc(backingKey, row)) {
-      const hex = Buffer.from(backingKey.slice(1), 'latin1').toString('hex');
-      const what = `the row of table ${table.name} under key ${hex} is not what was written`;
-      throw new DamageError('state_row_damaged', this.#backing.path, 0, what, ADVICE);
-    }
+    const row = openRow(backingKey, value);
+    if (row === null) throw this.#rowDamage(backingKey, 'is not what was written');
     return table.decode(row);
+  }
+
+  #rowDamage(backingKey: string, what: string): DamageError {
+    const id = backingKey.charCodeAt(0);
+    const name = this.#tables.find((table) => table.id === id)?.name ?? id;
+    const hex = Buffer.from(backingKey.slice(1), 'latin1').toString('hex');
+    const text = `the row of table ${name} under key ${hex} ${what}`;
+    return new DamageError('state_row_damaged', this.#backing.path, 0, text, ADVICE);
   }
 
   /** `to` null: no upper bound. */
@@ -252,14 +265,7 @@ export class Checkpoint implements State {
       transaction.delete(backingKey);
       return backingKey.length;
     }
-    const row = table.encode(change);
-    const value = new Uint8Array(CRC_BYTES + row.length);
-    const crc = rowCrc(backingKey, row);
-    value[0] = crc;
-    value[1] = crc >>> 8;
-    value[2] = crc >>> 16;
-    value[3] = crc >>> 24;
-    value.set(row, CRC_BYTES);
+    const value = sealRow(backingKey, table.encode(change));
     transaction.put(backingKey, value);
     return value.length + backingKey.length;
   }
@@ -300,6 +306,26 @@ export class Checkpoint implements State {
     return hash.digest('hex');
   }
 
+  // --- other nodes, and damage -------------------------------------------------------------------
+
+  /** The rows of the newest checkpoint, to be sent; null when too many are being sent. */
+  snapshot(): BackingView | null {
+    return this.#backing.snapshot();
+  }
+
+  /**
+   * Checks the next rows of the backing, at most so many, and begins again after the last: true
+   * when a round is complete. Throws DamageError for a row that is not what was written.
+   */
+  scrub(rowsMax: number): boolean {
+    return this.#scrub.step(rowsMax);
+  }
+
+  /** From the next opening on, the backing is refused; durable when it returns. */
+  markDamaged(reason: string): void {
+    this.#backing.markDamaged(reason);
+  }
+
   close(): Promise<void> {
     return this.#backing.close();
   }
@@ -318,9 +344,4 @@ function prefixed(id: number, key: string): string {
 /** Above every key of the table; null when there is no such one-byte string. */
 function tableEnd(id: number): string | null {
   return id < 255 ? String.fromCharCode(id + 1) : null;
-}
-
-/** Covers the key too: a value under another row's key is not that row. */
-function rowCrc(backingKey: string, row: Uint8Array): number {
-  return crc32(backingKey, crc32(row));
 }

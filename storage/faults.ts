@@ -42,6 +42,24 @@ export class DiskError extends Error {
   }
 }
 
+/** The state has outgrown the size that its store may have. Nothing of it was lost or changed. */
+export class StateFullError extends Error {
+  readonly code = 'state_full';
+  readonly file: string;
+  readonly bytesMax: number;
+
+  constructor(file: string, bytesMax: number) {
+    super(
+      `${file}: the state needs more than the ${bytesMax} bytes of SVC_RAFT_MAP_BYTES. ` +
+        `Start the node again with a larger SVC_RAFT_MAP_BYTES, such as ${bytesMax * 2}; the ` +
+        'state continues where it is, and nothing that was acknowledged is lost',
+    );
+    this.name = 'StateFullError';
+    this.file = file;
+    this.bytesMax = bytesMax;
+  }
+}
+
 /** Another process holds the directory. */
 export class LockedError extends Error {
   readonly code = 'directory_locked';

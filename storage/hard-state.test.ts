@@ -55,6 +55,21 @@ describe('hard state', () => {
     }
   });
 
+  test.each([0, 4096])('what was reported stands in both slots: %d may rot at once', (position) => {
+    for (let seed = 1; seed <= 100; seed++) {
+      const disk = new SimulatedDisk({ seed });
+      const file = open(disk);
+      let reported = 0;
+      file.save({ term: 3, vote: 1 }, () => {
+        reported = 3;
+      });
+      while (reported === 0) disk.step();
+      disk.crash('power');
+      disk.flipBit(PATH, position + 32, seed % 8);
+      expect(open(disk).state, `seed ${seed}`).toEqual({ term: 3, vote: 1 });
+    }
+  });
+
   test('refuses when both are damaged, empty or of another directory', () => {
     const disk = saved({ term: 3, vote: 1 });
     disk.flipBit(PATH, 30, 1);

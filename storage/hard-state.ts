@@ -3,9 +3,13 @@
  * before its callback runs and stands in two checksummed slots, far enough apart that one torn
  * write cannot reach both.
  *
- * A save writes the first slot, syncs, reports, and then writes the second. So at any moment at
- * least one slot is whole, and at rest both hold the same: a slot that rots is repaired from the
- * other instead of giving way to an older vote. Both damaged is refused.
+ * A save writes the first slot, syncs, writes the second, syncs, and only then reports. So at any
+ * moment at least one slot is whole, and everything that was reported stands in both: a bit that
+ * flips in one of them costs nothing, neither at once nor with a crash of the next save's first
+ * write. An open takes the newest valid slot and stores it in both again. Both damaged is refused.
+ *
+ * Reporting after the first sync would save one of two in an election, but a vote would stand on
+ * one slot until the second is written: a flipped bit then lets an older vote, or none, come back.
  *
  *     slot := magic version identity(16) sequence(8) term(8) vote(8) crc(4), little-endian
  */
@@ -121,11 +125,11 @@ export class HardStateFile {
     this.#waiting = [];
     const slot = { sequence: ++this.#sequence, state };
     this.#store(slot, SLOT_POSITIONS[0], () => {
-      this.#stored = state;
-      for (const done of waiting) done();
       this.#store(slot, SLOT_POSITIONS[1], () => {
+        this.#stored = state;
         this.#busy = false;
         this.#pump();
+        for (const done of waiting) done();
       });
     });
   }

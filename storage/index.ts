@@ -16,17 +16,29 @@ export {
   type BackingFigures,
   type BackingRow,
   type BackingTransaction,
+  type BackingView,
+  type LogPosition,
   NOTHING_APPLIED,
+  type ViewPortion,
 } from './backing.js';
 export { SimulatedBacking, type SimulatedBackingOptions } from './backing-simulated.js';
 export { Checkpoint, type CheckpointOptions } from './checkpoint.js';
 export type { DirectoryLock, Disk, DiskDone, DiskFile, DiskReadDone, OpenMode } from './disk.js';
+export { replaceFileSync } from './disk.js';
 export { RealDisk } from './disk-real.js';
 export { type Operation, SimulatedDisk, type SimulatedDiskOptions } from './disk-simulated.js';
-export { DamageError, DiskError, LockedError, StorageBug } from './faults.js';
+export { DamageError, DiskError, LockedError, StateFullError, StorageBug } from './faults.js';
 export { type HardState, HardStateFile, type HardStateOptions } from './hard-state.js';
 export { type Identity, identityBytes, readIdentity, writeIdentity } from './identity.js';
 export { type LmdbOptions, openLmdb } from './lmdb.js';
 export { CommitError } from './lmdb-writer.js';
 export { Log, type LogOptions, type ReadDone } from './log.js';
+export type {
+  DamagedSlot,
+  EntryAnswer,
+  EntryQuestion,
+  RepairOutcome,
+  RepairVerdict,
+} from './log-damage.js';
 export type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log-entry.js';
+export { openRow, sealRow } from './state-row.js';

@@ -1,11 +1,10 @@
 /**
- * The backing on LMDB, and the only file besides its writer thread that knows the library. One
- * environment with one database; reads on the event loop, writes on the thread.
+ * The backing on LMDB, and the only file besides its writer thread and its view that knows the
+ * library. One environment with one database; reads on the event loop, writes on the thread.
  *
  * `overlappingSync` is off: with it a commit is reported before it is on the medium, and a
  * checkpoint that claims an applied position must be durable first.
  */
-import { crc32 } from 'node:zlib';
 import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb';
 import {
   type Applied,
@@ -13,28 +12,40 @@ import {
   type BackingFigures,
   type BackingRow,
   type BackingTransaction,
+  type BackingView,
+  NO_ROWS_DIGEST,
   NOTHING_APPLIED,
+  VIEWS_MAX,
 } from './backing.js';
 import type { Disk } from './disk.js';
-import { assert, DamageError } from './faults.js';
+import { assert, DamageError, DiskError, StateFullError } from './faults.js';
+import {
+  APPLIED_KEY,
+  decodeApplied,
+  encodeAppliedHead,
+  isOf,
+  type StoredApplied,
+} from './lmdb-applied.js';
+import { LmdbMarks } from './lmdb-marks.js';
 import { verifyLmdb } from './lmdb-verify.js';
+import { LmdbView } from './lmdb-view.js';
 import { LmdbWriter } from './lmdb-writer.js';
-import { FORMAT_VERSION, getU64, IDENTITY_BYTES, putU64, sameBytes, viewOf } from './log-format.js';
 import { PackedRows } from './packed-rows.js';
+import { RowsDigest } from './state-digest.js';
 
 const FILE_NAME = 'state.mdb';
 const LOCK_SUFFIX = '-lock';
-/** Below the keys of all tables, whose ids begin at 1. */
-const APPLIED_KEY = '\0';
-const APPLIED_BYTES = 40;
 /** Address space, not memory or disk: large enough never to be mapped anew under a reader. */
 const MAP_BYTES_STANDARD = 2 ** 38;
 /** The library's limit with its page size of 4 KiB; the engine's own limits are far below. */
 const KEY_BYTES_MAX = 1978;
+/** What the library says of a file whose pages contradict each other. */
+const CORRUPTION_CODES = new Set([-30797, -30796, -30795, -30793, -30782, -30779]);
+const REPORTED_ROWS = 1_000_000;
 
 const ADVICE =
   'Nothing was changed. Stop this node, move the state directory away and start it again: the ' +
-  'state is rebuilt from the log';
+  'state is rebuilt from the log, or taken from another node';
 
 export interface LmdbOptions {
   readonly disk: Disk;
@@ -42,22 +53,33 @@ export interface LmdbOptions {
   readonly directory: string;
   /** 16 bytes: the directory id. */
   readonly identity: Uint8Array;
+  /** Ids of the tables that stay out of `digest`. */
+  readonly localTables: readonly number[];
   /** The most that the file may grow to; 256 GiB unless given. */
   readonly mapBytes?: number;
+  /** Told of what takes long, for the operator who waits. */
+  readonly report?: (text: string) => void;
 }
 
+type Database = RootDatabase<Buffer, string>;
+
 /**
- * Verifies the file before the library maps it. Throws DamageError when it cannot be trusted, and
- * DiskError. The caller holds the directory's lock.
+ * Verifies the file before the library maps it. Throws DamageError when it cannot be trusted,
+ * StateFullError when it is larger than it may be, and DiskError. The caller holds the directory's
+ * lock.
  */
 export function openLmdb(options: LmdbOptions): Backing {
-  const { disk, directory, identity } = options;
+  const { disk, directory } = options;
   const path = `${directory}/${FILE_NAME}`;
   disk.makeDirectorySync(directory);
+  const marks = new LmdbMarks(disk, directory);
+  const reason = marks.damage();
+  if (reason !== null) throw new DamageError('state_marked', path, 0, reason, ADVICE);
   const existed = disk.existsSync(path);
-  if (existed) verifyFile(disk, path);
+  const isVerified = existed && verifyFile(options, path, marks.suspicious);
   // The table of readers of a process that is gone; no other process is there.
   if (disk.existsSync(path + LOCK_SUFFIX)) disk.removeSync(path + LOCK_SUFFIX);
+  const undo = marks.begin(isVerified);
   const settings: RootDatabaseOptionsWithPath = {
     path,
     noSubdir: true,
@@ -66,26 +88,81 @@ export function openLmdb(options: LmdbOptions): Backing {
     maxDbs: 1,
     overlappingSync: false,
   };
-  const database = open<Buffer, string>({ ...settings, keyEncoder: latin1Keys });
+  const database = guarded(path, () =>
+    open<Buffer, string>({ ...settings, keyEncoder: latin1Keys }),
+  );
   if (!existed) disk.syncDirectorySync(directory);
-  let applied: Applied;
   try {
-    applied = readApplied(database, path, identity);
+    const mapBytesMax = mapBytesOf(database, path, options);
+    const applied = guarded(path, () => openApplied(database, path, options));
+    const startWriter = (from: Applied) =>
+      new LmdbWriter({
+        path,
+        options: { ...settings, keyEncoding: 'binary' },
+        mapBytesMax,
+        appliedKey: APPLIED_KEY,
+        applied: from,
+        localTables: options.localTables,
+      });
+    return new LmdbBacking(path, options.identity, database, startWriter, applied, marks);
   } catch (error) {
     void database.close();
+    undo();
     throw error;
   }
-  const startWriter = () => new LmdbWriter({ ...settings, keyEncoding: 'binary' });
-  return new LmdbBacking(path, identity, database, startWriter, applied);
 }
 
-function verifyFile(disk: Disk, path: string): void {
-  const file = disk.openSync(path, 'read');
+/** True when everything in it was looked at. */
+function verifyFile(options: LmdbOptions, path: string, suspicious: boolean): boolean {
+  if (suspicious) {
+    options.report?.(`${path}: this node ended without a stop more than once: reading all of it`);
+  }
+  const file = options.disk.openSync(path, 'read');
   try {
     // A file that was created but never written to: the library starts it anew.
-    if (file.sizeSync() > 0) verifyLmdb(file, ADVICE);
+    if (file.sizeSync() === 0) return true;
+    const { localTables } = options;
+    return verifyLmdb({ file, advice: ADVICE, localTables, everything: suspicious });
+  } catch (error) {
+    if (!(error instanceof DiskError) || error.code !== 'EIO') throw error;
+    throw new DamageError('state_unreadable', path, 0, error.message, ADVICE);
   } finally {
     file.closeSync();
+  }
+}
+
+interface Stats {
+  readonly mapSize: number;
+  readonly pageSize: number;
+  readonly lastPageNumber: number;
+  readonly numReaders: number;
+  readonly maxReaders: number;
+}
+
+function statsOf(database: Database): Stats {
+  return database.getStats() as Stats;
+}
+
+function usedBytesOf({ pageSize, lastPageNumber }: Stats): number {
+  return pageSize * (lastPageNumber + 1);
+}
+
+/** The library maps what is there whatever size it was asked for. */
+function mapBytesOf(database: Database, path: string, options: LmdbOptions): number {
+  const wanted = options.mapBytes ?? MAP_BYTES_STANDARD;
+  const stats = statsOf(database);
+  if (usedBytesOf(stats) > wanted) throw new StateFullError(path, wanted);
+  return stats.mapSize;
+}
+
+/** A fault of the library that means a damaged file becomes one of ours. */
+function guarded<Result>(path: string, run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? Number(error.code) : 0;
+    if (!CORRUPTION_CODES.has(code)) throw error;
+    throw new DamageError('state_page', path, 0, `the library says: ${String(error)}`, ADVICE);
   }
 }
 
@@ -96,49 +173,58 @@ const latin1Keys = {
     source.toString('latin1', start, end),
 };
 
-/** version(4) identity(16) index(8) term(8) crc(4) */
-function encodeApplied(identity: Uint8Array, applied: Applied): Uint8Array {
-  const bytes = new Uint8Array(APPLIED_BYTES);
-  const view = viewOf(bytes);
-  view.setUint32(0, FORMAT_VERSION, true);
-  bytes.set(identity, 4);
-  putU64(view, 20, applied.index);
-  putU64(view, 28, applied.term);
-  view.setUint32(36, crc32(bytes.subarray(0, 36)), true);
-  return bytes;
-}
-
-function readApplied(
-  database: RootDatabase<Buffer, string>,
-  path: string,
-  identity: Uint8Array,
-): Applied {
-  const damage = (code: string, what: string) => new DamageError(code, path, 0, what, ADVICE);
+function openApplied(database: Database, path: string, options: LmdbOptions): Applied {
   const bytes = database.getBinary(APPLIED_KEY);
   if (bytes === undefined) {
     const [row] = database.getRange({ start: '\x01', limit: 1 });
     if (row === undefined) return NOTHING_APPLIED;
-    throw damage('state_applied', 'it has rows, but not the log position that they belong to');
+    const what = 'it has rows, but not the log position that they belong to';
+    throw new DamageError('state_applied', path, 0, what, ADVICE);
   }
-  const view = viewOf(bytes);
-  const valid =
-    bytes.length === APPLIED_BYTES && crc32(bytes.subarray(0, 36)) === view.getUint32(36, true);
-  if (!valid) throw damage('state_applied', 'its log position is not what was written');
-  const version = view.getUint32(0, true);
-  if (version !== FORMAT_VERSION) {
-    throw damage('state_format_version', `format version ${version} is not one this program reads`);
+  const stored = appliedOf(bytes, path);
+  if (!isOf(stored, options.identity)) {
+    throw new DamageError('state_foreign', path, 0, 'it belongs to another data directory', ADVICE);
   }
-  if (!sameBytes(bytes.subarray(4, 4 + IDENTITY_BYTES), identity)) {
-    throw damage('state_foreign', 'it belongs to another data directory');
+  const { index, term } = stored;
+  return { index, term, ...(stored.digests ?? computeDigests(database, path, options)) };
+}
+
+function appliedOf(bytes: Uint8Array, path: string): StoredApplied {
+  const stored = decodeApplied(bytes);
+  if (!('problem' in stored)) return stored;
+  if (stored.problem === 'damaged') {
+    const what = 'its log position is not what was written';
+    throw new DamageError('state_applied', path, 0, what, ADVICE);
   }
-  return { index: getU64(view, 20), term: getU64(view, 28) };
+  const what = `format version ${stored.version} is not one this program reads`;
+  throw new DamageError('state_format_version', path, 0, what, ADVICE);
+}
+
+/** Reads every row, once in the life of a store that an earlier version wrote. */
+function computeDigests(
+  database: Database,
+  path: string,
+  options: LmdbOptions,
+): Pick<Applied, 'digest' | 'localDigest'> {
+  const digests = [new RowsDigest(NO_ROWS_DIGEST), new RowsDigest(NO_ROWS_DIGEST)] as const;
+  let count = 0;
+  for (const { key, value } of database.getRange({ start: '\x01' })) {
+    digests[options.localTables.includes(key.charCodeAt(0)) ? 1 : 0].add(value);
+    count++;
+    if (count % REPORTED_ROWS === 0) {
+      options.report?.(`${path}: read ${count} rows for the digest that it does not have yet`);
+    }
+  }
+  return { digest: digests[0].toString(), localDigest: digests[1].toString() };
 }
 
 class LmdbBacking implements Backing {
   readonly path: string;
   readonly #identity: Uint8Array;
-  readonly #database: RootDatabase<Buffer, string>;
-  readonly #startWriter: () => LmdbWriter;
+  readonly #database: Database;
+  readonly #startWriter: (applied: Applied) => LmdbWriter;
+  readonly #marks: LmdbMarks;
+  readonly #views = new Set<LmdbView>();
   /** Started by the first transaction. */
   #writer: LmdbWriter | null = null;
   #applied: Applied;
@@ -146,15 +232,17 @@ class LmdbBacking implements Backing {
   constructor(
     path: string,
     identity: Uint8Array,
-    database: RootDatabase<Buffer, string>,
-    startWriter: () => LmdbWriter,
+    database: Database,
+    startWriter: (applied: Applied) => LmdbWriter,
     applied: Applied,
+    marks: LmdbMarks,
   ) {
     this.path = path;
     this.#identity = identity;
     this.#database = database;
     this.#startWriter = startWriter;
     this.#applied = applied;
+    this.#marks = marks;
   }
 
   get applied(): Applied {
@@ -162,7 +250,7 @@ class LmdbBacking implements Backing {
   }
 
   get(key: string): Uint8Array | undefined {
-    return this.#database.getBinary(key);
+    return guarded(this.path, () => this.#database.getBinary(key));
   }
 
   range(from: string, to: string | null, limit: number, reverse: boolean): BackingRow[] {
@@ -170,14 +258,16 @@ class LmdbBacking implements Backing {
       ? { ...(to !== null && { start: to }), exclusiveStart: true, end: from, inclusiveEnd: true }
       : { start: from, ...(to !== null && { end: to }) };
     const rows: BackingRow[] = [];
-    for (const { key, value } of this.#database.getRange({ ...bounds, limit, reverse })) {
-      rows.push({ key, value });
-    }
+    guarded(this.path, () => {
+      for (const { key, value } of this.#database.getRange({ ...bounds, limit, reverse })) {
+        rows.push({ key, value });
+      }
+    });
     return rows;
   }
 
   begin(): BackingTransaction {
-    this.#writer ??= this.#startWriter();
+    this.#writer ??= this.#startWriter(this.#applied);
     const writer = this.#writer;
     const rows = new PackedRows((chunk) => writer.send(chunk));
     return {
@@ -186,35 +276,56 @@ class LmdbBacking implements Backing {
         rows.add(key, value);
       },
       delete: (key) => rows.add(key, null),
-      commit: (applied, done) => {
-        rows.add(APPLIED_KEY, encodeApplied(this.#identity, applied));
+      commit: ({ index, term }, done) => {
         rows.flush();
-        writer.commit((error) => {
+        writer.commit(encodeAppliedHead(this.#identity, { index, term }), (error, digests) => {
           // Reads go on in the snapshot they began with until they are told.
           this.#database.resetReadTxn();
-          if (error === null) this.#applied = applied;
+          if (digests !== null) this.#applied = { index, term, ...digests };
+          for (const view of this.#views) view.grewOlder();
           done(error);
         });
       },
     };
   }
 
+  snapshot(): BackingView | null {
+    if (this.#views.size >= VIEWS_MAX) return null;
+    // The library would go on with the transaction of earlier reads in this turn.
+    this.#database.resetReadTxn();
+    const transaction = this.#database.useReadTransaction();
+    // A commit of the thread may be there whose answer is not: what the view holds counts.
+    const bytes = this.#database.get(APPLIED_KEY, { transaction });
+    const stored = bytes === undefined ? null : appliedOf(bytes, this.path);
+    const applied =
+      stored === null || stored.digests === null
+        ? this.#applied
+        : { index: stored.index, term: stored.term, ...stored.digests };
+    const view = new LmdbView(this.#database, transaction, applied, (released) =>
+      this.#views.delete(released),
+    );
+    this.#views.add(view);
+    return view;
+  }
+
+  markDamaged(reason: string): void {
+    this.#marks.markDamaged(reason);
+  }
+
   figures(): BackingFigures {
-    const stats = this.#database.getStats() as Partial<Record<string, number>>;
-    const { pageSize, lastPageNumber } = stats;
+    const stats = statsOf(this.#database);
     return {
-      mapBytes: stats.mapSize ?? null,
-      usedBytes:
-        pageSize === undefined || lastPageNumber === undefined
-          ? null
-          : pageSize * (lastPageNumber + 1),
-      readersInUse: stats.numReaders ?? null,
-      maxReaders: stats.maxReaders ?? null,
+      mapBytes: stats.mapSize,
+      usedBytes: usedBytesOf(stats),
+      readersInUse: stats.numReaders,
+      maxReaders: stats.maxReaders,
     };
   }
 
   async close(): Promise<void> {
+    for (const view of this.#views) view.release();
     await this.#writer?.close();
     await this.#database.close();
+    this.#marks.end();
   }
 }

@@ -18,6 +18,10 @@
  * looks like a record, no record here. The group distance tells a torn group from damage: groups
  * are written one after the other, each durable before the next begins, so a valid record whose
  * group began after a bad one proves that the bad one had been durable.
+ *
+ * A record that ends a repaired run of records with damaged headers may carry another mark: which
+ * groups the run was written in is lost, and its group distance only makes its header CRC the one
+ * that the next record names (log-mend.ts). It counts as a group of its own.
  */
 import { crc32 } from 'node:zlib';
 
@@ -32,10 +36,14 @@ export const BODY_BYTES_MAX = 0x4000_0000;
 const RECORD_ALIGNMENT = 8;
 /** "LOG" in the last three bytes of a record header: lets a search skip most positions. */
 const RECORD_MARK = 0x474f4c;
+/** "LOM": the end of a repaired run. */
+const MENDED_MARK = 0x4d4f4c;
 const SEGMENT_MAGIC = 0x4753_4353;
 const TWO_TO_32 = 0x1_0000_0000;
 /** Of SegmentHeader.flags: the log begins here, whatever lies before is dead. */
 const FLAG_START = 1;
+/** The segment's file was lost and made anew; its records were given by other nodes. */
+const FLAG_RECREATED = 2;
 
 /** The chain value before the first record of a log. */
 export const CHAIN_START = 0;
@@ -50,6 +58,8 @@ export interface SegmentHeader {
   readonly previousCrc: number;
   /** Set on the first segment of a log: it has no predecessor on this disk. */
   readonly start: boolean;
+  /** Its file was lost, and with it perhaps its number: no header CRC of its records is known. */
+  readonly recreated: boolean;
 }
 
 /** Filled in place by `readRecordHeader`: a scan reads millions. */
@@ -60,8 +70,10 @@ export interface RecordHeader {
   length: number;
   index: number;
   term: number;
+  /** Not meaningful in a mended record: ask groupFirstIndex. */
   groupDistance: number;
   type: number;
+  mended: boolean;
 }
 
 export function newRecordHeader(): RecordHeader {
@@ -74,7 +86,13 @@ export function newRecordHeader(): RecordHeader {
     term: 0,
     groupDistance: 0,
     type: 0,
+    mended: false,
   };
+}
+
+/** The first index of the group that the record was written with. */
+export function groupFirstIndex(header: RecordHeader): number {
+  return header.mended ? header.index : header.index - header.groupDistance;
 }
 
 /** What a record of this body length takes in the file. */
@@ -120,7 +138,8 @@ export function writeRecordHeader(
   putU64(view, position + 16, header.index);
   putU64(view, position + 24, header.term);
   view.setUint32(position + 32, header.groupDistance, true);
-  view.setUint32(position + 36, header.type + RECORD_MARK * 0x100, true);
+  const mark = header.mended ? MENDED_MARK : RECORD_MARK;
+  view.setUint32(position + 36, header.type + mark * 0x100, true);
   const crc = crc32(bytes.subarray(position + 4, position + RECORD_HEADER_BYTES), seed);
   view.setUint32(position, crc, true);
   return crc;
@@ -136,7 +155,8 @@ export function readRecordHeader(
 ): boolean {
   if (position + RECORD_HEADER_BYTES > bytes.length) return false;
   const typeAndMark = view.getUint32(position + 36, true);
-  if (typeAndMark >>> 8 !== RECORD_MARK) return false;
+  const mark = typeAndMark >>> 8;
+  if (mark !== RECORD_MARK && mark !== MENDED_MARK) return false;
   into.headerCrc = view.getUint32(position, true);
   const header = bytes.subarray(position + 4, position + RECORD_HEADER_BYTES);
   if (crc32(header, seed) !== into.headerCrc) return false;
@@ -145,6 +165,7 @@ export function readRecordHeader(
   into.length = view.getUint32(position + 12, true);
   into.index = getU64(view, position + 16);
   into.term = getU64(view, position + 24);
+  into.mended = mark === MENDED_MARK;
   into.groupDistance = view.getUint32(position + 32, true);
   into.type = typeAndMark & 0xff;
   return true;
@@ -164,7 +185,8 @@ export function encodeSegmentHeader(identity: Uint8Array, header: SegmentHeader)
   const view = viewOf(bytes);
   view.setUint32(0, SEGMENT_MAGIC, true);
   view.setUint16(4, FORMAT_VERSION, true);
-  view.setUint16(6, header.start ? FLAG_START : 0, true);
+  const flags = (header.start ? FLAG_START : 0) + (header.recreated ? FLAG_RECREATED : 0);
+  view.setUint16(6, flags, true);
   bytes.set(identity, 8);
   putU64(view, 24, header.sequence);
   putU64(view, 32, header.firstIndex);
@@ -195,7 +217,8 @@ export function decodeSegmentHeader(identity: Uint8Array, bytes: Uint8Array): Se
       firstIndex: getU64(view, 32),
       previousTerm: getU64(view, 40),
       previousCrc: view.getUint32(48, true),
-      start: view.getUint16(6, true) === FLAG_START,
+      start: (view.getUint16(6, true) & FLAG_START) !== 0,
+      recreated: (view.getUint16(6, true) & FLAG_RECREATED) !== 0,
     },
   };
 }
@@ -208,8 +231,10 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
 export function isZeros(bytes: Uint8Array): boolean {
   const head = Math.min(bytes.length, (4 - (bytes.byteOffset % 4)) % 4);
   const count = Math.floor((bytes.length - head) / 4);
-  const words = new Int32Array(bytes.buffer, bytes.byteOffset + head, count);
-  for (let i = 0; i < count; i++) if (words[i] !== 0) return false;
+  if (count > 0) {
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset + head, count);
+    for (let i = 0; i < count; i++) if (words[i] !== 0) return false;
+  }
   for (let i = 0; i < head; i++) if (bytes[i] !== 0) return false;
   for (let i = head + count * 4; i < bytes.length; i++) if (bytes[i] !== 0) return false;
   return true;

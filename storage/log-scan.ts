@@ -7,11 +7,16 @@
  * proves damage: a group is written only after the one before it is durable. Valid records of the
  * same group prove nothing, because sectors of one write reach the medium in any order.
  *
- * What this cannot tell: whether the last group of all had been durable. A bit that flips in it
- * looks like a torn write from here; the witness file (log-witness.ts) is asked about that.
+ * In the last group of all, which nothing later vouches for, the shape of the bytes decides
+ * (log-torn.ts): a flipped bit is not what an interrupted write leaves. What this cannot tell is
+ * sectors of zeros in the place of a last group that had been durable; the witness file
+ * (log-witness.ts) is asked about that.
+ *
+ * This scan stops at the first bad record; log-scan-kept.ts goes on behind it.
  */
 import { crc32 } from 'node:zlib';
 import {
+  groupFirstIndex,
   isZeros,
   newRecordHeader,
   RECORD_HEADER_BYTES,
@@ -20,6 +25,7 @@ import {
   SEGMENT_HEADER_BYTES,
   viewOf,
 } from './log-format.js';
+import { mayBeTorn } from './log-torn.js';
 import { Positions } from './positions.js';
 import { TermRuns } from './term-runs.js';
 
@@ -61,6 +67,7 @@ export function scanRecords(bytes: Uint8Array, start: ScanStart): Scan {
   let term = start.previousTerm;
   let crc = start.previousCrc;
   let lastGroupPosition = position;
+  let recordEnd = 0;
   let end: ScanEnd | null = null;
   while (readRecordHeader(bytes, view, position, start.seed, header)) {
     if (header.index !== index || header.previousCrc !== crc || header.term < term) {
@@ -72,8 +79,9 @@ export function scanRecords(bytes: Uint8Array, start: ScanStart): Scan {
     const bodyEnd = bodyStart + header.length;
     const bodyValid =
       bodyEnd <= bytes.length && crc32(bytes.subarray(bodyStart, bodyEnd)) === header.bodyCrc;
+    recordEnd = bodyEnd;
     if (!bodyValid) break;
-    if (header.groupDistance === 0) lastGroupPosition = position;
+    if (groupFirstIndex(header) === header.index) lastGroupPosition = position;
     positions.push(position);
     terms.add(index, header.term);
     position += recordBytes(header.length);
@@ -88,27 +96,39 @@ export function scanRecords(bytes: Uint8Array, start: ScanStart): Scan {
     lastCrc: crc,
     endPosition: position,
     lastGroupPosition: Math.min(lastGroupPosition, position),
-    end: end ?? judgeEnd(bytes, view, position, index, start.seed),
+    end:
+      end ??
+      judgeEnd(bytes, view, {
+        position,
+        // Beyond `position` only when the header there is valid and the body is not.
+        recordEnd: Math.max(recordEnd, position + RECORD_HEADER_BYTES),
+        expected: index,
+        seed: start.seed,
+      }),
   };
 }
 
-/** `expected` is the index that has no valid record at `position`. */
-function judgeEnd(
-  bytes: Uint8Array,
-  view: DataView,
-  position: number,
-  expected: number,
-  seed: number,
-): ScanEnd {
+interface BadRecord {
+  readonly position: number;
+  readonly recordEnd: number;
+  /** The index that has no valid record at `position`. */
+  readonly expected: number;
+  readonly seed: number;
+}
+
+function judgeEnd(bytes: Uint8Array, view: DataView, bad: BadRecord): ScanEnd {
+  const { position, recordEnd, expected, seed } = bad;
   if (position >= bytes.length || isZeros(bytes.subarray(position))) return { kind: 'clean' };
   const header = newRecordHeader();
   for (let at = position; at < bytes.length; at += SEARCH_STEP_BYTES) {
     if (!readRecordHeader(bytes, view, at, seed, header)) continue;
-    const groupFirst = header.index - header.groupDistance;
+    const groupFirst = groupFirstIndex(header);
     const sameGroup = groupFirst <= expected && header.index >= expected;
     if (sameGroup) continue;
     const what = `record ${expected} is not readable, but record ${header.index} at byte ${at} is`;
     return { kind: 'damage', code: 'log_record_damaged', what };
   }
-  return { kind: 'torn' };
+  if (mayBeTorn(bytes, position, recordEnd)) return { kind: 'torn' };
+  const what = `record ${expected} was written whole and is not what was written`;
+  return { kind: 'damage', code: 'log_record_damaged', what };
 }

@@ -6,6 +6,7 @@ import type { DiskFile } from './disk.js';
 import { assert } from './faults.js';
 import type { LogSegmentSummary } from './log-entry.js';
 import { recordSeed, SEGMENT_HEADER_BYTES, type SegmentHeader } from './log-format.js';
+import type { SegmentIndex } from './log-index.js';
 import type { Positions } from './positions.js';
 import { TermRuns } from './term-runs.js';
 
@@ -22,6 +23,8 @@ export class Segment {
   /** What the header CRC of every record in it begins with. */
   readonly seed: number;
   terms = new TermRuns();
+  /** False while records of it are damaged whose terms nothing else says (log-holes.ts). */
+  termsKnown = true;
   /** firstIndex - 1 while it is empty. */
   lastIndex: number;
   /** Where the next record begins. SEGMENT_HEADER_BYTES <= endPosition. */
@@ -72,6 +75,18 @@ export class Segment {
   /** Where the record of `index` ends: where the next one begins. */
   recordEnd(index: number): number {
     return index === this.lastIndex ? this.endPosition : this.position(index + 1);
+  }
+
+  /** What its index file says, positions aside. */
+  index(): SegmentIndex {
+    return {
+      sequence: this.header.sequence,
+      firstIndex: this.firstIndex,
+      lastIndex: this.lastIndex,
+      endPosition: this.endPosition,
+      lastCrc: this.lastCrc,
+      terms: this.terms,
+    };
   }
 
   summary(): LogSegmentSummary {

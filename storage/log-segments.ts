@@ -14,8 +14,9 @@ import {
   recordBytes,
   viewOf,
 } from './log-format.js';
+import type { LogHoles } from './log-holes.js';
 import { readIndexPositions } from './log-index.js';
-import { scanRecords } from './log-scan.js';
+import { type KeptScan, type SealedEnd, scanKept } from './log-scan-kept.js';
 import type { OpenSegment, Segment } from './log-segment.js';
 import type { Positions } from './positions.js';
 
@@ -29,15 +30,17 @@ const ADVICE =
 
 export class LogSegments {
   readonly #disk: Disk;
+  readonly #holes: LogHoles;
   readonly #list: Segment[];
   /** Sealed segments that are open, the most recently used last. */
   readonly #open: Segment[] = [];
   #openRecords = 0;
   readonly #header = newRecordHeader();
 
-  constructor(disk: Disk, list: Segment[]) {
+  constructor(disk: Disk, list: Segment[], holes: LogHoles) {
     this.#disk = disk;
     this.#list = list;
+    this.#holes = holes;
   }
 
   get list(): readonly Segment[] {
@@ -177,28 +180,79 @@ export class LogSegments {
         file.closeSync();
       }
     }
-    const scan = scanRecords(readFileSync(this.#disk, segment.path), {
+    const scan = this.#scan(segment, readFileSync(this.#disk, segment.path), this.#endOf(segment));
+    this.#holes.replace(segment, scan.holes);
+    return scan.positions;
+  }
+
+  /** All of a sealed segment, past what is damaged. */
+  #scan(segment: Segment, bytes: Uint8Array, end: SealedEnd): KeptScan {
+    const start = {
       seed: segment.seed,
       firstIndex: segment.firstIndex,
       previousTerm: segment.header.previousTerm,
       previousCrc: segment.header.previousCrc,
-    });
-    if (scan.positions.count < count)
-      throw this.#damage(segment, scan.endPosition, scan.lastIndex + 1);
-    return scan.positions;
+    };
+    const scan = scanKept(bytes, start, end, null);
+    if (scan.end.kind === 'chainBreak') {
+      const { offset, what } = scan.end;
+      throw new DamageError('log_chain_break', segment.path, offset, what, ADVICE);
+    }
+    return scan;
+  }
+
+  /** Where its last records are lost, so is the place where they ended. */
+  #endOf(segment: Segment): SealedEnd {
+    const { lastIndex, lastCrc, lastTerm, endPosition } = segment;
+    const isOpen = this.#holes.isOpenEnded(segment);
+    return { lastIndex, lastCrc, lastTerm, endPosition: isOpen ? null : endPosition };
+  }
+
+  /**
+   * Reads a segment as far as it is durable and registers what is damaged in it. Costs a read of
+   * the whole file: for opening, and for when damage was met.
+   */
+  examine(segment: Segment, durableIndex: number): void {
+    const end = this.#durableEnd(segment, durableIndex);
+    if (end === null) return;
+    const file = this.open(segment).file;
+    const bytes = new Uint8Array(end.endPosition ?? file.sizeSync());
+    const scan = this.#scan(segment, bytes.subarray(0, file.readSync(bytes, 0)), end);
+    this.#holes.replace(segment, scan.holes);
+  }
+
+  /**
+   * How far the segment can be verified: all of it, unless a group is in flight. Then up to the
+   * last durable record but one, whose CRC the last one names.
+   */
+  #durableEnd(segment: Segment, durableIndex: number): SealedEnd | null {
+    if (segment.isEmpty || durableIndex < segment.firstIndex) return null;
+    if (segment.lastIndex <= durableIndex) return this.#endOf(segment);
+    if (durableIndex === segment.firstIndex) return null;
+    const position = segment.position(durableIndex);
+    const bytes = new Uint8Array(RECORD_HEADER_BYTES);
+    this.open(segment).file.readSync(bytes, position);
+    const header = this.#header;
+    const isValid = readRecordHeader(bytes, viewOf(bytes), 0, segment.seed, header);
+    if (!isValid || header.index !== durableIndex) return null;
+    const lastIndex = durableIndex - 1;
+    const lastTerm = segment.term(lastIndex);
+    return { lastIndex, lastCrc: header.previousCrc, lastTerm, endPosition: position };
   }
 
   /**
    * Whole entries from `index` on, all from one segment: as many as fit `bytesMax`, at least one,
-   * none from `to` on. Every record is verified. DamageError names the first that is not what was
-   * written.
+   * none from `to` on, none that is known to be damaged. Every record is verified. DamageError
+   * names the first that is not what was written.
    */
   readEntries(index: number, to: number, bytesMax: number): LogEntry[] {
     const segment = this.find(index);
     const { file } = this.open(segment);
+    this.#refuseHole(segment, index);
     const start = segment.position(index);
+    const intactTo = this.#holes.nextFrom(index, to);
     let until = index + 1;
-    while (until < to && until <= segment.lastIndex) {
+    while (until < intactTo && until <= segment.lastIndex) {
       if (segment.recordEnd(until) - start > bytesMax) break;
       until++;
     }
@@ -236,10 +290,28 @@ export class LogSegments {
   readSliceSync(index: number, position: number, length: number): Uint8Array {
     const segment = this.find(index);
     const file: DiskFile = this.open(segment).file;
+    this.#refuseHole(segment, index);
     const bytes = new Uint8Array(length);
     const at = this.locate(segment, index, position, length);
     if (file.readSync(bytes, at) < length) throw this.#damage(segment, at, index);
     return bytes;
+  }
+
+  #refuseHole(segment: Segment, index: number): void {
+    const damage = this.holeAt(segment, index);
+    if (damage !== null) throw damage;
+  }
+
+  /** The fault of a slot that is known to be damaged. */
+  damageAt(index: number): DamageError {
+    const segment = this.find(index);
+    return this.#damage(segment, this.#holes.find(index)?.hole.position ?? 0, index);
+  }
+
+  /** The fault of a read from a slot that is known to be damaged, or null. */
+  holeAt(segment: Segment, index: number): DamageError | null {
+    const known = this.#holes.find(index);
+    return known === undefined ? null : this.#damage(segment, known.hole.position, index);
   }
 
   /** The fault of a slice read that came back short. */

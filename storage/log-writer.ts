@@ -20,7 +20,7 @@
  * commit and takes about half the time. Before a group above ZERO_FILLED_GROUP_BYTES_MAX they would
  * double the bytes without paying for it.
  */
-import type { Disk } from './disk.js';
+import type { Disk, DiskDone, DiskFile } from './disk.js';
 import { assert, DiskError } from './faults.js';
 import type { LogEntry } from './log-entry.js';
 import {
@@ -32,6 +32,7 @@ import {
   type SegmentHeader,
 } from './log-format.js';
 import { LogGroup } from './log-group.js';
+import { type LogHoles, termInHole } from './log-holes.js';
 import { encodeIndex } from './log-index.js';
 import { type OpenSegment, Segment } from './log-segment.js';
 import type { LogSegments } from './log-segments.js';
@@ -45,12 +46,15 @@ export interface LogWriterOptions {
   readonly directory: string;
   readonly identity: Uint8Array;
   readonly segments: LogSegments;
+  readonly holes: LogHoles;
   readonly witness: WitnessFile;
   readonly segmentBytes: number;
   /** 0 turns zero-filling off. */
   readonly zeroFillBytes: number;
   readonly nextSequence: number;
   readonly filledTo: number;
+  /** The stored witness says that nothing follows the last record. */
+  readonly isClosed: boolean;
   readonly onDurable: (index: number) => void;
   readonly onFailure: (error: DiskError) => void;
 }
@@ -67,7 +71,13 @@ interface Append {
 
 type TailChange =
   | Append
-  | { readonly kind: 'truncate'; readonly index: number }
+  | {
+      readonly kind: 'truncate';
+      readonly index: number;
+      /** Nothing is cut: the witness only says that nothing stood from `index` on. */
+      readonly settles: boolean;
+      readonly done: (() => void) | null;
+    }
   | {
       readonly kind: 'reset';
       readonly index: number;
@@ -97,6 +107,8 @@ export class LogWriter {
   #failed = false;
   #durable: Witness = NO_WITNESS;
   #noted: Witness = NO_WITNESS;
+  /** The stored witness has to be changed before anything is written behind the last record. */
+  #isClosed: boolean;
 
   constructor(options: LogWriterOptions) {
     this.#options = options;
@@ -104,6 +116,7 @@ export class LogWriter {
     this.#zeros = new Uint8Array(options.zeroFillBytes);
     this.#nextSequence = options.nextSequence;
     this.#filledTo = options.filledTo;
+    this.#isClosed = options.isClosed;
     this.#durable = this.#lastRecord();
   }
 
@@ -122,10 +135,26 @@ export class LogWriter {
     this.#pump();
   }
 
-  truncate(index: number): void {
+  truncate(index: number, done: (() => void) | null = null): void {
     this.#capDurable(index - 1);
-    this.#queue.push({ kind: 'truncate', index });
+    this.#queue.push({ kind: 'truncate', index, settles: false, done });
     this.#pump();
+  }
+
+  /** Says durably that the log ends with its last entry, whose record need not be intact. */
+  settleEnd(done: () => void): void {
+    this.#queue.push({ kind: 'truncate', index: 0, settles: true, done });
+    this.#pump();
+  }
+
+  /** The last record was damaged and is repaired. */
+  noteRepaired(): void {
+    this.#durable = this.#lastRecord();
+  }
+
+  /** So was a lost end of the last segment: its file ends there. */
+  noteEnd(position: number): void {
+    this.#filledTo = position;
   }
 
   reset(index: number, term: number, done: () => void): void {
@@ -141,9 +170,8 @@ export class LogWriter {
 
   /** Removes the files of segments that have left the log, oldest first. */
   removeFiles(segments: readonly Segment[], done: () => void): void {
-    for (const segment of segments)
-      this.#inBackground((next) => this.#removeSegment(segment, next));
-    this.#inBackground((next) => {
+    for (const segment of segments) this.inBackground((next) => this.#removeSegment(segment, next));
+    this.inBackground((next) => {
       done();
       next();
     });
@@ -154,7 +182,10 @@ export class LogWriter {
     const change = this.#queue[0];
     if (this.#failed || this.#durable === this.#noted) return;
     if (change !== undefined && change.kind !== 'append') return;
-    const began = this.#options.witness.note(this.#durable, this.#failOnError);
+    // What the witness says of a lost tail is all that is known of it.
+    if (this.#options.holes.tail !== null) return;
+    const witness = { ...this.#durable, isLast: this.#isClosed };
+    const began = this.#options.witness.note(witness, this.#failOnError);
     if (began) this.#noted = this.#durable;
   }
 
@@ -171,10 +202,12 @@ export class LogWriter {
     this.#busy = true;
     switch (change.kind) {
       case 'append':
-        this.#startGroup();
+        if (this.#isClosed) this.#startWriting();
+        else this.#startGroup();
         return;
       case 'truncate':
-        this.#whenBackgroundIdle(() => this.#startTruncate(change.index));
+        if (change.settles) this.#startSettle(change.done);
+        else this.#whenBackgroundIdle(() => this.#startTruncate(change.index, change.done));
         return;
       case 'reset':
         this.#whenBackgroundIdle(() => this.#startReset(change.index, change.term, change.done));
@@ -206,7 +239,7 @@ export class LogWriter {
   };
 
   /** Runs `step` unless the operation before it failed or the log has failed meanwhile. */
-  #then(step: () => void): (error: DiskError | null) => void {
+  unlessFailed(step: () => void): DiskDone {
     return (error) => {
       if (error !== null) this.#fail(error);
       else if (!this.#failed) this.#attempt(step);
@@ -223,18 +256,38 @@ export class LogWriter {
     }
   }
 
+  /** NO_WITNESS too when the last record is damaged and what it was is not known. */
   #lastRecord(): Witness {
     const last = this.#segments.last;
-    if (last.isEmpty) return NO_WITNESS;
+    if (last.isEmpty || this.#isLastUnknown()) return NO_WITNESS;
     return {
       sequence: last.header.sequence,
       index: last.lastIndex,
       term: last.lastTerm,
       headerCrc: last.lastCrc,
+      isLast: false,
     };
   }
 
+  #isLastUnknown(): boolean {
+    if (this.#options.holes.isEmpty) return false;
+    const { lastIndex } = this.#segments.last;
+    const known = this.#options.holes.find(lastIndex);
+    return known !== undefined && termInHole(known, lastIndex) === null;
+  }
+
   // --- appends -----------------------------------------------------------------------------------
+
+  /** Once after an open: the witness of an orderly stop says that nothing follows. */
+  #startWriting(): void {
+    this.#options.witness.lower(
+      this.#durable,
+      this.unlessFailed(() => {
+        this.#isClosed = false;
+        this.#startGroup();
+      }),
+    );
+  }
 
   #startGroup(): void {
     const segment = this.#segments.last;
@@ -329,13 +382,14 @@ export class LogWriter {
       previousTerm: sealed.lastTerm,
       previousCrc: sealed.lastCrc,
       start: false,
+      recreated: false,
     };
     this.#createSegment(header, (segment) => {
       const positions = sealed.open?.positions ?? new Positions();
-      const bytes = encodeIndex(this.#options.identity, indexOf(sealed), positions);
+      const bytes = encodeIndex(this.#options.identity, sealed.index(), positions);
       this.#segments.push(segment);
       this.#filledTo = SEGMENT_HEADER_BYTES;
-      this.#inBackground((next) => this.#writeIndex(sealed.indexPath, bytes, next));
+      this.inBackground((next) => this.#writeIndex(sealed.indexPath, bytes, next));
       this.#startGroup();
     });
   }
@@ -346,45 +400,54 @@ export class LogWriter {
     const segment = new Segment(directory, identity, header);
     const file = disk.openSync(segment.path, 'create');
     segment.open = { file, positions: new Positions() };
-    const named = this.#then(() => use(segment));
-    const synced = this.#then(() => disk.syncDirectory(directory, named));
-    const written = this.#then(() => file.sync(synced));
+    const named = this.unlessFailed(() => use(segment));
+    const synced = this.unlessFailed(() => disk.syncDirectory(directory, named));
+    const written = this.unlessFailed(() => file.sync(synced));
     file.write([encodeSegmentHeader(identity, header)], 0, written);
   }
 
   // --- truncation --------------------------------------------------------------------------------
 
-  #startTruncate(index: number): void {
+  #startSettle(done: (() => void) | null): void {
+    this.#isClosed = true;
+    this.#options.witness.lower(
+      { ...this.#lastRecord(), isLast: true },
+      this.unlessFailed(() => this.#finishChange(done)),
+    );
+  }
+
+  #startTruncate(index: number, done: (() => void) | null): void {
     this.#durable = NO_WITNESS;
     this.#noted = NO_WITNESS;
+    this.#isClosed = false;
     this.#options.witness.lower(
       NO_WITNESS,
-      this.#then(() => this.#truncateSegments(index, false)),
+      this.unlessFailed(() => this.#truncateSegments(index, false, done)),
     );
   }
 
   /** Removes whole segments from the end, then cuts the one that holds `index`. */
-  #truncateSegments(index: number, removedAny: boolean): void {
+  #truncateSegments(index: number, removedAny: boolean, done: (() => void) | null): void {
     const last = this.#segments.last;
     if (last.firstIndex > index && this.#segments.list.length > 1) {
       this.#segments.drop(last);
-      this.#removeSegment(last, () => this.#truncateSegments(index, true));
+      this.#removeSegment(last, () => this.#truncateSegments(index, true, done));
       return;
     }
     if (!removedAny) {
-      this.#cutLast(index);
+      this.#cutLast(index, done);
       return;
     }
     this.#segments.reopenLast();
     // Its index file would go on describing what is about to be cut.
     const { disk, directory } = this.#options;
-    const cut = this.#then(() => this.#cutLast(index));
-    const removed = this.#then(() => disk.syncDirectory(directory, cut));
+    const cut = this.unlessFailed(() => this.#cutLast(index, done));
+    const removed = this.unlessFailed(() => disk.syncDirectory(directory, cut));
     if (disk.existsSync(last.indexPath)) disk.remove(last.indexPath, removed);
     else removed(null);
   }
 
-  #cutLast(index: number): void {
+  #cutLast(index: number, done: (() => void) | null): void {
     const segment = this.#segments.last;
     const file = this.#fileOf(segment);
     assert(index >= segment.firstIndex, `cut at ${index} before ${segment.firstIndex}`);
@@ -397,18 +460,20 @@ export class LogWriter {
       segment.endPosition = position;
     }
     this.#filledTo = segment.endPosition;
-    const synced = this.#then(() => {
+    const synced = this.unlessFailed(() => {
       this.#durable = this.#lastRecord();
-      this.#finishChange(null);
+      this.#finishChange(done);
     });
     file.truncate(
       segment.endPosition,
-      this.#then(() => file.sync(synced)),
+      this.unlessFailed(() => file.sync(synced)),
     );
   }
 
   #chainBefore(segment: Segment, index: number): number {
     if (index === segment.firstIndex) return segment.header.previousCrc;
+    const hole = this.#options.holes.find(index - 1)?.hole;
+    if (hole !== undefined) return hole.lastCrc;
     const bytes = new Uint8Array(RECORD_HEADER_BYTES);
     this.#fileOf(segment).readSync(bytes, segment.position(index - 1));
     return new DataView(bytes.buffer).getUint32(0, true);
@@ -419,12 +484,14 @@ export class LogWriter {
   #startReset(index: number, term: number, done: () => void): void {
     this.#durable = NO_WITNESS;
     this.#noted = NO_WITNESS;
+    this.#isClosed = false;
     const header = {
       sequence: this.#nextSequence++,
       firstIndex: index + 1,
       previousTerm: term,
       previousCrc: CHAIN_START,
       start: true,
+      recreated: false,
     };
     const created = (segment: Segment) => {
       const dead = [...this.#segments.list];
@@ -437,23 +504,25 @@ export class LogWriter {
     };
     this.#options.witness.lower(
       NO_WITNESS,
-      this.#then(() => this.#createSegment(header, created)),
+      this.unlessFailed(() => this.#createSegment(header, created)),
     );
   }
 
   #startClose(done: () => void): void {
-    const closed = this.#then(() => {
+    const closed = this.unlessFailed(() => {
       this.#segments.closeAll();
       this.#options.witness.closeSync();
       this.#failed = true;
       done();
     });
-    this.#options.witness.lower(this.#durable, closed);
+    if (this.#options.holes.tail !== null || this.#isLastUnknown()) closed(null);
+    else this.#options.witness.lower({ ...this.#durable, isLast: true }, closed);
   }
 
   // --- background --------------------------------------------------------------------------------
 
-  #inBackground(task: BackgroundTask): void {
+  /** Runs `task` when its turn comes; truncations wait for it. */
+  inBackground(task: BackgroundTask): void {
     this.#background.push(task);
     this.#pumpBackground();
   }
@@ -481,13 +550,27 @@ export class LogWriter {
     this.#pumpBackground();
   }
 
+  /** As a new file, so that a crash leaves a whole one, old or new, or none. */
+  replaceIndex(path: string, bytes: Uint8Array, done: () => void): void {
+    const write = this.unlessFailed(() => this.#writeIndex(path, bytes, done));
+    if (this.#options.disk.existsSync(path)) this.#options.disk.remove(path, write);
+    else write(null);
+  }
+
+  /** Over the damaged one. */
+  rewriteHeader(segment: Segment, file: DiskFile, done: () => void): void {
+    const synced = this.unlessFailed(done);
+    const written = this.unlessFailed(() => file.sync(synced));
+    file.write([encodeSegmentHeader(this.#options.identity, segment.header)], 0, written);
+  }
+
   /** The log can do without it, so a full disk is no reason to end: the next open rebuilds it. */
   #writeIndex(path: string, bytes: Uint8Array, done: () => void): void {
     const file = this.#options.disk.openSync(path, 'create');
     const stored = (error: DiskError | null) => {
       file.closeSync();
-      if (error?.code === 'ENOSPC') this.#options.disk.remove(path, this.#then(done));
-      else this.#then(done)(error);
+      if (error?.code === 'ENOSPC') this.#options.disk.remove(path, this.unlessFailed(done));
+      else this.unlessFailed(done)(error);
     };
     file.write([bytes], 0, (error) => {
       if (error === null) file.sync(stored);
@@ -500,24 +583,13 @@ export class LogWriter {
    */
   #removeSegment(segment: Segment, done: () => void): void {
     const { disk, directory } = this.#options;
-    const removeLog = this.#then(() =>
+    const removeLog = this.unlessFailed(() =>
       disk.remove(
         segment.path,
-        this.#then(() => disk.syncDirectory(directory, this.#then(done))),
+        this.unlessFailed(() => disk.syncDirectory(directory, this.unlessFailed(done))),
       ),
     );
     if (disk.existsSync(segment.indexPath)) disk.remove(segment.indexPath, removeLog);
     else removeLog(null);
   }
-}
-
-function indexOf(segment: Segment) {
-  return {
-    sequence: segment.header.sequence,
-    firstIndex: segment.firstIndex,
-    lastIndex: segment.lastIndex,
-    endPosition: segment.endPosition,
-    lastCrc: segment.lastCrc,
-    terms: segment.terms,
-  };
 }

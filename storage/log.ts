@@ -6,14 +6,33 @@
  *
  * Invariants: firstIndex - 1 <= lastIndex; durableIndex <= lastIndex; entries that are not durable
  * are in memory; after a failure nothing is accepted any more.
+ *
+ * A node of a group may open a damaged log (`damage: 'keep'`), and any log may be found damaged
+ * while it runs, by a read or by `scrub`. What is known of the damage is in `damage()`; everything
+ * else is served as ever, a damaged slot never is. Order of work at a boot, before consensus
+ * starts: `examine` what replay will read; settle the lost tail, if there is one, by `cutFrom`;
+ * `repair` slot by slot, or `cutFrom` what no node has. Until a lost tail is settled, and the
+ * records in front of it repaired, nothing can be appended.
  */
+import { crc32 } from 'node:zlib';
 import type { Disk, DiskFile } from './disk.js';
 import { assert, DamageError, DiskError, StorageBug } from './faults.js';
+import type {
+  DamagedSlot,
+  EntryAnswer,
+  EntryQuestion,
+  RepairOutcome,
+  RepairVerdict,
+} from './log-damage.js';
 import type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log-entry.js';
 import { IDENTITY_BYTES } from './log-format.js';
+import { LogHoles, termInHole } from './log-holes.js';
 import { recoverLog } from './log-recovery.js';
+import { LogRepair } from './log-repair.js';
+import { LogScrub } from './log-scrub.js';
 import type { Segment } from './log-segment.js';
 import { LogSegments } from './log-segments.js';
+import { TornNote } from './log-torn-note.js';
 import { WitnessFile } from './log-witness.js';
 import { LogWriter } from './log-writer.js';
 import { RecentEntries } from './recent-entries.js';
@@ -36,6 +55,11 @@ export interface LogOptions {
   readonly recentBytesMax?: number;
   /** Zeros written ahead of the tail; 1 MiB unless given, 0 for none. */
   readonly zeroFillBytes?: number;
+  /**
+   * `refuse` unless given: a damaged log does not open. `keep` is for nodes that can ask others for
+   * what is damaged.
+   */
+  readonly damage?: 'refuse' | 'keep';
   /** Called once, at the first failed write or sync. The process has to end. */
   readonly onFailure: (error: DiskError) => void;
 }
@@ -48,6 +72,10 @@ export class Log {
   readonly #segments: LogSegments;
   readonly #writer: LogWriter;
   readonly #recent: RecentEntries;
+  readonly #holes = new LogHoles();
+  readonly #repair: LogRepair;
+  readonly #scrub: LogScrub;
+  readonly #tornNote: TornNote;
   #firstIndex: number;
   #previousTerm: number;
   #durableIndex: number;
@@ -66,9 +94,12 @@ export class Log {
     const segmentBytes = options.segmentBytes ?? SEGMENT_BYTES;
     assert(identity.length === IDENTITY_BYTES, `an identity has 16 bytes, not ${identity.length}`);
     assert(segmentBytes <= SEGMENT_BYTES_MAX, `segments of ${segmentBytes} bytes are too large`);
-    const recovered = recoverLog(disk, directory, identity);
+    const recovered = recoverLog(disk, directory, identity, options.damage ?? 'refuse');
     this.recovery = recovered.recovery;
-    this.#segments = new LogSegments(disk, recovered.segments);
+    this.#tornNote = new TornNote(disk, directory);
+    for (const [segment, holes] of recovered.holes) this.#holes.replace(segment, holes);
+    this.#holes.tail = recovered.tail;
+    this.#segments = new LogSegments(disk, recovered.segments, this.#holes);
     this.#firstIndex = this.#segments.first.firstIndex;
     this.#previousTerm = this.#segments.first.header.previousTerm;
     this.#durableIndex = this.#segments.last.lastIndex;
@@ -81,14 +112,24 @@ export class Log {
       directory,
       identity,
       segments: this.#segments,
+      holes: this.#holes,
       witness: new WitnessFile(disk, directory, identity),
       segmentBytes,
       zeroFillBytes: options.zeroFillBytes ?? ZERO_FILL_BYTES,
       nextSequence: recovered.nextSequence,
       filledTo: recovered.filledTo,
+      isClosed: recovered.isClosed,
       onDurable: (index) => this.#onDurable(index),
       onFailure: options.onFailure,
     });
+    const parts = { identity, segments: this.#segments, holes: this.#holes, writer: this.#writer };
+    this.#repair = new LogRepair({ ...parts, disk });
+    this.#scrub = new LogScrub({ ...parts, repair: this.#repair });
+  }
+
+  /** What `recovery.tornTail` told of needs no more attention; durable when it returns. */
+  tornSettled(): void {
+    this.#tornNote.remove();
   }
 
   /** The oldest stored entry; lastIndex + 1 when there is none. */
@@ -105,12 +146,15 @@ export class Log {
     return this.#durableIndex;
   }
 
-  /** undefined outside firstIndex - 1 .. lastIndex. */
+  /** undefined outside firstIndex - 1 .. lastIndex, and where damage hides it. */
   term(index: number): number | undefined {
     if (index === this.#firstIndex - 1) return this.#previousTerm;
     if (index < this.#firstIndex || index > this.lastIndex) return undefined;
     const recent = this.#recent.get(index);
-    return recent !== undefined ? recent.term : this.#segments.find(index).term(index);
+    if (recent !== undefined) return recent.term;
+    const known = this.#holes.isEmpty ? undefined : this.#holes.find(index);
+    if (known !== undefined) return termInHole(known, index) ?? undefined;
+    return this.#segments.find(index).term(index);
   }
 
   /**
@@ -121,7 +165,8 @@ export class Log {
   append(entries: readonly LogEntry[], done: () => void): void {
     this.#refuseAfterFailure();
     const first = entries[0];
-    if (first !== undefined && first.index <= this.lastIndex) this.#truncate(first.index);
+    if (first !== undefined && first.index <= this.lastIndex) this.#truncate(first.index, null);
+    assert(!this.#isEndLost(), `the end of the log, at ${this.lastIndex}, is lost and not settled`);
     let term = this.term(this.lastIndex) ?? 0;
     for (const entry of entries) {
       assert(entry.term >= term, `entry ${entry.index} has term ${entry.term} after ${term}`);
@@ -132,11 +177,20 @@ export class Log {
     this.#writer.append(entries, done);
   }
 
-  #truncate(index: number): void {
+  #truncate(index: number, done: (() => void) | null): void {
     assert(index >= this.#firstIndex, `entry ${index} is before the first, ${this.#firstIndex}`);
+    const split = this.#holes.splits(index);
+    // The chain of what would stay is lost with the headers; a restart repairs or cuts the run.
+    if (split !== undefined) throw this.#segments.damageAt(split.firstIndex);
+    this.#holes.truncate(index);
     this.#recent.truncate(index);
     this.#durableIndex = Math.min(this.#durableIndex, index - 1);
-    this.#writer.truncate(index);
+    this.#writer.truncate(index, done);
+  }
+
+  #isEndLost(): boolean {
+    if (this.#holes.isEmpty) return false;
+    return this.#holes.tail !== null || this.#holes.isOpenEnded(this.#segments.last);
   }
 
   /**
@@ -149,9 +203,7 @@ export class Log {
       `entries ${from}..${to} are not within ${this.#firstIndex}..${this.lastIndex}`,
     );
     const recentFirst = this.#recent.firstIndex;
-    if (from < recentFirst) {
-      return this.#segments.readEntries(from, Math.min(to, recentFirst), bytesMax);
-    }
+    if (from < recentFirst) return this.#stored(from, Math.min(to, recentFirst), bytesMax);
     const result: LogEntry[] = [];
     let bytes = 0;
     for (let index = from; index < to; index++) {
@@ -162,6 +214,17 @@ export class Log {
       result.push(entry);
     }
     return result;
+  }
+
+  #stored(from: number, to: number, bytesMax: number): readonly LogEntry[] {
+    try {
+      return this.#segments.readEntries(from, to, bytesMax);
+    } catch (error) {
+      if (error instanceof DamageError && this.#holes.find(from) === undefined) {
+        this.#segments.examine(this.#segments.find(from), this.#durableIndex);
+      }
+      throw error;
+    }
   }
 
   /** The bytes if they are in memory. The caller must not write to them. */
@@ -188,6 +251,11 @@ export class Log {
     const segment = this.#segments.find(index);
     const file = this.#openForRead(segment, done);
     if (file === null) return;
+    const damage = this.#segments.holeAt(segment, index);
+    if (damage !== null) {
+      done(damage, null);
+      return;
+    }
     const at = this.#segments.locate(segment, index, position, length);
     const bytes = new Uint8Array(length);
     segment.readsInFlight++;
@@ -238,7 +306,10 @@ export class Log {
       if (isLast || segment.lastIndex >= index || segment.lastIndex > this.#durableIndex) break;
       dead.push(segment);
     }
-    for (const segment of dead) this.#segments.drop(segment);
+    for (const segment of dead) {
+      this.#holes.drop(segment);
+      this.#segments.drop(segment);
+    }
     if (dead.length > 0) {
       this.#firstIndex = this.#segments.first.firstIndex;
       this.#previousTerm = this.#segments.first.header.previousTerm;
@@ -252,6 +323,7 @@ export class Log {
    */
   reset(index: number, term: number, done: () => void): void {
     this.#refuseAfterFailure();
+    this.#holes.truncate(0);
     this.#recent.clear(index + 1);
     this.#firstIndex = index + 1;
     this.#previousTerm = term;
@@ -261,6 +333,100 @@ export class Log {
       this.#resetsInFlight--;
       done();
     });
+  }
+
+  // --- damage ------------------------------------------------------------------------------------
+
+  /** No damage is known. */
+  get isWhole(): boolean {
+    return this.#holes.isEmpty;
+  }
+
+  /**
+   * Damaged slots that still need an entry, ascending, the lost tail last; at most 1024. Those of
+   * which an entry is held or being written are not listed.
+   */
+  damage(): readonly DamagedSlot[] {
+    return this.#holes.slots();
+  }
+
+  /**
+   * Puts back what stood in a damaged slot, durably and in place, if the entry is the one. `done`
+   * runs once, and only after the verdicts `repairing` and `kept`.
+   */
+  repair(entry: LogEntry, done: (outcome: RepairOutcome) => void): RepairVerdict {
+    this.#refuseAfterFailure();
+    return this.#repair.repair(entry, done);
+  }
+
+  /**
+   * Gives up `index` and all after it, for what no node can vouch for; settles a lost tail there.
+   * Not within a run of damaged headers: from its first slot on. `done` runs when it is durable.
+   */
+  cutFrom(index: number, done: () => void): void {
+    this.#refuseAfterFailure();
+    assert(index <= this.lastIndex + 1, `cut at ${index} behind the last, ${this.lastIndex}`);
+    if (index === this.lastIndex + 1 && this.#holes.isOpenEnded(this.#segments.last)) {
+      // Where the last record ends is not known yet: the file is cut there when it is repaired.
+      this.#writer.settleEnd(() => {
+        this.#holes.tail = null;
+        done();
+        this.#repair.resume();
+      });
+      return;
+    }
+    this.#truncate(index, done);
+  }
+
+  /** What this log can say of an entry that another node has lost. */
+  answerFor({ index, term, bodyCrc }: EntryQuestion): EntryAnswer {
+    const { tail } = this.#holes;
+    if (index < this.#firstIndex || (tail !== null && index >= tail.index)) {
+      return { kind: 'cannot-tell' };
+    }
+    if (index > this.lastIndex) return { kind: 'never-had' };
+    const own = this.term(index);
+    // Another term is another entry, whether its body can be read or not.
+    if (term !== null && own !== undefined && own !== term) return { kind: 'never-had' };
+    const entry = this.#readIntact(index);
+    if (entry === null) return { kind: 'cannot-tell' };
+    if (bodyCrc !== null && crc32(entry.data) !== bodyCrc) return { kind: 'never-had' };
+    return { kind: 'have', entry };
+  }
+
+  #readIntact(index: number): LogEntry | null {
+    try {
+      return this.entries(index, index + 1, 0)[0] ?? null;
+    } catch (error) {
+      if (error instanceof DamageError) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Reads the segments from that of `from` on to their ends, and registers what is damaged. For a
+   * boot: takes as long as reading them does.
+   */
+  examine(from: number): readonly DamagedSlot[] {
+    for (const segment of this.#segments.list) {
+      if (segment.lastIndex >= from) this.#segments.examine(segment, this.#durableIndex);
+    }
+    return this.damage();
+  }
+
+  /** For a reader whose own checksum failed: verifies the segment of `index`, registers damage. */
+  suspect(index: number): void {
+    this.#assertStored(index);
+    this.#segments.examine(this.#segments.find(index), this.#durableIndex);
+  }
+
+  /**
+   * Verifies the next portion of the sealed segments, at most `bytesMax` or one record, going
+   * round. Returns what it finds damaged. Throws DamageError when a segment is another's.
+   */
+  scrub(bytesMax: number): DamagedSlot | null {
+    this.#refuseAfterFailure();
+    return this.#resetsInFlight > 0 ? null : this.#scrub.run(bytesMax);
   }
 
   /** Oldest first. */

@@ -22,6 +22,11 @@ export class Positions {
     return this.#array[slot] ?? 0;
   }
 
+  /** 0 <= slot < count. */
+  set(slot: number, position: number): void {
+    this.#array[slot] = position;
+  }
+
   truncate(count: number): void {
     this.count = count;
   }

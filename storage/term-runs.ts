@@ -29,6 +29,22 @@ export class TermRuns {
     return term;
   }
 
+  /** The same with other terms for the entries from `first` on; what follows them keeps its own. */
+  with(first: number, terms: readonly number[], lastIndex: number): TermRuns {
+    const result = new TermRuns();
+    for (const [run, index] of this.firsts.entries()) {
+      if (index < first) result.add(index, this.terms[run] ?? 0);
+    }
+    for (const [at, term] of terms.entries()) result.add(first + at, term);
+    const next = first + terms.length;
+    if (next > lastIndex) return result;
+    result.add(next, this.at(next));
+    for (const [run, index] of this.firsts.entries()) {
+      if (index > next) result.add(index, this.terms[run] ?? 0);
+    }
+    return result;
+  }
+
   /** Forgets `index` and all after it. */
   truncate(index: number): void {
     while ((this.firsts.at(-1) ?? -1) >= index) {
