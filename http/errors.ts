@@ -66,6 +66,7 @@ export function badRequest(error: string): Refusal {
 }
 
 /** `{"error":...,"code":...}` */
-export function errorText(error: string, code: string): string {
-  return `{"error":${JSON.stringify(error)},"code":"${code}"}`;
+export function errorText(error: string, code: string, leader?: number): string {
+  const hint = leader === undefined ? '' : `,"leader":"${leader}"`;
+  return `{"error":${JSON.stringify(error)},"code":"${code}"${hint}}`;
 }

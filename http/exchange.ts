@@ -113,7 +113,7 @@ export class Exchange implements UnreadAnswer {
 
   refuse(refusal: Refusal): void {
     const { status, retryAfter } = STATUS_OF_REASON[refusal.reason];
-    this.json(status, errorText(refusal.error, refusal.reason), retryAfter);
+    this.json(status, errorText(refusal.error, refusal.reason, refusal.leader), retryAfter);
   }
 
   /** For requests after which the connection's bytes cannot be trusted to be another request. */

@@ -26,11 +26,14 @@ import type {
   SubmittedCommand,
   SubmittedOutcome,
 } from '@svc/http';
+import { NO_NODE } from '@svc/raft';
 import type { Checkpoint } from '@svc/storage';
 import type { HealthAnswer, RaftFigures, RaftStatusAnswer } from '@svc/wire';
 import type { Clock } from './clock.js';
+import type { Consensus } from './consensus.js';
 import type { Fetches } from './fetch.js';
 import type { Leader, Request } from './leader.js';
+import { nodeNumber } from './member-id.js';
 import type { MessageReader } from './message-reader.js';
 import type { NodeStatus } from './node-status.js';
 
@@ -51,6 +54,10 @@ const NO_LEADER: RefusedOutcome = {
   kind: 'refused',
   refusal: { reason: 'no_leader', error: 'no leader is known; retry after' },
 };
+const UNCONFIRMED: RefusedOutcome = {
+  kind: 'refused',
+  refusal: { reason: 'retry', error: 'no quorum-ack lease; retry' },
+};
 
 export class Broker implements Service {
   readonly #state: Checkpoint;
@@ -58,7 +65,10 @@ export class Broker implements Service {
   readonly #fetches: Fetches;
   readonly #clock: Clock;
   readonly #status: NodeStatus;
+  readonly #consensus: Consensus;
   readonly #deadlines: Deadlines;
+  /** This node has caught up once: what it shows is a state that the group had. */
+  serving = false;
   /** Set while this node leads. */
   leader: Leader | null = null;
 
@@ -68,6 +78,7 @@ export class Broker implements Service {
     readonly fetches: Fetches;
     readonly clock: Clock;
     readonly status: NodeStatus;
+    readonly consensus: Consensus;
     readonly deadlines: Deadlines;
   }) {
     this.#state = parts.state;
@@ -75,6 +86,7 @@ export class Broker implements Service {
     this.#fetches = parts.fetches;
     this.#clock = parts.clock;
     this.#status = parts.status;
+    this.#consensus = parts.consensus;
     this.#deadlines = parts.deadlines;
   }
 
@@ -106,11 +118,13 @@ export class Broker implements Service {
   }
 
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
-    this.#fetches.fetch(request, reply);
+    if (this.serving) this.#fetches.fetch(request, reply);
+    else reply.send(NO_LEADER);
   }
 
   listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void {
-    this.#walk(listQueues(this.#state, tenant, this.#clock.wallUs()), reply, (queues) =>
+    const walk = () => listQueues(this.#state, tenant, this.#clock.wallUs());
+    this.#read(walk, reply, (queues) =>
       reply.send({
         kind: 'queue-list',
         queues,
@@ -127,8 +141,8 @@ export class Broker implements Service {
     queue: string,
     reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
   ): void {
-    const walk = queueDetail(this.#state, tenant, queue, this.#clock.wallUs());
-    this.#walk(walk, reply, (detail) =>
+    const walk = () => queueDetail(this.#state, tenant, queue, this.#clock.wallUs());
+    this.#read(walk, reply, (detail) =>
       reply.send(detail === null ? { kind: 'not-found' } : { kind: 'queue-detail', ...detail }),
     );
   }
@@ -139,8 +153,8 @@ export class Broker implements Service {
     group: string | null,
     reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
   ): void {
-    const walk = queueDepth(this.#state, tenant, queue, group, this.#clock.wallUs());
-    this.#walk(walk, reply, (partitions) =>
+    const walk = () => queueDepth(this.#state, tenant, queue, group, this.#clock.wallUs());
+    this.#read(walk, reply, (partitions) =>
       reply.send(
         partitions === null
           ? { kind: 'not-found' }
@@ -172,7 +186,7 @@ export class Broker implements Service {
     onOutcome: (outcome: Outcome) => void,
   ): Request | null {
     if (this.leader === null) {
-      onOutcome(NO_LEADER);
+      onOutcome(this.#elsewhere());
       return null;
     }
     const request: Request = { command, deadlineMs, onOutcome, answered: false };
@@ -221,6 +235,37 @@ export class Broker implements Service {
       partitionNumbers: outcome.claims.map((claim) => claim.partitionNumber),
     };
     this.#request(giveBack, this.#clock.nowMs() + DEADLINE_MS_MAX, () => {});
+  }
+
+  /** This node does not lead: who does, as far as it knows. */
+  #elsewhere(): RefusedOutcome {
+    const leader = nodeNumber(this.#consensus.leader);
+    if (leader === 0 || leader === this.#status.nodeId) return NO_LEADER;
+    const error = `not the leader; retry against ${leader}`;
+    return { kind: 'refused', refusal: { reason: 'retry', error, leader } };
+  }
+
+  /**
+   * A read that shows everything answered before it was asked (cluster-and-config 6): alone, what
+   * is applied is that; in a group a quorum has to confirm the leader first.
+   */
+  #read<Result>(
+    walk: () => Generator<void, Result>,
+    reply: { readonly gone: boolean; send(refused: RefusedOutcome): boolean },
+    done: (result: Result) => void,
+  ): void {
+    if (this.#consensus.alone) {
+      this.#walk(walk(), reply, done);
+      return;
+    }
+    if (this.#consensus.leader === NO_NODE) {
+      reply.send(NO_LEADER);
+      return;
+    }
+    this.#consensus.read((confirmed) => {
+      if (confirmed) this.#walk(walk(), reply, done);
+      else reply.send(UNCONFIRMED);
+    });
   }
 
   /** Runs a walk over the state in slices, so that a large queue does not hold the loop. */

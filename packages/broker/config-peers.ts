@@ -1,5 +1,14 @@
 /** `SVC_RAFT_PEERS` and `SVC_RAFT_NODE_ID`: who this node is (cluster-and-config 2.3). */
-import { accepted, type Environment, integerOf, type Kind, refused } from './config-values.js';
+import {
+  accepted,
+  type Environment,
+  integerOf,
+  type Kind,
+  positive,
+  refused,
+  TIMER_MS_MAX,
+} from './config-values.js';
+import { NODE_NUMBER_MAX } from './member-id.js';
 
 export interface Peer {
   readonly id: number;
@@ -19,7 +28,7 @@ export const nodeIdKind: Kind<number> = {
     const trimmed = (given ?? '1').trim();
     if (trimmed.toLowerCase() === 'ordinal') return ordinal(trimmed, name, environment);
     const id = integerOf(trimmed);
-    return id === null || id < 1
+    return id === null || id < 1 || id > NODE_NUMBER_MAX
       ? refused(`${name}=${given}: expected a node id from 1, or \`ordinal\``)
       : accepted(id);
   },
@@ -29,7 +38,7 @@ export const nodeIdKind: Kind<number> = {
 function ordinal(given: string, name: string, environment: Environment) {
   const host = environment.HOSTNAME ?? '';
   const id = integerOf(/\d+$/.exec(host)?.[0]);
-  return id === null || !Number.isSafeInteger(id + 1)
+  return id === null || id >= NODE_NUMBER_MAX
     ? refused(`${name}=${given}: HOSTNAME \`${host}\` has no trailing number`)
     : accepted(id + 1);
 }
@@ -64,7 +73,7 @@ function parsePeer(part: string): Peer | string {
   if (equals === -1) return `\`${part}\` is not \`id=raft_addr/http_addr\``;
   const idText = part.slice(0, equals).trim();
   const id = integerOf(idText);
-  if (id === null) return `\`${idText}\` is not a node id`;
+  if (id === null || id > NODE_NUMBER_MAX) return `\`${idText}\` is not a node id`;
   if (id < 1) return 'node ids start at 1';
   const addresses = part.slice(equals + 1).split('/');
   const [raftAddress, httpAddress] = addresses.map((address) => address.trim());
@@ -73,4 +82,19 @@ function parsePeer(part: string): Peer | string {
   }
   if (raftAddress === '' || httpAddress === '') return `node ${id} has an empty address`;
   return { id, raftAddress, httpAddress };
+}
+
+/** A time of consensus: over a network everything takes longer than alone. */
+export function timing(aloneMs: number, clusterMs: number): Kind<number> {
+  const bounds = { min: 1, max: TIMER_MS_MAX };
+  const [alone, cluster] = [positive(aloneMs, bounds), positive(clusterMs, bounds)];
+  return {
+    ...alone,
+    defaultText: `${clusterMs} in a cluster, ${aloneMs} alone`,
+    parse: (given, name, environment) => {
+      const peers = peersKind.parse(environment.SVC_RAFT_PEERS, 'SVC_RAFT_PEERS', environment);
+      const kind = peers.ok && peers.value.length > 1 ? cluster : alone;
+      return kind.parse(given, name, environment);
+    },
+  };
 }

@@ -4,7 +4,7 @@
  */
 import { DEFAULT_PORT } from '@svc/wire';
 import { directory, host, port, serverIdKind } from './config-addresses.js';
-import { nodeIdKind, peersKind } from './config-peers.js';
+import { nodeIdKind, peersKind, timing } from './config-peers.js';
 import {
   absentWhenOn,
   absentWhenSet,
@@ -51,6 +51,7 @@ function variable<Value>(
   return { area, names: typeof names === 'string' ? [names] : names, kind, meaning };
 }
 
+const TIMER_S_MAX = Math.floor(TIMER_MS_MAX / 1000);
 const TIMER_MS = { min: 1, max: TIMER_MS_MAX };
 
 /**
@@ -144,6 +145,19 @@ export const VARIABLES = {
     'log bytes after which a checkpoint comes early',
   ),
 
+  scrubEverySeconds: variable(
+    'storage',
+    'SVC_STORE_SCRUB_EVERY_S',
+    integer(21_600, { min: 0, max: TIMER_S_MAX }),
+    'seconds from one check of all rows of the state to the next; 0 for none',
+  ),
+  scrubRowsPerSecond: variable(
+    'storage',
+    'SVC_STORE_SCRUB_ROWS_PER_S',
+    integer(2000, { min: 1 }),
+    'rows that such a check reads in a second',
+  ),
+
   replicator: variable(
     'raft',
     'SVC_RAFT_REPLICATOR',
@@ -165,13 +179,13 @@ export const VARIABLES = {
   electionMs: variable(
     'raft',
     'SVC_RAFT_ELECTION_MS',
-    positive(150, TIMER_MS),
+    timing(150, 1000),
     'election timeout in milliseconds, drawn between this and twice this',
   ),
   heartbeatMs: variable(
     'raft',
     'SVC_RAFT_HEARTBEAT_MS',
-    positive(50, TIMER_MS),
+    timing(50, 100),
     'milliseconds between heartbeats; must be below the election timeout',
   ),
   pipelineMax: variable('raft', 'SVC_RAFT_PIPELINE', positive(8, { min: 1 }), 'entries in flight'),
@@ -198,6 +212,36 @@ export const VARIABLES = {
     'SVC_RAFT_MAX_CLOCK_SKEW_MS',
     positive(500, TIMER_MS),
     'milliseconds of grace for a lease that another node granted: how far its clock may be off',
+  ),
+  readyLagMs: variable(
+    'raft',
+    'SVC_RAFT_READY_LAG_MS',
+    integer(2000, { min: 0, max: TIMER_MS_MAX }),
+    'milliseconds that the newest applied entry of a follower far behind may be old in `/health`',
+  ),
+  readyLagEntries: variable(
+    'raft',
+    'SVC_RAFT_READY_LAG_ENTRIES',
+    integer(1000, { min: 0 }),
+    'entries that a follower may be behind before it counts as far behind',
+  ),
+  promoteMaxLag: variable(
+    'raft',
+    'SVC_RAFT_PROMOTE_MAX_LAG',
+    integer(1000, { min: 0 }),
+    'entries that a learner may be behind when it is made a voter without force',
+  ),
+  purgeHoldSeconds: variable(
+    'raft',
+    'SVC_RAFT_PURGE_HOLD_S',
+    positive(600, { min: 1 }),
+    'seconds for which a silent member still holds the log from being given up',
+  ),
+  logKeepEntries: variable(
+    'raft',
+    'SVC_RAFT_LOG_KEEP',
+    positive(4096, { min: 1 }),
+    'entries kept below the point up to which the log may be given up',
   ),
 
   popTimeoutMs: variable(

@@ -2,7 +2,7 @@
 // the contract's text. Method: one table of (environment, expected field) and one of (environment,
 // text).
 import { describe, expect, test } from 'vitest';
-import { type Config, describeConfig, readConfig } from './config.js';
+import { type Config, describeConfig, missingTransport, readConfig } from './config.js';
 import type { Environment } from './config-values.js';
 import { ABSENT_VARIABLES, VARIABLES } from './config-variables.js';
 
@@ -31,6 +31,8 @@ describe('defaults', () => {
       mapBytes: 68_719_476_736,
       checkpointEveryMs: 1000,
       checkpointEveryBytes: 268_435_456,
+      scrubEverySeconds: 21_600,
+      scrubRowsPerSecond: 2000,
       replicator: 'local',
       nodeId: 1,
       peers: [],
@@ -42,6 +44,11 @@ describe('defaults', () => {
       entryBytesMax: 100_663_296,
       logCacheBytes: 32 * 1024 * 1024,
       clockSkewMs: 500,
+      readyLagMs: 2000,
+      readyLagEntries: 1000,
+      promoteMaxLag: 1000,
+      purgeHoldSeconds: 600,
+      logKeepEntries: 4096,
       popTimeoutMs: 30_000,
       writeTimeoutMs: 30_000,
       statementTimeoutMs: 30_000,
@@ -169,6 +176,11 @@ const REFUSED: readonly [Environment, string][] = [
   [{ JWT_ENABLED: 'enabled' }, `JWT_ENABLED="enabled" ${NOT_BOOLEAN}`],
   [{ SVC_RAFT_REPLICATOR: 'paxos' }, 'SVC_RAFT_REPLICATOR=paxos: expected `local` or `openraft`'],
   [{ SVC_RAFT_NODE_ID: '0' }, 'SVC_RAFT_NODE_ID=0: expected a node id from 1, or `ordinal`'],
+  [
+    { SVC_RAFT_NODE_ID: '2097152' },
+    'SVC_RAFT_NODE_ID=2097152: expected a node id from 1, or `ordinal`',
+  ],
+  [raft('2097152=a/b'), 'SVC_RAFT_PEERS=2097152=a/b: `2097152` is not a node id'],
   [{ SVC_RAFT_NODE_ID: 'one' }, 'SVC_RAFT_NODE_ID=one: expected a node id from 1, or `ordinal`'],
   [
     { SVC_RAFT_NODE_ID: 'ordinal', HOSTNAME: 'svc' },
@@ -184,11 +196,6 @@ const REFUSED: readonly [Environment, string][] = [
   [raft('1=/b'), 'SVC_RAFT_PEERS=1=/b: node 1 has an empty address'],
   [raft('1=a/b,1=c/d'), 'SVC_RAFT_PEERS=1=a/b,1=c/d: node 1 is listed twice'],
   [raft('2=a/b'), 'SVC_RAFT_NODE_ID=1 is not in SVC_RAFT_PEERS'],
-  [
-    raft('1=a/b,2=c/d'),
-    'SVC_RAFT_PEERS names 2 nodes, and this build runs a cluster of one voter: ' +
-      'name this node alone, or unset it',
-  ],
   [
     { SVC_RAFT_HEARTBEAT_MS: '150' },
     'SVC_RAFT_HEARTBEAT_MS=150 is not below SVC_RAFT_ELECTION_MS=150: ' +
@@ -215,6 +222,25 @@ const REFUSED: readonly [Environment, string][] = [
       'stored in plain text: unset it',
   ],
 ];
+
+test('a group elects more slowly than a node alone', () => {
+  const group = { ...raft('1=a/b,2=c/d') };
+  expect(configOf(group)).toMatchObject({ electionMs: 1000, heartbeatMs: 100 });
+  expect(
+    configOf({ ...group, SVC_RAFT_ELECTION_MS: '300', SVC_RAFT_HEARTBEAT_MS: '0' }),
+  ).toMatchObject({ electionMs: 300, heartbeatMs: 100 });
+  expect(configOf(raft('1=a/b'))).toMatchObject({ electionMs: 150, heartbeatMs: 50 });
+});
+
+test('a peer list is a configuration that this process cannot run yet', () => {
+  expect(missingTransport(configOf(raft('1=a/b')))).toBeNull();
+  const config = configOf({ ...raft('2=c/d,1=a/b'), SVC_RAFT_NODE_ID: '1' });
+  expect(config.self).toEqual({ id: 1, raftAddress: 'a', httpAddress: 'b' });
+  expect(missingTransport(config)).toBe(
+    'SVC_RAFT_PEERS names 2 nodes, and this build runs a cluster of one voter: ' +
+      'name this node alone, or unset it',
+  );
+});
 
 test.each(REFUSED)('%j is refused', (environment, error) => {
   expect(refusalOf(environment)).toBe(error);

@@ -52,10 +52,19 @@ export function readConfig(
     ...value,
     kind: 'config',
     serverId: value.serverId ?? serverIdStandard,
-    self: value.peers[0] ?? null,
+    self: value.peers.find(({ id }) => id === value.nodeId) ?? null,
     writeTimeoutMs: value.popTimeoutMs,
     logging: { level: value.logFilter, json: value.logJson },
   };
+}
+
+/** Why this process cannot run what is configured: it has no way to other nodes yet. */
+export function missingTransport({ peers }: Config): string | null {
+  if (peers.length <= 1) return null;
+  return (
+    `SVC_RAFT_PEERS names ${peers.length} nodes, and this build runs a cluster of one voter: ` +
+    'name this node alone, or unset it'
+  );
 }
 
 /** The effective configuration, one line per area, secrets masked. */
@@ -97,12 +106,6 @@ function contradictionOf(settings: Settings): string | null {
   }
   if (peers.length > 0 && !peers.some((peer) => peer.id === nodeId)) {
     return `SVC_RAFT_NODE_ID=${nodeId} is not in SVC_RAFT_PEERS`;
-  }
-  if (peers.length > 1) {
-    return (
-      `SVC_RAFT_PEERS names ${peers.length} nodes, and this build runs a cluster of one voter: ` +
-      'name this node alone, or unset it'
-    );
   }
   if (settings.heartbeatMs >= settings.electionMs) {
     return (

@@ -1,7 +1,7 @@
 /**
  * Drives the consensus core: the core decides, this file does. It takes what the core has ready,
- * has term, vote and entries made durable, tells the core when they are, and hands committed
- * entries over.
+ * has term, vote and entries made durable, tells the core when they are, sends what is for other
+ * members, and hands committed entries over.
  *
  * What must hold:
  * - What may only leave "after durable" (votes, append acknowledgements, also those to this node)
@@ -11,103 +11,184 @@
  *   log.
  * - A failed write ends the process (the log's owner sees to it); nothing is retried on a disk that
  *   lost a write.
+ * - Who waits for a read or a change of members is answered once, and nothing of a leadership
+ *   outlives it.
  */
 
 import {
-  type Configuration,
+  type ConfigurationChange,
+  type ConfigurationRefusal,
   type Entry,
+  isJoint,
   logIndex,
   type Message,
   NO_NODE,
   type NodeId,
   Raft,
   type RaftSettings,
-  type RaftStorage,
+  type ReadState,
   type Ready,
+  type Snapshot,
+  type SnapshotRequest,
   type SoftState,
   type Status,
+  type Transfer,
   term as toTerm,
 } from '@svc/raft';
-import type { HardStateFile, Log, LogEntry } from '@svc/storage';
+import type { HardStateFile, Log } from '@svc/storage';
 import type { Cancel, Clock } from './clock.js';
+import { LogStorage, provenCommit, storedEntry } from './consensus-storage.js';
+import type { KnownMembers } from './group-founding.js';
 
 export interface ConsensusOptions {
   readonly id: NodeId;
-  readonly configuration: Configuration;
   readonly log: Log;
   readonly hardState: HardStateFile;
   readonly clock: Clock;
   readonly random: () => number;
   readonly settings: Partial<RaftSettings>;
-  /** What the checkpoint holds: replay begins after it. */
-  readonly appliedIndex: number;
   readonly tickMs: number;
+  /** A message for another member; it may be lost. */
+  readonly send: (message: Message) => void;
+  /** What stands for the log before its first entry, when it can be offered. */
+  readonly snapshot: () => Snapshot | undefined;
+  /** A member was to be sent entries that cannot be read. */
+  readonly onDamage: () => void;
   /** Entries in log order, durable here and on a majority. They are applied when this returns. */
   readonly onCommitted: (entries: readonly Entry[]) => void;
+  /** They count as applied from now on. */
+  readonly onApplied: () => void;
   readonly onRole: (role: SoftState) => void;
+  /** This node lost what it had acknowledged. Nothing leaves it before this returns. */
+  readonly onLoss: () => void;
+  /** Proposals are taken again after a time in which they were not. */
+  readonly onAccepting: () => void;
 }
+
+/** How long a confirmed read waits for this node to apply what it has to show. */
+const READ_APPLY_MS_MAX = 10_000;
+
+/** false: to be asked again; leadership changed, nobody answered, or this node is far behind. */
+export type ReadDone = (confirmed: boolean) => void;
+
+export type MemberChangeRefusal = ConfigurationRefusal | 'leader_changed';
+
+export type MemberChangeDone = (
+  result:
+    | { readonly accepted: true; readonly index: number }
+    | { readonly accepted: false; readonly reason: MemberChangeRefusal },
+) => void;
 
 interface Round {
   writesLeft: number;
   readonly afterDurable: readonly Message[];
 }
 
-const NORMAL = 0;
-const CONFIGURATION = 1;
+interface ConfirmedRead {
+  readonly index: number;
+  readonly untilMs: number;
+  readonly done: ReadDone;
+}
+
+interface PendingChange {
+  readonly index: number;
+  readonly term: number;
+  readonly done: MemberChangeDone;
+}
 
 export class Consensus {
   readonly #options: ConsensusOptions;
-  readonly #raft: Raft;
+  /** null until the log is whole. */
+  #raft: Raft | null = null;
   readonly #rounds: Round[] = [];
   readonly #committed: Entry[] = [];
-  #saved: { term: number; vote: number };
+  readonly #reads = new Map<number, ReadDone>();
+  /** Confirmed, and waiting for this node to apply up to their index; ascending. */
+  #confirmed: ConfirmedRead[] = [];
+  #change: PendingChange | null = null;
+  #saved: { term: number; vote: number } = { term: 0, vote: 0 };
   #pumping = false;
+  #started = false;
   #stopTicking: Cancel | null = null;
   #lastIndex: number;
+  #applied = 0;
+  #role: SoftState = { role: 'follower', leader: NO_NODE, leading: false, recovering: false };
+  #alone = false;
+  #transferring = false;
 
   constructor(options: ConsensusOptions) {
     this.#options = options;
-    const { log, hardState } = options;
+    this.#lastIndex = options.log.lastIndex;
+  }
+
+  /**
+   * Begins to tick and to take messages, once what the log was opened with is durable. The log must
+   * be whole: what it holds is what this node vouches for. `recovering`: it lost entries that it
+   * may have acknowledged. Nothing up to `appliedIndex` is handed out. A group of one elects itself
+   * at once instead of waiting for its time-out.
+   */
+  start(members: KnownMembers, appliedIndex: number, recovering: boolean): void {
+    const { log } = this.#options;
+    this.#applied = appliedIndex;
+    this.#raft = this.#newRaft(members, appliedIndex, recovering);
+    if (log.durableIndex < log.lastIndex) log.append([], () => this.#begin());
+    else this.#begin();
+  }
+
+  #newRaft(members: KnownMembers, appliedIndex: number, recovering: boolean): Raft {
+    const { id, log, hardState, clock, ...options } = this.#options;
     const stored = hardState.state ?? { term: 0, vote: 0 };
     const lastTerm = log.term(log.lastIndex) ?? 0;
     // Entries of a term may be durable before that term is: the vote of such a term was never sent.
     this.#saved = lastTerm > stored.term ? { term: lastTerm, vote: NO_NODE } : stored;
     this.#lastIndex = log.lastIndex;
-    this.#raft = new Raft({
-      id: options.id,
-      nowMs: options.clock.nowMs(),
+    return new Raft({
+      id,
+      nowMs: clock.nowMs(),
       random: options.random,
-      storage: new LogStorage(log),
+      storage: new LogStorage(log, {
+        applied: () => this.#applied,
+        offer: options.snapshot,
+        onDamage: options.onDamage,
+      }),
       hardState: {
         term: toTerm(this.#saved.term),
         vote: this.#saved.vote as NodeId,
-        commit: logIndex(options.appliedIndex),
+        commit: logIndex(provenCommit(log, appliedIndex)),
       },
-      configuration: options.configuration,
-      configurationIndex: logIndex(0),
-      applied: logIndex(options.appliedIndex),
+      configuration: members.configuration,
+      configurationIndex: logIndex(members.index),
+      applied: logIndex(appliedIndex),
+      recovering,
       settings: options.settings,
     });
   }
 
-  /** Begins to tick. A group of one elects itself at once instead of waiting for its time-out. */
-  start(): void {
-    const { clock, configuration, tickMs } = this.#options;
-    this.#stopTicking = clock.every(tickMs, () => {
-      this.#raft.tick(clock.nowMs());
-      this.#pump();
-    });
-    if (configuration.voters.length === 1) this.#raft.campaign();
-    this.#pump();
-  }
-
+  /** Nothing is said or taken from here on. */
   stop(): void {
+    this.#started = false;
     this.#stopTicking?.();
     this.#stopTicking = null;
   }
 
-  status(): Status {
-    return this.#raft.status();
+  /** null until consensus has started. */
+  status(): Status | null {
+    return this.#raft?.status() ?? null;
+  }
+
+  /** False: this node does not campaign; a leader goes on until it hands over. */
+  setElectable(electable: boolean): void {
+    this.#raft?.setElectable(electable);
+  }
+
+  /** Everything up to here was handed over and is applied. */
+  get applied(): number {
+    return this.#applied;
+  }
+
+  /** The leader that this node knows of; NO_NODE when it knows none. */
+  get leader(): NodeId {
+    return this.#role.leader;
   }
 
   /** The index that the next proposal will have, if this node leads. */
@@ -115,8 +196,18 @@ export class Consensus {
     return this.#lastIndex + 1;
   }
 
+  /** No other member's word is needed: what this node has applied is all there is. */
+  get alone(): boolean {
+    return this.#alone;
+  }
+
+  /** False while a transfer is under way: it may fail, and this node then leads on. */
+  get accepting(): boolean {
+    return !this.#transferring;
+  }
+
   propose(body: Uint8Array): { readonly index: number; readonly term: number } | null {
-    const proposal = this.#raft.propose(body);
+    const proposal = this.#running.propose(body);
     if (!proposal.accepted) {
       // The leader bounds what is in flight by itself. If it does not, the node would refuse every
       // write from here on while it leads: better to end and start again.
@@ -129,30 +220,135 @@ export class Consensus {
     return proposal;
   }
 
+  /** A message of another member; whoever calls has made sure that it is for this one. */
+  receive(message: Message): void {
+    if (!this.#started) return;
+    this.#running.step(message);
+    if (message.type === 'transfer-request') this.#lookAtTransfer();
+    this.#pump();
+  }
+
+  /** Whether the rows that a leader offers would bring this node anything. */
+  needsSnapshot(message: SnapshotRequest): boolean {
+    return this.#started && this.#running.needsSnapshot(message);
+  }
+
+  /** A member has installed what it was offered, or cannot. */
+  snapshotSent(member: NodeId, installed: boolean): void {
+    if (!this.#started) return;
+    this.#running.reportSnapshot(member, installed ? 'sent' : 'failed');
+    this.#pump();
+  }
+
+  /** Messages that were not taken, by reason. */
+  counters(): Readonly<Record<string, number>> {
+    return this.#raft?.counters() ?? {};
+  }
+
+  unreachable(member: NodeId): void {
+    if (!this.#started) return;
+    this.#running.reportUnreachable(member);
+    this.#pump();
+  }
+
+  /**
+   * Calls `done` once this node has applied everything that was committed when it was asked, as the
+   * leader of the moment has it confirmed by a quorum; or with false.
+   */
+  read(done: ReadDone): void {
+    const ticket = this.#raft?.readIndex(this.#options.clock.nowMs());
+    if (ticket?.accepted !== true) {
+      done(false);
+      return;
+    }
+    this.#reads.set(ticket.id, done);
+    this.#pump();
+  }
+
+  /**
+   * `expectedIndex` is the entry of the configuration that the caller looked at. `done` runs once
+   * the change counts, joint steps included, or when it is refused or can no longer be followed.
+   */
+  changeMembers(
+    change: ConfigurationChange,
+    expectedIndex: number,
+    force: boolean,
+    done: MemberChangeDone,
+  ): void {
+    if (this.#change !== null || this.#raft === null) {
+      done({ accepted: false, reason: this.#raft === null ? 'not_leader' : 'in_flight' });
+      return;
+    }
+    const expected = logIndex(expectedIndex);
+    const proposal = this.#raft.proposeConfiguration(change, expected, { force });
+    if (proposal.accepted) this.#change = { index: proposal.index, term: proposal.term, done };
+    else done(proposal);
+    this.#pump();
+  }
+
+  /** Hands leadership to a member. If that fails within an election timeout, this one goes on. */
+  transfer(target: NodeId): Transfer {
+    if (this.#raft === null) return { accepted: false, reason: 'no_leader' };
+    const transfer = this.#raft.transferLeader(target);
+    this.#lookAtTransfer();
+    this.#pump();
+    return transfer;
+  }
+
+  get #running(): Raft {
+    if (this.#raft === null) throw new Error('consensus has not started');
+    return this.#raft;
+  }
+
+  #begin(): void {
+    const { clock, tickMs } = this.#options;
+    this.#started = true;
+    this.#stopTicking = clock.every(tickMs, () => {
+      this.#running.tick(clock.nowMs());
+      if (this.#transferring) this.#lookAtTransfer();
+      if (this.#confirmed.length > 0) this.#endReads();
+      this.#pump();
+    });
+    this.#pump();
+    this.#countMembers();
+    if (this.#alone) this.#running.campaign();
+    this.#pump();
+  }
+
+  #countMembers(): void {
+    const { configuration, id } = this.#running.status();
+    const { voters } = configuration;
+    this.#alone = voters.length === 1 && voters[0] === id && !isJoint(configuration);
+  }
+
   #pump(): void {
     if (this.#pumping) return;
     this.#pumping = true;
-    while (this.#raft.hasReady()) this.#take(this.#raft.ready());
+    const raft = this.#running;
+    while (raft.hasReady()) this.#take(raft.ready());
     this.#pumping = false;
   }
 
   #take(ready: Ready): void {
+    if (ready.softState?.recovering === true && !this.#role.recovering) this.#options.onLoss();
+    for (const message of ready.messages) this.#options.send(message);
     const round: Round = { writesLeft: 1, afterDurable: ready.afterDurable };
     this.#rounds.push(round);
     this.#save(ready, round);
-    const last = ready.entries[ready.entries.length - 1];
-    if (last !== undefined) {
+    const first = ready.entries[0];
+    if (first !== undefined) {
       round.writesLeft++;
-      this.#lastIndex = last.index;
-      this.#options.log.append(ready.entries.map(stored), () => this.#written(round));
+      this.#lastIndex = first.index + ready.entries.length - 1;
+      this.#options.log.append(ready.entries.map(storedEntry), () => this.#written(round));
     }
     for (const entry of ready.committed) this.#committed.push(entry);
+    for (const read of ready.readStates) this.#confirm(read);
     this.#written(round);
-    if (ready.softState !== undefined) this.#options.onRole(ready.softState);
+    if (ready.softState !== undefined) this.#follow(ready.softState);
     this.#apply();
   }
 
-  /** Term and vote are written only when they change; the commit index is recomputed at a start. */
+  /** Term and vote are written only when they change; of the commit index see `provenCommit`. */
   #save(ready: Ready, round: Round): void {
     const next = ready.hardState;
     if (next === undefined) return;
@@ -164,11 +360,15 @@ export class Consensus {
 
   #written(round: Round): void {
     round.writesLeft--;
+    if (!this.#started) return;
     for (;;) {
       const first = this.#rounds[0];
       if (first === undefined || first.writesLeft > 0) break;
       this.#rounds.shift();
-      for (const message of first.afterDurable) this.#raft.step(message);
+      for (const message of first.afterDurable) {
+        if (message.to === this.#options.id) this.#running.step(message);
+        else this.#options.send(message);
+      }
     }
     this.#apply();
     this.#pump();
@@ -185,47 +385,68 @@ export class Consensus {
     if (count === 0) return;
     const entries = this.#committed.splice(0, count);
     this.#options.onCommitted(entries);
-    this.#raft.applied((entries[count - 1] as Entry).index);
-  }
-}
-
-function stored(entry: Entry): LogEntry {
-  const type = entry.type === 'normal' ? NORMAL : CONFIGURATION;
-  return { index: entry.index, term: entry.term, type, data: entry.data };
-}
-
-/** The log as the core reads it. */
-class LogStorage implements RaftStorage {
-  readonly #log: Log;
-
-  constructor(log: Log) {
-    this.#log = log;
+    const { index } = entries[count - 1] as Entry;
+    this.#applied = index;
+    this.#running.applied(logIndex(index));
+    if (entries.some(({ type }) => type === 'configuration')) this.#countMembers();
+    this.#options.onApplied();
+    this.#endReads();
+    if (this.#change !== null) this.#lookAtChange(this.#change, entries);
   }
 
-  firstIndex() {
-    return logIndex(this.#log.firstIndex);
+  #follow(role: SoftState): void {
+    const led = this.#role.role === 'leader';
+    this.#role = role;
+    if (led && role.role !== 'leader') this.#endLeadership();
+    this.#options.onRole(role);
   }
 
-  lastIndex() {
-    return logIndex(this.#log.lastIndex);
+  /** Flags and waiting calls of a leadership end with it. */
+  #endLeadership(): void {
+    this.#transferring = false;
+    const change = this.#change;
+    this.#change = null;
+    change?.done({ accepted: false, reason: 'leader_changed' });
   }
 
-  term(index: number) {
-    const found = index === 0 ? 0 : this.#log.term(index);
-    return found === undefined ? undefined : toTerm(found);
+  #lookAtTransfer(): void {
+    const before = this.#transferring;
+    this.#transferring = this.#running.status().transferTarget !== NO_NODE;
+    if (before && !this.#transferring) this.#options.onAccepting();
   }
 
-  entries(from: number, to: number, bytesMax: number): Entry[] {
-    return this.#log.entries(from, to, bytesMax).map((entry) => ({
-      index: logIndex(entry.index),
-      term: toTerm(entry.term),
-      type: entry.type === NORMAL ? 'normal' : 'configuration',
-      data: entry.data,
-    }));
+  #lookAtChange(change: PendingChange, entries: readonly Entry[]): void {
+    const own = entries.find((entry) => entry.index === change.index);
+    if (own !== undefined && own.term !== change.term) {
+      this.#change = null;
+      change.done({ accepted: false, reason: 'leader_changed' });
+      return;
+    }
+    const { configuration, configurationIndex } = this.#running.status();
+    if (configurationIndex < change.index || isJoint(configuration)) return;
+    this.#change = null;
+    change.done({ accepted: true, index: configurationIndex });
   }
 
-  /** Snapshots are not offered: the whole log is kept. */
-  snapshot() {
-    return undefined;
+  #confirm({ id, index }: ReadState): void {
+    const done = this.#reads.get(id);
+    if (done === undefined) return;
+    this.#reads.delete(id);
+    if (index === undefined) done(false);
+    else if (index <= this.#applied) done(true);
+    else {
+      const untilMs = this.#options.clock.nowMs() + READ_APPLY_MS_MAX;
+      this.#confirmed.push({ index, untilMs, done });
+    }
+  }
+
+  #endReads(): void {
+    if (this.#confirmed.length === 0) return;
+    const nowMs = this.#options.clock.nowMs();
+    const waits = ({ index, untilMs }: ConfirmedRead) => index > this.#applied && untilMs > nowMs;
+    const ended = this.#confirmed.filter((read) => !waits(read));
+    if (ended.length === 0) return;
+    this.#confirmed = this.#confirmed.filter(waits);
+    for (const { index, done } of ended) done(index <= this.#applied);
   }
 }

@@ -10,6 +10,7 @@ import type {
   BackingFigures,
   BackingRow,
   BackingTransaction,
+  BackingView,
   DirectoryLock,
   Disk,
   DiskDone,
@@ -230,6 +231,14 @@ export class CrashPointsBacking implements Backing {
         });
       },
     };
+  }
+
+  snapshot(): BackingView | null {
+    return this.#backing.snapshot();
+  }
+
+  markDamaged(reason: string): void {
+    this.#backing.markDamaged(reason);
   }
 
   figures(): BackingFigures {

@@ -41,6 +41,13 @@ class HandProposer {
   term = 1;
   lastIndex = 0;
   refuses = false;
+  accepting = true;
+  alone = true;
+  readonly reads: ((confirmed: boolean) => void)[] = [];
+
+  read(done: (confirmed: boolean) => void): void {
+    this.reads.push(done);
+  }
 
   get nextIndex(): number {
     return this.lastIndex + 1;
@@ -246,4 +253,39 @@ test('a request that runs out of time is told so, once', async () => {
   expect(kinds(outcomes)).toEqual(['timeout']);
   commit();
   expect(kinds(outcomes)).toEqual(['timeout']);
+});
+
+test('in a group a verdict without effects waits for the word of a quorum', async () => {
+  submit(push('a'));
+  await turns();
+  commit();
+  proposer.alone = false;
+  const [one, other] = [submit(push('a')), submit(push('a'))];
+  await turns();
+  expect(one.outcomes).toEqual([]);
+  expect(proposer.reads.length).toBe(1);
+  expect(leader.idle).toBe(false);
+  proposer.reads.shift()?.(true);
+  expect([one, other].map(({ outcomes }) => kinds(outcomes))).toEqual([['pushed'], ['pushed']]);
+  expect(leader.idle).toBe(true);
+  const unconfirmed = submit(push('a'));
+  await turns();
+  proposer.reads.shift()?.(false);
+  expect(kinds(unconfirmed.outcomes)).toEqual(['retry']);
+});
+
+test('while leadership is handed over commands wait, and go on if it fails', async () => {
+  submit(push());
+  await turns();
+  commit();
+  proposer.accepting = false;
+  const waiting = submit(push());
+  await turns();
+  expect(proposer.entries).toEqual([]);
+  expect(waiting.outcomes).toEqual([]);
+  proposer.accepting = true;
+  leader.resume();
+  await turns();
+  commit();
+  expect(kinds(waiting.outcomes)).toEqual(['pushed']);
 });

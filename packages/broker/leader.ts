@@ -10,6 +10,8 @@
  * - An answer leaves only after its entry, found by (index, term), has been applied here. If
  *   another leader's entry stands at that index, the outcome is in doubt and the answer says so.
  * - Entries are proposed in the order they were planned, each at the index it was planned for.
+ * - A verdict that changes nothing is given out only while this node is known to lead: one that was
+ *   replaced without noticing would judge by a state that is no longer the newest.
  * - At most `pipelineMax` entries are in flight, and none is added to IN_FLIGHT_BYTES_MAX of them;
  *   beyond that commands wait in the planner, where acks and pops are taken before pushes.
  * - A pop that nobody received gives its claim and its attempt back.
@@ -34,8 +36,14 @@ export interface Request {
 export interface Proposer {
   /** The index that the next proposal will have. */
   readonly nextIndex: number;
+  /** False while leadership is being handed over; commands wait, for it may come to nothing. */
+  readonly accepting: boolean;
+  /** No other node's word is needed. */
+  readonly alone: boolean;
   /** null: this node cannot propose now. */
   propose(body: Uint8Array): { readonly index: number; readonly term: number } | null;
+  /** Calls `done(true)` once a quorum has confirmed that this node leads now. */
+  read(done: (confirmed: boolean) => void): void;
 }
 
 interface InFlight {
@@ -70,6 +78,8 @@ export class Leader {
   /** In order of arrival; answered ones are dropped at each check of the deadlines. */
   #waiting: Request[] = [];
   #cancelTurn: Cancel | null = null;
+  /** Turns whose verdicts wait for a quorum's word. */
+  #confirming = 0;
   #due: { readonly cancel: Cancel; readonly atMs: number } | null = null;
   readonly #stopExpiring: Cancel;
   readonly #reach: Reach;
@@ -102,7 +112,12 @@ export class Leader {
 
   /** Nothing waits for a turn or for its entry. */
   get idle(): boolean {
-    return this.#inFlight.length === 0 && !this.#planner.busy;
+    return this.#inFlight.length === 0 && this.#confirming === 0 && !this.#planner.busy;
+  }
+
+  /** Proposals are taken again. */
+  resume(): void {
+    this.#wake();
   }
 
   submit(request: Request): void {
@@ -172,7 +187,8 @@ export class Leader {
   }
 
   #turn(): void {
-    // The next applied entry wakes the loop again.
+    // The next applied entry, or the end of the transfer, wakes the loop again.
+    if (!this.#proposer.accepting) return;
     if (this.#inFlight.length >= this.#pipelineMax) return;
     if (this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX) return;
     this.#reach('after-drain');
@@ -209,9 +225,21 @@ export class Leader {
     const last = this.#inFlight[this.#inFlight.length - 1];
     if (last !== undefined) {
       last.answers.push(...answers);
-      return;
+    } else if (this.#proposer.alone || answers.length === 0) {
+      for (const { ticket, outcome } of answers) settle(ticket as Request, outcome);
+    } else {
+      this.#answerWhenConfirmed([...answers]);
     }
-    for (const { ticket, outcome } of answers) settle(ticket as Request, outcome);
+  }
+
+  #answerWhenConfirmed(answers: readonly Answer[]): void {
+    this.#confirming++;
+    this.#proposer.read((confirmed) => {
+      this.#confirming--;
+      for (const { ticket, outcome } of answers) {
+        settle(ticket as Request, confirmed ? outcome : { kind: 'refused', refusal: NOT_LEADER });
+      }
+    });
   }
 
   /** Sees to it that a turn runs when a lease ends, a delay passes or a parked pop's time is up. */

@@ -8,8 +8,9 @@ import { AppendDamage } from '@svc/engine';
 import { ListenError, NativeBuildMissingError, StaticFilesError } from '@svc/http';
 import { CommitError, DamageError, DiskError, LockedError, RealDisk } from '@svc/storage';
 import { type Clock, SystemClock } from './clock.js';
-import { describeConfig, readConfig } from './config.js';
+import { describeConfig, missingTransport, readConfig } from './config.js';
 import { dieByKill, readCrashSetting } from './crash-points.js';
+import { StateDivergedError } from './group-faults.js';
 import { createLogger, type Logger } from './logging.js';
 import { openNode } from './node.js';
 import { SystemRandom } from './random.js';
@@ -20,6 +21,11 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   if (config.kind === 'refused') {
     end(createLogger({ level: 'info', json: false }), config.error);
+    return;
+  }
+  const missing = missingTransport(config);
+  if (missing !== null) {
+    end(createLogger(config.logging), missing);
     return;
   }
   const crash = readCrashSetting(process.env.SVC_CRASH_AT, dieByKill);
@@ -78,6 +84,7 @@ const FAULTS = [
   ListenError,
   LockedError,
   NativeBuildMissingError,
+  StateDivergedError,
   StaticFilesError,
 ];
 

@@ -8,9 +8,19 @@
  */
 
 import { crc32 } from 'node:zlib';
-import { type AppendLocation, type AppendSlice, decodeAppend, verifyAppend } from '@svc/engine';
+import {
+  AppendDamage,
+  type AppendLocation,
+  type AppendSlice,
+  decodeAppend,
+  verifyAppend,
+} from '@svc/engine';
 import type { MessageBatch } from '@svc/http';
-import type { Log } from '@svc/storage';
+import { DamageError, type Log } from '@svc/storage';
+
+const ADVICE =
+  'These messages cannot be served. A group repairs them from another node; a node alone needs ' +
+  'the file back from a copy of its directory';
 
 type Decoded = ReturnType<typeof decodeAppend>;
 
@@ -87,7 +97,7 @@ export class MessageReader {
     const known = this.#decoded.get(key);
     // Two reads of one append were under way at once.
     if (known !== undefined) return known;
-    verifyAppend(bytes, crc32, `entry ${slice.index}, byte ${slice.position}`);
+    this.#verify(slice, bytes);
     const decoded = decodeAppend(bytes);
     this.#pinnedBytes += bytes.buffer.byteLength;
     this.#decoded.set(key, decoded);
@@ -97,6 +107,18 @@ export class MessageReader {
       this.#pinnedBytes -= pinned.buffer.byteLength;
     }
     return decoded;
+  }
+
+  /** The log knows in which file and where, and counts it as damaged from then on. */
+  #verify({ index, position }: AppendSlice, bytes: Uint8Array): void {
+    try {
+      verifyAppend(bytes, crc32, `entry ${index}, byte ${position}`);
+    } catch (error) {
+      this.#log.suspect(index);
+      const slot = this.#log.damage().find((each) => each.index === index);
+      if (slot === undefined || !(error instanceof AppendDamage)) throw error;
+      throw new DamageError('log_record_damaged', slot.file, slot.offset, error.message, ADVICE);
+    }
   }
 }
 

@@ -1,11 +1,14 @@
 /**
- * Opening a data directory, from the bottom up: identity, log, term and vote, checkpoint. It stops
- * at the first thing that cannot be trusted, with a fault that says which file, where and what to
- * do.
+ * Opening a data directory, from the bottom up: identity, log, a snapshot that is to be installed,
+ * term and vote, state. It stops at the first thing that cannot be trusted, with a fault that says
+ * which file, where and what to do.
+ *
+ * A node with peers opens a log in spite of damage: what it lost, others may have. A node alone
+ * refuses.
  */
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { TABLES } from '@svc/engine';
+import { membershipAt, TABLES } from '@svc/engine';
+import type { NodeId } from '@svc/raft';
 import {
   type Backing,
   Checkpoint,
@@ -15,65 +18,130 @@ import {
   type Identity,
   identityBytes,
   Log,
-  readIdentity,
-  writeIdentity,
 } from '@svc/storage';
 import type { Config } from './config.js';
 import type { CrashSetting } from './crash-points.js';
 import { CrashPointsBacking, CrashPointsDisk } from './crash-points-disk.js';
+import { foundingEntry, type KnownMembers, knownMembers } from './group-founding.js';
 import type { Logger } from './logging.js';
+import { memberId } from './member-id.js';
+import { identify } from './node-identity.js';
+import type { RandomSource } from './random.js';
+import { RecoveringMarker } from './recovering-marker.js';
+import { finishInstall, type Install, readInstall } from './snapshot-install.js';
+import type { StateStore } from './state-store.js';
+import { openState } from './state-store-recovery.js';
 
 export interface DirectoryOptions {
   readonly config: Config;
   readonly disk: Disk;
+  readonly random: RandomSource;
   readonly logger: Logger;
   readonly crash: Exclude<CrashSetting, { readonly kind: 'refused' }>;
+  /** What a fresh directory does; 'found' unless given. A joining one waits to be added. */
+  readonly founding?: 'found' | 'join';
+  /** Where others are to be reached; none unless given. */
+  readonly peers?: object | null;
   readonly onFatal: (error: Error) => void;
 }
 
 export interface OpenDirectory {
+  readonly directory: string;
+  readonly disk: Disk;
   readonly identity: Identity;
+  /** Who this node is to consensus. */
+  readonly self: NodeId;
   readonly log: Log;
   readonly hardState: HardStateFile;
+  readonly marker: RecoveringMarker;
+  readonly store: StateStore;
   readonly backing: Backing;
   readonly state: Checkpoint;
+  /** The state was lost, and the log does not reach back: it has to come from another node. */
+  readonly stateless: boolean;
+  /** A snapshot was installed, and the log has not caught up with it yet. */
+  readonly install: Install | null;
+  /** As of an entry up to which the state is complete; the log must be whole. */
+  readonly members: (index: number) => KnownMembers;
 }
 
-/** `openBacking` opens the state store that carries `identity`. */
+/** `done` runs before this returns unless a snapshot has to be installed first. */
 export function openDirectory(
   options: DirectoryOptions,
-  openBacking: (identity: Uint8Array) => Backing,
-): OpenDirectory {
-  const { config, logger, onFatal } = options;
+  store: StateStore,
+  done: (parts: OpenDirectory) => void,
+): void {
+  const { config, onFatal, founding = 'found', peers = null } = options;
   const directory = config.dataDirectory;
   const disk = crashableDisk(options);
   disk.makeDirectorySync(directory);
-  const identity = identify(disk, directory, config.nodeId);
-  const stamp = identityBytes(identity);
+  const fraction = () => options.random.fraction();
+  const identity = identify(disk, directory, { config, founding, fraction });
+  const install = readInstall(disk, directory);
   const log = Log.open({
     disk,
     directory: join(directory, 'log'),
-    identity: stamp,
+    identity: identityBytes(identity),
     segmentBytes: config.segmentBytes,
     recentBytesMax: config.logCacheBytes,
+    damage: peers === null ? 'refuse' : 'keep',
     onFailure: onFatal,
   });
+  const rest = (standing: Install | null) =>
+    done(openAbove(options, { directory, disk, identity, log, store, install: standing }));
+  if (install?.phase !== 'installing') {
+    rest(install);
+    return;
+  }
+  options.logger.info('boot', `installing the snapshot at entry ${install.appliedIndex}`);
+  const swapState = () => void store.install();
+  const resetLog = (index: number, term: number, then: () => void) => log.reset(index, term, then);
+  finishInstall(install, { disk, directory, swapState, resetLog }, rest);
+}
+
+type Below = Pick<OpenDirectory, 'directory' | 'disk' | 'identity' | 'log' | 'store' | 'install'>;
+
+function openAbove(options: DirectoryOptions, below: Below): OpenDirectory {
+  const { config, logger, onFatal, peers = null } = options;
+  const { directory, disk, identity, log, store, install } = below;
   refuseLostHardState(log, disk, directory);
+  const stamp = identityBytes(identity);
+  const raftDirectory = join(directory, 'raft');
   const hardState = HardStateFile.open({
     disk,
-    directory: join(directory, 'raft'),
+    directory: raftDirectory,
     identity: stamp,
     onFailure: onFatal,
   });
-  const backing = openBacking(stamp);
+  const { backing, recovery } = openState(store, {
+    identity: stamp,
+    firstIndex: log.firstIndex,
+    lastIndex: log.lastIndex,
+    hasPeers: peers !== null,
+    warn: (text) => logger.warn('boot', text),
+  });
   const state = new Checkpoint({
     backing: crashableBacking(options, backing),
     tables: TABLES,
     onFailure: onFatal,
   });
   logger.info('boot', describeRecovery(log, state));
-  refuseUnfitLog(log, state, directory);
-  return { identity, log, hardState, backing, state };
+  const marker = new RecoveringMarker(disk, raftDirectory);
+  const stateless = recovery === 'from-snapshot';
+  if (!stateless) refuseHole(log, state, directory);
+  if (peers === null) {
+    refuseTruncatedLog(log, state, directory);
+    refuseUnreadable(log, state);
+  }
+  const self = memberId(identity.nodeId, identity.incarnation);
+  const joined = identity.incarnation > 0;
+  refuseLostLog(log, hardState, directory, joined || marker.stands);
+  // Consensus begins when the founding entry is durable; a crash before that founds once more.
+  const unfounded = log.isWhole && log.lastIndex === 0 && state.appliedIndex === 0;
+  if (unfounded && !joined && hardState.state === null)
+    log.append([foundingEntry(identity.nodeId, config.peers)], () => {});
+  const members = (index: number) => knownMembers(membershipAt(state, index), log, self, joined);
+  return { ...below, self, install, marker, stateless, hardState, backing, state, members };
 }
 
 function crashableDisk({ config, disk, crash }: DirectoryOptions): Disk {
@@ -86,39 +154,6 @@ function crashableDisk({ config, disk, crash }: DirectoryOptions): Disk {
 
 function crashableBacking({ crash }: DirectoryOptions, backing: Backing): Backing {
   return crash.kind === 'unarmed' ? backing : new CrashPointsBacking(backing, crash.reach);
-}
-
-/** A fresh directory gets an identity; an existing one must belong to this node. */
-function identify(disk: Disk, directory: string, id: number): Identity {
-  const known = readIdentity(disk, directory);
-  if (known === null) {
-    refuseLostIdentity(disk, directory);
-    const fresh = { nodeId: id, clusterId: randomUUID(), directoryId: randomUUID() };
-    writeIdentity(disk, directory, fresh);
-    return fresh;
-  }
-  if (known.nodeId !== id) {
-    throw new DamageError(
-      'foreign_directory',
-      directory,
-      0,
-      `this directory belongs to node ${known.nodeId}, and this is node ${id}`,
-      'Set SVC_RAFT_NODE_ID to the node it belongs to, or name another SVC_RAFT_DIR',
-    );
-  }
-  return known;
-}
-
-/** The identity is the first file of a directory: others without it mean that it was lost. */
-function refuseLostIdentity(disk: Disk, directory: string): void {
-  if (!disk.existsSync(join(directory, 'log'))) return;
-  throw new DamageError(
-    'identity_missing',
-    join(directory, 'identity.json'),
-    0,
-    'the file is missing, but the directory holds a log',
-    'Nothing was changed. Put the file back from a copy, or name an empty SVC_RAFT_DIR',
-  );
 }
 
 /** Entries of a term are written only when this node's part in electing its leader is durable. */
@@ -134,18 +169,38 @@ function refuseLostHardState(log: Log, disk: Disk, directory: string): void {
   );
 }
 
-/** The log must hold every entry after the checkpoint, and not end before it. */
-function refuseUnfitLog(log: Log, state: Checkpoint, directory: string): void {
-  if (log.firstIndex > state.appliedIndex + 1) {
-    throw new DamageError(
-      'missing_log',
-      join(directory, 'log'),
-      0,
-      `acknowledged records are missing: the log begins at entry ${log.firstIndex}, ` +
-        `but the checkpoint ends at entry ${state.appliedIndex}`,
-      'Restore the missing log files, or restore the whole directory from one copy',
-    );
-  }
+/** The log must hold every entry after the checkpoint. */
+function refuseHole(log: Log, state: Checkpoint, directory: string): void {
+  if (log.firstIndex <= state.appliedIndex + 1) return;
+  throw new DamageError(
+    'missing_log',
+    join(directory, 'log'),
+    0,
+    `acknowledged records are missing: the log begins at entry ${log.firstIndex}, ` +
+      `but the checkpoint ends at entry ${state.appliedIndex}`,
+    'Restore the missing log files, or restore the whole directory from one copy',
+  );
+}
+
+/** A founder saves a term only after its first entry is durable. */
+function refuseLostLog(
+  log: Log,
+  hardState: HardStateFile,
+  directory: string,
+  isExplained: boolean,
+): void {
+  if (isExplained || !log.isWhole || log.lastIndex > 0 || hardState.state === null) return;
+  throw new DamageError(
+    'missing_log',
+    join(directory, 'log'),
+    0,
+    `the log is empty, but this node took part in term ${hardState.state.term}`,
+    'Restore the log files, or restore the whole directory from one copy',
+  );
+}
+
+/** A log that ends before the state has lost entries, unless something says why it may. */
+export function refuseTruncatedLog(log: Log, state: Checkpoint, directory: string): void {
   if (state.appliedIndex <= log.lastIndex) return;
   throw new DamageError(
     'truncated_log',
@@ -154,6 +209,21 @@ function refuseUnfitLog(log: Log, state: Checkpoint, directory: string): void {
     `acknowledged records are missing (a truncated log): it ends at entry ${log.lastIndex}, ` +
       `but the checkpoint holds the state of entry ${state.appliedIndex}`,
     'Restore the missing log files, or restore the whole directory from one copy',
+  );
+}
+
+/** Before anything is written: what is replayed must not turn out damaged halfway. */
+function refuseUnreadable(log: Log, state: Checkpoint): void {
+  if (log.lastIndex === state.appliedIndex) return;
+  const damage = log.examine(state.appliedIndex + 1);
+  const slot = damage.find(({ lastIndex }) => lastIndex > state.appliedIndex);
+  if (slot === undefined) return;
+  throw new DamageError(
+    'log_record_damaged',
+    slot.file,
+    slot.offset,
+    `record ${slot.index} is not what was written, and the checkpoint does not hold it`,
+    'Nothing was changed. Put the file back from a copy of this directory',
   );
 }
 

@@ -3,19 +3,25 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { memoryUsage, resourceUsage } from 'node:process';
+import { isVoter, members, type NodeId, type PeerStatus, type Status } from '@svc/raft';
 import type { Log } from '@svc/storage';
 import {
   type HealthAnswer,
   type NodeRole,
   type RaftFigures,
   type RaftMemberHost,
+  type RaftMemberProgress,
   type RaftMembersAnswer,
   type RaftNodeBlock,
+  type RaftPeerFigures,
   type RaftStatusAnswer,
+  type RaftUnreachableMember,
   VERSION,
 } from '@svc/wire';
 import type { Clock } from './clock.js';
+import type { Peer } from './config-peers.js';
 import type { Consensus } from './consensus.js';
+import { nodeNumber } from './member-id.js';
 
 /** The version of the data that this build writes, and the highest that it reads. */
 export const CLUSTER_VERSION = 5;
@@ -35,6 +41,11 @@ export interface StatusSources {
   readonly clock: Clock;
   readonly store: () => StoreFigures;
   readonly appliedIndex: () => number;
+  /** Monotonic; when this node last applied something. */
+  readonly appliedAtMs: () => number;
+  /** Where the members are to be reached, as the membership says. */
+  readonly addresses: () => readonly Peer[];
+  readonly readiness: { readonly lagMs: number; readonly lagEntries: number };
   readonly inFlight: () => number;
   readonly stopping: () => boolean;
 }
@@ -48,11 +59,15 @@ export class NodeStatus {
     this.#startedMs = sources.clock.nowMs();
   }
 
+  get nodeId(): number {
+    return this.#sources.nodeId;
+  }
+
   health(): HealthAnswer {
     const figures = this.figures();
     const ready = figures.leader && figures.role !== 'stopped';
     return {
-      status: ready ? 'healthy' : 'settling',
+      status: ready && figures.lag <= this.#sources.readiness.lagMs ? 'healthy' : 'settling',
       engine: 'raft',
       version: VERSION,
       raft: { ...figures, clusterVersion: CLUSTER_VERSION, kinds: CLUSTER_VERSION },
@@ -62,83 +77,115 @@ export class NodeStatus {
   figures(): RaftFigures {
     const status = this.#sources.consensus.status();
     return {
-      role: this.#role(),
-      leader: status.leader !== 0,
-      term: status.term,
+      role: this.#role(status),
+      leader: leaderOf(status) !== null,
+      term: status?.term ?? 0,
       applied: this.#sources.appliedIndex(),
-      commit: status.commit,
-      lag: 0,
+      commit: status?.commit ?? 0,
+      lag: this.#lagMs(status),
       storageReady: true,
     };
   }
 
   raftStatus(): RaftStatusAnswer {
-    const voters = this.#sources.consensus.status().configuration.voters.length;
+    const status = this.#sources.consensus.status();
+    const voters = status?.configuration.voters.length ?? 0;
     return {
       engine: 'raft',
       clusterId: this.#sources.clusterId,
       self: this.#sources.nodeId,
       voters,
       singleNode: voters === 1,
-      ...this.#block(),
-      replication: this.#role() === 'leader' ? [] : null,
+      ...this.#block(status),
+      replication: status?.role === 'leader' ? status.peers.flatMap(replicationOf(status)) : null,
     };
   }
 
   members(): RaftMembersAnswer {
     const status = this.#sources.consensus.status();
-    const leads = this.#role() === 'leader';
+    const own = status?.role === 'leader' ? status.lastIndex : null;
+    const self: RaftMembersAnswer['members'][number] = {
+      ...this.#block(status),
+      matchIndex: own,
+      heartbeatAgeMs: null,
+      lagEntries: own === null ? null : 0,
+      host: hostFigures(),
+    };
+    const others = status === null ? [] : members(status.configuration);
     return {
       engine: 'raft',
       clusterId: this.#sources.clusterId,
-      leaderId: status.leader === 0 ? null : status.leader,
-      term: status.term,
+      leaderId: leaderOf(status),
+      term: status?.term ?? 0,
       self: this.#sources.nodeId,
-      voters: status.configuration.voters.length,
+      voters: status?.configuration.voters.length ?? 0,
       members: [
-        {
-          ...this.#block(),
-          matchIndex: leads ? status.lastIndex : null,
-          heartbeatAgeMs: null,
-          lagEntries: leads ? 0 : null,
-          host: hostFigures(),
-        },
-      ],
+        self,
+        ...others.filter((id) => id !== status?.id).map((id) => this.#unasked(id, status)),
+      ].sort((one, other) => one.nodeId - other.nodeId),
+    };
+  }
+
+  /** Another member: what this node itself knows of it. */
+  #unasked(id: NodeId, status: Status | null): RaftUnreachableMember {
+    const nodeId = nodeNumber(id);
+    const address = this.#sources.addresses().find((peer) => peer.id === nodeId);
+    const peer = status?.peers.find((one) => one.id === id);
+    return {
+      nodeId,
+      role: status !== null && isVoter(status.configuration, id) ? 'voter' : 'learner',
+      state: 'unreachable',
+      local: false,
+      reachable: false,
+      raftAddr: address?.raftAddress ?? null,
+      httpAddr: address?.httpAddress ?? null,
+      hostname: null,
+      error: 'this build does not ask other nodes',
+      ...progressOf(peer, status),
     };
   }
 
   /** A leader that has not applied an entry of its term yet shows as a candidate. */
-  #role(): NodeRole {
+  #role(status: Status | null): NodeRole {
     if (this.#sources.stopping()) return 'stopped';
-    const { role, leading } = this.#sources.consensus.status();
-    if (leading) return 'leader';
-    return role === 'follower' ? 'follower' : 'candidate';
+    if (status === null) return 'follower';
+    if (status.leading) return 'leader';
+    if (status.role !== 'follower') return 'candidate';
+    return isVoter(status.configuration, status.id) ? 'follower' : 'learner';
   }
 
-  #block(): RaftNodeBlock {
-    const { consensus, log, nodeId, inFlight, store, clock } = this.#sources;
-    const status = consensus.status();
-    const role = this.#role();
+  /** How old the newest applied entry is, once this node is far behind; else 0. */
+  #lagMs(status: Status | null): number {
+    const { appliedIndex, appliedAtMs, readiness, clock } = this.#sources;
+    if (status === null || status.role === 'leader') return 0;
+    if (status.commit - appliedIndex() <= readiness.lagEntries) return 0;
+    return Math.round(clock.nowMs() - appliedAtMs());
+  }
+
+  #block(status: Status | null): RaftNodeBlock {
+    const { log, nodeId, inFlight, store, clock, addresses } = this.#sources;
+    const role = this.#role(status);
     const segments = log.segments();
     const figures = store();
     const { mapBytes, usedBytes } = figures;
+    const own = addresses().find(({ id }) => id === nodeId);
     return {
       nodeId,
       hostname: hostname(),
-      raftAddr: null,
-      httpAddr: null,
-      role: 'voter',
+      raftAddr: own?.raftAddress ?? null,
+      httpAddr: own?.httpAddress ?? null,
+      role: role === 'learner' ? 'learner' : 'voter',
       state: role === 'stopped' ? 'shutdown' : role,
       local: true,
       reachable: true,
-      leaderId: status.leader === 0 ? null : status.leader,
-      term: status.term,
+      leaderId: leaderOf(status),
+      term: status?.term ?? 0,
       lastLogIndex: log.lastIndex,
-      committedIndex: status.commit,
+      committedIndex: status?.commit ?? null,
       appliedIndex: this.#sources.appliedIndex(),
       durableIndex: log.durableIndex,
       inflight: inFlight(),
-      proposals: status.lastIndex - status.commit,
+      proposals: status === null ? null : status.lastIndex - status.commit,
       log: {
         files: segments.length,
         bytes: segments.reduce((sum, segment) => sum + segment.bytes, 0),
@@ -155,6 +202,32 @@ export class NodeStatus {
       error: null,
     };
   }
+}
+
+function leaderOf(status: Status | null): number | null {
+  if (status === null) return null;
+  const number = nodeNumber(status.leader);
+  return number === 0 ? null : number;
+}
+
+function replicationOf(status: Status): (peer: PeerStatus) => RaftPeerFigures[] {
+  return (peer) => {
+    if (peer.id === status.id) return [];
+    const { matchIndex, heartbeatAgeMs } = progressOf(peer, status);
+    return [{ nodeId: nodeNumber(peer.id), matchIndex, heartbeatAgeMs }];
+  };
+}
+
+function progressOf(peer: PeerStatus | undefined, status: Status | null): RaftMemberProgress {
+  if (peer === undefined || status === null) {
+    return { matchIndex: null, heartbeatAgeMs: null, lagEntries: null };
+  }
+  const { match, lastReplyAgeMs } = peer;
+  return {
+    matchIndex: match,
+    heartbeatAgeMs: Number.isFinite(lastReplyAgeMs) ? Math.round(lastReplyAgeMs) : null,
+    lagEntries: status.lastIndex - match,
+  };
 }
 
 function hostFigures(): RaftMemberHost {

@@ -7,6 +7,7 @@
 import {
   type AppendObserver,
   applyEntry,
+  applyMembership,
   readMeta,
   type TransactionIndex,
   WindowSurvey,
@@ -21,11 +22,19 @@ const BUSY_RETRY_MS = 20;
 /** Queues looked at per checkpoint to learn how long transaction ids are wanted. */
 const SURVEY_QUEUES = 1000;
 
+export interface DigestPolicy {
+  /** A checkpoint follows each entry whose index is a multiple of it; 0 for none. */
+  readonly every: number;
+  /** The newest durable checkpoint is the state after entry `index`, which is such a multiple. */
+  readonly onPoint: (index: number) => void;
+}
+
 export interface CheckpointPolicy {
   /** A checkpoint follows the last one after this time, if anything was applied. */
   readonly everyMs: number;
   /** Or after this many bytes of entries, which bounds the replay of a restart. */
   readonly everyBytes: number;
+  readonly digests: DigestPolicy;
 }
 
 export class Replica {
@@ -45,6 +54,7 @@ export class Replica {
   };
   #index: number;
   #term: number;
+  #appliedAtMs: number;
   #bytesSince = 0;
   #cancelTimer: Cancel | null = null;
   /** Partitions that the entry being applied appended to. */
@@ -69,24 +79,43 @@ export class Replica {
     this.#windows = new WindowSurvey(state);
     this.#index = state.appliedIndex;
     this.#term = state.appliedTerm;
+    this.#appliedAtMs = clock.nowMs();
   }
 
   get appliedIndex(): number {
     return this.#index;
   }
 
+  /** Monotonic; when the last batch of entries was applied. */
+  get appliedAtMs(): number {
+    return this.#appliedAtMs;
+  }
+
   apply(entry: Entry): void {
     this.#reach('before-apply');
     if (entry.type === 'normal') {
       applyEntry(this.#state, this.#transactions, entry.index, entry.data, this.#collector);
+    } else {
+      applyMembership(this.#state, entry.index, entry.data);
     }
     this.#index = entry.index;
     this.#term = entry.term;
+    this.#appliedAtMs = this.#clock.nowMs();
     this.#bytesSince += entry.data.length;
     if (this.#bytesSince >= this.#policy.everyBytes) this.#checkpoint();
+    else if (this.#isDigestPoint() && !this.#state.busy) this.#checkpoint();
     else this.#cancelTimer ??= this.#clock.after(this.#policy.everyMs, () => this.#checkpoint());
     this.#reach('after-apply');
     this.#tellAppended();
+  }
+
+  /**
+   * All nodes make a checkpoint at the same entries, if they can, so that they can be compared. A
+   * node whose last checkpoint is still being written passes one over.
+   */
+  #isDigestPoint(): boolean {
+    const { every } = this.#policy.digests;
+    return every > 0 && this.#index % every === 0;
   }
 
   /** Only now: whoever reads because of it must see all of the entry or nothing. */
@@ -129,6 +158,11 @@ export class Replica {
     this.#bytesSince = 0;
     this.#forgetOldIds();
     this.#transactions.flush();
-    this.#state.checkpoint(this.#index, this.#term, this.#log.durableIndex, done);
+    const index = this.#index;
+    const isPoint = this.#isDigestPoint();
+    this.#state.checkpoint(index, this.#term, this.#log.durableIndex, () => {
+      if (isPoint) this.#policy.digests.onPoint(index);
+      done();
+    });
   }
 }

@@ -16,7 +16,9 @@ export { findPartition, findQueue } from './catalog.js';
 export * from './commands.js';
 export type { Ticket } from './delivery.js';
 export type { Surroundings } from './draft.js';
+export { type LogNeed, LogSurvey } from './log-survey.js';
 export { MapState } from './map-state.js';
+export { applyMembership, type Membership, membershipAt } from './memberships.js';
 export {
   type Answer,
   PLANNER_LIMITS,
@@ -38,6 +40,6 @@ export type * from './refusals.js';
 export type * from './rows.js';
 export { findSlices } from './slices.js';
 export type * from './state.js';
-export { TABLES } from './table-list.js';
+export { LOCAL_TABLES, TABLES } from './table-list.js';
 export { TransactionIndex } from './transaction-index.js';
 export { WindowSurvey } from './window-survey.js';

@@ -18,4 +18,6 @@ export type RefusalReason =
 export interface Refusal {
   readonly reason: RefusalReason;
   readonly error: string;
+  /** With `retry`: the node that leads, as far as this one knows. */
+  readonly leader?: number;
 }

@@ -17,5 +17,11 @@ export const TABLES = [
   replicated.deadLetters,
   replicated.doomedQueues,
   replicated.sharedLeases,
+  replicated.memberships,
   transactionRuns,
 ] as unknown as readonly Table<unknown>[];
+
+/** The tables whose rows are this node's own. */
+export const LOCAL_TABLES: readonly number[] = TABLES.filter((table) => table.local).map(
+  (table) => table.id,
+);

@@ -15,6 +15,7 @@
  * | deadLetters        | queue number, id         | DeadLetterRow                               |
  * | doomedQueues       | queue number             | DoomedQueueRow: a deleted queue still swept |
  * | sharedLeases       | lease id, cursor key     | SharedLeaseRow: see lease-id.ts             |
+ * | memberships        | log index                | configuration entry: see memberships.ts     |
  * | transactionRuns    | see transaction-index.ts | ids known to the transaction index (local)  |
  *
  * Numbers are allocated upward and never reused, so a row of a deleted queue or partition can never
@@ -182,6 +183,15 @@ export const sharedLeases = table<SharedLeaseRow>(
   },
   (r) => ({ partition: r.u32(), group: r.text() }),
 );
+
+export const memberships: Table<Uint8Array> = {
+  id: 13,
+  name: 'memberships',
+  local: false,
+  encode: (row) => row,
+  // The store reuses the memory of what it read.
+  decode: (bytes) => bytes.slice(),
+};
 
 // --- row forms that effects share --------------------------------------------------------------
 

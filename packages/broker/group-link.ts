@@ -1,0 +1,104 @@
+/**
+ * The link to the other members: consensus speaks in members, the port in the operator's numbers.
+ *
+ * What must hold: nothing that is not meant for this member reaches consensus. A node whose
+ * directory was replaced has the same number and another member id; what was sent to its former
+ * life is dropped here, and so is what claims to come from another node than the one it came from.
+ */
+import { crc32 } from 'node:zlib';
+import {
+  DEFAULT_FRAME_LIMITS,
+  DEFAULT_SETTINGS,
+  decodeMessage,
+  encodeMessage,
+  type FrameLimits,
+  type Message,
+  type NodeId,
+} from '@svc/raft';
+import { encodeFrame, type FrameContent, FrameGate } from './frames.js';
+import { nodeNumber } from './member-id.js';
+import type { PeerPort } from './peer-port.js';
+
+/** Beside its entries: the head of an append, with the fields of as many as fit one append. */
+const APPEND_SLACK_BYTES = 4 * 1024 * 1024;
+
+export interface GroupReceiver {
+  onMessage(message: Message): void;
+  onContent(from: NodeId, content: FrameContent): void;
+  onUnreachable(node: number): void;
+}
+
+export class GroupLink {
+  readonly #port: PeerPort;
+  readonly #self: NodeId;
+  readonly #gate: FrameGate;
+  readonly #limits: FrameLimits;
+  readonly #refused = new Map<string, number>();
+  #unsent = 0;
+
+  /** `entryBytesMax`: no entry of the log is larger. */
+  constructor(port: PeerPort, self: NodeId, entryBytesMax: number) {
+    this.#port = port;
+    this.#self = self;
+    // An append holds what fits, and one entry in any case.
+    const frameBytesMax = entryBytesMax + DEFAULT_SETTINGS.appendBytesMax + APPEND_SLACK_BYTES;
+    this.#limits = { ...DEFAULT_FRAME_LIMITS, frameBytesMax };
+    this.#gate = new FrameGate(self, entryBytesMax);
+  }
+
+  /** From here on `receiver` gets what arrives. */
+  open(receiver: GroupReceiver): void {
+    this.#port.onFrame = (from, channel, bytes) => {
+      if (channel === 'consensus') this.#receive(receiver, from, bytes);
+      else {
+        const frame = this.#gate.read(from, bytes);
+        if (frame !== null) receiver.onContent(frame.from, frame.content);
+      }
+    };
+    this.#port.onUnreachable = (node) => receiver.onUnreachable(node);
+  }
+
+  close(): void {
+    this.#port.onFrame = () => {};
+    this.#port.onUnreachable = () => {};
+  }
+
+  /** Of consensus; it may be lost, as everything that is sent. */
+  send(message: Message): void {
+    const frame = encodeMessage(message, crc32);
+    if (!this.#port.send(nodeNumber(message.to), 'consensus', frame)) this.#unsent++;
+  }
+
+  /** False when it was dropped at once. */
+  sendContent(to: NodeId, content: FrameContent): boolean {
+    const frame = encodeFrame(this.#self, to, content);
+    const sent = this.#port.send(nodeNumber(to), 'bulk', frame);
+    if (!sent) this.#unsent++;
+    return sent;
+  }
+
+  /** Frames that were not taken. */
+  get refused(): number {
+    const own = [...this.#refused.values()];
+    const others = Object.values(this.#gate.counters());
+    return [...own, ...others].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Frames that were not taken, by reason, and those that the port dropped at once (`unsent`). */
+  counters(): Readonly<Record<string, number>> {
+    const own = Object.fromEntries(this.#refused);
+    return { ...own, ...this.#gate.counters(), unsent: this.#unsent };
+  }
+
+  #receive(receiver: GroupReceiver, from: number, bytes: Uint8Array): void {
+    const message = decodeMessage(bytes, this.#limits, crc32);
+    if (message.type === 'refused') this.#refuse(message.reason);
+    else if (message.to !== this.#self) this.#refuse('other_member');
+    else if (nodeNumber(message.from) !== from) this.#refuse('foreign_sender');
+    else receiver.onMessage(message);
+  }
+
+  #refuse(reason: string): void {
+    this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
+  }
+}

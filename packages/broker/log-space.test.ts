@@ -1,0 +1,248 @@
+/**
+ * Goal: no node ever gives up an entry that somebody needs, and what nobody needs goes. Method: a
+ * leader and followers with logs that are only numbers; directed cases for each thing that holds
+ * the floor, and random runs in which rows come and go, members lag, leaders change and frames are
+ * lost or late, judged as each node is and as it would be after a restart.
+ */
+import { type Key, MapState, TABLES, type Table } from '@svc/engine';
+import type { NodeId } from '@svc/raft';
+import { describe, expect, test } from 'vitest';
+import type { FrameContent } from './frames.js';
+import { type HoldingMember, LogSpace, type LogSpaceSettings } from './log-space.js';
+import { memberId } from './member-id.js';
+import { ManualClock, seededRandom } from './recovery.fake.js';
+
+const HOLD_MS = 600_000;
+const SETTINGS: LogSpaceSettings = { purgeHoldMs: HOLD_MS, keepEntries: 0, purgeStep: 1 };
+
+interface AppendRow {
+  readonly index: number;
+}
+
+const appends = TABLES.find(({ name }) => name === 'appends') as unknown as Table<AppendRow>;
+
+function key(partition: number, offset: number): Key {
+  return String.fromCharCode(0, 0, 0, partition, 0, 0, 0, 0, 0, offset) as Key;
+}
+
+class FakeLog {
+  firstIndex = 1;
+
+  removeBefore(index: number, done: () => void): void {
+    expect(index).toBeGreaterThan(this.firstIndex);
+    this.firstIndex = index;
+    done();
+  }
+}
+
+class FakeNode {
+  readonly state = new MapState();
+  readonly log = new FakeLog();
+  readonly sent: FrameContent[] = [];
+  applied = 0;
+  checkpoint = 0;
+  term = 1;
+  members: HoldingMember[] | null = null;
+  held: number | null = null;
+  readonly space: LogSpace;
+
+  constructor(
+    readonly clock: ManualClock,
+    settings: LogSpaceSettings = SETTINGS,
+    send: (to: NodeId, content: FrameContent) => void = () => {},
+  ) {
+    this.space = new LogSpace({
+      state: this.state,
+      log: this.log,
+      clock,
+      settings,
+      appliedIndex: () => this.applied,
+      checkpointIndex: () => this.checkpoint,
+      leading: () => (this.members === null ? null : { term: this.term, members: this.members }),
+      heldFrom: () => this.held,
+      send: (to, content) => {
+        this.sent.push(content);
+        send(to, content);
+        return true;
+      },
+    });
+  }
+
+  at(index: number): this {
+    this.applied = index;
+    this.checkpoint = index;
+    return this;
+  }
+}
+
+function alive(number: number, match: number): HoldingMember {
+  return { id: memberId(number, 0), match, lastReplyAgeMs: 10 };
+}
+
+describe('the log of a leader', () => {
+  test('goes up to the checkpoint when no row refers to it', () => {
+    const node = new FakeNode(new ManualClock()).at(50);
+    node.members = [];
+    node.applied = 60;
+    node.space.step();
+    // The survey is of entry 60, and the checkpoint does not reach it.
+    expect(node.log.firstIndex).toBe(1);
+    node.at(70).space.step();
+    expect(node.log.firstIndex).toBe(71);
+  });
+
+  test('stays from the first entry on that a row refers to', () => {
+    const node = new FakeNode(new ManualClock()).at(50);
+    node.members = [];
+    node.state.put(appends, key(1, 0), { index: 20 });
+    node.space.step();
+    expect(node.log.firstIndex).toBe(20);
+  });
+
+  test('stays for a member that lags, and for one that is silent for a while', () => {
+    const clock = new ManualClock();
+    const node = new FakeNode(clock).at(50);
+    node.members = [alive(2, 30), { ...alive(3, 10), lastReplyAgeMs: 1000 }];
+    node.space.step();
+    expect(node.log.firstIndex).toBe(11);
+    clock.pass(HOLD_MS + 1);
+    node.members = [alive(2, 30), { ...alive(3, 10), lastReplyAgeMs: HOLD_MS + 1000 }];
+    node.space.step();
+    expect(node.log.firstIndex).toBe(31);
+  });
+
+  test('stays for members that a new leader has not heard yet', () => {
+    const clock = new ManualClock();
+    const node = new FakeNode(clock).at(50);
+    node.members = [{ id: memberId(2, 0), match: 0, lastReplyAgeMs: Number.POSITIVE_INFINITY }];
+    clock.pass(2 * HOLD_MS);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(1);
+    clock.pass(HOLD_MS + 1);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(51);
+  });
+
+  test('stays while a snapshot is on its way, and by the entries to keep', () => {
+    const node = new FakeNode(new ManualClock(), { ...SETTINGS, keepEntries: 5 }).at(50);
+    node.members = [];
+    node.held = 40;
+    node.space.step();
+    expect(node.log.firstIndex).toBe(35);
+    node.held = null;
+    node.space.step();
+    expect(node.log.firstIndex).toBe(46);
+  });
+
+  test('is given up in steps', () => {
+    const node = new FakeNode(new ManualClock(), { ...SETTINGS, purgeStep: 100 }).at(99);
+    node.members = [];
+    node.space.step();
+    expect(node.log.firstIndex).toBe(1);
+    node.at(100).space.step();
+    expect(node.log.firstIndex).toBe(101);
+  });
+});
+
+describe('the log of a follower', () => {
+  const floor = { kind: 'log-floor', term: 1, floor: 40, asOf: 60 } as const;
+
+  test('goes by the floor of its leader, when its checkpoint is there', () => {
+    const node = new FakeNode(new ManualClock()).at(59);
+    node.space.onFloor(floor);
+    expect(node.log.firstIndex).toBe(1);
+    node.at(60).space.step();
+    expect(node.log.firstIndex).toBe(40);
+    node.space.onFloor({ ...floor, floor: 30 });
+    node.space.onFloor({ ...floor, term: 0, floor: 50 });
+    node.space.step();
+    expect([node.log.firstIndex, node.space.floor]).toEqual([40, 40]);
+  });
+
+  test('stays by itself without a floor, and for those it serves', () => {
+    const node = new FakeNode(new ManualClock()).at(90);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(1);
+    node.held = 7;
+    node.space.onFloor(floor);
+    expect(node.log.firstIndex).toBe(7);
+  });
+
+  test('is told a floor again that it may have missed, and not all the time', () => {
+    const clock = new ManualClock();
+    const node = new FakeNode(clock).at(50);
+    node.members = [alive(2, 50)];
+    node.space.start();
+    clock.pass(20_000);
+    node.space.stop();
+    expect(node.sent.length).toBeGreaterThan(2);
+    expect(node.sent.length).toBeLessThan(7);
+    clock.pass(20_000);
+    expect(node.sent.length).toBeLessThan(7);
+  });
+});
+
+test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
+  'nobody gives up what a row, at any node and restart, refers to (seed %i)',
+  (seed) => {
+    const random = seededRandom(seed);
+    const clock = new ManualClock();
+    const late: { readonly to: number; readonly content: FrameContent }[] = [];
+    const nodes = [1, 2, 3].map(
+      () => new FakeNode(clock, SETTINGS, (to, content) => late.push({ to: Number(to), content })),
+    );
+    /** What each entry does: adds a row that refers to it, or deletes the oldest of a partition. */
+    const entries: { readonly partition: number; readonly adds: boolean }[] = [];
+    const play = (node: FakeNode, from: number, to: number) => {
+      for (let index = from; index <= to; index++) {
+        const { partition, adds } = entries[index - 1] ?? { partition: 0, adds: false };
+        const [low, high] = [key(partition, 0), key(partition + 1, 0)];
+        const rows = node.state.range(appends, low, high, 1000);
+        const offset = (rows.at(-1)?.key.charCodeAt(9) ?? -1) + 1;
+        if (adds && offset < 256) node.state.put(appends, key(partition, offset), { index });
+        else if (rows[0] !== undefined) node.state.delete(appends, rows[0].key);
+      }
+      node.applied = to;
+    };
+    let leader = 0;
+    let given = 0;
+    for (let step = 0; step < 120; step++) {
+      if (random.chance(0.02)) leader = random.below(3);
+      for (let more = random.below(6); more > 0; more--) {
+        entries.push({ partition: random.between(1, 4), adds: random.chance(0.45) });
+      }
+      nodes.forEach((node, i) => {
+        const to = i === leader ? entries.length : random.between(node.applied, entries.length);
+        play(node, node.applied + 1, to);
+        if (random.chance(0.3)) node.checkpoint = node.applied;
+        node.term = step;
+        node.members = null;
+      });
+      const chief = nodes[leader] as FakeNode;
+      chief.members = nodes.flatMap((node, i) => {
+        return node === chief ? [] : [{ ...alive(i + 1, node.applied) }];
+      });
+      clock.pass(500);
+      for (const node of nodes) node.space.step();
+      for (let some = random.below(4); some > 0 && late.length > 0; some--) {
+        const [packet] = late.splice(random.below(late.length), 1);
+        const to = nodes[Math.floor((packet?.to ?? 0) / 2 ** 32) - 1];
+        if (packet?.content.kind === 'log-floor') to?.space.onFloor(packet.content);
+      }
+      for (const node of step % 6 === 0 ? nodes : []) {
+        // A restart is back at the checkpoint, and replays from there.
+        const again = new FakeNode(clock);
+        play(again, 1, node.checkpoint);
+        for (let index = node.checkpoint; index <= node.applied; index++) {
+          if (index > node.checkpoint) play(again, index, index);
+          const rows = again.state.range(appends, key(0, 0), key(255, 0), 10_000);
+          const lowest = Math.min(...rows.map(({ row }) => row.index));
+          expect([seed, step, lowest >= node.log.firstIndex]).toEqual([seed, step, true]);
+        }
+        expect(node.log.firstIndex).toBeLessThanOrEqual(node.checkpoint + 1);
+        given = Math.max(given, node.log.firstIndex);
+      }
+    }
+    expect(given).toBeGreaterThan(1);
+  },
+);
