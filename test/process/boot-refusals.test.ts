@@ -227,22 +227,19 @@ describe('files', () => {
       (c) => replace(c.hardState, foreignFile(c.hardState)),
       () => 'it belongs to another data directory',
     ],
-    ['a state store cut short', (c) => cut(c.state, 0.4), () => 'byte'],
-    ['a state store of zeros', (c) => write(c.state, '\0'.repeat(65_536)), () => 'byte'],
-    ['a state store of text', (c) => write(c.state, 'text '.repeat(20_000)), () => 'byte'],
     [
       'a state store of another directory',
       (c) => replace(c.state, foreignFile(c.state)),
       () => 'another data directory',
     ],
-    ['an identity that is no JSON', (c) => write(c.identity, '{'), () => 'byte 0'],
+    ['an identity that is no JSON', (c) => bothOf(c, (path) => write(path, '{')), () => 'byte 0'],
     [
       'an identity that was edited',
-      (c) => edit(c.identity, '"nodeId": 1', '"nodeId": 2'),
+      (c) => bothOf(c, (path) => edit(path, '"nodeId": 1', '"nodeId": 2')),
       () => 'checksum',
     ],
     ['term and vote that are missing', (c) => remove(c.hardState), () => 'are missing'],
-    ['an identity that is missing', (c) => remove(c.identity), () => 'the file is missing'],
+    ['an identity that is missing', (c) => bothOf(c, remove), () => 'the file is missing'],
   ];
 
   it.each(cases)('%s', async (_, damage, expected) => {
@@ -282,6 +279,31 @@ describe('files', () => {
     expect(await storedCount(target.root)).toBe(PUSHES);
   });
 
+  it.each<[string, (c: Copy) => string]>([
+    ['cut short', (c) => cut(c.state, 0.4)],
+    ['of zeros', (c) => write(c.state, '\0'.repeat(65_536))],
+    ['of text', (c) => write(c.state, 'text '.repeat(20_000))],
+  ])('a state store %s is moved aside and rebuilt from the log', async (_, damage) => {
+    const target = copy();
+    damage(target);
+    const damaged = readFileSync(target.state);
+    expect(await storedCount(target.root)).toBe(PUSHES);
+    const aside = join(target.root, 'data', 'state.damaged-1', 'state.mdb');
+    expect(readFileSync(aside).equals(damaged)).toBe(true);
+  });
+
+  it.each<[string, (c: Copy) => string]>([
+    ['is no JSON', (c) => write(c.identity, '{')],
+    ['was edited', (c) => edit(c.identity, '"nodeId": 1', '"nodeId": 2')],
+    ['is missing', (c) => remove(c.identity)],
+  ])('an identity that %s is repaired from its copy', async (_, damage) => {
+    const target = copy();
+    const whole = readFileSync(target.identity);
+    damage(target);
+    expect(await storedCount(target.root)).toBe(PUSHES);
+    expect(readFileSync(target.identity).equals(whole)).toBe(true);
+  });
+
   it('one damaged slot of term and vote is repaired from the other', async () => {
     const target = copy();
     flipAt(target.hardState, 30);
@@ -317,10 +339,19 @@ describe('files', () => {
     const bytes = readFileSync(path);
     let end = bytes.length;
     while (end > 0 && bytes[end - 1] === 0) end--;
-    const tail = Buffer.alloc(300, 0x5a);
-    writeFileSync(path, Buffer.concat([bytes.subarray(0, (end + 7) & ~7), tail]));
+    const whole = bytes.subarray(0, (end + 7) & ~7);
+    // Of a write of several sectors the second arrived; the others are the zeros that stood there.
+    const first = Buffer.alloc(512 - (whole.length % 512));
+    const tail = [first, Buffer.alloc(512, 0x5a), Buffer.alloc(8192)];
+    writeFileSync(path, Buffer.concat([whole, ...tail]));
     expect(await storedCount(target.root)).toBe(PUSHES);
   });
+
+  /** The identity and its copy; answers with the path that a refusal names. */
+  function bothOf(c: Copy, damage: (path: string) => string): string {
+    damage(`${c.identity}.copy`);
+    return damage(c.identity);
+  }
 
   function foreignFile(path: string): string {
     return join(foreign.path, path.slice(path.indexOf('/data/')));

@@ -1,54 +1,117 @@
 /** Many runs, one after the other, and what they add up to. */
-import { FAULT_NAMES, FAULTS, type FaultCounts, noFaults } from './faults.js';
-import { type RunResult, run } from './run.js';
+import { FAULT_NAMES, FAULTS, type Fault, type FaultCounts, noFaults } from './faults.js';
+import { type Figures, type RunResult, run } from './run.js';
+import type { ShapeName } from './shape.js';
 
-export interface Campaign {
+export interface Totals {
   readonly runs: number;
-  readonly events: number;
-  readonly starts: number;
-  readonly stored: number;
-  readonly deliveries: number;
+  readonly figures: Figures;
   readonly faults: FaultCounts;
-  readonly failed: readonly RunResult[];
+  readonly failed: readonly Failure[];
+}
+
+export interface Failure {
+  readonly seed: number;
+  readonly violations: readonly string[];
 }
 
 export interface CampaignOptions {
-  readonly firstSeed: number;
-  readonly faultMs: number;
-  /** Asked after each run. */
-  readonly goOn: (runs: number, failures: number) => boolean;
+  readonly shape: ShapeName;
+  readonly simMs: number;
+  readonly without?: readonly Fault[];
+  /** The next seed; null: enough. */
+  readonly next: (totals: Totals) => number | null;
 }
 
-export function runCampaign(options: CampaignOptions): Campaign {
+export function runCampaign(options: CampaignOptions): Totals {
+  const { shape, simMs, next } = options;
+  const without = new Set(options.without);
+  let totals = NOTHING_RUN;
+  for (;;) {
+    const seed = next(totals);
+    if (seed === null) return totals;
+    const before = process.cpuUsage();
+    const ran = totalsOf(run({ seed, shape, simMs, without }));
+    const { user, system } = process.cpuUsage(before);
+    ran.figures.cpuMs += (user + system) / 1000;
+    totals = added(totals, ran);
+  }
+}
+
+export const NOTHING_RUN: Totals = {
+  runs: 0,
+  figures: noFigures(),
+  faults: noFaults(),
+  failed: [],
+};
+
+function noFigures(): Figures {
+  return {
+    events: 0,
+    simMs: 0,
+    starts: 0,
+    stored: 0,
+    deliveries: 0,
+    commits: 0,
+    elections: 0,
+    changes: 0,
+    snapshots: 0,
+    repairs: 0,
+    recoveries: 0,
+    refusedStarts: 0,
+    refusedFrames: 0,
+    frames: 0,
+    digestsCompared: 0,
+    cpuMs: 0,
+  };
+}
+
+function totalsOf({ seed, figures, faults, violations }: RunResult): Totals {
+  const failed = violations.length > 0 ? [{ seed, violations }] : [];
+  return { runs: 1, figures, faults, failed };
+}
+
+export function added(one: Totals, other: Totals): Totals {
+  const figures = noFigures();
+  for (const name of Object.keys(figures) as (keyof Figures)[]) {
+    figures[name] = one.figures[name] + other.figures[name];
+  }
   const faults = noFaults();
-  const failed: RunResult[] = [];
-  let runs = 0;
-  let events = 0;
-  let starts = 0;
-  let stored = 0;
-  let deliveries = 0;
-  do {
-    const result = run({ seed: options.firstSeed + runs, faultMs: options.faultMs });
-    runs++;
-    events += result.events;
-    starts += result.starts;
-    stored += result.stored;
-    deliveries += result.deliveries;
-    for (const fault of FAULT_NAMES) faults[fault] += result.faults[fault];
-    if (result.violations.length > 0) failed.push(result);
-  } while (options.goOn(runs, failed.length));
-  return { runs, events, starts, stored, deliveries, faults, failed };
+  for (const fault of FAULT_NAMES) faults[fault] = one.faults[fault] + other.faults[fault];
+  const failed = [...one.failed, ...other.failed];
+  return { runs: one.runs + other.runs, figures, faults, failed };
 }
 
-/** A table of the faults, and a line of totals. */
-export function summaryOf(campaign: Campaign): string {
-  const { runs, events, starts, stored, deliveries, faults, failed } = campaign;
-  const lines = FAULT_NAMES.map(
-    (fault) => `${fault.padEnd(14)} ${`${faults[fault]}`.padStart(8)}  ${FAULTS[fault]}`,
-  );
-  lines.push(
-    `${runs} seeds, ${events} events, ${starts} starts, ${stored} messages stored, ` +
-      `${deliveries} deliveries, ${failed.length} seeds failed`,
-  );
-  return lines.join('\n');
+/** A table of the faults and of what happened, and a line of totals. */
+export function summaryOf({ runs, figures, faults, failed }: Totals, tookMs: number): string {
+  const rows = FAULT_NAMES.map((fault) => {
+    return `${fault.padEnd(14)} ${`${faults[fault]}`.padStart(10)}  ${FAULTS[fault]}`;
+  });
+  const counts: [number, string][] = [
+    [figures.starts, 'starts of a node'],
+    [figures.refusedStarts, 'starts refused'],
+    [figures.elections, 'terms with a leader'],
+    [figures.commits, 'entries committed'],
+    [figures.changes, 'changes of the members'],
+    [figures.snapshots, 'snapshots installed'],
+    [figures.repairs, 'damaged records repaired'],
+    [figures.recoveries, 'nodes recovered from a lost tail'],
+    [figures.digestsCompared, 'states compared at a checkpoint'],
+    [figures.frames, 'frames sent'],
+    [figures.refusedFrames, 'frames refused'],
+    [figures.stored, 'messages stored'],
+    [figures.deliveries, 'deliveries'],
+    [figures.events, 'events'],
+  ];
+  const simSeconds = figures.simMs / 1000;
+  return [
+    ...rows,
+    '',
+    ...counts.map(([count, text]) => `${`${count}`.padStart(25)}  ${text}`),
+    '',
+    `${runs} seeds, ${simSeconds.toFixed(0)} simulated seconds in ` +
+      `${(tookMs / 1000).toFixed(1)} s: ${(simSeconds / (tookMs / 1000)).toFixed(1)} per second, ` +
+      `${(simSeconds / (figures.cpuMs / 1000)).toFixed(1)} per second of processor time; ` +
+      `${failed.length} seeds failed`,
+  ].join('\n');
 }

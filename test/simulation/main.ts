@@ -1,25 +1,43 @@
 /**
  * The simulator, `npm run sim`. Without `--campaign` it runs seeds from `--seed` on until
- * `--seconds` have passed (60); with it, that many seeds. `--trace` prints every event, for the
- * replay of one seed. Exit code 1 when a seed failed.
+ * `--seconds` have passed; with it, that many seeds. Exit code 1 when a seed failed, 2 for
+ * arguments that it does not know.
  */
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { runCampaign, summaryOf } from './campaign.js';
-import { run } from './run.js';
+import { type Failure, runCampaign, summaryOf, type Totals } from './campaign.js';
+import { FAULT_NAMES, FAULTS, type Fault, isFault } from './faults.js';
+import { describeFrame } from './frame-trace.js';
+import { type RunPlan, run } from './run.js';
+import type { ShapeName } from './shape.js';
+import { argumentsOf, shrink } from './shrink.js';
+import { runParallel, serveAsWorker } from './workers.js';
 
 const PROGRESS_MS = 2000;
 const FAILURES_MAX = 5;
-const FAULT_MS_DEFAULT = 2000;
+const SECONDS = 60;
+const SIM_SECONDS: { readonly [shape in ShapeName]: number } = { cluster: 60, single: 2 };
+const SHRINK_SECONDS = 120;
+const TRACE_LINES = 40;
 
-const USAGE = `npm run sim -- [--seed N] [--seconds T] [--campaign N] [--fault-ms M] [--trace]
+const USAGE = `npm run sim -- [--seed N] [--seconds T | --campaign N] [--trace]
 
-  --seed N      the first seed; taken from the clock unless given
-  --seconds T   run seeds from there on for this long; 60 unless given
-  --campaign N  run this many seeds instead
-  --fault-ms M  simulated milliseconds of faults in each; ${FAULT_MS_DEFAULT} unless given
-  --trace       run the first seed alone and print every event`;
+  --seed N          the first seed; taken from the clock unless given
+  --seconds T       run seeds from there on for this long; ${SECONDS} unless given
+  --campaign N      run this many seeds instead
+  --jobs J          in so many worker processes; 1 unless given
+  --shape S         cluster (unless given) or single: one machine, busy clients
+  --sim-seconds S   simulated seconds of faults in each; ${SIM_SECONDS.cluster} unless given,
+                    ${SIM_SECONDS.single} with --shape single
+  --without A,B     leave these kinds of faults out of the seed (see below)
+  --skip N,M        leave these injected events out, by their ordinals
+  --shrink-seconds T  shrink the first failure for so long; ${SHRINK_SECONDS} unless given
+  --trace           run the first seed alone and print every event
+  --frames          with --trace: print every frame between the machines too
+  --quiet-json      print nothing but one line of JSON at the end
 
-const { values } = readArguments();
+faults:
+${FAULT_NAMES.map((fault) => `  ${fault.padEnd(16)}${FAULTS[fault]}`).join('\n')}`;
 
 function readArguments() {
   try {
@@ -28,62 +46,159 @@ function readArguments() {
         seed: { type: 'string' },
         seconds: { type: 'string' },
         campaign: { type: 'string' },
-        'fault-ms': { type: 'string' },
+        jobs: { type: 'string' },
+        shape: { type: 'string', default: 'cluster' },
+        'sim-seconds': { type: 'string' },
+        without: { type: 'string', default: '' },
+        skip: { type: 'string', default: '' },
+        'shrink-seconds': { type: 'string' },
         trace: { type: 'boolean', default: false },
+        frames: { type: 'boolean', default: false },
+        'quiet-json': { type: 'boolean', default: false },
+        worker: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
-    });
+    }).values;
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
-    process.exit(2);
+    return refuse(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
   }
 }
 
-if (values.help) {
-  console.log(USAGE);
-  process.exit(0);
+function refuse(text: string): never {
+  console.error(text);
+  process.exit(2);
 }
 
 function numberOf(text: string | undefined, standard: number): number {
   const value = text === undefined ? standard : Number(text);
-  if (Number.isFinite(value) && value >= 0) return value;
-  console.error(`not a number: ${text}`);
-  process.exit(2);
+  return Number.isFinite(value) && value >= 0 ? value : refuse(`not a number: ${text}`);
 }
 
-const firstSeed = numberOf(values.seed, Date.now() % 1_000_000_000);
-const faultMs = numberOf(values['fault-ms'], FAULT_MS_DEFAULT);
+function listOf(text: string): string[] {
+  return text.split(',').filter((part) => part !== '');
+}
 
-if (values.trace) {
-  const result = run({ seed: firstSeed, faultMs, trace: (line) => console.log(line) });
+function faultOf(name: string): Fault {
+  return isFault(name) ? name : refuse(`no such fault: ${name}`);
+}
+
+function shapeOf(name: string): ShapeName {
+  return name === 'cluster' || name === 'single' ? name : refuse(`no such shape: ${name}`);
+}
+
+const given = readArguments();
+
+if (given.worker) serveAsWorker();
+else await main();
+
+async function main(): Promise<void> {
+  if (given.help) {
+    console.log(USAGE);
+    return;
+  }
+  const shape = shapeOf(given.shape);
+  const plan: RunPlan = {
+    seed: numberOf(given.seed, Date.now() % 1_000_000_000),
+    shape,
+    simMs: numberOf(given['sim-seconds'], SIM_SECONDS[shape]) * 1000,
+    without: new Set(listOf(given.without).map(faultOf)),
+    skip: new Set(listOf(given.skip).map((text) => numberOf(text, 0))),
+  };
+  if (given.trace) traceOne(plan);
+  else await runMany(plan);
+}
+
+function traceOne(plan: RunPlan): void {
+  const result = run({
+    ...plan,
+    trace: (line) => console.log(line),
+    ...(given.frames ? { traceFrame: describeFrame } : {}),
+  });
   console.log(`digest ${result.digest}`);
   for (const violation of result.violations) console.log(violation);
-  process.exit(result.violations.length === 0 ? 0 : 1);
+  process.exitCode = result.violations.length === 0 ? 0 : 1;
 }
 
-const count = values.campaign === undefined ? null : numberOf(values.campaign, 0);
-const untilMs = performance.now() + numberOf(values.seconds, 60) * 1000;
-let toldMs = performance.now();
-console.log(`seeds from ${firstSeed} on, ${faultMs} simulated ms of faults each`);
+async function runMany(plan: RunPlan): Promise<void> {
+  const beganMs = performance.now();
+  const count = given.campaign === undefined ? null : numberOf(given.campaign, 0);
+  const untilMs = beganMs + numberOf(given.seconds, SECONDS) * 1000;
+  const quiet = given['quiet-json'];
+  const { seed, shape, simMs } = plan;
+  if (!quiet) console.log(`${shape} seeds from ${seed} on, ${simMs / 1000} simulated s of faults`);
+  const wanted = (begun: number, { failed }: Totals): number => {
+    if (failed.length >= FAILURES_MAX) return 0;
+    if (count !== null) return count - begun;
+    return performance.now() < untilMs ? Number.POSITIVE_INFINITY : 0;
+  };
+  const progress = quiet ? () => {} : progressOf(beganMs, count, untilMs);
+  const jobs = numberOf(given.jobs, 1);
+  const without = [...(plan.without ?? [])];
+  const totals =
+    jobs > 1
+      ? await runParallel({
+          program: fileURLToPath(import.meta.url),
+          jobs,
+          shape,
+          simMs,
+          without,
+          firstSeed: seed,
+          wanted,
+          onProgress: progress,
+        })
+      : runCampaign({
+          shape,
+          simMs,
+          without,
+          next: (soFar) => {
+            progress(soFar);
+            return wanted(soFar.runs, soFar) > 0 ? seed + soFar.runs : null;
+          },
+        });
+  const tookMs = performance.now() - beganMs;
+  if (quiet) console.log(JSON.stringify({ ...totals, tookMs: Math.round(tookMs) }));
+  else report(plan, totals, tookMs);
+  process.exitCode = totals.failed.length === 0 ? 0 : 1;
+}
 
-const campaign = runCampaign({
-  firstSeed,
-  faultMs,
-  goOn: (runs, failures) => {
+function progressOf(beganMs: number, count: number | null, untilMs: number) {
+  let toldMs = beganMs;
+  return ({ runs, figures, failed }: Totals) => {
     const nowMs = performance.now();
-    if (nowMs - toldMs > PROGRESS_MS) {
-      toldMs = nowMs;
-      console.log(`${runs} seeds, ${failures} failed`);
-    }
-    if (failures >= FAILURES_MAX) return false;
-    return count === null ? nowMs < untilMs : runs < count;
-  },
-});
-
-for (const { seed, violations } of campaign.failed) {
-  console.log(`seed ${seed} failed:`);
-  for (const violation of violations.slice(0, 5)) console.log(`  ${violation}`);
-  console.log(`  replay: npm run sim -- --seed ${seed} --fault-ms ${faultMs} --trace`);
+    if (nowMs - toldMs < PROGRESS_MS || runs === 0) return;
+    toldMs = nowMs;
+    const tookMs = nowMs - beganMs;
+    const leftMs = count === null ? untilMs - nowMs : ((count - runs) * tookMs) / runs;
+    console.log(
+      `${runs}${count === null ? '' : ` of ${count}`} seeds, ${failed.length} failed, ` +
+        `${(figures.simMs / tookMs).toFixed(1)} simulated s/s, ` +
+        `${Math.max(0, leftMs / 1000).toFixed(0)} s left`,
+    );
+  };
 }
-console.log(summaryOf(campaign));
-process.exit(campaign.failed.length === 0 ? 0 : 1);
+
+function report(plan: RunPlan, totals: Totals, tookMs: number): void {
+  for (const { seed, violations } of totals.failed) {
+    console.log(`seed ${seed} failed:`);
+    for (const violation of violations.slice(0, 5)) console.log(`  ${violation}`);
+    console.log(`  replay: npm run sim -- ${argumentsOf({ ...plan, seed })} --trace`);
+  }
+  const first = totals.failed[0];
+  if (first !== undefined) shrinkFirst(plan, first);
+  console.log(summaryOf(totals, tookMs));
+}
+
+function shrinkFirst(plan: RunPlan, { seed }: Failure): void {
+  const budgetMs = numberOf(given['shrink-seconds'], SHRINK_SECONDS) * 1000;
+  if (budgetMs === 0) return;
+  console.log(`shrinking seed ${seed}`);
+  const shrunk = shrink({ ...plan, seed }, budgetMs, TRACE_LINES);
+  const { lines, result, attempts, complete } = shrunk;
+  console.log(
+    `after ${attempts} runs ${complete ? 'no single removal still fails' : 'time was up'}; ` +
+      `left: ${result.injected.map(({ ordinal, fault }) => `${ordinal} ${fault}`).join(', ')}`,
+  );
+  for (const line of lines) console.log(`  ${line}`);
+  for (const violation of result.violations.slice(0, 5)) console.log(`  ${violation}`);
+  console.log(`  replay: npm run sim -- ${argumentsOf(shrunk.plan)} --trace`);
+}

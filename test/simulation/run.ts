@@ -1,35 +1,75 @@
 /**
- * One run of the simulation: a machine, its clients, a time of faults, then a time without any in
- * which everything must come to its end; then the checkers.
+ * One run of the simulation: machines, their clients, a time of faults, then a time without any in
+ * which everything must come to its end; then the checkers. A run is a function of its plan.
  */
 import { createHash } from 'node:crypto';
-import type { ReadRecord } from '../checkers/history.js';
+import type { Delivery, ReadRecord } from '../checkers/history.js';
 import { checkLog } from '../checkers/log-checker.js';
 import { checkQueue } from '../checkers/queue-checker.js';
 import { SeededRandom } from '../seeded-random.js';
-import { FAULT_NAMES, type Fault, type FaultCounts } from './faults.js';
-import { GROUPS, readValue, SimulatedClients } from './simulated-clients.js';
+import { readValue } from './client-messages.js';
+import type { Caller } from './client-network.js';
+import { Cluster } from './cluster.js';
+import { type Fault, type FaultCounts, noFaults } from './faults.js';
+import type { Reduction } from './minimise.js';
+import { DensePace, type Pace, SparsePace } from './pace.js';
+import { drawShape, type Shape, type ShapeName, scheduledOf } from './shape.js';
+import { GROUPS, SimulatedClients } from './simulated-clients.js';
 import { SimulatedLoop } from './simulated-loop.js';
-import { SimulatedMachine, Violation } from './simulated-machine.js';
-import { SimulatedNetwork } from './simulated-network.js';
+import { describeFailure, Violation } from './violation.js';
 
-export interface RunOptions {
+export interface RunPlan {
   readonly seed: number;
+  readonly shape: ShapeName;
   /** Simulated time with faults. */
-  readonly faultMs: number;
+  readonly simMs: number;
+  /** What a shrunk trace leaves out of the seed. */
+  readonly without?: Reduction['without'];
+  readonly skip?: Reduction['skip'];
   /** Called with every event. */
   readonly trace?: (line: string) => void;
+  readonly traceFrame?: (from: number, to: number, frame: Uint8Array, fate: string) => string;
+}
+
+/** What a run came to, in numbers that add up over runs. */
+export interface Figures {
+  events: number;
+  simMs: number;
+  starts: number;
+  stored: number;
+  deliveries: number;
+  commits: number;
+  elections: number;
+  changes: number;
+  snapshots: number;
+  repairs: number;
+  recoveries: number;
+  refusedStarts: number;
+  refusedFrames: number;
+  frames: number;
+  digestsCompared: number;
+  /** Of the processor, if whoever ran it measured that. */
+  cpuMs: number;
+}
+
+export interface Injected {
+  readonly ordinal: number;
+  readonly atMs: number;
+  readonly fault: Fault;
 }
 
 export interface RunResult {
   readonly seed: number;
-  /** Of all events in their order: two runs of one seed have the same. */
+  readonly machines: number;
+  /** Of all events in their order: two runs of one plan have the same. */
   readonly digest: string;
-  readonly events: number;
-  readonly starts: number;
+  readonly figures: Figures;
   readonly faults: FaultCounts;
-  readonly stored: number;
-  readonly deliveries: number;
+  /** The kinds that this seed has switched on. */
+  readonly kinds: ReadonlySet<Fault>;
+  readonly injected: readonly Injected[];
+  /** Simulated time at which the run ended. */
+  readonly endedMs: number;
   /** Empty when the run is right. */
   readonly violations: readonly string[];
 }
@@ -38,85 +78,126 @@ export interface RunResult {
 const START_US = 1_748_736_000_000_000;
 /** After the last fault everything has to be consumed within it. */
 const SETTLE_MS_MAX = 60_000;
-const EVENTS_MAX = 3_000_000;
+const EVENTS_MAX = 5_000_000;
+const SETTLE_LOOK_MS = 100;
+const FORGIVE_MS = 500;
 
-const LIVE_FAULTS: readonly Fault[] = [
-  'kill',
-  'power',
-  'power-at-sync',
-  'stall',
-  'write-error',
-  'sync-error',
-  'store-error',
-  'disk-full',
-  'clock-jump',
-];
-
-export function run(options: RunOptions): RunResult {
-  return new Run(options).result();
+export function run(plan: RunPlan): RunResult {
+  return new Run(plan).result();
 }
 
 class Run {
-  readonly #options: RunOptions;
+  readonly #plan: RunPlan;
+  readonly #shape: Shape;
   readonly #random: SeededRandom;
   readonly #loop = new SimulatedLoop(START_US);
   readonly #hash = createHash('sha256');
-  readonly #machine: SimulatedMachine;
-  readonly #network: SimulatedNetwork;
+  readonly #counts = noFaults();
+  readonly #cluster: Cluster;
   readonly #clients: SimulatedClients;
-  readonly #faults: ReadonlySet<Fault>;
+  readonly #pace: Pace;
+  readonly #reader: Caller;
+  readonly #injected: Injected[] = [];
   readonly #violations: string[] = [];
+  /** What happened between two lines of the trace, mixed into one number. */
+  #mixed = 0;
   #events = 0;
+  #stored = 0;
 
-  constructor(options: RunOptions) {
-    this.#options = options;
-    this.#random = new SeededRandom(options.seed);
-    this.#faults = drawFaults(this.#random);
+  constructor(plan: RunPlan) {
+    const { seed, shape, without } = plan;
+    this.#plan = plan;
+    const random = new SeededRandom(seed);
+    this.#random = random;
+    this.#shape = drawShape(shape, random);
+    const { machines, spares, faults } = this.#shape;
+    const dense = shape === 'single';
+    const loop = this.#loop;
     const note = (text: string) => this.#note(text);
-    this.#machine = new SimulatedMachine({
-      loop: this.#loop,
-      random: this.#random.fork(),
-      faults: this.#faults,
+    const { traceFrame } = plan;
+    this.#cluster = new Cluster({
+      loop,
+      random: random.fork(),
+      faults: new Set([...faults].filter((fault) => without?.has(fault) !== true)),
+      counts: this.#counts,
+      machines,
+      spares,
+      dense,
       note,
-      onUp: (broker) => this.#network.up(broker),
-      onDown: () => this.#network.down(),
+      mix: (machine) => this.#mix(machine),
+      onFrame:
+        traceFrame === undefined
+          ? null
+          : (from, to, frame, fate) => this.#tell(traceFrame(from, to, frame, fate)),
     });
-    const [network, clients] = [this.#random.fork(), this.#random.fork()];
-    this.#network = new SimulatedNetwork(this.#loop, network, this.#machine, this.#faults);
-    this.#clients = new SimulatedClients(this.#loop, clients, this.#network, note);
+    this.#pace = dense ? new DensePace() : new SparsePace(loop, random.fork());
+    const { clients } = this.#cluster;
+    this.#clients = new SimulatedClients(loop, random.fork(), clients, this.#pace, note);
+    this.#reader = clients.caller();
   }
 
   result(): RunResult {
-    let records: ReadRecord[] = [];
     try {
-      records = this.#simulate();
+      const records = this.#simulate();
+      this.#stored = records.length;
       this.#judge(records);
     } catch (error) {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.#violations.push(error instanceof Violation ? `${error.code}: ${error.message}` : text);
+      this.#violations.push(describeFailure(error));
     }
+    if (this.#plan.shape === 'cluster') this.#tell(this.#cluster.picture());
     return {
-      seed: this.#options.seed,
-      digest: this.#hash.digest('hex'),
-      events: this.#events,
-      starts: this.#machine.starts,
-      faults: this.#machine.counts,
-      stored: records.length,
-      deliveries: this.#clients.deliveries.length,
+      seed: this.#plan.seed,
+      machines: this.#shape.machines,
+      digest: this.#hash.update(`${this.#mixed}`).digest('hex'),
+      figures: this.#figures(),
+      faults: this.#counts,
+      kinds: this.#shape.faults,
+      injected: this.#injected,
+      endedMs: this.#loop.nowMs,
       violations: this.#violations,
     };
   }
 
+  #figures(): Figures {
+    const { judge, machines, operator, peers, refusals } = this.#cluster;
+    let [starts, refusedFrames, snapshots, repairs, recoveries] = [0, 0, 0, 0, 0];
+    for (const machine of machines) {
+      starts += machine.starts;
+      refusedFrames += machine.refusedFramesOfAllLives;
+      snapshots += machine.snapshots;
+      repairs += machine.damagedRecords;
+      recoveries += machine.recoveries;
+    }
+    return {
+      events: this.#events,
+      simMs: this.#loop.nowMs,
+      starts,
+      stored: this.#stored,
+      deliveries: this.#clients.deliveries.length,
+      commits: judge.commit,
+      elections: judge.elections,
+      changes: operator?.changes ?? 0,
+      snapshots,
+      repairs,
+      recoveries,
+      refusedStarts: refusals,
+      refusedFrames,
+      frames: peers?.frames ?? 0,
+      digestsCompared: judge.digestsCompared,
+      cpuMs: 0,
+    };
+  }
+
   #simulate(): ReadRecord[] {
-    const { faultMs } = this.#options;
-    this.#machine.boot();
-    this.#clients.start();
-    this.#scheduleFault();
+    const { simMs } = this.#plan;
+    this.#cluster.boot();
+    this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#clients.start());
+    if (this.#shape.quietUntilMs > 0) this.#clients.churnAlone();
+    this.#schedule(0);
     this.#scheduleCheck();
-    while (this.#loop.nowMs < faultMs) this.#step();
+    while (this.#loop.nowMs < simMs) this.#step();
     this.#note('heal');
-    this.#machine.heal();
-    this.#network.heal();
+    this.#cluster.heal();
     this.#clients.settle();
     return this.#settle();
   }
@@ -125,56 +206,92 @@ class Run {
     this.#events++;
     if (this.#events > EVENTS_MAX) throw new Violation('endless', `${EVENTS_MAX} events`);
     if (!this.#loop.step()) throw new Violation('dead', 'nothing is going to happen any more');
-    this.#machine.pump();
   }
 
-  #scheduleFault(): void {
-    const live = LIVE_FAULTS.filter((fault) => this.#faults.has(fault));
-    if (live.length === 0) return;
-    this.#loop.after(this.#random.between(2, 200), () => {
-      if (this.#loop.nowMs >= this.#options.faultMs) return;
-      this.#machine.inject(this.#random.pick(live));
-      this.#scheduleFault();
+  /**
+   * The injected events. Each draws from a generator of its own, known by its ordinal, so that one
+   * that is left out does not change what the others are.
+   */
+  #schedule(ordinal: number): void {
+    const { seed, shape, simMs, without, skip } = this.#plan;
+    const kinds = scheduledOf(this.#shape, shape);
+    if (kinds.length === 0) return;
+    const random = new SeededRandom(
+      Math.imul(seed, 0x9e3779b1) ^ Math.imul(ordinal + 1, 0x85ebca6b),
+    );
+    const { everyMs } = this.#shape;
+    const delayMs =
+      shape === 'single' ? random.between(2, 2 * everyMs) : everyMs * -Math.log(1 - random.next());
+    const fault = random.pick(kinds);
+    const meetsWork = random.chance(0.5) && fault !== 'truncate' && fault !== 'bit-flip';
+    const busyMs = meetsWork ? this.#pace.busyMs(random) : null;
+    const atMs = Math.max(this.#loop.nowMs + delayMs / 10, busyMs ?? this.#loop.nowMs + delayMs);
+    this.#loop.schedule(atMs - this.#loop.nowMs, null, () => {
+      if (this.#loop.nowMs >= simMs) return;
+      const left = without?.has(fault) === true || skip?.has(ordinal) === true;
+      if (!left && this.#cluster.inject(fault, random)) {
+        this.#note(`fault ${ordinal} ${fault}`);
+        this.#injected.push({ ordinal, atMs: this.#loop.nowMs, fault });
+      }
+      this.#schedule(ordinal + 1);
     });
   }
 
   #scheduleCheck(): void {
-    this.#loop.after(this.#random.between(50, 300), () => {
-      this.#machine.checkPlanned();
-      if (this.#loop.nowMs < this.#options.faultMs) this.#scheduleCheck();
+    const dense = this.#plan.shape === 'single';
+    this.#loop.schedule(dense ? this.#random.between(50, 300) : FORGIVE_MS, null, () => {
+      if (dense) this.#cluster.checkPlanned();
+      else this.#cluster.forgive();
+      this.#scheduleCheck();
     });
   }
 
-  /** Runs until the groups have consumed everything, and returns what is stored. */
+  /** Runs until all agree and the groups have consumed everything, and returns what is stored. */
   #settle(): ReadRecord[] {
     const untilMs = this.#loop.nowMs + SETTLE_MS_MAX;
-    while (this.#clients.producersLeft > 0 && this.#loop.nowMs < untilMs) this.#step();
-    for (;;) {
-      const records = this.#readAll(untilMs);
-      if (this.#consumed(records)) {
-        while (this.#clients.acksOpen > 0 && this.#loop.nowMs < untilMs) this.#step();
-        this.#machine.checkReplay();
-        this.#machine.checkPlanned();
-        return records;
+    const wait = (done: () => boolean, what: () => string) => {
+      while (!done()) {
+        const pauseUntilMs = this.#loop.nowMs + SETTLE_LOOK_MS;
+        while (this.#loop.nowMs < pauseUntilMs) this.#step();
+        if (this.#loop.nowMs > untilMs) throw new Violation('stuck', what());
       }
-      const pauseUntilMs = this.#loop.nowMs + 100;
-      while (this.#loop.nowMs < pauseUntilMs) this.#step();
-      if (this.#loop.nowMs > untilMs) {
-        this.#violations.push(`stuck: not everything is consumed after ${SETTLE_MS_MAX} ms`);
-        return records;
-      }
-    }
+    };
+    const unrest = () => this.#cluster.unrest();
+    const clients = this.#clients;
+    wait(
+      () => clients.producersLeft === 0,
+      () => `pushes do not end; ${unrest()}`,
+    );
+    wait(
+      () => unrest() === null,
+      () => `${unrest()}`,
+    );
+    let records = this.#readAll(this.#cluster.speaker, untilMs);
+    wait(
+      () => this.#consumed(records) && clients.acksOpen === 0,
+      () => 'not everything is consumed',
+    );
+    wait(
+      () => unrest() === null,
+      () => `${unrest()}`,
+    );
+    records = this.#readAll(this.#cluster.speaker, untilMs);
+    for (const number of this.#cluster.voters)
+      this.#clients.reads.push(...this.#readAll(number, untilMs));
+    this.#cluster.checkAll();
+    return records;
   }
 
-  #readAll(untilMs: number): ReadRecord[] {
+  #readAll(machine: number, untilMs: number): ReadRecord[] {
     const records: ReadRecord[] = [];
+    this.#reader.moveTo(machine);
     for (const partition of this.#clients.partitions) {
       let read: ReadRecord[] | null = null;
       let asking = false;
       while (read === null) {
         if (!asking) {
           asking = true;
-          this.#clients.readAll(partition, (answer) => {
+          this.#clients.readAll(this.#reader, partition, (answer) => {
             read = answer;
             asking = false;
           });
@@ -200,7 +317,8 @@ class Run {
   }
 
   #judge(records: readonly ReadRecord[]): void {
-    const { sends, deliveries, acks, reads } = this.#clients;
+    const { sends, acks, reads } = this.#clients;
+    const deliveries = this.#clients.deliveries.map((delivery) => this.#leased(delivery));
     const otherReads = [...reads, ...deliveries];
     const anomalies = [
       ...checkLog({ sends, records, otherReads, readValue }),
@@ -210,24 +328,31 @@ class Run {
     for (const { kind, text } of anomalies) this.#violations.push(`${kind}: ${text}`);
   }
 
+  /** A lease holds until the wall clocks or a change of leader may have ended it early. */
+  #leased(delivery: Delivery): Delivery {
+    if (this.#plan.shape === 'single') return delivery;
+    const { beganMs, endedMs, leaseMs } = delivery;
+    const breakMs = this.#cluster.leaseBreaksMs.find(
+      (atMs) => atMs >= beganMs && atMs <= endedMs + leaseMs,
+    );
+    if (breakMs === undefined) return delivery;
+    return { ...delivery, leaseMs: Math.min(leaseMs, breakMs - beganMs) };
+  }
+
+  #mix(machine: number): void {
+    const micros = Math.floor(this.#loop.nowMs * 1000) | 0;
+    this.#mixed = Math.imul(this.#mixed ^ micros ^ (machine << 24), 0x9e3779b1);
+    this.#mixed ^= this.#mixed >>> 15;
+  }
+
   #note(text: string): void {
     const line = `${this.#loop.nowMs.toFixed(3)} ${text}`;
     this.#hash.update(line);
-    this.#options.trace?.(line);
+    this.#plan.trace?.(line);
   }
-}
 
-/** A jump of the clock is survived by a process, whose leases run on its monotonic clock. */
-const FAULTS_WITH_CLOCK_JUMPS: readonly Fault[] = [
-  'clock-jump',
-  'stall',
-  'lost-answer',
-  'client-gone',
-];
-
-/** Some seeds have many kinds of faults, some few, some none: each mixture shows other things. */
-function drawFaults(random: SeededRandom): Set<Fault> {
-  if (random.chance(0.1)) return new Set(FAULTS_WITH_CLOCK_JUMPS);
-  const share = random.pick([0, 0.2, 0.5, 0.8]);
-  return new Set(FAULT_NAMES.filter((name) => name !== 'clock-jump' && random.chance(share)));
+  /** For readers of the trace alone. */
+  #tell(text: string): void {
+    this.#plan.trace?.(`${this.#loop.nowMs.toFixed(3)} ${text}`);
+  }
 }

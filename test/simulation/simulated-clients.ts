@@ -1,14 +1,13 @@
 /**
- * Clients of a simulated node: producers with and without transaction ids, consumers that pop,
+ * Clients of simulated machines: producers with and without transaction ids, consumers that pop,
  * wait, acknowledge in every way, extend, dawdle and vanish, and one that reads by offset. What
  * they did and saw is a history for the same checkers that judge real processes.
  *
  * Everything is a chain of callbacks: a promise would resume outside the loop's events.
  */
 import type { Broker } from '@svc/broker';
-import type { AckCommand, AckStatus, PushCommand } from '@svc/engine';
-import type { DeliveredOutcome, MessageBatch, Reply, SubmittedOutcome } from '@svc/http';
-import { DEFAULT_TENANT, messageId } from '@svc/wire';
+import type { AckCommand, AckStatus } from '@svc/engine';
+import type { DeliveredOutcome, Reply, SubmittedOutcome } from '@svc/http';
 import type {
   Ack,
   AckOutcome,
@@ -19,14 +18,16 @@ import type {
 } from '../checkers/history.js';
 import { ZERO_ID } from '../checkers/history.js';
 import type { SeededRandom } from '../seeded-random.js';
+import { type Message, messagesOf, pushCommand, sendOutcome, TENANT } from './client-messages.js';
+import type { Caller, ClientNetwork, NoAnswer } from './client-network.js';
+import type { Pace } from './pace.js';
 import type { SimulatedLoop } from './simulated-loop.js';
-import type { NoAnswer, SimulatedNetwork } from './simulated-network.js';
 
 export const GROUPS = ['first', 'second'] as const;
 const QUEUE = 'sim.q';
 const PARTITIONS = ['0', '1', '2'];
 const LEASE_SECONDS = 1;
-const TENANT = DEFAULT_TENANT;
+const CHURNERS = 3;
 
 /** What the pops of all clients have in common. */
 const POP = {
@@ -39,13 +40,6 @@ const POP = {
   leaseSeconds: LEASE_SECONDS,
   subscription: { mode: 'all' },
 } as const;
-
-interface Message {
-  readonly value: string;
-  readonly partition: string;
-  readonly transactionId: string | null;
-  readonly payload: string;
-}
 
 /** One message of a claim, as its consumer acknowledges it. */
 interface Claimed {
@@ -62,7 +56,8 @@ export class SimulatedClients {
   readonly wrong: string[] = [];
   readonly #loop: SimulatedLoop;
   readonly #random: SeededRandom;
-  readonly #network: SimulatedNetwork;
+  readonly #network: ClientNetwork;
+  readonly #pace: Pace;
   readonly #note: (text: string) => void;
   #producing = true;
   /** Only completed, each batch whole, so that the groups come to the end. */
@@ -77,36 +72,46 @@ export class SimulatedClients {
   constructor(
     loop: SimulatedLoop,
     random: SeededRandom,
-    network: SimulatedNetwork,
+    network: ClientNetwork,
+    pace: Pace,
     note: (text: string) => void,
   ) {
     this.#loop = loop;
     this.#random = random;
     this.#network = network;
+    this.#pace = pace;
     this.#note = note;
   }
 
   start(): void {
+    if (this.#orderly) return;
     const random = this.#random;
     for (let i = random.between(1, 3); i > 0; i--) {
       this.#producers++;
-      this.#produce(random.chance(0.7));
+      this.#produce(this.#network.caller(), random.chance(0.7));
     }
     for (const group of GROUPS) {
-      this.#consume(group, null);
+      this.#consume(this.#network.caller(), group, null);
       for (let i = random.between(0, 2); i > 0; i--) {
-        this.#consume(group, random.chance(0.5) ? random.pick(PARTITIONS) : null);
+        const partition = random.chance(0.5) ? random.pick(PARTITIONS) : null;
+        this.#consume(this.#network.caller(), group, partition);
       }
     }
-    this.#readNow(random.pick(PARTITIONS));
-    this.#take(-1, random.pick(PARTITIONS));
-    if (random.chance(0.5)) this.#churn();
+    this.#readNow(this.#network.caller(), random.pick(PARTITIONS));
+    this.#take(this.#network.caller(), -1, random.pick(PARTITIONS));
+    if (random.chance(0.5)) this.#churn(this.#network.caller());
+  }
+
+  /** Queues that come and go, and nothing else yet. */
+  churnAlone(): void {
+    for (let i = 0; i < CHURNERS; i++) this.#churn(this.#network.caller());
   }
 
   /** The end of the run: no more pushes, and consumers that do nothing but complete. */
   settle(): void {
     this.#producing = false;
     this.#orderly = true;
+    this.#pace.hurry();
   }
 
   /** Producers whose last push has not ended yet. */
@@ -122,26 +127,31 @@ export class SimulatedClients {
   /**
    * Reads one partition from its start; `done` gets its records, null when there was no answer.
    */
-  readAll(partition: string, done: (records: ReadRecord[] | null) => void, from = 0): void {
+  readAll(caller: Caller, partition: string, done: (records: ReadRecord[] | null) => void): void {
     const read: ReadRecord[] = [];
     const next = (offset: number) => {
-      this.#fetch(partition, offset, (records) => {
+      this.#fetch(caller, partition, offset, (records) => {
         if (records === null) return done(null);
         read.push(...records);
         if (records.length === 0) return done(read);
         next(offset + records.length);
       });
     };
-    next(from);
+    next(0);
   }
 
   get partitions(): readonly string[] {
     return PARTITIONS;
   }
 
+  /** After as long as the pace of the run makes of it. */
+  #soon(delayMs: number, work: () => void): void {
+    this.#loop.schedule(this.#pace.stretch(delayMs), null, work);
+  }
+
   // --- producers -------------------------------------------------------------------------------
 
-  #produce(withIds: boolean): void {
+  #produce(caller: Caller, withIds: boolean): void {
     if (!this.#producing) {
       this.#producers--;
       return;
@@ -150,9 +160,9 @@ export class SimulatedClients {
     const again = withIds && this.#sent.length > 0 && this.#random.chance(0.1);
     const messages = again ? this.#random.pick(this.#sent) : this.#compose(withIds);
     if (withIds && !again) this.#sent.push(messages);
-    this.#push(messages, withIds, () => {
+    this.#push(caller, messages, withIds, 0, () => {
       const pauseMs = this.#random.chance(0.5) ? this.#random.between(5, 60) : 1;
-      this.#loop.after(pauseMs, () => this.#produce(withIds));
+      this.#soon(pauseMs, () => this.#produce(caller, withIds));
     });
   }
 
@@ -173,16 +183,23 @@ export class SimulatedClients {
   }
 
   /** A message without an id is not sent again: it could be stored twice, rightly. */
-  #push(messages: readonly Message[], withIds: boolean, done: () => void): void {
+  #push(
+    caller: Caller,
+    messages: readonly Message[],
+    withIds: boolean,
+    tries: number,
+    done: () => void,
+  ): void {
     const call = this.#calls++;
     const beganMs = this.#loop.nowMs;
-    this.#network.call<SubmittedOutcome>(
-      (broker, reply) => broker.submit(pushCommand(messages), reply),
+    caller.call<SubmittedOutcome>(
+      (broker, reply) => broker.submit(pushCommand(QUEUE, messages), reply),
       (answer) => {
         const ended = this.#noteSends(messages, call, beganMs, answer);
         if (ended || (answer !== 'refused' && !withIds)) return done();
         if (!this.#producing && answer === 'refused') return done();
-        this.#loop.after(3, () => this.#push(messages, withIds, done));
+        const delayMs = this.#pace.again(tries);
+        this.#loop.after(delayMs, () => this.#push(caller, messages, withIds, tries + 1, done));
       },
     );
   }
@@ -211,31 +228,36 @@ export class SimulatedClients {
 
   // --- consumers -------------------------------------------------------------------------------
 
-  #consume(group: string, partition: string | null): void {
+  #consume(caller: Caller, group: string, partition: string | null): void {
     const random = this.#random;
     const again = (delayMs: number): void => {
-      this.#loop.after(delayMs, () => this.#consume(group, partition));
+      this.#soon(delayMs, () => this.#consume(caller, group, partition));
     };
-    this.#pop(group, partition, (claimed) => {
+    this.#pop(caller, group, partition, (claimed) => {
       if (claimed.length === 0) return again(random.between(1, 30));
       if (!this.#orderly && random.chance(0.02)) return again(1);
       const dawdles = !this.#orderly && random.chance(0.03);
       const thinkMs = dawdles ? LEASE_SECONDS * 1000 + 50 : random.next() * 4;
-      const act = () => this.#settleBatch(group, claimed, () => again(0));
-      if (!this.#orderly && random.chance(0.1)) this.#extend(claimed, act);
+      const act = () => this.#settleBatch(caller, group, claimed, () => again(0));
+      if (!this.#orderly && random.chance(0.1)) this.#extend(caller, claimed, act);
       else this.#loop.after(thinkMs, act);
     });
   }
 
-  #pop(group: string, partition: string | null, done: (claimed: Claimed[]) => void): void {
+  #pop(
+    caller: Caller,
+    group: string,
+    partition: string | null,
+    done: (claimed: Claimed[]) => void,
+  ): void {
     const random = this.#random;
     const call = this.#calls++;
     const beganMs = this.#loop.nowMs;
     const batch = random.between(1, 8);
     const width = random.between(1, 3);
     const wait = random.chance(0.6);
-    const timeoutMs = random.between(20, 400);
-    this.#network.call<DeliveredOutcome | { readonly kind: 'refused' }>(
+    const timeoutMs = Math.ceil(this.#pace.stretch(random.between(20, 400)));
+    caller.call<DeliveredOutcome | { readonly kind: 'refused' }>(
       (broker, reply) =>
         broker.pop(
           {
@@ -257,9 +279,11 @@ export class SimulatedClients {
           return done([]);
         }
         const claimed = this.#noteDeliveries(group, call, beganMs, answer);
-        this.#note(`pop ${group} ${claimed.map(({ delivery }) => placeOf(delivery)).join(' ')}`);
+        const places = claimed.map(({ delivery }) => placeOf(delivery)).join(' ');
+        this.#note(`pop ${group} since ${beganMs.toFixed(1)} ${places}`);
         done(claimed);
       },
+      timeoutMs,
     );
   }
 
@@ -296,24 +320,31 @@ export class SimulatedClients {
    * Completes the batch; before the end some consumers complete a part first, or give one message a
    * signal, which ends the lease with everything below the message completed.
    */
-  #settleBatch(group: string, claimed: readonly Claimed[], done: () => void): void {
+  #settleBatch(caller: Caller, group: string, claimed: readonly Claimed[], done: () => void): void {
     const random = this.#random;
     const single = new Set(claimed.map(({ partitionId }) => partitionId)).size === 1;
     if (!this.#orderly && single && random.chance(0.15)) {
       const at = random.between(0, claimed.length - 1);
       const status = random.pick<AckStatus>(['failed', 'retry', 'dlq', 'failed']);
-      this.#ack(group, claimed.slice(0, at + 1), status, done);
+      this.#ack(caller, group, claimed.slice(0, at + 1), status, 0, done);
       return;
     }
     const split = random.chance(0.2) ? random.between(1, claimed.length) : claimed.length;
-    this.#ack(group, claimed.slice(0, split), 'completed', () => {
+    this.#ack(caller, group, claimed.slice(0, split), 'completed', 0, () => {
       if (split === claimed.length) return done();
-      this.#ack(group, claimed.slice(split), 'completed', done);
+      this.#ack(caller, group, claimed.slice(split), 'completed', 0, done);
     });
   }
 
   /** `last` is the status of the last message; the others are completed. */
-  #ack(group: string, claimed: readonly Claimed[], last: AckStatus, done: () => void): void {
+  #ack(
+    caller: Caller,
+    group: string,
+    claimed: readonly Claimed[],
+    last: AckStatus,
+    tries: number,
+    done: () => void,
+  ): void {
     const beganMs = this.#loop.nowMs;
     const command: AckCommand = {
       kind: 'ack',
@@ -328,7 +359,7 @@ export class SimulatedClients {
       })),
     };
     this.#acksOpen++;
-    this.#network.call<SubmittedOutcome>(
+    caller.call<SubmittedOutcome>(
       (broker, reply) => broker.submit(command, reply),
       (answer) => {
         this.#acksOpen--;
@@ -336,7 +367,8 @@ export class SimulatedClients {
         const definite = answer !== 'refused' && answer !== 'unknown' && answer.kind === 'acked';
         // A signal is not repeated: it would be a second one.
         if (definite || last !== 'completed') return done();
-        this.#loop.after(3, () => this.#ack(group, claimed, last, done));
+        const delayMs = this.#pace.again(tries);
+        this.#loop.after(delayMs, () => this.#ack(caller, group, claimed, last, tries + 1, done));
       },
     );
   }
@@ -365,9 +397,9 @@ export class SimulatedClients {
     });
   }
 
-  #extend(claimed: readonly Claimed[], done: () => void): void {
+  #extend(caller: Caller, claimed: readonly Claimed[], done: () => void): void {
     const leaseId = claimed[0]?.delivery.leaseId ?? '';
-    this.#network.call<SubmittedOutcome>(
+    caller.call<SubmittedOutcome>(
       (broker, reply) =>
         broker.submit({ kind: 'extend', tenant: TENANT, leaseId, seconds: 2 }, reply),
       (answer) => {
@@ -381,10 +413,10 @@ export class SimulatedClients {
   // --- deliveries without a lease --------------------------------------------------------------
 
   /** A group that commits at delivery sees every message once at most, in order. */
-  #take(lastOffset: number, partition: string): void {
+  #take(caller: Caller, lastOffset: number, partition: string): void {
     if (this.#orderly) return;
-    const timeoutMs = this.#random.between(20, 200);
-    this.#network.call<DeliveredOutcome | { readonly kind: 'refused' }>(
+    const timeoutMs = Math.ceil(this.#pace.stretch(this.#random.between(20, 200)));
+    caller.call<DeliveredOutcome | { readonly kind: 'refused' }>(
       (broker, reply) => {
         const scope = { kind: 'partition', queue: QUEUE, partition } as const;
         const deadlineMs = broker.monotonicMs() + timeoutMs;
@@ -401,24 +433,25 @@ export class SimulatedClients {
           }
           this.#note(`take ${partition}@${last}`);
         }
-        this.#loop.after(this.#random.between(1, 40), () => this.#take(last, partition));
+        this.#soon(this.#random.between(1, 40), () => this.#take(caller, last, partition));
       },
+      timeoutMs,
     );
   }
 
   // --- queues that come and go -----------------------------------------------------------------
 
   /** Nobody checks these messages; the state must stay what the log replays to. */
-  #churn(): void {
+  #churn(caller: Caller): void {
     if (this.#orderly) return;
     const random = this.#random;
     const queue = `churn.${random.between(0, 2)}`;
     const what = random.pick(['configure', 'delete', 'pop', 'push', 'push'] as const);
     this.#note(`churn ${queue} ${what}`);
-    this.#network.call<SubmittedOutcome | DeliveredOutcome>(
+    caller.call<SubmittedOutcome | DeliveredOutcome>(
       (broker, reply) => this.#change(queue, what, broker, reply),
       () => {
-        this.#loop.after(random.between(1, 30), () => this.#churn());
+        this.#soon(random.between(1, 30), () => this.#churn(caller));
       },
     );
   }
@@ -447,9 +480,7 @@ export class SimulatedClients {
         return;
       }
       case 'push': {
-        const command = pushCommand(this.#compose(random.chance(0.5)));
-        const groups = command.groups.map(({ partition }) => ({ queue, partition }));
-        broker.submit({ ...command, groups }, reply);
+        broker.submit(pushCommand(queue, this.#compose(random.chance(0.5))), reply);
         return;
       }
     }
@@ -457,18 +488,23 @@ export class SimulatedClients {
 
   // --- reading by offset -----------------------------------------------------------------------
 
-  #readNow(partition: string): void {
+  #readNow(caller: Caller, partition: string): void {
     if (this.#orderly) return;
     const from = this.#random.between(0, 20);
-    this.#fetch(partition, from, (records) => {
+    this.#fetch(caller, partition, from, (records) => {
       this.reads.push(...(records ?? []));
       const next = this.#random.pick(PARTITIONS);
-      this.#loop.after(this.#random.between(10, 60), () => this.#readNow(next));
+      this.#soon(this.#random.between(10, 60), () => this.#readNow(caller, next));
     });
   }
 
-  #fetch(partition: string, offset: number, done: (records: ReadRecord[] | null) => void): void {
-    this.#network.call<Parameters<FetchReply['send']>[0]>(
+  #fetch(
+    caller: Caller,
+    partition: string,
+    offset: number,
+    done: (records: ReadRecord[] | null) => void,
+  ): void {
+    caller.call<Parameters<FetchReply['send']>[0]>(
       (broker, reply) =>
         broker.fetch(
           {
@@ -494,64 +530,6 @@ export class SimulatedClients {
 
 type FetchReply = Parameters<Broker['fetch']>[1];
 
-function pushCommand(messages: readonly Message[]): PushCommand {
-  const groups = [...new Set(messages.map(({ partition }) => partition))];
-  const payloadStart: number[] = [];
-  const payloadEnd: number[] = [];
-  let text = '';
-  for (const { payload } of messages) {
-    payloadStart.push(text.length);
-    text += payload;
-    payloadEnd.push(text.length);
-  }
-  return {
-    kind: 'push',
-    tenant: TENANT,
-    producerSub: null,
-    body: Buffer.from(text, 'latin1'),
-    groups: groups.map((partition) => ({ queue: QUEUE, partition })),
-    itemGroup: messages.map(({ partition }) => groups.indexOf(partition)),
-    transactionIds: messages.map(({ transactionId }) => transactionId),
-    payloadStart,
-    payloadEnd,
-  };
-}
-
-function sendOutcome(status: number | undefined): SendOutcome {
-  switch (status) {
-    case 0:
-      return 'queued';
-    case 1:
-    case 2:
-      return 'duplicate';
-    default:
-      return 'refused';
-  }
-}
-
-/** Without the names, which the caller knows. */
-function messagesOf(batch: MessageBatch, partitionNumber: number) {
-  const bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
-  const messages = [];
-  for (let i = batch.first; i <= batch.last; i++) {
-    const given = batch.transactionIds[i] ?? null;
-    const offset = batch.baseOffset + i;
-    const id = messageId(batch.stampUs, partitionNumber, given === null, offset);
-    messages.push({
-      offset,
-      messageId: id,
-      transactionId: given ?? id,
-      payload: bytes.toString('latin1', batch.payloadStart[i], batch.payloadEnd[i]),
-    });
-  }
-  return messages;
-}
-
 function placeOf({ partition, offset }: { partition: string; offset: number }): string {
   return `${partition.slice(QUEUE.length + 1)}@${offset}`;
-}
-
-/** The value of a payload that a producer composed. */
-export function readValue(payload: string): string | null {
-  return /^\{"value":"(m\d+)","pad":"x*"\}$/.exec(payload)?.[1] ?? null;
 }

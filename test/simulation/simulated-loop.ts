@@ -7,11 +7,21 @@
  */
 import type { Cancel, Clock } from '@svc/broker';
 
-interface Event {
+/** An event is its own handle, so that a timer costs one object and no wrapping function. */
+class Event {
   readonly atMs: number;
   /** Orders events of one instant. */
   readonly order: number;
+  /** Whose event it is; null: of the world outside the machines. */
+  readonly clock: ProcessClock | null;
   work: (() => void) | null;
+
+  constructor(atMs: number, order: number, clock: ProcessClock | null, work: () => void) {
+    this.atMs = atMs;
+    this.order = order;
+    this.clock = clock;
+    this.work = work;
+  }
 }
 
 /** A microsecond: no event takes no time at all, so that stamps differ. */
@@ -32,20 +42,22 @@ export class SimulatedLoop {
     return this.#nowMs;
   }
 
-  wallUs(): number {
-    return this.#startUs + Math.floor(this.#nowMs * 1000);
+  get startUs(): number {
+    return this.#startUs;
   }
 
-  at(atMs: number, work: () => void): Cancel {
-    const event: Event = { atMs: Math.max(atMs, this.#nowMs), order: this.#orders++, work };
-    this.#push(event);
+  after(delayMs: number, work: () => void): Cancel {
+    const event = this.schedule(delayMs, null, work);
     return () => {
       event.work = null;
     };
   }
 
-  after(delayMs: number, work: () => void): Cancel {
-    return this.at(this.#nowMs + Math.max(0, delayMs), work);
+  /** For those who never cancel, or who keep the event itself. */
+  schedule(delayMs: number, clock: ProcessClock | null, work: () => void): Event {
+    const event = new Event(this.#nowMs + Math.max(0, delayMs), this.#orders++, clock, work);
+    this.#push(event);
+    return event;
   }
 
   /** Runs the next event; false when there is none. */
@@ -53,20 +65,13 @@ export class SimulatedLoop {
     for (;;) {
       const event = this.#pop();
       if (event === null) return false;
-      if (event.work === null) continue;
+      const { work, clock } = event;
+      if (work === null || clock?.alive === false) continue;
       this.#nowMs = Math.max(this.#nowMs + STEP_MS, event.atMs);
-      event.work();
+      if (clock === null) work();
+      else clock.run(event);
       return true;
     }
-  }
-
-  /**
-   * A clock for one life of a process: everything it was asked to do is forgotten when the process
-   * ends. `wallSkewUs` is what the machine's wall clock is off by; the monotonic clock starts anew.
-   * `guard` runs each piece of work and sees to what becomes of the process if it throws.
-   */
-  newClock(wallSkewUs: () => number, guard: Guard): ProcessClock {
-    return new ProcessClock(this, wallSkewUs, guard);
   }
 
   #push(event: Event): void {
@@ -104,26 +109,45 @@ export class SimulatedLoop {
 
 export type Guard = (work: () => void) => void;
 
+/** What the clocks of a machine are off by; a fault may change it at any time. */
+export interface ClockError {
+  /** Of the wall clock. */
+  wallSkewUs: number;
+  /** Seconds of this machine per second of the world. */
+  readonly rate: number;
+}
+
+/**
+ * The clock of one life of a process: everything it was asked to do is forgotten when the process
+ * ends. The monotonic clock starts anew with each life. `guard` runs each piece of work and sees to
+ * what becomes of the process if it throws.
+ *
+ * While held, the process does not run: its events wait in order, and find time passed when it goes
+ * on, as after SIGSTOP.
+ */
 export class ProcessClock implements Clock {
   readonly #loop: SimulatedLoop;
-  readonly #wallSkewUs: () => number;
+  readonly #error: ClockError;
   readonly #guard: Guard;
   readonly #startedMs: number;
-  #alive = true;
+  readonly #waiting: Event[] = [];
+  #held = false;
+  alive = true;
 
-  constructor(loop: SimulatedLoop, wallSkewUs: () => number, guard: Guard) {
+  constructor(loop: SimulatedLoop, error: ClockError, guard: Guard) {
     this.#loop = loop;
-    this.#wallSkewUs = wallSkewUs;
+    this.#error = error;
     this.#guard = guard;
     this.#startedMs = loop.nowMs;
   }
 
   wallUs(): number {
-    return this.#loop.wallUs() + this.#wallSkewUs();
+    const { rate, wallSkewUs } = this.#error;
+    return this.#loop.startUs + Math.floor(this.#loop.nowMs * 1000 * rate) + wallSkewUs;
   }
 
   nowMs(): number {
-    return this.#loop.nowMs - this.#startedMs;
+    return (this.#loop.nowMs - this.#startedMs) * this.#error.rate;
   }
 
   soon(work: () => void): Cancel {
@@ -131,29 +155,60 @@ export class ProcessClock implements Clock {
   }
 
   after(delayMs: number, work: () => void): Cancel {
-    return this.#loop.after(delayMs, () => {
-      if (this.#alive) this.#guard(work);
-    });
+    const event = this.#loop.schedule(delayMs / this.#error.rate, this, work);
+    return () => {
+      event.work = null;
+    };
   }
 
   every(periodMs: number, work: () => void): Cancel {
-    let cancelled = false;
+    const delayMs = periodMs / this.#error.rate;
+    let event: Event;
     const again = () => {
-      this.after(periodMs, () => {
-        if (cancelled) return;
-        work();
-        again();
-      });
+      // Scheduled first, so that the work can cancel it.
+      event = this.#loop.schedule(delayMs, this, again);
+      work();
     };
-    again();
+    event = this.#loop.schedule(delayMs, this, again);
     return () => {
-      cancelled = true;
+      event.work = null;
     };
+  }
+
+  /** Runs work that comes from outside the process: a request, a frame, an answer of its disk. */
+  enter(work: () => void): void {
+    if (!this.alive) return;
+    if (this.#held) this.#waiting.push(new Event(this.#loop.nowMs, 0, this, work));
+    else this.#guard(work);
+  }
+
+  run(event: Event): void {
+    if (this.#held) this.#waiting.push(event);
+    else if (event.work !== null) this.#guard(event.work);
+  }
+
+  get held(): boolean {
+    return this.#held;
+  }
+
+  hold(): void {
+    this.#held = true;
+  }
+
+  /** What waited runs at once, in its order. */
+  goOn(): void {
+    this.#held = false;
+    for (;;) {
+      const event = this.#waiting.shift();
+      if (event === undefined || !this.alive || this.#held) return;
+      if (event.work !== null) this.#guard(event.work);
+    }
   }
 
   /** The process is gone: nothing it waited for happens. */
   kill(): void {
-    this.#alive = false;
+    this.alive = false;
+    this.#waiting.length = 0;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * One machine: a disk, a state store and a wall clock that outlive the node processes that run on
- * it, one after the other. The node is the broker's own `Node` with its own log, raft, planner and
+ * One machine: a disk, a state store and clocks that outlive the node processes that run on it, one
+ * after the other. The node is the broker's own `Node` with its own log, raft, planner and
  * checkpoint; only what lies below them is simulated.
  *
  * A process ends by an exception that unwinds whatever was going on, as a kill would: from then on
@@ -10,108 +10,173 @@ import {
   type Broker,
   CRASH_POINTS,
   type CrashPoint,
+  CURRENT_STATE,
   createLogger,
   Node,
   type NodeOptions,
   type OpenDirectory,
   openDirectory,
   readConfig,
+  SimulatedPlace,
+  StateStore,
 } from '@svc/broker';
-import { applyEntry, MapState, type TransactionSink } from '@svc/engine';
-import {
-  DamageError,
-  DiskError,
-  SimulatedBacking,
-  SimulatedDisk,
-  writeIdentity,
-} from '@svc/storage';
+import type { RefusedReason, Status } from '@svc/raft';
+import { DamageError, DiskError, type LogEntry, SimulatedDisk, writeIdentity } from '@svc/storage';
 import { uuidV7 } from '@svc/wire';
 import type { SeededRandom } from '../seeded-random.js';
-import { type Fault, type FaultCounts, noFaults } from './faults.js';
-import type { ProcessClock, SimulatedLoop } from './simulated-loop.js';
-import { digestOf } from './state-digest.js';
+import type { Fault, FaultCounts } from './faults.js';
+import type { View } from './judge.js';
+import { DIRECTORY, type MachineSettings, peerList } from './machine-settings.js';
+import { expectRefusal } from './refusal-check.js';
+import { type ClockError, ProcessClock, type SimulatedLoop } from './simulated-loop.js';
+import { cutEnd, type Damage, flipSomewhere } from './stored-damage.js';
+import type { Surroundings } from './surroundings.js';
+import { Violation } from './violation.js';
 
 /** Unwinds a process that has been killed or has ended itself. */
-export class ProcessEnded extends Error {
+class ProcessEnded extends Error {
   readonly code = 'process_ended';
 }
 
-/** What the machine cannot explain by the faults that it injected. */
-export class Violation extends Error {
-  readonly code: string;
-
-  constructor(code: string, text: string) {
-    super(text);
-    this.name = 'Violation';
-    this.code = code;
-  }
-}
-
-const DIRECTORY = '/data';
-const LOG_DIRECTORY = `${DIRECTORY}/log`;
-
+/** Not even frames that come late, twice or from a former life are refused for these. */
+const FOUL: readonly RefusedReason[] = [
+  'wrong_receiver',
+  'impossible_sender',
+  'second_leader',
+  'malformed',
+  'bad_entries',
+  'bad_configuration',
+  'term_out_of_reach',
+  'beyond_log',
+  'not_asked',
+];
+const DAMAGE_ENDS_MAX = 3;
+/** Twice as long as the log takes to tell its witness of what is durable. */
+const WITNESSED_MS = 500;
+/** The log is verified at a segment a second while it runs. */
+const SCRUB_SEGMENT_MS = 1100;
+const SCRUB_MS = 5000;
 const SILENT = createLogger({ level: 'off', json: false }, () => {});
 
 export interface MachineOptions {
+  readonly number: number;
+  /** The machines that the group was founded with. */
+  readonly founders: readonly number[];
+  readonly clusterId: string;
+  readonly settings: MachineSettings;
   readonly loop: SimulatedLoop;
   readonly random: SeededRandom;
   readonly faults: ReadonlySet<Fault>;
-  /** Notes an event for the digest of the run. */
-  readonly note: (text: string) => void;
-  readonly onUp: (broker: Broker) => void;
-  readonly onDown: () => void;
+  readonly counts: FaultCounts;
+  readonly clockRate: number;
+  readonly surroundings: Surroundings;
 }
 
 export class SimulatedMachine {
-  readonly disk: SimulatedDisk;
-  readonly store: SimulatedBacking;
-  readonly counts: FaultCounts = noFaults();
+  readonly number: number;
+  disk: SimulatedDisk;
+  place: SimulatedPlace;
   starts = 0;
+  /** Installed. */
+  snapshots = 0;
+  /** Found at an opening. */
+  damagedRecords = 0;
+  /** Lives that ended a recovery. */
+  recoveries = 0;
+  /** Of its directory: 0 for a founder's first. */
+  incarnation: number;
+  readonly clockError: ClockError & { wallSkewUs: number };
   readonly #options: MachineOptions;
-  readonly #environment: Readonly<Record<string, string>>;
-  readonly #geometry: { readonly pageBits: number; readonly idsPerPage: number };
   #clock: ProcessClock | null = null;
   #parts: OpenDirectory | null = null;
   #node: Node | null = null;
-  #wallSkewUs = 0;
   #pumping = false;
+  /** Operations of the disk take this many times as long. */
+  #slowness = 1;
   /** Syncs of the disk that are left until power is lost; null: not planned. */
   #syncsLeft: number | null = null;
   #faultsOn = true;
   /** A disk fault was injected and the process has not ended of it yet. */
   #injected = false;
+  #refusedBefore = 0;
+  #recovering = false;
+  #damageEnds = 0;
+  #damage: Damage[] = [];
+  #bootedMs = 0;
+  #durable = 0;
+  /** When the log grew last. */
+  #grewMs = 0;
+  #wiped = false;
+  /** A start was refused: the directory is of no use any more. */
+  isRefused = false;
 
   constructor(options: MachineOptions) {
-    const { random } = options;
+    const { random, number, founders, clockRate } = options;
     this.#options = options;
-    this.disk = new SimulatedDisk({ seed: random.between(0, 2 ** 31) });
-    this.store = new SimulatedBacking({
-      seed: random.between(0, 2 ** 31),
-      defer: (run) => {
-        const delayMs = random.between(10, 3000) / 1000;
-        options.loop.after(delayMs, () => this.#guard(run));
-      },
-    });
-    this.disk.makeDirectorySync(DIRECTORY);
-    writeIdentity(this.disk, DIRECTORY, {
-      nodeId: 1,
-      clusterId: uuidV7(1, random.between(0, 2 ** 31), 2, 3),
-      directoryId: uuidV7(2, random.between(0, 2 ** 31), 4, 5),
-    });
-    this.#geometry = { pageBits: random.between(1, 4), idsPerPage: random.between(4, 20) };
-    this.#environment = {
-      SVC_RAFT_DIR: DIRECTORY,
-      SVC_SERVER_ID: 'simulated',
-      SVC_RAFT_SEGMENT_BYTES: `${random.pick([4096, 8192, 32_768, 262_144])}`,
-      SVC_RAFT_DURABLE_EVERY_MS: `${random.pick([5, 20, 100, 400])}`,
-      SVC_RAFT_DURABLE_EVERY_BYTES: `${random.pick([2000, 20_000, 1_000_000])}`,
-      SVC_RAFT_PIPELINE: `${random.pick([1, 2, 8])}`,
-      SVC_RAFT_BATCH_MAX_BYTES: `${random.pick([500, 4000, 4_194_304])}`,
-    };
+    this.number = number;
+    this.clockError = { wallSkewUs: 0, rate: clockRate };
+    this.incarnation = founders.includes(number) ? 0 : random.between(1, 2 ** 32 - 1);
+    this.disk = this.#newDisk();
+    this.place = this.#newPlace();
   }
 
-  get up(): boolean {
-    return this.#node?.broker.leader != null;
+  get node(): Node | null {
+    return this.#node;
+  }
+
+  get parts(): OpenDirectory | null {
+    return this.#parts;
+  }
+
+  /** What consensus says of itself; null while it does not run. */
+  get status(): Status | null {
+    return this.#node?.consensusStatus() ?? null;
+  }
+
+  get paused(): boolean {
+    return this.#clock?.held === true;
+  }
+
+  /** The node takes part with all that it should hold. */
+  get isWhole(): boolean {
+    return this.status?.recovering === false && this.#node?.repairing === false;
+  }
+
+  /** Something that was stored here was changed and is not put right, or is gone. */
+  get impaired(): boolean {
+    if (this.#damage.length === 0) return this.#wiped;
+    this.#damage = this.#damage.filter((damage) => !damage.isMended());
+    return this.#wiped || this.isRefused || this.#damage.length > 0;
+  }
+
+  /** The member that the machine is now has caught up. */
+  caughtUp(): void {
+    this.#wiped = false;
+    const { node, parts } = this;
+    if (node === null || parts === null || node.repairing) return;
+    const readMs = this.#options.loop.nowMs - this.#bootedMs;
+    // Everything that a node verifies by itself has been read: what was damaged is where nobody
+    // looks, such as behind the end of the log.
+    if (readMs > SCRUB_MS + parts.log.segments().length * SCRUB_SEGMENT_MS) this.#damage = [];
+  }
+
+  /** A message that no member that keeps the rules can have sent; null: none arrived. */
+  get foulMessage(): RefusedReason | null {
+    const counters = this.#node?.linkCounters() ?? {};
+    return FOUL.find((reason) => (counters[reason] ?? 0) > 0) ?? null;
+  }
+
+  /** Frames that the node of this life did not take. */
+  get refusedFrames(): number {
+    return this.#node?.refusedFrames() ?? 0;
+  }
+
+  get refusedFramesOfAllLives(): number {
+    return this.#refusedBefore + this.refusedFrames;
+  }
+
+  get broker(): Broker | null {
+    return this.#node?.broker ?? null;
   }
 
   /** The process may end of a fault of its disk. */
@@ -119,108 +184,227 @@ export class SimulatedMachine {
     return this.#injected || this.disk.capacityBytes < Number.MAX_SAFE_INTEGER;
   }
 
-  get lastIndex(): number {
-    return this.#parts?.log.lastIndex ?? 0;
-  }
-
   // --- lives -----------------------------------------------------------------------------------
 
   boot(): void {
-    const { random, loop, note } = this.#options;
+    const { random, loop, surroundings, faults, counts, number, founders } = this.#options;
+    if (this.#clock !== null || this.isRefused) return;
     this.starts++;
     // Set back a little while the node was down. A clock set forward would end leases early: after
-    // a restart nothing but the wall clock tells how much of a lease is left.
-    if (random.chance(0.3)) this.#wallSkewUs -= random.between(0, 200_000);
-    const clock = loop.newClock(
-      () => this.#wallSkewUs,
-      (work) => this.#guard(work),
-    );
+    // a restart nothing but the wall clock tells how much of a lease is left. Among several nodes
+    // the clocks stay within the grace for leases of others.
+    const { clockError } = this;
+    const backUs = founders.length === 1 || clockError.wallSkewUs > 0 ? 200_000 : 0;
+    if (random.chance(0.3)) clockError.wallSkewUs -= random.between(0, backUs);
+    const clock = new ProcessClock(loop, this.clockError, (work) => this.#guard(work));
     this.#clock = clock;
-    note(`boot ${this.starts} skew ${this.#wallSkewUs} us`);
+    this.#bootedMs = loop.nowMs;
+    surroundings.note(`boot ${number} life ${this.starts} skew ${this.clockError.wallSkewUs} us`);
     this.#guard(() => {
       const options = this.#nodeOptions(clock);
-      const parts = this.#open(options);
-      this.#parts = parts;
-      this.#node = new Node(options, { release: () => Promise.resolve() }, parts);
-      this.#node.join(() => this.#leading());
+      const alone = options.peers === null;
+      if (alone && this.#faultsOn && faults.has('bit-flip')) {
+        const open = () => openDirectory(options, new StateStore(this.place), () => {});
+        if (expectRefusal(this.disk, random, open)) counts['bit-flip']++;
+      }
+      this.#open(options);
     });
   }
 
-  /** Runs what a client asks for inside the process. */
-  inProcess(work: () => void): void {
-    this.#guard(work);
-    this.pump();
+  /** Runs what comes from outside inside the process; false when none runs. */
+  enter(work: () => void): boolean {
+    if (this.#clock === null) return false;
+    this.#clock.enter(work);
+    return true;
   }
 
+  /** Ends the process, and starts the next one a little later. */
   kill(fault: Fault): void {
-    this.counts[fault]++;
-    this.#end(fault === 'kill' || fault === 'point' ? 'process' : 'power', fault);
+    this.#options.counts[fault]++;
+    const loss = fault === 'kill' || fault === 'point' ? 'process' : 'power';
+    this.#end(loss, fault);
   }
 
   /** Runs the rest of the simulation without faults of this machine. */
   heal(): void {
     this.#faultsOn = false;
     this.#syncsLeft = null;
+    this.#slowness = 1;
     this.disk.stalled = false;
     this.disk.capacityBytes = Number.MAX_SAFE_INTEGER;
+    this.#clock?.goOn();
+    this.pump();
   }
 
-  // --- faults that a living process meets ------------------------------------------------------
+  /** The directory is gone. What is started here next is another member. */
+  wipe(): void {
+    const { random, surroundings, number } = this.#options;
+    this.#end('power', 'wipe', false);
+    this.incarnation = random.between(1, 2 ** 32 - 1);
+    this.disk = this.#newDisk();
+    this.place = this.#newPlace();
+    this.#wiped = true;
+    this.#damage = [];
+    this.#damageEnds = 0;
+    this.isRefused = false;
+    surroundings.note(`wipe ${number} incarnation ${this.incarnation}`);
+  }
 
-  inject(fault: Fault): void {
-    const { random, loop, note } = this.#options;
-    note(`fault ${fault}`);
+  #newDisk(): SimulatedDisk {
+    const { random, clusterId, number } = this.#options;
+    const disk = new SimulatedDisk({ seed: random.between(0, 2 ** 31) });
+    disk.makeDirectorySync(DIRECTORY);
+    const identity = {
+      nodeId: number,
+      clusterId,
+      directoryId: uuidV7(2, random.between(0, 2 ** 31), number, 5),
+      incarnation: this.incarnation,
+    };
+    writeIdentity(disk, DIRECTORY, identity);
+    return disk;
+  }
+
+  #newPlace(): SimulatedPlace {
+    const { random } = this.#options;
+    return new SimulatedPlace({
+      seed: random.between(0, 2 ** 31),
+      defer: (run) => this.#clock?.after(random.between(10, 3000) / 1000, run),
+      onChange: () => this.#changeOfStores(),
+    });
+  }
+
+  /** A step of installing a snapshot, which may be the last that this process does. */
+  #changeOfStores(): void {
+    const { faults, random, counts, surroundings, number } = this.#options;
+    if (this.#clock === null || !this.#faultsOn || !faults.has('point')) return;
+    if (!random.chance(0.1)) return;
+    surroundings.note(`point ${number} change of stores`);
+    counts.point++;
+    throw new ProcessEnded('change of stores');
+  }
+
+  #open(options: NodeOptions): void {
+    this.#guardOpening(() =>
+      openDirectory(options, new StateStore(this.place), (parts) => {
+        this.#guardOpening(() => this.#begin(options, parts));
+      }),
+    );
+  }
+
+  #begin(options: NodeOptions, parts: OpenDirectory): void {
+    this.#parts = parts;
+    this.damagedRecords += parts.log.damage().length;
+    this.#node = new Node(options, { release: () => Promise.resolve() }, parts);
+    this.#options.surroundings.began(this);
+    this.#node.join(() => this.#serving());
+  }
+
+  /** What the directory holds may be refused if it was damaged. */
+  #guardOpening(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof DamageError) || !this.impaired) throw error;
+      this.#refuse(error);
+    }
+  }
+
+  // --- faults ----------------------------------------------------------------------------------
+
+  /** False when the machine is in no state for it. */
+  inject(fault: Fault, random: SeededRandom): boolean {
+    const { loop, counts } = this.#options;
+    if (this.#clock === null) return false;
     switch (fault) {
       case 'kill':
       case 'power':
         this.kill(fault);
-        return;
+        return true;
       case 'power-at-sync':
         this.#syncsLeft = random.between(0, 6);
-        return;
+        return true;
+      case 'pause':
+        this.#pause(random.pick([50, 500, 3000, 10_000]) * (0.5 + random.next()));
+        return true;
       case 'stall':
-        this.counts.stall++;
+        counts.stall++;
         this.disk.stalled = true;
-        loop.after(random.between(20, 2500), () => {
-          this.disk.stalled = false;
-          this.pump();
+        loop.after(random.between(20, 2500), () => this.#unstall());
+        return true;
+      case 'slow-disk':
+        counts[fault]++;
+        this.#slowness = random.pick([10, 50, 200]);
+        loop.after(random.between(500, 5000), () => {
+          this.#slowness = 1;
         });
-        return;
+        return true;
       case 'write-error':
-        this.#failDisk(fault, 'write', random.pick(['EIO', 'ENOSPC']));
-        return;
+        this.#failDisk(fault, 'write', random.pick(['EIO', 'ENOSPC']), random);
+        return true;
       case 'sync-error':
-        this.#failDisk(fault, 'fdatasync', 'EIO');
-        return;
+        this.#failDisk(fault, 'fdatasync', 'EIO', random);
+        return true;
       case 'store-error':
-        this.counts[fault]++;
+        counts[fault]++;
         this.#injected = true;
-        this.store.failNextCommit('EIO');
-        return;
+        this.place.store(CURRENT_STATE)?.failNextCommit('EIO');
+        return true;
       case 'disk-full':
-        this.counts[fault]++;
+        counts[fault]++;
         this.#injected = true;
         this.disk.capacityBytes = this.disk.usedBytes() + random.between(0, 30_000);
         loop.after(random.between(50, 800), () => {
           this.disk.capacityBytes = Number.MAX_SAFE_INTEGER;
         });
-        return;
-      case 'clock-jump':
-        this.counts[fault]++;
-        this.#wallSkewUs += random.pick([-1, 1]) * random.between(11_000, 288_000_000);
-        return;
-      case 'point':
-      case 'bit-flip':
-      case 'lost-answer':
-      case 'client-gone':
-        return;
+        return true;
+      default:
+        return false;
     }
   }
 
-  #failDisk(fault: Fault, operation: 'write' | 'fdatasync', code: string): void {
-    this.counts[fault]++;
+  /** Damages what is stored while the node is down: it has to repair it, or to refuse. */
+  injectDamage(fault: 'bit-flip' | 'truncate', random: SeededRandom): boolean {
+    // The end of a log that its witness does not know yet looks like a torn write, whoever did it.
+    const young = this.#options.loop.nowMs - this.#grewMs < WITNESSED_MS;
+    if (this.#clock === null || (young && fault === 'truncate')) return false;
+    this.#end(random.chance(0.5) ? 'process' : 'power', fault);
+    const damage =
+      fault === 'truncate'
+        ? cutEnd(this.disk, random)
+        : flipSomewhere(this.disk, this.place, !young, random);
+    if (damage === null) return false;
+    this.#options.counts[fault]++;
+    this.#damage.push(damage);
+    this.#options.surroundings.note(`damage ${this.number} ${damage.what}`);
+    return true;
+  }
+
+  #unstall(): void {
+    this.disk.stalled = false;
+    this.pump();
+  }
+
+  #pause(durationMs: number): void {
+    const clock = this.#clock;
+    if (clock === null || clock.held) return;
+    this.#options.counts.pause++;
+    clock.hold();
+    this.#options.loop.after(durationMs, () => {
+      if (clock.held) this.#options.surroundings.note(`go on ${this.number}`);
+      clock.goOn();
+      this.pump();
+    });
+  }
+
+  #failDisk(
+    fault: Fault,
+    operation: 'write' | 'fdatasync',
+    code: string,
+    random: SeededRandom,
+  ): void {
+    this.#options.counts[fault]++;
     this.#injected = true;
-    this.disk.failNext(operation, code, this.#options.random.pick(['/log/', '/raft/', '']));
+    this.disk.failNext(operation, code, random.pick(['/log/', '/raft/', '']));
   }
 
   // --- disk ------------------------------------------------------------------------------------
@@ -229,12 +413,17 @@ export class SimulatedMachine {
   pump(): void {
     if (this.#pumping || this.disk.waitingCount === 0 || this.disk.stalled) return;
     this.#pumping = true;
-    this.#options.loop.after(this.#options.random.between(10, 400) / 1000, () => {
-      this.#pumping = false;
-      this.#operate();
-      this.pump();
-    });
+    const delayMs = (this.#options.random.between(10, 400) / 1000) * this.#slowness;
+    this.#options.loop.schedule(delayMs, null, this.#operateLater);
   }
+
+  readonly #operateLater = () => {
+    this.#pumping = false;
+    // A stopped process hears of nothing; it finds everything done when it goes on.
+    if (this.paused) return;
+    this.#operate();
+    this.pump();
+  };
 
   #operate(): void {
     const before = this.disk.syncs;
@@ -242,20 +431,27 @@ export class SimulatedMachine {
       this.kill('power-at-sync');
       return;
     }
-    this.#guard(() => {
-      this.disk.step();
-    });
+    this.#guard(this.#stepDisk);
     if (this.#syncsLeft === null || this.#node === null) return;
     this.#syncsLeft -= Math.max(0, this.disk.syncs - before);
     if (this.#syncsLeft < 0) this.kill('power-at-sync');
   }
 
+  readonly #stepDisk = () => void this.disk.step();
+
   // --- the process -----------------------------------------------------------------------------
 
   #nodeOptions(clock: ProcessClock): NodeOptions {
-    const config = readConfig(this.#environment);
+    const { random, settings, founders, number, surroundings } = this.#options;
+    const peers = surroundings.connect(number);
+    const environment: Record<string, string> = { ...settings.environment };
+    if (peers !== null) {
+      environment.SVC_RAFT_NODE_ID = `${number}`;
+      const named = founders.includes(number) ? founders : [...founders, number];
+      environment.SVC_RAFT_PEERS = peerList(named);
+    }
+    const config = readConfig(environment);
     if (config.kind === 'refused') throw new Violation('config', config.error);
-    const { random } = this.#options;
     return {
       config,
       disk: this.disk,
@@ -269,18 +465,25 @@ export class SimulatedMachine {
       },
       logger: SILENT,
       crash: { kind: 'armed', reach: this.#armedPoint() },
-      // Small generations, so that ids move from one to the next all the time.
-      transactionIndex: { geometry: this.#geometry },
-      onFatal: (error) => {
-        if (!this.#mayFail) throw new Violation('fatal', `the process ended: ${error.message}`);
-        throw new ProcessEnded(error.message);
-      },
+      transactionIndex: { geometry: settings.geometry },
+      peers,
+      digestEvery: settings.digestEvery,
+      purgeStep: settings.purgeStep,
+      onReopen: () => this.#reopen(clock),
+      founding: this.incarnation === 0 ? 'found' : 'join',
+      onFatal: (error) => this.#fatal(error),
     };
+  }
+
+  #fatal(error: Error): never {
+    const explained = this.#mayFail || (this.impaired && error instanceof DamageError);
+    if (!explained) throw new Violation('fatal', `the process ended: ${error.message}`);
+    throw new ProcessEnded(error.message);
   }
 
   /** Some lives end at a point; which, and at which pass, is drawn when they begin. */
   #armedPoint(): (point: CrashPoint) => void {
-    const { random, faults, note } = this.#options;
+    const { random, faults, surroundings, counts, number } = this.#options;
     const points = Object.keys(CRASH_POINTS) as CrashPoint[];
     const armed = faults.has('point') && this.#faultsOn && random.chance(0.4);
     if (!armed) return () => {};
@@ -290,99 +493,61 @@ export class SimulatedMachine {
       if (point !== target) return;
       left--;
       if (left > 0) return;
-      note(`point ${point}`);
-      this.counts.point++;
+      surroundings.note(`point ${number} ${point}`);
+      counts.point++;
       throw new ProcessEnded(point);
     };
   }
 
-  #open(options: NodeOptions): OpenDirectory {
-    const flip = this.#faultsOn && this.#options.faults.has('bit-flip') ? this.#flip() : null;
-    if (flip !== null) {
-      this.#expectRefusal(options, flip);
-      this.disk.flipBit(flip.path, flip.position, flip.bit);
-    }
-    return openDirectory(options, () => this.store);
+  #serving(): void {
+    if (this.#node !== null) this.#options.surroundings.serves(this);
   }
 
-  /** A bit of a message that later, separately synced entries follow. */
-  #flip(): { readonly path: string; readonly position: number; readonly bit: number } | null {
-    const { random } = this.#options;
-    if (!random.chance(0.5)) return null;
-    const path = this.disk
-      .paths()
-      .filter((each) => each.startsWith(`${LOG_DIRECTORY}/`) && each.endsWith('.log'))
-      .at(-1);
-    if (path === undefined) return null;
-    const bytes = this.disk.contents(path);
-    const places: number[] = [];
-    const marker = Buffer.from('{"value":');
-    const content = Buffer.from(bytes);
-    for (let at = content.indexOf(marker); at >= 0; at = content.indexOf(marker, at + 1)) {
-      places.push(at);
-    }
-    // The last groups may rightly be taken for torn; what stands well before them may not.
-    const early = places.slice(0, Math.max(0, places.length - 60));
-    if (early.length === 0) return null;
-    return { path, position: random.pick(early), bit: random.between(0, 7) };
-  }
-
-  #expectRefusal(
-    options: NodeOptions,
-    flip: { readonly path: string; readonly position: number; readonly bit: number },
-  ): void {
-    this.counts['bit-flip']++;
-    this.disk.flipBit(flip.path, flip.position, flip.bit);
-    const before = this.disk.paths().map((path) => Buffer.from(this.disk.contents(path)));
-    try {
-      openDirectory(options, () => this.store);
-    } catch (error) {
-      if (!(error instanceof DamageError)) throw error;
-      const after = this.disk.paths().map((path) => Buffer.from(this.disk.contents(path)));
-      const untouched = before.every((bytes, i) => bytes.equals(after[i] ?? Buffer.alloc(0)));
-      if (!untouched) throw new Violation('touched', 'a refused log was changed');
-      if (error.file !== flip.path) {
-        throw new Violation('wrong_file', `${error.message} instead of ${flip.path}`);
-      }
-      return;
-    }
-    throw new Violation('cut', `a flipped bit at ${flip.path}@${flip.position} was accepted`);
-  }
-
-  #leading(): void {
-    this.checkReplay();
-    const node = this.#node;
-    if (node === null) return;
-    this.#options.note(`leading at ${this.lastIndex}`);
-    this.#options.loop.after(0, () => {
-      if (this.#node === node) this.#options.onUp(node.broker);
+  /** The node has received a snapshot: it is closed, and opened from it. */
+  #reopen(clock: ProcessClock): void {
+    clock.after(0, () => {
+      this.snapshots++;
+      throw new ProcessEnded('a snapshot was received');
     });
   }
 
-  /** What the checkpoint and the log after it gave is what the log alone gives. */
-  checkReplay(): void {
+  /** What the judge looks at; null while no node runs. */
+  view(): View | null {
+    const { status } = this;
     const parts = this.#parts;
-    if (parts === null) return;
-    const { log, state } = parts;
-    const replayed = new MapState();
-    const ignore: TransactionSink = { insertBytes: () => {} };
-    const last = this.#node?.broker.raftFigures().applied ?? 0;
-    for (let index = log.firstIndex; index <= last; index++) {
-      const [entry] = log.entries(index, index + 1, 0);
-      if (entry === undefined) throw new Violation('hole', `entry ${index} is missing`);
-      if (entry.type === 0) applyEntry(replayed, ignore, index, entry.data);
+    if (status === null || parts === null) return null;
+    const { log, state, backing, self } = parts;
+    const { term, role, commit, applied, recovering } = status;
+    if (log.durableIndex !== this.#durable) {
+      this.#durable = log.durableIndex;
+      this.#grewMs = this.#options.loop.nowMs;
     }
-    if (digestOf(replayed) === digestOf(state)) return;
-    throw new Violation('replay', `log and checkpoint differ at entry ${last}`);
+    if (this.#recovering && !recovering) this.recoveries++;
+    this.#recovering = recovering;
+    return {
+      member: self,
+      term,
+      leads: role === 'leader',
+      commit,
+      applied,
+      durable: log.durableIndex,
+      mending: this.#node?.repairing === true,
+      firstIndex: log.firstIndex,
+      checkpoint: state.appliedIndex,
+      digest: backing.applied.index === state.appliedIndex ? backing.applied.digest : null,
+      entry: (index) => this.#entryAt(log, index),
+    };
   }
 
-  /** What was planned is what was applied, once nothing is in flight. */
-  checkPlanned(): void {
-    const leader = this.#node?.broker.leader;
-    const parts = this.#parts;
-    if (leader == null || parts === null || leader.inFlight > 0) return;
-    if (digestOf(leader.plannedState) === digestOf(parts.state)) return;
-    throw new Violation('planned', `planned and applied state differ at entry ${this.lastIndex}`);
+  #entryAt(log: OpenDirectory['log'], index: number): LogEntry | undefined {
+    if (index < log.firstIndex || index > log.lastIndex) return undefined;
+    try {
+      return log.entries(index, index + 1, 0)[0];
+    } catch (error) {
+      // A bit that was flipped and that nobody has met yet.
+      if (error instanceof DamageError && this.impaired) return undefined;
+      throw error;
+    }
   }
 
   #guard(work: () => void): void {
@@ -392,26 +557,44 @@ export class SimulatedMachine {
     } catch (error) {
       if (error instanceof ProcessEnded) this.#end('process', error.message);
       else if (error instanceof DiskError && this.#mayFail) this.#end('process', error.message);
+      else if (error instanceof DamageError && this.impaired) this.#endOfDamage(error);
       else throw error;
     }
+    if (this.#node !== null) this.#options.surroundings.observed(this);
+    this.pump();
   }
 
-  /** Ends the process that runs, and starts the next one a little later. */
-  #end(loss: 'process' | 'power', why: string): void {
-    const { random, loop, note, onDown } = this.#options;
-    note(`end ${why}`);
+  /** A node that ends of the same damage again and again is of no more use than a refused one. */
+  #endOfDamage(error: DamageError): void {
+    this.#damageEnds++;
+    if (this.#damageEnds > DAMAGE_ENDS_MAX) this.#refuse(error);
+    else this.#end('process', error.message);
+  }
+
+  #refuse(error: DamageError): void {
+    this.isRefused = true;
+    this.#end('process', `refused: ${error.message}`, false);
+    this.#options.surroundings.refused(this, error);
+  }
+
+  #end(loss: 'process' | 'power', why: string, again = true): void {
+    const { random, loop, surroundings, number } = this.#options;
+    surroundings.note(`end ${number} ${why}`);
+    surroundings.ending(this);
     const wasDown = this.#clock === null;
+    this.#refusedBefore += this.refusedFrames;
     this.#clock?.kill();
     this.#clock = null;
     this.#node = null;
     this.#parts = null;
     this.#syncsLeft = null;
     this.#injected = false;
+    this.#recovering = false;
     this.disk.crash(loss);
-    this.store.crash();
+    this.place.crash();
     // Power may be lost once more before the next start.
     if (wasDown) return;
-    onDown();
-    loop.after(random.between(1, 60), () => this.boot());
+    surroundings.ended(this);
+    if (again) loop.schedule(random.between(1, 60), null, () => this.boot());
   }
 }

@@ -1,38 +1,77 @@
 /**
- * Goal: whatever the disk drops, tears, reorders or refuses, and whenever the process dies, nothing
- * acknowledged is lost, delivered after its ack, or held by two consumers at once; and what the log
- * alone replays to is what the checkpoint and the log give. Method: the broker's own node over a
- * simulated disk, store and clock, 1,000 short seeds. A failing seed is replayed by `npm run sim --
- * --seed N --fault-ms 500 --trace`.
+ * Goal: whatever the disks, the network, the clocks and the operator do, nothing acknowledged is
+ * lost, delivered after its ack, or held by two consumers at once; all machines hold the same log
+ * and the same state; and when the faults end, everything comes to rest. Method: the broker's own
+ * node over simulated disks, stores, clocks and paths; many short seeds of one busy machine, and
+ * fewer seeds of up to five machines for half a minute each. A failing seed is replayed by the
+ * command that `npm run sim` prints for it: `npm run sim -- --seed N --shape S --sim-seconds T`.
  */
-import { expect, it } from 'vitest';
-import { runCampaign, summaryOf } from './campaign.js';
+import { describe, expect, it } from 'vitest';
+import { runCampaign, summaryOf, type Totals } from './campaign.js';
 import { FAULT_NAMES } from './faults.js';
 import { run } from './run.js';
+import { type ShapeName, SINGLE_FAULTS } from './shape.js';
 
-const SEEDS = Number(process.env.SVC_TEST_SEEDS ?? 1000);
-const FAULT_MS = 500;
+interface Budget {
+  readonly shape: ShapeName;
+  readonly simMs: number;
+  readonly seeds: number;
+}
 
-it(`${SEEDS} seeds`, { timeout: 300_000 }, () => {
-  const campaign = runCampaign({
-    firstSeed: 1,
-    faultMs: FAULT_MS,
-    goOn: (runs, failures) => runs < SEEDS && failures < 3,
+const SINGLE: Budget = { shape: 'single', simMs: 500, seeds: seedsOf('SVC_TEST_SEEDS', 300) };
+const CLUSTER: Budget = {
+  shape: 'cluster',
+  simMs: 30_000,
+  seeds: seedsOf('SVC_TEST_CLUSTER_SEEDS', 100),
+};
+const FAILURES_MAX = 3;
+
+function seedsOf(variable: string, standard: number): number {
+  return Number(process.env[variable] ?? standard);
+}
+
+function totalsOf({ shape, simMs, seeds }: Budget): Totals {
+  const beganMs = performance.now();
+  const totals = runCampaign({
+    shape,
+    simMs,
+    next: ({ runs, failed }) => (runs < seeds && failed.length < FAILURES_MAX ? runs + 1 : null),
   });
-  console.log(summaryOf(campaign));
-  const failures = campaign.failed.map(({ seed, violations }) => ({
-    seed,
-    violations: violations.slice(0, 5),
-  }));
-  expect(failures).toEqual([]);
-  if (SEEDS < 1000) return;
-  for (const fault of FAULT_NAMES) expect(campaign.faults[fault], fault).toBeGreaterThan(0);
+  console.log(summaryOf(totals, performance.now() - beganMs));
+  return totals;
+}
+
+describe('many seeds', () => {
+  it(`${SINGLE.seeds} seeds of one machine`, { timeout: 600_000 }, () => {
+    const { failed, faults } = totalsOf(SINGLE);
+    expect(failed).toEqual([]);
+    if (SINGLE.seeds < 300) return;
+    for (const fault of [...SINGLE_FAULTS, 'clock-jump'] as const) {
+      expect(faults[fault], fault).toBeGreaterThan(0);
+    }
+  });
+
+  it(`${CLUSTER.seeds} seeds of a cluster`, { timeout: 900_000 }, () => {
+    const { failed, faults, figures } = totalsOf(CLUSTER);
+    expect(failed).toEqual([]);
+    if (CLUSTER.seeds < 100) return;
+    for (const fault of FAULT_NAMES) expect(faults[fault], fault).toBeGreaterThan(0);
+    for (const what of ['snapshots', 'repairs', 'changes', 'refusedFrames'] as const) {
+      expect(figures[what], what).toBeGreaterThan(0);
+    }
+    expect(figures.digestsCompared).toBeGreaterThan(1000);
+  });
 });
 
-it('a seed always runs the same', () => {
-  for (const seed of [7, 8, 9]) {
-    const [first, second] = [run({ seed, faultMs: FAULT_MS }), run({ seed, faultMs: FAULT_MS })];
-    expect(second.digest).toBe(first.digest);
-    expect(second.events).toBe(first.events);
-  }
+it.each([
+  [7, SINGLE],
+  [8, SINGLE],
+  [9, CLUSTER],
+  [10, CLUSTER],
+  [11, CLUSTER],
+] as const)('seed %i always runs the same', (seed, { shape, simMs }) => {
+  const plan = { seed, shape, simMs };
+  const [first, second] = [run(plan), run(plan)];
+  expect(second.digest).toBe(first.digest);
+  expect(second.figures).toEqual(first.figures);
 });

@@ -1,0 +1,39 @@
+/**
+ * A planted bug: a change of the program's text that breaks a promise, and the seeded hunt that
+ * must notice. The text is that of the compiled JavaScript, which is the source without its types.
+ */
+
+/**
+ * `storm` and `model`: the raft core alone, the former of any kind or with a focus. `disk`: the log
+ * and the file of term and vote. The others run whole simulated machines.
+ */
+export const HUNTS = [
+  'storm',
+  'storm-elections',
+  'storm-leases',
+  'storm-reads',
+  'storm-members',
+  'storm-losses',
+  'model',
+  'single',
+  'cluster',
+  'disk',
+] as const;
+export type HuntName = (typeof HUNTS)[number];
+
+export interface Edit {
+  /** The source file, from the root of the tree. */
+  readonly file: string;
+  /** Occurs exactly once in the compiled file; lines are compared without their indentation. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface PlantedBug {
+  readonly name: string;
+  readonly meaning: string;
+  readonly edits: readonly Edit[];
+  readonly hunt: HuntName;
+  /** It is found by the seeds 1 to this one. For the model: by its first so many variants. */
+  readonly seeds: number;
+}

@@ -1,0 +1,66 @@
+/**
+ * Goal: the storms, the model and the simulator notice what they are there to notice. Method: every
+ * bug of the table is planted in a process of its own, and the hunt that the table names must find
+ * it within the seeds that the table allows; the program as it is must pass the same seeds.
+ * `npm run planted -- --bug <name>` repeats one by hand. Runs the built program, as `npm test` does
+ * after building it.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { HuntName } from './bug.js';
+import { BUGS } from './bugs.js';
+import type { HuntAnswer, HuntTask } from './hunt-task.js';
+import { buildRaft, hunt, inTurns } from './hunting.js';
+import { patched } from './patch-hook.js';
+import { HEADING, rowOf } from './report.js';
+
+/** As many as the machine that this is meant for has cores. */
+const AT_A_TIME = 2;
+const TEST_MS_MAX = 600_000;
+
+let raft: ReturnType<typeof buildRaft>;
+
+beforeAll(() => {
+  raft = buildRaft();
+});
+
+afterAll(() => raft.remove());
+
+function taskOf(name: HuntName, seeds: number): HuntTask {
+  return { hunt: name, firstSeed: 1, seeds, all: false, bug: null, raftFolder: raft.folder };
+}
+
+function notHunted(error: Error): HuntAnswer {
+  return { needed: null, found: [], text: error.message, tookMs: 0 };
+}
+
+test('every planted bug is found within its seeds', { timeout: TEST_MS_MAX }, async () => {
+  const rows = await inTurns(BUGS, AT_A_TIME, async (bug) => {
+    // One that does not apply any more must not hide the others.
+    const answer = await hunt({ ...taskOf(bug.hunt, bug.seeds), bug }).catch(notHunted);
+    return { bug, answer };
+  });
+  console.log([HEADING, ...rows.map(({ bug, answer }) => rowOf(bug, answer))].join('\n'));
+  const missed = rows.filter(({ answer }) => answer.needed === null);
+  expect(missed.map(({ bug, answer }) => `${bug.name} ${answer.text}`)).toEqual([]);
+});
+
+test('the program as it is passes the same seeds', { timeout: TEST_MS_MAX }, async () => {
+  const most = new Map<HuntName, number>();
+  for (const { hunt: name, seeds } of BUGS) most.set(name, Math.max(seeds, most.get(name) ?? 0));
+  const answers = await inTurns([...most], AT_A_TIME, ([name, seeds]) => hunt(taskOf(name, seeds)));
+  expect(answers.map(({ found, text }) => ({ found, text }))).toEqual(
+    answers.map(() => ({ found: [], text: '' })),
+  );
+});
+
+test('a text that is not there, or there twice, plants nothing', () => {
+  const edit = { file: 'some.ts', find: 'if (a)\n  b();', replace: 'c();' };
+  expect(patched('{\n  if (a)\n    b();\n}', edit)).toBe('{\n  c();\n}');
+  expect(() => patched('{ if (a) c(); }', edit)).toThrow('occurs 0 times');
+  expect(() => patched('if (a)\n b();\nif (a)\n b();', edit)).toThrow('occurs 2 times');
+});
+
+test('the table has no bug twice, and none without an edit', () => {
+  expect(new Set(BUGS.map(({ name }) => name)).size).toBe(BUGS.length);
+  expect(BUGS.filter(({ edits }) => edits.length === 0)).toEqual([]);
+});

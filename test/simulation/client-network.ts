@@ -1,0 +1,216 @@
+/**
+ * What lies between the clients and the machines: latency, connections that end with the process,
+ * answers that are lost, clients that go away or lose patience, and the search for the leader. A
+ * client learns how its request ended in exactly one call.
+ */
+import type { Broker } from '@svc/broker';
+import type { Reply } from '@svc/http';
+import type { SeededRandom } from '../seeded-random.js';
+import type { Fault, FaultCounts } from './faults.js';
+import type { SimulatedLoop } from './simulated-loop.js';
+
+/** `refused`: the request never reached a process. `unknown`: it may have had its effect. */
+export type NoAnswer = 'refused' | 'unknown';
+
+export interface ClientNetworkOptions {
+  readonly loop: SimulatedLoop;
+  readonly random: SeededRandom;
+  readonly machines: number;
+  readonly faults: ReadonlySet<Fault>;
+  readonly counts: FaultCounts;
+  /** A client gives up a request after this time; infinite: it waits for the process to end. */
+  readonly patienceMs: number;
+  /** Runs `work` in the process of a machine. */
+  readonly enter: (machine: number, work: () => void) => void;
+}
+
+interface Connection {
+  readonly machine: number;
+  /** The process has gone, or the client has. */
+  broken: boolean;
+  readonly fail: () => void;
+}
+
+type Request<Answer> = (broker: Broker, reply: Reply<Answer>) => void;
+
+const LATENCY_MS_MAX = 1;
+const LOST_ANSWER_MS = 200;
+
+export class ClientNetwork {
+  readonly #options: ClientNetworkOptions;
+  readonly #connections = new Set<Connection>();
+  readonly #brokers = new Map<number, Broker>();
+  #faultsOn = true;
+  calls = 0;
+
+  constructor(options: ClientNetworkOptions) {
+    this.#options = options;
+  }
+
+  up(machine: number, broker: Broker): void {
+    this.#brokers.set(machine, broker);
+  }
+
+  down(machine: number): void {
+    this.#brokers.delete(machine);
+    for (const connection of this.#connections) {
+      if (connection.machine !== machine) continue;
+      this.#connections.delete(connection);
+      connection.broken = true;
+      connection.fail();
+    }
+  }
+
+  heal(): void {
+    this.#faultsOn = false;
+  }
+
+  /** One client's way in. It stays with a machine as long as that one serves it. */
+  caller(): Caller {
+    return new Caller(this, this.#options.random.between(1, this.#options.machines));
+  }
+
+  /** The machine to try after this one. */
+  next(machine: number): number {
+    const { random, machines } = this.#options;
+    return machines === 1 ? 1 : 1 + ((machine - 1 + random.between(1, machines - 1)) % machines);
+  }
+
+  /** `request` runs in the process; `done` runs at the client, once. */
+  call<Answer>(
+    machine: number,
+    request: Request<Answer>,
+    waitMs: number,
+    done: (answer: Answer | NoAnswer) => void,
+  ): void {
+    const { loop, enter, patienceMs } = this.#options;
+    this.calls++;
+    let ended = false;
+    const end = (answer: Answer | NoAnswer) => {
+      if (ended) return;
+      ended = true;
+      this.#connections.delete(connection);
+      done(answer);
+    };
+    const connection: Connection = {
+      machine,
+      broken: false,
+      fail: () => this.#later(() => end('unknown')),
+    };
+    const lost = this.#happens('lost-answer', 0.01);
+    const reply = new SimulatedReply<Answer>(connection, (answer) => {
+      // What a dying process has sent may still arrive, so this does not ask whether it lives.
+      if (lost) loop.schedule(LOST_ANSWER_MS, null, () => end('unknown'));
+      else this.#later(() => end(answer));
+    });
+    this.#later(() => {
+      const broker = this.#brokers.get(machine);
+      if (broker === undefined) {
+        end('refused');
+        return;
+      }
+      this.#connections.add(connection);
+      const { random } = this.#options;
+      if (this.#happens('client-gone', 0.02)) {
+        this.#leave(random.next() * 3, connection, reply, end);
+      } else if (patienceMs < Number.POSITIVE_INFINITY) {
+        this.#leave(patienceMs + waitMs, connection, reply, end);
+      }
+      enter(machine, () => request(broker, reply));
+    });
+  }
+
+  #leave<Answer>(
+    delayMs: number,
+    connection: Connection,
+    reply: SimulatedReply<Answer>,
+    end: (answer: NoAnswer) => void,
+  ): void {
+    this.#options.loop.schedule(delayMs, null, () => {
+      if (connection.broken || reply.sent) return;
+      connection.broken = true;
+      this.#options.enter(connection.machine, () => reply.leave());
+      end('unknown');
+    });
+  }
+
+  #later(work: () => void): void {
+    const { loop, random } = this.#options;
+    loop.schedule(0.02 + random.next() * LATENCY_MS_MAX, null, work);
+  }
+
+  #happens(fault: 'lost-answer' | 'client-gone', probability: number): boolean {
+    const { faults, random, counts } = this.#options;
+    if (!this.#faultsOn || !faults.has(fault)) return false;
+    if (!random.chance(probability)) return false;
+    counts[fault]++;
+    return true;
+  }
+}
+
+export class Caller {
+  readonly #network: ClientNetwork;
+  #machine: number;
+
+  constructor(network: ClientNetwork, machine: number) {
+    this.#network = network;
+    this.#machine = machine;
+  }
+
+  /** From now on this one asks there. */
+  moveTo(machine: number): void {
+    this.#machine = machine;
+  }
+
+  /** `waitMs`: how long the request itself asks the broker to wait. */
+  call<Answer>(
+    request: Request<Answer>,
+    done: (answer: Answer | NoAnswer) => void,
+    waitMs = 0,
+  ): void {
+    const machine = this.#machine;
+    this.#network.call<Answer>(machine, request, waitMs, (answer) => {
+      if (isTurnedAway(answer)) this.#machine = this.#network.next(machine);
+      done(answer);
+    });
+  }
+}
+
+/** The machine is down, does not answer, or does not lead. */
+export function isTurnedAway(answer: unknown): boolean {
+  if (answer === 'refused' || answer === 'unknown') return true;
+  if (typeof answer !== 'object' || answer === null || !('refusal' in answer)) return false;
+  const { reason } = answer.refusal as { readonly reason: string };
+  return reason === 'no_leader' || reason === 'retry' || reason === 'timeout';
+}
+
+class SimulatedReply<Answer> implements Reply<Answer> {
+  onGone: (() => void) | null = null;
+  sent = false;
+  readonly #connection: Connection;
+  readonly #deliver: (answer: Answer) => void;
+
+  constructor(connection: Connection, deliver: (answer: Answer) => void) {
+    this.#connection = connection;
+    this.#deliver = deliver;
+  }
+
+  get gone(): boolean {
+    return this.#connection.broken;
+  }
+
+  send(answer: Answer): boolean {
+    if (this.sent) throw new Error('a request was answered twice');
+    this.sent = true;
+    if (this.#connection.broken) return false;
+    this.#deliver(answer);
+    return true;
+  }
+
+  /** The client closes the connection. */
+  leave(): void {
+    const { onGone } = this;
+    this.onGone = null;
+    onGone?.();
+  }
+}

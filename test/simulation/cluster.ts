@@ -1,0 +1,437 @@
+/**
+ * The machines of one run with everything around them: the network between them, the clients, the
+ * operator, the judge. Faults reach the machines through here, so that no more of them is broken
+ * for good than a cluster of that size survives.
+ */
+import type { PeerPort } from '@svc/broker';
+import type { DamageError } from '@svc/storage';
+import { uuidV7 } from '@svc/wire';
+import type { SeededRandom } from '../seeded-random.js';
+import { ClientNetwork } from './client-network.js';
+import type { Fault, FaultCounts } from './faults.js';
+import { Judge } from './judge.js';
+import { drawSettings } from './machine-settings.js';
+import { Operator } from './operator.js';
+import { type Cut, pathsOf } from './partitions.js';
+import { PeerNetwork } from './peer-network.js';
+import { checkPlanned, checkReplay } from './replay-check.js';
+import type { SimulatedLoop } from './simulated-loop.js';
+import { SimulatedMachine } from './simulated-machine.js';
+import type { Surroundings } from './surroundings.js';
+import { Violation } from './violation.js';
+
+export interface ClusterOptions {
+  readonly loop: SimulatedLoop;
+  readonly random: SeededRandom;
+  readonly faults: ReadonlySet<Fault>;
+  readonly counts: FaultCounts;
+  /** Founders. */
+  readonly machines: number;
+  /** Machines that wait to be added. */
+  readonly spares: number;
+  /** One machine, no peers, no clock that runs apart. */
+  readonly dense: boolean;
+  readonly note: (text: string) => void;
+  /** A step of the run, for its digest. */
+  readonly mix: (machine: number) => void;
+  readonly onFrame: ((from: number, to: number, frame: Uint8Array, fate: string) => void) | null;
+}
+
+const PATIENCE_MS = 5000;
+/** In two minutes two clocks come apart by a quarter of a second, half the leases' grace. */
+const DRIFT_MAX = 0.001;
+const SKEW_US_MAX = 50_000;
+/** Below the grace of SVC_RAFT_MAX_CLOCK_SKEW_MS. */
+const SKEW_SAFE_US = 450_000;
+
+export class Cluster implements Surroundings {
+  readonly machines: readonly SimulatedMachine[];
+  readonly judge = new Judge();
+  readonly peers: PeerNetwork | null;
+  readonly clients: ClientNetwork;
+  readonly operator: Operator | null;
+  readonly electionMs: number;
+  /**
+   * When a wall clock was set, or a leader began while the wall clocks were further apart than the
+   * grace: leases that stood then may end early, for nothing but the wall clock tells another node
+   * how much of them is left.
+   */
+  readonly leaseBreaksMs: number[] = [];
+  refusals = 0;
+  readonly #options: ClusterOptions;
+  readonly #founders: readonly number[];
+
+  constructor(options: ClusterOptions) {
+    const { loop, random, faults, counts, dense } = options;
+    this.#options = options;
+    const total = options.machines + options.spares;
+    this.#founders = Array.from({ length: options.machines }, (_, i) => i + 1);
+    const settings = drawSettings(random, dense);
+    this.electionMs = settings.electionMs;
+    const clusterId = uuidV7(1, random.between(0, 2 ** 31), 2, 3);
+    this.machines = Array.from({ length: total }, (_, i) => {
+      const drift = faults.has('clock-drift') ? (random.next() * 2 - 1) * DRIFT_MAX : 0;
+      if (drift !== 0) counts['clock-drift']++;
+      return new SimulatedMachine({
+        number: i + 1,
+        founders: this.#founders,
+        clusterId,
+        settings,
+        loop,
+        random: random.fork(),
+        faults,
+        counts,
+        clockRate: 1 + drift,
+        surroundings: this,
+      });
+    });
+    const [peers, clients, operator] = [random.fork(), random.fork(), random.fork()];
+    const enter = (machine: number, work: () => void) => this.machine(machine).enter(work);
+    this.peers = dense ? null : this.#network(peers, total, enter);
+    this.clients = new ClientNetwork({
+      loop,
+      random: clients,
+      machines: total,
+      faults,
+      counts,
+      patienceMs: dense ? Number.POSITIVE_INFINITY : PATIENCE_MS,
+      enter,
+    });
+    this.operator = dense ? null : this.#newOperator(operator);
+    if (!dense) for (const machine of this.machines) this.#skew(machine, random);
+  }
+
+  #network(
+    random: SeededRandom,
+    machines: number,
+    enter: (machine: number, work: () => void) => boolean,
+  ): PeerNetwork {
+    const { loop, faults, counts, onFrame } = this.#options;
+    const onCorrupt = (machine: number, deliver: () => void) => {
+      this.#expectRefusal(machine, deliver);
+    };
+    return new PeerNetwork({
+      loop,
+      random,
+      machines,
+      faults,
+      counts,
+      enter,
+      onCorrupt,
+      onSend: onFrame,
+    });
+  }
+
+  #newOperator(random: SeededRandom): Operator {
+    const { loop, note } = this.#options;
+    return new Operator({ loop, random, machines: this.machines, founders: this.#founders, note });
+  }
+
+  #skew(machine: SimulatedMachine, random: SeededRandom): void {
+    machine.clockError.wallSkewUs = random.between(-SKEW_US_MAX, SKEW_US_MAX);
+  }
+
+  machine(number: number): SimulatedMachine {
+    return this.machines[number - 1] as SimulatedMachine;
+  }
+
+  boot(): void {
+    for (const machine of this.machines) machine.boot();
+  }
+
+  /** The end of all faults: what is lost is replaced, everything runs. */
+  heal(): void {
+    this.peers?.heal();
+    this.clients.heal();
+    for (const machine of this.machines) machine.heal();
+  }
+
+  // --- surroundings of the machines --------------------------------------------------------------
+
+  note(text: string): void {
+    this.#options.note(text);
+  }
+
+  connect(machine: number): PeerPort | null {
+    return this.peers?.open(machine) ?? null;
+  }
+
+  began(machine: SimulatedMachine): void {
+    if (this.peers !== null && machine.broker !== null) {
+      this.clients.up(machine.number, machine.broker);
+    }
+  }
+
+  serves(machine: SimulatedMachine): void {
+    this.note(`serving ${machine.number} at ${machine.parts?.log.lastIndex}`);
+    if (this.peers !== null) return;
+    checkReplay(this.judge, machine);
+    const { node } = machine;
+    this.#options.loop.schedule(0, null, () => {
+      if (machine.node === node && node !== null) this.clients.up(machine.number, node.broker);
+    });
+  }
+
+  observed(machine: SimulatedMachine): void {
+    this.#options.mix(machine.number);
+    const view = machine.view();
+    if (view === null) return;
+    const { elections } = this.judge;
+    this.judge.observe(machine.number, view);
+    if (this.judge.elections === elections) return;
+    this.note(`elected ${machine.number} term ${view.term} commit ${view.commit}`);
+    if (this.peers !== null) this.#lookAtClocks();
+  }
+
+  #lookAtClocks(): void {
+    const { loop } = this.#options;
+    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const { clockError } of this.machines) {
+      const us = loop.nowMs * 1000 * clockError.rate + clockError.wallSkewUs;
+      least = Math.min(least, us);
+      most = Math.max(most, us);
+    }
+    if (most - least > SKEW_SAFE_US) this.leaseBreaksMs.push(loop.nowMs);
+  }
+
+  ending(machine: SimulatedMachine): void {
+    const { foulMessage, number } = machine;
+    if (foulMessage === null) return;
+    throw new Violation('foul_message', `machine ${number} refused one as ${foulMessage}`);
+  }
+
+  ended(machine: SimulatedMachine): void {
+    this.judge.end(machine.number);
+    this.peers?.close(machine.number);
+    this.clients.down(machine.number);
+  }
+
+  /** Its directory is of no use: the machine gets an empty one, and the operator replaces it. */
+  refused(machine: SimulatedMachine, error: DamageError): void {
+    const { loop, note } = this.#options;
+    this.refusals++;
+    note(`refused ${machine.number} ${error.code}`);
+    loop.schedule(1000, null, () => {
+      if (!machine.isRefused) return;
+      machine.wipe();
+      machine.boot();
+    });
+  }
+
+  #expectRefusal(number: number, deliver: () => void): void {
+    const machine = this.machine(number);
+    const { status, refusedFrames } = machine;
+    deliver();
+    // Before consensus runs, nothing listens.
+    if (status === null || machine.node === null || machine.refusedFrames > refusedFrames) return;
+    throw new Violation('corrupt_frame', `machine ${number} took a corrupted frame`);
+  }
+
+  // --- faults ----------------------------------------------------------------------------------
+
+  /** False when it cannot happen now. */
+  inject(fault: Fault, random: SeededRandom): boolean {
+    switch (fault) {
+      case 'power-all':
+        this.#options.counts[fault]++;
+        for (const machine of this.machines) machine.inject('power', random);
+        return true;
+      case 'clock-jump':
+      case 'clock-strobe':
+        return this.#setClock(fault, random);
+      case 'partition':
+      case 'one-way':
+      case 'deaf':
+      case 'bridge':
+      case 'ring':
+        return this.#cut(fault, random);
+      case 'clog':
+        return this.#clog(random);
+      case 'wipe':
+        return this.#wipe(random);
+      case 'bit-flip':
+      case 'truncate':
+        return this.#damage(fault, random);
+      case 'members':
+      case 'transfer':
+        return this.#operate(fault, random);
+      default:
+        return this.#pickMachine(random).inject(fault, random);
+    }
+  }
+
+  /** The leader more often than its share. */
+  #pickMachine(random: SeededRandom): SimulatedMachine {
+    const leader = random.chance(0.3) ? (this.operator?.leader ?? null) : null;
+    return leader ?? random.pick(this.machines);
+  }
+
+  #operate(fault: 'members' | 'transfer', random: SeededRandom): boolean {
+    const { operator } = this;
+    if (operator === null) return false;
+    const done = fault === 'members' ? operator.changeWish(random) : operator.transfer(random);
+    if (done) this.#options.counts[fault]++;
+    return done;
+  }
+
+  #cut(fault: Cut, random: SeededRandom): boolean {
+    const { peers, operator } = this;
+    const numbers = this.machines.map(({ number }) => number);
+    const paths = pathsOf(fault, numbers, operator?.leader?.number ?? 0, random);
+    if (peers === null || paths.length === 0) return false;
+    this.#options.counts[fault]++;
+    peers.cut(paths, random.pick([200, 2000, 8000]) * (0.5 + random.next()));
+    return true;
+  }
+
+  #clog(random: SeededRandom): boolean {
+    const { peers } = this;
+    const [from, to] = random.shuffled(this.machines.map(({ number }) => number));
+    if (peers === null || from === undefined || to === undefined) return false;
+    this.#options.counts.clog++;
+    peers.clog(from, to, random.pick([50, 500, 3000]), random.between(500, 8000));
+    return true;
+  }
+
+  #setClock(fault: 'clock-jump' | 'clock-strobe', random: SeededRandom): boolean {
+    const { loop, counts, dense } = this.#options;
+    const machine = random.pick(this.machines);
+    counts[fault]++;
+    let left = fault === 'clock-jump' ? 1 : random.between(5, 40);
+    const jump = () => {
+      const forward = random.chance(0.5);
+      const us = random.between(11_000, dense || random.chance(0.2) ? 288_000_000 : 400_000);
+      machine.clockError.wallSkewUs += forward ? us : -us;
+      this.leaseBreaksMs.push(loop.nowMs);
+      this.note(`clock ${machine.number} by ${forward ? us : -us} us`);
+      left--;
+      if (left > 0) loop.schedule(random.between(1, 300), null, jump);
+    };
+    jump();
+    return true;
+  }
+
+  /** How many machines may lack what they once stored, and the cluster still has it all. */
+  get #mayBeImpaired(): number {
+    let fewest = this.operator?.wished ?? 1;
+    for (const { status } of this.machines) {
+      const configuration = status?.configuration;
+      if (configuration === undefined || configuration.voters.length === 0) continue;
+      fewest = Math.min(fewest, configuration.voters.length);
+      if (configuration.outgoing.length > 0) return 0;
+    }
+    return Math.floor((fewest - 1) / 2);
+  }
+
+  #mayImpair(machine: SimulatedMachine): boolean {
+    const { operator } = this;
+    if (operator === null || machine.impaired) return false;
+    // Whoever mends itself still has not got back what it lost.
+    const others = this.machines.filter(
+      (other) => other.impaired || (operator.wishes(other.number) && !other.isWhole),
+    );
+    return others.length + 1 <= this.#mayBeImpaired && operator.content;
+  }
+
+  #wipe(random: SeededRandom): boolean {
+    const { counts, loop } = this.#options;
+    const machine = random.pick(this.machines);
+    if (!this.#mayImpair(machine)) return false;
+    counts.wipe++;
+    machine.wipe();
+    loop.schedule(random.between(10, 3000), null, () => machine.boot());
+    return true;
+  }
+
+  #damage(fault: 'bit-flip' | 'truncate', random: SeededRandom): boolean {
+    const machine = random.pick(this.machines);
+    return this.#mayImpair(machine) && machine.injectDamage(fault, random);
+  }
+
+  // --- the end ---------------------------------------------------------------------------------
+
+  /** null when all members agree on everything; otherwise what is still missing. */
+  unrest(): string | null {
+    for (const machine of this.machines) {
+      const { node, number } = machine;
+      if (node === null) return `machine ${number} does not run`;
+    }
+    if (this.operator === null) return null;
+    const { leader } = this.operator;
+    if (leader === null) return 'nobody leads';
+    if (!this.operator.content) return 'the operator has work to do';
+    const last = leader.status;
+    if (last === null) return 'nobody leads';
+    for (const machine of this.machines) {
+      if (!this.operator.wishes(machine.number)) continue;
+      const { status } = machine;
+      if (status === null) return `machine ${machine.number} does not take part`;
+      const { term, applied, lastIndex, recovering } = status;
+      if (machine.node?.repairing === true) return `machine ${machine.number} is repairing`;
+      if (recovering) return `machine ${machine.number} is recovering`;
+      if (term !== last.term) return `machine ${machine.number} is in term ${term}`;
+      if (applied !== last.lastIndex || lastIndex !== applied) {
+        return `machine ${machine.number} applied ${applied} of ${last.lastIndex}`;
+      }
+    }
+    return null;
+  }
+
+  /** Once a wiped machine holds everything again, another may be lost. */
+  forgive(): void {
+    const leader = this.operator?.leader?.status;
+    if (leader == null || this.operator?.content !== true) return;
+    for (const machine of this.machines) {
+      const { status } = machine;
+      if (status !== null && status.applied >= leader.commit) machine.caughtUp();
+    }
+  }
+
+  /** The machine to ask for everything that is stored. */
+  get speaker(): number {
+    return this.operator?.leader?.number ?? 1;
+  }
+
+  get voters(): number[] {
+    const { operator } = this;
+    const numbers = this.machines.map(({ number }) => number);
+    return operator === null ? numbers : numbers.filter((number) => operator.wishes(number));
+  }
+
+  checkPlanned(): void {
+    for (const machine of this.machines) checkPlanned(machine);
+  }
+
+  /** Every disk holds what was committed, and every state is what the entries make of it. */
+  checkAll(): void {
+    for (const machine of this.machines) {
+      this.ending(machine);
+      const view = machine.view();
+      if (view === null) continue;
+      this.judge.sweep(machine.number, view);
+      checkReplay(this.judge, machine);
+      checkPlanned(machine);
+    }
+  }
+
+  /** One line for each machine, for a failure. */
+  picture(): string {
+    return this.machines
+      .map((machine) => {
+        const { number, node } = machine;
+        if (node === null) return `machine ${number}: ${machine.isRefused ? 'refused' : 'down'}`;
+        const { status } = machine;
+        if (status === null) return `machine ${number}: consensus does not run`;
+        const { id, role, leading, term, commit, applied, firstIndex, configuration } = status;
+        const { voters, learners, outgoing } = configuration;
+        return (
+          `machine ${number}: member ${id} ${role}${leading ? ' leading' : ''} term ${term} ` +
+          `log ${firstIndex}-${status.lastIndex} commit ${commit} applied ${applied} ` +
+          `voters ${voters} ` +
+          `learners ${learners} outgoing ${outgoing}${machine.paused ? ' paused' : ''}` +
+          `${machine.impaired ? ' impaired' : ''}${status.recovering ? ' recovering' : ''}`
+        );
+      })
+      .join('\n');
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * How the nodes of one seed are set up: small segments, frequent checkpoints, short time-outs, so
+ * that in a minute everything rolls, is given back and is sent as a snapshot many times.
+ */
+import type { SeededRandom } from '../seeded-random.js';
+
+export interface MachineSettings {
+  readonly environment: Readonly<Record<string, string>>;
+  /** Small generations, so that ids move from one to the next all the time. */
+  readonly geometry: { readonly pageBits: number; readonly idsPerPage: number };
+  /** All nodes of a cluster compare their states at multiples of it. */
+  readonly digestEvery: number;
+  readonly purgeStep: number;
+  readonly electionMs: number;
+}
+
+export const DIRECTORY = '/data';
+
+/** `dense`: the run is short and has one machine. */
+export function drawSettings(random: SeededRandom, dense: boolean): MachineSettings {
+  const geometry = { pageBits: random.between(1, 4), idsPerPage: random.between(4, 20) };
+  const environment: Record<string, string> = {
+    SVC_RAFT_DIR: DIRECTORY,
+    SVC_SERVER_ID: 'simulated',
+    SVC_RAFT_SEGMENT_BYTES: `${random.pick([4096, 8192, 32_768, dense ? 262_144 : 4096])}`,
+    SVC_RAFT_DURABLE_EVERY_MS: `${random.pick(dense ? [5, 20, 100, 400] : [100, 500, 2000])}`,
+    SVC_RAFT_DURABLE_EVERY_BYTES: `${random.pick([2000, 20_000, 1_000_000])}`,
+    SVC_RAFT_PIPELINE: `${random.pick([1, 2, 8])}`,
+    SVC_RAFT_BATCH_MAX_BYTES: `${random.pick([500, 4000, 4_194_304])}`,
+  };
+  if (dense) return { environment, geometry, digestEvery: 1024, purgeStep: 1024, electionMs: 150 };
+  const heartbeatMs = random.pick([100, 200, 400]);
+  const electionMs = heartbeatMs * random.pick([4, 8]);
+  environment.SVC_RAFT_HEARTBEAT_MS = `${heartbeatMs}`;
+  environment.SVC_RAFT_ELECTION_MS = `${electionMs}`;
+  environment.SVC_RAFT_REPLICATOR = 'raft';
+  environment.POP_DEFAULT_TIMEOUT_MS = '4000';
+  environment.SVC_STMT_TIMEOUT_MS = '4000';
+  environment.SVC_RAFT_PURGE_HOLD_S = `${random.pick([1, 5, 20])}`;
+  environment.SVC_RAFT_LOG_KEEP = `${random.pick([1, 20, 200])}`;
+  const digestEvery = random.pick([16, 64, 256]);
+  return { environment, geometry, digestEvery, purgeStep: random.pick([8, 64]), electionMs };
+}
+
+export function peerList(numbers: readonly number[]): string {
+  return numbers.map((n) => `${n}=node-${n}:7400/node-${n}:6632`).join(',');
+}

@@ -1,0 +1,106 @@
+/** What a seed is made of: how many machines, which faults and how often. */
+import type { SeededRandom } from '../seeded-random.js';
+import { FAULT_NAMES, type Fault } from './faults.js';
+
+/**
+ * `single`: one machine without peers, busy clients, a fault every tenth of a second, for a short
+ * time. `cluster`: up to five machines, quiet stretches, minutes.
+ */
+export type ShapeName = 'single' | 'cluster';
+
+export interface Shape {
+  readonly machines: number;
+  readonly spares: number;
+  readonly faults: ReadonlySet<Fault>;
+  /** The mean time between two injected events. */
+  readonly everyMs: number;
+  /**
+   * Until then only queues come and go whose messages nobody checks, so that the log is given up
+   * before what is checked: who comes later needs a snapshot.
+   */
+  readonly quietUntilMs: number;
+}
+
+const MACHINES_MAX = 5;
+
+/** Only these reach a machine without peers. */
+export const SINGLE_FAULTS: readonly Fault[] = [
+  'kill',
+  'power',
+  'power-at-sync',
+  'point',
+  'stall',
+  'write-error',
+  'sync-error',
+  'store-error',
+  'disk-full',
+  'bit-flip',
+  'lost-answer',
+  'client-gone',
+];
+
+/** A jump of the clock is survived by a process, whose leases run on its monotonic clock. */
+const SINGLE_WITH_CLOCK_JUMPS: readonly Fault[] = [
+  'clock-jump',
+  'stall',
+  'lost-answer',
+  'client-gone',
+];
+
+/** What the schedule injects; the others happen by themselves while they are on. */
+const SCHEDULED = new Set<Fault>([
+  'kill',
+  'power',
+  'power-at-sync',
+  'power-all',
+  'pause',
+  'stall',
+  'slow-disk',
+  'write-error',
+  'sync-error',
+  'store-error',
+  'disk-full',
+  'bit-flip',
+  'truncate',
+  'wipe',
+  'clock-jump',
+  'clock-strobe',
+  'partition',
+  'one-way',
+  'deaf',
+  'bridge',
+  'ring',
+  'clog',
+  'members',
+  'transfer',
+]);
+
+export function drawShape(name: ShapeName, random: SeededRandom): Shape {
+  return name === 'single' ? drawSingle(random) : drawCluster(random);
+}
+
+export function scheduledOf(shape: Shape, name: ShapeName): Fault[] {
+  return FAULT_NAMES.filter((fault) => {
+    if (!shape.faults.has(fault) || !SCHEDULED.has(fault)) return false;
+    // A machine without peers has its bits flipped between two lives, by the machine itself.
+    return !(name === 'single' && fault === 'bit-flip');
+  });
+}
+
+/** Some seeds have many kinds of faults, some few, some none: each mixture shows other things. */
+function drawSingle(random: SeededRandom): Shape {
+  const shape = { machines: 1, spares: 0, everyMs: 100, quietUntilMs: 0 };
+  if (random.chance(0.1)) return { ...shape, faults: new Set(SINGLE_WITH_CLOCK_JUMPS) };
+  const share = random.pick([0, 0.2, 0.5, 0.8]);
+  return { ...shape, faults: new Set(SINGLE_FAULTS.filter(() => random.chance(share))) };
+}
+
+function drawCluster(random: SeededRandom): Shape {
+  const machines = random.pick([1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 5, 5]);
+  const share = random.pick([0.1, 0.25, 0.25, 0.5]);
+  const faults = new Set(FAULT_NAMES.filter(() => random.chance(share)));
+  const spares = faults.has('members') ? Math.min(1, MACHINES_MAX - machines) : 0;
+  const everyMs = random.pick([500, 1500, 4000]);
+  const quietUntilMs = random.pick([0, 10_000, 20_000, 30_000, 40_000]);
+  return { machines, spares, faults, everyMs, quietUntilMs };
+}

@@ -1,0 +1,22 @@
+/** What goes on around a machine: who hears of its lives, and of each of its events. */
+import type { PeerPort } from '@svc/broker';
+import type { DamageError } from '@svc/storage';
+import type { SimulatedMachine } from './simulated-machine.js';
+
+export interface Surroundings {
+  /** Notes an event for the digest of the run. */
+  note(text: string): void;
+  /** A process begins; null: it is alone. */
+  connect(machine: number): PeerPort | null;
+  /** The node has opened its directory and takes part. */
+  began(machine: SimulatedMachine): void;
+  /** It leads or follows, and has replayed everything. */
+  serves(machine: SimulatedMachine): void;
+  /** After each event of the process. */
+  observed(machine: SimulatedMachine): void;
+  /** The last moment to look at a node. */
+  ending(machine: SimulatedMachine): void;
+  ended(machine: SimulatedMachine): void;
+  /** The node will not start from what its directory holds. */
+  refused(machine: SimulatedMachine, error: DamageError): void;
+}
