@@ -5,8 +5,9 @@
  *
  * A save writes the first slot, syncs, writes the second, syncs, and only then reports. So at any
  * moment at least one slot is whole, and everything that was reported stands in both: a bit that
- * flips in one of them costs nothing, neither at once nor with a crash of the next save's first
- * write. An open takes the newest valid slot and stores it in both again. Both damaged is refused.
+ * flips in one of them costs nothing. An open takes the newest valid slot and stores it in both
+ * again. Both damaged is refused; that takes two faults, such as a flipped bit in one slot and,
+ * before the next open, a power loss within the write of the other.
  *
  * Reporting after the first sync would save one of two in an election, but a vote would stand on
  * one slot until the second is written: a flipped bit then lets an older vote, or none, come back.

@@ -126,14 +126,22 @@ async function runMany(plan: RunPlan): Promise<void> {
   const quiet = given['quiet-json'];
   const { seed, shape, simMs } = plan;
   if (!quiet) console.log(`${shape} seeds from ${seed} on, ${simMs / 1000} simulated s of faults`);
+  let interrupted = false;
   const wanted = (begun: number, { failed }: Totals): number => {
-    if (failed.length >= FAILURES_MAX) return 0;
+    if (interrupted || failed.length >= FAILURES_MAX) return 0;
     if (count !== null) return count - begun;
     return performance.now() < untilMs ? Number.POSITIVE_INFINITY : 0;
   };
   const progress = quiet ? () => {} : progressOf(beganMs, count, untilMs);
   const jobs = numberOf(given.jobs, 1);
   const without = [...(plan.without ?? [])];
+  // A campaign that is stopped still says what it saw. One process alone cannot listen meanwhile.
+  if (jobs > 1) {
+    process.once('SIGINT', () => {
+      interrupted = true;
+      if (!quiet) console.log('interrupted: the seeds that were begun come to their end');
+    });
+  }
   const totals =
     jobs > 1
       ? await runParallel({

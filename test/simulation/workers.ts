@@ -64,6 +64,8 @@ export function runParallel(options: ParallelOptions): Promise<Totals> {
 
 /** The other side: runs the portions that it is sent until nobody is left to send one. */
 export function serveAsWorker(): void {
+  // Ctrl-C reaches all processes of the terminal; the campaign decides when its workers end.
+  process.on('SIGINT', () => {});
   process.on('message', (message) => {
     const { shape, simMs, without, from, count } = message as Portion;
     const totals = runCampaign({
