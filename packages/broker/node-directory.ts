@@ -19,6 +19,7 @@ import {
   identityBytes,
   Log,
 } from '@svc/storage';
+import type { Clock } from './clock.js';
 import type { Config } from './config.js';
 import type { CrashSetting } from './crash-points.js';
 import { CrashPointsBacking, CrashPointsDisk } from './crash-points-disk.js';
@@ -35,6 +36,7 @@ import { openState } from './state-store-recovery.js';
 export interface DirectoryOptions {
   readonly config: Config;
   readonly disk: Disk;
+  readonly clock: Clock;
   readonly random: RandomSource;
   readonly logger: Logger;
   readonly crash: Exclude<CrashSetting, { readonly kind: 'refused' }>;
@@ -124,6 +126,7 @@ function openAbove(options: DirectoryOptions, below: Below): OpenDirectory {
     backing: crashableBacking(options, backing),
     tables: TABLES,
     onFailure: onFatal,
+    defer: (run) => void options.clock.soon(run),
   });
   logger.info('boot', describeRecovery(log, state));
   const marker = new RecoveringMarker(disk, raftDirectory);
