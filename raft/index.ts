@@ -25,7 +25,12 @@ export {
   type Term,
   term,
 } from './identifiers.js';
-export type { DropReason, IgnoredReason, RefusedReason } from './intake.js';
+export {
+  type DropReason,
+  type IgnoredReason,
+  REFUSED_REASONS,
+  type RefusedReason,
+} from './intake.js';
 export {
   DEFAULT_FRAME_LIMITS,
   decodeMessage,

@@ -7,11 +7,11 @@ import { describe, expect, it } from 'vitest';
 import { configuration } from './configuration.js';
 import type { Entry } from './entry.js';
 import { logIndex, nodeId, term } from './identifiers.js';
-import { type DropReason, TERM_JUMP_MAX, TERM_MAX } from './intake.js';
+import { type DropReason, REFUSED_REASONS, TERM_JUMP_MAX, TERM_MAX } from './intake.js';
 import type { Message } from './messages.js';
 import type { Raft } from './raft.js';
 import { Chance } from './testing/chance.js';
-import { FakeGroup, REFUSALS } from './testing/group.fake.js';
+import { FakeGroup } from './testing/group.fake.js';
 import { entriesOf, LoneNode } from './testing/lone.fake.js';
 
 const envelope = { from: nodeId(2), to: nodeId(1), term: term(2) };
@@ -326,5 +326,5 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])('a group under forgery keeps every promise (se
 
 function sum(raft: Raft): number {
   const counters = raft.counters();
-  return REFUSALS.reduce((total, reason) => total + counters[reason], 0);
+  return REFUSED_REASONS.reduce((total, reason) => total + counters[reason], 0);
 }

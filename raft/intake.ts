@@ -34,20 +34,23 @@ export const TERM_MAX = Number.MAX_SAFE_INTEGER - TERM_JUMP_MAX;
 const INDEX_MAX = Number.MAX_SAFE_INTEGER - TERM_JUMP_MAX;
 
 /** No node that keeps the protocol says that, or not to this node, or not that one. */
-export type RefusedReason =
-  | 'wrong_receiver'
-  | 'impossible_sender'
+export const REFUSED_REASONS = [
+  'wrong_receiver',
+  'impossible_sender',
   /** Another node leads, or led, the term of the message. */
-  | 'second_leader'
+  'second_leader',
   /** Numbers that are none, or contradict each other. */
-  | 'malformed'
-  | 'bad_entries'
-  | 'bad_configuration'
-  | 'term_out_of_reach'
+  'malformed',
+  'bad_entries',
+  'bad_configuration',
+  'term_out_of_reach',
   /** It speaks of entries that this leader does not have. */
-  | 'beyond_log'
+  'beyond_log',
   /** It answers what was never asked. */
-  | 'not_asked';
+  'not_asked',
+] as const;
+
+export type RefusedReason = (typeof REFUSED_REASONS)[number];
 
 /** True once, or true elsewhere, and of no use here. */
 export type IgnoredReason =

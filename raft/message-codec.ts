@@ -41,7 +41,7 @@ const FIXED_BYTES = 30;
 const CRC_BYTES = 4;
 
 /** The place in the list is the number on the wire: never reorder, only add. */
-const KINDS: readonly SentMessage['type'][] = [
+export const SENT_KINDS: readonly SentMessage['type'][] = [
   'pre-vote-request',
   'pre-vote-response',
   'vote-request',
@@ -64,7 +64,7 @@ export function encodeMessage(message: Message, crc: Crc32 = ownCrc32): readonly
   assert(message.from !== message.to, `${message.type} to itself is not sent`);
   const head = new ByteWriter(FIXED_BYTES + fieldBytes(message) + CRC_BYTES);
   head.byte(FORMAT);
-  head.byte(KINDS.indexOf(message.type));
+  head.byte(SENT_KINDS.indexOf(message.type));
   head.word(head.size);
   head.long(message.from);
   head.long(message.to);
@@ -85,7 +85,7 @@ export function decodeMessage(
   if (frame.length < FIXED_BYTES + CRC_BYTES) return refused('wrong_length');
   const start = new ByteReader(frame);
   if (start.byte() !== FORMAT) return refused('unknown_format');
-  const kind = KINDS[start.byte()];
+  const kind = SENT_KINDS[start.byte()];
   if (kind === undefined) return refused('unknown_kind');
   const size = start.word();
   if (size < FIXED_BYTES + CRC_BYTES || size > frame.length) return refused('wrong_length');

@@ -4,25 +4,9 @@
  */
 import type { NodeId } from '../identifiers.js';
 import { nodeId } from '../identifiers.js';
+import { SENT_KINDS } from '../message-codec.js';
 import type { Message } from '../messages.js';
 import { ScriptError, type Words } from './words.js';
-
-const KINDS: readonly Message['type'][] = [
-  'pre-vote-request',
-  'pre-vote-response',
-  'vote-request',
-  'vote-response',
-  'append',
-  'append-response',
-  'append-rejection',
-  'heartbeat',
-  'heartbeat-response',
-  'snapshot',
-  'timeout-now',
-  'transfer-request',
-  'read-request',
-  'read-response',
-];
 
 /** Which messages a command means; undefined = any. */
 export interface Selection {
@@ -47,7 +31,7 @@ export function selectionOf(words: Words): Selection {
     } else if (word === 'first' || word === 'last') {
       only = word;
     } else {
-      kind = KINDS.find((known) => known === word);
+      kind = SENT_KINDS.find((known) => known === word);
       if (kind === undefined) throw new ScriptError(`"${word}" is no kind of message`);
     }
   }

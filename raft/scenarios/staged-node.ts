@@ -13,6 +13,7 @@ import { Raft } from '../raft.js';
 import type { HardState, Ready } from '../ready.js';
 import type { Snapshot } from '../storage.js';
 import { FakeDisk } from '../testing/disk.fake.js';
+import { NOTHING } from '../testing/lone.fake.js';
 import { changesText, configurationText, entriesText } from './telling.js';
 import { ScriptError } from './words.js';
 
@@ -267,15 +268,3 @@ function contentsOf(snapshot: Snapshot): Contents {
 
 /** Nobody votes, nobody listens: the configuration of a node that is not founded or added yet. */
 export const NO_MEMBERS: Configuration = configuration([]);
-
-const NOTHING: Ready = {
-  softState: undefined,
-  hardState: undefined,
-  snapshot: undefined,
-  entries: [],
-  mustSync: false,
-  messages: [],
-  afterDurable: [],
-  committed: [],
-  readStates: [],
-};

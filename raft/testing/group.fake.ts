@@ -6,7 +6,7 @@ import { assert } from '../assert.js';
 import { type Configuration, configuration } from '../configuration.js';
 import { decodeConfiguration } from '../configuration-codec.js';
 import { type LogIndex, logIndex, type NodeId, nodeId } from '../identifiers.js';
-import type { RefusedReason } from '../intake.js';
+import { REFUSED_REASONS } from '../intake.js';
 import type { RaftSettings } from '../options.js';
 import { Raft } from '../raft.js';
 import type { Proposal, Ready, Role, Status } from '../ready.js';
@@ -18,19 +18,6 @@ import { FakeNetwork } from './network.fake.js';
 
 export const ELECTION_MS = 100;
 export const HEARTBEAT_MS = 10;
-
-/** What nodes that keep the protocol never cause. */
-export const REFUSALS: readonly RefusedReason[] = [
-  'wrong_receiver',
-  'impossible_sender',
-  'second_leader',
-  'malformed',
-  'bad_entries',
-  'bad_configuration',
-  'term_out_of_reach',
-  'beyond_log',
-  'not_asked',
-];
 
 /** What a node's checkpoint holds; survives a crash. */
 interface Checkpoint {
@@ -250,7 +237,7 @@ export class FakeGroup {
     node.raft.step(message);
     const after = node.raft.counters();
     this.#observe(node);
-    const refused = REFUSALS.find((reason) => after[reason] !== before[reason]);
+    const refused = REFUSED_REASONS.find((reason) => after[reason] !== before[reason]);
     if (this.forgers) return;
     assert(refused === undefined, `node ${node.id} refused a peer's ${message.type}: ${refused}`);
   }

@@ -144,7 +144,8 @@ export function entriesOf(first: number, terms: readonly number[]): readonly Ent
   }));
 }
 
-const NOTHING: Ready = {
+/** A ready without work, to be filled in. */
+export const NOTHING: Ready = {
   softState: undefined,
   hardState: undefined,
   snapshot: undefined,

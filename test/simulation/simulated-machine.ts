@@ -20,7 +20,7 @@ import {
   SimulatedPlace,
   StateStore,
 } from '@svc/broker';
-import type { RefusedReason, Status } from '@svc/raft';
+import { REFUSED_REASONS, type RefusedReason, type Status } from '@svc/raft';
 import { DamageError, DiskError, type LogEntry, SimulatedDisk, writeIdentity } from '@svc/storage';
 import { uuidV7 } from '@svc/wire';
 import type { SeededRandom } from '../seeded-random.js';
@@ -38,18 +38,6 @@ class ProcessEnded extends Error {
   readonly code = 'process_ended';
 }
 
-/** Not even frames that come late, twice or from a former life are refused for these. */
-const FOUL: readonly RefusedReason[] = [
-  'wrong_receiver',
-  'impossible_sender',
-  'second_leader',
-  'malformed',
-  'bad_entries',
-  'bad_configuration',
-  'term_out_of_reach',
-  'beyond_log',
-  'not_asked',
-];
 const DAMAGE_ENDS_MAX = 3;
 /** Twice as long as the log takes to tell its witness of what is durable. */
 const WITNESSED_MS = 500;
@@ -163,7 +151,7 @@ export class SimulatedMachine {
   /** A message that no member that keeps the rules can have sent; null: none arrived. */
   get foulMessage(): RefusedReason | null {
     const counters = this.#node?.linkCounters() ?? {};
-    return FOUL.find((reason) => (counters[reason] ?? 0) > 0) ?? null;
+    return REFUSED_REASONS.find((reason) => (counters[reason] ?? 0) > 0) ?? null;
   }
 
   /** Frames that the node of this life did not take. */
