@@ -19,6 +19,8 @@ import { Reads } from './reads.js';
 import type { Role } from './ready.js';
 import { Recovery } from './recovery.js';
 
+const NO_CONTEXT = new Uint8Array(0);
+
 export class Core {
   readonly id: NodeId;
   readonly settings: RaftSettings;
@@ -27,6 +29,7 @@ export class Core {
   readonly reads: Reads;
   readonly #storage: RaftOptions['storage'];
   readonly #random: () => number;
+  readonly #context: () => Uint8Array;
 
   term: Term;
   vote: NodeId;
@@ -80,6 +83,7 @@ export class Core {
     this.settings = settings;
     this.#storage = options.storage;
     this.#random = options.random;
+    this.#context = options.context ?? (() => NO_CONTEXT);
     const { hardState } = options;
     this.log = new RaftLog(
       options.storage,
@@ -103,6 +107,11 @@ export class Core {
 
   get storage(): RaftOptions['storage'] {
     return this.#storage;
+  }
+
+  /** The host's part of a configuration entry that nobody asked for. */
+  get context(): Uint8Array {
+    return this.#context();
   }
 
   get leading(): boolean {

@@ -107,6 +107,11 @@ export class RaftLog {
     return this.#snapshot !== undefined;
   }
 
+  /** The entry is not at hand: it has to be read from the storage. */
+  isStored(index: LogIndex): boolean {
+    return index < this.#tailFirst;
+  }
+
   /** Undefined when the entry is compacted or beyond the end. */
   term(index: LogIndex): Term | undefined {
     if (index > this.#last) return undefined;

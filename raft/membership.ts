@@ -62,7 +62,7 @@ export function promoteWhenReady(core: Core): void {
   const changes = [{ type: 'add-voter', node }] as const;
   proposeChange(
     core,
-    { changes, transition: 'auto', context: NO_BYTES },
+    { changes, transition: 'auto', context: core.context },
     configurationIndex,
     false,
   );
@@ -128,7 +128,7 @@ function leaveJointWhenReady(core: Core): void {
   if (core.role !== 'leader' || core.appends.failed) return;
   if (!isJoint(core.configuration) || !core.configuration.autoLeave) return;
   if (core.log.applied < core.pendingConfigurationIndex) return;
-  const left = encodeConfiguration(withoutOutgoing(core.configuration), NO_BYTES);
+  const left = encodeConfiguration(withoutOutgoing(core.configuration), core.context);
   core.pendingConfigurationIndex = core.append('configuration', left);
   broadcastAppend(core);
 }

@@ -25,6 +25,11 @@ export interface RaftOptions {
    * nor campaigns until `recovery.ts` finds that it holds again what it may have helped to commit.
    */
   readonly recovering?: boolean;
+  /**
+   * The host's context of a configuration that the core writes by itself: leaving a joint one,
+   * promoting a learner. Empty unless given.
+   */
+  readonly context?: () => Uint8Array;
   readonly settings?: Partial<RaftSettings>;
 }
 

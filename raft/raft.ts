@@ -280,6 +280,12 @@ export class Raft {
     return statusOf(this.#core);
   }
 
+  /** A member that holds so much is caught up with what is committed, out of the storage. */
+  isCatchingUp(match: LogIndex): boolean {
+    const { log } = this.#core;
+    return match <= log.committed && log.isStored(logIndex(match + 1));
+  }
+
   /** Messages that were refused or of no use, by reason, since this object was made. */
   counters(): Readonly<Record<DropReason, number>> {
     return { ...this.#core.drops };

@@ -164,6 +164,8 @@ export interface Status {
   readonly durableIndex: LogIndex;
   readonly configuration: Configuration;
   readonly configurationIndex: LogIndex;
+  /** On a leader: a configuration may stand in the log that does not count yet. */
+  readonly changing: boolean;
   readonly transferTarget: NodeId;
   readonly uncommittedBytes: number;
   readonly pendingReads: number;

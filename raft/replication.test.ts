@@ -127,6 +127,31 @@ describe('flow', () => {
     expect(more.map((append) => append.entries.map((entry) => entry.index))).toEqual([[4, 5]]);
   });
 
+  it('reads two appends from the storage for an acknowledgement, whatever the window', () => {
+    const settings = { tailBytesMax: 0, appendBytesMax: 1 };
+    const node = leader({ terms: Array.from({ length: 40 }, () => 1), settings });
+    const { id: to, term: ofTerm, lastIndex } = node.raft.status();
+    node.acknowledge(2, lastIndex);
+    node.drain();
+    expect(node.raft.isCatchingUp(logIndex(3))).toBe(true);
+    expect(node.raft.isCatchingUp(lastIndex)).toBe(false);
+    // Peer 3 has nothing: it is found out, and caught up entry by entry.
+    const empty = { hintIndex: logIndex(0), hintTerm: term(0), life: 0, lost: 0 } as const;
+    const envelope = { from: nodeId(3), to, term: ofTerm } as const;
+    const rejectedIndex = logIndex(lastIndex - 1);
+    node.step({ type: 'append-rejection', ...envelope, rejectedIndex, ...empty });
+    const counts: number[] = [];
+    const waiting = [...appends(node.drain(), 3)];
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      node.acknowledge(3, next.previousIndex + next.entries.length);
+      const sent = appends(node.drain(), 3).filter(({ entries }) => entries.length > 0);
+      counts.push(sent.length);
+      waiting.push(...sent);
+    }
+    expect(node.raft.status().peers.find((peer) => peer.id === 3)?.match).toBe(lastIndex);
+    expect(Math.max(...counts)).toBe(2);
+  });
+
   it('after everything in a full window was lost, a heartbeat reply finds it out', () => {
     const node = settled({ settings: { inFlightMessagesMax: 1 } });
     node.raft.propose(BYTES);

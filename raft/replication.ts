@@ -20,6 +20,8 @@ import { quorumActive, quorumValue } from './quorum.js';
 import { confirmReads, startEarlyReads } from './reading.js';
 
 const NO_ENTRIES: readonly Entry[] = [];
+/** Appends read from the storage for one acknowledgement: the window opens, but not at a stroke. */
+const STORED_APPENDS_MAX = 2;
 
 export function broadcastAppend(core: Core): void {
   for (const [id, peer] of core.peers) {
@@ -103,10 +105,22 @@ export function onAppendResponse(core: Core, message: AppendResponse): void {
     sendAppend(core, message.from, peer, true);
   }
   if (message.from === core.id) return;
-  // The window may have room for several appends now.
-  while (sendAppend(core, message.from, peer, false)) {}
+  fillWindow(core, message.from, peer);
   if (message.from === core.transferTarget && peer.match === log.last) sendTimeoutNow(core);
   retireWhenDone(core);
+}
+
+/**
+ * The window may have room for several appends. What has to be read for them costs the host's time,
+ * which others want too: the acknowledgements of those that are on their way bring the next ones.
+ */
+function fillWindow(core: Core, to: NodeId, peer: Progress): void {
+  let stored = 0;
+  while (stored < STORED_APPENDS_MAX) {
+    const isStored = core.log.isStored(peer.next);
+    if (!sendAppend(core, to, peer, false)) return;
+    if (isStored) stored++;
+  }
 }
 
 export function onAppendRejection(core: Core, message: AppendRejection): void {

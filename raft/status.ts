@@ -20,6 +20,7 @@ export function statusOf(core: Core): Status {
     durableIndex: log.durable,
     configuration: core.configuration,
     configurationIndex: core.configurationIndex,
+    changing: core.pendingConfigurationIndex > log.applied,
     transferTarget: core.transferTarget,
     uncommittedBytes: core.uncommittedBytes,
     pendingReads: core.reads.pending,
