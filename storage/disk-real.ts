@@ -5,7 +5,15 @@
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { lockDirectory } from './directory-lock.js';
-import type { DirectoryLock, Disk, DiskDone, DiskFile, DiskReadDone, OpenMode } from './disk.js';
+import type {
+  DirectoryLock,
+  Disk,
+  DiskDone,
+  DiskFile,
+  DiskReadDone,
+  DiskSpace,
+  OpenMode,
+} from './disk.js';
 import { DiskError } from './faults.js';
 
 /** The kernel takes at most 1,024 buffers in one call. */
@@ -191,9 +199,10 @@ export class RealDisk implements Disk {
     });
   }
 
-  freeBytesSync(directory: string): number {
+  spaceSync(directory: string): DiskSpace {
     const facts = guarded('statfs', directory, () => fs.statfsSync(directory));
-    return facts.bavail * facts.bsize;
+    const { bsize, blocks, bfree, bavail } = facts;
+    return { usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
   }
 
   lockDirectory(directory: string): Promise<DirectoryLock> {

@@ -7,7 +7,15 @@
  * process finds; operations still waiting never report, and files opened before refuse everything.
  */
 import { dirname } from 'node:path';
-import type { DirectoryLock, Disk, DiskDone, DiskFile, DiskReadDone, OpenMode } from './disk.js';
+import type {
+  DirectoryLock,
+  Disk,
+  DiskDone,
+  DiskFile,
+  DiskReadDone,
+  DiskSpace,
+  OpenMode,
+} from './disk.js';
 import { DiskError, LockedError } from './faults.js';
 import { SeededRandom } from './random.js';
 import { Inode } from './simulated-inode.js';
@@ -290,8 +298,9 @@ export class SimulatedDisk implements Disk {
     this.enqueue(() => report(() => this.syncDirectorySync(directory), done));
   }
 
-  freeBytesSync(_directory: string): number {
-    return Math.max(0, this.capacityBytes - this.usedBytes());
+  spaceSync(_directory: string): DiskSpace {
+    const usedBytes = this.usedBytes();
+    return { usedBytes, freeBytes: Math.max(0, this.capacityBytes - usedBytes) };
   }
 
   lockDirectory(directory: string): Promise<DirectoryLock> {

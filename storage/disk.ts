@@ -32,6 +32,12 @@ export interface DiskFile {
 /** `create` fails when the file exists; `write` and `read` fail when it does not. */
 export type OpenMode = 'create' | 'write' | 'read';
 
+/** As `df` counts: what only the superuser may take belongs to neither of the two. */
+export interface DiskSpace {
+  readonly usedBytes: number;
+  readonly freeBytes: number;
+}
+
 export interface DirectoryLock {
   release(): Promise<void>;
 }
@@ -49,7 +55,8 @@ export interface Disk {
   syncDirectorySync(directory: string): void;
   remove(path: string, done: DiskDone): void;
   syncDirectory(directory: string, done: DiskDone): void;
-  freeBytesSync(directory: string): number;
+  /** Of the volume that holds the directory; in memory with the system, so no wait for a medium. */
+  spaceSync(directory: string): DiskSpace;
   /** Held until released or until the process is gone, however it went. LockedError when taken. */
   lockDirectory(directory: string): Promise<DirectoryLock>;
 }

@@ -29,7 +29,7 @@ export interface Identity {
   /** A lower-case UUID. */
   readonly directoryId: string;
   /**
-   * 0 for a founder of the cluster; 1..2^32 - 1, drawn at random, for a directory that joins later.
+   * 1..2^32 - 1, drawn at random for a fresh directory; 0 in directories of founders from before.
    * Node id and incarnation together are never used twice.
    */
   readonly incarnation: number;

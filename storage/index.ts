@@ -23,8 +23,16 @@ export {
 } from './backing.js';
 export { SimulatedBacking, type SimulatedBackingOptions } from './backing-simulated.js';
 export { Checkpoint, type CheckpointOptions } from './checkpoint.js';
-export type { DirectoryLock, Disk, DiskDone, DiskFile, DiskReadDone, OpenMode } from './disk.js';
-export { replaceFileSync } from './disk.js';
+export type {
+  DirectoryLock,
+  Disk,
+  DiskDone,
+  DiskFile,
+  DiskReadDone,
+  DiskSpace,
+  OpenMode,
+} from './disk.js';
+export { readFileSync, replaceFileSync } from './disk.js';
 export { RealDisk } from './disk-real.js';
 export { type Operation, SimulatedDisk, type SimulatedDiskOptions } from './disk-simulated.js';
 export { DamageError, DiskError, LockedError, StateFullError, StorageBug } from './faults.js';

@@ -37,6 +37,20 @@ export interface LostTail {
 export class LogHoles {
   #holes: KnownHole[] = [];
   tail: LostTail | null = null;
+  /** What is damaged before it is dead: nobody asks for it, and it is no damage any more. */
+  #deadBefore = 0;
+
+  /** Nothing before it is ever read again. */
+  get deadBefore(): number {
+    return this.#deadBefore;
+  }
+
+  bury(before: number): void {
+    this.#deadBefore = before;
+    for (const known of this.#holes.filter(({ hole }) => hole.lastIndex < before)) {
+      this.remove(known, 'gone');
+    }
+  }
 
   get list(): readonly KnownHole[] {
     return this.#holes;
@@ -67,7 +81,8 @@ export class LogHoles {
         .filter((each) => each.segment === segment)
         .map((each) => [`${each.hole.firstIndex}-${each.hole.lastIndex}`, each]),
     );
-    const kept: KnownHole[] = holes.map((hole) => {
+    const alive = holes.filter(({ lastIndex }) => lastIndex >= this.#deadBefore);
+    const kept: KnownHole[] = alive.map((hole) => {
       const same = known.get(`${hole.firstIndex}-${hole.lastIndex}`);
       if (same !== undefined) known.delete(`${hole.firstIndex}-${hole.lastIndex}`);
       return same ?? { hole, segment, given: new Map(), writing: false };

@@ -83,6 +83,30 @@ describe('scrub', () => {
     }
   });
 
+  test('what is damaged before the floor is dead, and what is damaged after it is found', () => {
+    const { disk, log, second } = opened('keep');
+    const slot = second.firstIndex;
+    disk.flipBit(second.file, positionOf(disk, second.file, slot) + 3, 2);
+    expect(round(disk, log)).toEqual([slot]);
+    expect([log.isDamagedBefore(slot), log.isDamagedBefore(slot + 1)]).toEqual([false, true]);
+    log.removeBefore(slot + 1, () => {});
+    disk.settle();
+    log.buryBefore(slot);
+    expect([log.isWhole, log.firstIndex]).toEqual([false, slot]);
+    log.buryBefore(slot + 1);
+    expect([log.isWhole, log.firstIndex]).toEqual([true, slot + 1]);
+    expect(log.term(slot)).toBe(ENTRIES[slot - 1]?.term);
+    expect(log.term(slot - 1)).toBeUndefined();
+    expect(log.answerFor({ index: slot, term: null, bodyCrc: null }).kind).toBe('cannot-tell');
+    expect(log.entries(slot + 1, slot + 2, 0).map(text)).toEqual([WHOLE[slot]]);
+    expect(round(disk, log)).toEqual([]);
+    disk.flipBit(second.file, positionOf(disk, second.file, second.lastIndex) + 3, 2);
+    expect(round(disk, log)).toEqual([second.lastIndex]);
+    // A log that is opened anew looks at it again, and is told the floor again.
+    const again = open(disk, SUBJECT, 'keep');
+    expect(round(disk, again)).toContain(slot);
+  });
+
   test('one call with room for all segments reads all, and none twice', () => {
     const { disk, log, first, second } = opened();
     let bytes = 0;

@@ -102,8 +102,9 @@ export class LogScrub {
 
   #begin(segment: Segment): void {
     const { identity, segments, holes, writer, repair } = this.#options;
-    this.#index = segment.firstIndex;
-    this.#crc = segment.header.previousCrc;
+    const isBuried = holes.deadBefore > segment.firstIndex;
+    this.#index = isBuried ? holes.deadBefore : segment.firstIndex;
+    this.#crc = isBuried ? null : segment.header.previousCrc;
     const { file } = segments.open(segment);
     const wanted = encodeSegmentHeader(identity, segment.header);
     if (!sameBytes(read(file, 0, SEGMENT_HEADER_BYTES), wanted)) {

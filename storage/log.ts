@@ -292,6 +292,11 @@ export class Log {
     return entry.data;
   }
 
+  /** Something that stands before `index` is damaged, and nothing after it belongs to its run. */
+  isDamagedBefore(index: number): boolean {
+    return this.#holes.list.some(({ hole }) => hole.lastIndex < index);
+  }
+
   /**
    * Gives up segments whose entries are all below `index`; firstIndex moves at once, and `done`
    * runs when the files are gone. The last segment always stays.
@@ -318,12 +323,33 @@ export class Log {
   }
 
   /**
+   * Gives up what is damaged below `index`, which nobody needs any more: the log begins after it,
+   * within a segment, until it is opened again.
+   */
+  buryBefore(index: number): void {
+    if (this.#resetsInFlight > 0) return;
+    const last = this.#holes.list.findLast(({ hole }) => hole.lastIndex < index)?.hole.lastIndex;
+    if (last === undefined) return;
+    const end = Math.min(index, this.#durableIndex + 1);
+    // The log needs the term of the entry before its first: a damaged slot may not show its own.
+    for (let first = last + 1; first <= end; first++) {
+      const previousTerm = this.term(first - 1);
+      if (previousTerm === undefined) continue;
+      this.#firstIndex = first;
+      this.#previousTerm = previousTerm;
+      this.#holes.bury(first);
+      return;
+    }
+  }
+
+  /**
    * Forgets everything and goes on after entry (index, term), which a snapshot covers. `done` runs
    * when a restart would find the new log; a crash before that finds the old one whole.
    */
   reset(index: number, term: number, done: () => void): void {
     this.#refuseAfterFailure();
     this.#holes.truncate(0);
+    this.#holes.bury(0);
     this.#recent.clear(index + 1);
     this.#firstIndex = index + 1;
     this.#previousTerm = term;
