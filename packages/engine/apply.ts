@@ -14,7 +14,8 @@ import {
 } from './append.js';
 import { assert } from './assert.js';
 import { ByteReader } from './bytes.js';
-import { type Effect, readEffect, readEntryHeader } from './effects.js';
+import { applyClusterVersion, CLUSTER_VERSION_READ } from './cluster-version.js';
+import { type Effect, type RequestsEffect, readEffect, readEntryHeader } from './effects.js';
 import {
   appendKey,
   deadLetterKey,
@@ -25,6 +26,7 @@ import {
   tenantNameKey,
 } from './keys.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
+import { requestKey } from './request-id.js';
 import type { DeadLetterRow, DoomedQueueRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
 import type { State } from './state.js';
 import { sweepQueue } from './sweep.js';
@@ -40,6 +42,7 @@ import {
   queueNumbers,
   queuePartitions,
   queues,
+  requests,
   sharedLeases,
 } from './tables.js';
 
@@ -56,6 +59,7 @@ export function readMeta(state: State): MetaRow {
 
 /**
  * Applies the entry at log index `index`. An empty body, a new leader's entry, changes nothing.
+ * @throws CatalogueFault when a newer build wrote it.
  */
 export function applyEntry(
   state: State,
@@ -63,6 +67,7 @@ export function applyEntry(
   index: number,
   body: Uint8Array,
   observer?: AppendObserver,
+  readable = CLUSTER_VERSION_READ,
 ): void {
   if (body.length === 0) return;
   const reader = new ByteReader(body);
@@ -71,7 +76,7 @@ export function applyEntry(
   while (reader.position < reader.end) {
     const effect = readEffect(reader);
     if (effect.kind !== 'append') {
-      applyEffect(state, effect, stampUs);
+      applyEffect(state, effect, stampUs, readable);
       continue;
     }
     const append = new ByteReader(body, effect.position, effect.position + effect.length);
@@ -125,7 +130,13 @@ export function applyAppend(
   });
 }
 
-export function applyEffect(state: State, effect: Effect, stampUs: number): void {
+/** `readable`: the newest version of the catalogue that may come; who plans knows what it may. */
+export function applyEffect(
+  state: State,
+  effect: Effect,
+  stampUs: number,
+  readable = Number.MAX_SAFE_INTEGER,
+): void {
   switch (effect.kind) {
     case 'queue':
       putQueue(state, effect.row);
@@ -148,6 +159,20 @@ export function applyEffect(state: State, effect: Effect, stampUs: number): void
     case 'sweep-queue':
       sweepQueue(state, effect.queue, effect.rowsMax);
       break;
+    case 'requests':
+      applyRequests(state, effect);
+      break;
+    case 'cluster-version':
+      applyClusterVersion(state, effect.version, readable);
+      break;
+  }
+}
+
+function applyRequests(state: State, effect: RequestsEffect): void {
+  const { session, settled, records } = effect;
+  for (const sequence of settled) state.delete(requests, requestKey(session, sequence));
+  for (const { sequence, outcome } of records) {
+    state.put(requests, requestKey(session, sequence), outcome);
   }
 }
 

@@ -52,6 +52,12 @@ export interface PushedOutcome {
 
 // --- pop (message-plane 3) ---------------------------------------------------------------------
 
+/**
+ * The deadline of a pop whose deadline was over when it was sent on: asked for the outcome that it
+ * had, and to be answered empty when it had none.
+ */
+export const DEADLINE_OVER = Number.NEGATIVE_INFINITY;
+
 export type PopScope =
   | { readonly kind: 'queue'; readonly queue: string }
   | { readonly kind: 'partition'; readonly queue: string; readonly partition: string }
@@ -73,7 +79,7 @@ export interface PopCommand {
   readonly partitions: number;
   readonly autoAck: boolean;
   readonly wait: boolean;
-  /** Monotonic milliseconds at which the answer must be out. */
+  /** Monotonic milliseconds at which the answer must be out. DEADLINE_OVER: it takes nothing. */
   readonly deadlineMs: number;
   /** null: the queue's `leaseTime`. */
   readonly leaseSeconds: number | null;

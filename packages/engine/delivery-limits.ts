@@ -55,7 +55,8 @@ export const MESSAGE_ANSWER_BYTES = 512;
  * (96 MiB), and the first of the entry. With a request body of 64 MiB at most, an entry is thus
  * at most 4 MiB of earlier commands + the cursor rows of one ack (1,048,576 targets of 600 bytes,
  * 600 MiB, if a tenant has a million partitions leased) + one message and its error text (128 MiB):
- * less than the 1 GiB that the log can store. Usual entries stay below 20 MiB.
+ * less than the 1 GiB that the log can store. Usual entries stay below 20 MiB. A request record
+ * adds less than the effects that it stands beside, or the command that it answers, take.
  */
 export const DEAD_LETTER_BYTES_MAX = 16 * 1024 * 1024;
 

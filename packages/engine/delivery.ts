@@ -145,9 +145,9 @@ export class Delivery {
     planGiveBack(draft, this.#memory, command);
   }
 
-  /** The client of a parked pop is gone. */
-  withdraw(ticket: Ticket): void {
-    this.#waiters.withdraw(ticket);
+  /** The client of a parked pop is gone. False when it is not parked. */
+  withdraw(ticket: Ticket): boolean {
+    return this.#waiters.withdraw(ticket);
   }
 
   /** Messages were appended in this draft. */

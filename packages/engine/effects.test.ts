@@ -1,8 +1,8 @@
 // Goal: effects survive the entry format, and what is not understood stops the node.
 // Method: one effect of each kind written, read back and compared; then damaged kinds and formats.
 import { expect, test } from 'vitest';
-import { EngineBug } from './assert.js';
 import { ByteReader, ByteWriter } from './bytes.js';
+import { CatalogueFault } from './catalogue-fault.js';
 import {
   type Effect,
   readEffect,
@@ -11,6 +11,7 @@ import {
   writeEntryHeader,
 } from './effects.js';
 import { CONFIGURE_DEFAULTS } from './queue-options.js';
+import { newRequestSession } from './request-id.js';
 
 const ID = '01a2b3c4-0000-7000-8000-000000000001';
 const OTHER = '01a2b3c4-1111-7000-8000-00000000000a';
@@ -76,6 +77,17 @@ const EFFECTS: Effect[] = [
   },
   { kind: 'delete-queue', queue: 7 },
   { kind: 'sweep-queue', queue: 7, rowsMax: 1000 },
+  {
+    kind: 'requests',
+    session: newRequestSession(2 ** 52 - 1, 0xffff_ffff, 0x80),
+    settled: [1, 2, 900, 2 ** 48 - 2],
+    records: [
+      { sequence: 901, outcome: Uint8Array.from([1, 2, 255]) },
+      { sequence: 2 ** 48 - 1, outcome: new Uint8Array(0) },
+    ],
+  },
+  { kind: 'requests', session: newRequestSession(0, 0, 0), settled: [], records: [] },
+  { kind: 'cluster-version', version: 6 },
 ];
 
 test('every kind comes back as it was written', () => {
@@ -93,6 +105,6 @@ test('an unknown effect kind or entry format stops the node', () => {
   const unknown = new ByteWriter(16);
   unknown.u8(200);
   unknown.u32(0);
-  expect(() => readEffect(new ByteReader(unknown.finish()))).toThrow(EngineBug);
-  expect(() => readEntryHeader(new ByteReader(new Uint8Array([9, 0, 0])))).toThrow(EngineBug);
+  expect(() => readEffect(new ByteReader(unknown.finish()))).toThrow(CatalogueFault);
+  expect(() => readEntryHeader(new ByteReader(new Uint8Array([9, 0, 0])))).toThrow(CatalogueFault);
 });

@@ -5,10 +5,11 @@
  *     entry: format u8 | stamp u64 | effects
  *     effect: kind u8 | bytes u32 | content
  *
- * An unknown kind stops the node: skipping it would let two nodes disagree for ever after.
+ * An unknown kind stops the node (catalogue-fault.ts).
  */
-import { assert } from './assert.js';
 import { ByteReader, type ByteWriter } from './bytes.js';
+import { CatalogueFault } from './catalogue-fault.js';
+import { type RequestSession, SESSION_BYTES } from './request-id.js';
 import type { CursorRow, DeadLetterRow, GroupRow, QueueRow } from './rows.js';
 import {
   readCursor,
@@ -47,7 +48,26 @@ export type Effect =
   | { readonly kind: 'dead-letter'; readonly row: DeadLetterRow }
   /** The queue is gone at once; its rows are swept in chunks by later entries. */
   | { readonly kind: 'delete-queue'; readonly queue: number }
-  | { readonly kind: 'sweep-queue'; readonly queue: number; readonly rowsMax: number };
+  | { readonly kind: 'sweep-queue'; readonly queue: number; readonly rowsMax: number }
+  | RequestsEffect
+  /** The catalogue may be used up to this version from here on; never lower than before. */
+  | { readonly kind: 'cluster-version'; readonly version: number };
+
+/** What an entry does to the records of one session's requests (request-record.ts). */
+export interface RequestsEffect {
+  readonly kind: 'requests';
+  readonly session: RequestSession;
+  /** Their records go: nobody will ask for them again. Ascending. */
+  readonly settled: readonly number[];
+  readonly records: readonly RequestRecord[];
+}
+
+/** The outcome of a request that this entry has effects of. */
+export interface RequestRecord {
+  readonly sequence: number;
+  /** Owned by the record; nobody writes to it. */
+  readonly outcome: Uint8Array;
+}
 
 /** The messages themselves stand in the entry; this is where. */
 export interface AppendEffect {
@@ -68,6 +88,8 @@ const KINDS = [
   'dead-letter',
   'delete-queue',
   'sweep-queue',
+  'requests',
+  'cluster-version',
 ] as const;
 
 export function writeEntryHeader(writer: ByteWriter, stampUs: number): void {
@@ -77,7 +99,10 @@ export function writeEntryHeader(writer: ByteWriter, stampUs: number): void {
 
 export function readEntryHeader(reader: ByteReader): number {
   const format = reader.u8();
-  assert(format === ENTRY_FORMAT, `entry format ${format} is not known to this build`);
+  if (format !== ENTRY_FORMAT) {
+    const what = `entry format ${format} is not known to this build: a newer one has written it`;
+    throw new CatalogueFault('unknown_effect', what);
+  }
   return reader.u64();
 }
 
@@ -133,6 +158,29 @@ function writeContent(w: ByteWriter, effect: Effect): void {
       w.u32(effect.queue);
       w.varint(effect.rowsMax);
       break;
+    case 'requests':
+      writeRequests(w, effect);
+      break;
+    case 'cluster-version':
+      w.varint(effect.version);
+      break;
+  }
+}
+
+/** Each settled number as its distance from the one before it: most are neighbours. */
+function writeRequests(w: ByteWriter, effect: RequestsEffect): void {
+  const { session, settled, records } = effect;
+  for (let i = 0; i < SESSION_BYTES; i++) w.u8(session.charCodeAt(i));
+  w.varint(settled.length);
+  let before = 0;
+  for (const sequence of settled) {
+    w.varint(sequence - before);
+    before = sequence;
+  }
+  w.varint(records.length);
+  for (const { sequence, outcome } of records) {
+    w.varint(sequence);
+    w.blob(outcome);
   }
 }
 
@@ -172,7 +220,30 @@ function readContent(code: number, r: ByteReader): Effect {
       return { kind, queue: r.u32() };
     case 'sweep-queue':
       return { kind, queue: r.u32(), rowsMax: r.varint() };
+    case 'requests':
+      return readRequests(r);
+    case 'cluster-version':
+      return { kind, version: r.varint() };
     default:
-      assert(false, `effect kind ${code} is not known to this build`);
+      throw new CatalogueFault(
+        'unknown_effect',
+        `effect kind ${code} is not known to this build: a newer one has written the log`,
+      );
   }
+}
+
+function readRequests(r: ByteReader): RequestsEffect {
+  let session = '';
+  for (let i = 0; i < SESSION_BYTES; i++) session += String.fromCharCode(r.u8());
+  const settled: number[] = [];
+  let sequence = 0;
+  for (let left = r.varint(); left > 0; left--) {
+    sequence += r.varint();
+    settled.push(sequence);
+  }
+  const records: RequestRecord[] = [];
+  for (let left = r.varint(); left > 0; left--) {
+    records.push({ sequence: r.varint(), outcome: r.blob() });
+  }
+  return { kind: 'requests', session: session as RequestSession, settled, records };
 }

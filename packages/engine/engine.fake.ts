@@ -37,7 +37,7 @@ const FIRST_KEY = '' as Key;
 const LAST_KEY = '\xff'.repeat(600) as Key;
 
 /** Stores rows as bytes, so that a field missing in a row's binary form is noticed. */
-class EncodedState implements State {
+export class EncodedState implements State {
   readonly #rows = new MapState();
 
   get<Row>(table: Table<Row>, key: Key): Row | undefined {
@@ -58,7 +58,7 @@ class EncodedState implements State {
 }
 
 /** The ids of applied messages in a plain map. */
-class PlainTransactions {
+export class PlainTransactions {
   readonly #ids = new Map<string, TransactionMatch[]>();
 
   find(partition: number, transactionId: string): readonly TransactionMatch[] {
@@ -346,7 +346,7 @@ export class EngineRig {
 }
 
 /** Any function of the bytes will do for a checksum here. */
-function sum(bytes: Uint8Array): number {
+export function sum(bytes: Uint8Array): number {
   let total = 1;
   for (const byte of bytes) total = (Math.imul(total, 31) + byte) >>> 0;
   return total;

@@ -13,12 +13,21 @@ export {
 export { type AppendObserver, applyEntry, readMeta } from './apply.js';
 export { EngineBug } from './assert.js';
 export { findPartition, findQueue } from './catalog.js';
+export { CatalogueFault } from './catalogue-fault.js';
+export { CLUSTER_VERSION_READ, clusterVersionOf, refuseNewerVersion } from './cluster-version.js';
+export {
+  type CodecRefusal,
+  decodeForwarded,
+  encodeForwarded,
+  type ForwardedCommand,
+} from './command-codec.js';
 export * from './commands.js';
 export type { Ticket } from './delivery.js';
 export type { Surroundings } from './draft.js';
 export { type LogNeed, LogSurvey } from './log-survey.js';
 export { MapState } from './map-state.js';
 export { applyMembership, type Membership, membershipAt } from './memberships.js';
+export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './outcome-codec.js';
 export {
   type Answer,
   PLANNER_LIMITS,
@@ -37,6 +46,13 @@ export {
   queueDetail,
 } from './queue-views.js';
 export type * from './refusals.js';
+export {
+  newRequestSession,
+  type RequestId,
+  type RequestOrigin,
+  type RequestSession,
+  SETTLED_MAX,
+} from './request-id.js';
 export type * from './rows.js';
 export { findSlices } from './slices.js';
 export type * from './state.js';

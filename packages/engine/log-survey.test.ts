@@ -29,6 +29,9 @@ const REFERS: Readonly<Record<string, boolean>> = {
   sharedLeases: false,
   // Holds the data of the entry; its index is a name.
   memberships: false,
+  // Holds the outcome itself.
+  requests: false,
+  clusterVersions: false,
   // Offsets and hashes.
   transactionRuns: false,
 };

@@ -24,7 +24,14 @@
  */
 
 import { findQueue } from './catalog.js';
-import type { Command, DeleteQueueCommand, Outcome, PushCommand } from './commands.js';
+import { clusterVersionOf } from './cluster-version.js';
+import {
+  type Command,
+  DEADLINE_OVER,
+  type DeleteQueueCommand,
+  type Outcome,
+  type PushCommand,
+} from './commands.js';
 import { planConfigure } from './configure.js';
 import { Delivery, type Ticket } from './delivery.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
@@ -32,7 +39,10 @@ import { Draft, type Surroundings } from './draft.js';
 import { numberKey } from './keys.js';
 import { PlannedState } from './planned-state.js';
 import { type AppliedTransactions, PlannedTransactions } from './planned-transactions.js';
+import { popped } from './pop-claim.js';
 import { planPushes } from './push.js';
+import type { RequestId, RequestOrigin, RequestSession } from './request-id.js';
+import { RequestMemory } from './request-memory.js';
 import type { DoomedQueueRow } from './rows.js';
 import type { State } from './state.js';
 import { doomedQueues } from './tables.js';
@@ -59,6 +69,8 @@ export interface PlannerLimits {
   readonly sweepRowsMax: number;
   /** Added to leases that another node granted, for the difference of clocks. */
   readonly leaseGraceMs: number;
+  /** How long the outcome of a request is kept whose sender does not say that it is settled. */
+  readonly requestWindowMs: number;
   readonly delivery?: DeliveryLimits;
 }
 
@@ -67,7 +79,11 @@ export const PLANNER_LIMITS: PlannerLimits = {
   entryBytesMax: 96 * 1024 * 1024,
   sweepRowsMax: 1000,
   leaseGraceMs: 500,
+  requestWindowMs: 60_000,
 };
+
+/** What comes before pushes in a turn. */
+type DrainCommand = Exclude<Command, PushCommand>;
 
 interface Waiting<C extends Command> {
   readonly command: C;
@@ -85,10 +101,13 @@ export class Planner {
   readonly #surroundings: Surroundings;
   readonly #limits: PlannerLimits;
   readonly #delivery: Delivery;
-  #drain: Waiting<Exclude<Command, PushCommand>>[] = [];
+  readonly #requests: RequestMemory;
+  #drain: Waiting<DrainCommand>[] = [];
   #pushes: Waiting<PushCommand>[] = [];
   /** Deleted queues still swept, with the requests that wait for the end of it. */
   readonly #sweeps = new Map<number, Ticket[]>();
+  /** 0: nowhere. */
+  #raiseTo = 0;
   #stampUs = 0;
   #stampMs = 0;
 
@@ -107,6 +126,10 @@ export class Planner {
       limits: limits.delivery ?? DELIVERY_LIMITS,
       entryBytesMax: limits.entryBytesMax,
     });
+    this.#requests = new RequestMemory(this.#state, limits.requestWindowMs, {
+      withdraw: (first) => this.#delivery.withdraw(first),
+      waitAgain: (command, outcome, ticket) => this.#waitAgain(command, outcome, ticket),
+    });
     for (const number of this.#doomed()) this.#sweeps.set(number, []);
   }
 
@@ -115,24 +138,51 @@ export class Planner {
     return this.#state;
   }
 
-  enqueue(command: Command, ticket: Ticket): void {
+  /**
+   * A command with an origin is planned once: repetitions of it get its outcome. While it is under
+   * way, the ticket of the latest one stands for it, and earlier ones get no answer.
+   */
+  enqueue(command: Command, ticket: Ticket, origin: RequestOrigin | null = null): void {
+    if (origin !== null && !this.#requests.enter(origin, command, ticket)) return;
     if (command.kind === 'push') this.#pushes.push({ command, ticket });
     else this.#drain.push({ command, ticket });
   }
 
-  /** The client of a waiting request is gone; a parked pop must not claim for it. */
-  withdraw(ticket: Ticket): void {
-    this.#delivery.withdraw(ticket);
+  /** The next turn lets the catalogue be used up to this version, unless it may be already. */
+  raiseVersion(version: number): void {
+    this.#raiseTo = version;
+  }
+
+  /** It was taken in, or its sender has settled it: it will not be planned, or not again. */
+  knows(id: RequestId): boolean {
+    return this.#requests.knows(id);
+  }
+
+  /** A sender will not repeat these requests: all below `below`, and those listed. */
+  settle(session: RequestSession, below: number, listed: readonly number[]): void {
+    this.#requests.settle(session, below, listed);
+  }
+
+  /**
+   * The client of a waiting request is gone; a parked pop must not claim for it. True: it was
+   * parked, and is as if it had never come.
+   */
+  withdraw(ticket: Ticket): boolean {
+    return this.#requests.withdraw(ticket);
   }
 
   /** There is something for the next turn to do now. */
   get busy(): boolean {
-    return this.#drain.length > 0 || this.#pushes.length > 0 || this.#sweeps.size > 0;
+    if (this.#drain.length > 0 || this.#pushes.length > 0 || this.#sweeps.size > 0) return true;
+    return this.#requests.busy || this.#raiseTo > 0;
   }
 
   /** Monotonic milliseconds at which a turn has something to do without a new command. */
   nextDueMs(): number | null {
-    return this.#delivery.nextDueMs();
+    const deliveryMs = this.#delivery.nextDueMs();
+    const requestsMs = this.#requests.nextDueMs();
+    if (deliveryMs === null || requestsMs === null) return deliveryMs ?? requestsMs;
+    return Math.min(deliveryMs, requestsMs);
   }
 
   /** Pops that wait for messages. */
@@ -173,22 +223,20 @@ export class Planner {
     this.#stampUs = draft.nowUs;
     this.#stampMs = at.nowMs;
     const answers: Answer[] = [];
-    this.#planDrain(draft, answers);
-    const left = turnBytesMax - draft.length;
-    const pushes = left > 0 ? this.#pushes.splice(0, this.#countPushes(left).count) : [];
-    const pushed = planPushes(
-      draft,
-      pushes.map(({ command }) => command),
-      this.#limits,
-      this.#delivery,
-    );
-    pushed.forEach((outcome, i) => {
-      const waiting = pushes[i];
-      if (waiting !== undefined) answers.push({ ticket: waiting.ticket, outcome });
-    });
+    const answer = (ticket: Ticket, outcome: Outcome) => answers.push({ ticket, outcome });
+    // Commands without ids, all there are on a node alone, cost nothing here.
+    const requests = this.#requests.isActive ? this.#requests : null;
+    if (this.#raiseTo > 0) this.#raise(draft);
+    // What was known before the turn is told as it is: `close` judges what the turn has found.
+    const told: Answer[] = [];
+    requests?.begin(at.nowMs, (ticket, outcome) => told.push({ ticket, outcome }));
+    this.#planDrain(draft, answers, requests);
+    this.#planPushes(draft, answers, requests);
     this.#sweep(draft, answers);
-    this.#delivery.serve(draft, (ticket, outcome) => answers.push({ ticket, outcome }));
-    return { body: draft.empty ? null : draft.finish(), answers };
+    this.#delivery.serve(draft, answer);
+    if (requests !== null) closeRequests(draft, answers, requests, told);
+    const body = draft.empty ? null : draft.finish();
+    return { body, answers: requests === null ? answers : told };
   }
 
   /** The entry at `index` has been applied to the state below. */
@@ -208,16 +256,35 @@ export class Planner {
   }
 
   /** Plans what comes before pushes, until the entry is full. */
-  #planDrain(draft: Draft, answers: Answer[]): void {
+  #planDrain(draft: Draft, answers: Answer[], requests: RequestMemory | null): void {
     const drain = this.#drain;
     let taken = 0;
     for (const { command, ticket } of drain) {
       if (draft.length >= this.#limits.turnBytesMax) break;
-      const outcome = this.#plan(draft, command, ticket);
-      if (outcome !== null) answers.push({ ticket, outcome });
       taken++;
+      if (requests !== null && !requests.isWanted(ticket)) continue;
+      const before = draft.length;
+      const outcome = this.#plan(draft, command, ticket);
+      if (requests !== null && draft.length > before) {
+        const kept = outcomeToKeep(command, outcome);
+        if (kept !== null) requests.record(ticket, kept);
+      }
+      if (outcome !== null) answers.push({ ticket, outcome });
     }
     this.#drain = taken === drain.length ? [] : drain.slice(taken);
+  }
+
+  #planPushes(draft: Draft, answers: Answer[], requests: RequestMemory | null): void {
+    const left = this.#limits.turnBytesMax - draft.length;
+    if (left <= 0) return;
+    const taken = this.#pushes.splice(0, this.#countPushes(left).count);
+    const pushes = requests === null ? taken : taken.filter((one) => requests.isWanted(one.ticket));
+    const commands = pushes.map(({ command }) => command);
+    const pushed = planPushes(draft, commands, this.#limits, this.#delivery);
+    pushed.forEach((outcome, i) => {
+      const waiting = pushes[i];
+      if (waiting !== undefined) answers.push({ ticket: waiting.ticket, outcome });
+    });
   }
 
   /** How many of the oldest pushes fit into so many bytes, at least one, and their bytes. */
@@ -233,9 +300,10 @@ export class Planner {
   }
 
   /** null: the request is parked, or waits for a sweep. */
-  #plan(draft: Draft, command: Exclude<Command, PushCommand>, ticket: Ticket): Outcome | null {
+  #plan(draft: Draft, command: DrainCommand, ticket: Ticket): Outcome | null {
     switch (command.kind) {
       case 'pop':
+        if (command.deadlineMs === DEADLINE_OVER) return popped(command, '', []);
         return this.#delivery.pop(draft, command, ticket);
       case 'give-back':
         this.#delivery.giveBack(draft, command);
@@ -251,6 +319,12 @@ export class Planner {
     }
   }
 
+  #raise(draft: Draft): void {
+    const version = this.#raiseTo;
+    this.#raiseTo = 0;
+    if (version > clusterVersionOf(draft.state)) draft.emit({ kind: 'cluster-version', version });
+  }
+
   #deleteQueue(draft: Draft, command: DeleteQueueCommand, ticket: Ticket): Outcome | null {
     const queue = findQueue(draft.state, command.tenant, command.queue);
     if (queue === undefined) return { kind: 'deleted', existed: false };
@@ -258,6 +332,20 @@ export class Planner {
     this.#delivery.queueDeleted(queue.number);
     this.#sweeps.set(queue.number, [ticket]);
     return null;
+  }
+
+  /** A deletion sent again is answered when the last row is gone, as it was to be. */
+  #waitAgain(command: Command, outcome: Outcome, ticket: Ticket): boolean {
+    if (command.kind !== 'delete-queue' || outcome.kind !== 'deleted' || !outcome.existed) {
+      return false;
+    }
+    let waits: Ticket[] | null = null;
+    for (const [number, tickets] of this.#sweeps) {
+      const doomed = this.#state.get(doomedQueues, numberKey(number))?.queue;
+      if (doomed?.name === command.queue && doomed.tenant === command.tenant) waits = tickets;
+    }
+    waits?.push(ticket);
+    return waits !== null;
   }
 
   /**
@@ -285,4 +373,37 @@ export class Planner {
     );
     return rows.map(({ row }) => row.queue.number);
   }
+}
+
+/**
+ * What a record says of a command that made the entry longer; null when that says nothing yet: a
+ * pop is judged by what it took.
+ */
+function outcomeToKeep(command: DrainCommand, outcome: Outcome | null): Outcome | null {
+  switch (command.kind) {
+    case 'ack':
+    case 'extend':
+    case 'configure':
+      return outcome;
+    case 'delete-queue':
+      return { kind: 'deleted', existed: true };
+    case 'pop':
+    // Its lease is gone, so it does nothing the second time.
+    case 'give-back':
+      return null;
+  }
+}
+
+/** Leaves the records in the entry, and adds the answers with who is to be told. */
+function closeRequests(
+  draft: Draft,
+  answers: readonly Answer[],
+  requests: RequestMemory,
+  told: Answer[],
+): void {
+  for (const { ticket, outcome } of answers) {
+    const whom = requests.close(ticket, outcome, draft.nowMs);
+    if (whom !== null) told.push({ ticket: whom, outcome });
+  }
+  requests.finish(draft);
 }

@@ -18,6 +18,8 @@ export const TABLES = [
   replicated.doomedQueues,
   replicated.sharedLeases,
   replicated.memberships,
+  replicated.requests,
+  replicated.clusterVersions,
   transactionRuns,
 ] as unknown as readonly Table<unknown>[];
 

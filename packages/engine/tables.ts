@@ -16,6 +16,8 @@
  * | doomedQueues       | queue number             | DoomedQueueRow: a deleted queue still swept |
  * | sharedLeases       | lease id, cursor key     | SharedLeaseRow: see lease-id.ts             |
  * | memberships        | log index                | configuration entry: see memberships.ts     |
+ * | requests           | session, sequence        | outcome of a request: see request-record.ts |
+ * | clusterVersions    | (none)                   | catalogue version: see cluster-version.ts   |
  * | transactionRuns    | see transaction-index.ts | ids known to the transaction index (local)  |
  *
  * Numbers are allocated upward and never reused, so a row of a deleted queue or partition can never
@@ -193,6 +195,22 @@ export const memberships: Table<Uint8Array> = {
   decode: (bytes) => bytes.slice(),
 };
 
+export const requests: Table<Uint8Array> = {
+  id: 14,
+  name: 'requests',
+  local: false,
+  encode: (row) => row,
+  // The store reuses the memory of what it read.
+  decode: (bytes) => bytes.slice(),
+};
+
+export const clusterVersions = table<number>(
+  15,
+  'clusterVersions',
+  (w, row) => w.varint(row),
+  (r) => r.varint(),
+);
+
 // --- row forms that effects share --------------------------------------------------------------
 
 export function writeQueue(w: ByteWriter, row: QueueRow): void {
@@ -313,7 +331,7 @@ export function readCursor(r: ByteReader): CursorRow {
   };
 }
 
-const SUBSCRIPTION_MODES = ['all', 'new', 'timestamp'] as const;
+export const SUBSCRIPTION_MODES = ['all', 'new', 'timestamp'] as const;
 
 export function writeSubscription(w: ByteWriter, subscription: Subscription): void {
   w.u8(SUBSCRIPTION_MODES.indexOf(subscription.mode));

@@ -115,9 +115,12 @@ export class Waiters {
     return this.#byTicket.get(waiter.ticket) === waiter;
   }
 
-  withdraw(ticket: object): void {
+  /** False when nobody waits under this ticket. */
+  withdraw(ticket: object): boolean {
     const waiter = this.#byTicket.get(ticket);
-    if (waiter !== undefined) this.remove(waiter);
+    if (waiter === undefined) return false;
+    this.remove(waiter);
+    return true;
   }
 
   /** The waiter is answered, or its client is gone: nothing keeps it any more. */

@@ -111,6 +111,8 @@ export interface RaftStatusAnswer extends RaftNodeBlock {
   readonly voters: number;
   readonly singleNode: boolean;
   readonly replication: readonly RaftPeerFigures[] | null;
+  /** Frames of other nodes that this one did not take, by reason. */
+  readonly refusedFrames: Readonly<Record<string, number>>;
 }
 
 /** What the members route adds to each block from the leader's own. */
@@ -151,4 +153,86 @@ export interface RaftMembersAnswer {
   readonly voters: number;
   /** Ascending by `nodeId`. */
   readonly members: readonly (RaftReachableMember | RaftUnreachableMember)[];
+}
+
+// --- membership (cluster-and-config 5) -----------------------------------------------------------
+
+export interface MembershipMember {
+  readonly nodeId: number;
+  readonly voter: boolean;
+  /** null where the membership does not say. */
+  readonly raft: string | null;
+  readonly http: string | null;
+  /** The rest is known to the leader only: null, and not live, elsewhere. */
+  readonly matched: number | null;
+  readonly lag: number | null;
+  readonly lastAckMs: number | null;
+  readonly live: boolean;
+}
+
+export interface Membership {
+  /** Who answered. */
+  readonly nodeId: number;
+  /** `follower`: no leader could be asked. */
+  readonly source: 'leader' | 'follower';
+  /** How old the picture is: since this node last heard from a leader; null: it never did. */
+  readonly viewAgeMs: number | null;
+  readonly leader: number | null;
+  readonly term: number;
+  /** Ascending, as all lists of nodes here. */
+  readonly voters: readonly number[];
+  readonly learners: readonly number[];
+  /** The old and the new voters of an unfinished change. */
+  readonly joint: readonly (readonly number[])[] | null;
+  /** The entry that brought this membership. */
+  readonly membershipIndex: number;
+  readonly membershipCommitted: boolean;
+  readonly changeInFlight: boolean;
+  readonly lastLogIndex: number;
+  readonly committedIndex: number;
+  /** A member that acknowledged within this time is live. */
+  readonly liveWithinMs: number;
+  /** Entries that a learner may be behind when it is promoted without `force`. */
+  readonly promoteMaxLag: number;
+  readonly members: readonly MembershipMember[];
+}
+
+export interface MembershipAnswer {
+  readonly engine: 'raft';
+  readonly membership: Membership;
+}
+
+export interface MembershipChangedAnswer {
+  readonly ok: true;
+  readonly membership: Membership;
+}
+
+export type MembershipErrorCode =
+  | 'bad_request'
+  | 'forbidden'
+  /** A change is running, or the members are joint, or their entry is not committed. */
+  | 'in_flight'
+  /** The old or the new voters have no majority that lives. */
+  | 'no_quorum'
+  | 'last_voter'
+  /** Too many entries to go, or not live; or it cannot read what the cluster writes. */
+  | 'learner_behind'
+  | 'already_voter'
+  /** The node is known at, or answers from, another place than the request says. */
+  | 'address_mismatch'
+  /** Somebody else changed the members while this change was being prepared. */
+  | 'membership_changed'
+  /** The leader lost its leadership: the change may still complete. */
+  | 'leader_changed'
+  | 'not_a_learner'
+  | 'not_a_member'
+  | 'leader_unreachable'
+  /** Nothing was changed, and the same request may succeed soon. */
+  | 'retry'
+  | 'timeout';
+
+export interface MembershipErrorAnswer {
+  readonly ok: false;
+  readonly code: MembershipErrorCode;
+  readonly error: string;
 }

@@ -1,0 +1,234 @@
+/** Random commands and outcomes, as the HTTP front and the planner make them. */
+import { messageId } from '@svc/wire';
+import type {
+  AckItem,
+  AckItemOutcome,
+  AckStatus,
+  Claim,
+  Command,
+  OptionChanges,
+  Outcome,
+  PopScope,
+  Subscription,
+} from './commands.js';
+import { TENANT } from './engine.fake.js';
+import { CONFIGURE_DEFAULTS } from './queue-options.js';
+import type { SeededRandom } from './random.fake.js';
+
+const TEXTS = ['', 'a', 'orders.eu', 'grüße ✓', '\u{1F680}'.repeat(9), '\u0000', 'x'.repeat(200)];
+const ID = '01a2b3c4-0000-7000-8000-000000000001';
+
+function oneOf<T>(random: SeededRandom, values: readonly T[]): T {
+  return values[random.below(values.length)] as T;
+}
+
+function some<T>(random: SeededRandom, most: number, make: (i: number) => T): T[] {
+  return Array.from({ length: random.below(most + 1) }, (_, i) => make(i));
+}
+
+export function randomCommand(random: SeededRandom, nowMs: number): Command {
+  const text = () => oneOf(random, TEXTS);
+  const tenant = TENANT;
+  switch (random.below(7)) {
+    case 0:
+      return randomPush(random);
+    case 1:
+      return {
+        kind: 'pop',
+        tenant,
+        scope: randomScope(random),
+        consumerGroup: text(),
+        batch: 1 + random.below(10_000),
+        partitions: 1 + random.below(64),
+        autoAck: random.below(2) === 0,
+        wait: random.below(2) === 0,
+        deadlineMs: nowMs + 1 + random.below(60_000),
+        leaseSeconds: random.below(2) === 0 ? null : 1 + random.below(9999),
+        subscription: randomSubscription(random),
+      };
+    case 2:
+      return {
+        kind: 'give-back',
+        tenant,
+        consumerGroup: text(),
+        leaseId: ID,
+        partitionNumbers: some(random, 64, () => random.below(2 ** 32)),
+      };
+    case 3:
+      return {
+        kind: 'ack',
+        tenant,
+        consumerGroup: text(),
+        items: some(random, 20, () => randomAckItem(random)),
+      };
+    case 4:
+      return { kind: 'extend', tenant, leaseId: text(), seconds: 1 + random.below(1000) };
+    case 5:
+      return {
+        kind: 'configure',
+        tenant,
+        queue: text(),
+        replace: random.below(2) === 0,
+        changes: randomChanges(random),
+      };
+    default:
+      return { kind: 'delete-queue', tenant, queue: text() };
+  }
+}
+
+function randomPush(random: SeededRandom): Command {
+  const body = Uint8Array.from({ length: random.below(300) }, () => random.below(256));
+  const groups = some(random, 5, () => ({
+    queue: oneOf(random, TEXTS),
+    partition: oneOf(random, TEXTS),
+  }));
+  const items = groups.length === 0 ? 0 : random.below(12);
+  const column = <T>(make: () => T) => Array.from({ length: items }, make);
+  const payloadStart = column(() => random.below(body.length + 1));
+  return {
+    kind: 'push',
+    tenant: TENANT,
+    producerSub: random.below(2) === 0 ? null : oneOf(random, TEXTS),
+    body,
+    groups,
+    itemGroup: column(() => random.below(groups.length)),
+    transactionIds: column(() => (random.below(2) === 0 ? null : oneOf(random, TEXTS))),
+    payloadStart,
+    payloadEnd: payloadStart.map((start) => start + random.below(body.length - start + 1)),
+  };
+}
+
+function randomScope(random: SeededRandom): PopScope {
+  const text = () => oneOf(random, TEXTS);
+  switch (random.below(3)) {
+    case 0:
+      return { kind: 'queue', queue: text() };
+    case 1:
+      return { kind: 'partition', queue: text(), partition: text() };
+    default:
+      return { kind: 'discovery', namespace: random.below(2) === 0 ? null : text(), task: 'a' };
+  }
+}
+
+function randomSubscription(random: SeededRandom): Subscription {
+  const mode = oneOf(random, ['all', 'new', 'timestamp'] as const);
+  return mode === 'timestamp' ? { mode, atUs: random.below(2 ** 50) } : { mode };
+}
+
+function randomAckItem(random: SeededRandom): AckItem {
+  return {
+    transactionId: oneOf(random, TEXTS),
+    partitionId: oneOf(random, ['1', '007', 'seven']),
+    leaseId: oneOf(random, ['', ID]),
+    status: oneOf<AckStatus>(random, ['completed', 'failed', 'retry', 'dlq']),
+    error: random.below(2) === 0 ? null : oneOf(random, TEXTS),
+  };
+}
+
+function randomChanges(random: SeededRandom): OptionChanges {
+  const changes: Record<string, string | number | boolean | null> = {};
+  for (const [name, value] of Object.entries(CONFIGURE_DEFAULTS)) {
+    if (random.below(2) === 0) continue;
+    if (random.below(4) === 0) changes[name] = null;
+    else if (typeof value === 'number') changes[name] = random.below(2 ** 32) - 2 ** 31;
+    else if (typeof value === 'boolean') changes[name] = random.below(2) === 0;
+    else changes[name] = oneOf(random, TEXTS);
+  }
+  return changes;
+}
+
+export function randomOutcome(random: SeededRandom): Outcome {
+  const text = () => oneOf(random, TEXTS);
+  switch (random.below(8)) {
+    case 0:
+      return randomPushed(random);
+    case 1:
+      return {
+        kind: 'popped',
+        queue: text(),
+        consumerGroup: text(),
+        leaseId: oneOf(random, ['', ID]),
+        claims: some(random, 4, () => randomClaim(random)),
+      };
+    case 2:
+      return { kind: 'acked', items: randomAcked(random) };
+    case 3: {
+      const expiresAtUs = random.below(2) === 0 ? null : random.below(2 ** 51);
+      return { kind: 'extended', renewed: random.below(65), expiresAtUs };
+    }
+    case 4: {
+      const options = { ...CONFIGURE_DEFAULTS, namespace: text(), retryLimit: -1 };
+      return { kind: 'configured', queueId: ID, queue: text(), options };
+    }
+    case 5:
+      return { kind: 'deleted', existed: random.below(2) === 0 };
+    case 6:
+      return randomRefused(random);
+    default:
+      return { kind: 'none' };
+  }
+}
+
+/** Runs of neighbours, and items that have nothing to do with each other. */
+function randomPushed(random: SeededRandom): Outcome {
+  const messageIds: string[] = [];
+  const status: number[] = [];
+  for (let runs = random.below(6); runs > 0; runs--) {
+    const at = {
+      stampUs: random.below(2 ** 50),
+      partition: random.below(2 ** 32),
+      implicit: random.below(2) === 0,
+      offset: random.below(2 ** 41 - 10),
+    };
+    const same = random.below(4);
+    for (let i = random.below(9); i >= 0; i--) {
+      const offset = at.offset + (random.below(9) === 0 ? 0 : i);
+      messageIds.push(messageId(at.stampUs, at.partition, at.implicit, offset));
+      status.push(random.below(9) === 0 ? random.below(4) : same);
+    }
+    if (random.below(3) === 0) {
+      messageIds.push('00000000-0000-0000-0000-000000000000');
+      status.push(2);
+    }
+  }
+  return { kind: 'pushed', status: Uint8Array.from(status), messageIds };
+}
+
+function randomClaim(random: SeededRandom): Claim {
+  return {
+    queue: oneOf(random, TEXTS),
+    partition: oneOf(random, TEXTS),
+    partitionNumber: random.below(2 ** 32),
+    deliveryAttempt: random.below(9),
+    slices: some(random, 9, () => {
+      const baseOffset = random.below(2 ** 40);
+      const first = baseOffset + random.below(100);
+      return {
+        index: random.below(2 ** 50),
+        position: random.below(2 ** 30),
+        length: random.below(2 ** 30),
+        baseOffset,
+        stampUs: random.below(2 ** 50),
+        first,
+        last: first + random.below(100),
+      };
+    }),
+  };
+}
+
+function randomAcked(random: SeededRandom): AckItemOutcome[] {
+  const kinds = some(random, 3, () => ({
+    success: random.below(2) === 0,
+    error: random.below(2) === 0 ? null : oneOf(random, TEXTS),
+    leaseReleased: random.below(2) === 0,
+    dlq: random.below(2) === 0,
+    noop: random.below(2) === 0,
+  }));
+  return kinds.flatMap((kind) => some(random, 30, () => kind));
+}
+
+function randomRefused(random: SeededRandom): Outcome {
+  const refusal = { reason: 'retry', error: oneOf(random, TEXTS) } as const;
+  if (random.below(2) === 0) return { kind: 'refused', refusal };
+  return { kind: 'refused', refusal: { ...refusal, leader: random.below(100) } };
+}
