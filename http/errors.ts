@@ -4,6 +4,7 @@
  * them, the texts of the front's own refusals stand here.
  */
 import type { Refusal, RefusalReason } from '@svc/engine';
+import type { MembershipErrorCode } from '@svc/wire';
 
 export type Status =
   | '200 OK'
@@ -13,10 +14,12 @@ export type Status =
   | '403 Forbidden'
   | '404 Not Found'
   | '408 Request Timeout'
+  | '409 Conflict'
   | '413 Payload Too Large'
   | '500 Internal Server Error'
   | '501 Not Implemented'
   | '503 Service Unavailable'
+  | '504 Gateway Timeout'
   | '507 Insufficient Storage';
 
 export interface RefusalStatus {
@@ -42,6 +45,28 @@ export const STATUS_OF_REASON: { readonly [reason in RefusalReason]: RefusalStat
   internal: { status: '500 Internal Server Error', retryAfter: false },
 };
 
+const CONFLICT: RefusalStatus = { status: '409 Conflict', retryAfter: false };
+
+/** cluster-and-config 5. */
+export const STATUS_OF_MEMBERSHIP_ERROR: { readonly [code in MembershipErrorCode]: RefusalStatus } =
+  {
+    bad_request: BAD_REQUEST,
+    forbidden: { status: '403 Forbidden', retryAfter: false },
+    in_flight: CONFLICT,
+    no_quorum: CONFLICT,
+    last_voter: CONFLICT,
+    learner_behind: CONFLICT,
+    already_voter: CONFLICT,
+    address_mismatch: CONFLICT,
+    membership_changed: CONFLICT,
+    leader_changed: CONFLICT,
+    not_a_learner: CONFLICT,
+    not_a_member: CONFLICT,
+    leader_unreachable: UNAVAILABLE,
+    retry: UNAVAILABLE,
+    timeout: { status: '504 Gateway Timeout', retryAfter: false },
+  };
+
 export const RETRY_AFTER_SECONDS = '1';
 
 export const RESERVED_TENANT_REFUSAL: Refusal = {
@@ -57,6 +82,12 @@ export const BODIES_OVERLOADED_REFUSAL: Refusal = {
 export const ANSWERS_OVERLOADED_REFUSAL: Refusal = {
   reason: 'overloaded',
   error: 'too many answer bytes wait for their readers; retry',
+};
+
+/** The node is not open yet, or not at the moment. */
+export const UNREADY_REFUSAL: Refusal = {
+  reason: 'no_leader',
+  error: 'no leader is known; retry after',
 };
 
 export const INTERNAL_REFUSAL: Refusal = { reason: 'internal', error: 'internal error' };

@@ -6,6 +6,7 @@ export {
   type HttpServer,
   type HttpServerOptions,
   ListenError,
+  type Unready,
 } from './server.js';
 export type * from './service.js';
 export { StaticFilesError } from './static-files.js';

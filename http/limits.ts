@@ -78,3 +78,6 @@ export const DRAIN_MS_DEFAULT = 60_000;
 /** Dashboard files are held in memory: 4,096 files, 64 MiB in all. */
 export const STATIC_FILES_MAX = 4_096;
 export const STATIC_BYTES_MAX = 67_108_864;
+
+/** Nodes that one change of the members may name: far above any cluster that still commits. */
+export const CHANGED_NODES_MAX = 64;

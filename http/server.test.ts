@@ -61,6 +61,36 @@ describe('routing', () => {
   });
 });
 
+describe('while there is nobody to serve', () => {
+  test('the API is refused, health says so, and what comes after is served', async () => {
+    await start();
+    const client = front.client();
+    front.server.serve(null);
+    const refused = await client.request('/api/v1/push', { method: 'POST', body: '{"items":[]}' });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    const error = 'no leader is known; retry after';
+    expect(JSON.parse(refused.body)).toEqual({ error, code: 'no_leader' });
+    expect((await client.request('/metrics')).status).toBe(503);
+    expect(JSON.parse((await client.request('/health')).body)).toEqual(front.service.health());
+    expect((await client.request('/nowhere')).status).toBe(404);
+    front.server.serve(front.service);
+    expect((await client.request('/metrics')).status).toBe(200);
+  });
+
+  test('a body that is still coming when the service goes is refused', async () => {
+    await start();
+    const client = front.client();
+    const answer = client.request('/api/v1/push', {
+      method: 'POST',
+      body: `{"items":[{"queue":"q","payload":"${'x'.repeat(4_000_000)}"}]}`,
+    });
+    await until(() => front.server.inFlight() > 0);
+    front.server.serve(null);
+    expect([201, 503]).toContain((await answer).status);
+  });
+});
+
 describe('the dashboard', () => {
   let directory = '';
 
@@ -254,6 +284,38 @@ describe('stopping', () => {
     await stop;
     await waiting.closed();
     expect(await front.server.stop()).toBeUndefined();
+  });
+
+  test('a front that retires still takes everybody in, for one answer each', async () => {
+    await start();
+    const before = front.client();
+    expect((await before.request('/health')).headers.get('connection')).toBeUndefined();
+    front.server.retire();
+    for (const client of [before, front.client(), front.client()]) {
+      const answer = await client.request('/health');
+      expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+      await client.closed();
+    }
+    await front.server.stop();
+    await front.client().closed();
+  });
+
+  test('a request that comes when the last answer has just left is answered', async () => {
+    await start();
+    const parked: Reply<DeliveredOutcome>[] = [];
+    front.service.onPop = (_, reply) => parked.push(reply);
+    const [first, second] = [front.client(), front.client()];
+    await second.request('/health');
+    first.send(requestBytes('/api/v1/pop/queue/q?wait=true'));
+    await until(() => parked.length === 1);
+    const stop = front.server.stop();
+    parked[0]?.send({ kind: 'delivered', leaseId: '', claims: [] });
+    expect((await first.answer()).status).toBe(204);
+    second.send(requestBytes('/api/v1/pop/queue/q?wait=true'));
+    await until(() => parked.length === 2);
+    setTimeout(() => parked[1]?.send({ kind: 'delivered', leaseId: '', claims: [] }), 100);
+    expect((await second.answer()).status).toBe(204);
+    await stop;
   });
 
   test('what is not answered in time is cut off, and learns it', async () => {

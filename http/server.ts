@@ -12,6 +12,7 @@ import { createServer as createProbe } from 'node:net';
 import type { Subscription } from '@svc/engine';
 import {
   BODY_BYTES_DEFAULT,
+  type HealthAnswer,
   POP_TIMEOUT_MS_DEFAULT,
   RESERVED_TENANT,
   TENANT_HEADER,
@@ -26,6 +27,7 @@ import {
   errorText,
   INTERNAL_REFUSAL,
   RESERVED_TENANT_REFUSAL,
+  UNREADY_REFUSAL,
 } from './errors.js';
 import { Exchange, type Rim } from './exchange.js';
 import { JsonError } from './json-error.js';
@@ -37,8 +39,15 @@ import {
   SWEEP_INTERVAL_MS,
 } from './limits.js';
 import { isFault } from './path.js';
-import { type Front, type FrontLogger, ROUTE_DEFAULTS, type RouteRequest } from './route.js';
+import {
+  type Front,
+  type FrontLogger,
+  ROUTE_DEFAULTS,
+  type Route,
+  type RouteRequest,
+} from './route.js';
 import { type RouteMatch, Router } from './router.js';
+import { answerHealth, healthRoute } from './routes/health.js';
 import { ROUTES } from './routes/index.js';
 import type { Service } from './service.js';
 import { StaticFiles } from './static-files.js';
@@ -75,6 +84,12 @@ export interface HttpServerOptions {
   readonly dashboardDirectory?: string;
 }
 
+/** What there is to say while nothing can be served: the node is being opened. */
+export interface Unready {
+  monotonicMs(): number;
+  health(): HealthAnswer;
+}
+
 /** The listener could not be opened; the message names host, port and cause. */
 export class ListenError extends Error {
   readonly code: string;
@@ -87,11 +102,21 @@ export class ListenError extends Error {
 }
 
 export interface HttpServer {
+  /**
+   * Requests go to `service` from now on. Until this is called for the first time, and while it is
+   * null, every route of the API is answered 503 `no_leader`, but for `/health`.
+   */
+  serve(service: Service | null): void;
   readonly counters: Readonly<Counters>;
   /** Requests that have not been answered; parked pops are among them. */
   inFlight(): number;
   /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
   listen(host: string, port: number): Promise<number>;
+  /**
+   * From here on each connection is closed with its next answer, so that whoever keeps connections
+   * finds another node for the request after it. New ones are still taken.
+   */
+  retire(): void;
   /**
    * Takes no new connections, lets requests in flight be answered for at most `drainMs`, closing
    * each connection with its answer, then closes what is left. May be called more than once.
@@ -99,9 +124,9 @@ export interface HttpServer {
   stop(drainMs?: number): Promise<void>;
 }
 
-/** Throws `NativeBuildMissingError` and `StaticFilesError`. */
-export function createServer(options: HttpServerOptions, service: Service): HttpServer {
-  return new FrontServer(options, service, loadUws());
+/** `first` serves until `serve`. Throws `NativeBuildMissingError` and `StaticFilesError`. */
+export function createServer(options: HttpServerOptions, first: Service | Unready): HttpServer {
+  return new FrontServer(options, first, loadUws());
 }
 
 const CLOSE_DELAY_MS = 50;
@@ -115,7 +140,10 @@ class FrontServer implements HttpServer, Rim {
   stopping = false;
   readonly #uws: Uws;
   readonly #app: UwsApp;
-  readonly #front: Front;
+  readonly #frontParts: Omit<Front, 'service'>;
+  readonly #unready: Unready;
+  /** null while nothing can be served. */
+  #front: Front | null;
   readonly #router = new Router(ROUTES);
   readonly #files: StaticFiles;
   readonly #tenancyHeader: boolean;
@@ -127,7 +155,7 @@ class FrontServer implements HttpServer, Rim {
   /** Set while `stop` waits for the last request. */
   #onIdle: (() => void) | null = null;
 
-  constructor(options: HttpServerOptions, service: Service, uws: Uws) {
+  constructor(options: HttpServerOptions, first: Service | Unready, uws: Uws) {
     this.#uws = uws;
     this.#tenancyHeader = options.tenancyHeader ?? false;
     this.#bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_DEFAULT;
@@ -140,15 +168,20 @@ class FrontServer implements HttpServer, Rim {
       options.drainBodyBytesInFlightMax ?? DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
     );
     const defaultSubscription: Subscription = { mode: options.defaultSubscriptionMode ?? 'all' };
-    this.#front = {
-      service,
+    this.#frontParts = {
       counters: this.counters,
       logger: options.logger,
       popTimeoutMs: options.popTimeoutMs ?? POP_TIMEOUT_MS_DEFAULT,
       defaultSubscription,
     };
+    this.#unready = first;
+    this.#front = isService(first) ? { ...this.#frontParts, service: first } : null;
     this.#app = uws.App();
     this.#app.any('/*', (response, request) => this.#handle(response, request));
+  }
+
+  serve(service: Service | null): void {
+    this.#front = service === null ? null : { ...this.#frontParts, service };
   }
 
   inFlight(): number {
@@ -165,7 +198,7 @@ class FrontServer implements HttpServer, Rim {
   }
 
   monotonicMs(): number {
-    return this.#front.service.monotonicMs();
+    return this.#unready.monotonicMs();
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -179,6 +212,10 @@ class FrontServer implements HttpServer, Rim {
     return this.#uws.us_socket_local_port(socket);
   }
 
+  retire(): void {
+    this.stopping = true;
+  }
+
   stop(drainMs = DRAIN_MS_DEFAULT): Promise<void> {
     this.#stopped ??= this.#stop(drainMs);
     return this.#stopped;
@@ -188,18 +225,23 @@ class FrontServer implements HttpServer, Rim {
     this.stopping = true;
     if (this.#listenSocket !== null) this.#uws.us_listen_socket_close(this.#listenSocket);
     this.#listenSocket = null;
-    if (this.#open > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, drainMs);
-        this.#onIdle = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+    let isOver = false;
+    const timer = setTimeout(() => {
+      isOver = true;
+      this.#onIdle?.();
+    }, drainMs);
+    do {
+      if (this.#open > 0) {
+        await new Promise<void>((resolve) => {
+          this.#onIdle = resolve;
+        });
+      }
       this.#onIdle = null;
-    }
-    // What was answered last may still be in the native layer's hands.
-    await new Promise((resolve) => setTimeout(resolve, CLOSE_DELAY_MS));
+      // What was answered last may still be in the native layer's hands, and a request may come on
+      // a connection that was silent until now.
+      await new Promise((resolve) => setTimeout(resolve, CLOSE_DELAY_MS));
+    } while (this.#open > 0 && !isOver);
+    clearTimeout(timer);
     if (this.#sweeper !== null) clearInterval(this.#sweeper);
     this.#app.close();
   }
@@ -232,6 +274,11 @@ class FrontServer implements HttpServer, Rim {
     match: RouteMatch,
   ): void {
     const { route, params } = match;
+    const front = this.#front;
+    if (front === null) {
+      this.#refuseUnready(exchange, route);
+      return;
+    }
     const tenantHeader =
       this.#tenancyHeader && route.scoped ? request.getHeader(TENANT_HEADER) : '';
     const tenant = tenantOfHeader(tenantHeader);
@@ -252,7 +299,7 @@ class FrontServer implements HttpServer, Rim {
     }
     const query = request.getQuery() ?? '';
     if (route.body === null) {
-      route.handle(this.#front, { exchange, tenant, params, query, body: NO_BODY });
+      route.handle(front, { exchange, tenant, params, query, body: NO_BODY });
       return;
     }
     const head: BodyHead = {
@@ -265,11 +312,21 @@ class FrontServer implements HttpServer, Rim {
   }
 
   #handleWithBody(match: RouteMatch, request: RouteRequest): void {
+    const front = this.#front;
+    if (front === null) {
+      this.#refuseUnready(request.exchange, match.route);
+      return;
+    }
     try {
-      match.route.handle(this.#front, request);
+      match.route.handle(front, request);
     } catch (error) {
       this.#failed(request.exchange, error, match.route.badBody);
     }
+  }
+
+  #refuseUnready(exchange: Exchange, route: Route): void {
+    if (route === healthRoute) answerHealth(exchange, this.#unready.health());
+    else exchange.refuse(UNREADY_REFUSAL);
   }
 
   /**
@@ -292,9 +349,13 @@ class FrontServer implements HttpServer, Rim {
       exchange.json('400 Bad Request', errorText(`${badBody}: ${error.message}`, 'bad_body'));
       return;
     }
-    this.#front.logger.error('a request failed', error);
+    this.#frontParts.logger.error('a request failed', error);
     exchange.refuse(INTERNAL_REFUSAL);
   }
+}
+
+function isService(first: Service | Unready): first is Service {
+  return 'submit' in first;
 }
 
 function isApiPath(path: string): boolean {

@@ -3,12 +3,16 @@
  * broker is in it: it lets tests look at the front alone.
  */
 import type { PopCommand, RefusedOutcome, Tenant } from '@svc/engine';
-import type { HealthAnswer, RaftFigures, RaftStatusAnswer } from '@svc/wire';
+import type { HealthAnswer, Membership, RaftFigures, RaftStatusAnswer } from '@svc/wire';
 import type {
   DeliveredOutcome,
   FetchedOutcome,
   FetchRequest,
+  MembershipChange,
+  MembershipRefused,
+  MembershipView,
   NotFoundOutcome,
+  Pressure,
   QueueDepthView,
   QueueDetailView,
   QueueListView,
@@ -27,6 +31,37 @@ const FIGURES: RaftFigures = {
   commit: 112,
   lag: 0,
   storageReady: true,
+};
+
+/** The example of the contract. */
+const MEMBERSHIP: Membership = {
+  nodeId: 1,
+  source: 'leader',
+  viewAgeMs: 0,
+  leader: 1,
+  term: 7,
+  voters: [1, 2, 3],
+  learners: [4],
+  joint: null,
+  membershipIndex: 91002,
+  membershipCommitted: true,
+  changeInFlight: false,
+  lastLogIndex: 91233,
+  committedIndex: 91233,
+  liveWithinMs: 2000,
+  promoteMaxLag: 1000,
+  members: [
+    {
+      nodeId: 1,
+      voter: true,
+      raft: 'svc-1:7400',
+      http: 'svc-1:6632',
+      matched: 91233,
+      lag: 0,
+      lastAckMs: 0,
+      live: true,
+    },
+  ],
 };
 
 const REFUSED: RefusedOutcome = {
@@ -63,6 +98,12 @@ export class FakeService implements Service {
   detail: QueueDetailView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   depth: QueueDepthView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   members: RaftMembersView | RefusedOutcome = REFUSED;
+  membershipView: MembershipView | MembershipRefused = {
+    kind: 'membership',
+    membership: MEMBERSHIP,
+  };
+  changed: MembershipView | MembershipRefused = { kind: 'membership', membership: MEMBERSHIP };
+  readonly changes: { readonly change: MembershipChange; readonly timeoutMs: number }[] = [];
 
   monotonicMs(): number {
     return this.nowMs;
@@ -120,6 +161,10 @@ export class FakeService implements Service {
     return FIGURES;
   }
 
+  pressure(): Pressure {
+    return { storageFull: true, admission: { bytesMax: 100, bytes: 7, waiting: 2 } };
+  }
+
   raftStatus(): RaftStatusAnswer {
     return {
       engine: 'raft',
@@ -148,11 +193,25 @@ export class FakeService implements Service {
       version: '2.1.0',
       uptimeSeconds: 3,
       replication: null,
+      refusedFrames: {},
       error: null,
     };
   }
 
   raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void {
     reply.send(this.members);
+  }
+
+  membership(reply: Reply<MembershipView | MembershipRefused>): void {
+    reply.send(this.membershipView);
+  }
+
+  changeMembership(
+    change: MembershipChange,
+    timeoutMs: number,
+    reply: Reply<MembershipView | MembershipRefused>,
+  ): void {
+    this.changes.push({ change, timeoutMs });
+    reply.send(this.changed);
   }
 }

@@ -31,6 +31,8 @@ import type {
 import type {
   FetchEntryError,
   HealthAnswer,
+  Membership,
+  MembershipErrorCode,
   RaftFigures,
   RaftMembersAnswer,
   RaftStatusAnswer,
@@ -88,8 +90,33 @@ export interface Service {
   /** Node-local and immediate. */
   health(): HealthAnswer;
   raftFigures(): RaftFigures;
+  pressure(): Pressure;
   raftStatus(): RaftStatusAnswer;
   raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void;
+
+  /** As the leader sees it, or as this node does when no leader can be asked. */
+  membership(reply: Reply<MembershipView | MembershipRefused>): void;
+  /**
+   * Answers once the change counts, also when there was nothing to change. `timeoutMs`, from 1 to
+   * 120,000, is how long the client waits; the change may still complete after it.
+   */
+  changeMembership(
+    change: MembershipChange,
+    timeoutMs: number,
+    reply: Reply<MembershipView | MembershipRefused>,
+  ): void;
+}
+
+/** What keeps this node from taking more. */
+export interface Pressure {
+  /** Its own volume is too full for what grows. */
+  readonly storageFull: boolean;
+  /** Of growing writes, from their admission to their outcome; `bytesMax` 0 for no bound. */
+  readonly admission: {
+    readonly bytesMax: number;
+    readonly bytes: number;
+    readonly waiting: number;
+  };
 }
 
 // --- messages ----------------------------------------------------------------------------------
@@ -208,4 +235,31 @@ export interface QueueDepthView {
 export interface RaftMembersView {
   readonly kind: 'raft-members';
   readonly answer: RaftMembersAnswer;
+}
+
+// --- membership (cluster-and-config 5) -----------------------------------------------------------
+
+/** Nodes are named by the operator's numbers, which are safe integers here and no more. */
+export type MembershipChange =
+  | {
+      readonly kind: 'add-learner';
+      readonly node: number;
+      readonly raftAddress: string;
+      readonly httpAddress: string;
+    }
+  /** `force`: also of learners that are behind or do not answer. */
+  | { readonly kind: 'promote'; readonly nodes: readonly number[]; readonly force: boolean }
+  /** Voters that are not among them leave the membership. */
+  | { readonly kind: 'set-voters'; readonly nodes: readonly number[]; readonly force: boolean }
+  | { readonly kind: 'remove'; readonly node: number };
+
+export interface MembershipView {
+  readonly kind: 'membership';
+  readonly membership: Membership;
+}
+
+export interface MembershipRefused {
+  readonly kind: 'membership-refused';
+  readonly code: MembershipErrorCode;
+  readonly error: string;
 }

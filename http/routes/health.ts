@@ -1,4 +1,6 @@
 /** GET /health (inspection 8.1): whether this node is ready to serve, from what it knows itself. */
+import type { HealthAnswer } from '@svc/wire';
+import type { Exchange } from '../exchange.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 
 export const healthRoute: Route = {
@@ -11,7 +13,10 @@ export const healthRoute: Route = {
 };
 
 function handle(front: Front, request: RouteRequest): void {
-  const health = front.service.health();
+  answerHealth(request.exchange, front.service.health());
+}
+
+export function answerHealth(exchange: Exchange, health: HealthAnswer): void {
   const status = health.status === 'healthy' ? '200 OK' : '503 Service Unavailable';
-  request.exchange.json(status, JSON.stringify(health));
+  exchange.json(status, JSON.stringify(health));
 }

@@ -5,8 +5,16 @@ import { configureRoute } from './configure.js';
 import { extendRoute } from './extend.js';
 import { fetchRoute } from './fetch.js';
 import { healthRoute } from './health.js';
+import {
+  membershipLearnersRoute,
+  membershipMemberRoute,
+  membershipPromoteRoute,
+  membershipRoute,
+  membershipVotersRoute,
+} from './membership.js';
 import { metricsRoute } from './metrics.js';
 import { popDiscoveryRoute, popPartitionRoute, popQueueRoute } from './pop.js';
+import { prometheusRoute } from './prometheus.js';
 import { pushRoute } from './push.js';
 import { queueDeleteRoute } from './queue-delete.js';
 import { queueDepthRoute } from './queue-depth.js';
@@ -31,6 +39,12 @@ export const ROUTES: readonly Route[] = [
   fetchRoute,
   healthRoute,
   metricsRoute,
+  prometheusRoute,
   raftStatusRoute,
   raftMembersRoute,
+  membershipRoute,
+  membershipLearnersRoute,
+  membershipPromoteRoute,
+  membershipVotersRoute,
+  membershipMemberRoute,
 ];
