@@ -4,6 +4,40 @@ import { accepted, integerOf, type Kind, quoted, refused } from './config-values
 
 const PORT_MAX = 65_535;
 
+export interface HostAndPort {
+  /** Without the brackets of an IPv6 literal. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** null when the text is not `host:port`, with an IPv6 literal in brackets and a port from 1. */
+export function hostAndPortOf(text: string): HostAndPort | null {
+  const [, literal, name, digits] =
+    /^(?:\[([^\]]*)\]|([^:[\]]+)):(\d{1,5})$/.exec(text.trim()) ?? [];
+  const value = Number(digits);
+  if (digits === undefined || value < 1 || value > PORT_MAX) return null;
+  if (literal !== undefined) return isIPv6(literal) ? { host: literal, port: value } : null;
+  return name === undefined ? null : { host: name, port: value };
+}
+
+/** As it is written: an IPv6 literal stands in brackets. */
+export function hostAndPortText({ host, port }: HostAndPort): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Null when unset. */
+export const listenKind: Kind<HostAndPort | null> = {
+  label: 'host:port',
+  defaultText: '0.0.0.0 and the port of the own raft address',
+  minimum: null,
+  parse: (given, name) => {
+    if (given === undefined || given.trim() === '') return accepted(null);
+    const address = hostAndPortOf(given);
+    return address === null ? refused(`${name}=${given} is not host:port`) : accepted(address);
+  },
+  show: (value) => (value === null ? '<unset>' : hostAndPortText(value)),
+};
+
 /** 0 lets the system choose a free port. */
 export function port(standard: number): Kind<number> {
   return {

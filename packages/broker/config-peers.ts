@@ -1,4 +1,5 @@
-/** `SVC_RAFT_PEERS` and `SVC_RAFT_NODE_ID`: who this node is (cluster-and-config 2.3). */
+/** Who this node is and who the others are (cluster-and-config 2.3). */
+import { hostAndPortOf } from './config-addresses.js';
 import {
   accepted,
   type Environment,
@@ -81,10 +82,47 @@ function parsePeer(part: string): Peer | string {
     return `node ${id} needs \`raft_addr/http_addr\``;
   }
   if (raftAddress === '' || httpAddress === '') return `node ${id} has an empty address`;
+  if (hostAndPortOf(raftAddress) === null)
+    return `raft address \`${raftAddress}\` is not host:port`;
   return { id, raftAddress, httpAddress };
 }
 
-/** A time of consensus: over a network everything takes longer than alone. */
+/**
+ * `local` and the names of the cluster kind. A directory is the same under both; `local` has no
+ * raft port, so it runs a node that is alone.
+ */
+export const replicatorKind: Kind<'local' | 'raft'> = {
+  label: '`local`, `openraft` or `raft`',
+  defaultText: 'local',
+  minimum: null,
+  parse: (given, name) => {
+    const word = (given ?? 'local').trim().toLowerCase();
+    if (word === 'local') return accepted('local');
+    if (word === 'openraft' || word === 'raft') return accepted('raft');
+    return refused(`${name}=${given}: expected \`local\` or \`openraft\``);
+  },
+  show: String,
+};
+
+/** The node that is to go on alone, by its id; null when unset. */
+export const forceRecoverKind: Kind<number | null> = {
+  label: 'node id',
+  defaultText: '',
+  minimum: null,
+  parse: (given, name) => {
+    if (given === undefined || given.trim() === '') return accepted(null);
+    const id = integerOf(given);
+    return id === null || id < 1 || id > NODE_NUMBER_MAX
+      ? refused(`${name}=${given}: expected the id of the node to recover, a number from 1`)
+      : accepted(id);
+  },
+  show: (value) => (value === null ? '<unset>' : String(value)),
+};
+
+/**
+ * A time of consensus: over a network everything takes longer than alone. A cluster of one voter is
+ * a cluster, because others may join it while it runs.
+ */
 export function timing(aloneMs: number, clusterMs: number): Kind<number> {
   const bounds = { min: 1, max: TIMER_MS_MAX };
   const [alone, cluster] = [positive(aloneMs, bounds), positive(clusterMs, bounds)];
@@ -92,8 +130,9 @@ export function timing(aloneMs: number, clusterMs: number): Kind<number> {
     ...alone,
     defaultText: `${clusterMs} in a cluster, ${aloneMs} alone`,
     parse: (given, name, environment) => {
-      const peers = peersKind.parse(environment.SVC_RAFT_PEERS, 'SVC_RAFT_PEERS', environment);
-      const kind = peers.ok && peers.value.length > 1 ? cluster : alone;
+      const { SVC_RAFT_REPLICATOR } = environment;
+      const replicator = replicatorKind.parse(SVC_RAFT_REPLICATOR, '', environment);
+      const kind = replicator.ok && replicator.value === 'raft' ? cluster : alone;
       return kind.parse(given, name, environment);
     },
   };

@@ -84,6 +84,49 @@ export function integer(standard: number, bounds: NumberBounds): Kind<number> {
   return numeric('integer', standard, bounds, () => true);
 }
 
+/** Of a hundred, fractions too; everything outside 1..100 is silently the default. */
+export function percent(standard: number): Kind<number> {
+  return {
+    label: 'percent',
+    defaultText: String(standard),
+    minimum: 1,
+    parse: (given) => {
+      const trimmed = given?.trim() ?? '';
+      const value = /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : standard;
+      return accepted(value >= 1 && value <= 100 ? value : standard);
+    },
+    show: String,
+  };
+}
+
+/** An engine switch: on only for the words that say so, and off for everything else. */
+export function switchedOn(): Kind<boolean> {
+  return {
+    label: 'switch',
+    defaultText: 'off',
+    minimum: null,
+    parse: (given) => accepted(TRUE_WORDS.includes(given?.trim().toLowerCase() ?? '')),
+    show: (value) => (value ? 'on' : 'off'),
+  };
+}
+
+/** As `integer`; null when unset or not a decimal integer. */
+export function optionalInteger(
+  meaningOfUnset: string,
+  { min, max = Number.MAX_SAFE_INTEGER, scale = 1 }: NumberBounds,
+): Kind<number | null> {
+  return {
+    label: 'integer',
+    defaultText: meaningOfUnset,
+    minimum: min,
+    parse: (given) => {
+      const value = integerOf(given);
+      return accepted(value === null ? null : Math.min(Math.max(value, min), max) * scale);
+    },
+    show: (value) => (value === null ? '<unset>' : String(value / scale)),
+  };
+}
+
 /** An engine numeric: 0, negative numbers and text are silently the default. */
 export function positive(standard: number, bounds: NumberBounds): Kind<number> {
   return numeric('positive integer', standard, bounds, (value) => value > 0);

@@ -3,8 +3,8 @@
  * read and logged at boot. docs/configuration.md is held to these rows by a test.
  */
 import { DEFAULT_PORT } from '@svc/wire';
-import { directory, host, port, serverIdKind } from './config-addresses.js';
-import { nodeIdKind, peersKind, timing } from './config-peers.js';
+import { directory, host, listenKind, port, serverIdKind } from './config-addresses.js';
+import { forceRecoverKind, nodeIdKind, peersKind, replicatorKind, timing } from './config-peers.js';
 import {
   absentWhenOn,
   absentWhenSet,
@@ -13,11 +13,14 @@ import {
   integer,
   type Kind,
   MEGABYTE,
+  optionalInteger,
   optionalText,
+  percent,
   positive,
   quoted,
   refused,
   secret,
+  switchedOn,
   TIMER_MS_MAX,
 } from './config-values.js';
 import { parseLogFilter } from './logging-filter.js';
@@ -53,22 +56,6 @@ function variable<Value>(
 
 const TIMER_S_MAX = Math.floor(TIMER_MS_MAX / 1000);
 const TIMER_MS = { min: 1, max: TIMER_MS_MAX };
-
-/**
- * `local` and the names of the cluster kind, which mean the same here: there is one kind of node.
- */
-const replicator: Kind<'local' | 'raft'> = {
-  label: '`local`, `openraft` or `raft`',
-  defaultText: 'local',
-  minimum: null,
-  parse: (given, name) => {
-    const word = (given ?? 'local').trim().toLowerCase();
-    if (word === 'local') return accepted('local');
-    if (word === 'openraft' || word === 'raft') return accepted('raft');
-    return refused(`${name}=${given}: expected \`local\` or \`openraft\``);
-  },
-  show: String,
-};
 
 const subscriptionMode: Kind<'all' | 'new'> = {
   label: '`all` or `new`',
@@ -144,6 +131,24 @@ export const VARIABLES = {
     positive(268_435_456, { min: 1 }),
     'log bytes after which a checkpoint comes early',
   ),
+  diskHighPct: variable(
+    'storage',
+    'SVC_RAFT_DISK_HIGH_PCT',
+    percent(85),
+    'fullness of the volume at which writes that grow are refused with 507',
+  ),
+  diskLowPct: variable(
+    'storage',
+    'SVC_RAFT_DISK_LOW_PCT',
+    percent(80),
+    'fullness below which they are taken again',
+  ),
+  diskCheckMs: variable(
+    'storage',
+    'SVC_RAFT_DISK_CHECK_MS',
+    integer(100, { min: 10, max: 60_000 }),
+    'milliseconds from one look at the volume to the next',
+  ),
 
   scrubEverySeconds: variable(
     'storage',
@@ -161,8 +166,8 @@ export const VARIABLES = {
   replicator: variable(
     'raft',
     'SVC_RAFT_REPLICATOR',
-    replicator,
-    'kind of node; every kind runs the same replicated log',
+    replicatorKind,
+    '`local`: one node without a raft port; else a member of a cluster, of one or more',
   ),
   nodeId: variable(
     'raft',
@@ -174,7 +179,31 @@ export const VARIABLES = {
     'raft',
     'SVC_RAFT_PEERS',
     peersKind,
-    '`id=raft_host:port/http_host:port`; this build runs one voter, so this node alone',
+    '`id=raft_host:port/http_host:port`, the same list on every node; blank for one node alone',
+  ),
+  raftListen: variable(
+    'raft',
+    'SVC_RAFT_LISTEN',
+    listenKind,
+    'where the other nodes are listened for',
+  ),
+  raftToken: variable(
+    'raft',
+    'SVC_RAFT_TOKEN',
+    secret(),
+    'secret that the nodes of a cluster share; without it whoever reaches the port is believed',
+  ),
+  raftJoin: variable(
+    'raft',
+    'SVC_RAFT_JOIN',
+    switchedOn(),
+    'a fresh node waits to be added and never founds a cluster',
+  ),
+  forceRecover: variable(
+    'raft',
+    'SVC_RAFT_FORCE_RECOVER',
+    forceRecoverKind,
+    'id of this node, the one survivor: it becomes the only voter; unset it after one start',
   ),
   electionMs: variable(
     'raft',
@@ -242,6 +271,46 @@ export const VARIABLES = {
     'SVC_RAFT_LOG_KEEP',
     positive(4096, { min: 1 }),
     'entries kept below the point up to which the log may be given up',
+  ),
+  clusterVersionMs: variable(
+    'raft',
+    'SVC_RAFT_CLUSTER_VERSION_MS',
+    integer(1000, { min: 0, max: TIMER_MS_MAX }),
+    'milliseconds between looks whether all members read a higher version; 0 never raises it',
+  ),
+  requestIdWindowSeconds: variable(
+    'raft',
+    'SVC_RAFT_REQUEST_ID_WINDOW_S',
+    positive(60, { min: 1, max: TIMER_S_MAX }),
+    'seconds for which a forwarded command that is repeated gets its first outcome',
+  ),
+  forwardInFlightMax: variable(
+    'raft',
+    'SVC_RAFT_FWD_INFLIGHT',
+    positive(4096, { min: 1, max: 65_536 }),
+    'commands that a follower may have with the leader at a time',
+  ),
+  admitBytesMax: variable(
+    'raft',
+    'SVC_RAFT_ADMIT_MAX_MB',
+    optionalInteger('128, or what the pipeline holds and two batches if that is more', {
+      min: 0,
+      max: 65_536,
+      scale: MEGABYTE,
+    }),
+    'MiB of growing writes that may wait to be planned; 0 for no bound',
+  ),
+  admitHoldMs: variable(
+    'raft',
+    'SVC_RAFT_ADMIT_HOLD_MS',
+    positive(15_000, TIMER_MS),
+    "milliseconds that a client's write waits for room before it is refused",
+  ),
+  admitForwardedHoldMs: variable(
+    'raft',
+    'SVC_RAFT_ADMIT_FWD_HOLD_MS',
+    positive(2000, TIMER_MS),
+    'milliseconds that a write from another node waits for room',
   ),
 
   popTimeoutMs: variable(
@@ -320,13 +389,6 @@ const LINK = absentWhenSet('link to another cluster');
  * What this build lacks and what nobody should believe to be on: refused at boot, never ignored.
  */
 export const ABSENT_VARIABLES: readonly Variable<null | false>[] = [
-  absent('raft', 'SVC_RAFT_JOIN', absentWhenOn('way to join a cluster'), 'wait to be added'),
-  absent(
-    'raft',
-    'SVC_RAFT_FORCE_RECOVER',
-    absentWhenSet('recovery by a single survivor'),
-    'recovery by a single survivor',
-  ),
   absent(
     'raft',
     'SVC_RAFT_APPLY_SKIP',

@@ -2,7 +2,7 @@
 // the contract's text. Method: one table of (environment, expected field) and one of (environment,
 // text).
 import { describe, expect, test } from 'vitest';
-import { type Config, describeConfig, missingTransport, readConfig } from './config.js';
+import { type Config, describeConfig, readConfig } from './config.js';
 import type { Environment } from './config-values.js';
 import { ABSENT_VARIABLES, VARIABLES } from './config-variables.js';
 
@@ -31,12 +31,20 @@ describe('defaults', () => {
       mapBytes: 68_719_476_736,
       checkpointEveryMs: 1000,
       checkpointEveryBytes: 268_435_456,
+      diskHighPct: 85,
+      diskLowPct: 80,
+      diskCheckMs: 100,
       scrubEverySeconds: 21_600,
       scrubRowsPerSecond: 2000,
       replicator: 'local',
       nodeId: 1,
       peers: [],
       self: null,
+      raftListen: null,
+      raftAddress: null,
+      raftToken: null,
+      raftJoin: false,
+      forceRecover: null,
       electionMs: 150,
       heartbeatMs: 50,
       pipelineMax: 8,
@@ -49,6 +57,12 @@ describe('defaults', () => {
       promoteMaxLag: 1000,
       purgeHoldSeconds: 600,
       logKeepEntries: 4096,
+      clusterVersionMs: 1000,
+      requestIdWindowSeconds: 60,
+      forwardInFlightMax: 4096,
+      admitBytesMax: null,
+      admitHoldMs: 15_000,
+      admitForwardedHoldMs: 2000,
       popTimeoutMs: 30_000,
       writeTimeoutMs: 30_000,
       statementTimeoutMs: 30_000,
@@ -131,6 +145,23 @@ const ACCEPTED: readonly [Environment, Partial<Config>][] = [
     { SVC_RAFT_REPLICATOR: 'raft', SVC_RAFT_PEERS: ' 1 = h:7400 / h:6632 ' },
     { self: { id: 1, raftAddress: 'h:7400', httpAddress: 'h:6632' } },
   ],
+  // percent: fractions too; what is outside 1..100 is the default
+  [{ SVC_RAFT_DISK_HIGH_PCT: '99.5' }, { diskHighPct: 99.5 }],
+  [{ SVC_RAFT_DISK_HIGH_PCT: '0' }, { diskHighPct: 85 }],
+  [{ SVC_RAFT_DISK_HIGH_PCT: '101' }, { diskHighPct: 85 }],
+  [{ SVC_RAFT_DISK_LOW_PCT: '80%' }, { diskLowPct: 80 }],
+  [{ SVC_RAFT_DISK_CHECK_MS: '1' }, { diskCheckMs: 10 }],
+  [{ SVC_RAFT_ADMIT_MAX_MB: '0' }, { admitBytesMax: 0 }],
+  [{ SVC_RAFT_ADMIT_MAX_MB: '2' }, { admitBytesMax: 2 * 1024 * 1024 }],
+  [{ SVC_RAFT_ADMIT_MAX_MB: 'two' }, { admitBytesMax: null }],
+  // a switch is on only for what says so
+  [
+    { SVC_RAFT_JOIN: ' True ', SVC_RAFT_REPLICATOR: 'openraft' },
+    { raftJoin: true, peers: [] },
+  ],
+  [{ SVC_RAFT_JOIN: 'maybe' }, { raftJoin: false }],
+  [{ SVC_RAFT_FORCE_RECOVER: '1', SVC_RAFT_REPLICATOR: 'raft' }, { forceRecover: 1 }],
+  [{ SVC_RAFT_TOKEN: 'x' }, { raftToken: 'x' }],
   // what is off is off
   [
     { JWT_ENABLED: 'false', SVC_PROXY_EMBEDDED: '0', SVC_LINK_STANDBY: 'no' },
@@ -186,16 +217,35 @@ const REFUSED: readonly [Environment, string][] = [
     { SVC_RAFT_NODE_ID: 'ordinal', HOSTNAME: 'svc' },
     'SVC_RAFT_NODE_ID=ordinal: HOSTNAME `svc` has no trailing number',
   ],
-  [{ SVC_RAFT_PEERS: '1=a/b' }, 'SVC_RAFT_PEERS needs SVC_RAFT_REPLICATOR=openraft'],
+  [{ SVC_RAFT_PEERS: '1=a:1/b' }, 'SVC_RAFT_PEERS needs SVC_RAFT_REPLICATOR=openraft'],
   [raft('a'), 'SVC_RAFT_PEERS=a: `a` is not `id=raft_addr/http_addr`'],
-  [raft('1=a/b,'), 'SVC_RAFT_PEERS=1=a/b,: `` is not `id=raft_addr/http_addr`'],
+  [raft('1=a:1/b,'), 'SVC_RAFT_PEERS=1=a:1/b,: `` is not `id=raft_addr/http_addr`'],
   [raft('x=a/b'), 'SVC_RAFT_PEERS=x=a/b: `x` is not a node id'],
   [raft('0=a/b'), 'SVC_RAFT_PEERS=0=a/b: node ids start at 1'],
   [raft('1=a'), 'SVC_RAFT_PEERS=1=a: node 1 needs `raft_addr/http_addr`'],
   [raft('1=a/b/c'), 'SVC_RAFT_PEERS=1=a/b/c: node 1 needs `raft_addr/http_addr`'],
   [raft('1=/b'), 'SVC_RAFT_PEERS=1=/b: node 1 has an empty address'],
-  [raft('1=a/b,1=c/d'), 'SVC_RAFT_PEERS=1=a/b,1=c/d: node 1 is listed twice'],
-  [raft('2=a/b'), 'SVC_RAFT_NODE_ID=1 is not in SVC_RAFT_PEERS'],
+  [raft('1=a:1/b,1=c:1/d'), 'SVC_RAFT_PEERS=1=a:1/b,1=c:1/d: node 1 is listed twice'],
+  [raft('1=a/b'), 'SVC_RAFT_PEERS=1=a/b: raft address `a` is not host:port'],
+  [raft('1=a:0/b'), 'SVC_RAFT_PEERS=1=a:0/b: raft address `a:0` is not host:port'],
+  [raft('1=::1:7/b'), 'SVC_RAFT_PEERS=1=::1:7/b: raft address `::1:7` is not host:port'],
+  [{ SVC_RAFT_LISTEN: '7400' }, 'SVC_RAFT_LISTEN=7400 is not host:port'],
+  [{ SVC_RAFT_LISTEN: 'a:65536' }, 'SVC_RAFT_LISTEN=a:65536 is not host:port'],
+  [
+    { SVC_RAFT_JOIN: '1' },
+    'SVC_RAFT_JOIN needs SVC_RAFT_REPLICATOR=openraft: a `local` node is never added',
+  ],
+  [
+    { SVC_RAFT_FORCE_RECOVER: 'me' },
+    'SVC_RAFT_FORCE_RECOVER=me: expected the id of the node to recover, a number from 1',
+  ],
+  [
+    { ...raft('2=a:1/b,1=c:1/d'), SVC_RAFT_FORCE_RECOVER: '2' },
+    'SVC_RAFT_FORCE_RECOVER=2, but this node is 1: ' +
+      'it names the ONE surviving node to recover, and is set on that node only',
+  ],
+  [{ SVC_RAFT_FORCE_RECOVER: '1' }, 'SVC_RAFT_FORCE_RECOVER needs SVC_RAFT_REPLICATOR=openraft'],
+  [raft('2=a:1/b'), 'SVC_RAFT_NODE_ID=1 is not in SVC_RAFT_PEERS'],
   [
     { SVC_RAFT_HEARTBEAT_MS: '150' },
     'SVC_RAFT_HEARTBEAT_MS=150 is not below SVC_RAFT_ELECTION_MS=150: ' +
@@ -224,22 +274,25 @@ const REFUSED: readonly [Environment, string][] = [
 ];
 
 test('a group elects more slowly than a node alone', () => {
-  const group = { ...raft('1=a/b,2=c/d') };
+  const group = { ...raft('1=a:1/b,2=c:1/d') };
   expect(configOf(group)).toMatchObject({ electionMs: 1000, heartbeatMs: 100 });
   expect(
     configOf({ ...group, SVC_RAFT_ELECTION_MS: '300', SVC_RAFT_HEARTBEAT_MS: '0' }),
   ).toMatchObject({ electionMs: 300, heartbeatMs: 100 });
-  expect(configOf(raft('1=a/b'))).toMatchObject({ electionMs: 150, heartbeatMs: 50 });
+  expect(configOf(raft('1=a:1/b'))).toMatchObject({ electionMs: 1000, heartbeatMs: 100 });
+  expect(configOf({})).toMatchObject({ electionMs: 150, heartbeatMs: 50 });
 });
 
-test('a peer list is a configuration that this process cannot run yet', () => {
-  expect(missingTransport(configOf(raft('1=a/b')))).toBeNull();
-  const config = configOf({ ...raft('2=c/d,1=a/b'), SVC_RAFT_NODE_ID: '1' });
-  expect(config.self).toEqual({ id: 1, raftAddress: 'a', httpAddress: 'b' });
-  expect(missingTransport(config)).toBe(
-    'SVC_RAFT_PEERS names 2 nodes, and this build runs a cluster of one voter: ' +
-      'name this node alone, or unset it',
-  );
+test('every interface is listened on, at the own raft port, unless it is said otherwise', () => {
+  const pair = raft('2=[::1]:7402/d,1=a:7401/b');
+  expect(configOf(pair)).toMatchObject({
+    self: { id: 1, raftAddress: 'a:7401', httpAddress: 'b' },
+    raftAddress: { host: '0.0.0.0', port: 7401 },
+  });
+  const named = { ...pair, SVC_RAFT_LISTEN: '[::1]:7' };
+  expect(configOf(named).raftAddress).toEqual({ host: '::1', port: 7 });
+  expect(configOf({ SVC_RAFT_LISTEN: 'a:7' }).raftAddress).toBeNull();
+  expect(configOf(raft('')).raftAddress).toBeNull();
 });
 
 test.each(REFUSED)('%j is refused', (environment, error) => {

@@ -6,6 +6,7 @@
  * opinion.
  */
 import { randomBytes } from 'node:crypto';
+import { type HostAndPort, hostAndPortOf } from './config-addresses.js';
 import type { Peer } from './config-peers.js';
 import type { Environment, Parsed } from './config-values.js';
 import { ABSENT_VARIABLES, VARIABLES, type Variable } from './config-variables.js';
@@ -23,6 +24,8 @@ export interface Config extends Omit<Settings, 'serverId'> {
   readonly serverId: string;
   /** The addresses that the peer list gives this node; null without a list. */
   readonly self: Peer | null;
+  /** Where this node listens for others; null: it has no raft port. */
+  readonly raftAddress: HostAndPort | null;
   /** Deadline of push and management calls. */
   readonly writeTimeoutMs: number;
   readonly logging: LoggingOptions;
@@ -48,23 +51,16 @@ export function readConfig(
   const { value } = settings;
   const contradiction = contradictionOf(value);
   if (contradiction !== null) return { kind: 'refused', error: contradiction };
+  const self = value.peers.find(({ id }) => id === value.nodeId) ?? null;
   return {
     ...value,
     kind: 'config',
     serverId: value.serverId ?? serverIdStandard,
-    self: value.peers.find(({ id }) => id === value.nodeId) ?? null,
+    self,
+    raftAddress: raftAddressOf(value, self),
     writeTimeoutMs: value.popTimeoutMs,
     logging: { level: value.logFilter, json: value.logJson },
   };
-}
-
-/** Why this process cannot run what is configured: it has no way to other nodes yet. */
-export function missingTransport({ peers }: Config): string | null {
-  if (peers.length <= 1) return null;
-  return (
-    `SVC_RAFT_PEERS names ${peers.length} nodes, and this build runs a cluster of one voter: ` +
-    'name this node alone, or unset it'
-  );
 }
 
 /** The effective configuration, one line per area, secrets masked. */
@@ -98,6 +94,14 @@ function read<Value>(row: Variable<Value>, environment: Environment): Parsed<Val
   return row.kind.parse(environment[name], name, environment);
 }
 
+/** Every interface, at the port where the others look for this node, unless it is named. */
+function raftAddressOf(settings: Settings, self: Peer | null): HostAndPort | null {
+  if (settings.replicator === 'local') return null;
+  if (settings.raftListen !== null) return settings.raftListen;
+  const own = self === null ? null : hostAndPortOf(self.raftAddress);
+  return own === null ? null : { host: '0.0.0.0', port: own.port };
+}
+
 /** What single values cannot tell. */
 function contradictionOf(settings: Settings): string | null {
   const { nodeId, peers } = settings;
@@ -106,6 +110,18 @@ function contradictionOf(settings: Settings): string | null {
   }
   if (peers.length > 0 && !peers.some((peer) => peer.id === nodeId)) {
     return `SVC_RAFT_NODE_ID=${nodeId} is not in SVC_RAFT_PEERS`;
+  }
+  if (settings.replicator === 'local' && settings.raftJoin) {
+    return 'SVC_RAFT_JOIN needs SVC_RAFT_REPLICATOR=openraft: a `local` node is never added';
+  }
+  if (settings.forceRecover !== null && settings.forceRecover !== nodeId) {
+    return (
+      `SVC_RAFT_FORCE_RECOVER=${settings.forceRecover}, but this node is ${nodeId}: ` +
+      'it names the ONE surviving node to recover, and is set on that node only'
+    );
+  }
+  if (settings.forceRecover !== null && settings.replicator === 'local') {
+    return 'SVC_RAFT_FORCE_RECOVER needs SVC_RAFT_REPLICATOR=openraft';
   }
   if (settings.heartbeatMs >= settings.electionMs) {
     return (

@@ -18,6 +18,7 @@
 import {
   type ConfigurationChange,
   type ConfigurationRefusal,
+  DEFAULT_SETTINGS,
   type Entry,
   isJoint,
   logIndex,
@@ -39,6 +40,7 @@ import type { HardStateFile, Log } from '@svc/storage';
 import type { Cancel, Clock } from './clock.js';
 import { LogStorage, provenCommit, storedEntry } from './consensus-storage.js';
 import type { KnownMembers } from './group-founding.js';
+import { LaggardAnswers } from './laggard-answers.js';
 
 export interface ConsensusOptions {
   readonly id: NodeId;
@@ -48,6 +50,8 @@ export interface ConsensusOptions {
   readonly random: () => number;
   readonly settings: Partial<RaftSettings>;
   readonly tickMs: number;
+  /** What a configuration that the core writes by itself is to carry. */
+  readonly context: () => Uint8Array;
   /** A message for another member; it may be lost. */
   readonly send: (message: Message) => void;
   /** What stands for the log before its first entry, when it can be offered. */
@@ -65,6 +69,8 @@ export interface ConsensusOptions {
   readonly onAccepting: () => void;
 }
 
+/** A follower campaigns at a random time between one and so many election timeouts. */
+const CAMPAIGN_TIMEOUTS_MAX = 2;
 /** How long a confirmed read waits for this node to apply what it has to show. */
 const READ_APPLY_MS_MAX = 10_000;
 
@@ -100,6 +106,7 @@ export class Consensus {
   readonly #options: ConsensusOptions;
   /** null until the log is whole. */
   #raft: Raft | null = null;
+  readonly #laggards: LaggardAnswers;
   readonly #rounds: Round[] = [];
   readonly #committed: Entry[] = [];
   readonly #reads = new Map<number, ReadDone>();
@@ -118,6 +125,10 @@ export class Consensus {
 
   constructor(options: ConsensusOptions) {
     this.#options = options;
+    this.#laggards = new LaggardAnswers(options.clock, (answer) => {
+      this.#running.step(answer);
+      this.#pump();
+    });
     this.#lastIndex = options.log.lastIndex;
   }
 
@@ -146,6 +157,7 @@ export class Consensus {
       id,
       nowMs: clock.nowMs(),
       random: options.random,
+      context: options.context,
       storage: new LogStorage(log, {
         applied: () => this.#applied,
         offer: options.snapshot,
@@ -167,6 +179,7 @@ export class Consensus {
   /** Nothing is said or taken from here on. */
   stop(): void {
     this.#started = false;
+    this.#laggards.stop();
     this.#stopTicking?.();
     this.#stopTicking = null;
   }
@@ -223,6 +236,10 @@ export class Consensus {
   /** A message of another member; whoever calls has made sure that it is for this one. */
   receive(message: Message): void {
     if (!this.#started) return;
+    if (message.type === 'append-response' && this.#running.isCatchingUp(message.index)) {
+      this.#laggards.add(message);
+      return;
+    }
     this.#running.step(message);
     if (message.type === 'transfer-request') this.#lookAtTransfer();
     this.#pump();
@@ -306,6 +323,7 @@ export class Consensus {
     this.#stopTicking = clock.every(tickMs, () => {
       this.#running.tick(clock.nowMs());
       if (this.#transferring) this.#lookAtTransfer();
+      this.#forgetSilentLeader();
       if (this.#confirmed.length > 0) this.#endReads();
       this.#pump();
     });
@@ -315,17 +333,32 @@ export class Consensus {
     this.#pump();
   }
 
+  /**
+   * Whoever may campaign does so when its leader falls silent, and has none from then on. A
+   * learner, a node that mends its log, stops or was removed would count on that leader for ever.
+   */
+  #forgetSilentLeader(): void {
+    const { role, leader } = this.#role;
+    if (role !== 'follower' || leader === NO_NODE) return;
+    const { electionTimeoutMs = DEFAULT_SETTINGS.electionTimeoutMs } = this.#options.settings;
+    const { leaderContactAgeMs } = this.#running.status();
+    if (leaderContactAgeMs > CAMPAIGN_TIMEOUTS_MAX * electionTimeoutMs) {
+      this.#running.forgetLeader();
+    }
+  }
+
   #countMembers(): void {
     const { configuration, id } = this.#running.status();
     const { voters } = configuration;
     this.#alone = voters.length === 1 && voters[0] === id && !isJoint(configuration);
   }
 
+  /** A write that fails at once may stop this node in the middle of a round: none follows it. */
   #pump(): void {
-    if (this.#pumping) return;
+    if (this.#pumping || !this.#started) return;
     this.#pumping = true;
     const raft = this.#running;
-    while (raft.hasReady()) this.#take(raft.ready());
+    while (this.#started && raft.hasReady()) this.#take(raft.ready());
     this.#pumping = false;
   }
 
@@ -423,7 +456,9 @@ export class Consensus {
       return;
     }
     const { configuration, configurationIndex } = this.#running.status();
-    if (configurationIndex < change.index || isJoint(configuration)) return;
+    // A joint configuration that nobody leaves by himself is what was asked for.
+    const leaving = isJoint(configuration) && configuration.autoLeave;
+    if (configurationIndex < change.index || leaving) return;
     this.#change = null;
     change.done({ accepted: true, index: configurationIndex });
   }

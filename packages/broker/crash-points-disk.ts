@@ -16,6 +16,7 @@ import type {
   DiskDone,
   DiskError,
   DiskFile,
+  DiskSpace,
   OpenMode,
 } from '@svc/storage';
 import type { CrashPoint, Reach } from './crash-points.js';
@@ -103,8 +104,8 @@ export class CrashPointsDisk implements Disk {
     this.#disk.syncDirectory(directory, done);
   }
 
-  freeBytesSync(directory: string): number {
-    return this.#disk.freeBytesSync(directory);
+  spaceSync(directory: string): DiskSpace {
+    return this.#disk.spaceSync(directory);
   }
 
   lockDirectory(directory: string): Promise<DirectoryLock> {

@@ -81,6 +81,7 @@ const CONTENTS: readonly FrameContent[] = [
   { kind: 'snapshot-refused', attempt: 1, reason: 'gone' },
   { kind: 'snapshot-done', index: 41, installed: true },
   { kind: 'log-floor', term: 6, floor: 1000, asOf: 2000 },
+  { kind: 'node-report', readVersion: 5, commit: 2 ** 40, storageFull: true },
   { kind: 'digest', index: 1024, digest: '00ff00ff00ff00ff' },
 ];
 
@@ -161,7 +162,7 @@ describe('frames', () => {
       const view = new DataView(frame.buffer);
       view.setUint32(0, 0x53_56_43_42);
       view.setUint8(4, 1);
-      view.setUint8(5, random.between(1, 9));
+      view.setUint8(5, random.between(1, 10));
       view.setUint16(6, 0);
       view.setUint32(24, frame.length - FRAME_HEAD_BYTES);
       decodeFrame(sealed(frame), ENTRY_BYTES_MAX);

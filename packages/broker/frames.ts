@@ -1,6 +1,7 @@
 /**
  * What nodes say to each other besides consensus: questions about damaged slots of the log, rows of
- * snapshots, the floor below which the log may be given up, digests of the state.
+ * snapshots, the floor below which the log may be given up, digests of the state, what each node
+ * has to say of itself.
  *
  *     frame   := head content
  *     head    := mark u32 | version u8 | kind u8 | zero u16 | from u64 | to u64
@@ -165,6 +166,16 @@ export interface StateDigest {
   readonly digest: string;
 }
 
+/** What a node tells all members every second, and at once when it changes. */
+export interface NodeReport {
+  readonly kind: 'node-report';
+  /** The newest effect catalogue that it reads. */
+  readonly readVersion: number;
+  /** Its commit index. */
+  readonly commit: number;
+  readonly storageFull: boolean;
+}
+
 export type FrameContent =
   | RepairAsk
   | RepairAnswer
@@ -173,7 +184,8 @@ export type FrameContent =
   | SnapshotRefused
   | SnapshotDone
   | LogFloor
-  | StateDigest;
+  | StateDigest
+  | NodeReport;
 
 export interface Frame {
   readonly from: NodeId;
@@ -191,6 +203,7 @@ const KINDS = [
   'snapshot-done',
   'log-floor',
   'digest',
+  'node-report',
 ] as const;
 /** Drawn by a directory once in four billion times, and then merely not told apart here. */
 const ANY_LIFE = 0xffff_ffff;
@@ -272,6 +285,11 @@ function contentParts(content: FrameContent): Uint8Array[] {
     case 'digest':
       w.u64(content.index);
       w.digest(content.digest);
+      break;
+    case 'node-report':
+      w.u32(content.readVersion);
+      w.u64(content.commit);
+      w.u8(content.storageFull ? 1 : 0);
       break;
   }
   return [w.finish()];
@@ -378,6 +396,8 @@ function readContent(kind: (typeof KINDS)[number], r: ContentReader): FrameConte
       return { kind, term: r.u64(), floor: r.u64(), asOf: r.u64() };
     case 'digest':
       return { kind, index: r.u64(), digest: r.digest() };
+    case 'node-report':
+      return { kind, readVersion: r.u32(), commit: r.u64(), storageFull: r.flag() };
   }
 }
 

@@ -2,9 +2,7 @@
  * Where the members are to be reached: a part of the membership, and so carried in every
  * configuration entry beside the members themselves.
  */
-import type { NodeChange } from '@svc/raft';
 import type { Peer } from './config-peers.js';
-import { nodeNumber } from './member-id.js';
 
 export function encodeAddresses(peers: readonly Peer[]): Uint8Array {
   const ordered = [...peers].sort((one, other) => one.id - other.id);
@@ -20,14 +18,10 @@ export function decodeAddresses(context: Uint8Array): readonly Peer[] {
   return fields.map(([id, raftAddress, httpAddress]) => ({ id, raftAddress, httpAddress }));
 }
 
-/** What is known after a change: new nodes with their addresses, removed ones forgotten. */
-export function addressesAfter(
-  known: readonly Peer[],
-  added: readonly Peer[],
-  changes: readonly NodeChange[],
-): readonly Peer[] {
-  const gone = new Set<number>();
-  for (const { type, node } of changes) if (type === 'remove') gone.add(nodeNumber(node));
-  for (const { id } of added) gone.add(id);
-  return [...known.filter(({ id }) => !gone.has(id)), ...added];
+/**
+ * What is known after a change: new nodes at their addresses. Those of members that leave stay, for
+ * until a joint configuration is left they have to be reached; `Group` shows only those of members.
+ */
+export function addressesAfter(known: readonly Peer[], added: readonly Peer[]): readonly Peer[] {
+  return [...known.filter(({ id }) => !added.some((peer) => peer.id === id)), ...added];
 }

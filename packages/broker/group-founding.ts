@@ -13,8 +13,9 @@ import {
   type NodeId,
 } from '@svc/raft';
 import type { Log, LogEntry } from '@svc/storage';
-import type { Peer } from './config-peers.js';
+import type { Config } from './config.js';
 import { CONFIGURATION } from './consensus-storage.js';
+import type { Founding } from './forming-record.js';
 import { encodeAddresses } from './group-addresses.js';
 import { memberId } from './member-id.js';
 
@@ -22,15 +23,19 @@ const FOUNDING_INDEX = 1;
 const FOUNDING_TERM = 1;
 const FOUNDER_INCARNATION = 0;
 
-/** `peers` empty: this node alone, which nobody else has to reach. */
-export function foundingEntry(self: number, peers: readonly Peer[]): LogEntry {
+/** Of nodes that asked nobody: those of the peer list, in their first life; none named: alone. */
+export function foundersOf(self: number, { peers }: Pick<Config, 'peers'>): Founding {
   const numbers = peers.length === 0 ? [self] : peers.map(({ id }) => id);
-  const founders = configuration(numbers.map((number) => memberId(number, FOUNDER_INCARNATION)));
+  const founders = numbers.map((number) => memberId(number, FOUNDER_INCARNATION));
+  return { founders: founders.sort((one, other) => one - other), peers };
+}
+
+export function foundingEntry({ founders, peers }: Founding): LogEntry {
   return {
     index: FOUNDING_INDEX,
     term: FOUNDING_TERM,
     type: CONFIGURATION,
-    data: encodeConfiguration(founders, encodeAddresses(peers)),
+    data: encodeConfiguration(configuration(founders), encodeAddresses(peers)),
   };
 }
 

@@ -4,13 +4,14 @@ import { encodeMessage, logIndex, type Message, NO_NODE, nodeId, term } from '@s
 import { beforeEach, expect, test } from 'vitest';
 import { GroupLink } from './group-link.js';
 import { memberId } from './member-id.js';
-import type { PeerPort } from './peer-port.js';
+import { PEER_CHANNELS, type PeerPort } from './peer-port.js';
 
 const SELF = memberId(1, 77);
 const PEER = memberId(2, 0);
 
 let sent: { to: number; channel: string; bytes: Uint8Array }[];
 let taken: Message[];
+let unreachable: number[];
 let accepts: boolean;
 let link: GroupLink;
 let port: PeerPort;
@@ -18,6 +19,7 @@ let port: PeerPort;
 beforeEach(() => {
   sent = [];
   taken = [];
+  unreachable = [];
   accepts = true;
   port = {
     send: (to, channel, parts) => {
@@ -31,7 +33,7 @@ beforeEach(() => {
   link.open({
     onMessage: (message) => taken.push(message),
     onContent: () => {},
-    onUnreachable: () => {},
+    onUnreachable: (node) => unreachable.push(node),
   });
 });
 
@@ -61,6 +63,28 @@ test('a message goes to the number of its member and comes back as it was', () =
   expect(sent[0]).toMatchObject({ to: 9, channel: 'consensus' });
   port.onFrame(2, 'consensus', bytesOf(append()));
   expect(taken).toEqual([append()]);
+});
+
+test('what is small never waits behind entries, and no append overtakes another', () => {
+  const heartbeat = { term: term(3), commit: logIndex(4), round: 1, sentMs: 2 } as const;
+  link.send({ type: 'heartbeat', from: SELF, to: PEER, ...heartbeat });
+  link.send({ ...append(PEER, SELF), entries: [] } as Message);
+  link.sendContent(PEER, { kind: 'digest', index: 1, digest: '0'.repeat(16) });
+  expect(sent.map(({ channel }) => channel)).toEqual(['control', 'consensus', 'bulk']);
+  port.onFrame(2, 'control', bytesOf(append()));
+  expect(taken).toEqual([append()]);
+});
+
+test('calls are for another reader of the port', () => {
+  port.onFrame(2, 'calls', bytesOf(append()));
+  port.onFrame(2, 'answers', bytesOf(append()));
+  expect(taken).toEqual([]);
+  expect(link.counters()).toMatchObject({ other_channel: 2 });
+});
+
+test('only a lost append makes the leader look again where the logs meet', () => {
+  for (const channel of PEER_CHANNELS) port.onUnreachable(2, channel);
+  expect(unreachable).toEqual([2]);
 });
 
 test('the former life of this node and of a sender speak for nobody', () => {

@@ -17,7 +17,7 @@ import {
 } from '@svc/raft';
 import { encodeFrame, type FrameContent, FrameGate } from './frames.js';
 import { nodeNumber } from './member-id.js';
-import type { PeerPort } from './peer-port.js';
+import type { PeerChannel, PeerPort } from './peer-port.js';
 
 /** Beside its entries: the head of an append, with the fields of as many as fit one append. */
 const APPEND_SLACK_BYTES = 4 * 1024 * 1024;
@@ -49,13 +49,19 @@ export class GroupLink {
   /** From here on `receiver` gets what arrives. */
   open(receiver: GroupReceiver): void {
     this.#port.onFrame = (from, channel, bytes) => {
-      if (channel === 'consensus') this.#receive(receiver, from, bytes);
-      else {
+      if (channel === 'bulk') {
         const frame = this.#gate.read(from, bytes);
         if (frame !== null) receiver.onContent(frame.from, frame.content);
+      } else if (channel === 'control' || channel === 'consensus') {
+        this.#receive(receiver, from, bytes);
+      } else {
+        this.#refuse('other_channel');
       }
     };
-    this.#port.onUnreachable = (node) => receiver.onUnreachable(node);
+    this.#port.onUnreachable = (node, channel) => {
+      // Only a lost append makes the leader look again for where the logs meet.
+      if (channel === 'consensus') receiver.onUnreachable(node);
+    };
   }
 
   close(): void {
@@ -66,7 +72,7 @@ export class GroupLink {
   /** Of consensus; it may be lost, as everything that is sent. */
   send(message: Message): void {
     const frame = encodeMessage(message, crc32);
-    if (!this.#port.send(nodeNumber(message.to), 'consensus', frame)) this.#unsent++;
+    if (!this.#port.send(nodeNumber(message.to), channelOf(message), frame)) this.#unsent++;
   }
 
   /** False when it was dropped at once. */
@@ -101,4 +107,12 @@ export class GroupLink {
   #refuse(reason: string): void {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
   }
+}
+
+/**
+ * Heartbeats and votes never wait behind entries. An append without entries does: it would overtake
+ * those sent before it, be rejected, and make the leader send them all again.
+ */
+function channelOf(message: Message): PeerChannel {
+  return message.type === 'append' || message.type === 'snapshot' ? 'consensus' : 'control';
 }

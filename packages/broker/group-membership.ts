@@ -1,5 +1,6 @@
 /** The members as an operator sees them (cluster-and-config 5): who, where, and how far behind. */
 import {
+  type Configuration,
   type ConfigurationChange,
   isVoter,
   members,
@@ -7,6 +8,7 @@ import {
   type NodeId,
   type Status,
 } from '@svc/raft';
+import type { Membership, MembershipMember } from '@svc/wire';
 import type { Peer } from './config-peers.js';
 import { nodeNumber } from './member-id.js';
 
@@ -18,70 +20,46 @@ export interface MemberChange {
   readonly added: readonly Peer[];
 }
 
-export interface MemberView {
-  readonly nodeId: number;
-  readonly member: NodeId;
-  readonly voter: boolean;
-  /** null where the membership does not say. */
-  readonly raft: string | null;
-  readonly http: string | null;
-  /** The rest is known to the leader only: null elsewhere. */
-  readonly matched: number | null;
-  readonly lag: number | null;
-  readonly lastAckMs: number | null;
-  readonly live: boolean;
-}
-
-export interface MembershipView {
-  readonly nodeId: number;
-  readonly source: 'leader' | 'follower';
-  readonly leader: number | null;
-  readonly term: number;
-  readonly voters: readonly number[];
-  readonly learners: readonly number[];
-  /** Both voter sets of an unfinished change. */
-  readonly joint: readonly (readonly number[])[] | null;
-  /** What a change has to name. */
-  readonly membershipIndex: number;
-  readonly lastLogIndex: number;
-  readonly committedIndex: number;
+export interface MembershipLimits {
   readonly promoteMaxLag: number;
-  /** Ascending. */
-  readonly members: readonly MemberView[];
+  readonly liveWithinMs: number;
 }
 
 export function membershipView(
   status: Status,
   addresses: readonly Peer[],
-  promoteMaxLag: number,
-): MembershipView {
-  const { configuration, id } = status;
+  { promoteMaxLag, liveWithinMs }: MembershipLimits,
+): Membership {
+  const { configuration, id, leaderContactAgeMs } = status;
   const { voters, learners, outgoing } = configuration;
-  const leads = status.role === 'leader';
   const leader = nodeNumber(status.leader);
   return {
     nodeId: nodeNumber(id),
-    source: leads ? 'leader' : 'follower',
+    source: status.role === 'leader' ? 'leader' : 'follower',
+    viewAgeMs: roundedOrNull(leaderContactAgeMs),
     leader: leader === 0 ? null : leader,
     term: status.term,
     voters: voters.map(nodeNumber),
     learners: learners.map(nodeNumber),
     joint: outgoing.length === 0 ? null : [outgoing.map(nodeNumber), voters.map(nodeNumber)],
     membershipIndex: status.configurationIndex,
+    membershipCommitted: !status.changing,
+    changeInFlight: status.changing || outgoing.length > 0,
     lastLogIndex: status.lastIndex,
     committedIndex: status.commit,
+    liveWithinMs,
     promoteMaxLag,
     members: members(configuration).map((member) => viewOf(member, status, addresses)),
   };
 }
 
-function viewOf(member: NodeId, status: Status, addresses: readonly Peer[]): MemberView {
+function viewOf(member: NodeId, status: Status, addresses: readonly Peer[]): MembershipMember {
   const nodeId = nodeNumber(member);
   const address = addresses.find((peer) => peer.id === nodeId);
   const voter = isVoter(status.configuration, member);
   const raft = address?.raftAddress ?? null;
   const http = address?.httpAddress ?? null;
-  const known = { nodeId, member, voter, raft, http };
+  const known = { nodeId, voter, raft, http };
   if (status.role !== 'leader') {
     return { ...known, matched: null, lag: null, lastAckMs: null, live: false };
   }
@@ -94,17 +72,58 @@ function viewOf(member: NodeId, status: Status, addresses: readonly Peer[]): Mem
     ...known,
     matched: match,
     lag: status.lastIndex - match,
-    lastAckMs: Number.isFinite(lastReplyAgeMs) ? Math.round(lastReplyAgeMs) : null,
+    lastAckMs: roundedOrNull(lastReplyAgeMs),
     live,
   };
 }
 
-/** Whom to hand leadership to: the voter with the most log among those heard lately. */
-export function bestSuccessor(status: Status, heardWithinMs: number): NodeId | null {
-  let best: { readonly id: NodeId; readonly match: number } | null = null;
-  for (const { id, learner, match, lastReplyAgeMs } of status.peers) {
-    if (id === status.id || learner || lastReplyAgeMs > heardWithinMs) continue;
-    if (best === null || match > best.match) best = { id, match };
-  }
-  return best?.id ?? null;
+/** For the log: `voters 1, 2, 4; learners 5; leaving 3`. */
+export function describeMembers({ voters, learners, outgoing }: Configuration): string {
+  const leaving = outgoing.filter((id) => !voters.includes(id));
+  const lists = [
+    ['voters', voters],
+    ['learners', learners],
+    ['leaving', leaving],
+  ] as const;
+  return lists
+    .filter(([, ids]) => ids.length > 0)
+    .map(([name, ids]) => `${name} ${ids.map(nodeNumber).join(', ')}`)
+    .join('; ');
+}
+
+/** What a leader said `ageMs` ago, as it may be shown once no leader can be asked. */
+export function agedView(view: Membership, ageMs: number): Membership {
+  return {
+    ...view,
+    source: 'follower',
+    leader: null,
+    viewAgeMs: Math.round(ageMs),
+    members: view.members.map((member) => {
+      const lastAckMs = member.lastAckMs === null ? null : Math.round(member.lastAckMs + ageMs);
+      const live = member.live && lastAckMs !== null && lastAckMs <= view.liveWithinMs;
+      return { ...member, lastAckMs, live };
+    }),
+  };
+}
+
+function roundedOrNull(ms: number): number | null {
+  return Number.isFinite(ms) ? Math.round(ms) : null;
+}
+
+/**
+ * Whom leadership can go to: voters heard lately, the one with the most log first, without those
+ * that are about to leave.
+ */
+export function successors(
+  status: Status,
+  heardWithinMs: number,
+  leaving: readonly NodeId[] = [],
+): readonly NodeId[] {
+  return status.peers
+    .filter(({ id, learner, lastReplyAgeMs }) => {
+      if (id === status.id || learner || leaving.includes(id)) return false;
+      return status.configuration.voters.includes(id) && lastReplyAgeMs <= heardWithinMs;
+    })
+    .sort((one, other) => other.match - one.match || one.id - other.id)
+    .map(({ id }) => id);
 }

@@ -26,7 +26,7 @@ import type { Cancel, Clock } from './clock.js';
 import type { Config } from './config.js';
 import type { Consensus } from './consensus.js';
 import { anyLifeOf, type FrameContent, type SnapshotName } from './frames.js';
-import { LogSpace } from './log-space.js';
+import type { LogSpace } from './log-space.js';
 import type { Logger } from './logging.js';
 import { nodeNumber } from './member-id.js';
 import { type OpenDirectory, refuseTruncatedLog } from './node-directory.js';
@@ -54,8 +54,7 @@ export interface GroupRecoveryOptions {
   readonly send: (to: NodeId, content: FrameContent) => boolean;
   /** As of what is applied; empty before consensus starts. */
   readonly members: () => readonly NodeId[];
-  /** As `LogSpaceSettings`. */
-  readonly purgeStep: number | null;
+  readonly space: LogSpace;
   /** The log is whole: consensus may start. */
   readonly onWhole: (recovering: boolean) => void;
   /** This node should not lead while its log is damaged. */
@@ -69,7 +68,6 @@ export class GroupRecovery {
   readonly #options: GroupRecoveryOptions;
   readonly #sender: SnapshotSender;
   readonly #receiver: SnapshotReceiver;
-  readonly #space: LogSpace;
   #phase: RepairPhase | null = null;
   /** null until consensus starts: before, the phase repairs. */
   #running: RepairRunning | null = null;
@@ -100,7 +98,6 @@ export class GroupRecovery {
       onReceived: (offer, name) => this.#received(offer, name),
       onFailure: options.onFatal,
     });
-    this.#space = this.#newSpace();
   }
 
   #newRunning(): RepairRunning {
@@ -116,29 +113,9 @@ export class GroupRecovery {
     });
   }
 
-  #newSpace(): LogSpace {
-    const { parts, clock, config, consensus, send, purgeStep } = this.#options;
-    const { log, state } = parts;
-    return new LogSpace({
-      state,
-      log,
-      clock,
-      settings: {
-        purgeHoldMs: config.purgeHoldSeconds * 1000,
-        keepEntries: config.logKeepEntries,
-        ...(purgeStep !== null && { purgeStep }),
-      },
-      appliedIndex: () => consensus.applied,
-      checkpointIndex: () => state.appliedIndex,
-      leading: () => {
-        const status = consensus.status();
-        if (status?.leading !== true) return null;
-        const members = status.peers.filter(({ id }) => id !== status.id);
-        return { term: status.term, members };
-      },
-      heldFrom: () => this.#sender.heldFrom,
-      send,
-    });
+  /** Entries from here on are needed by who is being sent a snapshot; null: by nobody. */
+  get heldFrom(): number | null {
+    return this.#sender.heldFrom;
   }
 
   /** The state is whole, and the log has caught up with it. */
@@ -267,7 +244,7 @@ export class GroupRecovery {
     this.#running?.stop();
     this.#receiver.stop();
     this.#sender.stop();
-    this.#space.stop();
+    this.#options.space.stop();
     this.#stopTicking?.();
     this.#options.parts.store.close(done);
   }
@@ -298,9 +275,10 @@ export class GroupRecovery {
         this.#options.consensus.unreachable(from);
         return;
       case 'log-floor':
-        if (this.#complete) this.#space.onFloor(content);
+        if (this.#complete) this.#options.space.onFloor(content);
         return;
       case 'digest':
+      case 'node-report':
         return;
     }
   }
@@ -359,7 +337,7 @@ export class GroupRecovery {
     if (stateless || reached < state.appliedIndex) return;
     this.#complete = true;
     // Not before: an entry given up must be one that the leader has confirmed.
-    this.#space.start();
+    this.#options.space.start();
     if (this.#install !== null) removeInstall(parts.disk, parts.directory);
     this.#install = null;
     this.#judge();

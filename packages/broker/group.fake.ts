@@ -4,43 +4,48 @@
  * Everything above HTTP is left out: a test speaks to a node's broker.
  */
 import {
+  type AckItem,
+  CLUSTER_VERSION_READ,
   type Key,
-  type PopCommand,
-  type PushCommand,
   type RefusedOutcome,
   TABLES,
 } from '@svc/engine';
 import type {
   DeliveredOutcome,
   FetchedOutcome,
+  MembershipChange,
+  MembershipRefused,
+  MembershipView,
   QueueListView,
-  Reply,
+  RaftMembersView,
+  SubmittedCommand,
   SubmittedOutcome,
 } from '@svc/http';
+import { members } from '@svc/raft';
 import { SimulatedDisk } from '@svc/storage';
-import { uuidV7 } from '@svc/wire';
+import { messageId, uuidV7 } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
 import { readConfig } from './config.js';
+import { type Event, EventHeap } from './event-heap.fake.js';
+import type { Card } from './forming-card.js';
+import { Answers, popOf, pushOf, TENANT } from './group-clients.fake.js';
 import { createLogger } from './logging.js';
-import { Node, type NodeOptions } from './node.js';
+import { incarnationOf } from './member-id.js';
+import { Node } from './node.js';
 import { type OpenDirectory, openDirectory } from './node-directory.js';
+import type { NodeOptions } from './node-options.js';
+import { PeerCalls } from './peer-calls.js';
 import type { PeerChannel, PeerPort } from './peer-port.js';
 import { StateStore } from './state-store.js';
 import { SimulatedPlace } from './state-store-simulated.js';
 
-export const TENANT = '00000000-0000-0000-0000-000000000001';
 const START_US = 1_748_736_000_000_000;
 const DISK_MS = 0.2;
 const LATENCY_MS = 0.5;
 export const ELECTION_MS = 100;
-export const LEASE_SECONDS = 2;
 const HEARTBEAT_MS = 20;
-
-interface Event {
-  readonly atMs: number;
-  readonly order: number;
-  work: (() => void) | null;
-}
+/** Of a pop that does not wait for messages. */
+const POP_TIMEOUT_MS = 30_000;
 
 export interface GroupSetup {
   readonly founders: number;
@@ -59,7 +64,7 @@ export class FakeGroup {
   nowMs = 0;
   /** Frames that a test wants lost: by sender, receiver and channel. */
   lost: (from: number, to: number, channel: PeerChannel) => boolean = () => false;
-  #events: Event[] = [];
+  readonly #events = new EventHeap();
   #orders = 0;
   #seed: number;
 
@@ -89,6 +94,11 @@ export class FakeGroup {
     return machine;
   }
 
+  /** That of the first founder; here those who join do not take it over. */
+  get clusterId(): string {
+    return this.machine(1).parts?.identity.clusterId ?? '';
+  }
+
   /** 0 <= x < 1. */
   random(): number {
     this.#seed = (Math.imul(this.#seed, 1_664_525) + 1_013_904_223) >>> 0;
@@ -97,7 +107,7 @@ export class FakeGroup {
 
   after(delayMs: number, work: () => void): Cancel {
     const event: Event = { atMs: this.nowMs + Math.max(0, delayMs), order: this.#orders++, work };
-    this.#events.push(event);
+    this.#events.add(event);
     return () => {
       event.work = null;
     };
@@ -134,19 +144,11 @@ export class FakeGroup {
   }
 
   #step(untilMs: number): boolean {
-    let next: Event | undefined;
-    for (const event of this.#events) {
-      if (event.work === null) continue;
-      const sooner =
-        next === undefined ||
-        event.atMs < next.atMs ||
-        (event.atMs === next.atMs && event.order < next.order);
-      if (sooner) next = event;
-    }
+    const next = this.#events.first();
     if (next === undefined || next.atMs > untilMs) return false;
+    this.#events.shift();
     const { work } = next;
     next.work = null;
-    this.#events = this.#events.filter((event) => event.work !== null);
     this.nowMs = Math.max(this.nowMs + 0.001, next.atMs);
     work?.();
     return true;
@@ -219,9 +221,15 @@ export class FakeMachine {
   ended: string | null = null;
   /** How often it was opened anew because of a snapshot. */
   reopened = 0;
+  /** What its card is made to say. */
+  saysInstead: Partial<Card> = {};
   /** Added to what the wall clock shows. */
   skewUs = 0;
+  /** The newest effect catalogue that its build reads. */
+  readVersion = CLUSTER_VERSION_READ;
   #port: PeerPort | null = null;
+  /** Of its present life. */
+  calls: PeerCalls | null = null;
   #life = 0;
 
   constructor(group: FakeGroup, number: number, founding: 'found' | 'join') {
@@ -259,7 +267,7 @@ export class FakeMachine {
     this.#guard(() => {
       openDirectory(options, this.store, (parts) => {
         this.parts = parts;
-        this.node = new Node(options, { release: () => Promise.resolve() }, parts);
+        this.node = new Node(options, parts);
         this.node.join(() => {});
       });
     });
@@ -313,6 +321,26 @@ export class FakeMachine {
     if (port !== null) this.#guard(() => port.onFrame(from, channel, frame));
   }
 
+  /** What it says of itself when it is asked; null while it is down. */
+  card(): Card | null {
+    if (this.node === null) return null;
+    const { configuration } = this.status;
+    const joining = configuration.voters.length === 0;
+    return {
+      node: this.number,
+      incarnation: incarnationOf(this.node.member),
+      state: joining ? 'joining' : 'member',
+      clusterId: joining ? '' : this.#group.clusterId,
+      pledge: null,
+      founding: null,
+      members: members(configuration),
+      readableVersion: this.readVersion,
+      listDigest: '',
+      addresses: [],
+      ...this.saysInstead,
+    };
+  }
+
   get leads(): boolean {
     return this.node !== null && this.node.broker.leader !== null;
   }
@@ -348,6 +376,8 @@ export class FakeMachine {
       onUnreachable: () => {},
     };
     this.#port = port;
+    const calls = new PeerCalls({ port, clock, random: () => group.random() });
+    this.calls = calls;
     const peers = Array.from(
       { length: group.setup.founders },
       (_, i) => `${i + 1}=node-${i + 1}:7400/node-${i + 1}:6632`,
@@ -376,10 +406,16 @@ export class FakeMachine {
       },
       logger: createLogger({ level: 'off', json: false }, () => {}),
       crash: { kind: 'unarmed', reach: () => {} },
-      peers: port,
+      peers: calls,
+      calls,
+      askCandidate: (peer, timeoutMs, done) => {
+        const card = group.machines.get(peer.id)?.card() ?? null;
+        clock.after(card === null ? timeoutMs : LATENCY_MS, () => done(card));
+      },
       founding: this.#founding,
+      readVersion: this.readVersion,
       digestEvery: group.setup.digestEvery ?? 8,
-      purgeStep: group.setup.purgeStep ?? 1024,
+      logSpace: { purgeStep: group.setup.purgeStep ?? 1024 },
       onReopen: () => {
         group.after(1, () => {
           this.restart('process');
@@ -422,16 +458,46 @@ export class FakeMachine {
   // --- what clients ask ------------------------------------------------------------------------
 
   push(queue: string, id: string): Answers<SubmittedOutcome> {
-    const answers = new Answers<SubmittedOutcome>();
-    this.#guard(() => this.node?.broker.submit(pushOf(queue, id), answers));
+    return this.submit(pushOf(queue, id, id));
+  }
+
+  /** A message without a transaction id: pushed twice, it is stored twice. */
+  send(queue: string, text: string): Answers<SubmittedOutcome> {
+    return this.submit(pushOf(queue, text, null));
+  }
+
+  submit(
+    command: SubmittedCommand,
+    answers = new Answers<SubmittedOutcome>(),
+  ): Answers<SubmittedOutcome> {
+    this.#guard(() => this.node?.broker.submit(command, answers));
     return answers;
   }
 
-  pop(queue: string, waitMs = 0): Answers<DeliveredOutcome | RefusedOutcome> {
-    const answers = new Answers<DeliveredOutcome | RefusedOutcome>();
+  /** Acks all that the pop delivered, up to its last message. */
+  ack({ leaseId, claims }: DeliveredOutcome): Answers<SubmittedOutcome> {
+    const items = claims.flatMap(({ partitionNumber, batches }): AckItem[] => {
+      const batch = batches[batches.length - 1];
+      if (batch === undefined) return [];
+      const { baseOffset, last, stampUs, transactionIds } = batch;
+      const id = messageId(stampUs, partitionNumber, true, baseOffset + last);
+      const transactionId = transactionIds[last] ?? id;
+      const partitionId = `${partitionNumber}`;
+      return [{ transactionId, partitionId, leaseId, status: 'completed', error: null }];
+    });
+    return this.submit({ kind: 'ack', tenant: TENANT, consumerGroup: 'g', items });
+  }
+
+  pop(
+    queue: string,
+    waitMs = 0,
+    answers = new Answers<DeliveredOutcome | RefusedOutcome>(),
+    batch = 1,
+  ): Answers<DeliveredOutcome | RefusedOutcome> {
     this.#guard(() => {
       const broker = this.node?.broker;
-      broker?.pop(popOf(queue, waitMs, broker.monotonicMs() + waitMs), answers);
+      const deadlineMs = (broker?.monotonicMs() ?? 0) + (waitMs > 0 ? waitMs : POP_TIMEOUT_MS);
+      broker?.pop({ ...popOf(queue, waitMs, deadlineMs), batch }, answers);
     });
     return answers;
   }
@@ -443,9 +509,9 @@ export class FakeMachine {
   }
 
   /** What this node itself has, from the start of the partition. */
-  fetch(queue: string): Answers<FetchedOutcome | RefusedOutcome> {
+  fetch(queue: string, partition = 'p', offset = 0): Answers<FetchedOutcome | RefusedOutcome> {
     const answers = new Answers<FetchedOutcome | RefusedOutcome>();
-    const entry = { queue, partition: 'p', offset: 0, maxBytes: 1000 };
+    const entry = { queue, partition, offset, maxBytes: 1000 };
     this.#guard(() => {
       const broker = this.node?.broker;
       const deadlineMs = broker?.monotonicMs() ?? 0;
@@ -462,59 +528,29 @@ export class FakeMachine {
     return answers;
   }
 
+  membership(): Answers<MembershipView | MembershipRefused> {
+    const answers = new Answers<MembershipView | MembershipRefused>();
+    this.#guard(() => this.node?.broker.membership(answers));
+    return answers;
+  }
+
+  changeMembership(
+    change: MembershipChange,
+    timeoutMs = 30_000,
+  ): Answers<MembershipView | MembershipRefused> {
+    const answers = new Answers<MembershipView | MembershipRefused>();
+    this.#guard(() => this.node?.broker.changeMembership(change, timeoutMs, answers));
+    return answers;
+  }
+
+  raftMembers(): Answers<RaftMembersView | RefusedOutcome> {
+    const answers = new Answers<RaftMembersView | RefusedOutcome>();
+    this.#guard(() => this.node?.broker.raftMembers(answers));
+    return answers;
+  }
+
   inProcess(work: (node: Node) => void): void {
     const { node } = this;
     if (node !== null) this.#guard(() => work(node));
   }
-}
-
-/** Collects what a request was answered. */
-export class Answers<Answer> implements Reply<Answer> {
-  readonly all: Answer[] = [];
-  onGone: (() => void) | null = null;
-  gone = false;
-
-  send(answer: Answer): boolean {
-    this.all.push(answer);
-    return !this.gone;
-  }
-
-  get one(): Answer {
-    const [answer] = this.all;
-    if (answer === undefined || this.all.length > 1) {
-      throw new Error(`${this.all.length} answers instead of one`);
-    }
-    return answer;
-  }
-}
-
-function pushOf(queue: string, id: string): PushCommand {
-  const body = new TextEncoder().encode(JSON.stringify(id));
-  return {
-    kind: 'push',
-    tenant: TENANT,
-    producerSub: null,
-    body,
-    groups: [{ queue, partition: 'p' }],
-    itemGroup: [0],
-    transactionIds: [id],
-    payloadStart: [0],
-    payloadEnd: [body.length],
-  };
-}
-
-function popOf(queue: string, waitMs: number, deadlineMs: number): PopCommand {
-  return {
-    kind: 'pop',
-    tenant: TENANT,
-    scope: { kind: 'queue', queue },
-    consumerGroup: 'g',
-    batch: 1,
-    partitions: 1,
-    autoAck: false,
-    wait: waitMs > 0,
-    deadlineMs,
-    leaseSeconds: LEASE_SECONDS,
-    subscription: { mode: 'all' },
-  };
 }

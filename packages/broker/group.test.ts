@@ -2,10 +2,13 @@
 // stays; who cannot be sure says so. Method: whole nodes over simulated disks, one network that the
 // test cuts, one clock that it moves.
 import { expect, test } from 'vitest';
-import { ELECTION_MS, FakeGroup, LEASE_SECONDS } from './group.fake.js';
+import { ELECTION_MS, FakeGroup } from './group.fake.js';
+import { LEASE_SECONDS } from './group-clients.fake.js';
 import { memberId } from './member-id.js';
 
-const REFUSED = { kind: 'refused' };
+/** Of pushes, and how late it may be noticed. */
+const DEADLINE_MS = 30_000;
+const CHECK_MS = 250;
 
 function acknowledged(group: FakeGroup, ...ids: readonly string[]): void {
   for (const id of ids) {
@@ -56,22 +59,19 @@ test('nothing acknowledged is lost when all lose power', () => {
   expect(stored(group)).toBe(10);
 });
 
-test('a follower names the leader, and a node that knows none says so', () => {
+test('a node that knows no leader holds what it is asked, and says so at the deadline', () => {
   const group = new FakeGroup({ founders: 3 });
   acknowledged(group, 'a');
-  const leader = group.leader();
-  const [follower] = [...group.machines.values()].filter((machine) => machine !== leader);
-  expect(follower?.push('q', 'b').one).toEqual({
-    kind: 'refused',
-    refusal: {
-      reason: 'retry',
-      error: `not the leader; retry against ${leader.number}`,
-      leader: leader.number,
-    },
-  });
   group.lost = () => true;
   group.run(5 * ELECTION_MS);
-  expect(follower?.push('q', 'b').one).toMatchObject({ refusal: { reason: 'no_leader' } });
+  const answers = group.machine(1).push('q', 'b');
+  group.run(DEADLINE_MS - ELECTION_MS);
+  expect(answers.all).toEqual([]);
+  group.run(2 * ELECTION_MS + CHECK_MS);
+  expect(answers.one).toEqual({
+    kind: 'refused',
+    refusal: { reason: 'no_leader', error: 'no leader is known; retry after' },
+  });
 });
 
 test('a follower serves reads that show what was acknowledged', () => {
@@ -86,7 +86,7 @@ test('a follower serves reads that show what was acknowledged', () => {
   }
 });
 
-test('a leader that was replaced without noticing answers no read and no empty pop', () => {
+test('a leader that was replaced without noticing holds reads and empty pops', () => {
   const group = new FakeGroup({ founders: 3 });
   acknowledged(group, 'a');
   const old = group.leader();
@@ -100,11 +100,16 @@ test('a leader that was replaced without noticing answers no read and no empty p
   expect(pop.all).toEqual([]);
   group.run(5 * ELECTION_MS);
   expect(old.leads).toBe(false);
-  expect(read.one).toMatchObject(REFUSED);
-  expect(pop.one).toMatchObject({ refusal: { reason: 'retry' } });
+  expect(read.all).toEqual([]);
+  expect(pop.all).toEqual([]);
+  group.heal();
+  group.until('a list', () => read.all.length > 0);
+  group.until('nothing', () => pop.all.length > 0);
+  expect(read.one).toMatchObject({ kind: 'queue-list' });
+  expect(pop.one).toMatchObject({ kind: 'delivered', claims: [] });
 });
 
-test('what was proposed without a quorum is in doubt, what was not proposed can be retried', () => {
+test('what a former leader had in hand is done once, elsewhere', () => {
   const group = new FakeGroup({ founders: 3, environment: { SVC_RAFT_PIPELINE: '1' } });
   acknowledged(group, 'a');
   const old = group.leader();
@@ -113,12 +118,29 @@ test('what was proposed without a quorum is in doubt, what was not proposed can 
   group.run(2);
   const waiting = old.push('q', 'c');
   group.run(5 * ELECTION_MS);
-  expect(proposed.one).toMatchObject({ refusal: { reason: 'outcome_unknown' } });
-  expect(waiting.one).toMatchObject({ refusal: { reason: 'retry' } });
+  expect([...proposed.all, ...waiting.all]).toEqual([]);
   acknowledged(group, 'd');
   group.heal();
-  group.converge();
   // The entry in doubt was replaced: its index carries the new leader's term.
+  group.until('answers', () => proposed.all.length > 0 && waiting.all.length > 0);
+  expect(proposed.one).toMatchObject({ kind: 'pushed' });
+  expect(waiting.one).toMatchObject({ kind: 'pushed' });
+  group.converge();
+  expect(stored(group)).toBe(4);
+});
+
+test('what a former leader proposed and others committed has the outcome it was given', () => {
+  const group = new FakeGroup({ founders: 3 });
+  acknowledged(group, 'a');
+  const old = group.leader();
+  // The entry goes out, and no acknowledgement comes back.
+  group.lost = (_from, to) => to === old.number;
+  const answers = old.push('q', 'b');
+  group.until('another leader', () => group.leaders.some((machine) => machine !== old));
+  expect(answers.all).toEqual([]);
+  group.heal();
+  group.until('an answer', () => answers.all.length > 0);
+  expect(answers.one).toMatchObject({ kind: 'pushed', status: Uint8Array.of(0) });
   expect(stored(group)).toBe(2);
 });
 
@@ -156,9 +178,10 @@ test('a leader whose disk hangs is replaced', () => {
   const doubtful = old.push('q', 'b');
   group.until('another leader', () => group.leaders.some((machine) => machine !== old));
   expect(old.leads).toBe(false);
-  group.until('an answer', () => doubtful.all.length > 0);
   acknowledged(group, 'c');
   old.disk.stalled = false;
+  group.until('an answer', () => doubtful.all.length > 0);
+  expect(doubtful.one).toMatchObject({ kind: 'pushed' });
   group.converge();
 });
 

@@ -5,6 +5,7 @@
 import { membershipAt, type State } from '@svc/engine';
 import { decodeConfiguration, members as membersOf, type NodeId } from '@svc/raft';
 import type { Backing } from '@svc/storage';
+import type { Membership } from '@svc/wire';
 import type { Clock } from './clock.js';
 import type { Config } from './config.js';
 import type { Peer } from './config-peers.js';
@@ -13,22 +14,21 @@ import { DigestPoints } from './digest-points.js';
 import { addressesAfter, decodeAddresses, encodeAddresses } from './group-addresses.js';
 import { StateDivergedError } from './group-faults.js';
 import type { GroupLink } from './group-link.js';
-import {
-  bestSuccessor,
-  type MemberChange,
-  type MembershipView,
-  membershipView,
-} from './group-membership.js';
+import { type MemberChange, membershipView, successors } from './group-membership.js';
 import { nodeNumber } from './member-id.js';
 
 /** Leadership goes only to a voter that was heard within this time. */
 const SUCCESSOR_HEARD_MS = 1000;
 const HAND_OVER_MS_MAX = 3000;
+/** How long one successor has before another is asked. */
+const HAND_OVER_EACH_MS = 100;
 const HAND_OVER_POLL_MS = 10;
 
 export interface GroupOptions {
   readonly self: NodeId;
   readonly config: Config;
+  /** A member that answered within this time counts as alive when the members are changed. */
+  readonly liveWithinMs: number;
   readonly clock: Clock;
   readonly consensus: Consensus;
   readonly state: State;
@@ -67,17 +67,26 @@ export class Group {
     const known = membershipAt(state, appliedIndex());
     if (known === undefined) return config.peers;
     if (this.#addresses?.index !== known.index) {
-      const { context } = decodeConfiguration(known.data);
-      this.#addresses = { index: known.index, peers: decodeAddresses(context) };
+      const { configuration, context } = decodeConfiguration(known.data);
+      const numbers = membersOf(configuration).map(nodeNumber);
+      const peers = decodeAddresses(context).filter(({ id }) => numbers.includes(id));
+      this.#addresses = { index: known.index, peers };
     }
     return this.#addresses.peers;
   }
 
-  view(): MembershipView | null {
-    const { consensus, config } = this.#options;
+  /** What a configuration that consensus writes by itself has to carry. */
+  context(): Uint8Array {
+    return encodeAddresses(this.addresses());
+  }
+
+  /** null before consensus starts. */
+  view(): Membership | null {
+    const { consensus, config, liveWithinMs } = this.#options;
     const status = consensus.status();
     if (status === null) return null;
-    return membershipView(status, this.addresses(), config.promoteMaxLag);
+    const { promoteMaxLag } = config;
+    return membershipView(status, this.addresses(), { promoteMaxLag, liveWithinMs });
   }
 
   change(
@@ -87,7 +96,7 @@ export class Group {
     done: MemberChangeDone,
   ): void {
     const { changes, transition, added } = change;
-    const context = encodeAddresses(addressesAfter(this.addresses(), added, changes));
+    const context = encodeAddresses(addressesAfter(this.addresses(), added));
     const { consensus } = this.#options;
     consensus.changeMembers({ changes, transition, context }, expectedIndex, force, done);
   }
@@ -127,21 +136,60 @@ export class Group {
   /** Asks a voter to take over; false when none that is alive could. */
   passOn(): boolean {
     const { consensus } = this.#options;
-    const status = consensus.status();
-    const target = status === null ? null : bestSuccessor(status, SUCCESSOR_HEARD_MS);
-    if (target === null) return false;
+    const [target] = this.#successors([]);
+    if (target === undefined) return false;
     if (consensus.accepting) consensus.transfer(target);
     return true;
   }
 
-  /** Asks until `leads` is false; false when it came to nothing in time. */
-  async handOver(leads: () => boolean): Promise<boolean> {
-    const { clock } = this.#options;
-    const untilMs = clock.nowMs() + HAND_OVER_MS_MAX;
-    while (leads()) {
-      if (clock.nowMs() >= untilMs || !this.passOn()) return false;
-      await new Promise<void>((resolve) => void clock.after(HAND_OVER_POLL_MS, resolve));
-    }
-    return true;
+  /**
+   * Asks voters to take over, those that are `leaving` excepted, one after the other: the first may
+   * be about to stop, too. `done` runs once `leads` is false, with who was asked last, or with null
+   * when nobody took over in time.
+   */
+  handOver(
+    leads: () => boolean,
+    leaving: readonly NodeId[],
+    done: (to: NodeId | null) => void,
+  ): void {
+    const untilMs = this.#options.clock.nowMs() + HAND_OVER_MS_MAX;
+    this.#handOver({ leads, leaving, done, untilMs, asked: 0, to: null });
   }
+
+  #handOver(giving: Giving): void {
+    const { clock, consensus } = this.#options;
+    const { leads, leaving, done, untilMs, asked, to } = giving;
+    if (!leads()) {
+      done(to);
+      return;
+    }
+    const successors = this.#successors(leaving);
+    const target = successors[asked % successors.length];
+    const nowMs = clock.nowMs();
+    if (target === undefined || nowMs >= untilMs) {
+      done(null);
+      return;
+    }
+    consensus.transfer(target);
+    const againMs = nowMs + HAND_OVER_EACH_MS;
+    const look = () => {
+      if (leads() && clock.nowMs() < againMs) clock.after(HAND_OVER_POLL_MS, look);
+      else this.#handOver({ ...giving, asked: asked + 1, to: target });
+    };
+    look();
+  }
+
+  #successors(leaving: readonly NodeId[]): readonly NodeId[] {
+    const status = this.#options.consensus.status();
+    return status === null ? [] : successors(status, SUCCESSOR_HEARD_MS, leaving);
+  }
+}
+
+interface Giving {
+  readonly leads: () => boolean;
+  readonly leaving: readonly NodeId[];
+  readonly done: (to: NodeId | null) => void;
+  readonly untilMs: number;
+  readonly asked: number;
+  readonly to: NodeId | null;
 }

@@ -1,5 +1,5 @@
-// Goal: the rules of the turn: answers wait for (index, term), the pipeline is bounded, time-outs
-// and lost leadership answer truthfully, and parked pops are released at a stop. Method: a real
+// Goal: the rules of the turn: answers wait for (index, term), the pipeline is bounded, a
+// leadership that ends says what it leaves in flight, a hurried pop waits no longer. Method: a real
 // planner over a map state, a proposer that the test commits by hand, a clock it sets.
 import { crc32 } from 'node:zlib';
 import {
@@ -12,7 +12,7 @@ import {
   type PushCommand,
   TransactionIndex,
 } from '@svc/engine';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Clock, SystemClock } from './clock.js';
 import { Leader, type Request } from './leader.js';
 
@@ -115,13 +115,12 @@ function pop(wait: boolean): PopCommand {
   };
 }
 
-function submit(command: Command, deadlineMs = clock.ms + 30_000) {
+function submit(command: Command, origin: Request['origin'] = null) {
   const outcomes: Outcome[] = [];
   const request: Request = {
     command,
-    deadlineMs,
+    origin,
     onOutcome: (outcome) => outcomes.push(outcome),
-    answered: false,
   };
   leader.submit(request);
   return { request, outcomes };
@@ -150,12 +149,12 @@ test('an answer waits until its entry is applied', async () => {
   expect(kinds(outcomes)).toEqual(['pushed']);
 });
 
-test('another term at the index: the outcome is in doubt', async () => {
+test('another term at the index while this node leads is a bug', async () => {
   const { outcomes } = submit(push());
   await turns();
   proposer.entries.shift();
-  leader.applied(1, 2);
-  expect(kinds(outcomes)).toEqual(['outcome_unknown']);
+  expect(() => leader.applied(1, 2)).toThrow('entry 1 of term 1 applied as 1 of 2');
+  expect(outcomes).toEqual([]);
 });
 
 test('what arrives together is one entry; the pipeline holds the rest', async () => {
@@ -216,43 +215,65 @@ test('a parked pop is served by a push in the entry that stores the message', as
   expect(kinds(parked.outcomes)).toEqual(['popped']);
 });
 
-test('a refused proposal answers retry and ends the leadership', async () => {
+test('a refused proposal ends the leadership, and answers nothing', async () => {
   proposer.refuses = true;
   const one = submit(push());
   await turns();
-  expect(kinds(one.outcomes)).toEqual(['retry']);
+  expect(leader.stopped).toBe(true);
   const late = submit(push());
-  expect(kinds(late.outcomes)).toEqual(['retry']);
+  await turns();
+  expect([...one.outcomes, ...late.outcomes]).toEqual([]);
+  expect(leader.stop()).toEqual([]);
 });
 
-test('losing leadership: in flight is in doubt, queued can be retried', async () => {
-  const flying = submit(push());
+test('a leadership that ends names what it proposed, without verdicts after it', async () => {
+  const first = submit(push('a'));
   await turns();
-  submit(push());
+  const verdict = submit(push('a'));
   await turns();
   const queued = submit(push());
-  leader.stop();
-  expect(kinds(flying.outcomes)).toEqual(['outcome_unknown']);
-  expect(kinds(queued.outcomes)).toEqual(['retry']);
+  const proposed = leader.stop();
+  expect(proposed).toMatchObject([{ index: 1, term: 1, answers: [{ ticket: first.request }] }]);
+  await turns();
+  expect([first, verdict, queued].flatMap(({ outcomes }) => outcomes)).toEqual([]);
 });
 
-test('releaseParked answers waiting pops with nothing, and claims stay untouched', async () => {
-  const parked = submit({ ...pop(true), scope: { kind: 'queue', queue: 'empty' } });
+test('a hurried pop ends where it stands: parked, queued, or with what it claimed', async () => {
+  const empty = { ...pop(true), scope: { kind: 'queue', queue: 'empty' } } as const;
+  const parked = submit(empty);
   await turns();
   while (proposer.entries.length > 0) commit();
   expect(parked.outcomes).toEqual([]);
-  leader.releaseParked();
+  leader.hurry(parked.request);
   expect(parked.outcomes).toMatchObject([{ kind: 'popped', claims: [] }]);
+  const queued = submit(empty);
+  leader.hurry(queued.request);
+  expect(queued.outcomes).toEqual([]);
+  await turns();
+  expect(queued.outcomes).toMatchObject([{ kind: 'popped', claims: [] }]);
+  submit(push());
+  const claiming = submit({ ...pop(true) });
+  leader.hurry(claiming.request);
+  await turns();
+  while (proposer.entries.length > 0) commit();
+  expect(claiming.outcomes).toMatchObject([{ kind: 'popped', claims: [{ queue: 'q' }] }]);
 });
 
-test('a request that runs out of time is told so, once', async () => {
-  const { outcomes } = submit(push(), clock.ms + 10);
+test('a withdrawn pop claims nothing', async () => {
+  submit(push());
   await turns();
-  clock.ms += 20;
-  await new Promise((resolve) => setTimeout(resolve, 600));
-  expect(kinds(outcomes)).toEqual(['timeout']);
   commit();
-  expect(kinds(outcomes)).toEqual(['timeout']);
+  submit(pop(false));
+  await turns();
+  commit();
+  const parked = submit(pop(true));
+  await turns();
+  expect(leader.withdraw(parked.request)).toBe(true);
+  expect(leader.withdraw(parked.request)).toBe(false);
+  submit(push());
+  await turns();
+  while (proposer.entries.length > 0) commit();
+  expect(parked.outcomes).toEqual([]);
 });
 
 test('in a group a verdict without effects waits for the word of a quorum', async () => {
@@ -271,7 +292,11 @@ test('in a group a verdict without effects waits for the word of a quorum', asyn
   const unconfirmed = submit(push('a'));
   await turns();
   proposer.reads.shift()?.(false);
-  expect(kinds(unconfirmed.outcomes)).toEqual(['retry']);
+  expect(unconfirmed.outcomes).toEqual([]);
+  // It is judged again while this node leads.
+  await vi.waitUntil(() => proposer.reads.length > 0);
+  proposer.reads.shift()?.(true);
+  expect(kinds(unconfirmed.outcomes)).toEqual(['pushed']);
 });
 
 test('while leadership is handed over commands wait, and go on if it fails', async () => {

@@ -7,29 +7,40 @@
  * wait.
  *
  * What must hold:
- * - An answer leaves only after its entry, found by (index, term), has been applied here. If
- *   another leader's entry stands at that index, the outcome is in doubt and the answer says so.
+ * - An answer leaves only after its entry, found by (index, term), has been applied here.
  * - Entries are proposed in the order they were planned, each at the index it was planned for.
  * - A verdict that changes nothing is given out only while this node is known to lead: one that was
  *   replaced without noticing would judge by a state that is no longer the newest.
  * - At most `pipelineMax` entries are in flight, and none is added to IN_FLIGHT_BYTES_MAX of them;
  *   beyond that commands wait in the planner, where acks and pops are taken before pushes.
- * - A pop that nobody received gives its claim and its attempt back.
  *
- * Time-outs answer the client and leave the entry in flight: it may still apply.
+ * Deadlines are not looked at here, and a leadership that ends answers nothing: it says what it
+ * leaves in flight. Whoever brought a request keeps it, and knows what becomes of it
+ * (`held-requests.ts`, `forward-server.ts`).
  */
-import type { Answer, Command, Outcome, Planner, Refusal, State } from '@svc/engine';
+import type {
+  Answer,
+  Command,
+  Outcome,
+  Planner,
+  PopCommand,
+  PoppedOutcome,
+  RequestOrigin,
+  State,
+} from '@svc/engine';
 import type { Cancel, Clock } from './clock.js';
 import type { Reach } from './crash-points.js';
 
 /** One request on its way through the leader. */
 export interface Request {
   readonly command: Command;
-  /** Monotonic; the answer is a time-out after it. */
-  readonly deadlineMs: number;
-  readonly onOutcome: (outcome: Outcome) => void;
-  /** Set by the leader when it has given the outcome. */
-  answered: boolean;
+  /** What it is known by when it is repeated; null: it never left this node. */
+  readonly origin: RequestOrigin | null;
+  /**
+   * Runs once at most. The outcome rests on the entry (index, term), which is applied here; (0, 0)
+   * when it rests on nothing that was in flight.
+   */
+  onOutcome(outcome: Outcome, index: number, term: number): void;
 }
 
 /** What the leader needs of consensus: a place in the log. */
@@ -46,27 +57,26 @@ export interface Proposer {
   read(done: (confirmed: boolean) => void): void;
 }
 
-interface InFlight {
+/** An entry that was proposed, with the answers of what was planned into it. */
+export interface ProposedEntry {
   readonly index: number;
   readonly term: number;
-  readonly bytes: number;
-  readonly answers: Answer[];
+  readonly answers: readonly Answer[];
 }
 
-const IN_DOUBT: Refusal = {
-  reason: 'outcome_unknown',
-  error:
-    'the leader changed while this change was being made durable: it may or may not have applied',
-};
-const NOT_LEADER: Refusal = { reason: 'retry', error: 'no quorum-ack lease; retry' };
-const TIMED_OUT: Refusal = { reason: 'timeout', error: 'the request deadline elapsed' };
+interface InFlight extends ProposedEntry {
+  readonly bytes: number;
+  /** Answers without effects, judged by a state that this entry is part of. */
+  readonly verdicts: Answer[];
+}
 
-const TIMEOUT_CHECK_MS = 250;
 /**
  * With this many bytes of entries in flight nothing more is planned. One turn can add the largest
  * body and what drains beside it, so the memory of a full pipeline of large pushes is bounded.
  */
 const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
+/** How soon a verdict is judged again that no quorum confirmed although this node leads on. */
+const JUDGE_AGAIN_MS = 20;
 
 export class Leader {
   readonly #planner: Planner;
@@ -75,13 +85,12 @@ export class Leader {
   readonly #pipelineMax: number;
   readonly #inFlight: InFlight[] = [];
   #inFlightBytes = 0;
-  /** In order of arrival; answered ones are dropped at each check of the deadlines. */
-  #waiting: Request[] = [];
   #cancelTurn: Cancel | null = null;
   /** Turns whose verdicts wait for a quorum's word. */
   #confirming = 0;
+  /** Pops that are to end with the next turn, see `hurry`. */
+  readonly #hurried = new Set<Request>();
   #due: { readonly cancel: Cancel; readonly atMs: number } | null = null;
-  readonly #stopExpiring: Cancel;
   readonly #reach: Reach;
   #stopped = false;
 
@@ -97,7 +106,6 @@ export class Leader {
     this.#clock = clock;
     this.#pipelineMax = pipelineMax;
     this.#reach = reach;
-    this.#stopExpiring = clock.every(TIMEOUT_CHECK_MS, () => this.#expire());
     if (planner.busy) this.#wake();
   }
 
@@ -115,25 +123,44 @@ export class Leader {
     return this.#inFlight.length === 0 && this.#confirming === 0 && !this.#planner.busy;
   }
 
+  /** It takes nothing any more. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
   /** Proposals are taken again. */
   resume(): void {
     this.#wake();
   }
 
   submit(request: Request): void {
-    if (this.#stopped) {
-      settle(request, { kind: 'refused', refusal: NOT_LEADER });
-      return;
-    }
-    this.#waiting.push(request);
-    this.#planner.enqueue(request.command, request);
+    if (this.#stopped) return;
+    this.#planner.enqueue(request.command, request, request.origin);
     this.#wake();
   }
 
-  /** The client of `request` is gone. */
-  withdraw(request: Request): void {
-    request.answered = true;
-    this.#planner.withdraw(request);
+  /** Effects of this version of the catalogue may be planned from the next turn on. */
+  raiseVersion(version: number): void {
+    if (this.#stopped) return;
+    this.#planner.raiseVersion(version);
+    this.#wake();
+  }
+
+  /** A request of this id waits, or its outcome is known: it will not be planned again. */
+  knows(origin: RequestOrigin): boolean {
+    return this.#planner.knows(origin);
+  }
+
+  /** True: the pop was parked, and now it is not and never claims. */
+  withdraw(request: Request): boolean {
+    return this.#planner.withdraw(request);
+  }
+
+  /** The pop does not wait any longer: it gets what its turn finds, or an empty outcome. */
+  hurry(request: Request): void {
+    if (this.#endParked(request)) return;
+    this.#hurried.add(request);
+    this.#wake();
   }
 
   /** The entry at (index, term) has been applied to the state. */
@@ -142,40 +169,46 @@ export class Leader {
     for (;;) {
       const first = this.#inFlight[0];
       if (first === undefined || first.index > index) break;
+      // An entry of another term would have ended this leadership before it was applied.
+      if (first.index !== index || first.term !== term) {
+        throw new Error(
+          `entry ${first.index} of term ${first.term} applied as ${index} of ${term}`,
+        );
+      }
       this.#inFlight.shift();
       this.#inFlightBytes -= first.bytes;
-      const known = first.index === index && first.term === term;
       this.#reach('before-answer');
-      for (const { ticket, outcome } of first.answers) {
-        settle(ticket as Request, known ? outcome : { kind: 'refused', refusal: IN_DOUBT });
-      }
+      this.#give(first.answers, index, term);
+      this.#give(first.verdicts, index, term);
     }
     if (this.#planner.busy) this.#wake();
   }
 
-  /** Answers every parked pop with nothing, so that a node that stops need not wait for them. */
-  releaseParked(): void {
-    const due = new Set(this.#inFlight.flatMap(({ answers }) => answers.map((a) => a.ticket)));
-    for (const request of this.#waiting) {
-      const { command } = request;
-      if (request.answered || command.kind !== 'pop' || due.has(request)) continue;
-      this.#planner.withdraw(request);
-      const consumerGroup = command.consumerGroup;
-      settle(request, { kind: 'popped', queue: '', consumerGroup, leaseId: '', claims: [] });
-    }
-  }
-
-  /** Ends this leadership: what was not proposed can be retried, what was in flight is in doubt. */
-  stop(): void {
+  /**
+   * Ends this leadership. Nothing more is answered; what comes back was proposed, in order, and may
+   * yet be applied.
+   */
+  stop(): readonly ProposedEntry[] {
     this.#stopped = true;
     this.#cancelTurn?.();
     this.#due?.cancel();
-    this.#stopExpiring();
-    const doubtful = new Set(this.#inFlight.flatMap(({ answers }) => answers.map((a) => a.ticket)));
-    for (const request of this.#waiting) {
-      const refusal = doubtful.has(request) ? IN_DOUBT : NOT_LEADER;
-      settle(request, { kind: 'refused', refusal });
+    this.#hurried.clear();
+    return this.#inFlight;
+  }
+
+  #give(answers: readonly Answer[], index: number, term: number): void {
+    for (const { ticket, outcome } of answers) {
+      const request = ticket as Request;
+      if (this.#hurried.size > 0) this.#hurried.delete(request);
+      request.onOutcome(outcome, index, term);
     }
+  }
+
+  #endParked(request: Request): boolean {
+    const { command } = request;
+    if (command.kind !== 'pop' || !this.#planner.withdraw(request)) return false;
+    request.onOutcome(nothingPopped(command), 0, 0);
+    return true;
   }
 
   #wake(): void {
@@ -198,48 +231,55 @@ export class Leader {
       wallUs: this.#clock.wallUs(),
       nowMs: this.#clock.nowMs(),
     });
-    if (body !== null) this.#propose(body, index, [...answers]);
+    if (body !== null) this.#propose(body, index, answers);
     else this.#answerAfterInFlight(answers);
+    if (this.#hurried.size > 0) this.#endHurried();
     if (this.#planner.busy) this.#wake();
     this.#arm();
   }
 
-  #propose(body: Uint8Array, index: number, answers: Answer[]): void {
+  #endHurried(): void {
+    for (const request of this.#hurried) {
+      if (this.#endParked(request)) this.#hurried.delete(request);
+    }
+    // All that waited has been planned: the others have an outcome, or gave their place to a
+    // repetition of theirs.
+    if (!this.#planner.busy) this.#hurried.clear();
+  }
+
+  #propose(body: Uint8Array, index: number, answers: readonly Answer[]): void {
     this.#reach('after-plan');
     const placed = this.#proposer.propose(body);
     this.#reach('after-propose');
     if (placed === null || placed.index !== index) {
       // The plan stands on entries that will never be: nothing more may be planned on it.
-      for (const { ticket } of answers) {
-        settle(ticket as Request, { kind: 'refused', refusal: NOT_LEADER });
-      }
       this.stop();
       return;
     }
-    this.#inFlight.push({ index, term: placed.term, bytes: body.length, answers });
+    this.#inFlight.push({ index, term: placed.term, bytes: body.length, answers, verdicts: [] });
     this.#inFlightBytes += body.length;
   }
 
   /** A verdict without effects still rests on what is in flight. */
   #answerAfterInFlight(answers: readonly Answer[]): void {
     const last = this.#inFlight[this.#inFlight.length - 1];
-    if (last !== undefined) {
-      last.answers.push(...answers);
-    } else if (this.#proposer.alone || answers.length === 0) {
-      for (const { ticket, outcome } of answers) settle(ticket as Request, outcome);
-    } else {
-      this.#answerWhenConfirmed([...answers]);
-    }
+    if (last !== undefined) last.verdicts.push(...answers);
+    else if (this.#proposer.alone || answers.length === 0) this.#give(answers, 0, 0);
+    else this.#answerWhenConfirmed([...answers]);
   }
 
   #answerWhenConfirmed(answers: readonly Answer[]): void {
     this.#confirming++;
     this.#proposer.read((confirmed) => {
       this.#confirming--;
-      for (const { ticket, outcome } of answers) {
-        settle(ticket as Request, confirmed ? outcome : { kind: 'refused', refusal: NOT_LEADER });
-      }
+      if (this.#stopped) return;
+      if (confirmed) this.#give(answers, 0, 0);
+      else this.#clock.after(JUDGE_AGAIN_MS, () => this.#judgeAgain(answers));
     });
+  }
+
+  #judgeAgain(answers: readonly Answer[]): void {
+    for (const { ticket } of answers) this.submit(ticket as Request);
   }
 
   /** Sees to it that a turn runs when a lease ends, a delay passes or a parked pop's time is up. */
@@ -257,25 +297,11 @@ export class Leader {
     });
     this.#due = { cancel, atMs };
   }
-
-  #expire(): void {
-    const nowMs = this.#clock.nowMs();
-    this.#waiting = this.#waiting.filter((request) => {
-      if (request.answered) return false;
-      if (request.deadlineMs > nowMs) return true;
-      this.#planner.withdraw(request);
-      settle(request, { kind: 'refused', refusal: TIMED_OUT });
-      return false;
-    });
-  }
 }
 
-function settle(request: Request, outcome: Outcome): void {
-  if (request.answered) {
-    // Its client is gone or was told of a time-out; a claim must not stay with nobody.
-    if (outcome.kind === 'popped' && outcome.claims.length > 0) request.onOutcome(outcome);
-    return;
-  }
-  request.answered = true;
-  request.onOutcome(outcome);
+/** The outcome of a pop that found nothing, or waits no longer. */
+export function nothingPopped(command: PopCommand): PoppedOutcome {
+  const { scope, consumerGroup } = command;
+  const queue = scope.kind === 'discovery' ? '' : scope.queue;
+  return { kind: 'popped', queue, consumerGroup, leaseId: '', claims: [] };
 }

@@ -8,7 +8,12 @@ import { type Key, MapState, TABLES, type Table } from '@svc/engine';
 import type { NodeId } from '@svc/raft';
 import { describe, expect, test } from 'vitest';
 import type { FrameContent } from './frames.js';
-import { type HoldingMember, LogSpace, type LogSpaceSettings } from './log-space.js';
+import {
+  type HoldingMember,
+  LogSpace,
+  type LogSpaceSettings,
+  type SpaceLeft,
+} from './log-space.js';
 import { memberId } from './member-id.js';
 import { ManualClock, seededRandom } from './recovery.fake.js';
 
@@ -27,6 +32,16 @@ function key(partition: number, offset: number): Key {
 
 class FakeLog {
   firstIndex = 1;
+  damagedAt: number | null = null;
+
+  isDamagedBefore(index: number): boolean {
+    return this.damagedAt !== null && this.damagedAt < index;
+  }
+
+  buryBefore(index: number): void {
+    if (this.damagedAt !== null) this.firstIndex = Math.min(index, this.damagedAt + 1);
+    this.damagedAt = null;
+  }
 
   removeBefore(index: number, done: () => void): void {
     expect(index).toBeGreaterThan(this.firstIndex);
@@ -44,6 +59,8 @@ class FakeNode {
   term = 1;
   members: HoldingMember[] | null = null;
   held: number | null = null;
+  left: SpaceLeft = 'enough';
+  alone = false;
   readonly space: LogSpace;
 
   constructor(
@@ -51,11 +68,16 @@ class FakeNode {
     settings: LogSpaceSettings = SETTINGS,
     send: (to: NodeId, content: FrameContent) => void = () => {},
   ) {
+    const node = this;
     this.space = new LogSpace({
       state: this.state,
       log: this.log,
       clock,
       settings,
+      get alone() {
+        return node.alone;
+      },
+      space: () => this.left,
       appliedIndex: () => this.applied,
       checkpointIndex: () => this.checkpoint,
       leading: () => (this.members === null ? null : { term: this.term, members: this.members }),
@@ -75,8 +97,8 @@ class FakeNode {
   }
 }
 
-function alive(number: number, match: number): HoldingMember {
-  return { id: memberId(number, 0), match, lastReplyAgeMs: 10 };
+function member(number: number, match: number): HoldingMember {
+  return { id: memberId(number, 0), match };
 }
 
 describe('the log of a leader', () => {
@@ -99,26 +121,76 @@ describe('the log of a leader', () => {
     expect(node.log.firstIndex).toBe(20);
   });
 
-  test('stays for a member that lags, and for one that is silent for a while', () => {
+  test('stays for a member that goes on, and for one that stands still for a while', () => {
     const clock = new ManualClock();
     const node = new FakeNode(clock).at(50);
-    node.members = [alive(2, 30), { ...alive(3, 10), lastReplyAgeMs: 1000 }];
+    node.members = [member(2, 30), member(3, 10)];
     node.space.step();
     expect(node.log.firstIndex).toBe(11);
-    clock.pass(HOLD_MS + 1);
-    node.members = [alive(2, 30), { ...alive(3, 10), lastReplyAgeMs: HOLD_MS + 1000 }];
+    clock.pass(HOLD_MS);
+    node.members = [member(2, 31), member(3, 10)];
     node.space.step();
-    expect(node.log.firstIndex).toBe(31);
+    expect(node.log.firstIndex).toBe(11);
+    clock.pass(1);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(32);
+  });
+
+  test('is held by one that was idle from the first entry on that it lacks', () => {
+    const clock = new ManualClock();
+    const node = new FakeNode(clock).at(50);
+    node.members = [member(2, 50)];
+    node.space.step();
+    clock.pass(2 * HOLD_MS);
+    node.space.step();
+    node.at(60);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(51);
+    clock.pass(HOLD_MS + 1);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(61);
   });
 
   test('stays for members that a new leader has not heard yet', () => {
     const clock = new ManualClock();
     const node = new FakeNode(clock).at(50);
-    node.members = [{ id: memberId(2, 0), match: 0, lastReplyAgeMs: Number.POSITIVE_INFINITY }];
+    node.members = [member(2, 0)];
     clock.pass(2 * HOLD_MS);
     node.space.step();
+    clock.pass(HOLD_MS);
+    node.space.step();
     expect(node.log.firstIndex).toBe(1);
-    clock.pass(HOLD_MS + 1);
+    node.term = 2;
+    node.space.step();
+    clock.pass(HOLD_MS);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(1);
+    clock.pass(1);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(51);
+  });
+
+  test('is held by nobody once space is short, but by a transfer until it is full', () => {
+    const node = new FakeNode(new ManualClock(), { ...SETTINGS, keepEntries: 5, purgeStep: 100 });
+    node.at(90).members = [member(2, 20)];
+    node.held = 40;
+    node.space.step();
+    expect(node.log.firstIndex).toBe(1);
+    node.left = 'short';
+    node.space.step();
+    expect(node.log.firstIndex).toBe(40);
+    node.left = 'full';
+    node.space.step();
+    expect(node.log.firstIndex).toBe(91);
+  });
+
+  test('stays whole on a node alone until space is short', () => {
+    const node = new FakeNode(new ManualClock()).at(50);
+    node.alone = true;
+    node.members = [];
+    node.space.step();
+    expect(node.log.firstIndex).toBe(1);
+    node.left = 'short';
     node.space.step();
     expect(node.log.firstIndex).toBe(51);
   });
@@ -141,6 +213,25 @@ describe('the log of a leader', () => {
     expect(node.log.firstIndex).toBe(1);
     node.at(100).space.step();
     expect(node.log.firstIndex).toBe(101);
+  });
+
+  test('is given up where it is damaged and nobody repairs it, however little that is', () => {
+    const clock = new ManualClock();
+    const node = new FakeNode(clock, { ...SETTINGS, purgeStep: 100 }).at(50);
+    node.members = [];
+    node.log.damagedAt = 51;
+    node.space.step();
+    clock.pass(20_000);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(1);
+    node.log.damagedAt = 20;
+    node.space.step();
+    clock.pass(9000);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(1);
+    clock.pass(1000);
+    node.space.step();
+    expect(node.log.firstIndex).toBe(21);
   });
 });
 
@@ -171,7 +262,7 @@ describe('the log of a follower', () => {
   test('is told a floor again that it may have missed, and not all the time', () => {
     const clock = new ManualClock();
     const node = new FakeNode(clock).at(50);
-    node.members = [alive(2, 50)];
+    node.members = [member(2, 50)];
     node.space.start();
     clock.pass(20_000);
     node.space.stop();
@@ -220,7 +311,7 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
       });
       const chief = nodes[leader] as FakeNode;
       chief.members = nodes.flatMap((node, i) => {
-        return node === chief ? [] : [{ ...alive(i + 1, node.applied) }];
+        return node === chief ? [] : [member(i + 1, node.applied)];
       });
       clock.pass(500);
       for (const node of nodes) node.space.step();

@@ -5,13 +5,16 @@
  * The leader finds the floor F: nobody needs an entry before it. That is the least of
  *
  * - the lowest entry that a row of the state refers to (`LogSurvey`, a few partitions at a time),
- * - the entry after what every live member holds; a member that has been silent holds the log for
- *   `purgeHoldMs`, and comes back by a snapshot if it is silent for longer,
- * - the first entry of the log when a snapshot transfer began that is still alive,
+ * - the entry after what each member holds. A member that lacks something and has acknowledged
+ *   nothing new for `purgeHoldMs`, because it is gone, cut off or stuck, holds nothing any more: it
+ *   comes back by a snapshot. One that is slow but goes on holds what it lacks, however much that
+ *   is, until space is short; then nobody who is behind holds anything,
+ * - the first entry of the log when a snapshot transfer began that is still alive, unless a volume
+ *   is full: no writes come then, and the receiver, which begins anew, finds a log that stays,
  *
- * less `keepEntries`, which spare a member that is a moment behind the snapshot. The leader tells
- * it to all (`log-floor`), because followers that purged by themselves would be no leaders for
- * those who lag: it would be a full snapshot after seconds of absence.
+ * less `keepEntries`, which spare a member that is a moment behind the snapshot, unless space is
+ * short. The leader tells it to all (`log-floor`), because followers that purged by themselves
+ * would be no leaders for those who lag: it would be a full snapshot after seconds of absence.
  *
  * Each node then removes what is below the floor AND before the entry after its own newest durable
  * checkpoint, which has to be at or after `asOf`: rows of an earlier state may still refer to what
@@ -23,11 +26,15 @@
  * some member needs a snapshot. So floors are taken from anyone who leads or led a term not older
  * than the newest heard, and no promise rests on it.
  *
+ * A node alone gives nothing back before space is short: nobody could send it a state that its disk
+ * has lost, but the log from the first entry on can rebuild it.
+ *
  * What stays: the term of the entry before the first (the log keeps it) and the configuration as of
  * it (a row of the state, `memberships`), which an offer of a snapshot names.
  *
  * Cost: a step each STEP_MS looks at SURVEY_PARTITIONS, one ordered read each, some 5 ms; segments
- * are dropped as files, in steps of at least PURGE_STEP entries; nothing here runs in a commit.
+ * are dropped as files, in steps of at least PURGE_STEP entries while there is space; nothing here
+ * runs in a commit.
  */
 import { type LogNeed, LogSurvey, type State } from '@svc/engine';
 import type { NodeId } from '@svc/raft';
@@ -40,13 +47,19 @@ const SURVEY_PARTITIONS = 500;
 const PURGE_STEP = 1024;
 /** A floor that did not change is told again this often: the last one may have been lost. */
 const REPEAT_MS = 5000;
+/** What is dead and damaged is given up when it was not repaired within this time. */
+const REPAIR_MS = 10_000;
 
 /** A member as the leader sees it. */
 export interface HoldingMember {
   readonly id: NodeId;
   readonly match: number;
-  /** Since its last reply; Infinity before the first of this leadership. */
-  readonly lastReplyAgeMs: number;
+}
+
+/** Since when a member that lacks something has acknowledged nothing new. */
+interface Standstill {
+  match: number;
+  sinceMs: number;
 }
 
 export interface LogSpaceSettings {
@@ -54,16 +67,30 @@ export interface LogSpaceSettings {
   readonly keepEntries: number;
   /** PURGE_STEP unless given; tests and the simulator have short logs. */
   readonly purgeStep?: number;
+  /** STEP_MS unless given. */
+  readonly stepMs?: number;
 }
+
+/**
+ * Of the volumes that hold the log: `short` from the low mark on, where nothing is refused yet;
+ * `full` while any member refuses what would need more.
+ */
+export type SpaceLeft = 'enough' | 'short' | 'full';
 
 export interface LogSpaceOptions {
   readonly state: State;
   readonly log: {
     readonly firstIndex: number;
+    isDamagedBefore(index: number): boolean;
+    /** What is damaged there is no loss, and those who gave it up cannot put it right. */
+    buryBefore(index: number): void;
     removeBefore(index: number, done: () => void): void;
   };
   readonly clock: Clock;
   readonly settings: LogSpaceSettings;
+  /** No other node is there, nor will be in this life. */
+  readonly alone: boolean;
+  readonly space: () => SpaceLeft;
   readonly appliedIndex: () => number;
   /** Of the newest durable checkpoint. */
   readonly checkpointIndex: () => number;
@@ -84,10 +111,12 @@ export class LogSpace {
   /** The newest floor heard or found; 0 before the first. */
   #floor: LogFloor = { kind: 'log-floor', term: 0, floor: 0, asOf: 0 };
   #ledTerm: number | null = null;
-  #ledSinceMs = 0;
+  /** Of this leadership. */
+  readonly #standstills = new Map<NodeId, Standstill>();
   #toldMs = Number.NEGATIVE_INFINITY;
   #stopStepping: Cancel | null = null;
   #removing = false;
+  #damagedSinceMs: number | null = null;
 
   constructor(options: LogSpaceOptions) {
     this.#options = options;
@@ -100,7 +129,9 @@ export class LogSpace {
   }
 
   start(): void {
-    this.#stopStepping = this.#options.clock.every(STEP_MS, () => this.step());
+    this.#stopStepping = this.#options.clock.every(this.#options.settings.stepMs ?? STEP_MS, () =>
+      this.step(),
+    );
   }
 
   stop(): void {
@@ -117,6 +148,7 @@ export class LogSpace {
   }
 
   step(): void {
+    if (this.#options.alone && this.#options.space() === 'enough') return;
     this.#lead();
     this.#purge();
   }
@@ -133,11 +165,12 @@ export class LogSpace {
     const nowMs = clock.nowMs();
     if (role.term !== this.#ledTerm) {
       this.#ledTerm = role.term;
-      this.#ledSinceMs = nowMs;
+      this.#standstills.clear();
       this.#toldMs = Number.NEGATIVE_INFINITY;
       this.#survey = new LogSurvey(this.#options.state);
       this.#need = null;
     }
+    this.#watch(role.members, nowMs);
     const need = this.#survey.step(SURVEY_PARTITIONS, appliedIndex());
     if (need !== null) this.#need = need;
     if (this.#need === null) return;
@@ -149,15 +182,34 @@ export class LogSpace {
     if (rises || nowMs - this.#toldMs >= REPEAT_MS) this.#tell(role.term, role.members, nowMs);
   }
 
-  #floorOf(need: LogNeed, members: readonly HoldingMember[], nowMs: number): number {
-    const { settings, checkpointIndex, heldFrom } = this.#options;
-    let floor = Math.min(need.floor, checkpointIndex() + 1, heldFrom() ?? Number.MAX_SAFE_INTEGER);
-    for (const { match, lastReplyAgeMs } of members) {
-      const silentMs = Math.min(lastReplyAgeMs, nowMs - this.#ledSinceMs);
-      const isGone = lastReplyAgeMs > settings.purgeHoldMs && silentMs > settings.purgeHoldMs;
-      if (!isGone) floor = Math.min(floor, match + 1);
+  /** One that lacks nothing begins to hold with the next entry, not with the time it was idle. */
+  #watch(members: readonly HoldingMember[], nowMs: number): void {
+    const applied = this.#options.appliedIndex();
+    for (const { id, match } of members) {
+      const known = this.#standstills.get(id);
+      if (known?.match === match && match < applied) continue;
+      this.#standstills.set(id, { match, sinceMs: nowMs });
     }
-    return floor - settings.keepEntries;
+    if (this.#standstills.size <= members.length) return;
+    const ids = new Set(members.map(({ id }) => id));
+    for (const id of this.#standstills.keys()) if (!ids.has(id)) this.#standstills.delete(id);
+  }
+
+  #floorOf(need: LogNeed, members: readonly HoldingMember[], nowMs: number): number {
+    const { settings, checkpointIndex, space } = this.#options;
+    let floor = Math.min(need.floor, checkpointIndex() + 1, this.#heldFrom());
+    if (space() === 'enough') {
+      for (const { id, match } of members) {
+        const sinceMs = this.#standstills.get(id)?.sinceMs ?? nowMs;
+        if (nowMs - sinceMs <= settings.purgeHoldMs) floor = Math.min(floor, match + 1);
+      }
+    }
+    return floor - (space() === 'enough' ? settings.keepEntries : 0);
+  }
+
+  #heldFrom(): number {
+    const { heldFrom, space } = this.#options;
+    return (space() === 'full' ? null : heldFrom()) ?? Number.MAX_SAFE_INTEGER;
   }
 
   #tell(term: number, members: readonly HoldingMember[], nowMs: number): void {
@@ -170,16 +222,29 @@ export class LogSpace {
   // --- every node's part -------------------------------------------------------------------------
 
   #purge(): void {
-    const { log, checkpointIndex, heldFrom, settings } = this.#options;
+    const { log, checkpointIndex, settings, space } = this.#options;
     const { floor, asOf } = this.#floor;
     const checkpoint = checkpointIndex();
     if (this.#removing || checkpoint < asOf) return;
-    const held = heldFrom() ?? Number.MAX_SAFE_INTEGER;
-    const before = Math.min(floor, checkpoint + 1, held);
-    if (before - log.firstIndex < (settings.purgeStep ?? PURGE_STEP)) return;
+    const before = Math.min(floor, checkpoint + 1, this.#heldFrom());
+    this.#bury(before);
+    const step = space() === 'enough' ? (settings.purgeStep ?? PURGE_STEP) : 1;
+    if (before - log.firstIndex < step) return;
     this.#removing = true;
     log.removeBefore(before, () => {
       this.#removing = false;
     });
+  }
+
+  /** Others may still have what is damaged here, so repair goes first. */
+  #bury(before: number): void {
+    const { log, clock } = this.#options;
+    if (!log.isDamagedBefore(before)) {
+      this.#damagedSinceMs = null;
+      return;
+    }
+    const nowMs = clock.nowMs();
+    this.#damagedSinceMs ??= nowMs;
+    if (nowMs - this.#damagedSinceMs >= REPAIR_MS) log.buryBefore(before);
   }
 }

@@ -4,15 +4,17 @@
  * Exit codes: 0 after a graceful stop; 1 when the boot was refused or the node could not go on.
  * Every refusal is one line `FATAL: ...`.
  */
-import { AppendDamage } from '@svc/engine';
+import { AppendDamage, CatalogueFault } from '@svc/engine';
 import { ListenError, NativeBuildMissingError, StaticFilesError } from '@svc/http';
 import { CommitError, DamageError, DiskError, LockedError, RealDisk } from '@svc/storage';
 import { type Clock, SystemClock } from './clock.js';
-import { describeConfig, missingTransport, readConfig } from './config.js';
+import { describeConfig, readConfig } from './config.js';
 import { dieByKill, readCrashSetting } from './crash-points.js';
 import { StateDivergedError } from './group-faults.js';
 import { createLogger, type Logger } from './logging.js';
-import { openNode } from './node.js';
+import { RaftListenError } from './node-peers.js';
+import { NodeProcess } from './node-process.js';
+import { BootRefusedError } from './node-refusal.js';
 import { SystemRandom } from './random.js';
 
 type OnFatal = (error: Error) => void;
@@ -23,11 +25,6 @@ async function main(): Promise<void> {
     end(createLogger({ level: 'info', json: false }), config.error);
     return;
   }
-  const missing = missingTransport(config);
-  if (missing !== null) {
-    end(createLogger(config.logging), missing);
-    return;
-  }
   const crash = readCrashSetting(process.env.SVC_CRASH_AT, dieByKill);
   if (crash.kind === 'refused') {
     end(createLogger(config.logging), crash.error);
@@ -35,24 +32,20 @@ async function main(): Promise<void> {
   }
   const logger = createLogger(config.logging);
   for (const line of describeConfig(config)) logger.info('boot', line);
-  const onFatal: OnFatal = (error) => end(logger, describe(error));
   const clock = new SystemClock();
-  process.on('uncaughtException', onFatal);
-  try {
-    const node = await openNode({
-      config,
-      disk: new RealDisk(),
-      clock,
-      random: new SystemRandom(),
-      logger,
-      crash,
-      onFatal,
-    });
-    onSignals(clock, () => node.stop(), onFatal);
-    await node.start();
-  } catch (error) {
-    end(logger, describe(error));
-  }
+  const node = new NodeProcess({
+    config,
+    disk: new RealDisk(),
+    clock,
+    random: new SystemRandom(),
+    logger,
+    crash,
+    onFatal: (error) => end(logger, describe(error)),
+  });
+  const onFailure: OnFatal = (error) => node.fail(error);
+  process.on('uncaughtException', onFailure);
+  onSignals(clock, () => node.stop(), onFailure);
+  await node.start().catch(onFailure);
 }
 
 /** A terminal and the package manager in between may both pass on one Ctrl-C. */
@@ -78,12 +71,15 @@ function onSignals(clock: Clock, stop: () => Promise<void>, onFatal: OnFatal): v
 
 const FAULTS = [
   AppendDamage,
+  BootRefusedError,
+  CatalogueFault,
   CommitError,
   DamageError,
   DiskError,
   ListenError,
   LockedError,
   NativeBuildMissingError,
+  RaftListenError,
   StateDivergedError,
   StaticFilesError,
 ];

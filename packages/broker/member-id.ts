@@ -2,9 +2,10 @@
  * Who a member is to consensus: a number that is unique for all time, made of the operator's number
  * of the node and the incarnation of its data directory.
  *
- * Founders have incarnation 0. A directory that joins later draws one at random and keeps it, so a
- * node that comes back with an empty directory is another member: it can neither vote nor
- * acknowledge in the name of its former life, whose term, vote and log it has forgotten.
+ * Every directory of a process draws its incarnation at random and keeps it, so a node that comes
+ * back with an empty directory is another member: it can neither vote nor acknowledge in the name
+ * of its former life, whose term, vote and log it has forgotten. Incarnation 0 is that of founders
+ * who agreed on each other without a word, as earlier builds and simulated ones do.
  */
 import { type NodeId, nodeId } from '@svc/raft';
 
@@ -26,7 +27,7 @@ export function incarnationOf(member: NodeId): number {
   return member % INCARNATIONS;
 }
 
-/** 1..2^32-1, for a directory that joins; `fraction` returns numbers in [0, 1). */
+/** 1..2^32-1, for a fresh directory; `fraction` returns numbers in [0, 1). */
 export function drawIncarnation(fraction: () => number): number {
   return 1 + Math.floor(fraction() * (INCARNATIONS - 1));
 }

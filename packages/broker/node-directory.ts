@@ -7,7 +7,7 @@
  * refuses.
  */
 import { join } from 'node:path';
-import { membershipAt, TABLES } from '@svc/engine';
+import { membershipAt, refuseNewerVersion, TABLES } from '@svc/engine';
 import type { NodeId } from '@svc/raft';
 import {
   type Backing,
@@ -23,7 +23,8 @@ import type { Clock } from './clock.js';
 import type { Config } from './config.js';
 import type { CrashSetting } from './crash-points.js';
 import { CrashPointsBacking, CrashPointsDisk } from './crash-points-disk.js';
-import { foundingEntry, type KnownMembers, knownMembers } from './group-founding.js';
+import { type FormingRecord, readForming } from './forming-record.js';
+import { foundersOf, foundingEntry, type KnownMembers, knownMembers } from './group-founding.js';
 import type { Logger } from './logging.js';
 import { memberId } from './member-id.js';
 import { identify } from './node-identity.js';
@@ -45,12 +46,16 @@ export interface DirectoryOptions {
   /** Where others are to be reached; none unless given. */
   readonly peers?: object | null;
   readonly onFatal: (error: Error) => void;
+  /** The newest effect catalogue that is read, in a test of builds that differ. */
+  readonly readVersion?: number;
 }
 
 export interface OpenDirectory {
   readonly directory: string;
   readonly disk: Disk;
   readonly identity: Identity;
+  /** How it came to be; null where that was not recorded. */
+  readonly formed: FormingRecord | null;
   /** Who this node is to consensus. */
   readonly self: NodeId;
   readonly log: Log;
@@ -78,7 +83,8 @@ export function openDirectory(
   const disk = crashableDisk(options);
   disk.makeDirectorySync(directory);
   const fraction = () => options.random.fraction();
-  const identity = identify(disk, directory, { config, founding, fraction });
+  const formed = readForming(disk, directory);
+  const identity = identify(disk, directory, { config, formed, founding, fraction });
   const install = readInstall(disk, directory);
   const log = Log.open({
     disk,
@@ -90,7 +96,7 @@ export function openDirectory(
     onFailure: onFatal,
   });
   const rest = (standing: Install | null) =>
-    done(openAbove(options, { directory, disk, identity, log, store, install: standing }));
+    done(openAbove(options, { directory, disk, identity, formed, log, store, install: standing }));
   if (install?.phase !== 'installing') {
     rest(install);
     return;
@@ -101,11 +107,14 @@ export function openDirectory(
   finishInstall(install, { disk, directory, swapState, resetLog }, rest);
 }
 
-type Below = Pick<OpenDirectory, 'directory' | 'disk' | 'identity' | 'log' | 'store' | 'install'>;
+type Below = Pick<
+  OpenDirectory,
+  'directory' | 'disk' | 'identity' | 'formed' | 'log' | 'store' | 'install'
+>;
 
 function openAbove(options: DirectoryOptions, below: Below): OpenDirectory {
   const { config, logger, onFatal, peers = null } = options;
-  const { directory, disk, identity, log, store, install } = below;
+  const { directory, disk, identity, formed, log, store, install } = below;
   refuseLostHardState(log, disk, directory);
   const stamp = identityBytes(identity);
   const raftDirectory = join(directory, 'raft');
@@ -128,6 +137,7 @@ function openAbove(options: DirectoryOptions, below: Below): OpenDirectory {
     onFailure: onFatal,
     defer: (run) => void options.clock.soon(run),
   });
+  refuseNewerVersion(state, options.readVersion);
   logger.info('boot', describeRecovery(log, state));
   const marker = new RecoveringMarker(disk, raftDirectory);
   const stateless = recovery === 'from-snapshot';
@@ -137,12 +147,13 @@ function openAbove(options: DirectoryOptions, below: Below): OpenDirectory {
     refuseUnreadable(log, state);
   }
   const self = memberId(identity.nodeId, identity.incarnation);
-  const joined = identity.incarnation > 0;
+  const outcome = formed?.outcome ?? null;
+  const joined = outcome === null ? identity.incarnation > 0 : outcome.founding === null;
   refuseLostLog(log, hardState, directory, joined || marker.stands);
   // Consensus begins when the founding entry is durable; a crash before that founds once more.
   const unfounded = log.isWhole && log.lastIndex === 0 && state.appliedIndex === 0;
   if (unfounded && !joined && hardState.state === null)
-    log.append([foundingEntry(identity.nodeId, config.peers)], () => {});
+    log.append([foundingEntry(outcome?.founding ?? foundersOf(identity.nodeId, config))], () => {});
   const members = (index: number) => knownMembers(membershipAt(state, index), log, self, joined);
   return { ...below, self, install, marker, stateless, hardState, backing, state, members };
 }

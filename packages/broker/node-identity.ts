@@ -3,11 +3,14 @@ import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DamageError, type Disk, type Identity, readIdentity, writeIdentity } from '@svc/storage';
 import type { Config } from './config.js';
+import type { FormingRecord } from './forming-record.js';
 import { drawIncarnation } from './member-id.js';
 
 export interface IdentityOptions {
   readonly config: Config;
-  /** A directory that founds has incarnation 0, as its fellows expect; one that joins draws one. */
+  /** What the directory became when it asked the others; null: it asked nobody. */
+  readonly formed: FormingRecord | null;
+  /** Without it: who founds has incarnation 0, as its fellows expect; who joins draws one. */
   readonly founding: 'found' | 'join';
   /** In [0, 1). */
   readonly fraction: () => number;
@@ -15,14 +18,18 @@ export interface IdentityOptions {
 
 /** A fresh directory gets an identity; an existing one must belong to this node. */
 export function identify(disk: Disk, directory: string, options: IdentityOptions): Identity {
-  const { config, founding, fraction } = options;
+  const { config, founding, formed, fraction } = options;
   const id = config.nodeId;
   const known = readIdentity(disk, directory);
   if (known === null) {
     refuseLostIdentity(disk, directory);
-    const incarnation = founding === 'found' ? 0 : drawIncarnation(fraction);
-    const clusterId = clusterIdOf(config);
-    const fresh = { nodeId: id, clusterId, directoryId: randomUUID(), incarnation };
+    const life = formed?.outcome == null ? null : formed;
+    const fresh: Identity = {
+      nodeId: id,
+      clusterId: life?.outcome?.clusterId ?? clusterIdOf(config),
+      directoryId: randomUUID(),
+      incarnation: life?.incarnation ?? (founding === 'found' ? 0 : drawIncarnation(fraction)),
+    };
     writeIdentity(disk, directory, fresh);
     return fresh;
   }
@@ -32,7 +39,8 @@ export function identify(disk: Disk, directory: string, options: IdentityOptions
       directory,
       0,
       `this directory belongs to node ${known.nodeId}, and this is node ${id}`,
-      'Set SVC_RAFT_NODE_ID to the node it belongs to, or name another SVC_RAFT_DIR',
+      'Set SVC_RAFT_NODE_ID to the node it belongs to, or name another SVC_RAFT_DIR. A copy ' +
+        'comes back as another node by SVC_RAFT_FORCE_RECOVER alone',
     );
   }
   return known;
@@ -51,7 +59,7 @@ function clusterIdOf({ peers }: Config): string {
 }
 
 /** The identity is the first file of a directory: others without it mean that it was lost. */
-function refuseLostIdentity(disk: Disk, directory: string): void {
+export function refuseLostIdentity(disk: Disk, directory: string): void {
   if (!disk.existsSync(join(directory, 'log'))) return;
   throw new DamageError(
     'identity_missing',

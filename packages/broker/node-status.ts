@@ -1,21 +1,16 @@
 /** What this node says of itself: health, figures, raft status (cluster-and-config 4, 6). */
 
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { memoryUsage, resourceUsage } from 'node:process';
-import { isVoter, members, type NodeId, type PeerStatus, type Status } from '@svc/raft';
+import { CLUSTER_VERSION_READ } from '@svc/engine';
+import { isVoter, members, type PeerStatus, type Status } from '@svc/raft';
 import type { Log } from '@svc/storage';
 import {
   type HealthAnswer,
   type NodeRole,
   type RaftFigures,
-  type RaftMemberHost,
-  type RaftMemberProgress,
-  type RaftMembersAnswer,
   type RaftNodeBlock,
   type RaftPeerFigures,
   type RaftStatusAnswer,
-  type RaftUnreachableMember,
   VERSION,
 } from '@svc/wire';
 import type { Clock } from './clock.js';
@@ -23,8 +18,8 @@ import type { Peer } from './config-peers.js';
 import type { Consensus } from './consensus.js';
 import { nodeNumber } from './member-id.js';
 
-/** The version of the data that this build writes, and the highest that it reads. */
-export const CLUSTER_VERSION = 5;
+/** The highest version of the data that this build reads. */
+export const CLUSTER_VERSION = CLUSTER_VERSION_READ;
 
 export interface StoreFigures {
   readonly mapBytes: number | null;
@@ -45,9 +40,25 @@ export interface StatusSources {
   readonly appliedAtMs: () => number;
   /** Where the members are to be reached, as the membership says. */
   readonly addresses: () => readonly Peer[];
+  /** What the newest checkpoint holds. */
+  readonly durableIndex: () => number;
+  /** A leader that was not heard for this long is not known any more. */
+  readonly leaderHeardWithinMs: number;
+  /** The highest commit index that the leader has told; its own appends tell no more than fit. */
+  readonly leaderCommit: () => number;
+  /** What the cluster's entries are written in. */
+  readonly clusterVersion: () => number;
+  /** Not with SVC_RAFT_REPLICATOR=local. */
+  readonly isClustered: boolean;
+  /** This node has caught up once. */
+  readonly serving: () => boolean;
+  /** Frames of other nodes that were not taken, by reason. */
+  readonly refusedFrames: () => Readonly<Record<string, number>>;
   readonly readiness: { readonly lagMs: number; readonly lagEntries: number };
   readonly inFlight: () => number;
   readonly stopping: () => boolean;
+  /** Why this node takes no part any more; null while it does. */
+  readonly failure: () => string | null;
 }
 
 export class NodeStatus {
@@ -64,13 +75,19 @@ export class NodeStatus {
   }
 
   health(): HealthAnswer {
+    const { readiness, serving, clusterVersion, isClustered } = this.#sources;
     const figures = this.figures();
-    const ready = figures.leader && figures.role !== 'stopped';
+    const ready = figures.leader && figures.role !== 'stopped' && serving();
     return {
-      status: ready && figures.lag <= this.#sources.readiness.lagMs ? 'healthy' : 'settling',
+      status: ready && figures.lag <= readiness.lagMs ? 'healthy' : 'settling',
       engine: 'raft',
       version: VERSION,
-      raft: { ...figures, clusterVersion: CLUSTER_VERSION, kinds: CLUSTER_VERSION },
+      raft: {
+        ...figures,
+        clusterVersion: clusterVersion(),
+        kinds: CLUSTER_VERSION_READ,
+        ...(isClustered ? { apply: { failure: null, skipped: [] } } : {}),
+      },
     };
   }
 
@@ -78,12 +95,12 @@ export class NodeStatus {
     const status = this.#sources.consensus.status();
     return {
       role: this.#role(status),
-      leader: leaderOf(status) !== null,
+      leader: this.#isLed(status),
       term: status?.term ?? 0,
       applied: this.#sources.appliedIndex(),
       commit: status?.commit ?? 0,
       lag: this.#lagMs(status),
-      storageReady: true,
+      storageReady: this.#sources.failure() === null,
     };
   }
 
@@ -97,52 +114,35 @@ export class NodeStatus {
       voters,
       singleNode: voters === 1,
       ...this.#block(status),
-      replication: status?.role === 'leader' ? status.peers.flatMap(replicationOf(status)) : null,
+      replication: replicationOf(status),
+      refusedFrames: this.#sources.refusedFrames(),
     };
   }
 
-  members(): RaftMembersAnswer {
-    const status = this.#sources.consensus.status();
-    const own = status?.role === 'leader' ? status.lastIndex : null;
-    const self: RaftMembersAnswer['members'][number] = {
-      ...this.#block(status),
-      matchIndex: own,
-      heartbeatAgeMs: null,
-      lagEntries: own === null ? null : 0,
-      host: hostFigures(),
-    };
-    const others = status === null ? [] : members(status.configuration);
-    return {
-      engine: 'raft',
-      clusterId: this.#sources.clusterId,
-      leaderId: leaderOf(status),
-      term: status?.term ?? 0,
-      self: this.#sources.nodeId,
-      voters: status?.configuration.voters.length ?? 0,
-      members: [
-        self,
-        ...others.filter((id) => id !== status?.id).map((id) => this.#unasked(id, status)),
-      ].sort((one, other) => one.nodeId - other.nodeId),
-    };
+  /** As it goes into another node's list of the members. */
+  block(): RaftNodeBlock {
+    return this.#block(this.#sources.consensus.status());
   }
 
-  /** Another member: what this node itself knows of it. */
-  #unasked(id: NodeId, status: Status | null): RaftUnreachableMember {
-    const nodeId = nodeNumber(id);
-    const address = this.#sources.addresses().find((peer) => peer.id === nodeId);
-    const peer = status?.peers.find((one) => one.id === id);
-    return {
-      nodeId,
-      role: status !== null && isVoter(status.configuration, id) ? 'voter' : 'learner',
-      state: 'unreachable',
-      local: false,
-      reachable: false,
-      raftAddr: address?.raftAddress ?? null,
-      httpAddr: address?.httpAddress ?? null,
-      hostname: null,
-      error: 'this build does not ask other nodes',
-      ...progressOf(peer, status),
-    };
+  /** How far this leader knows the others to be; null on all other nodes. */
+  replication(): readonly RaftPeerFigures[] | null {
+    return replicationOf(this.#sources.consensus.status());
+  }
+
+  get clusterId(): string {
+    return this.#sources.clusterId;
+  }
+
+  /**
+   * A leader counts once it has applied an entry of its term. Who cannot campaign keeps the leader
+   * that it heard last, a learner that was cut off for one, so it must have been heard lately; and
+   * a node that was removed has none, although it may still hear of one.
+   */
+  #isLed(status: Status | null): boolean {
+    if (status === null || leaderOf(status) === null) return false;
+    if (status.role === 'leader') return status.leading;
+    const isMember = members(status.configuration).includes(status.id);
+    return isMember && status.leaderContactAgeMs <= this.#sources.leaderHeardWithinMs;
   }
 
   /** A leader that has not applied an entry of its term yet shows as a candidate. */
@@ -156,9 +156,10 @@ export class NodeStatus {
 
   /** How old the newest applied entry is, once this node is far behind; else 0. */
   #lagMs(status: Status | null): number {
-    const { appliedIndex, appliedAtMs, readiness, clock } = this.#sources;
+    const { appliedIndex, appliedAtMs, leaderCommit, readiness, clock } = this.#sources;
     if (status === null || status.role === 'leader') return 0;
-    if (status.commit - appliedIndex() <= readiness.lagEntries) return 0;
+    const commit = Math.max(status.commit, leaderCommit());
+    if (commit - appliedIndex() <= readiness.lagEntries) return 0;
     return Math.round(clock.nowMs() - appliedAtMs());
   }
 
@@ -183,7 +184,7 @@ export class NodeStatus {
       lastLogIndex: log.lastIndex,
       committedIndex: status?.commit ?? null,
       appliedIndex: this.#sources.appliedIndex(),
-      durableIndex: log.durableIndex,
+      durableIndex: this.#sources.durableIndex(),
       inflight: inFlight(),
       proposals: status === null ? null : status.lastIndex - status.commit,
       log: {
@@ -199,7 +200,7 @@ export class NodeStatus {
       },
       version: VERSION,
       uptimeSeconds: Math.floor((clock.nowMs() - this.#startedMs) / 1000),
-      error: null,
+      error: this.#sources.failure(),
     };
   }
 }
@@ -210,39 +211,12 @@ function leaderOf(status: Status | null): number | null {
   return number === 0 ? null : number;
 }
 
-function replicationOf(status: Status): (peer: PeerStatus) => RaftPeerFigures[] {
-  return (peer) => {
-    if (peer.id === status.id) return [];
-    const { matchIndex, heartbeatAgeMs } = progressOf(peer, status);
-    return [{ nodeId: nodeNumber(peer.id), matchIndex, heartbeatAgeMs }];
-  };
+function replicationOf(status: Status | null): readonly RaftPeerFigures[] | null {
+  if (status?.role !== 'leader') return null;
+  return status.peers.filter(({ id }) => id !== status.id).map(figuresOf);
 }
 
-function progressOf(peer: PeerStatus | undefined, status: Status | null): RaftMemberProgress {
-  if (peer === undefined || status === null) {
-    return { matchIndex: null, heartbeatAgeMs: null, lagEntries: null };
-  }
-  const { match, lastReplyAgeMs } = peer;
-  return {
-    matchIndex: match,
-    heartbeatAgeMs: Number.isFinite(lastReplyAgeMs) ? Math.round(lastReplyAgeMs) : null,
-    lagEntries: status.lastIndex - match,
-  };
-}
-
-function hostFigures(): RaftMemberHost {
-  const { userCPUTime, systemCPUTime } = resourceUsage();
-  const cpuUs = userCPUTime + systemCPUTime;
-  return {
-    rssBytes: memoryUsage.rss(),
-    anonBytes: anonymousBytes(),
-    cpuPct: Math.round((cpuUs / (process.uptime() * 1_000_000)) * 1000) / 10,
-  };
-}
-
-/** null where the platform does not tell. */
-function anonymousBytes(): number | null {
-  if (process.platform !== 'linux') return null;
-  const line = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'latin1'));
-  return line?.[1] === undefined ? null : Number(line[1]) * 1024;
+function figuresOf({ id, match, lastReplyAgeMs: ageMs }: PeerStatus): RaftPeerFigures {
+  const heartbeatAgeMs = Number.isFinite(ageMs) ? Math.round(ageMs) : null;
+  return { nodeId: nodeNumber(id), matchIndex: match, heartbeatAgeMs };
 }

@@ -8,288 +8,128 @@
  * Stopping goes from the top down: no new connections, parked pops answered, requests in flight
  * finished, a last checkpoint, files closed, lock released.
  */
-import { fileURLToPath } from 'node:url';
-import { crc32 } from 'node:zlib';
 import {
-  AppendDamage,
-  PLANNER_LIMITS,
-  Planner,
-  type Surroundings,
-  TransactionIndex,
-} from '@svc/engine';
-import { createServer, type HttpServer } from '@svc/http';
-import {
+  decodeConfiguration,
   type Entry,
   type Message,
+  members as membersOf,
   NO_NODE,
   type NodeId,
   type SoftState,
   type Status,
   type Transfer,
 } from '@svc/raft';
-import { DamageError, type DirectoryLock, type Disk } from '@svc/storage';
-import { Broker } from './broker.js';
-import type { Cancel, Clock } from './clock.js';
-import type { Config } from './config.js';
-import { type MemberChangeDone as ChangeDone, Consensus } from './consensus.js';
-import type { CrashSetting } from './crash-points.js';
-import { Fetches } from './fetch.js';
+import { DiskError } from '@svc/storage';
+import type { Membership } from '@svc/wire';
+import type { Broker } from './broker.js';
+import type { Cancel } from './clock.js';
+import type { Peer } from './config-peers.js';
+import type { MemberChangeDone as ChangeDone } from './consensus.js';
 import type { FrameContent } from './frames.js';
-import { Group } from './group.js';
-import { GroupLink } from './group-link.js';
-import type { MemberChange, MembershipView } from './group-membership.js';
-import { GroupRecovery } from './group-recovery.js';
-import { Leader } from './leader.js';
-import type { Logger } from './logging.js';
-import { logRates } from './logging-rates.js';
-import { NODE_NUMBER_MAX } from './member-id.js';
-import { MessageReader } from './message-reader.js';
-import { type OpenDirectory, openDirectory } from './node-directory.js';
-import { NodeStatus } from './node-status.js';
-import type { PeerPort } from './peer-port.js';
-import type { RandomSource } from './random.js';
-import { Replica } from './replica.js';
-import { snapshotOffer } from './snapshot-offer.js';
+import { describeMembers, type MemberChange } from './group-membership.js';
+import { nodeNumber } from './member-id.js';
+import { type DirectoryOptions, type OpenDirectory, openDirectory } from './node-directory.js';
+import { type NodeEvents, NodeLayers } from './node-layers.js';
+import { newLeader } from './node-leadership.js';
+import type { NodeOptions } from './node-options.js';
+import { clusterDirectoryRefused } from './node-refusal.js';
 import { StateStore } from './state-store.js';
 import { LmdbPlace } from './state-store-lmdb.js';
-import { StateScrubber } from './state-store-scrub.js';
 
-export interface NodeOptions {
-  readonly config: Config;
-  readonly disk: Disk;
-  readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly logger: Logger;
-  readonly crash: Exclude<CrashSetting, { readonly kind: 'refused' }>;
-  /** For tests; the index knows best. */
-  readonly transactionIndex?: Parameters<typeof TransactionIndex.load>[1];
-  /** The way to the other nodes; null or absent when there are none. */
-  readonly peers?: PeerPort | null;
-  /** What a fresh directory does; 'found' unless given. */
-  readonly founding?: 'found' | 'join';
-  /** Entries between two comparisons of the nodes' states; DIGEST_EVERY unless given. */
-  readonly digestEvery?: number;
-  /** As `LogSpaceSettings`; for tests. */
-  readonly purgeStep?: number;
-  /** The node is to be stopped and opened again: it has received a snapshot. */
-  readonly onReopen?: () => void;
-  /** The process must end: a disk lost a write, or the node no longer fits its own state. */
-  readonly onFatal: (error: Error) => void;
-}
-
-/** The dashboard is part of the checkout; this file runs from packages/broker/dist. */
-const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../../dashboard/public', import.meta.url));
-/** Decoded appends that the reader may keep, counted by the buffers they pin. */
-const DECODED_BYTES_MAX = 8 * 1024 * 1024;
-/** Durable entries that consensus keeps itself: few, for the log keeps recent ones too. */
-const RAFT_TAIL_BYTES_MAX = 4 * 1024 * 1024;
-const TICKS_PER_HEARTBEAT = 2;
 /** How often the log's second witness is brought up to date. */
 const LOG_TICK_MS = 250;
 const DRAIN_POLL_MS = 10;
 const DRAIN_MS_MAX = 60_000;
-const DIGEST_EVERY = 1024;
-/** A member that answered within this time counts as alive when the members are changed. */
-const LIVE_WITHIN_MS_MIN = 1000;
-/** A stopping leader lets what is in flight commit for this long, then hands over. */
-const SETTLE_MS_MAX = 500;
 /** How soon a follower asks again whether it has caught up. */
 const READY_RETRY_MS = 100;
 
-/** Opens the directory and recovers; nothing is served yet. */
+/** Opens the directory, which is locked for this process, and recovers; nothing is served yet. */
 export async function openNode(options: NodeOptions): Promise<Node> {
-  const { disk, config } = options;
-  disk.makeDirectorySync(config.dataDirectory);
-  const lock = await disk.lockDirectory(config.dataDirectory);
-  try {
-    const place = new LmdbPlace({
-      disk,
-      directory: config.dataDirectory,
-      mapBytes: config.mapBytes,
-      report: (text) => options.logger.info('boot', text),
-    });
-    const store = new StateStore(place);
-    const parts = await new Promise<OpenDirectory>((resolve) =>
-      openDirectory(options, store, resolve),
-    );
-    return new Node(options, lock, parts);
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
+  const store = new StateStore(placeOf(options));
+  const parts = await new Promise<OpenDirectory>((resolve) =>
+    openDirectory(options, store, resolve),
+  );
+  return new Node(options, parts);
+}
+
+/** Where the stores of the state are kept. */
+export function placeOf({ disk, config, logger }: DirectoryOptions): LmdbPlace {
+  return new LmdbPlace({
+    disk,
+    directory: config.dataDirectory,
+    mapBytes: config.mapBytes,
+    report: (text) => logger.info('boot', text),
+  });
 }
 
 export class Node {
   readonly #options: NodeOptions;
-  readonly #lock: DirectoryLock;
   readonly #parts: OpenDirectory;
-  readonly #link: GroupLink | null;
-  /** null without peers. */
-  readonly #recovery: GroupRecovery | null;
-  readonly #consensus: Consensus;
-  readonly #group: Group;
-  readonly #scrubber: StateScrubber;
-  readonly #replica: Replica;
-  readonly #reader: MessageReader;
-  readonly #transactions: TransactionIndex;
-  readonly #fetches: Fetches;
-  readonly #broker: Broker;
-  #http: HttpServer | null = null;
+  readonly #layers: NodeLayers;
   #onServing: (() => void) | null = null;
   #stopTicking: Cancel | null = null;
+  #retiring = false;
   #stopping = false;
+  /** Why this node takes no part any more. */
+  #failure: string | null = null;
 
-  constructor(options: NodeOptions, lock: DirectoryLock, parts: OpenDirectory) {
-    const { config, clock, peers = null } = options;
-    const { log, state, self } = parts;
+  constructor(options: NodeOptions, parts: OpenDirectory) {
     this.#options = options;
-    this.#lock = lock;
     this.#parts = parts;
-    const entryBytesMax = config.turnBytesMax + config.entryBytesMax;
-    this.#link = peers === null ? null : new GroupLink(peers, self, entryBytesMax);
-    this.#transactions = TransactionIndex.load(state, options.transactionIndex ?? {});
-    this.#reader = new MessageReader(log, DECODED_BYTES_MAX, (error) => {
-      options.logger.error('log', error.message);
-      this.#recovery?.damageMet();
-    });
-    this.#fetches = new Fetches(state, this.#reader, clock);
-    this.#replica = this.#newReplica();
-    this.#consensus = this.#newConsensus();
-    this.#group = new Group({
-      self,
-      config,
-      clock,
-      consensus: this.#consensus,
-      state,
-      appliedIndex: () => this.#replica.appliedIndex,
-      backing: parts.backing,
-      link: this.#link,
-      onFatal: options.onFatal,
-    });
-    this.#scrubber = this.#newScrubber();
-    this.#recovery = this.#link === null ? null : this.#newRecovery(this.#link);
-    this.#broker = new Broker({
-      state,
-      reader: this.#reader,
-      fetches: this.#fetches,
-      clock,
-      status: this.#newStatus(),
-      consensus: this.#consensus,
-      deadlines: { writeMs: config.writeTimeoutMs, statementMs: config.statementTimeoutMs },
-    });
-  }
-
-  #newReplica(): Replica {
-    const { config, clock, crash, digestEvery = DIGEST_EVERY } = this.#options;
-    const { state, log } = this.#parts;
-    return new Replica(
-      state,
-      this.#transactions,
-      log,
-      {
-        everyMs: config.checkpointEveryMs,
-        everyBytes: config.checkpointEveryBytes,
-        digests: {
-          every: this.#link === null ? 0 : digestEvery,
-          onPoint: (index) => this.#group.tellDigest(index),
-        },
-      },
-      clock,
-      crash.reach,
-      this.#fetches,
-    );
-  }
-
-  #newConsensus(): Consensus {
-    const { config, clock, random } = this.#options;
-    const { log, state, self, hardState } = this.#parts;
-    return new Consensus({
-      id: self,
-      log,
-      hardState,
-      clock,
-      random: () => random.fraction(),
-      settings: {
-        electionTimeoutMs: config.electionMs,
-        heartbeatMs: config.heartbeatMs,
-        promoteMaxLag: config.promoteMaxLag,
-        liveWithinMs: Math.max(2 * config.electionMs, LIVE_WITHIN_MS_MIN),
-        tailBytesMax: RAFT_TAIL_BYTES_MAX,
-        // The leader bounds what is in flight; a refusal would end a leadership that is in order.
-        uncommittedBytesMax: Number.MAX_SAFE_INTEGER,
-      },
-      tickMs: Math.max(1, Math.floor(config.heartbeatMs / TICKS_PER_HEARTBEAT)),
+    const events: NodeEvents = {
       onCommitted: (entries) => this.#apply(entries),
-      onApplied: () => this.#recovery?.applied(),
       onRole: (role) => this.#follow(role),
-      onLoss: () => this.#recovery?.lossNoticed(),
-      onAccepting: () => this.#broker.leader?.resume(),
-      send: (message) => this.#link?.send(message),
-      snapshot: () => snapshotOffer({ log, state, checkpointIndex: state.appliedIndex }),
-      onDamage: () => this.#recovery?.damageMet(),
-    });
-  }
-
-  #newScrubber(): StateScrubber {
-    const { config, clock, logger, onFatal } = this.#options;
-    const { state, log } = this.#parts;
-    return new StateScrubber({
-      state,
-      clock,
-      everyS: config.scrubEverySeconds,
-      rowsPerS: config.scrubRowsPerSecond,
-      replaceable: () => this.#link !== null || log.firstIndex === 1,
-      onFatal,
-      error: (text) => logger.error('boot', text),
-    });
-  }
-
-  #newRecovery(link: GroupLink): GroupRecovery {
-    const { config, clock, logger, random, purgeStep = null, onFatal } = this.#options;
-    return new GroupRecovery({
-      config,
-      clock,
-      logger,
-      fraction: () => random.fraction(),
-      parts: this.#parts,
-      consensus: this.#consensus,
-      send: (to, content) => link.sendContent(to, content),
-      members: () => this.#group.members(),
-      purgeStep,
       onWhole: (recovering) => this.#startConsensus(recovering),
       onUnfit: () => this.#passOn(),
       onReopen: () => this.#reopen(),
-      onFatal,
-    });
+      stopping: () => this.#retiring || this.#stopping || this.#halted,
+      failure: () => this.#failure,
+    };
+    this.#layers = new NodeLayers(options, parts, events);
   }
 
-  #newStatus(): NodeStatus {
-    const { config, clock } = this.#options;
-    const { identity, log, backing } = this.#parts;
-    return new NodeStatus({
-      clusterId: config.cellId ?? `c-${identity.clusterId.slice(0, 6)}`,
-      nodeId: identity.nodeId,
-      consensus: this.#consensus,
-      log,
-      clock,
-      store: () => backing.figures(),
-      appliedIndex: () => this.#replica.appliedIndex,
-      appliedAtMs: () => this.#replica.appliedAtMs,
-      addresses: () => this.#group.addresses(),
-      readiness: { lagMs: config.readyLagMs, lagEntries: config.readyLagEntries },
-      inFlight: () => this.#broker.leader?.inFlight ?? 0,
-      stopping: () => this.#stopping,
-    });
+  get #halted(): boolean {
+    return this.#failure !== null;
   }
 
   /** What the front asks; takes commands while this node leads. */
   get broker(): Broker {
-    return this.#broker;
+    return this.#layers.broker;
   }
 
   /** Who this node is to consensus. */
   get member(): NodeId {
     return this.#parts.self;
+  }
+
+  get clusterId(): string {
+    return this.#parts.identity.clusterId;
+  }
+
+  /** Where the members are to be reached. */
+  addresses(): readonly Peer[] {
+    return this.#layers.group.addresses();
+  }
+
+  /** It is no founder, and no configuration that it knows names it. */
+  get waitsToBeAdded(): boolean {
+    const { formed, self } = this.#parts;
+    const founds = formed?.outcome?.founding != null;
+    return !founds && !this.#layers.group.members().includes(self);
+  }
+
+  /** What stands between this node and serving, for the log. */
+  describeWaiting(): string {
+    const status = this.#layers.consensus.status();
+    if (status === null) return 'the log is being mended with the help of the others';
+    if (this.waitsToBeAdded) {
+      const { nodeId, clusterId } = this.#parts.identity;
+      return `this directory of node ${nodeId} waits to be added to its cluster ${clusterId}`;
+    }
+    const { term, leader, applied, commit, configuration } = status;
+    const voters = configuration.voters.map(nodeNumber);
+    if (leader === NO_NODE) return `no leader is known (term ${term}, voters ${voters})`;
+    return `following node ${nodeNumber(leader)}, applied ${applied} of ${commit} entries`;
   }
 
   /**
@@ -299,15 +139,24 @@ export class Node {
   join(onServing: () => void): void {
     const { clock } = this.#options;
     this.#stopTicking = clock.every(LOG_TICK_MS, () => this.#parts.log.tick());
-    this.#scrubber.start();
-    this.#onServing = onServing;
-    this.#link?.open({
+    this.#layers.scrubber.start();
+    this.#layers.gate.start();
+    this.#layers.version.start();
+    this.#onServing = this.#describingStart(onServing);
+    this.#layers.link?.open({
       onMessage: (message) => this.#hear(message),
       onContent: (from, content) => this.#receive(from, content),
-      onUnreachable: (node) => this.#group.unreachable(node),
+      onUnreachable: (node) => this.#layers.group.unreachable(node),
     });
-    if (this.#recovery === null) this.#startConsensus(false);
-    else this.#recovery.begin();
+    this.#layers.membership.open();
+    this.#layers.blocks.open();
+    if (this.#layers.recovery === null) {
+      this.#startConsensus(false);
+      this.#layers.space.start();
+    } else {
+      this.#layers.reports.start();
+      this.#layers.recovery.begin();
+    }
   }
 
   /**
@@ -320,148 +169,189 @@ export class Node {
     const isForeign = stateless || install !== null;
     const own = Math.min(state.appliedIndex, log.lastIndex);
     const applied = isForeign ? log.firstIndex - 1 : own;
-    this.#consensus.start(members(applied), applied, recovering);
+    this.#layers.consensus.start(members(applied), applied, recovering);
+    this.#tellMembers(this.#layers.group.members());
   }
 
   /** Nothing that this node says from here on may count: its log is about to be replaced. */
   #reopen(): void {
     const { onReopen, onFatal, logger } = this.#options;
-    this.#consensus.stop();
-    this.#link?.close();
+    this.#layers.broker.stop();
+    this.#layers.consensus.stop();
+    this.#layers.reports.stop();
+    this.#layers.version.stop();
+    this.#layers.link?.close();
     logger.info('boot', 'a snapshot was received; the directory is opened anew');
     if (onReopen === undefined) onFatal(new Error('a snapshot was received: start the node again'));
     else onReopen();
   }
 
-  /** Elects or finds a leader, replays what the checkpoint lacks, then opens the port. */
-  async start(): Promise<void> {
-    const { config, logger, clock, crash } = this.#options;
+  #describingStart(onServing: () => void): () => void {
+    const { config, logger, clock } = this.#options;
     const startedMs = clock.nowMs();
-    const replayed = this.#parts.log.lastIndex - this.#replica.appliedIndex;
-    crash.reach('before-replay');
-    await new Promise<void>((resolve) => this.join(resolve));
-    const tookMs = Math.round(clock.nowMs() - startedMs);
-    const role = this.#broker.leader === null ? 'follows' : 'leads';
-    const text = `${config.serverId} ${role}; entries replayed: ${replayed}, in ${tookMs} ms`;
-    logger.info('boot', text);
-    crash.reach('before-listen');
-    this.#http = createServer(
-      {
-        logger: { error: (text, error) => logger.error('http', text, { error: String(error) }) },
-        bodyBytesMax: config.bodyBytesMax,
-        tenancyHeader: config.tenancyHeader,
-        popTimeoutMs: config.popTimeoutMs,
-        defaultSubscriptionMode: config.defaultSubscriptionMode,
-        dashboardDirectory: DASHBOARD_DIRECTORY,
-      },
-      this.#broker,
-    );
-    const { counters } = this.#http;
-    logRates(logger, config.logRatesMs, () => ({ ...counters }));
-    const port = await this.#http.listen(config.bindAddress, config.port);
-    logger.info('http', `listening on ${hostAndPort(config.bindAddress, port)}`);
+    const replayed = Math.max(0, this.#parts.log.lastIndex - this.#layers.replica.appliedIndex);
+    return () => {
+      const tookMs = Math.round(clock.nowMs() - startedMs);
+      const role = this.#layers.broker.leader === null ? 'follows' : 'leads';
+      const text = `${config.serverId} ${role}; entries replayed: ${replayed}, in ${tookMs} ms`;
+      logger.info('boot', text);
+      onServing();
+    };
   }
 
   // --- the group -------------------------------------------------------------------------------
 
   /** Term, commit, members and, on the leader, how far each is; null before consensus starts. */
   consensusStatus(): Status | null {
-    return this.#consensus.status();
+    return this.#layers.consensus.status();
   }
 
-  membership(): MembershipView | null {
-    return this.#group.view();
+  membership(): Membership | null {
+    return this.#layers.group.view();
   }
 
   /** As `Consensus.changeMembers`; `added` are the addresses of nodes that are new. */
   changeMembers(change: MemberChange, expectedIndex: number, force: boolean, done: ChangeDone) {
-    this.#group.change(change, expectedIndex, force, done);
+    this.#layers.group.change(change, expectedIndex, force, done);
   }
 
   /** Hands leadership to the member. It may come to nothing within an election timeout. */
   transfer(target: NodeId): Transfer {
-    return this.#consensus.transfer(target);
+    return this.#layers.consensus.transfer(target);
   }
 
   /** Frames and messages that were not taken or not sent, by reason. */
   linkCounters(): Readonly<Record<string, number>> {
-    return { ...this.#consensus.counters(), ...this.#link?.counters() };
+    return { ...this.#layers.consensus.counters(), ...this.#layers.link?.counters() };
   }
 
   /** Frames of any channel that were not taken. */
   refusedFrames(): number {
-    return this.#link?.refused ?? 0;
+    return this.#layers.link?.refused ?? 0;
   }
 
   /** Something of the log or the state is being mended, or has to come from another node. */
   get repairing(): boolean {
-    return this.#recovery?.busy ?? false;
+    return this.#layers.recovery?.busy ?? false;
   }
 
   #hear(message: Message): void {
-    if (message.type === 'snapshot') this.#recovery?.onSnapshot(message);
-    else this.#consensus.receive(message);
+    if (message.type === 'snapshot') this.#layers.recovery?.onSnapshot(message);
+    else this.#layers.consensus.receive(message);
   }
 
   #receive(from: NodeId, content: FrameContent): void {
-    if (content.kind === 'digest') this.#group.hearDigest(from, content.index, content.digest);
-    else this.#recovery?.receive(from, content);
+    if (content.kind === 'digest')
+      this.#layers.group.hearDigest(from, content.index, content.digest);
+    else if (content.kind === 'node-report') this.#layers.reports.hear(from, content);
+    else this.#layers.recovery?.receive(from, content);
   }
 
   // --- stopping --------------------------------------------------------------------------------
 
-  /** Hands over, drains and closes; what was accepted is answered first. */
-  async stop(): Promise<void> {
+  /**
+   * Steps back among others before it stops: it is not ready any more, does not campaign, and hands
+   * leadership over. It goes on serving, as a follower.
+   */
+  async retire(): Promise<void> {
+    if (this.#retiring) return;
+    this.#retiring = true;
+    const { consensus, recovery } = this.#layers;
+    recovery?.stop();
+    if (!consensus.alone && !this.#halted) await this.#handOver();
+  }
+
+  /** Nobody could take over from this node. */
+  get alone(): boolean {
+    return this.#layers.consensus.alone;
+  }
+
+  /**
+   * Retires, drains and closes. What was accepted is answered first: `answered` resolves when
+   * nothing can come any more and everything has its answer.
+   */
+  async stop(answered: Promise<void> = Promise.resolve()): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
-    const { logger, clock, crash } = this.#options;
-    logger.info('boot', 'stopping: finishing requests in flight');
+    const { clock, crash } = this.#options;
     const untilMs = clock.nowMs() + DRAIN_MS_MAX;
-    const httpStopped = this.#http?.stop() ?? Promise.resolve();
-    this.#broker.leader?.releaseParked();
-    this.#fetches.stop();
-    this.#recovery?.stop();
-    if (!this.#consensus.alone) await this.#handOver();
-    await httpStopped;
-    while (this.#broker.leader?.idle === false && clock.nowMs() < untilMs) await this.#pause();
-    this.#broker.leader?.stop();
-    this.#broker.leader = null;
-    this.#consensus.stop();
-    this.#link?.close();
-    this.#scrubber.stop();
+    await this.retire();
+    this.#layers.broker.drain();
+    this.#layers.membership.close();
+    this.#layers.blocks.close();
+    await answered;
+    if (this.#halted) return;
+    while (!this.#layers.broker.idle && clock.nowMs() < untilMs) await this.#pause();
+    this.#layers.broker.stop();
+    this.#layers.consensus.stop();
+    this.#layers.link?.close();
+    this.#layers.scrubber.stop();
+    this.#layers.gate.stop();
+    this.#layers.reports.stop();
+    this.#layers.version.stop();
+    this.#layers.space.stop();
     this.#stopTicking?.();
     await new Promise<void>((resolve) => this.#closeRecovery(resolve));
     crash.reach('stop-drained');
-    await new Promise<void>((resolve) => this.#replica.close(resolve));
+    await new Promise<void>((resolve) => this.#layers.replica.close(resolve));
     crash.reach('stop-checkpointed');
     const { log, hardState, state } = this.#parts;
     await new Promise<void>((resolve) => log.close(resolve));
     hardState.close();
     await state.close();
-    await this.#lock.release();
-    logger.info('boot', 'stopped');
+  }
+
+  /**
+   * For a write that found no space (cluster-and-config 8): this node takes no part any more and
+   * writes nothing, but says so to whoever asks until somebody makes room and starts it again. What
+   * was in flight is in doubt: a write that failed is never repeated.
+   */
+  halt(error: Error): void {
+    if (this.#halted) return;
+    const what = error instanceof DiskError ? 'raft log write failed: ' : '';
+    const advice = 'no space is left: make room and start the node again';
+    const failure = `${what}${error.message}; ${advice}`;
+    this.#failure = failure;
+    const { consensus, link, recovery, scrubber, gate, space, replica, broker } = this.#layers;
+    consensus.stop();
+    link?.close();
+    replica.halt();
+    recovery?.close(() => {});
+    scrubber.stop();
+    gate.stop();
+    this.#layers.reports.stop();
+    this.#layers.version.stop();
+    space.stop();
+    this.#stopTicking?.();
+    broker.serving = false;
+    broker.stop();
+    this.#options.logger.error('raft', failure);
   }
 
   #closeRecovery(done: () => void): void {
-    if (this.#recovery === null) done();
-    else this.#recovery.close(done);
+    if (this.#layers.recovery === null) done();
+    else this.#layers.recovery.close(done);
   }
 
   /** A leader that should not lead; if nobody can take over, it goes on. */
   #passOn(): void {
-    if (!this.#stopping && this.#broker.leader !== null) this.#group.passOn();
+    if (!this.#retiring && this.#layers.broker.leader !== null) this.#layers.group.passOn();
   }
 
-  /** Leadership goes on, after what is in flight had a moment to commit. */
+  /**
+   * At once, also under load: a transfer stops planning and waits until the successor holds all
+   * that was planned, so what is in flight commits, and what waits goes to the successor.
+   */
   async #handOver(): Promise<void> {
+    if (this.#layers.broker.leader === null) return;
     const { clock, logger } = this.#options;
-    const untilMs = clock.nowMs() + SETTLE_MS_MAX;
-    while (this.#broker.leader?.idle === false && clock.nowMs() < untilMs) await this.#pause();
-    if (this.#broker.leader === null) return;
     const beganMs = clock.nowMs();
-    const done = await this.#group.handOver(() => this.#broker.leader !== null);
+    const leads = () => this.#layers.broker.leader !== null;
+    const to = await new Promise<NodeId | null>((resolve) =>
+      this.#layers.group.handOver(leads, [], resolve),
+    );
     const ms = Math.round(clock.nowMs() - beganMs);
-    if (done) logger.info('raft', `leadership handed off ms=${ms}`);
+    if (to !== null) logger.info('raft', `leadership handed off to=${nodeNumber(to)} ms=${ms}`);
     else logger.warn('raft', `leadership was not handed off: no voter took over in ${ms} ms`);
   }
 
@@ -471,90 +361,99 @@ export class Node {
 
   // --- the state and the role ------------------------------------------------------------------
 
+  /** Of the newest configuration; consensus itself looks at it a little later. */
+  #tellMembers(members: readonly NodeId[]): void {
+    const { config, onMembers } = this.#options;
+    const { self, formed } = this.#parts;
+    const joins = formed?.outcome?.founding === null && members.length === 0;
+    const isOfMany = joins || members.some((id) => id !== self);
+    if (isOfMany && config.replicator === 'local')
+      throw clusterDirectoryRefused(config.dataDirectory);
+    if (members.length > 0) onMembers?.(this.#layers.group.addresses());
+  }
+
   #apply(entries: readonly Entry[]): void {
     for (const entry of entries) {
-      if (this.#holds(entry.index)) continue;
-      this.#replica.apply(entry);
-      this.#broker.leader?.applied(entry.index, entry.term);
+      if (!this.#holds(entry.index)) this.#layers.replica.apply(entry);
+      this.#layers.broker.applied(entry.index, entry.term);
     }
+    const changes = entries.filter(({ type }) => type === 'configuration');
+    const newest = changes[changes.length - 1];
+    if (newest === undefined) return;
+    this.#tellMembers(membersOf(decodeConfiguration(newest.data).configuration));
+    for (const entry of changes) this.#noteMembers(entry);
+  }
+
+  #noteMembers({ index, data }: Entry): void {
+    const { logger } = this.#options;
+    const { configuration } = decodeConfiguration(data);
+    logger.info('raft', `members since entry ${index}: ${describeMembers(configuration)}`);
+    if (membersOf(configuration).includes(this.#parts.self)) return;
+    if (!this.#layers.group.members().includes(this.#parts.self)) return;
+    logger.warn('raft', 'this node was removed from its cluster: it may be stopped and wiped');
   }
 
   /** The state has this entry's effects already, or is to be replaced by one that has. */
   #holds(index: number): boolean {
-    return this.#parts.stateless || index <= this.#replica.appliedIndex;
+    return this.#parts.stateless || index <= this.#layers.replica.appliedIndex;
   }
 
-  /** A new leadership begins with a new planner; nothing of an earlier one is carried over. */
   #follow(role: SoftState): void {
-    this.#recovery?.onRole(role);
+    if (this.#halted) return;
+    this.#layers.recovery?.onRole(role);
     if (role.role === 'follower' && role.leader !== NO_NODE) this.#serveAsFollower();
-    if (role.leading === (this.#broker.leader !== null)) return;
-    if (role.leading) {
-      this.#lead();
-      return;
+    const { broker } = this.#layers;
+    const hasLed = broker.leader !== null;
+    if (role.leading && !hasLed) this.#lead();
+    else if (hasLed && !role.leading) {
+      broker.endLeadership();
+      this.#options.logger.warn('raft', `leadership lost (now ${role.role})`);
     }
-    this.#broker.leader?.stop();
-    this.#broker.leader = null;
-    this.#options.logger.warn('raft', `leadership lost (now ${role.role})`);
+    broker.roleChanged();
   }
 
   /** Ready to serve only when everything is applied that was committed before. */
   #serveAsFollower(): void {
     if (this.#onServing === null) return;
-    this.#consensus.read((confirmed) => {
-      if (confirmed && this.#recovery?.complete !== false) this.#serve();
-      else if (this.#consensus.leader !== NO_NODE) {
+    this.#layers.consensus.read((confirmed) => {
+      if (confirmed && this.#layers.recovery?.complete !== false) this.#serve();
+      else if (this.#layers.consensus.leader !== NO_NODE) {
         this.#options.clock.after(READY_RETRY_MS, () => this.#serveAsFollower());
       }
     });
   }
 
   #serve(): void {
-    this.#broker.serving = true;
+    this.#layers.broker.serving = true;
     this.#onServing?.();
     this.#onServing = null;
   }
 
-  /**
-   * Who grants leases from now on. Alone it is the node, whose clock measures its leases after a
-   * restart too. In a group each leadership is another granter: since this node led last, stamps
-   * may have followed another one's clock, so its former leases need the same grace as theirs.
-   */
-  #granter(): number {
-    const { identity } = this.#parts;
-    const { term = 0 } = this.#consensus.status() ?? {};
-    return this.#consensus.alone ? identity.nodeId : NODE_NUMBER_MAX + term;
-  }
-
   #lead(): void {
-    const { config, clock, logger, crash, random } = this.#options;
-    const { state } = this.#parts;
-    const surroundings: Surroundings = {
-      nodeId: this.#granter(),
-      checksum: crc32,
-      newUuid: (nowUs) => random.newUuid(nowUs),
-      readLog: (location) => {
-        try {
-          return this.#reader.readSync(location);
-        } catch (error) {
-          if (!(error instanceof DamageError)) throw error;
-          logger.error('log', error.message);
-          throw new AppendDamage(error.message);
-        }
-      },
-    };
-    const planner = new Planner(state, this.#transactions, surroundings, {
-      ...PLANNER_LIMITS,
-      turnBytesMax: config.turnBytesMax,
-      entryBytesMax: config.entryBytesMax,
-      leaseGraceMs: config.clockSkewMs,
-    });
-    const { pipelineMax } = config;
-    this.#broker.leader = new Leader(planner, this.#consensus, clock, pipelineMax, crash.reach);
+    const { broker, consensus } = this.#layers;
+    const leader = newLeader(this.#options, this.#parts, this.#layers);
+    broker.lead(leader, consensus.status()?.term ?? 0);
     this.#serve();
+    this.#moveToOwnAddresses();
   }
-}
 
-function hostAndPort(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  /**
+   * A sole voter is where its own peer list says, whatever it was when it was founded: alone, or
+   * somewhere else. Nobody else has to agree; among several, addresses change with members only.
+   */
+  #moveToOwnAddresses(): void {
+    const { self } = this.#options.config;
+    const { consensus, group } = this.#layers;
+    if (self === null || !consensus.alone) return;
+    const known = group.addresses().find(({ id }) => id === self.id);
+    if (known?.raftAddress === self.raftAddress && known.httpAddress === self.httpAddress) return;
+    const changes = [{ type: 'add-voter', node: this.#parts.self }] as const;
+    const { configurationIndex = 0 } = consensus.status() ?? {};
+    group.change(
+      { changes, transition: 'auto', added: [self] },
+      configurationIndex,
+      true,
+      () => {},
+    );
+  }
 }

@@ -5,22 +5,32 @@
  */
 
 /**
- * What travels apart, so that one cannot hold up the other: `consensus` carries votes, heartbeats
- * and appends; `bulk` carries rows of snapshots and repaired entries.
+ * What travels apart, so that one cannot hold up the other:
+ *
+ *     control    of consensus, what is small: votes, heartbeats, acknowledgements
+ *     consensus  appends, which carry entries
+ *     bulk       rows of snapshots, repaired entries, digests
+ *     calls      questions to a node (`peer-calls.ts`)
+ *     answers    the other direction of `calls`: it reaches whoever asked, also a node whose
+ *                address is not known here
  */
-export type PeerChannel = 'consensus' | 'bulk';
+export const PEER_CHANNELS = ['control', 'consensus', 'bulk', 'calls', 'answers'] as const;
+export type PeerChannel = (typeof PEER_CHANNELS)[number];
 
 export interface PeerPort {
   /**
    * `to` is the operator's number of the node (SVC_RAFT_NODE_ID). The parts are one frame; the port
    * keeps them by reference until they are sent, so nobody may write to them any more. False when
-   * the frame was dropped at once: the peer is unknown or its queue is full.
+   * the frame was dropped at once: the peer is not connected or its queue is full.
    */
   send(to: number, channel: PeerChannel, parts: readonly Uint8Array[]): boolean;
 
   /** Set once by the node; called with every frame that arrives. `from` was authenticated. */
   onFrame: (from: number, channel: PeerChannel, frame: Uint8Array) => void;
 
-  /** Set once by the node; the connection to a peer broke or could not be made. */
-  onUnreachable: (node: number) => void;
+  /**
+   * Set once by the node. The connection that carries this channel to `node` broke or could not be
+   * made: what was sent may be lost. For `answers` it is the connection of the one who asked.
+   */
+  onUnreachable: (node: number, channel: PeerChannel) => void;
 }

@@ -37,6 +37,18 @@ export interface CheckpointPolicy {
   readonly digests: DigestPolicy;
 }
 
+export interface ReplicaOptions {
+  readonly state: Checkpoint;
+  readonly transactions: TransactionIndex;
+  readonly log: Log;
+  readonly policy: CheckpointPolicy;
+  readonly clock: Clock;
+  readonly reach: Reach;
+  readonly observer: AppendObserver;
+  /** The newest effect catalogue that this node reads. */
+  readonly readVersion: number;
+}
+
 export class Replica {
   readonly #state: Checkpoint;
   readonly #transactions: TransactionIndex;
@@ -45,6 +57,7 @@ export class Replica {
   readonly #clock: Clock;
   readonly #reach: Reach;
   readonly #observer: AppendObserver;
+  readonly #readVersion: number;
   readonly #windows: WindowSurvey;
   readonly #collector: AppendObserver = {
     appended: (partition) => {
@@ -56,30 +69,25 @@ export class Replica {
   #term: number;
   #appliedAtMs: number;
   #bytesSince = 0;
+  #halted = false;
   #cancelTimer: Cancel | null = null;
   /** Partitions that the entry being applied appended to. */
   readonly #appended: number[] = [];
 
-  constructor(
-    state: Checkpoint,
-    transactions: TransactionIndex,
-    log: Log,
-    policy: CheckpointPolicy,
-    clock: Clock,
-    reach: Reach,
-    observer: AppendObserver,
-  ) {
+  constructor(options: ReplicaOptions) {
+    const { state } = options;
     this.#state = state;
-    this.#transactions = transactions;
-    this.#log = log;
-    this.#policy = policy;
-    this.#clock = clock;
-    this.#reach = reach;
-    this.#observer = observer;
+    this.#transactions = options.transactions;
+    this.#log = options.log;
+    this.#policy = options.policy;
+    this.#clock = options.clock;
+    this.#reach = options.reach;
+    this.#observer = options.observer;
+    this.#readVersion = options.readVersion;
     this.#windows = new WindowSurvey(state);
     this.#index = state.appliedIndex;
     this.#term = state.appliedTerm;
-    this.#appliedAtMs = clock.nowMs();
+    this.#appliedAtMs = this.#clock.nowMs();
   }
 
   get appliedIndex(): number {
@@ -94,7 +102,9 @@ export class Replica {
   apply(entry: Entry): void {
     this.#reach('before-apply');
     if (entry.type === 'normal') {
-      applyEntry(this.#state, this.#transactions, entry.index, entry.data, this.#collector);
+      const { index, data } = entry;
+      const version = this.#readVersion;
+      applyEntry(this.#state, this.#transactions, index, data, this.#collector, version);
     } else {
       applyMembership(this.#state, entry.index, entry.data);
     }
@@ -124,6 +134,13 @@ export class Replica {
     for (const partition of this.#appended.splice(0)) this.#observer.appended(partition);
   }
 
+  /** No checkpoint is begun any more. */
+  halt(): void {
+    this.#halted = true;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+  }
+
   /** Writes what is not checkpointed yet; `done` when it is durable. */
   close(done: () => void): void {
     this.#cancelTimer?.();
@@ -139,6 +156,7 @@ export class Replica {
   #checkpoint(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
+    if (this.#halted) return;
     if (this.#state.busy) {
       // The store is slower than the rate of change; the overlay grows until it has caught up.
       this.#cancelTimer = this.#clock.after(BUSY_RETRY_MS, () => this.#checkpoint());

@@ -1,0 +1,132 @@
+/**
+ * Reads that show everything answered before they were asked (cluster-and-config 6), on any node:
+ * the leader of the moment has a quorum confirm it, and this node then shows what it has applied.
+ *
+ * What must hold: a read is held while nobody can confirm it, and asked for again when a leader may
+ * be there, until its deadline. It is answered once; a client that has gone costs nothing more.
+ */
+import type { Refusal, RefusedOutcome } from '@svc/engine';
+import type { Cancel, Clock } from './clock.js';
+
+export interface ReadSource {
+  /** No other node's word is needed: what is applied here is all there is. */
+  readonly alone: boolean;
+  /** Somebody is known to lead. */
+  readonly isLed: boolean;
+  /** False: no configuration that this node knows names it; it does not wait for a leader then. */
+  readonly isMember: () => boolean;
+  read(done: (confirmed: boolean) => void): void;
+}
+
+interface HeldRead {
+  readonly deadlineMs: number;
+  readonly reply: { readonly gone: boolean; send(refused: RefusedOutcome): boolean };
+  readonly show: () => void;
+  isAsking: boolean;
+}
+
+/** Reads held at a time; each is a closure and its client's connection. */
+const READS_MAX = 16_384;
+/** How soon an unconfirmed read is asked again, unless a leader appears before. */
+const AGAIN_MS = 50;
+/** A node that stops holds nothing for longer than this while no leader is known. */
+const DRAIN_NO_LEADER_MS = 4000;
+
+const NO_LEADER: Refusal = { reason: 'no_leader', error: 'no leader is known; retry after' };
+const TIMED_OUT: Refusal = { reason: 'timeout', error: 'the request deadline elapsed' };
+const UNCONFIRMED: Refusal = { reason: 'retry', error: 'no quorum-ack lease; retry' };
+
+export class HeldReads {
+  readonly #source: ReadSource;
+  readonly #clock: Clock;
+  readonly #reads = new Set<HeldRead>();
+  #cancelAgain: Cancel | null = null;
+  /** When the node began to stop. */
+  #drainedMs = Number.POSITIVE_INFINITY;
+  #stopped = false;
+
+  constructor(source: ReadSource, clock: Clock) {
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  get idle(): boolean {
+    return this.#reads.size === 0;
+  }
+
+  /** `show` runs once the state here is new enough, in this call when that is certain. */
+  read(deadlineMs: number, reply: HeldRead['reply'], show: () => void): void {
+    if (this.#source.alone) {
+      show();
+      return;
+    }
+    const held: HeldRead = { deadlineMs, reply, show, isAsking: false };
+    const isFull = this.#stopped || this.#reads.size >= READS_MAX;
+    if (isFull || this.#isInVain) {
+      refuse(held, this.#source.isLed ? UNCONFIRMED : NO_LEADER);
+      return;
+    }
+    this.#reads.add(held);
+    this.#ask(held);
+  }
+
+  /** Who leads may have changed. */
+  follow(): void {
+    if (this.#source.isLed) this.#askAll();
+  }
+
+  /** From here on nothing waits long for a leader. */
+  drain(): void {
+    this.#drainedMs = Math.min(this.#drainedMs, this.#clock.nowMs());
+  }
+
+  /** Everything held is refused; nothing is asked any more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelAgain?.();
+    for (const held of this.#reads) refuse(held, this.#source.isLed ? UNCONFIRMED : NO_LEADER);
+    this.#reads.clear();
+  }
+
+  get #isInVain(): boolean {
+    if (this.#source.isLed) return false;
+    const isLate = this.#clock.nowMs() >= this.#drainedMs + DRAIN_NO_LEADER_MS;
+    return isLate || !this.#source.isMember();
+  }
+
+  #askAll(): void {
+    for (const held of [...this.#reads]) if (!held.isAsking) this.#ask(held);
+  }
+
+  #ask(held: HeldRead): void {
+    held.isAsking = true;
+    this.#source.read((confirmed) => {
+      held.isAsking = false;
+      if (!this.#reads.has(held)) return;
+      if (held.reply.gone) this.#reads.delete(held);
+      else if (confirmed) {
+        this.#reads.delete(held);
+        held.show();
+      } else this.#arm();
+    });
+  }
+
+  /** One timer for all. A question ends by itself, so deadlines are looked at here alone. */
+  #arm(): void {
+    if (this.#cancelAgain !== null || this.#stopped) return;
+    this.#cancelAgain = this.#clock.after(AGAIN_MS, () => {
+      this.#cancelAgain = null;
+      const nowMs = this.#clock.nowMs();
+      for (const held of this.#reads) {
+        if (held.isAsking || (held.deadlineMs > nowMs && !this.#isInVain)) continue;
+        this.#reads.delete(held);
+        refuse(held, this.#source.isLed ? TIMED_OUT : NO_LEADER);
+      }
+      this.#askAll();
+    });
+  }
+}
+
+function refuse({ reply }: HeldRead, refusal: Refusal): void {
+  reply.send({ kind: 'refused', refusal });
+}

@@ -1,0 +1,111 @@
+/**
+ * One request of a client of this node, from its arrival until nothing can come of it any more.
+ *
+ *     entering  waits for room among what is to be written
+ *     held      waits for a leader, or for room on the way to it
+ *     leader    this node leads and has it
+ *     in doubt  this node led: its entry was proposed and is not known to be applied
+ *     sent      another node leads and was sent it
+ *     applying  the messages that its outcome names have not been applied here yet
+ *
+ * What must hold: its client is answered once. A pop that its client does not wait for any longer
+ * goes on until its outcome is known, so that a claim which reaches nobody can be given back.
+ */
+import { type Command, DEADLINE_OVER, type Outcome, type RequestOrigin } from '@svc/engine';
+import type { Cancel } from './clock.js';
+import type { Request } from './leader.js';
+import type { OwnCall } from './peer-calls.js';
+
+export type Place = 'entering' | 'held' | 'leader' | 'in-doubt' | 'sent' | 'applying' | 'ended';
+
+/** `late`: the client has been answered or has gone; only claims come so. */
+export type OnOutcome = (outcome: Outcome, late: boolean) => void;
+
+/**
+ * What is released together goes by rank, then in order of arrival: what drains, what asks or
+ * arranges, pops that may wait long, and at last what fills. One rank never waits for another's
+ * room.
+ */
+export const RANKS = 4;
+const PUSH_RANK = 3;
+export const WAITING_POP_RANK = 2;
+
+function rankOf(command: Command): number {
+  switch (command.kind) {
+    case 'ack':
+    case 'extend':
+    case 'give-back':
+      return 0;
+    case 'pop':
+      return command.wait ? WAITING_POP_RANK : 1;
+    case 'push':
+      return PUSH_RANK;
+    default:
+      return 1;
+  }
+}
+
+export class ClientRequest implements Request {
+  command: Command;
+  /** Monotonic; when the client is answered at the latest, but for `slackMs`. */
+  readonly deadlineMs: number;
+  readonly rank: number;
+  /** By order of arrival. */
+  arrival = 0;
+  place: Place = 'held';
+  /** The client has its answer or has gone. */
+  answered = false;
+  /** A pop that does not wait any longer, see `hasten`. */
+  hasty = false;
+  /** Its number among what this node sent; 0: it was never sent, so nobody else can know it. */
+  sequence = 0;
+  origin: RequestOrigin | null = null;
+  call: OwnCall | null = null;
+  /** Sendings whose end was not heard of. */
+  attempts = 0;
+  /** It was sent to a leader that has not answered and will not. */
+  isDoubtful = false;
+  /** Bytes that count in the admission until the end. */
+  admittedBytes = 0;
+  cancelAdmission: Cancel | null = null;
+  readonly #onOutcome: OnOutcome;
+  readonly #onEnded: (request: ClientRequest, outcome: Outcome) => void;
+
+  constructor(
+    command: Command,
+    deadlineMs: number,
+    onOutcome: OnOutcome,
+    onEnded: (request: ClientRequest, outcome: Outcome) => void,
+  ) {
+    this.command = command;
+    this.deadlineMs = deadlineMs;
+    this.rank = rankOf(command);
+    this.#onOutcome = onOutcome;
+    this.#onEnded = onEnded;
+  }
+
+  /** From the leader of this node. */
+  onOutcome(outcome: Outcome): void {
+    this.#onEnded(this, outcome);
+  }
+
+  /** The client is told; what became of the request may still be open. */
+  answer(outcome: Outcome): void {
+    if (this.answered && !claims(outcome)) return;
+    const late = this.answered;
+    this.answered = true;
+    this.#onOutcome(outcome, late);
+  }
+
+  /** It asks for its outcome from now on, and claims nothing. */
+  hasten(): void {
+    const { command } = this;
+    this.hasty = true;
+    if (command.kind !== 'pop') return;
+    this.command = { ...command, wait: false, deadlineMs: DEADLINE_OVER };
+  }
+}
+
+function claims(outcome: Outcome): boolean {
+  return outcome.kind === 'popped' && outcome.claims.length > 0;
+}

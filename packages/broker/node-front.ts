@@ -1,0 +1,93 @@
+/**
+ * The HTTP front of the process. It outlives a node that is opened anew: its port stays open, and
+ * requests are refused while there is nobody to take them.
+ */
+import { fileURLToPath } from 'node:url';
+import { createServer, type HttpServer, type Service } from '@svc/http';
+import { type HealthAnswer, VERSION } from '@svc/wire';
+import type { Clock } from './clock.js';
+import type { Config } from './config.js';
+import { hostAndPortText } from './config-addresses.js';
+import type { Logger } from './logging.js';
+import { logRates } from './logging-rates.js';
+
+/** The dashboard is part of the checkout; this file runs from packages/broker/dist. */
+const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../../dashboard/public', import.meta.url));
+
+export interface NodeFrontOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The highest cluster version that this build reads. */
+  readonly readableVersion: number;
+}
+
+export class NodeFront {
+  readonly #options: NodeFrontOptions;
+  readonly #http: HttpServer;
+  #listening = false;
+
+  /** Throws `NativeBuildMissingError` and `StaticFilesError`. */
+  constructor(options: NodeFrontOptions) {
+    const { config, clock, logger, readableVersion } = options;
+    this.#options = options;
+    this.#http = createServer(
+      {
+        logger: { error: (text, error) => logger.error('http', text, { error: String(error) }) },
+        bodyBytesMax: config.bodyBytesMax,
+        tenancyHeader: config.tenancyHeader,
+        popTimeoutMs: config.popTimeoutMs,
+        defaultSubscriptionMode: config.defaultSubscriptionMode,
+        dashboardDirectory: DASHBOARD_DIRECTORY,
+      },
+      { monotonicMs: () => clock.nowMs(), health: () => unready(readableVersion) },
+    );
+  }
+
+  /** null: requests are refused, `/health` says why not. */
+  serve(service: Service | null): void {
+    this.#http.serve(service);
+  }
+
+  /** May be called again; rejects with `ListenError`. */
+  async listen(): Promise<void> {
+    if (this.#listening) return;
+    this.#listening = true;
+    const { config, logger } = this.#options;
+    const { counters } = this.#http;
+    logRates(logger, config.logRatesMs, () => ({ ...counters }));
+    const host = config.bindAddress;
+    const port = await this.#http.listen(host, config.port);
+    logger.info('http', `listening on ${hostAndPortText({ host, port })}`);
+  }
+
+  /** As `HttpServer.retire`. */
+  retire(): void {
+    this.#http.retire();
+  }
+
+  /** Resolves when every request in flight has its answer, after `drainMs` at the latest. */
+  stop(drainMs: number): Promise<void> {
+    return this.#http.stop(drainMs);
+  }
+}
+
+/** Of a node that is not open: it has applied nothing, and belongs to no cluster as yet. */
+function unready(readableVersion: number): HealthAnswer {
+  return {
+    status: 'settling',
+    engine: 'raft',
+    version: VERSION,
+    raft: {
+      role: 'learner',
+      leader: false,
+      term: 0,
+      applied: 0,
+      commit: 0,
+      lag: 0,
+      storageReady: false,
+      clusterVersion: readableVersion,
+      kinds: readableVersion,
+    },
+  };
+}

@@ -1,0 +1,416 @@
+/**
+ * The layers of an opened node and how they are joined: who is made of what, and who tells whom.
+ * What happens when one of them has something to say is `NodeEvents`, which is the node's.
+ *
+ * Nothing here runs before `Node.join`: a layer may be made before the one that it speaks to, and
+ * looks for it only when it is called.
+ */
+import {
+  CLUSTER_VERSION_READ,
+  clusterVersionOf,
+  newRequestSession,
+  TransactionIndex,
+} from '@svc/engine';
+import type { Entry, SoftState } from '@svc/raft';
+import { Admission } from './admission.js';
+import { Broker, type Forwarding } from './broker.js';
+import { ClusterVersion } from './cluster-version.js';
+import type { Config } from './config.js';
+import { Consensus } from './consensus.js';
+import { DiskGate } from './disk-gate.js';
+import { Fetches } from './fetch.js';
+import { Group } from './group.js';
+import { GroupLink } from './group-link.js';
+import { GroupRecovery } from './group-recovery.js';
+import { LogSpace } from './log-space.js';
+import { MemberBlocks } from './member-blocks.js';
+import { judgeCandidate, NO_WAY_TO_OTHERS } from './membership-candidate.js';
+import { MembershipService } from './membership-service.js';
+import { MessageReader } from './message-reader.js';
+import type { OpenDirectory } from './node-directory.js';
+import type { NodeOptions } from './node-options.js';
+import { NodeReports } from './node-reports.js';
+import { NodeStatus } from './node-status.js';
+import { Replica } from './replica.js';
+import { snapshotOffer } from './snapshot-offer.js';
+import { StateScrubber } from './state-store-scrub.js';
+
+/** Decoded appends that the reader may keep, counted by the buffers they pin. */
+const DECODED_BYTES_MAX = 8 * 1024 * 1024;
+/** Durable entries that consensus keeps itself: few, for the log keeps recent ones too. */
+const RAFT_TAIL_BYTES_MAX = 4 * 1024 * 1024;
+/** Of entries in one append: what is read, verified and sent at a stretch, about a millisecond. */
+const APPEND_BYTES_MAX = 512 * 1024;
+/** To one member: 100 MB/s with 160 ms between sending and the acknowledgement of its disk. */
+const IN_FLIGHT_BYTES_MAX = 16 * 1024 * 1024;
+const TICKS_PER_HEARTBEAT = 2;
+/** Two of the largest bodies, or what the pipeline holds and two batches if that is more. */
+const ADMIT_BYTES_MIN = 128 * 1024 * 1024;
+const DIGEST_EVERY = 1024;
+/** A member that answered within this time counts as alive when the members are changed. */
+const LIVE_WITHIN_MS_MIN = 1000;
+
+/** What the layers tell the node. */
+export interface NodeEvents {
+  /** Durable here and on a majority; they count as applied when it returns. */
+  onCommitted(entries: readonly Entry[]): void;
+  onRole(role: SoftState): void;
+  /** The log is whole: consensus may start. */
+  onWhole(recovering: boolean): void;
+  /** This node should not lead for the moment. */
+  onUnfit(): void;
+  /** A snapshot was received: the directory is to be opened anew. */
+  onReopen(): void;
+  stopping(): boolean;
+  /** Why this node takes no part any more; null while it does. */
+  failure(): string | null;
+}
+
+export class NodeLayers {
+  readonly #options: NodeOptions;
+  readonly #parts: OpenDirectory;
+  readonly #events: NodeEvents;
+  /** null without peers. */
+  readonly link: GroupLink | null;
+  readonly space: LogSpace;
+  /** null without peers. */
+  readonly recovery: GroupRecovery | null;
+  readonly consensus: Consensus;
+  readonly group: Group;
+  readonly reports: NodeReports;
+  readonly version: ClusterVersion;
+  readonly scrubber: StateScrubber;
+  readonly replica: Replica;
+  readonly reader: MessageReader;
+  readonly transactions: TransactionIndex;
+  readonly fetches: Fetches;
+  readonly gate: DiskGate;
+  readonly admission: Admission;
+  readonly membership: MembershipService;
+  readonly status: NodeStatus;
+  readonly blocks: MemberBlocks;
+  readonly broker: Broker;
+
+  constructor(options: NodeOptions, parts: OpenDirectory, events: NodeEvents) {
+    const { config, clock, peers = null } = options;
+    const { log, state, self } = parts;
+    this.#options = options;
+    this.#parts = parts;
+    this.#events = events;
+    const entryBytesMax = config.turnBytesMax + config.entryBytesMax;
+    this.link = peers === null ? null : new GroupLink(peers, self, entryBytesMax);
+    this.transactions = TransactionIndex.load(state, options.transactionIndex ?? {});
+    this.reader = new MessageReader(log, DECODED_BYTES_MAX, (error) => {
+      options.logger.error('log', error.message);
+      this.recovery?.damageMet();
+    });
+    this.fetches = new Fetches(state, this.reader, clock);
+    this.replica = this.#newReplica();
+    this.consensus = this.#newConsensus();
+    this.group = new Group({
+      self,
+      config,
+      liveWithinMs: liveWithinMs(config),
+      clock,
+      consensus: this.consensus,
+      state,
+      appliedIndex: () => this.replica.appliedIndex,
+      backing: parts.backing,
+      link: this.link,
+      onFatal: options.onFatal,
+    });
+    this.reports = this.#newReports();
+    this.version = this.#newVersion();
+    this.scrubber = this.#newScrubber();
+    this.space = this.#newSpace();
+    this.recovery = this.link === null ? null : this.#newRecovery(this.link);
+    this.gate = this.#newGate();
+    this.admission = this.#newAdmission();
+    this.membership = this.#newMembership();
+    this.status = this.#newStatus();
+    this.blocks = new MemberBlocks({
+      self,
+      status: this.status,
+      consensusStatus: () => this.consensus.status(),
+      addresses: () => this.group.addresses(),
+      calls: options.calls ?? null,
+    });
+    this.broker = new Broker({
+      blocks: this.blocks,
+      membership: this.membership,
+      state,
+      reader: this.reader,
+      fetches: this.fetches,
+      clock,
+      status: this.status,
+      consensus: this.consensus,
+      deadlines: { writeMs: config.writeTimeoutMs, statementMs: config.statementTimeoutMs },
+      forwarding: this.#newForwarding(),
+      admission: this.admission,
+      // Rows that came with a snapshot are ahead of the log, where the messages are.
+      appliedIndex: () => Math.min(this.replica.appliedIndex, this.consensus.applied),
+      // While the log is being mended nobody knows yet; what is asked is held.
+      isMember: () => this.consensus.status() === null || this.group.members().includes(self),
+      refusal: (command) => this.gate.refusal(command),
+      pressure: () => ({ storageFull: this.gate.full, admission: this.admission }),
+    });
+  }
+
+  #newForwarding(): Forwarding | null {
+    const { config, calls = null, random } = this.#options;
+    if (calls === null) return null;
+    const word = () => Math.floor(random.fraction() * 2 ** 32);
+    const session = newRequestSession(this.#parts.self, word(), word());
+    return { calls, session, inFlightMax: config.forwardInFlightMax };
+  }
+
+  get #readVersion(): number {
+    return this.#options.readVersion ?? CLUSTER_VERSION_READ;
+  }
+
+  #newReplica(): Replica {
+    const { config, clock, crash, digestEvery = DIGEST_EVERY } = this.#options;
+    const { state, log } = this.#parts;
+    return new Replica({
+      state,
+      transactions: this.transactions,
+      log,
+      policy: {
+        everyMs: config.checkpointEveryMs,
+        everyBytes: config.checkpointEveryBytes,
+        digests: {
+          every: this.link === null ? 0 : digestEvery,
+          onPoint: (index) => this.group.tellDigest(index),
+        },
+      },
+      clock,
+      reach: crash.reach,
+      observer: this.fetches,
+      readVersion: this.#readVersion,
+    });
+  }
+
+  #newConsensus(): Consensus {
+    const { config, clock, random } = this.#options;
+    const { log, state, self, hardState } = this.#parts;
+    return new Consensus({
+      id: self,
+      log,
+      hardState,
+      clock,
+      random: () => random.fraction(),
+      context: () => this.group.context(),
+      settings: {
+        electionTimeoutMs: config.electionMs,
+        heartbeatMs: config.heartbeatMs,
+        promoteMaxLag: config.promoteMaxLag,
+        liveWithinMs: liveWithinMs(config),
+        tailBytesMax: RAFT_TAIL_BYTES_MAX,
+        appendBytesMax: APPEND_BYTES_MAX,
+        inFlightBytesMax: IN_FLIGHT_BYTES_MAX,
+        // The leader bounds what is in flight; a refusal would end a leadership that is in order.
+        uncommittedBytesMax: Number.MAX_SAFE_INTEGER,
+      },
+      tickMs: Math.max(1, Math.floor(config.heartbeatMs / TICKS_PER_HEARTBEAT)),
+      onCommitted: (entries) => this.#events.onCommitted(entries),
+      onApplied: () => this.recovery?.applied(),
+      onRole: (role) => this.#events.onRole(role),
+      onLoss: () => this.recovery?.lossNoticed(),
+      onAccepting: () => this.broker.leader?.resume(),
+      send: (message) => this.link?.send(message),
+      snapshot: () => snapshotOffer({ log, state, checkpointIndex: state.appliedIndex }),
+      onDamage: () => this.recovery?.damageMet(),
+    });
+  }
+
+  #newReports(): NodeReports {
+    return new NodeReports({
+      self: this.#parts.self,
+      clock: this.#options.clock,
+      readVersion: this.#readVersion,
+      commit: () => this.consensus.status()?.commit ?? 0,
+      members: () => this.group.members(),
+      send: (to, report) => void this.link?.sendContent(to, report),
+    });
+  }
+
+  #newVersion(): ClusterVersion {
+    const { config, clock, logger } = this.#options;
+    return new ClusterVersion({
+      clock,
+      everyMs: config.clusterVersionMs,
+      version: () => clusterVersionOf(this.#parts.state),
+      readByAll: () => this.reports.versionReadByAll(),
+      leader: () => this.broker.leader,
+      report: (text) => logger.info('raft', text),
+    });
+  }
+
+  #newGate(): DiskGate {
+    const { config, clock, logger, disk } = this.#options;
+    return new DiskGate({
+      disk,
+      directory: config.dataDirectory,
+      highPct: config.diskHighPct,
+      lowPct: config.diskLowPct,
+      checkMs: config.diskCheckMs,
+      pendingBytes: () => this.admission.bytes,
+      clock,
+      logger,
+      onChange: (full) => this.reports.setStorageFull(full),
+      fullElsewhere: () => this.reports.anyMemberFull(),
+    });
+  }
+
+  #newAdmission(): Admission {
+    const { config, clock, random } = this.#options;
+    const { admitBytesMax, pipelineMax, turnBytesMax } = config;
+    return new Admission({
+      bytesMax: admitBytesMax ?? Math.max(ADMIT_BYTES_MIN, (pipelineMax + 2) * turnBytesMax),
+      holdMs: config.admitHoldMs,
+      forwardedHoldMs: config.admitForwardedHoldMs,
+      clock,
+      fraction: () => random.fraction(),
+    });
+  }
+
+  #newScrubber(): StateScrubber {
+    const { config, clock, logger, onFatal } = this.#options;
+    const { state, log } = this.#parts;
+    return new StateScrubber({
+      state,
+      clock,
+      everyS: config.scrubEverySeconds,
+      rowsPerS: config.scrubRowsPerSecond,
+      replaceable: () => this.link !== null || log.firstIndex === 1,
+      onFatal,
+      error: (text) => logger.error('boot', text),
+    });
+  }
+
+  #newSpace(): LogSpace {
+    const { config, clock, logSpace } = this.#options;
+    const { log, state } = this.#parts;
+    const { link, consensus } = this;
+    return new LogSpace({
+      state,
+      log,
+      clock,
+      settings: {
+        purgeHoldMs: config.purgeHoldSeconds * 1000,
+        keepEntries: config.logKeepEntries,
+        ...logSpace,
+      },
+      alone: link === null,
+      space: () => this.gate.space,
+      appliedIndex: () => consensus.applied,
+      checkpointIndex: () => state.appliedIndex,
+      leading: () => {
+        const status = consensus.status();
+        if (status?.leading !== true) return null;
+        const members = status.peers.filter(({ id }) => id !== status.id);
+        return { term: status.term, members };
+      },
+      heldFrom: () => this.recovery?.heldFrom ?? null,
+      send: (to, content) => link?.sendContent(to, content) ?? false,
+    });
+  }
+
+  #newRecovery(link: GroupLink): GroupRecovery {
+    const { config, clock, logger, random, onFatal } = this.#options;
+    return new GroupRecovery({
+      config,
+      clock,
+      logger,
+      fraction: () => random.fraction(),
+      parts: this.#parts,
+      consensus: this.consensus,
+      send: (to, content) => link.sendContent(to, content),
+      members: () => this.group.members(),
+      space: this.space,
+      onWhole: (recovering) => this.#events.onWhole(recovering),
+      onUnfit: () => this.#events.onUnfit(),
+      onReopen: () => this.#events.onReopen(),
+      onFatal,
+    });
+  }
+
+  #newMembership(): MembershipService {
+    const { config, clock, calls = null, askCandidate = null } = this.#options;
+    const { identity, self } = this.#parts;
+    const leads = () => this.consensus.status()?.leading === true;
+    return new MembershipService({
+      self,
+      clock,
+      calls,
+      leader: () => this.consensus.leader,
+      group: {
+        leading: () => (leads() ? this.consensus.status() : null),
+        addresses: () => this.group.addresses(),
+        view: () => this.group.view(),
+        promoteMaxLag: config.promoteMaxLag,
+        liveWithinMs: liveWithinMs(config),
+        change: (change, index, force, done) => this.group.change(change, index, force, done),
+        handOver: (leaving, done) => this.group.handOver(leads, leaving, done),
+        ask: (peer, timeoutMs, done) => {
+          if (askCandidate === null) {
+            done(NO_WAY_TO_OTHERS);
+            return;
+          }
+          askCandidate(peer, timeoutMs, (card) => {
+            const { clusterId } = identity;
+            done(
+              judgeCandidate(peer, card, {
+                clusterId,
+                version: clusterVersionOf(this.#parts.state),
+              }),
+            );
+          });
+        },
+      },
+    });
+  }
+
+  #newStatus(): NodeStatus {
+    const { config, clock } = this.#options;
+    const { identity, log, backing } = this.#parts;
+    return new NodeStatus({
+      clusterId: config.cellId ?? `c-${identity.clusterId.slice(0, 6)}`,
+      nodeId: identity.nodeId,
+      consensus: this.consensus,
+      log,
+      clock,
+      store: () => backing.figures(),
+      appliedIndex: () => this.replica.appliedIndex,
+      appliedAtMs: () => this.replica.appliedAtMs,
+      addresses: () => this.group.addresses(),
+      durableIndex: () => this.#parts.state.appliedIndex,
+      leaderHeardWithinMs: liveWithinMs(config),
+      leaderCommit: () => this.reports.of(this.consensus.leader)?.commit ?? 0,
+      clusterVersion: () => clusterVersionOf(this.#parts.state),
+      isClustered: config.replicator !== 'local',
+      serving: () => this.broker.serving,
+      refusedFrames: () =>
+        summed(this.link?.counters() ?? {}, this.#options.peerCounters?.() ?? {}),
+      readiness: { lagMs: config.readyLagMs, lagEntries: config.readyLagEntries },
+      inFlight: () => this.broker.leader?.inFlight ?? 0,
+      stopping: () => this.#events.stopping(),
+      failure: () => this.#events.failure(),
+    });
+  }
+}
+
+function liveWithinMs({ electionMs }: Config): number {
+  return Math.max(2 * electionMs, LIVE_WITHIN_MS_MIN);
+}
+
+/** A reason may be counted in several places. */
+function summed(
+  ...counters: readonly Readonly<Record<string, number>>[]
+): Readonly<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const [reason, count] of counters.flatMap((each) => Object.entries(each))) {
+    sums[reason] = (sums[reason] ?? 0) + count;
+  }
+  return sums;
+}

@@ -1,0 +1,47 @@
+/** A leadership begins with a planner of its own; nothing of an earlier one is carried over. */
+import { crc32 } from 'node:zlib';
+import { AppendDamage, PLANNER_LIMITS, Planner, type Surroundings } from '@svc/engine';
+import { DamageError } from '@svc/storage';
+import { Leader } from './leader.js';
+import { NODE_NUMBER_MAX } from './member-id.js';
+import type { OpenDirectory } from './node-directory.js';
+import type { NodeLayers } from './node-layers.js';
+import type { NodeOptions } from './node-options.js';
+
+export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: NodeLayers): Leader {
+  const { config, clock, logger, crash, random } = options;
+  const { state, identity } = parts;
+  const { consensus, reader, transactions } = layers;
+  const surroundings: Surroundings = {
+    nodeId: granter(identity.nodeId, layers),
+    checksum: crc32,
+    newUuid: (nowUs) => random.newUuid(nowUs),
+    readLog: (location) => {
+      try {
+        return reader.readSync(location);
+      } catch (error) {
+        if (!(error instanceof DamageError)) throw error;
+        logger.error('log', error.message);
+        throw new AppendDamage(error.message);
+      }
+    },
+  };
+  const planner = new Planner(state, transactions, surroundings, {
+    ...PLANNER_LIMITS,
+    turnBytesMax: config.turnBytesMax,
+    entryBytesMax: config.entryBytesMax,
+    leaseGraceMs: config.clockSkewMs,
+    requestWindowMs: config.requestIdWindowSeconds * 1000,
+  });
+  return new Leader(planner, consensus, clock, config.pipelineMax, crash.reach);
+}
+
+/**
+ * Who grants leases from now on. Alone it is the node, whose clock measures its leases after a
+ * restart too. In a group each leadership is another granter: since this node led last, stamps
+ * may have followed another one's clock, so its former leases need the same grace as theirs.
+ */
+function granter(nodeId: number, { consensus }: NodeLayers): number {
+  const { term = 0 } = consensus.status() ?? {};
+  return consensus.alone ? nodeId : NODE_NUMBER_MAX + term;
+}
