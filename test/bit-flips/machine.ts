@@ -98,7 +98,7 @@ export class Machine implements Stored {
         this.parts = parts;
         this.indexesRebuilt += recovery.indexesRebuilt;
         this.headersRebuilt += recovery.headersRebuilt;
-        this.node = new Node(options, { release: () => Promise.resolve() }, parts);
+        this.node = new Node(options, parts);
         this.#options.onBegan(this);
         this.node.join(() => {
           this.serving = true;
@@ -187,7 +187,7 @@ export class Machine implements Stored {
       transactionIndex: { geometry: GEOMETRY },
       peers: connect(),
       digestEvery: DIGEST_EVERY,
-      purgeStep: PURGE_STEP,
+      logSpace: { purgeStep: PURGE_STEP },
       onReopen: () => {
         clock.after(0, () => {
           this.snapshots++;

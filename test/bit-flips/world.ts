@@ -75,6 +75,7 @@ export class World {
       faults,
       counts,
       patienceMs: PATIENCE_MS,
+      owesAnswer: () => false,
       enter,
     });
     this.machines = Array.from({ length: machines }, (_, at) => {

@@ -17,6 +17,7 @@ export const HUNTS = [
   'model',
   'single',
   'cluster',
+  'busy',
   'disk',
 ] as const;
 export type HuntName = (typeof HUNTS)[number];

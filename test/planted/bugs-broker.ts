@@ -8,10 +8,10 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/broker/leader.ts',
-        find: 'this.#inFlight.push({ index, term: placed.term, bytes: body.length, answers });',
+        find: 'bytes: body.length, answers, verdicts: [] });',
         replace:
-          'for (const { ticket, outcome } of answers) settle(ticket, outcome); ' +
-          'this.#inFlight.push({ index, term: placed.term, bytes: body.length, answers: [] });',
+          'bytes: body.length, answers: [], verdicts: [] }); ' +
+          'this.#give(answers, index, placed.term);',
       },
     ],
     hunt: 'single',

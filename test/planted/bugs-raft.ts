@@ -319,7 +319,7 @@ const READS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'storm-leases',
-    seeds: 60,
+    seeds: 300,
   },
 ];
 
@@ -386,7 +386,7 @@ const MEMBERS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'storm',
-    seeds: 100,
+    seeds: 500,
   },
 ];
 

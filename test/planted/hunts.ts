@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { ShapeName } from '../simulation/shape.js';
 import type { HuntName } from './bug.js';
 import type { HuntTask } from './hunt-task.js';
 
@@ -13,6 +14,7 @@ const STORM_STEPS = 1000;
 const MODEL_STATES_MAX = 120_000;
 const SINGLE_MS = 2000;
 const CLUSTER_MS = 20_000;
+const BUSY_MS = 6000;
 
 /** The programs are loaded only now, when the changes of a bug are in force. */
 export async function huntOf(task: HuntTask): Promise<Hunt> {
@@ -26,6 +28,7 @@ export async function huntOf(task: HuntTask): Promise<Hunt> {
     model: () => models(task.raftFolder),
     single: () => simulations('single', SINGLE_MS),
     cluster: () => simulations('cluster', CLUSTER_MS),
+    busy: () => simulations('busy', BUSY_MS),
     disk: disks,
   };
   return hunts[task.hunt]();
@@ -49,7 +52,7 @@ async function models(raftFolder: string): Promise<Hunt> {
   };
 }
 
-async function simulations(shape: 'single' | 'cluster', simMs: number): Promise<Hunt> {
+async function simulations(shape: ShapeName, simMs: number): Promise<Hunt> {
   const { run } = await import('../simulation/run.js');
   return (seed) => run({ seed, shape, simMs }).violations[0] ?? null;
 }

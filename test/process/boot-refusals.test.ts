@@ -75,6 +75,19 @@ describe('settings', () => {
     [{ SVC_RAFT_NODE_ID: '0' }, 'SVC_RAFT_NODE_ID=0: expected a node id from 1, or `ordinal`'],
     [{ SVC_RAFT_NODE_ID: 'one' }, 'SVC_RAFT_NODE_ID=one: expected a node id from 1, or `ordinal`'],
     [{ SVC_RAFT_PEERS: '1=a:1/b:2' }, 'SVC_RAFT_PEERS needs SVC_RAFT_REPLICATOR=openraft'],
+    [
+      { SVC_RAFT_PEERS: '1=a/b:2', SVC_RAFT_REPLICATOR: 'openraft' },
+      'SVC_RAFT_PEERS=1=a/b:2: raft address `a` is not host:port',
+    ],
+    [
+      { SVC_RAFT_PEERS: '2=a:1/b:2', SVC_RAFT_REPLICATOR: 'openraft' },
+      'SVC_RAFT_NODE_ID=1 is not in SVC_RAFT_PEERS',
+    ],
+    [
+      { SVC_RAFT_FORCE_RECOVER: '2', SVC_RAFT_REPLICATOR: 'openraft' },
+      'SVC_RAFT_FORCE_RECOVER=2, but this node is 1: ' +
+        'it names the ONE surviving node to recover, and is set on that node only',
+    ],
   ])('%j', async (environment, error) => {
     expect(await refusalOf(directory.path, environment)).toBe(error);
     expect(existsSync(join(directory.path, 'data'))).toBe(false);
@@ -91,6 +104,9 @@ describe('settings', () => {
     [{ SVC_CRASH_AT: 'after-lunch' }, 'SVC_CRASH_AT=after-lunch: expected <name>'],
     [{ SVC_CRASH_AT: 'after-plan:0' }, 'after-propose'],
     [{ SVC_RAFT_DIR: '/dev/null/x' }, '/dev/null'],
+    [{ SVC_RAFT_LISTEN: 'x' }, 'SVC_RAFT_LISTEN=x is not host:port'],
+    [{ SVC_RAFT_FORCE_RECOVER: 'me' }, 'SVC_RAFT_FORCE_RECOVER=me'],
+    [{ SVC_RAFT_JOIN: 'true' }, 'SVC_RAFT_JOIN needs SVC_RAFT_REPLICATOR=openraft'],
   ])('%j is refused by name', async (environment, text) => {
     expect(await refusalOf(directory.path, environment)).toContain(text);
   });

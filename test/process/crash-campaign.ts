@@ -62,13 +62,12 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   const directory = temporaryDirectory();
   const port = await freePort();
   const client = new HttpClient(port);
-  const workload = new Workload(client, random.fork());
+  const workload = new Workload({ nodes: [client], random: random.fork(), name: 'crash' });
   const campaign = new Campaign(directory.path, port, options.log);
   try {
     workload.start();
     for (const kill of planKills(random, options.kills)) await campaign.run(kill);
-    const result = await finish(campaign, workload, options);
-    return result;
+    return await finish(campaign, workload, client, options);
   } finally {
     await campaign.abandon();
     await workload.stop();
@@ -172,13 +171,14 @@ class Campaign {
 async function finish(
   campaign: Campaign,
   workload: Workload,
+  client: HttpClient,
   options: CampaignOptions,
 ): Promise<CampaignResult> {
   const node = await campaign.start({});
   workload.stopProducing();
-  await drain(workload);
+  await drain(workload, client);
   await workload.stop();
-  const records = await workload.readLog();
+  const records = await workload.readLog(client);
   const { sends, deliveries, acks } = workload;
   const anomalies = [
     ...checkLog({ sends, records, otherReads: deliveries, readValue: valueOfPayload }),
@@ -193,11 +193,11 @@ async function finish(
   return { anomalies, summary, kills: campaign.kills };
 }
 
-async function drain(workload: Workload): Promise<void> {
+async function drain(workload: Workload, client: HttpClient): Promise<void> {
   const untilMs = performance.now() + DRAIN_MS_MAX;
   for (;;) {
     await sleep(DRAIN_POLL_MS);
-    const pending = await workload.pending();
+    const pending = await workload.pending(client);
     if (pending === 0) return;
     if (performance.now() > untilMs) throw new Error(`${pending} messages are never consumed`);
   }

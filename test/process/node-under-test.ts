@@ -3,7 +3,7 @@
  * and never left behind.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,8 @@ import { fileURLToPath } from 'node:url';
 
 /** From `test/process` and from `test/dist/process` alike. */
 const ROOT = findRoot(fileURLToPath(new URL('.', import.meta.url)));
-const MAIN = join(ROOT, 'packages', 'broker', 'dist', 'main.js');
+/** What a node runs; `SVC_TEST_ENTRY` puts another build under the same tests. */
+const MAIN = process.env.SVC_TEST_ENTRY ?? join(ROOT, 'packages', 'broker', 'dist', 'main.js');
 
 const HEALTHY_MS_MAX = 20_000;
 const EXIT_MS_MAX = 70_000;
@@ -31,6 +32,12 @@ export interface NodeSettings {
   readonly directory: string;
   readonly port: number;
   readonly environment?: Environment;
+  /** Gets all that the node writes, after what stands there. */
+  readonly logFile?: string;
+  /** Arguments of the runtime, before the program. */
+  readonly runtimeArguments?: readonly string[];
+  /** A command that ends by becoming the program given after it, in the same process. */
+  readonly launcher?: readonly string[];
 }
 
 /** One life of a node: from its spawn to its exit. */
@@ -43,12 +50,16 @@ export class NodeUnderTest {
 
   constructor(settings: NodeSettings) {
     this.port = settings.port;
-    this.#child = spawn(process.execPath, [MAIN], {
-      cwd: settings.directory,
+    const { directory, logFile, runtimeArguments = [], launcher = [] } = settings;
+    const [program = '', ...args] = [...launcher, process.execPath, ...runtimeArguments, MAIN];
+    this.#child = spawn(program, args, {
+      cwd: directory,
       env: environmentOf(settings),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    endWithThisProcess(this.#child);
     const take = (chunk: Buffer) => {
+      if (logFile !== undefined) appendFileSync(logFile, chunk);
       this.#output = (this.#output + chunk.toString('utf8')).slice(-OUTPUT_CHARS_MAX);
     };
     this.#child.stdout?.on('data', take);
@@ -65,6 +76,10 @@ export class NodeUnderTest {
   /** Standard output and standard error so far. */
   get output(): string {
     return this.#output;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
   }
 
   get exit(): Exit | null {
@@ -160,8 +175,33 @@ function environmentOf(settings: NodeSettings): Record<string, string> {
     PORT: `${port}`,
     SVC_BIND_ADDR: '127.0.0.1',
     SVC_RAFT_DIR: join(directory, 'data'),
+    // The machine's own disk may be as full as it likes.
+    SVC_RAFT_DISK_HIGH_PCT: '99.9',
+    SVC_RAFT_DISK_LOW_PCT: '99.8',
     ...environment,
   };
+}
+
+const children = new Set<ChildProcess>();
+let guarded = false;
+
+/**
+ * Kills `child` when this process ends before it. A runner that gives up on a test ends its worker
+ * by SIGTERM, which runs no handler of a test.
+ */
+export function endWithThisProcess(child: ChildProcess): void {
+  children.add(child);
+  child.once('close', () => children.delete(child));
+  if (guarded) return;
+  guarded = true;
+  const killAll = () => {
+    for (const one of children) one.kill('SIGKILL');
+  };
+  process.once('exit', killAll);
+  process.once('SIGTERM', () => {
+    killAll();
+    process.exit(143);
+  });
 }
 
 function statusOf(port: number, agent: Agent): Promise<number> {

@@ -1,30 +1,40 @@
 /**
- * Clients that load a node and write down what they did and saw: producers with and without
- * transaction ids, and the consumers of two groups, pinned and wildcard, waiting and not. They keep
- * going through any number of crashes: what got no answer is sent again when that is safe, and
- * noted either way.
+ * Clients that load a node, or all nodes of a cluster, and write down what they did and saw:
+ * producers with and without transaction ids, and the consumers of two groups, pinned and wildcard,
+ * waiting and not. They keep going through any number of crashes: what got no answer is sent again,
+ * at another node where there is one, when that is safe, and noted either way.
  */
 import type { AckResult, PopAnswer, PushResult } from '@svc/wire';
 import type { Ack, Delivery, ReadRecord, Send, SendOutcome } from '../checkers/history.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { type Answer, type HttpClient, NoAnswer } from './http-client.js';
+import type { HttpClient } from './http-client.js';
+import { NodeCaller, type Observe } from './node-caller.js';
 import { sleep } from './node-under-test.js';
+import { readPartitions } from './partition-reader.js';
 import { rawMembers } from './raw-json.js';
 
 export const GROUPS = ['billing', 'audit'] as const;
 
-/** `<queue>/<partition>`. */
-const PARTITIONS = [...named('crash.a', 16), ...named('crash.b', 8)];
-
-function named(queue: string, count: number): string[] {
-  return Array.from({ length: count }, (_, i) => `${queue}/${i}`);
+export interface WorkloadOptions {
+  /** One for each node; may change while the load runs. */
+  readonly nodes: readonly HttpClient[];
+  readonly random: SeededRandom;
+  /** Names the queues: `<name>.a` and `<name>.b`. */
+  readonly name: string;
+  /** After it a request counts as unanswered; the client's own when absent. */
+  readonly requestMsMax?: number;
+  /** A producer rests up to so long between two pushes. */
+  readonly restMsMax?: number;
+  readonly leaseSeconds?: number;
+  /** Messages that some group has still to consume before producers pause. */
+  readonly backlogMax?: number;
+  readonly observe?: Observe;
 }
 
-const QUEUES = ['crash.a', 'crash.b'];
-
+const REST_MS_MAX = 30;
 const LEASE_SECONDS = 3;
 const RETRY_MS = 25;
-/** Producers pause above it, so that the groups can finish soon after the last push. */
+/** The groups shall finish soon after the last push. */
 const BACKLOG_MAX = 800;
 
 interface Message {
@@ -46,7 +56,10 @@ export class Workload {
   readonly sends: Send[] = [];
   readonly deliveries: Delivery[] = [];
   readonly acks: Ack[] = [];
-  readonly #client: HttpClient;
+  readonly queues: readonly string[];
+  /** `<queue>/<partition>`. */
+  readonly partitions: readonly string[];
+  readonly #options: WorkloadOptions;
   readonly #random: SeededRandom;
   readonly #running: Promise<void>[] = [];
   #producing = true;
@@ -57,23 +70,27 @@ export class Workload {
   readonly #acknowledged = new Set<string>();
   readonly #consumed = new Map<string, number>();
 
-  constructor(client: HttpClient, random: SeededRandom) {
-    this.#client = client;
-    this.#random = random;
+  constructor(options: WorkloadOptions) {
+    this.#options = options;
+    this.#random = options.random;
+    const [a, b] = [`${options.name}.a`, `${options.name}.b`];
+    this.queues = [a, b];
+    this.partitions = [...named(a, 16), ...named(b, 8)];
   }
 
   start(): void {
     for (const withIds of [true, true, true, false, false, false])
       this.#run(this.#produce(withIds));
+    const [a, b] = this.queues;
     for (const group of GROUPS) {
       const consumers: ConsumerSettings[] = [
-        { group, path: '/queue/crash.a', wait: true },
-        { group, path: '/queue/crash.a', wait: true },
-        { group, path: '/queue/crash.a', wait: false },
-        { group, path: '/queue/crash.b', wait: true },
-        { group, path: '/queue/crash.b', wait: true },
-        { group, path: '/queue/crash.a/partition/1', wait: true },
-        { group, path: '/queue/crash.b/partition/0', wait: false },
+        { group, path: `/queue/${a}`, wait: true },
+        { group, path: `/queue/${a}`, wait: true },
+        { group, path: `/queue/${a}`, wait: false },
+        { group, path: `/queue/${b}`, wait: true },
+        { group, path: `/queue/${b}`, wait: true },
+        { group, path: `/queue/${a}/partition/1`, wait: true },
+        { group, path: `/queue/${b}/partition/0`, wait: false },
       ];
       for (const consumer of consumers) this.#run(this.#consume(consumer));
     }
@@ -98,45 +115,24 @@ export class Workload {
     await Promise.all(this.#running);
   }
 
-  /** Messages of both queues that some group has not acknowledged. */
-  async pending(): Promise<number> {
+  /** Messages of both queues that some group has not acknowledged, as `client`'s node says. */
+  async pending(client: HttpClient): Promise<number> {
     let pending = 0;
-    for (const queue of QUEUES) {
+    for (const queue of this.queues) {
       for (const group of GROUPS) {
         const path = `/api/v1/resources/queues/${queue}/depth?group=${group}`;
-        const answer = await this.#client.get(path);
+        const answer = await client.get(path);
         if (answer.status === 404) continue;
+        if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
         pending += (JSON.parse(answer.text) as { pending: number }).pending;
       }
     }
     return pending;
   }
 
-  /** Every record of every partition, by offset. */
-  async readLog(): Promise<ReadRecord[]> {
-    const records: ReadRecord[] = [];
-    for (const place of PARTITIONS) {
-      const [queue, partition] = place.split('/');
-      let offset = 0;
-      for (;;) {
-        const body = { entries: [{ queue, partition, offset }] };
-        const answer = await this.#client.post('/api/v1/fetch', body);
-        const { entries } = JSON.parse(answer.text) as {
-          entries: { records: { offset: number; transactionId: string }[] }[];
-        };
-        const read = entries[0]?.records ?? [];
-        const payloads = rawMembers(answer.text, 'payload');
-        read.forEach((record, i) => {
-          const { transactionId } = record;
-          const payload = payloads[i] ?? '';
-          records.push({ partition: place, offset: record.offset, transactionId, payload });
-        });
-        const last = read[read.length - 1];
-        if (last === undefined) break;
-        offset = last.offset + 1;
-      }
-    }
-    return records;
+  /** Every record of every partition, by offset, as `client`'s node has it. */
+  readLog(client: HttpClient): Promise<ReadRecord[]> {
+    return readPartitions(client, this.partitions);
   }
 
   #run(client: Promise<void>): void {
@@ -145,17 +141,27 @@ export class Workload {
 
   async #produce(withIds: boolean): Promise<void> {
     const random = this.#random.fork();
+    const caller = this.#caller(random);
     const sent: (readonly Message[])[] = [];
     while (this.#producing) {
-      await sleep(random.between(0, 30));
-      if (this.#backlog() > BACKLOG_MAX) continue;
+      await sleep(random.between(0, this.#options.restMsMax ?? REST_MS_MAX));
+      if (this.#backlog() > (this.#options.backlogMax ?? BACKLOG_MAX)) continue;
       // Now and then what was sent before is sent again, as by a client that lost its memory.
       const again = withIds && sent.length > 0 && random.chance(0.05);
       const messages = again ? random.pick(sent) : this.#compose(random, withIds);
       if (withIds && !again) sent.push(messages);
-      if (!again && random.chance(0.03)) await this.#sendBroken(messages);
-      else await this.#sendUntilAnswered(messages, withIds);
+      if (!again && random.chance(0.03)) await this.#sendBroken(caller, messages);
+      else await this.#sendUntilAnswered(caller, messages, withIds);
     }
+  }
+
+  get #leaseSeconds(): number {
+    return this.#options.leaseSeconds ?? LEASE_SECONDS;
+  }
+
+  #caller(random: SeededRandom): NodeCaller {
+    const { nodes, requestMsMax, observe } = this.#options;
+    return new NodeCaller({ nodes, random, requestMsMax, observe });
   }
 
   #backlog(): number {
@@ -164,14 +170,14 @@ export class Workload {
   }
 
   #compose(random: SeededRandom, withIds: boolean): Message[] {
-    const home = random.pick(PARTITIONS);
+    const home = random.pick(this.partitions);
     return Array.from({ length: random.between(1, 20) }, () => {
       this.#values++;
       const value = `m${this.#values}`;
       const pad = 'x'.repeat(random.between(0, 300));
       return {
         value,
-        partition: random.chance(0.2) ? random.pick(PARTITIONS) : home,
+        partition: random.chance(0.2) ? random.pick(this.partitions) : home,
         transactionId: withIds ? `t-${value}` : null,
         payload: `{"value":"${value}", "n":1.50,"pad":"${pad}"}`,
       };
@@ -179,16 +185,24 @@ export class Workload {
   }
 
   /** A message without an id is not sent again: it could be stored twice, rightly. */
-  async #sendUntilAnswered(messages: readonly Message[], withIds: boolean): Promise<void> {
+  async #sendUntilAnswered(
+    caller: NodeCaller,
+    messages: readonly Message[],
+    withIds: boolean,
+  ): Promise<void> {
     for (;;) {
-      const outcome = await this.#send(messages);
+      const outcome = await this.#send(caller, messages);
       if (outcome === 'answered' || (outcome === 'unknown' && !withIds)) return;
-      if (!this.#producing && outcome === 'not-sent') return;
+      if (!this.#producing && outcome !== 'unknown') return;
+      if (!this.#consuming) return;
       await sleep(RETRY_MS);
     }
   }
 
-  async #send(messages: readonly Message[]): Promise<'answered' | 'unknown' | 'not-sent'> {
+  async #send(
+    caller: NodeCaller,
+    messages: readonly Message[],
+  ): Promise<'answered' | 'unknown' | 'not-done'> {
     const call = this.#calls++;
     const beganMs = performance.now();
     const note = (i: number, outcome: SendOutcome, messageId: string | null) => {
@@ -196,32 +210,32 @@ export class Workload {
       const endedMs = performance.now();
       this.sends.push({ ...message, call, index: i, beganMs, endedMs, outcome, messageId });
     };
-    const answer = await this.#ask(() => this.#client.post('/api/v1/push', bodyOf(messages)));
-    if (answer === 'refused') return 'not-sent';
-    if (answer !== 'unknown' && answer.status === 201) {
-      for (const result of JSON.parse(answer.text) as PushResult[]) {
+    const reply = await caller.post('push', '/api/v1/push', bodyOf(messages));
+    if (reply.kind === 'not-sent') return 'not-done';
+    if (reply.kind === 'answer' && reply.answer.status === 201) {
+      for (const result of JSON.parse(reply.answer.text) as PushResult[]) {
         const queued = result.status === 'queued' || result.status === 'duplicate';
         note(result.index, queued ? (result.status as SendOutcome) : 'refused', result.message_id);
         if (queued) this.#acknowledged.add(messages[result.index]?.value ?? '');
       }
       return 'answered';
     }
+    const refused = reply.kind === 'refused';
     messages.forEach((_, i) => {
-      note(i, 'unknown', null);
+      note(i, refused ? 'refused' : 'unknown', null);
     });
-    return 'unknown';
+    return refused ? 'not-done' : 'unknown';
   }
 
   /** One name too long refuses the whole call: none of its messages may ever be seen. */
-  async #sendBroken(messages: readonly Message[]): Promise<void> {
+  async #sendBroken(caller: NodeCaller, messages: readonly Message[]): Promise<void> {
     const call = this.#calls++;
     const beganMs = performance.now();
     const last = { queue: 'q'.repeat(500), payload: 0 };
     const body = bodyOf(messages).replace(/\]\}$/, `,${JSON.stringify(last)}]}`);
-    const answer = await this.#ask(() => this.#client.post('/api/v1/push', body));
-    if (answer === 'refused') return;
-    const outcome: SendOutcome =
-      answer !== 'unknown' && answer.status === 413 ? 'refused' : 'unknown';
+    const reply = await caller.post('broken push', '/api/v1/push', body);
+    if (reply.kind === 'not-sent') return;
+    const outcome: SendOutcome = reply.kind === 'refused' ? 'refused' : 'unknown';
     const endedMs = performance.now();
     messages.forEach((message, index) => {
       const messageId = null;
@@ -231,36 +245,44 @@ export class Workload {
 
   async #consume(settings: ConsumerSettings): Promise<void> {
     const random = this.#random.fork();
+    const caller = this.#caller(random);
     while (this.#consuming) {
-      const popped = await this.#pop(settings, random);
+      const popped = await this.#pop(caller, settings, random);
       if (popped === null) {
         await sleep(settings.wait ? 10 : random.between(20, 120));
         continue;
       }
       // Some are slow, a few too slow for their lease, a few die with their batch.
       if (random.chance(0.1)) await sleep(random.between(20, 200));
-      if (random.chance(0.002)) await sleep(LEASE_SECONDS * 1000 + 300);
+      if (random.chance(0.002)) await sleep(this.#leaseSeconds * 1000 + 300);
       if (random.chance(0.003)) continue;
       const at = random.chance(0.2) ? random.between(1, popped.length) : popped.length;
-      await this.#ackUntilAnswered(settings.group, popped.slice(0, at));
-      if (at < popped.length) await this.#ackUntilAnswered(settings.group, popped.slice(at));
+      await this.#ackUntilAnswered(caller, settings.group, popped.slice(0, at));
+      if (at < popped.length) {
+        await this.#ackUntilAnswered(caller, settings.group, popped.slice(at));
+      }
     }
   }
 
-  async #pop(settings: ConsumerSettings, random: SeededRandom): Promise<Claimed[] | null> {
+  async #pop(
+    caller: NodeCaller,
+    settings: ConsumerSettings,
+    random: SeededRandom,
+  ): Promise<Claimed[] | null> {
     const query =
       `consumerGroup=${settings.group}&batch=${random.between(1, 5)}` +
-      `&partitions=${random.between(1, 3)}&leaseSeconds=${LEASE_SECONDS}` +
+      `&partitions=${random.between(1, 3)}&leaseSeconds=${this.#leaseSeconds}` +
       `&wait=${settings.wait}&timeout=1500`;
     const call = this.#calls++;
     const beganMs = performance.now();
     const path = `/api/v1/pop${settings.path}?${query}`;
-    const answer = await this.#ask(() => this.#client.get(path));
-    if (answer === 'refused' || answer === 'unknown' || answer.status !== 200) return null;
+    const reply = await caller.get('pop', path);
+    if (reply.kind !== 'answer' || reply.answer.status !== 200) return null;
+    const { answer } = reply;
     const endedMs = performance.now();
     const { messages } = JSON.parse(answer.text) as PopAnswer;
     const payloads = rawMembers(answer.text, 'data');
-    const leaseMs = LEASE_SECONDS * 1000;
+    const leaseMs = this.#leaseSeconds * 1000;
     return messages.map((message, i) => {
       const delivery: Delivery = {
         partition: `${message.queue}/${message.partition}`,
@@ -280,7 +302,11 @@ export class Workload {
     });
   }
 
-  async #ackUntilAnswered(group: string, claimed: readonly Claimed[]): Promise<void> {
+  async #ackUntilAnswered(
+    caller: NodeCaller,
+    group: string,
+    claimed: readonly Claimed[],
+  ): Promise<void> {
     for (;;) {
       const beganMs = performance.now();
       const body = {
@@ -291,11 +317,11 @@ export class Workload {
           leaseId: delivery.leaseId,
         })),
       };
-      const answer = await this.#ask(() => this.#client.post('/api/v1/ack/batch', body));
-      const answered = answer !== 'refused' && answer !== 'unknown' && answer.status === 200;
-      const results = answered ? (JSON.parse(answer.text) as AckResult[]) : null;
-      if (answer !== 'refused') this.#noteAcks(claimed, beganMs, results);
-      if (results !== null) return;
+      const reply = await caller.post('ack', '/api/v1/ack/batch', JSON.stringify(body));
+      const answered = reply.kind === 'answer' && reply.answer.status === 200;
+      const results = answered ? (JSON.parse(reply.answer.text) as AckResult[]) : null;
+      if (reply.kind !== 'not-sent') this.#noteAcks(claimed, beganMs, results);
+      if (results !== null || !this.#consuming) return;
       await sleep(RETRY_MS);
     }
   }
@@ -314,21 +340,15 @@ export class Workload {
       if (outcome === 'done') this.#consumed.set(group, (this.#consumed.get(group) ?? 0) + 1);
     });
   }
-
-  /** `refused`: the request never left. `unknown`: no answer. */
-  async #ask(request: () => Promise<Answer>): Promise<Answer | 'refused' | 'unknown'> {
-    try {
-      return await request();
-    } catch (error) {
-      if (error instanceof NoAnswer) return error.code;
-      throw error;
-    }
-  }
 }
 
 interface Claimed {
   readonly delivery: Delivery;
   readonly partitionId: string;
+}
+
+function named(queue: string, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `${queue}/${i}`);
 }
 
 function ackOutcome(result: AckResult | undefined): Ack['outcome'] {

@@ -8,6 +8,7 @@ import type { Reply } from '@svc/http';
 import type { SeededRandom } from '../seeded-random.js';
 import type { Fault, FaultCounts } from './faults.js';
 import type { SimulatedLoop } from './simulated-loop.js';
+import { Violation } from './violation.js';
 
 /** `refused`: the request never reached a process. `unknown`: it may have had its effect. */
 export type NoAnswer = 'refused' | 'unknown';
@@ -20,6 +21,8 @@ export interface ClientNetworkOptions {
   readonly counts: FaultCounts;
   /** A client gives up a request after this time; infinite: it waits for the process to end. */
   readonly patienceMs: number;
+  /** The process has run without a break since then: it owes an answer. */
+  readonly owesAnswer: (machine: number, sinceMs: number) => boolean;
   /** Runs `work` in the process of a machine. */
   readonly enter: (machine: number, work: () => void) => void;
 }
@@ -35,6 +38,8 @@ type Request<Answer> = (broker: Broker, reply: Reply<Answer>) => void;
 
 const LATENCY_MS_MAX = 1;
 const LOST_ANSWER_MS = 200;
+/** Every request of a run has its deadline within it, and what it asks to wait for. */
+const DEADLINE_MS_MAX = 4500;
 
 export class ClientNetwork {
   readonly #options: ClientNetworkOptions;
@@ -115,8 +120,20 @@ export class ClientNetwork {
         this.#leave(random.next() * 3, connection, reply, end);
       } else if (patienceMs < Number.POSITIVE_INFINITY) {
         this.#leave(patienceMs + waitMs, connection, reply, end);
+        if (patienceMs >= DEADLINE_MS_MAX) this.#watch(patienceMs + waitMs, connection, reply);
       }
       enter(machine, () => request(broker, reply));
+    });
+  }
+
+  /** A request that is held, forwarded or parked has its answer when its deadline has passed. */
+  #watch<Answer>(delayMs: number, { machine }: Connection, reply: SimulatedReply<Answer>): void {
+    const { loop, owesAnswer } = this.#options;
+    const sinceMs = loop.nowMs;
+    loop.schedule(delayMs, null, () => {
+      if (reply.sent || !owesAnswer(machine, sinceMs)) return;
+      const askedMs = sinceMs.toFixed(0);
+      throw new Violation('unanswered', `machine ${machine} kept a request of ${askedMs} ms`);
     });
   }
 

@@ -12,9 +12,10 @@ import type { Fault, FaultCounts } from './faults.js';
 import { Judge } from './judge.js';
 import { drawSettings } from './machine-settings.js';
 import { Operator } from './operator.js';
-import { type Cut, pathsOf } from './partitions.js';
+import { bothWays, type Cut, pathsOf } from './partitions.js';
 import { PeerNetwork } from './peer-network.js';
 import { checkPlanned, checkReplay } from './replay-check.js';
+import type { ShapeName } from './shape.js';
 import type { SimulatedLoop } from './simulated-loop.js';
 import { SimulatedMachine } from './simulated-machine.js';
 import type { Surroundings } from './surroundings.js';
@@ -29,8 +30,9 @@ export interface ClusterOptions {
   readonly machines: number;
   /** Machines that wait to be added. */
   readonly spares: number;
-  /** One machine, no peers, no clock that runs apart. */
-  readonly dense: boolean;
+  readonly shape: ShapeName;
+  /** As in `Shape`. */
+  readonly tempo: number;
   readonly note: (text: string) => void;
   /** A step of the run, for its digest. */
   readonly mix: (machine: number) => void;
@@ -38,11 +40,21 @@ export interface ClusterOptions {
 }
 
 const PATIENCE_MS = 5000;
+const BUSY_PATIENCE_MS = 300;
 /** In two minutes two clocks come apart by a quarter of a second, half the leases' grace. */
 const DRIFT_MAX = 0.001;
 const SKEW_US_MAX = 50_000;
 /** Below the grace of SVC_RAFT_MAX_CLOCK_SKEW_MS. */
 const SKEW_SAFE_US = 450_000;
+/** An ambush is looked for once in so many milliseconds, so many times, and strikes soon after. */
+const AMBUSH_LOOK_MS = 5;
+const AMBUSH_LOOKS = 400;
+const AMBUSH_MS_MAX = 30;
+
+function patienceOf(shape: ShapeName, random: SeededRandom): number {
+  if (shape === 'single') return Number.POSITIVE_INFINITY;
+  return shape === 'busy' ? random.pick([BUSY_PATIENCE_MS, PATIENCE_MS]) : PATIENCE_MS;
+}
 
 export class Cluster implements Surroundings {
   readonly machines: readonly SimulatedMachine[];
@@ -62,11 +74,13 @@ export class Cluster implements Surroundings {
   readonly #founders: readonly number[];
 
   constructor(options: ClusterOptions) {
-    const { loop, random, faults, counts, dense } = options;
+    const { loop, random, faults, counts, shape, tempo } = options;
+    // One machine, no peers, no clock that runs apart.
+    const dense = shape === 'single';
     this.#options = options;
     const total = options.machines + options.spares;
     this.#founders = Array.from({ length: options.machines }, (_, i) => i + 1);
-    const settings = drawSettings(random, dense);
+    const settings = drawSettings(random, shape);
     this.electionMs = settings.electionMs;
     const clusterId = uuidV7(1, random.between(0, 2 ** 31), 2, 3);
     this.machines = Array.from({ length: total }, (_, i) => {
@@ -82,6 +96,7 @@ export class Cluster implements Surroundings {
         faults,
         counts,
         clockRate: 1 + drift,
+        tempo,
         surroundings: this,
       });
     });
@@ -94,7 +109,8 @@ export class Cluster implements Surroundings {
       machines: total,
       faults,
       counts,
-      patienceMs: dense ? Number.POSITIVE_INFINITY : PATIENCE_MS,
+      patienceMs: patienceOf(shape, random),
+      owesAnswer: (machine, sinceMs) => this.machine(machine).ranSince(sinceMs),
       enter,
     });
     this.operator = dense ? null : this.#newOperator(operator);
@@ -253,8 +269,13 @@ export class Cluster implements Surroundings {
       case 'truncate':
         return this.#damage(fault, random);
       case 'members':
+      case 'other-members':
       case 'transfer':
         return this.#operate(fault, random);
+      case 'comeback':
+        return this.#comeback(random);
+      case 'kill-behind':
+        return this.#ambush(random);
       default:
         return this.#pickMachine(random).inject(fault, random);
     }
@@ -266,21 +287,75 @@ export class Cluster implements Surroundings {
     return leader ?? random.pick(this.machines);
   }
 
-  #operate(fault: 'members' | 'transfer', random: SeededRandom): boolean {
+  #operate(fault: 'members' | 'other-members' | 'transfer', random: SeededRandom): boolean {
     const { operator } = this;
     if (operator === null) return false;
-    const done = fault === 'members' ? operator.changeWish(random) : operator.transfer(random);
+    const done =
+      fault === 'transfer'
+        ? operator.transfer(random)
+        : operator.changeWish(random, fault === 'other-members');
     if (done) this.#options.counts[fault]++;
     return done;
   }
 
   #cut(fault: Cut, random: SeededRandom): boolean {
     const { peers, operator } = this;
+    const { tempo } = this.#options;
     const numbers = this.machines.map(({ number }) => number);
     const paths = pathsOf(fault, numbers, operator?.leader?.number ?? 0, random);
     if (peers === null || paths.length === 0) return false;
     this.#options.counts[fault]++;
-    peers.cut(paths, random.pick([200, 2000, 8000]) * (0.5 + random.next()));
+    peers.cut(paths, random.pick([200, 2000, 8000]) * (0.5 + random.next()) * tempo);
+    return true;
+  }
+
+  /**
+   * A minority is cut off for a while and misses writes. Then one of the others loses power, and
+   * the rest of them is cut off instead: the ones that missed the writes and the one that has to
+   * have them on its disk are the majority now.
+   */
+  #comeback(random: SeededRandom): boolean {
+    const { peers, operator } = this;
+    const { loop, counts, tempo } = this.#options;
+    const leader = operator?.leader ?? null;
+    const voters = this.voters;
+    if (peers === null || leader === null || voters.length < 3) return false;
+    const others = random.shuffled(voters.filter((number) => number !== leader.number));
+    const lag = others.slice(0, Math.floor((voters.length - 1) / 2));
+    const rest = voters.filter((number) => !lag.includes(number));
+    const all = this.machines.map(({ number }) => number);
+    const awayMs = random.between(200, 4000) * tempo;
+    counts.comeback++;
+    peers.cut(bothWays(lag, all), awayMs);
+    loop.schedule(awayMs, null, () => {
+      const survivor = random.pick(rest);
+      this.machine(survivor).inject('power', random);
+      const gone = rest.filter((number) => number !== survivor);
+      peers.cut(bothWays(gone, all), random.between(1000, 6000) * tempo);
+      this.note(`comeback of ${lag} with ${survivor}, without ${gone}`);
+    });
+    return true;
+  }
+
+  /** Waits for a machine that is catching up, and kills it, or the leader that it follows. */
+  #ambush(random: SeededRandom): boolean {
+    const { loop, counts } = this.#options;
+    let looks = AMBUSH_LOOKS;
+    const look = () => {
+      const behind = this.machines.find((machine) => machine.node?.repairing === true);
+      looks--;
+      if (behind === undefined) {
+        if (looks > 0) loop.after(AMBUSH_LOOK_MS, look);
+        return;
+      }
+      const leader = this.operator?.leader ?? behind;
+      const target = random.chance(0.7) ? behind : leader;
+      loop.after(random.next() * AMBUSH_MS_MAX, () => {
+        target.inject(random.pick(['kill', 'power']), random);
+      });
+    };
+    counts['kill-behind']++;
+    look();
     return true;
   }
 
@@ -289,12 +364,15 @@ export class Cluster implements Surroundings {
     const [from, to] = random.shuffled(this.machines.map(({ number }) => number));
     if (peers === null || from === undefined || to === undefined) return false;
     this.#options.counts.clog++;
-    peers.clog(from, to, random.pick([50, 500, 3000]), random.between(500, 8000));
+    const { tempo } = this.#options;
+    const delayMs = random.pick([50, 500, 3000]) * tempo;
+    peers.clog(from, to, delayMs, random.between(500, 8000) * tempo);
     return true;
   }
 
   #setClock(fault: 'clock-jump' | 'clock-strobe', random: SeededRandom): boolean {
-    const { loop, counts, dense } = this.#options;
+    const { loop, counts, shape } = this.#options;
+    const dense = shape === 'single';
     const machine = random.pick(this.machines);
     counts[fault]++;
     let left = fault === 'clock-jump' ? 1 : random.between(5, 40);
@@ -349,6 +427,11 @@ export class Cluster implements Surroundings {
   }
 
   // --- the end ---------------------------------------------------------------------------------
+
+  /** Of all processes so far. */
+  get starts(): number {
+    return this.machines.reduce((sum, { starts }) => sum + starts, 0);
+  }
 
   /** null when all members agree on everything; otherwise what is still missing. */
   unrest(): string | null {

@@ -3,6 +3,7 @@
  * that in a minute everything rolls, is given back and is sent as a snapshot many times.
  */
 import type { SeededRandom } from '../seeded-random.js';
+import type { ShapeName } from './shape.js';
 
 export interface MachineSettings {
   readonly environment: Readonly<Record<string, string>>;
@@ -10,14 +11,41 @@ export interface MachineSettings {
   readonly geometry: { readonly pageBits: number; readonly idsPerPage: number };
   /** All nodes of a cluster compare their states at multiples of it. */
   readonly digestEvery: number;
-  readonly purgeStep: number;
+  readonly logSpace: { readonly purgeStep: number; stepMs?: number; purgeHoldMs?: number };
   readonly electionMs: number;
 }
 
 export const DIRECTORY = '/data';
+/** Of a busy run, where leaders change every second. */
+const PURGE_EVERY_MS = 40;
+const HOLD_MS = [30, 100, 300] as const;
+
+export function drawSettings(random: SeededRandom, shape: ShapeName): MachineSettings {
+  const settings = drawOrdinary(random, shape === 'single');
+  return shape === 'busy' ? hastened(settings, random) : settings;
+}
+
+/** What is not looked after for a second is given up, and short time-outs make many elections. */
+function hastened(settings: MachineSettings, random: SeededRandom): MachineSettings {
+  const heartbeatMs = random.pick([25, 50]);
+  const electionMs = heartbeatMs * 4;
+  const environment = {
+    ...settings.environment,
+    SVC_RAFT_SEGMENT_BYTES: '4096',
+    SVC_RAFT_DURABLE_EVERY_MS: `${random.pick([50, 200, 500])}`,
+    SVC_RAFT_HEARTBEAT_MS: `${heartbeatMs}`,
+    SVC_RAFT_ELECTION_MS: `${electionMs}`,
+    POP_DEFAULT_TIMEOUT_MS: '1500',
+    SVC_STMT_TIMEOUT_MS: '1500',
+    SVC_RAFT_LOG_KEEP: `${random.pick([1, 1, 20])}`,
+  };
+  const purgeStep = random.pick([1, 8]);
+  const logSpace = { purgeStep, stepMs: PURGE_EVERY_MS, purgeHoldMs: random.pick(HOLD_MS) };
+  return { ...settings, environment, electionMs, digestEvery: 16, logSpace };
+}
 
 /** `dense`: the run is short and has one machine. */
-export function drawSettings(random: SeededRandom, dense: boolean): MachineSettings {
+function drawOrdinary(random: SeededRandom, dense: boolean): MachineSettings {
   const geometry = { pageBits: random.between(1, 4), idsPerPage: random.between(4, 20) };
   const environment: Record<string, string> = {
     SVC_RAFT_DIR: DIRECTORY,
@@ -28,7 +56,14 @@ export function drawSettings(random: SeededRandom, dense: boolean): MachineSetti
     SVC_RAFT_PIPELINE: `${random.pick([1, 2, 8])}`,
     SVC_RAFT_BATCH_MAX_BYTES: `${random.pick([500, 4000, 4_194_304])}`,
   };
-  if (dense) return { environment, geometry, digestEvery: 1024, purgeStep: 1024, electionMs: 150 };
+  if (dense)
+    return {
+      environment,
+      geometry,
+      digestEvery: 1024,
+      logSpace: { purgeStep: 1024 },
+      electionMs: 150,
+    };
   const heartbeatMs = random.pick([100, 200, 400]);
   const electionMs = heartbeatMs * random.pick([4, 8]);
   environment.SVC_RAFT_HEARTBEAT_MS = `${heartbeatMs}`;
@@ -39,7 +74,8 @@ export function drawSettings(random: SeededRandom, dense: boolean): MachineSetti
   environment.SVC_RAFT_PURGE_HOLD_S = `${random.pick([1, 5, 20])}`;
   environment.SVC_RAFT_LOG_KEEP = `${random.pick([1, 20, 200])}`;
   const digestEvery = random.pick([16, 64, 256]);
-  return { environment, geometry, digestEvery, purgeStep: random.pick([8, 64]), electionMs };
+  const logSpace = { purgeStep: random.pick([8, 64]) };
+  return { environment, geometry, digestEvery, logSpace, electionMs };
 }
 
 export function peerList(numbers: readonly number[]): string {

@@ -9,14 +9,14 @@ import { type Failure, runCampaign, summaryOf, type Totals } from './campaign.js
 import { FAULT_NAMES, FAULTS, type Fault, isFault } from './faults.js';
 import { describeFrame } from './frame-trace.js';
 import { type RunPlan, run } from './run.js';
-import type { ShapeName } from './shape.js';
+import { SHAPE_NAMES, type ShapeName } from './shape.js';
 import { argumentsOf, shrink } from './shrink.js';
 import { runParallel, serveAsWorker } from './workers.js';
 
 const PROGRESS_MS = 2000;
 const FAILURES_MAX = 5;
 const SECONDS = 60;
-const SIM_SECONDS: { readonly [shape in ShapeName]: number } = { cluster: 60, single: 2 };
+const SIM_SECONDS: { readonly [shape in ShapeName]: number } = { cluster: 60, single: 2, busy: 8 };
 const SHRINK_SECONDS = 120;
 const TRACE_LINES = 40;
 
@@ -26,9 +26,10 @@ const USAGE = `npm run sim -- [--seed N] [--seconds T | --campaign N] [--trace]
   --seconds T       run seeds from there on for this long; ${SECONDS} unless given
   --campaign N      run this many seeds instead
   --jobs J          in so many worker processes; 1 unless given
-  --shape S         cluster (unless given) or single: one machine, busy clients
+  --shape S         cluster (unless given), busy: the same without any rest, or single: one
+                    machine, busy clients
   --sim-seconds S   simulated seconds of faults in each; ${SIM_SECONDS.cluster} unless given,
-                    ${SIM_SECONDS.single} with --shape single
+                    ${SIM_SECONDS.single} with --shape single, ${SIM_SECONDS.busy} with --shape busy
   --without A,B     leave these kinds of faults out of the seed (see below)
   --skip N,M        leave these injected events out, by their ordinals
   --shrink-seconds T  shrink the first failure for so long; ${SHRINK_SECONDS} unless given
@@ -83,7 +84,7 @@ function faultOf(name: string): Fault {
 }
 
 function shapeOf(name: string): ShapeName {
-  return name === 'cluster' || name === 'single' ? name : refuse(`no such shape: ${name}`);
+  return SHAPE_NAMES.find((known) => known === name) ?? refuse(`no such shape: ${name}`);
 }
 
 const given = readArguments();

@@ -8,7 +8,8 @@
  * answer costs a look and nothing else.
  *
  * What must hold: it asks for nothing that the faults allowed so far could not survive. It changes
- * its wish only when the last one has come true and nothing that was lost is still missing.
+ * its wish only when nothing that was lost is still missing, and as a rule when the last one has
+ * come true.
  */
 import { memberId, type Node } from '@svc/broker';
 import type { NodeChange, NodeId, Status } from '@svc/raft';
@@ -70,10 +71,13 @@ export class Operator {
     return this.#wish.size;
   }
 
-  /** Draws another set of voters; false when that would not be safe now. */
-  changeWish(random: SeededRandom): boolean {
+  /**
+   * Draws another set of voters; false when that would not be safe now. `halfway`: only while the
+   * last wish has not come true, such as while a new member is being caught up.
+   */
+  changeWish(random: SeededRandom, halfway: boolean): boolean {
     const { machines, note } = this.#options;
-    if (!this.content || machines.some((machine) => machine.impaired)) return false;
+    if (this.content === halfway || machines.some((machine) => machine.impaired)) return false;
     const inside = machines.filter(({ number }) => this.#wish.has(number));
     const outside = machines.filter(({ number }) => !this.#wish.has(number));
     const least = Math.max(1, this.#options.founders.length - 1);

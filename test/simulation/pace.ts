@@ -1,7 +1,8 @@
 /**
  * How busy the clients are. `dense`: all the time, for short runs. `sparse`: bursts with quiet
  * stretches between them, so that a minute of a cluster with its elections, snapshots and repairs
- * costs little. Faults look for the bursts, so that they meet work in flight.
+ * costs little. Faults look for the bursts, so that they meet work in flight. `steady`: always at
+ * work, without haste.
  */
 import type { SeededRandom } from '../seeded-random.js';
 import type { SimulatedLoop } from './simulated-loop.js';
@@ -34,6 +35,36 @@ export class DensePace implements Pace {
 }
 
 const AGAIN_MS_MAX = 400;
+
+/** As clients that were turned away: later each time, and not together. */
+function againMs(tries: number, random: SeededRandom): number {
+  return Math.min(AGAIN_MS_MAX, 5 * 2 ** Math.min(tries, 7)) * (0.5 + random.next());
+}
+
+const STEADY = 4;
+
+export class SteadyPace implements Pace {
+  readonly #random: SeededRandom;
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  stretch(delayMs: number): number {
+    return delayMs * STEADY;
+  }
+
+  again(tries: number): number {
+    return againMs(tries, this.#random);
+  }
+
+  busyMs(): null {
+    return null;
+  }
+
+  hurry(): void {}
+}
+
 /** Whoever finds nothing to do need not look every few milliseconds. */
 const HURRIED = 4;
 
@@ -70,7 +101,7 @@ export class SparsePace implements Pace {
   }
 
   again(tries: number): number {
-    return Math.min(AGAIN_MS_MAX, 5 * 2 ** Math.min(tries, 7)) * (0.5 + this.#random.next());
+    return againMs(tries, this.#random);
   }
 
   busyMs(random: SeededRandom): number {

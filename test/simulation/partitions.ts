@@ -55,6 +55,12 @@ function across(from: readonly number[], to: readonly number[]): Path[] {
   return from.flatMap((a) => to.map((b): Path => [a, b]));
 }
 
+/** All paths between the ones and everybody else. */
+export function bothWays(ones: readonly number[], all: readonly number[]): Path[] {
+  const rest = all.filter((number) => !ones.includes(number));
+  return [...across(ones, rest), ...across(rest, ones)];
+}
+
 function without(machines: readonly number[], one: number): number[] {
   return machines.filter((machine) => machine !== one);
 }

@@ -28,8 +28,8 @@ interface Path {
   cuts: number;
   /** Each frame is delayed by up to this much more. */
   clogMs: number;
-  /** Without `reorder` nothing arrives before this. */
-  lastAtMs: number;
+  /** Without `reorder` nothing of the channel arrives before this; channels pass each other. */
+  readonly lastAtMs: Map<PeerChannel, number>;
 }
 
 /** A queue to a peer is bounded in a process too: frames beyond it are dropped when sent. */
@@ -52,7 +52,7 @@ export class PeerNetwork {
     const { random, machines, faults } = options;
     this.#options = options;
     this.#paths = Array.from({ length: (machines + 1) ** 2 }, () => {
-      return { cuts: 0, clogMs: 0, lastAtMs: 0 };
+      return { cuts: 0, clogMs: 0, lastAtMs: new Map() };
     });
     this.#latencyMs = random.pick(LATENCY_MS);
     const odds = (fault: Fault, choices: readonly number[]) => {
@@ -150,8 +150,8 @@ export class PeerNetwork {
     const path = this.#path(from, to);
     let atMs = loop.nowMs + this.#latencyMs * (0.5 + random.next()) + path.clogMs * random.next();
     if (this.#happens('reorder')) atMs += this.#latencyMs * 10 * random.next();
-    else atMs = Math.max(atMs, path.lastAtMs);
-    path.lastAtMs = Math.max(path.lastAtMs, atMs);
+    else atMs = Math.max(atMs, path.lastAtMs.get(channel) ?? 0);
+    path.lastAtMs.set(channel, Math.max(path.lastAtMs.get(channel) ?? 0, atMs));
     this.#inFlight++;
     loop.schedule(atMs - loop.nowMs, null, () => {
       this.#inFlight--;
@@ -169,7 +169,7 @@ export class PeerNetwork {
     const { enter, onCorrupt, loop } = this.#options;
     const port = this.#ports.get(to);
     if (port === undefined) {
-      loop.schedule(REFUSED_MS, null, () => this.#refuse(from, to));
+      loop.schedule(REFUSED_MS, null, () => this.#refuse(from, to, channel));
       return;
     }
     enter(to, () => {
@@ -179,11 +179,11 @@ export class PeerNetwork {
     });
   }
 
-  #refuse(from: number, to: number): void {
+  #refuse(from: number, to: number, channel: PeerChannel): void {
     const port = this.#ports.get(from);
     if (port === undefined) return;
     this.#options.enter(from, () => {
-      if (!port.closed) port.onUnreachable(to);
+      if (!port.closed) port.onUnreachable(to, channel);
     });
   }
 

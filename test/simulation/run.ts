@@ -3,7 +3,7 @@
  * which everything must come to its end; then the checkers. A run is a function of its plan.
  */
 import { createHash } from 'node:crypto';
-import type { Delivery, ReadRecord } from '../checkers/history.js';
+import { type Ack, type Delivery, groupBy, type ReadRecord } from '../checkers/history.js';
 import { checkLog } from '../checkers/log-checker.js';
 import { checkQueue } from '../checkers/queue-checker.js';
 import { SeededRandom } from '../seeded-random.js';
@@ -12,7 +12,9 @@ import type { Caller } from './client-network.js';
 import { Cluster } from './cluster.js';
 import { type Fault, type FaultCounts, noFaults } from './faults.js';
 import type { Reduction } from './minimise.js';
-import { DensePace, type Pace, SparsePace } from './pace.js';
+import { DensePace, type Pace, SparsePace, SteadyPace } from './pace.js';
+import { Probe } from './probe.js';
+import { QueueTurnover } from './queue-turnover.js';
 import { drawShape, type Shape, type ShapeName, scheduledOf } from './shape.js';
 import { GROUPS, SimulatedClients } from './simulated-clients.js';
 import { SimulatedLoop } from './simulated-loop.js';
@@ -82,8 +84,38 @@ const EVENTS_MAX = 5_000_000;
 const SETTLE_LOOK_MS = 100;
 const FORGIVE_MS = 500;
 
+/**
+ * An ack is told that its message was acknowledged before only if somebody else may have done that:
+ * one that was repeated on its way is answered with what it did the first time.
+ */
+function checkOwnAcks(acks: readonly Ack[]): string[] {
+  const wrong: string[] = [];
+  for (const own of groupBy(acks, ({ group, partition }) => `${group} ${partition}`).values()) {
+    for (const ack of own) {
+      if (ack.outcome !== 'noop') continue;
+      const { offset, endedMs, group, partition } = ack;
+      const other = own.some(
+        (each) => each !== ack && each.offset >= offset && each.beganMs <= endedMs,
+      );
+      if (!other) wrong.push(`own_ack_forgotten: ${group} on ${partition} at ${offset}`);
+    }
+  }
+  return wrong;
+}
+
 export function run(plan: RunPlan): RunResult {
   return new Run(plan).result();
+}
+
+function paceOf(shape: ShapeName, loop: SimulatedLoop, random: SeededRandom): Pace {
+  switch (shape) {
+    case 'single':
+      return new DensePace();
+    case 'cluster':
+      return new SparsePace(loop, random.fork());
+    case 'busy':
+      return new SteadyPace(random.fork());
+  }
 }
 
 class Run {
@@ -97,6 +129,10 @@ class Run {
   readonly #clients: SimulatedClients;
   readonly #pace: Pace;
   readonly #reader: Caller;
+  /** null: there is one machine. */
+  readonly #probe: Probe | null = null;
+  /** null: one queue is used from the beginning to the end. */
+  readonly #turnover: QueueTurnover | null = null;
   readonly #injected: Injected[] = [];
   readonly #violations: string[] = [];
   /** What happened between two lines of the trace, mixed into one number. */
@@ -110,8 +146,7 @@ class Run {
     const random = new SeededRandom(seed);
     this.#random = random;
     this.#shape = drawShape(shape, random);
-    const { machines, spares, faults } = this.#shape;
-    const dense = shape === 'single';
+    const { machines, spares, faults, tempo } = this.#shape;
     const loop = this.#loop;
     const note = (text: string) => this.#note(text);
     const { traceFrame } = plan;
@@ -122,7 +157,8 @@ class Run {
       counts: this.#counts,
       machines,
       spares,
-      dense,
+      shape,
+      tempo,
       note,
       mix: (machine) => this.#mix(machine),
       onFrame:
@@ -130,21 +166,41 @@ class Run {
           ? null
           : (from, to, frame, fate) => this.#tell(traceFrame(from, to, frame, fate)),
     });
-    this.#pace = dense ? new DensePace() : new SparsePace(loop, random.fork());
+    this.#pace = paceOf(shape, loop, random);
     const { clients } = this.#cluster;
-    this.#clients = new SimulatedClients(loop, random.fork(), clients, this.#pace, note);
+    this.#clients = new SimulatedClients({
+      loop,
+      random: random.fork(),
+      network: clients,
+      pace: this.#pace,
+      turnover: shape === 'busy',
+      note,
+    });
+    if (shape === 'busy') {
+      this.#turnover = new QueueTurnover({
+        loop,
+        random: random.fork(),
+        clients: this.#clients,
+        caller: clients.caller(),
+        note,
+      });
+    }
     this.#reader = clients.caller();
+    if (shape !== 'single') {
+      const until = (done: () => boolean, withinMs: number) => this.#stepUntil(done, withinMs);
+      this.#probe = new Probe(this.#cluster, loop, random.fork(), until);
+    }
   }
 
   result(): RunResult {
     try {
       const records = this.#simulate();
-      this.#stored = records.length;
+      this.#stored = records.length + (this.#turnover?.records.length ?? 0);
       this.#judge(records);
     } catch (error) {
       this.#violations.push(describeFailure(error));
     }
-    if (this.#plan.shape === 'cluster') this.#tell(this.#cluster.picture());
+    if (this.#plan.shape !== 'single') this.#tell(this.#cluster.picture());
     return {
       seed: this.#plan.seed,
       machines: this.#shape.machines,
@@ -199,6 +255,7 @@ class Run {
     this.#note('heal');
     this.#cluster.heal();
     this.#clients.settle();
+    this.#turnover?.end();
     return this.#settle();
   }
 
@@ -268,8 +325,12 @@ class Run {
     );
     let records = this.#readAll(this.#cluster.speaker, untilMs);
     wait(
-      () => this.#consumed(records) && clients.acksOpen === 0,
+      () => clients.haveConsumed(records) && clients.acksOpen === 0,
       () => 'not everything is consumed',
+    );
+    wait(
+      () => unrest() === null && this.#probe?.run() !== false,
+      () => `${unrest()}`,
     );
     wait(
       () => unrest() === null,
@@ -282,16 +343,27 @@ class Run {
     return records;
   }
 
+  #stepUntil(done: () => boolean, withinMs: number): boolean {
+    const untilMs = this.#loop.nowMs + withinMs;
+    while (!done()) {
+      if (this.#loop.nowMs > untilMs) return false;
+      this.#step();
+    }
+    return true;
+  }
+
   #readAll(machine: number, untilMs: number): ReadRecord[] {
     const records: ReadRecord[] = [];
     this.#reader.moveTo(machine);
-    for (const partition of this.#clients.partitions) {
+    const { queues, partitions } = this.#clients;
+    const places = queues.live.flatMap((queue) => partitions.map((name) => [queue, name] as const));
+    for (const [queue, partition] of places) {
       let read: ReadRecord[] | null = null;
       let asking = false;
       while (read === null) {
         if (!asking) {
           asking = true;
-          this.#clients.readAll(this.#reader, partition, (answer) => {
+          this.#clients.readAll(this.#reader, queue, partition, (answer) => {
             read = answer;
             asking = false;
           });
@@ -304,19 +376,8 @@ class Run {
     return records;
   }
 
-  #consumed(records: readonly ReadRecord[]): boolean {
-    const acked = new Map<string, number>();
-    for (const { group, partition, offset, outcome, signal } of this.#clients.acks) {
-      const done = outcome === 'done' || outcome === 'noop' || (signal && outcome === 'unknown');
-      const key = `${group} ${partition}`;
-      if (done) acked.set(key, Math.max(acked.get(key) ?? -1, offset));
-    }
-    return records.every(({ partition, offset }) =>
-      GROUPS.every((group) => (acked.get(`${group} ${partition}`) ?? -1) >= offset),
-    );
-  }
-
-  #judge(records: readonly ReadRecord[]): void {
+  #judge(left: readonly ReadRecord[]): void {
+    const records = [...(this.#turnover?.records ?? []), ...left];
     const { sends, acks, reads } = this.#clients;
     const deliveries = this.#clients.deliveries.map((delivery) => this.#leased(delivery));
     const otherReads = [...reads, ...deliveries];
@@ -324,7 +385,7 @@ class Run {
       ...checkLog({ sends, records, otherReads, readValue }),
       ...checkQueue({ sends, records, groups: GROUPS, deliveries, acks }),
     ];
-    this.#violations.push(...this.#clients.wrong);
+    this.#violations.push(...this.#clients.wrong, ...checkOwnAcks(acks));
     for (const { kind, text } of anomalies) this.#violations.push(`${kind}: ${text}`);
   }
 

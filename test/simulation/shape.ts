@@ -4,9 +4,12 @@ import { FAULT_NAMES, type Fault } from './faults.js';
 
 /**
  * `single`: one machine without peers, busy clients, a fault every tenth of a second, for a short
- * time. `cluster`: up to five machines, quiet stretches, minutes.
+ * time. `cluster`: up to five machines, quiet stretches, minutes. `busy`: three to five machines
+ * that never rest, a fault every 0.3 s, for some seconds; what was consumed is deleted, so that the
+ * log is given up all the time and whoever is away for a second comes back by a snapshot.
  */
-export type ShapeName = 'single' | 'cluster';
+export const SHAPE_NAMES = ['single', 'cluster', 'busy'] as const;
+export type ShapeName = (typeof SHAPE_NAMES)[number];
 
 export interface Shape {
   readonly machines: number;
@@ -19,6 +22,8 @@ export interface Shape {
    * before what is checked: who comes later needs a snapshot.
    */
   readonly quietUntilMs: number;
+  /** Cuts, pauses and the like take this share of their time. */
+  readonly tempo: number;
 }
 
 const MACHINES_MAX = 5;
@@ -70,13 +75,23 @@ const SCHEDULED = new Set<Fault>([
   'deaf',
   'bridge',
   'ring',
+  'comeback',
+  'kill-behind',
   'clog',
   'members',
+  'other-members',
   'transfer',
 ]);
 
 export function drawShape(name: ShapeName, random: SeededRandom): Shape {
-  return name === 'single' ? drawSingle(random) : drawCluster(random);
+  switch (name) {
+    case 'single':
+      return drawSingle(random);
+    case 'cluster':
+      return drawCluster(random);
+    case 'busy':
+      return drawBusy(random);
+  }
 }
 
 export function scheduledOf(shape: Shape, name: ShapeName): Fault[] {
@@ -89,7 +104,7 @@ export function scheduledOf(shape: Shape, name: ShapeName): Fault[] {
 
 /** Some seeds have many kinds of faults, some few, some none: each mixture shows other things. */
 function drawSingle(random: SeededRandom): Shape {
-  const shape = { machines: 1, spares: 0, everyMs: 100, quietUntilMs: 0 };
+  const shape = { machines: 1, spares: 0, everyMs: 100, quietUntilMs: 0, tempo: 1 };
   if (random.chance(0.1)) return { ...shape, faults: new Set(SINGLE_WITH_CLOCK_JUMPS) };
   const share = random.pick([0, 0.2, 0.5, 0.8]);
   return { ...shape, faults: new Set(SINGLE_FAULTS.filter(() => random.chance(share))) };
@@ -102,5 +117,21 @@ function drawCluster(random: SeededRandom): Shape {
   const spares = faults.has('members') ? Math.min(1, MACHINES_MAX - machines) : 0;
   const everyMs = random.pick([500, 1500, 4000]);
   const quietUntilMs = random.pick([0, 10_000, 20_000, 30_000, 40_000]);
-  return { machines, spares, faults, everyMs, quietUntilMs };
+  return { machines, spares, faults, everyMs, quietUntilMs, tempo: 1 };
+}
+
+/** What makes machines fall behind, and what happens while they catch up. */
+const BEHIND: readonly Fault[] = ['partition', 'comeback', 'kill-behind', 'members', 'wipe'];
+const BUSY_EVERY_MS = 300;
+const BUSY_TEMPO = 0.15;
+
+function drawBusy(random: SeededRandom): Shape {
+  const machines = random.pick([3, 3, 3, 3, 4, 5]);
+  const share = random.pick([0.1, 0.2, 0.4]);
+  const faults = new Set(FAULT_NAMES.filter(() => random.chance(share)));
+  for (const fault of BEHIND) if (random.chance(0.7)) faults.add(fault);
+  if (faults.has('other-members')) faults.add('members');
+  const spares = faults.has('members') ? Math.min(1, MACHINES_MAX - machines) : 0;
+  const quietUntilMs = random.pick([0, 1500, 1500]);
+  return { machines, spares, faults, everyMs: BUSY_EVERY_MS, quietUntilMs, tempo: BUSY_TEMPO };
 }

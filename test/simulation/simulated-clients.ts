@@ -20,11 +20,11 @@ import { ZERO_ID } from '../checkers/history.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { type Message, messagesOf, pushCommand, sendOutcome, TENANT } from './client-messages.js';
 import type { Caller, ClientNetwork, NoAnswer } from './client-network.js';
+import { ClientQueues } from './client-queues.js';
 import type { Pace } from './pace.js';
 import type { SimulatedLoop } from './simulated-loop.js';
 
 export const GROUPS = ['first', 'second'] as const;
-const QUEUE = 'sim.q';
 const PARTITIONS = ['0', '1', '2'];
 const LEASE_SECONDS = 1;
 const CHURNERS = 3;
@@ -41,13 +41,30 @@ const POP = {
   subscription: { mode: 'all' },
 } as const;
 
+/** Messages that are sent together. */
+interface Batch {
+  readonly queue: string;
+  readonly messages: readonly Message[];
+}
+
 /** One message of a claim, as its consumer acknowledges it. */
 interface Claimed {
   readonly delivery: Delivery;
   readonly partitionId: string;
 }
 
+export interface SimulatedClientsOptions {
+  readonly loop: SimulatedLoop;
+  readonly random: SeededRandom;
+  readonly network: ClientNetwork;
+  readonly pace: Pace;
+  /** Queues follow each other: what is sent must be known to have ended, so it has an id. */
+  readonly turnover: boolean;
+  readonly note: (text: string) => void;
+}
+
 export class SimulatedClients {
+  readonly queues = new ClientQueues();
   readonly sends: Send[] = [];
   readonly deliveries: Delivery[] = [];
   readonly acks: Ack[] = [];
@@ -58,37 +75,35 @@ export class SimulatedClients {
   readonly #random: SeededRandom;
   readonly #network: ClientNetwork;
   readonly #pace: Pace;
+  readonly #turnover: boolean;
   readonly #note: (text: string) => void;
   #producing = true;
   /** Only completed, each batch whole, so that the groups come to the end. */
   #orderly = false;
   /** Calls with transaction ids so far. */
-  readonly #sent: (readonly Message[])[] = [];
+  readonly #sent: Batch[] = [];
   #producers = 0;
   #acksOpen = 0;
   #calls = 0;
   #values = 0;
 
-  constructor(
-    loop: SimulatedLoop,
-    random: SeededRandom,
-    network: ClientNetwork,
-    pace: Pace,
-    note: (text: string) => void,
-  ) {
+  constructor({ loop, random, network, pace, turnover, note }: SimulatedClientsOptions) {
     this.#loop = loop;
     this.#random = random;
     this.#network = network;
     this.#pace = pace;
+    this.#turnover = turnover;
     this.#note = note;
   }
 
   start(): void {
     if (this.#orderly) return;
     const random = this.#random;
+    // A queue into which something without an id went unanswered is never left for good.
+    const idShare = this.#turnover ? random.pick([0.3, 1, 1]) : 0.7;
     for (let i = random.between(1, 3); i > 0; i--) {
       this.#producers++;
-      this.#produce(this.#network.caller(), random.chance(0.7));
+      this.#produce(this.#network.caller(), random.chance(idShare));
     }
     for (const group of GROUPS) {
       this.#consume(this.#network.caller(), group, null);
@@ -98,7 +113,7 @@ export class SimulatedClients {
       }
     }
     this.#readNow(this.#network.caller(), random.pick(PARTITIONS));
-    this.#take(this.#network.caller(), -1, random.pick(PARTITIONS));
+    this.#take(this.#network.caller(), this.queues.newest, -1, random.pick(PARTITIONS));
     if (random.chance(0.5)) this.#churn(this.#network.caller());
   }
 
@@ -124,13 +139,31 @@ export class SimulatedClients {
     return this.#acksOpen;
   }
 
+  /** Every group has consumed all of it, as far as the acks say. */
+  haveConsumed(records: readonly ReadRecord[]): boolean {
+    const acked = new Map<string, number>();
+    for (const { group, partition, offset, outcome, signal } of this.acks) {
+      const done = outcome === 'done' || outcome === 'noop' || (signal && outcome === 'unknown');
+      const key = `${group} ${partition}`;
+      if (done) acked.set(key, Math.max(acked.get(key) ?? -1, offset));
+    }
+    return records.every(({ partition, offset }) =>
+      GROUPS.every((group) => (acked.get(`${group} ${partition}`) ?? -1) >= offset),
+    );
+  }
+
   /**
    * Reads one partition from its start; `done` gets its records, null when there was no answer.
    */
-  readAll(caller: Caller, partition: string, done: (records: ReadRecord[] | null) => void): void {
+  readAll(
+    caller: Caller,
+    queue: string,
+    partition: string,
+    done: (records: ReadRecord[] | null) => void,
+  ): void {
     const read: ReadRecord[] = [];
     const next = (offset: number) => {
-      this.#fetch(caller, partition, offset, (records) => {
+      this.#fetch(caller, queue, partition, offset, (records) => {
         if (records === null) return done(null);
         read.push(...records);
         if (records.length === 0) return done(read);
@@ -157,11 +190,17 @@ export class SimulatedClients {
       return;
     }
     // Now and then what was sent before is sent again, as by a client that lost its memory.
-    const again = withIds && this.#sent.length > 0 && this.#random.chance(0.1);
-    const messages = again ? this.#random.pick(this.#sent) : this.#compose(withIds);
-    if (withIds && !again) this.#sent.push(messages);
-    this.#push(caller, messages, withIds, 0, () => {
-      const pauseMs = this.#random.chance(0.5) ? this.#random.between(5, 60) : 1;
+    const queue = this.queues.newest;
+    const sent = this.#sent.filter((earlier) => earlier.queue === queue);
+    const again = withIds && sent.length > 0 && this.#random.chance(0.1);
+    const batch = again ? this.#random.pick(sent) : { queue, messages: this.#compose(withIds) };
+    if (withIds && !again) this.#sent.push(batch);
+    this.queues.begin(queue, 'push');
+    this.#push(caller, batch, withIds, 0, (known) => {
+      // Without an id nobody knows whether it still comes: that queue is never read for good.
+      if (withIds || known) this.queues.end(queue, 'push');
+      const rests = this.#turnover || this.#random.chance(0.5);
+      const pauseMs = rests ? this.#random.between(5, 60) : 1;
       this.#soon(pauseMs, () => this.#produce(caller, withIds));
     });
   }
@@ -185,28 +224,29 @@ export class SimulatedClients {
   /** A message without an id is not sent again: it could be stored twice, rightly. */
   #push(
     caller: Caller,
-    messages: readonly Message[],
+    batch: Batch,
     withIds: boolean,
     tries: number,
-    done: () => void,
+    done: (known: boolean) => void,
   ): void {
+    const { queue, messages } = batch;
     const call = this.#calls++;
     const beganMs = this.#loop.nowMs;
     caller.call<SubmittedOutcome>(
-      (broker, reply) => broker.submit(pushCommand(QUEUE, messages), reply),
+      (broker, reply) => broker.submit(pushCommand(queue, messages), reply),
       (answer) => {
-        const ended = this.#noteSends(messages, call, beganMs, answer);
-        if (ended || (answer !== 'refused' && !withIds)) return done();
-        if (!this.#producing && answer === 'refused') return done();
+        const ended = this.#noteSends(batch, call, beganMs, answer);
+        if (ended || (answer !== 'refused' && !withIds)) return done(ended);
+        if (!this.#producing && answer === 'refused') return done(true);
         const delayMs = this.#pace.again(tries);
-        this.#loop.after(delayMs, () => this.#push(caller, messages, withIds, tries + 1, done));
+        this.#loop.after(delayMs, () => this.#push(caller, batch, withIds, tries + 1, done));
       },
     );
   }
 
   /** True when the outcome is definite. */
   #noteSends(
-    messages: readonly Message[],
+    { queue, messages }: Batch,
     call: number,
     beganMs: number,
     answer: SubmittedOutcome | NoAnswer,
@@ -218,7 +258,7 @@ export class SimulatedClients {
       const outcome: SendOutcome = pushed === null ? 'unknown' : sendOutcome(pushed.status[index]);
       const id = pushed?.messageIds[index] ?? null;
       const messageId = id === ZERO_ID ? null : id;
-      const partition = `${QUEUE}/${message.partition}`;
+      const partition = `${queue}/${message.partition}`;
       this.sends.push({ ...message, partition, call, index, beganMs, endedMs, outcome, messageId });
     });
     const what = pushed === null ? 'unknown' : [...pushed.status].join('');
@@ -230,10 +270,13 @@ export class SimulatedClients {
 
   #consume(caller: Caller, group: string, partition: string | null): void {
     const random = this.#random;
-    const again = (delayMs: number): void => {
-      this.#soon(delayMs, () => this.#consume(caller, group, partition));
-    };
-    this.#pop(caller, group, partition, (claimed) => {
+    const queue = random.pick(this.queues.live);
+    this.queues.begin(queue, 'take');
+    this.#pop(caller, group, queue, partition, (claimed) => {
+      const again = (delayMs: number): void => {
+        this.queues.end(queue, 'take');
+        this.#soon(delayMs, () => this.#consume(caller, group, partition));
+      };
       if (claimed.length === 0) return again(random.between(1, 30));
       if (!this.#orderly && random.chance(0.02)) return again(1);
       const dawdles = !this.#orderly && random.chance(0.03);
@@ -247,6 +290,7 @@ export class SimulatedClients {
   #pop(
     caller: Caller,
     group: string,
+    queue: string,
     partition: string | null,
     done: (claimed: Claimed[]) => void,
   ): void {
@@ -256,7 +300,8 @@ export class SimulatedClients {
     const batch = random.between(1, 8);
     const width = random.between(1, 3);
     const wait = random.chance(0.6);
-    const timeoutMs = Math.ceil(this.#pace.stretch(random.between(20, 400)));
+    const waitMs = random.between(20, this.#turnover ? 60 : 400);
+    const timeoutMs = Math.ceil(this.#pace.stretch(waitMs));
     caller.call<DeliveredOutcome | { readonly kind: 'refused' }>(
       (broker, reply) =>
         broker.pop(
@@ -264,8 +309,8 @@ export class SimulatedClients {
             ...POP,
             scope:
               partition === null
-                ? { kind: 'queue', queue: QUEUE }
-                : { kind: 'partition', queue: QUEUE, partition },
+                ? { kind: 'queue', queue }
+                : { kind: 'partition', queue, partition },
             consumerGroup: group,
             batch,
             partitions: width,
@@ -278,7 +323,7 @@ export class SimulatedClients {
         if (answer === 'refused' || answer === 'unknown' || answer.kind === 'refused') {
           return done([]);
         }
-        const claimed = this.#noteDeliveries(group, call, beganMs, answer);
+        const claimed = this.#noteDeliveries(group, queue, call, beganMs, answer);
         const places = claimed.map(({ delivery }) => placeOf(delivery)).join(' ');
         this.#note(`pop ${group} since ${beganMs.toFixed(1)} ${places}`);
         done(claimed);
@@ -289,6 +334,7 @@ export class SimulatedClients {
 
   #noteDeliveries(
     group: string,
+    queue: string,
     call: number,
     beganMs: number,
     outcome: DeliveredOutcome,
@@ -301,7 +347,7 @@ export class SimulatedClients {
       for (const message of batches.flatMap((batch) => messagesOf(batch, partitionNumber))) {
         const delivery: Delivery = {
           ...message,
-          partition: `${QUEUE}/${partition}`,
+          partition: `${queue}/${partition}`,
           group,
           leaseId,
           call,
@@ -413,16 +459,22 @@ export class SimulatedClients {
   // --- deliveries without a lease --------------------------------------------------------------
 
   /** A group that commits at delivery sees every message once at most, in order. */
-  #take(caller: Caller, lastOffset: number, partition: string): void {
+  #take(caller: Caller, queue: string, lastOffset: number, partition: string): void {
     if (this.#orderly) return;
+    if (queue !== this.queues.newest) {
+      this.#take(caller, this.queues.newest, -1, partition);
+      return;
+    }
+    this.queues.begin(queue, 'take');
     const timeoutMs = Math.ceil(this.#pace.stretch(this.#random.between(20, 200)));
     caller.call<DeliveredOutcome | { readonly kind: 'refused' }>(
       (broker, reply) => {
-        const scope = { kind: 'partition', queue: QUEUE, partition } as const;
+        const scope = { kind: 'partition', queue, partition } as const;
         const deadlineMs = broker.monotonicMs() + timeoutMs;
         broker.pop({ ...POP, scope, consumerGroup: 'taker', autoAck: true, deadlineMs }, reply);
       },
       (answer) => {
+        this.queues.end(queue, 'take');
         let last = lastOffset;
         if (answer !== 'refused' && answer !== 'unknown' && answer.kind !== 'refused') {
           for (const { partitionNumber, batches } of answer.claims) {
@@ -433,7 +485,7 @@ export class SimulatedClients {
           }
           this.#note(`take ${partition}@${last}`);
         }
-        this.#soon(this.#random.between(1, 40), () => this.#take(caller, last, partition));
+        this.#soon(this.#random.between(1, 40), () => this.#take(caller, queue, last, partition));
       },
       timeoutMs,
     );
@@ -491,7 +543,10 @@ export class SimulatedClients {
   #readNow(caller: Caller, partition: string): void {
     if (this.#orderly) return;
     const from = this.#random.between(0, 20);
-    this.#fetch(caller, partition, from, (records) => {
+    const queue = this.queues.newest;
+    this.queues.begin(queue, 'take');
+    this.#fetch(caller, queue, partition, from, (records) => {
+      this.queues.end(queue, 'take');
       this.reads.push(...(records ?? []));
       const next = this.#random.pick(PARTITIONS);
       this.#soon(this.#random.between(10, 60), () => this.#readNow(caller, next));
@@ -500,6 +555,7 @@ export class SimulatedClients {
 
   #fetch(
     caller: Caller,
+    queue: string,
     partition: string,
     offset: number,
     done: (records: ReadRecord[] | null) => void,
@@ -509,7 +565,7 @@ export class SimulatedClients {
         broker.fetch(
           {
             tenant: TENANT,
-            entries: [{ queue: QUEUE, partition, offset, maxBytes: 100_000 }],
+            entries: [{ queue, partition, offset, maxBytes: 100_000 }],
             maxWaitMs: 0,
             minBytes: 0,
             deadlineMs: broker.monotonicMs(),
@@ -522,7 +578,7 @@ export class SimulatedClients {
         }
         const { batches = [], partitionNumber = 0 } = answer.entries[0] ?? {};
         const messages = batches.flatMap((batch) => messagesOf(batch, partitionNumber));
-        done(messages.map((message) => ({ ...message, partition: `${QUEUE}/${partition}` })));
+        done(messages.map((message) => ({ ...message, partition: `${queue}/${partition}` })));
       },
     );
   }
@@ -531,5 +587,5 @@ export class SimulatedClients {
 type FetchReply = Parameters<Broker['fetch']>[1];
 
 function placeOf({ partition, offset }: { partition: string; offset: number }): string {
-  return `${partition.slice(QUEUE.length + 1)}@${offset}`;
+  return `${partition}@${offset}`;
 }

@@ -16,6 +16,8 @@ import {
   type NodeOptions,
   type OpenDirectory,
   openDirectory,
+  PeerCalls,
+  type PeerPort,
   readConfig,
   SimulatedPlace,
   StateStore,
@@ -24,13 +26,13 @@ import { REFUSED_REASONS, type RefusedReason, type Status } from '@svc/raft';
 import { DamageError, DiskError, type LogEntry, SimulatedDisk, writeIdentity } from '@svc/storage';
 import { uuidV7 } from '@svc/wire';
 import type { SeededRandom } from '../seeded-random.js';
-import type { Fault, FaultCounts } from './faults.js';
+import type { Fault } from './faults.js';
 import type { View } from './judge.js';
-import { DIRECTORY, type MachineSettings, peerList } from './machine-settings.js';
+import type { MachineOptions } from './machine-options.js';
+import { DIRECTORY, peerList } from './machine-settings.js';
 import { expectRefusal } from './refusal-check.js';
-import { type ClockError, ProcessClock, type SimulatedLoop } from './simulated-loop.js';
+import { type ClockError, ProcessClock } from './simulated-loop.js';
 import { cutEnd, type Damage, flipSomewhere } from './stored-damage.js';
-import type { Surroundings } from './surroundings.js';
 import { Violation } from './violation.js';
 
 /** Unwinds a process that has been killed or has ended itself. */
@@ -45,20 +47,6 @@ const WITNESSED_MS = 500;
 const SCRUB_SEGMENT_MS = 1100;
 const SCRUB_MS = 5000;
 const SILENT = createLogger({ level: 'off', json: false }, () => {});
-
-export interface MachineOptions {
-  readonly number: number;
-  /** The machines that the group was founded with. */
-  readonly founders: readonly number[];
-  readonly clusterId: string;
-  readonly settings: MachineSettings;
-  readonly loop: SimulatedLoop;
-  readonly random: SeededRandom;
-  readonly faults: ReadonlySet<Fault>;
-  readonly counts: FaultCounts;
-  readonly clockRate: number;
-  readonly surroundings: Surroundings;
-}
 
 export class SimulatedMachine {
   readonly number: number;
@@ -78,6 +66,7 @@ export class SimulatedMachine {
   #clock: ProcessClock | null = null;
   #parts: OpenDirectory | null = null;
   #node: Node | null = null;
+  #calls: PeerCalls | null = null;
   #pumping = false;
   /** Operations of the disk take this many times as long. */
   #slowness = 1;
@@ -91,6 +80,8 @@ export class SimulatedMachine {
   #damageEnds = 0;
   #damage: Damage[] = [];
   #bootedMs = 0;
+  /** The start of the process, or when it last went on. */
+  #runsSinceMs = 0;
   #durable = 0;
   /** When the log grew last. */
   #grewMs = 0;
@@ -125,6 +116,11 @@ export class SimulatedMachine {
     return this.#clock?.held === true;
   }
 
+  /** One process has run here since then, and was never stopped for a while. */
+  ranSince(atMs: number): boolean {
+    return this.#clock !== null && !this.#clock.held && this.#runsSinceMs < atMs;
+  }
+
   /** The node takes part with all that it should hold. */
   get isWhole(): boolean {
     return this.status?.recovering === false && this.#node?.repairing === false;
@@ -156,7 +152,7 @@ export class SimulatedMachine {
 
   /** Frames that the node of this life did not take. */
   get refusedFrames(): number {
-    return this.#node?.refusedFrames() ?? 0;
+    return (this.#node?.refusedFrames() ?? 0) + (this.#calls?.refused ?? 0);
   }
 
   get refusedFramesOfAllLives(): number {
@@ -187,6 +183,7 @@ export class SimulatedMachine {
     const clock = new ProcessClock(loop, this.clockError, (work) => this.#guard(work));
     this.#clock = clock;
     this.#bootedMs = loop.nowMs;
+    this.#runsSinceMs = loop.nowMs;
     surroundings.note(`boot ${number} life ${this.starts} skew ${this.clockError.wallSkewUs} us`);
     this.#guard(() => {
       const options = this.#nodeOptions(clock);
@@ -220,6 +217,7 @@ export class SimulatedMachine {
     this.#slowness = 1;
     this.disk.stalled = false;
     this.disk.capacityBytes = Number.MAX_SAFE_INTEGER;
+    if (this.paused) this.#runsSinceMs = this.#options.loop.nowMs;
     this.#clock?.goOn();
     this.pump();
   }
@@ -282,7 +280,7 @@ export class SimulatedMachine {
   #begin(options: NodeOptions, parts: OpenDirectory): void {
     this.#parts = parts;
     this.damagedRecords += parts.log.damage().length;
-    this.#node = new Node(options, { release: () => Promise.resolve() }, parts);
+    this.#node = new Node(options, parts);
     this.#options.surroundings.began(this);
     this.#node.join(() => this.#serving());
   }
@@ -301,7 +299,7 @@ export class SimulatedMachine {
 
   /** False when the machine is in no state for it. */
   inject(fault: Fault, random: SeededRandom): boolean {
-    const { loop, counts } = this.#options;
+    const { loop, counts, tempo } = this.#options;
     if (this.#clock === null) return false;
     switch (fault) {
       case 'kill':
@@ -312,17 +310,17 @@ export class SimulatedMachine {
         this.#syncsLeft = random.between(0, 6);
         return true;
       case 'pause':
-        this.#pause(random.pick([50, 500, 3000, 10_000]) * (0.5 + random.next()));
+        this.#pause(random.pick([50, 500, 3000, 10_000]) * (0.5 + random.next()) * tempo);
         return true;
       case 'stall':
         counts.stall++;
         this.disk.stalled = true;
-        loop.after(random.between(20, 2500), () => this.#unstall());
+        loop.after(random.between(20, 2500) * tempo, () => this.#unstall());
         return true;
       case 'slow-disk':
         counts[fault]++;
         this.#slowness = random.pick([10, 50, 200]);
-        loop.after(random.between(500, 5000), () => {
+        loop.after(random.between(500, 5000) * tempo, () => {
           this.#slowness = 1;
         });
         return true;
@@ -379,6 +377,7 @@ export class SimulatedMachine {
     clock.hold();
     this.#options.loop.after(durationMs, () => {
       if (clock.held) this.#options.surroundings.note(`go on ${this.number}`);
+      this.#runsSinceMs = this.#options.loop.nowMs;
       clock.goOn();
       this.pump();
     });
@@ -431,7 +430,8 @@ export class SimulatedMachine {
 
   #nodeOptions(clock: ProcessClock): NodeOptions {
     const { random, settings, founders, number, surroundings } = this.#options;
-    const peers = surroundings.connect(number);
+    const port = surroundings.connect(number);
+    const peers = port === null ? null : this.#newCalls(port, clock);
     const environment: Record<string, string> = { ...settings.environment };
     if (peers !== null) {
       environment.SVC_RAFT_NODE_ID = `${number}`;
@@ -455,12 +455,20 @@ export class SimulatedMachine {
       crash: { kind: 'armed', reach: this.#armedPoint() },
       transactionIndex: { geometry: settings.geometry },
       peers,
+      calls: peers,
       digestEvery: settings.digestEvery,
-      purgeStep: settings.purgeStep,
+      logSpace: settings.logSpace,
       onReopen: () => this.#reopen(clock),
       founding: this.incarnation === 0 ? 'found' : 'join',
       onFatal: (error) => this.#fatal(error),
     };
+  }
+
+  /** Of the process: questions to other machines, and theirs. */
+  #newCalls(port: PeerPort, clock: ProcessClock): PeerCalls {
+    const { random } = this.#options;
+    this.#calls = new PeerCalls({ port, clock, random: () => random.next() });
+    return this.#calls;
   }
 
   #fatal(error: Error): never {
@@ -574,6 +582,7 @@ export class SimulatedMachine {
     this.#clock?.kill();
     this.#clock = null;
     this.#node = null;
+    this.#calls = null;
     this.#parts = null;
     this.#syncsLeft = null;
     this.#injected = false;

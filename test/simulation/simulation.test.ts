@@ -2,8 +2,9 @@
  * Goal: whatever the disks, the network, the clocks and the operator do, nothing acknowledged is
  * lost, delivered after its ack, or held by two consumers at once; all machines hold the same log
  * and the same state; and when the faults end, everything comes to rest. Method: the broker's own
- * node over simulated disks, stores, clocks and paths; many short seeds of one busy machine, and
- * fewer seeds of up to five machines for half a minute each. A failing seed is replayed by the
+ * node over simulated disks, stores, clocks and paths; many short seeds of one busy machine, fewer
+ * seeds of up to five machines for half a minute each, and some of machines that never rest and
+ * live on snapshots of each other. A failing seed is replayed by the
  * command that `npm run sim` prints for it: `npm run sim -- --seed N --shape S --sim-seconds T`.
  */
 import { describe, expect, it } from 'vitest';
@@ -24,6 +25,7 @@ const CLUSTER: Budget = {
   simMs: 30_000,
   seeds: seedsOf('SVC_TEST_CLUSTER_SEEDS', 100),
 };
+const BUSY: Budget = { shape: 'busy', simMs: 6000, seeds: seedsOf('SVC_TEST_BUSY_SEEDS', 20) };
 const FAILURES_MAX = 3;
 
 function seedsOf(variable: string, standard: number): number {
@@ -61,6 +63,17 @@ describe('many seeds', () => {
     }
     expect(figures.digestsCompared).toBeGreaterThan(1000);
   });
+
+  it(`${BUSY.seeds} seeds of a busy cluster`, { timeout: 600_000 }, () => {
+    const { failed, faults, figures } = totalsOf(BUSY);
+    expect(failed).toEqual([]);
+    if (BUSY.seeds < 20) return;
+    for (const fault of ['comeback', 'kill-behind', 'wipe', 'members'] as const) {
+      expect(faults[fault], fault).toBeGreaterThan(0);
+    }
+    expect(figures.snapshots).toBeGreaterThan(BUSY.seeds / 4);
+    expect(figures.digestsCompared).toBeGreaterThan(1000);
+  });
 });
 
 it.each([
@@ -69,6 +82,7 @@ it.each([
   [9, CLUSTER],
   [10, CLUSTER],
   [11, CLUSTER],
+  [12, BUSY],
 ] as const)('seed %i always runs the same', (seed, { shape, simMs }) => {
   const plan = { seed, shape, simMs };
   const [first, second] = [run(plan), run(plan)];

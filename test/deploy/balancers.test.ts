@@ -1,0 +1,137 @@
+/**
+ * Goal: with the configurations of deploy/, a balancer never sends a write twice, goes round a node
+ * that cannot be reached, and passes on what a node says. Method: the real programs, where they are
+ * installed, in front of three stand-ins that answer as told and count what comes.
+ */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { freePort } from '../process/node-under-test.js';
+import { BalancerUnderTest, StandIn } from './balancer-under-test.js';
+import { missing } from './real-tools.js';
+
+const POST = ['POST', '/api/v1/push', '{"items":[]}'] as const;
+
+let nodes: StandIn[];
+let ports: number[];
+let balancer: BalancerUnderTest;
+
+async function start(kind: 'haproxy' | 'nginx'): Promise<void> {
+  nodes = [new StandIn(), new StandIn(), new StandIn()];
+  ports = [];
+  for (const node of nodes) {
+    const port = await freePort();
+    ports.push(port);
+    await node.listen(port);
+  }
+  balancer = new BalancerUnderTest(kind, await freePort(), ports);
+  await balancer.ready();
+  forget();
+}
+
+function forget(): void {
+  for (const node of nodes) node.requests.length = 0;
+}
+
+function cameTo(): number[] {
+  return nodes.map((node) => node.requests.length);
+}
+
+function total(): number {
+  return cameTo().reduce((sum, count) => sum + count, 0);
+}
+
+const TOOLS = [
+  ['haproxy', '-v'],
+  ['nginx', '-v'],
+] as const;
+
+describe.each(TOOLS)('%s', (kind, probe) => {
+  const reason = missing(kind, [probe]);
+  if (reason !== null) {
+    test('in front of nodes', (context) => {
+      console.log(reason);
+      context.skip();
+    });
+    return;
+  }
+
+  beforeEach(() => start(kind));
+
+  afterEach(async () => {
+    await balancer.stop();
+    for (const node of nodes) await node.close();
+  });
+
+  test('spreads requests, and uses connections again', async () => {
+    for (const node of nodes) node.connections = 0;
+    for (let i = 0; i < 60; i++) expect((await balancer.send(...POST)).status).toBe(200);
+    expect(total()).toBe(60);
+    expect(Math.min(...cameTo())).toBeGreaterThan(0);
+    const connections = nodes.reduce((sum, node) => sum + node.connections, 0);
+    expect(connections).toBeLessThan(30);
+  });
+
+  test('a node that cannot be reached: each request goes to another, once', async () => {
+    await nodes[1]?.close();
+    for (let i = 0; i < 30; i++) expect((await balancer.send(...POST)).status).toBe(200);
+    expect(total()).toBe(30);
+    expect(nodes[1]?.requests.length).toBe(0);
+  });
+
+  test('a write whose connection broke is never sent again', async () => {
+    for (const node of nodes) node.respond = (request) => request.socket.destroy();
+    for (let i = 0; i < 6; i++) {
+      // On a connection that was used before, the break itself may be passed on.
+      const path = `/api/v1/push?number=${i}`;
+      const answer = await balancer.send('POST', path, '{}').catch(() => null);
+      expect(answer?.status ?? 502).toBe(502);
+    }
+    const came = nodes.flatMap((node) => node.requests.map(({ url }) => url));
+    expect(came.length).toBeGreaterThan(2);
+    expect(new Set(came).size).toBe(came.length);
+  });
+
+  test('what a node refuses is passed on as it is, and not tried elsewhere', async () => {
+    for (const node of nodes) {
+      node.respond = (_, response) => {
+        response.writeHead(503, { 'Retry-After': '1' });
+        response.end('{"error":"the request deadline elapsed","code":"timeout"}');
+      };
+    }
+    const { status, headers, body } = await balancer.send(...POST);
+    expect(status).toBe(503);
+    expect(headers['retry-after']).toBe('1');
+    expect(JSON.parse(body)).toMatchObject({ code: 'timeout' });
+    expect(total()).toBe(1);
+  });
+
+  test('routes of operators and names of tenants stay outside', async () => {
+    const path = '/api/v1/system/raft/membership';
+    expect((await balancer.send('GET', path)).status).toBe(403);
+    expect((await balancer.send('GET', path.replace('s', '%73'))).status).toBe(403);
+    expect(total()).toBe(0);
+    await balancer.send('GET', '/', '', { 'x-svc-tenant': 'other' });
+    const [request] = nodes.flatMap((node) => node.requests);
+    expect(request?.headers['x-svc-tenant']).toBe(undefined);
+  });
+
+  test.runIf(kind === 'haproxy')('a node that is not ready gets nothing', async () => {
+    for (const node of nodes.slice(1)) node.health = 503;
+    await expect
+      .poll(
+        async () => {
+          forget();
+          for (let i = 0; i < 9; i++) await balancer.send(...POST);
+          return cameTo();
+        },
+        { timeout: 10_000 },
+      )
+      .toEqual([9, 0, 0]);
+    for (const node of nodes) node.health = 503;
+    await expect
+      .poll(async () => (await balancer.send(...POST)).status, { timeout: 10_000 })
+      .toBe(503);
+    const { headers, body } = await balancer.send(...POST);
+    expect(headers['retry-after']).toBe('1');
+    expect(JSON.parse(body)).toMatchObject({ code: 'no_leader' });
+  });
+});

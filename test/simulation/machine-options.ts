@@ -1,0 +1,22 @@
+/** What a simulated machine is made of. */
+import type { SeededRandom } from '../seeded-random.js';
+import type { Fault, FaultCounts } from './faults.js';
+import type { MachineSettings } from './machine-settings.js';
+import type { SimulatedLoop } from './simulated-loop.js';
+import type { Surroundings } from './surroundings.js';
+
+export interface MachineOptions {
+  readonly number: number;
+  /** The machines that the group was founded with. */
+  readonly founders: readonly number[];
+  readonly clusterId: string;
+  readonly settings: MachineSettings;
+  readonly loop: SimulatedLoop;
+  readonly random: SeededRandom;
+  readonly faults: ReadonlySet<Fault>;
+  readonly counts: FaultCounts;
+  readonly clockRate: number;
+  /** As in `Shape`. */
+  readonly tempo: number;
+  readonly surroundings: Surroundings;
+}
