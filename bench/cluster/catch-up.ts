@@ -1,0 +1,105 @@
+// A new node that has everything still to fetch: how fast it does, and what the others' clients
+// feel of it.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpExchange } from '../http-exchange.js';
+import { type Figure, figure } from '../load/figure.js';
+import { runOpenLoop } from '../load/open-loop.js';
+import { type LatencySummary, summarize } from '../load/percentiles.js';
+import { partitionName, payloadTexts, pushBody, pushRequests } from '../load/push-requests.js';
+import type { ClusterBench } from './cluster-bench.js';
+import type { GroupNode, NodeGroup } from './node-group.js';
+
+const BATCH = 100;
+const PAYLOAD_BYTES = 4096;
+const PUSHERS = 8;
+const POLL_MS = 100;
+const CAUGHT_UP_MS_MAX = 600_000;
+/** The rest is what the load adds meanwhile. */
+const LAG_MAX = 500;
+const CALM_SECONDS = 5;
+
+export async function measureCatchUp(bench: ClusterBench): Promise<readonly Figure[]> {
+  const { storedMib } = bench.options;
+  return bench.withGroup(async (group) => {
+    await store(group, storedMib);
+    bench.say(`${storedMib} MiB stored`);
+    const calm = await latencies(bench, group, CALM_SECONDS);
+    const spare = await group.spare();
+    // It is ready only when it is a member: its process alone is waited for.
+    const started = spare.process.start();
+    await sleep(1000);
+    const beganMs = performance.now();
+    await group.addLearner(spare);
+    let caughtUpMs = 0;
+    const caughtUp = caughtUpWith(group, spare).then(() => {
+      caughtUpMs = performance.now();
+    });
+    const meanwhile: LatencySummary[] = [];
+    while (caughtUpMs === 0) {
+      meanwhile.push(await latencies(bench, group, CALM_SECONDS));
+    }
+    await caughtUp;
+    await started;
+    await spare.process.kill();
+    const seconds = (caughtUpMs - beganMs) / 1000;
+    const note = `${storedMib} MiB in ${seconds.toFixed(1)} s`;
+    const rate = `${bench.options.ratePerSecond} single pushes/s at the leader`;
+    return [
+      figure('new node', 'MB/s', [(storedMib * 1.048576) / seconds], note),
+      figure('push p99 before', 'ms', [calm.p99Ms], rate),
+      figure('push p99 meanwhile', 'ms', [Math.max(...meanwhile.map(({ p99Ms }) => p99Ms))], rate),
+    ];
+  });
+}
+
+async function store(group: NodeGroup, mib: number): Promise<void> {
+  const leader = await group.leader();
+  const payloads = payloadTexts(BATCH, PAYLOAD_BYTES);
+  let left = Math.ceil((mib * 1024 * 1024) / (BATCH * PAYLOAD_BYTES));
+  await Promise.all(
+    Array.from({ length: PUSHERS }, async (_, index) => {
+      const exchange = new HttpExchange(leader.process.address);
+      const body = pushBody('stored', partitionName(index), payloads);
+      while (left > 0) {
+        left -= 1;
+        const { status } = await exchange.request('POST', '/api/v1/push', body);
+        if (status !== 201) throw new Error(`push: ${status}`);
+      }
+      exchange.close();
+    }),
+  );
+}
+
+async function latencies(
+  bench: ClusterBench,
+  group: NodeGroup,
+  seconds: number,
+): Promise<LatencySummary> {
+  const leader = await group.leader();
+  const { latenciesMs } = await runOpenLoop({
+    address: leader.process.address,
+    connections: 32,
+    ratePerSecond: bench.options.ratePerSecond,
+    seconds,
+    requests: pushRequests('meanwhile', 64, 1, 256),
+    expectedStatus: 201,
+  });
+  const summary = summarize(latenciesMs);
+  bench.say(`pushes: p50 ${summary.p50Ms.toFixed(2)}, p99 ${summary.p99Ms.toFixed(2)} ms`);
+  return summary;
+}
+
+async function caughtUpWith(group: NodeGroup, node: GroupNode): Promise<void> {
+  const untilMs = performance.now() + CAUGHT_UP_MS_MAX;
+  for (;;) {
+    const [leader, own] = await Promise.all([
+      group.leader().then((one) => group.status(one)),
+      group.status(node),
+    ]);
+    const last = leader?.lastLogIndex ?? null;
+    if (last !== null && (own?.appliedIndex ?? 0) >= last - LAG_MAX) return;
+    if (performance.now() > untilMs) throw new Error(`not caught up: ${own?.appliedIndex}`);
+    await sleep(POLL_MS);
+  }
+}
