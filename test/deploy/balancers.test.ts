@@ -126,12 +126,24 @@ describe.each(TOOLS)('%s', (kind, probe) => {
         { timeout: 10_000 },
       )
       .toEqual([9, 0, 0]);
+  });
+
+  test.runIf(kind === 'haproxy')('requests reach the nodes when none is ready', async () => {
+    for (const node of nodes.slice(1)) node.health = 503;
+    await expect.poll(async () => cameOnlyToTheFirst(), { timeout: 10_000 }).toBe(true);
     for (const node of nodes) node.health = 503;
-    await expect
-      .poll(async () => (await balancer.send(...POST)).status, { timeout: 10_000 })
-      .toBe(503);
-    const { headers, body } = await balancer.send(...POST);
+    await expect.poll(async () => cameOnlyToTheFirst(), { timeout: 10_000 }).toBe(false);
+    expect((await balancer.send(...POST)).status).toBe(200);
+    await Promise.all(nodes.map((node) => node.close()));
+    const { status, headers, body } = await balancer.send(...POST);
+    expect(status).toBe(503);
     expect(headers['retry-after']).toBe('1');
     expect(JSON.parse(body)).toMatchObject({ code: 'no_leader' });
   });
 });
+
+async function cameOnlyToTheFirst(): Promise<boolean> {
+  forget();
+  for (let i = 0; i < 9; i++) expect((await balancer.send(...POST)).status).toBe(200);
+  return cameTo()[0] === 9;
+}
