@@ -148,13 +148,17 @@ async function health503(node: ClusterNode): Promise<number> {
   }
 }
 
+/** Failed looks in a row after which a node gets no requests; one may fall into a hand-over. */
+const FALL = 2;
+
 /** Pushes, and pops that wait, as they come through a balancer. */
 class BalancedLoad {
   readonly failures: string[] = [];
   answered = 0;
   slowestMs = 0;
   #running = true;
-  readonly #healthy = new Set<number>([1, 2, 3]);
+  /** Looks in a row that failed, by node. */
+  readonly #failedLooks = new Map<number, number>();
   readonly #done: Promise<unknown>;
 
   constructor() {
@@ -170,11 +174,15 @@ class BalancedLoad {
   async #look(): Promise<void> {
     while (this.#running) {
       for (const node of cluster.nodes) {
-        if ((await health503(node)) === 200) this.#healthy.add(node.number);
-        else this.#healthy.delete(node.number);
+        const failed = (await health503(node)) === 200 ? 0 : this.#failedLooksOf(node) + 1;
+        this.#failedLooks.set(node.number, failed);
       }
       await sleep(500);
     }
+  }
+
+  #failedLooksOf({ number }: ClusterNode): number {
+    return this.#failedLooks.get(number) ?? 0;
   }
 
   async #work(worker: number): Promise<void> {
@@ -193,7 +201,7 @@ class BalancedLoad {
   /** A refused connection is tried elsewhere, as every balancer does. */
   async #send(worker: number, n: number): Promise<Answer | string> {
     for (let attempt = 0; ; attempt++) {
-      const up = cluster.nodes.filter(({ number }) => this.#healthy.has(number));
+      const up = cluster.nodes.filter((node) => this.#failedLooksOf(node) < FALL);
       const node = up[(worker + n + attempt) % up.length];
       if (node === undefined) return 'no node is healthy';
       const item = { queue: 'q', partition: `p${worker}`, payload: `${worker}-${n}` };
