@@ -26,7 +26,7 @@ export const USAGE = `npm run bench-cluster -- [options]
   --rate N           pushes a second of a latency run (default 500)
   --connections N    connections of the load that leaders are lost under (default 24)
   --stored N         MiB that a new node has to fetch (default 1024)
-  --soak-minutes N   length of the soak (default 10)
+  --soak-minutes N   length of the soak (default 20)
   --json FILE        where the results go (default bench/results/cluster-<time>.json)
   --entry FILE       the file that starts a node (default packages/broker/dist/main.js)`;
 
@@ -42,7 +42,7 @@ export function readOptions(commandLine: readonly string[]): ClusterBenchOptions
       rate: { type: 'string', default: '500' },
       connections: { type: 'string', default: '24' },
       stored: { type: 'string', default: '1024' },
-      'soak-minutes': { type: 'string', default: '10' },
+      'soak-minutes': { type: 'string', default: '20' },
       json: { type: 'string' },
       entry: { type: 'string' },
     },

@@ -1,63 +1,116 @@
-// Memory over time while names come and go: queues are created by a push, consumed by a group of
-// their own, and deleted. What exists at any time is constant, so what the nodes hold should be
-// too.
+// Memory over time while names come and go, at a share of what the cluster can do: queues are
+// created by a push, consumed by a group of their own, and deleted. What exists at any time is
+// constant, so what the nodes hold should be too.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PopAnswer } from '@svc/wire';
 import { HttpExchange } from '../http-exchange.js';
 import { type Figure, figure } from '../load/figure.js';
+import { median } from '../load/percentiles.js';
 import type { ClusterBench } from './cluster-bench.js';
 import type { GroupNode, NodeGroup } from './node-group.js';
 
-const WORKERS = 4;
-const MESSAGES = 5;
+const WORKERS = 12;
+/** Of the life of one queue. */
+const PARTITIONS = 10;
+const MESSAGES = 100;
+const PAYLOAD = 'x'.repeat(254);
+const PEAK_MS = 20_000;
+const SHARE_OF_PEAK = 0.7;
 const SAMPLE_MS = 5000;
 /** Caches and buffers find their size in the first part of a soak. */
 const WARM_UP_SHARE = 0.3;
+/** What is compared: the beginning of what follows the warm-up, and the end. */
+const COMPARED_SHARE = 0.1;
 const MEGABYTE = 1e6;
 
 export async function measureSoak(bench: ClusterBench): Promise<readonly Figure[]> {
   const { soakMinutes } = bench.options;
   return bench.withGroup(async (group) => {
-    let running = true;
-    let names = 0;
-    const workers = Array.from({ length: WORKERS }, async (_, worker) => {
-      const node = group.nodes[worker % group.nodes.length] as GroupNode;
-      const exchange = new HttpExchange(node.process.address);
-      while (running) {
-        await liveAndDie(exchange, `churn.${worker}.${names}`);
-        names += 1;
-      }
-      exchange.close();
-    });
-    const samples = await sample(bench, group, soakMinutes * 60_000);
-    running = false;
-    await Promise.all(workers);
-    const note = `${names} queues and groups came and went in ${soakMinutes} min`;
+    const churn = new Churn(group);
+    const peak = await churn.run(PEAK_MS, null);
+    bench.say(`at most ${rateText(peak)}`);
+    const paced = churn.run(soakMinutes * 60_000, peak * SHARE_OF_PEAK);
+    const samples = await sample(bench, group, churn, paced);
+    const rate = await paced;
+    const note = `${churn.ended} queues and groups came and went, at ${rateText(rate)}`;
     return group.nodes.flatMap((node, i) => {
       const series = samples.map((all) => all[i] ?? 0);
       const settled = series.slice(Math.floor(series.length * WARM_UP_SHARE));
-      const minutes = ((settled.length - 1) * SAMPLE_MS) / 60_000;
-      const growth = ((settled.at(-1) ?? 0) - (settled[0] ?? 0)) / minutes;
+      const compared = Math.ceil(series.length * COMPARED_SHARE);
+      const before = median(settled.slice(0, compared));
+      const after = median(settled.slice(-compared));
       return [
-        figure(`node ${node.number}: resident at the end`, 'MB', [settled.at(-1) ?? 0], note),
-        figure(`node ${node.number}: growth after warm-up`, 'MB/min', [growth], note),
+        figure(`node ${node.number}: resident at the end`, 'MB', [after], note),
+        figure(
+          `node ${node.number}: growth after warm-up`,
+          '%',
+          [(after / before - 1) * 100],
+          note,
+        ),
       ];
     });
   });
 }
 
+function rateText(livesPerSecond: number): string {
+  const messages = (livesPerSecond * MESSAGES).toFixed(0);
+  return `${livesPerSecond.toFixed(0)} queues/s, ${messages} messages/s`;
+}
+
+/** Queues that live and die, some at a time, through all nodes. */
+class Churn {
+  ended = 0;
+  readonly #group: NodeGroup;
+  #names = 0;
+
+  constructor(group: NodeGroup) {
+    this.#group = group;
+  }
+
+  /** For so long, at so many lives a second, null for as many as it can; resolves with the rate. */
+  async run(ms: number, livesPerSecond: number | null): Promise<number> {
+    const endedBefore = this.ended;
+    const beganMs = performance.now();
+    let begun = 0;
+    const workers = Array.from({ length: WORKERS }, async (_, worker) => {
+      const node = this.#group.nodes[worker % this.#group.nodes.length] as GroupNode;
+      const exchange = new HttpExchange(node.process.address);
+      while (performance.now() - beganMs < ms) {
+        if (livesPerSecond !== null) {
+          const dueMs = beganMs + (begun * 1000) / livesPerSecond;
+          begun += 1;
+          await sleep(Math.max(0, dueMs - performance.now()));
+        }
+        this.#names += 1;
+        await liveAndDie(exchange, `churn.${this.#names}`);
+        this.ended += 1;
+      }
+      exchange.close();
+    });
+    await Promise.all(workers);
+    return ((this.ended - endedBefore) * 1000) / (performance.now() - beganMs);
+  }
+}
+
+/** Resident megabytes of all nodes, every few seconds until the load has ended. */
 async function sample(
   bench: ClusterBench,
   group: NodeGroup,
-  ms: number,
+  churn: Churn,
+  load: Promise<unknown>,
 ): Promise<readonly (readonly number[])[]> {
   const samples: number[][] = [];
-  for (let taken = 0; taken <= ms; taken += SAMPLE_MS) {
+  let loaded = true;
+  const ended = load.finally(() => {
+    loaded = false;
+  });
+  for (let taken = 0; loaded; taken += SAMPLE_MS) {
     const all = group.nodes.map(({ process }) => process.memory().residentBytes / MEGABYTE);
     samples.push(all);
-    bench.say(`${taken / 1000} s: ${all.map((each) => each.toFixed(0)).join(', ')} MB`);
-    await sleep(SAMPLE_MS);
+    const sizes = all.map((each) => each.toFixed(0)).join(', ');
+    bench.say(`${taken / 1000} s: ${sizes} MB, ${churn.ended} queues ended`);
+    await Promise.race([sleep(SAMPLE_MS), ended]);
   }
   return samples;
 }
@@ -66,15 +119,15 @@ async function sample(
 async function liveAndDie(exchange: HttpExchange, queue: string): Promise<void> {
   const items = Array.from({ length: MESSAGES }, (_, i) => ({
     queue,
-    partition: `p${i}`,
+    partition: `p${i % PARTITIONS}`,
     transactionId: `t${i}`,
-    payload: { i },
+    payload: PAYLOAD,
   }));
   await expect(exchange, 'POST', '/api/v1/push', JSON.stringify({ items }));
   const group = `group-of-${queue}`;
+  const query = `consumerGroup=${group}&batch=${MESSAGES}&partitions=${PARTITIONS}&wait=true`;
   for (let left = MESSAGES; left > 0; ) {
-    const path = `/api/v1/pop/queue/${queue}?consumerGroup=${group}&batch=10&wait=true`;
-    const body = await expect(exchange, 'GET', path);
+    const body = await expect(exchange, 'GET', `/api/v1/pop/queue/${queue}?${query}`);
     if (body.length === 0) continue;
     const { messages } = JSON.parse(body) as PopAnswer;
     const acknowledgments = messages.map(({ transactionId, partitionId, leaseId }) => {
