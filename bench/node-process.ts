@@ -101,10 +101,21 @@ export class NodeProcess {
     }
   }
 
-  /** Resident memory and the highest it has been, in bytes, as the kernel counts them. */
-  memory(): { readonly residentBytes: number; readonly peakBytes: number } {
+  /**
+   * In bytes, as the kernel counts them: resident memory, the highest it has been, and the part of
+   * it that no file backs (a file that is mapped need not stay).
+   */
+  memory(): {
+    readonly residentBytes: number;
+    readonly peakBytes: number;
+    readonly anonymousBytes: number;
+  } {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
-    return { residentBytes: kiloField(status, 'VmRSS'), peakBytes: kiloField(status, 'VmHWM') };
+    return {
+      residentBytes: kiloField(status, 'VmRSS'),
+      peakBytes: kiloField(status, 'VmHWM'),
+      anonymousBytes: kiloField(status, 'RssAnon'),
+    };
   }
 
   /** Processor time the node used so far, in seconds. */

@@ -1,10 +1,7 @@
 // `npm run bench-cluster`: measures a cluster that it starts itself. See the README of `bench/`.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { checkoutRoot } from '../checkout.js';
 import type { Figure } from '../load/figure.js';
-import { describeMachine, renderFigures } from '../load/report.js';
+import { report } from '../load/report.js';
 import { Scratch } from '../scratch.js';
 import { measureCatchUp } from './catch-up.js';
 import { ClusterBench } from './cluster-bench.js';
@@ -33,24 +30,8 @@ async function run(options: ClusterBenchOptions): Promise<void> {
     for (const name of options.scenarios) figures.push(...(await MEASURES[name](bench)));
   } finally {
     scratch.close();
-    report(options, startedAt, figures);
+    report({ program: 'bench-cluster', filePrefix: 'cluster-', options, startedAt, figures });
   }
-}
-
-function report(options: ClusterBenchOptions, startedAt: Date, figures: readonly Figure[]): void {
-  const machine = describeMachine();
-  const stamp = startedAt.toISOString().replaceAll(':', '-').slice(0, 19);
-  const file =
-    options.jsonFile ?? join(checkoutRoot(), 'bench', 'results', `cluster-${stamp}.json`);
-  const command = `npm run bench-cluster -- ${process.argv.slice(2).join(' ')}`.trim();
-  mkdirSync(dirname(file), { recursive: true });
-  const date = startedAt.toISOString();
-  writeFileSync(file, `${JSON.stringify({ date, command, machine, options, figures }, null, 2)}\n`);
-  process.stdout.write(
-    `\n${machine.processor}, ${machine.cores} cores, ${machine.memoryGib} GiB, ` +
-      `${machine.kernel}, Node ${machine.node}, ${date}\n\n` +
-      `${renderFigures(figures)}\n\nwritten to ${file}\n`,
-  );
 }
 
 if (process.argv.includes('--help')) {

@@ -64,6 +64,7 @@ class OpenLoopRun {
   readonly #latenciesMs: Float64Array;
   readonly #latenessMs: Float64Array;
   readonly #clients: OpenLoopClient[] = [];
+  /** Used in turn: a connection that is never used is closed by the node after some seconds. */
   readonly #free: OpenLoopClient[] = [];
   #firstMs = 0;
   #nextIndex = 0;
@@ -107,7 +108,7 @@ class OpenLoopRun {
     const now = monotonicMs();
     while (this.#nextIndex < this.#total) {
       const scheduledMs = this.#firstMs + this.#nextIndex * this.#intervalMs;
-      const client = scheduledMs <= now ? this.#free.pop() : undefined;
+      const client = scheduledMs <= now ? this.#free.shift() : undefined;
       if (client === undefined) {
         return;
       }

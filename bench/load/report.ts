@@ -5,7 +5,6 @@ import { cpus, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { checkoutRoot } from '../checkout.js';
 import { type Figure, meets, targetOf } from './figure.js';
-import type { BenchOptions } from './options.js';
 
 export interface Machine {
   readonly processor: string;
@@ -75,22 +74,34 @@ export function formatNumber(value: number): string {
   });
 }
 
-/** Writes the results and returns the file's path. */
-export function writeResults(
-  options: BenchOptions,
-  machine: Machine,
-  startedAt: Date,
-  figures: readonly Figure[],
-): string {
-  const name = `${startedAt.toISOString().replaceAll(':', '-').slice(0, 19)}.json`;
+/** What a program measured, with what it was asked for. */
+export interface Results {
+  /** As in `npm run <program>`. */
+  readonly program: string;
+  /** Of the file, when its name is not given. */
+  readonly filePrefix: string;
+  readonly options: { readonly jsonFile: string | undefined };
+  readonly startedAt: Date;
+  readonly figures: readonly Figure[];
+}
+
+/** Writes the results to their file and the table to standard output. */
+export function report({ program, filePrefix, options, startedAt, figures }: Results): void {
+  const machine = describeMachine();
+  const date = startedAt.toISOString();
+  const name = `${filePrefix}${date.replaceAll(':', '-').slice(0, 19)}.json`;
   const file = options.jsonFile ?? join(checkoutRoot(), 'bench', 'results', name);
-  const results = figures.map((measured) => {
+  const judged = figures.map((measured) => {
     const target = targetOf(measured);
     return { ...measured, target, met: target === null ? null : meets(measured, target) };
   });
-  const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`.trim();
-  const report = { date: startedAt.toISOString(), command, machine, options, figures: results };
+  const command = `npm run ${program} -- ${process.argv.slice(2).join(' ')}`.trim();
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
-  return file;
+  const content = { date, command, machine, options, figures: judged };
+  writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
+  process.stdout.write(
+    `\n${machine.processor}, ${machine.cores} cores, ${machine.memoryGib} GiB, ` +
+      `${machine.kernel}, Node ${machine.node}, ${date}\n\n` +
+      `${renderFigures(figures)}\n\nwritten to ${file}\n`,
+  );
 }

@@ -9,7 +9,7 @@ import { measureLatency } from './latency-scenario.js';
 import type { BenchOptions, ScenarioName } from './options.js';
 import { measurePushes } from './push-scenario.js';
 import { measureRedis } from './redis-scenario.js';
-import { describeMachine, renderFigures, writeResults } from './report.js';
+import { report } from './report.js';
 import { measureStorage } from './storage-scenario.js';
 
 /** Returns the figures; the table is printed and the JSON file written also after a failure. */
@@ -26,7 +26,7 @@ export async function runBench(options: BenchOptions): Promise<readonly Figure[]
     }
   } finally {
     scratch.close();
-    report(options, startedAt, figures);
+    report({ program: 'bench', filePrefix: '', options, startedAt, figures });
   }
   return figures;
 }
@@ -50,14 +50,4 @@ function measureScenario(
     case 'redis':
       return measureRedis(context, figures);
   }
-}
-
-function report(options: BenchOptions, startedAt: Date, figures: readonly Figure[]): void {
-  const machine = describeMachine();
-  const file = writeResults(options, machine, startedAt, figures);
-  process.stdout.write(
-    `\n${machine.processor}, ${machine.cores} cores, ${machine.memoryGib} GiB, ` +
-      `${machine.kernel}, Node ${machine.node}, ${startedAt.toISOString()}\n\n` +
-      `${renderFigures(figures)}\n\nwritten to ${file}\n`,
-  );
 }

@@ -1,7 +1,7 @@
 /**
  * Goal: the storms, the model and the simulator notice what they are there to notice. Method: every
  * bug of the table is planted in a process of its own, and the hunt that the table names must find
- * it within the seeds that the table allows; the program as it is must pass the same seeds.
+ * it within the seeds that the table allows; the program as it is must pass the seeds that found one.
  * `npm run planted -- --bug <name>` repeats one by hand. Runs the built program, as `npm test` does
  * after building it.
  */
@@ -18,6 +18,8 @@ const AT_A_TIME = 2;
 const TEST_MS_MAX = 600_000;
 
 let raft: ReturnType<typeof buildRaft>;
+/** Of each hunt, the seeds from the first one to the last one that a bug needed. */
+const needed = new Map<HuntName, number>();
 
 beforeAll(() => {
   raft = buildRaft();
@@ -39,15 +41,21 @@ test('every planted bug is found within its seeds', { timeout: TEST_MS_MAX }, as
     const answer = await hunt({ ...taskOf(bug.hunt, bug.seeds), bug }).catch(notHunted);
     return { bug, answer };
   });
+  for (const { bug, answer } of rows) {
+    needed.set(bug.hunt, Math.max(answer.needed ?? 1, needed.get(bug.hunt) ?? 1));
+  }
   console.log([HEADING, ...rows.map(({ bug, answer }) => rowOf(bug, answer))].join('\n'));
   const missed = rows.filter(({ answer }) => answer.needed === null);
   expect(missed.map(({ bug, answer }) => `${bug.name} ${answer.text}`)).toEqual([]);
 });
 
-test('the program as it is passes the same seeds', { timeout: TEST_MS_MAX }, async () => {
-  const most = new Map<HuntName, number>();
-  for (const { hunt: name, seeds } of BUGS) most.set(name, Math.max(seeds, most.get(name) ?? 0));
-  const answers = await inTurns([...most], AT_A_TIME, ([name, seeds]) => hunt(taskOf(name, seeds)));
+test('the program as it is passes the seeds that found them', {
+  timeout: TEST_MS_MAX,
+}, async () => {
+  expect([...needed.keys()].sort()).toEqual([...new Set(BUGS.map((bug) => bug.hunt))].sort());
+  const answers = await inTurns([...needed], AT_A_TIME, ([name, seeds]) => {
+    return hunt(taskOf(name, seeds));
+  });
   expect(answers.map(({ found, text }) => ({ found, text }))).toEqual(
     answers.map(() => ({ found: [], text: '' })),
   );

@@ -1,0 +1,43 @@
+// `npm run bench-scale`: measures what growth costs. See the README of `bench/`.
+
+import type { Figure } from '../load/figure.js';
+import { report } from '../load/report.js';
+import { Scratch } from '../scratch.js';
+import { measureIds } from './ids.js';
+import { readOptions, type ScaleOptions, type ScenarioName, USAGE } from './options.js';
+import { measurePartitions } from './partitions.js';
+import type { Scale } from './scale.js';
+
+const MEASURES: {
+  readonly [name in ScenarioName]: (scale: Scale) => Promise<readonly Figure[]>;
+} = {
+  partitions: measurePartitions,
+  ids: measureIds,
+};
+
+async function run(options: ScaleOptions): Promise<void> {
+  const scratch = new Scratch();
+  scratch.endOnSignals();
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  const startedAt = new Date();
+  const figures: Figure[] = [];
+  try {
+    for (const name of options.scenarios) {
+      figures.push(...(await MEASURES[name]({ options, scratch, say })));
+    }
+  } finally {
+    scratch.close();
+    report({ program: 'bench-scale', filePrefix: 'scale-', options, startedAt, figures });
+  }
+}
+
+if (process.argv.includes('--help')) {
+  process.stdout.write(`${USAGE}\n`);
+} else {
+  try {
+    await run(readOptions(process.argv.slice(2)));
+  } catch (error) {
+    process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,60 @@
+// The command line of `npm run bench-scale`.
+
+import { parseArgs } from 'node:util';
+
+export const SCENARIOS = ['partitions', 'ids'] as const;
+export type ScenarioName = (typeof SCENARIOS)[number];
+
+export interface ScaleOptions {
+  readonly scenarios: readonly ScenarioName[];
+  readonly partitions: number;
+  readonly ids: number;
+  readonly seconds: number;
+  readonly jsonFile: string | undefined;
+  readonly entry: string | undefined;
+}
+
+export const USAGE = `npm run bench-scale -- [options]
+  --only LIST        of ${SCENARIOS.join(',')} (default: both)
+  --partitions N     of one queue (default 1000000)
+  --ids N            transaction ids within the window of one queue (default 10000000)
+  --seconds N        of one measured run (default 5)
+  --json FILE        where the results go (default bench/results/scale-<time>.json)
+  --entry FILE       the file that starts a node (default packages/broker/dist/main.js)`;
+
+/** Throws an Error that says what is wrong with the arguments. */
+export function readOptions(commandLine: readonly string[]): ScaleOptions {
+  const { values } = parseArgs({
+    args: [...commandLine],
+    options: {
+      only: { type: 'string', default: SCENARIOS.join(',') },
+      partitions: { type: 'string', default: '1000000' },
+      ids: { type: 'string', default: '10000000' },
+      seconds: { type: 'string', default: '5' },
+      json: { type: 'string' },
+      entry: { type: 'string' },
+    },
+  });
+  const named = new Set(values.only.split(','));
+  for (const name of named) {
+    if (!SCENARIOS.some((known) => known === name)) {
+      throw new Error(`--only ${name}: not one of ${SCENARIOS.join(', ')}`);
+    }
+  }
+  return {
+    scenarios: SCENARIOS.filter((name) => named.has(name)),
+    partitions: integer('partitions', values.partitions, 2000, 100_000_000),
+    ids: integer('ids', values.ids, 1000, 1_000_000_000),
+    seconds: integer('seconds', values.seconds, 1, 600),
+    jsonFile: values.json,
+    entry: values.entry,
+  };
+}
+
+function integer(option: string, text: string, lowest: number, highest: number): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < lowest || value > highest) {
+    throw new Error(`--${option} ${text}: not a whole number from ${lowest} to ${highest}`);
+  }
+  return value;
+}
