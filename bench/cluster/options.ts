@@ -1,6 +1,7 @@
 // The command line of `npm run bench-cluster`.
 
 import { parseArgs } from 'node:util';
+import { integer, someOf } from '../option-values.js';
 
 export const SCENARIOS = ['failover', 'handoff', 'distance', 'join', 'soak'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
@@ -47,14 +48,8 @@ export function readOptions(commandLine: readonly string[]): ClusterBenchOptions
       entry: { type: 'string' },
     },
   });
-  const named = new Set(values.only.split(','));
-  for (const name of named) {
-    if (!SCENARIOS.some((known) => known === name)) {
-      throw new Error(`--only ${name}: not one of ${SCENARIOS.join(', ')}`);
-    }
-  }
   return {
-    scenarios: SCENARIOS.filter((name) => named.has(name)),
+    scenarios: someOf('only', values.only, SCENARIOS),
     nodes: integer('nodes', values.nodes, 2, 9),
     times: integer('times', values.times, 1, 1000),
     seconds: integer('seconds', values.seconds, 1, 600),
@@ -65,12 +60,4 @@ export function readOptions(commandLine: readonly string[]): ClusterBenchOptions
     jsonFile: values.json,
     entry: values.entry,
   };
-}
-
-function integer(option: string, text: string, lowest: number, highest: number): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < lowest || value > highest) {
-    throw new Error(`--${option} ${text}: not a whole number from ${lowest} to ${highest}`);
-  }
-  return value;
 }

@@ -1,6 +1,7 @@
 // The command line of `npm run demo`.
 
 import { parseArgs } from 'node:util';
+import { integer } from '../option-values.js';
 
 export interface DemoOptions {
   readonly rounds: number;
@@ -36,12 +37,4 @@ export function readOptions(commandLine: readonly string[]): DemoOptions {
     consumers: integer('consumers', values.consumers, 1, 256),
     entry: values.entry,
   };
-}
-
-function integer(option: string, text: string, lowest: number, highest: number): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < lowest || value > highest) {
-    throw new Error(`--${option} ${text}: not a whole number from ${lowest} to ${highest}`);
-  }
-  return value;
 }

@@ -1,6 +1,7 @@
 // The command line of `npm run bench`.
 
 import { parseArgs } from 'node:util';
+import { integer, oneOf, someOf } from '../option-values.js';
 
 export const SCENARIOS = ['push', 'pop', 'e2e', 'latency', 'storage', 'redis'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
@@ -87,29 +88,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
 }
 
 function readScenarios(only: string | undefined, redis: boolean): readonly ScenarioName[] {
-  const named = only === undefined ? null : only.split(',');
-  const chosen = new Set<ScenarioName>();
-  for (const name of named ?? SCENARIOS.filter((scenario) => scenario !== 'redis')) {
-    chosen.add(oneOf('only', name, SCENARIOS));
-  }
-  if (redis) {
-    chosen.add('redis');
-  }
-  return SCENARIOS.filter((scenario) => chosen.has(scenario));
-}
-
-function oneOf<T extends string>(option: string, text: string, allowed: readonly T[]): T {
-  const found = allowed.find((name) => name === text);
-  if (found === undefined) {
-    throw new Error(`--${option} ${text}: not one of ${allowed.join(', ')}`);
-  }
-  return found;
-}
-
-function integer(option: string, text: string, lowest: number, highest: number): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < lowest || value > highest) {
-    throw new Error(`--${option} ${text}: not a whole number from ${lowest} to ${highest}`);
-  }
-  return value;
+  const all = SCENARIOS.filter((scenario) => scenario !== 'redis');
+  const chosen = only === undefined ? all : someOf('only', only, SCENARIOS);
+  return SCENARIOS.filter((name) => chosen.includes(name) || (redis && name === 'redis'));
 }

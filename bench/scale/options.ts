@@ -1,6 +1,7 @@
 // The command line of `npm run bench-scale`.
 
 import { parseArgs } from 'node:util';
+import { integer, someOf } from '../option-values.js';
 
 export const SCENARIOS = ['partitions', 'ids'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
@@ -35,26 +36,12 @@ export function readOptions(commandLine: readonly string[]): ScaleOptions {
       entry: { type: 'string' },
     },
   });
-  const named = new Set(values.only.split(','));
-  for (const name of named) {
-    if (!SCENARIOS.some((known) => known === name)) {
-      throw new Error(`--only ${name}: not one of ${SCENARIOS.join(', ')}`);
-    }
-  }
   return {
-    scenarios: SCENARIOS.filter((name) => named.has(name)),
+    scenarios: someOf('only', values.only, SCENARIOS),
     partitions: integer('partitions', values.partitions, 2000, 100_000_000),
     ids: integer('ids', values.ids, 1000, 1_000_000_000),
     seconds: integer('seconds', values.seconds, 1, 600),
     jsonFile: values.json,
     entry: values.entry,
   };
-}
-
-function integer(option: string, text: string, lowest: number, highest: number): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < lowest || value > highest) {
-    throw new Error(`--${option} ${text}: not a whole number from ${lowest} to ${highest}`);
-  }
-  return value;
 }
