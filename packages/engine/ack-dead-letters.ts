@@ -8,12 +8,16 @@
  * the rest is delivered again, to be filed by a later ack. The first dead letter of an entry always
  * finds room, so a message of any length can be filed.
  */
-import { messageId } from '@svc/wire';
+import { isWellFormed, messageId } from '@svc/wire';
 import { NOT_FOUND, type Resolution } from './ack-resolve.js';
 import { type DecodedAppend, decodeAppend } from './append.js';
 import { assert } from './assert.js';
 import type { AckItem } from './commands.js';
-import { DEAD_LETTER_BYTES_MAX, DEAD_LETTER_ROW_BYTES } from './delivery-limits.js';
+import {
+  DEAD_LETTER_BYTES_MAX,
+  DEAD_LETTER_ERROR_CHARS_MAX,
+  DEAD_LETTER_ROW_BYTES,
+} from './delivery-limits.js';
 import type { Draft } from './draft.js';
 import { findAppend } from './duplicate.js';
 import type { CursorRow, DeadLetterRow, PartitionRow, QueueRow } from './rows.js';
@@ -29,8 +33,20 @@ export interface Subject {
   readonly cursor: CursorRow;
 }
 
+/** Who shares the room for dead letters. */
+export interface DeadLetterRoom {
+  readonly entryBytesMax: number;
+  /**
+   * null: all acks of the turn share it. Otherwise it belongs to one transaction, whose earlier
+   * targets have used so much of it: what others file must not decide whether it commits.
+   */
+  readonly usedBytes: number | null;
+}
+
 export interface DeadLetters {
   readonly rows: readonly DeadLetterRow[];
+  /** About as many as they take in the entry. */
+  readonly bytes: number;
   /** The first offset that found no room in the entry; infinite when all did. */
   readonly end: number;
 }
@@ -45,7 +61,7 @@ export function deadLettersOf(
   items: readonly AckItem[],
   found: readonly Resolution[],
   filed: readonly number[],
-  entryBytesMax: number,
+  room: DeadLetterRoom,
 ): DeadLetters {
   const { queue, partition, group, cursor } = subject;
   const texts = errorTexts(items, found);
@@ -61,15 +77,14 @@ export function deadLettersOf(
     const at = offset - batch.baseOffset;
     const own = batch.transactionIds[at] ?? null;
     const error = texts.byOffset.get(offset) ?? texts.otherwise;
-    const start = batch.payloadStart[at] ?? 0;
-    const end = batch.payloadEnd[at] ?? 0;
+    const payload = openedPayload(draft, batch, at);
     const rowBytes =
-      end - start + utf8Length(error) + utf8Length(own ?? '') + DEAD_LETTER_ROW_BYTES;
-    if (!hasRoom(draft, bytes, rowBytes, entryBytesMax)) return { rows, end: offset };
+      payload.length + utf8Length(error) + utf8Length(own ?? '') + DEAD_LETTER_ROW_BYTES;
+    if (!hasRoom(draft, bytes, rowBytes, room)) return { rows, bytes, end: offset };
     bytes += rowBytes;
     const id = messageId(batch.stampUs, partition.number, own === null, offset);
     rows.push({
-      id: draft.surroundings.newUuid(draft.nowUs),
+      id: draft.mintDeadLetterId(queue.number),
       queue: queue.number,
       partition: partition.number,
       group,
@@ -80,17 +95,24 @@ export function deadLettersOf(
       retries: cursor.retries,
       error,
       failedAtUs: draft.nowUs,
-      payload: new Uint8Array(batch.bytes.subarray(start, end)),
+      payload: new Uint8Array(payload),
     });
   }
-  return { rows, end: Number.POSITIVE_INFINITY };
+  return { rows, bytes, end: Number.POSITIVE_INFINITY };
+}
+
+/** Dead letters are stored decrypted (message-plane 11.5); a view into the append if it was not. */
+function openedPayload(draft: Draft, batch: DecodedAppend, at: number): Uint8Array {
+  const stored = batch.bytes.subarray(batch.payloadStart[at] ?? 0, batch.payloadEnd[at] ?? 0);
+  return draft.surroundings.cipher?.open(stored) ?? stored;
 }
 
 /** `bytes` are those of the target's dead letters before this one, which are not emitted yet. */
-function hasRoom(draft: Draft, bytes: number, rowBytes: number, entryBytesMax: number): boolean {
-  const before = draft.deadLetterBytes + bytes;
+function hasRoom(draft: Draft, bytes: number, rowBytes: number, room: DeadLetterRoom): boolean {
+  const before = (room.usedBytes ?? draft.deadLetterBytes) + bytes;
   if (before === 0 || before + rowBytes <= DEAD_LETTER_BYTES_MAX) return true;
-  return bytes === 0 && draft.length + rowBytes <= entryBytesMax;
+  if (room.usedBytes !== null) return false;
+  return bytes === 0 && draft.length + rowBytes <= room.entryBytesMax;
 }
 
 /**
@@ -104,9 +126,17 @@ function errorTexts(
   let otherwise: string | null = null;
   items.forEach(({ status, error }, i) => {
     if (status === 'completed' || error === null) return;
-    otherwise ??= error;
+    const text = withinLimit(error);
+    otherwise ??= text;
     const offset = found[i]?.offset ?? NOT_FOUND;
-    if (status !== 'retry' && !byOffset.has(offset)) byOffset.set(offset, error);
+    if (status !== 'retry' && !byOffset.has(offset)) byOffset.set(offset, text);
   });
   return { byOffset, otherwise: otherwise ?? RETRIES_EXHAUSTED };
+}
+
+/** Never cut within a pair of surrogates, of which a half has no UTF-8 form. */
+function withinLimit(error: string): string {
+  if (error.length <= DEAD_LETTER_ERROR_CHARS_MAX) return error;
+  const cut = error.slice(0, DEAD_LETTER_ERROR_CHARS_MAX);
+  return isWellFormed(cut) ? cut : cut.slice(0, -1);
 }

@@ -24,6 +24,7 @@ test('an id that is named many times is looked up once', () => {
     checksum: crc32,
     newUuid: () => '01a2b3c4-0000-7000-8000-000000000001',
     readLog: () => new Uint8Array(0),
+    cipher: null,
   });
   let index = 0;
   const run = (command: Command) => {
@@ -57,6 +58,8 @@ test('an id that is named many times is looked up once', () => {
     deadlineMs: 100_000,
     leaseSeconds: 60,
     subscription: { mode: 'all' },
+    conflation: null,
+    autopilot: null,
   });
   looks = 0;
   const item = {

@@ -27,7 +27,12 @@ export interface AckRange {
    */
   readonly first: number;
   readonly last: number;
-  /** The range is what a lease spans: few enough messages to ask the log itself. */
+  /**
+   * The first offset that the lease delivered: `first`, or the last one alone where last values are
+   * delivered. An id that several messages carry means the delivered one.
+   */
+  readonly delivered: number;
+  /** `delivered..last` is what a lease delivered: few enough messages to ask the log itself. */
   readonly leased: boolean;
 }
 
@@ -61,16 +66,19 @@ export class Resolver {
   }
 
   #find(id: string): Resolution {
-    const { committed, first, last, leased } = this.#range;
+    const { committed, first, last, delivered, leased } = this.#range;
     // Nobody can supply a minted id before it was minted: a copy of it stands at a higher offset.
     const minted = this.#minted(id);
     if (minted >= first && minted <= last) return { offset: minted, below: false };
     let below = minted !== NOT_FOUND && minted <= committed;
+    let superseded = NOT_FOUND;
     for (const { offset } of this.#draft.transactions.find(this.#partition.number, id)) {
       if (offset > last) break;
-      if (offset >= first) return { offset, below };
+      if (offset >= delivered) return { offset, below };
       if (offset <= committed) below = true;
+      else if (offset >= first && superseded === NOT_FOUND) superseded = offset;
     }
+    if (superseded !== NOT_FOUND) return { offset: superseded, below };
     if (below || !leased) return { offset: NOT_FOUND, below };
     return { offset: this.#inLog(id), below: false };
   }
@@ -112,8 +120,8 @@ export class Resolver {
     const draft = this.#draft;
     const found = new Map<string, number>();
     const knownSinceUs = draft.nowUs - ACK_WINDOW_SECONDS_MIN * 1_000_000;
-    const { first, last } = this.#range;
-    let offset = Math.max(first, this.#partition.logStart);
+    const { delivered, last } = this.#range;
+    let offset = Math.max(delivered, this.#partition.logStart);
     while (offset <= last) {
       const append = findAppend(draft.state, this.#partition.number, offset);
       if (append === undefined || append.row.stampUs >= knownSinceUs) break;

@@ -6,7 +6,7 @@ import type { AckStatus, PoppedOutcome } from './commands.js';
 import { EngineRig } from './engine.fake.js';
 import { numberNameKey } from './keys.js';
 import type { CursorRow } from './rows.js';
-import { cursors, deadLetters, partitions } from './tables.js';
+import { cursors, partitions } from './tables.js';
 
 describe.each([
   ['one leader', false],
@@ -97,7 +97,7 @@ describe.each([
       ['a', 'failed'],
       ['a', 'dlq'],
     ]);
-    expect(rig.rows(deadLetters)).toHaveLength(1);
+    expect(rig.deadLetters()).toHaveLength(1);
     expect(cursor().committed).toBe(0);
   });
 
@@ -108,7 +108,7 @@ describe.each([
     expect(items).toEqual([
       { success: true, error: null, leaseReleased: true, dlq: true, noop: false },
     ]);
-    const [letter] = rig.rows(deadLetters);
+    const [letter] = rig.deadLetters();
     expect(letter).toMatchObject({
       group: 'g',
       offset: 0,
@@ -127,7 +127,7 @@ describe.each([
     ack([['a', 'failed']]);
     pop();
     expect(ack([['a', 'failed']])[0]).toMatchObject({ success: true, dlq: true });
-    const [letter] = rig.rows(deadLetters);
+    const [letter] = rig.deadLetters();
     expect(letter).toMatchObject({ transactionId: 'a', retries: 1, error: 'Retries exhausted' });
     expect(cursor()).toMatchObject({ committed: 0, retries: 0 });
   });
@@ -144,7 +144,7 @@ describe.each([
     ack(all);
     expect(
       rig
-        .rows(deadLetters)
+        .deadLetters()
         .map((row) => row.transactionId)
         .sort(),
     ).toEqual(['a', 'b', 'c']);
@@ -160,7 +160,7 @@ describe.each([
     lease({ retryLimit });
     const ids = ['a', 'b', 'c'];
     ack(words.flatMap((word, i) => (word === null ? [] : [[ids[i] ?? '', word] as const])));
-    expect(rig.rows(deadLetters).map((row) => row.transactionId)).toEqual(filed);
+    expect(rig.deadLetters().map((row) => row.transactionId)).toEqual(filed);
     expect(cursor()).toMatchObject({ committed: at, retries, lease: null });
     const left = ids.slice(at + 1);
     expect(rig.texts(pop())).toEqual(left);
@@ -175,14 +175,14 @@ describe.each([
       ['b', 'failed'],
       ['c', 'dlq'],
     ]);
-    expect(rig.rows(deadLetters)).toHaveLength(1);
+    expect(rig.deadLetters()).toHaveLength(1);
     expect(cursor()).toMatchObject({ committed: 0, retries: 1 });
   });
 
   test('12: without a dead-letter queue the message is dropped', () => {
     lease({ retryLimit: 0, deadLetterQueue: false, dlqAfterMaxRetries: false });
     expect(ack([['a', 'failed']])[0]).toMatchObject({ success: true, dlq: false });
-    expect(rig.rows(deadLetters)).toEqual([]);
+    expect(rig.deadLetters()).toEqual([]);
     expect(cursor().committed).toBe(0);
   });
 
@@ -387,7 +387,7 @@ describe.each([
     expect(cursor().committed).toBe(1);
     expect(ack([[(ids[1] ?? '').toUpperCase(), 'completed']])[0]).toMatchObject({ success: false });
     expect(ack([[ids[1] ?? '', 'dlq']])[0]).toMatchObject({ success: true, dlq: true });
-    expect(rig.rows(deadLetters)[0]).toMatchObject({ transactionId: ids[1], messageId: ids[1] });
+    expect(rig.deadLetters()[0]).toMatchObject({ transactionId: ids[1], messageId: ids[1] });
   });
 
   test('a leased message is acknowledged after the index has forgotten its id', () => {

@@ -11,7 +11,7 @@ export type Word = AckStatus | null;
  * `words[i]` is said about offset `committed + 1 + i`; under a lease they reach to its last offset.
  */
 export function settleByTable(input: SettleInput, words: readonly Word[]): Settlement {
-  const { committed: c, batchEnd, retries: n, retryLimit, fileFailed } = input;
+  const { committed: c, batchEnd, retries: n, retryLimit, conflation, fileFailed } = input;
   const at = (i: number) => c + 1 + i;
   const end = words.length - 1;
   const s = words.findIndex((word) => word !== null && word !== 'completed');
@@ -20,6 +20,7 @@ export function settleByTable(input: SettleInput, words: readonly Word[]): Settl
   const signal = words[s];
   if (batchEnd === null) return { committed: p, released: false, retries: n, filed: [] };
   if (signal === undefined) {
+    if (conflation && p > c) return { committed: batchEnd, released: true, retries: 0, filed: [] };
     if (p === batchEnd) return { committed: p, released: true, retries: 0, filed: [] };
     return { committed: p, released: false, retries: n, filed: [] };
   }

@@ -23,8 +23,13 @@ test('every batch of four under a lease', () => {
       [1, 1],
       [2, 3],
     ] as const) {
-      for (const fileFailed of [true, false]) {
-        const input = { committed: 6, batchEnd: 10, retries, retryLimit, fileFailed };
+      for (const [fileFailed, conflation] of [
+        [true, false],
+        [false, false],
+        [true, true],
+      ] as const) {
+        const limits = { retries, retryLimit, conflation, fileFailed };
+        const input = { committed: 6, batchEnd: 10, ...limits };
         const items = itemsOf(words, 7);
         expect({ words, input, result: settle(input, items) }).toEqual({
           words,
@@ -39,13 +44,21 @@ test('every batch of four under a lease', () => {
 
 test('without a lease on record only the completed prefix moves the cursor', () => {
   for (const words of allWords(4)) {
-    const input = { committed: -1, batchEnd: null, retries: 2, retryLimit: 0, fileFailed: true };
+    const input = {
+      committed: -1,
+      batchEnd: null,
+      retries: 2,
+      retryLimit: 0,
+      conflation: false,
+      fileFailed: true,
+    };
     expect(settle(input, itemsOf(words, 0))).toEqual(settleByTable(input, words));
   }
 });
 
 test('a negative retry limit is none', () => {
-  const input = { committed: -1, batchEnd: 0, retries: 0, retryLimit: -5, fileFailed: true };
+  const limits = { retries: 0, retryLimit: -5, conflation: false, fileFailed: true };
+  const input = { committed: -1, batchEnd: 0, ...limits };
   expect(settle(input, [{ status: 'failed', offset: 0 }]).filed).toEqual([0]);
 });
 

@@ -21,6 +21,8 @@ export interface SettleInput {
   readonly batchEnd: number | null;
   readonly retries: number;
   readonly retryLimit: number;
+  /** Only the last message of the lease was delivered: being done with anything is being done. */
+  readonly conflation: boolean;
   /** A message that failed too often is filed as a dead letter; otherwise it is dropped. */
   readonly fileFailed: boolean;
 }
@@ -54,8 +56,11 @@ export function settle(
   const { batchEnd, retries, retryLimit } = input;
   const headStatus = words.get(head);
   if (headStatus === undefined) {
-    const released = batchEnd !== null && passed > input.committed && passed >= batchEnd;
-    return { committed: passed, released, retries: released ? 0 : retries, filed: [] };
+    const moved = batchEnd !== null && passed > input.committed;
+    if (!moved) return { committed: passed, released: false, retries, filed: [] };
+    const released = passed >= batchEnd || input.conflation;
+    const committed = released ? batchEnd : passed;
+    return { committed, released, retries: released ? 0 : retries, filed: [] };
   }
   if (batchEnd === null) return { committed: passed, released: false, retries, filed: [] };
   if (headStatus === 'retry') return { committed: passed, released: true, retries, filed: [] };
@@ -65,7 +70,7 @@ export function settle(
   if (head >= filesEnd && isFiled(input, headStatus)) {
     return { committed: passed, released: true, retries, filed: [] };
   }
-  return settleRun(input, words, head, batchEnd, filesEnd);
+  return settleRun(input, words, head, filesEnd);
 }
 
 /** Whether a message of this word, with no retry left, is filed and not dropped. */
@@ -73,12 +78,14 @@ function isFiled(input: SettleInput, word: AckStatus): boolean {
   return word === 'dlq' || (word === 'failed' && input.fileFailed);
 }
 
-/** Walks on from a filed or dropped head while this call decides each next message. */
+/**
+ * Walks on from a filed or dropped head while this call decides each next message. Only the named
+ * ones are looked at: a lease of last values may span millions.
+ */
 function settleRun(
   input: SettleInput,
   words: ReadonlyMap<number, AckStatus>,
   head: number,
-  batchEnd: number,
   filesEnd: number,
 ): Settlement {
   const top = highestCompleted(words, Number.POSITIVE_INFINITY, -1);
@@ -86,8 +93,11 @@ function settleRun(
   const filed: number[] = [];
   let committed = head - 1;
   let retries = 0;
-  for (let offset = head; offset <= batchEnd; offset++) {
-    const word = words.get(offset) ?? (offset < top ? 'completed' : 'retry');
+  const decided = [...words].filter(([offset]) => offset >= head).sort(([a], [b]) => a - b);
+  for (const [offset, word] of decided) {
+    // What lies unnamed in between is done with a completed message above it, else undecided.
+    if (offset > committed + 1 && offset > top) break;
+    committed = offset - 1;
     if (word === 'retry') break;
     if (word === 'failed' && !spent) {
       retries = input.retries;

@@ -75,6 +75,8 @@ export function beginAppend(
   return position;
 }
 
+export type WriteMessage = typeof writeMessage;
+
 export function writeMessage(
   writer: ByteWriter,
   body: Uint8Array,

@@ -15,10 +15,12 @@ import {
 import { assert } from './assert.js';
 import { ByteReader } from './bytes.js';
 import { applyClusterVersion, CLUSTER_VERSION_READ } from './cluster-version.js';
+import { fileDeadLetter, removeDeadLetters } from './dead-letters.js';
 import { type Effect, type RequestsEffect, readEffect, readEntryHeader } from './effects.js';
+import { type GroupChangeRow, groupChangeKey, groupChanges } from './group-change-table.js';
 import {
+  ageKey,
   appendKey,
-  deadLetterKey,
   numberKey,
   numberNameKey,
   numberPairKey,
@@ -26,17 +28,18 @@ import {
   tenantNameKey,
 } from './keys.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
+import { countAppend } from './log-use.js';
 import { requestKey } from './request-id.js';
-import type { DeadLetterRow, DoomedQueueRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
+import type { DoomedQueueRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
 import type { State } from './state.js';
 import { sweepQueue } from './sweep.js';
 import {
   appends,
   cursors,
-  deadLetters,
   doomedQueues,
   groups,
   meta,
+  oldestAppends,
   partitionNumbers,
   partitions,
   queueNumbers,
@@ -45,6 +48,9 @@ import {
   requests,
   sharedLeases,
 } from './tables.js';
+import { placeKey } from './trace.js';
+import { addTrace, expireTraces } from './trace-apply.js';
+import { dropPartition, relocateAppend, trimPartition } from './trim.js';
 
 /** Told of every partition that an applied entry added messages to. */
 export interface AppendObserver {
@@ -75,12 +81,16 @@ export function applyEntry(
   applyStamp(state, stampUs);
   while (reader.position < reader.end) {
     const effect = readEffect(reader);
-    if (effect.kind !== 'append') {
+    if (effect.kind !== 'append' && effect.kind !== 'relocate') {
       applyEffect(state, effect, stampUs, readable);
       continue;
     }
     const append = new ByteReader(body, effect.position, effect.position + effect.length);
     const header = readAppendHeader(append);
+    if (effect.kind === 'relocate') {
+      relocateAppend(state, header, index, effect.position, effect.length);
+      continue;
+    }
     applyAppend(state, header, index, effect.position, effect.length);
     observer?.appended(header.partition);
     if (header.hasIds) insertTransactionIds(append, header, transactions);
@@ -128,6 +138,9 @@ export function applyAppend(
     position,
     length,
   });
+  countAppend(state, index, length);
+  if (row.appends > 0) return;
+  state.put(oldestAppends, ageKey(row.queue, header.stampUs, row.number), true);
 }
 
 /** `readable`: the newest version of the catalogue that may come; who plans knows what it may. */
@@ -148,16 +161,34 @@ export function applyEffect(
       putCursor(state, effect);
       break;
     case 'group':
-      state.put(groups, numberNameKey(effect.queue, effect.group), effect.row);
+      putGroup(state, effect);
+      break;
+    case 'group-change':
+      putGroupChange(state, effect.id, effect.row);
       break;
     case 'dead-letter':
       fileDeadLetter(state, effect.row);
+      break;
+    case 'drop-dead-letters':
+      removeDeadLetters(state, effect.queue, effect.ids);
+      break;
+    case 'trace':
+      addTrace(state, placeKey(stampUs, effect.number), effect.row, effect.data);
+      break;
+    case 'expire-traces':
+      expireTraces(state, effect.from, effect.beforeUs, effect.rowsMax);
       break;
     case 'delete-queue':
       doomQueue(state, effect.queue);
       break;
     case 'sweep-queue':
       sweepQueue(state, effect.queue, effect.rowsMax);
+      break;
+    case 'trim':
+      trimPartition(state, effect.partition, effect.upTo);
+      break;
+    case 'drop-partition':
+      dropPartition(state, effect.partition);
       break;
     case 'requests':
       applyRequests(state, effect);
@@ -176,14 +207,6 @@ function applyRequests(state: State, effect: RequestsEffect): void {
   }
 }
 
-function fileDeadLetter(state: State, row: DeadLetterRow): void {
-  state.put(deadLetters, deadLetterKey(row.queue, row.id), row);
-  const key = numberKey(row.partition);
-  const partition = state.get(partitions, key);
-  if (partition === undefined) return;
-  state.put(partitions, key, { ...partition, deadLetters: partition.deadLetters + 1 });
-}
-
 function putCursor(state: State, effect: Extract<Effect, { kind: 'cursor' }>): void {
   const { partition, group, row } = effect;
   const key = numberNameKey(partition, group);
@@ -199,6 +222,17 @@ function putCursor(state: State, effect: Extract<Effect, { kind: 'cursor' }>): v
   }
   if (row === null) state.delete(cursors, key);
   else state.put(cursors, key, row);
+}
+
+function putGroupChange(state: State, id: string, row: GroupChangeRow | null): void {
+  if (row === null) state.delete(groupChanges, groupChangeKey(id));
+  else state.put(groupChanges, groupChangeKey(id), row);
+}
+
+function putGroup(state: State, effect: Extract<Effect, { kind: 'group' }>): void {
+  const key = numberNameKey(effect.queue, effect.group);
+  if (effect.row === null) state.delete(groups, key);
+  else state.put(groups, key, effect.row);
 }
 
 function putQueue(state: State, row: QueueRow): void {

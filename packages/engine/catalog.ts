@@ -1,10 +1,12 @@
 /** Queues and partitions by name, and their creation inside an entry (message-plane 2, 7.2). */
 
+import { PARTITION_NUMBER_MAX } from '@svc/wire';
 import { readMeta } from './apply.js';
 import { assert } from './assert.js';
 import type { QueueOptions, Tenant } from './commands.js';
 import type { Draft } from './draft.js';
 import { numberKey, numberNameKey, tenantNameKey } from './keys.js';
+import { mintPartitionId, parsePartitionId } from './partition-id.js';
 import { implicitOptions } from './queue-options.js';
 import type { PartitionRow, QueueRow } from './rows.js';
 import type { State } from './state.js';
@@ -35,6 +37,24 @@ export function findOwnPartition(
   return queue === undefined || queue.tenant !== tenant ? undefined : { queue, partition };
 }
 
+const DIGITS = /^\d+$/;
+
+/** As `findOwnPartition`, by what a request calls it: the digits of its number, or its UUID. */
+export function findNamedPartition(
+  state: State,
+  tenant: Tenant,
+  name: string,
+): { readonly queue: QueueRow; readonly partition: PartitionRow } | undefined {
+  if (DIGITS.test(name)) {
+    const number = Number(name);
+    return number <= PARTITION_NUMBER_MAX ? findOwnPartition(state, tenant, number) : undefined;
+  }
+  const parsed = parsePartitionId(name);
+  if (parsed === null) return undefined;
+  const found = findOwnPartition(state, tenant, parsed.number);
+  return found?.partition.id === parsed.id ? found : undefined;
+}
+
 export function createQueue(
   draft: Draft,
   tenant: Tenant,
@@ -56,7 +76,7 @@ export function createQueue(
 
 export function createPartition(draft: Draft, queue: number, name: string): PartitionRow {
   const number = readMeta(draft.state).nextPartition;
-  const id = draft.surroundings.newUuid(draft.nowUs);
+  const id = mintPartitionId(draft.nowUs, number, draft.surroundings.newUuid(draft.nowUs));
   draft.emit({ kind: 'partition', number, queue, id, name });
   const row = draft.state.get(partitions, numberKey(number));
   assert(row !== undefined, `partition ${number} is missing right after its creation`);

@@ -139,7 +139,7 @@ describe('a forwarded command', () => {
       w.u64(random.below(9));
       w.varint(random.below(100));
       w.u8(0);
-      w.u8(random.below(8));
+      w.u8(random.below(16));
       w.text(TENANT);
       for (let left = random.below(60); left > 0; left--) w.u8(random.below(256));
       decodeForwarded(w.finish(), NOW_MS);
@@ -148,10 +148,10 @@ describe('a forwarded command', () => {
     }
   });
 
-  test.each(['push', 'give-back', 'ack', 'configure'] as const)(
+  test.each(['push', 'give-back', 'ack', 'configure', 'transaction'] as const)(
     'of kind %s that promises more than is there costs nothing',
     (kind) => {
-      const kinds = ['push', 'pop', 'give-back', 'ack', 'extend', 'configure'];
+      const kinds = ['push', 'pop', 'give-back', 'ack', 'extend', 'configure', '', 'transaction'];
       for (const count of [65, 99_999, 100_001, 2 ** 31, 2 ** 53 - 1]) {
         const w = new ByteWriter(64);
         w.u8(1);
@@ -161,7 +161,7 @@ describe('a forwarded command', () => {
         w.u8(kinds.indexOf(kind));
         w.text(TENANT);
         if (kind === 'push') w.u8(0);
-        else w.text('g');
+        else if (kind !== 'transaction') w.text('g');
         if (kind === 'give-back') w.text('');
         if (kind === 'configure') w.u8(0);
         w.varint(count);
@@ -183,6 +183,8 @@ describe('a forwarded command', () => {
         consumerGroup: '',
         deadlineMs: NOW_MS + 5,
         subscription: { mode: 'all' },
+        conflation: null,
+        autopilot: null,
         ...rest,
       };
       return decodeForwarded(bytesOf({ term: 1, deadlineMs: NOW_MS, origin: null, command }), 0);
@@ -218,7 +220,7 @@ describe('a forwarded command', () => {
     w.u64(1);
     w.varint(5);
     w.u8(0);
-    w.u8(7);
+    w.u8(255);
     w.text(TENANT);
     expect(decodeForwarded(w.finish(), 0)).toBe('kind');
   });
@@ -258,7 +260,7 @@ describe('an answer', () => {
     for (let i = 0; i < 15_000; i++) {
       const bytes = Uint8Array.from({ length: 18 + random.below(60) }, () => random.below(256));
       bytes[0] = 1;
-      bytes[17] = random.below(9);
+      bytes[17] = random.below(20);
       decodeAnswer(bytes);
     }
     for (const kind of [0, 2]) {

@@ -3,7 +3,7 @@
  *
  *     forwarded: format u8 | term u64 | deadline | flags u8 | [origin] | command
  *     origin:    session 16 bytes | sequence | settled below | count, settled numbers
- *     command:   kind u8 | tenant | content; of a push the body stands last
+ *     command:   kind u8 | tenant | content; the body of what pushes stands last
  *
  * Numbers are varints where nothing else is said. What must hold:
  * - A body is never copied here: it is a part of what is sent, and a view of what was received.
@@ -14,30 +14,29 @@
  * - Monotonic times mean nothing on another node. They travel as the milliseconds that are left,
  *   so a command that was long on its way has a little more time than its client gave it.
  */
-import {
-  DEADLINE_MS_MAX,
-  INT32_MAX,
-  isUuid,
-  NAME_BYTES_MAX,
-  POP_PARTITIONS_MAX,
-  TRANSACTION_ID_BYTES_MAX,
-} from '@svc/wire';
+import { DEADLINE_MS_MAX, INT32_MAX, isUuid, NAME_BYTES_MAX, POP_PARTITIONS_MAX } from '@svc/wire';
 import { ByteWriter } from './bytes.js';
+import { checkNames, TENANT_BYTES } from './command-names.js';
 import {
-  type AckCommand,
-  type AckItem,
   type Command,
   type ConfigureCommand,
   DEADLINE_OVER,
   type GiveBackCommand,
   type PopCommand,
   type PopScope,
-  type PushCommand,
-  type PushGroup,
-  type Subscription,
   type Tenant,
 } from './commands.js';
+import {
+  readDropDeadLetters,
+  readReplay,
+  writeDropDeadLetters,
+  writeReplay,
+} from './dead-letter-commands.js';
+import type { AutopilotWish } from './delivery-terms.js';
+import { readGroupCommand, writeGroupCommand } from './group-command-codec.js';
+import { growingBody } from './growing-bytes.js';
 import { GuardedReader } from './guarded-reader.js';
+import { readAck, readPush, writeAck, writePush } from './push-ack-codec.js';
 import { CONFIGURE_DEFAULTS } from './queue-options.js';
 import {
   type RequestOrigin,
@@ -46,8 +45,10 @@ import {
   SESSION_BYTES,
   SETTLED_MAX,
 } from './request-id.js';
-import { SUBSCRIPTION_MODES, writeSubscription } from './tables.js';
-import { utf8Length } from './utf8.js';
+import { readGivenSubscription } from './subscription-codec.js';
+import { writeSubscription } from './tables.js';
+import { readTraceCommand, writeTraceCommand } from './trace-commands.js';
+import { readTransaction, writeTransaction } from './transaction-codec.js';
 
 /** A command that one node asks another to plan. */
 export interface ForwardedCommand {
@@ -64,22 +65,34 @@ export interface ForwardedCommand {
 export type CodecRefusal = 'format' | 'kind' | 'content';
 
 const FORMAT = 1;
-const KINDS = ['push', 'pop', 'give-back', 'ack', 'extend', 'configure', 'delete-queue'] as const;
+const KINDS = [
+  'push',
+  'pop',
+  'give-back',
+  'ack',
+  'extend',
+  'configure',
+  'delete-queue',
+  'transaction',
+  'seek',
+  'delete-group',
+  'subscribe-group',
+  'drop-dead-letters',
+  'replay',
+  'trace',
+] as const;
 const SCOPES = ['queue', 'partition', 'discovery'] as const;
-const ACK_STATUSES = ['completed', 'failed', 'retry', 'dlq'] as const;
+const CONFLATION_WORDS = [null, false, true] as const;
 const HAS_ORIGIN = 1;
-const TENANT_BYTES = 36;
 /** A pop answers a little after its deadline at the latest, so what is left may be more. */
 const LEFT_MS_MAX = 2 * DEADLINE_MS_MAX;
-/** Items of a push or an ack: what the front takes of one call. */
-export const COMMAND_ITEMS_MAX = 100_000;
 /** Texts that no key holds are bounded by the body that they came in. */
 const TEXT_BYTES_MAX = 2 ** 31;
 const NUMBER_MAX = 0xffff_ffff;
 
 // --- writing -------------------------------------------------------------------------------------
 
-/** The parts to send, in order. A push's body is taken by reference: nobody may write to it. */
+/** The parts to send, in order. A body is taken by reference: nobody may write to it. */
 export function encodeForwarded(forwarded: ForwardedCommand, nowMs: number): Uint8Array[] {
   const { term, deadlineMs, origin, command } = forwarded;
   const w = new ByteWriter(160);
@@ -89,7 +102,8 @@ export function encodeForwarded(forwarded: ForwardedCommand, nowMs: number): Uin
   w.u8(origin === null ? 0 : HAS_ORIGIN);
   if (origin !== null) writeOrigin(w, origin);
   writeCommand(w, command, nowMs);
-  return command.kind === 'push' ? [w.finish(), command.body] : [w.finish()];
+  const body = growingBody(command);
+  return body === null ? [w.finish()] : [w.finish(), body];
 }
 
 /** 0: over. Whatever is left, however little, is more than that. */
@@ -124,6 +138,9 @@ function writeCommand(w: ByteWriter, command: Command, nowMs: number): void {
     case 'ack':
       writeAck(w, command);
       break;
+    case 'transaction':
+      writeTransaction(w, command);
+      break;
     case 'extend':
       w.text(command.leaseId);
       w.varint(command.seconds);
@@ -134,29 +151,21 @@ function writeCommand(w: ByteWriter, command: Command, nowMs: number): void {
     case 'delete-queue':
       w.text(command.queue);
       break;
+    case 'seek':
+    case 'delete-group':
+    case 'subscribe-group':
+      writeGroupCommand(w, command);
+      break;
+    case 'drop-dead-letters':
+      writeDropDeadLetters(w, command);
+      break;
+    case 'replay':
+      writeReplay(w, command);
+      break;
+    case 'trace':
+      writeTraceCommand(w, command);
+      break;
   }
-}
-
-function writePush(w: ByteWriter, command: PushCommand): void {
-  const { groups, itemGroup, transactionIds, payloadStart, payloadEnd } = command;
-  w.optionalText(command.producerSub);
-  w.varint(groups.length);
-  for (const { queue, partition } of groups) {
-    w.text(queue);
-    w.text(partition);
-  }
-  const items = itemGroup.length;
-  const hasIds = transactionIds.some((id) => id !== null);
-  w.varint(items);
-  w.flag(hasIds);
-  for (let item = 0; item < items; item++) {
-    if (groups.length > 1) w.varint(itemGroup[item] ?? 0);
-    if (hasIds) w.optionalText(transactionIds[item] ?? null);
-    const start = payloadStart[item] ?? 0;
-    w.varint(start);
-    w.varint((payloadEnd[item] ?? 0) - start);
-  }
-  w.varint(command.body.length);
 }
 
 function writePop(w: ByteWriter, command: PopCommand, nowMs: number): void {
@@ -178,18 +187,9 @@ function writePop(w: ByteWriter, command: PopCommand, nowMs: number): void {
   w.flag(command.leaseSeconds !== null);
   if (command.leaseSeconds !== null) w.varint(command.leaseSeconds);
   writeSubscription(w, command.subscription);
-}
-
-function writeAck(w: ByteWriter, command: AckCommand): void {
-  w.text(command.consumerGroup);
-  w.varint(command.items.length);
-  for (const item of command.items) {
-    w.text(item.transactionId);
-    w.text(item.partitionId);
-    w.text(item.leaseId);
-    w.u8(ACK_STATUSES.indexOf(item.status));
-    w.optionalText(item.error);
-  }
+  w.u8(CONFLATION_WORDS.indexOf(command.conflation));
+  w.flag(command.autopilot?.partitions === true);
+  w.flag(command.autopilot?.batch === true);
 }
 
 const VALUE_NULL = 0;
@@ -221,7 +221,7 @@ function writeConfigure(w: ByteWriter, command: ConfigureCommand): void {
 
 // --- reading -------------------------------------------------------------------------------------
 
-/** The body of a push is a view of `bytes`, which must stay as they are. */
+/** The body of what pushes is a view of `bytes`, which must stay as they are. */
 export function decodeForwarded(bytes: Uint8Array, nowMs: number): ForwardedCommand | CodecRefusal {
   const r = new GuardedReader(bytes);
   if (r.u8() !== FORMAT) return 'format';
@@ -276,6 +276,8 @@ function readCommand(
       return readGiveBack(r, tenant);
     case 'ack':
       return readAck(r, tenant);
+    case 'transaction':
+      return readTransaction(r, tenant);
     case 'extend':
       return { kind, tenant, leaseId: r.text(TEXT_BYTES_MAX), seconds: r.within(1, INT32_MAX) };
     case 'configure':
@@ -285,45 +287,17 @@ function readCommand(
       checkNames(r, queue, '', '');
       return { kind, tenant, queue };
     }
+    case 'seek':
+    case 'delete-group':
+    case 'subscribe-group':
+      return readGroupCommand(r, kind, tenant);
+    case 'drop-dead-letters':
+      return readDropDeadLetters(r, tenant);
+    case 'replay':
+      return readReplay(r, tenant);
+    case 'trace':
+      return readTraceCommand(r, tenant);
   }
-}
-
-/** Names share the room that a key has, beside the tenant. */
-function checkNames(r: GuardedReader, queue: string, group: string, partition: string): void {
-  const longer = Math.max(utf8Length(group), utf8Length(partition));
-  if (TENANT_BYTES + utf8Length(queue) + longer > NAME_BYTES_MAX) r.refuse();
-}
-
-function readPush(r: GuardedReader, tenant: Tenant): PushCommand {
-  const producerSub = r.optionalText(TEXT_BYTES_MAX);
-  const groups: PushGroup[] = [];
-  for (let left = r.count(2, COMMAND_ITEMS_MAX); left > 0 && !r.refused; left--) {
-    const queue = r.text(NAME_BYTES_MAX);
-    const partition = r.text(NAME_BYTES_MAX);
-    checkNames(r, queue, '', partition);
-    groups.push({ queue, partition });
-  }
-  const items = r.count(2, COMMAND_ITEMS_MAX);
-  if (items > 0 && groups.length === 0) r.refuse();
-  const hasIds = r.flag();
-  const itemGroup: number[] = [];
-  const transactionIds: (string | null)[] = [];
-  const payloadStart: number[] = [];
-  const payloadEnd: number[] = [];
-  let end = 0;
-  for (let item = 0; item < items && !r.refused; item++) {
-    itemGroup.push(groups.length > 1 ? r.within(0, groups.length - 1) : 0);
-    transactionIds.push(hasIds ? r.optionalText(TRANSACTION_ID_BYTES_MAX) : null);
-    const start = r.varint();
-    const stop = start + r.varint();
-    payloadStart.push(start);
-    payloadEnd.push(stop);
-    if (stop > end) end = stop;
-  }
-  const body = r.view(r.varint());
-  if (end > body.length) r.refuse();
-  const columns = { itemGroup, transactionIds, payloadStart, payloadEnd };
-  return { kind: 'push', tenant, producerSub, body, groups, ...columns };
 }
 
 function readPop(r: GuardedReader, tenant: Tenant, nowMs: number): PopCommand {
@@ -342,8 +316,15 @@ function readPop(r: GuardedReader, tenant: Tenant, nowMs: number): PopCommand {
     wait: r.flag(),
     deadlineMs: readDeadline(r, nowMs),
     leaseSeconds: r.flag() ? r.within(1, INT32_MAX) : null,
-    subscription: readSubscription(r),
+    subscription: readGivenSubscription(r),
+    conflation: r.oneOf(CONFLATION_WORDS),
+    autopilot: readAutopilot(r),
   };
+}
+
+function readAutopilot(r: GuardedReader): AutopilotWish | null {
+  const wish = { partitions: r.flag(), batch: r.flag() };
+  return wish.partitions || wish.batch ? wish : null;
 }
 
 function readScope(r: GuardedReader): PopScope {
@@ -358,11 +339,6 @@ function readScope(r: GuardedReader): PopScope {
   return { kind, namespace, task };
 }
 
-function readSubscription(r: GuardedReader): Subscription {
-  const mode = r.oneOf(SUBSCRIPTION_MODES);
-  return mode === 'timestamp' ? { mode, atUs: r.varint() } : { mode };
-}
-
 function readGiveBack(r: GuardedReader, tenant: Tenant): GiveBackCommand {
   const consumerGroup = r.text(NAME_BYTES_MAX);
   checkNames(r, '', consumerGroup, '');
@@ -372,22 +348,6 @@ function readGiveBack(r: GuardedReader, tenant: Tenant): GiveBackCommand {
     partitionNumbers.push(r.within(0, NUMBER_MAX));
   }
   return { kind: 'give-back', tenant, consumerGroup, leaseId, partitionNumbers };
-}
-
-function readAck(r: GuardedReader, tenant: Tenant): AckCommand {
-  const consumerGroup = r.text(NAME_BYTES_MAX);
-  checkNames(r, '', consumerGroup, '');
-  const items: AckItem[] = [];
-  for (let left = r.count(5, COMMAND_ITEMS_MAX); left > 0 && !r.refused; left--) {
-    items.push({
-      transactionId: r.text(TEXT_BYTES_MAX),
-      partitionId: r.text(TEXT_BYTES_MAX),
-      leaseId: r.text(TEXT_BYTES_MAX),
-      status: r.oneOf(ACK_STATUSES),
-      error: r.optionalText(TEXT_BYTES_MAX),
-    });
-  }
-  return { kind: 'ack', tenant, consumerGroup, items };
 }
 
 function readConfigure(r: GuardedReader, tenant: Tenant): ConfigureCommand {

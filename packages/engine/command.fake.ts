@@ -9,11 +9,17 @@ import type {
   OptionChanges,
   Outcome,
   PopScope,
+  PushCommand,
+  PushedOutcome,
   Subscription,
 } from './commands.js';
+import { REPLAY_RESULTS } from './dead-letter-commands.js';
+import type { DeliveryTerms } from './delivery-terms.js';
 import { TENANT } from './engine.fake.js';
+import { randomGroupChanged, randomGroupCommand } from './group-command.fake.js';
 import { CONFIGURE_DEFAULTS } from './queue-options.js';
 import type { SeededRandom } from './random.fake.js';
+import type { TransactedOutcome, TransactionCommand } from './transaction-command.js';
 
 const TEXTS = ['', 'a', 'orders.eu', 'grüße ✓', '\u{1F680}'.repeat(9), '\u0000', 'x'.repeat(200)];
 const ID = '01a2b3c4-0000-7000-8000-000000000001';
@@ -29,7 +35,13 @@ function some<T>(random: SeededRandom, most: number, make: (i: number) => T): T[
 export function randomCommand(random: SeededRandom, nowMs: number): Command {
   const text = () => oneOf(random, TEXTS);
   const tenant = TENANT;
-  switch (random.below(7)) {
+  switch (random.below(10)) {
+    case 9:
+      return randomRecordCommand(random);
+    case 8:
+      return randomTransaction(random);
+    case 7:
+      return randomGroupCommand(random);
     case 0:
       return randomPush(random);
     case 1:
@@ -45,6 +57,8 @@ export function randomCommand(random: SeededRandom, nowMs: number): Command {
         deadlineMs: nowMs + 1 + random.below(60_000),
         leaseSeconds: random.below(2) === 0 ? null : 1 + random.below(9999),
         subscription: randomSubscription(random),
+        conflation: oneOf(random, [null, false, true]),
+        autopilot: oneOf(random, [null, { partitions: true, batch: random.below(2) === 0 }]),
       };
     case 2:
       return {
@@ -76,7 +90,106 @@ export function randomCommand(random: SeededRandom, nowMs: number): Command {
   }
 }
 
-function randomPush(random: SeededRandom): Command {
+function randomRecordCommand(random: SeededRandom): Command {
+  const text = () => oneOf(random, TEXTS);
+  const textOrNull = () => (random.below(2) === 0 ? null : text());
+  const tenant = TENANT;
+  const address = { kind: 'address', partitionId: text(), transactionId: text() } as const;
+  switch (random.below(3)) {
+    case 0: {
+      const queue = { kind: 'queue', queue: text(), group: textOrNull() } as const;
+      return { kind: 'drop-dead-letters', tenant, target: oneOf(random, [address, queue]) };
+    }
+    case 1: {
+      const letter = oneOf(random, [address, { kind: 'id', id: text() } as const]);
+      return { kind: 'replay', tenant, letter, queue: textOrNull(), partition: textOrNull() };
+    }
+    default:
+      return {
+        kind: 'trace',
+        tenant,
+        transactionId: oneOf(random, ['t', 'grüße', 'x'.repeat(447)]),
+        partitionId: textOrNull(),
+        names: some(random, 3, (i) => `n${i}`),
+        eventType: text(),
+        data: Uint8Array.from({ length: random.below(50) }, () => random.below(256)),
+        consumerGroup: textOrNull(),
+        worker: textOrNull(),
+        messageId: oneOf(random, [null, ID]),
+        traceId: oneOf(random, [null, ID]),
+      };
+  }
+}
+
+function randomRecordOutcome(random: SeededRandom): Outcome {
+  const text = () => oneOf(random, TEXTS);
+  switch (random.below(3)) {
+    case 0: {
+      const isDone = random.below(2) === 0;
+      return { kind: 'dead-letters-dropped', deleted: random.below(2 ** 40), isDone };
+    }
+    case 1: {
+      const replay = {
+        result: oneOf(random, REPLAY_RESULTS),
+        queue: text(),
+        partition: text(),
+        group: text(),
+        deadLetterId: ID,
+        transactionId: text(),
+        messageId: oneOf(random, ['', ID]),
+      };
+      return { kind: 'replayed', replay: oneOf(random, [null, replay]) };
+    }
+    default:
+      return { kind: 'traced', traceId: oneOf(random, [null, ID]) };
+  }
+}
+
+function randomTerms(random: SeededRandom): DeliveryTerms {
+  const sizes = { partitions: 1 + random.below(64), batch: 1 + random.below(1000) };
+  return {
+    conflation: true,
+    conflationConflict: random.below(2) === 0,
+    autopilot: oneOf(random, [null, sizes]),
+  };
+}
+
+function randomTransaction(random: SeededRandom): TransactionCommand {
+  const text = () => oneOf(random, TEXTS);
+  const pushes = oneOf(random, [null, randomPush(random)]);
+  const traceId = () => (random.below(2) === 0 ? null : ID);
+  const hasTraces = pushes !== null && random.below(2) === 0;
+  return {
+    kind: 'transaction',
+    tenant: TENANT,
+    acks: some(random, 9, () => ({ consumerGroup: text(), ...randomAckItem(random) })),
+    pushes,
+    traceIds: hasTraces ? pushes.itemGroup.map(traceId) : null,
+    positions: some(random, 5, () => ({
+      queue: text(),
+      consumerGroup: text(),
+      partition: '',
+      offset: random.below(3) === 0 ? null : random.below(2 ** 53),
+      metadata: random.below(2) === 0 ? null : text(),
+      subscription: randomSubscription(random),
+    })),
+    flaw: oneOf(random, [null, { reason: 'too_large', error: text() }]),
+  };
+}
+
+function randomTransacted(random: SeededRandom): TransactedOutcome {
+  const pushed = oneOf(random, [null, randomPushed(random)]);
+  const filed = some(random, 5, (i) => i * (1 + random.below(1000)));
+  const rollback = { reason: 'rejected_ack', error: oneOf(random, TEXTS) } as const;
+  return {
+    kind: 'transacted',
+    rollback: oneOf(random, [null, rollback]),
+    filed: filed.sort((a, b) => a - b),
+    pushed,
+  };
+}
+
+function randomPush(random: SeededRandom): PushCommand {
   const body = Uint8Array.from({ length: random.below(300) }, () => random.below(256));
   const groups = some(random, 5, () => ({
     queue: oneOf(random, TEXTS),
@@ -139,7 +252,13 @@ function randomChanges(random: SeededRandom): OptionChanges {
 
 export function randomOutcome(random: SeededRandom): Outcome {
   const text = () => oneOf(random, TEXTS);
-  switch (random.below(8)) {
+  switch (random.below(11)) {
+    case 10:
+      return randomRecordOutcome(random);
+    case 9:
+      return randomTransacted(random);
+    case 8:
+      return randomGroupChanged(random);
     case 0:
       return randomPushed(random);
     case 1:
@@ -149,6 +268,7 @@ export function randomOutcome(random: SeededRandom): Outcome {
         consumerGroup: text(),
         leaseId: oneOf(random, ['', ID]),
         claims: some(random, 4, () => randomClaim(random)),
+        terms: oneOf(random, [null, randomTerms(random)]),
       };
     case 2:
       return { kind: 'acked', items: randomAcked(random) };
@@ -170,7 +290,7 @@ export function randomOutcome(random: SeededRandom): Outcome {
 }
 
 /** Runs of neighbours, and items that have nothing to do with each other. */
-function randomPushed(random: SeededRandom): Outcome {
+function randomPushed(random: SeededRandom): PushedOutcome {
   const messageIds: string[] = [];
   const status: number[] = [];
   for (let runs = random.below(6); runs > 0; runs--) {

@@ -5,7 +5,17 @@
  *
  * Units: `...Us` microseconds since the epoch, `...Ms` milliseconds, `...Seconds` seconds.
  */
+import type {
+  DeadLettersDroppedOutcome,
+  DropDeadLettersCommand,
+  ReplayCommand,
+  ReplayedOutcome,
+} from './dead-letter-commands.js';
+import type { AutopilotWish, DeliveryTerms } from './delivery-terms.js';
+import type { GroupChangedOutcome, GroupCommand } from './group-commands.js';
 import type { Refusal } from './refusals.js';
+import type { TraceCommand, TracedOutcome } from './trace-commands.js';
+import type { TransactedOutcome, TransactionCommand } from './transaction-command.js';
 
 /** The scope of every row (contract: message-plane 1.2): a lower-case UUID. */
 export type Tenant = string;
@@ -34,6 +44,11 @@ export interface PushCommand {
   readonly transactionIds: readonly (string | null)[];
   readonly payloadStart: readonly number[];
   readonly payloadEnd: readonly number[];
+  /**
+   * Payloads that were encrypted before, by item: taken in queues that ask for it when the command
+   * is planned, which encrypts what is missing.
+   */
+  readonly envelopes?: readonly (Uint8Array | undefined)[];
 }
 
 export const ITEM_QUEUED = 0;
@@ -85,6 +100,10 @@ export interface PopCommand {
   readonly leaseSeconds: number | null;
   /** The start point that the request names, used only at the group's first contact. */
   readonly subscription: Subscription;
+  /** The delivery policy that the request names, stored at the group's registration; null: none. */
+  readonly conflation: boolean | null;
+  /** What of `batch` and `partitions` the leader chooses instead; null: neither. */
+  readonly autopilot: AutopilotWish | null;
 }
 
 export type Subscription =
@@ -124,8 +143,9 @@ export interface PoppedOutcome {
   readonly consumerGroup: string;
   /** "" with autoAck or without a claim. */
   readonly leaseId: string;
-  /** Empty: 204. */
   readonly claims: readonly Claim[];
+  /** null: nothing to say of how it was served; then no claims is 204. */
+  readonly terms: DeliveryTerms | null;
 }
 
 /** Undo the claims of a pop that nobody received, attempt included. */
@@ -257,7 +277,12 @@ export type Command =
   | AckCommand
   | ExtendCommand
   | ConfigureCommand
-  | DeleteQueueCommand;
+  | DeleteQueueCommand
+  | GroupCommand
+  | TransactionCommand
+  | DropDeadLettersCommand
+  | ReplayCommand
+  | TraceCommand;
 
 export type Outcome =
   | PushedOutcome
@@ -266,6 +291,11 @@ export type Outcome =
   | ExtendedOutcome
   | ConfiguredOutcome
   | DeletedOutcome
+  | GroupChangedOutcome
+  | TransactedOutcome
+  | DeadLettersDroppedOutcome
+  | ReplayedOutcome
+  | TracedOutcome
   | RefusedOutcome
   /** A give-back needs no answer. */
   | { readonly kind: 'none' };

@@ -49,14 +49,24 @@ export const POP_BYTES_MAX = 16 * 1024 * 1024;
 export const MESSAGE_ANSWER_BYTES = 512;
 
 /**
+ * Code units of an error that a dead letter keeps; what is longer is cut. At three bytes each they
+ * are 768 KiB, so a dead letter is hardly longer than its message, and an entry with one passes
+ * between nodes as any push does.
+ */
+export const DEAD_LETTER_ERROR_CHARS_MAX = 262_144;
+
+/**
  * Dead letters that one entry files: 16 MiB, as much as a pop answers, so that what was delivered
  * together can nearly always be filed together. Two kinds go beyond it, because a message must be
  * fileable however long it is: the first of a target while the entry stays below `entryBytesMax`
  * (96 MiB), and the first of the entry. With a request body of 64 MiB at most, an entry is thus
  * at most 4 MiB of earlier commands + the cursor rows of one ack (1,048,576 targets of 600 bytes,
- * 600 MiB, if a tenant has a million partitions leased) + one message and its error text (128 MiB):
+ * 600 MiB, if a tenant has a million partitions leased) + one message with its error text (65 MiB):
  * less than the 1 GiB that the log can store. Usual entries stay below 20 MiB. A request record
  * adds less than the effects that it stands beside, or the command that it answers, take.
+ *
+ * A transaction has this room to itself, and rolls back when all that it adds to its entry is more
+ * than `entryBytesMax`.
  */
 export const DEAD_LETTER_BYTES_MAX = 16 * 1024 * 1024;
 

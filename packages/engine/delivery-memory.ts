@@ -16,13 +16,14 @@
  * Groups that only pinned pops, acks and extensions touched are not watched: they have a status for
  * the partitions that are leased or waited for, and no scan.
  */
+import { AUTOPILOT_LIMITS, type AutopilotLimits, DrainRate } from './autopilot.js';
 import type { PopCommand } from './commands.js';
 import { type DeliveryLimits, DROP_LOOKS, DROP_SPARES_MS, IDLE_MS } from './delivery-limits.js';
 import type { Draft } from './draft.js';
 import { type Due, DueHeap } from './due-heap.js';
-import { numberNameKey } from './keys.js';
+import { numberKey, numberNameKey } from './keys.js';
 import type { GroupRow, LeaseState } from './rows.js';
-import { groups } from './tables.js';
+import { groups, queues } from './tables.js';
 import { Fifo, type Linked } from './waiters-fifo.js';
 
 export interface PartitionStatus extends Due, Linked<PartitionStatus> {
@@ -52,6 +53,9 @@ export interface Waiter extends Due {
   /** Rises with every parked pop: the lowest is the oldest. */
   readonly order: number;
   readonly arrivedUs: number;
+  readonly arrivedMs: number;
+  /** When it is answered empty. It may fall due before that, while it gathers. */
+  readonly answerByMs: number;
   /** One in the line of every group that can serve it; by queue number on discovery. */
   readonly places: Place[];
   /** The list of queues that a discovery pop waits at. */
@@ -66,6 +70,10 @@ export interface DeliveryGroup extends Due {
   readonly name: string;
   /** null: not registered. */
   policy: GroupRow | null;
+  /** Of the queue's options (pop-gather.ts). */
+  minPopWaitMs: number;
+  /** null: nobody asked the autopilot for it. */
+  drainRate: DrainRate | null;
   scan: 'none' | 'running' | 'done';
   scanFrom: number;
   /** The scan has to start over when it ends: a ready partition was not remembered. */
@@ -104,6 +112,7 @@ export class DeliveryMemory {
   /** Groups whose scan can go on. */
   readonly scanning = new Set<DeliveryGroup>();
   readonly limits: DeliveryLimits;
+  readonly autopilot: AutopilotLimits;
   readonly #leaseGraceMs: number;
   readonly #queues = new Map<number, Map<string, DeliveryGroup>>();
   /** All groups in the order in which they are looked at for an early drop. */
@@ -115,10 +124,17 @@ export class DeliveryMemory {
   #clockDifferenceUs = Number.POSITIVE_INFINITY;
   /** The latest end of a lease that was live when its group was dropped. */
   #forgottenUntilMs = 0;
+  /** Groups that have a drain rate. */
+  #measured = 0;
 
-  constructor(leaseGraceMs: number, limits: DeliveryLimits) {
+  constructor(
+    leaseGraceMs: number,
+    limits: DeliveryLimits,
+    autopilot: AutopilotLimits = AUTOPILOT_LIMITS,
+  ) {
     this.#leaseGraceMs = leaseGraceMs;
     this.limits = limits;
+    this.autopilot = autopilot;
   }
 
   groupsOf(queue: number): ReadonlyMap<string, DeliveryGroup> | undefined {
@@ -153,6 +169,8 @@ export class DeliveryMemory {
       queue,
       name,
       policy: draft.state.get(groups, numberNameKey(queue, name)) ?? null,
+      minPopWaitMs: draft.state.get(queues, numberKey(queue))?.options.minPopWaitTime ?? 0,
+      drainRate: null,
       scan: 'none',
       scanFrom: 0,
       rescan: false,
@@ -181,6 +199,7 @@ export class DeliveryMemory {
 
   drop(group: DeliveryGroup): void {
     for (const status of group.statuses.values()) this.due.remove(status);
+    if (group.drainRate !== null) this.#measured--;
     this.#byAge.delete(group);
     this.due.remove(group);
     this.woken.delete(group);
@@ -188,6 +207,43 @@ export class DeliveryMemory {
     const ofQueue = this.#queues.get(group.queue);
     ofQueue?.delete(group.name);
     if (ofQueue?.size === 0) this.#queues.delete(group.queue);
+  }
+
+  /** How fast the group acknowledges; measured from the first call on. */
+  measured(group: DeliveryGroup, nowMs: number): DrainRate {
+    if (group.drainRate === null) {
+      group.drainRate = new DrainRate(nowMs);
+      this.#measured++;
+    }
+    return group.drainRate;
+  }
+
+  /** The group is done with so many more messages of the queue. */
+  drained(queue: number, group: string, messages: number, nowMs: number): void {
+    if (this.#measured === 0) return;
+    this.#queues.get(queue)?.get(group)?.drainRate?.add(messages, nowMs);
+  }
+
+  /** Its leases may be live, and be read from their rows once more. */
+  dropWithLeases(group: DeliveryGroup): void {
+    for (const { leaseEndsMs } of group.statuses.values()) {
+      this.#forgottenUntilMs = Math.max(this.#forgottenUntilMs, leaseEndsMs);
+    }
+    this.drop(group);
+  }
+
+  /** The start point changed: partitions that the group has not touched may have messages now. */
+  policyChanged(queue: number, name: string, policy: GroupRow): void {
+    const group = this.#queues.get(queue)?.get(name);
+    if (group === undefined) return;
+    group.policy = policy;
+    if (group.scan === 'none') return;
+    if (group.scan === 'running') group.rescan = true;
+    else {
+      group.scan = 'running';
+      group.scanFrom = 0;
+    }
+    this.scanning.add(group);
   }
 
   /** When an unused group falls due: dropped, unless somebody waits or a lease is live. */
@@ -214,10 +270,7 @@ export class DeliveryMemory {
         this.#byAge.add(group);
         continue;
       }
-      for (const { leaseEndsMs } of group.statuses.values()) {
-        this.#forgottenUntilMs = Math.max(this.#forgottenUntilMs, leaseEndsMs);
-      }
-      this.drop(group);
+      this.dropWithLeases(group);
     }
   }
 
@@ -228,6 +281,7 @@ export class DeliveryMemory {
     const known = group.statuses.get(partition);
     if (known !== undefined) {
       if (known.state === 'idle') this.makeReady(known);
+      else if (known.state === 'ready' && group.minPopWaitMs > 0) this.rouse(known);
       return;
     }
     const pinned = group.pinned.has(partition);
@@ -241,6 +295,13 @@ export class DeliveryMemory {
       return;
     }
     this.makeReady(this.status(group, partition));
+  }
+
+  /** Something changed about a partition that is ready: a pop that gathers may be served now. */
+  rouse(status: PartitionStatus): void {
+    const { group } = status;
+    if (group.pinned.has(status.partition)) group.pinnedReady.add(status);
+    if (group.waiters.size > 0 || group.pinnedReady.size > 0) this.woken.add(group);
   }
 
   makeReady(status: PartitionStatus): void {
@@ -336,6 +397,8 @@ export class DeliveryMemory {
     if (status.state === 'ready') {
       group.ready.remove(status);
       group.pinnedReady.delete(status);
+      // The next in line comes within reach of a pop that gathers, and may fill it.
+      if (group.minPopWaitMs > 0 && group.waiters.size > 0) this.woken.add(group);
     }
     this.due.remove(status);
     status.state = 'idle';

@@ -1,20 +1,26 @@
-// Goal: delivery and acknowledgement agree with a naive model under any order of operations, lease
-// expiries, give-backs and changes of leader.
+// Goal: delivery and acknowledgement agree with a naive model under any order of operations, seeks,
+// lease expiries, give-backs and changes of leader; with groups that get every message and one that
+// gets last values, and in a queue whose pops gather.
 // Method: seeded random operations against the planner. The model is a list of messages per
 // partition and one plain record per (partition, group). Which partition a pop takes is the
 // engine's choice; what it then gets, what an ack answers and which cursor results is the model's.
-// A failure names its seed.
+// Of a pop that gathers the model knows when it may, and when it must, be answered. A failure names
+// its seed.
 import { describe, expect, test } from 'vitest';
 import { settleByTable, type Word } from './ack-settle.fake.js';
 import type { AckStatus, PopCommand } from './commands.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
 import { EngineRig, type Request, TENANT } from './engine.fake.js';
-import { numberNameKey } from './keys.js';
+import { appendKeyOffset, numberNameKey, numberRange } from './keys.js';
 import { SeededRandom } from './random.fake.js';
-import { cursors, deadLetters, partitions, queues } from './tables.js';
+import type { PartitionRow } from './rows.js';
+import { appends, cursors, partitions, queues } from './tables.js';
 
 const GRACE_MS = 500;
-const GROUPS = ['g1', 'g2'];
+const GROUPS = ['g1', 'g2', 'last'];
+const QUEUES = ['q0', 'q1', 'q2'];
+/** Of `q2`; odd, to keep clear of the instants at which leases end. */
+const MIN_POP_WAIT_MS = 1503;
 const STATUSES: readonly AckStatus[] = ['completed', 'completed', 'failed', 'retry', 'dlq'];
 
 interface Lease {
@@ -22,6 +28,7 @@ interface Lease {
   readonly end: number;
   expiresMs: number;
   grantedBy: number;
+  readonly conflation: boolean;
   /** A leader that prolongs another node's lease does not take the grace back. */
   graceEndsMs: number;
 }
@@ -35,6 +42,20 @@ interface Cursor {
   retries: number;
 }
 
+const UNTOUCHED: Cursor = {
+  committed: -1,
+  lease: null,
+  settled: null,
+  attemptOffset: -1,
+  attempt: 0,
+  retries: 0,
+};
+
+interface Waiting {
+  readonly command: PopCommand;
+  readonly arrivedMs: number;
+}
+
 interface Issued {
   readonly partition: number;
   readonly group: string;
@@ -46,11 +67,13 @@ class Model {
   readonly ids = new Map<number, string[]>();
   readonly cursors = new Map<string, Cursor>();
   readonly filed: string[] = [];
-  readonly waiting = new Map<Request, PopCommand>();
+  /** In the order of arrival. */
+  readonly waiting = new Map<Request, Waiting>();
   readonly queueOf = new Map<number, string>();
   issued: Issued[] = [];
   node = 1;
   pushed = 0;
+  seeks = 0;
   readonly #random: SeededRandom;
 
   /** Whether scans take several turns, so that a pop may be served before all is known. */
@@ -60,17 +83,22 @@ class Model {
     this.#random = new SeededRandom(seed);
     this.rig = new EngineRig(limits);
     this.#piecemeal = limits !== DELIVERY_LIMITS;
-    this.rig.configure('q0', { retryLimit: 1 });
-    this.rig.configure('q1', { retryLimit: 0, deadLetterQueue: false, dlqAfterMaxRetries: false });
-    for (const queue of ['q0', 'q1']) {
-      for (const group of GROUPS)
-        this.rig.call(this.rig.popCommand({ queue, consumerGroup: group }));
+    const dropping = { retryLimit: 0, deadLetterQueue: false, dlqAfterMaxRetries: false };
+    this.rig.configure('q0', { namespace: 'n', retryLimit: 1 });
+    this.rig.configure('q1', { namespace: 'n', ...dropping });
+    const gathering = { retryLimit: 1, minPopWaitTime: MIN_POP_WAIT_MS };
+    this.rig.configure('q2', { namespace: 'n', ...gathering });
+    for (const queue of QUEUES) {
+      for (const group of GROUPS) {
+        const conflation = group === 'last';
+        this.rig.call(this.rig.popCommand({ queue, consumerGroup: group, conflation }));
+      }
     }
   }
 
   step(): void {
     this.rig.lag = this.#random.below(4);
-    const kind = this.#random.below(20);
+    const kind = this.#random.below(21);
     if (kind < 4) this.push();
     else if (kind < 9) this.pop();
     else if (kind < 14) this.ack();
@@ -78,12 +106,13 @@ class Model {
     else if (kind < 16) this.giveBack();
     else if (kind < 18) this.advance();
     else if (kind < 19) this.restart();
-    else this.withdraw();
+    else if (kind < 20) this.withdraw();
+    else this.seek();
     this.compare();
   }
 
   push(): void {
-    const queue = `q${this.#random.below(2)}`;
+    const queue = this.#pick(QUEUES) ?? '';
     const name = `p${this.#random.below(3)}`;
     const ids = Array.from({ length: 1 + this.#random.below(3) }, () => `m${this.pushed++}`);
     this.rig.push(queue, name, ids);
@@ -97,10 +126,11 @@ class Model {
   }
 
   pop(): void {
-    const pinned = this.#random.below(4) === 0;
+    const scope = this.#random.below(8);
     const command = this.rig.popCommand({
-      queue: `q${this.#random.below(2)}`,
-      ...(pinned ? { partition: `p${this.#random.below(3)}` } : {}),
+      queue: this.#pick(QUEUES) ?? '',
+      ...(scope < 2 ? { partition: `p${this.#random.below(3)}` } : {}),
+      ...(scope === 2 ? { namespace: 'n' } : {}),
       consumerGroup: this.#pick(GROUPS) ?? '',
       batch: 1 + this.#random.below(4),
       partitions: 1 + this.#random.below(3),
@@ -108,8 +138,9 @@ class Model {
       wait: this.#random.below(3) === 0,
       leaseSeconds: 1 + this.#random.below(5),
       timeoutMs: 60_000,
+      conflation: this.#pick([null, null, false, true]) ?? null,
     });
-    this.waiting.set(this.rig.send(command), command);
+    this.waiting.set(this.rig.send(command), { command, arrivedMs: this.rig.nowMs });
     this.rig.turn();
     this.answers();
   }
@@ -120,32 +151,68 @@ class Model {
   answers(): void {
     for (let turns = 0; ; turns++) {
       for (const request of this.rig.answered) {
-        const command = this.waiting.get(request);
-        if (command === undefined) continue;
+        const waiting = this.waiting.get(request);
+        if (waiting === undefined) continue;
         this.waiting.delete(request);
-        this.judge(command, request);
+        this.judge(waiting, request);
       }
       const dueMs = this.rig.planner.nextDueMs();
       if (dueMs === null || dueMs > this.rig.nowMs) break;
       expect(turns, 'the planner never comes to rest').toBeLessThan(1000);
       this.rig.turn();
     }
-    for (const command of this.waiting.values()) {
-      expect(this.claimable(command), 'a waiter is left where something is ready').toEqual([]);
+    const lines = new Set<string>();
+    for (const waiting of this.waiting.values()) {
+      const { scope, consumerGroup } = waiting.command;
+      const line = `${consumerGroup} ${scope.kind === 'partition' ? scope.partition : ''}`;
+      if (!this.mayGather(waiting)) {
+        const { command } = waiting;
+        expect(this.claimable(command), 'a waiter is left where something is ready').toEqual([]);
+      } else if (!lines.has(line) && !this.#piecemeal) {
+        expect(this.isSurelyFull(waiting.command), 'a full pop goes on gathering').toBe(false);
+      }
+      if (scope.kind === 'discovery' || scope.queue === 'q2') lines.add(line);
     }
   }
 
-  judge(command: PopCommand, request: Request): void {
+  mayGather({ command, arrivedMs }: Waiting): boolean {
+    if (!command.wait || this.rig.nowMs >= arrivedMs + MIN_POP_WAIT_MS) return false;
+    if (command.scope.kind !== 'discovery') return command.scope.queue === 'q2';
+    return this.claimable(command).every((number) => this.queueOf.get(number) === 'q2');
+  }
+
+  /** Whichever partitions the pop would take. */
+  isSurelyFull(command: PopCommand): boolean {
+    const { consumerGroup } = command;
+    const counts = this.claimable(command).map((number) => {
+      const { committed } = this.cursor(number, consumerGroup);
+      return (this.ids.get(number)?.length ?? 0) - 1 - committed;
+    });
+    const width = command.scope.kind === 'partition' ? 1 : command.partitions;
+    if (consumerGroup === 'last') return counts.length >= Math.min(width, command.batch);
+    const least = counts.sort((a, b) => a - b).slice(0, width);
+    return least.length > 0 && least.reduce((sum, count) => sum + count, 0) >= command.batch;
+  }
+
+  judge(waiting: Waiting, request: Request): void {
+    const { command } = waiting;
+    const gathers = this.mayGather(waiting);
+    const conflation = command.consumerGroup === 'last';
     const { outcome } = request;
     if (outcome?.kind !== 'popped') throw new Error('not the answer of a pop');
+    const conflict = command.conflation !== null && command.conflation !== conflation;
+    expect(outcome.terms).toEqual(
+      conflation || conflict ? { conflation, conflationConflict: conflict, autopilot: null } : null,
+    );
     let budget = command.batch;
     const messages = this.rig.messages(outcome);
     for (const { partitionNumber: number, deliveryAttempt } of outcome.claims) {
       expect(this.claimable(command)).toContain(number);
       const got = messages.filter((message) => message.number === number);
       const cursor = this.cursor(number, command.consumerGroup);
-      const first = cursor.committed + 1;
-      const ids = this.ids.get(number)?.slice(first, first + budget) ?? [];
+      const all = this.ids.get(number) ?? [];
+      const first = conflation ? all.length - 1 : cursor.committed + 1;
+      const ids = all.slice(first, first + budget);
       expect(got.map(({ text, offset }) => [text, offset])).toEqual(
         ids.map((id, i) => [id, first + i]),
       );
@@ -158,7 +225,14 @@ class Model {
         continue;
       }
       const expiresMs = this.rig.nowMs + (command.leaseSeconds ?? 0) * 1000;
-      cursor.lease = { id: outcome.leaseId, end, expiresMs, grantedBy: this.node, graceEndsMs: 0 };
+      cursor.lease = {
+        id: outcome.leaseId,
+        end,
+        expiresMs,
+        grantedBy: this.node,
+        conflation,
+        graceEndsMs: 0,
+      };
       cursor.attemptOffset = first;
       cursor.attempt = attempt;
       const { consumerGroup: group } = command;
@@ -167,17 +241,18 @@ class Model {
     this.issued = this.issued.slice(-12);
     const width = command.scope.kind === 'partition' ? 1 : command.partitions;
     const full = budget === 0 || outcome.claims.length === width;
+    const isFilled = budget === 0 || (conflation && full);
+    expect(gathers && !isFilled, 'a pop that is not full is answered too early').toBe(false);
     if (this.#piecemeal && outcome.claims.length > 0) return;
     if (!full) expect(this.claimable(command), 'a pop left something ready').toEqual([]);
   }
 
   claimable(command: PopCommand): number[] {
     const { scope, consumerGroup } = command;
-    if (scope.kind === 'discovery') return [];
     const rows = this.rig.rows(partitions);
     const found: number[] = [];
     for (const [number, ids] of this.ids) {
-      if (this.queueOf.get(number) !== scope.queue) continue;
+      if (scope.kind !== 'discovery' && this.queueOf.get(number) !== scope.queue) continue;
       const name = rows.find((row) => row.number === number)?.name;
       if (scope.kind === 'partition' && scope.partition !== name) continue;
       const cursor = this.cursor(number, consumerGroup);
@@ -195,7 +270,9 @@ class Model {
     const words: [string, AckStatus][] = [];
     const count = 1 + this.#random.below(4);
     for (let i = 0; i < count; i++) {
-      const offset = Math.max(0, cursor.committed + this.#random.below(6) - 1);
+      const near = cursor.committed + this.#random.below(6) - 1;
+      const end = cursor.lease?.conflation === true ? cursor.lease.end : near;
+      const offset = Math.max(0, this.#random.below(2) === 0 ? near : end);
       const id = this.ids.get(partition)?.[offset] ?? 'unknown';
       words.push([id, this.#pick(STATUSES) ?? 'completed']);
     }
@@ -232,8 +309,9 @@ class Model {
         committed,
         batchEnd: lease?.end ?? null,
         retries: cursor.retries,
-        retryLimit: queue === 'q0' ? 1 : 0,
-        fileFailed: queue === 'q0',
+        retryLimit: queue === 'q1' ? 0 : 1,
+        conflation: lease?.conflation ?? false,
+        fileFailed: queue !== 'q1',
       },
       said,
     );
@@ -317,19 +395,52 @@ class Model {
     this.waiting.delete(request);
   }
 
+  /** To the end, to the front, or to an append, of one partition or of all. */
+  seek(): void {
+    const queue = this.#pick(QUEUES) ?? '';
+    const partition = this.#random.below(2) === 0 ? null : `p${this.#random.below(3)}`;
+    const group = this.#pick(GROUPS) ?? '';
+    const stamps = this.rig.rows(appends).map(({ stampUs }) => stampUs);
+    const targetUs = this.#pick([null, 0, this.#pick(stamps) ?? 0]) ?? null;
+    const owner = this.rig.rows(queues).find(({ name }) => name === queue)?.number;
+    const named = this.rig
+      .rows(partitions)
+      .filter((row) => row.queue === owner && (partition === null || row.name === partition));
+    for (const row of named) {
+      const committed = this.placeOf(row, targetUs);
+      Object.assign(this.cursor(row.number, group), { ...UNTOUCHED, committed });
+    }
+    const changeId = `01a2b3c4-0000-4000-8000-${String(this.seeks++).padStart(12, '0')}`;
+    const change = { tenant: TENANT, changeId, consumerGroup: group } as const;
+    const { outcome } = this.rig.call({ kind: 'seek', ...change, queue, partition, targetUs });
+    expect(outcome).toMatchObject({ kind: 'group-changed', changed: named.length });
+    this.answers();
+  }
+
+  /** Before the first append that is stamped at or after the target. */
+  placeOf({ number, nextOffset }: PartitionRow, targetUs: number | null): number {
+    const [from, to] = numberRange(number);
+    const all = this.rig.planner.state.range(appends, from, to, 1_000_000);
+    const first = all.find(({ row }) => targetUs !== null && row.stampUs >= targetUs);
+    return (first === undefined ? nextOffset : appendKeyOffset(first.key)) - 1;
+  }
+
   compare(): void {
     for (const [key, { committed, lease, settled, attemptOffset, attempt, retries }] of this
       .cursors) {
       const [number, group] = key.split('/');
       const row = this.rig.planner.state.get(cursors, numberNameKey(Number(number), group ?? ''));
       if (row === undefined) continue;
-      const held = lease && { id: lease.id, batchEnd: lease.end, grantedBy: lease.grantedBy };
+      const held = lease && {
+        id: lease.id,
+        batchEnd: lease.end,
+        grantedBy: lease.grantedBy,
+        conflation: lease.conflation,
+      };
       const wanted = { committed, settled, attemptOffset, attempt, retries };
       expect(row).toMatchObject({ ...wanted, lease: held });
     }
-    const letters = this.rig
-      .rows(deadLetters)
-      .map((row) => `${row.partition}/${row.transactionId}`);
+    const letters = this.rig.deadLetters().map((row) => `${row.partition}/${row.transactionId}`);
     expect(letters.sort()).toEqual(this.filed.sort());
   }
 
@@ -337,14 +448,7 @@ class Model {
     const key = `${partition}/${group}`;
     let cursor = this.cursors.get(key);
     if (cursor === undefined) {
-      cursor = {
-        committed: -1,
-        lease: null,
-        settled: null,
-        attemptOffset: -1,
-        attempt: 0,
-        retries: 0,
-      };
+      cursor = { ...UNTOUCHED };
       this.cursors.set(key, cursor);
     }
     return cursor;

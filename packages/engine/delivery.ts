@@ -13,18 +13,25 @@
  * - Every decision is in a row: a cursor moves and a lease exists by a cursor effect and nothing
  *   else.
  * - At most one live lease per (partition, group), on one monotonic clock.
- * - The oldest waiter is served first, and a new pop does not overtake a waiter.
+ * - The oldest waiter is served first, and a new pop does not overtake a waiter; but one that
+ *   gathers lets pass who cannot wait (pop-gather.ts).
  * - Nothing is scanned on the way of a command but within the turn's budget of rows.
  *
- * Outline: `delivery-memory` holds what is known about groups; `pop-claim` judges one partition;
- * `pop` fills a pop; `ack` and `lease` settle, prolong and undo; this file gives each command its
- * way and serves, at the end of the turn, whoever waits for what the turn made ready.
+ * Outline: `delivery-memory` holds what is known about groups; `first-contact` registers them;
+ * `pop-sight` shows what they may see of a partition and `pop-claim` claims it; `pop` fills a pop,
+ * or lets it gather (`pop-gather`); `ack` and `lease` settle, prolong and undo; this file gives
+ * each command its way and serves, at the end of the turn, whoever waits for what the turn made
+ * ready.
  *
- * Rejected: a lease table with timers of its own (a second truth beside the cursor rows), and
- * polling waiters (work proportional to who waits and not to what happens).
+ * Rejected: a lease table with timers of its own (a second truth beside the cursor rows), polling
+ * waiters (work proportional to who waits and not to what happens), and several lines of ready
+ * partitions per group, which pops visit in turn. Those are for threads that would fight over one
+ * line; here commands are planned one after the other, and one line is exactly first in, first out,
+ * which several lines only come close to.
  */
 import { planAck } from './ack.js';
 import { assert } from './assert.js';
+import type { AutopilotLimits } from './autopilot.js';
 import { createQueue, findPartition, findQueue } from './catalog.js';
 import type {
   AckCommand,
@@ -44,14 +51,23 @@ import {
   type Waiter,
 } from './delivery-memory.js';
 import { scanGroup } from './delivery-scan.js';
+import { type DeliveryTerms, termsOf } from './delivery-terms.js';
 import type { Draft } from './draft.js';
+import { pinnedPolicy, register, storedTerms } from './first-contact.js';
 import { numberKey } from './keys.js';
 import { planExtend, planGiveBack } from './lease.js';
-import { popPartition, popReady, seedPinned } from './pop.js';
+import { popPartition, popReady, seedPinned, type Tried } from './pop.js';
 import { popped } from './pop-claim.js';
+import type { PopTimes } from './pop-gather.js';
+import type { PushPlan } from './push.js';
 import type { PartitionRow, QueueRow } from './rows.js';
-import { firstPolicy } from './subscription.js';
 import { queues } from './tables.js';
+import type { TransactionCommand } from './transaction-command.js';
+import {
+  type PlacedTransaction,
+  planTransaction,
+  type TransactionSite,
+} from './transaction-plan.js';
 import { answerByMs, Waiters } from './waiters.js';
 
 /** The waiting request, minted by the caller and known by identity. */
@@ -63,6 +79,7 @@ export interface DeliveryOptions {
   /** How much longer a lease lives that another node granted: the most its clock may differ. */
   readonly leaseGraceMs: number;
   readonly limits?: DeliveryLimits;
+  readonly autopilot?: AutopilotLimits;
   /** Dead letters do not make an entry longer, but for the first of them. */
   readonly entryBytesMax: number;
 }
@@ -76,16 +93,22 @@ export class Delivery {
    */
   readonly #late: Waiter[] = [];
   readonly #entryBytesMax: number;
+  readonly #transactionSite: TransactionSite;
   #scanRowsLeft: number;
   #wakes = 0;
 
   constructor(options: DeliveryOptions) {
     const limits = options.limits ?? DELIVERY_LIMITS;
-    this.#memory = new DeliveryMemory(options.leaseGraceMs, limits);
+    this.#memory = new DeliveryMemory(options.leaseGraceMs, limits, options.autopilot);
     this.#entryBytesMax = options.entryBytesMax;
     this.#scanRowsLeft = limits.scanRowsPerTurn;
     this.#waiters = new Waiters(this.#memory);
     this.#discovery = new Discovery(this.#memory);
+    this.#transactionSite = {
+      memory: this.#memory,
+      entryBytesMax: options.entryBytesMax,
+      partitionCreated: (draft, queue, partition) => this.partitionCreated(draft, queue, partition),
+    };
   }
 
   /** Parked pops. */
@@ -114,7 +137,7 @@ export class Delivery {
         const queue =
           findQueue(draft.state, tenant, scope.queue) ??
           this.#createQueue(draft, tenant, scope.queue);
-        const group = this.#register(draft, queue, command);
+        const group = register(draft, this.#memory, queue, command);
         this.#scan(draft, group);
         return this.#popReady(draft, command, ticket, [group], null);
       }
@@ -125,7 +148,7 @@ export class Delivery {
         const groups: DeliveryGroup[] = [];
         for (const number of matches.queues) {
           const queue = draft.state.get(queues, numberKey(number));
-          if (queue !== undefined) groups.push(this.#register(draft, queue, command));
+          if (queue !== undefined) groups.push(register(draft, this.#memory, queue, command));
         }
         for (const group of groups) this.#scan(draft, group);
         return this.#popReady(draft, command, ticket, groups, matches);
@@ -133,8 +156,18 @@ export class Delivery {
     }
   }
 
+  /** What is remembered, for whoever moves cursors beside pops and acks. */
+  get memory(): DeliveryMemory {
+    return this.#memory;
+  }
+
   ack(draft: Draft, command: AckCommand): AckedOutcome {
     return planAck(draft, this.#memory, command, this.#entryBytesMax);
+  }
+
+  /** `pushes` may be null when the command pushes nothing. */
+  transact(draft: Draft, command: TransactionCommand, pushes: PushPlan | null): PlacedTransaction {
+    return planTransaction(draft, this.#transactionSite, command, pushes);
   }
 
   extend(draft: Draft, command: ExtendCommand): ExtendedOutcome {
@@ -175,8 +208,10 @@ export class Delivery {
   queueChanged(queue: QueueRow): void {
     this.#discovery.queueChanged(queue.number);
     for (const group of this.#memory.groupsOf(queue.number)?.values() ?? []) {
+      group.minPopWaitMs = queue.options.minPopWaitTime;
       for (const status of group.statuses.values()) {
         if (status.state === 'delayed') this.#memory.wake(status);
+        else if (status.state === 'ready') this.#memory.rouse(status);
       }
     }
   }
@@ -190,6 +225,30 @@ export class Delivery {
     }
   }
 
+  /** A pop is parked for this partition. */
+  awaits(queue: number, partition: number): boolean {
+    for (const group of this.#memory.groupsOf(queue)?.values() ?? []) {
+      if (group.pinned.has(partition)) return true;
+    }
+    return false;
+  }
+
+  /** The partition, which nobody awaits, is removed. */
+  partitionGone(queue: number, partition: number): void {
+    for (const group of this.#memory.groupsOf(queue)?.values() ?? []) {
+      const status = group.statuses.get(partition);
+      if (status !== undefined) this.#memory.forget(status);
+    }
+  }
+
+  /** The group is deleted: pops parked for it are answered empty by the next `serve`. */
+  forgetGroup(queue: number, name: string): void {
+    const group = this.#memory.groupsOf(queue)?.get(name);
+    if (group === undefined) return;
+    this.#waiters.strandAll(group);
+    this.#memory.dropWithLeases(group);
+  }
+
   /** The end of a turn: what fell due, unfinished scans, and everyone who can be served now. */
   serve(draft: Draft, answer: AnswerPop): void {
     this.#fireDue(draft);
@@ -199,12 +258,13 @@ export class Delivery {
       this.#memory.woken.delete(group);
       this.#serveGroup(draft, group, answer);
     }
-    for (const waiter of this.#late) this.#answerEmpty(waiter, answer);
+    for (const waiter of this.#late) this.#endWait(draft, waiter, answer, true);
     this.#late.length = 0;
-    for (const waiter of this.#waiters.takeStranded()) this.#answerEmpty(waiter, answer);
+    for (const waiter of this.#waiters.takeStranded()) {
+      this.#endWait(draft, waiter, answer, true);
+    }
     for (const waiter of this.#waiters.impatient) {
-      if (!isScanned(waiter)) continue;
-      this.#answerEmpty(waiter, answer);
+      this.#endWait(draft, waiter, answer, isScanned(waiter));
     }
     this.#scanRowsLeft = this.#memory.limits.scanRowsPerTurn;
   }
@@ -228,14 +288,18 @@ export class Delivery {
     matches: QueueMatches | null,
   ): PoppedOutcome | null {
     const inLine = groups.some((group) => group.waiters.size > 0 || group.pinnedReady.size > 0);
+    let tried: Tried = null;
     if (!inLine) {
-      const outcome = popReady(draft, this.#memory, command, groups);
-      if (outcome !== null) return outcome;
+      tried = popReady(draft, this.#memory, command, groups, 0, timesOf(draft, command, groups));
+      if (tried !== null && typeof tried !== 'number') return tried;
     }
     const undecided =
+      tried !== null ||
       (matches !== null && matches.scanFrom !== null) ||
       groups.some((group) => group.scan === 'running' || (inLine && group.ready.size > 0));
-    if (!undecided && !mayWait(draft, command)) return popped(command, '', []);
+    if (!undecided && !mayWait(draft, command)) {
+      return popped(command, '', [], termsOf(command.conflation, groups, null));
+    }
     const waiter = this.#waiters.park(draft, command, ticket, matches);
     for (const group of groups) this.#waiters.place(waiter, group, null);
     return null;
@@ -252,7 +316,9 @@ export class Delivery {
     const queue = findQueue(draft.state, tenant, queueName);
     const partition = queue && findPartition(draft.state, queue.number, partitionName);
     if (queue === undefined || partition === undefined) {
-      if (!mayWait(draft, command)) return popped(command, '', []);
+      if (!mayWait(draft, command)) {
+        return popped(command, '', [], storedTerms(draft.state, command));
+      }
       const waiter = this.#waiters.park(draft, command, ticket, null);
       this.#waiters.placeMissing(waiter, namesKey(tenant, queueName, partitionName));
       return null;
@@ -262,15 +328,20 @@ export class Delivery {
     const inLine =
       group.statuses.get(number)?.state === 'ready' &&
       (group.waiters.size > 0 || group.pinned.has(number));
+    const policy = pinnedPolicy(draft, command, group, number, draft.nowUs);
+    let tried: Tried = null;
     if (!inLine) {
-      const policy = group.policy ?? firstPolicy(consumerGroup, command.subscription, draft.nowUs);
-      const outcome = popPartition(draft, this.#memory, command, queue, group, number, policy);
-      if (outcome !== null) return outcome;
+      const times = timesOf(draft, command, [group]);
+      tried = popPartition(draft, this.#memory, command, queue, group, number, policy, times);
+      if (tried !== null && typeof tried !== 'number') return tried;
       seedPinned(draft, partition, group, policy);
-      if (!mayWait(draft, command)) return popped(command, '', []);
+      if (tried === null && !mayWait(draft, command)) {
+        return popped(command, '', [], termsOf(command.conflation, [group], null));
+      }
     }
     const waiter = this.#waiters.park(draft, command, ticket, null);
     this.#waiters.place(waiter, group, number);
+    if (tried !== null) this.#memory.arm(group, number);
     return null;
   }
 
@@ -278,19 +349,6 @@ export class Delivery {
     const queue = createQueue(draft, tenant, name);
     this.queueCreated(draft, queue);
     return queue;
-  }
-
-  /** The group as first contact leaves it: registered, and told of everything from here on. */
-  #register(draft: Draft, queue: QueueRow, command: PopCommand): DeliveryGroup {
-    const { consumerGroup, subscription } = command;
-    const group = this.#memory.group(draft, queue.number, consumerGroup);
-    if (group.policy === null) {
-      const row = firstPolicy(consumerGroup, subscription, draft.nowUs);
-      draft.emit({ kind: 'group', queue: queue.number, group: consumerGroup, row });
-      group.policy = row;
-    }
-    this.#memory.watch(group);
-    return group;
   }
 
   #scan(draft: Draft, group: DeliveryGroup): void {
@@ -305,7 +363,7 @@ export class Delivery {
   /** A queue turned out to match: those who wait for its labels wait at it too. */
   #join(draft: Draft, matches: QueueMatches, queue: QueueRow): void {
     for (const waiter of matches.waiters) {
-      const group = this.#register(draft, queue, waiter.command);
+      const group = register(draft, this.#memory, queue, waiter.command);
       this.#waiters.place(waiter, group, null);
     }
   }
@@ -343,7 +401,8 @@ export class Delivery {
           this.#memory.wake(item);
           break;
         case 'waiter':
-          this.#late.push(item);
+          if (item.answerByMs <= draft.nowMs) this.#late.push(item);
+          else this.#waiters.gathered(item);
           break;
         case 'group':
           this.#memory.dropIfIdle(item, draft.nowMs);
@@ -355,26 +414,44 @@ export class Delivery {
     }
   }
 
+  /**
+   * Whoever can be served, oldest first. Where the first of a line gathers, the line waits for it;
+   * lines of partitions that are waited for by name do not wait for each other.
+   */
   #serveGroup(draft: Draft, group: DeliveryGroup, answer: AnswerPop): void {
+    let gathers = false;
     for (;;) {
-      const shared = group.ready.size > 0 ? (group.waiters.first?.waiter ?? null) : null;
+      const waits = group.ready.size > 0 && !gathers;
+      const shared = waits ? (group.waiters.first?.waiter ?? null) : null;
       const status = group.pinnedReady.values().next().value;
       const pinned = status && group.pinned.get(status.partition)?.first?.waiter;
       let served: Waiter;
-      let outcome: PoppedOutcome | null;
+      let tried: Tried;
       if (status && pinned && (shared === null || pinned.order < shared.order)) {
         served = pinned;
-        outcome = this.#tryPinned(draft, pinned, group, status.partition);
+        tried = this.#tryPinned(draft, pinned, group, status.partition, pinned);
+        if (typeof tried === 'number') group.pinnedReady.delete(status);
       } else if (shared !== null) {
         served = shared;
-        const groups = shared.places.map((place) => place.group);
-        outcome = popReady(draft, this.#memory, shared.command, groups);
+        tried = this.#tryReady(draft, shared, true);
+        gathers = typeof tried === 'number';
       } else return;
       this.#wakes++;
-      if (outcome === null) continue;
+      if (tried === null) continue;
+      if (typeof tried === 'number') {
+        this.#waiters.gather(served, tried);
+        continue;
+      }
       this.#waiters.remove(served);
-      answer(served.ticket, outcome);
+      answer(served.ticket, tried);
     }
+  }
+
+  #tryReady(draft: Draft, waiter: Waiter, mayGather: boolean): Tried {
+    const groups = waiter.places.map((place) => place.group);
+    const times = mayGather && isPatient(groups) ? waiter : null;
+    const others = (groups[0]?.waiters.size ?? 1) - 1;
+    return popReady(draft, this.#memory, waiter.command, groups, others, times);
   }
 
   #tryPinned(
@@ -382,20 +459,59 @@ export class Delivery {
     waiter: Waiter,
     group: DeliveryGroup,
     partition: number,
-  ): PoppedOutcome | null {
+    times: PopTimes | null,
+  ): Tried {
     const { command, arrivedUs } = waiter;
     const queue = draft.state.get(queues, numberKey(group.queue));
     assert(queue !== undefined, `queue ${group.queue} is gone, but its group is remembered`);
-    const policy = group.policy ?? firstPolicy(group.name, command.subscription, arrivedUs);
-    return popPartition(draft, this.#memory, command, queue, group, partition, policy);
+    const policy = pinnedPolicy(draft, command, group, partition, arrivedUs);
+    return popPartition(draft, this.#memory, command, queue, group, partition, policy, times);
   }
 
-  #answerEmpty(waiter: Waiter, answer: AnswerPop): void {
+  /**
+   * The waiter gets what lies there for those who gather. If nothing does, and nothing more is to
+   * be found either, it is answered empty.
+   */
+  #endWait(draft: Draft, waiter: Waiter, answer: AnswerPop, isAllFound: boolean): void {
     // A waiter can be in several of the lists that end here, and may have been served meanwhile.
     if (!this.#waiters.isParked(waiter)) return;
+    const left = this.#takeLeft(draft, waiter);
+    assert(typeof left !== 'number', 'a pop gathers that has no time left');
+    if (left === null && !isAllFound) return;
+    const outcome = left ?? popped(waiter.command, '', [], this.#termsOfWaiter(draft, waiter));
     this.#waiters.remove(waiter);
-    answer(waiter.ticket, popped(waiter.command, '', []));
+    answer(waiter.ticket, outcome);
   }
+
+  #takeLeft(draft: Draft, waiter: Waiter): Tried {
+    const [place] = waiter.places;
+    if (place === undefined) return null;
+    const { group, partition } = place;
+    if (partition === null) return this.#tryReady(draft, waiter, false);
+    if (group.statuses.get(partition)?.state !== 'ready') return null;
+    return this.#tryPinned(draft, waiter, group, partition, null);
+  }
+
+  #termsOfWaiter(draft: Draft, { command, missing, places }: Waiter): DeliveryTerms | null {
+    if (missing !== null) return storedTerms(draft.state, command);
+    const waitedFor = places.map((place) => place.group);
+    return termsOf(command.conflation, waitedFor, null);
+  }
+}
+
+function isPatient(groups: readonly DeliveryGroup[]): boolean {
+  for (const group of groups) if (group.minPopWaitMs > 0) return true;
+  return false;
+}
+
+/** null: the pop has nothing to gather for. */
+function timesOf(
+  draft: Draft,
+  command: PopCommand,
+  groups: readonly DeliveryGroup[],
+): PopTimes | null {
+  if (!command.wait || !isPatient(groups)) return null;
+  return { arrivedMs: draft.nowMs, answerByMs: answerByMs(command.deadlineMs, draft.nowMs) };
 }
 
 /** Whether the pop waits at all, and its deadline leaves time for it. */

@@ -7,14 +7,16 @@ import {
   type AppendHeader,
   beginAppend,
   type Checksum,
+  readAppendHeader,
   sealAppend,
   verifyAppend,
-  writeMessage,
+  type WriteMessage,
 } from './append.js';
 import { applyAppend, applyEffect, applyStamp, readMeta } from './apply.js';
 import { assert } from './assert.js';
-import { ByteWriter } from './bytes.js';
+import { ByteReader, ByteWriter } from './bytes.js';
 import type { AppendLocation } from './commands.js';
+import { deadLetterId } from './dead-letter-id.js';
 import {
   beginAppendEffect,
   type Effect,
@@ -22,8 +24,10 @@ import {
   writeEffect,
   writeEntryHeader,
 } from './effects.js';
+import { messageWriter, type PayloadCipher } from './payload-cipher.js';
 import type { PlannedState } from './planned-state.js';
 import type { TransactionMatch } from './transaction-index.js';
+import { relocateAppend } from './trim.js';
 
 /** What planning needs from outside; injected, because this folder knows no clock and no disk. */
 export interface Surroundings {
@@ -34,12 +38,19 @@ export interface Surroundings {
   readonly newUuid: (nowUs: number) => string;
   /** The bytes of an append in the log; only called for entries this node holds. */
   readonly readLog: (location: AppendLocation) => Uint8Array;
+  /** null: there is no key, and everything is stored as it comes. */
+  readonly cipher: PayloadCipher | null;
 }
 
 /** Client-supplied transaction ids, those of planned entries included, lowest offset first. */
 export interface TransactionLookup {
   find(partition: number, transactionId: string): readonly TransactionMatch[];
   plan(partition: number, transactionId: string, offset: number, stampUs: number): void;
+}
+
+/** Told of every effect once it shows in the planned state. */
+export interface EffectObserver {
+  observe(effect: Effect): void;
 }
 
 export class Draft {
@@ -53,7 +64,9 @@ export class Draft {
   /** Monotonic clock, for leases and deadlines. */
   readonly nowMs: number;
   readonly #writer: ByteWriter;
+  readonly #observer: EffectObserver | null;
   #deadLetterBytes = 0;
+  #places = 0;
 
   constructor(
     state: PlannedState,
@@ -61,6 +74,7 @@ export class Draft {
     surroundings: Surroundings,
     at: { readonly index: number; readonly wallUs: number; readonly nowMs: number },
     capacityBytes: number,
+    observer: EffectObserver | null = null,
   ) {
     this.state = state;
     this.transactions = transactions;
@@ -69,6 +83,7 @@ export class Draft {
     this.nowMs = at.nowMs;
     this.nowUs = Math.max(at.wallUs, readMeta(state).stampUs + 1);
     this.#writer = new ByteWriter(capacityBytes);
+    this.#observer = observer;
     state.begin(at.index);
   }
 
@@ -86,33 +101,56 @@ export class Draft {
     return this.#deadLetterBytes;
   }
 
+  /** The id of a dead letter that this entry files in the queue. */
+  mintDeadLetterId(queue: number): string {
+    return deadLetterId(this.nowUs, this.mintPlace(), queue);
+  }
+
+  /** A number that, beside the stamp, tells one row of this entry from the others. */
+  mintPlace(): number {
+    return this.#places++;
+  }
+
   emit(effect: Effect): void {
     this.#open();
     const start = this.#writer.length;
     writeEffect(this.#writer, effect);
     if (effect.kind === 'dead-letter') this.#deadLetterBytes += this.#writer.length - start;
     applyEffect(this.state, effect, this.nowUs);
+    this.#observer?.observe(effect);
   }
 
   /**
    * Appends messages to a partition: `write` is called with a function that adds one message, and
-   * the messages get consecutive offsets from the partition's next one.
+   * the messages get consecutive offsets from the partition's next one. Their payloads are
+   * encrypted here if the queue asks for it.
    */
   append(
     partition: number,
     baseOffset: number,
-    write: (add: typeof writeMessage, writer: ByteWriter) => { count: number; hasIds: boolean },
+    write: (add: WriteMessage, writer: ByteWriter) => { count: number; hasIds: boolean },
   ): void {
     this.#open();
     const writer = this.#writer;
     const contentAt = beginAppendEffect(writer);
     const position = beginAppend(writer, partition, baseOffset, this.nowUs);
-    const { count, hasIds } = write(writeMessage, writer);
+    const { count, hasIds } = write(messageWriter(this, partition), writer);
     assert(count > 0, `an empty append to partition ${partition}`);
     sealAppend(writer, position, count, hasIds, this.surroundings.checksum);
     endEffect(writer, contentAt);
     const header: AppendHeader = { partition, baseOffset, stampUs: this.nowUs, count, hasIds };
     applyAppend(this.state, header, this.index, position, writer.length - position);
+  }
+
+  /** Writes an append of an older entry once more; from now on it is read from here. */
+  relocate(bytes: Uint8Array): void {
+    this.#open();
+    const writer = this.#writer;
+    const contentAt = beginAppendEffect(writer, 'relocate');
+    writer.copy(bytes, 0, bytes.length);
+    endEffect(writer, contentAt);
+    const header = readAppendHeader(new ByteReader(bytes));
+    relocateAppend(this.state, header, this.index, contentAt, bytes.length);
   }
 
   /** @throws AppendDamage when what the log holds is not what was written. */

@@ -37,27 +37,41 @@ const EFFECTS: Effect[] = [
     group: 'g',
     row: {
       committed: -1,
-      lease: { id: ID, batchEnd: 41, expiresAtUs: 1_800_000_000_000_002, grantedBy: 2 },
+      lease: {
+        id: ID,
+        batchEnd: 41,
+        expiresAtUs: 1_800_000_000_000_002,
+        grantedBy: 2,
+        conflation: true,
+      },
       settled: { leaseId: OTHER, first: 0, last: 2 ** 41 - 1 },
       attemptOffset: -1,
       attempt: 0,
       retries: 3,
       totalConsumed: 9,
       createdAtUs: 5,
+      signalled: { first: 0, last: 2 ** 41 - 1 },
+      metadata: 'note',
     },
   },
   {
     kind: 'group',
     queue: 7,
     group: 'g',
-    row: { subscription: { mode: 'timestamp', atUs: 12 }, registeredAtUs: 13 },
+    row: {
+      subscription: { mode: 'timestamp', atUs: 12 },
+      registeredAtUs: 13,
+      conflation: true,
+      isSeeded: false,
+    },
   },
   {
     kind: 'group',
     queue: 7,
     group: 'n',
-    row: { subscription: { mode: 'new' }, registeredAtUs: 1 },
+    row: { subscription: { mode: 'new' }, registeredAtUs: 1, conflation: false, isSeeded: true },
   },
+  { kind: 'group', queue: 7, group: 'n', row: null },
   {
     kind: 'dead-letter',
     row: {
@@ -88,6 +102,36 @@ const EFFECTS: Effect[] = [
   },
   { kind: 'requests', session: newRequestSession(0, 0, 0), settled: [], records: [] },
   { kind: 'cluster-version', version: 6 },
+  { kind: 'group-change', id: ID, row: null },
+  ...(
+    [
+      { kind: 'seek', targetUs: null },
+      { kind: 'seek', targetUs: 2 ** 53 - 1 },
+      { kind: 'delete', deleteMetadata: true },
+      { kind: 'subscribe', atUs: 5 },
+    ] as const
+  ).map(
+    (what, i): Effect => ({
+      kind: 'group-change',
+      id: OTHER,
+      row: {
+        id: OTHER,
+        order: 9,
+        tenant: OTHER,
+        group: 'grüße',
+        what,
+        queue: i === 0 ? 7 : null,
+        partitionsEnd: 4_000_000_000,
+        nextQueue: `${OTHER}\u00ff`,
+        nextPartition: 3,
+        youngUs: 1_800_000_000_000_002,
+        wasSeeded: i === 1,
+        queues: 2,
+        changed: 300,
+        isDone: i === 2,
+      },
+    }),
+  ),
 ];
 
 test('every kind comes back as it was written', () => {

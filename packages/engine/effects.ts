@@ -9,18 +9,13 @@
  */
 import { ByteReader, type ByteWriter } from './bytes.js';
 import { CatalogueFault } from './catalogue-fault.js';
+import { readDeadLetter, writeDeadLetter } from './dead-letter-tables.js';
+import { type GroupChangeRow, readChange, writeChange } from './group-change-table.js';
 import { type RequestSession, SESSION_BYTES } from './request-id.js';
 import type { CursorRow, DeadLetterRow, GroupRow, QueueRow } from './rows.js';
-import {
-  readCursor,
-  readDeadLetter,
-  readQueue,
-  readSubscription,
-  writeCursor,
-  writeDeadLetter,
-  writeQueue,
-  writeSubscription,
-} from './tables.js';
+import type { Key } from './state.js';
+import { readCursor, readGroup, readQueue, writeCursor, writeGroup, writeQueue } from './tables.js';
+import { readTrace, type TraceRow, writeTrace } from './trace.js';
 
 export type Effect =
   /** Creates the queue or replaces its row. */
@@ -39,16 +34,43 @@ export type Effect =
       readonly group: string;
       readonly row: CursorRow | null;
     }
+  /** null ends the registration. */
   | {
       readonly kind: 'group';
       readonly queue: number;
       readonly group: string;
-      readonly row: GroupRow;
+      readonly row: GroupRow | null;
     }
   | { readonly kind: 'dead-letter'; readonly row: DeadLetterRow }
+  /** These dead letters of the queue, which exist, are gone. */
+  | { readonly kind: 'drop-dead-letters'; readonly queue: number; readonly ids: readonly string[] }
+  /** `number`: its place among the traces of this entry. */
+  | {
+      readonly kind: 'trace';
+      readonly number: number;
+      readonly row: TraceRow;
+      readonly data: Uint8Array;
+    }
+  /** See trace-apply.ts. */
+  | {
+      readonly kind: 'expire-traces';
+      readonly from: Key;
+      readonly beforeUs: number;
+      readonly rowsMax: number;
+    }
   /** The queue is gone at once; its rows are swept in chunks by later entries. */
   | { readonly kind: 'delete-queue'; readonly queue: number }
   | { readonly kind: 'sweep-queue'; readonly queue: number; readonly rowsMax: number }
+  /** Everything below the offset, which is where an append begins, or the end, is gone. */
+  | { readonly kind: 'trim'; readonly partition: number; readonly upTo: number }
+  /** The partition, which holds nothing, is gone with its cursors. */
+  | { readonly kind: 'drop-partition'; readonly partition: number }
+  /** A change of a group that goes on in later entries; null: its outcome need not be kept. */
+  | {
+      readonly kind: 'group-change';
+      readonly id: string;
+      readonly row: GroupChangeRow | null;
+    }
   | RequestsEffect
   /** The catalogue may be used up to this version from here on; never lower than before. */
   | { readonly kind: 'cluster-version'; readonly version: number };
@@ -67,6 +89,14 @@ export interface RequestRecord {
   readonly sequence: number;
   /** Owned by the record; nobody writes to it. */
   readonly outcome: Uint8Array;
+}
+
+/** An append from an older entry once more, byte for byte; it stands here from now on. */
+export interface RelocateEffect {
+  readonly kind: 'relocate';
+  /** As those of an append. */
+  readonly position: number;
+  readonly length: number;
 }
 
 /** The messages themselves stand in the entry; this is where. */
@@ -90,7 +120,24 @@ const KINDS = [
   'sweep-queue',
   'requests',
   'cluster-version',
+  'group-change',
+  'drop-dead-letters',
+  'trace',
+  'expire-traces',
+  'relocate',
+  'trim',
+  'drop-partition',
 ] as const;
+const KIND_RELOCATE = KINDS.indexOf('relocate') + 1;
+
+export const ENTRY_HEADER_BYTES = 9;
+/** Kind and length, before the content of an effect. */
+export const EFFECT_HEAD_BYTES = 5;
+
+/** Messages stand in an effect of this kind. */
+export function isAppendCode(code: number): boolean {
+  return code === KIND_APPEND || code === KIND_RELOCATE;
+}
 
 export function writeEntryHeader(writer: ByteWriter, stampUs: number): void {
   writer.u8(ENTRY_FORMAT);
@@ -107,8 +154,11 @@ export function readEntryHeader(reader: ByteReader): number {
 }
 
 /** Opens an append effect; its content is written by the caller, then `endEffect` closes it. */
-export function beginAppendEffect(writer: ByteWriter): number {
-  writer.u8(KIND_APPEND);
+export function beginAppendEffect(
+  writer: ByteWriter,
+  kind: 'append' | 'relocate' = 'append',
+): number {
+  writer.u8(kind === 'append' ? KIND_APPEND : KIND_RELOCATE);
   writer.u32(0);
   return writer.length;
 }
@@ -145,11 +195,26 @@ function writeContent(w: ByteWriter, effect: Effect): void {
     case 'group':
       w.u32(effect.queue);
       w.text(effect.group);
-      writeSubscription(w, effect.row.subscription);
-      w.varint(effect.row.registeredAtUs);
+      w.flag(effect.row !== null);
+      if (effect.row !== null) writeGroup(w, effect.row);
       break;
     case 'dead-letter':
       writeDeadLetter(w, effect.row);
+      break;
+    case 'drop-dead-letters':
+      w.u32(effect.queue);
+      w.varint(effect.ids.length);
+      for (const id of effect.ids) w.uuid(id);
+      break;
+    case 'trace':
+      w.varint(effect.number);
+      writeTrace(w, effect.row);
+      w.blob(effect.data);
+      break;
+    case 'expire-traces':
+      w.text(effect.from);
+      w.varint(effect.beforeUs);
+      w.varint(effect.rowsMax);
       break;
     case 'delete-queue':
       w.u32(effect.queue);
@@ -158,11 +223,23 @@ function writeContent(w: ByteWriter, effect: Effect): void {
       w.u32(effect.queue);
       w.varint(effect.rowsMax);
       break;
+    case 'trim':
+      w.u32(effect.partition);
+      w.varint(effect.upTo);
+      break;
+    case 'drop-partition':
+      w.u32(effect.partition);
+      break;
     case 'requests':
       writeRequests(w, effect);
       break;
     case 'cluster-version':
       w.varint(effect.version);
+      break;
+    case 'group-change':
+      w.uuid(effect.id);
+      w.flag(effect.row !== null);
+      if (effect.row !== null) writeChange(w, effect.row);
       break;
   }
 }
@@ -185,11 +262,12 @@ function writeRequests(w: ByteWriter, effect: RequestsEffect): void {
 }
 
 /** The effect at the reader's position, which moves behind it. */
-export function readEffect(reader: ByteReader): Effect | AppendEffect {
+export function readEffect(reader: ByteReader): Effect | AppendEffect | RelocateEffect {
   const code = reader.u8();
   const length = reader.u32();
   const position = reader.skip(length);
   if (code === KIND_APPEND) return { kind: 'append', position, length };
+  if (code === KIND_RELOCATE) return { kind: 'relocate', position, length };
   return readContent(code, new ByteReader(reader.bytes, position, position + length));
 }
 
@@ -212,24 +290,42 @@ function readContent(code: number, r: ByteReader): Effect {
         kind,
         queue: r.u32(),
         group: r.text(),
-        row: { subscription: readSubscription(r), registeredAtUs: r.varint() },
+        row: r.flag() ? readGroup(r) : null,
       };
     case 'dead-letter':
       return { kind, row: readDeadLetter(r) };
+    case 'drop-dead-letters':
+      return { kind, queue: r.u32(), ids: readIds(r) };
+    case 'trace':
+      return { kind, number: r.varint(), row: readTrace(r), data: r.blob() };
+    case 'expire-traces':
+      return { kind, from: r.text() as Key, beforeUs: r.varint(), rowsMax: r.varint() };
     case 'delete-queue':
       return { kind, queue: r.u32() };
     case 'sweep-queue':
       return { kind, queue: r.u32(), rowsMax: r.varint() };
+    case 'trim':
+      return { kind, partition: r.u32(), upTo: r.varint() };
+    case 'drop-partition':
+      return { kind, partition: r.u32() };
     case 'requests':
       return readRequests(r);
     case 'cluster-version':
       return { kind, version: r.varint() };
+    case 'group-change':
+      return { kind, id: r.uuid(), row: r.flag() ? readChange(r) : null };
     default:
       throw new CatalogueFault(
         'unknown_effect',
         `effect kind ${code} is not known to this build: a newer one has written the log`,
       );
   }
+}
+
+function readIds(r: ByteReader): string[] {
+  const ids: string[] = [];
+  for (let left = r.varint(); left > 0; left--) ids.push(r.uuid());
+  return ids;
 }
 
 function readRequests(r: ByteReader): RequestsEffect {

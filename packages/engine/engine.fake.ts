@@ -12,6 +12,7 @@ import type {
   AckedOutcome,
   AckItem,
   AckStatus,
+  AppendLocation,
   AppendSlice,
   Command,
   ExtendedOutcome,
@@ -21,14 +22,23 @@ import type {
   PoppedOutcome,
   PopScope,
 } from './commands.js';
+import {
+  type DeadLetterBody,
+  type DeadLetterHead,
+  deadLetterBodies,
+  deadLetters,
+} from './dead-letter-tables.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
 import type { Surroundings } from './draft.js';
 import { findAppend } from './duplicate.js';
+import { appendKeyOffset, secondNumberInKey } from './keys.js';
 import { MapState } from './map-state.js';
+import type { PayloadCipher } from './payload-cipher.js';
 import { PLANNER_LIMITS, Planner, type PlannerLimits } from './planner.js';
 import { SeededRandom } from './random.fake.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
 import { TABLES } from './table-list.js';
+import { appends } from './tables.js';
 import type { TransactionMatch } from './transaction-index.js';
 import { utf8Length, utf8Read, utf8Write } from './utf8.js';
 
@@ -114,6 +124,8 @@ export class EngineRig {
   /** How many entries are planned but not applied yet. */
   /** The log gives back other bytes than were written. */
   damaged = false;
+  /** Of the planners from the next `restart` on. */
+  cipher: PayloadCipher | null = null;
   lag = 0;
   /** Entries written so far. */
   entries = 0;
@@ -205,6 +217,8 @@ export class EngineRig {
       deadlineMs: this.nowMs + timeoutMs,
       leaseSeconds: 30,
       subscription: { mode: 'all' },
+      conflation: null,
+      autopilot: null,
       ...rest,
     };
   }
@@ -271,12 +285,34 @@ export class EngineRig {
     );
   }
 
+  /** Of the messages in these slices. */
+  traceIds(slices: readonly AppendSlice[]): (string | null)[] {
+    return slices.flatMap((slice) => {
+      const body = this.#bodies.get(slice.index);
+      assert(body !== undefined, `entry ${slice.index} is not in the log`);
+      const { traceIds } = decodeAppend(
+        body.subarray(slice.position, slice.position + slice.length),
+      );
+      const offsets = Array.from({ length: slice.last - slice.first + 1 }, (_, i) => i);
+      return offsets.map((i) => traceIds?.[slice.first - slice.baseOffset + i] ?? null);
+    });
+  }
+
   texts(outcome: Outcome | null): string[] {
     return this.messages(outcome).map((message) => message.text);
   }
 
   rows<Row>(table: Table<Row>): Row[] {
     return this.planner.state.range(table, FIRST_KEY, LAST_KEY, 1_000_000).map(({ row }) => row);
+  }
+
+  /** Whole, in the order of filing. */
+  deadLetters(): (DeadLetterHead & DeadLetterBody & { readonly id: string })[] {
+    const heads = this.planner.state.range(deadLetters, FIRST_KEY, LAST_KEY, 1_000_000);
+    const bodies = this.rows(deadLetterBodies);
+    return heads.map(({ key, row }, i) => {
+      return { id: key.slice(4), ...row, ...(bodies[i] as DeadLetterBody) };
+    });
   }
 
   /** The ids that the broker minted for these offsets of a partition of queue `q`. */
@@ -306,6 +342,43 @@ export class EngineRig {
     return found;
   }
 
+  /** Gives the oldest live appends of the log to the planner, to be written once more; how many. */
+  moveOldest(countMax: number): number {
+    const rows = this.state.range(appends, FIRST_KEY, LAST_KEY, 1_000_000);
+    const moves = rows.map(({ key, row: { index, position, length } }) => ({
+      partition: secondNumberInKey(`\0\0\0\0${key}` as Key),
+      baseOffset: appendKeyOffset(key),
+      index,
+      position,
+      length,
+      bytes: this.#bytesAt({ index, position, length }),
+    }));
+    moves.sort((a, b) => a.index - b.index || a.position - b.position);
+    this.planner.relocate(moves.slice(0, countMax));
+    return Math.min(moves.length, countMax);
+  }
+
+  /** Of the newest entry. */
+  lastBody(): Uint8Array {
+    return this.#bodies.get(Math.max(...this.#bodies.keys())) ?? utf8('');
+  }
+
+  /** The log gives these entries up. */
+  forgetBefore(index: number): void {
+    for (const known of this.#bodies.keys()) if (known < index) this.#bodies.delete(known);
+  }
+
+  /** Of the append that stands there. */
+  baseOffsetAt(location: AppendLocation): number {
+    return decodeAppend(this.#bytesAt(location)).baseOffset;
+  }
+
+  #bytesAt({ index, position, length }: AppendLocation): Uint8Array {
+    const body = this.#bodies.get(index);
+    assert(body !== undefined, `entry ${index} is not in the log`);
+    return body.slice(position, position + length);
+  }
+
   #newPlanner(): Planner {
     const random = () => this.#random.below(0x1_0000_0000);
     const surroundings: Surroundings = {
@@ -319,6 +392,7 @@ export class EngineRig {
         if (this.damaged) bytes[length - 1] = (bytes[length - 1] ?? 0) ^ 1;
         return bytes;
       },
+      cipher: this.cipher,
     };
     return new Planner(this.state, this.transactions, surroundings, this.#limits);
   }

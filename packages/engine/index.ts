@@ -10,10 +10,18 @@ export {
   type TransactionSink,
   verifyAppend,
 } from './append.js';
+export { offsetOfTransaction } from './append-search.js';
 export { type AppendObserver, applyEntry, readMeta } from './apply.js';
 export { EngineBug } from './assert.js';
-export { findPartition, findQueue } from './catalog.js';
+export { findNamedPartition, findPartition, findQueue } from './catalog.js';
 export { CatalogueFault } from './catalogue-fault.js';
+export {
+  type ChangedEntry,
+  type ChangedPage,
+  type ChangedPartitions,
+  changedPartitions,
+  PARTITIONS_WALKED_MAX,
+} from './changed-partitions.js';
 export { CLUSTER_VERSION_READ, clusterVersionOf, refuseNewerVersion } from './cluster-version.js';
 export {
   type CodecRefusal,
@@ -22,12 +30,60 @@ export {
   type ForwardedCommand,
 } from './command-codec.js';
 export * from './commands.js';
+export type * from './dead-letter-commands.js';
+export {
+  type DeadLetterFilter,
+  type DeadLetterList,
+  type ListedDeadLetter,
+  listDeadLetters,
+} from './dead-letter-list.js';
+export { type DeadLetterSignatures, deadLetterSignatures } from './dead-letter-signatures.js';
+export { transactionDigest } from './dead-letter-tables.js';
 export type { Ticket } from './delivery.js';
+export type { AutopilotSizes, AutopilotWish, DeliveryTerms } from './delivery-terms.js';
 export type { Surroundings } from './draft.js';
-export { type LogNeed, LogSurvey } from './log-survey.js';
+export { findAppend } from './duplicate.js';
+export { storedTerms } from './first-contact.js';
+export type * from './group-commands.js';
+export {
+  type GroupPartitionView,
+  type GroupQueueDetail,
+  type GroupView,
+  groupDetail,
+  type LaggingView,
+  laggingGroups,
+  listGroups,
+  queueNames,
+} from './group-views.js';
+export { growingBody, growingBytes } from './growing-bytes.js';
+export { HOUSEKEEPING_LIMITS, type HousekeepingLimits } from './housekeeping.js';
+export { CONTENT_WINDOW_BYTES, type FoundAppend, scanContents } from './log-contents.js';
+export { type LiveStretch, liveStretches } from './log-use.js';
 export { MapState } from './map-state.js';
 export { applyMembership, type Membership, membershipAt } from './memberships.js';
+export {
+  forgottenEnd,
+  type MessageDetail,
+  messageCandidates,
+  messageDetail,
+  partitionOf,
+} from './message-find.js';
+export {
+  type ListedMessage,
+  listMessages,
+  type MessageFilter,
+  type MessageList,
+  type ReadingMode,
+} from './message-list.js';
+export { type FoundOffset, type OffsetEntry, offsetsSince } from './offsets-since.js';
 export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './outcome-codec.js';
+export type { MessageCounts } from './partition-counts.js';
+export {
+  type PartitionRanking,
+  type RankedPartition,
+  rankPartitions,
+} from './partition-ranking.js';
+export { leastPayloadBytes, type PayloadCipher, sealedBytes } from './payload-cipher.js';
 export {
   type Answer,
   PLANNER_LIMITS,
@@ -35,17 +91,21 @@ export {
   type PlannerLimits,
   type Turn,
 } from './planner.js';
+export { type QueueSizes, queueSizes } from './queue-sizes.js';
 export {
+  listQueueNames,
   listQueues,
-  type MessageCounts,
   type PartitionDepth,
   type PartitionView,
+  type QueueDepth,
   type QueueDetail,
+  type QueueName,
   type QueueView,
   queueDepth,
   queueDetail,
 } from './queue-views.js';
 export type * from './refusals.js';
+export { isLiveAt, type Relocation, relocationOf } from './relocation.js';
 export {
   newRequestSession,
   type RequestId,
@@ -54,8 +114,26 @@ export {
   SETTLED_MAX,
 } from './request-id.js';
 export type * from './rows.js';
-export { findSlices } from './slices.js';
+export { findSlices, freshSlice } from './slices.js';
 export type * from './state.js';
 export { LOCAL_TABLES, TABLES } from './table-list.js';
+export {
+  type Label,
+  type LabelSum,
+  sumsByLabel,
+  type TenantOverview,
+  tenantOverview,
+} from './tenant-views.js';
+export type * from './trace-commands.js';
+export {
+  listTraceNames,
+  messageTraces,
+  namedTraces,
+  type Paging,
+  type TraceList,
+  type TraceNameList,
+  type TraceView,
+} from './trace-list.js';
+export type * from './transaction-command.js';
 export { TransactionIndex } from './transaction-index.js';
 export { WindowSurvey } from './window-survey.js';

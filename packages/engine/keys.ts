@@ -24,7 +24,7 @@ function u48(value: number): string {
 }
 
 /** A name as a string of its UTF-8 bytes. ASCII names, nearly all, are already that. */
-function name(text: string): string {
+export function keyText(text: string): string {
   const length = utf8Length(text);
   if (length === text.length) return text;
   const bytes = new Uint8Array(length);
@@ -34,8 +34,13 @@ function name(text: string): string {
 
 /** The name at the end of a key, after the number that `numberNameKey` put before it. */
 export function nameInKey(key: Key): string {
-  const bytes = new Uint8Array(key.length - 4);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = key.charCodeAt(i + 4);
+  return textInKey(key, 4, key.length);
+}
+
+/** The text that `keyText` put at `start..end` of a key. */
+export function textInKey(key: Key, start: number, end: number): string {
+  const bytes = new Uint8Array(end - start);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = key.charCodeAt(start + i);
   return utf8Read(bytes, 0, bytes.length);
 }
 
@@ -50,7 +55,7 @@ export function secondNumberInKey(key: Key): number {
 export const SINGLETON_KEY = '' as Key;
 
 export function tenantNameKey(tenant: Tenant, text: string): Key {
-  return (tenant + name(text)) as Key;
+  return (tenant + keyText(text)) as Key;
 }
 
 /** Bounds of all names of one tenant: a UUID has only characters below `~`. */
@@ -72,7 +77,7 @@ export function numberRange(number: number): readonly [Key, Key] {
 }
 
 export function numberNameKey(number: number, text: string): Key {
-  return (u32(number) + name(text)) as Key;
+  return (u32(number) + keyText(text)) as Key;
 }
 
 export function numberPairKey(first: number, second: number): Key {
@@ -95,4 +100,38 @@ export function appendKeyOffset(key: Key): number {
 /** A dead letter of a queue: its id is time-ordered, so rows stand in the order of filing. */
 export function deadLetterKey(queue: number, id: string): Key {
   return (u32(queue) + id) as Key;
+}
+
+/** A partition by the stamp of its oldest retained append, among those of its queue. */
+export function ageKey(queue: number, stampUs: number, partition: number): Key {
+  return (u32(queue) +
+    u32(Math.floor(stampUs / OFFSET_HIGH)) +
+    u32(stampUs) +
+    u32(partition)) as Key;
+}
+
+/** The partition in a key made by `ageKey`. */
+export function agedPartition(key: Key): number {
+  return numberAt(key, 12);
+}
+
+/** The stamp in a key made by `ageKey`. */
+export function agedStampUs(key: Key): number {
+  return numberAt(key, 4) * OFFSET_HIGH + numberAt(key, 8);
+}
+
+/** A number beyond 32 bits that stands alone. */
+export function stretchKey(stretch: number): Key {
+  return (u32(Math.floor(stretch / OFFSET_HIGH)) + u32(stretch)) as Key;
+}
+
+export function stretchInKey(key: Key): number {
+  return numberAt(key, 0) * OFFSET_HIGH + numberAt(key, 4);
+}
+
+function numberAt(key: Key, at: number): number {
+  return (
+    key.charCodeAt(at) * 0x100_0000 +
+    ((key.charCodeAt(at + 1) << 16) | (key.charCodeAt(at + 2) << 8) | key.charCodeAt(at + 3))
+  );
 }

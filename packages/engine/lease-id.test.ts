@@ -30,6 +30,7 @@ test.each([
       checksum: () => 0,
       newUuid: () => '01a2b3c4-0000-7fff-bfff-ffffffffffff',
       readLog: () => new Uint8Array(0),
+      cipher: null,
     },
     { index: 1, wallUs: 1_800_000_000_000_000, nowMs: 0 },
     64,

@@ -24,7 +24,7 @@ import {
   parseMessageId,
 } from '@svc/wire';
 import { ByteWriter } from './bytes.js';
-import { COMMAND_ITEMS_MAX, type CodecRefusal } from './command-codec.js';
+import type { CodecRefusal } from './command-codec.js';
 import {
   type AckedOutcome,
   type AckItemOutcome,
@@ -37,10 +37,16 @@ import {
   type QueueOptions,
   type RefusedOutcome,
 } from './commands.js';
+import { readReplayed, writeReplayed } from './dead-letter-commands.js';
 import { POP_APPENDS_MAX } from './delivery-limits.js';
+import { readTerms, writeTerms } from './delivery-terms.js';
+import { readGroupChanged, writeGroupChanged } from './group-command-codec.js';
 import { GuardedReader } from './guarded-reader.js';
+import { COMMAND_ITEMS_MAX } from './push-ack-codec.js';
 import { CONFIGURE_DEFAULTS } from './queue-options.js';
 import type { Refusal, RefusalReason } from './refusals.js';
+import { readRollback, writeRollback } from './transaction-codec.js';
+import type { TransactedOutcome } from './transaction-command.js';
 
 /** What the leader says to a forwarded command. */
 export interface ForwardedAnswer {
@@ -58,8 +64,13 @@ const KINDS = [
   'extended',
   'configured',
   'deleted',
+  'transacted',
   'refused',
   'none',
+  'group-changed',
+  'dead-letters-dropped',
+  'replayed',
+  'traced',
 ] as const;
 const REASONS: readonly [RefusalReason, ...RefusalReason[]] = [
   'bad_request',
@@ -117,6 +128,22 @@ export function writeOutcome(w: ByteWriter, outcome: Outcome): void {
       break;
     case 'deleted':
       w.flag(outcome.existed);
+      break;
+    case 'transacted':
+      writeTransacted(w, outcome);
+      break;
+    case 'group-changed':
+      writeGroupChanged(w, outcome);
+      break;
+    case 'dead-letters-dropped':
+      w.varint(outcome.deleted);
+      w.flag(outcome.isDone);
+      break;
+    case 'replayed':
+      writeReplayed(w, outcome);
+      break;
+    case 'traced':
+      w.optionalText(outcome.traceId);
       break;
     case 'refused':
       writeRefusal(w, outcome.refusal);
@@ -193,6 +220,7 @@ function writePopped(w: ByteWriter, outcome: PoppedOutcome): void {
       w.varint(slice.last - slice.first);
     }
   }
+  writeTerms(w, outcome.terms);
 }
 
 const ACK_SUCCESS = 1;
@@ -241,6 +269,19 @@ function ackFlags(item: AckItemOutcome): number {
     (item.dlq ? ACK_DLQ : 0) |
     (item.noop ? ACK_NOOP : 0)
   );
+}
+
+/** Of the acks that filed something each number as its distance from the one before. */
+function writeTransacted(w: ByteWriter, { rollback, filed, pushed }: TransactedOutcome): void {
+  writeRollback(w, rollback);
+  w.varint(filed.length);
+  let before = 0;
+  for (const at of filed) {
+    w.varint(at - before);
+    before = at;
+  }
+  w.flag(pushed !== null);
+  if (pushed !== null) writePushed(w, pushed);
 }
 
 /** In the order of `QueueOptions`, of which builds of one cluster version have the same ones. */
@@ -295,6 +336,16 @@ export function readOutcome(r: GuardedReader): Outcome | null {
       };
     case 'deleted':
       return { kind, existed: r.flag() };
+    case 'transacted':
+      return readTransacted(r);
+    case 'group-changed':
+      return readGroupChanged(r);
+    case 'dead-letters-dropped':
+      return { kind, deleted: r.varint(), isDone: r.flag() };
+    case 'replayed':
+      return readReplayed(r);
+    case 'traced':
+      return { kind, traceId: r.optionalText(TEXT_BYTES_MAX) };
     case 'refused':
       return readRefused(r);
     case 'none':
@@ -351,7 +402,7 @@ function readPopped(r: GuardedReader): PoppedOutcome {
     for (let i = 0; i < count && !r.refused; i++) slices.push(readSlice(r));
     claims.push({ ...names, partitionNumber, deliveryAttempt, slices });
   }
-  return { kind: 'popped', queue, consumerGroup, leaseId, claims };
+  return { kind: 'popped', queue, consumerGroup, leaseId, claims, terms: readTerms(r) };
 }
 
 function readSlice(r: GuardedReader): AppendSlice {
@@ -382,6 +433,18 @@ function readAcked(r: GuardedReader): AckedOutcome {
     for (let i = 0; i < run && !r.refused; i++) items.push(item);
   }
   return { kind: 'acked', items };
+}
+
+function readTransacted(r: GuardedReader): TransactedOutcome {
+  const rollback = readRollback(r);
+  const filed: number[] = [];
+  let at = 0;
+  for (let left = r.count(1, COMMAND_ITEMS_MAX); left > 0 && !r.refused; left--) {
+    at += r.within(0, COMMAND_ITEMS_MAX - 1);
+    filed.push(at);
+  }
+  const pushed = r.flag() ? readPushed(r) : null;
+  return { kind: 'transacted', rollback, filed, pushed };
 }
 
 function readError(r: GuardedReader, texts: string[]): string | null {

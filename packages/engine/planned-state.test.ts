@@ -59,6 +59,38 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i', (seed) =>
   }
 });
 
+test.each([1, 2, 3])('many rows in flight, seed %i', (seed) => {
+  const random = new SeededRandom(seed);
+  const [applied, future] = [new MapState(), new MapState()];
+  const planned = new PlannedState(applied);
+  const entries: { index: number; changes: Change[] }[] = [];
+  for (let index = 1; index <= 100; index++) {
+    planned.begin(index);
+    const changes: Change[] = [];
+    for (let i = random.below(100); i > 0; i--) {
+      const row = random.below(3) > 0 ? undefined : random.below(1000);
+      const made = { key: random.below(600), row };
+      change(planned, made);
+      change(future, made);
+      changes.push(made);
+      if (i % 4 > 0) continue;
+      const from = numberKey(random.below(600));
+      const to = numberKey(random.below(600));
+      const limit = 1 + random.below(20);
+      const reverse = random.below(2) === 0;
+      const expected = future.range(table, from, to, limit, reverse);
+      expect(planned.range(table, from, to, limit, reverse)).toEqual(expected);
+    }
+    entries.push({ index, changes });
+    const inFlightMax = index % 40 === 0 ? 0 : 8;
+    while (entries.length > inFlightMax) {
+      const oldest = entries.shift();
+      for (const made of oldest?.changes ?? []) change(applied, made);
+      planned.applied(oldest?.index ?? 0);
+    }
+  }
+});
+
 test('an applied entry leaves nothing behind', () => {
   const applied = new MapState();
   const planned = new PlannedState(applied);

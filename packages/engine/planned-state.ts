@@ -9,6 +9,7 @@
  * Invariant: for every key, `get` here equals `get` of the applied state after all planned entries.
  */
 import { assert } from './assert.js';
+import { before, type KeyWalk, PlannedKeys, UNSORTED_MAX, walkFew } from './planned-keys.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
 
 interface PlannedRow {
@@ -20,6 +21,8 @@ interface PlannedRow {
 export class PlannedState implements State {
   readonly #applied: State;
   readonly #tables: (Map<Key, PlannedRow> | undefined)[] = [];
+  /** Of the tables that were read in order while much was in flight; null: of none. */
+  #keys: (PlannedKeys | undefined)[] | null = null;
   /** The keys that each entry in flight touched, oldest entry first. */
   readonly #touched: { index: number; readonly tables: number[]; readonly keys: Key[] }[] = [];
   #index = 0;
@@ -41,6 +44,7 @@ export class PlannedState implements State {
   applied(index: number): void {
     for (;;) {
       const oldest = this.#touched[0];
+      if (oldest === undefined) this.#keys = null;
       if (oldest === undefined || oldest.index > index) return;
       this.#touched.shift();
       for (let i = 0; i < oldest.keys.length; i++) {
@@ -72,30 +76,47 @@ export class PlannedState implements State {
     limit: number,
     reverse = false,
   ): KeyedRow<Row>[] {
-    const planned = this.#plannedKeys(table.id, from, to, reverse);
-    if (planned.length === 0) return this.#applied.range(table, from, to, limit, reverse);
-    // A planned deletion hides at most one applied row, so this many applied rows are always
-    // enough.
-    const applied = this.#applied.range(table, from, to, limit + planned.length, reverse);
-    const rows = this.#tables[table.id] ?? new Map<Key, PlannedRow>();
+    const planned = this.#tables[table.id];
+    if (planned === undefined || planned.size === 0) {
+      return this.#applied.range(table, from, to, limit, reverse);
+    }
+    const keys = this.#walk(table.id, planned, from, to, reverse);
+    let plannedKey = keys.next();
+    if (plannedKey === undefined) return this.#applied.range(table, from, to, limit, reverse);
+    // One more than is asked for, as nearly always at most one is hidden by a deletion.
+    const applied = new AppliedRows(this.#applied, table, from, to, limit + 1, reverse);
     const merged: KeyedRow<Row>[] = [];
-    let p = 0;
-    let a = 0;
     while (merged.length < limit) {
-      const plannedKey = planned[p];
-      const appliedRow = applied[a];
+      const appliedRow = applied.first();
       if (plannedKey === undefined && appliedRow === undefined) break;
       if (plannedKey === undefined || (appliedRow && before(appliedRow.key, plannedKey, reverse))) {
         if (appliedRow !== undefined) merged.push(appliedRow);
-        a++;
+        applied.pass();
         continue;
       }
-      if (appliedRow?.key === plannedKey) a++;
-      p++;
-      const row = rows.get(plannedKey)?.row;
+      if (appliedRow?.key === plannedKey) applied.pass();
+      const row = planned.get(plannedKey)?.row;
       if (row !== undefined) merged.push({ key: plannedKey, row: row as Row });
+      plannedKey = keys.next();
     }
     return merged;
+  }
+
+  #walk(
+    table: number,
+    rows: ReadonlyMap<Key, PlannedRow>,
+    from: Key,
+    to: Key,
+    reverse: boolean,
+  ): KeyWalk {
+    let keys = this.#keys?.[table];
+    if (keys === undefined) {
+      if (rows.size <= UNSORTED_MAX) return walkFew(rows, from, to, reverse);
+      keys = new PlannedKeys(rows);
+      this.#keys ??= [];
+      this.#keys[table] = keys;
+    }
+    return keys.walk(from, to, reverse);
   }
 
   #set(table: number, key: Key, row: unknown): void {
@@ -104,8 +125,10 @@ export class PlannedState implements State {
       rows = new Map();
       this.#tables[table] = rows;
     }
-    if (rows.get(key)?.index !== this.#index) this.#touch(table, key);
+    const index = rows.get(key)?.index;
+    if (index !== this.#index) this.#touch(table, key);
     rows.set(key, { row, index: this.#index });
+    if (index === undefined && this.#keys !== null) this.#keys[table]?.add(key);
   }
 
   #touch(table: number, key: Key): void {
@@ -117,17 +140,53 @@ export class PlannedState implements State {
     last.tables.push(table);
     last.keys.push(key);
   }
-
-  #plannedKeys(table: number, from: Key, to: Key, reverse: boolean): Key[] {
-    const keys: Key[] = [];
-    for (const key of this.#tables[table]?.keys() ?? []) {
-      if (key >= from && key < to) keys.push(key);
-    }
-    keys.sort();
-    return reverse ? keys.reverse() : keys;
-  }
 }
 
-function before(a: Key, b: Key, reverse: boolean): boolean {
-  return reverse ? a > b : a < b;
+/** A range of the applied state, read in portions: nobody knows how many of its rows are hidden. */
+class AppliedRows<Row> {
+  readonly #state: State;
+  readonly #table: Table<Row>;
+  readonly #reverse: boolean;
+  #from: Key;
+  #to: Key;
+  #portion: number;
+  #rows: readonly KeyedRow<Row>[];
+  #at = 0;
+
+  constructor(
+    state: State,
+    table: Table<Row>,
+    from: Key,
+    to: Key,
+    portion: number,
+    reverse: boolean,
+  ) {
+    this.#state = state;
+    this.#table = table;
+    this.#reverse = reverse;
+    this.#from = from;
+    this.#to = to;
+    this.#portion = portion;
+    this.#rows = state.range(table, from, to, portion, reverse);
+  }
+
+  /** The first row not passed; undefined: there is none. */
+  first(): KeyedRow<Row> | undefined {
+    if (this.#at === this.#rows.length && this.#at === this.#portion) this.#readOn();
+    return this.#rows[this.#at];
+  }
+
+  pass(): void {
+    this.#at++;
+  }
+
+  #readOn(): void {
+    const last = this.#rows[this.#rows.length - 1] as KeyedRow<Row>;
+    if (this.#reverse) this.#to = last.key;
+    else this.#from = `${last.key}\0` as Key;
+    // Twice as many each time, so that many hidden rows do not cost a read each.
+    this.#portion *= 2;
+    this.#at = 0;
+    this.#rows = this.#state.range(this.#table, this.#from, this.#to, this.#portion, this.#reverse);
+  }
 }

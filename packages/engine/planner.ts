@@ -12,7 +12,8 @@
  * - Commands are judged one after another in one order, and effects stand in the entry in that
  *   order.
  * - Acks, renewals and pops come before pushes in every turn, so draining never waits behind
- *   filling (a backlog of pushes once took consumption to zero in a system of this kind).
+ *   filling (a backlog of pushes once took consumption to zero in a system of this kind). A
+ *   transaction stands in line with the pushes if it pushes, else with what drains.
  * - A turn takes commands up to a byte budget; the rest stay queued in their order.
  * - An answer is given out together with the entry it depends on; the caller holds it until that
  *   entry is applied. A turn without effects depends on whatever is in flight.
@@ -23,6 +24,7 @@
  * them.
  */
 
+import { AUTOPILOT_LIMITS, type AutopilotLimits } from './autopilot.js';
 import { findQueue } from './catalog.js';
 import { clusterVersionOf } from './cluster-version.js';
 import {
@@ -33,19 +35,31 @@ import {
   type PushCommand,
 } from './commands.js';
 import { planConfigure } from './configure.js';
+import type { ReplayCommand } from './dead-letter-commands.js';
+import { DeadLetterDrops } from './dead-letter-drops.js';
 import { Delivery, type Ticket } from './delivery.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
 import { Draft, type Surroundings } from './draft.js';
+import { GroupChanges } from './group-changes.js';
+import { growingBytes } from './growing-bytes.js';
+import { Housekeeping, type HousekeepingLimits } from './housekeeping.js';
 import { numberKey } from './keys.js';
+import { sealingBytes } from './payload-cipher.js';
 import { PlannedState } from './planned-state.js';
 import { type AppliedTransactions, PlannedTransactions } from './planned-transactions.js';
 import { popped } from './pop-claim.js';
-import { planPushes } from './push.js';
+import { type PlacedPush, PushPlan } from './push.js';
+import type { Relocation } from './relocation.js';
+import { type PlacedReplay, planReplay, replayBytes } from './replay.js';
 import type { RequestId, RequestOrigin, RequestSession } from './request-id.js';
 import { RequestMemory } from './request-memory.js';
 import type { DoomedQueueRow } from './rows.js';
 import type { State } from './state.js';
 import { doomedQueues } from './tables.js';
+import { planTrace } from './trace-commands.js';
+import { TraceExpiry } from './trace-expiry.js';
+import type { TransactionCommand } from './transaction-command.js';
+import type { PlacedTransaction } from './transaction-plan.js';
 
 export interface Answer {
   readonly ticket: Ticket;
@@ -67,23 +81,37 @@ export interface PlannerLimits {
   readonly entryBytesMax: number;
   /** Rows of deleted queues that one turn sweeps. */
   readonly sweepRowsMax: number;
+  /**
+   * Rows that changes of groups look at in one turn: 200 * 25 us for reading, writing and applying
+   * a cursor = 5 ms, and what others do waits for as many of these as there are entries in flight.
+   */
+  readonly groupChangeRowsMax: number;
   /** Added to leases that another node granted, for the difference of clocks. */
   readonly leaseGraceMs: number;
   /** How long the outcome of a request is kept whose sender does not say that it is settled. */
   readonly requestWindowMs: number;
+  readonly traceRetentionSeconds: number;
   readonly delivery?: DeliveryLimits;
+  readonly housekeeping?: HousekeepingLimits;
+  readonly autopilot: AutopilotLimits;
 }
 
 export const PLANNER_LIMITS: PlannerLimits = {
   turnBytesMax: 4 * 1024 * 1024,
   entryBytesMax: 96 * 1024 * 1024,
   sweepRowsMax: 1000,
+  groupChangeRowsMax: 200,
   leaseGraceMs: 500,
   requestWindowMs: 60_000,
+  traceRetentionSeconds: 604_800,
+  autopilot: AUTOPILOT_LIMITS,
 };
 
 /** What comes before pushes in a turn. */
-type DrainCommand = Exclude<Command, PushCommand>;
+type DrainCommand = Exclude<Command, PushCommand | ReplayCommand>;
+type FillCommand = PushCommand | TransactionCommand | ReplayCommand;
+
+type PlacedFill = PlacedPush | PlacedTransaction | PlacedReplay;
 
 interface Waiting<C extends Command> {
   readonly command: C;
@@ -102,8 +130,13 @@ export class Planner {
   readonly #limits: PlannerLimits;
   readonly #delivery: Delivery;
   readonly #requests: RequestMemory;
+  readonly #groupChanges: GroupChanges;
+  readonly #drops = new DeadLetterDrops();
+  readonly #traces: TraceExpiry;
+  readonly #housekeeping: Housekeeping;
   #drain: Waiting<DrainCommand>[] = [];
-  #pushes: Waiting<PushCommand>[] = [];
+  /** Whatever pushes, in one line, so that neither kind waits for the other. */
+  #pushes: Waiting<FillCommand>[] = [];
   /** Deleted queues still swept, with the requests that wait for the end of it. */
   readonly #sweeps = new Map<number, Ticket[]>();
   /** 0: nowhere. */
@@ -124,13 +157,20 @@ export class Planner {
     this.#delivery = new Delivery({
       leaseGraceMs: limits.leaseGraceMs,
       limits: limits.delivery ?? DELIVERY_LIMITS,
+      autopilot: limits.autopilot,
       entryBytesMax: limits.entryBytesMax,
     });
     this.#requests = new RequestMemory(this.#state, limits.requestWindowMs, {
       withdraw: (first) => this.#delivery.withdraw(first),
       waitAgain: (command, outcome, ticket) => this.#waitAgain(command, outcome, ticket),
     });
+    this.#housekeeping = new Housekeeping(this.#state, this.#delivery, limits.housekeeping);
     for (const number of this.#doomed()) this.#sweeps.set(number, []);
+    this.#traces = new TraceExpiry(this.#state, limits.traceRetentionSeconds);
+    this.#groupChanges = new GroupChanges(this.#state, this.#delivery, {
+      rowsPerTurn: limits.groupChangeRowsMax,
+      windowMs: limits.requestWindowMs,
+    });
   }
 
   /** The planned state, for reads that must see everything answered so far. */
@@ -144,13 +184,26 @@ export class Planner {
    */
   enqueue(command: Command, ticket: Ticket, origin: RequestOrigin | null = null): void {
     if (origin !== null && !this.#requests.enter(origin, command, ticket)) return;
-    if (command.kind === 'push') this.#pushes.push({ command, ticket });
-    else this.#drain.push({ command, ticket });
+    if (command.kind === 'push' || command.kind === 'replay')
+      this.#pushes.push({ command, ticket });
+    else if (command.kind === 'transaction' && command.pushes !== null) {
+      this.#pushes.push({ command, ticket });
+    } else this.#drain.push({ command, ticket });
   }
 
   /** The next turn lets the catalogue be used up to this version, unless it may be already. */
   raiseVersion(version: number): void {
     this.#raiseTo = version;
+  }
+
+  /** Appends that were given to `relocate` are not planned yet. */
+  get relocating(): boolean {
+    return this.#housekeeping.busy;
+  }
+
+  /** Appends to be written once more by the next turns (relocation.ts). */
+  relocate(moves: readonly Relocation[]): void {
+    this.#housekeeping.relocate(moves);
   }
 
   /** It was taken in, or its sender has settled it: it will not be planned, or not again. */
@@ -174,15 +227,15 @@ export class Planner {
   /** There is something for the next turn to do now. */
   get busy(): boolean {
     if (this.#drain.length > 0 || this.#pushes.length > 0 || this.#sweeps.size > 0) return true;
+    if (this.#groupChanges.busy || this.#drops.busy || this.#housekeeping.busy) return true;
     return this.#requests.busy || this.#raiseTo > 0;
   }
 
   /** Monotonic milliseconds at which a turn has something to do without a new command. */
   nextDueMs(): number | null {
-    const deliveryMs = this.#delivery.nextDueMs();
-    const requestsMs = this.#requests.nextDueMs();
-    if (deliveryMs === null || requestsMs === null) return deliveryMs ?? requestsMs;
-    return Math.min(deliveryMs, requestsMs);
+    const commandsMs = earlier(this.#delivery.nextDueMs(), this.#requests.nextDueMs());
+    const keepingMs = earlier(this.#housekeeping.nextDueMs(), this.#groupChanges.nextDueMs());
+    return earlier(earlier(commandsMs, keepingMs), this.#traces.nextDueMs);
   }
 
   /** Pops that wait for messages. */
@@ -219,6 +272,7 @@ export class Planner {
       this.#surroundings,
       { ...at, wallUs: this.#steadyUs(at) },
       capacity,
+      this.#housekeeping,
     );
     this.#stampUs = draft.nowUs;
     this.#stampMs = at.nowMs;
@@ -230,9 +284,14 @@ export class Planner {
     // What was known before the turn is told as it is: `close` judges what the turn has found.
     const told: Answer[] = [];
     requests?.begin(at.nowMs, (ticket, outcome) => told.push({ ticket, outcome }));
+    // Before any command: what these make is younger than what a change has begun.
+    this.#groupChanges.advance(draft, answer);
     this.#planDrain(draft, answers, requests);
     this.#planPushes(draft, answers, requests);
     this.#sweep(draft, answers);
+    this.#traces.turn(draft);
+    if (this.#drops.busy) this.#dropDeadLetters(draft, answer, requests);
+    this.#housekeeping.turn(draft, turnBytesMax + this.#limits.entryBytesMax);
     this.#delivery.serve(draft, answer);
     if (requests !== null) closeRequests(draft, answers, requests, told);
     const body = draft.empty ? null : draft.finish();
@@ -261,6 +320,7 @@ export class Planner {
     let taken = 0;
     for (const { command, ticket } of drain) {
       if (draft.length >= this.#limits.turnBytesMax) break;
+      if (command.kind === 'delete-group' && this.#groupChanges.mustLead(draft, command)) break;
       taken++;
       if (requests !== null && !requests.isWanted(ticket)) continue;
       const before = draft.length;
@@ -278,22 +338,45 @@ export class Planner {
     const left = this.#limits.turnBytesMax - draft.length;
     if (left <= 0) return;
     const taken = this.#pushes.splice(0, this.#countPushes(left).count);
-    const pushes = requests === null ? taken : taken.filter((one) => requests.isWanted(one.ticket));
-    const commands = pushes.map(({ command }) => command);
-    const pushed = planPushes(draft, commands, this.#limits, this.#delivery);
-    pushed.forEach((outcome, i) => {
-      const waiting = pushes[i];
-      if (waiting !== undefined) answers.push({ ticket: waiting.ticket, outcome });
-    });
+    const plan = new PushPlan(draft, this.#limits, this.#delivery);
+    const placed: { readonly ticket: Ticket; readonly verdict: PlacedFill }[] = [];
+    for (const { command, ticket } of taken) {
+      if (requests !== null && !requests.isWanted(ticket)) continue;
+      placed.push({ ticket, verdict: this.#place(draft, command, plan) });
+    }
+    plan.finish();
+    for (const { ticket, verdict } of placed) answers.push({ ticket, outcome: verdict.outcome() });
+  }
+
+  #place(draft: Draft, command: FillCommand, plan: PushPlan): PlacedFill {
+    switch (command.kind) {
+      case 'push':
+        return plan.push(command);
+      case 'transaction':
+        return this.#delivery.transact(draft, command, plan);
+      case 'replay':
+        return planReplay(draft, command, plan);
+    }
+  }
+
+  #sealingBytes(command: FillCommand): number {
+    if (this.#surroundings.cipher === null || command.kind === 'replay') return 0;
+    const push = command.kind === 'push' ? command : command.pushes;
+    return sealingBytes(this.#surroundings, this.#state, push);
   }
 
   /** How many of the oldest pushes fit into so many bytes, at least one, and their bytes. */
   #countPushes(bytesMax: number): { readonly count: number; readonly bytes: number } {
     let bytes = 0;
+    let taken = 0;
     let count = 0;
     for (const { command } of this.#pushes) {
-      if (count > 0 && bytes + command.body.length > bytesMax) break;
-      bytes += command.body.length;
+      const isReplay = command.kind === 'replay';
+      const length = isReplay ? replayBytes(this.#state, command) : growingBytes(command);
+      const share = length + this.#sealingBytes(command);
+      if (count > 0 && taken + share > bytesMax) break;
+      taken += share;
+      bytes += length;
       count++;
     }
     return { count, bytes };
@@ -303,20 +386,43 @@ export class Planner {
   #plan(draft: Draft, command: DrainCommand, ticket: Ticket): Outcome | null {
     switch (command.kind) {
       case 'pop':
-        if (command.deadlineMs === DEADLINE_OVER) return popped(command, '', []);
+        if (command.deadlineMs === DEADLINE_OVER) return popped(command, '', [], null);
         return this.#delivery.pop(draft, command, ticket);
       case 'give-back':
         this.#delivery.giveBack(draft, command);
         return { kind: 'none' };
       case 'ack':
         return this.#delivery.ack(draft, command);
+      case 'transaction':
+        return this.#delivery.transact(draft, command, null).outcome();
       case 'extend':
         return this.#delivery.extend(draft, command);
       case 'configure':
         return planConfigure(draft, command, this.#delivery);
       case 'delete-queue':
         return this.#deleteQueue(draft, command, ticket);
+      case 'seek':
+      case 'delete-group':
+      case 'subscribe-group':
+        return this.#groupChanges.plan(draft, command, ticket);
+      case 'drop-dead-letters':
+        this.#drops.begin(command, ticket);
+        return null;
+      case 'trace':
+        this.#traces.added(draft);
+        return planTrace(draft, command);
     }
+  }
+
+  #dropDeadLetters(
+    draft: Draft,
+    answer: (ticket: Ticket, outcome: Outcome) => void,
+    requests: RequestMemory | null,
+  ): void {
+    this.#drops.turn(draft, {
+      progressed: (ticket, outcome) => requests?.amend(ticket, outcome),
+      done: answer,
+    });
   }
 
   #raise(draft: Draft): void {
@@ -336,6 +442,10 @@ export class Planner {
 
   /** A deletion sent again is answered when the last row is gone, as it was to be. */
   #waitAgain(command: Command, outcome: Outcome, ticket: Ticket): boolean {
+    if (command.kind === 'drop-dead-letters' && outcome.kind === 'dead-letters-dropped') {
+      if (!outcome.isDone) this.#drops.begin(command, ticket, outcome.deleted);
+      return !outcome.isDone;
+    }
     if (command.kind !== 'delete-queue' || outcome.kind !== 'deleted' || !outcome.existed) {
       return false;
     }
@@ -375,6 +485,10 @@ export class Planner {
   }
 }
 
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
 /**
  * What a record says of a command that made the entry longer; null when that says nothing yet: a
  * pop is judged by what it took.
@@ -382,14 +496,22 @@ export class Planner {
 function outcomeToKeep(command: DrainCommand, outcome: Outcome | null): Outcome | null {
   switch (command.kind) {
     case 'ack':
+    case 'transaction':
     case 'extend':
     case 'configure':
+    // Null while it goes on: then its row says what became of it.
+    case 'seek':
+    case 'delete-group':
+    case 'subscribe-group':
+    case 'trace':
       return outcome;
     case 'delete-queue':
       return { kind: 'deleted', existed: true };
     case 'pop':
     // Its lease is gone, so it does nothing the second time.
     case 'give-back':
+    // Its entries say how far it has come.
+    case 'drop-dead-letters':
       return null;
   }
 }

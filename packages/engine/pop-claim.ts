@@ -3,112 +3,30 @@
  * now, and the cursor row that says so. First every partition of a pop is picked, then the rows are
  * emitted, because the lease id depends on how many there are.
  */
-import type { AppendSlice, Claim, PopCommand, PoppedOutcome, QueueOptions } from './commands.js';
-import { LEASE_SECONDS_DEFAULT, MESSAGE_ANSWER_BYTES, POP_APPENDS_MAX } from './delivery-limits.js';
+import type { AppendSlice, Claim, PopCommand, PoppedOutcome } from './commands.js';
+import { LEASE_SECONDS_DEFAULT, POP_APPENDS_MAX } from './delivery-limits.js';
 import type { DeliveryGroup, DeliveryMemory, PartitionStatus } from './delivery-memory.js';
+import type { DeliveryTerms } from './delivery-terms.js';
 import type { Draft } from './draft.js';
-import { findAppend } from './duplicate.js';
-import { appendKey, numberKey } from './keys.js';
+import { numberKey } from './keys.js';
 import { mintLeaseId } from './lease-id.js';
-import type { AppendRow, CursorRow, GroupRow, PartitionRow, QueueRow } from './rows.js';
-import { cursorOf } from './subscription.js';
-import { appends, partitions } from './tables.js';
+import { lookAt, lookAtNewest, type PopBudget } from './pop-sight.js';
+import type { CursorRow, GroupRow, PartitionRow, QueueRow } from './rows.js';
+import { cursorOf, signalledUpTo } from './subscription.js';
+import { partitions } from './tables.js';
 
 const MICROSECONDS = 1_000_000;
-
-/** What is left of the bounds of a pop, shared by all partitions that it claims. */
-export interface PopBudget {
-  messages: number;
-  partitions: number;
-  /** May become negative by the last message taken. */
-  bytes: number;
-  appends: number;
-}
 
 export interface Picked {
   readonly status: PartitionStatus;
   readonly queue: QueueRow;
   readonly partition: PartitionRow;
   readonly cursor: CursorRow;
+  /** Of what is delivered; with conflation both are the one message. */
   readonly first: number;
   readonly last: number;
+  readonly conflation: boolean;
   readonly slices: readonly AppendSlice[];
-}
-
-/** What a group sees of a partition behind its cursor. */
-export type Sight =
-  | { readonly kind: 'messages'; readonly slices: readonly AppendSlice[] }
-  /** Nothing before the instant. */
-  | { readonly kind: 'hidden'; readonly untilUs: number }
-  /** Retention removed everything that the group had not read. */
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'nothing' };
-
-/** Takes what it shows out of the budget. */
-export function lookAt(
-  draft: Draft,
-  options: QueueOptions,
-  partition: PartitionRow,
-  committed: number,
-  budget: PopBudget,
-): Sight {
-  if (committed + 1 >= partition.nextOffset) return { kind: 'nothing' };
-  if (partition.logStart >= partition.nextOffset) return { kind: 'gone' };
-  if (options.windowBuffer > 0) {
-    const untilUs = partition.lastStampUs + options.windowBuffer * MICROSECONDS;
-    if (untilUs > draft.nowUs) return { kind: 'hidden', untilUs };
-  }
-  const delayUs = Math.max(options.delayedProcessing, 0) * MICROSECONDS;
-  const slices: AppendSlice[] = [];
-  let offset = Math.max(committed + 1, partition.logStart);
-  let append = findAppend(draft.state, partition.number, offset);
-  while (append !== undefined) {
-    const { baseOffset, row } = append;
-    if (row.stampUs + delayUs > draft.nowUs && delayUs > 0) {
-      if (slices.length === 0) return { kind: 'hidden', untilUs: row.stampUs + delayUs };
-      break;
-    }
-    const count = takeOf(row, baseOffset + row.count - offset, budget);
-    slices.push(sliceOf(baseOffset, row, offset, offset + count - 1));
-    offset += count;
-    if (budget.messages <= 0 || budget.bytes <= 0 || budget.appends <= 0) break;
-    append = appendAt(draft, partition.number, offset);
-  }
-  return slices.length === 0 ? { kind: 'nothing' } : { kind: 'messages', slices };
-}
-
-function appendAt(
-  draft: Draft,
-  partition: number,
-  offset: number,
-): { readonly baseOffset: number; readonly row: AppendRow } | undefined {
-  const row = draft.state.get(appends, appendKey(partition, offset));
-  return row === undefined ? undefined : { baseOffset: offset, row };
-}
-
-/**
- * How many of `available` messages of an append fit, at least one, at its average message size.
- */
-function takeOf(row: AppendRow, available: number, budget: PopBudget): number {
-  const messageBytes = row.length / row.count + MESSAGE_ANSWER_BYTES;
-  const fitting = Math.max(1, Math.floor(budget.bytes / messageBytes));
-  const count = Math.min(available, budget.messages, fitting);
-  budget.messages -= count;
-  budget.bytes -= count * messageBytes;
-  budget.appends--;
-  return count;
-}
-
-function sliceOf(baseOffset: number, row: AppendRow, first: number, last: number): AppendSlice {
-  return {
-    index: row.index,
-    position: row.position,
-    length: row.length,
-    baseOffset,
-    stampUs: row.stampUs,
-    first,
-    last,
-  };
 }
 
 /** Messages of this partition that the group may have now; otherwise notes when to look again. */
@@ -130,14 +48,16 @@ export function pick(
   }
   if (cursor.lease !== null && memory.leaseLive(draft, group, number, cursor.lease)) return null;
   memory.take(status);
-  const sight = lookAt(draft, queue.options, partition, cursor.committed, budget);
+  const conflation = group.policy?.conflation === true;
+  const look = conflation ? lookAtNewest : lookAt;
+  const sight = look(draft, queue.options, partition, cursor.committed, budget);
   switch (sight.kind) {
     case 'messages': {
       const { slices } = sight;
       const first = slices[0]?.first ?? 0;
       const last = slices[slices.length - 1]?.last ?? 0;
       budget.partitions--;
-      return { status, queue, partition, cursor, first, last, slices };
+      return { status, queue, partition, cursor, first, last, conflation, slices };
     }
     case 'hidden':
       memory.delay(status, draft.nowMs + Math.ceil((sight.untilUs - draft.nowUs) / 1000));
@@ -160,6 +80,7 @@ export function claim(
   memory: DeliveryMemory,
   command: PopCommand,
   picked: readonly Picked[],
+  terms: DeliveryTerms | null,
 ): PoppedOutcome {
   const leaseId = command.autoAck
     ? ''
@@ -173,8 +94,16 @@ export function claim(
     if (row.lease !== null) {
       const leaseMs = leaseSecondsOf(command, one.queue) * 1000;
       memory.hold(status, leaseId, draft.nowMs + leaseMs);
-    } else if (one.last + 1 < partition.nextOffset) memory.wake(status);
-    else memory.forget(status);
+    } else {
+      memory.drained(
+        partition.queue,
+        group.name,
+        row.committed - one.cursor.committed,
+        draft.nowMs,
+      );
+      if (one.last + 1 < partition.nextOffset) memory.wake(status);
+      else memory.forget(status);
+    }
     claims.push({
       queue: one.queue.name,
       partition: partition.name,
@@ -183,17 +112,18 @@ export function claim(
       slices: one.slices,
     });
   }
-  return popped(command, leaseId, claims);
+  return popped(command, leaseId, claims, terms);
 }
 
 export function popped(
   command: PopCommand,
   leaseId: string,
   claims: readonly Claim[],
+  terms: DeliveryTerms | null,
 ): PoppedOutcome {
   const { scope, consumerGroup } = command;
   const queue = scope.kind === 'discovery' ? '' : scope.queue;
-  return { kind: 'popped', queue, consumerGroup, leaseId, claims };
+  return { kind: 'popped', queue, consumerGroup, leaseId, claims, terms };
 }
 
 export function openBudget(command: PopCommand, bytesMax: number): PopBudget {
@@ -224,6 +154,7 @@ function leased(draft: Draft, command: PopCommand, one: Picked, leaseId: string)
       batchEnd: last,
       expiresAtUs: draft.nowUs + leaseUs,
       grantedBy: draft.surroundings.nodeId,
+      conflation: one.conflation,
     },
     attemptOffset: first,
     attempt: cursor.attemptOffset === first ? cursor.attempt + 1 : 1,
@@ -231,13 +162,15 @@ function leased(draft: Draft, command: PopCommand, one: Picked, leaseId: string)
 }
 
 function consumed(one: Picked): CursorRow {
-  const { cursor, first, last } = one;
+  const { cursor, partition, last } = one;
   return {
     ...cursor,
     committed: last,
     lease: null,
     attemptOffset: -1,
     attempt: 0,
-    totalConsumed: cursor.totalConsumed + last - first + 1,
+    totalConsumed: cursor.totalConsumed + last - Math.max(cursor.committed, partition.logStart - 1),
+    signalled: signalledUpTo(cursor),
+    metadata: null,
   };
 }

@@ -1,31 +1,61 @@
 /** A pop against what the leader remembers: which partitions it takes (message-plane 3.5). */
 import { assert } from './assert.js';
+import { autopilotSizes } from './autopilot.js';
 import type { PopCommand, PoppedOutcome } from './commands.js';
 import { POP_BYTES_MAX } from './delivery-limits.js';
 import type { DeliveryGroup, DeliveryMemory } from './delivery-memory.js';
+import { type DeliveryTerms, termsOf } from './delivery-terms.js';
 import type { Draft } from './draft.js';
 import { numberKey, numberNameKey } from './keys.js';
-import { claim, openBudget, type Picked, type PopBudget, pick } from './pop-claim.js';
+import { claim, openBudget, type Picked, pick } from './pop-claim.js';
+import { gatherPinnedUntilMs, gatherUntilMs, type PopTimes } from './pop-gather.js';
+import type { PopBudget } from './pop-sight.js';
 import type { GroupRow, PartitionRow, QueueRow } from './rows.js';
 import { cursorOf } from './subscription.js';
 import { cursors, queues } from './tables.js';
 
+/** What became of a pop that was tried: a number is the time until which it gathers. */
+export type Tried = PoppedOutcome | number | null;
+
 /**
  * Claims for a pop that takes whatever is ready, oldest first, group after group, until its budget
- * is used up. Null: nothing; then no partition of these groups is ready any more.
+ * is used up. Null: nothing; then no partition of these groups is ready any more. `others` wait
+ * beside it. `times` null: it is served with whatever there is.
  */
 export function popReady(
   draft: Draft,
   memory: DeliveryMemory,
   command: PopCommand,
   groups: readonly DeliveryGroup[],
+  others: number,
+  times: PopTimes | null,
+): Tried {
+  const sizes =
+    command.autopilot === null
+      ? null
+      : autopilotSizes(memory, command, groups, others, draft.nowMs);
+  const sized = sizes === null ? command : { ...command, ...sizes };
+  if (times !== null) {
+    const untilMs = gatherUntilMs(draft, memory, sized, groups, times);
+    if (untilMs !== null) return untilMs;
+  }
+  const terms = termsOf(command.conflation, groups, sizes);
+  return claimReady(draft, memory, sized, groups, terms);
+}
+
+function claimReady(
+  draft: Draft,
+  memory: DeliveryMemory,
+  command: PopCommand,
+  groups: readonly DeliveryGroup[],
+  terms: DeliveryTerms | null,
 ): PoppedOutcome | null {
   const budget = openBudget(command, POP_BYTES_MAX);
   const picked: Picked[] = [];
   for (const group of groups) {
     if (group.ready.size > 0) pickReady(draft, memory, group, budget, picked);
   }
-  return picked.length === 0 ? null : claim(draft, memory, command, picked);
+  return picked.length === 0 ? null : claim(draft, memory, command, picked, terms);
 }
 
 function pickReady(
@@ -49,7 +79,7 @@ function hasRoom(budget: PopBudget): boolean {
   return budget.partitions > 0 && budget.messages > 0 && budget.bytes > 0 && budget.appends > 0;
 }
 
-/** Claims one named partition; `policy` stands in where the group has no cursor. */
+/** The same for one named partition; `policy` stands in where the group has no cursor. */
 export function popPartition(
   draft: Draft,
   memory: DeliveryMemory,
@@ -58,15 +88,22 @@ export function popPartition(
   group: DeliveryGroup,
   partition: number,
   policy: GroupRow,
-): PoppedOutcome | null {
+  times: PopTimes | null,
+): Tried {
+  if (times !== null) {
+    const untilMs = gatherPinnedUntilMs(draft, memory, command, group, partition, policy, times);
+    if (untilMs !== null) return untilMs;
+  }
   const budget = openBudget(command, POP_BYTES_MAX);
   const one = pick(draft, memory, queue, group, partition, policy, budget);
-  return one === null ? null : claim(draft, memory, command, [one]);
+  if (one === null) return null;
+  return claim(draft, memory, command, [one], termsOf(command.conflation, [group], null));
 }
 
 /**
- * A pinned pop that found nothing fixes where its unregistered group starts, when that depends on
- * the moment: the next pop with `new` would otherwise skip what comes in between.
+ * A pinned pop that found nothing fixes where its unregistered group starts: the next pop with
+ * `new` would otherwise skip what comes in between, and one of the whole queue what this one is to
+ * read by its own parameters and could not see yet. An instant stays what it is.
  */
 export function seedPinned(
   draft: Draft,
@@ -74,7 +111,7 @@ export function seedPinned(
   group: DeliveryGroup,
   policy: GroupRow,
 ): void {
-  if (group.policy !== null || policy.subscription.mode !== 'new') return;
+  if (group.policy !== null || policy.subscription.mode === 'timestamp') return;
   if (draft.state.get(cursors, numberNameKey(partition.number, group.name)) !== undefined) return;
   const row = cursorOf(draft.state, partition, group.name, policy, draft.nowUs);
   if (row === undefined) return;

@@ -19,7 +19,7 @@ import { numberKey } from './keys.js';
 import { MapState } from './map-state.js';
 import { PlannedState } from './planned-state.js';
 import { PlannedTransactions } from './planned-transactions.js';
-import { planPushes } from './push.js';
+import { PushPlan } from './push.js';
 import { findSlices } from './slices.js';
 import { partitions, queues } from './tables.js';
 import { TransactionIndex } from './transaction-index.js';
@@ -87,9 +87,13 @@ function turn(commands: PushCommand[], entryBytesMax = 1 << 20) {
     checksum: crc32,
     newUuid: () => '01a2b3c4-0000-7000-8000-00000000ffff',
     readLog: () => new Uint8Array(0),
+    cipher: null,
   };
   const draft = new Draft(planned, plannedIds, surroundings, { index, wallUs, nowMs: 0 }, 64);
-  const outcomes = planPushes(draft, commands, { entryBytesMax }, NO_ONE);
+  const plan = new PushPlan(draft, { entryBytesMax }, NO_ONE);
+  const placed = commands.map((one) => plan.push(one));
+  plan.finish();
+  const outcomes = placed.map((one) => one.outcome());
   if (!draft.empty) {
     const body = draft.finish();
     inFlight.push({ index, body });
@@ -260,6 +264,36 @@ test('a group over the entry limit is answered error, the rest of the call is st
   expect(outcome?.status).toEqual([ITEM_ERROR, ITEM_QUEUED]);
   expect(stored('q', 'p')).toEqual([]);
   expect(stored('q', 'r')).toEqual(['1']);
+});
+
+test('followers of an errored item are errors too, in their partition and their call only', () => {
+  const big = `"${'x'.repeat(500)}"`;
+  const [outcome, next] = turn(
+    [
+      command([
+        ['q', 'p', 'a', big],
+        ['q', 'p', 'a', '1'],
+        ['q', 'r', 'a', '2'],
+        ['q', 'p', 'b', '3'],
+        ['q', 'p', 'a', '4'],
+        ['q', 'p', null, '5'],
+      ]),
+      command([['q', 'p', 'a', '6']]),
+    ],
+    400,
+  );
+  expect(outcome?.status).toEqual([
+    ITEM_ERROR,
+    ITEM_ERROR,
+    ITEM_QUEUED,
+    ITEM_QUEUED,
+    ITEM_ERROR,
+    ITEM_QUEUED,
+  ]);
+  for (const item of [0, 1, 4]) expect(outcome?.messageIds[item]).toMatch(/^[0-9a-f-]{36}$/);
+  expect(next?.status).toEqual([ITEM_QUEUED]);
+  expect(stored('q', 'p')).toEqual(['3', '5', '6']);
+  expect(stored('q', 'r')).toEqual(['2']);
 });
 
 test('a call of duplicates only writes nothing', () => {

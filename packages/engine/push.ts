@@ -8,18 +8,21 @@
  *
  * What must hold:
  * - Within one command the first item of a (queue, partition, transaction id) wins; later ones
- *   follow it, whatever the deduplication window says.
+ *   follow it, whatever the deduplication window says, and into `error` too.
  * - Across commands an id inside the partition's window is a duplicate of the lowest offset that
  *   carries it, planned appends of entries in flight and of this very entry included.
  * - A group whose items are all duplicates writes nothing and creates nothing.
  * - Groups of one command commit in one entry here. The contract promises less (each group by
  *   itself).
+ * - The pushes of a transaction are placed all or none: first it is found out that nothing is in
+ *   their way, and then nothing can be.
  *
  * Outline: sort items into targets (one per partition) and give each survivor a place; then write
  * one append per target; then fill in the ids, which are known once partition number and base
  * offset are.
  */
 import { messageId, messageIdPrefix, messageIdSuffix, ZERO_UUID } from '@svc/wire';
+import { writeMessage } from './append.js';
 import { createPartition, createQueue, findPartition, findQueue } from './catalog.js';
 import {
   ITEM_DUPLICATE,
@@ -32,6 +35,7 @@ import {
 } from './commands.js';
 import type { Draft } from './draft.js';
 import { originalOf } from './duplicate.js';
+import { isSealing, sealedBytes } from './payload-cipher.js';
 import type { PartitionRow, QueueRow } from './rows.js';
 
 /** What the rest of the leader wants to know of a push: who may now have work. */
@@ -42,7 +46,10 @@ export interface PushListener {
 }
 
 export interface PushLimits {
-  /** Bytes of one partition's messages in one entry; an item beyond it is answered `error`. */
+  /**
+   * Log bytes of one command's messages; an item beyond it is answered `error`. A turn takes little
+   * more beside its largest command, so no entry is much larger.
+   */
   readonly entryBytesMax: number;
 }
 
@@ -58,52 +65,137 @@ interface Target {
   /** Place of the first item of this turn with the id; filled only when ids are given. */
   readonly placeOfId: Map<string, number>;
   hasIds: boolean;
+  /** Its payloads are encrypted when they are written. */
+  readonly isSealing: boolean;
 }
 
 /** A command with the verdicts found so far. */
-interface Call {
+class Call implements PlacedPush {
   readonly command: PushCommand;
+  /** null: no item has a trace id. */
+  readonly traceIds: readonly (string | null)[] | null;
   readonly targets: readonly Target[];
+  /** Log bytes of what was placed, at most. */
+  bytes = 0;
   readonly status: Uint8Array;
   readonly messageIds: string[];
   /** (item, target, place) triples of items that follow another item of this turn. */
-  readonly followers: { item: number; target: Target; place: number }[];
+  readonly followers: { item: number; target: Target; place: number }[] = [];
+  /** Ids of the items answered `error`, by partition; null: none, as nearly always. */
+  #refusedIds: Map<Target, Set<string>> | null = null;
+
+  constructor(
+    command: PushCommand,
+    traceIds: readonly (string | null)[] | null,
+    targets: readonly Target[],
+  ) {
+    const items = command.itemGroup.length;
+    this.command = command;
+    this.traceIds = traceIds;
+    this.targets = targets;
+    this.status = new Uint8Array(items);
+    this.messageIds = new Array<string>(items);
+  }
+
+  refuse(target: Target, id: string): void {
+    this.#refusedIds ??= new Map();
+    const ids = this.#refusedIds.get(target);
+    if (ids === undefined) this.#refusedIds.set(target, new Set([id]));
+    else ids.add(id);
+  }
+
+  hasRefused(target: Target, id: string): boolean {
+    return this.#refusedIds !== null && this.#refusedIds.get(target)?.has(id) === true;
+  }
+
+  outcome(): PushedOutcome {
+    for (const { item, target, place } of this.followers) {
+      this.messageIds[item] = idAtPlace(target, place);
+    }
+    return { kind: 'pushed', status: this.status, messageIds: this.messageIds };
+  }
 }
 
 const MICROSECONDS = 1_000_000;
-/** Bytes of an item beside payload and id, at most: flags, two lengths, a producer subject. */
-const ITEM_OVERHEAD_BYTES = 32;
+/** Bytes of an item beside payload and id, at most: flags, two lengths, a subject, a trace id. */
+const ITEM_OVERHEAD_BYTES = 48;
 
-/** The verdicts of `commands`, in their order. */
-export function planPushes(
-  draft: Draft,
-  commands: readonly PushCommand[],
-  limits: PushLimits,
-  listener: PushListener,
-): PushedOutcome[] {
-  const targets = new Map<string, Target>();
-  const calls = commands.map((command) => openCall(draft, command, targets));
-  for (const call of calls) placeItems(draft, call, limits);
-  for (const target of targets.values()) {
-    if (target.items.length > 0) writeTarget(draft, target, listener);
-  }
-  return calls.map((call) => {
-    for (const { item, target, place } of call.followers) {
-      call.messageIds[item] = idAtPlace(target, place);
-    }
-    return { kind: 'pushed', status: call.status, messageIds: call.messageIds };
-  });
+/** A command that was placed in the turn. */
+export interface PlacedPush {
+  /** To be asked for when the plan is finished. */
+  outcome(): PushedOutcome;
 }
 
-function openCall(draft: Draft, command: PushCommand, targets: Map<string, Target>): Call {
-  const items = command.itemGroup.length;
-  return {
-    command,
-    targets: command.groups.map((group) => targetOf(draft, command, group, targets)),
-    status: new Uint8Array(items),
-    messageIds: new Array<string>(items),
-    followers: [],
-  };
+/** Whether pushes that stand or fall together can be placed. */
+export type PushVerdict =
+  /** They can, and take so many bytes. */
+  | { readonly kind: 'clear'; readonly bytes: number }
+  | { readonly kind: 'duplicate'; readonly group: PushGroup; readonly offset: number }
+  /** What they add to one partition. */
+  | { readonly kind: 'too-large'; readonly group: PushGroup; readonly bytes: number };
+
+/**
+ * The pushes of one turn. Commands are judged in the order in which they are placed; nothing is
+ * written before `finish`.
+ */
+export class PushPlan {
+  readonly #draft: Draft;
+  readonly #limits: PushLimits;
+  readonly #listener: PushListener;
+  readonly #targets = new Map<string, Target>();
+
+  constructor(draft: Draft, limits: PushLimits, listener: PushListener) {
+    this.#draft = draft;
+    this.#limits = limits;
+    this.#listener = listener;
+  }
+
+  /** Places what is new, item by item. */
+  push(command: PushCommand): PlacedPush {
+    const call = openCall(this.#draft, command, null, this.#targets);
+    placeItems(this.#draft, call, this.#limits);
+    return call;
+  }
+
+  /** Judges the items of a command together, and places none of them. */
+  judge(command: PushCommand): PushVerdict {
+    const call = openCall(this.#draft, command, null, this.#targets, false);
+    return judgeTogether(this.#draft, call, this.#limits);
+  }
+
+  /**
+   * Places all items but those that follow another one of the command. To be called right after
+   * `judge` has found nothing against it.
+   */
+  placeAll(command: PushCommand, traceIds: readonly (string | null)[] | null): PlacedPush {
+    const call = openCall(this.#draft, command, traceIds, this.#targets);
+    for (let item = 0; item < command.itemGroup.length; item++) {
+      const target = call.targets[command.itemGroup[item] ?? 0] as Target;
+      const id = command.transactionIds[item] ?? null;
+      const place = id === null ? undefined : target.placeOfId.get(id);
+      if (place !== undefined && target.calls[place] === call) follow(call, item, target, place);
+      else placeItem(call, item, target, id, itemBytes(call, item, target, id));
+    }
+    return call;
+  }
+
+  /** Writes what was placed, one append for each partition. */
+  finish(): void {
+    for (const target of this.#targets.values()) {
+      if (target.items.length > 0) writeTarget(this.#draft, target, this.#listener);
+    }
+  }
+}
+
+function openCall(
+  draft: Draft,
+  command: PushCommand,
+  traceIds: readonly (string | null)[] | null,
+  targets: Map<string, Target>,
+  isPlaced = true,
+): Call {
+  const targetOfGroup = (group: PushGroup) => targetOf(draft, command, group, targets, isPlaced);
+  return new Call(command, traceIds, command.groups.map(targetOfGroup));
 }
 
 function targetOf(
@@ -111,6 +203,7 @@ function targetOf(
   command: PushCommand,
   group: PushGroup,
   targets: Map<string, Target>,
+  isPlaced: boolean,
 ): Target {
   // A tenant is always 36 characters, and the length keeps two pairs of names from making one key.
   const key = `${command.tenant}${group.queue.length}:${group.queue}${group.partition}`;
@@ -128,8 +221,10 @@ function targetOf(
     items: [],
     placeOfId: new Map(),
     hasIds: false,
+    isSealing: isSealing(draft, queue),
   };
-  targets.set(key, target);
+  // In the order of these, appends are written and partitions get their numbers.
+  if (isPlaced) targets.set(key, target);
   return target;
 }
 
@@ -139,22 +234,85 @@ function placeItems(draft: Draft, call: Call, limits: PushLimits): void {
     const target = call.targets[command.itemGroup[item] ?? 0] as Target;
     const id = command.transactionIds[item] ?? null;
     if (id !== null && isRepeat(draft, call, item, target, id)) continue;
-    const payloadBytes = (command.payloadEnd[item] ?? 0) - (command.payloadStart[item] ?? 0);
-    const bytes = payloadBytes + (id === null ? 0 : id.length * 3) + ITEM_OVERHEAD_BYTES;
-    if (target.bytes + bytes > limits.entryBytesMax) {
+    const bytes = itemBytes(call, item, target, id);
+    const isFollower = id !== null && call.hasRefused(target, id);
+    if (isFollower || call.bytes + bytes > limits.entryBytesMax) {
+      if (id !== null) call.refuse(target, id);
       call.status[item] = ITEM_ERROR;
       call.messageIds[item] = draft.surroundings.newUuid(draft.nowUs);
       continue;
     }
-    if (id !== null) {
-      if (!target.placeOfId.has(id)) target.placeOfId.set(id, target.items.length);
-      target.hasIds = true;
-    }
-    target.bytes += bytes;
-    target.calls.push(call);
-    target.items.push(item);
-    call.status[item] = ITEM_QUEUED;
+    placeItem(call, item, target, id, bytes);
   }
+}
+
+/** Log bytes of an item, at most. */
+function itemBytes(call: Call, item: number, target: Target, id: string | null): number {
+  const { payloadStart, payloadEnd } = call.command;
+  const payloadBytes = (payloadEnd[item] ?? 0) - (payloadStart[item] ?? 0);
+  const stored = target.isSealing ? sealedBytes(payloadBytes) : payloadBytes;
+  return stored + (id === null ? 0 : id.length * 3) + ITEM_OVERHEAD_BYTES;
+}
+
+function placeItem(
+  call: Call,
+  item: number,
+  target: Target,
+  id: string | null,
+  bytes: number,
+): void {
+  if (id !== null) {
+    // Without a window an earlier command may have placed it too, which later items do not follow.
+    target.placeOfId.set(id, target.items.length);
+    target.hasIds = true;
+  }
+  call.bytes += bytes;
+  target.bytes += bytes;
+  target.calls.push(call);
+  target.items.push(item);
+  call.status[item] = ITEM_QUEUED;
+}
+
+function follow(call: Call, item: number, target: Target, place: number): void {
+  call.status[item] = ITEM_DUPLICATE;
+  call.followers.push({ item, target, place });
+}
+
+function judgeTogether(draft: Draft, call: Call, limits: PushLimits): PushVerdict {
+  const { itemGroup, groups, transactionIds } = call.command;
+  const ids = groups.map(() => new Set<string>());
+  const bytes = groups.map(() => 0);
+  for (let item = 0; item < itemGroup.length; item++) {
+    const at = itemGroup[item] ?? 0;
+    const group = groups[at] as PushGroup;
+    const target = call.targets[at] as Target;
+    const id = transactionIds[item] ?? null;
+    if (id !== null) {
+      if (ids[at]?.has(id)) continue;
+      ids[at]?.add(id);
+      const offset = earlierOffset(draft, target, id);
+      if (offset !== null) return { kind: 'duplicate', group, offset };
+    }
+    bytes[at] = (bytes[at] ?? 0) + itemBytes(call, item, target, id);
+  }
+  let total = 0;
+  for (const [at, own] of bytes.entries()) {
+    const group = groups[at] as PushGroup;
+    if (own > limits.entryBytesMax) return { kind: 'too-large', group, bytes: own };
+    total += own;
+  }
+  return { kind: 'clear', bytes: total };
+}
+
+/** The lowest offset inside the window that carries the id, or will with this entry. */
+function earlierOffset(draft: Draft, target: Target, id: string): number | null {
+  const windowUs = windowOf(target) * MICROSECONDS;
+  if (windowUs === 0) return null;
+  const { partition } = target;
+  const original = partition && originalOf(draft, partition, id, draft.nowUs - windowUs);
+  if (original) return original.offset;
+  const place = target.placeOfId.get(id);
+  return place === undefined ? null : (partition?.nextOffset ?? 0) + place;
 }
 
 /** Judges an item with an id of its own; true when it is not to be stored. */
@@ -162,8 +320,7 @@ function isRepeat(draft: Draft, call: Call, item: number, target: Target, id: st
   const place = target.placeOfId.get(id);
   const windowUs = windowOf(target) * MICROSECONDS;
   if (place !== undefined && (windowUs > 0 || target.calls[place] === call)) {
-    call.status[item] = ITEM_DUPLICATE;
-    call.followers.push({ item, target, place });
+    follow(call, item, target, place);
     return true;
   }
   if (windowUs === 0 || target.partition === undefined) return false;
@@ -184,10 +341,14 @@ function windowOf(target: Target): number {
 }
 
 function writeTarget(draft: Draft, target: Target, listener: PushListener): void {
-  const { group } = target;
+  const { group, isSealing } = target;
   if (target.queue === undefined) {
     // Another target of this turn may have created the queue since this one was opened.
     target.queue = findQueue(draft.state, target.command.tenant, group.queue);
+  }
+  if (target.queue !== undefined && target.partition === undefined) {
+    // And a transaction's position the partition.
+    target.partition = findPartition(draft.state, target.queue.number, group.partition);
   }
   if (target.queue === undefined) {
     target.queue = createQueue(draft, target.command.tenant, group.queue);
@@ -202,12 +363,19 @@ function writeTarget(draft: Draft, target: Target, listener: PushListener): void
   draft.append(number, nextOffset, (add, writer) => {
     writer.reserve(target.bytes);
     for (let place = 0; place < target.items.length; place++) {
-      const { command } = target.calls[place] as Call;
+      const { command, traceIds } = target.calls[place] as Call;
       const item = target.items[place] ?? 0;
       const start = command.payloadStart[item] ?? 0;
       const end = command.payloadEnd[item] ?? 0;
       const id = command.transactionIds[item] ?? null;
-      add(writer, command.body, start, end, id, command.producerSub, null);
+      const traceId = traceIds === null ? null : (traceIds[item] ?? null);
+      const envelope = isSealing ? command.envelopes?.[item] : undefined;
+      if (envelope === undefined) {
+        add(writer, command.body, start, end, id, command.producerSub, traceId);
+      } else {
+        const { length } = envelope;
+        writeMessage(writer, envelope, 0, length, id, command.producerSub, traceId);
+      }
     }
     return { count: target.items.length, hasIds: target.hasIds };
   });

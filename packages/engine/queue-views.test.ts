@@ -5,15 +5,16 @@ import { applyAppend, applyEffect, applyStamp } from './apply.js';
 import { numberKey, numberNameKey } from './keys.js';
 import { MapState } from './map-state.js';
 import { implicitOptions } from './queue-options.js';
-import { listQueues, queueDepth, queueDetail } from './queue-views.js';
-import type { CursorRow } from './rows.js';
+import { listQueueNames, listQueues, queueDepth, queueDetail } from './queue-views.js';
+import type { CursorRow, GroupRow } from './rows.js';
 import type { State } from './state.js';
-import { cursors, groups, partitions } from './tables.js';
+import { cursors, groups, partitions, queueNumbers } from './tables.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
 const OTHER_TENANT = '00000000-0000-0000-0000-000000000002';
 const ID = '01a2b3c4-0000-7000-8000-000000000001';
 const NOW_US = 1_000_000;
+const SHOWN_MAX = 100;
 
 let state: MapState;
 
@@ -42,7 +43,8 @@ beforeEach(() => {
 });
 
 function cursor(group: string, committed: number, batchEnd = -1, expiresAtUs = 0): void {
-  const lease = batchEnd < 0 ? null : { id: ID, batchEnd, expiresAtUs, grantedBy: 1 };
+  const lease =
+    batchEnd < 0 ? null : { id: ID, batchEnd, expiresAtUs, grantedBy: 1, conflation: false };
   const row: CursorRow = {
     committed,
     lease,
@@ -52,6 +54,8 @@ function cursor(group: string, committed: number, batchEnd = -1, expiresAtUs = 0
     retries: 0,
     totalConsumed: committed + 1,
     createdAtUs: 3,
+    signalled: null,
+    metadata: null,
   };
   state.put(cursors, numberNameKey(1, group), row);
 }
@@ -64,7 +68,7 @@ function result<Result>(walk: Generator<void, Result>): Result {
 }
 
 function figures() {
-  const detail = result(queueDetail(state, TENANT, 'q', NOW_US));
+  const detail = result(queueDetail(state, TENANT, 'q', SHOWN_MAX, NOW_US));
   const { total, pending, processing, completed } = detail?.partitions[0]?.counts ?? {};
   return [total, pending, processing, completed];
 }
@@ -94,10 +98,7 @@ test.each([
     'a registered group that has not come yet',
     () => {
       cursor('g', 7);
-      state.put(groups, numberNameKey(1, 'h'), {
-        subscription: { mode: 'all' },
-        registeredAtUs: 5,
-      });
+      register('h', {});
     },
     [8, 8, 0, 0],
   ],
@@ -110,6 +111,15 @@ test.each([
     },
     [4, 4, 0, 0],
   ],
+  [
+    'retention took what was leased, and one more is leased',
+    () => {
+      const row = state.get(partitions, numberKey(1));
+      if (row !== undefined) state.put(partitions, numberKey(1), { ...row, logStart: 4 });
+      cursor('g', 1, 4, NOW_US + 1);
+    },
+    [4, 4, 1, 0],
+  ],
 ])('%s', (_name, prepare, expected) => {
   prepare();
   expect(figures()).toEqual(expected);
@@ -118,13 +128,113 @@ test.each([
 test('depth of one group, and of a group without a cursor', () => {
   cursor('g', 1, 4, NOW_US + 1);
   const row = { partition: 'p', pending: 6, processing: 3 };
-  expect(result(queueDepth(state, TENANT, 'q', 'g', NOW_US))).toEqual([row]);
+  expect(depth('g')).toEqual({ conflation: false, partitions: [row] });
   const fresh = { partition: 'p', pending: 8, processing: 0 };
-  expect(result(queueDepth(state, TENANT, 'q', 'new', NOW_US))).toEqual([fresh]);
+  expect(depth('new')).toEqual({ conflation: false, partitions: [fresh] });
+});
+
+function depth(group: string | null, shownMax = SHOWN_MAX) {
+  return result(queueDepth(state, TENANT, 'q', group, shownMax, NOW_US));
+}
+
+function register(group: string, changes: Partial<GroupRow>): void {
+  const row: GroupRow = {
+    subscription: { mode: 'all' },
+    registeredAtUs: 5,
+    conflation: false,
+    isSeeded: true,
+    ...changes,
+  };
+  state.put(groups, numberNameKey(1, group), row);
+}
+
+test.each<[string, Partial<GroupRow>, number]>([
+  ['from the beginning', {}, 8],
+  ['with what is new', { subscription: { mode: 'new' }, registeredAtUs: 15 }, 4],
+  ['at a time', { subscription: { mode: 'timestamp', atUs: 21 } }, 0],
+  ['without ever having read', { subscription: { mode: 'new' }, isSeeded: false }, 8],
+])('a registered group without a cursor that begins %s', (_, row, pending) => {
+  register('g', row);
+  expect(depth('g')?.partitions[0]?.pending).toBe(pending);
+  expect(depth(null)?.partitions[0]?.pending).toBe(pending);
+  expect(figures()[1]).toBe(pending);
+});
+
+test('beside groups that are through, one that never read counts, until it has', () => {
+  cursor('fast', 7);
+  register('fast', {});
+  expect(figures()[1]).toBe(0);
+  register('stranger', { isSeeded: false });
+  expect([figures()[1], depth(null)?.partitions[0]?.pending]).toEqual([8, 8]);
+  cursor('stranger', 5);
+  expect([figures()[1], depth(null)?.partitions[0]?.pending]).toEqual([2, 2]);
+});
+
+test('a group that conflates says so', () => {
+  register('g', { conflation: true });
+  expect([depth('g')?.conflation, depth(null)?.conflation]).toEqual([true, false]);
+});
+
+test('partitions by name; those above the bound are counted and not shown', () => {
+  for (const [number, name] of [
+    [2, 'b'],
+    [3, 'a'],
+    [4, 'ü'],
+    [5, 'Z'],
+  ] as const) {
+    applyEffect(state, { kind: 'partition', number, queue: 1, id: ID, name }, 30);
+    const header = { partition: number, baseOffset: 0, stampUs: 40, count: 2, hasIds: false };
+    applyAppend(state, header, 1, 0, 50);
+  }
+  const all = result(queueDetail(state, TENANT, 'q', 5, NOW_US));
+  expect(all?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a', 'b', 'p', 'ü']);
+  expect(all?.partitionsTruncated).toBe(false);
+  const cut = result(queueDetail(state, TENANT, 'q', 2, NOW_US));
+  expect(cut?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a']);
+  expect(cut?.partitionsTruncated).toBe(true);
+  expect(cut?.view).toEqual(all?.view);
+  expect(cut?.view).toMatchObject({ segments: 6, retainedBytes: 400, counts: { total: 16 } });
+  expect(depth(null, 3)?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a', 'b']);
+});
+
+test('queues, newest first; their names cost no look at partitions', () => {
+  for (const [number, id, stampUs] of [
+    [2, '01a2b3c4-0000-7000-8000-000000000002', 50],
+    [3, '01a2b3c4-0000-7000-8000-000000000003', 50],
+  ] as const) {
+    const options = implicitOptions('q');
+    const row = {
+      number,
+      id,
+      tenant: TENANT,
+      name: `q${number}`,
+      createdAtUs: stampUs,
+      partitions: 0,
+      options,
+    };
+    applyEffect(state, { kind: 'queue', row }, stampUs);
+  }
+  const queues = result(listQueues(state, TENANT, NOW_US));
+  expect(queues.map(({ queue }) => queue)).toEqual(['q3', 'q2', 'q']);
+  const watched: State = {
+    get: (table, key) => state.get(table, key),
+    put: (table, key, row) => state.put(table, key, row),
+    delete: (table, key) => state.delete(table, key),
+    range: (table, from, to, limit, reverse) => {
+      if (table.id !== queueNumbers.id) throw new Error(`a look at ${table.name}`);
+      return state.range(table, from, to, limit, reverse);
+    },
+  };
+  const names = result(listQueueNames(watched, TENANT));
+  expect(names.map(({ queue, partitions }) => [queue, partitions])).toEqual([
+    ['q3', 0],
+    ['q2', 0],
+    ['q', 1],
+  ]);
 });
 
 test('times, bytes and other tenants', () => {
-  const detail = result(queueDetail(state, TENANT, 'q', NOW_US));
+  const detail = result(queueDetail(state, TENANT, 'q', SHOWN_MAX, NOW_US));
   expect(detail?.partitions[0]).toMatchObject({
     oldestMessageUs: 10,
     newestMessageUs: 20,
@@ -134,16 +244,15 @@ test('times, bytes and other tenants', () => {
   expect(detail?.view).toMatchObject({ partitions: 1, segments: 2, retainedBytes: 200 });
   expect(result(listQueues(state, TENANT, NOW_US))).toHaveLength(1);
   expect(result(listQueues(state, OTHER_TENANT, NOW_US))).toEqual([]);
-  expect(result(queueDetail(state, OTHER_TENANT, 'q', NOW_US))).toBeNull();
-  expect(result(queueDepth(state, TENANT, 'none', null, NOW_US))).toBeNull();
+  expect(result(queueDetail(state, OTHER_TENANT, 'q', SHOWN_MAX, NOW_US))).toBeNull();
+  expect(result(queueDepth(state, TENANT, 'none', null, SHOWN_MAX, NOW_US))).toBeNull();
 });
 
 test('group names are read once per queue, and many cursors make a walk pause in between', () => {
   for (let number = 2; number <= 20; number++) {
     applyEffect(state, { kind: 'partition', number, queue: 1, id: ID, name: `p${number}` }, 30);
   }
-  const registered = { subscription: { mode: 'all' } as const, registeredAtUs: 5 };
-  for (let i = 0; i < 1000; i++) state.put(groups, numberNameKey(1, `g${i}`), registered);
+  for (let i = 0; i < 1000; i++) register(`g${i}`, {});
   let groupReadings = 0;
   const watched: State = {
     get: (table, key) => state.get(table, key),
@@ -154,9 +263,9 @@ test('group names are read once per queue, and many cursors make a walk pause in
       return state.range(table, from, to, limit, reverse);
     },
   };
-  const walk = queueDepth(watched, TENANT, 'q', null, NOW_US);
+  const walk = queueDepth(watched, TENANT, 'q', null, SHOWN_MAX, NOW_US);
   let pauses = 0;
   while (walk.next().done !== true) pauses++;
-  expect(groupReadings).toBe(1);
+  expect(groupReadings).toBe(2);
   expect(pauses).toBeGreaterThanOrEqual(4);
 });

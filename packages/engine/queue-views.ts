@@ -1,50 +1,21 @@
 /**
- * Management reads over the state: counts per partition, queue list, detail and depth (inspection
- * 0.4, 6). They walk partitions in chunks and are generators that yield between chunks, so that the
- * caller spreads a walk over a million partitions across turns of its loop; a row that changes
- * meanwhile is seen in one state or the other.
+ * Queue list, detail and depth (inspection 6.4 to 6.6). They are generators that yield now and
+ * then, so that a walk over a million partitions is spread over many turns of the loop; a row that
+ * changes meanwhile is seen in one state or the other.
  */
-import { QUEUE_MODE_GROUP } from '@svc/wire';
 import { findQueue } from './catalog.js';
 import type { QueueOptions, Tenant } from './commands.js';
 import { findAppend } from './duplicate.js';
-import {
-  appendKey,
-  numberKey,
-  numberNameKey,
-  numberPairKey,
-  numberRange,
-  tenantRange,
-} from './keys.js';
-import type { CursorRow, PartitionRow, QueueRow } from './rows.js';
-import type { Key, State } from './state.js';
-import {
-  appends,
-  cursors,
-  groups,
-  partitions,
-  queueNumbers,
-  queuePartitions,
-  queues,
-} from './tables.js';
+import { appendKey, numberNameKey, numberRange } from './keys.js';
+import { countForGroup, type MessageCounts, PartitionCounter } from './partition-counts.js';
+import { partitionsByName } from './partition-walk.js';
+import { QueueSum, sumQueue, tenantQueues } from './queue-sums.js';
+import type { PartitionRow, QueueRow } from './rows.js';
+import type { State } from './state.js';
+import { appends, cursors, groups } from './tables.js';
 
-const CHUNK_PARTITIONS = 256;
-/** Partitions that a detail or depth shows at most. */
-export const PARTITIONS_SHOWN_MAX = 100_000;
-const GROUPS_MAX = 10_000;
-const QUEUES_MAX = 100_000;
-
-/** Rows read between two yields, about 1 us each. */
-const ROWS_PER_STEP = 4096;
-
-/** inspection 0.4. `pending` includes what is leased: `processing <= pending`. */
-export interface MessageCounts {
-  readonly total: number;
-  readonly pending: number;
-  readonly processing: number;
-  readonly completed: number;
-  readonly deadLetter: number;
-}
+/** Cursors of a partition that the detail looks at. */
+const CURSORS_MAX = 10_000;
 
 export interface QueueView {
   readonly id: string;
@@ -56,6 +27,14 @@ export interface QueueView {
   readonly segments: number;
   readonly counts: MessageCounts;
   readonly retainedBytes: number;
+}
+
+/** A queue as it is listed without a look at its partitions. */
+export interface QueueName {
+  readonly id: string;
+  readonly queue: string;
+  readonly createdAtUs: number;
+  readonly partitions: number;
 }
 
 export interface PartitionView {
@@ -72,6 +51,7 @@ export interface PartitionView {
 }
 
 export interface QueueDetail {
+  /** Of all partitions, shown or not. */
   readonly view: QueueView;
   /** Ascending by name. */
   readonly partitions: readonly PartitionView[];
@@ -84,58 +64,68 @@ export interface PartitionDepth {
   readonly processing: number;
 }
 
+export interface QueueDepth {
+  /** The group delivers last values: it counts partitions and not messages. */
+  readonly conflation: boolean;
+  /** Ascending by name. */
+  readonly partitions: readonly PartitionDepth[];
+}
+
 /** All queues of the tenant, newest first. */
 export function* listQueues(
   state: State,
   tenant: Tenant,
   nowUs: number,
 ): Generator<void, QueueView[]> {
-  const [from, to] = tenantRange(tenant);
   const views: QueueView[] = [];
-  for (const { row: number } of state.range(queueNumbers, from, to, QUEUES_MAX)) {
-    const queue = state.get(queues, numberKey(number));
-    if (queue === undefined) continue;
-    const sum = new Sum();
-    const registered = registeredGroups(state, queue.number);
-    const pace = new Pace();
-    for (const chunk of partitionsOf(state, queue.number)) {
-      for (const partition of chunk) {
-        sum.add(partition, countPartition(state, partition, registered, nowUs, pace));
-        if (pace.spent()) yield;
-      }
-      yield;
-    }
-    views.push(queueView(queue, sum));
+  for (const queue of tenantQueues(state, tenant)) {
+    views.push(queueView(queue, yield* sumQueue(state, queue, nowUs, false)));
   }
-  return views.sort((a, b) => b.createdAtUs - a.createdAtUs);
+  return views.sort(newestFirst);
 }
 
-/** null: no queue of that name. */
+/** All queues of the tenant, newest first; costs a row each, however many partitions they have. */
+export function* listQueueNames(state: State, tenant: Tenant): Generator<void, QueueName[]> {
+  const names: QueueName[] = [];
+  for (const { id, name, createdAtUs, partitions } of tenantQueues(state, tenant)) {
+    names.push({ id, queue: name, createdAtUs, partitions });
+    yield;
+  }
+  return names.sort(newestFirst);
+}
+
+/** Queues of one turn have one stamp; their ids rise. */
+function newestFirst(a: QueueName, b: QueueName): number {
+  return b.createdAtUs - a.createdAtUs || (a.id < b.id ? 1 : -1);
+}
+
+/** null: no queue of that name. At most `shownMax` partitions are shown; all are counted. */
 export function* queueDetail(
   state: State,
   tenant: Tenant,
   name: string,
+  shownMax: number,
   nowUs: number,
 ): Generator<void, QueueDetail | null> {
   const queue = findQueue(state, tenant, name);
   if (queue === undefined) return null;
-  const sum = new Sum();
+  const sum = new QueueSum();
   const shown: PartitionView[] = [];
-  const registered = registeredGroups(state, queue.number);
-  const pace = new Pace();
-  for (const chunk of partitionsOf(state, queue.number)) {
+  const counter = yield* PartitionCounter.of(state, queue.number, nowUs);
+  let walked = 0;
+  for (const chunk of partitionsByName(state, queue.number)) {
     for (const partition of chunk) {
-      const counts = countPartition(state, partition, registered, nowUs, pace);
+      const counts = yield* counter.count(partition);
       sum.add(partition, counts);
-      if (shown.length < PARTITIONS_SHOWN_MAX) shown.push(partitionView(state, partition, counts));
-      if (pace.spent()) yield;
+      walked++;
+      if (shown.length < shownMax) shown.push(partitionView(state, partition, counts));
     }
     yield;
   }
   return {
     view: queueView(queue, sum),
-    partitions: shown.sort((a, b) => (a.partition < b.partition ? -1 : 1)),
-    partitionsTruncated: queue.partitions > PARTITIONS_SHOWN_MAX,
+    partitions: shown,
+    partitionsTruncated: walked > shown.length,
   };
 }
 
@@ -145,149 +135,31 @@ export function* queueDepth(
   tenant: Tenant,
   name: string,
   group: string | null,
+  shownMax: number,
   nowUs: number,
-): Generator<void, PartitionDepth[] | null> {
+): Generator<void, QueueDepth | null> {
   const queue = findQueue(state, tenant, name);
   if (queue === undefined) return null;
   const depths: PartitionDepth[] = [];
-  const registered = registeredGroups(state, queue.number);
-  const pace = new Pace();
-  for (const chunk of partitionsOf(state, queue.number)) {
+  const registered =
+    group === null ? undefined : state.get(groups, numberNameKey(queue.number, group));
+  const counter = yield* PartitionCounter.of(state, queue.number, nowUs);
+  for (const chunk of partitionsByName(state, queue.number)) {
     for (const partition of chunk) {
-      if (depths.length >= PARTITIONS_SHOWN_MAX) break;
+      if (depths.length >= shownMax) break;
       const { pending, processing } =
         group === null
-          ? countPartition(state, partition, registered, nowUs, pace)
-          : countForGroup(state, partition, group, nowUs);
+          ? yield* counter.count(partition)
+          : countForGroup(state, partition, group, registered, nowUs);
       depths.push({ partition: partition.name, pending, processing });
-      if (pace.spent()) yield;
     }
     yield;
+    if (depths.length >= shownMax) break;
   }
-  return depths.sort((a, b) => (a.partition < b.partition ? -1 : 1));
+  return { conflation: registered?.conflation ?? false, partitions: depths };
 }
 
-function* partitionsOf(state: State, queue: number): Generator<PartitionRow[]> {
-  const [, end] = numberRange(queue);
-  let from: Key = numberPairKey(queue, 0);
-  for (;;) {
-    const listed = state.range(queuePartitions, from, end, CHUNK_PARTITIONS);
-    const rows: PartitionRow[] = [];
-    for (const { key } of listed) {
-      const row = state.get(partitions, key.slice(4) as Key);
-      if (row !== undefined) rows.push(row);
-    }
-    yield rows;
-    const last = listed[listed.length - 1];
-    if (last === undefined || listed.length < CHUNK_PARTITIONS) return;
-    from = `${last.key}\0` as Key;
-  }
-}
-
-/** The lowest cursor of the named groups, else the queue-mode cursor, else nothing consumed. */
-function countPartition(
-  state: State,
-  partition: PartitionRow,
-  registered: readonly string[],
-  nowUs: number,
-  pace: Pace,
-): MessageCounts {
-  const [from, to] = numberRange(partition.number);
-  let slowest: number | null = null;
-  let queueMode: number | null = null;
-  let processing = 0;
-  const seen = new Set<string>();
-  const rows = state.range(cursors, from, to, GROUPS_MAX);
-  for (const { key, row } of rows) {
-    processing += leased(row, nowUs);
-    const group = key.slice(4);
-    seen.add(group);
-    if (group === QUEUE_MODE_GROUP) queueMode = row.committed;
-    else slowest = slowest === null ? row.committed : Math.min(slowest, row.committed);
-  }
-  // A registered group without a cursor here has consumed nothing.
-  const isUnseen = (group: string): boolean => {
-    if (seen.has(group)) return false;
-    const key = (numberKey(partition.number) + group) as Key;
-    return rows.length < GROUPS_MAX || state.get(cursors, key) === undefined;
-  };
-  if (registered.some(isUnseen)) slowest = -1;
-  pace.rows += rows.length + registered.length;
-  return counts(partition, slowest ?? queueMode ?? -1, processing);
-}
-
-/**
- * The registered groups of a queue but queue mode, as the bytes that end their cursors' keys; read
- * once for all partitions.
- */
-function registeredGroups(state: State, queue: number): string[] {
-  const [from, to] = numberRange(queue);
-  return state
-    .range(groups, from, to, GROUPS_MAX)
-    .map(({ key }) => key.slice(4))
-    .filter((group) => group !== QUEUE_MODE_GROUP);
-}
-
-/** What was read since the last yield: a partition may have one cursor or ten thousand. */
-class Pace {
-  rows = 0;
-
-  spent(): boolean {
-    if (this.rows < ROWS_PER_STEP) return false;
-    this.rows = 0;
-    return true;
-  }
-}
-
-function countForGroup(
-  state: State,
-  partition: PartitionRow,
-  group: string,
-  nowUs: number,
-): MessageCounts {
-  const row = state.get(cursors, numberNameKey(partition.number, group));
-  return counts(partition, row?.committed ?? -1, row === undefined ? 0 : leased(row, nowUs));
-}
-
-function leased(row: CursorRow, nowUs: number): number {
-  if (row.lease === null || row.lease.expiresAtUs <= nowUs) return 0;
-  return Math.max(0, row.lease.batchEnd - row.committed);
-}
-
-function counts(partition: PartitionRow, committed: number, leasedCount: number): MessageCounts {
-  const { nextOffset, logStart, deadLetters } = partition;
-  const total = nextOffset - logStart;
-  const pending = Math.max(0, nextOffset - 1 - Math.max(committed, logStart - 1));
-  return {
-    total,
-    pending,
-    processing: Math.min(leasedCount, pending),
-    completed: Math.max(0, total - pending - deadLetters),
-    deadLetter: deadLetters,
-  };
-}
-
-class Sum {
-  total = 0;
-  pending = 0;
-  processing = 0;
-  completed = 0;
-  deadLetter = 0;
-  segments = 0;
-  retainedBytes = 0;
-
-  add(partition: PartitionRow, figures: MessageCounts): void {
-    this.total += figures.total;
-    this.pending += figures.pending;
-    this.processing += figures.processing;
-    this.completed += figures.completed;
-    this.deadLetter += figures.deadLetter;
-    this.segments += partition.appends;
-    this.retainedBytes += partition.retainedBytes;
-  }
-}
-
-function queueView(queue: QueueRow, sum: Sum): QueueView {
+function queueView(queue: QueueRow, sum: QueueSum): QueueView {
   return {
     id: queue.id,
     queue: queue.name,
@@ -295,30 +167,21 @@ function queueView(queue: QueueRow, sum: Sum): QueueView {
     options: queue.options,
     partitions: queue.partitions,
     segments: sum.segments,
-    counts: {
-      total: sum.total,
-      pending: sum.pending,
-      processing: sum.processing,
-      completed: sum.completed,
-      deadLetter: sum.deadLetter,
-    },
+    counts: sum.counts(),
     retainedBytes: sum.retainedBytes,
   };
 }
 
-function partitionView(
-  state: State,
-  partition: PartitionRow,
-  figures: MessageCounts,
-): PartitionView {
-  const [, end] = numberRange(partition.number);
-  const oldest = state.range(appends, appendKey(partition.number, partition.logStart), end, 1)[0];
-  const newest = findAppend(state, partition.number, partition.nextOffset - 1);
+function partitionView(state: State, partition: PartitionRow, counts: MessageCounts) {
+  const { number, logStart, nextOffset } = partition;
+  const [, end] = numberRange(number);
+  const oldest = state.range(appends, appendKey(number, logStart), end, 1)[0];
+  const newest = findAppend(state, number, nextOffset - 1);
   return {
     id: partition.id,
     partition: partition.name,
     createdAtUs: partition.createdAtUs,
-    counts: figures,
+    counts,
     totalConsumed: consumed(state, partition),
     lastActivityUs: partition.lastStampUs === 0 ? null : partition.lastStampUs,
     oldestMessageUs: oldest?.row.stampUs ?? null,
@@ -327,10 +190,11 @@ function partitionView(
   };
 }
 
+/** By the reader that consumed most. */
 function consumed(state: State, partition: PartitionRow): number {
   const [from, to] = numberRange(partition.number);
   let most = 0;
-  for (const { row } of state.range(cursors, from, to, GROUPS_MAX)) {
+  for (const { row } of state.range(cursors, from, to, CURSORS_MAX)) {
     most = Math.max(most, row.totalConsumed);
   }
   return most;

@@ -15,6 +15,8 @@ import { pushCommand, TENANT } from './engine.fake.js';
 import { SeededRandom } from './random.fake.js';
 import { type Copy, RequestGroup } from './request-group.fake.js';
 import { newRequestSession, type RequestOrigin } from './request-id.js';
+import { positionOf, transactionCommand } from './transaction.fake.js';
+import type { Rollback } from './transaction-command.js';
 
 const SEEDS = 50;
 const STEPS = 260;
@@ -137,12 +139,20 @@ class Run {
     const sender = this.senders[random.below(this.senders.length)] as Sender;
     const sequence = sender.calls.length + 1;
     const text = `${this.senders.indexOf(sender)}.${sequence}`;
-    const command = random.below(2) === 0 ? pushOf(text) : popOf(this.group, random.below(2) === 0);
+    const command = this.#newCommand(text);
     const untilMs = this.#elapsedMs + GIVE_UP_MS;
     const fate = { untilMs, answer: null, gaveUp: false, settled: false };
     const call: Call = { sequence, text, command, given: [], ...fate };
     sender.calls.push(call);
     this.#send(sender, call);
+  }
+
+  #newCommand(text: string): (isOver: boolean) => Command {
+    const dice = this.random.below(8);
+    if (dice < 3) return pushOf(text);
+    if (dice === 3) return transactionOf(text, false);
+    if (dice === 4) return transactionOf(text, true);
+    return popOf(this.group, dice === 5);
   }
 
   #open(): [Sender, Call][] {
@@ -191,6 +201,14 @@ function pushOf(text: string): () => Command {
   return () => pushCommand('q', 'p', [text], false);
 }
 
+/** One that fails names a queue that there never is. */
+function transactionOf(text: string, fails: boolean): () => Command {
+  const positions = fails ? [positionOf('missing', 'p', 0)] : [];
+  const command = transactionCommand({ pushes: [['q', 'p', null]], positions });
+  const push = pushCommand('q', 'p', [text], false);
+  return () => (push.kind === 'push' ? { ...command, pushes: push } : command);
+}
+
 function popOf(group: RequestGroup, wait: boolean): (isOver: boolean) => Command {
   return (isOver) => ({
     kind: 'pop',
@@ -204,6 +222,8 @@ function popOf(group: RequestGroup, wait: boolean): (isOver: boolean) => Command
     deadlineMs: isOver ? DEADLINE_OVER : group.nowMs + 5000,
     leaseSeconds: null,
     subscription: { mode: 'all' },
+    conflation: null,
+    autopilot: null,
   });
 }
 
@@ -220,8 +240,16 @@ function offsetsOf(outcome: Outcome): number[] {
   );
 }
 
+function rollbackOf(outcome: Outcome): Rollback | null {
+  return outcome.kind === 'transacted' ? outcome.rollback : null;
+}
+
+function stores(outcome: Outcome): boolean {
+  return outcome.kind === 'pushed' || (outcome.kind === 'transacted' && outcome.pushed !== null);
+}
+
 function hasEffects(outcome: Outcome): boolean {
-  return outcome.kind === 'pushed' || offsetsOf(outcome).length > 0;
+  return stores(outcome) || offsetsOf(outcome).length > 0;
 }
 
 /** One outcome in each term, and one for good once it has had effects. */
@@ -241,8 +269,10 @@ function check(seed: number, run: Run): void {
     const where = [seed, call.text];
     checkOutcomes(where, call.given);
     const copies = stored.filter((text) => text === call.text).length;
-    const wasPushed = call.given.some(({ outcome }) => outcome.kind === 'pushed');
-    expect([...where, copies <= 1 && (!wasPushed || copies === 1)]).toEqual([...where, true]);
+    const wasPushed = call.given.some(({ outcome }) => stores(outcome));
+    const wasRolledBack = call.given.some(({ outcome }) => rollbackOf(outcome) !== null);
+    const isRight = copies <= (wasRolledBack ? 0 : 1) && (!wasPushed || copies === 1);
+    expect([...where, isRight]).toEqual([...where, true]);
     const offsets = new Set(call.given.flatMap(({ outcome }) => offsetsOf(outcome)));
     for (const offset of offsets) {
       expect([...where, taken.get(offset)]).toEqual([...where, undefined]);
@@ -256,7 +286,7 @@ function check(seed: number, run: Run): void {
 }
 
 test('random runs give each id one effect and one outcome', () => {
-  const seen = { pushed: 0, popped: 0, repeated: 0, terms: 0 };
+  const seen = { pushed: 0, popped: 0, committed: 0, rolledBack: 0, repeated: 0, terms: 0 };
   for (let seed = 0; seed < SEEDS; seed++) {
     const run = new Run(seed);
     for (let step = 0; step < STEPS; step++) run.step();
@@ -267,12 +297,16 @@ test('random runs give each id one effect and one outcome', () => {
     seen.terms += run.group.term;
     for (const call of run.senders.flatMap((sender) => sender.calls)) {
       if (call.answer?.kind === 'pushed') seen.pushed++;
+      else if (call.answer !== null && stores(call.answer)) seen.committed++;
+      if (call.answer !== null && rollbackOf(call.answer) !== null) seen.rolledBack++;
       if (call.answer !== null && offsetsOf(call.answer).length > 0) seen.popped++;
       if (call.given.length > 1) seen.repeated++;
     }
   }
   // The runs are about something.
-  expect(seen.pushed).toBeGreaterThan(SEEDS * 9);
+  expect(seen.pushed).toBeGreaterThan(SEEDS * 6);
+  expect(seen.committed).toBeGreaterThan(SEEDS * 2);
+  expect(seen.rolledBack).toBeGreaterThan(SEEDS * 2);
   expect(seen.popped).toBeGreaterThan(SEEDS * 3);
   expect(seen.repeated).toBeGreaterThan(SEEDS * 3);
   expect(seen.terms).toBeGreaterThan(SEEDS * 5);

@@ -143,12 +143,14 @@ export class RequestGroup {
         checksum: sum,
         newUuid: (nowUs) => uuidV7(Math.floor(nowUs / 1000), random(), random(), random()),
         readLog: (location) => this.#read(location),
+        cipher: null,
       },
       {
         ...PLANNER_LIMITS,
         requestWindowMs: this.#windowMs,
         turnBytesMax: this.#turnBytesMax,
         sweepRowsMax: 2,
+        groupChangeRowsMax: 2,
       },
     );
   }

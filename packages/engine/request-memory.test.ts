@@ -35,6 +35,8 @@ function pop(group: RequestGroup, options: Partial<PopCommand> = {}): PopCommand
     deadlineMs: group.nowMs + 30_000,
     leaseSeconds: 30,
     subscription: { mode: 'all' },
+    conflation: null,
+    autopilot: null,
     ...options,
   };
 }

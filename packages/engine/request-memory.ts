@@ -1,5 +1,5 @@
 /**
- * What the leader knows of requests that other nodes send it under an id, so that each has its
+ * What the leader knows of requests that nodes bring it under an id, so that each has its
  * effects once and one outcome, however often and over however many leaders it is sent.
  *
  * What must hold:
@@ -354,6 +354,14 @@ export class RequestMemory {
     this.#changed.add(session);
   }
 
+  /** As `record`, for a request that is at work over several entries: its record changes. */
+  amend(ticket: Ticket, outcome: Outcome): void {
+    const underway = this.#byTicket.get(ticket);
+    if (underway === undefined || underway.isSettled) return;
+    underway.isRecorded = false;
+    this.record(ticket, outcome);
+  }
+
   /** There is a verdict. Who is to be told; null: nobody. */
   close(ticket: Ticket, outcome: Outcome, nowMs: number): Ticket | null {
     const underway = this.#byTicket.get(ticket);
@@ -431,5 +439,7 @@ export class RequestMemory {
 /** Of the outcomes of pushes and pops; of others whether they did, the planner has seen. */
 function changesState(outcome: Outcome): boolean {
   if (outcome.kind === 'popped') return outcome.claims.length > 0;
+  if (outcome.kind === 'replayed') return outcome.replay?.result === 'moved';
+  if (outcome.kind === 'transacted') return outcome.pushed !== null;
   return outcome.kind === 'pushed' && outcome.status.includes(ITEM_QUEUED);
 }

@@ -8,7 +8,7 @@
  * seconds never holds back the log.
  *
  *     record := outcome (outcome-codec.ts), but for a pop that took messages:
- *     claims := 255 u8 | queue | group | lease id | claims
+ *     claims := 255 u8 | queue | group | lease id | claims | terms (delivery-terms.ts)
  *     claim  := partition number | attempt | first offset | messages
  *
  * Where the messages of a pop stand follows from rows. What was deleted in the meantime is missing
@@ -19,6 +19,7 @@
 import { assert } from './assert.js';
 import { ByteReader, ByteWriter } from './bytes.js';
 import type { Claim, Outcome, PoppedOutcome } from './commands.js';
+import { readTerms, writeTerms } from './delivery-terms.js';
 import { GuardedReader } from './guarded-reader.js';
 import { numberKey } from './keys.js';
 import { readOutcome, writeOutcome } from './outcome-codec.js';
@@ -49,6 +50,7 @@ function writeClaims(w: ByteWriter, outcome: PoppedOutcome): void {
     w.varint(first);
     w.varint(last - first + 1);
   }
+  writeTerms(w, outcome.terms);
 }
 
 /** `state`: any after the entry of the record. */
@@ -67,7 +69,7 @@ function readClaims(state: State, r: ByteReader): PoppedOutcome {
     const claim = claimOf(state, r.varint(), r.varint(), r.varint(), r.varint());
     if (claim !== null) claims.push(claim);
   }
-  return { kind: 'popped', ...names, claims };
+  return { kind: 'popped', ...names, claims, terms: readTerms(r) };
 }
 
 /** null: the partition, or all these messages, are gone. */

@@ -25,7 +25,7 @@ export interface QueueRow {
 }
 
 /** What a sweep deletes, in this order; the first two for one partition after the other. */
-export type SweepStage = 'cursors' | 'appends' | 'groups' | 'dead-letters';
+export type SweepStage = 'cursors' | 'appends' | 'groups' | 'dead-letters' | 'ages';
 
 /**
  * A deleted queue whose rows are still swept. Everything before the position is gone: `nextKey` is
@@ -71,6 +71,14 @@ export interface AppendRow {
   readonly length: number;
 }
 
+/** Of a stretch of the log: the appends in it that have a row (log-use.ts). */
+export interface LogUseRow {
+  /** >= 1. */
+  readonly appends: number;
+  /** Their log bytes. */
+  readonly bytes: number;
+}
+
 export interface LeaseState {
   readonly id: string;
   /** Inclusive. */
@@ -78,6 +86,8 @@ export interface LeaseState {
   readonly expiresAtUs: number;
   /** The node whose clock stamped the expiry. */
   readonly grantedBy: number;
+  /** Of what the lease spans only the last message was delivered (message-plane 11.4). */
+  readonly conflation: boolean;
 }
 
 /**
@@ -101,6 +111,13 @@ export interface CursorRow {
   readonly retries: number;
   readonly totalConsumed: number;
   readonly createdAtUs: number;
+  /**
+   * Inclusive offsets: the span of what the last ack with signals failed, retried or filed, less
+   * what was completed since. A transaction refuses a lease-less ack of it (message-plane 6).
+   */
+  readonly signalled: { readonly first: number; readonly last: number } | null;
+  /** What a client stored with the position that it set; null: none, or an ack came since. */
+  readonly metadata: string | null;
 }
 
 /**
@@ -116,16 +133,29 @@ export interface SharedLeaseRow {
 export interface GroupRow {
   readonly subscription: Subscription;
   readonly registeredAtUs: number;
+  /** Last-value delivery; fixed when the group is registered. */
+  readonly conflation: boolean;
+  /**
+   * The group has a cursor on every partition of the queue: its row, or what the start point gives
+   * (subscription.ts). False until its first pop of the whole queue, and from the deletion of its
+   * cursors to the next one.
+   */
+  readonly isSeeded: boolean;
 }
 
-/** Keyed by (queue, id). Holds its own payload: it outlives the log's copy. */
+/**
+ * Keyed by (queue, id), in two parts (dead-letter-tables.ts). Holds its own payload: it outlives
+ * the log's copy.
+ */
 export interface DeadLetterRow {
+  /** See dead-letter-id.ts. */
   readonly id: string;
   readonly queue: number;
   readonly partition: number;
   readonly group: string;
+  /** -1: it never was a message. */
   readonly offset: number;
-  readonly messageId: string;
+  readonly messageId: string | null;
   readonly transactionId: string;
   readonly producerSub: string | null;
   readonly retries: number;

@@ -44,3 +44,17 @@ export function findSlices(
   }
   return slices;
 }
+
+/**
+ * The slice as the state has it now: its append may have moved since the slice was made. Null: what
+ * it stands for is not retained any more.
+ */
+export function freshSlice(
+  state: State,
+  partition: number,
+  slice: AppendSlice,
+): AppendSlice | null {
+  const row = state.get(appends, appendKey(partition, slice.baseOffset));
+  if (row === undefined) return null;
+  return { ...slice, index: row.index, position: row.position, length: row.length };
+}

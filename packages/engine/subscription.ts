@@ -1,6 +1,6 @@
 /** Where a group starts to read a partition (message-plane 3.3). */
 import { QUEUE_MODE_GROUP } from '@svc/wire';
-import type { Subscription } from './commands.js';
+import type { PopCommand } from './commands.js';
 import { findAppend } from './duplicate.js';
 import { numberNameKey } from './keys.js';
 import type { CursorRow, GroupRow, PartitionRow } from './rows.js';
@@ -8,12 +8,20 @@ import type { State } from './state.js';
 import { cursors } from './tables.js';
 
 /**
- * The policy to store, or to use once: the shared cursor of queue mode always starts at the front.
+ * The policy to store, or to use once: the shared cursor of queue mode always starts at the front
+ * and delivers everything.
  */
-export function firstPolicy(group: string, subscription: Subscription, nowUs: number): GroupRow {
+export function firstPolicy(
+  group: string,
+  command: Pick<PopCommand, 'subscription' | 'conflation'>,
+  nowUs: number,
+): GroupRow {
+  const shared = group === QUEUE_MODE_GROUP;
   return {
-    subscription: group === QUEUE_MODE_GROUP ? { mode: 'all' } : subscription,
+    subscription: shared ? { mode: 'all' } : command.subscription,
     registeredAtUs: nowUs,
+    conflation: !shared && command.conflation === true,
+    isSeeded: true,
   };
 }
 
@@ -41,7 +49,15 @@ export function cursorOf(
     retries: 0,
     totalConsumed: 0,
     createdAtUs: nowUs,
+    signalled: null,
+    metadata: null,
   };
+}
+
+/** What stays signalled when everything behind the cursor's place is completed. */
+export function signalledUpTo({ committed, signalled }: CursorRow): CursorRow['signalled'] {
+  if (signalled === null || signalled.first > committed) return null;
+  return { first: signalled.first, last: Math.min(signalled.last, committed) };
 }
 
 /**

@@ -2,14 +2,15 @@
 // queue. Method: two queues with rows in every table; one is deleted and swept with several chunk
 // sizes.
 import { expect, test } from 'vitest';
-import { applyEffect, applyStamp } from './apply.js';
+import { applyAppend, applyEffect, applyStamp } from './apply.js';
 import { findQueue } from './catalog.js';
-import { appendKey, numberKey, numberNameKey } from './keys.js';
+import { deadLetters } from './dead-letter-tables.js';
+import { numberKey, numberNameKey } from './keys.js';
 import { MapState } from './map-state.js';
 import { implicitOptions } from './queue-options.js';
 import type { Key, State } from './state.js';
 import { TABLES } from './table-list.js';
-import { appends, cursors, deadLetters, doomedQueues, groups, queuePartitions } from './tables.js';
+import { cursors, doomedQueues, groups, queuePartitions } from './tables.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
 const ID = '01a2b3c4-0000-7000-8000-000000000001';
@@ -27,9 +28,9 @@ function fill(state: MapState, number: number, name: string): void {
       { kind: 'partition', number: partition, queue: number, id: ID, name: `p${i}` },
       2,
     );
-    for (let offset = 0; offset < 7; offset++) {
-      const append = { count: 1, stampUs: 3, index: 1, position: 0, length: 30 };
-      state.put(appends, appendKey(partition, offset), append);
+    for (let baseOffset = 0; baseOffset < 7; baseOffset++) {
+      const header = { partition, baseOffset, stampUs: 3 + baseOffset, count: 1, hasIds: false };
+      applyAppend(state, header, 1, 0, 30);
     }
     const cursor = {
       committed: -1,
@@ -40,10 +41,17 @@ function fill(state: MapState, number: number, name: string): void {
       retries: 0,
       totalConsumed: 0,
       createdAtUs: 4,
+      signalled: null,
+      metadata: null,
     };
     state.put(cursors, numberNameKey(partition, 'g'), cursor);
   }
-  const group = { subscription: { mode: 'all' } as const, registeredAtUs: 5 };
+  const group = {
+    subscription: { mode: 'all' } as const,
+    registeredAtUs: 5,
+    conflation: false,
+    isSeeded: true,
+  };
   state.put(groups, numberNameKey(number, 'g'), group);
   const dead = {
     id: ID,

@@ -10,6 +10,8 @@
  * added behind the position, because nothing refers to a deleted queue.
  */
 import { assert } from './assert.js';
+import { type DeadLetterHead, deadLetters } from './dead-letter-tables.js';
+import { forgetDeadLetter } from './dead-letters.js';
 import {
   appendKey,
   numberKey,
@@ -19,14 +21,15 @@ import {
   secondNumberInKey,
 } from './keys.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
-import type { CursorRow, SweepStage } from './rows.js';
+import { discountAppend } from './log-use.js';
+import type { AppendRow, CursorRow, SweepStage } from './rows.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
 import {
   appends,
   cursors,
-  deadLetters,
   doomedQueues,
   groups,
+  oldestAppends,
   partitionNumbers,
   partitions,
   queuePartitions,
@@ -73,7 +76,13 @@ function sweepStages(sweep: Sweep): boolean {
     if (!deleteRange(sweep, groups, from, to)) return false;
     sweep.stage = 'dead-letters';
   }
-  return deleteRange(sweep, deadLetters, from, to);
+  if (sweep.stage === 'dead-letters') {
+    const forget = (state: State, { key, row }: KeyedRow<DeadLetterHead>) =>
+      forgetDeadLetter(state, sweep.queue, key.slice(from.length), row);
+    if (!deleteRange(sweep, deadLetters, from, to, forget)) return false;
+    sweep.stage = 'ages';
+  }
+  return deleteRange(sweep, oldestAppends, from, to);
 }
 
 function sweepPartitions(sweep: Sweep): boolean {
@@ -103,7 +112,9 @@ function sweepPartition(sweep: Sweep, listKey: Key): boolean {
     if (!deleteRange(sweep, cursors, from, to, forgetSharedLease)) return false;
     sweep.stage = 'appends';
   }
-  if (!deleteRange(sweep, appends, appendKey(number, row.logStart), to)) return false;
+  const firstAppend = appendKey(number, row.logStart);
+  const discount = (_: State, one: KeyedRow<AppendRow>) => discountAppend(state, one.row);
+  if (!deleteRange(sweep, appends, firstAppend, to, discount)) return false;
   if (sweep.rowsLeft <= 0) return false;
   sweep.rowsLeft--;
   state.delete(partitionNumbers, numberNameKey(queue, row.name));
@@ -114,7 +125,8 @@ function sweepPartition(sweep: Sweep, listKey: Key): boolean {
   return true;
 }
 
-function forgetSharedLease(state: State, { key, row }: KeyedRow<CursorRow>): void {
+/** Before the cursor row is deleted. */
+export function forgetSharedLease(state: State, { key, row }: KeyedRow<CursorRow>): void {
   const { lease } = row;
   if (lease === null || !isShared(lease.id)) return;
   state.delete(sharedLeases, sharedLeaseKey(lease.id, key));

@@ -1,6 +1,10 @@
 /** Every table there is, for the store that keeps them. A number stands for one table for ever. */
+
+import * as dead from './dead-letter-tables.js';
+import { groupChanges } from './group-change-table.js';
 import type { Table } from './state.js';
 import * as replicated from './tables.js';
+import * as tracing from './trace.js';
 import { transactionRuns } from './transaction-rows.js';
 
 /** The row types differ, which the store does not care about: it moves bytes. */
@@ -14,12 +18,24 @@ export const TABLES = [
   replicated.appends,
   replicated.cursors,
   replicated.groups,
-  replicated.deadLetters,
   replicated.doomedQueues,
   replicated.sharedLeases,
   replicated.memberships,
   replicated.requests,
   replicated.clusterVersions,
+  replicated.logUse,
+  replicated.oldestAppends,
+  dead.deadLetters,
+  dead.deadLetterBodies,
+  dead.deadLetterOffsets,
+  dead.deadLetterTransactions,
+  dead.deadLetterCounts,
+  tracing.traces,
+  tracing.traceData,
+  tracing.traceIndex,
+  tracing.traceTotals,
+  tracing.traceMessages,
+  groupChanges,
   transactionRuns,
 ] as unknown as readonly Table<unknown>[];
 

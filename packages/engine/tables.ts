@@ -12,12 +12,14 @@
  * | appends            | partition, base offset   | AppendRow                                   |
  * | cursors            | partition, group         | CursorRow                                   |
  * | groups             | queue number, group      | GroupRow                                    |
- * | deadLetters        | queue number, id         | DeadLetterRow                               |
+ * | deadLetters, ...   | see dead-letter-tables.ts |                                            |
  * | doomedQueues       | queue number             | DoomedQueueRow: a deleted queue still swept |
  * | sharedLeases       | lease id, cursor key     | SharedLeaseRow: see lease-id.ts             |
  * | memberships        | log index                | configuration entry: see memberships.ts     |
  * | requests           | session, sequence        | outcome of a request: see request-record.ts |
  * | clusterVersions    | (none)                   | catalogue version: see cluster-version.ts   |
+ * | logUse             | stretch of the log       | LogUseRow: see log-use.ts                   |
+ * | oldestAppends      | queue, stamp, partition  | nothing: partitions by their oldest append  |
  * | transactionRuns    | see transaction-index.ts | ids known to the transaction index (local)  |
  *
  * Numbers are allocated upward and never reused, so a row of a deleted queue or partition can never
@@ -29,9 +31,9 @@ import type { QueueOptions, Subscription } from './commands.js';
 import type {
   AppendRow,
   CursorRow,
-  DeadLetterRow,
   DoomedQueueRow,
   GroupRow,
+  LogUseRow,
   MetaRow,
   PartitionRow,
   QueueRow,
@@ -39,7 +41,8 @@ import type {
 } from './rows.js';
 import type { Table } from './state.js';
 
-function table<Row>(
+/** A replicated table; its rows are written and read in this binary form. */
+export function table<Row>(
   id: number,
   name: string,
   write: (writer: ByteWriter, row: Row) => void,
@@ -144,19 +147,9 @@ export const appends = table<AppendRow>(
 
 export const cursors = table<CursorRow>(8, 'cursors', writeCursor, readCursor);
 
-export const groups = table<GroupRow>(
-  9,
-  'groups',
-  (w, row) => {
-    writeSubscription(w, row.subscription);
-    w.varint(row.registeredAtUs);
-  },
-  (r) => ({ subscription: readSubscription(r), registeredAtUs: r.varint() }),
-);
+export const groups = table<GroupRow>(9, 'groups', writeGroup, readGroup);
 
-export const deadLetters = table<DeadLetterRow>(10, 'deadLetters', writeDeadLetter, readDeadLetter);
-
-const SWEEP_STAGES = ['cursors', 'appends', 'groups', 'dead-letters'] as const;
+const SWEEP_STAGES = ['cursors', 'appends', 'groups', 'dead-letters', 'ages'] as const;
 
 export const doomedQueues = table<DoomedQueueRow>(
   11,
@@ -209,6 +202,23 @@ export const clusterVersions = table<number>(
   'clusterVersions',
   (w, row) => w.varint(row),
   (r) => r.varint(),
+);
+
+export const logUse = table<LogUseRow>(
+  30,
+  'logUse',
+  (w, row) => {
+    w.varint(row.appends);
+    w.varint(row.bytes);
+  },
+  (r) => ({ appends: r.varint(), bytes: r.varint() }),
+);
+
+export const oldestAppends = table<true>(
+  31,
+  'oldestAppends',
+  () => {},
+  () => true,
 );
 
 // --- row forms that effects share --------------------------------------------------------------
@@ -294,6 +304,7 @@ export function writeCursor(w: ByteWriter, row: CursorRow): void {
     w.offset(row.lease.batchEnd);
     w.varint(row.lease.expiresAtUs);
     w.varint(row.lease.grantedBy);
+    w.flag(row.lease.conflation);
   }
   w.flag(row.settled !== null);
   if (row.settled !== null) {
@@ -306,6 +317,12 @@ export function writeCursor(w: ByteWriter, row: CursorRow): void {
   w.varint(row.retries);
   w.varint(row.totalConsumed);
   w.varint(row.createdAtUs);
+  w.flag(row.signalled !== null);
+  if (row.signalled !== null) {
+    w.offset(row.signalled.first);
+    w.offset(row.signalled.last);
+  }
+  w.optionalText(row.metadata);
 }
 
 export function readCursor(r: ByteReader): CursorRow {
@@ -316,6 +333,7 @@ export function readCursor(r: ByteReader): CursorRow {
         batchEnd: r.offset(),
         expiresAtUs: r.varint(),
         grantedBy: r.varint(),
+        conflation: r.flag(),
       }
     : null;
   const settled = r.flag() ? { leaseId: r.uuid(), first: r.offset(), last: r.offset() } : null;
@@ -328,6 +346,24 @@ export function readCursor(r: ByteReader): CursorRow {
     retries: r.varint(),
     totalConsumed: r.varint(),
     createdAtUs: r.varint(),
+    signalled: r.flag() ? { first: r.offset(), last: r.offset() } : null,
+    metadata: r.optionalText(),
+  };
+}
+
+export function writeGroup(w: ByteWriter, row: GroupRow): void {
+  writeSubscription(w, row.subscription);
+  w.varint(row.registeredAtUs);
+  w.flag(row.conflation);
+  w.flag(row.isSeeded);
+}
+
+export function readGroup(r: ByteReader): GroupRow {
+  return {
+    subscription: readSubscription(r),
+    registeredAtUs: r.varint(),
+    conflation: r.flag(),
+    isSeeded: r.flag(),
   };
 }
 
@@ -343,36 +379,4 @@ export function readSubscription(r: ByteReader): Subscription {
   const mode = SUBSCRIPTION_MODES[code];
   assert(mode !== undefined, `unknown subscription mode ${code}`);
   return mode === 'timestamp' ? { mode, atUs: r.varint() } : { mode };
-}
-
-export function writeDeadLetter(w: ByteWriter, row: DeadLetterRow): void {
-  w.uuid(row.id);
-  w.u32(row.queue);
-  w.u32(row.partition);
-  w.text(row.group);
-  w.varint(row.offset);
-  w.uuid(row.messageId);
-  w.text(row.transactionId);
-  w.optionalText(row.producerSub);
-  w.varint(row.retries);
-  w.text(row.error);
-  w.varint(row.failedAtUs);
-  w.blob(row.payload);
-}
-
-export function readDeadLetter(r: ByteReader): DeadLetterRow {
-  return {
-    id: r.uuid(),
-    queue: r.u32(),
-    partition: r.u32(),
-    group: r.text(),
-    offset: r.varint(),
-    messageId: r.uuid(),
-    transactionId: r.text(),
-    producerSub: r.optionalText(),
-    retries: r.varint(),
-    error: r.text(),
-    failedAtUs: r.varint(),
-    payload: r.blob(),
-  };
 }

@@ -55,6 +55,8 @@ export class Waiters {
       command,
       order: this.#order++,
       arrivedUs: draft.nowUs,
+      arrivedMs: draft.nowMs,
+      answerByMs: answerByMs(command.deadlineMs, draft.nowMs),
       places: [],
       matches,
       missing: null,
@@ -62,10 +64,25 @@ export class Waiters {
       heapAt: -1,
     };
     this.#byTicket.set(ticket, waiter);
-    this.#memory.due.set(waiter, answerByMs(command.deadlineMs, draft.nowMs));
+    this.#memory.due.set(waiter, waiter.answerByMs);
     if (!command.wait) this.#impatient.add(waiter);
     matches?.waiters.add(waiter);
     return waiter;
+  }
+
+  /** The waiter is to be looked at again at `untilMs`, which is not after its last moment. */
+  gather(waiter: Waiter, untilMs: number): void {
+    this.#memory.due.set(waiter, untilMs);
+  }
+
+  /** The waiter has gathered long enough, if it did: whatever is ready may serve it. */
+  gathered(waiter: Waiter): void {
+    this.#memory.due.set(waiter, waiter.answerByMs);
+    for (const { group, partition } of waiter.places) {
+      if (group.minPopWaitMs === 0) continue;
+      if (partition !== null) this.#memory.arm(group, partition);
+      else if (group.ready.size > 0) this.#memory.woken.add(group);
+    }
   }
 
   /** Puts the waiter at the end of the group's line, or of the line of one partition. */
@@ -141,12 +158,21 @@ export class Waiters {
    * The group is going away. Who waits for nothing else is answered empty at the end of the turn.
    */
   strand(group: DeliveryGroup): void {
+    this.#strand(group, false);
+  }
+
+  /** As `strand`, but whoever waits for other queues too is answered as well. */
+  strandAll(group: DeliveryGroup): void {
+    this.#strand(group, true);
+  }
+
+  #strand(group: DeliveryGroup, all: boolean): void {
     for (const line of [group.waiters, ...group.pinned.values()]) {
       for (let place = line.first; place !== null; place = line.first) {
         this.#leave(place);
         const { waiter } = place;
         waiter.places.splice(waiter.places.indexOf(place), 1);
-        if (waiter.matches === null) this.#stranded.push(waiter);
+        if (all || waiter.matches === null) this.#stranded.push(waiter);
       }
     }
   }
@@ -166,13 +192,22 @@ export class Waiters {
 
   #leave(place: Place): void {
     const { group, partition } = place;
+    // Whoever was behind one that gathered is looked at by itself from here on.
+    const isPatient = group.minPopWaitMs > 0;
     if (partition === null) {
       group.waiters.remove(place);
+      if (isPatient && group.waiters.size > 0 && group.ready.size > 0) {
+        this.#memory.woken.add(group);
+      }
       return;
     }
     const line = group.pinned.get(partition);
     line?.remove(place);
-    if (line?.size !== 0) return;
+    if (line?.size !== 0) {
+      const status = group.statuses.get(partition);
+      if (isPatient && status?.state === 'ready') this.#memory.rouse(status);
+      return;
+    }
     group.pinned.delete(partition);
     const status = group.statuses.get(partition);
     if (status === undefined) return;

@@ -7,6 +7,8 @@
 export interface ErrorAnswer {
   readonly error: string;
   readonly code?: string;
+  /** Of a 503 `retry`: the node that is thought to lead. */
+  readonly leader?: string;
 }
 
 export interface NoSuchRouteAnswer {
@@ -65,6 +67,53 @@ export interface PopRefusal {
   readonly success: false;
   readonly error: string;
   readonly messages: readonly [];
+}
+
+/**
+ * message-plane 6: the answer of a transaction. `success` false: nothing was done, and `results` is
+ * empty.
+ */
+export interface TransactionAnswer {
+  /** Of the call, minted for it; no key of anything. */
+  readonly transactionId: string;
+  readonly success: boolean;
+  readonly reason?: string;
+  readonly error?: string;
+  readonly results: readonly TransactionResult[];
+}
+
+/** In one index space: the operations, each pushed item by itself, and then the positions. */
+export type TransactionResult =
+  | TransactionAckResult
+  | TransactionPushResult
+  | TransactionPositionResult;
+
+export interface TransactionAckResult {
+  readonly index: number;
+  readonly type: 'ack';
+  readonly success: true;
+  readonly transactionId: string;
+  readonly error: null;
+  readonly dlq: boolean;
+}
+
+export interface TransactionPushResult {
+  readonly index: number;
+  readonly type: 'push';
+  readonly success: true;
+  readonly transactionId: string;
+  readonly messageId: string;
+  readonly queueName: string;
+  /** The item follows an earlier one of the call, whose message it names. */
+  readonly duplicate?: true;
+}
+
+export interface TransactionPositionResult {
+  readonly index: number;
+  /** Among the positions. */
+  readonly opIndex: number;
+  readonly type: 'position';
+  readonly success: true;
 }
 
 /** message-plane 4: the element of an ack answer, in request order. */
@@ -165,6 +214,20 @@ export interface QueueRow {
   };
   readonly retainedBytes: number;
   readonly options: OptionsAnswer;
+  readonly createdAt: string;
+}
+
+/** message-plane 8: the list with `?stats=lanes`. */
+export interface QueueNamesAnswer {
+  readonly queues: readonly QueueNameRow[];
+  readonly stats: 'lanes';
+}
+
+export interface QueueNameRow {
+  readonly id: string;
+  readonly name: string;
+  readonly queue: string;
+  readonly partitions: number;
   readonly createdAt: string;
 }
 

@@ -39,6 +39,11 @@ export function formatStampUs(stampUs: number): string {
   );
 }
 
+/** The same with milliseconds, `YYYY-MM-DDTHH:MM:SS.fffZ`; what is below one is cut. */
+export function formatStampMs(stampUs: number): string {
+  return `${formatStampUs(stampUs).slice(0, -4)}Z`;
+}
+
 /** `YYYY-MM-DDTHH:MM:SS`, without a zone. */
 function formatSecond(second: number): string {
   const day = Math.floor(second / SECONDS_PER_DAY);

@@ -1,0 +1,237 @@
+// Goal: reads of groups show each cursor, written or not, with the lag that it has, in the order
+// that is promised, and pause often enough. Method: directed states; then random ones, whose three
+// reads must tell the same story as a count of messages one by one.
+import { QUEUE_MODE_GROUP } from '@svc/wire';
+import { describe, expect, test } from 'vitest';
+import { EngineRig, TENANT } from './engine.fake.js';
+import { lowestCommitted, seededGroups } from './group-cursors.js';
+import {
+  type GroupView,
+  groupDetail,
+  laggingGroups,
+  listGroups,
+  queueNames,
+} from './group-views.js';
+import { numberNameKey } from './keys.js';
+import { SeededRandom } from './random.fake.js';
+import type { CursorRow, PartitionRow } from './rows.js';
+import { cursorOf } from './subscription.js';
+import { cursors, groups, partitions, queues } from './tables.js';
+
+function end<Result>(walk: Generator<void, Result>): Result {
+  for (;;) {
+    const step = walk.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+function pauses(walk: Generator<void, unknown>): number {
+  let count = 0;
+  while (walk.next().done !== true) count++;
+  return count;
+}
+
+const list = (rig: EngineRig) => end(listGroups(rig.state, TENANT, rig.wallUs));
+const detail = (rig: EngineRig, group: string) =>
+  end(groupDetail(rig.state, TENANT, group, rig.wallUs));
+const lagging = (rig: EngineRig, seconds: number) =>
+  end(laggingGroups(rig.state, TENANT, seconds, rig.wallUs));
+
+describe('the list', () => {
+  test('has a row for each queue at which a group has a cursor', () => {
+    const rig = new EngineRig();
+    rig.push('q', 'a', ['a0']);
+    rig.advance(10_000);
+    rig.push('q', 'b', ['b0', 'b1']);
+    rig.push('other', 'c', ['c0']);
+    rig.pop({ partition: 'a', consumerGroup: 'pinned' });
+    rig.pop({ queue: 'other', consumerGroup: 'z', autoAck: true });
+    rig.pop({ subscription: { mode: 'new' } });
+    rig.pop({ consumerGroup: QUEUE_MODE_GROUP, autoAck: true, batch: 2, partitions: 2 });
+    rig.pop({ queue: 'empty', consumerGroup: 'nobody' });
+    rig.advance(25_400);
+    const shown = list(rig).map(({ registration, ...rest }) => [rest, registration?.isSeeded]);
+    const behind = { hasConsumed: false, cursors: 1, cursorsWithLag: 1, totalLag: 1 };
+    const done = { hasConsumed: true, cursorsWithLag: 0, totalLag: 0, maxLagSeconds: 0 };
+    expect(shown).toEqual([
+      [
+        {
+          ...done,
+          group: QUEUE_MODE_GROUP,
+          queue: 'q',
+          cursors: 2,
+          cursorsWithLag: 1,
+          totalLag: 1,
+          maxLagSeconds: 25,
+        },
+        true,
+      ],
+      [{ ...done, group: 'g', queue: 'q', cursors: 2, hasConsumed: false }, true],
+      [{ ...behind, group: 'pinned', queue: 'q', maxLagSeconds: 35 }, undefined],
+      [{ ...done, group: 'z', queue: 'other', cursors: 1 }, true],
+    ]);
+  });
+
+  test('pauses on the way, however the rows are spread', () => {
+    const rig = new EngineRig();
+    for (let i = 0; i < 300; i++) rig.push('wide', `p${i}`, ['x']);
+    const [queue] = rig.rows(queues);
+    const [partition] = rig.rows(partitions);
+    expect(pauses(listGroups(rig.state, TENANT, rig.wallUs))).toBeLessThan(5);
+    const row = { subscription: { mode: 'all' } as const, registeredAtUs: 5, conflation: false };
+    for (let i = 0; i < 1000; i++) {
+      const key = numberNameKey(queue?.number ?? 0, `g${i}`);
+      rig.state.put(groups, key, { ...row, isSeeded: true });
+    }
+    const readings = 1000 * 300;
+    expect(pauses(listGroups(rig.state, TENANT, rig.wallUs))).toBeGreaterThan(readings / 5000);
+    expect(partition).toBeDefined();
+  }, 60_000);
+});
+
+describe('the detail', () => {
+  test('shows leases on record, live or not, and no group that was never there', () => {
+    const rig = new EngineRig();
+    rig.push('q', 'b', ['b0', 'b1']);
+    rig.push('q', 'a', ['a0']);
+    const popped = rig.pop({ partition: 'b', batch: 1, leaseSeconds: 30 });
+    rig.advance(2500);
+    const cursor = {
+      partition: 'b',
+      leaseId: popped.leaseId,
+      leaseActive: true,
+      totalConsumed: 0,
+      lag: 2,
+      lagSeconds: 2,
+    };
+    expect(detail(rig, 'g')).toMatchObject([{ queue: 'q', conflation: false }]);
+    expect(detail(rig, 'g')?.[0]?.partitions).toMatchObject([cursor]);
+    rig.advance(30_000);
+    const late = { ...cursor, leaseActive: false, lagSeconds: 32 };
+    expect(detail(rig, 'g')?.[0]?.partitions).toMatchObject([late]);
+    expect(detail(rig, 'h')).toBeNull();
+    // Another tenant's.
+    const other = '00000000-0000-0000-0000-000000000002';
+    expect(end(groupDetail(rig.state, other, 'g', rig.wallUs))).toBeNull();
+    expect(end(queueNames(rig.state, other))).toEqual([]);
+  });
+});
+
+test('lagging is strict, and the worst come first', () => {
+  const rig = new EngineRig();
+  for (const name of ['c', 'a', 'b']) {
+    rig.push('q', name, ['x']);
+    rig.advance(1000);
+  }
+  rig.pop({ consumerGroup: 'g', partition: 'c' });
+  rig.pop({ consumerGroup: 'h' });
+  const shown = (seconds: number) =>
+    lagging(rig, seconds).map(({ group, partition, lagSeconds }) => [group, partition, lagSeconds]);
+  expect(shown(1)).toEqual([
+    ['g', 'c', 3],
+    ['h', 'c', 3],
+    ['h', 'a', 2],
+  ]);
+  expect(shown(0)).toHaveLength(4);
+  expect(shown(3)).toEqual([]);
+});
+
+/** Counted message by message from what `cursorOf` says of each group. */
+function counted(rig: EngineRig, group: string): Partial<GroupView>[] {
+  const { state } = rig;
+  const found = rig.rows(queues).flatMap((queue) => {
+    const registration = state.get(groups, numberNameKey(queue.number, group)) ?? null;
+    const policy = registration?.isSeeded === true ? registration : null;
+    const own = rig
+      .rows(partitions)
+      .filter((partition) => partition.queue === queue.number)
+      .map((partition): [PartitionRow, CursorRow | undefined] => [
+        partition,
+        cursorOf(state, partition, group, policy, 0),
+      ])
+      .filter(([, cursor]) => cursor !== undefined);
+    let totalLag = 0;
+    let cursorsWithLag = 0;
+    for (const [partition, cursor] of own) {
+      const before = totalLag;
+      for (let offset = partition.logStart; offset < partition.nextOffset; offset++) {
+        if (offset > (cursor?.committed ?? -1)) totalLag++;
+      }
+      if (totalLag > before) cursorsWithLag++;
+    }
+    const view = { group, queue: queue.name, cursors: own.length, cursorsWithLag, totalLag };
+    return own.length === 0 ? [] : [view];
+  });
+  return found.sort((a, b) => (a.queue < b.queue ? -1 : 1));
+}
+
+const SEEDS = Array.from({ length: 25 }, (_, seed) => seed);
+
+test.each(SEEDS)('the reads of a random state agree (seed %i)', (seed) => {
+  const random = new SeededRandom(seed);
+  const rig = new EngineRig();
+  const one = <T>(values: readonly T[]): T => values[random.below(values.length)] as T;
+  for (let i = 0; i < 60; i++) {
+    const queue = one(['q', 'r']);
+    const partition = one(['a', 'b', 'c']);
+    const consumerGroup = one(['g', 'h', QUEUE_MODE_GROUP]);
+    const change = {
+      tenant: TENANT,
+      changeId: `01a2b3c4-0000-4000-8000-${String(i).padStart(12, '0')}`,
+      consumerGroup,
+    };
+    const mode = one(['all', 'new'] as const);
+    const pop = { queue, consumerGroup, autoAck: one([true, false]), batch: 1 + random.below(3) };
+    switch (random.below(6)) {
+      case 0:
+      case 1:
+        rig.push(queue, partition, ['x', 'y'].slice(random.below(2)));
+        break;
+      case 2:
+        rig.pop({ ...pop, subscription: { mode }, leaseSeconds: 1 });
+        break;
+      case 3:
+        rig.pop({ ...pop, partition, subscription: { mode }, leaseSeconds: 1 });
+        break;
+      case 4: {
+        const targetUs = one([null, rig.wallUs - random.below(60_000_000)]);
+        rig.call({ kind: 'seek', ...change, queue, partition: one([null, partition]), targetUs });
+        break;
+      }
+      default: {
+        const deleteMetadata = random.below(2) === 0;
+        if (random.below(3) > 0) break;
+        rig.call({ kind: 'delete-group', ...change, queue: one([null, queue]), deleteMetadata });
+      }
+    }
+    rig.advance(random.below(2000));
+  }
+  const names = [QUEUE_MODE_GROUP, 'g', 'h'];
+  const rows = list(rig);
+  expect(rows).toMatchObject(names.flatMap((group) => counted(rig, group)));
+  const lags = lagging(rig, -1);
+  expect(lags.length).toBe(rows.reduce((sum, view) => sum + view.cursorsWithLag, 0));
+  for (const group of names) {
+    const shown = (detail(rig, group) ?? []).flatMap(({ queue, partitions: all }) =>
+      all.map((view) => ({ ...view, group, queue })),
+    );
+    const own = rows.filter((view) => view.group === group);
+    expect(shown.length).toBe(own.reduce((sum, view) => sum + view.cursors, 0));
+    const worst = Math.max(0, ...shown.map(({ lagSeconds }) => lagSeconds));
+    expect(Math.max(0, ...own.map(({ maxLagSeconds }) => maxLagSeconds))).toBe(worst);
+    expect(lags.filter((view) => view.group === group)).toHaveLength(
+      shown.filter(({ lag }) => lag > 0).length,
+    );
+  }
+  for (const partition of rig.rows(partitions)) {
+    const seeded = end(seededGroups(rig.state, partition.queue));
+    const lowest = end(lowestCommitted(rig.state, partition, seeded));
+    const all = names.map((group) => {
+      const row = rig.state.get(groups, numberNameKey(partition.queue, group));
+      return cursorOf(rig.state, partition, group, row?.isSeeded === true ? row : null, 0);
+    });
+    const committed = all.flatMap((cursor) => (cursor === undefined ? [] : [cursor.committed]));
+    expect(lowest).toBe(committed.length === 0 ? null : Math.min(...committed));
+  }
+  expect(rig.rows(cursors).length).toBeGreaterThan(0);
+});

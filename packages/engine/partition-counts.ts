@@ -1,0 +1,146 @@
+/**
+ * How many messages of a partition wait, are leased, and are done (inspection 0.4).
+ *
+ * The reader that counts is the slowest named group; the shared cursor of queue mode counts where
+ * no named group exists. A registered group may have no cursor row on a partition: then it stands
+ * where its stored start point puts it, which for a group that begins with what is new is the end
+ * of what there was; one that was registered without ever reading the queue has consumed nothing.
+ */
+import { QUEUE_MODE_GROUP } from '@svc/wire';
+import { findAppend } from './duplicate.js';
+import {
+  eachCursor,
+  type GroupCursor,
+  type SeededGroup,
+  seededGroups,
+  unseededGroups,
+} from './group-cursors.js';
+import { numberNameKey } from './keys.js';
+import type { CursorRow, GroupRow, PartitionRow } from './rows.js';
+import type { State } from './state.js';
+import { seedCommitted } from './subscription.js';
+import { cursors } from './tables.js';
+
+/** Rows read between two yields of a walk, about 1 us each. */
+const ROWS_PER_STEP = 4096;
+
+/** `pending` includes what is leased: `processing <= pending`. */
+export interface MessageCounts {
+  readonly total: number;
+  readonly pending: number;
+  readonly processing: number;
+  readonly completed: number;
+  readonly deadLetter: number;
+}
+
+export interface PartitionCounts extends MessageCounts {
+  /** The first offset that the reader who counts has not consumed. */
+  readonly next: number;
+}
+
+/** Counts the partitions of one queue. */
+export class PartitionCounter {
+  readonly #state: State;
+  readonly #nowUs: number;
+  readonly #seeded: readonly SeededGroup[];
+  readonly #unseeded: ReadonlySet<string>;
+  #rows = 0;
+  // Of the partition that is being counted:
+  #slowest: number | null = null;
+  #queueMode: number | null = null;
+  #processing = 0;
+  #logStart = 0;
+  /** Groups that were registered without reading the queue, and have no cursor here. */
+  #strangers = 0;
+
+  private constructor(
+    state: State,
+    nowUs: number,
+    seeded: readonly SeededGroup[],
+    unseeded: ReadonlySet<string>,
+  ) {
+    this.#state = state;
+    this.#nowUs = nowUs;
+    this.#seeded = seeded;
+    this.#unseeded = unseeded;
+  }
+
+  /** Reads the groups of the queue, once for all its partitions. */
+  static *of(state: State, queue: number, nowUs: number): Generator<void, PartitionCounter> {
+    const seeded = yield* seededGroups(state, queue);
+    const unseeded = yield* unseededGroups(state, queue);
+    unseeded.delete(QUEUE_MODE_GROUP);
+    return new PartitionCounter(state, nowUs, seeded, unseeded);
+  }
+
+  *count(partition: PartitionRow): Generator<void, PartitionCounts> {
+    this.#slowest = null;
+    this.#queueMode = null;
+    this.#processing = 0;
+    this.#logStart = partition.logStart;
+    this.#strangers = this.#unseeded.size;
+    this.#rows += 1 + (yield* eachCursor(this.#state, partition, this.#seeded, this.#meet));
+    if (this.#strangers > 0) this.#slowest = -1;
+    if (this.#rows >= ROWS_PER_STEP) {
+      this.#rows = 0;
+      yield;
+    }
+    return counts(partition, this.#slowest ?? this.#queueMode ?? -1, this.#processing);
+  }
+
+  readonly #meet = ({ keyEnd, committed, row }: GroupCursor): void => {
+    if (row !== null) this.#processing += leased(row, this.#logStart, this.#nowUs);
+    if (keyEnd === QUEUE_MODE_GROUP) this.#queueMode = committed;
+    else if (this.#slowest === null || committed < this.#slowest) this.#slowest = committed;
+    if (row !== null && this.#unseeded.has(keyEnd)) this.#strangers--;
+  };
+}
+
+/** For one group, registered or not. */
+export function countForGroup(
+  state: State,
+  partition: PartitionRow,
+  group: string,
+  registered: GroupRow | undefined,
+  nowUs: number,
+): PartitionCounts {
+  const row = state.get(cursors, numberNameKey(partition.number, group));
+  if (row !== undefined)
+    return counts(partition, row.committed, leased(row, partition.logStart, nowUs));
+  return counts(partition, registered ? startOf(state, partition, registered) : -1, 0);
+}
+
+/** The stamp of the oldest message that is not consumed; null: all are. */
+export function oldestPendingUs(
+  state: State,
+  partition: PartitionRow,
+  { pending, next }: PartitionCounts,
+): number | null {
+  if (pending === 0) return null;
+  return findAppend(state, partition.number, next)?.row.stampUs ?? null;
+}
+
+function startOf(state: State, partition: PartitionRow, registered: GroupRow): number {
+  return registered.isSeeded ? seedCommitted(state, partition, registered) : -1;
+}
+
+/** What retention took of a lease is not there to be processed. */
+function leased(row: CursorRow, logStart: number, nowUs: number): number {
+  if (row.lease === null || row.lease.expiresAtUs <= nowUs) return 0;
+  return Math.max(0, row.lease.batchEnd - Math.max(row.committed, logStart - 1));
+}
+
+function counts(partition: PartitionRow, committed: number, leasedCount: number): PartitionCounts {
+  const { nextOffset, logStart, deadLetters } = partition;
+  const total = nextOffset - logStart;
+  const next = Math.max(committed + 1, logStart);
+  const pending = Math.max(0, nextOffset - next);
+  return {
+    total,
+    pending,
+    processing: Math.min(leasedCount, pending),
+    completed: Math.max(0, total - pending - deadLetters),
+    deadLetter: deadLetters,
+    next,
+  };
+}

@@ -1,0 +1,31 @@
+/** Retained bytes by partition (message-plane 15). */
+import { findQueue } from './catalog.js';
+import type { Tenant } from './commands.js';
+import { partitionsByName } from './partition-walk.js';
+import type { State } from './state.js';
+
+export interface QueueSizes {
+  /** Ascending by name. */
+  readonly partitions: readonly { readonly partition: string; readonly bytes: number }[];
+  readonly truncated: boolean;
+}
+
+/** null: no queue of that name. */
+export function* queueSizes(
+  state: State,
+  tenant: Tenant,
+  name: string,
+  shownMax: number,
+): Generator<void, QueueSizes | null> {
+  const queue = findQueue(state, tenant, name);
+  if (queue === undefined) return null;
+  const sizes: { partition: string; bytes: number }[] = [];
+  for (const chunk of partitionsByName(state, queue.number)) {
+    for (const partition of chunk) {
+      if (sizes.length >= shownMax) return { partitions: sizes, truncated: true };
+      sizes.push({ partition: partition.name, bytes: partition.retainedBytes });
+    }
+    yield;
+  }
+  return { partitions: sizes, truncated: false };
+}
