@@ -20,7 +20,7 @@ import {
   CHUNKED_BODY_BYTES_FIRST,
 } from './limits.js';
 import { Pace } from './pace.js';
-import type { UwsResponse } from './uws.js';
+import type { BodySource } from './uws.js';
 
 /** What a request's head says about its body, as text; "" for a header that is absent. */
 export interface BodyHead {
@@ -37,7 +37,7 @@ export function tooLargeText(bytesMax: number): string {
 
 /** Registers for the body's bytes; `done` runs once, or never if the request was answered here. */
 export function readBody(
-  response: UwsResponse,
+  source: BodySource,
   exchange: Exchange,
   rim: Rim,
   head: BodyHead,
@@ -63,7 +63,7 @@ export function readBody(
     return;
   }
   const reader = new BodyReader(exchange, rim, announced, share, bytesMax, done);
-  response.onData((chunk, isLast) => reader.take(chunk, isLast));
+  source.onData((chunk, isLast) => reader.take(chunk, isLast));
 }
 
 class BodyReader implements Slow {

@@ -339,7 +339,7 @@ describe('answers that nobody takes', () => {
         deliveryAttempt: 1,
         batches: [batchOf(bytesCount)],
       };
-      reply.send({ kind: 'delivered', leaseId: '', claims: [claim] });
+      reply.send({ kind: 'delivered', leaseId: '', claims: [claim], terms: null });
     };
   }
 

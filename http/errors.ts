@@ -11,6 +11,7 @@ export type Status =
   | '201 Created'
   | '204 No Content'
   | '400 Bad Request'
+  | '401 Unauthorized'
   | '403 Forbidden'
   | '404 Not Found'
   | '408 Request Timeout'
@@ -89,6 +90,9 @@ export const UNREADY_REFUSAL: Refusal = {
   reason: 'no_leader',
   error: 'no leader is known; retry after',
 };
+
+/** The caller is known, and may not do this (specification, Authentication 3). */
+export const INSUFFICIENT_TEXT = '{"error":"Insufficient permissions"}';
 
 export const INTERNAL_REFUSAL: Refusal = { reason: 'internal', error: 'internal error' };
 

@@ -162,6 +162,7 @@ export class Exchange implements UnreadAnswer {
     response.cork(() => {
       response.writeStatus(status).writeHeader('Content-Type', contentType);
       if (retryAfter) response.writeHeader('Retry-After', RETRY_AFTER_SECONDS);
+      if (status === '401 Unauthorized') response.writeHeader('WWW-Authenticate', 'Bearer');
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
       if (this.#headOnly) {
         if (closing) response.writeHeader('Connection', 'close');

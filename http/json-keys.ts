@@ -2,13 +2,13 @@
  * The member names that a route knows, as bytes, so that a name in a body is recognised without
  * making a string of it. A name that is spelled with escapes is decoded first and then looked up.
  */
-export interface KeySet {
-  readonly names: readonly string[];
+export interface KeySet<Name extends string = string> {
+  readonly names: readonly Name[];
   readonly bytes: readonly Uint8Array[];
 }
 
 /** At most 31 ASCII names: what a request has named already is a bit mask of their indexes. */
-export function keySet(...names: string[]): KeySet {
+export function keySet<const Name extends string>(...names: readonly Name[]): KeySet<Name> {
   return { names, bytes: names.map((name) => Buffer.from(name, 'latin1')) };
 }
 

@@ -156,6 +156,18 @@ export class JsonReader {
     return name;
   }
 
+  /** What `look` finds from here on; afterwards it is there to be read again. */
+  lookAhead<Found>(look: (reader: JsonReader) => Found): Found {
+    const at = this.#at;
+    const depth = this.#depth;
+    const first = this.#first;
+    const found = look(this);
+    this.#at = at;
+    this.#depth = depth;
+    this.#first = first;
+    return found;
+  }
+
   /** True when another element follows; false after the array's last one. */
   nextElement(): boolean {
     return !this.#endsContainer(CLOSE_BRACKET, ']');

@@ -18,6 +18,9 @@ export const PUSH_ITEMS_MAX = 100_000;
  */
 export const ACK_ITEMS_MAX = 100_000;
 
+/** Acks and pushed items of one transaction, by the same arithmetic. */
+export const TRANSACTION_ITEMS_MAX = 100_000;
+
 /**
  * Memory for bodies between admission and answer, over all connections: eight bodies of the largest
  * size, of which large bodies take six at most. Acks have their own share, so that pushes cannot

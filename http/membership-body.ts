@@ -25,12 +25,20 @@ export interface MembershipQuery {
 }
 
 const TIMEOUT_MS_DEFAULT = 30_000;
-const TIMEOUT_MS_MAX = 120_000;
+export const TIMEOUT_MS_MAX = 120_000;
 const INTEGER = /^\d{1,6}$/;
 /** inspection 0.2. */
 const YES = new Set(['true', '1', 'yes']);
 
-const KEYS = keySet('id', 'nodeId', 'raft', 'http', 'ids', 'voters', 'force');
+export const MEMBERSHIP_BODY_KEYS = keySet(
+  'id',
+  'nodeId',
+  'raft',
+  'http',
+  'ids',
+  'voters',
+  'force',
+);
 const [ID, NODE_ID, RAFT, HTTP, IDS, VOTERS] = [0, 1, 2, 3, 4, 5];
 
 export function readMembershipQuery(text: string): MembershipQuery | DecodeFault {
@@ -60,11 +68,12 @@ export function readMembershipBody(body: Buffer): MembershipBody {
   let seen = 0;
   reader.enterObject('the body');
   for (;;) {
-    const key = reader.nextKey(KEYS, seen);
+    const key = reader.nextKey(MEMBERSHIP_BODY_KEYS, seen);
     if (key === KEYS_END) break;
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
     if (key === KEY_UNKNOWN || reader.isNull()) reader.skipValue();
-    else if (key === ID || key === NODE_ID) found.id = readNode(reader, KEYS.names[key] as string);
+    else if (key === ID || key === NODE_ID)
+      found.id = readNode(reader, MEMBERSHIP_BODY_KEYS.names[key] as string);
     else if (key === RAFT) found.raft = reader.readName('raft');
     else if (key === HTTP) found.http = reader.readName('http');
     else if (key === IDS) found.ids = readNodes(reader, 'ids');

@@ -82,6 +82,12 @@ export function typedBoolean(query: Query, name: string): boolean | null | Decod
   return typeFault(name, 'provided string was not `true` or `false`');
 }
 
+/** Of a management read: what is no integer is as good as absent, which is null. */
+export function lenientInteger(query: Query, name: string): number | null {
+  const text = textOf(query, name);
+  return INTEGER.test(text) ? Number(text) : null;
+}
+
 function typeFault(name: string, why: string): DecodeFault {
   return { fault: `Failed to deserialize query string: ${name}: ${why}` };
 }

@@ -5,7 +5,7 @@
 import type { OptionChanges, QueueOptions } from '@svc/engine';
 import { INT32_MAX, INT32_MIN, isWellFormed, type OptionsAnswer } from '@svc/wire';
 
-type OptionKind = 'label' | 'integer' | 'boolean' | 'sink-hold' | 'sink-hold-max';
+export type OptionKind = 'label' | 'integer' | 'boolean' | 'sink-hold' | 'sink-hold-max';
 
 /** Every option that a request may name. */
 export const OPTION_KINDS: { readonly [name in keyof QueueOptions]: OptionKind } = {
@@ -32,9 +32,9 @@ export const OPTION_KINDS: { readonly [name in keyof QueueOptions]: OptionKind }
   retentionSinkHoldMaxSeconds: 'sink-hold-max',
 };
 
-const SINK_HOLD = /^[A-Za-z0-9._-]{0,64}$/;
-const SINK_HOLD_SECONDS_MIN = 60;
-const SINK_HOLD_SECONDS_MAX = 31_536_000;
+export const SINK_HOLD = /^[A-Za-z0-9._-]{0,64}$/;
+export const SINK_HOLD_SECONDS_MIN = 60;
+export const SINK_HOLD_SECONDS_MAX = 31_536_000;
 const MIN_POP_WAIT_MS_MAX = 60_000;
 /** An integer as JSON spells it: `1.0` and `1e3` are none. */
 const INTEGER = /^-?\d+$/;

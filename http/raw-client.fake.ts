@@ -61,6 +61,11 @@ export class RawClient {
     this.#socket.write(bytes);
   }
 
+  /** Bytes that the system did not take yet, for the other end does not read. */
+  get unsent(): number {
+    return this.#socket.writableLength;
+  }
+
   pauseReading(): void {
     this.#socket.pause();
   }

@@ -1,5 +1,6 @@
 /** What a route is, and what it is given. */
 import type { Subscription } from '@svc/engine';
+import type { AccessLevel } from './access-level.js';
 import type { AnswerShare } from './answer-budget.js';
 import type { BodyShare } from './body-budget.js';
 import type { Counters } from './counters.js';
@@ -17,11 +18,16 @@ export interface Front {
   readonly logger: FrontLogger;
   readonly popTimeoutMs: number;
   readonly defaultSubscription: Subscription;
+  /** Tokens are checked; otherwise every caller may do everything. */
+  readonly checksTokens: boolean;
+  readonly serverId: string;
 }
 
 export interface RouteRequest {
   readonly exchange: Exchange;
   readonly tenant: string;
+  /** Whose token it came with, as `sub` names them; null without one, or with the check off. */
+  readonly subject: string | null;
   /** The `{...}` segments of the path, decoded, in order. */
   readonly params: readonly string[];
   /** What stands behind `?`, not decoded. */
@@ -34,6 +40,8 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Literal segments and `{name}` for segments that are handed over. */
   readonly path: string;
+  /** Who may call it, when tokens are checked. Stated by every route for itself. */
+  readonly level: AccessLevel;
   /** null: the route reads no body. */
   readonly body: BodyShare | null;
   /**

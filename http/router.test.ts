@@ -7,7 +7,7 @@ import { Router } from './router.js';
 import { ROUTES } from './routes/index.js';
 
 function route(method: Route['method'], path: string, head = false): Route {
-  return { ...ROUTE_DEFAULTS, method, path, head, handle: () => {} };
+  return { ...ROUTE_DEFAULTS, method, path, level: 'public', head, handle: () => {} };
 }
 
 const router = new Router([

@@ -278,7 +278,7 @@ describe('stopping', () => {
     const served = await idle.request('/health');
     expect([served.status, served.headers.get('connection')]).toEqual([200, 'close']);
     await idle.closed();
-    parked[0]?.send({ kind: 'delivered', leaseId: '', claims: [] });
+    parked[0]?.send({ kind: 'delivered', leaseId: '', claims: [], terms: null });
     const answer = await waiting.answer();
     expect([answer.status, answer.headers.get('connection')]).toEqual([204, 'close']);
     await stop;
@@ -309,11 +309,14 @@ describe('stopping', () => {
     first.send(requestBytes('/api/v1/pop/queue/q?wait=true'));
     await until(() => parked.length === 1);
     const stop = front.server.stop();
-    parked[0]?.send({ kind: 'delivered', leaseId: '', claims: [] });
+    parked[0]?.send({ kind: 'delivered', leaseId: '', claims: [], terms: null });
     expect((await first.answer()).status).toBe(204);
     second.send(requestBytes('/api/v1/pop/queue/q?wait=true'));
     await until(() => parked.length === 2);
-    setTimeout(() => parked[1]?.send({ kind: 'delivered', leaseId: '', claims: [] }), 100);
+    setTimeout(
+      () => parked[1]?.send({ kind: 'delivered', leaseId: '', claims: [], terms: null }),
+      100,
+    );
     expect((await second.answer()).status).toBe(204);
     await stop;
   });

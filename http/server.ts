@@ -1,8 +1,12 @@
 /**
  * The front as a whole: listens, takes each request through its stages, and stops.
  *
- *     head -> route? -> tenant? -> room for the answer? -> body: length, budget, pace -> route
- *      \-> 404, dashboard  \-> 400, 403   \-> 503             \-> 400, 408, 413, 501, 503
+ *     head -> caller? -> route? -> tenant? -> room for the answer? -> body: budget, pace -> route
+ *      \-> 401, 403  \-> 404, page \-> 400, 403 \-> 503         \-> 400, 408, 413, 501, 503
+ *
+ * With tokens checked, the caller comes first, before anything is said about paths or tenants; who
+ * calls is mostly known at once, and otherwise the request waits with its body unread
+ * (`held-body.ts`).
  *
  * A route validates the request and hands a command to the service; the answer comes back through a
  * `Reply`, in this turn or any later one, and is rendered then. A route that throws costs its own
@@ -17,7 +21,9 @@ import {
   RESERVED_TENANT,
   TENANT_HEADER,
 } from '@svc/wire';
+import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from './access-level.js';
 import { AnswerBudget } from './answer-budget.js';
+import type { Authenticator, Verdict } from './authentication.js';
 import { BodyBudget } from './body-budget.js';
 import { type BodyHead, readBody } from './body-reader.js';
 import { type Counters, newCounters } from './counters.js';
@@ -25,11 +31,13 @@ import {
   ANSWERS_OVERLOADED_REFUSAL,
   badRequest,
   errorText,
+  INSUFFICIENT_TEXT,
   INTERNAL_REFUSAL,
   RESERVED_TENANT_REFUSAL,
   UNREADY_REFUSAL,
 } from './errors.js';
 import { Exchange, type Rim } from './exchange.js';
+import { HeldBody } from './held-body.js';
 import { JsonError } from './json-error.js';
 import {
   ANSWER_BYTES_IN_FLIGHT_DEFAULT,
@@ -38,7 +46,8 @@ import {
   DRAIN_MS_DEFAULT,
   SWEEP_INTERVAL_MS,
 } from './limits.js';
-import { isFault } from './path.js';
+import { OpenPaths } from './open-paths.js';
+import { type DecodeFault, isFault } from './path.js';
 import {
   type Front,
   type FrontLogger,
@@ -53,7 +62,9 @@ import type { Service } from './service.js';
 import { StaticFiles } from './static-files.js';
 import { INVALID_TENANT_TEXT, tenantOfHeader } from './tenant.js';
 import {
+  type BodySource,
   loadUws,
+  type RequestHead,
   type Uws,
   type UwsApp,
   type UwsListenSocket,
@@ -82,6 +93,12 @@ export interface HttpServerOptions {
   readonly defaultSubscriptionMode?: 'all' | 'new';
   /** The built dashboard; without it, paths outside the API are 404. */
   readonly dashboardDirectory?: string;
+  /** Knows the callers; without it every route is open to everybody. */
+  readonly authenticator?: Authenticator | null;
+  /** `JWT_SKIP_PATHS`: paths that need no token, besides those that are public anyhow. */
+  readonly skipPaths?: readonly string[];
+  /** `SVC_SERVER_ID`, for `/auth/me`. */
+  readonly serverId?: string;
 }
 
 /** What there is to say while nothing can be served: the node is being opened. */
@@ -132,6 +149,19 @@ export function createServer(options: HttpServerOptions, first: Service | Unread
 const CLOSE_DELAY_MS = 50;
 const NO_BODY = Buffer.alloc(0);
 
+/** The headers that are read once a request was let in. */
+const HEADERS_READ = [TENANT_HEADER, 'content-length', 'transfer-encoding'];
+
+/** A request whose head is there. */
+interface Arrival {
+  readonly exchange: Exchange;
+  readonly method: string;
+  readonly path: string;
+  readonly match: RouteMatch | DecodeFault | null;
+  readonly head: RequestHead;
+  readonly source: BodySource;
+}
+
 class FrontServer implements HttpServer, Rim {
   readonly counters = newCounters();
   readonly budget: BodyBudget;
@@ -146,6 +176,8 @@ class FrontServer implements HttpServer, Rim {
   #front: Front | null;
   readonly #router = new Router(ROUTES);
   readonly #files: StaticFiles;
+  readonly #authenticator: Authenticator | null;
+  readonly #openPaths: OpenPaths;
   readonly #tenancyHeader: boolean;
   readonly #bodyBytesMax: number;
   #open = 0;
@@ -157,6 +189,8 @@ class FrontServer implements HttpServer, Rim {
 
   constructor(options: HttpServerOptions, first: Service | Unready, uws: Uws) {
     this.#uws = uws;
+    this.#authenticator = options.authenticator ?? null;
+    this.#openPaths = new OpenPaths(options.skipPaths ?? []);
     this.#tenancyHeader = options.tenancyHeader ?? false;
     this.#bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_DEFAULT;
     this.answers = new AnswerBudget(
@@ -173,6 +207,8 @@ class FrontServer implements HttpServer, Rim {
       logger: options.logger,
       popTimeoutMs: options.popTimeoutMs ?? POP_TIMEOUT_MS_DEFAULT,
       defaultSubscription,
+      checksTokens: this.#authenticator !== null,
+      serverId: options.serverId ?? '',
     };
     this.#unready = first;
     this.#front = isService(first) ? { ...this.#frontParts, service: first } : null;
@@ -259,20 +295,63 @@ class FrontServer implements HttpServer, Rim {
     const exchange = new Exchange(response, this, method === 'HEAD');
     try {
       const match = this.#router.match(method, path);
-      if (match === null) this.#unmatched(exchange, method, path);
-      else if (isFault(match)) exchange.refuse(badRequest(match.fault));
-      else this.#matched(response, request, exchange, match);
+      this.#arrived({ exchange, method, path, match, head: request, source: response }, response);
     } catch (error) {
       this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
     }
   }
 
-  #matched(
-    response: UwsResponse,
-    request: UwsRequest,
-    exchange: Exchange,
-    match: RouteMatch,
-  ): void {
+  #arrived(arrival: Arrival, response: UwsResponse): void {
+    const { exchange, head, match } = arrival;
+    const authenticator = this.#authenticator;
+    const level = levelOf(match);
+    if (authenticator === null || level === 'public' || this.#isOpen(arrival)) {
+      this.#admitted(arrival, null);
+      return;
+    }
+    const verdict = authenticator.check(head.getHeader('authorization'));
+    if (!(verdict instanceof Promise)) {
+      this.#judged(arrival, level, verdict);
+      return;
+    }
+    const share = match === null || isFault(match) ? null : match.route.body;
+    const held = share === null ? null : new HeldBody(response, exchange, share);
+    const kept = { ...arrival, head: keptHead(head), source: held ?? response };
+    verdict.then((later) => {
+      if (!exchange.open) return;
+      held?.letGo();
+      this.#judged(kept, level, later);
+    });
+  }
+
+  /** The files of the dashboard are as public as the page that loads them. */
+  #isOpen({ path, match }: Arrival): boolean {
+    return this.#openPaths.has(path) || (match === null && this.#files.has(path));
+  }
+
+  #judged(arrival: Arrival, level: AccessLevel, verdict: Verdict): void {
+    const { exchange } = arrival;
+    if (verdict.kind === 'unauthenticated') {
+      const { status, error } = verdict;
+      const retryAfter = status === '503 Service Unavailable';
+      exchange.json(status, JSON.stringify({ error }), retryAfter);
+    } else if (satisfies(verdict.roles, level)) this.#admitted(arrival, verdict.subject);
+    else exchange.json('403 Forbidden', INSUFFICIENT_TEXT);
+  }
+
+  #admitted(arrival: Arrival, subject: string | null): void {
+    const { exchange, method, path, match } = arrival;
+    try {
+      if (match === null) this.#unmatched(exchange, method, path);
+      else if (isFault(match)) exchange.refuse(badRequest(match.fault));
+      else this.#matched(arrival, match, subject);
+    } catch (error) {
+      this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
+    }
+  }
+
+  #matched(arrival: Arrival, match: RouteMatch, subject: string | null): void {
+    const { exchange, head: request, source } = arrival;
     const { route, params } = match;
     const front = this.#front;
     if (front === null) {
@@ -299,15 +378,15 @@ class FrontServer implements HttpServer, Rim {
     }
     const query = request.getQuery() ?? '';
     if (route.body === null) {
-      route.handle(front, { exchange, tenant, params, query, body: NO_BODY });
+      route.handle(front, { exchange, tenant, subject, params, query, body: NO_BODY });
       return;
     }
     const head: BodyHead = {
       contentLength: request.getHeader('content-length'),
       transferEncoding: request.getHeader('transfer-encoding'),
     };
-    readBody(response, exchange, this, head, route.body, this.#bodyBytesMax, (body) =>
-      this.#handleWithBody(match, { exchange, tenant, params, query, body }),
+    readBody(source, exchange, this, head, route.body, this.#bodyBytesMax, (body) =>
+      this.#handleWithBody(match, { exchange, tenant, subject, params, query, body }),
     );
   }
 
@@ -356,6 +435,17 @@ class FrontServer implements HttpServer, Rim {
 
 function isService(first: Service | Unready): first is Service {
   return 'submit' in first;
+}
+
+function levelOf(match: RouteMatch | DecodeFault | null): AccessLevel {
+  return match === null || isFault(match) ? UNKNOWN_PATH_LEVEL : match.route.level;
+}
+
+/** What may be asked of a head after the native layer has taken it back. */
+function keptHead(request: RequestHead): RequestHead {
+  const query = request.getQuery();
+  const headers = new Map(HEADERS_READ.map((name) => [name, request.getHeader(name)]));
+  return { getQuery: () => query, getHeader: (name) => headers.get(name) ?? '' };
 }
 
 function isApiPath(path: string): boolean {

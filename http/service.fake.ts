@@ -4,6 +4,9 @@
  */
 import type { PopCommand, RefusedOutcome, Tenant } from '@svc/engine';
 import type { HealthAnswer, Membership, RaftFigures, RaftStatusAnswer } from '@svc/wire';
+import { FakeGroups } from './group-service.fake.js';
+import { FakeRecords } from './record-service.fake.js';
+import { FakeResources } from './resource-service.fake.js';
 import type {
   DeliveredOutcome,
   FetchedOutcome,
@@ -70,6 +73,8 @@ const REFUSED: RefusedOutcome = {
 };
 
 export class FakeService implements Service {
+  readonly resources = new FakeResources();
+  readonly records = new FakeRecords();
   readonly submitted: SubmittedCommand[] = [];
   readonly pops: PopCommand[] = [];
   readonly fetches: FetchRequest[] = [];
@@ -86,7 +91,7 @@ export class FakeService implements Service {
     _,
     reply,
   ) => {
-    reply.send({ kind: 'delivered', leaseId: '', claims: [] });
+    reply.send({ kind: 'delivered', leaseId: '', claims: [], terms: null });
   };
   onFetch: (request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>) => void = (
     _,
@@ -97,6 +102,7 @@ export class FakeService implements Service {
   list: QueueListView | RefusedOutcome = REFUSED;
   detail: QueueDetailView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   depth: QueueDepthView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
+  readonly groups = new FakeGroups();
   members: RaftMembersView | RefusedOutcome = REFUSED;
   membershipView: MembershipView | MembershipRefused = {
     kind: 'membership',

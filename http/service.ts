@@ -16,17 +16,29 @@ import type {
   AckedOutcome,
   ConfigureCommand,
   ConfiguredOutcome,
+  DeadLettersDroppedOutcome,
   DeletedOutcome,
   DeleteQueueCommand,
+  DeliveryTerms,
+  DropDeadLettersCommand,
   ExtendCommand,
   ExtendedOutcome,
+  GroupChangedOutcome,
   PartitionView,
   PopCommand,
   PushCommand,
   PushedOutcome,
   QueueView,
   RefusedOutcome,
+  ReplayCommand,
+  ReplayedOutcome,
+  SeekCommand,
+  SubscribeGroupCommand,
   Tenant,
+  TraceCommand,
+  TracedOutcome,
+  TransactedOutcome,
+  TransactionCommand,
 } from '@svc/engine';
 import type {
   FetchEntryError,
@@ -37,6 +49,9 @@ import type {
   RaftMembersAnswer,
   RaftStatusAnswer,
 } from '@svc/wire';
+import type { GroupService } from './group-service.js';
+import type { RecordService } from './record-service.js';
+import type { ResourceService } from './resource-service.js';
 
 export interface Reply<Answer> {
   /** The client has gone: nothing that is sent can arrive. */
@@ -53,7 +68,13 @@ export type SubmittedCommand =
   | AckCommand
   | ExtendCommand
   | ConfigureCommand
-  | DeleteQueueCommand;
+  | DeleteQueueCommand
+  | TransactionCommand
+  | SeekCommand
+  | SubscribeGroupCommand
+  | DropDeadLettersCommand
+  | ReplayCommand
+  | TraceCommand;
 
 export type SubmittedOutcome =
   | PushedOutcome
@@ -61,6 +82,11 @@ export type SubmittedOutcome =
   | ExtendedOutcome
   | ConfiguredOutcome
   | DeletedOutcome
+  | TransactedOutcome
+  | GroupChangedOutcome
+  | DeadLettersDroppedOutcome
+  | ReplayedOutcome
+  | TracedOutcome
   | RefusedOutcome;
 
 export interface Service {
@@ -72,6 +98,9 @@ export interface Service {
   pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void;
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void;
 
+  readonly resources: ResourceService;
+  readonly groups: GroupService;
+  readonly records: RecordService;
   /** Newest queue first. */
   listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void;
   queueDetail(
@@ -151,13 +180,15 @@ export interface PoppedMessages {
   readonly batches: readonly MessageBatch[];
 }
 
-/** A pop's outcome with the bytes of its messages. No claim: 204. */
+/** A pop's outcome with the bytes of its messages. */
 export interface DeliveredOutcome {
   readonly kind: 'delivered';
   /** "" with autoAck or without a claim. */
   readonly leaseId: string;
   /** In claim order. */
   readonly claims: readonly PoppedMessages[];
+  /** null: nothing to say of how it was served; then no claim is 204. */
+  readonly terms: DeliveryTerms | null;
 }
 
 // --- fetch (message-plane 10) ------------------------------------------------------------------

@@ -80,6 +80,11 @@ export class StaticFiles {
     this.#page = page;
   }
 
+  /** There is a file of this very name, as against a path that gets the page. */
+  has(path: string): boolean {
+    return this.#files.has(path);
+  }
+
   /** `path` as it was received. null: there is nothing to serve. */
   find(path: string): StaticFile | null {
     const decoded = decodePercent(path, 'path');

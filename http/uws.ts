@@ -19,7 +19,15 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-export interface UwsResponse {
+/** The chunk is emptied when the handler returns. */
+export type OnBodyData = (chunk: ArrayBuffer, isLast: boolean) => void;
+
+/** Where a body's bytes come from. */
+export interface BodySource {
+  onData(handler: OnBodyData): unknown;
+}
+
+export interface UwsResponse extends BodySource {
   writeStatus(status: string): UwsResponse;
   writeHeader(name: string, value: string): UwsResponse;
   end(body?: string | Uint8Array, closeConnection?: boolean): UwsResponse;
@@ -32,20 +40,26 @@ export interface UwsResponse {
   tryEnd(bodyOrRest: Uint8Array, totalSize: number): [boolean, boolean];
   onWritable(handler: (offset: number) => boolean): UwsResponse;
   onAborted(handler: () => void): UwsResponse;
-  /** The chunk is emptied when the handler returns. */
-  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): UwsResponse;
+  onData(handler: OnBodyData): UwsResponse;
+  /** What the socket holds is not read, and no time limit runs, until `resume`. */
+  pause(): UwsResponse;
+  resume(): UwsResponse;
   /** Runs the abort handler. */
   close(): UwsResponse;
   cork(write: () => void): UwsResponse;
 }
 
-/** Only readable until the request handler returns. */
-export interface UwsRequest {
+/** What is read of a request beyond its path. */
+export interface RequestHead {
   /** "" when the header is absent. */
   getHeader(lowerCaseName: string): string;
-  getUrl(): string;
   /** Undefined when the URL has no `?`. */
   getQuery(): string | undefined;
+}
+
+/** Only readable until the request handler returns. */
+export interface UwsRequest extends RequestHead {
+  getUrl(): string;
   getCaseSensitiveMethod(): string;
 }
 

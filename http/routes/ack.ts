@@ -17,6 +17,7 @@ import { type OutcomeRenderer, submit } from '../submit.js';
 const ACK_ROUTE = {
   ...ROUTE_DEFAULTS,
   method: 'POST',
+  level: 'read-write',
   body: 'drain',
   badBody: 'bad ack body',
   handle,
@@ -49,7 +50,7 @@ export interface AckBody {
   readonly items: readonly AckItem[];
 }
 
-const KEYS = keySet(
+export const ACK_BODY_KEYS = keySet(
   'transactionId',
   'partitionId',
   'leaseId',
@@ -75,7 +76,7 @@ export function readAckBody(body: Buffer): AckBody {
   let seen = 0;
   reader.enterObject('the body');
   for (;;) {
-    const key = reader.nextKey(KEYS, seen);
+    const key = reader.nextKey(ACK_BODY_KEYS, seen);
     if (key === KEYS_END) break;
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
     if (key === CONSUMER_GROUP) consumerGroup = reader.readNameOrNull('consumerGroup') ?? '';
@@ -105,7 +106,7 @@ function readItems(reader: JsonReader): AckItem[] | null {
     let seen = 0;
     reader.enterObject('an acknowledgment');
     for (;;) {
-      const key = reader.nextKey(KEYS, seen);
+      const key = reader.nextKey(ACK_BODY_KEYS, seen);
       if (key === KEYS_END) break;
       if (key !== KEY_UNKNOWN) seen |= 1 << key;
       fields.read(reader, key);

@@ -23,6 +23,7 @@ export const configureRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'POST',
   path: '/api/v1/configure',
+  level: 'read-write',
   body: 'growing',
   handle,
 };

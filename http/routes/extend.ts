@@ -20,12 +20,13 @@ export const extendRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'POST',
   path: '/api/v1/lease/{leaseId}/extend',
+  level: 'read-write',
   body: 'drain',
   handle,
 };
 
 const renderer: OutcomeRenderer<ExtendCommand, 'extended'> = { kind: 'extended', render };
-const KEYS = keySet('seconds');
+export const EXTEND_BODY_KEYS = keySet('seconds');
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant, params, body } = request;
@@ -55,7 +56,7 @@ function readStrictly(body: Buffer): number {
   let seen = 0;
   reader.enterObject('the body');
   for (;;) {
-    const key = reader.nextKey(KEYS, seen);
+    const key = reader.nextKey(EXTEND_BODY_KEYS, seen);
     if (key === KEYS_END) break;
     if (key === 0) {
       seen = 1;

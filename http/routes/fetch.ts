@@ -23,6 +23,7 @@ export const fetchRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'POST',
   path: '/api/v1/fetch',
+  level: 'read-write',
   body: 'drain',
   largeAnswer: 'read',
   handle,
@@ -57,7 +58,7 @@ const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
 const INTEGER_MIN = Number.MIN_SAFE_INTEGER;
 const INTEGER = /^-?\d+$/;
 
-const BODY_KEYS = keySet('entries', 'maxWaitMs', 'minBytes');
+export const FETCH_BODY_KEYS = keySet('entries', 'maxWaitMs', 'minBytes');
 const ENTRIES = 0;
 const MAX_WAIT_MS = 1;
 const MIN_BYTES = 2;
@@ -74,7 +75,7 @@ export function readFetchBody(body: Buffer): FetchBody | { readonly error: strin
   let seen = 0;
   reader.enterObject('the body');
   for (;;) {
-    const key = reader.nextKey(BODY_KEYS, seen);
+    const key = reader.nextKey(FETCH_BODY_KEYS, seen);
     if (key === KEYS_END) break;
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
     if (key === ENTRIES) {
@@ -96,7 +97,7 @@ export function readFetchBody(body: Buffer): FetchBody | { readonly error: strin
   return { entries, maxWaitMs, minBytes };
 }
 
-const ENTRY_KEYS = keySet('queue', 'partition', 'offset', 'maxBytes');
+export const FETCH_ENTRY_KEYS = keySet('queue', 'partition', 'offset', 'maxBytes');
 const QUEUE = 0;
 const PARTITION = 1;
 const OFFSET = 2;
@@ -110,7 +111,7 @@ function readEntry(reader: JsonReader): FetchEntry {
   let seen = 0;
   reader.enterObject('an entry');
   for (;;) {
-    const key = reader.nextKey(ENTRY_KEYS, seen);
+    const key = reader.nextKey(FETCH_ENTRY_KEYS, seen);
     if (key === KEYS_END) break;
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
     if (key === QUEUE) queue = reader.readName('queue');
@@ -127,7 +128,7 @@ function readEntry(reader: JsonReader): FetchEntry {
 }
 
 /** A numeric partition is its decimal spelling; "" for null. */
-function readPartition(reader: JsonReader): string {
+export function readPartition(reader: JsonReader): string {
   if (reader.isString()) return reader.readName('partition');
   reader.skipValue();
   const text = reader.valueText();

@@ -7,6 +7,7 @@ export const healthRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/health',
+  level: 'public',
   head: true,
   scoped: false,
   handle,

@@ -44,6 +44,7 @@ export const membershipRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: PATH,
+  level: 'admin',
   handle: (front, request) => {
     if (refuseTenant(request)) return;
     front.service.membership(new PendingReply(request.exchange, front.logger, null, renderView));
@@ -77,6 +78,7 @@ function changing(method: Route['method'], path: string, read: Read): Route {
     ...ROUTE_DEFAULTS,
     method,
     path: `${PATH}${path}`,
+    level: 'admin',
     body: 'drain',
     handle: (front, request) => handleChange(front, request, read),
   };

@@ -6,6 +6,7 @@ export const metricsRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/metrics',
+  level: 'public',
   head: true,
   scoped: false,
   handle,

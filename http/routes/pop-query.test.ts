@@ -13,6 +13,7 @@ const DEFAULTS: PopParameters = {
   consumerGroup: '__QUEUE_MODE__',
   subscription: { mode: 'all' },
   conflation: null,
+  autopilot: null,
   namespace: '',
   task: '',
 };
@@ -80,7 +81,18 @@ describe('values', () => {
       { conflation: true, consumerGroup: 'g', partitions: 2 },
     ],
     ['namespace=n&task=t', { namespace: 'n', task: 't' }],
-    ['autopilot=true', {}],
+    ['autopilot=true', { autopilot: { partitions: true, batch: true } }],
+    ['autopilot=true&batch=7', { batch: 7, autopilot: { partitions: true, batch: false } }],
+    [
+      'autopilot=true&partitions=3',
+      { partitions: 3, autopilot: { partitions: false, batch: true } },
+    ],
+    ['autopilot=true&partitions=3&batch=7', { partitions: 3, batch: 7 }],
+    ['autopilot=false', {}],
+    [
+      'autopilot=true&conflation=true&consumerGroup=g',
+      { conflation: true, consumerGroup: 'g', partitions: 64 },
+    ],
   ])('%s', (text, expected) => {
     expect(read(text)).toEqual({ ...DEFAULTS, ...expected });
   });
@@ -137,6 +149,7 @@ describe('refusals', () => {
   test.each([
     ['conflation=true', 'conflation requires consumerGroup: queue mode is a shared cursor'],
     ['conflation=true&consumerGroup=', 'conflation requires consumerGroup'],
+    ['conflation=true&consumerGroup=__QUEUE_MODE__', 'conflation requires consumerGroup'],
     [
       'conflation=true&consumerGroup=g&autoAck=true',
       'conflation cannot be combined with autoAck: ',

@@ -2,7 +2,7 @@
  * The parameters of the three pop routes (message-plane 3.1), from a query string to values. Every
  * value is exact or the whole query is refused.
  */
-import type { Subscription } from '@svc/engine';
+import type { AutopilotWish, Subscription } from '@svc/engine';
 import {
   DEADLINE_MS_MAX,
   DEADLINE_MS_MIN,
@@ -35,6 +35,8 @@ export interface PopParameters {
   readonly subscription: Subscription;
   /** null: the request names no delivery policy. */
   readonly conflation: boolean | null;
+  /** What the leader sizes: only what the request left out. null: nothing. */
+  readonly autopilot: AutopilotWish | null;
   /** "" when absent. */
   readonly namespace: string;
   readonly task: string;
@@ -71,7 +73,8 @@ export function readPopQuery(
   if (isFault(flags)) return flags;
   const consumerGroup = textOf(query, 'consumerGroup');
   if (flags.conflation === true) {
-    if (consumerGroup === '') return { conflict: CONFLATION_NEEDS_GROUP };
+    const shared = consumerGroup === '' || consumerGroup === QUEUE_MODE_GROUP;
+    if (shared) return { conflict: CONFLATION_NEEDS_GROUP };
     if (flags.autoAck || flags.commitOnDelivery) return { conflict: conflationConflict(flags) };
   }
   // A conflating pop delivers one message of each partition.
@@ -87,6 +90,7 @@ export function readPopQuery(
     consumerGroup: consumerGroup === '' ? QUEUE_MODE_GROUP : consumerGroup,
     subscription: readSubscription(query, defaultSubscription),
     conflation: flags.conflation,
+    autopilot: flags.autopilot ? wishOf(partitions === null, batch === null) : null,
     namespace: textOf(query, 'namespace'),
     task: textOf(query, 'task'),
   };
@@ -98,6 +102,7 @@ interface Flags {
   readonly commitOnDelivery: boolean;
   readonly wait: boolean;
   readonly conflation: boolean | null;
+  readonly autopilot: boolean;
 }
 
 function readFlags(query: Query): Flags | DecodeFault {
@@ -116,7 +121,12 @@ function readFlags(query: Query): Flags | DecodeFault {
     commitOnDelivery: commitOnDelivery === true,
     wait: wait === true,
     conflation,
+    autopilot: autopilot === true && conflation !== true,
   };
+}
+
+function wishOf(partitions: boolean, batch: boolean): AutopilotWish | null {
+  return partitions || batch ? { partitions, batch } : null;
 }
 
 function conflationConflict(flags: Flags): string {
@@ -137,8 +147,12 @@ function readSubscription(query: Query, defaultSubscription: Subscription): Subs
     // Stamps of messages lie within these bounds, and rows can hold nothing outside them.
     return { mode: 'timestamp', atUs: Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER) };
   }
-  const mode = textOf(query, 'subscriptionMode').trim().toLowerCase();
-  switch (mode) {
+  return subscriptionOfMode(textOf(query, 'subscriptionMode'), defaultSubscription);
+}
+
+/** Any word that does not mean "new" means everything; none is the default. */
+export function subscriptionOfMode(mode: string, defaultSubscription: Subscription): Subscription {
+  switch (mode.trim().toLowerCase()) {
     case '':
       return defaultSubscription;
     case 'new':

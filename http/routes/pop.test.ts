@@ -43,6 +43,7 @@ function delivery(payload: string, count = 1): DeliveredOutcome {
         batches: [batchOf(payload, count)],
       },
     ],
+    terms: null,
   };
 }
 
@@ -74,6 +75,16 @@ describe('commands', () => {
       },
     ],
     ['/api/v1/pop/queue/q?wait=true&timeout=500', { wait: true, deadlineMs: 1500 }],
+    [
+      '/api/v1/pop/queue/q?conflation=true&consumerGroup=g&batch=9',
+      { conflation: true, partitions: 9, autopilot: null },
+    ],
+    [
+      '/api/v1/pop/queue/q?autopilot=true&batch=9',
+      { batch: 9, autopilot: { partitions: true, batch: false }, conflation: null },
+    ],
+    ['/api/v1/pop/queue/q/partition/p?autopilot=true', { autopilot: null }],
+    ['/api/v1/pop?namespace=n&autopilot=true', { autopilot: null }],
   ])('%s', async (path, expected) => {
     const answer = await front.client().request(path);
     expect(answer.status).toBe(204);
@@ -107,7 +118,7 @@ describe('answers', () => {
       const [claim] = delivery('1', 2).claims;
       if (claim === undefined) throw new Error('a claim was expected');
       const other = { ...claim, queue: 'ship.bills', partition: 'x', partitionNumber: 13 };
-      reply.send({ kind: 'delivered', leaseId: '', claims: [claim, other] });
+      reply.send({ kind: 'delivered', leaseId: '', claims: [claim, other], terms: null });
     };
     const answer = await front.client().request('/api/v1/pop?namespace=ship&autoAck=true');
     const body = JSON.parse(answer.body);
@@ -134,6 +145,45 @@ describe('answers', () => {
     // The connection is in step: the next answer follows at once.
     expect((await client.request('/api/v1/pop/queue/q')).status).toBe(204);
     expect(client.unread).toBe('');
+  });
+
+  test.each([
+    [{ conflation: true, conflationConflict: false, autopilot: null }, ',"conflation":true}'],
+    [
+      { conflation: true, conflationConflict: true, autopilot: null },
+      ',"conflation":true,"conflationConflict":true}',
+    ],
+    [
+      { conflation: false, conflationConflict: true, autopilot: null },
+      ',"conflationConflict":true}',
+    ],
+  ])('an empty answer that tells the policy: %o', async (terms, text) => {
+    front.service.onPop = (_, reply) => {
+      reply.send({ kind: 'delivered', leaseId: '', claims: [], terms });
+    };
+    const path = '/api/v1/pop/queue/rates?consumerGroup=calc&conflation=true';
+    const answer = await front.client().request(path);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      '{"success":true,"queue":"rates","partition":"","partitionId":"","leaseId":"",' +
+        `"consumerGroup":"calc","messages":[],"partitionsClaimed":0${text}`,
+    ]);
+  });
+
+  test('the sizes of the autopilot, with messages only', async () => {
+    const autopilot = { partitions: 4, batch: 250 };
+    const terms = { conflation: false, conflationConflict: false, autopilot };
+    front.service.onPop = (_, reply) => {
+      reply.send({ ...delivery('1'), terms });
+    };
+    const client = front.client();
+    const answer = await client.request('/api/v1/pop/queue/q?autopilot=true');
+    const tail = ',"partitionsClaimed":1,"autopilot":{"partitions":4,"batch":250}}';
+    expect(answer.body.slice(-tail.length)).toBe(tail);
+    front.service.onPop = (_, reply) => {
+      reply.send({ kind: 'delivered', leaseId: '', claims: [], terms });
+    };
+    expect((await client.request('/api/v1/pop/queue/q?autopilot=true')).status).toBe(204);
   });
 
   test('a refusal', async () => {
@@ -166,7 +216,6 @@ describe('answers', () => {
     ['/api/v1/pop', 'namespace or task is required'],
     ['/api/v1/pop?namespace=&task=', 'namespace or task is required'],
     ['/api/v1/pop/queue/q?conflation=true', 'conflation requires consumerGroup'],
-    ['/api/v1/pop/queue/q?conflation=true&consumerGroup=g', 'conflation is not available'],
     ['/api/v1/pop/queue/q?conflation=true&consumerGroup=g&autoAck=true', 'conflation cannot be'],
   ])('400 of its own shape for %s', async (path, error) => {
     const answer = await front.client().request(path);
@@ -221,7 +270,7 @@ describe('clients that go', () => {
     client.destroy();
     // Another connection's round trip: the close has been seen by then.
     front.service.onPop = (_, reply) => {
-      reply.send({ kind: 'delivered', leaseId: '', claims: [] });
+      reply.send({ kind: 'delivered', leaseId: '', claims: [], terms: null });
     };
     await front.client().request('/api/v1/pop/queue/q');
     expect([gone, front.server.inFlight()]).toEqual([0, 0]);

@@ -1,8 +1,8 @@
 /**
  * The three pop routes (message-plane 3): wildcard, pinned, discovery. They differ in their scope
- * alone. 200 with messages, or 204.
+ * alone. 200 with messages or with something to say of the delivery policy, or 204.
  */
-import type { PopCommand, PopScope, RefusedOutcome } from '@svc/engine';
+import type { DeliveryTerms, PopCommand, PopScope, RefusedOutcome } from '@svc/engine';
 import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { quotedBytes } from '../json-text.js';
@@ -14,7 +14,12 @@ import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../ro
 import type { DeliveredOutcome } from '../service.js';
 import { type PopParameters, readPopQuery } from './pop-query.js';
 
-const POP_ROUTE = { ...ROUTE_DEFAULTS, method: 'GET', largeAnswer: 'pop' } as const;
+const POP_ROUTE = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  level: 'read-write',
+  largeAnswer: 'pop',
+} as const;
 
 export const popQueueRoute: Route = {
   ...POP_ROUTE,
@@ -57,9 +62,6 @@ interface PopContext {
   readonly front: Front;
 }
 
-/** An ordinary delivery in its place would hand out every message instead of the last value. */
-const NO_CONFLATION = 'conflation is not available in this build';
-
 function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
   front.counters.popRequests++;
   const { exchange, tenant } = request;
@@ -70,10 +72,6 @@ function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
   }
   if ('conflict' in parameters) {
     refuseConflict(exchange, parameters.conflict);
-    return;
-  }
-  if (parameters.conflation === true) {
-    refuseConflict(exchange, NO_CONFLATION);
     return;
   }
   const scope = scopeOf(request.params, parameters);
@@ -100,6 +98,8 @@ function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
     deadlineMs: front.service.monotonicMs() + parameters.timeoutMs,
     leaseSeconds: parameters.leaseSeconds,
     subscription: parameters.subscription,
+    conflation: parameters.conflation,
+    autopilot: scope.kind === 'queue' ? parameters.autopilot : null,
   };
   const context: PopContext = { command, front };
   front.service.pop(command, new PendingReply(exchange, front.logger, context, render));
@@ -119,7 +119,7 @@ function render(
     exchange.refuse(outcome.refusal);
     return;
   }
-  if (outcome.claims.length === 0) {
+  if (outcome.claims.length === 0 && !tellsPolicy(outcome.terms)) {
     exchange.noContent();
     return;
   }
@@ -128,7 +128,11 @@ function render(
   exchange.jsonBytes('200 OK', bytes);
 }
 
-/** At least one claim. */
+/** Also an answer without messages tells what became of a delivery policy. */
+function tellsPolicy(terms: DeliveryTerms | null): boolean {
+  return terms !== null && (terms.conflation || terms.conflationConflict);
+}
+
 export function deliveredBytes(command: PopCommand, outcome: DeliveredOutcome): Buffer {
   const { scope, consumerGroup } = command;
   const { claims, leaseId } = outcome;
@@ -143,8 +147,16 @@ export function deliveredBytes(command: PopCommand, outcome: DeliveredOutcome): 
     text += separator + claimText(claim, leaseId, consumerGroup);
     separator = ',';
   }
-  text += `],"partitionsClaimed":${claims.length}}`;
-  return Buffer.from(text, 'latin1');
+  text += `],"partitionsClaimed":${claims.length}`;
+  if (outcome.terms !== null) text += termsText(outcome.terms);
+  return Buffer.from(`${text}}`, 'latin1');
+}
+
+function termsText({ conflation, conflationConflict, autopilot }: DeliveryTerms): string {
+  let text = conflation ? ',"conflation":true' : '';
+  if (conflationConflict) text += ',"conflationConflict":true';
+  if (autopilot === null) return text;
+  return `${text},"autopilot":{"partitions":${autopilot.partitions},"batch":${autopilot.batch}}`;
 }
 
 function messageCount(outcome: DeliveredOutcome): number {

@@ -8,6 +8,7 @@ export const prometheusRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/metrics/prometheus',
+  level: 'public',
   head: true,
   scoped: false,
   handle,

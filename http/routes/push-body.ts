@@ -22,8 +22,8 @@ export interface PushColumns {
   readonly payloadEnd: readonly number[];
 }
 
-const BODY_KEYS = keySet('items');
-const ITEM_KEYS = keySet('queue', 'partition', 'transactionId', 'payload');
+export const PUSH_BODY_KEYS = keySet('items');
+export const PUSH_ITEM_KEYS = keySet('queue', 'partition', 'transactionId', 'payload');
 const QUEUE = 0;
 const PARTITION = 1;
 const TRANSACTION_ID = 2;
@@ -34,11 +34,11 @@ const HAS_PAYLOAD = 1 << PAYLOAD;
 /** Throws `JsonError` for a body of another shape. */
 export function readPushBody(body: Buffer): PushColumns {
   const reader = new JsonReader(body);
-  const columns = new ColumnBuilder();
+  const columns = new PushColumnBuilder();
   let seen = 0;
   reader.enterObject('the body');
   for (;;) {
-    const key = reader.nextKey(BODY_KEYS, seen);
+    const key = reader.nextKey(PUSH_BODY_KEYS, seen);
     if (key === KEYS_END) break;
     if (key === KEY_UNKNOWN) {
       reader.skipValue();
@@ -58,7 +58,7 @@ export function readPushBody(body: Buffer): PushColumns {
   return columns;
 }
 
-function readItem(reader: JsonReader, columns: ColumnBuilder): void {
+function readItem(reader: JsonReader, columns: PushColumnBuilder): void {
   let seen = 0;
   let queue = '';
   let partition = DEFAULT_PARTITION;
@@ -67,7 +67,7 @@ function readItem(reader: JsonReader, columns: ColumnBuilder): void {
   let payloadEnd = 0;
   reader.enterObject('an item');
   for (;;) {
-    const key = reader.nextKey(ITEM_KEYS, seen);
+    const key = reader.nextKey(PUSH_ITEM_KEYS, seen);
     if (key === KEYS_END) break;
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
     switch (key) {
@@ -92,14 +92,11 @@ function readItem(reader: JsonReader, columns: ColumnBuilder): void {
   }
   if ((seen & HAS_QUEUE) === 0) reader.fail('missing field `queue`', reader.at);
   if ((seen & HAS_PAYLOAD) === 0) reader.fail('missing field `payload`', reader.at);
-  const name = partition === '' ? DEFAULT_PARTITION : partition;
-  columns.itemGroup.push(columns.group(queue, name));
-  columns.transactionIds.push(transactionId);
-  columns.payloadStart.push(payloadStart);
-  columns.payloadEnd.push(payloadEnd);
+  columns.add(queue, partition, transactionId, payloadStart, payloadEnd);
 }
 
-class ColumnBuilder implements PushColumns {
+/** Columns while they are filled, item by item. */
+export class PushColumnBuilder implements PushColumns {
   readonly groups: PushGroup[] = [];
   readonly itemGroup: number[] = [];
   readonly transactionIds: (string | null)[] = [];
@@ -112,7 +109,21 @@ class ColumnBuilder implements PushColumns {
   /** Queue, then partition, to the index in `groups`; made when a second group comes. */
   #index: Map<string, Map<string, number>> | null = null;
 
-  group(queue: string, partition: string): number {
+  /** An empty partition is the default one. */
+  add(
+    queue: string,
+    partition: string,
+    transactionId: string | null,
+    payloadStart: number,
+    payloadEnd: number,
+  ): void {
+    this.itemGroup.push(this.#group(queue, partition === '' ? DEFAULT_PARTITION : partition));
+    this.transactionIds.push(transactionId);
+    this.payloadStart.push(payloadStart);
+    this.payloadEnd.push(payloadEnd);
+  }
+
+  #group(queue: string, partition: string): number {
     if (this.#lastGroup >= 0 && queue === this.lastQueue && partition === this.lastPartition) {
       return this.#lastGroup;
     }

@@ -31,6 +31,7 @@ export const pushRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'POST',
   path: '/api/v1/push',
+  level: 'write-only',
   body: 'growing',
   badBody: 'bad push body',
   handle,
@@ -56,7 +57,7 @@ function handle(front: Front, request: RouteRequest): void {
   const command: PushCommand = {
     kind: 'push',
     tenant,
-    producerSub: null,
+    producerSub: request.subject,
     body,
     groups,
     itemGroup,

@@ -10,6 +10,7 @@ export const queueDeleteRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'DELETE',
   path: '/api/v1/resources/queues/{queue}',
+  level: 'admin',
   handle,
 };
 

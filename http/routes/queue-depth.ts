@@ -1,12 +1,11 @@
 /** GET /api/v1/resources/queues/{queue}/depth?group= (message-plane 8, inspection 6.4). */
 import type { RefusedOutcome } from '@svc/engine';
 import type { DepthAnswer } from '@svc/wire';
-import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { nameBudgetRefusal } from '../name-budget.js';
-import { isFault } from '../path.js';
-import { parseQuery, textOf } from '../query.js';
+import { textOf } from '../query.js';
 import { PendingReply } from '../reply.js';
+import { queryOf } from '../request-query.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import type { NotFoundOutcome, QueueDepthView } from '../service.js';
 import { queueNotFound } from './queue-detail.js';
@@ -15,6 +14,7 @@ export const queueDepthRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/api/v1/resources/queues/{queue}/depth',
+  level: 'read-only',
   largeAnswer: 'read',
   handle,
 };
@@ -27,11 +27,8 @@ interface DepthContext {
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant, params } = request;
   const [queue = ''] = params;
-  const query = parseQuery(request.query);
-  if (isFault(query)) {
-    exchange.refuse(badRequest(query.fault));
-    return;
-  }
+  const query = queryOf(request);
+  if (query === null) return;
   if (nameBudgetRefusal(tenant, queue, '', '') !== null) {
     queueNotFound(exchange);
     return;

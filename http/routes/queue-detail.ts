@@ -17,6 +17,7 @@ export const queueDetailRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/api/v1/resources/queues/{queue}',
+  level: 'read-only',
   largeAnswer: 'read',
   handle,
 };

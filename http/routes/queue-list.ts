@@ -1,12 +1,17 @@
 /** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): every queue of the tenant. */
 import type { QueueView, RefusedOutcome } from '@svc/engine';
-import { formatStampUs, type QueueListAnswer, type QueueRow } from '@svc/wire';
-import { badRequest } from '../errors.js';
+import {
+  formatStampUs,
+  type QueueListAnswer,
+  type QueueNamesAnswer,
+  type QueueRow,
+} from '@svc/wire';
 import type { Exchange } from '../exchange.js';
-import { isFault } from '../path.js';
-import { parseQuery, textOf } from '../query.js';
+import { textOf } from '../query.js';
 import { optionsAnswer } from '../queue-options.js';
 import { PendingReply } from '../reply.js';
+import { queryOf } from '../request-query.js';
+import type { QueueNamesView } from '../resource-service.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import type { QueueListView } from '../service.js';
 
@@ -14,19 +19,22 @@ export const queueListRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/api/v1/resources/queues',
+  level: 'read-only',
   largeAnswer: 'read',
   handle,
 };
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
-  const query = parseQuery(request.query);
-  if (isFault(query)) {
-    exchange.refuse(badRequest(query.fault));
-    return;
+  const query = queryOf(request);
+  if (query === null) return;
+  if (textOf(query, 'stats') === 'lanes') {
+    const reply = new PendingReply(exchange, front.logger, null, renderNames);
+    front.service.resources.queueNames(tenant, reply);
+  } else {
+    const reply = new PendingReply(exchange, front.logger, null, renderRows);
+    front.service.listQueues(tenant, reply);
   }
-  const render = textOf(query, 'stats') === 'lanes' ? renderNames : renderRows;
-  front.service.listQueues(tenant, new PendingReply(exchange, front.logger, null, render));
 }
 
 function renderRows(exchange: Exchange, _: null, outcome: QueueListView | RefusedOutcome): void {
@@ -60,17 +68,18 @@ function queueRow(view: QueueView): QueueRow {
 }
 
 /** `?stats=lanes`: what a caller needs that only wants to know which queues there are. */
-function renderNames(exchange: Exchange, _: null, outcome: QueueListView | RefusedOutcome): void {
+function renderNames(exchange: Exchange, _: null, outcome: QueueNamesView | RefusedOutcome): void {
   if (outcome.kind === 'refused') {
     exchange.refuse(outcome.refusal);
     return;
   }
-  const queues = outcome.queues.map((view) => ({
-    id: view.id,
-    name: view.queue,
-    queue: view.queue,
-    partitions: view.partitions,
-    createdAt: formatStampUs(view.createdAtUs),
+  const queues = outcome.queues.map(({ id, queue, partitions, createdAtUs }) => ({
+    id,
+    name: queue,
+    queue,
+    partitions,
+    createdAt: formatStampUs(createdAtUs),
   }));
-  exchange.json('200 OK', JSON.stringify({ queues, stats: 'lanes' }));
+  const answer: QueueNamesAnswer = { queues, stats: 'lanes' };
+  exchange.json('200 OK', JSON.stringify(answer));
 }

@@ -90,6 +90,11 @@ describe('list', () => {
   });
 
   test('?stats=lanes', async () => {
+    const { id, queue, createdAtUs, partitions } = VIEW;
+    front.service.resources.names = {
+      kind: 'queue-names',
+      queues: [{ id, queue, createdAtUs, partitions }],
+    };
     expect(JSON.parse((await get('/api/v1/resources/queues?stats=lanes')).body)).toEqual({
       queues: [
         { id: 'id-1', name: 'ship.labels', queue: 'ship.labels', partitions: 2, createdAt: STAMP },
@@ -109,6 +114,7 @@ describe('list', () => {
   test('a refusal', async () => {
     front.service.list = { kind: 'refused', refusal: { reason: 'retry', error: 'later' } };
     expect((await get('/api/v1/resources/queues')).status).toBe(503);
+    front.service.resources.names = front.service.list;
     expect((await get('/api/v1/resources/queues?stats=lanes')).status).toBe(503);
   });
 });

@@ -9,6 +9,7 @@ export const raftMembersRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/api/v1/raft/members',
+  level: 'read-write',
   scoped: false,
   handle,
 };

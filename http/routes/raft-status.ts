@@ -5,6 +5,7 @@ export const raftStatusRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   path: '/api/v1/raft/status',
+  level: 'read-write',
   scoped: false,
   handle,
 };

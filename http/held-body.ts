@@ -1,0 +1,81 @@
+/**
+ * The body of a request whose caller is not known yet. Bytes can only be had when they arrive, and
+ * those of a small request arrive with its head; so what came is kept, and the connection is read
+ * no further until the caller is known. Then the bytes go to whoever reads the body, or nowhere.
+ *
+ * What holds: of a caller who may turn out to be nobody, no more is in memory than one read of a
+ * socket returns (512 KiB), and it counts in the budget of bodies.
+ */
+import type { BodyShare } from './body-budget.js';
+import { BODIES_OVERLOADED_REFUSAL } from './errors.js';
+import type { Exchange } from './exchange.js';
+import type { BodySource, OnBodyData, UwsResponse } from './uws.js';
+
+export class HeldBody implements BodySource {
+  readonly #response: UwsResponse;
+  readonly #exchange: Exchange;
+  readonly #share: BodyShare;
+  #held = new Uint8Array(0);
+  #length = 0;
+  /** Something came, if only the end of an empty body. */
+  #began = false;
+  #ended = false;
+  #paused = false;
+  #reader: OnBodyData | null = null;
+
+  constructor(response: UwsResponse, exchange: Exchange, share: BodyShare) {
+    this.#response = response;
+    this.#exchange = exchange;
+    this.#share = share;
+    response.onData((chunk, isLast) => this.#take(chunk, isLast));
+  }
+
+  /** The connection is read again; to be called before its request is answered or handed on. */
+  letGo(): void {
+    if (!this.#paused || !this.#exchange.open) return;
+    this.#paused = false;
+    this.#response.resume();
+  }
+
+  /** Hands over what is held, and all that follows. */
+  onData(reader: OnBodyData): void {
+    this.#reader = reader;
+    // The reader reserves for what it takes over.
+    this.#exchange.release();
+    const bytes = this.#held.buffer.slice(0, this.#length);
+    this.#held = new Uint8Array(0);
+    if (this.#began) reader(bytes, this.#ended);
+  }
+
+  #take(chunk: ArrayBuffer, isLast: boolean): void {
+    if (!this.#exchange.open) return;
+    if (this.#reader !== null) {
+      this.#reader(chunk, isLast);
+      return;
+    }
+    const length = this.#length + chunk.byteLength;
+    if (length > this.#held.length && !this.#grow(length)) return;
+    // The native buffer is only lent for this call.
+    this.#held.set(new Uint8Array(chunk), this.#length);
+    this.#length = length;
+    this.#began = true;
+    this.#ended = isLast;
+    if (isLast || this.#paused) return;
+    this.#paused = true;
+    this.#response.pause();
+  }
+
+  /** In one piece, for a read may hold a hundred thousand chunks. False: there is no room. */
+  #grow(length: number): boolean {
+    const capacity = Math.max(length, 2 * this.#held.length);
+    if (!this.#exchange.reserve(this.#share, capacity - this.#held.length)) {
+      this.letGo();
+      this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
+      return false;
+    }
+    const grown = new Uint8Array(capacity);
+    grown.set(this.#held.subarray(0, this.#length));
+    this.#held = grown;
+    return true;
+  }
+}

@@ -1,0 +1,237 @@
+/** Consumer groups: reads, seeks, deletion, another start point (inspection 3, message-plane 9). */
+import type {
+  ConsumerGroupPartition,
+  ConsumerGroupQueue,
+  ConsumerGroupRow,
+  GroupDeletedAnswer,
+  LaggingPartition,
+  SeekAnswer,
+  SeekNotFoundAnswer,
+  SeekRefusal,
+  SubscriptionAnswer,
+} from '@svc/wire';
+import { SEEK_BODY_KEYS } from '../routes/group-seek.js';
+import { SUBSCRIPTION_BODY_KEYS } from '../routes/group-subscription.js';
+import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
+import {
+  type AnySchema,
+  body,
+  constant,
+  count,
+  either,
+  instant,
+  integer,
+  list,
+  named,
+  nothing,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  stamp,
+  stampMs,
+  text,
+  truth,
+  uuid,
+} from './schema.js';
+
+const groupRow = named(
+  'ConsumerGroupRow',
+  object<ConsumerGroupRow>({
+    name: text,
+    topics: list(text),
+    queueName: text,
+    members: count,
+    partitionCursors: count,
+    partitionsWithLag: count,
+    totalLag: count,
+    maxTimeLag: count,
+    state: oneOf('Lagging', 'Stable', 'Dead'),
+    storage: constant('segments'),
+    kind: constant('svc'),
+    subscriptionMode: nullable(oneOf('all', 'new', 'timestamp')),
+    subscriptionTimestamp: nullable(stamp),
+    subscriptionCreatedAt: nullable(stamp),
+    conflation: truth,
+  }),
+);
+
+const groupList: Operation = {
+  tag: 'consumer groups',
+  summary: 'Groups at the queues where they have a cursor, by group and queue.',
+  answers: { 200: answer('A bare array.', list(groupRow)) },
+};
+
+const groupQueue = named(
+  'ConsumerGroupQueue',
+  object<ConsumerGroupQueue>({
+    conflation: truth,
+    kind: constant('svc'),
+    partitions: list(
+      object<ConsumerGroupPartition>({
+        partition: text,
+        workerId: nullable(text),
+        lastConsumedAt: nothing,
+        totalConsumed: count,
+        offsetLag: count,
+        timeLagSeconds: count,
+        leaseActive: truth,
+      }),
+    ),
+  }),
+);
+
+const groupDetail: Operation = {
+  tag: 'consumer groups',
+  summary: 'The cursors of a group, by queue.',
+  answers: {
+    200: answer('One member for each queue.', record(groupQueue)),
+    404: refusal('`Consumer group not found`: it has no cursor anywhere.'),
+  },
+};
+
+const lagging: Operation = {
+  tag: 'consumer groups',
+  summary: 'Cursors whose oldest unconsumed message is older than a number of seconds.',
+  query: [parameter('minLagSeconds', '3600 when absent or no integer; strictly greater.', integer)],
+  answers: {
+    200: answer(
+      'A bare array, the most lagging first.',
+      list(
+        object<LaggingPartition>({
+          consumer_group: text,
+          queue_name: text,
+          partition_name: text,
+          partition_id: uuid,
+          worker_id: nullable(text),
+          kind: constant('svc'),
+          offset_lag: count,
+          time_lag_seconds: count,
+          lag_hours: number,
+          oldest_unconsumed_at: stampMs,
+          last_consumed_at: nothing,
+        }),
+      ),
+    ),
+  },
+};
+
+function groupDelete(summary: string): Operation {
+  return {
+    tag: 'consumer groups',
+    summary,
+    query: [
+      parameter(
+        'deleteMetadata',
+        '`false`, `0` or `no` keeps the registration with its start point.',
+        text,
+      ),
+    ],
+    answers: {
+      200: answer(
+        'Also when there was nothing to delete.',
+        object<GroupDeletedAnswer>({
+          success: constant(true),
+          consumerGroup: text,
+          queueName: nullable(text),
+          deletedPartitions: count,
+          metadataDeleted: truth,
+          queues: list(text),
+        }),
+      ),
+      413: refusal('`name_too_long`'),
+    },
+  };
+}
+
+const subscription: Operation = {
+  tag: 'consumer groups',
+  summary: 'Another start point for partitions that the group has not met.',
+  body: { schema: body(SUBSCRIPTION_BODY_KEYS, { subscriptionTimestamp: instant }) },
+  answers: {
+    200: answer(
+      'How many registrations were rewritten.',
+      object<SubscriptionAnswer>({
+        success: constant(true),
+        consumerGroup: text,
+        newTimestamp: text,
+        rowsUpdated: count,
+      }),
+    ),
+    413: refusal('`name_too_long`'),
+  },
+};
+
+const toEnd = body(SEEK_BODY_KEYS, {
+  toEnd: constant(true),
+  timestamp: optional(nullable(text)),
+});
+const toInstant = body(SEEK_BODY_KEYS, {
+  toEnd: optional(nullable(truth)),
+  timestamp: instant,
+});
+const unsaid = body(SEEK_BODY_KEYS, {
+  toEnd: optional(nothing),
+  timestamp: optional(nothing),
+});
+
+function seek(summary: string, schema: AnySchema, isOptional: boolean): Operation {
+  return {
+    tag: 'consumer groups',
+    summary,
+    body: isOptional ? { schema, optional: true } : { schema },
+    answers: {
+      200: answer(
+        'Leases and attempts of the cursors are gone.',
+        object<SeekAnswer>({
+          success: constant(true),
+          consumerGroup: text,
+          queueName: text,
+          partitionName: nullable(text),
+          seekToEnd: truth,
+          targetTimestamp: nullable(stamp),
+          partitionsUpdated: count,
+          updated: constant(true),
+        }),
+      ),
+      400: answer(
+        'Neither `toEnd` nor a timestamp, or one that cannot be read.',
+        object<SeekRefusal>({ success: constant(false), error: text }),
+      ),
+      404: answer(
+        'No such queue or partition.',
+        object<SeekNotFoundAnswer>({
+          success: constant(false),
+          error: text,
+          consumerGroup: text,
+          queueName: text,
+          partitionsUpdated: constant(0),
+        }),
+      ),
+      413: refusal('`name_too_long`'),
+    },
+  };
+}
+
+export const GROUP_OPERATIONS: Operations = {
+  'GET /api/v1/consumer-groups': groupList,
+  'GET /api/v1/consumer-groups/lagging': lagging,
+  'GET /api/v1/consumer-groups/{group}': groupDetail,
+  'DELETE /api/v1/consumer-groups/{group}': groupDelete('Deletes a group at every queue.'),
+  'DELETE /api/v1/consumer-groups/{group}/queues/{queue}': groupDelete(
+    'Deletes a group at one queue.',
+  ),
+  'POST /api/v1/consumer-groups/{group}/subscription': subscription,
+  'POST /api/v1/consumer-groups/{group}/queues/{queue}/seek': seek(
+    'Moves every cursor of a group at a queue.',
+    either(toEnd, toInstant),
+    false,
+  ),
+  'POST /api/v1/consumer-groups/{group}/queues/{queue}/partitions/{partition}/seek': seek(
+    'Moves the cursor of a group at one partition; nothing said means the end.',
+    either(toEnd, toInstant, unsaid),
+    true,
+  ),
+};

@@ -1,0 +1,199 @@
+/** Transactions (message-plane 6). */
+import type {
+  TransactionAckResult,
+  TransactionAnswer,
+  TransactionPositionResult,
+  TransactionPushResult,
+  TransactionResult,
+} from '@svc/wire';
+import { POSITIONS_MAX } from '@svc/wire';
+import {
+  TRANSACTION_ACK_KEYS,
+  TRANSACTION_BODY_KEYS,
+  TRANSACTION_PUSH_KEYS,
+} from '../routes/transaction-body.js';
+import { POSITION_KEYS } from '../routes/transaction-positions.js';
+import { answer, errorAnswer, type Operation, type Operations, STORAGE_FULL } from './operation.js';
+import {
+  anything,
+  body,
+  constant,
+  count,
+  describedAs,
+  either,
+  emptyList,
+  type JsonObject,
+  list,
+  matching,
+  named,
+  nothing,
+  nullable,
+  object,
+  optional,
+  partitionNumber,
+  text,
+  truth,
+  uuid,
+} from './schema.js';
+
+const ITEM_FIELDS = {
+  partition: optional(describedAs('`Default` when absent, null or empty.', nullable(text))),
+  transactionId: optional(
+    describedAs('The key of deduplication; the message id when absent or null.', nullable(text)),
+  ),
+  traceId: optional(describedAs('A UUID; anything else is ignored.', anything)),
+};
+
+const pushItem = named(
+  'TransactionPushItem',
+  body(TRANSACTION_PUSH_KEYS, {
+    ...ITEM_FIELDS,
+    queue: describedAs('Created when it is not there.', text),
+    payload: describedAs('Kept and returned as the JSON text that was sent.', anything),
+    items: optional(anything),
+    type: optional(anything),
+  }),
+);
+
+const pushOfItem = named(
+  'TransactionPushOfOneItem',
+  body(TRANSACTION_PUSH_KEYS, {
+    ...ITEM_FIELDS,
+    type: constant('push'),
+    items: optional(nothing),
+    queue: text,
+    payload: anything,
+  }),
+);
+
+const pushOfItems = named(
+  'TransactionPush',
+  body(TRANSACTION_PUSH_KEYS, {
+    type: constant('push'),
+    items: list(pushItem),
+    queue: optional(anything),
+    partition: optional(anything),
+    transactionId: optional(anything),
+    traceId: optional(anything),
+    payload: optional(anything),
+  }),
+);
+
+const ackOperation = named(
+  'TransactionAck',
+  body(TRANSACTION_ACK_KEYS, {
+    type: constant('ack'),
+    transactionId: text,
+    partitionId: describedAs('Digits, as popped.', partitionNumber),
+    consumerGroup: optional(
+      describedAs('`__QUEUE_MODE__` when absent, null or empty.', nullable(text)),
+    ),
+    leaseId: optional(
+      describedAs('When absent, the only lease that the call names, if there is.', nullable(text)),
+    ),
+    status: optional(
+      describedAs('`failed`, `retry`, `dlq`; anything else is `completed`.', nullable(text)),
+    ),
+    error: optional(describedAs('Recorded with a dead letter.', nullable(text))),
+  }),
+);
+
+const position = named(
+  'Position',
+  body(POSITION_KEYS, {
+    queue: text,
+    consumerGroup: matching(/./s),
+    partition: optional(describedAs('`Default` when absent, null or empty.', nullable(text))),
+    offset: describedAs('The next offset that the group reads; null forgets it.', nullable(count)),
+    metadata: optional(describedAs('4,096 bytes at most.', nullable(text))),
+    subscriptionMode: optional(
+      describedAs('How an unknown group is registered: `new`, else `all`.', nullable(text)),
+    ),
+  }),
+);
+
+const parts = body(TRANSACTION_BODY_KEYS, {
+  operations: optional(nullable(list(either(pushOfItems, pushOfItem, ackOperation)))),
+  requiredLeases: optional(
+    describedAs('Lends its lease to acks without one; fences nothing.', nullable(list(text))),
+  ),
+  kv: optional(describedAs('Not served: empty or absent.', nullable(emptyList))),
+  timers: optional(describedAs('Not served: empty or absent.', nullable(emptyList))),
+  positions: optional(nullable(list(position, POSITIONS_MAX))),
+});
+
+const transactionBody = named('TransactionBody', {
+  uses: parts.uses,
+  json: { ...parts.json, anyOf: [nonEmpty('operations'), nonEmpty('positions')] },
+});
+
+function nonEmpty(name: string): JsonObject {
+  return { required: [name], properties: { [name]: { type: 'array', minItems: 1 } } };
+}
+
+const result = either<TransactionResult>(
+  named(
+    'TransactionAckResult',
+    object<TransactionAckResult>({
+      index: count,
+      type: constant('ack'),
+      success: constant(true),
+      transactionId: text,
+      error: nothing,
+      dlq: describedAs('It filed a dead letter.', truth),
+    }),
+  ),
+  named(
+    'TransactionPushResult',
+    object<TransactionPushResult>({
+      index: count,
+      type: constant('push'),
+      success: constant(true),
+      transactionId: text,
+      messageId: uuid,
+      queueName: text,
+      duplicate: optional(describedAs('It follows an earlier item of the call.', constant(true))),
+    }),
+  ),
+  named(
+    'TransactionPositionResult',
+    object<TransactionPositionResult>({
+      index: count,
+      opIndex: count,
+      type: constant('position'),
+      success: constant(true),
+    }),
+  ),
+);
+
+const transactionAnswer = named(
+  'TransactionAnswer',
+  object<TransactionAnswer>({
+    transactionId: uuid,
+    success: truth,
+    reason: optional(
+      describedAs(
+        'Of a rollback: `rejected_ack`, `duplicate`, `queue_not_found`, `unavailable`, ' +
+          '`too_large`, `name_too_long`; `bad_request` with status 400.',
+        text,
+      ),
+    ),
+    error: optional(text),
+    results: list(result),
+  }),
+);
+
+const transaction: Operation = {
+  tag: 'messages',
+  summary: 'Acks, pushes and positions that apply together or not at all.',
+  body: { schema: transactionBody },
+  answers: {
+    200: answer('Committed or rolled back: `success` tells.', transactionAnswer),
+    400: answer('A call that cannot be planned.', either(transactionAnswer, errorAnswer)),
+    507: STORAGE_FULL,
+  },
+};
+
+export const TRANSACTION_OPERATIONS: Operations = {
+  'POST /api/v1/transaction': transaction,
+};

@@ -1,0 +1,80 @@
+/** The part of the fake service that reads resources: answers what a test tells it to. */
+import type { ChangedEntry, Label, OffsetEntry, RefusedOutcome, Tenant } from '@svc/engine';
+import type {
+  ChangedView,
+  LabelSumsView,
+  OffsetsView,
+  OverviewView,
+  PartitionRankingView,
+  QueueNamesView,
+  QueueSizesView,
+  ResourceService,
+} from './resource-service.js';
+import type { NotFoundOutcome, Reply } from './service.js';
+
+const REFUSED: RefusedOutcome = {
+  kind: 'refused',
+  refusal: { reason: 'internal', error: 'the test expected no such call' },
+};
+
+export class FakeResources implements ResourceService {
+  /** What each call was given, tenants left out. */
+  readonly asked: unknown[] = [];
+  names: QueueNamesView | RefusedOutcome = REFUSED;
+  all: OverviewView | RefusedOutcome = REFUSED;
+  labels: LabelSumsView | RefusedOutcome = REFUSED;
+  ranking: PartitionRankingView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
+  sizes: QueueSizesView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
+  pages: ChangedView | RefusedOutcome = REFUSED;
+  found: OffsetsView | RefusedOutcome = REFUSED;
+
+  queueNames(_: Tenant, reply: Reply<QueueNamesView | RefusedOutcome>): void {
+    reply.send(this.names);
+  }
+
+  overview(_: Tenant, reply: Reply<OverviewView | RefusedOutcome>): void {
+    reply.send(this.all);
+  }
+
+  sumsByLabel(_: Tenant, label: Label, reply: Reply<LabelSumsView | RefusedOutcome>): void {
+    this.asked.push(label);
+    reply.send(this.labels);
+  }
+
+  rankPartitions(
+    _: Tenant,
+    queue: string | null,
+    limit: number,
+    reply: Reply<PartitionRankingView | NotFoundOutcome | RefusedOutcome>,
+  ): void {
+    this.asked.push([queue, limit]);
+    reply.send(this.ranking);
+  }
+
+  queueSizes(
+    _: Tenant,
+    queue: string,
+    reply: Reply<QueueSizesView | NotFoundOutcome | RefusedOutcome>,
+  ): void {
+    this.asked.push(queue);
+    reply.send(this.sizes);
+  }
+
+  changed(
+    _: Tenant,
+    entries: readonly ChangedEntry[],
+    reply: Reply<ChangedView | RefusedOutcome>,
+  ): void {
+    this.asked.push(entries);
+    reply.send(this.pages);
+  }
+
+  offsets(
+    _: Tenant,
+    entries: readonly OffsetEntry[],
+    reply: Reply<OffsetsView | RefusedOutcome>,
+  ): void {
+    this.asked.push(entries);
+    reply.send(this.found);
+  }
+}

@@ -1,0 +1,23 @@
+/** GET /openapi.json: what the API is, for tools. The same on every node of a version. */
+import { openApiDocument } from '../openapi/document.js';
+import { OPERATIONS } from '../openapi/operations.js';
+import { ROUTE_DEFAULTS, type Route } from '../route.js';
+
+/** Describes `routes` and itself; made when it is first asked for, and shared by all answers. */
+export function openApiRoute(routes: readonly Route[]): Route {
+  let bytes: Buffer | null = null;
+  const route: Route = {
+    ...ROUTE_DEFAULTS,
+    method: 'GET',
+    path: '/openapi.json',
+    level: 'public',
+    largeAnswer: 'read',
+    head: true,
+    scoped: false,
+    handle: (_, { exchange }) => {
+      bytes ??= Buffer.from(JSON.stringify(openApiDocument([...routes, route], OPERATIONS)));
+      exchange.jsonBytes('200 OK', bytes);
+    },
+  };
+  return route;
+}
