@@ -4,14 +4,16 @@
  */
 import type {
   Command,
+  DeliveryTerms,
   PopCommand,
   PoppedOutcome,
   Refusal,
   RefusedOutcome,
   RequestSession,
   Tenant,
+  TransactionIndex,
 } from '@svc/engine';
-import { listQueues, queueDepth, queueDetail } from '@svc/engine';
+import { listQueues, queueDepth, queueDetail, storedTerms } from '@svc/engine';
 import type {
   DeliveredOutcome,
   FetchedOutcome,
@@ -37,10 +39,11 @@ import type { HealthAnswer, RaftFigures, RaftStatusAnswer } from '@svc/wire';
 import type { Admission } from './admission.js';
 import type { Clock } from './clock.js';
 import type { Consensus } from './consensus.js';
+import { GroupRequests } from './consumer-group-requests.js';
 import type { Fetches } from './fetch.js';
 import { ForwardSender, type Leadership } from './forward-sender.js';
 import { ForwardServer } from './forward-server.js';
-import { HeldReads } from './held-reads.js';
+import { freshClaims } from './fresh-claims.js';
 import { Requests } from './held-requests.js';
 import type { Leader } from './leader.js';
 import type { MemberBlocks } from './member-blocks.js';
@@ -49,11 +52,14 @@ import type { MembershipService } from './membership-service.js';
 import type { MessageReader } from './message-reader.js';
 import type { NodeStatus } from './node-status.js';
 import type { PeerCalls } from './peer-calls.js';
+import { RecordReads } from './record-reads.js';
+import { keyOf, ResourceReads } from './resource-reads.js';
+import { StateReads } from './state-reads.js';
 
 export interface Deadlines {
   /** Push and management. */
   readonly writeMs: number;
-  /** Ack and lease extension. */
+  /** Ack, lease extension and transaction. */
   readonly statementMs: number;
 }
 
@@ -67,6 +73,7 @@ export interface Forwarding {
 
 export interface BrokerParts {
   readonly state: Checkpoint;
+  readonly transactions: TransactionIndex;
   readonly reader: MessageReader;
   readonly fetches: Fetches;
   readonly clock: Clock;
@@ -75,6 +82,8 @@ export interface BrokerParts {
   readonly blocks: MemberBlocks;
   readonly consensus: Consensus;
   readonly deadlines: Deadlines;
+  /** SVC_DASH_SIZES_MAX: partitions that one read shows. */
+  readonly partitionsMax: number;
   /** null: there are no other nodes. */
   readonly forwarding: Forwarding | null;
   /** null: what grows the store is not bounded. */
@@ -88,8 +97,8 @@ export interface BrokerParts {
 }
 
 const DEADLINE_MS_MAX = 60_000;
-/** How long a management walk may hold the loop at a stretch. */
-const WALK_SLICE_MS = 4;
+/** Their deadline is `SVC_STMT_TIMEOUT_MS`. */
+const STATEMENTS: ReadonlySet<Command['kind']> = new Set(['ack', 'extend', 'transaction']);
 
 const NO_LEADER: RefusedOutcome = {
   kind: 'refused',
@@ -108,7 +117,11 @@ export class Broker implements Service {
   readonly #consensus: Consensus;
   readonly #deadlines: Deadlines;
   readonly #requests: Requests;
-  readonly #reads: HeldReads;
+  readonly #reads: StateReads;
+  readonly #partitionsMax: number;
+  readonly resources: ResourceReads;
+  readonly records: RecordReads;
+  readonly groups: GroupRequests;
   /** null: there are no other nodes. */
   readonly #server: ForwardServer | null;
   /** This node has caught up once: what it shows is a state that the group had. */
@@ -130,7 +143,8 @@ export class Broker implements Service {
     const leadership = () => this.#leadership();
     const sender = forwarding === null ? null : new ForwardSender({ ...forwarding, clock });
     this.#requests = new Requests({ ...parts, sender, leadership });
-    this.#reads = new HeldReads(
+    this.#partitionsMax = parts.partitionsMax;
+    this.#reads = new StateReads(
       {
         get alone() {
           return consensus.alone;
@@ -142,7 +156,32 @@ export class Broker implements Service {
         read: (done) => consensus.read(done),
       },
       clock,
+      Math.min(parts.deadlines.writeMs, DEADLINE_MS_MAX),
     );
+    this.groups = new GroupRequests({
+      state: parts.state,
+      reads: this.#reads,
+      clock,
+      submit: (command, onOutcome) => {
+        const allowedMs = Math.min(parts.deadlines.writeMs, DEADLINE_MS_MAX);
+        this.#requests.submit(command, clock.nowMs() + allowedMs, onOutcome);
+      },
+    });
+    this.records = new RecordReads({
+      state: parts.state,
+      transactions: parts.transactions,
+      reader: parts.reader,
+      reads: this.#reads,
+      clock,
+      deadlineMs: Math.min(parts.deadlines.writeMs, DEADLINE_MS_MAX),
+    });
+    this.resources = new ResourceReads({
+      state: parts.state,
+      reads: this.#reads,
+      clock,
+      partitionsMax: parts.partitionsMax,
+      serving: () => this.serving,
+    });
     this.#server = forwarding === null ? null : this.#newServer(parts, forwarding);
   }
 
@@ -202,7 +241,7 @@ export class Broker implements Service {
   /** Nothing that a client or another node asked for is without its answer. */
   get idle(): boolean {
     const isLeaderIdle = this.#leading?.leader.idle ?? true;
-    return isLeaderIdle && this.#requests.idle && this.#reads.idle;
+    return isLeaderIdle && this.#requests.idle && this.#reads.idle && this.records.idle;
   }
 
   /** Whoever waits for messages is answered; what waits for a leader does not wait long. */
@@ -218,6 +257,7 @@ export class Broker implements Service {
     this.#server?.stop();
     this.#requests.stop();
     this.#reads.stop();
+    this.records.stop();
     this.#fetches.stop();
   }
 
@@ -228,8 +268,8 @@ export class Broker implements Service {
   }
 
   submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
-    const drains = command.kind === 'ack' || command.kind === 'extend';
-    const allowedMs = drains ? this.#deadlines.statementMs : this.#deadlines.writeMs;
+    const isStatement = STATEMENTS.has(command.kind);
+    const allowedMs = isStatement ? this.#deadlines.statementMs : this.#deadlines.writeMs;
     const deadlineMs = this.#clock.nowMs() + Math.min(allowedMs, DEADLINE_MS_MAX);
     this.#requests.submit(command, deadlineMs, (outcome) =>
       reply.send(outcome as SubmittedOutcome),
@@ -253,7 +293,7 @@ export class Broker implements Service {
 
   listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void {
     const walk = () => listQueues(this.#state, tenant, this.#clock.wallUs());
-    this.#read(walk, reply, (queues) =>
+    this.#reads.confirmed(keyOf('list', tenant), walk, reply, (queues) =>
       reply.send({
         kind: 'queue-list',
         queues,
@@ -270,8 +310,9 @@ export class Broker implements Service {
     queue: string,
     reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
   ): void {
-    const walk = () => queueDetail(this.#state, tenant, queue, this.#clock.wallUs());
-    this.#read(walk, reply, (detail) =>
+    const shownMax = this.#partitionsMax;
+    const walk = () => queueDetail(this.#state, tenant, queue, shownMax, this.#clock.wallUs());
+    this.#reads.confirmed(keyOf('detail', tenant, queue), walk, reply, (detail) =>
       reply.send(detail === null ? { kind: 'not-found' } : { kind: 'queue-detail', ...detail }),
     );
   }
@@ -282,13 +323,11 @@ export class Broker implements Service {
     group: string | null,
     reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
   ): void {
-    const walk = () => queueDepth(this.#state, tenant, queue, group, this.#clock.wallUs());
-    this.#read(walk, reply, (partitions) =>
-      reply.send(
-        partitions === null
-          ? { kind: 'not-found' }
-          : { kind: 'queue-depth', conflation: false, partitions },
-      ),
+    const walk = () =>
+      queueDepth(this.#state, tenant, queue, group, this.#partitionsMax, this.#clock.wallUs());
+    const key = keyOf('depth', tenant, queue, group ?? '');
+    this.#reads.confirmed(key, walk, reply, (depth) =>
+      reply.send(depth === null ? { kind: 'not-found' } : { kind: 'queue-depth', ...depth }),
     );
   }
 
@@ -329,7 +368,10 @@ export class Broker implements Service {
     outcome: PoppedOutcome,
     reply: Reply<DeliveredOutcome | RefusedOutcome>,
   ): void {
-    const { claims, leaseId } = outcome;
+    const { leaseId } = outcome;
+    const terms = this.#termsOf(command, outcome);
+    const claims = freshClaims(this.#state, this.#reader.firstIndex, outcome.claims);
+    if (claims.length === 0) this.#giveBack(command, outcome);
     const slices = claims.flatMap((claim) => claim.slices);
     this.#reader.read(slices, (error, batches) => {
       if (error !== null) {
@@ -349,9 +391,18 @@ export class Broker implements Service {
           batches: own,
         };
       });
-      const received = reply.send({ kind: 'delivered', leaseId, claims: popped });
+      const received = reply.send({ kind: 'delivered', leaseId, claims: popped, terms });
       if (!received) this.#giveBack(command, outcome);
     });
+  }
+
+  /**
+   * An empty outcome need not be the leader's: whoever is being stopped answers so by itself. Who
+   * names a delivery policy is told then too.
+   */
+  #termsOf(command: PopCommand, { claims, terms }: PoppedOutcome): DeliveryTerms | null {
+    if (terms !== null || claims.length > 0 || command.conflation === null) return terms;
+    return storedTerms(this.#state, command);
   }
 
   /** Nobody received the claims of this pop: undo them, attempt included. */
@@ -365,34 +416,5 @@ export class Broker implements Service {
       partitionNumbers: outcome.claims.map((claim) => claim.partitionNumber),
     };
     this.#requests.submit(giveBack, this.#clock.nowMs() + DEADLINE_MS_MAX, () => {}, true);
-  }
-
-  /** A read that shows everything answered before it was asked. */
-  #read<Result>(
-    walk: () => Generator<void, Result>,
-    reply: { readonly gone: boolean; send(refused: RefusedOutcome): boolean },
-    done: (result: Result) => void,
-  ): void {
-    const deadlineMs = this.#clock.nowMs() + Math.min(this.#deadlines.writeMs, DEADLINE_MS_MAX);
-    this.#reads.read(deadlineMs, reply, () => this.#walk(walk(), reply, done));
-  }
-
-  /** Runs a walk over the state in slices, so that a large queue does not hold the loop. */
-  #walk<Result>(
-    walk: Generator<void, Result>,
-    reply: { readonly gone: boolean },
-    done: (result: Result) => void,
-  ): void {
-    const untilMs = this.#clock.nowMs() + WALK_SLICE_MS;
-    for (;;) {
-      const step = walk.next();
-      if (step.done === true) {
-        done(step.value);
-        return;
-      }
-      if (reply.gone) return;
-      if (this.#clock.nowMs() >= untilMs) break;
-    }
-    this.#clock.soon(() => this.#walk(walk, reply, done));
   }
 }

@@ -2,7 +2,8 @@
 // Method: the rows of docs/configuration.md against rows made from the table of variables.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ABSENT_VARIABLES, VARIABLES, type Variable } from './config-variables.js';
+import type { Variable } from './config-variable.js';
+import { ABSENT_VARIABLES, VARIABLES } from './config-variables.js';
 
 const MANUAL = new URL('../../docs/configuration.md', import.meta.url);
 

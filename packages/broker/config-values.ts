@@ -110,6 +110,17 @@ export function switchedOn(): Kind<boolean> {
   };
 }
 
+/** The same the other way round: off only for the words that say so. */
+export function switchedOff(): Kind<boolean> {
+  return {
+    label: 'switch',
+    defaultText: 'on',
+    minimum: null,
+    parse: (given) => accepted(!FALSE_WORDS.includes(given?.trim().toLowerCase() ?? '')),
+    show: (value) => (value ? 'on' : 'off'),
+  };
+}
+
 /** As `integer`; null when unset or not a decimal integer. */
 export function optionalInteger(
   meaningOfUnset: string,

@@ -4,6 +4,7 @@
  */
 import { DEFAULT_PORT } from '@svc/wire';
 import { directory, host, listenKind, port, serverIdKind } from './config-addresses.js';
+import { AUTHENTICATION_VARIABLES } from './config-authentication.js';
 import { forceRecoverKind, nodeIdKind, peersKind, replicatorKind, timing } from './config-peers.js';
 import {
   absentWhenOn,
@@ -20,40 +21,15 @@ import {
   quoted,
   refused,
   secret,
+  switchedOff,
   switchedOn,
   TIMER_MS_MAX,
 } from './config-values.js';
+import { type Area, type Variable, variable } from './config-variable.js';
 import { parseLogFilter } from './logging-filter.js';
 
-/** The line of the boot log, and the section of the manual, in which a variable stands. */
-export type Area =
-  | 'server'
-  | 'storage'
-  | 'raft'
-  | 'delivery'
-  | 'auth'
-  | 'security'
-  | 'link'
-  | 'gateway'
-  | 'logging';
-
-export interface Variable<Value> {
-  /** Where there are several, the first that is set and not blank counts. */
-  readonly names: readonly [string, ...string[]];
-  readonly area: Area;
-  readonly kind: Kind<Value>;
-  readonly meaning: string;
-}
-
-function variable<Value>(
-  area: Area,
-  names: string | readonly [string, ...string[]],
-  kind: Kind<Value>,
-  meaning: string,
-): Variable<Value> {
-  return { area, names: typeof names === 'string' ? [names] : names, kind, meaning };
-}
-
+/** A partition takes up to a kilobyte of an answer, and an answer has to stay below 512 MiB. */
+const PARTITIONS_SHOWN_LIMIT = 400_000;
 const TIMER_S_MAX = Math.floor(TIMER_MS_MAX / 1000);
 const TIMER_MS = { min: 1, max: TIMER_MS_MAX };
 
@@ -93,6 +69,12 @@ export const VARIABLES = {
     'SVC_MAX_BODY_BYTES',
     integer(67_108_864, { min: 1 }),
     'bytes of a request body; a longer one is answered 413 before any handler',
+  ),
+  partitionsShownMax: variable(
+    'server',
+    'SVC_DASH_SIZES_MAX',
+    positive(100_000, { min: 1, max: PARTITIONS_SHOWN_LIMIT }),
+    'partitions that one management read shows of a queue, or ranks; it counts all of them',
   ),
   cellId: variable(
     'server',
@@ -260,6 +242,12 @@ export const VARIABLES = {
     integer(1000, { min: 0 }),
     'entries that a learner may be behind when it is made a voter without force',
   ),
+  catchUpMibPerSecond: variable(
+    'raft',
+    'SVC_RAFT_CATCH_UP_MIB_S',
+    positive(128, { min: 1 }),
+    'MiB a second that a leader sends of its log to members far behind, all of them together',
+  ),
   purgeHoldSeconds: variable(
     'raft',
     'SVC_RAFT_PURGE_HOLD_S',
@@ -270,7 +258,7 @@ export const VARIABLES = {
     'raft',
     'SVC_RAFT_LOG_KEEP',
     positive(4096, { min: 1 }),
-    'entries kept below the point up to which the log may be given up',
+    'entries kept below the point up to which the log may be given up, unless the log is too long',
   ),
   clusterVersionMs: variable(
     'raft',
@@ -283,6 +271,12 @@ export const VARIABLES = {
     'SVC_RAFT_REQUEST_ID_WINDOW_S',
     positive(60, { min: 1, max: TIMER_S_MAX }),
     'seconds for which a forwarded command that is repeated gets its first outcome',
+  ),
+  traceRetentionSeconds: variable(
+    'raft',
+    'SVC_RAFT_TRACE_RETENTION_S',
+    positive(604_800, { min: 1 }),
+    'seconds for which traces are kept',
   ),
   forwardInFlightMax: variable(
     'raft',
@@ -331,19 +325,51 @@ export const VARIABLES = {
     subscriptionMode,
     'where a consumer group starts whose first pop does not say',
   ),
+  autopilotDrainMs: variable(
+    'delivery',
+    'SVC_RAFT_AUTOPILOT_DRAIN_MS',
+    positive(200, { min: 1, max: 60_000 }),
+    'milliseconds that a batch sized by the autopilot should last at the rate of its group',
+  ),
+  autopilotBatchMin: variable(
+    'delivery',
+    'SVC_RAFT_AUTOPILOT_BATCH_MIN',
+    positive(100, { min: 1, max: 1_000_000 }),
+    'messages of the smallest batch that the autopilot chooses',
+  ),
+  autopilotBatchMax: variable(
+    'delivery',
+    'SVC_RAFT_AUTOPILOT_BATCH_MAX',
+    positive(1000, { min: 1, max: 1_000_000 }),
+    'messages of the largest batch that the autopilot chooses',
+  ),
 
-  jwtEnabled: variable(
-    'auth',
-    'JWT_ENABLED',
-    absentWhenOn('token check, so every request would be let in'),
-    'check of bearer tokens',
+  retentionIntervalMs: variable(
+    'delivery',
+    'RETENTION_INTERVAL',
+    integer(5000, { min: 1, max: TIMER_MS_MAX }),
+    'milliseconds between looks at what retention may remove from a queue',
   ),
-  jwtSecret: variable(
-    'auth',
-    'JWT_SECRET',
-    secret(),
-    'key of the token check; without effect while the check is off',
+  retentionBatchAppends: variable(
+    'delivery',
+    'RETENTION_BATCH_SIZE',
+    integer(1000, { min: 1, max: 10_000 }),
+    'appends that retention removes from a partition at a time, before it turns to others',
   ),
+  partitionCleanup: variable(
+    'delivery',
+    'SVC_PARTITION_CLEANUP_ENABLED',
+    switchedOff(),
+    'remove partitions that are empty and that nobody has used for long',
+  ),
+  partitionCleanupDays: variable(
+    'delivery',
+    'PARTITION_CLEANUP_DAYS',
+    integer(30, { min: 1, max: 36_500 }),
+    'days for which nobody may have used a partition that is removed',
+  ),
+
+  ...AUTHENTICATION_VARIABLES,
 
   tenancyHeader: variable(
     'security',
@@ -360,8 +386,8 @@ export const VARIABLES = {
   encryptionKey: variable(
     'security',
     'SVC_ENCRYPTION_KEY',
-    absentWhenSet('payload encryption, so payloads would be stored in plain text'),
-    'key of payloads at rest',
+    secret(),
+    'key of payloads at rest: 64 hexadecimal digits; with anything else they are stored plain',
   ),
 
   logFilter: variable(

@@ -7,9 +7,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type HostAndPort, hostAndPortOf } from './config-addresses.js';
+import { missingKeyOf } from './config-authentication.js';
 import type { Peer } from './config-peers.js';
 import type { Environment, Parsed } from './config-values.js';
-import { ABSENT_VARIABLES, VARIABLES, type Variable } from './config-variables.js';
+import type { Variable } from './config-variable.js';
+import { ABSENT_VARIABLES, VARIABLES } from './config-variables.js';
 import type { LoggingOptions } from './logging.js';
 
 type ValueOf<Row> = Row extends Variable<infer Value> ? Value : never;
@@ -123,6 +125,12 @@ function contradictionOf(settings: Settings): string | null {
   if (settings.forceRecover !== null && settings.replicator === 'local') {
     return 'SVC_RAFT_FORCE_RECOVER needs SVC_RAFT_REPLICATOR=openraft';
   }
+  if (settings.autopilotBatchMin > settings.autopilotBatchMax) {
+    return (
+      `SVC_RAFT_AUTOPILOT_BATCH_MIN=${settings.autopilotBatchMin} is above ` +
+      `SVC_RAFT_AUTOPILOT_BATCH_MAX=${settings.autopilotBatchMax}`
+    );
+  }
   if (settings.heartbeatMs >= settings.electionMs) {
     return (
       `SVC_RAFT_HEARTBEAT_MS=${settings.heartbeatMs} is not below ` +
@@ -136,5 +144,5 @@ function contradictionOf(settings: Settings): string | null {
       'it comes, so only a proxy that sets it may reach this node'
     );
   }
-  return null;
+  return missingKeyOf(settings);
 }

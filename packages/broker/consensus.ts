@@ -54,6 +54,10 @@ export interface ConsensusOptions {
   readonly context: () => Uint8Array;
   /** A message for another member; it may be lost. */
   readonly send: (message: Message) => void;
+  /** Of all that was sent so far. */
+  readonly sentBytes: () => number;
+  /** For what members lack that are far behind, to all of them together. */
+  readonly catchUpBytesPerSecond: number;
   /** What stands for the log before its first entry, when it can be offered. */
   readonly snapshot: () => Snapshot | undefined;
   /** A member was to be sent entries that cannot be read. */
@@ -125,7 +129,8 @@ export class Consensus {
 
   constructor(options: ConsensusOptions) {
     this.#options = options;
-    this.#laggards = new LaggardAnswers(options.clock, (answer) => {
+    const { clock, sentBytes, catchUpBytesPerSecond: bytesPerSecond } = options;
+    this.#laggards = new LaggardAnswers({ clock, bytesPerSecond, sentBytes }, (answer) => {
       this.#running.step(answer);
       this.#pump();
     });

@@ -186,10 +186,24 @@ describe('refusals', () => {
     expect(gate.refusal(ACK)).toBe(null);
   });
 
-  test('only pushes grow what is stored', () => {
-    const kinds = ['push', 'pop', 'give-back', 'ack', 'extend', 'configure', 'delete-queue'];
+  test('a transaction grows what is stored if it pushes', () => {
+    const plain = { kind: 'transaction', tenant: '', acks: [], positions: [] } as const;
+    const rest = { pushes: null, traceIds: null, flaw: null };
+    const acking: Command = { ...plain, ...rest };
+    const pushing: Command = { ...acking, pushes: { ...PUSH, body: new Uint8Array(MIB) } };
+    const gate = newGate();
+    gate.start();
+    fill(900);
+    const refusals = Array.from({ length: 5 }, () => gate.refusal(pushing));
+    expect(refusals).toEqual([null, null, null, null, STORAGE_FULL]);
+    expect(gate.refusal(acking)).toBe(null);
+  });
+
+  test('pushes, replays and traces grow what is stored; what drains or looks does not', () => {
+    const kinds = ['push', 'replay', 'trace', 'pop', 'give-back', 'ack', 'extend', 'configure'];
+    kinds.push('delete-queue', 'drop-dead-letters');
     const growing = kinds.filter((kind) => growsStorage({ kind } as Command));
-    expect(growing).toEqual(['push']);
+    expect(growing).toEqual(['push', 'replay', 'trace']);
   });
 });
 

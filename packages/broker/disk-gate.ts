@@ -13,7 +13,7 @@
  * clients cannot run past the high mark between two looks. What other nodes send is not counted so;
  * the room above the mark is for that, and for what drains.
  */
-import type { Command, Refusal } from '@svc/engine';
+import { type Command, growingBytes, type Refusal } from '@svc/engine';
 import { CommitError, type Disk, DiskError, type DiskSpace } from '@svc/storage';
 import type { Cancel, Clock } from './clock.js';
 import { DiskGateReserve, RESERVE_BYTES } from './disk-gate-reserve.js';
@@ -92,7 +92,7 @@ export class DiskGate {
     if (!growsStorage(command)) return null;
     if (this.#letInBytes >= LOOK_BYTES) this.#look();
     if (this.#full || this.#options.fullElsewhere()) return STORAGE_FULL;
-    if (command.kind === 'push') this.#letInBytes += command.body.length;
+    this.#letInBytes += growingBytes(command);
     return null;
   }
 
@@ -154,11 +154,16 @@ const NEARLY_NOTHING = 2 * RESERVE_BYTES;
 /**
  * Whether the command adds to what is stored; what drains or only looks never does. Of what the
  * contract names, these have no commands here yet and belong to the first kind when they get them:
- * a transaction that pushes, a key/value put, a timer, a trace, a stream cycle.
+ * a key/value put, a timer, a stream cycle.
  */
-export function growsStorage({ kind }: Command): boolean {
-  switch (kind) {
+export function growsStorage(command: Command): boolean {
+  switch (command.kind) {
+    case 'transaction':
+      return command.pushes !== null;
     case 'push':
+    // Its payload leaves the rows, but goes into the log.
+    case 'replay':
+    case 'trace':
       return true;
     case 'pop':
     case 'give-back':
@@ -166,6 +171,10 @@ export function growsStorage({ kind }: Command): boolean {
     case 'extend':
     case 'configure':
     case 'delete-queue':
+    case 'seek':
+    case 'delete-group':
+    case 'subscribe-group':
+    case 'drop-dead-letters':
       return false;
   }
 }

@@ -86,20 +86,29 @@ export class Fetches {
     const budget: Budget = { bytes: ANSWER_BYTES_MAX, spent: false };
     const found = request.entries.map((entry) => this.#locate(request.tenant, entry, budget));
     const slices = found.flatMap((entry) => entry.slices);
-    this.#reader.read(slices, (error, batches) => {
+    this.#reader.readStored(slices, (error, batches) => {
       if (error !== null) {
         reply.send({ kind: 'refused', refusal: { reason: 'internal', error: error.message } });
         return;
       }
       let at = 0;
-      const entries = found.map((entry, i) => {
-        const own = batches.slice(at, at + entry.slices.length);
-        at += entry.slices.length;
-        return { ...entry.answer, batches: limit(own, request.entries[i]?.maxBytes ?? 0) };
+      const wanted = found.map(({ slices: { length } }, i) => {
+        const own = batches.slice(at, at + length);
+        at += length;
+        return this.#reader.within(own, request.entries[i]?.maxBytes ?? 0);
       });
-      const enough = final || this.#stopped || budget.spent || this.#enough(request, entries);
-      if (enough) reply.send({ kind: 'fetched', entries });
-      else if (!reply.gone) this.#park(waiter, entries);
+      this.#reader.open(wanted.flat(), (opened) => {
+        let taken = 0;
+        const entries = found.map(({ answer }, i) => {
+          const { length } = wanted[i] ?? [];
+          taken += length;
+          const own = opened.slice(taken - length, taken);
+          return { ...answer, batches: limit(own, request.entries[i]?.maxBytes ?? 0) };
+        });
+        const isEnough = final || this.#stopped || budget.spent || this.#enough(request, entries);
+        if (isEnough) reply.send({ kind: 'fetched', entries });
+        else if (!reply.gone) this.#park(waiter, entries);
+      });
     });
   }
 
@@ -165,8 +174,10 @@ export class Fetches {
     const partition = findPartition(this.#state, queue.number, entry.partition);
     if (partition === undefined) return nothing(null);
     const { number, logStart, nextOffset } = partition;
-    const outside = entry.offset < logStart || entry.offset > nextOffset;
-    const slices = outside ? [] : this.#slices(partition, entry, budget);
+    // A partition that was never written is as good as one that does not exist yet.
+    const isWritten = nextOffset > 0;
+    const outside = isWritten && (entry.offset < logStart || entry.offset > nextOffset);
+    const slices = outside || !isWritten ? [] : this.#slices(partition, entry, budget);
     return {
       slices,
       answer: {

@@ -153,7 +153,11 @@ export class FormingMachine {
         config: this.#config(environment),
         disk: this.disk,
         clock: this.#clock(life),
-        random: { fraction: () => world.random(), newUuid: (nowUs) => uuidV7(nowUs, 1, 2, 3) },
+        random: {
+          fraction: () => world.random(),
+          newUuid: (nowUs) => uuidV7(nowUs, 1, 2, 3),
+          fill: () => {},
+        },
         logger: createLogger({ level: 'off', json: false }, () => {}),
         calls,
         readableVersion: 5,

@@ -15,6 +15,8 @@ import {
   decodeAnswer,
   encodeForwarded,
   type ForwardedAnswer,
+  growingBody,
+  growingBytes,
   type RequestOrigin,
   type RequestSession,
   SETTLED_MAX,
@@ -80,8 +82,8 @@ export class ForwardSender {
     const { inFlightMax } = this.#options;
     if (rank === WAITING_POP_RANK) return this.#waitingPops < WAITING_POPS_MAX;
     if (this.#plain >= inFlightMax) return false;
-    if (command.kind !== 'push' || this.#pushes === 0) return true;
-    const bytes = this.#pushBytes + command.body.length;
+    if (growingBody(command) === null || this.#pushes === 0) return true;
+    const bytes = this.#pushBytes + growingBytes(command);
     return this.#pushes < inFlightMax * PUSH_SHARE && bytes <= PUSH_BYTES_MAX;
   }
 
@@ -146,16 +148,16 @@ export class ForwardSender {
       return;
     }
     this.#plain += change;
-    if (command.kind !== 'push') return;
+    if (growingBody(command) === null) return;
     this.#pushes += change;
-    this.#pushBytes += change * command.body.length;
+    this.#pushBytes += change * growingBytes(command);
   }
 }
 
 function attemptMs({ command, attempts, rank }: ClientRequest): number {
   const mostMs = rank === WAITING_POP_RANK ? WAITING_ATTEMPT_MS_MAX : ATTEMPT_MS_MAX;
   const waitMs = Math.min(ATTEMPT_MS * 2 ** attempts, mostMs);
-  return command.kind === 'push' ? waitMs + command.body.length / BYTES_PER_MS : waitMs;
+  return waitMs + growingBytes(command) / BYTES_PER_MS;
 }
 
 function readAnswer(bytes: Uint8Array): ForwardedAnswer | null {

@@ -12,13 +12,14 @@ import {
   newRequestSession,
   type Outcome,
   Planner,
+  type PushCommand,
   type Refusal,
   TransactionIndex,
 } from '@svc/engine';
 import { beforeEach, expect, test } from 'vitest';
 import { Admission } from './admission.js';
 import { ForwardServer } from './forward-server.js';
-import { popOf, pushOf } from './group-clients.fake.js';
+import { popOf, pushOf, TENANT } from './group-clients.fake.js';
 import { Leader, type Proposer } from './leader.js';
 import { MovedClock } from './moved-clock.fake.js';
 import type { CallHandler } from './peer-calls.js';
@@ -62,6 +63,7 @@ beforeEach(() => {
     checksum: crc32,
     newUuid: () => '01a2b3c4-0000-7000-8000-000000000001',
     readLog: () => new Uint8Array(0),
+    cipher: null,
   };
   leader = new Leader(new Planner(state, transactions, surroundings), proposer, clock, 8, () => {});
   commit = () => {
@@ -271,6 +273,26 @@ test('pushes wait for room, and leave it with their outcome or their way back', 
   expect(second?.outcomes).toEqual([]);
   expect(admission.bytes).toBe(0);
   expect(admission.waiting).toBe(0);
+});
+
+test('a transaction that pushes waits for room too; one that does not goes straight on', () => {
+  const rest = { acks: [], traceIds: null, positions: [], flaw: null };
+  const transaction = (pushes: PushCommand | null): Command => {
+    return { kind: 'transaction', tenant: TENANT, pushes, ...rest };
+  };
+  const first = call(1, push('123456'));
+  const second = call(2, transaction(push('123456')));
+  const third = call(3, transaction(null));
+  clock.move(1);
+  expect(admission.bytes).toBe(8);
+  expect(admission.waiting).toBe(1);
+  commit();
+  expect(first.outcomes).toMatchObject([{ kind: 'pushed' }]);
+  expect(third.outcomes).toMatchObject([{ kind: 'transacted', rollback: null, pushed: null }]);
+  commit();
+  const pushed = { kind: 'pushed', status: Uint8Array.of(0) };
+  expect(second.outcomes).toMatchObject([{ kind: 'transacted', rollback: null, pushed }]);
+  expect(admission.bytes).toBe(0);
 });
 
 test('bytes that are no command are refused, and stopped it serves nothing', () => {

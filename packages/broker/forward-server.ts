@@ -20,6 +20,8 @@ import {
   decodeForwarded,
   encodeAnswer,
   type ForwardedCommand,
+  growingBody,
+  growingBytes,
   type Outcome,
   type Refusal,
   type RequestOrigin,
@@ -130,12 +132,12 @@ export class ForwardServer {
     const { command } = request;
     const why = this.#whyNot(request, leader);
     if (why !== null) request.onOutcome({ kind: 'refused', refusal: why }, 0, 0);
-    else if (admission === null || command.kind !== 'push' || isKnown(request, leader)) {
+    else if (admission === null || growingBody(command) === null || isKnown(request, leader)) {
       this.#submit(request, leader);
-    } else if (admission.tryEnter(command.body.length)) {
-      request.admittedBytes = command.body.length;
+    } else if (admission.tryEnter(growingBytes(command))) {
+      request.admittedBytes = growingBytes(command);
       this.#submit(request, leader);
-    } else this.#awaitRoom(request, command.body.length, leader, admission);
+    } else this.#awaitRoom(request, growingBytes(command), leader, admission);
   }
 
   /** What may have been planned before is not refused now: it has an outcome. */

@@ -54,6 +54,19 @@ function newLeader(group: FakeGroup, old: FakeMachine): FakeMachine {
   return leader as FakeMachine;
 }
 
+test('what a client has written through a node, it finds there by position', () => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const { group, follower, third } = newGroup(seed);
+    for (let i = 1; i <= 20; i++) {
+      const through = i % 2 === 0 ? follower : third;
+      const beganMs = group.nowMs;
+      expect(wait(group, through.send('q', `${i}`))).toMatchObject({ kind: 'pushed' });
+      expect(group.nowMs - beganMs).toBeLessThan(20);
+      expect(through.fetch('q').one).toMatchObject({ entries: [{ highWatermark: i + 1 }] });
+    }
+  }
+});
+
 test('a follower takes what the leader takes, and answers the same', () => {
   const { group, follower, third } = newGroup();
   expect(wait(group, follower.send('q', 'second'))).toMatchObject({ kind: 'pushed' });

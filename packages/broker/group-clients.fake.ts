@@ -76,5 +76,7 @@ export function popOf(queue: string, waitMs: number, deadlineMs: number): PopCom
     deadlineMs,
     leaseSeconds: LEASE_SECONDS,
     subscription: { mode: 'all' },
+    conflation: null,
+    autopilot: null,
   };
 }

@@ -35,6 +35,7 @@ export class GroupLink {
   readonly #limits: FrameLimits;
   readonly #refused = new Map<string, number>();
   #unsent = 0;
+  #sentBytes = 0;
 
   /** `entryBytesMax`: no entry of the log is larger. */
   constructor(port: PeerPort, self: NodeId, entryBytesMax: number) {
@@ -72,7 +73,13 @@ export class GroupLink {
   /** Of consensus; it may be lost, as everything that is sent. */
   send(message: Message): void {
     const frame = encodeMessage(message, crc32);
+    for (const part of frame) this.#sentBytes += part.length;
     if (!this.#port.send(nodeNumber(message.to), channelOf(message), frame)) this.#unsent++;
+  }
+
+  /** Of all messages of consensus so far. */
+  get sentBytes(): number {
+    return this.#sentBytes;
   }
 
   /** False when it was dropped at once. */

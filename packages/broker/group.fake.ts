@@ -403,6 +403,9 @@ export class FakeMachine {
       random: {
         fraction: () => group.random(),
         newUuid: (nowUs) => uuidV7(Math.floor(nowUs / 1000), word(), word(), word()),
+        fill: (bytes) => {
+          for (let i = 0; i < bytes.length; i++) bytes[i] = word() & 255;
+        },
       },
       logger: createLogger({ level: 'off', json: false }, () => {}),
       crash: { kind: 'unarmed', reach: () => {} },

@@ -39,10 +39,22 @@ function rankOf(command: Command): number {
     case 'pop':
       return command.wait ? WAITING_POP_RANK : 1;
     case 'push':
+    case 'replay':
+    case 'trace':
       return PUSH_RANK;
+    case 'transaction':
+      return command.pushes === null ? 0 : PUSH_RANK;
     default:
       return 1;
   }
+}
+
+/**
+ * Its effects stand in several entries, each of which may be the last of its leadership, and only
+ * the record of a request says how far they came.
+ */
+export function takesSeveralTurns({ kind }: Command): boolean {
+  return kind === 'delete-queue' || kind === 'drop-dead-letters';
 }
 
 export class ClientRequest implements Request {
@@ -57,13 +69,13 @@ export class ClientRequest implements Request {
   answered = false;
   /** A pop that does not wait any longer, see `hasten`. */
   hasty = false;
-  /** Its number among what this node sent; 0: it was never sent, so nobody else can know it. */
+  /** Its number among what may be repeated; 0: none, so no other leader can know it. */
   sequence = 0;
   origin: RequestOrigin | null = null;
   call: OwnCall | null = null;
   /** Sendings whose end was not heard of. */
   attempts = 0;
-  /** It was sent to a leader that has not answered and will not. */
+  /** A leader had it that has not answered and will not. */
   isDoubtful = false;
   /** Bytes that count in the admission until the end. */
   admittedBytes = 0;

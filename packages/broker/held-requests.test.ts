@@ -46,6 +46,7 @@ class RememberingLeader implements OwnLeader {
 
 const IN_FLIGHT_MAX = 4;
 const ACKED: Outcome = { kind: 'acked', items: [] };
+const DELETED: Outcome = { kind: 'deleted', existed: true };
 const PUSHED: Outcome = { kind: 'pushed', status: Uint8Array.of(0), messageIds: [] };
 
 let clock: MovedClock;
@@ -60,7 +61,7 @@ beforeEach(() => {
   sent = [];
   leadership = null;
   isMember = true;
-  applied = 0;
+  applied = 1;
   const sender = new ForwardSender({
     calls: {
       call: (to, _kind, parts, _timeoutMs, done) => {
@@ -79,7 +80,11 @@ beforeEach(() => {
     clock,
     inFlightMax: IN_FLIGHT_MAX,
   });
-  requests = new Requests({
+  requests = newRequests(sender);
+});
+
+function newRequests(sender: ForwardSender | null): Requests {
+  return new Requests({
     clock,
     sender,
     appliedIndex: () => applied,
@@ -88,7 +93,7 @@ beforeEach(() => {
     admission: null,
     refusal: () => null,
   });
-});
+}
 
 const ack: Command = { kind: 'ack', tenant: TENANT, consumerGroup: 'g', items: [] };
 
@@ -128,9 +133,10 @@ function open(): Sent {
   return first;
 }
 
-function end(one: Sent, outcome: Outcome | CallFailure): void {
+/** The outcome rests on entry `index`. */
+function end(one: Sent, outcome: Outcome | CallFailure, index = 1): void {
   one.isCancelled = true;
-  one.done(typeof outcome === 'string' ? outcome : encodeAnswer({ index: 1, term: 1, outcome }));
+  one.done(typeof outcome === 'string' ? outcome : encodeAnswer({ index, term: 1, outcome }));
 }
 
 /** A pop's outcome whose messages stand in entry `index`. */
@@ -139,7 +145,7 @@ function popped(index: number): Outcome {
   const claim = { queue: 'q', partition: 'p', partitionNumber: 1, deliveryAttempt: 1 };
   const leaseId = '01a2b3c4-0000-7000-8000-000000000001';
   const claims = [{ ...claim, slices: [slice] }];
-  return { kind: 'popped', queue: 'q', consumerGroup: 'g', leaseId, claims };
+  return { kind: 'popped', queue: 'q', consumerGroup: 'g', leaseId, claims, terms: null };
 }
 
 const EMPTY: Outcome = {
@@ -148,6 +154,7 @@ const EMPTY: Outcome = {
   consumerGroup: 'g',
   leaseId: '',
   claims: [],
+  terms: null,
 };
 
 const kindsSent = () => sent.map(({ forwarded }) => forwarded.command.kind);
@@ -381,6 +388,56 @@ test('what was sent elsewhere is planned here under its id when this node leads'
   expect(sent[3]?.forwarded.origin?.sequence).toBe(id);
 });
 
+const several: Command = { kind: 'delete-queue', tenant: TENANT, queue: 'q' };
+
+test('what takes several turns is known by an id from its first leader on', () => {
+  const leader = new RememberingLeader();
+  requests.lead(leader);
+  const told = ask(several);
+  for (const command of [ack, push(), pop()]) ask(command);
+  const [id, ...others] = leader.submitted.map(({ origin }) => origin?.sequence ?? 0);
+  expect([id, ...others]).toEqual([1, 0, 0, 0]);
+  // An entry that answers it may be in flight: the next leader is asked all the same.
+  const answers = [{ ticket: told.request, outcome: DELETED }];
+  leadership = { node: 3, term: 3 };
+  requests.endLeadership([{ index: 5, term: 2, answers }]);
+  const again = sent.find(({ forwarded }) => forwarded.command.kind === several.kind);
+  expect(again?.forwarded.origin?.sequence).toBe(id);
+  end(again as Sent, DELETED);
+  expect(reasons(told)).toEqual(['deleted']);
+  // It is settled: nobody keeps what became of it.
+  ask(several);
+  expect(sent[sent.length - 1]?.forwarded.origin).toMatchObject({ settled: [] });
+  expect(sent[sent.length - 1]?.forwarded.origin?.settledBelow).toBeGreaterThan(id as number);
+});
+
+test('what takes several turns and finds no leader again may have been done', () => {
+  requests.lead(new RememberingLeader());
+  const told = ask(several, 1000);
+  requests.endLeadership([]);
+  clock.move(1300);
+  expect(reasons(told)).toEqual(['outcome_unknown']);
+});
+
+test('what takes several turns is not begun again for a client that was answered', () => {
+  requests.lead(new RememberingLeader());
+  const told = ask(several, 1000);
+  clock.move(1300);
+  expect(reasons(told)).toEqual(['timeout']);
+  requests.endLeadership([]);
+  const next = new RememberingLeader();
+  requests.lead(next);
+  expect([next.submitted, requests.idle]).toEqual([[], true]);
+});
+
+test('a node alone gives no ids', () => {
+  requests = newRequests(null);
+  const leader = new RememberingLeader();
+  requests.lead(leader);
+  ask(several);
+  expect(leader.submitted.map(({ origin }) => origin)).toEqual([null]);
+});
+
 test('a pop whose client goes asks for what it claimed, and that comes late', () => {
   follow(2);
   const told = ask(pop(4000), 4000);
@@ -415,6 +472,31 @@ test('a pop that ran out of time is answered, asked after, and at last forgotten
   clock.move(61_000);
   expect(requests.idle).toBe(true);
   expect(sent.every(({ isCancelled }) => isCancelled)).toBe(true);
+});
+
+test('what was written is answered when it is applied here; what was acked, at once', () => {
+  follow(2);
+  const pushed = ask(push());
+  end(open(), PUSHED, 7);
+  const acked = ask(ack);
+  end(open(), ACKED, 8);
+  expect([reasons(pushed), reasons(acked)]).toEqual([[], ['acked']]);
+  requests.applied(6, 1);
+  expect(reasons(pushed)).toEqual([]);
+  requests.applied(7, 1);
+  expect(reasons(pushed)).toEqual(['pushed']);
+});
+
+test('what was written is told at the deadline, and when the node stops, in any case', () => {
+  follow(2);
+  const late = ask(push(), 1000);
+  end(open(), PUSHED, 7);
+  clock.move(2000);
+  expect(reasons(late)).toEqual(['pushed']);
+  const stopped = ask(push());
+  end(open(), PUSHED, 7);
+  requests.stop();
+  expect(reasons(stopped)).toEqual(['pushed']);
 });
 
 test('messages are read when their entry is applied here, in time or not at all', () => {

@@ -9,10 +9,15 @@
  * What must hold:
  * - **A request takes effect at most once,** however often it is sent. What was sent to another
  *   node carries an id of this node's life, and whoever leads next finds it beside its effects
- *   (`request-record.ts`). What this node proposed while it led carries none: such a request stays
- *   where it is (`in doubt`) until this node, a follower by then, sees what was applied at
- *   (index, term). If it is its entry, its outcome holds; if another's, the entry will never be,
- *   and the request is held again.
+ *   (`request-record.ts`). What this node planned into one entry while it led carries none: such a
+ *   request stays where it is (`in doubt`) until this node, a follower by then, sees what was
+ *   applied at (index, term). If it is its entry, its outcome holds; if another's, the entry will
+ *   never be, and the request is held again.
+ * - That argument needs one entry that holds all the request does. What takes several turns has
+ *   effects before the entry that answers it, and to begin it anew would do other things than were
+ *   asked for and tell less than was done. So it carries an id from the first leader on, this node
+ *   too, wherever there are other nodes; the next leader goes on where its record says. (Changes of
+ *   groups need none: their rows carry an id of the change itself, see `group-changes.ts`.)
  * - **Nothing accepted is refused because leadership moved.** It is held, and goes on with the time
  *   that it has left; a parked pop is parked again at the next leader. Its deadline ends it.
  * - **Order.** One line for each rank, in order of arrival; what comes back stands where it stood,
@@ -20,6 +25,8 @@
  *   drains first. Of requests that did not wait for each other's answers no order is promised.
  * - **A claim that reaches nobody is given back.** A pop whose client has gone, or was told of a
  *   time-out, is sent once more with no time left: that never claims, and tells what it claimed.
+ * - **Who has written sees it.** A push or a change that another node has planned is answered once
+ *   it is applied here too, for reads by position show this node's state.
  * - **Payloads come from this node's own log.** Messages are read once the entries that hold them
  *   are applied here; a node that lags behind its clients' deadlines gives them back.
  * - **Bounds.** HELD_MAX requests; their bodies were admitted by bytes before they came here. Of
@@ -28,18 +35,25 @@
  *
  * Rejected: proxying whole HTTP requests (the leader would parse and render for everybody, and a
  * broken connection leaves a write of unknown fate); answering `retry` during an election (every
- * client needs the same loop, and all of them come back at once); ids for requests that never leave
- * the node (a record in each entry of every node alone, for what (index, term) says for nothing); a
+ * client needs the same loop, and all of them come back at once); ids for all that this node leads
+ * itself (a record in each entry of every node alone, for what (index, term) says for nothing); a
  * table at the leader of who waits where, handed on at a change (it dies with the leader, and what
  * its followers know suffices).
  */
-import type { Command, Outcome, Refusal } from '@svc/engine';
+import {
+  type Command,
+  type ForwardedAnswer,
+  growingBody,
+  growingBytes,
+  type Outcome,
+  type Refusal,
+} from '@svc/engine';
 import type { Admission } from './admission.js';
 import { OVERLOADED } from './admission.js';
 import type { Cancel, Clock } from './clock.js';
 import type { ForwardSender, Leadership, SendEnd } from './forward-sender.js';
 import { HeldQueue } from './held-queue.js';
-import { ClientRequest, type OnOutcome } from './held-request.js';
+import { ClientRequest, type OnOutcome, takesSeveralTurns } from './held-request.js';
 import { type Leader, nothingPopped, type ProposedEntry } from './leader.js';
 
 /** What is needed of this node's own leader. */
@@ -169,11 +183,11 @@ export class Requests {
     const { command } = request;
     const why = refusal(command);
     if (why !== null) this.#end(request, refused(why));
-    else if (admission === null || command.kind !== 'push') this.#route(request);
-    else if (admission.tryEnter(command.body.length)) {
-      request.admittedBytes = command.body.length;
+    else if (admission === null || growingBody(command) === null) this.#route(request);
+    else if (admission.tryEnter(growingBytes(command))) {
+      request.admittedBytes = growingBytes(command);
       this.#route(request);
-    } else this.#awaitRoom(request, command.body.length, admission);
+    } else this.#awaitRoom(request, growingBytes(command), admission);
   }
 
   #awaitRoom(request: ClientRequest, bytes: number, admission: Admission): void {
@@ -212,7 +226,9 @@ export class Requests {
     this.#leaderlessSinceMs = this.#clock.nowMs();
     for (const entry of proposed) this.#doubt(entry);
     for (const request of this.#open) {
-      if (request.place === 'leader') this.#goOn(request);
+      if (request.place !== 'leader') continue;
+      if (request.sequence !== 0) request.isDoubtful = true;
+      this.#goOn(request);
     }
     this.follow();
   }
@@ -250,7 +266,8 @@ export class Requests {
   #lead(request: ClientRequest, leader: OwnLeader): void {
     request.place = 'leader';
     const { sender } = this.#options;
-    if (request.sequence !== 0 && sender !== null) request.origin = sender.identify(request);
+    const isKnownById = request.sequence !== 0 || takesSeveralTurns(request.command);
+    if (isKnownById && sender !== null) request.origin = sender.identify(request);
     leader.submit(request);
     if (request.hasty) leader.hurry(request);
   }
@@ -272,7 +289,8 @@ export class Requests {
 
   /** Its leadership is over. Whom nobody waits for has an end, unless it may have claimed. */
   #goOn(request: ClientRequest): void {
-    if (request.answered && request.sequence === 0) this.#close(request);
+    const mayHaveClaimed = request.sequence !== 0 && request.command.kind === 'pop';
+    if (request.answered && !mayHaveClaimed) this.#close(request);
     else this.#hold(request);
   }
 
@@ -329,7 +347,7 @@ export class Requests {
     else if (isRetry(end.answer.outcome)) this.#sendFailed(request, false);
     else {
       this.#pauseMs = PAUSE_MS;
-      this.#receive(request, end.answer.outcome);
+      this.#receive(request, end.answer);
     }
     this.#release();
   }
@@ -388,10 +406,10 @@ export class Requests {
     }
   }
 
-  /** What a pop names is read here, so it has to be here. */
-  #receive(request: ClientRequest, outcome: Outcome): void {
+  /** What a pop names is read here, so it has to be here; what was written is to be seen here. */
+  #receive(request: ClientRequest, { outcome, index: restsOn }: ForwardedAnswer): void {
     this.#options.sender?.settle(request);
-    const index = lastIndexOf(outcome);
+    const index = isSeenHere(request.command) ? restsOn : lastIndexOf(outcome);
     if (index <= this.#options.appliedIndex() || request.answered) {
       this.#end(request, outcome);
       return;
@@ -472,10 +490,17 @@ export class Requests {
     } else this.#end(request, refused(request.isDoubtful ? IN_DOUBT : TIMED_OUT));
   }
 
-  /** This node is behind: another one can show the client its messages. */
+  /**
+   * This node is behind: another one can show the client its messages. What was written is written,
+   * although this node does not show it yet.
+   */
   #giveUpApplying(request: ClientRequest): void {
     const one = this.#applying.find((each) => each.request === request);
     this.#applying = this.#applying.filter((each) => each !== one);
+    if (one !== undefined && request.command.kind !== 'pop') {
+      this.#end(request, one.outcome);
+      return;
+    }
     const leader = this.#target?.node;
     const refusal: Refusal =
       leader === undefined
@@ -528,6 +553,14 @@ function limitMs(request: ClientRequest): number {
   const { place, deadlineMs, answered } = request;
   if (answered) return deadlineMs + ABANDONED_MS;
   return place === 'leader' || place === 'sent' ? endMs(request) : deadlineMs;
+}
+
+/**
+ * Reads by position show what is applied on the node that is asked, so a client that has written
+ * through it and been answered must find it there (message-plane 1.5).
+ */
+function isSeenHere({ kind }: Command): boolean {
+  return kind !== 'pop' && kind !== 'give-back' && kind !== 'ack' && kind !== 'extend';
 }
 
 /** The last entry that the messages of a pop stand in; what is known to be applied otherwise. */

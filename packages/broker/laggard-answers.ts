@@ -4,6 +4,11 @@
  * meanwhile in between: a member that is caught up with a gigabyte slows nobody down by more than
  * one part. Nobody waits for these answers: what they acknowledge is long committed.
  *
+ * Parts leave at a stated rate and evenly. As fast as it goes would be a little sooner done, and
+ * until then all processors and disks on the way would be busy with nothing else: where nodes share
+ * a machine, or a disk, clients would wait for the whole of it. Time that passes unused is lost but
+ * for BURST_MS, so that a timer which comes late costs no rate.
+ *
  * Bound: ANSWERS_MAX, more than there are appends on their way to all members together. What does
  * not fit is dropped, as the network may do, and a heartbeat finds out.
  */
@@ -11,15 +16,28 @@ import type { AppendResponse } from '@svc/raft';
 import type { Cancel, Clock } from './clock.js';
 
 const ANSWERS_MAX = 4096;
+const BURST_MS = 20;
+/** Timers are no finer. */
+const TIMER_MS = 1;
+
+export interface LaggardPace {
+  readonly clock: Clock;
+  /** To all members together. */
+  readonly bytesPerSecond: number;
+  /** All that has left for other members so far. */
+  readonly sentBytes: () => number;
+}
 
 export class LaggardAnswers {
-  readonly #clock: Clock;
+  readonly #pace: LaggardPace;
   readonly #take: (answer: AppendResponse) => void;
   #waiting: AppendResponse[] = [];
   #cancel: Cancel | null = null;
+  /** When the next part may leave. */
+  #dueMs = 0;
 
-  constructor(clock: Clock, take: (answer: AppendResponse) => void) {
-    this.#clock = clock;
+  constructor(pace: LaggardPace, take: (answer: AppendResponse) => void) {
+    this.#pace = pace;
     this.#take = take;
   }
 
@@ -36,11 +54,23 @@ export class LaggardAnswers {
 
   #arm(): void {
     if (this.#cancel !== null || this.#waiting.length === 0) return;
-    this.#cancel = this.#clock.soon(() => {
+    const { clock } = this.#pace;
+    const delayMs = this.#dueMs - clock.nowMs();
+    const work = () => {
       this.#cancel = null;
-      const answer = this.#waiting.shift();
-      if (answer !== undefined) this.#take(answer);
+      this.#next();
       this.#arm();
-    });
+    };
+    this.#cancel = delayMs < TIMER_MS ? clock.soon(work) : clock.after(delayMs, work);
+  }
+
+  #next(): void {
+    const answer = this.#waiting.shift();
+    if (answer === undefined) return;
+    const { clock, bytesPerSecond, sentBytes } = this.#pace;
+    const before = sentBytes();
+    this.#take(answer);
+    const takenMs = ((sentBytes() - before) * 1000) / bytesPerSecond;
+    this.#dueMs = Math.max(this.#dueMs, clock.nowMs() - BURST_MS) + takenMs;
   }
 }

@@ -79,6 +79,7 @@ beforeEach(() => {
     checksum: crc32,
     newUuid: () => `01a2b3c4-0000-7000-8000-${String(++minted).padStart(12, '0')}`,
     readLog: () => new Uint8Array(0),
+    cipher: null,
   });
   leader = new Leader(planner, proposer, clock, 2, () => {});
 });
@@ -112,6 +113,8 @@ function pop(wait: boolean): PopCommand {
     deadlineMs: clock.ms + 30_000,
     leaseSeconds: 60,
     subscription: { mode: 'all' },
+    conflation: null,
+    autopilot: null,
   };
 }
 
@@ -174,6 +177,24 @@ test('what arrives together is one entry; the pipeline holds the rest', async ()
   commit();
   commit();
   expect(kinds(held.outcomes)).toEqual(['pushed']);
+});
+
+test('what falls due while the pipeline is full is looked at once there is room', async () => {
+  const parked = submit({ ...pop(true), deadlineMs: clock.ms + 100 });
+  await turns();
+  commit();
+  const other = { ...push(), groups: [{ queue: 'other', partition: 'p' }] };
+  submit(other);
+  await turns();
+  submit(other);
+  await turns();
+  expect(proposer.entries).toHaveLength(2);
+  clock.ms += 100;
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect(parked.outcomes).toEqual([]);
+  commit();
+  commit();
+  await vi.waitFor(() => expect(kinds(parked.outcomes)).toEqual(['popped']));
 });
 
 test('the pipeline is bounded in bytes too', async () => {

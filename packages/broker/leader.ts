@@ -25,16 +25,18 @@ import type {
   Planner,
   PopCommand,
   PoppedOutcome,
+  Relocation,
   RequestOrigin,
   State,
 } from '@svc/engine';
 import type { Cancel, Clock } from './clock.js';
 import type { Reach } from './crash-points.js';
+import type { SealAhead } from './seal-ahead.js';
 
 /** One request on its way through the leader. */
 export interface Request {
   readonly command: Command;
-  /** What it is known by when it is repeated; null: it never left this node. */
+  /** What it is known by when it is repeated; null: at this leader it never is. */
   readonly origin: RequestOrigin | null;
   /**
    * Runs once at most. The outcome rests on the entry (index, term), which is applied here; (0, 0)
@@ -92,6 +94,8 @@ export class Leader {
   readonly #hurried = new Set<Request>();
   #due: { readonly cancel: Cancel; readonly atMs: number } | null = null;
   readonly #reach: Reach;
+  /** null: nothing is encrypted. */
+  readonly #ahead: SealAhead | null;
   #stopped = false;
 
   constructor(
@@ -100,13 +104,16 @@ export class Leader {
     clock: Clock,
     pipelineMax: number,
     reach: Reach,
+    ahead: SealAhead | null = null,
   ) {
+    this.#ahead = ahead;
     this.#planner = planner;
     this.#proposer = proposer;
     this.#clock = clock;
     this.#pipelineMax = pipelineMax;
     this.#reach = reach;
     if (planner.busy) this.#wake();
+    else this.#arm();
   }
 
   get inFlight(): number {
@@ -120,6 +127,7 @@ export class Leader {
 
   /** Nothing waits for a turn or for its entry. */
   get idle(): boolean {
+    if (this.#ahead?.idle === false) return false;
     return this.#inFlight.length === 0 && this.#confirming === 0 && !this.#planner.busy;
   }
 
@@ -135,7 +143,18 @@ export class Leader {
 
   submit(request: Request): void {
     if (this.#stopped) return;
-    this.#planner.enqueue(request.command, request, request.origin);
+    if (this.#ahead === null || !this.#sealsAhead(request, this.#ahead)) {
+      this.#enqueue(request.command, request);
+    }
+  }
+
+  #sealsAhead(request: Request, ahead: SealAhead): boolean {
+    const { command, origin } = request;
+    return ahead.takes(command, origin, (sealed) => this.#enqueue(sealed, request));
+  }
+
+  #enqueue(command: Command, request: Request): void {
+    this.#planner.enqueue(command, request, request.origin);
     this.#wake();
   }
 
@@ -146,9 +165,21 @@ export class Leader {
     this.#wake();
   }
 
+  /** Appends that were given to `relocate` are not planned yet. */
+  get relocating(): boolean {
+    return this.#planner.relocating;
+  }
+
+  /** Appends to be written once more, further on in the log. */
+  relocate(moves: readonly Relocation[]): void {
+    if (this.#stopped) return;
+    this.#planner.relocate(moves);
+    this.#wake();
+  }
+
   /** A request of this id waits, or its outcome is known: it will not be planned again. */
   knows(origin: RequestOrigin): boolean {
-    return this.#planner.knows(origin);
+    return this.#planner.knows(origin) || this.#ahead?.knows(origin) === true;
   }
 
   /** True: the pop was parked, and now it is not and never claims. */
@@ -182,6 +213,8 @@ export class Leader {
       this.#give(first.verdicts, index, term);
     }
     if (this.#planner.busy) this.#wake();
+    // What fell due while the pipeline was full found no turn.
+    else if (this.#due === null) this.#arm();
   }
 
   /**
@@ -190,6 +223,7 @@ export class Leader {
    */
   stop(): readonly ProposedEntry[] {
     this.#stopped = true;
+    this.#ahead?.stop();
     this.#cancelTurn?.();
     this.#due?.cancel();
     this.#hurried.clear();
@@ -303,5 +337,5 @@ export class Leader {
 export function nothingPopped(command: PopCommand): PoppedOutcome {
   const { scope, consumerGroup } = command;
   const queue = scope.kind === 'discovery' ? '' : scope.queue;
-  return { kind: 'popped', queue, consumerGroup, leaseId: '', claims: [] };
+  return { kind: 'popped', queue, consumerGroup, leaseId: '', claims: [], terms: null };
 }

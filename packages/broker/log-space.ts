@@ -4,7 +4,7 @@
  *
  * The leader finds the floor F: nobody needs an entry before it. That is the least of
  *
- * - the lowest entry that a row of the state refers to (`LogSurvey`, a few partitions at a time),
+ * - the oldest stretch of the log that an append row names (engine/log-use.ts: one read),
  * - the entry after what each member holds. A member that lacks something and has acknowledged
  *   nothing new for `purgeHoldMs`, because it is gone, cut off or stuck, holds nothing any more: it
  *   comes back by a snapshot. One that is slow but goes on holds what it lacks, however much that
@@ -13,42 +13,51 @@
  *   is full: no writes come then, and the receiver, which begins anew, finds a log that stays,
  *
  * less `keepEntries`, which spare a member that is a moment behind the snapshot, unless space is
- * short. The leader tells it to all (`log-floor`), because followers that purged by themselves
- * would be no leaders for those who lag: it would be a full snapshot after seconds of absence.
+ * short or the log is too long already (log-budget.ts). The leader tells it to all (`log-floor`),
+ * because followers that purged by themselves would be no leaders for those who lag: it would be a
+ * full snapshot after seconds of absence.
  *
  * Each node then removes what is below the floor AND before the entry after its own newest durable
  * checkpoint, which has to be at or after `asOf`: rows of an earlier state may still refer to what
  * is dead at `asOf`, and after a restart the node is back at its checkpoint. Its own transfers hold
- * its log as well, whoever leads.
+ * its log as well, whoever leads. Under load there is a newer floor with every step, and no
+ * checkpoint ever reaches the newest; so each node waits with one floor until its checkpoint has
+ * reached it, and takes the newest one up only then.
  *
  * A floor that was told late, twice or by a former leader is still true: what no row of the state
  * at `asOf` refers to, no later row does. Only the part about members may be outdated, and then
  * some member needs a snapshot. So floors are taken from anyone who leads or led a term not older
  * than the newest heard, and no promise rests on it.
  *
- * A node alone gives nothing back before space is short: nobody could send it a state that its disk
- * has lost, but the log from the first entry on can rebuild it.
+ * A node alone keeps its whole log for as long as that is not too long: nobody could send it a
+ * state that its disk has lost, but the log from the first entry on can rebuild it. That is a
+ * second net under the state store, bought with disk, so it has the bound of the budget: a queue
+ * that is written all day would otherwise fill any disk with what is dead. Once the first entry has
+ * gone, the rest rebuilds nothing, and what is dead goes as in a group.
  *
  * What stays: the term of the entry before the first (the log keeps it) and the configuration as of
  * it (a row of the state, `memberships`), which an offer of a snapshot names.
  *
- * Cost: a step each STEP_MS looks at SURVEY_PARTITIONS, one ordered read each, some 5 ms; segments
- * are dropped as files, in steps of at least PURGE_STEP entries while there is space; nothing here
- * runs in a commit.
+ * Cost: a step each STEP_MS is one ordered read, and a thousand rows for the budget; segments are
+ * dropped as files, in steps of at least PURGE_STEP entries while there is space; nothing here runs
+ * in a commit.
  */
-import { type LogNeed, LogSurvey, type State } from '@svc/engine';
+import { liveStretches, type State } from '@svc/engine';
 import type { NodeId } from '@svc/raft';
 import type { Cancel, Clock } from './clock.js';
 import type { FrameContent, LogFloor } from './frames.js';
+import type { LogBudget } from './log-budget.js';
+import type { LogRelocation } from './log-relocation.js';
 
 const STEP_MS = 500;
-const SURVEY_PARTITIONS = 500;
 /** As few as are worth the unlinking. */
 const PURGE_STEP = 1024;
 /** A floor that did not change is told again this often: the last one may have been lost. */
 const REPEAT_MS = 5000;
 /** What is dead and damaged is given up when it was not repaired within this time. */
 const REPAIR_MS = 10_000;
+
+const NO_FLOOR: LogFloor = { kind: 'log-floor', term: 0, floor: 0, asOf: 0 };
 
 /** A member as the leader sees it. */
 export interface HoldingMember {
@@ -69,6 +78,9 @@ export interface LogSpaceSettings {
   readonly purgeStep?: number;
   /** STEP_MS unless given. */
   readonly stepMs?: number;
+  /** Of the budget, and of the moves; tests and the simulator have short logs. */
+  readonly slackBytes?: number;
+  readonly bytesPerS?: number;
 }
 
 /**
@@ -87,6 +99,9 @@ export interface LogSpaceOptions {
     removeBefore(index: number, done: () => void): void;
   };
   readonly clock: Clock;
+  readonly budget: Pick<LogBudget, 'step' | 'isExceededFrom'>;
+  /** Runs while this does. */
+  readonly relocation: Pick<LogRelocation, 'start' | 'stop'>;
   readonly settings: LogSpaceSettings;
   /** No other node is there, nor will be in this life. */
   readonly alone: boolean;
@@ -106,10 +121,12 @@ export interface LogSpaceOptions {
 
 export class LogSpace {
   readonly #options: LogSpaceOptions;
-  #survey: LogSurvey;
-  #need: LogNeed | null = null;
   /** The newest floor heard or found; 0 before the first. */
-  #floor: LogFloor = { kind: 'log-floor', term: 0, floor: 0, asOf: 0 };
+  #floor: LogFloor = NO_FLOOR;
+  /** The one that the checkpoint has to reach next; null: it has reached the newest. */
+  #awaited: LogFloor | null = null;
+  /** The highest one that the checkpoint has reached. */
+  #reached = 0;
   #ledTerm: number | null = null;
   /** Of this leadership. */
   readonly #standstills = new Map<NodeId, Standstill>();
@@ -120,7 +137,6 @@ export class LogSpace {
 
   constructor(options: LogSpaceOptions) {
     this.#options = options;
-    this.#survey = new LogSurvey(options.state);
   }
 
   /** The newest floor: entries before it are dead. */
@@ -132,25 +148,36 @@ export class LogSpace {
     this.#stopStepping = this.#options.clock.every(this.#options.settings.stepMs ?? STEP_MS, () =>
       this.step(),
     );
+    this.#options.relocation.start();
   }
 
   stop(): void {
     this.#stopStepping?.();
     this.#stopStepping = null;
+    this.#options.relocation.stop();
   }
 
   onFloor(floor: LogFloor): void {
     if (this.#options.leading() !== null || floor.term < this.#floor.term) return;
     // One leader's floors only rise; a late one is no news.
     if (floor.term === this.#floor.term && floor.floor <= this.#floor.floor) return;
-    this.#floor = floor;
+    this.#setFloor(floor);
     this.#purge();
   }
 
   step(): void {
-    if (this.#options.alone && this.#options.space() === 'enough') return;
+    const { alone, log, budget } = this.#options;
+    budget.step();
+    const isWhole = log.firstIndex === 1;
+    if (alone && isWhole && !this.#isPressed()) return;
     this.#lead();
     this.#purge();
+  }
+
+  /** What is kept although it is dead costs too much. */
+  #isPressed(): boolean {
+    const { space, budget, log } = this.#options;
+    return space() !== 'enough' || budget.isExceededFrom(log.firstIndex);
   }
 
   // --- the leader's part -------------------------------------------------------------------------
@@ -167,18 +194,12 @@ export class LogSpace {
       this.#ledTerm = role.term;
       this.#standstills.clear();
       this.#toldMs = Number.NEGATIVE_INFINITY;
-      this.#survey = new LogSurvey(this.#options.state);
-      this.#need = null;
     }
     this.#watch(role.members, nowMs);
-    const need = this.#survey.step(SURVEY_PARTITIONS, appliedIndex());
-    if (need !== null) this.#need = need;
-    if (this.#need === null) return;
-    const floor = this.#floorOf(this.#need, role.members, nowMs);
+    const asOf = appliedIndex();
+    const floor = this.#floorOf(asOf, role.members, nowMs);
     const rises = floor > this.#floor.floor;
-    if (rises) {
-      this.#floor = { kind: 'log-floor', term: role.term, floor, asOf: this.#need.asOf };
-    }
+    if (rises) this.#setFloor({ kind: 'log-floor', term: role.term, floor, asOf });
     if (rises || nowMs - this.#toldMs >= REPEAT_MS) this.#tell(role.term, role.members, nowMs);
   }
 
@@ -195,16 +216,18 @@ export class LogSpace {
     for (const id of this.#standstills.keys()) if (!ids.has(id)) this.#standstills.delete(id);
   }
 
-  #floorOf(need: LogNeed, members: readonly HoldingMember[], nowMs: number): number {
-    const { settings, checkpointIndex, space } = this.#options;
-    let floor = Math.min(need.floor, checkpointIndex() + 1, this.#heldFrom());
+  /** Of the state after entry `asOf`, which is the one that is applied. */
+  #floorOf(asOf: number, members: readonly HoldingMember[], nowMs: number): number {
+    const { settings, state, checkpointIndex, space } = this.#options;
+    const oldest = liveStretches(state, 0, 1)[0]?.firstIndex ?? asOf + 1;
+    let floor = Math.min(oldest, asOf + 1, checkpointIndex() + 1, this.#heldFrom());
     if (space() === 'enough') {
       for (const { id, match } of members) {
         const sinceMs = this.#standstills.get(id)?.sinceMs ?? nowMs;
         if (nowMs - sinceMs <= settings.purgeHoldMs) floor = Math.min(floor, match + 1);
       }
     }
-    return floor - (space() === 'enough' ? settings.keepEntries : 0);
+    return floor - (this.#isPressed() ? 0 : settings.keepEntries);
   }
 
   #heldFrom(): number {
@@ -221,14 +244,22 @@ export class LogSpace {
 
   // --- every node's part -------------------------------------------------------------------------
 
+  #setFloor(floor: LogFloor): void {
+    this.#floor = floor;
+    this.#awaited ??= floor;
+  }
+
   #purge(): void {
-    const { log, checkpointIndex, settings, space } = this.#options;
-    const { floor, asOf } = this.#floor;
+    const { log, checkpointIndex, settings } = this.#options;
     const checkpoint = checkpointIndex();
-    if (this.#removing || checkpoint < asOf) return;
-    const before = Math.min(floor, checkpoint + 1, this.#heldFrom());
+    while (this.#awaited !== null && checkpoint >= this.#awaited.asOf) {
+      this.#reached = Math.max(this.#reached, this.#awaited.floor);
+      this.#awaited = this.#awaited === this.#floor ? null : this.#floor;
+    }
+    if (this.#removing) return;
+    const before = Math.min(this.#reached, checkpoint + 1, this.#heldFrom());
     this.#bury(before);
-    const step = space() === 'enough' ? (settings.purgeStep ?? PURGE_STEP) : 1;
+    const step = this.#isPressed() ? 1 : (settings.purgeStep ?? PURGE_STEP);
     if (before - log.firstIndex < step) return;
     this.#removing = true;
     log.removeBefore(before, () => {

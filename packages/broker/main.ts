@@ -15,6 +15,7 @@ import { createLogger, type Logger } from './logging.js';
 import { RaftListenError } from './node-peers.js';
 import { NodeProcess } from './node-process.js';
 import { BootRefusedError } from './node-refusal.js';
+import { keyWarning } from './payload-cipher.js';
 import { SystemRandom } from './random.js';
 
 type OnFatal = (error: Error) => void;
@@ -32,6 +33,8 @@ async function main(): Promise<void> {
   }
   const logger = createLogger(config.logging);
   for (const line of describeConfig(config)) logger.info('boot', line);
+  const warning = keyWarning(config.encryptionKey);
+  if (warning !== null) logger.warn('boot', warning);
   const clock = new SystemClock();
   const node = new NodeProcess({
     config,

@@ -17,6 +17,7 @@ import {
 } from '@svc/engine';
 import type { MessageBatch } from '@svc/http';
 import { DamageError, type Log } from '@svc/storage';
+import { type PayloadOpener, withinPayloadBytes } from './opened-batch.js';
 
 const ADVICE =
   'These messages cannot be served. A group repairs them from another node; a node alone needs ' +
@@ -29,20 +30,51 @@ export type BatchesDone = (error: Error | null, batches: MessageBatch[]) => void
 
 export class MessageReader {
   readonly #log: Log;
+  /** null: nothing is encrypted. */
+  readonly #opener: PayloadOpener | null;
   readonly #pinnedBytesMax: number;
   /** Stored messages cannot be read: the client gets an error, the operator has to know. */
   readonly #onUnreadable: (error: Error) => void;
   readonly #decoded = new Map<string, Decoded>();
   #pinnedBytes = 0;
 
-  constructor(log: Log, pinnedBytesMax: number, onUnreadable: (error: Error) => void) {
+  constructor(
+    log: Log,
+    opener: PayloadOpener | null,
+    pinnedBytesMax: number,
+    onUnreadable: (error: Error) => void,
+  ) {
     this.#log = log;
+    this.#opener = opener;
     this.#onUnreadable = onUnreadable;
     this.#pinnedBytesMax = pinnedBytesMax;
   }
 
-  /** Calls `done` before it returns when everything stands in memory. */
+  /** Of the log: slices of older entries cannot be read. */
+  get firstIndex(): number {
+    return this.#log.firstIndex;
+  }
+
+  /**
+   * The messages of the slices, payloads decrypted. Calls `done` before it returns when everything
+   * stands in memory and little of it is encrypted.
+   */
   read(slices: readonly AppendSlice[], done: BatchesDone): void {
+    const opener = this.#opener;
+    if (opener === null) this.readStored(slices, done);
+    else {
+      this.readStored(slices, (error, batches) => {
+        if (error !== null) done(error, batches);
+        else opener.open(batches, (opened) => done(null, opened));
+      });
+    }
+  }
+
+  /**
+   * As `read`, with payloads as they are stored, for those who decrypt no more than they need: a
+   * message costs microseconds.
+   */
+  readStored(slices: readonly AppendSlice[], done: BatchesDone): void {
     const batches = new Array<MessageBatch>(slices.length);
     let missing = 1;
     let failure: Error | null = null;
@@ -73,6 +105,44 @@ export class MessageReader {
       });
     }
     settle();
+  }
+
+  /** Of stored batches those that have to be opened to know what `bytesMax` payload bytes hold. */
+  within(batches: readonly MessageBatch[], bytesMax: number): readonly MessageBatch[] {
+    return this.#opener === null ? batches : withinPayloadBytes(batches, bytesMax);
+  }
+
+  /** Stored batches, decrypted; `done` as for `read`. */
+  open(batches: readonly MessageBatch[], done: (opened: readonly MessageBatch[]) => void): void {
+    if (this.#opener === null) done(batches);
+    else this.#opener.open(batches, done);
+  }
+
+  /** A stored payload decrypted. */
+  openOne(stored: Uint8Array): Uint8Array {
+    return this.#opener === null ? stored : this.#opener.openOne(stored);
+  }
+
+  /** The bytes of an append, verified, for one look: nothing of it is kept. */
+  readOnce(
+    slice: AppendSlice,
+    done: (error: Error | null, bytes: Uint8Array | null) => void,
+  ): void {
+    const recent = this.#log.recent(slice);
+    if (recent !== undefined) {
+      done(null, recent);
+      return;
+    }
+    this.#log.read(slice, (error, bytes) => {
+      let failure: Error | null = error;
+      try {
+        if (bytes !== null) this.#verify(slice, bytes);
+      } catch (damage) {
+        failure = damage as Error;
+      }
+      if (failure !== null) this.#onUnreadable(failure);
+      done(failure, failure === null ? bytes : null);
+    });
   }
 
   /** The bytes of an append for planning; blocks for the disk when they are not recent. */

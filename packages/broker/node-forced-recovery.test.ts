@@ -29,7 +29,7 @@ function optionsOf(group: FakeGroup, machine: FakeMachine, id: number): Director
       after: (delayMs, work) => group.after(delayMs, work),
       every: () => () => {},
     },
-    random: { fraction: () => group.random(), newUuid: () => '' },
+    random: { fraction: () => group.random(), newUuid: () => '', fill: () => {} },
     logger: createLogger({ level: 'off', json: false }, () => {}),
     crash: { kind: 'unarmed', reach: () => {} },
     onFatal: (error) => {

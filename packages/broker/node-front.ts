@@ -10,6 +10,7 @@ import type { Config } from './config.js';
 import { hostAndPortText } from './config-addresses.js';
 import type { Logger } from './logging.js';
 import { logRates } from './logging-rates.js';
+import { TokenAuthenticator } from './token-authenticator.js';
 
 /** The dashboard is part of the checkout; this file runs from packages/broker/dist. */
 const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../../dashboard/public', import.meta.url));
@@ -25,12 +26,14 @@ export interface NodeFrontOptions {
 export class NodeFront {
   readonly #options: NodeFrontOptions;
   readonly #http: HttpServer;
+  readonly #authenticator: TokenAuthenticator | null;
   #listening = false;
 
   /** Throws `NativeBuildMissingError` and `StaticFilesError`. */
   constructor(options: NodeFrontOptions) {
     const { config, clock, logger, readableVersion } = options;
     this.#options = options;
+    this.#authenticator = config.jwtEnabled ? authenticatorOf(options) : null;
     this.#http = createServer(
       {
         logger: { error: (text, error) => logger.error('http', text, { error: String(error) }) },
@@ -39,6 +42,9 @@ export class NodeFront {
         popTimeoutMs: config.popTimeoutMs,
         defaultSubscriptionMode: config.defaultSubscriptionMode,
         dashboardDirectory: DASHBOARD_DIRECTORY,
+        authenticator: this.#authenticator,
+        skipPaths: config.jwtSkipPaths,
+        serverId: config.serverId,
       },
       { monotonicMs: () => clock.nowMs(), health: () => unready(readableVersion) },
     );
@@ -67,9 +73,40 @@ export class NodeFront {
   }
 
   /** Resolves when every request in flight has its answer, after `drainMs` at the latest. */
-  stop(drainMs: number): Promise<void> {
-    return this.#http.stop(drainMs);
+  async stop(drainMs: number): Promise<void> {
+    await this.#http.stop(drainMs);
+    this.#authenticator?.close();
   }
+}
+
+function authenticatorOf({ config, clock, logger }: NodeFrontOptions): TokenAuthenticator {
+  const { jwksUrl, jwksTimeoutMs, jwksRefreshSeconds } = config;
+  return new TokenAuthenticator({
+    keys: {
+      algorithm: config.jwtAlgorithm,
+      secret: config.jwtSecret,
+      publicKey: config.jwtPublicKey,
+    },
+    keySet:
+      jwksUrl === null
+        ? null
+        : { url: jwksUrl, timeoutMs: jwksTimeoutMs, refreshMs: jwksRefreshSeconds * 1000 },
+    issuer: config.jwtIssuer,
+    audience: config.jwtAudience,
+    clockSkewSeconds: config.jwtClockSkewSeconds,
+    roles: {
+      claim: config.jwtRolesClaim,
+      arrayClaim: config.jwtRolesArrayClaim,
+      names: {
+        admin: config.jwtRoleAdmin,
+        'read-write': config.jwtRoleReadWrite,
+        'read-only': config.jwtRoleReadOnly,
+        'write-only': config.jwtRoleWriteOnly,
+      },
+    },
+    clock,
+    logger,
+  });
 }
 
 /** Of a node that is not open: it has applied nothing, and belongs to no cluster as yet. */

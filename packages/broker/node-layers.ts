@@ -5,10 +5,12 @@
  * Nothing here runs before `Node.join`: a layer may be made before the one that it speaks to, and
  * looks for it only when it is called.
  */
+import { crc32 } from 'node:zlib';
 import {
   CLUSTER_VERSION_READ,
   clusterVersionOf,
   newRequestSession,
+  type PayloadCipher,
   TransactionIndex,
 } from '@svc/engine';
 import type { Entry, SoftState } from '@svc/raft';
@@ -22,6 +24,8 @@ import { Fetches } from './fetch.js';
 import { Group } from './group.js';
 import { GroupLink } from './group-link.js';
 import { GroupRecovery } from './group-recovery.js';
+import { LogBudget } from './log-budget.js';
+import { LogRelocation } from './log-relocation.js';
 import { LogSpace } from './log-space.js';
 import { MemberBlocks } from './member-blocks.js';
 import { judgeCandidate, NO_WAY_TO_OTHERS } from './membership-candidate.js';
@@ -31,6 +35,8 @@ import type { OpenDirectory } from './node-directory.js';
 import type { NodeOptions } from './node-options.js';
 import { NodeReports } from './node-reports.js';
 import { NodeStatus } from './node-status.js';
+import { PayloadOpener } from './opened-batch.js';
+import { payloadCipher } from './payload-cipher.js';
 import { Replica } from './replica.js';
 import { snapshotOffer } from './snapshot-offer.js';
 import { StateScrubber } from './state-store-scrub.js';
@@ -81,6 +87,8 @@ export class NodeLayers {
   readonly version: ClusterVersion;
   readonly scrubber: StateScrubber;
   readonly replica: Replica;
+  /** null: payloads are stored as they come. */
+  readonly cipher: PayloadCipher | null;
   readonly reader: MessageReader;
   readonly transactions: TransactionIndex;
   readonly fetches: Fetches;
@@ -100,7 +108,9 @@ export class NodeLayers {
     const entryBytesMax = config.turnBytesMax + config.entryBytesMax;
     this.link = peers === null ? null : new GroupLink(peers, self, entryBytesMax);
     this.transactions = TransactionIndex.load(state, options.transactionIndex ?? {});
-    this.reader = new MessageReader(log, DECODED_BYTES_MAX, (error) => {
+    this.cipher = payloadCipher(config.encryptionKey, (bytes) => options.random.fill(bytes));
+    const opener = this.cipher === null ? null : new PayloadOpener(this.cipher, clock);
+    this.reader = new MessageReader(log, opener, DECODED_BYTES_MAX, (error) => {
       options.logger.error('log', error.message);
       this.recovery?.damageMet();
     });
@@ -139,12 +149,14 @@ export class NodeLayers {
       blocks: this.blocks,
       membership: this.membership,
       state,
+      transactions: this.transactions,
       reader: this.reader,
       fetches: this.fetches,
       clock,
       status: this.status,
       consensus: this.consensus,
       deadlines: { writeMs: config.writeTimeoutMs, statementMs: config.statementTimeoutMs },
+      partitionsMax: config.partitionsShownMax,
       forwarding: this.#newForwarding(),
       admission: this.admission,
       // Rows that came with a snapshot are ahead of the log, where the messages are.
@@ -218,6 +230,8 @@ export class NodeLayers {
       onLoss: () => this.recovery?.lossNoticed(),
       onAccepting: () => this.broker.leader?.resume(),
       send: (message) => this.link?.send(message),
+      sentBytes: () => this.link?.sentBytes ?? 0,
+      catchUpBytesPerSecond: config.catchUpMibPerSecond * 1024 * 1024,
       snapshot: () => snapshotOffer({ log, state, checkpointIndex: state.appliedIndex }),
       onDamage: () => this.recovery?.damageMet(),
     });
@@ -292,10 +306,24 @@ export class NodeLayers {
     const { config, clock, logSpace } = this.#options;
     const { log, state } = this.#parts;
     const { link, consensus } = this;
+    const { slackBytes, bytesPerS } = logSpace ?? {};
+    const budget = new LogBudget({ state, segments: () => log.segments(), slackBytes });
+    const relocation = new LogRelocation({
+      state,
+      log,
+      clock,
+      checksum: crc32,
+      budget,
+      appliedIndex: () => consensus.applied,
+      leader: () => this.broker.leader,
+      bytesPerS,
+    });
     return new LogSpace({
       state,
       log,
       clock,
+      budget,
+      relocation,
       settings: {
         purgeHoldMs: config.purgeHoldSeconds * 1000,
         keepEntries: config.logKeepEntries,

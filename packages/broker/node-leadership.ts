@@ -1,15 +1,24 @@
 /** A leadership begins with a planner of its own; nothing of an earlier one is carried over. */
 import { crc32 } from 'node:zlib';
-import { AppendDamage, PLANNER_LIMITS, Planner, type Surroundings } from '@svc/engine';
+import {
+  AppendDamage,
+  type HousekeepingLimits,
+  PLANNER_LIMITS,
+  Planner,
+  type Surroundings,
+} from '@svc/engine';
 import { DamageError } from '@svc/storage';
+import type { Config } from './config.js';
 import { Leader } from './leader.js';
 import { NODE_NUMBER_MAX } from './member-id.js';
 import type { OpenDirectory } from './node-directory.js';
 import type { NodeLayers } from './node-layers.js';
 import type { NodeOptions } from './node-options.js';
+import { SealAhead } from './seal-ahead.js';
 
 export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: NodeLayers): Leader {
   const { config, clock, logger, crash, random } = options;
+  const { groupChangeRowsMax = PLANNER_LIMITS.groupChangeRowsMax } = options;
   const { state, identity } = parts;
   const { consensus, reader, transactions } = layers;
   const surroundings: Surroundings = {
@@ -25,15 +34,38 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
         throw new AppendDamage(error.message);
       }
     },
+    cipher: layers.cipher,
   };
   const planner = new Planner(state, transactions, surroundings, {
     ...PLANNER_LIMITS,
+    groupChangeRowsMax,
     turnBytesMax: config.turnBytesMax,
     entryBytesMax: config.entryBytesMax,
     leaseGraceMs: config.clockSkewMs,
     requestWindowMs: config.requestIdWindowSeconds * 1000,
+    traceRetentionSeconds: config.traceRetentionSeconds,
+    housekeeping: housekeepingLimits(config),
+    autopilot: {
+      drainMs: config.autopilotDrainMs,
+      batchMin: config.autopilotBatchMin,
+      batchMax: config.autopilotBatchMax,
+    },
   });
-  return new Leader(planner, consensus, clock, config.pipelineMax, crash.reach);
+  const { cipher } = layers;
+  const ahead = cipher === null ? null : new SealAhead({ cipher, clock, state: planner.state });
+  return new Leader(planner, consensus, clock, config.pipelineMax, crash.reach, ahead);
+}
+
+const DAY_US = 86_400_000_000;
+
+function housekeepingLimits(config: Config): HousekeepingLimits {
+  const intervalMs = config.retentionIntervalMs;
+  return {
+    retention: { intervalMs, batchAppends: config.retentionBatchAppends },
+    cleanup: config.partitionCleanup
+      ? { intervalMs, afterUs: config.partitionCleanupDays * DAY_US }
+      : null,
+  };
 }
 
 /**

@@ -22,6 +22,8 @@ export interface NodeOptions extends DirectoryOptions {
   readonly digestEvery?: number;
   /** Instead of what the configuration says; for tests. */
   readonly logSpace?: Partial<LogSpaceSettings>;
+  /** Rows that changes of groups look at in one turn; for tests. */
+  readonly groupChangeRowsMax?: number;
   /** Where the members are to be reached, at the start and whenever it changes. */
   readonly onMembers?: (members: readonly Peer[]) => void;
   /** The node is to be stopped and opened again: it has received a snapshot. */

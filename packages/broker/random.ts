@@ -9,6 +9,8 @@ export interface RandomSource {
   fraction(): number;
   /** A UUIDv7 of the given time. */
   newUuid(nowUs: number): string;
+  /** Makes every byte a random one, which nobody can guess. */
+  fill(bytes: Uint8Array): void;
 }
 
 const WORDS_PER_UUID = 3;
@@ -18,6 +20,8 @@ const WORDS_PER_UUID = 3;
 const COUNTER_START_SPAN = 2 ** 24;
 const COUNTER_SHIFT = 64;
 const COUNTER_SPAN = 2 ** 26;
+/** 256 times 16 bytes, what an encrypted payload needs. */
+const POOL_BYTES = 4096;
 
 /**
  * Words are drawn in bulk: one call of the platform serves many ids. Ids rise in the order they are
@@ -28,6 +32,8 @@ export class SystemRandom implements RandomSource {
   #counter = 0;
   readonly #words = new Uint32Array(WORDS_PER_UUID * 256);
   #next = this.#words.length;
+  readonly #pool = new Uint8Array(POOL_BYTES);
+  #poolNext = POOL_BYTES;
 
   fraction(): number {
     return Math.random();
@@ -46,5 +52,18 @@ export class SystemRandom implements RandomSource {
     else this.#counter = a % COUNTER_START_SPAN;
     this.#lastMs = ms;
     return uuidV7(ms, this.#counter * COUNTER_SHIFT + (a >>> 26), b, c);
+  }
+
+  fill(bytes: Uint8Array): void {
+    if (bytes.length > POOL_BYTES) {
+      randomFillSync(bytes);
+      return;
+    }
+    if (this.#poolNext + bytes.length > POOL_BYTES) {
+      randomFillSync(this.#pool);
+      this.#poolNext = 0;
+    }
+    bytes.set(this.#pool.subarray(this.#poolNext, this.#poolNext + bytes.length));
+    this.#poolNext += bytes.length;
   }
 }

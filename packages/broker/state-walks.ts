@@ -1,0 +1,166 @@
+/**
+ * Walks over the state for management reads: a list of all queues looks at every partition, and
+ * there may be a million.
+ *
+ * The job: such a read takes seconds of this node's time, however it is cut, and messages must go
+ * on meanwhile. A dashboard that is open in ten windows, and asks again before it was answered,
+ * must not make it ten times as much.
+ *
+ * What must hold:
+ * - A walk runs in slices of `SLICE_MS`. What is small ends within its first one, in the call that
+ *   brought it. All walks that are longer share one slice, then all of them rest as long: they
+ *   never have more than half of the loop.
+ * - Of equal walks, which have the same key, one runs at a time. Who asks meanwhile must not be
+ *   told what was looked at before he asked: he waits for the next, together with all who come
+ *   until that begins. So the work for one key is that of one reader who asks again and again,
+ *   however many there are, and figures are exact and fresh.
+ * - Nobody is walked for who has gone.
+ *
+ * Rejected: figures from a sampler that walks all queues all the time, for the sake of reads that
+ * nobody may make, and is behind when somebody does.
+ */
+import type { Refusal, RefusedOutcome } from '@svc/engine';
+import type { Cancel, Clock } from './clock.js';
+
+/** Whoever waits for the end of a walk. */
+export interface WalkReply {
+  readonly gone: boolean;
+  send(refused: RefusedOutcome): boolean;
+}
+
+interface Asker<Result> {
+  readonly reply: WalkReply;
+  readonly done: (result: Result) => void;
+}
+
+const SLICE_MS = 4;
+const REST_MS = 4;
+
+const STOPPED: Refusal = { reason: 'retry', error: 'this node stops; retry' };
+
+export class StateWalks {
+  readonly #clock: Clock;
+  readonly #keyed = new Map<string, SharedWalk<unknown>>();
+  /** Longer than a slice, the next one first. */
+  #long: SharedWalk<unknown>[] = [];
+  #cancelSlice: Cancel | null = null;
+  #stopped = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get idle(): boolean {
+    return this.#long.length === 0;
+  }
+
+  /**
+   * Walks, and calls `done` with what comes of it, in this call if it does not take long. `key`
+   * names what is asked, so that equal walks are made once; null: it is like no other.
+   */
+  walk<Result>(
+    key: string | null,
+    begin: () => Generator<void, Result>,
+    reply: WalkReply,
+    done: (result: Result) => void,
+  ): void {
+    const asker: Asker<Result> = { reply, done };
+    if (this.#stopped) {
+      refuse(asker);
+      return;
+    }
+    const known = key === null ? undefined : this.#keyed.get(key);
+    if (known !== undefined) {
+      known.join(asker as Asker<unknown>);
+      return;
+    }
+    const walk = new SharedWalk<unknown>(key, begin, asker as Asker<unknown>);
+    if (walk.ends(this.#clock, this.#clock.nowMs() + SLICE_MS)) return;
+    if (key !== null) this.#keyed.set(key, walk);
+    this.#long.push(walk);
+    this.#arm();
+  }
+
+  /** Whoever still waits is refused: the state is not to be looked at any more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelSlice?.();
+    this.#cancelSlice = null;
+    for (const walk of this.#long) walk.refuse();
+    this.#long = [];
+    this.#keyed.clear();
+  }
+
+  #arm(): void {
+    this.#cancelSlice ??= this.#clock.after(REST_MS, () => {
+      this.#cancelSlice = null;
+      this.#slice();
+    });
+  }
+
+  #slice(): void {
+    const untilMs = this.#clock.nowMs() + SLICE_MS;
+    do {
+      const walk = this.#long.shift();
+      if (walk === undefined) return;
+      // It may bring new walks, from within its end.
+      if (!walk.ends(this.#clock, untilMs)) this.#long.push(walk);
+      else if (walk.key !== null) this.#keyed.delete(walk.key);
+    } while (this.#clock.nowMs() < untilMs);
+    if (this.#long.length > 0) this.#arm();
+  }
+}
+
+/** One walk after the other, for those who ask the same. */
+class SharedWalk<Result> {
+  readonly key: string | null;
+  readonly #begin: () => Generator<void, Result>;
+  #walk: Generator<void, Result>;
+  #askers: Asker<Result>[];
+  /** They came after the walk had begun. */
+  #next: Asker<Result>[] = [];
+
+  constructor(key: string | null, begin: () => Generator<void, Result>, asker: Asker<Result>) {
+    this.key = key;
+    this.#begin = begin;
+    this.#walk = begin();
+    this.#askers = [asker];
+  }
+
+  join(asker: Asker<Result>): void {
+    this.#next.push(asker);
+  }
+
+  refuse(): void {
+    for (const asker of [...this.#askers, ...this.#next]) refuse(asker);
+  }
+
+  /** Goes on until then; true: nobody waits for anything any more. */
+  ends(clock: Clock, untilMs: number): boolean {
+    do {
+      if (this.#askers.every(({ reply }) => reply.gone)) {
+        if (!this.#beginsAgain()) return true;
+      }
+      const step = this.#walk.next();
+      if (step.done === true) {
+        const askers = this.#askers;
+        this.#askers = [];
+        for (const { reply, done } of askers) if (!reply.gone) done(step.value);
+        if (!this.#beginsAgain()) return true;
+      }
+    } while (clock.nowMs() < untilMs);
+    return false;
+  }
+
+  #beginsAgain(): boolean {
+    this.#askers = this.#next.filter(({ reply }) => !reply.gone);
+    this.#next = [];
+    if (this.#askers.length === 0) return false;
+    this.#walk = this.#begin();
+    return true;
+  }
+}
+
+function refuse({ reply }: Asker<never>): void {
+  if (!reply.gone) reply.send({ kind: 'refused', refusal: STOPPED });
+}
