@@ -119,6 +119,19 @@ describe('a log', () => {
     expect(disk.syncs - before).toBe(2);
   });
 
+  test('tells how many bytes a body has in its record, zeros behind it included', () => {
+    const fixture = new Fixture({ segmentBytes: 1000, recentBytesMax: 100 });
+    const lengths = Array.from({ length: 40 }, (_, i) => i * 3);
+    fixture.append(lengths.map((length, i) => entry(i + 1, 1, 'x'.repeat(length))));
+    lengths.forEach((length, i) => {
+      const room = fixture.log.bodyRoom(i + 1) ?? -1;
+      expect(room - length).toBeGreaterThanOrEqual(0);
+      expect(room - length).toBeLessThan(8);
+      const bytes = fixture.log.readSync({ index: i + 1, position: 0, length: room });
+      expect(text(bytes)).toBe('x'.repeat(length).padEnd(room, '\0'));
+    });
+  });
+
   test('rolls to new segments and finds everything again after a restart', () => {
     const fixture = new Fixture({ segmentBytes: 1000, recentBytesMax: 100 });
     for (let i = 1; i <= 100; i++) fixture.append(entriesFrom(i, 1, Math.ceil(i / 30)));

@@ -25,7 +25,7 @@ import type {
   RepairVerdict,
 } from './log-damage.js';
 import type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log-entry.js';
-import { IDENTITY_BYTES } from './log-format.js';
+import { IDENTITY_BYTES, RECORD_HEADER_BYTES } from './log-format.js';
 import { LogHoles, termInHole } from './log-holes.js';
 import { recoverLog } from './log-recovery.js';
 import { LogRepair } from './log-repair.js';
@@ -265,6 +265,21 @@ export class Log {
       else if (count < length) done(this.#segments.shortRead(segment, at, index), null);
       else done(null, bytes);
     });
+  }
+
+  /**
+   * Bytes that the body of a stored entry has in its record: the body, and in a file up to seven
+   * zeros behind it. Null where damage hides it.
+   */
+  bodyRoom(index: number): number | null {
+    const recent = this.#recent.get(index);
+    if (recent !== undefined) return recent.data.length;
+    this.#assertStored(index);
+    const segment = this.#segments.find(index);
+    let hidden = true;
+    const file = this.#openForRead(segment, () => {});
+    if (file !== null) hidden = this.#segments.holeAt(segment, index) !== null;
+    return hidden ? null : segment.recordEnd(index) - segment.position(index) - RECORD_HEADER_BYTES;
   }
 
   #openForRead(segment: Segment, done: ReadDone): DiskFile | null {

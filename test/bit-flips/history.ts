@@ -98,6 +98,8 @@ export class History {
           wait: false,
           leaseSeconds: LEASE_SECONDS,
           subscription: { mode: 'all' },
+          conflation: null,
+          autopilot: null,
           deadlineMs: broker.monotonicMs() + 100,
         },
         reply,

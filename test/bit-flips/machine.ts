@@ -181,6 +181,9 @@ export class Machine implements Stored {
       random: {
         fraction: () => random.next(),
         newUuid: (nowUs) => uuidV7(Math.floor(nowUs / 1000), word(), word(), word()),
+        fill: (bytes) => {
+          for (let i = 0; i < bytes.length; i++) bytes[i] = word() & 255;
+        },
       },
       logger: this.#logger(),
       crash: { kind: 'unarmed', reach: () => {} },

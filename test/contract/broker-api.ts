@@ -12,7 +12,7 @@ import type {
   PushResult,
   QueueDetailAnswer,
 } from '@svc/wire';
-import type { Answer, HttpClient, RequestOptions } from '../process/http-client.js';
+import type { Answer, Caller, RequestOptions } from '../process/http-client.js';
 
 export interface PushItem {
   readonly queue: string;
@@ -32,9 +32,9 @@ export interface AckItem {
 export type Parameters = Readonly<Record<string, string | number | boolean>>;
 
 export class BrokerApi {
-  readonly client: HttpClient;
+  readonly client: Caller;
 
-  constructor(client: HttpClient) {
+  constructor(client: Caller) {
     this.client = client;
   }
 

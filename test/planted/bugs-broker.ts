@@ -98,11 +98,93 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/broker/log-space.ts',
-        find: 'Math.min(need.floor, checkpointIndex() + 1,',
-        replace: 'Math.min(checkpointIndex() + 1,',
+        find: 'Math.min(oldest, asOf + 1, checkpointIndex() + 1,',
+        replace: 'Math.min(asOf + 1, checkpointIndex() + 1,',
       },
     ],
     hunt: 'cluster',
     seeds: 60,
+  },
+  {
+    name: 'moved-to-a-place-that-was',
+    meaning: 'an append that moves within the log is looked for at its former byte',
+    edits: [
+      {
+        file: 'packages/engine/trim.ts',
+        find: 'state.put(appends, key, { ...row, index, position });',
+        replace: 'state.put(appends, key, { ...row, index });',
+      },
+    ],
+    hunt: 'busy',
+    seeds: 20,
+  },
+  {
+    name: 'moved-although-it-has-gone',
+    meaning: 'an append is moved by what was read of it, whatever has become of it since',
+    edits: [
+      {
+        file: 'packages/engine/relocation.ts',
+        find: 'if (!isLiveAt(draft.state, move))',
+        replace: 'if (move === null)',
+      },
+    ],
+    hunt: 'busy',
+    seeds: 30,
+  },
+  {
+    name: 'unread-removed',
+    meaning: 'retention takes no account of groups that have not come to a partition yet',
+    edits: [
+      {
+        file: 'packages/engine/retention.ts',
+        find: 'if (withRow.has(nameOf(key)))',
+        replace: 'if (rows.length > 0 || withRow.has(nameOf(key)))',
+      },
+    ],
+    hunt: 'single',
+    seeds: 30,
+  },
+  {
+    name: 'acks-of-a-rolled-back-transaction',
+    meaning: 'a transaction whose pushes are refused has acknowledged its messages all the same',
+    edits: [
+      {
+        file: 'packages/engine/transaction-plan.ts',
+        find: 'const acks = judgeAcks(draft, site, command, size);',
+        replace:
+          'const acks = judgeAcks(draft, site, command, size); ' +
+          'for (const change of acks.changes.splice(0)) writeTarget(draft, site.memory, change);',
+      },
+    ],
+    hunt: 'single',
+    seeds: 30,
+  },
+  {
+    name: 'pushes-of-a-rolled-back-transaction',
+    meaning: 'a transaction whose pushes are refused has stored those that were new',
+    edits: [
+      {
+        file: 'packages/engine/transaction-plan.ts',
+        find: 'if (rollback !== null) {',
+        replace:
+          "if (rollback !== null) { if (rollback.reason === 'duplicate') " +
+          'pushes.push(command.pushes);',
+      },
+    ],
+    hunt: 'single',
+    seeds: 30,
+  },
+  {
+    name: 'cursors-left-out-by-a-seek',
+    meaning: 'a seek that takes several entries leaves out a partition between two of them',
+    edits: [
+      {
+        file: 'packages/engine/group-change-walk.ts',
+        find: 'row.nextPartition = number + 1;',
+        replace: 'row.nextPartition = number + 2;',
+      },
+    ],
+    hunt: 'single',
+    seeds: 30,
   },
 ];

@@ -1,9 +1,9 @@
 /**
  * Goal: the storms, the model and the simulator notice what they are there to notice. Method: every
  * bug of the table is planted in a process of its own, and the hunt that the table names must find
- * it within the seeds that the table allows; the program as it is must pass the seeds that found one.
- * `npm run planted -- --bug <name>` repeats one by hand. Runs the built program, as `npm test` does
- * after building it.
+ * it within the seeds that the table allows; the program as it is must pass the seeds that found
+ * one. `npm run planted -- --bug <name>` repeats one by hand. Runs the built program, as `npm test`
+ * does after building it.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { HuntName } from './bug.js';

@@ -99,7 +99,6 @@ describe('settings', () => {
     [{ SVC_RAFT_DIR: '' }, 'SVC_RAFT_DIR is set to the empty string'],
     [{ SVC_TENANCY_HEADER: 'true' }, 'SVC_KV_TRUSTED_PROXY'],
     [{ JWT_ENABLED: 'true' }, 'JWT_ENABLED=true'],
-    [{ SVC_ENCRYPTION_KEY: 'ab'.repeat(32) }, 'SVC_ENCRYPTION_KEY is set'],
     [{ RUST_LOG: 'loud' }, 'RUST_LOG="loud" is not a log filter'],
     [{ SVC_CRASH_AT: 'after-lunch' }, 'SVC_CRASH_AT=after-lunch: expected <name>'],
     [{ SVC_CRASH_AT: 'after-plan:0' }, 'after-propose'],

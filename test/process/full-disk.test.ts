@@ -161,6 +161,11 @@ onSmallVolume.each<[string, number, RegExp]>([
     code: 'storage_full',
   });
   expect(refused.headers['retry-after']).toBe(undefined);
+  const transact = (parts: object) => client.post('/api/v1/transaction', parts);
+  const storing = await transact({ operations: [{ type: 'push', ...ITEM }] });
+  expect([storing.status, JSON.parse(storing.text).code]).toEqual([507, 'storage_full']);
+  const positions = [{ queue: ITEM.queue, consumerGroup: 'other', offset: 1 }];
+  expect(await transact({ positions })).toMatchObject({ status: 200 });
   expect(node.output).toMatch(/raft storage pressure changed.*full=true/);
   expect(await raftOf('/health')).toEqual({ status: 200, role: 'leader' });
   await complete(10);

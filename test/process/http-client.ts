@@ -30,6 +30,9 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What most tests need of a client; one of several nodes has it too. */
+export type Caller = Pick<HttpClient, 'get' | 'post' | 'send'>;
+
 const TIMEOUT_MS_DEFAULT = 10_000;
 
 export class HttpClient {

@@ -52,6 +52,8 @@ function noFigures(): Figures {
     starts: 0,
     stored: 0,
     deliveries: 0,
+    trimmed: 0,
+    moved: 0,
     commits: 0,
     elections: 0,
     changes: 0,
@@ -101,6 +103,8 @@ export function summaryOf({ runs, figures, faults, failed }: Totals, tookMs: num
     [figures.refusedFrames, 'frames refused'],
     [figures.stored, 'messages stored'],
     [figures.deliveries, 'deliveries'],
+    [figures.trimmed, 'appends removed by retention'],
+    [figures.moved, 'appends moved within the log'],
     [figures.events, 'events'],
   ];
   const simSeconds = figures.simMs / 1000;

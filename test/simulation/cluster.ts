@@ -57,6 +57,9 @@ function patienceOf(shape: ShapeName, random: SeededRandom): number {
 }
 
 export class Cluster implements Surroundings {
+  /** Appends that left and that moved, over all entries of the run. */
+  trimmed = 0;
+  moved = 0;
   readonly machines: readonly SimulatedMachine[];
   readonly judge = new Judge();
   readonly peers: PeerNetwork | null;
@@ -80,7 +83,7 @@ export class Cluster implements Surroundings {
     this.#options = options;
     const total = options.machines + options.spares;
     this.#founders = Array.from({ length: options.machines }, (_, i) => i + 1);
-    const settings = drawSettings(random, shape);
+    const settings = drawSettings(random, shape, faults);
     this.electionMs = settings.electionMs;
     const clusterId = uuidV7(1, random.between(0, 2 ** 31), 2, 3);
     this.machines = Array.from({ length: total }, (_, i) => {
@@ -492,7 +495,9 @@ export class Cluster implements Surroundings {
       const view = machine.view();
       if (view === null) continue;
       this.judge.sweep(machine.number, view);
-      checkReplay(this.judge, machine);
+      const { trimmed = 0, moved = 0 } = checkReplay(this.judge, machine) ?? {};
+      this.trimmed = Math.max(this.trimmed, trimmed);
+      this.moved = Math.max(this.moved, moved);
       checkPlanned(machine);
     }
   }

@@ -3,6 +3,7 @@
  * that in a minute everything rolls, is given back and is sent as a snapshot many times.
  */
 import type { SeededRandom } from '../seeded-random.js';
+import type { Fault } from './faults.js';
 import type { ShapeName } from './shape.js';
 
 export interface MachineSettings {
@@ -11,7 +12,12 @@ export interface MachineSettings {
   readonly geometry: { readonly pageBits: number; readonly idsPerPage: number };
   /** All nodes of a cluster compare their states at multiples of it. */
   readonly digestEvery: number;
-  readonly logSpace: { readonly purgeStep: number; stepMs?: number; purgeHoldMs?: number };
+  readonly logSpace: {
+    readonly purgeStep: number;
+    readonly stepMs?: number;
+    readonly purgeHoldMs?: number;
+    readonly slackBytes?: number;
+  };
   readonly electionMs: number;
 }
 
@@ -19,10 +25,20 @@ export const DIRECTORY = '/data';
 /** Of a busy run, where leaders change every second. */
 const PURGE_EVERY_MS = 40;
 const HOLD_MS = [30, 100, 300] as const;
+/** Beside what is live: with little of it, live appends move all the time. */
+const SLACK_BYTES = [0, 10_000, 100_000_000] as const;
 
-export function drawSettings(random: SeededRandom, shape: ShapeName): MachineSettings {
+export function drawSettings(
+  random: SeededRandom,
+  shape: ShapeName,
+  faults: ReadonlySet<Fault>,
+): MachineSettings {
   const settings = drawOrdinary(random, shape === 'single');
-  return shape === 'busy' ? hastened(settings, random) : settings;
+  if (shape === 'busy') return hastened(settings, random);
+  // Alone, only a whole log mends a state store that was damaged.
+  if (shape !== 'single' || faults.has('bit-flip')) return settings;
+  const logSpace = { purgeStep: 1, stepMs: PURGE_EVERY_MS, slackBytes: random.pick(SLACK_BYTES) };
+  return { ...settings, logSpace };
 }
 
 /** What is not looked after for a second is given up, and short time-outs make many elections. */
@@ -40,7 +56,8 @@ function hastened(settings: MachineSettings, random: SeededRandom): MachineSetti
     SVC_RAFT_LOG_KEEP: `${random.pick([1, 1, 20])}`,
   };
   const purgeStep = random.pick([1, 8]);
-  const logSpace = { purgeStep, stepMs: PURGE_EVERY_MS, purgeHoldMs: random.pick(HOLD_MS) };
+  const purgeHoldMs = random.pick(HOLD_MS);
+  const logSpace = { ...settings.logSpace, purgeStep, stepMs: PURGE_EVERY_MS, purgeHoldMs };
   return { ...settings, environment, electionMs, digestEvery: 16, logSpace };
 }
 
@@ -53,6 +70,8 @@ function drawOrdinary(random: SeededRandom, dense: boolean): MachineSettings {
     SVC_RAFT_SEGMENT_BYTES: `${random.pick([4096, 8192, 32_768, dense ? 262_144 : 4096])}`,
     SVC_RAFT_DURABLE_EVERY_MS: `${random.pick(dense ? [5, 20, 100, 400] : [100, 500, 2000])}`,
     SVC_RAFT_DURABLE_EVERY_BYTES: `${random.pick([2000, 20_000, 1_000_000])}`,
+    RETENTION_INTERVAL: '100',
+    RETENTION_BATCH_SIZE: '5',
     SVC_RAFT_PIPELINE: `${random.pick([1, 2, 8])}`,
     SVC_RAFT_BATCH_MAX_BYTES: `${random.pick([500, 4000, 4_194_304])}`,
   };
@@ -74,7 +93,7 @@ function drawOrdinary(random: SeededRandom, dense: boolean): MachineSettings {
   environment.SVC_RAFT_PURGE_HOLD_S = `${random.pick([1, 5, 20])}`;
   environment.SVC_RAFT_LOG_KEEP = `${random.pick([1, 20, 200])}`;
   const digestEvery = random.pick([16, 64, 256]);
-  const logSpace = { purgeStep: random.pick([8, 64]) };
+  const logSpace = { purgeStep: random.pick([8, 64]), slackBytes: random.pick(SLACK_BYTES) };
   return { environment, geometry, digestEvery, logSpace, electionMs };
 }
 

@@ -115,7 +115,8 @@ export class Probe {
       const scope = { kind: 'partition', queue: this.#queue, partition: '0' } as const;
       const wants = { batch: 1, partitions: 1, autoAck: false, wait: true, leaseSeconds: 60 };
       const subscription = { mode: 'all' } as const;
-      const common = { kind: 'pop', tenant: TENANT, scope, consumerGroup, subscription } as const;
+      const ordinary = { subscription, conflation: null, autopilot: null } as const;
+      const common = { kind: 'pop', tenant: TENANT, scope, consumerGroup, ...ordinary } as const;
       broker?.pop({ ...common, ...wants, deadlineMs }, reply);
     });
     return reply;

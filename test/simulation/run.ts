@@ -10,11 +10,14 @@ import { SeededRandom } from '../seeded-random.js';
 import { readValue } from './client-messages.js';
 import type { Caller } from './client-network.js';
 import { Cluster } from './cluster.js';
+import { FadingClients } from './fading-clients.js';
 import { type Fault, type FaultCounts, noFaults } from './faults.js';
 import type { Reduction } from './minimise.js';
+import { MovingGroups } from './moving-groups.js';
 import { DensePace, type Pace, SparsePace, SteadyPace } from './pace.js';
 import { Probe } from './probe.js';
 import { QueueTurnover } from './queue-turnover.js';
+import { checkResults, RELAY_GROUP, RELAYED_QUEUE, RelayClients } from './relay-clients.js';
 import { drawShape, type Shape, type ShapeName, scheduledOf } from './shape.js';
 import { GROUPS, SimulatedClients } from './simulated-clients.js';
 import { SimulatedLoop } from './simulated-loop.js';
@@ -40,6 +43,8 @@ export interface Figures {
   starts: number;
   stored: number;
   deliveries: number;
+  trimmed: number;
+  moved: number;
   commits: number;
   elections: number;
   changes: number;
@@ -83,6 +88,12 @@ const SETTLE_MS_MAX = 60_000;
 const EVENTS_MAX = 5_000_000;
 const SETTLE_LOOK_MS = 100;
 const FORGIVE_MS = 500;
+/** Of the seeds whose messages are also relayed by transactions. */
+const RELAY_SHARE = 0.6;
+/** Of the seeds that have queues with retention. */
+const FADING_SHARE = 0.5;
+/** Of the seeds in which a client moves a group about. */
+const MOVING_SHARE = 0.5;
 
 /**
  * An ack is told that its message was acknowledged before only if somebody else may have done that:
@@ -133,6 +144,12 @@ class Run {
   readonly #probe: Probe | null = null;
   /** null: one queue is used from the beginning to the end. */
   readonly #turnover: QueueTurnover | null = null;
+  /** null: everything that is stored stays. */
+  readonly #fading: FadingClients | null = null;
+  /** null: no group is moved but by what it consumes. */
+  readonly #moving: MovingGroups | null = null;
+  /** null: nobody settles by transactions. */
+  readonly #relay: RelayClients | null = null;
   readonly #injected: Injected[] = [];
   readonly #violations: string[] = [];
   /** What happened between two lines of the trace, mixed into one number. */
@@ -185,6 +202,25 @@ class Run {
         note,
       });
     }
+    // A generator of its own: whether there are such queues changes nothing else of the seed.
+    const fading = new SeededRandom(seed ^ 0x5eed_fade);
+    if (fading.chance(FADING_SHARE)) {
+      const pace = this.#pace;
+      this.#fading = new FadingClients({ loop, random: fading, network: clients, pace });
+    }
+    // Queues that follow each other would keep the results of those that have gone.
+    const relay = new SeededRandom(seed ^ 0x7e1a_7e1a);
+    if (shape !== 'busy' && relay.chance(RELAY_SHARE)) {
+      const pace = this.#pace;
+      const queue = this.#clients.queues.newest;
+      this.#relay = new RelayClients({ loop, random: relay, network: clients, pace, queue, note });
+    }
+    const moving = new SeededRandom(seed ^ 0x5eed_30de);
+    if (shape !== 'busy' && moving.chance(MOVING_SHARE)) {
+      const { partitions, queues } = this.#clients;
+      const parts = { loop, random: moving, network: clients, pace: this.#pace, note };
+      this.#moving = new MovingGroups({ ...parts, queue: queues.newest, partitions });
+    }
     this.#reader = clients.caller();
     if (shape !== 'single') {
       const until = (done: () => boolean, withinMs: number) => this.#stepUntil(done, withinMs);
@@ -215,7 +251,7 @@ class Run {
   }
 
   #figures(): Figures {
-    const { judge, machines, operator, peers, refusals } = this.#cluster;
+    const { judge, machines, operator, peers, refusals, trimmed, moved } = this.#cluster;
     let [starts, refusedFrames, snapshots, repairs, recoveries] = [0, 0, 0, 0, 0];
     for (const machine of machines) {
       starts += machine.starts;
@@ -230,6 +266,8 @@ class Run {
       starts,
       stored: this.#stored,
       deliveries: this.#clients.deliveries.length,
+      trimmed,
+      moved,
       commits: judge.commit,
       elections: judge.elections,
       changes: operator?.changes ?? 0,
@@ -248,6 +286,9 @@ class Run {
     const { simMs } = this.#plan;
     this.#cluster.boot();
     this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#clients.start());
+    this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#fading?.start());
+    this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#moving?.start());
+    this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#relay?.start());
     if (this.#shape.quietUntilMs > 0) this.#clients.churnAlone();
     this.#schedule(0);
     this.#scheduleCheck();
@@ -256,6 +297,9 @@ class Run {
     this.#cluster.heal();
     this.#clients.settle();
     this.#turnover?.end();
+    this.#fading?.end();
+    this.#moving?.end();
+    this.#relay?.end();
     return this.#settle();
   }
 
@@ -328,6 +372,11 @@ class Run {
       () => clients.haveConsumed(records) && clients.acksOpen === 0,
       () => 'not everything is consumed',
     );
+    const relay = this.#relay;
+    wait(
+      () => relay === null || (relay.haveConsumed(records) && relay.idle),
+      () => 'not everything is relayed',
+    );
     wait(
       () => unrest() === null && this.#probe?.run() !== false,
       () => `${unrest()}`,
@@ -340,7 +389,41 @@ class Run {
     for (const number of this.#cluster.voters)
       this.#clients.reads.push(...this.#readAll(number, untilMs));
     this.#cluster.checkAll();
+    if (relay !== null) this.#checkRelay(relay, records, untilMs);
     return records;
+  }
+
+  /** Acks, results and positions of transactions are in step. */
+  #checkRelay(relay: RelayClients, records: readonly ReadRecord[], untilMs: number): void {
+    const { partitions } = this.#clients;
+    const places = partitions.map((name) => [RELAYED_QUEUE, name] as const);
+    const relayed = this.#readPlaces(this.#cluster.speaker, places, untilMs);
+    this.#violations.push(...relay.wrong, ...checkResults(records, relayed, relay.acks));
+    const followed = this.#ask<boolean>(untilMs, (done) => relay.hasFollowed(this.#reader, done));
+    if (!followed) this.#violations.push('relay: positions do not follow the acks');
+    const deliveries = relay.deliveries.map((delivery) => this.#leased(delivery));
+    const history = { sends: this.#clients.sends, records, deliveries, acks: relay.acks };
+    for (const { kind, text } of checkQueue({ ...history, groups: [RELAY_GROUP] })) {
+      this.#violations.push(`${kind}: ${text}`);
+    }
+  }
+
+  /** Asks until there is an answer. */
+  #ask<Answer>(untilMs: number, ask: (done: (answer: Answer | null) => void) => void): Answer {
+    let given: Answer | null = null;
+    let asking = false;
+    while (given === null) {
+      if (!asking) {
+        asking = true;
+        ask((answer) => {
+          given = answer;
+          asking = false;
+        });
+      }
+      this.#step();
+      if (this.#loop.nowMs > untilMs) throw new Violation('stuck', 'there is no answer to a read');
+    }
+    return given;
   }
 
   #stepUntil(done: () => boolean, withinMs: number): boolean {
@@ -353,27 +436,22 @@ class Run {
   }
 
   #readAll(machine: number, untilMs: number): ReadRecord[] {
-    const records: ReadRecord[] = [];
-    this.#reader.moveTo(machine);
     const { queues, partitions } = this.#clients;
     const places = queues.live.flatMap((queue) => partitions.map((name) => [queue, name] as const));
-    for (const [queue, partition] of places) {
-      let read: ReadRecord[] | null = null;
-      let asking = false;
-      while (read === null) {
-        if (!asking) {
-          asking = true;
-          this.#clients.readAll(this.#reader, queue, partition, (answer) => {
-            read = answer;
-            asking = false;
-          });
-        }
-        this.#step();
-        if (this.#loop.nowMs > untilMs) throw new Violation('stuck', 'the log cannot be read');
-      }
-      records.push(...(read as ReadRecord[]));
-    }
-    return records;
+    return this.#readPlaces(machine, places, untilMs);
+  }
+
+  #readPlaces(
+    machine: number,
+    places: readonly (readonly [queue: string, partition: string])[],
+    untilMs: number,
+  ): ReadRecord[] {
+    this.#reader.moveTo(machine);
+    return places.flatMap(([queue, partition]) =>
+      this.#ask<ReadRecord[]>(untilMs, (done) => {
+        this.#clients.readAll(this.#reader, queue, partition, done);
+      }),
+    );
   }
 
   #judge(left: readonly ReadRecord[]): void {
@@ -386,6 +464,7 @@ class Run {
       ...checkQueue({ sends, records, groups: GROUPS, deliveries, acks }),
     ];
     this.#violations.push(...this.#clients.wrong, ...checkOwnAcks(acks));
+    this.#violations.push(...(this.#fading?.wrong ?? []), ...(this.#moving?.wrong ?? []));
     for (const { kind, text } of anomalies) this.#violations.push(`${kind}: ${text}`);
   }
 

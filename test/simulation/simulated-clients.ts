@@ -39,6 +39,8 @@ const POP = {
   wait: true,
   leaseSeconds: LEASE_SECONDS,
   subscription: { mode: 'all' },
+  conflation: null,
+  autopilot: null,
 } as const;
 
 /** Messages that are sent together. */

@@ -29,6 +29,7 @@ import type { SeededRandom } from '../seeded-random.js';
 import type { Fault } from './faults.js';
 import type { View } from './judge.js';
 import type { MachineOptions } from './machine-options.js';
+import { machineRandom } from './machine-random.js';
 import { DIRECTORY, peerList } from './machine-settings.js';
 import { expectRefusal } from './refusal-check.js';
 import { type ClockError, ProcessClock } from './simulated-loop.js';
@@ -46,6 +47,8 @@ const WITNESSED_MS = 500;
 /** The log is verified at a segment a second while it runs. */
 const SCRUB_SEGMENT_MS = 1100;
 const SCRUB_MS = 5000;
+/** Few enough for changes of groups to take several entries. */
+const GROUP_CHANGE_ROWS_MAX = 2;
 const SILENT = createLogger({ level: 'off', json: false }, () => {});
 
 export class SimulatedMachine {
@@ -444,13 +447,7 @@ export class SimulatedMachine {
       config,
       disk: this.disk,
       clock,
-      random: {
-        fraction: () => random.next(),
-        newUuid: (nowUs) => {
-          const words = [0, 1, 2].map(() => Math.floor(random.next() * 2 ** 32));
-          return uuidV7(Math.floor(nowUs / 1000), words[0] ?? 0, words[1] ?? 0, words[2] ?? 0);
-        },
-      },
+      random: machineRandom(random),
       logger: SILENT,
       crash: { kind: 'armed', reach: this.#armedPoint() },
       transactionIndex: { geometry: settings.geometry },
@@ -458,6 +455,7 @@ export class SimulatedMachine {
       calls: peers,
       digestEvery: settings.digestEvery,
       logSpace: settings.logSpace,
+      groupChangeRowsMax: GROUP_CHANGE_ROWS_MAX,
       onReopen: () => this.#reopen(clock),
       founding: this.incarnation === 0 ? 'found' : 'join',
       onFatal: (error) => this.#fatal(error),

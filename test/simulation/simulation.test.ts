@@ -58,7 +58,15 @@ describe('many seeds', () => {
     expect(failed).toEqual([]);
     if (CLUSTER.seeds < 100) return;
     for (const fault of FAULT_NAMES) expect(faults[fault], fault).toBeGreaterThan(0);
-    for (const what of ['snapshots', 'repairs', 'changes', 'refusedFrames'] as const) {
+    const counted = [
+      'snapshots',
+      'repairs',
+      'changes',
+      'refusedFrames',
+      'trimmed',
+      'moved',
+    ] as const;
+    for (const what of counted) {
       expect(figures[what], what).toBeGreaterThan(0);
     }
     expect(figures.digestsCompared).toBeGreaterThan(1000);
@@ -72,6 +80,7 @@ describe('many seeds', () => {
       expect(faults[fault], fault).toBeGreaterThan(0);
     }
     expect(figures.snapshots).toBeGreaterThan(BUSY.seeds / 4);
+    expect(Math.min(figures.trimmed, figures.moved)).toBeGreaterThan(BUSY.seeds);
     expect(figures.digestsCompared).toBeGreaterThan(1000);
   });
 });

@@ -1,0 +1,85 @@
+/** Where contract tables run: one node, three nodes, or a node with settings of its own. */
+import { Cluster } from '../cluster/cluster.js';
+import { HttpClient } from '../process/http-client.js';
+import {
+  type Environment,
+  freePort,
+  startNode,
+  temporaryDirectory,
+} from '../process/node-under-test.js';
+import type { BodySeeds } from './body-agreement.js';
+import type { Observe, Place } from './broker-under-test.js';
+import { type OpenApi, OpenApiJudge } from './openapi-judge.js';
+
+/** A place with what ends it; `failure` keeps the logs. */
+export interface OpenPlace extends Place {
+  readonly judge: OpenApiJudge;
+  readonly close: (failure: boolean) => Promise<void>;
+}
+
+/** Without effect but in queues that ask for it. */
+export const ENCRYPTION_KEY = '0123456789abcdef'.repeat(4);
+
+/**
+ * The shared node and the shared cluster. A setting stands here when rows need it and no other row
+ * minds; each row has a tenant of its own.
+ */
+export const SHARED: Environment = {
+  SVC_ENCRYPTION_KEY: ENCRYPTION_KEY,
+  SVC_TENANCY_HEADER: 'true',
+  SVC_KV_TRUSTED_PROXY: '1',
+  SVC_MAX_BODY_BYTES: '4194304',
+  RETENTION_INTERVAL: '200',
+};
+
+export async function openNode(seeds: BodySeeds, environment?: Environment): Promise<OpenPlace> {
+  const directory = temporaryDirectory();
+  const port = await freePort();
+  const settings = { directory: directory.path, port, environment: environment ?? SHARED };
+  let node = await startNode(settings);
+  const client = new HttpClient(port);
+  const restart = async (signal: 'SIGKILL' | 'SIGTERM') => {
+    await node.signal(signal);
+    node = await startNode(settings);
+  };
+  return {
+    name: environment === undefined ? 'one node' : 'a node of its own',
+    clients: [client],
+    ...(await judged(client, seeds)),
+    ...(environment === undefined ? {} : { restart }),
+    close: async (failure) => {
+      client.close();
+      await node.kill();
+      if (failure) console.log(`--- the node ---\n${node.output.slice(-3000)}`);
+      directory.remove();
+    },
+  };
+}
+
+export async function openCluster(seeds: BodySeeds): Promise<OpenPlace> {
+  const cluster = await Cluster.create({ size: 3, environment: SHARED });
+  await cluster.startAll();
+  await cluster.waitForLeader();
+  const [client] = cluster.clients;
+  if (client === undefined) throw new Error('a cluster without nodes');
+  return {
+    name: 'three nodes',
+    clients: cluster.clients,
+    ...(await judged(client, seeds)),
+    close: (failure) => cluster.close(failure),
+  };
+}
+
+/** By the document that the place itself serves. */
+async function judged(
+  client: HttpClient,
+  seeds: BodySeeds,
+): Promise<{ readonly judge: OpenApiJudge; readonly observe: Observe }> {
+  const { text } = await client.get('/openapi.json');
+  const judge = new OpenApiJudge(JSON.parse(text) as OpenApi);
+  const observe: Observe = (exchange) => {
+    judge.judge(exchange);
+    seeds.add(exchange, judge);
+  };
+  return { judge, observe };
+}

@@ -1,0 +1,12 @@
+/**
+ * The lines of the contract that have to be seen to hold: its documents' sections and, of each, the
+ * rows of its tables by their first column, or the statements of its text in a few words. The
+ * contract itself is not part of this repository; a reader who has it can compare the two from top
+ * to bottom. A row without a test fails, and so does a test of a row that is not here.
+ */
+import { INSPECTION } from './sections-inspection.js';
+import { MESSAGE_PLANE } from './sections-message-plane.js';
+
+export const SECTIONS = { ...MESSAGE_PLANE, ...INSPECTION };
+
+export type SectionName = keyof typeof SECTIONS;
