@@ -11,5 +11,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Only rows of contract tables run side by side, most of which wait for an answer.
+    maxConcurrency: 16,
   },
 });

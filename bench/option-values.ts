@@ -1,5 +1,5 @@
-// What the command lines of this folder have in common: values with bounds, and choices. Each throws
-// an Error that says what is wrong with the argument.
+// What the command lines of this folder have in common: values with bounds, and choices. Each
+// throws an Error that says what is wrong with the argument.
 
 export function integer(option: string, text: string, lowest: number, highest: number): number {
   const value = Number(text);

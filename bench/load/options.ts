@@ -24,6 +24,8 @@ export interface BenchOptions {
   readonly storedMessages: number;
   /** Nothing but the consensus core, without a node. */
   readonly raft: boolean;
+  /** Nothing but the disk that a queue with a short window takes. */
+  readonly retention: boolean;
   readonly profile: boolean;
   readonly jsonFile: string | undefined;
   readonly entry: string | undefined;
@@ -43,6 +45,7 @@ export const USAGE = `npm run bench -- [options]
   --rate N           pushes a second of the open loop (default 1000)
   --stored N         messages stored for the storage figures (default 5000000)
   --raft             only the consensus core, three nodes in one process
+  --retention        only the disk of a queue that is written at 50 MB/s with a 10 s window
   --profile          write CPU profiles of the node and print where its time goes
   --json FILE        where the results go (default bench/results/<time>.json)
   --entry FILE       the file that starts a node (default packages/broker/dist/main.js)`;
@@ -64,6 +67,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
       rate: { type: 'string', default: '1000' },
       stored: { type: 'string', default: '5000000' },
       raft: { type: 'boolean', default: false },
+      retention: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       json: { type: 'string' },
       entry: { type: 'string' },
@@ -81,6 +85,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
     ratePerSecond: integer('rate', values.rate, 1, 100_000),
     storedMessages: integer('stored', values.stored, 1000, 1_000_000_000),
     raft: values.raft,
+    retention: values.retention,
     profile: values.profile,
     jsonFile: values.json,
     entry: values.entry,

@@ -33,7 +33,7 @@ const TABLE: readonly Row[] = [
   { folder: 'packages/engine', values: ['@svc/wire'], types: [] },
   { folder: 'storage', values: [NODE, 'lmdb'], types: ['@svc/raft', '@svc/engine'] },
   { folder: 'http', values: [NODE, '@svc/wire', 'uWebSockets.js'], types: ['@svc/engine'] },
-  { folder: 'packages/broker', values: [NODE, 'pino', ...LAYERS], types: [] },
+  { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
   { folder: 'packages', values: [NODE, '@svc/wire', '@svc/client'], types: [] },
   { folder: 'dashboard', values: [], types: ['@svc/wire'] },
   { folder: 'bench', values: [NODE, ...LAYERS], types: [] },
@@ -42,7 +42,13 @@ const TABLE: readonly Row[] = [
 ];
 
 /** A test may run what its folder knows by type alone, and needs its runner. */
-const TEST_VALUES = [NODE, 'vitest', 'fast-check'];
+const TEST_VALUES = [
+  NODE,
+  'vitest',
+  'fast-check',
+  'ajv/dist/2020.js',
+  '@seriousme/openapi-schema-validator',
+];
 
 export function importTable(source: Source): Violation[] {
   const row = TABLE.find(({ folder }) => source.path.startsWith(`${folder}/`));
