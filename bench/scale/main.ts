@@ -6,6 +6,7 @@ import { Scratch } from '../scratch.js';
 import { measureIds } from './ids.js';
 import { readOptions, type ScaleOptions, type ScenarioName, USAGE } from './options.js';
 import { measurePartitions } from './partitions.js';
+import { measureProbe } from './probe.js';
 import type { Scale } from './scale.js';
 
 const MEASURES: {
@@ -13,6 +14,7 @@ const MEASURES: {
 } = {
   partitions: measurePartitions,
   ids: measureIds,
+  probe: measureProbe,
 };
 
 async function run(options: ScaleOptions): Promise<void> {

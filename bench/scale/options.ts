@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { integer, someOf } from '../option-values.js';
 
-export const SCENARIOS = ['partitions', 'ids'] as const;
+export const SCENARIOS = ['partitions', 'ids', 'probe'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
 
 export interface ScaleOptions {
@@ -16,7 +16,7 @@ export interface ScaleOptions {
 }
 
 export const USAGE = `npm run bench-scale -- [options]
-  --only LIST        of ${SCENARIOS.join(',')} (default: both)
+  --only LIST        of ${SCENARIOS.join(',')} (default: all)
   --partitions N     of one queue (default 1000000)
   --ids N            transaction ids within the window of one queue (default 10000000)
   --seconds N        of one measured run (default 5)
