@@ -40,6 +40,7 @@ const key = (text: string) => text as Key;
 
 class Fixture {
   readonly backing: SimulatedBacking;
+  readonly cleanRowsMax: number;
   readonly random: SeededRandom;
   readonly failures: Error[] = [];
   #waiting: (() => void)[] = [];
@@ -52,6 +53,8 @@ class Fixture {
       defer: (run) => this.#waiting.push(run),
     });
     this.random = new SeededRandom(seed);
+    // Some keep what they have stored, some nothing of it, some only what is little.
+    this.cleanRowsMax = [100, 0, 2][seed % 3] ?? 0;
     this.state = this.open();
   }
 
@@ -61,6 +64,7 @@ class Fixture {
       tables: TABLES,
       onFailure: (error) => this.failures.push(error),
       defer: (run) => this.#waiting.push(run),
+      cleanRowsMax: this.cleanRowsMax,
     });
   }
 
@@ -223,6 +227,19 @@ describe('a checkpoint', () => {
     fixture.crash();
     expect(fixture.state.get(ROWS, key('a'))).toEqual({ text: 'old' });
     expect(fixture.state.get(ROWS, key('b'))).toEqual({ text: 'old' });
+  });
+
+  test('is a cache of what it has stored, unless that is much', () => {
+    const fixture = new Fixture(3);
+    const { state, cleanRowsMax } = fixture;
+    const row = { text: 'a' };
+    for (const [index, count] of [cleanRowsMax, cleanRowsMax + 1].entries()) {
+      for (let i = 0; i < count; i++) state.put(ROWS, key(`${index}/${i}`), row);
+      fixture.checkpoint(index + 1);
+      const found = state.get(ROWS, key(`${index}/0`));
+      expect(found).toEqual(row);
+      expect(found === row).toBe(count <= cleanRowsMax);
+    }
   });
 
   test('holds all of an overlay or nothing, however many portions it takes', () => {

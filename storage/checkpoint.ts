@@ -11,7 +11,8 @@
  * becomes the frozen overlay and a new one takes its place. The frozen one no longer changes, so
  * its rows can be encoded in small portions between other work. All go into one backing transaction
  * together with the applied position. When that is durable, the frozen overlay is kept as a cache
- * of clean rows until the next one replaces it.
+ * of clean rows until the next one replaces it, unless it is larger than a cache should be: after a
+ * burst that made a million rows, nothing would replace it for as long as the node is idle.
  *
  * Reads look through active, frozen, clean, a cache of rows read before, and the backing.
  *
@@ -36,6 +37,8 @@ import { StateScrub } from './state-scrub.js';
 const ROWS_PER_TURN = 500;
 const BYTES_PER_TURN = 256 << 10;
 const CACHED_ROWS_MAX = 1 << 16;
+/** 131,072 rows * some 400 bytes: 50 MB. */
+const CLEAN_ROWS_MAX = 1 << 17;
 const DIGEST_ROWS_PER_READ = 1000;
 
 const ADVICE =
@@ -50,6 +53,8 @@ export interface CheckpointOptions {
   readonly onFailure: (error: Error) => void;
   /** Runs the next portion of work; `setImmediate` unless given. */
   readonly defer?: (run: () => void) => void;
+  /** Of an overlay that is kept once it is stored; CLEAN_ROWS_MAX unless given. */
+  readonly cleanRowsMax?: number;
 }
 
 export class Checkpoint implements State {
@@ -57,6 +62,7 @@ export class Checkpoint implements State {
   readonly #tables: readonly Table<unknown>[];
   readonly #onFailure: (error: Error) => void;
   readonly #defer: (run: () => void) => void;
+  readonly #cleanRowsMax: number;
   readonly #cache = new RowCache(CACHED_ROWS_MAX);
   readonly #scrub: StateScrub;
   #active = new Overlay(null);
@@ -71,6 +77,7 @@ export class Checkpoint implements State {
     this.#tables = [...options.tables].sort((a, b) => a.id - b.id);
     this.#onFailure = options.onFailure;
     this.#defer = options.defer ?? ((run) => void setImmediate(run));
+    this.#cleanRowsMax = options.cleanRowsMax ?? CLEAN_ROWS_MAX;
     this.#scrub = new StateScrub(this.#backing, (key, what) => this.#rowDamage(key, what));
     this.#appliedIndex = this.#backing.applied.index;
     this.#appliedTerm = this.#backing.applied.term;
@@ -234,7 +241,7 @@ export class Checkpoint implements State {
         }
         this.#appliedIndex = appliedIndex;
         this.#appliedTerm = appliedTerm;
-        this.#clean = frozen;
+        this.#clean = frozen.rowCount <= this.#cleanRowsMax ? frozen : null;
         this.#frozen = null;
         done();
       });

@@ -44,6 +44,11 @@ export class Overlay {
     });
   }
 
+  /** Changed rows of all tables. */
+  get rowCount(): number {
+    return this.#tables.reduce((count, table) => count + (table?.rows.size ?? 0), 0);
+  }
+
   /** undefined when no row of the table was changed. */
   find(id: number): OverlayTable | undefined {
     return this.#tables[id];

@@ -33,6 +33,10 @@ export async function measurePartitions(scale: Scale): Promise<readonly Figure[]
   const beganMs = performance.now();
   await fill(node, 'many', partitions);
   scale.say(`${partitions} partitions in ${((performance.now() - beganMs) / 1000).toFixed(0)} s`);
+  const filledBytes = (node.anonymousBytes() - before) / partitions;
+  // What the process has not collected yet of a million pushes is no memory of partitions.
+  const restartMs = await restarted(node);
+  await costs(scale, node, 'few', FEW);
   await sleep(SETTLE_MS);
   const idleBytes = (node.anonymousBytes() - before) / partitions;
   const few: Costs = { pushes: [], pops: [], depths: [] };
@@ -42,12 +46,17 @@ export async function measurePartitions(scale: Scale): Promise<readonly Figure[]
     add(few, await costs(scale, node, 'few', FEW));
     add(many, await costs(scale, node, 'many', partitions));
   }
-  const restartMs = await restarted(node);
   await node.process.kill();
   const ratios = (name: keyof Costs) => many[name].map((value, i) => value / (few[name][i] ?? 1));
   const note = `${partitions} partitions against ${FEW}, in turn`;
   return [
-    figure('memory of an idle partition', 'bytes', [idleBytes], 'anonymous memory'),
+    figure(
+      'memory of an idle partition',
+      'bytes',
+      [idleBytes],
+      'after a start, under load elsewhere',
+    ),
+    figure('memory right behind the fill', 'bytes', [filledBytes], 'for each partition'),
     figure('pushes/s, few', '', few.pushes, 'single pushes, any partition'),
     figure('pushes/s, many', '', many.pushes, 'single pushes, any partition'),
     figure('push: cost, many to few', 'ratio', ratios('pushes').map(inverse), note),
