@@ -31,3 +31,15 @@ export function nameBudgetRefusal(
       `the composite store key limit leaves ${NAME_BYTES_MAX} bytes for names`,
   };
 }
+
+/** The same for what a call reads by position; the first one that does not fit. */
+export function placesBudgetRefusal(
+  tenant: string,
+  places: readonly { readonly queue: string; readonly partition?: string }[],
+): Refusal | null {
+  for (const { queue, partition = '' } of places) {
+    const refusal = nameBudgetRefusal(tenant, queue, '', partition);
+    if (refusal !== null) return refusal;
+  }
+  return null;
+}

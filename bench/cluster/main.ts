@@ -2,6 +2,7 @@
 
 import type { Figure } from '../load/figure.js';
 import { report } from '../load/report.js';
+import { runProgram } from '../run-program.js';
 import { Scratch } from '../scratch.js';
 import { measureCatchUp } from './catch-up.js';
 import { ClusterBench } from './cluster-bench.js';
@@ -34,13 +35,4 @@ async function run(options: ClusterBenchOptions): Promise<void> {
   }
 }
 
-if (process.argv.includes('--help')) {
-  process.stdout.write(`${USAGE}\n`);
-} else {
-  try {
-    await run(readOptions(process.argv.slice(2)));
-  } catch (error) {
-    process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
-  }
-}
+await runProgram(USAGE, (commandLine) => run(readOptions(commandLine)));

@@ -2,6 +2,7 @@
 
 import type { Figure } from '../load/figure.js';
 import { report } from '../load/report.js';
+import { runProgram } from '../run-program.js';
 import { Scratch } from '../scratch.js';
 import { measureIds } from './ids.js';
 import { readOptions, type ScaleOptions, type ScenarioName, USAGE } from './options.js';
@@ -33,13 +34,4 @@ async function run(options: ScaleOptions): Promise<void> {
   }
 }
 
-if (process.argv.includes('--help')) {
-  process.stdout.write(`${USAGE}\n`);
-} else {
-  try {
-    await run(readOptions(process.argv.slice(2)));
-  } catch (error) {
-    process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
-  }
-}
+await runProgram(USAGE, (commandLine) => run(readOptions(commandLine)));

@@ -14,7 +14,7 @@ import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
-import { nameBudgetRefusal } from '../name-budget.js';
+import { placesBudgetRefusal } from '../name-budget.js';
 import { PendingReply } from '../reply.js';
 import type { OffsetsView } from '../resource-service.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
@@ -37,9 +37,8 @@ function handle(front: Front, request: RouteRequest): void {
     exchange.refuse(badRequest('too many entries'));
     return;
   }
-  for (const { queue, partition } of entries) {
-    const refusal = nameBudgetRefusal(tenant, queue, '', partition);
-    if (refusal === null) continue;
+  const refusal = placesBudgetRefusal(tenant, entries);
+  if (refusal !== null) {
     exchange.refuse(refusal);
     return;
   }

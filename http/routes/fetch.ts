@@ -14,7 +14,7 @@ import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
 import { quotedBytes } from '../json-text.js';
 import { recordsText } from '../message-text.js';
-import { nameBudgetRefusal } from '../name-budget.js';
+import { placesBudgetRefusal } from '../name-budget.js';
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import type { FetchEntry, FetchedEntry, FetchedOutcome, FetchRequest } from '../service.js';
@@ -36,9 +36,8 @@ function handle(front: Front, request: RouteRequest): void {
     exchange.refuse(badRequest(body.error));
     return;
   }
-  for (const { queue, partition } of body.entries) {
-    const refusal = nameBudgetRefusal(tenant, queue, '', partition);
-    if (refusal === null) continue;
+  const refusal = placesBudgetRefusal(tenant, body.entries);
+  if (refusal !== null) {
     exchange.refuse(refusal);
     return;
   }

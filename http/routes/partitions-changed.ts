@@ -16,7 +16,7 @@ import { badRequest, errorText } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
-import { nameBudgetRefusal } from '../name-budget.js';
+import { placesBudgetRefusal } from '../name-budget.js';
 import { stringOf } from '../queue-options.js';
 import { PendingReply } from '../reply.js';
 import type { ChangedView } from '../resource-service.js';
@@ -43,9 +43,8 @@ function handle(front: Front, request: RouteRequest): void {
     exchange.json('400 Bad Request', errorText(`bad body: ${read.error}`, 'bad_body'));
     return;
   }
-  for (const { queue } of read.entries) {
-    const refusal = nameBudgetRefusal(tenant, queue, '', '');
-    if (refusal === null) continue;
+  const refusal = placesBudgetRefusal(tenant, read.entries);
+  if (refusal !== null) {
     exchange.refuse(refusal);
     return;
   }
