@@ -73,6 +73,8 @@ export class Cluster implements Surroundings {
    */
   readonly leaseBreaksMs: number[] = [];
   refusals = 0;
+  /** From here on nothing is injected, not even the second half of what began before. */
+  #healed = false;
   readonly #options: ClusterOptions;
   readonly #founders: readonly number[];
 
@@ -160,6 +162,7 @@ export class Cluster implements Surroundings {
 
   /** The end of all faults: what is lost is replaced, everything runs. */
   heal(): void {
+    this.#healed = true;
     this.peers?.heal();
     this.clients.heal();
     for (const machine of this.machines) machine.heal();
@@ -331,6 +334,7 @@ export class Cluster implements Surroundings {
     counts.comeback++;
     peers.cut(bothWays(lag, all), awayMs);
     loop.schedule(awayMs, null, () => {
+      if (this.#healed) return;
       const survivor = random.pick(rest);
       this.machine(survivor).inject('power', random);
       const gone = rest.filter((number) => number !== survivor);
@@ -347,6 +351,7 @@ export class Cluster implements Surroundings {
     const look = () => {
       const behind = this.machines.find((machine) => machine.node?.repairing === true);
       looks--;
+      if (this.#healed) return;
       if (behind === undefined) {
         if (looks > 0) loop.after(AMBUSH_LOOK_MS, look);
         return;

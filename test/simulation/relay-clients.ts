@@ -12,8 +12,11 @@
  * results, they would be there twice.
  *
  * A transaction without an answer is sent again: its lease allows it once. One that is rejected
- * after that has been committed before, or its lease is over; a plain ack under the lease tells
- * which, for a lease that was settled is still known then and no other is.
+ * after that has been committed before, or its lease is over; asking for a retry under the lease
+ * tells which. A lease that was settled is still known then, and nothing changes. Any other is given
+ * back where it is held, and its messages come again. An ack would settle these without a result:
+ * of a batch from several partitions one part may be held yet and another not, and so may a lease be
+ * that was over for one leader and has its grace from the next.
  */
 import type { AckItem, TransactionCommand } from '@svc/engine';
 import type { DeliveredOutcome, QueueDepthView, SubmittedOutcome } from '@svc/http';
@@ -256,11 +259,11 @@ export class RelayClients {
     this.acks.push({ group, partition, offset, leaseId, signal, beganMs, endedMs, outcome });
   }
 
-  /** Whether a batch was settled whose lease cannot be used any more. */
+  /** Whether a batch was settled whose transaction was rejected; if not, it is given back. */
   #ask(caller: Caller, claimed: readonly Claimed[], done: () => void): void {
     const { loop, pace } = this.#options;
     const beganMs = loop.nowMs;
-    const items = claimed.map((each) => ackOf(each, 'completed'));
+    const items = claimed.map((each) => ackOf(each, 'retry'));
     this.#open++;
     caller.call<SubmittedOutcome>(
       (broker, reply) =>
@@ -272,11 +275,10 @@ export class RelayClients {
           return;
         }
         claimed.forEach((each, i) => {
-          const isSettled = answer.items[i]?.success === true;
-          if (isSettled && answer.items[i]?.noop === false) {
-            this.wrong.push(`${each.delivery.leaseId} was rejected, and then settled by an ack`);
-          }
-          this.#recordOne(each, false, isSettled ? 'noop' : 'refused', beganMs);
+          const item = answer.items[i];
+          if (item?.success !== true) this.#recordOne(each, true, 'refused', beganMs);
+          else if (item.noop) this.#recordOne(each, false, 'noop', beganMs);
+          else this.#recordOne(each, true, 'released', beganMs);
         });
         done();
       },
