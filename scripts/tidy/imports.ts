@@ -20,6 +20,7 @@ const NODE = 'node:*';
 const LAYERS = [
   '@svc/wire',
   '@svc/engine',
+  '@svc/ephemeral',
   '@svc/raft',
   '@svc/storage',
   '@svc/http',
@@ -31,8 +32,13 @@ const TABLE: readonly Row[] = [
   { folder: 'raft', values: [], types: [] },
   { folder: 'packages/wire', values: [], types: [] },
   { folder: 'packages/engine', values: ['@svc/wire'], types: [] },
+  { folder: 'packages/ephemeral', values: ['@svc/wire'], types: [] },
   { folder: 'storage', values: [NODE, 'lmdb'], types: ['@svc/raft', '@svc/engine'] },
-  { folder: 'http', values: [NODE, '@svc/wire', 'uWebSockets.js'], types: ['@svc/engine'] },
+  {
+    folder: 'http',
+    values: [NODE, '@svc/wire', 'fzstd', 'uWebSockets.js'],
+    types: ['@svc/engine'],
+  },
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
   { folder: 'packages', values: [NODE, '@svc/wire', '@svc/client'], types: [] },
   { folder: 'dashboard', values: [], types: ['@svc/wire'] },
