@@ -3,6 +3,9 @@
  * they stand on the wire. The broker's front renders exactly these; clients read them.
  */
 
+import type { KvFailureAnswer, KvResultAnswer } from './kv-answers.js';
+import type { TimerAbsentAnswer, TimerDoneAnswer } from './timer-answers.js';
+
 /** Every refusal; `code` is additive, the status and `error` are what clients may rely on. */
 export interface ErrorAnswer {
   readonly error: string;
@@ -73,7 +76,7 @@ export interface PopRefusal {
  * message-plane 6: the answer of a transaction. `success` false: nothing was done, and `results` is
  * empty.
  */
-export interface TransactionAnswer {
+export interface TransactionAnswer extends Partial<Omit<KvFailureAnswer, 'reason'>> {
   /** Of the call, minted for it; no key of anything. */
   readonly transactionId: string;
   readonly success: boolean;
@@ -82,10 +85,15 @@ export interface TransactionAnswer {
   readonly results: readonly TransactionResult[];
 }
 
-/** In one index space: the operations, each pushed item by itself, and then the positions. */
+/**
+ * In one index space: the operations, each pushed item by itself, then key/value operations, timers
+ * and positions.
+ */
 export type TransactionResult =
   | TransactionAckResult
   | TransactionPushResult
+  | TransactionKvResult
+  | TransactionTimerResult
   | TransactionPositionResult;
 
 export interface TransactionAckResult {
@@ -106,6 +114,28 @@ export interface TransactionPushResult {
   readonly queueName: string;
   /** The item follows an earlier one of the call, whose message it names. */
   readonly duplicate?: true;
+}
+
+/** As an element of a key/value call. */
+export interface TransactionKvResult extends KvResultAnswer {
+  /** Among the key/value operations. */
+  readonly opIndex: number;
+  readonly type: 'kv';
+}
+
+export type TransactionTimerResult = TransactionTimerDone | TransactionTimerAbsent;
+
+export interface TransactionTimerDone extends TimerDoneAnswer {
+  readonly index: number;
+  /** Among the timers. */
+  readonly opIndex: number;
+  readonly type: 'timer';
+}
+
+export interface TransactionTimerAbsent extends TimerAbsentAnswer {
+  readonly index: number;
+  readonly opIndex: number;
+  readonly type: 'timer';
 }
 
 export interface TransactionPositionResult {

@@ -1,7 +1,10 @@
 /** Shapes, names, limits and formats of the public API. Pure: imports nothing. */
+export * from './analytics-answers.js';
 export * from './answers.js';
+export * from './ephemeral-answers.js';
 export * from './group-answers.js';
 export * from './identity-answers.js';
+export * from './kv-answers.js';
 export * from './limits.js';
 export {
   messageId,
@@ -10,10 +13,52 @@ export {
   type ParsedMessageId,
   parseMessageId,
 } from './message-id.js';
+export {
+  type CallMeters,
+  EPHEMERAL_DROPS,
+  EPHEMERAL_VERBS,
+  type EphemeralMeters,
+  KV_OPS,
+  KV_REFUSALS,
+  type KvMeters,
+  type KvOpName,
+  LOCK_OPS,
+  type LockOpName,
+  type Meters,
+  newMeters,
+  OP_RESULTS,
+  type OpMeters,
+  type OpResult,
+  rotateSummaries,
+  TIMER_REFUSALS,
+} from './meters.js';
+export { type Counts, counts } from './meters-counts.js';
 export * from './names.js';
 export * from './node-answers.js';
+export {
+  APPLY_FIELDS,
+  type CommandMeters,
+  commandMeters,
+  FORWARD_KINDS,
+  newPipelineMeters,
+  type PipelineMeters,
+} from './pipeline-meters.js';
+export {
+  newQueueCounts,
+  QUEUE_COLUMNS,
+  QUEUES_METERED_MAX,
+  type QueueColumn,
+  type QueueCounts,
+  type QueueFigures,
+  QueueMeters,
+} from './queue-meters.js';
 export * from './record-answers.js';
 export * from './resource-answers.js';
+export * from './stream-answers.js';
+export { Summary } from './summary.js';
+export * from './surface-answers.js';
+export * from './system-answers.js';
 export { isWellFormed, utf8Length } from './text.js';
+export type * from './timer-answers.js';
 export { formatStampMs, formatStampUs, parseIsoUs } from './timestamp.js';
 export { canonicalUuid, formatUuid, isUuid, parseUuid, uuidV7 } from './uuid.js';

@@ -58,3 +58,37 @@ export const INT32_MAX = 2 ** 31 - 1;
 /** Positions of one transaction (message-plane 6), and what stands beside each. */
 export const POSITIONS_MAX = 16_384;
 export const POSITION_METADATA_BYTES_MAX = 4096;
+
+/** Key/value (state-surfaces 1): names, and the rows of one page. */
+export const KV_NAMESPACE = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const KV_KEY_BYTES_MAX = 512;
+export const KV_PREFIX_LIMIT_DEFAULT = 100;
+export const KV_PREFIX_LIMIT_MAX = 1000;
+/** Operations of one call, and keys that they name, whoever makes it. */
+export const KV_CALL_KEYS_MAX = 4096;
+
+/** A key of streaming state, as of a key/value row; two numbers stand before it: 520 bytes. */
+export const STREAM_KEY_BYTES_MAX = 512;
+/** What a client calls the shape of its query: 16 times the length of a SHA-256 in digits. */
+export const STREAM_CONFIG_HASH_BYTES_MAX = 1024;
+/**
+ * One answer of streaming state: a quarter of what answers may wait for their readers. A single row
+ * comes however long it is.
+ */
+export const STREAM_STATE_BYTES_MAX = 33_554_432;
+/** Rows that one question looks at, 5 us each; and keys that it may name. */
+export const STREAM_ROWS_WALKED_MAX = 1_000_000;
+export const STREAM_KEYS_MAX = 100_000;
+
+/** Timers (state-surfaces 3): 90 days, and ten years at most, whatever is configured. */
+export const TIMER_HORIZON_SECONDS_DEFAULT = 7_776_000;
+export const TIMER_HORIZON_SECONDS_MAX = 315_360_000;
+export const TIMER_DELAY_US_MAX = TIMER_HORIZON_SECONDS_MAX * 1_000_000;
+/** Operations of one call at most, whatever is configured: rows of one turn, about 20 us each. */
+export const TIMER_OPS_MAX = 10_000;
+
+/** Ephemeral queues (state-surfaces 4): messages of a push or a pop, acks of a call; and names. */
+export const EPHEMERAL_ITEMS_MAX = 10_000;
+export const EPHEMERAL_NAME_BYTES_MAX = 512;
+/** Of a declared queue: seven options, each with the longest of numbers, and room for spaces. */
+export const EPHEMERAL_OPTIONS_BYTES_MAX = 4096;

@@ -11,6 +11,8 @@ export const RESERVED_TENANT = '00000000-0000-0000-0000-00000000fffe';
 
 /** The consumer group of a pop or an ack that names none. Its cursor is real state. */
 export const QUEUE_MODE_GROUP = '__QUEUE_MODE__';
+/** The group of dead letters that are timers which could not fire (state-surfaces 3.5). */
+export const TIMER_GROUP = '__timer__';
 export const DEFAULT_PARTITION = 'Default';
 
 /** Answers a duplicate whose original cannot be read any more (message-plane 2). */

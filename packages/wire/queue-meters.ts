@@ -1,0 +1,157 @@
+/**
+ * What a node counts by queue, in one bucket of time (inspection 5, 9).
+ *
+ * The job: it stands on the path of each push, pop and ack. Figures are plain numbers in objects
+ * of one shape; whoever counts looks the object up once for a request and adds to it, so a message
+ * of a batch costs nothing. A new bucket begins with new objects: nothing is reset row by row.
+ *
+ * Bound: a queue is here only if something of it happened in the open bucket or in the closed one,
+ * QUEUES_METERED_MAX of them at most in each: 2 * 100,000 * 350 bytes = 70 MB. What happens to
+ * queues beyond that is counted for the node alone, and `missed` says how often.
+ */
+
+export const QUEUES_METERED_MAX = 100_000;
+/** Partitions whose queue is remembered, so that an ack need not look it up: 65,536 * 40 bytes. */
+const PARTITIONS_KNOWN_MAX = 65_536;
+
+/**
+ * The numbers of a queue in the order in which series keep them. Durations are milliseconds. The
+ * last six come from what is applied, so every node counts the whole cluster's.
+ */
+export const QUEUE_COLUMNS = [
+  'pushRequests',
+  'pushMessages',
+  'popRequests',
+  'popMessages',
+  'popEmpty',
+  'ackRequests',
+  'ackSuccess',
+  'ackFailed',
+  'transactions',
+  'deadLetters',
+  /** Age at delivery, summed over the messages of pops. */
+  'lagMsSum',
+  'lagMsMax',
+  /** Messages that were passed over for a newer one. */
+  'conflated',
+  /** Parked pops, summed over the samples that were taken of them. */
+  'parkedSum',
+  'parkedSamples',
+  'partitionsCreated',
+  'partitionsDeleted',
+  /** Messages that retention removed by age, after they were read, and by the longest wait. */
+  'agedMessages',
+  'readMessages',
+  'waitedMessages',
+  'trims',
+] as const;
+export type QueueColumn = (typeof QUEUE_COLUMNS)[number];
+
+export type QueueCounts = { [Column in QueueColumn]: number };
+
+/** Of one queue in one bucket of time. */
+export interface QueueFigures extends QueueCounts {
+  readonly tenant: string;
+  readonly queue: string;
+}
+
+export class QueueMeters {
+  /** By tenant, then by queue. */
+  #open = new Map<string, Map<string, QueueFigures>>();
+  /** The same, in the order in which they came. */
+  #list: QueueFigures[] = [];
+  readonly #byPartition = new Map<number, QueueFigures>();
+  #closed: readonly QueueFigures[] = [];
+  #missed = 0;
+
+  /** What the bucket before this one held. */
+  get closed(): readonly QueueFigures[] {
+    return this.#closed;
+  }
+
+  /** How often something was counted for no queue, since the start. */
+  get missed(): number {
+    return this.#missed;
+  }
+
+  /** Those of the open bucket, if something has been counted for the queue. */
+  known(tenant: string, queue: string): QueueFigures | undefined {
+    return this.#open.get(tenant)?.get(queue);
+  }
+
+  /** To be added to at once, and not kept; null: there are too many queues already. */
+  of(tenant: string, queue: string): QueueFigures | null {
+    const queues = this.#open.get(tenant);
+    const known = queues?.get(queue);
+    if (known !== undefined) return known;
+    if (this.#list.length >= QUEUES_METERED_MAX) {
+      this.#missed++;
+      return null;
+    }
+    const figures = newFigures(tenant, queue);
+    this.#list.push(figures);
+    if (queues === undefined) this.#open.set(tenant, new Map([[queue, figures]]));
+    else queues.set(queue, figures);
+    return figures;
+  }
+
+  /** As `of`, for a partition that `knowPartition` has named in this bucket. */
+  ofPartition(partition: number): QueueFigures | null {
+    return this.#byPartition.get(partition) ?? null;
+  }
+
+  knowPartition(partition: number, figures: QueueFigures): void {
+    if (this.#byPartition.size >= PARTITIONS_KNOWN_MAX) this.#byPartition.clear();
+    this.#byPartition.set(partition, figures);
+  }
+
+  /** The queue is gone: what comes under its name from here on is another one's. */
+  forget(tenant: string, queue: string): void {
+    const queues = this.#open.get(tenant);
+    const figures = queues?.get(queue);
+    if (queues === undefined || figures === undefined) return;
+    queues.delete(queue);
+    this.#list = this.#list.filter((one) => one !== figures);
+    if (queues.size === 0) this.#open.delete(tenant);
+    this.#byPartition.clear();
+  }
+
+  /** Closes the bucket and gives what it held. */
+  rotate(): readonly QueueFigures[] {
+    this.#closed = this.#list;
+    this.#list = [];
+    this.#open = new Map();
+    this.#byPartition.clear();
+    return this.#closed;
+  }
+}
+
+function newFigures(tenant: string, queue: string): QueueFigures {
+  return { tenant, queue, ...newQueueCounts() };
+}
+
+export function newQueueCounts(): QueueCounts {
+  return {
+    pushRequests: 0,
+    pushMessages: 0,
+    popRequests: 0,
+    popMessages: 0,
+    popEmpty: 0,
+    ackRequests: 0,
+    ackSuccess: 0,
+    ackFailed: 0,
+    transactions: 0,
+    deadLetters: 0,
+    lagMsSum: 0,
+    lagMsMax: 0,
+    conflated: 0,
+    parkedSum: 0,
+    parkedSamples: 0,
+    partitionsCreated: 0,
+    partitionsDeleted: 0,
+    agedMessages: 0,
+    readMessages: 0,
+    waitedMessages: 0,
+    trims: 0,
+  };
+}
