@@ -82,7 +82,8 @@ export function deadLettersOf(
       payload.length + utf8Length(error) + utf8Length(own ?? '') + DEAD_LETTER_ROW_BYTES;
     if (!hasRoom(draft, bytes, rowBytes, room)) return { rows, bytes, end: offset };
     bytes += rowBytes;
-    const id = messageId(batch.stampUs, partition.number, own === null, offset);
+    const id =
+      batch.messageIds?.[at] ?? messageId(batch.stampUs, partition.number, own === null, offset);
     rows.push({
       id: draft.mintDeadLetterId(queue.number),
       queue: queue.number,

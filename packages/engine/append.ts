@@ -3,13 +3,14 @@
  *
  *     crc u32 | partition u32 | base offset u64 | stamp u64 | count u32 | flags u8 | messages
  *     message: flags u8 | payload bytes varint | [transaction id] [producer sub] [trace id]
- *              | payload
+ *              | [message id] | payload
  *
  * The checksum covers everything after it, so that an append read alone, from the middle of an
  * entry on disk, is known to be whole without reading the rest of the entry. A message carries no
  * id and no stamp of its own: both follow from the header and its place in it. A transaction id is
  * written only when the client gave one; without one the message id, a function of (stamp,
- * partition, offset), is the transaction id and costs no bytes.
+ * partition, offset), is the transaction id and costs no bytes. A message id is written only when
+ * it was promised before the message had a place: when a timer was scheduled (state-surfaces 3.4).
  */
 import { ByteReader, type ByteWriter } from './bytes.js';
 
@@ -17,6 +18,7 @@ import { ByteReader, type ByteWriter } from './bytes.js';
 export type Checksum = (bytes: Uint8Array) => number;
 
 const APPEND_HAS_IDS = 1;
+const APPEND_HAS_MESSAGE_IDS = 2;
 export const APPEND_HEADER_BYTES = 29;
 const COUNT_AT = 24;
 const FLAGS_AT = 28;
@@ -24,6 +26,8 @@ const FLAGS_AT = 28;
 const HAS_ID = 1;
 const HAS_SUB = 2;
 const HAS_TRACE = 4;
+const HAS_MESSAGE_ID = 8;
+const UUID_BYTES = 16;
 
 export interface AppendHeader {
   readonly partition: number;
@@ -32,6 +36,8 @@ export interface AppendHeader {
   readonly count: number;
   /** At least one message carries a transaction id of its own. */
   readonly hasIds: boolean;
+  /** At least one message has a promised id. */
+  readonly hasMessageIds?: boolean;
 }
 
 /**
@@ -51,6 +57,8 @@ export interface DecodedAppend {
   /** null instead of the column: no message of the append has one. */
   readonly producerSubs: readonly (string | null)[] | null;
   readonly traceIds: readonly (string | null)[] | null;
+  /** Promised ids; null in it: the id follows from the place. */
+  readonly messageIds: readonly (string | null)[] | null;
 }
 
 /** The append read from the log is not what was written. */
@@ -85,16 +93,19 @@ export function writeMessage(
   transactionId: string | null,
   producerSub: string | null,
   traceId: string | null,
+  messageId: string | null = null,
 ): void {
   writer.u8(
     (transactionId === null ? 0 : HAS_ID) |
       (producerSub === null ? 0 : HAS_SUB) |
-      (traceId === null ? 0 : HAS_TRACE),
+      (traceId === null ? 0 : HAS_TRACE) |
+      (messageId === null ? 0 : HAS_MESSAGE_ID),
   );
   writer.varint(payloadEnd - payloadStart);
   if (transactionId !== null) writer.text(transactionId);
   if (producerSub !== null) writer.text(producerSub);
   if (traceId !== null) writer.uuid(traceId);
+  if (messageId !== null) writer.uuid(messageId);
   writer.copy(body, payloadStart, payloadEnd);
 }
 
@@ -102,23 +113,30 @@ export function sealAppend(
   writer: ByteWriter,
   position: number,
   count: number,
-  hasIds: boolean,
+  { hasIds, hasMessageIds }: Pick<AppendHeader, 'hasIds' | 'hasMessageIds'>,
   checksum: Checksum,
 ): void {
   writer.patchU32(position + COUNT_AT, count);
-  writer.bytes[position + FLAGS_AT] = hasIds ? APPEND_HAS_IDS : 0;
+  writer.bytes[position + FLAGS_AT] =
+    (hasIds ? APPEND_HAS_IDS : 0) | (hasMessageIds === true ? APPEND_HAS_MESSAGE_IDS : 0);
   writer.patchU32(position, checksum(writer.bytes.subarray(position + 4, writer.length)));
 }
 
 /** The header at the reader's position, which moves behind it. */
 export function readAppendHeader(reader: ByteReader): AppendHeader {
   reader.skip(4);
+  const partition = reader.u32();
+  const baseOffset = reader.u64();
+  const stampUs = reader.u64();
+  const count = reader.u32();
+  const flags = reader.u8();
   return {
-    partition: reader.u32(),
-    baseOffset: reader.u64(),
-    stampUs: reader.u64(),
-    count: reader.u32(),
-    hasIds: (reader.u8() & APPEND_HAS_IDS) !== 0,
+    partition,
+    baseOffset,
+    stampUs,
+    count,
+    hasIds: (flags & APPEND_HAS_IDS) !== 0,
+    hasMessageIds: (flags & APPEND_HAS_MESSAGE_IDS) !== 0,
   };
 }
 
@@ -162,7 +180,9 @@ export function insertTransactionIds(
       sink.insertBytes(header.partition, reader.bytes, start, end, offset, header.stampUs);
     }
     if ((flags & HAS_SUB) !== 0) reader.skip(reader.varint());
-    reader.skip(payloadBytes + ((flags & HAS_TRACE) !== 0 ? 16 : 0));
+    if ((flags & HAS_TRACE) !== 0) reader.skip(UUID_BYTES);
+    if ((flags & HAS_MESSAGE_ID) !== 0) reader.skip(UUID_BYTES);
+    reader.skip(payloadBytes);
   }
 }
 
@@ -175,6 +195,7 @@ export function decodeAppend(bytes: Uint8Array): DecodedAppend {
   const transactionIds: (string | null)[] = [];
   let producerSubs: (string | null)[] | null = null;
   let traceIds: (string | null)[] | null = null;
+  let messageIds: (string | null)[] | null = null;
   for (let i = 0; i < count; i++) {
     const flags = reader.u8();
     const payloadBytes = reader.varint();
@@ -186,6 +207,10 @@ export function decodeAppend(bytes: Uint8Array): DecodedAppend {
     if ((flags & HAS_TRACE) !== 0) {
       traceIds ??= new Array<string | null>(count).fill(null);
       traceIds[i] = reader.uuid();
+    }
+    if ((flags & HAS_MESSAGE_ID) !== 0) {
+      messageIds ??= new Array<string | null>(count).fill(null);
+      messageIds[i] = reader.uuid();
     }
     const start = reader.skip(payloadBytes);
     payloadStart.push(start);
@@ -202,5 +227,6 @@ export function decodeAppend(bytes: Uint8Array): DecodedAppend {
     transactionIds,
     producerSubs,
     traceIds,
+    messageIds,
   };
 }

@@ -6,17 +6,22 @@
  * The leader runs the same functions on its planned state while it writes an entry, so what it
  * plans against is by construction what every node will have.
  */
+import type { Counts } from '@svc/wire';
 import {
   type AppendHeader,
   insertTransactionIds,
   readAppendHeader,
   type TransactionSink,
 } from './append.js';
+import { type AppliedEvents, tellEvent } from './applied-events.js';
 import { assert } from './assert.js';
 import { ByteReader } from './bytes.js';
+import { EntryTotals } from './cluster-totals.js';
 import { applyClusterVersion, CLUSTER_VERSION_READ } from './cluster-version.js';
 import { fileDeadLetter, removeDeadLetters } from './dead-letters.js';
 import { type Effect, type RequestsEffect, readEffect, readEntryHeader } from './effects.js';
+import type { EphemeralQueueEffect } from './ephemeral-queues.js';
+import { applyFeatureEffect, isFeatureEffect } from './feature-effects.js';
 import { type GroupChangeRow, groupChangeKey, groupChanges } from './group-change-table.js';
 import {
   ageKey,
@@ -55,9 +60,21 @@ import { dropPartition, relocateAppend, trimPartition } from './trim.js';
 /** Told of every partition that an applied entry added messages to. */
 export interface AppendObserver {
   appended(partition: number): void;
+  /** A declaration has changed, or the queue is gone. Absent: nobody holds such queues. */
+  ephemeralChanged?(effect: EphemeralQueueEffect): void;
+  /** Absent: nobody counts. */
+  readonly events?: AppliedEvents | undefined;
+  readonly counted?: AppliedCounts | undefined;
+  /** Told of queues that got or lost dead letters, or are gone. */
+  readonly deadLettersChanged?: ((queue: number) => void) | undefined;
 }
 
-const FIRST_META: MetaRow = { nextQueue: 1, nextPartition: 1, stampUs: 0 };
+/** What entries held, since the start. */
+export type AppliedCounts = Counts<
+  'effects' | 'appends' | 'messages' | 'bytes_appended' | 'outcomes_recorded'
+>;
+
+const FIRST_META: MetaRow = { nextQueue: 1, nextPartition: 1, stampUs: 0, timerUs: 0 };
 
 export function readMeta(state: State): MetaRow {
   return state.get(meta, SINGLETON_KEY) ?? FIRST_META;
@@ -79,10 +96,24 @@ export function applyEntry(
   const reader = new ByteReader(body);
   const stampUs = readEntryHeader(reader);
   applyStamp(state, stampUs);
+  const counted = observer?.counted;
+  const totals = new EntryTotals();
   while (reader.position < reader.end) {
     const effect = readEffect(reader);
+    if (counted !== undefined) counted.effects++;
     if (effect.kind !== 'append' && effect.kind !== 'relocate') {
-      applyEffect(state, effect, stampUs, readable);
+      if (observer?.events !== undefined) tellEvent(state, effect, stampUs, observer.events);
+      applyEffect(state, effect, stampUs, readable, totals);
+      if (effect.kind === 'dead-letter') {
+        totals.deadLettered++;
+        observer?.deadLettersChanged?.(effect.row.queue);
+      } else if (effect.kind === 'drop-dead-letters' || effect.kind === 'delete-queue') {
+        observer?.deadLettersChanged?.(effect.queue);
+      }
+      if (effect.kind === 'ephemeral-queue') observer?.ephemeralChanged?.(effect);
+      if (effect.kind === 'requests' && counted !== undefined) {
+        counted.outcomes_recorded += effect.records.length;
+      }
       continue;
     }
     const append = new ByteReader(body, effect.position, effect.position + effect.length);
@@ -92,9 +123,18 @@ export function applyEntry(
       continue;
     }
     applyAppend(state, header, index, effect.position, effect.length);
+    totals.pushed += header.count;
     observer?.appended(header.partition);
+    if (counted !== undefined) countMessages(counted, header.count, effect.length);
     if (header.hasIds) insertTransactionIds(append, header, transactions);
   }
+  totals.settle(state);
+}
+
+function countMessages(counted: AppliedCounts, messages: number, bytes: number): void {
+  counted.appends++;
+  counted.messages += messages;
+  counted.bytes_appended += bytes;
 }
 
 export function applyStamp(state: State, stampUs: number): void {
@@ -137,19 +177,28 @@ export function applyAppend(
     index,
     position,
     length,
+    hasMessageIds: header.hasMessageIds === true,
   });
   countAppend(state, index, length);
   if (row.appends > 0) return;
   state.put(oldestAppends, ageKey(row.queue, header.stampUs, row.number), true);
 }
 
-/** `readable`: the newest version of the catalogue that may come; who plans knows what it may. */
+/**
+ * `readable`: the newest version of the catalogue that may come; who plans knows what it may.
+ * `totals`: what the entry comes to, where that is counted.
+ */
 export function applyEffect(
   state: State,
   effect: Effect,
   stampUs: number,
   readable = Number.MAX_SAFE_INTEGER,
+  totals: EntryTotals | null = null,
 ): void {
+  if (isFeatureEffect(effect)) {
+    applyFeatureEffect(state, effect, stampUs);
+    return;
+  }
   switch (effect.kind) {
     case 'queue':
       putQueue(state, effect.row);
@@ -158,7 +207,7 @@ export function applyEffect(
       createPartition(state, effect, stampUs);
       break;
     case 'cursor':
-      putCursor(state, effect);
+      putCursor(state, effect, totals);
       break;
     case 'group':
       putGroup(state, effect);
@@ -207,10 +256,16 @@ function applyRequests(state: State, effect: RequestsEffect): void {
   }
 }
 
-function putCursor(state: State, effect: Extract<Effect, { kind: 'cursor' }>): void {
+function putCursor(
+  state: State,
+  effect: Extract<Effect, { kind: 'cursor' }>,
+  totals: EntryTotals | null,
+): void {
   const { partition, group, row } = effect;
   const key = numberNameKey(partition, group);
-  const before = state.get(cursors, key)?.lease?.id ?? null;
+  const known = state.get(cursors, key);
+  if (row !== null) totals?.consumed(known, row);
+  const before = known?.lease?.id ?? null;
   const after = row?.lease?.id ?? null;
   if (before !== after) {
     if (before !== null && isShared(before)) {

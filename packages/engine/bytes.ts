@@ -15,6 +15,21 @@ export function hexDigit(code: number): number {
   return code <= 57 ? code - 48 : (code | 32) - 87;
 }
 
+/** Characters that one call of the platform's takes as arguments without trouble. */
+const CHARS_PER_CALL = 4096;
+
+/** The bytes at `start..end` as a string with a char code for each. */
+export function byteString(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start <= CHARS_PER_CALL) {
+    return String.fromCharCode.apply(null, bytes.subarray(start, end) as unknown as number[]);
+  }
+  let text = '';
+  for (let at = start; at < end; at += CHARS_PER_CALL) {
+    text += byteString(bytes, at, Math.min(end, at + CHARS_PER_CALL));
+  }
+  return text;
+}
+
 export class ByteWriter {
   bytes: Uint8Array;
   length = 0;
@@ -98,6 +113,16 @@ export class ByteWriter {
   blob(value: Uint8Array): void {
     this.varint(value.length);
     this.copy(value, 0, value.length);
+  }
+
+  /** A byte string: every char code is one byte. */
+  latin1(value: string): void {
+    const { length } = value;
+    this.varint(length);
+    this.reserve(length);
+    const at = this.length;
+    for (let i = 0; i < length; i++) this.bytes[at + i] = value.charCodeAt(i);
+    this.length = at + length;
   }
 
   /** Copies `source[start..end)` without a length before it. */
@@ -193,6 +218,13 @@ export class ByteReader {
 
   optionalText(): string | null {
     return this.flag() ? this.text() : null;
+  }
+
+  /** What `ByteWriter.latin1` wrote. */
+  latin1(): string {
+    const length = this.varint();
+    const start = this.skip(length);
+    return byteString(this.bytes, start, start + length);
   }
 
   /** A copy, so that a row does not keep the buffer it came from alive. */

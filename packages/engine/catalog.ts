@@ -37,6 +37,11 @@ export function findOwnPartition(
   return queue === undefined || queue.tenant !== tenant ? undefined : { queue, partition };
 }
 
+/** By its number; undefined when it is deleted. */
+export function queueByNumber(state: State, number: number): QueueRow | undefined {
+  return state.get(queues, numberKey(number));
+}
+
 const DIGITS = /^\d+$/;
 
 /** As `findOwnPartition`, by what a request calls it: the digits of its number, or its UUID. */

@@ -33,9 +33,11 @@ import {
   writeReplay,
 } from './dead-letter-commands.js';
 import type { AutopilotWish } from './delivery-terms.js';
+import { readEphemeralCommand, writeEphemeralCommand } from './ephemeral-queues.js';
 import { readGroupCommand, writeGroupCommand } from './group-command-codec.js';
 import { growingBody } from './growing-bytes.js';
 import { GuardedReader } from './guarded-reader.js';
+import { readKvCall, writeKvCall } from './kv-codec.js';
 import { readAck, readPush, writeAck, writePush } from './push-ack-codec.js';
 import { CONFIGURE_DEFAULTS } from './queue-options.js';
 import {
@@ -45,8 +47,16 @@ import {
   SESSION_BYTES,
   SETTLED_MAX,
 } from './request-id.js';
+import {
+  readCycle,
+  readRegisterStream,
+  writeCycle,
+  writeRegisterStream,
+} from './stream-commands.js';
 import { readGivenSubscription } from './subscription-codec.js';
+import { readSurfaceCommand, writeSurfaceCommand } from './surface-commands.js';
 import { writeSubscription } from './tables.js';
+import { readTimerCall, writeTimerCall } from './timer-codec.js';
 import { readTraceCommand, writeTraceCommand } from './trace-commands.js';
 import { readTransaction, writeTransaction } from './transaction-codec.js';
 
@@ -80,6 +90,15 @@ const KINDS = [
   'drop-dead-letters',
   'replay',
   'trace',
+  'timers',
+  'kv',
+  'set-switches',
+  'set-grant',
+  'purge-tenant',
+  'register-stream',
+  'stream-cycle',
+  'ephemeral-configure',
+  'ephemeral-delete',
 ] as const;
 const SCOPES = ['queue', 'partition', 'discovery'] as const;
 const CONFLATION_WORDS = [null, false, true] as const;
@@ -164,6 +183,27 @@ function writeCommand(w: ByteWriter, command: Command, nowMs: number): void {
       break;
     case 'trace':
       writeTraceCommand(w, command);
+      break;
+    case 'timers':
+      writeTimerCall(w, command);
+      break;
+    case 'ephemeral-configure':
+    case 'ephemeral-delete':
+      writeEphemeralCommand(w, command);
+      break;
+    case 'kv':
+      writeKvCall(w, command);
+      break;
+    case 'set-switches':
+    case 'set-grant':
+    case 'purge-tenant':
+      writeSurfaceCommand(w, command);
+      break;
+    case 'register-stream':
+      writeRegisterStream(w, command);
+      break;
+    case 'stream-cycle':
+      writeCycle(w, command);
       break;
   }
 }
@@ -297,6 +337,21 @@ function readCommand(
       return readReplay(r, tenant);
     case 'trace':
       return readTraceCommand(r, tenant);
+    case 'timers':
+      return readTimerCall(r, tenant);
+    case 'ephemeral-configure':
+    case 'ephemeral-delete':
+      return readEphemeralCommand(r, kind, tenant);
+    case 'kv':
+      return readKvCall(r, tenant);
+    case 'set-switches':
+    case 'set-grant':
+    case 'purge-tenant':
+      return readSurfaceCommand(r, kind, tenant);
+    case 'register-stream':
+      return readRegisterStream(r, tenant);
+    case 'stream-cycle':
+      return readCycle(r, tenant);
   }
 }
 

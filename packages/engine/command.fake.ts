@@ -17,8 +17,12 @@ import { REPLAY_RESULTS } from './dead-letter-commands.js';
 import type { DeliveryTerms } from './delivery-terms.js';
 import { TENANT } from './engine.fake.js';
 import { randomGroupChanged, randomGroupCommand } from './group-command.fake.js';
+import { randomKvCall, randomKvOutcome } from './kv.fake.js';
+import { kvJson } from './kv-call.js';
 import { CONFIGURE_DEFAULTS } from './queue-options.js';
 import type { SeededRandom } from './random.fake.js';
+import { randomStreamCommand, randomStreamOutcome } from './stream-command.fake.js';
+import { randomTimerCall, randomTimersOutcome } from './timer-call.fake.js';
 import type { TransactedOutcome, TransactionCommand } from './transaction-command.js';
 
 const TEXTS = ['', 'a', 'orders.eu', 'grüße ✓', '\u{1F680}'.repeat(9), '\u0000', 'x'.repeat(200)];
@@ -35,7 +39,11 @@ function some<T>(random: SeededRandom, most: number, make: (i: number) => T): T[
 export function randomCommand(random: SeededRandom, nowMs: number): Command {
   const text = () => oneOf(random, TEXTS);
   const tenant = TENANT;
-  switch (random.below(10)) {
+  switch (random.below(12)) {
+    case 11:
+      return randomTimerCall(random);
+    case 10:
+      return randomStreamCommand(random, randomPush(random));
     case 9:
       return randomRecordCommand(random);
     case 8:
@@ -173,6 +181,8 @@ function randomTransaction(random: SeededRandom): TransactionCommand {
       metadata: random.below(2) === 0 ? null : text(),
       subscription: randomSubscription(random),
     })),
+    kv: oneOf(random, [null, randomKvCall(random, TENANT, () => random.below(9))]),
+    timers: oneOf(random, [null, randomTimerCall(random)]),
     flaw: oneOf(random, [null, { reason: 'too_large', error: text() }]),
   };
 }
@@ -180,12 +190,19 @@ function randomTransaction(random: SeededRandom): TransactionCommand {
 function randomTransacted(random: SeededRandom): TransactedOutcome {
   const pushed = oneOf(random, [null, randomPushed(random)]);
   const filed = some(random, 5, (i) => i * (1 + random.below(1000)));
-  const rollback = { reason: 'rejected_ack', error: oneOf(random, TEXTS) } as const;
+  const lost = { index: 3, loss: 'exists', version: 9, value: kvJson('"ü"') } as const;
+  const rollback = {
+    reason: 'rejected_ack',
+    error: oneOf(random, TEXTS),
+    ...(random.below(2) === 0 ? {} : { kv: lost }),
+  } as const;
   return {
     kind: 'transacted',
     rollback: oneOf(random, [null, rollback]),
     filed: filed.sort((a, b) => a - b),
     pushed,
+    kv: oneOf(random, [null, randomKvOutcome(random)]),
+    timers: oneOf(random, [null, randomTimersOutcome(random)]),
   };
 }
 
@@ -252,7 +269,11 @@ function randomChanges(random: SeededRandom): OptionChanges {
 
 export function randomOutcome(random: SeededRandom): Outcome {
   const text = () => oneOf(random, TEXTS);
-  switch (random.below(11)) {
+  switch (random.below(13)) {
+    case 12:
+      return randomTimersOutcome(random);
+    case 11:
+      return randomStreamOutcome(random, randomPushed(random));
     case 10:
       return randomRecordOutcome(random);
     case 9:
@@ -320,6 +341,7 @@ function randomClaim(random: SeededRandom): Claim {
     partition: oneOf(random, TEXTS),
     partitionNumber: random.below(2 ** 32),
     deliveryAttempt: random.below(9),
+    skipped: random.below(9),
     slices: some(random, 9, () => {
       const baseOffset = random.below(2 ** 40);
       const first = baseOffset + random.below(100);

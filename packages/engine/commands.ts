@@ -12,8 +12,22 @@ import type {
   ReplayedOutcome,
 } from './dead-letter-commands.js';
 import type { AutopilotWish, DeliveryTerms } from './delivery-terms.js';
+import type {
+  EphemeralCommand,
+  EphemeralConfiguredOutcome,
+  EphemeralDeletedOutcome,
+} from './ephemeral-queues.js';
 import type { GroupChangedOutcome, GroupCommand } from './group-commands.js';
+import type { KvCall, KvOutcome } from './kv-call.js';
 import type { Refusal } from './refusals.js';
+import type {
+  RegisterStreamCommand,
+  StreamCycleCommand,
+  StreamCycledOutcome,
+  StreamRegisteredOutcome,
+} from './stream-commands.js';
+import type { SurfaceCommand, SurfaceOutcome } from './surface-commands.js';
+import type { TimerCall, TimersOutcome } from './timer-call.js';
 import type { TraceCommand, TracedOutcome } from './trace-commands.js';
 import type { TransactedOutcome, TransactionCommand } from './transaction-command.js';
 
@@ -49,6 +63,11 @@ export interface PushCommand {
    * is planned, which encrypts what is missing.
    */
   readonly envelopes?: readonly (Uint8Array | undefined)[];
+  /**
+   * Ids that were promised, to the client of a timer (timers.ts), or that a cycle names for what it
+   * emits (streams 4.1), by item; null: the broker's own. Left out: no item has one.
+   */
+  readonly messageIds?: readonly (string | null)[];
 }
 
 export const ITEM_QUEUED = 0;
@@ -133,6 +152,8 @@ export interface Claim {
   readonly partition: string;
   readonly partitionNumber: number;
   readonly deliveryAttempt: number;
+  /** Messages that were passed over for the one delivered; 0 where the group gets all of them. */
+  readonly skipped: number;
   readonly slices: readonly AppendSlice[];
 }
 
@@ -282,6 +303,12 @@ export type Command =
   | TransactionCommand
   | DropDeadLettersCommand
   | ReplayCommand
+  | EphemeralCommand
+  | KvCall
+  | RegisterStreamCommand
+  | StreamCycleCommand
+  | SurfaceCommand
+  | TimerCall
   | TraceCommand;
 
 export type Outcome =
@@ -295,6 +322,13 @@ export type Outcome =
   | TransactedOutcome
   | DeadLettersDroppedOutcome
   | ReplayedOutcome
+  | EphemeralConfiguredOutcome
+  | EphemeralDeletedOutcome
+  | KvOutcome
+  | StreamRegisteredOutcome
+  | StreamCycledOutcome
+  | SurfaceOutcome
+  | TimersOutcome
   | TracedOutcome
   | RefusedOutcome
   /** A give-back needs no answer. */

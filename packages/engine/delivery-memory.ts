@@ -103,6 +103,20 @@ export interface QueueMatches extends Due {
   usedAtMs: number;
 }
 
+/** What delivery remembers of groups and partitions. */
+export interface Consumption {
+  readonly groups: number;
+  /** Pairs of group and partition. */
+  readonly parts: number;
+  /** Of each queue those of the group that remembers most of them. */
+  readonly partitions: number;
+}
+
+export interface Turnover {
+  readonly loaded: number;
+  readonly unloaded: number;
+}
+
 export type DueItem = PartitionStatus | Waiter | DeliveryGroup | QueueMatches;
 
 export class DeliveryMemory {
@@ -126,6 +140,9 @@ export class DeliveryMemory {
   #forgottenUntilMs = 0;
   /** Groups that have a drain rate. */
   #measured = 0;
+  /** Pairs of group and partition that were taken in since the start, and let go. */
+  #loaded = 0;
+  #unloaded = 0;
 
   constructor(
     leaseGraceMs: number,
@@ -144,6 +161,22 @@ export class DeliveryMemory {
   /** How many groups are remembered. */
   get groupCount(): number {
     return this.#byAge.size;
+  }
+
+  /** What is remembered now. Looks at every group: for those who ask seldom. */
+  get consumption(): Consumption {
+    let partitions = 0;
+    for (const ofQueue of this.#queues.values()) {
+      let most = 0;
+      for (const { statuses } of ofQueue.values()) most = Math.max(most, statuses.size);
+      partitions += most;
+    }
+    return { groups: this.groupCount, parts: this.#loaded - this.#unloaded, partitions };
+  }
+
+  /** Pairs of group and partition that were taken in since the leadership began, and let go. */
+  get turnover(): Turnover {
+    return { loaded: this.#loaded, unloaded: this.#unloaded };
   }
 
   /** To be called in every turn, before a lease of it is looked at. */
@@ -199,6 +232,7 @@ export class DeliveryMemory {
 
   drop(group: DeliveryGroup): void {
     for (const status of group.statuses.values()) this.due.remove(status);
+    this.#unloaded += group.statuses.size;
     if (group.drainRate !== null) this.#measured--;
     this.#byAge.delete(group);
     this.due.remove(group);
@@ -332,7 +366,7 @@ export class DeliveryMemory {
 
   forget(status: PartitionStatus): void {
     this.#leave(status);
-    status.group.statuses.delete(status.partition);
+    if (status.group.statuses.delete(status.partition)) this.#unloaded++;
     this.#resumeScan(status.group);
   }
 
@@ -361,6 +395,7 @@ export class DeliveryMemory {
       linked: false,
     };
     group.statuses.set(partition, status);
+    this.#loaded++;
     return status;
   }
 

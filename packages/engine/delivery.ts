@@ -45,9 +45,11 @@ import type {
 import { Discovery } from './delivery-discovery.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
 import {
+  type Consumption,
   type DeliveryGroup,
   DeliveryMemory,
   type QueueMatches,
+  type Turnover,
   type Waiter,
 } from './delivery-memory.js';
 import { scanGroup } from './delivery-scan.js';
@@ -62,6 +64,7 @@ import type { PopTimes } from './pop-gather.js';
 import type { PushPlan } from './push.js';
 import type { PartitionRow, QueueRow } from './rows.js';
 import { queues } from './tables.js';
+import type { TimerWriter } from './timer-transaction.js';
 import type { TransactionCommand } from './transaction-command.js';
 import {
   type PlacedTransaction,
@@ -121,6 +124,14 @@ export class Delivery {
     return this.#memory.groupCount;
   }
 
+  get consumption(): Consumption {
+    return this.#memory.consumption;
+  }
+
+  get turnover(): Turnover {
+    return this.#memory.turnover;
+  }
+
   /** How often a parked pop was tried, to see that nobody is woken in vain. */
   get wakes(): number {
     return this.#wakes;
@@ -166,8 +177,13 @@ export class Delivery {
   }
 
   /** `pushes` may be null when the command pushes nothing. */
-  transact(draft: Draft, command: TransactionCommand, pushes: PushPlan | null): PlacedTransaction {
-    return planTransaction(draft, this.#transactionSite, command, pushes);
+  transact(
+    draft: Draft,
+    command: TransactionCommand,
+    pushes: PushPlan | null,
+    timers: TimerWriter,
+  ): PlacedTransaction {
+    return planTransaction(draft, this.#transactionSite, command, pushes, timers);
   }
 
   extend(draft: Draft, command: ExtendCommand): ExtendedOutcome {

@@ -15,7 +15,7 @@ import {
 import { applyAppend, applyEffect, applyStamp, readMeta } from './apply.js';
 import { assert } from './assert.js';
 import { ByteReader, ByteWriter } from './bytes.js';
-import type { AppendLocation } from './commands.js';
+import type { AppendLocation, Command } from './commands.js';
 import { deadLetterId } from './dead-letter-id.js';
 import {
   beginAppendEffect,
@@ -26,6 +26,7 @@ import {
 } from './effects.js';
 import { messageWriter, type PayloadCipher } from './payload-cipher.js';
 import type { PlannedState } from './planned-state.js';
+import type { TimerClock } from './timer-clock.js';
 import type { TransactionMatch } from './transaction-index.js';
 import { relocateAppend } from './trim.js';
 
@@ -40,13 +41,28 @@ export interface Surroundings {
   readonly readLog: (location: AppendLocation) => Uint8Array;
   /** null: there is no key, and everything is stored as it comes. */
   readonly cipher: PayloadCipher | null;
+  /** Of the node: it outlives a leadership. Left out: one that begins with the first turn. */
+  readonly timerClock?: TimerClock;
+  /** False: what grows the store of its own accord has to wait. Left out: it never has to. */
+  readonly mayGrow?: () => boolean;
+  /** Told of each command when it was planned, for whoever has a clock. */
+  readonly planned?: (kind: Command['kind']) => void;
 }
 
 /** Client-supplied transaction ids, those of planned entries included, lowest offset first. */
 export interface TransactionLookup {
   find(partition: number, transactionId: string): readonly TransactionMatch[];
-  plan(partition: number, transactionId: string, offset: number, stampUs: number): void;
+  plan(
+    partition: number,
+    transactionId: string,
+    offset: number,
+    stampUs: number,
+    messageId?: string,
+  ): void;
 }
+
+/** What was written to an append. */
+export type Written = Pick<AppendHeader, 'count' | 'hasIds' | 'hasMessageIds'>;
 
 /** Told of every effect once it shows in the planned state. */
 export interface EffectObserver {
@@ -128,17 +144,18 @@ export class Draft {
   append(
     partition: number,
     baseOffset: number,
-    write: (add: WriteMessage, writer: ByteWriter) => { count: number; hasIds: boolean },
+    write: (add: WriteMessage, writer: ByteWriter) => Written,
   ): void {
     this.#open();
     const writer = this.#writer;
     const contentAt = beginAppendEffect(writer);
     const position = beginAppend(writer, partition, baseOffset, this.nowUs);
-    const { count, hasIds } = write(messageWriter(this, partition), writer);
+    const written = write(messageWriter(this, partition), writer);
+    const { count } = written;
     assert(count > 0, `an empty append to partition ${partition}`);
-    sealAppend(writer, position, count, hasIds, this.surroundings.checksum);
+    sealAppend(writer, position, count, written, this.surroundings.checksum);
     endEffect(writer, contentAt);
-    const header: AppendHeader = { partition, baseOffset, stampUs: this.nowUs, count, hasIds };
+    const header: AppendHeader = { partition, baseOffset, stampUs: this.nowUs, ...written };
     applyAppend(this.state, header, this.index, position, writer.length - position);
   }
 

@@ -1,5 +1,6 @@
 /** Finding the message that already carries a transaction id (message-plane 11.1). */
 import { messageId, parseMessageId } from '@svc/wire';
+import { AppendDamage, decodeAppend } from './append.js';
 import type { Draft } from './draft.js';
 import { appendKey, appendKeyOffset } from './keys.js';
 import type { AppendRow, PartitionRow } from './rows.js';
@@ -11,6 +12,8 @@ export interface Original {
   readonly stampUs: number;
   /** It was stored without an id of its own: its message id is its transaction id. */
   readonly implicit: boolean;
+  /** Promised, of an entry in flight; of others the log knows it. */
+  readonly messageId?: string;
 }
 
 /** The retained append that holds `offset`; undefined outside [logStart, nextOffset). */
@@ -50,6 +53,30 @@ export function findImplicit(state: State, partition: PartitionRow, id: string):
   return { offset: parsed.offset, stampUs, implicit: true };
 }
 
+/**
+ * The id of a stored message: that of its place, unless it was promised one, which then stands with
+ * it in the log. What is damaged there has the id of its place.
+ */
+export function storedMessageId(draft: Draft, partition: number, original: Original): string {
+  const { offset, stampUs, implicit } = original;
+  if (original.messageId !== undefined) return original.messageId;
+  const found = findAppend(draft.state, partition, offset);
+  if (found?.row.hasMessageIds === true) {
+    const promised = promisedId(draft, found.row, offset - found.baseOffset);
+    if (promised !== null) return promised;
+  }
+  return messageId(stampUs, partition, implicit, offset);
+}
+
+function promisedId(draft: Draft, row: AppendRow, at: number): string | null {
+  try {
+    return decodeAppend(draft.readAppend(row)).messageIds?.[at] ?? null;
+  } catch (error) {
+    if (!(error instanceof AppendDamage)) throw error;
+    return null;
+  }
+}
+
 /** The lowest-offset message with this transaction id whose stamp is not before `sinceUs`. */
 export function originalOf(
   draft: Draft,
@@ -61,7 +88,7 @@ export function originalOf(
   if (implicit !== null && implicit.stampUs >= sinceUs) return implicit;
   for (const match of draft.transactions.find(partition.number, id)) {
     if (match.stampUs >= sinceUs) {
-      return { offset: match.offset, stampUs: match.stampUs, implicit: false };
+      return { ...match, implicit: false };
     }
   }
   return null;

@@ -12,6 +12,7 @@ import {
 } from './effects.js';
 import { CONFIGURE_DEFAULTS } from './queue-options.js';
 import { newRequestSession } from './request-id.js';
+import type { Key } from './state.js';
 
 const ID = '01a2b3c4-0000-7000-8000-000000000001';
 const OTHER = '01a2b3c4-1111-7000-8000-00000000000a';
@@ -30,6 +31,42 @@ const EFFECTS: Effect[] = [
     },
   },
   { kind: 'partition', number: 4_000_000_000, queue: 7, id: ID, name: '' },
+  {
+    kind: 'stream-query',
+    row: {
+      id: ID,
+      tenant: OTHER,
+      name: 'grüße.✓',
+      sourceQueue: 'q',
+      sinkQueue: null,
+      configHash: 'h',
+      createdAtUs: 1_800_000_000_000_001,
+      updatedAtUs: 1_800_000_000_000_002,
+      store: 4_000_000_000,
+    },
+  },
+  { kind: 'drop-stream-query', id: ID },
+  {
+    kind: 'stream-state',
+    store: 1,
+    partition: 4_000_000_000,
+    changes: [
+      {
+        key: 'a\u001fé',
+        value: new Uint8Array([49]),
+        windowEnd: -1_787_133_660_000,
+        replacedBytes: null,
+      },
+      {
+        key: '',
+        value: new Uint8Array(0),
+        windowEnd: 1_787_133_660_000,
+        replacedBytes: 0,
+      },
+      { key: 'gone', value: null, windowEnd: null, replacedBytes: 70_000_000 },
+    ],
+  },
+  { kind: 'sweep-streams', from: 'p\0\0\0\xff' as Key, rowsMax: 1000 },
   { kind: 'cursor', partition: 1, group: 'g', row: null },
   {
     kind: 'cursor',

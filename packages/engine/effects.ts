@@ -10,12 +10,21 @@
 import { ByteReader, type ByteWriter } from './bytes.js';
 import { CatalogueFault } from './catalogue-fault.js';
 import { readDeadLetter, writeDeadLetter } from './dead-letter-tables.js';
+import {
+  FEATURE_EFFECT_KINDS,
+  type FeatureEffect,
+  isFeatureEffect,
+  isFeatureKind,
+  readFeatureEffect,
+  writeFeatureEffect,
+} from './feature-effects.js';
 import { type GroupChangeRow, readChange, writeChange } from './group-change-table.js';
 import { type RequestSession, SESSION_BYTES } from './request-id.js';
 import type { CursorRow, DeadLetterRow, GroupRow, QueueRow } from './rows.js';
 import type { Key } from './state.js';
 import { readCursor, readGroup, readQueue, writeCursor, writeGroup, writeQueue } from './tables.js';
 import { readTrace, type TraceRow, writeTrace } from './trace.js';
+import { readTrimCause, TRIM_CAUSES, type TrimCause } from './trim-cause.js';
 
 export type Effect =
   /** Creates the queue or replaces its row. */
@@ -62,7 +71,12 @@ export type Effect =
   | { readonly kind: 'delete-queue'; readonly queue: number }
   | { readonly kind: 'sweep-queue'; readonly queue: number; readonly rowsMax: number }
   /** Everything below the offset, which is where an append begins, or the end, is gone. */
-  | { readonly kind: 'trim'; readonly partition: number; readonly upTo: number }
+  | {
+      readonly kind: 'trim';
+      readonly partition: number;
+      readonly upTo: number;
+      readonly cause: TrimCause;
+    }
   /** The partition, which holds nothing, is gone with its cursors. */
   | { readonly kind: 'drop-partition'; readonly partition: number }
   /** A change of a group that goes on in later entries; null: its outcome need not be kept. */
@@ -71,6 +85,7 @@ export type Effect =
       readonly id: string;
       readonly row: GroupChangeRow | null;
     }
+  | FeatureEffect
   | RequestsEffect
   /** The catalogue may be used up to this version from here on; never lower than before. */
   | { readonly kind: 'cluster-version'; readonly version: number };
@@ -127,6 +142,7 @@ const KINDS = [
   'relocate',
   'trim',
   'drop-partition',
+  ...FEATURE_EFFECT_KINDS,
 ] as const;
 const KIND_RELOCATE = KINDS.indexOf('relocate') + 1;
 
@@ -171,11 +187,12 @@ export function writeEffect(writer: ByteWriter, effect: Effect): void {
   writer.u8(KINDS.indexOf(effect.kind) + 1);
   writer.u32(0);
   const contentAt = writer.length;
-  writeContent(writer, effect);
+  if (isFeatureEffect(effect)) writeFeatureEffect(writer, effect);
+  else writeContent(writer, effect);
   endEffect(writer, contentAt);
 }
 
-function writeContent(w: ByteWriter, effect: Effect): void {
+function writeContent(w: ByteWriter, effect: Exclude<Effect, FeatureEffect>): void {
   switch (effect.kind) {
     case 'queue':
       writeQueue(w, effect.row);
@@ -226,6 +243,7 @@ function writeContent(w: ByteWriter, effect: Effect): void {
     case 'trim':
       w.u32(effect.partition);
       w.varint(effect.upTo);
+      w.u8(TRIM_CAUSES.indexOf(effect.cause));
       break;
     case 'drop-partition':
       w.u32(effect.partition);
@@ -273,6 +291,7 @@ export function readEffect(reader: ByteReader): Effect | AppendEffect | Relocate
 
 function readContent(code: number, r: ByteReader): Effect {
   const kind = KINDS[code - 1];
+  if (isFeatureKind(kind)) return readFeatureEffect(kind, r);
   switch (kind) {
     case 'queue':
       return { kind, row: readQueue(r) };
@@ -305,7 +324,7 @@ function readContent(code: number, r: ByteReader): Effect {
     case 'sweep-queue':
       return { kind, queue: r.u32(), rowsMax: r.varint() };
     case 'trim':
-      return { kind, partition: r.u32(), upTo: r.varint() };
+      return { kind, partition: r.u32(), upTo: r.varint(), cause: readTrimCause(r) };
     case 'drop-partition':
       return { kind, partition: r.u32() };
     case 'requests':

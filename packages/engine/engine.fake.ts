@@ -5,6 +5,7 @@
  */
 import { messageId, uuidV7 } from '@svc/wire';
 import { decodeAppend } from './append.js';
+import type { AppliedEvents } from './applied-events.js';
 import { applyEntry } from './apply.js';
 import { assert } from './assert.js';
 import { findPartition, findQueue } from './catalog.js';
@@ -39,6 +40,7 @@ import { SeededRandom } from './random.fake.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
 import { TABLES } from './table-list.js';
 import { appends } from './tables.js';
+import type { TimerClock } from './timer-clock.js';
 import type { TransactionMatch } from './transaction-index.js';
 import { utf8Length, utf8Read, utf8Write } from './utf8.js';
 
@@ -126,9 +128,16 @@ export class EngineRig {
   damaged = false;
   /** Of the planners from the next `restart` on. */
   cipher: PayloadCipher | null = null;
+  /** Likewise: of the node that leads; null: each planner has one of its own. */
+  timerClock: TimerClock | null = null;
+  mayGrow = true;
+  /** Told what entries mean when they are applied. */
+  events: AppliedEvents | undefined;
   lag = 0;
   /** Entries written so far. */
   entries = 0;
+  /** Of the entry of the last turn; 0: it has none. */
+  entryBytes = 0;
   /** What the last turn answered, in order. */
   answered: readonly Request[] = [];
   readonly #bodies = new Map<number, Uint8Array>();
@@ -137,7 +146,7 @@ export class EngineRig {
   #nodeId = 1;
   #index = 0;
 
-  readonly #limits: PlannerLimits;
+  #limits: PlannerLimits;
 
   constructor(delivery: DeliveryLimits = DELIVERY_LIMITS, limits: Partial<PlannerLimits> = {}) {
     this.#limits = { ...PLANNER_LIMITS, delivery, ...limits };
@@ -145,8 +154,9 @@ export class EngineRig {
   }
 
   /** Another leader over the same rows: whatever stood in memory only is gone. */
-  restart(nodeId = this.#nodeId): void {
+  restart(nodeId = this.#nodeId, limits: Partial<PlannerLimits> = {}): void {
     this.#apply(0);
+    this.#limits = { ...this.#limits, ...limits };
     this.#nodeId = nodeId;
     this.planner = this.#newPlanner();
   }
@@ -168,6 +178,7 @@ export class EngineRig {
     const { wallUs, nowMs } = this;
     const index = ++this.#index;
     const turn = this.planner.turn({ index, wallUs, nowMs });
+    this.entryBytes = turn.body?.length ?? 0;
     if (turn.body !== null) {
       this.#bodies.set(index, turn.body);
       this.#inFlight.push(index);
@@ -351,7 +362,7 @@ export class EngineRig {
       index,
       position,
       length,
-      bytes: this.#bytesAt({ index, position, length }),
+      bytes: this.bytesAt({ index, position, length }),
     }));
     moves.sort((a, b) => a.index - b.index || a.position - b.position);
     this.planner.relocate(moves.slice(0, countMax));
@@ -370,10 +381,11 @@ export class EngineRig {
 
   /** Of the append that stands there. */
   baseOffsetAt(location: AppendLocation): number {
-    return decodeAppend(this.#bytesAt(location)).baseOffset;
+    return decodeAppend(this.bytesAt(location)).baseOffset;
   }
 
-  #bytesAt({ index, position, length }: AppendLocation): Uint8Array {
+  /** What the log holds there. */
+  bytesAt({ index, position, length }: AppendLocation): Uint8Array {
     const body = this.#bodies.get(index);
     assert(body !== undefined, `entry ${index} is not in the log`);
     return body.slice(position, position + length);
@@ -393,6 +405,8 @@ export class EngineRig {
         return bytes;
       },
       cipher: this.cipher,
+      mayGrow: () => this.mayGrow,
+      ...(this.timerClock === null ? {} : { timerClock: this.timerClock }),
     };
     return new Planner(this.state, this.transactions, surroundings, this.#limits);
   }
@@ -400,7 +414,9 @@ export class EngineRig {
   #apply(left: number): void {
     while (this.#inFlight.length > left) {
       const index = this.#inFlight.shift() ?? 0;
-      applyEntry(this.state, this.transactions, index, this.#bodies.get(index) ?? utf8(''));
+      const body = this.#bodies.get(index) ?? utf8('');
+      const observer = { appended: () => {}, events: this.events };
+      applyEntry(this.state, this.transactions, index, body, observer);
       if (this.#inFlight.length === 0) this.#compare();
       this.planner.applied(index);
     }

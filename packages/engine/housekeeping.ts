@@ -1,14 +1,17 @@
 /**
- * What the leader does without being asked: retention, removal of unused partitions, and moving
- * appends within the log. All of it at the end of a turn, within bounds of its own, so that no
- * command waits for it longer than one turn.
+ * What the leader does without being asked: retention, expiry of key/value rows, removal of unused
+ * partitions and of state that no stream can ask for, and moving appends within the log. All of it
+ * at the end of a turn, within bounds of its own, so that no command waits for it longer than one
+ * turn.
  */
 import type { Draft } from './draft.js';
 import type { Effect } from './effects.js';
+import { KvExpiry } from './kv-expiry.js';
 import { type CleanupLimits, PartitionCleanup, type PartitionWatch } from './partition-cleanup.js';
 import { planRelocations, type Relocation } from './relocation.js';
 import { RETENTION_LIMITS, Retention, type RetentionLimits } from './retention.js';
 import type { State } from './state.js';
+import { StreamSweep } from './stream-sweep.js';
 
 export interface HousekeepingLimits {
   readonly retention: RetentionLimits;
@@ -24,11 +27,15 @@ export const HOUSEKEEPING_LIMITS: HousekeepingLimits = {
 export class Housekeeping {
   readonly #retention: Retention;
   readonly #cleanup: PartitionCleanup;
+  readonly #kvExpiry: KvExpiry;
+  readonly #streams: StreamSweep;
   #moves: readonly Relocation[] = [];
 
   constructor(state: State, watch: PartitionWatch, limits = HOUSEKEEPING_LIMITS) {
     this.#retention = new Retention(state, limits.retention);
     this.#cleanup = new PartitionCleanup(state, limits.cleanup, watch);
+    this.#kvExpiry = new KvExpiry(state);
+    this.#streams = new StreamSweep(state);
   }
 
   /** There is something to do in the next turn. */
@@ -38,15 +45,18 @@ export class Housekeeping {
 
   /** Monotonic milliseconds; 0 at once; null never. */
   nextDueMs(): number | null {
-    const retentionMs = this.#retention.nextDueMs();
-    const cleanupMs = this.#cleanup.dueMs;
-    if (retentionMs === null || cleanupMs === null) return retentionMs ?? cleanupMs;
-    return Math.min(retentionMs, cleanupMs);
+    let firstMs = this.#retention.nextDueMs();
+    for (const dueMs of [this.#cleanup.dueMs, this.#kvExpiry.dueMs, this.#streams.dueMs]) {
+      if (firstMs === null || (dueMs !== null && dueMs < firstMs)) firstMs = dueMs;
+    }
+    return firstMs;
   }
 
   /** Every effect that the leader plans passes here. */
   observe(effect: Effect): void {
     this.#retention.observe(effect);
+    this.#kvExpiry.observe(effect);
+    this.#streams.observe(effect);
   }
 
   /**
@@ -61,6 +71,8 @@ export class Housekeeping {
   turn(draft: Draft, entryBytesMax: number): void {
     this.#retention.turn(draft);
     this.#cleanup.turn(draft);
+    this.#kvExpiry.turn(draft);
+    this.#streams.turn(draft);
     if (this.#moves.length === 0) return;
     this.#moves = this.#moves.slice(planRelocations(draft, this.#moves, entryBytesMax));
   }

@@ -11,9 +11,17 @@ export {
   verifyAppend,
 } from './append.js';
 export { offsetOfTransaction } from './append-search.js';
+export type { AppliedEvents } from './applied-events.js';
 export { type AppendObserver, applyEntry, readMeta } from './apply.js';
 export { EngineBug } from './assert.js';
-export { findNamedPartition, findPartition, findQueue } from './catalog.js';
+export { ByteWriter } from './bytes.js';
+export {
+  findNamedPartition,
+  findOwnPartition,
+  findPartition,
+  findQueue,
+  queueByNumber,
+} from './catalog.js';
 export { CatalogueFault } from './catalogue-fault.js';
 export {
   type ChangedEntry,
@@ -22,6 +30,7 @@ export {
   changedPartitions,
   PARTITIONS_WALKED_MAX,
 } from './changed-partitions.js';
+export { type ClusterTotals, readTotals } from './cluster-totals.js';
 export { CLUSTER_VERSION_READ, clusterVersionOf, refuseNewerVersion } from './cluster-version.js';
 export {
   type CodecRefusal,
@@ -31,6 +40,8 @@ export {
 } from './command-codec.js';
 export * from './commands.js';
 export type * from './dead-letter-commands.js';
+export type { DeadLetterDepth } from './dead-letter-depths.js';
+export { DeadLetterGauges } from './dead-letter-gauges.js';
 export {
   type DeadLetterFilter,
   type DeadLetterList,
@@ -40,10 +51,30 @@ export {
 export { type DeadLetterSignatures, deadLetterSignatures } from './dead-letter-signatures.js';
 export { transactionDigest } from './dead-letter-tables.js';
 export type { Ticket } from './delivery.js';
+export type { Consumption, Turnover } from './delivery-memory.js';
 export type { AutopilotSizes, AutopilotWish, DeliveryTerms } from './delivery-terms.js';
 export type { Surroundings } from './draft.js';
 export { findAppend } from './duplicate.js';
+export {
+  applyEphemeralEffect,
+  type DeclaredQueue,
+  declaredOptions,
+  declaredQueues,
+  type EphemeralCommand,
+  type EphemeralConfigureCommand,
+  type EphemeralConfiguredOutcome,
+  type EphemeralDeleteCommand,
+  type EphemeralDeletedOutcome,
+  type EphemeralQueueEffect,
+  planEphemeral,
+} from './ephemeral-queues.js';
 export { storedTerms } from './first-contact.js';
+export {
+  type GrantLimits,
+  type GrantRow,
+  grantOf,
+  grants,
+} from './grants.js';
 export type * from './group-commands.js';
 export {
   type GroupPartitionView,
@@ -55,8 +86,15 @@ export {
   listGroups,
   queueNames,
 } from './group-views.js';
-export { growingBody, growingBytes } from './growing-bytes.js';
+export { growingBytes } from './growing-bytes.js';
+export { GuardedReader } from './guarded-reader.js';
 export { HOUSEKEEPING_LIMITS, type HousekeepingLimits } from './housekeeping.js';
+export * from './kv-call.js';
+export { kvReadBudget } from './kv-judge.js';
+export { atOneMoment } from './kv-moment.js';
+export { readKv } from './kv-plan.js';
+export { type KvNamespaces, listKvNamespaces, walkPage } from './kv-read.js';
+export { type KvRow, type KvUseRow, kvUseOf } from './kv-tables.js';
 export { CONTENT_WINDOW_BYTES, type FoundAppend, scanContents } from './log-contents.js';
 export { type LiveStretch, liveStretches } from './log-use.js';
 export { MapState } from './map-state.js';
@@ -78,6 +116,7 @@ export {
 export { type FoundOffset, type OffsetEntry, offsetsSince } from './offsets-since.js';
 export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './outcome-codec.js';
 export type { MessageCounts } from './partition-counts.js';
+export { partitionLiveness, type QueueLiveness } from './partition-liveness.js';
 export {
   type PartitionRanking,
   type RankedPartition,
@@ -91,7 +130,10 @@ export {
   type PlannerLimits,
   type Turn,
 } from './planner.js';
+export { isWanted, type QueueFilter } from './queue-filter.js';
+export { countQueues, queuePage } from './queue-page.js';
 export { type QueueSizes, queueSizes } from './queue-sizes.js';
+export type { QueueSum } from './queue-sums.js';
 export {
   listQueueNames,
   listQueues,
@@ -116,7 +158,25 @@ export {
 export type * from './rows.js';
 export { findSlices, freshSlice } from './slices.js';
 export type * from './state.js';
+export type {
+  RegisterStreamCommand,
+  StateColumns,
+  StreamAck,
+  StreamCycleCommand,
+  StreamCycledOutcome,
+  StreamRegisteredOutcome,
+} from './stream-commands.js';
+export {
+  readStreamState,
+  type StreamReadRoom,
+  type StreamStateAnswer,
+  type StreamStateEntry,
+  type StreamStateFilter,
+} from './stream-state.js';
+export type * from './surface-commands.js';
+export { SWITCH_NAMES, type Switches, switchesOf } from './switches.js';
 export { LOCAL_TABLES, TABLES } from './table-list.js';
+export { type HeldQueue, type TenantStatus, tenantStatus } from './tenant-status.js';
 export {
   type Label,
   type LabelSum,
@@ -124,12 +184,18 @@ export {
   type TenantOverview,
   tenantOverview,
 } from './tenant-views.js';
+export * from './timer-call.js';
+export { TimerClock } from './timer-clock.js';
+export { findTimer, listTimers } from './timer-list.js';
+export { timerUseOf } from './timer-tables.js';
+export type { TimerLimits } from './timers.js';
 export type * from './trace-commands.js';
 export {
   listTraceNames,
   messageTraces,
   namedTraces,
   type Paging,
+  storedTraces,
   type TraceList,
   type TraceNameList,
   type TraceView,
@@ -137,3 +203,4 @@ export {
 export type * from './transaction-command.js';
 export { TransactionIndex } from './transaction-index.js';
 export { WindowSurvey } from './window-survey.js';
+export { type QueueWorkload, queueWorkloads } from './workload-figures.js';

@@ -44,6 +44,11 @@ export function textInKey(key: Key, start: number, end: number): string {
   return utf8Read(bytes, 0, bytes.length);
 }
 
+/** The number that a key begins with. */
+export function numberInKey(key: Key): number {
+  return numberAt(key, 0);
+}
+
 /** The second number of a key made by `numberPairKey`. */
 export function secondNumberInKey(key: Key): number {
   return (

@@ -48,12 +48,38 @@ const REFERS: Readonly<Record<string, boolean>> = {
   requests: false,
   clusterVersions: false,
   groupChanges: false,
+  // They hold their own values.
+  kvRows: false,
+  kvExpiries: false,
+  kvNamespaces: false,
+  kvUse: false,
+  kvCounter: false,
+  streamNames: false,
+  streamQueries: false,
+  streamCounts: false,
+  streamStores: false,
+  streamStates: false,
+  streamValues: false,
+  streamShards: false,
+  streamPartitions: false,
+  doomedStreams: false,
+  clusterTotals: false,
+  // They hold what operators and clients set.
+  switches: false,
+  grants: false,
+  purges: false,
+  ephemeralQueues: false,
+  // They hold their own payloads.
+  timers: false,
+  timerDue: false,
+  timerPayloads: false,
+  timerUse: false,
   // Offsets and hashes.
   transactionRuns: false,
 };
 
 function row(index: number, length = 10) {
-  return { count: 1, stampUs: 1, index, position: 0, length };
+  return { count: 1, stampUs: 1, index, position: 0, length, hasMessageIds: false };
 }
 
 test('it is known of every table whether it refers to the log', () => {

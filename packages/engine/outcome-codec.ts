@@ -42,9 +42,13 @@ import { POP_APPENDS_MAX } from './delivery-limits.js';
 import { readTerms, writeTerms } from './delivery-terms.js';
 import { readGroupChanged, writeGroupChanged } from './group-command-codec.js';
 import { GuardedReader } from './guarded-reader.js';
+import { readKvOutcome, writeKvOutcome } from './kv-codec.js';
 import { COMMAND_ITEMS_MAX } from './push-ack-codec.js';
 import { CONFIGURE_DEFAULTS } from './queue-options.js';
 import type { Refusal, RefusalReason } from './refusals.js';
+import { readCycled, readRegistered, writeCycled, writeRegistered } from './stream-commands.js';
+import { readSurfaceOutcome, writeSurfaceOutcome } from './surface-commands.js';
+import { readTimersOutcome, writeTimersOutcome } from './timer-codec.js';
 import { readRollback, writeRollback } from './transaction-codec.js';
 import type { TransactedOutcome } from './transaction-command.js';
 
@@ -71,6 +75,15 @@ const KINDS = [
   'dead-letters-dropped',
   'replayed',
   'traced',
+  'timers',
+  'kv',
+  'switches-set',
+  'grant-set',
+  'tenant-purged',
+  'stream-registered',
+  'stream-cycled',
+  'ephemeral-configured',
+  'ephemeral-deleted',
 ] as const;
 const REASONS: readonly [RefusalReason, ...RefusalReason[]] = [
   'bad_request',
@@ -84,6 +97,8 @@ const REASONS: readonly [RefusalReason, ...RefusalReason[]] = [
   'storage_full',
   'overloaded',
   'internal',
+  'too_large',
+  'kv_check_needs_cluster_version_5',
 ];
 const TEXT_BYTES_MAX = 2 ** 31;
 const NUMBER_MAX = 0xffff_ffff;
@@ -144,6 +159,27 @@ export function writeOutcome(w: ByteWriter, outcome: Outcome): void {
       break;
     case 'traced':
       w.optionalText(outcome.traceId);
+      break;
+    case 'timers':
+      writeTimersOutcome(w, outcome);
+      break;
+    case 'ephemeral-configured':
+    case 'ephemeral-deleted':
+      w.flag(outcome.kind === 'ephemeral-deleted' ? outcome.wasDeclared : outcome.isOverQuota);
+      break;
+    case 'kv':
+      writeKvOutcome(w, outcome);
+      break;
+    case 'switches-set':
+    case 'grant-set':
+    case 'tenant-purged':
+      writeSurfaceOutcome(w, outcome);
+      break;
+    case 'stream-registered':
+      writeRegistered(w, outcome);
+      break;
+    case 'stream-cycled':
+      writeCycled(w, outcome, (pushed) => writePushed(w, pushed));
       break;
     case 'refused':
       writeRefusal(w, outcome.refusal);
@@ -209,6 +245,7 @@ function writePopped(w: ByteWriter, outcome: PoppedOutcome): void {
     w.text(claim.partition);
     w.varint(claim.partitionNumber);
     w.varint(claim.deliveryAttempt);
+    w.varint(claim.skipped);
     w.varint(claim.slices.length);
     for (const slice of claim.slices) {
       w.varint(slice.index);
@@ -272,7 +309,8 @@ function ackFlags(item: AckItemOutcome): number {
 }
 
 /** Of the acks that filed something each number as its distance from the one before. */
-function writeTransacted(w: ByteWriter, { rollback, filed, pushed }: TransactedOutcome): void {
+function writeTransacted(w: ByteWriter, outcome: TransactedOutcome): void {
+  const { rollback, filed, pushed, kv, timers } = outcome;
   writeRollback(w, rollback);
   w.varint(filed.length);
   let before = 0;
@@ -282,6 +320,10 @@ function writeTransacted(w: ByteWriter, { rollback, filed, pushed }: TransactedO
   }
   w.flag(pushed !== null);
   if (pushed !== null) writePushed(w, pushed);
+  w.flag(kv !== null);
+  if (kv !== null) writeKvOutcome(w, kv);
+  w.flag(timers !== null);
+  if (timers !== null) writeTimersOutcome(w, timers);
 }
 
 /** In the order of `QueueOptions`, of which builds of one cluster version have the same ones. */
@@ -346,6 +388,22 @@ export function readOutcome(r: GuardedReader): Outcome | null {
       return readReplayed(r);
     case 'traced':
       return { kind, traceId: r.optionalText(TEXT_BYTES_MAX) };
+    case 'timers':
+      return readTimersOutcome(r);
+    case 'ephemeral-configured':
+      return { kind, isOverQuota: r.flag() };
+    case 'ephemeral-deleted':
+      return { kind, wasDeclared: r.flag() };
+    case 'kv':
+      return readKvOutcome(r);
+    case 'switches-set':
+    case 'grant-set':
+    case 'tenant-purged':
+      return readSurfaceOutcome(r, kind);
+    case 'stream-registered':
+      return readRegistered(r);
+    case 'stream-cycled':
+      return readCycled(r, () => readPushed(r));
     case 'refused':
       return readRefused(r);
     case 'none':
@@ -396,11 +454,12 @@ function readPopped(r: GuardedReader): PoppedOutcome {
     const names = { queue: r.text(NAME_BYTES_MAX), partition: r.text(NAME_BYTES_MAX) };
     const partitionNumber = r.within(0, NUMBER_MAX);
     const deliveryAttempt = r.varint();
+    const skipped = r.varint();
     const slices: AppendSlice[] = [];
     const count = r.count(7, slicesLeft);
     slicesLeft -= count;
     for (let i = 0; i < count && !r.refused; i++) slices.push(readSlice(r));
-    claims.push({ ...names, partitionNumber, deliveryAttempt, slices });
+    claims.push({ ...names, partitionNumber, deliveryAttempt, skipped, slices });
   }
   return { kind: 'popped', queue, consumerGroup, leaseId, claims, terms: readTerms(r) };
 }
@@ -444,7 +503,9 @@ function readTransacted(r: GuardedReader): TransactedOutcome {
     filed.push(at);
   }
   const pushed = r.flag() ? readPushed(r) : null;
-  return { kind: 'transacted', rollback, filed, pushed };
+  const kv = r.flag() ? readKvOutcome(r) : null;
+  const timers = r.flag() ? readTimersOutcome(r) : null;
+  return { kind: 'transacted', rollback, filed, pushed, kv, timers };
 }
 
 function readError(r: GuardedReader, texts: string[]): string | null {

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { EngineRig, TENANT } from './engine.fake.js';
 import { HOUSEKEEPING_LIMITS } from './housekeeping.js';
 import { wrongCounts } from './log-use.fake.js';
+import { cycle, queryOf } from './stream.fake.js';
 import { cursors, partitionNumbers, partitions, queuePartitions, queues } from './tables.js';
 
 const DAY_MS = 86_400_000;
@@ -75,6 +76,19 @@ describe('partition cleanup', () => {
     pass(rig, 60_000);
     pass(rig, 1.5 * DAY_MS);
     expect(names(rig)).toEqual(['p']);
+  });
+
+  test('spares one of which a stream has state, until that is gone', () => {
+    const rig = rigWithEmpty();
+    const queryId = queryOf(rig);
+    const partitionId = 2;
+    cycle(rig, { queryId, partitionId, state: [['k', '1']] });
+    pass(rig, 10 * DAY_MS);
+    pass(rig, 60_000);
+    expect(names(rig)).toEqual(['p']);
+    cycle(rig, { queryId, partitionId, state: [['k', null]] });
+    pass(rig, 60_000);
+    expect(names(rig)).toEqual([]);
   });
 
   test('spares one with a dead letter', () => {

@@ -2,8 +2,9 @@
  * Partition cleanup: partitions that nobody has used for long are removed (message-plane 11.3).
  *
  * A partition goes when it was created and last written long ago, holds no message and no dead
- * letter, and no cursor on it was created, is leased or was leased within that time. Whoever writes
- * to its name later gets another partition, with a number and offsets of its own.
+ * letter, no stream has state of it, and no cursor on it was created, is leased or was leased
+ * within that time. Whoever writes to its name later gets another partition, with a number and
+ * offsets of its own.
  *
  * The leader walks all partitions in the order of their numbers, CLEANUP_ROWS a round: a million in
  * 83 minutes at a round every five seconds, for a rule whose times are days. Nothing is remembered
@@ -14,6 +15,7 @@ import type { Draft } from './draft.js';
 import { numberKey, numberRange } from './keys.js';
 import type { PartitionRow } from './rows.js';
 import type { State } from './state.js';
+import { hasStreamState } from './stream-tables.js';
 import { cursors, partitions, queues } from './tables.js';
 import { DROPPED_CURSORS_MAX } from './trim.js';
 
@@ -80,7 +82,7 @@ export class PartitionCleanup {
   #look(draft: Draft, row: PartitionRow, sinceUs: number): number {
     const { number, queue } = row;
     if (row.createdAtUs >= sinceUs || row.lastStampUs >= sinceUs) return 0;
-    if (row.appends > 0 || row.deadLetters > 0) return 0;
+    if (row.appends > 0 || row.deadLetters > 0 || hasStreamState(this.#state, number)) return 0;
     // The partitions of a deleted queue are swept.
     if (this.#state.get(queues, numberKey(queue)) === undefined) return 0;
     if (this.#watch.awaits(queue, number)) return 0;

@@ -36,6 +36,17 @@ export interface MessageCounts {
 export interface PartitionCounts extends MessageCounts {
   /** The first offset that the reader who counts has not consumed. */
   readonly next: number;
+  /** Of all groups. */
+  readonly leases: LeaseCounts;
+  /** By the reader that consumed most. */
+  readonly consumed: number;
+}
+
+export interface LeaseCounts {
+  /** Leases that live. */
+  readonly active: number;
+  /** Messages that they hold; one that several groups hold counts several times. */
+  readonly messages: number;
 }
 
 /** Counts the partitions of one queue. */
@@ -44,11 +55,15 @@ export class PartitionCounter {
   readonly #nowUs: number;
   readonly #seeded: readonly SeededGroup[];
   readonly #unseeded: ReadonlySet<string>;
+  /** The groups of the queue, by how the keys of their cursors end; null: nobody asks. */
+  readonly #groups: Set<string> | null;
   #rows = 0;
   // Of the partition that is being counted:
   #slowest: number | null = null;
   #queueMode: number | null = null;
   #processing = 0;
+  #leases = 0;
+  #consumed = 0;
   #logStart = 0;
   /** Groups that were registered without reading the queue, and have no cursor here. */
   #strangers = 0;
@@ -58,25 +73,39 @@ export class PartitionCounter {
     nowUs: number,
     seeded: readonly SeededGroup[],
     unseeded: ReadonlySet<string>,
+    groups: Set<string> | null,
   ) {
+    this.#groups = groups;
     this.#state = state;
     this.#nowUs = nowUs;
     this.#seeded = seeded;
     this.#unseeded = unseeded;
   }
 
-  /** Reads the groups of the queue, once for all its partitions. */
-  static *of(state: State, queue: number, nowUs: number): Generator<void, PartitionCounter> {
+  /**
+   * Reads the groups of the queue, once for all its partitions. `groups` is given all groups that
+   * are registered or are met on a partition.
+   */
+  static *of(
+    state: State,
+    queue: number,
+    nowUs: number,
+    groups: Set<string> | null = null,
+  ): Generator<void, PartitionCounter> {
     const seeded = yield* seededGroups(state, queue);
     const unseeded = yield* unseededGroups(state, queue);
+    for (const { keyEnd } of seeded) groups?.add(keyEnd);
+    for (const keyEnd of unseeded) groups?.add(keyEnd);
     unseeded.delete(QUEUE_MODE_GROUP);
-    return new PartitionCounter(state, nowUs, seeded, unseeded);
+    return new PartitionCounter(state, nowUs, seeded, unseeded, groups);
   }
 
   *count(partition: PartitionRow): Generator<void, PartitionCounts> {
     this.#slowest = null;
     this.#queueMode = null;
     this.#processing = 0;
+    this.#leases = 0;
+    this.#consumed = 0;
     this.#logStart = partition.logStart;
     this.#strangers = this.#unseeded.size;
     this.#rows += 1 + (yield* eachCursor(this.#state, partition, this.#seeded, this.#meet));
@@ -85,11 +114,18 @@ export class PartitionCounter {
       this.#rows = 0;
       yield;
     }
-    return counts(partition, this.#slowest ?? this.#queueMode ?? -1, this.#processing);
+    const leases = { active: this.#leases, messages: this.#processing };
+    const slowest = this.#slowest ?? this.#queueMode ?? -1;
+    return counts(partition, slowest, leases, this.#consumed);
   }
 
   readonly #meet = ({ keyEnd, committed, row }: GroupCursor): void => {
-    if (row !== null) this.#processing += leased(row, this.#logStart, this.#nowUs);
+    this.#groups?.add(keyEnd);
+    if (row !== null) {
+      if (isLeased(row, this.#nowUs)) this.#leases++;
+      this.#processing += leased(row, this.#logStart, this.#nowUs);
+      if (row.totalConsumed > this.#consumed) this.#consumed = row.totalConsumed;
+    }
     if (keyEnd === QUEUE_MODE_GROUP) this.#queueMode = committed;
     else if (this.#slowest === null || committed < this.#slowest) this.#slowest = committed;
     if (row !== null && this.#unseeded.has(keyEnd)) this.#strangers--;
@@ -105,9 +141,13 @@ export function countForGroup(
   nowUs: number,
 ): PartitionCounts {
   const row = state.get(cursors, numberNameKey(partition.number, group));
-  if (row !== undefined)
-    return counts(partition, row.committed, leased(row, partition.logStart, nowUs));
-  return counts(partition, registered ? startOf(state, partition, registered) : -1, 0);
+  if (row !== undefined) {
+    const messages = leased(row, partition.logStart, nowUs);
+    const leases = { active: isLeased(row, nowUs) ? 1 : 0, messages };
+    return counts(partition, row.committed, leases, row.totalConsumed);
+  }
+  const start = registered ? startOf(state, partition, registered) : -1;
+  return counts(partition, start, { active: 0, messages: 0 }, 0);
 }
 
 /** The stamp of the oldest message that is not consumed; null: all are. */
@@ -124,13 +164,22 @@ function startOf(state: State, partition: PartitionRow, registered: GroupRow): n
   return registered.isSeeded ? seedCommitted(state, partition, registered) : -1;
 }
 
+function isLeased({ lease }: CursorRow, nowUs: number): boolean {
+  return lease !== null && lease.expiresAtUs > nowUs;
+}
+
 /** What retention took of a lease is not there to be processed. */
 function leased(row: CursorRow, logStart: number, nowUs: number): number {
-  if (row.lease === null || row.lease.expiresAtUs <= nowUs) return 0;
+  if (row.lease === null || !isLeased(row, nowUs)) return 0;
   return Math.max(0, row.lease.batchEnd - Math.max(row.committed, logStart - 1));
 }
 
-function counts(partition: PartitionRow, committed: number, leasedCount: number): PartitionCounts {
+function counts(
+  partition: PartitionRow,
+  committed: number,
+  leases: LeaseCounts,
+  consumed: number,
+): PartitionCounts {
   const { nextOffset, logStart, deadLetters } = partition;
   const total = nextOffset - logStart;
   const next = Math.max(committed + 1, logStart);
@@ -138,9 +187,11 @@ function counts(partition: PartitionRow, committed: number, leasedCount: number)
   return {
     total,
     pending,
-    processing: Math.min(leasedCount, pending),
+    processing: Math.min(leases.messages, pending),
     completed: Math.max(0, total - pending - deadLetters),
     deadLetter: deadLetters,
     next,
+    leases,
+    consumed,
   };
 }

@@ -87,8 +87,8 @@ export function messageWriter(draft: Draft, partition: number): WriteMessage {
   if (cipher === null) return writeMessage;
   const { queue = 0 } = draft.state.get(partitions, numberKey(partition)) ?? {};
   if (!isSealing(draft, draft.state.get(queues, numberKey(queue)))) return writeMessage;
-  return (writer, body, payloadStart, payloadEnd, transactionId, producerSub, traceId) => {
+  return (writer, body, payloadStart, payloadEnd, ...ids) => {
     const sealed = cipher.seal(body.subarray(payloadStart, payloadEnd));
-    writeMessage(writer, sealed, 0, sealed.length, transactionId, producerSub, traceId);
+    writeMessage(writer, sealed, 0, sealed.length, ...ids);
   };
 }

@@ -32,11 +32,18 @@ export class PlannedTransactions implements TransactionLookup {
     this.#index = index;
   }
 
-  plan(partition: number, transactionId: string, offset: number, stampUs: number): void {
+  plan(
+    partition: number,
+    transactionId: string,
+    offset: number,
+    stampUs: number,
+    messageId?: string,
+  ): void {
     const key = keyOf(partition, transactionId);
     const matches = this.#planned.get(key);
-    if (matches === undefined) this.#planned.set(key, [{ offset, stampUs }]);
-    else matches.push({ offset, stampUs });
+    const match = messageId === undefined ? { offset, stampUs } : { offset, stampUs, messageId };
+    if (matches === undefined) this.#planned.set(key, [match]);
+    else matches.push(match);
     let last = this.#entries[this.#entries.length - 1];
     if (last === undefined || last.index !== this.#index) {
       last = { index: this.#index, keys: [] };

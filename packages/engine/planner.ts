@@ -14,7 +14,9 @@
  * - Acks, renewals and pops come before pushes in every turn, so draining never waits behind
  *   filling (a backlog of pushes once took consumption to zero in a system of this kind). A
  *   transaction stands in line with the pushes if it pushes, else with what drains.
- * - A turn takes commands up to a byte budget; the rest stay queued in their order.
+ * - A turn takes commands up to a byte budget, in which the records of outcomes count like effects
+ *   and what is placed like what is written; the rest stay queued in their order. With what a
+ *   single command may add, no entry is longer than what the other nodes take.
  * - An answer is given out together with the entry it depends on; the caller holds it until that
  *   entry is applied. A turn without effects depends on whatever is in flight.
  * - Nothing here survives the leadership: a new term starts with a new planner.
@@ -27,38 +29,40 @@
 import { AUTOPILOT_LIMITS, type AutopilotLimits } from './autopilot.js';
 import { findQueue } from './catalog.js';
 import { clusterVersionOf } from './cluster-version.js';
-import {
-  type Command,
-  DEADLINE_OVER,
-  type DeleteQueueCommand,
-  type Outcome,
-  type PushCommand,
-} from './commands.js';
+import { type DrainCommand, type FillCommand, isFill, outcomeToKeep } from './command-lines.js';
+import { type Command, DEADLINE_OVER, type DeleteQueueCommand, type Outcome } from './commands.js';
 import { planConfigure } from './configure.js';
-import type { ReplayCommand } from './dead-letter-commands.js';
 import { DeadLetterDrops } from './dead-letter-drops.js';
 import { Delivery, type Ticket } from './delivery.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
-import { Draft, type Surroundings } from './draft.js';
+import type { Consumption, Turnover } from './delivery-memory.js';
+import { Draft, type EffectObserver, type Surroundings } from './draft.js';
+import { planEphemeral } from './ephemeral-queues.js';
 import { GroupChanges } from './group-changes.js';
-import { growingBytes } from './growing-bytes.js';
+import { growingBytes, kvTurnBytes } from './growing-bytes.js';
 import { Housekeeping, type HousekeepingLimits } from './housekeeping.js';
-import { numberKey } from './keys.js';
+import { type PlacedKv, planKv } from './kv-plan.js';
 import { sealingBytes } from './payload-cipher.js';
 import { PlannedState } from './planned-state.js';
 import { type AppliedTransactions, PlannedTransactions } from './planned-transactions.js';
 import { popped } from './pop-claim.js';
+import { TenantPurges } from './purge.js';
+import { PURGE_SURFACES } from './purge-surfaces.js';
 import { type PlacedPush, PushPlan } from './push.js';
+import { QueueSweeps } from './queue-sweeps.js';
 import type { Relocation } from './relocation.js';
 import { type PlacedReplay, planReplay, replayBytes } from './replay.js';
 import type { RequestId, RequestOrigin, RequestSession } from './request-id.js';
 import { RequestMemory } from './request-memory.js';
-import type { DoomedQueueRow } from './rows.js';
 import type { State } from './state.js';
-import { doomedQueues } from './tables.js';
+import type { StreamCycleCommand } from './stream-commands.js';
+import { type PlacedCycle, planCycle } from './stream-cycle.js';
+import { planRegisterStream } from './stream-register.js';
+import { planGrant, planSwitches } from './surface-commands.js';
+import { TimerClock } from './timer-clock.js';
+import { TIMER_LIMITS, type TimerLimits, Timers } from './timers.js';
 import { planTrace } from './trace-commands.js';
 import { TraceExpiry } from './trace-expiry.js';
-import type { TransactionCommand } from './transaction-command.js';
 import type { PlacedTransaction } from './transaction-plan.js';
 
 export interface Answer {
@@ -93,6 +97,7 @@ export interface PlannerLimits {
   readonly traceRetentionSeconds: number;
   readonly delivery?: DeliveryLimits;
   readonly housekeeping?: HousekeepingLimits;
+  readonly timers?: TimerLimits;
   readonly autopilot: AutopilotLimits;
 }
 
@@ -107,11 +112,13 @@ export const PLANNER_LIMITS: PlannerLimits = {
   autopilot: AUTOPILOT_LIMITS,
 };
 
-/** What comes before pushes in a turn. */
-type DrainCommand = Exclude<Command, PushCommand | ReplayCommand>;
-type FillCommand = PushCommand | TransactionCommand | ReplayCommand;
-
-type PlacedFill = PlacedPush | PlacedTransaction | PlacedReplay;
+type PlacedFill =
+  | PlacedPush
+  | PlacedTransaction
+  | PlacedReplay
+  | PlacedCycle
+  | PlacedKv
+  | { outcome(): Outcome };
 
 interface Waiting<C extends Command> {
   readonly command: C;
@@ -120,8 +127,6 @@ interface Waiting<C extends Command> {
 
 /** Entry bytes that a command other than a push needs, roughly; entries grow when it is more. */
 const DRAIN_COMMAND_BYTES = 256;
-/** Doomed queues found at the start of a term; what is beyond is found by the next term. */
-const DOOMED_QUEUES_MAX = 100_000;
 
 export class Planner {
   readonly #state: PlannedState;
@@ -132,13 +137,16 @@ export class Planner {
   readonly #requests: RequestMemory;
   readonly #groupChanges: GroupChanges;
   readonly #drops = new DeadLetterDrops();
+  readonly #purges: TenantPurges;
   readonly #traces: TraceExpiry;
   readonly #housekeeping: Housekeeping;
+  readonly #timers: Timers;
+  /** Told of every effect that is planned. */
+  readonly #observer: EffectObserver;
   #drain: Waiting<DrainCommand>[] = [];
   /** Whatever pushes, in one line, so that neither kind waits for the other. */
   #pushes: Waiting<FillCommand>[] = [];
-  /** Deleted queues still swept, with the requests that wait for the end of it. */
-  readonly #sweeps = new Map<number, Ticket[]>();
+  readonly #sweeps: QueueSweeps;
   /** 0: nowhere. */
   #raiseTo = 0;
   #stampUs = 0;
@@ -165,8 +173,21 @@ export class Planner {
       waitAgain: (command, outcome, ticket) => this.#waitAgain(command, outcome, ticket),
     });
     this.#housekeeping = new Housekeeping(this.#state, this.#delivery, limits.housekeeping);
-    for (const number of this.#doomed()) this.#sweeps.set(number, []);
+    this.#sweeps = new QueueSweeps(this.#state, limits.sweepRowsMax);
     this.#traces = new TraceExpiry(this.#state, limits.traceRetentionSeconds);
+    this.#purges = new TenantPurges(this.#state, PURGE_SURFACES);
+    this.#timers = new Timers(this.#state, {
+      limits: limits.timers ?? TIMER_LIMITS,
+      clock: surroundings.timerClock ?? new TimerClock(),
+      entryBytesMax: limits.entryBytesMax,
+      mayGrow: () => surroundings.mayGrow?.() ?? true,
+    });
+    this.#observer = {
+      observe: (effect) => {
+        this.#housekeeping.observe(effect);
+        this.#timers.observe(effect);
+      },
+    };
     this.#groupChanges = new GroupChanges(this.#state, this.#delivery, {
       rowsPerTurn: limits.groupChangeRowsMax,
       windowMs: limits.requestWindowMs,
@@ -184,11 +205,8 @@ export class Planner {
    */
   enqueue(command: Command, ticket: Ticket, origin: RequestOrigin | null = null): void {
     if (origin !== null && !this.#requests.enter(origin, command, ticket)) return;
-    if (command.kind === 'push' || command.kind === 'replay')
-      this.#pushes.push({ command, ticket });
-    else if (command.kind === 'transaction' && command.pushes !== null) {
-      this.#pushes.push({ command, ticket });
-    } else this.#drain.push({ command, ticket });
+    if (isFill(command)) this.#pushes.push({ command, ticket });
+    else this.#drain.push({ command, ticket });
   }
 
   /** The next turn lets the catalogue be used up to this version, unless it may be already. */
@@ -226,16 +244,23 @@ export class Planner {
 
   /** There is something for the next turn to do now. */
   get busy(): boolean {
-    if (this.#drain.length > 0 || this.#pushes.length > 0 || this.#sweeps.size > 0) return true;
+    if (this.#drain.length > 0 || this.#pushes.length > 0 || this.#sweeps.busy) return true;
     if (this.#groupChanges.busy || this.#drops.busy || this.#housekeeping.busy) return true;
-    return this.#requests.busy || this.#raiseTo > 0;
+    return this.#timers.busy || this.#requests.busy || this.#raiseTo > 0;
   }
 
   /** Monotonic milliseconds at which a turn has something to do without a new command. */
   nextDueMs(): number | null {
     const commandsMs = earlier(this.#delivery.nextDueMs(), this.#requests.nextDueMs());
     const keepingMs = earlier(this.#housekeeping.nextDueMs(), this.#groupChanges.nextDueMs());
-    return earlier(earlier(commandsMs, keepingMs), this.#traces.nextDueMs);
+    const agingMs = earlier(this.#traces.nextDueMs, this.#timers.nextDueMs());
+    const leavingMs = earlier(agingMs, this.#purges.dueMs);
+    return earlier(earlier(commandsMs, keepingMs), leavingMs);
+  }
+
+  /** Commands that wait for a turn. */
+  get waiting(): number {
+    return this.#drain.length + this.#pushes.length;
   }
 
   /** Pops that wait for messages. */
@@ -246,6 +271,15 @@ export class Planner {
   /** Consumer groups in memory. */
   get groupCount(): number {
     return this.#delivery.groupCount;
+  }
+
+  /** What is remembered for delivery. */
+  get consumption(): Consumption {
+    return this.#delivery.consumption;
+  }
+
+  get turnover(): Turnover {
+    return this.#delivery.turnover;
   }
 
   /** How often a parked pop was tried. */
@@ -272,7 +306,7 @@ export class Planner {
       this.#surroundings,
       { ...at, wallUs: this.#steadyUs(at) },
       capacity,
-      this.#housekeeping,
+      this.#observer,
     );
     this.#stampUs = draft.nowUs;
     this.#stampMs = at.nowMs;
@@ -286,12 +320,14 @@ export class Planner {
     requests?.begin(at.nowMs, (ticket, outcome) => told.push({ ticket, outcome }));
     // Before any command: what these make is younger than what a change has begun.
     this.#groupChanges.advance(draft, answer);
+    if (this.#purges.dueMs !== null) this.#purge(draft, answer, requests);
     this.#planDrain(draft, answers, requests);
     this.#planPushes(draft, answers, requests);
-    this.#sweep(draft, answers);
+    this.#sweeps.turn(draft, answer);
     this.#traces.turn(draft);
     if (this.#drops.busy) this.#dropDeadLetters(draft, answer, requests);
-    this.#housekeeping.turn(draft, turnBytesMax + this.#limits.entryBytesMax);
+    const recordBytes = requests?.freshBytes ?? 0;
+    this.#housekeeping.turn(draft, turnBytesMax + this.#limits.entryBytesMax - recordBytes);
     this.#delivery.serve(draft, answer);
     if (requests !== null) closeRequests(draft, answers, requests, told);
     const body = draft.empty ? null : draft.finish();
@@ -319,12 +355,13 @@ export class Planner {
     const drain = this.#drain;
     let taken = 0;
     for (const { command, ticket } of drain) {
-      if (draft.length >= this.#limits.turnBytesMax) break;
+      if (lengthOf(draft, requests) >= this.#limits.turnBytesMax) break;
       if (command.kind === 'delete-group' && this.#groupChanges.mustLead(draft, command)) break;
       taken++;
       if (requests !== null && !requests.isWanted(ticket)) continue;
       const before = draft.length;
       const outcome = this.#plan(draft, command, ticket);
+      this.#surroundings.planned?.(command.kind);
       if (requests !== null && draft.length > before) {
         const kept = outcomeToKeep(command, outcome);
         if (kept !== null) requests.record(ticket, kept);
@@ -335,17 +372,43 @@ export class Planner {
   }
 
   #planPushes(draft: Draft, answers: Answer[], requests: RequestMemory | null): void {
-    const left = this.#limits.turnBytesMax - draft.length;
-    if (left <= 0) return;
-    const taken = this.#pushes.splice(0, this.#countPushes(left).count);
     const plan = new PushPlan(draft, this.#limits, this.#delivery);
+    const { turnBytesMax } = this.#limits;
+    const isFull = lengthOf(draft, requests) >= turnBytesMax;
+    /** Of what is placed, and not written yet. */
+    let bytes = isFull ? 0 : this.#timers.fire(draft, plan, this.#delivery);
+    const left = turnBytesMax - lengthOf(draft, requests) - bytes;
+    const count = left <= 0 ? 0 : this.#countPushes(left).count;
     const placed: { readonly ticket: Ticket; readonly verdict: PlacedFill }[] = [];
-    for (const { command, ticket } of taken) {
+    let taken = 0;
+    for (const { command, ticket } of this.#pushes) {
+      // What a record holds is only known now.
+      const isOver = taken > 0 && lengthOf(draft, requests) + bytes >= turnBytesMax;
+      if (taken === count || isOver) break;
+      taken++;
       if (requests !== null && !requests.isWanted(ticket)) continue;
-      placed.push({ ticket, verdict: this.#place(draft, command, plan) });
+      const before = draft.length;
+      const verdict = this.#place(draft, command, plan);
+      this.#surroundings.planned?.(command.kind);
+      placed.push({ ticket, verdict });
+      const written = draft.length - before;
+      bytes += this.#unwrittenBytes(command, verdict, written);
+      // What the others have changed is to be seen in their outcomes.
+      if (command.kind !== 'kv' && command.kind !== 'timers') continue;
+      if (written > 0) requests?.record(ticket, verdict.outcome());
     }
+    this.#pushes.splice(0, taken);
     plan.finish();
     for (const { ticket, verdict } of placed) answers.push({ ticket, outcome: verdict.outcome() });
+  }
+
+  /** What comes into the entry of a command that was placed, when the pushes are written. */
+  #unwrittenBytes(command: FillCommand, verdict: PlacedFill, written: number): number {
+    if (command.kind === 'kv' || command.kind === 'timers') return 0;
+    if (command.kind === 'transaction') {
+      return Math.max(0, (verdict as PlacedTransaction).bytes - written);
+    }
+    return this.#shareOf(command) + this.#sealingBytes(command);
   }
 
   #place(draft: Draft, command: FillCommand, plan: PushPlan): PlacedFill {
@@ -353,16 +416,35 @@ export class Planner {
       case 'push':
         return plan.push(command);
       case 'transaction':
-        return this.#delivery.transact(draft, command, plan);
+        return this.#delivery.transact(draft, command, plan, this.#timers);
       case 'replay':
         return planReplay(draft, command, plan);
+      case 'stream-cycle':
+        return this.#cycle(draft, command, plan);
+      case 'kv':
+        return planKv(draft, command, this.#limits.entryBytesMax);
+      case 'timers': {
+        const outcome = this.#timers.plan(draft, command);
+        return { outcome: () => outcome };
+      }
     }
   }
 
+  #cycle(draft: Draft, command: StreamCycleCommand, plan: PushPlan | null): PlacedCycle {
+    const { entryBytesMax } = this.#limits;
+    return planCycle(draft, { memory: this.#delivery.memory, entryBytesMax }, command, plan);
+  }
+
   #sealingBytes(command: FillCommand): number {
-    if (this.#surroundings.cipher === null || command.kind === 'replay') return 0;
+    if (this.#surroundings.cipher === null) return 0;
+    if (command.kind === 'replay' || command.kind === 'kv' || command.kind === 'timers') return 0;
     const push = command.kind === 'push' ? command : command.pushes;
     return sealingBytes(this.#surroundings, this.#state, push);
+  }
+
+  #shareOf(command: FillCommand): number {
+    if (command.kind === 'replay') return replayBytes(this.#state, command);
+    return command.kind === 'kv' ? kvTurnBytes(command) : growingBytes(command);
   }
 
   /** How many of the oldest pushes fit into so many bytes, at least one, and their bytes. */
@@ -371,8 +453,7 @@ export class Planner {
     let taken = 0;
     let count = 0;
     for (const { command } of this.#pushes) {
-      const isReplay = command.kind === 'replay';
-      const length = isReplay ? replayBytes(this.#state, command) : growingBytes(command);
+      const length = this.#shareOf(command);
       const share = length + this.#sealingBytes(command);
       if (count > 0 && taken + share > bytesMax) break;
       taken += share;
@@ -394,7 +475,7 @@ export class Planner {
       case 'ack':
         return this.#delivery.ack(draft, command);
       case 'transaction':
-        return this.#delivery.transact(draft, command, null).outcome();
+        return this.#delivery.transact(draft, command, null, this.#timers).outcome();
       case 'extend':
         return this.#delivery.extend(draft, command);
       case 'configure':
@@ -411,6 +492,22 @@ export class Planner {
       case 'trace':
         this.#traces.added(draft);
         return planTrace(draft, command);
+      case 'ephemeral-configure':
+      case 'ephemeral-delete':
+        return planEphemeral(draft, command);
+      case 'set-switches':
+        return planSwitches(draft, command);
+      case 'set-grant':
+        return planGrant(draft, command);
+      case 'purge-tenant':
+        this.#purges.begin(draft, command.tenant, ticket);
+        return null;
+      case 'register-stream':
+        return planRegisterStream(draft, command);
+      case 'stream-cycle':
+        return this.#cycle(draft, command, null).outcome();
+      case 'timers':
+        return this.#timers.plan(draft, command);
     }
   }
 
@@ -434,10 +531,29 @@ export class Planner {
   #deleteQueue(draft: Draft, command: DeleteQueueCommand, ticket: Ticket): Outcome | null {
     const queue = findQueue(draft.state, command.tenant, command.queue);
     if (queue === undefined) return { kind: 'deleted', existed: false };
-    draft.emit({ kind: 'delete-queue', queue: queue.number });
-    this.#delivery.queueDeleted(queue.number);
-    this.#sweeps.set(queue.number, [ticket]);
+    this.#doom(draft, queue.number, [ticket]);
     return null;
+  }
+
+  #doom(draft: Draft, queue: number, tickets: Ticket[]): void {
+    draft.emit({ kind: 'delete-queue', queue });
+    this.#delivery.queueDeleted(queue);
+    this.#sweeps.begin(queue, tickets);
+  }
+
+  #purge(
+    draft: Draft,
+    answer: (ticket: Ticket, outcome: Outcome) => void,
+    requests: RequestMemory | null,
+  ): void {
+    this.#purges.turn(draft, {
+      deleteQueue: (queue) => this.#doom(draft, queue, []),
+      isSweeping: (tenant) => this.#sweeps.isSweeping(tenant),
+      done: (ticket, outcome) => {
+        requests?.amend(ticket, outcome);
+        answer(ticket, outcome);
+      },
+    });
   }
 
   /** A deletion sent again is answered when the last row is gone, as it was to be. */
@@ -449,71 +565,17 @@ export class Planner {
     if (command.kind !== 'delete-queue' || outcome.kind !== 'deleted' || !outcome.existed) {
       return false;
     }
-    let waits: Ticket[] | null = null;
-    for (const [number, tickets] of this.#sweeps) {
-      const doomed = this.#state.get(doomedQueues, numberKey(number))?.queue;
-      if (doomed?.name === command.queue && doomed.tenant === command.tenant) waits = tickets;
-    }
-    waits?.push(ticket);
-    return waits !== null;
+    return this.#sweeps.waitAgain(command, ticket);
   }
+}
 
-  /**
-   * One chunk of the oldest deleted queue; its requests are answered when the last row is gone.
-   */
-  #sweep(draft: Draft, answers: Answer[]): void {
-    const next = this.#sweeps.entries().next().value;
-    if (next === undefined) return;
-    const [queue, tickets] = next;
-    draft.emit({ kind: 'sweep-queue', queue, rowsMax: this.#limits.sweepRowsMax });
-    if (draft.state.get(doomedQueues, numberKey(queue)) !== undefined) return;
-    this.#sweeps.delete(queue);
-    for (const ticket of tickets) {
-      answers.push({ ticket, outcome: { kind: 'deleted', existed: true } });
-    }
-  }
-
-  /** Queues whose sweep an earlier leader did not finish. */
-  #doomed(): number[] {
-    const rows = this.#state.range<DoomedQueueRow>(
-      doomedQueues,
-      numberKey(0),
-      numberKey(0xffff_ffff),
-      DOOMED_QUEUES_MAX,
-    );
-    return rows.map(({ row }) => row.queue.number);
-  }
+/** Of the entry so far, with the records that are made. */
+function lengthOf(draft: Draft, requests: RequestMemory | null): number {
+  return requests === null ? draft.length : draft.length + requests.freshBytes;
 }
 
 function earlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}
-
-/**
- * What a record says of a command that made the entry longer; null when that says nothing yet: a
- * pop is judged by what it took.
- */
-function outcomeToKeep(command: DrainCommand, outcome: Outcome | null): Outcome | null {
-  switch (command.kind) {
-    case 'ack':
-    case 'transaction':
-    case 'extend':
-    case 'configure':
-    // Null while it goes on: then its row says what became of it.
-    case 'seek':
-    case 'delete-group':
-    case 'subscribe-group':
-    case 'trace':
-      return outcome;
-    case 'delete-queue':
-      return { kind: 'deleted', existed: true };
-    case 'pop':
-    // Its lease is gone, so it does nothing the second time.
-    case 'give-back':
-    // Its entries say how far it has come.
-    case 'drop-dead-letters':
-      return null;
-  }
 }
 
 /** Leaves the records in the entry, and adds the answers with who is to be told. */

@@ -109,10 +109,16 @@ export function claim(
       partition: partition.name,
       partitionNumber: partition.number,
       deliveryAttempt: row.lease === null ? 1 : row.attempt,
+      skipped: one.conflation ? one.first - passedTo(one) : 0,
       slices: one.slices,
     });
   }
   return popped(command, leaseId, claims, terms);
+}
+
+/** The first offset that the group has not done and that is still there. */
+function passedTo({ cursor, partition }: Picked): number {
+  return Math.max(cursor.committed + 1, partition.logStart);
 }
 
 export function popped(

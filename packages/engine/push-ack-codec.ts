@@ -1,5 +1,5 @@
 /** Pushes and acks as bytes between nodes: commands of their own, and parts of transactions. */
-import { NAME_BYTES_MAX, TRANSACTION_ID_BYTES_MAX } from '@svc/wire';
+import { formatUuid, NAME_BYTES_MAX, TRANSACTION_ID_BYTES_MAX } from '@svc/wire';
 import type { ByteWriter } from './bytes.js';
 import { checkNames } from './command-names.js';
 import type { AckCommand, AckItem, PushCommand, PushGroup, Tenant } from './commands.js';
@@ -9,12 +9,13 @@ import type { GuardedReader } from './guarded-reader.js';
 export const COMMAND_ITEMS_MAX = 100_000;
 /** Texts that no key holds are bounded by the body that they came in. */
 const TEXT_BYTES_MAX = 2 ** 31;
+const UUID_BYTES = 16;
 const ACK_STATUSES = ['completed', 'failed', 'retry', 'dlq'] as const;
 /** Four texts and a status. */
 export const ACK_BYTES_MIN = 5;
 
 export function writePush(w: ByteWriter, command: PushCommand): void {
-  const { groups, itemGroup, transactionIds, payloadStart, payloadEnd } = command;
+  const { groups, itemGroup, transactionIds, payloadStart, payloadEnd, messageIds } = command;
   w.optionalText(command.producerSub);
   w.varint(groups.length);
   for (const { queue, partition } of groups) {
@@ -25,14 +26,27 @@ export function writePush(w: ByteWriter, command: PushCommand): void {
   const hasIds = transactionIds.some((id) => id !== null);
   w.varint(items);
   w.flag(hasIds);
+  w.flag(messageIds !== undefined);
   for (let item = 0; item < items; item++) {
     if (groups.length > 1) w.varint(itemGroup[item] ?? 0);
     if (hasIds) w.optionalText(transactionIds[item] ?? null);
+    if (messageIds !== undefined) writeMessageId(w, messageIds[item] ?? null);
     const start = payloadStart[item] ?? 0;
     w.varint(start);
     w.varint((payloadEnd[item] ?? 0) - start);
   }
   w.varint(command.body.length);
+}
+
+function writeMessageId(w: ByteWriter, id: string | null): void {
+  w.flag(id !== null);
+  if (id !== null) w.uuid(id);
+}
+
+function readMessageId(r: GuardedReader): string | null {
+  if (!r.flag()) return null;
+  const bytes = r.view(UUID_BYTES);
+  return r.refused ? null : formatUuid(bytes);
 }
 
 export function readPush(r: GuardedReader, tenant: Tenant): PushCommand {
@@ -47,6 +61,7 @@ export function readPush(r: GuardedReader, tenant: Tenant): PushCommand {
   const items = r.count(2, COMMAND_ITEMS_MAX);
   if (items > 0 && groups.length === 0) r.refuse();
   const hasIds = r.flag();
+  const messageIds: (string | null)[] | null = r.flag() ? [] : null;
   const itemGroup: number[] = [];
   const transactionIds: (string | null)[] = [];
   const payloadStart: number[] = [];
@@ -55,6 +70,7 @@ export function readPush(r: GuardedReader, tenant: Tenant): PushCommand {
   for (let item = 0; item < items && !r.refused; item++) {
     itemGroup.push(groups.length > 1 ? r.within(0, groups.length - 1) : 0);
     transactionIds.push(hasIds ? r.optionalText(TRANSACTION_ID_BYTES_MAX) : null);
+    messageIds?.push(readMessageId(r));
     const start = r.varint();
     const stop = start + r.varint();
     payloadStart.push(start);
@@ -64,7 +80,8 @@ export function readPush(r: GuardedReader, tenant: Tenant): PushCommand {
   const body = r.view(r.varint());
   if (end > body.length) r.refuse();
   const columns = { itemGroup, transactionIds, payloadStart, payloadEnd };
-  return { kind: 'push', tenant, producerSub, body, groups, ...columns };
+  const push: PushCommand = { kind: 'push', tenant, producerSub, body, groups, ...columns };
+  return messageIds === null ? push : { ...push, messageIds };
 }
 
 export function writeAck(w: ByteWriter, command: AckCommand): void {

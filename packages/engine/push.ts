@@ -21,7 +21,7 @@
  * one append per target; then fill in the ids, which are known once partition number and base
  * offset are.
  */
-import { messageId, messageIdPrefix, messageIdSuffix, ZERO_UUID } from '@svc/wire';
+import { messageIdPrefix, messageIdSuffix, ZERO_UUID } from '@svc/wire';
 import { writeMessage } from './append.js';
 import { createPartition, createQueue, findPartition, findQueue } from './catalog.js';
 import {
@@ -34,7 +34,7 @@ import {
   type PushGroup,
 } from './commands.js';
 import type { Draft } from './draft.js';
-import { originalOf } from './duplicate.js';
+import { originalOf, storedMessageId } from './duplicate.js';
 import { isSealing, sealedBytes } from './payload-cipher.js';
 import type { PartitionRow, QueueRow } from './rows.js';
 
@@ -65,6 +65,7 @@ interface Target {
   /** Place of the first item of this turn with the id; filled only when ids are given. */
   readonly placeOfId: Map<string, number>;
   hasIds: boolean;
+  hasMessageIds: boolean;
   /** Its payloads are encrypted when they are written. */
   readonly isSealing: boolean;
 }
@@ -117,8 +118,11 @@ class Call implements PlacedPush {
 }
 
 const MICROSECONDS = 1_000_000;
-/** Bytes of an item beside payload and id, at most: flags, two lengths, a subject, a trace id. */
-const ITEM_OVERHEAD_BYTES = 48;
+/**
+ * Bytes of an item beside payload and id, at most: flags, two lengths, a subject, a trace id, a
+ * promised id.
+ */
+const ITEM_OVERHEAD_BYTES = 64;
 
 /** A command that was placed in the turn. */
 export interface PlacedPush {
@@ -221,6 +225,7 @@ function targetOf(
     items: [],
     placeOfId: new Map(),
     hasIds: false,
+    hasMessageIds: false,
     isSealing: isSealing(draft, queue),
   };
   // In the order of these, appends are written and partitions get their numbers.
@@ -266,6 +271,7 @@ function placeItem(
     target.placeOfId.set(id, target.items.length);
     target.hasIds = true;
   }
+  if ((call.command.messageIds?.[item] ?? null) !== null) target.hasMessageIds = true;
   call.bytes += bytes;
   target.bytes += bytes;
   target.calls.push(call);
@@ -330,7 +336,7 @@ function isRepeat(draft: Draft, call: Call, item: number, target: Target, id: st
   call.status[item] = gone ? ITEM_DUPLICATE_GONE : ITEM_DUPLICATE;
   call.messageIds[item] = gone
     ? ZERO_UUID
-    : messageId(original.stampUs, target.partition.number, original.implicit, original.offset);
+    : storedMessageId(draft, target.partition.number, original);
   return true;
 }
 
@@ -369,15 +375,17 @@ function writeTarget(draft: Draft, target: Target, listener: PushListener): void
       const end = command.payloadEnd[item] ?? 0;
       const id = command.transactionIds[item] ?? null;
       const traceId = traceIds === null ? null : (traceIds[item] ?? null);
+      const promised = command.messageIds?.[item] ?? null;
       const envelope = isSealing ? command.envelopes?.[item] : undefined;
       if (envelope === undefined) {
-        add(writer, command.body, start, end, id, command.producerSub, traceId);
+        add(writer, command.body, start, end, id, command.producerSub, traceId, promised);
       } else {
         const { length } = envelope;
-        writeMessage(writer, envelope, 0, length, id, command.producerSub, traceId);
+        writeMessage(writer, envelope, 0, length, id, command.producerSub, traceId, promised);
       }
     }
-    return { count: target.items.length, hasIds: target.hasIds };
+    const { hasIds, hasMessageIds } = target;
+    return { count: target.items.length, hasIds, hasMessageIds };
   });
   answerTarget(draft, target);
   listener.appended(queue, number);
@@ -392,8 +400,10 @@ function answerTarget(draft: Draft, target: Target): void {
     const item = target.items[place] ?? 0;
     const id = call.command.transactionIds[item] ?? null;
     const offset = nextOffset + place;
-    call.messageIds[item] = prefix + messageIdSuffix(number, id === null, offset);
-    if (id !== null) draft.transactions.plan(number, id, offset, draft.nowUs);
+    const promised = call.command.messageIds?.[item] ?? undefined;
+    call.messageIds[item] = promised ?? prefix + messageIdSuffix(number, id === null, offset);
+    if (id === null) continue;
+    draft.transactions.plan(number, id, offset, draft.nowUs, promised);
   }
 }
 

@@ -95,7 +95,10 @@ export function* listQueueNames(state: State, tenant: Tenant): Generator<void, Q
 }
 
 /** Queues of one turn have one stamp; their ids rise. */
-function newestFirst(a: QueueName, b: QueueName): number {
+export function newestFirst(
+  a: Pick<QueueName, 'id' | 'createdAtUs'>,
+  b: Pick<QueueName, 'id' | 'createdAtUs'>,
+): number {
   return b.createdAtUs - a.createdAtUs || (a.id < b.id ? 1 : -1);
 }
 
@@ -159,7 +162,7 @@ export function* queueDepth(
   return { conflation: registered?.conflation ?? false, partitions: depths };
 }
 
-function queueView(queue: QueueRow, sum: QueueSum): QueueView {
+export function queueView(queue: QueueRow, sum: QueueSum): QueueView {
   return {
     id: queue.id,
     queue: queue.name,

@@ -13,7 +13,9 @@ export type RefusalReason =
   | 'standby'
   | 'storage_full'
   | 'overloaded'
-  | 'internal';
+  | 'internal'
+  | 'too_large'
+  | 'kv_check_needs_cluster_version_5';
 
 export interface Refusal {
   readonly reason: RefusalReason;

@@ -6,12 +6,14 @@
  * Method: random runs. Senders number their requests, send copies to the leader of the moment, send
  * them again when they hear nothing, and settle what was answered. Copies stay in the network and
  * come again at any later time; a leader refuses those meant for another term, as nodes do. The
- * model is naive: how often each text was stored, which offsets each pop was given, and all
- * outcomes that were given to each id.
+ * model is naive: how often each text was stored, which offsets each pop was given, which numbers
+ * of one counter each call was told, and all outcomes that were given to each id.
  */
 import { expect, test } from 'vitest';
 import { type Command, DEADLINE_OVER, type Outcome } from './commands.js';
 import { pushCommand, TENANT } from './engine.fake.js';
+import type { KvCall } from './kv-call.js';
+import { kvKey, kvRows } from './kv-tables.js';
 import { SeededRandom } from './random.fake.js';
 import { type Copy, RequestGroup } from './request-group.fake.js';
 import { newRequestSession, type RequestOrigin } from './request-id.js';
@@ -148,7 +150,8 @@ class Run {
   }
 
   #newCommand(text: string): (isOver: boolean) => Command {
-    const dice = this.random.below(8);
+    const dice = this.random.below(9);
+    if (dice === 8) return () => INCR;
     if (dice < 3) return pushOf(text);
     if (dice === 3) return transactionOf(text, false);
     if (dice === 4) return transactionOf(text, true);
@@ -209,6 +212,33 @@ function transactionOf(text: string, fails: boolean): () => Command {
   return () => (push.kind === 'push' ? { ...command, pushes: push } : command);
 }
 
+/** Counts up, and reads what it has made of the counter. */
+const INCR: KvCall = {
+  kind: 'kv',
+  tenant: TENANT,
+  ops: [
+    {
+      op: 'incr',
+      namespace: 'n',
+      key: 'k',
+      delta: '1',
+      min: null,
+      max: null,
+      ttlSeconds: null,
+      required: false,
+    },
+    { op: 'getMany', namespace: 'n', keys: ['k'] },
+  ],
+};
+
+function countOf(outcome: Outcome): number | null {
+  if (outcome.kind !== 'kv') return null;
+  const [counted, read] = outcome.results;
+  const value = counted?.kind === 'judged' ? counted.value : null;
+  expect(read).toMatchObject({ kind: 'many', rows: [{ value }] });
+  return Number(value);
+}
+
 function popOf(group: RequestGroup, wait: boolean): (isOver: boolean) => Command {
   return (isOver) => ({
     kind: 'pop',
@@ -249,7 +279,7 @@ function stores(outcome: Outcome): boolean {
 }
 
 function hasEffects(outcome: Outcome): boolean {
-  return stores(outcome) || offsetsOf(outcome).length > 0;
+  return stores(outcome) || offsetsOf(outcome).length > 0 || outcome.kind === 'kv';
 }
 
 /** One outcome in each term, and one for good once it has had effects. */
@@ -265,6 +295,7 @@ function check(seed: number, run: Run): void {
   const calls = run.senders.flatMap((sender) => sender.calls);
   const stored = run.group.stored();
   const taken = new Map<number, string>();
+  const counted = new Map<number, string>();
   for (const call of calls) {
     const where = [seed, call.text];
     checkOutcomes(where, call.given);
@@ -273,12 +304,23 @@ function check(seed: number, run: Run): void {
     const wasRolledBack = call.given.some(({ outcome }) => rollbackOf(outcome) !== null);
     const isRight = copies <= (wasRolledBack ? 0 : 1) && (!wasPushed || copies === 1);
     expect([...where, isRight]).toEqual([...where, true]);
+    const counts = new Set(call.given.map(({ outcome }) => countOf(outcome)));
+    for (const count of counts) {
+      if (count === null) continue;
+      expect([...where, counted.get(count)]).toEqual([...where, undefined]);
+      counted.set(count, call.text);
+    }
     const offsets = new Set(call.given.flatMap(({ outcome }) => offsetsOf(outcome)));
     for (const offset of offsets) {
       expect([...where, taken.get(offset)]).toEqual([...where, undefined]);
       taken.set(offset, call.text);
     }
   }
+  // Numbers that nobody was told of are of calls that were given up.
+  const lostCounts = calls.filter((call) => call.gaveUp && call.command(false) === INCR).length;
+  const total = Number(run.group.planner.state.get(kvRows, kvKey(TENANT, 'n', 'k'))?.value ?? 0);
+  const untold = total - counted.size;
+  expect([seed, untold >= 0 && untold <= lostCounts]).toEqual([seed, true]);
   // What no pop was given was taken by one that was given up, two at most by each.
   const lost = calls.filter((call) => call.gaveUp && call.command(false).kind === 'pop').length;
   const last = Math.max(-1, ...taken.keys());
@@ -286,7 +328,15 @@ function check(seed: number, run: Run): void {
 }
 
 test('random runs give each id one effect and one outcome', () => {
-  const seen = { pushed: 0, popped: 0, committed: 0, rolledBack: 0, repeated: 0, terms: 0 };
+  const seen = {
+    counted: 0,
+    pushed: 0,
+    popped: 0,
+    committed: 0,
+    rolledBack: 0,
+    repeated: 0,
+    terms: 0,
+  };
   for (let seed = 0; seed < SEEDS; seed++) {
     const run = new Run(seed);
     for (let step = 0; step < STEPS; step++) run.step();
@@ -300,11 +350,13 @@ test('random runs give each id one effect and one outcome', () => {
       else if (call.answer !== null && stores(call.answer)) seen.committed++;
       if (call.answer !== null && rollbackOf(call.answer) !== null) seen.rolledBack++;
       if (call.answer !== null && offsetsOf(call.answer).length > 0) seen.popped++;
+      if (call.answer?.kind === 'kv') seen.counted++;
       if (call.given.length > 1) seen.repeated++;
     }
   }
   // The runs are about something.
   expect(seen.pushed).toBeGreaterThan(SEEDS * 6);
+  expect(seen.counted).toBeGreaterThan(SEEDS * 2);
   expect(seen.committed).toBeGreaterThan(SEEDS * 2);
   expect(seen.rolledBack).toBeGreaterThan(SEEDS * 2);
   expect(seen.popped).toBeGreaterThan(SEEDS * 3);

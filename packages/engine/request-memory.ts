@@ -20,6 +20,7 @@ import { type Command, ITEM_QUEUED, type Outcome } from './commands.js';
 import type { Ticket } from './delivery.js';
 import type { Draft } from './draft.js';
 import type { RequestRecord } from './effects.js';
+import { keptOutcome, recalledOutcome } from './kv-record.js';
 import {
   type RequestId,
   type RequestOrigin,
@@ -37,6 +38,7 @@ import { requests } from './tables.js';
 /** On its way through the planner. */
 interface Underway {
   readonly stage: 'underway';
+  readonly command: Command;
   readonly session: Session;
   readonly sequence: number;
   /** What the planner and its waiters know it by. */
@@ -79,6 +81,14 @@ interface Session {
   heardMs: number;
 }
 
+/** A request that begins to be under way. */
+interface Begun {
+  readonly command: Command;
+  readonly sequence: number;
+  readonly ticket: Ticket;
+  readonly isRecorded: boolean;
+}
+
 /** A repetition of something that has its outcome, to be answered by the next turn. */
 interface Repetition {
   readonly ticket: Ticket;
@@ -108,6 +118,8 @@ const EXPIRED_PER_TURN = 1000;
 const CHECKS_PER_WINDOW = 4;
 /** It is aged from the next check on. */
 const AGE_UNKNOWN = -1;
+/** Of a record in its entry, beside the outcome: its number and a length, at most. */
+const RECORD_BYTES = 16;
 const FIRST_KEY = '' as Key;
 const LAST_KEY = '\xff'.repeat(SESSION_BYTES + 8) as Key;
 
@@ -132,6 +144,7 @@ export class RequestMemory {
   #refusals: { readonly ticket: Ticket; readonly outcome: Outcome }[] = [];
   /** Sessions whose records the next entry changes. */
   readonly #changed = new Set<Session>();
+  #freshBytes = 0;
   /** Sessions of earlier leaderships are looked for from this key on; null: all were found. */
   #unseenFrom: Key | null;
   #nextCheckMs = 0;
@@ -147,6 +160,11 @@ export class RequestMemory {
   /** False: no request with an id is known of, and a turn need not look here. */
   get isActive(): boolean {
     return this.#sessions.size > 0 || this.#unseenFrom !== null || this.#refusals.length > 0;
+  }
+
+  /** What the records made so far in this turn will take in its entry. */
+  get freshBytes(): number {
+    return this.#freshBytes;
   }
 
   /** There are answers for the next turn. */
@@ -180,7 +198,7 @@ export class RequestMemory {
     if (session.settled.has(sequence)) return this.#refuse(ticket, SETTLED_BEFORE);
     const known = session.known.get(sequence);
     if (known === undefined) {
-      this.#begin(session, sequence, ticket, false);
+      this.#begin(session, { command, sequence, ticket, isRecorded: false });
       return true;
     }
     if (known.stage === 'underway') this.#replace(known, ticket);
@@ -224,9 +242,10 @@ export class RequestMemory {
     return false;
   }
 
-  #begin(session: Session, sequence: number, ticket: Ticket, isRecorded: boolean): void {
+  #begin(session: Session, { command, sequence, ticket, isRecorded }: Begun): void {
     const underway: Underway = {
       stage: 'underway',
+      command,
       session,
       sequence,
       first: ticket,
@@ -325,9 +344,10 @@ export class RequestMemory {
       this.#replace(known, ticket);
       return;
     }
-    const outcome = known.stage === 'judged' ? known.outcome : this.#read(id);
+    const kept = known.stage === 'judged' ? known.outcome : this.#read(id);
+    const outcome = recalledOutcome(this.#state, command, kept);
     if (!this.#planner.waitAgain(command, outcome, ticket)) answer(ticket, outcome);
-    else this.#begin(session, id.sequence, ticket, true);
+    else this.#begin(session, { command, sequence: id.sequence, ticket, isRecorded: true });
   }
 
   #read({ session, sequence }: RequestId): Outcome {
@@ -350,7 +370,9 @@ export class RequestMemory {
     if (underway === undefined || underway.isSettled || underway.isRecorded) return;
     underway.isRecorded = true;
     const { session, sequence } = underway;
-    session.fresh.push({ sequence, outcome: encodeRecord(outcome) });
+    const record = encodeRecord(keptOutcome(underway.command, outcome));
+    this.#freshBytes += RECORD_BYTES + record.length;
+    session.fresh.push({ sequence, outcome: record });
     this.#changed.add(session);
   }
 
@@ -369,12 +391,12 @@ export class RequestMemory {
     if (changesState(outcome)) this.record(ticket, outcome);
     this.#end(underway);
     if (underway.isSettled) return null;
-    const { session, sequence, isRecorded } = underway;
+    const { command, session, sequence, isRecorded } = underway;
     session.known.set(
       sequence,
       isRecorded
         ? { stage: 'recorded', sinceMs: nowMs }
-        : { stage: 'judged', outcome, sinceMs: nowMs },
+        : { stage: 'judged', outcome: keptOutcome(command, outcome), sinceMs: nowMs },
     );
     return underway.current;
   }
@@ -392,6 +414,7 @@ export class RequestMemory {
       draft.emit({ kind: 'requests', session: name, settled, records: fresh });
     }
     this.#changed.clear();
+    this.#freshBytes = 0;
   }
 
   /** True when records have become too old. */
@@ -441,5 +464,8 @@ function changesState(outcome: Outcome): boolean {
   if (outcome.kind === 'popped') return outcome.claims.length > 0;
   if (outcome.kind === 'replayed') return outcome.replay?.result === 'moved';
   if (outcome.kind === 'transacted') return outcome.pushed !== null;
+  if (outcome.kind === 'stream-cycled') {
+    return outcome.verdict.result === 'committed' && outcome.verdict.pushed !== null;
+  }
   return outcome.kind === 'pushed' && outcome.status.includes(ITEM_QUEUED);
 }

@@ -9,7 +9,7 @@
  *
  *     record := outcome (outcome-codec.ts), but for a pop that took messages:
  *     claims := 255 u8 | queue | group | lease id | claims | terms (delivery-terms.ts)
- *     claim  := partition number | attempt | first offset | messages
+ *     claim  := partition number | attempt | skipped | first offset | messages
  *
  * Where the messages of a pop stand follows from rows. What was deleted in the meantime is missing
  * in the answer, as it is in any pop that comes later. So a record takes less room than the effects
@@ -42,11 +42,12 @@ function writeClaims(w: ByteWriter, outcome: PoppedOutcome): void {
   w.text(outcome.consumerGroup);
   w.text(outcome.leaseId);
   w.varint(outcome.claims.length);
-  for (const { partitionNumber, deliveryAttempt, slices } of outcome.claims) {
+  for (const { partitionNumber, deliveryAttempt, skipped, slices } of outcome.claims) {
     const first = slices[0]?.first ?? 0;
     const last = slices[slices.length - 1]?.last ?? first;
     w.varint(partitionNumber);
     w.varint(deliveryAttempt);
+    w.varint(skipped);
     w.varint(first);
     w.varint(last - first + 1);
   }
@@ -66,7 +67,7 @@ function readClaims(state: State, r: ByteReader): PoppedOutcome {
   const names = { queue: r.text(), consumerGroup: r.text(), leaseId: r.text() };
   const claims: Claim[] = [];
   for (let left = r.varint(); left > 0; left--) {
-    const claim = claimOf(state, r.varint(), r.varint(), r.varint(), r.varint());
+    const claim = claimOf(state, r.varint(), r.varint(), r.varint(), r.varint(), r.varint());
     if (claim !== null) claims.push(claim);
   }
   return { kind: 'popped', ...names, claims, terms: readTerms(r) };
@@ -77,6 +78,7 @@ function claimOf(
   state: State,
   number: number,
   deliveryAttempt: number,
+  skipped: number,
   offset: number,
   messages: number,
 ): Claim | null {
@@ -88,5 +90,5 @@ function claimOf(
   if (count <= 0) return null;
   const slices = findSlices(state, partition, first, count, Number.POSITIVE_INFINITY);
   const place = { queue: queue.name, partition: partition.name, partitionNumber: number };
-  return { ...place, deliveryAttempt, slices };
+  return { ...place, deliveryAttempt, skipped, slices };
 }

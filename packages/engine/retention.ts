@@ -98,6 +98,8 @@ interface RetainedQueue {
 /** Appends stamped before go: by age alone, and if everybody has read them. 0: never. */
 interface Cutoffs {
   readonly agedUs: number;
+  /** Which of the two rules of age says so. */
+  readonly agedBy: 'age' | 'wait';
   readonly doneUs: number;
 }
 
@@ -240,17 +242,20 @@ export class Retention {
   }
 
   /** False: there is more, and no rows are left. */
-  #walkAged(draft: Draft, queue: RetainedQueue, { agedUs }: Cutoffs): boolean {
+  #walkAged(draft: Draft, queue: RetainedQueue, cutoffs: Cutoffs): boolean {
+    const { agedUs } = cutoffs;
     if (agedUs <= 0) return true;
+    const byAge = { ...cutoffs, doneUs: 0 };
     queue.aged ??= ageKey(queue.number, 0, 0);
     const to = ageKey(queue.number, agedUs, 0);
     return this.#walk(queue.aged, to, (key, partition) => {
       queue.aged = after(key);
-      if (this.#trim(draft, partition, agedUs, 0, -1)) queue.more = true;
+      if (this.#trim(draft, partition, byAge, -1)) queue.more = true;
     });
   }
 
-  #walkDone(draft: Draft, queue: RetainedQueue, { agedUs, doneUs }: Cutoffs): boolean {
+  #walkDone(draft: Draft, queue: RetainedQueue, cutoffs: Cutoffs): boolean {
+    const { agedUs, doneUs } = cutoffs;
     if (doneUs <= agedUs) return true;
     queue.done ??= ageKey(queue.number, 0, 0);
     const to = ageKey(queue.number, doneUs, 0);
@@ -260,7 +265,7 @@ export class Retention {
       policies ??= this.#policies(queue.number);
       const lowest = this.#lowestCursor(partition, policies);
       // What is left of it lies before the walk's place.
-      if (this.#trim(draft, partition, agedUs, doneUs, lowest)) this.#mark(partition.number);
+      if (this.#trim(draft, partition, cutoffs, lowest)) this.#mark(partition.number);
     });
   }
 
@@ -303,24 +308,28 @@ export class Retention {
   #trim(
     draft: Draft,
     partition: PartitionRow,
-    agedUs: number,
-    doneUs: number,
+    { agedUs, agedBy, doneUs }: Cutoffs,
     lowestCursor: number,
   ): boolean {
     const { number, logStart } = partition;
     const countMax = Math.min(this.#limits.batchAppends, Math.max(this.#rowsLeft, 1));
     let upTo = logStart;
     let count = 0;
+    // Stamps rise, so what goes by its age alone comes before what goes because it was read.
+    let agedTo = logStart;
     while (count < countMax && upTo < partition.nextOffset) {
       const append = retainedAppend(this.#state, number, upTo);
       const next = upTo + append.count;
       const isDone = append.stampUs < doneUs && next - 1 <= lowestCursor;
       if (append.stampUs >= agedUs && !isDone) break;
       upTo = next;
+      if (append.stampUs < agedUs) agedTo = next;
       count++;
     }
     this.#rowsLeft -= count;
-    if (upTo > logStart) draft.emit({ kind: 'trim', partition: number, upTo });
+    const trim = { kind: 'trim', partition: number } as const;
+    if (agedTo > logStart) draft.emit({ ...trim, upTo: agedTo, cause: agedBy });
+    if (upTo > agedTo) draft.emit({ ...trim, upTo, cause: 'read' });
     return count === countMax && upTo < partition.nextOffset;
   }
 
@@ -373,17 +382,17 @@ export class Retention {
       const partition = this.#state.get(partitions, numberKey(number));
       const queue = partition && this.#queues.get(partition.queue);
       if (partition === undefined || queue === undefined || partition.appends === 0) continue;
-      const { agedUs, doneUs } = cutoffsOf(queue.options, draft.nowUs);
+      const cutoffs = cutoffsOf(queue.options, draft.nowUs);
       const first = this.#state.get(appends, appendKey(number, partition.logStart));
       // The walk has not come to it yet.
-      if (first === undefined || first.stampUs >= doneUs) continue;
+      if (first === undefined || first.stampUs >= cutoffs.doneUs) continue;
       let known = policies.get(queue.number);
       if (known === undefined) {
         known = this.#policies(queue.number);
         policies.set(queue.number, known);
       }
       const lowest = this.#lowestCursor(partition, known);
-      if (this.#trim(draft, partition, agedUs, doneUs, lowest)) unfinished.push(number);
+      if (this.#trim(draft, partition, cutoffs, lowest)) unfinished.push(number);
     }
     for (const number of unfinished) this.#dirty.add(number);
     // What is left is due now.
@@ -406,14 +415,15 @@ function cutoffsOf(o: QueueOptions, nowUs: number): Cutoffs {
   const heldUs =
     o.retentionSinkHold === '' ? nowUs : nowUs - o.retentionSinkHoldMaxSeconds * MICROSECONDS;
   const before = (seconds: number) => Math.max(0, nowUs - seconds * MICROSECONDS);
+  const waitedUs = o.maxWaitTimeSeconds > 0 ? before(o.maxWaitTimeSeconds) : 0;
   let agedUs = 0;
   let doneUs = 0;
-  if (o.maxWaitTimeSeconds > 0) agedUs = before(o.maxWaitTimeSeconds);
   if (o.retentionEnabled && o.retentionSeconds > 0) {
-    agedUs = Math.max(agedUs, Math.min(heldUs, before(o.retentionSeconds)));
+    agedUs = Math.min(heldUs, before(o.retentionSeconds));
   }
   if (hasReadRule(o)) doneUs = Math.min(heldUs, before(o.completedRetentionSeconds));
-  return { agedUs, doneUs };
+  const agedBy = waitedUs > agedUs ? 'wait' : 'age';
+  return { agedUs: Math.max(agedUs, waitedUs), agedBy, doneUs };
 }
 
 function after(key: Key): Key {

@@ -11,6 +11,8 @@ export interface MetaRow {
   readonly nextPartition: number;
   /** Strictly rising over entries; the clock of the next leader starts above it. */
   readonly stampUs: number;
+  /** The time of timers when they last changed (timer-clock.ts); never falls. */
+  readonly timerUs: number;
 }
 
 export interface QueueRow {
@@ -69,6 +71,8 @@ export interface AppendRow {
   /** First byte of the append in the body of the entry, and its bytes. */
   readonly position: number;
   readonly length: number;
+  /** At least one of its messages has a promised id (append.ts). */
+  readonly hasMessageIds: boolean;
 }
 
 /** Of a stretch of the log: the appends in it that have a row (log-use.ts). */

@@ -24,6 +24,7 @@ import { isShared, sharedLeaseKey } from './lease-id.js';
 import { discountAppend } from './log-use.js';
 import type { AppendRow, CursorRow, SweepStage } from './rows.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
+import { doomPartitionState } from './stream-apply.js';
 import {
   appends,
   cursors,
@@ -119,6 +120,7 @@ function sweepPartition(sweep: Sweep, listKey: Key): boolean {
   sweep.rowsLeft--;
   state.delete(partitionNumbers, numberNameKey(queue, row.name));
   state.delete(partitions, numberKey(number));
+  doomPartitionState(state, number);
   state.delete(queuePartitions, listKey);
   sweep.nextPartition = number + 1;
   sweep.stage = 'cursors';

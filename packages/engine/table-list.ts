@@ -1,9 +1,17 @@
 /** Every table there is, for the store that keeps them. A number stands for one table for ever. */
 
+import { clusterTotals } from './cluster-totals.js';
 import * as dead from './dead-letter-tables.js';
+import { ephemeralQueues } from './ephemeral-queues.js';
+import { grants } from './grants.js';
 import { groupChanges } from './group-change-table.js';
+import * as kv from './kv-tables.js';
+import { purges } from './purge-table.js';
 import type { Table } from './state.js';
+import * as streams from './stream-tables.js';
+import { switches } from './switches.js';
 import * as replicated from './tables.js';
+import * as timing from './timer-tables.js';
 import * as tracing from './trace.js';
 import { transactionRuns } from './transaction-rows.js';
 
@@ -23,6 +31,7 @@ export const TABLES = [
   replicated.memberships,
   replicated.requests,
   replicated.clusterVersions,
+  clusterTotals,
   replicated.logUse,
   replicated.oldestAppends,
   dead.deadLetters,
@@ -36,6 +45,28 @@ export const TABLES = [
   tracing.traceTotals,
   tracing.traceMessages,
   groupChanges,
+  timing.timers,
+  timing.timerDue,
+  timing.timerPayloads,
+  timing.timerUse,
+  kv.kvRows,
+  kv.kvExpiries,
+  kv.kvNamespaces,
+  kv.kvUse,
+  kv.kvCounter,
+  switches,
+  grants,
+  purges,
+  ephemeralQueues,
+  streams.streamNames,
+  streams.streamQueries,
+  streams.streamCounts,
+  streams.streamStores,
+  streams.streamStates,
+  streams.streamValues,
+  streams.streamShards,
+  streams.streamPartitions,
+  streams.doomedStreams,
   transactionRuns,
 ] as unknown as readonly Table<unknown>[];
 

@@ -68,8 +68,14 @@ export const meta = table<MetaRow>(
     w.varint(row.nextQueue);
     w.varint(row.nextPartition);
     w.varint(row.stampUs);
+    w.varint(row.timerUs);
   },
-  (r) => ({ nextQueue: r.varint(), nextPartition: r.varint(), stampUs: r.varint() }),
+  (r) => ({
+    nextQueue: r.varint(),
+    nextPartition: r.varint(),
+    stampUs: r.varint(),
+    timerUs: r.varint(),
+  }),
 );
 
 export const queueNumbers = table<number>(
@@ -130,19 +136,23 @@ export const appends = table<AppendRow>(
   7,
   'appends',
   (w, row) => {
-    w.varint(row.count);
+    w.varint(row.count * 2 + (row.hasMessageIds ? 1 : 0));
     w.varint(row.stampUs);
     w.varint(row.index);
     w.varint(row.position);
     w.varint(row.length);
   },
-  (r) => ({
-    count: r.varint(),
-    stampUs: r.varint(),
-    index: r.varint(),
-    position: r.varint(),
-    length: r.varint(),
-  }),
+  (r) => {
+    const counted = r.varint();
+    return {
+      count: Math.floor(counted / 2),
+      stampUs: r.varint(),
+      index: r.varint(),
+      position: r.varint(),
+      length: r.varint(),
+      hasMessageIds: counted % 2 === 1,
+    };
+  },
 );
 
 export const cursors = table<CursorRow>(8, 'cursors', writeCursor, readCursor);

@@ -6,6 +6,7 @@ import { assert } from './assert.js';
 import { transactionDigest } from './dead-letter-tables.js';
 import type { Key, State } from './state.js';
 import {
+  ALL_TRACES,
   messageScope,
   nameScope,
   namesScope,
@@ -26,6 +27,7 @@ export function addTrace(state: State, place: Key, row: TraceRow, data: Uint8Arr
   const { tenant, partition, transactionId, names } = row;
   state.put(traces, place, row);
   state.put(traceData, place, data);
+  addTo(state, ALL_TRACES, 1);
   if (partition > 0) list(state, messageScope(tenant, partition, transactionId), place, 0);
   const digest = names.length === 0 ? '' : transactionDigest(transactionId);
   for (const name of names) {
@@ -34,7 +36,7 @@ export function addTrace(state: State, place: Key, row: TraceRow, data: Uint8Arr
     const before = state.get(traceMessages, key) ?? 0;
     state.put(traceMessages, key, before + 1);
     const isFirst = list(state, scope, place, before === 0 ? 1 : 0);
-    if (isFirst) countNames(state, row, 1);
+    if (isFirst) addTo(state, namesScope(row.tenant), 1);
   }
 }
 
@@ -62,10 +64,20 @@ export function expireTraces(state: State, from: Key, beforeUs: number, rowsMax:
   }
 }
 
+/** Removes these traces, which exist: the oldest of each of their scopes, as they go in order. */
+export function dropTraces(state: State, places: readonly Key[]): void {
+  for (const place of places) {
+    const row = state.get(traces, place);
+    assert(row !== undefined, `a trace of ${stampOfPlace(place)} is dropped and does not exist`);
+    removeTrace(state, place, row);
+  }
+}
+
 function removeTrace(state: State, place: Key, row: TraceRow): void {
   const { tenant, partition, transactionId, names } = row;
   state.delete(traces, place);
   state.delete(traceData, place);
+  addTo(state, ALL_TRACES, -1);
   if (partition > 0) unlist(state, messageScope(tenant, partition, transactionId), place, 0);
   const digest = names.length === 0 ? '' : transactionDigest(transactionId);
   for (const name of names) {
@@ -76,7 +88,7 @@ function removeTrace(state: State, place: Key, row: TraceRow): void {
     if (left === 0) state.delete(traceMessages, key);
     else state.put(traceMessages, key, left);
     const isLast = unlist(state, scope, place, left === 0 ? 1 : 0);
-    if (isLast) countNames(state, row, -1);
+    if (isLast) addTo(state, namesScope(row.tenant), -1);
   }
 }
 
@@ -93,8 +105,8 @@ function unlist(state: State, scope: TraceScope, place: Key, goneMessages: numbe
   return count === 1;
 }
 
-function countNames(state: State, { tenant }: TraceRow, by: 1 | -1): void {
-  const key = namesScope(tenant) as unknown as Key;
+function addTo(state: State, scope: TraceScope, by: 1 | -1): void {
+  const key = scope as unknown as Key;
   const left = (state.get(traceTotals, key)?.traces ?? 0) + by;
   if (left === 0) state.delete(traceTotals, key);
   else state.put(traceTotals, key, { traces: left, messages: 0, lastUs: 0 });

@@ -7,6 +7,7 @@ import { findNamedPartition, findOwnPartition } from './catalog.js';
 import type { Tenant } from './commands.js';
 import type { Key, State, Table } from './state.js';
 import {
+  ALL_TRACES,
   messageScope,
   nameInScope,
   nameScope,
@@ -174,4 +175,9 @@ function at<Row>(state: State, table: Table<Row>, key: Key): Row | undefined {
 
 function totalsOf(state: State, scope: TraceScope): TraceTotals | undefined {
   return state.get(traceTotals, scope as unknown as Key);
+}
+
+/** How many traces the cluster keeps, of all tenants. */
+export function storedTraces(state: State): number {
+  return state.get(traceTotals, ALL_TRACES as unknown as Key)?.traces ?? 0;
 }

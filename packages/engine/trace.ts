@@ -113,6 +113,7 @@ export type TraceScope = string & { readonly __scope: unique symbol };
 
 /** No text here holds a NUL, so nothing that begins with a whole text and it is another's. */
 const END = '\0';
+const OF_ALL = 'a';
 const OF_MESSAGE = 'm';
 const OF_NAME = 'n';
 const OF_TENANT = 't';
@@ -161,6 +162,9 @@ export function placeInKey(key: Key): Key {
 export function traceMessageKey(name: TraceScope, partition: number, digest: string): Key {
   return `${name}${numberKey(partition)}${digest}` as Key;
 }
+
+/** Of all traces: how many there are. */
+export const ALL_TRACES = OF_ALL as TraceScope;
 
 /** Of all names of a tenant: how many there are, as `traces`. */
 export function namesScope(tenant: Tenant): TraceScope {

@@ -3,7 +3,8 @@
  *
  *     acks     := count, each: group | ack
  *     positions:= count, each: queue | group | partition | offset or none | metadata or none | mode
- *     command  := acks | positions | flaw or none | trace ids or none | push or none
+ *     command  := acks | positions | kv or none | timers or none | flaw or none
+ *                | | trace ids or none | push or none
  *
  * The push stands last, for its body does.
  */
@@ -12,6 +13,7 @@ import type { ByteWriter } from './bytes.js';
 import { checkNames } from './command-names.js';
 import type { Tenant } from './commands.js';
 import type { GuardedReader } from './guarded-reader.js';
+import { readKvCall, readKvFailure, writeKvCall, writeKvFailure } from './kv-codec.js';
 import {
   ACK_BYTES_MIN,
   COMMAND_ITEMS_MAX,
@@ -22,6 +24,7 @@ import {
 } from './push-ack-codec.js';
 import { readGivenSubscription } from './subscription-codec.js';
 import { writeSubscription } from './tables.js';
+import { readTimerCall, writeTimerCall } from './timer-codec.js';
 import type {
   Position,
   Rollback,
@@ -37,6 +40,11 @@ const REASONS: readonly [RollbackReason, ...RollbackReason[]] = [
   'unavailable',
   'too_large',
   'name_too_long',
+  'kv_precondition',
+  'kv_disabled',
+  'kv_check_needs_cluster_version_5',
+  'timers_disabled',
+  'timers_encrypted_conflict',
 ];
 const UUID_BYTES = 16;
 const TEXT_BYTES_MAX = 2 ** 31;
@@ -44,7 +52,7 @@ const TEXT_BYTES_MAX = 2 ** 31;
 const POSITION_BYTES_MIN = 6;
 
 export function writeTransaction(w: ByteWriter, command: TransactionCommand): void {
-  const { acks, pushes, traceIds, positions, flaw } = command;
+  const { acks, pushes, traceIds, positions, kv, timers, flaw } = command;
   w.varint(acks.length);
   for (const ack of acks) {
     w.text(ack.consumerGroup);
@@ -52,6 +60,10 @@ export function writeTransaction(w: ByteWriter, command: TransactionCommand): vo
   }
   w.varint(positions.length);
   for (const position of positions) writePosition(w, position);
+  w.flag(kv !== null);
+  if (kv !== null) writeKvCall(w, kv);
+  w.flag(timers !== null);
+  if (timers !== null) writeTimerCall(w, timers);
   writeRollback(w, flaw);
   w.flag(traceIds !== null);
   if (traceIds !== null) writeTraceIds(w, traceIds);
@@ -83,6 +95,8 @@ export function writeRollback(w: ByteWriter, rollback: Rollback | null): void {
   if (rollback === null) return;
   w.u8(REASONS.indexOf(rollback.reason));
   w.text(rollback.error);
+  w.flag(rollback.kv !== undefined);
+  if (rollback.kv !== undefined) writeKvFailure(w, rollback.kv);
 }
 
 export function readTransaction(r: GuardedReader, tenant: Tenant): TransactionCommand {
@@ -96,11 +110,13 @@ export function readTransaction(r: GuardedReader, tenant: Tenant): TransactionCo
   for (let left = r.count(POSITION_BYTES_MIN, POSITIONS_MAX); left > 0 && !r.refused; left--) {
     positions.push(readPosition(r));
   }
+  const kv = r.flag() ? readKvCall(r, tenant) : null;
+  const timers = r.flag() ? readTimerCall(r, tenant) : null;
   const flaw = readRollback(r);
   const traceIds = r.flag() ? readTraceIds(r) : null;
   const pushes = r.flag() ? readPush(r, tenant) : null;
   if (traceIds !== null && traceIds.length !== pushes?.itemGroup.length) r.refuse();
-  return { kind: 'transaction', tenant, acks, pushes, traceIds, positions, flaw };
+  return { kind: 'transaction', tenant, acks, pushes, traceIds, positions, kv, timers, flaw };
 }
 
 function readPosition(r: GuardedReader): Position {
@@ -132,5 +148,6 @@ function readTraceIds(r: GuardedReader): (string | null)[] {
 
 export function readRollback(r: GuardedReader): Rollback | null {
   if (!r.flag()) return null;
-  return { reason: r.oneOf(REASONS), error: r.text(TEXT_BYTES_MAX) };
+  const rollback = { reason: r.oneOf(REASONS), error: r.text(TEXT_BYTES_MAX) };
+  return r.flag() ? { ...rollback, kv: readKvFailure(r) } : rollback;
 }

@@ -6,6 +6,8 @@
  * order among each other in the request matters only for the answer, which the front renders.
  */
 import type { AckItem, PushCommand, PushedOutcome, Subscription, Tenant } from './commands.js';
+import type { KvCall, KvFailure, KvOutcome } from './kv-call.js';
+import type { TimerCall, TimersOutcome } from './timer-call.js';
 
 /** An ack whose lease has been looked up: its own, the call's only one, or "" for none. */
 export interface TransactionAck extends AckItem {
@@ -30,6 +32,11 @@ export type RollbackReason =
   | 'rejected_ack'
   | 'duplicate'
   | 'queue_not_found'
+  | 'kv_precondition'
+  | 'kv_disabled'
+  | 'kv_check_needs_cluster_version_5'
+  | 'timers_disabled'
+  | 'timers_encrypted_conflict'
   | 'unavailable'
   | 'too_large'
   | 'name_too_long';
@@ -37,6 +44,8 @@ export type RollbackReason =
 export interface Rollback {
   readonly reason: RollbackReason;
   readonly error: string;
+  /** Of a key/value operation that was required and lost; `index` among those of the call. */
+  readonly kv?: KvFailure;
 }
 
 export interface TransactionCommand {
@@ -48,6 +57,10 @@ export interface TransactionCommand {
   /** An entry for each pushed item; null: none has a trace id. */
   readonly traceIds: readonly (string | null)[] | null;
   readonly positions: readonly Position[];
+  /** Of the same tenant, without `getPrefix`; null: there are no such operations. */
+  readonly kv: KvCall | null;
+  /** Of the same tenant; null: there are none. */
+  readonly timers: TimerCall | null;
   /**
    * What is wrong by itself with the position that would come next; it and those behind it are left
    * out. It is for the planner to say, because whatever fails before it is named first.
@@ -63,4 +76,8 @@ export interface TransactedOutcome {
   readonly filed: readonly number[];
   /** `duplicate` is an item that follows another one of this call. null: nothing was pushed. */
   readonly pushed: PushedOutcome | null;
+  /** null: nothing was asked of the store, or it rolled back. */
+  readonly kv: KvOutcome | null;
+  /** null: there were no timers, or it rolled back. */
+  readonly timers: TimersOutcome | null;
 }

@@ -175,6 +175,8 @@ describe('commit', () => {
       rollback: null,
       filed: [],
       pushed: null,
+      kv: null,
+      timers: null,
     });
     expect(rig.entries).toBe(entries);
   });

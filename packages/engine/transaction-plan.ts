@@ -1,5 +1,6 @@
 /**
- * Planning a transaction (message-plane 6): acks, pushes and positions, all of them or none.
+ * Planning a transaction (message-plane 6): acks, pushes, positions, key/value operations and
+ * timers, all of them or none.
  *
  * Why it is hard: an emitted effect cannot be taken back, and a transaction's parts depend on each
  * other and on everything else that is planned into the same entry.
@@ -8,8 +9,9 @@
  * - First everything is judged, then everything is written, and nothing fails in between. Acks are
  *   judged on shadow cursors: a target sees what the targets before it would leave. Pushes are
  *   judged against the messages of the log, of entries in flight and of this turn.
- * - The first guard that fails is the one that is named: acks, then pushes, then positions, each
- *   kind in the order of the request.
+ * - The first guard that fails is the one that is named: acks, then pushes, positions, key/value
+ *   operations and timers, each kind in the order in which it runs. A surface that is switched off
+ *   comes first.
  * - A queue that a position names must exist before the call: its own pushes do not count.
  * - A turn is one line of commands, and a transaction has its place in it. So nobody ever meets a
  *   cursor that a transaction holds, and the reason `reserved` of the contract cannot come up.
@@ -43,10 +45,12 @@ import { deadLettersAt } from './dead-letters.js';
 import type { DeliveryMemory } from './delivery-memory.js';
 import type { Draft } from './draft.js';
 import { deadLetterKey, numberNameKey } from './keys.js';
+import { judgeKvLeg, kvLegRefusal } from './kv-transaction.js';
 import type { PlacedPush, PushPlan } from './push.js';
 import type { CursorRow, PartitionRow, QueueRow } from './rows.js';
 import { firstPolicy } from './subscription.js';
 import { groups } from './tables.js';
+import { judgeTimersLeg, type TimerWriter, timersLegRefusal } from './timer-transaction.js';
 import type {
   Position,
   Rollback,
@@ -58,6 +62,8 @@ import { utf8Length } from './utf8.js';
 
 /** A transaction that has its verdict. */
 export interface PlacedTransaction {
+  /** What it adds to the entry with its pushes and its record, at most; 0: it is rolled back. */
+  readonly bytes: number;
   /** To be asked for when the pushes of the turn are written. */
   outcome(): TransactedOutcome;
 }
@@ -75,27 +81,39 @@ export function planTransaction(
   site: TransactionSite,
   command: TransactionCommand,
   pushes: PushPlan | null,
+  timers: TimerWriter,
 ): PlacedTransaction {
   const size: EntryShare = { bytes: 0 };
+  const refusal = kvLegRefusal(draft, command.kv) ?? timersLegRefusal(draft, command.timers);
+  if (refusal !== null) return rolledBackBy(refusal);
   const acks = judgeAcks(draft, site, command, size);
+  const kv = judgeKvLeg(draft, command.kv, size);
   const rollback =
     acks.rollback ??
     judgePushes(command, site, pushes, size) ??
     judgePositions(draft, command, size) ??
+    kv.rollback ??
+    judgeTimersLeg(draft, command.timers, size) ??
     judgeSize(site, size);
-  if (rollback !== null) {
-    return { outcome: () => ({ kind: 'transacted', rollback, filed: [], pushed: null }) };
-  }
+  if (rollback !== null) return rolledBackBy(rollback);
   for (const change of acks.changes) writeTarget(draft, site.memory, change);
   const placed = placePushes(command, pushes);
   for (const position of command.positions) setPosition(draft, site, command.tenant, position);
   const { filed } = acks;
+  const stored = kv.write();
+  const timed = command.timers === null ? null : timers.write(draft, command.timers);
   return {
+    bytes: size.bytes,
     outcome: () => {
       const pushed = placed === null ? null : placed.outcome();
-      return { kind: 'transacted', rollback: null, filed, pushed };
+      return { kind: 'transacted', rollback: null, filed, pushed, kv: stored, timers: timed };
     },
   };
+}
+
+function rolledBackBy(rollback: Rollback): PlacedTransaction {
+  const nothing = { pushed: null, kv: null, timers: null };
+  return { bytes: 0, outcome: () => ({ kind: 'transacted', rollback, filed: [], ...nothing }) };
 }
 
 /**

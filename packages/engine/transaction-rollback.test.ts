@@ -9,6 +9,7 @@
 import { expect, test } from 'vitest';
 import type { AckStatus, Command, Outcome, PoppedOutcome } from './commands.js';
 import { EngineRig, pushCommand, TENANT } from './engine.fake.js';
+import { randomKvCall } from './kv.fake.js';
 import { SeededRandom } from './random.fake.js';
 import { TABLES } from './table-list.js';
 import { ackOf, type PushWord, positionOf, transactionCommand } from './transaction.fake.js';
@@ -90,7 +91,13 @@ class Writer {
       const partition = random.below(6) === 0 ? `new${random.below(99)}` : this.#partition();
       return positionOf(queue, partition, offset, { consumerGroup: this.#of([...GROUPS, 'i']) });
     });
-    return transactionCommand({ acks: this.#acks(random.below(4)), pushes: words, positions });
+    const command = transactionCommand({
+      acks: this.#acks(random.below(4)),
+      pushes: words,
+      positions,
+    });
+    if (random.below(2) === 0) return command;
+    return { ...command, kv: randomKvCall(random, TENANT, () => 1 + random.below(20)) };
   }
 
   /** Of claims that are live, settled, expired, and some that never were. */
@@ -179,7 +186,8 @@ test('a transaction that rolls back is as if it had never come', () => {
     }
   }
   // The runs are about something.
-  for (const reason of ['committed', 'rejected_ack', 'duplicate', 'queue_not_found'] as const) {
+  const wanted = ['committed', 'rejected_ack', 'duplicate', 'queue_not_found'] as const;
+  for (const reason of [...wanted, 'kv_precondition'] as const) {
     expect([reason, (reasons.get(reason) ?? 0) > SEEDS / 2]).toEqual([reason, true]);
   }
 });

@@ -41,6 +41,8 @@ const WORD_RANGE = 0x1_0000_0000;
 export interface TransactionMatch {
   readonly offset: number;
   readonly stampUs: number;
+  /** Promised before (append.ts); known here only while its entry is in flight. */
+  readonly messageId?: string;
 }
 
 export function writeEntry(

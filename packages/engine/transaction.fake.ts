@@ -3,6 +3,7 @@
 import { assert } from './assert.js';
 import type { AckStatus, PushCommand } from './commands.js';
 import { type EngineRig, pushCommand, TENANT } from './engine.fake.js';
+import type { TimerCall } from './timer-call.js';
 import type {
   Position,
   Rollback,
@@ -19,6 +20,7 @@ export interface TransactionParts {
   readonly pushes?: readonly PushWord[] | undefined;
   readonly traceIds?: readonly (string | null)[];
   readonly positions?: readonly Position[];
+  readonly timers?: TimerCall;
   readonly flaw?: Rollback;
 }
 
@@ -52,6 +54,8 @@ export function transactionCommand(parts: TransactionParts): TransactionCommand 
     pushes: pushes.length === 0 ? null : pushesOf(pushes),
     traceIds,
     positions,
+    kv: null,
+    timers: parts.timers ?? null,
     flaw,
   };
 }
