@@ -361,3 +361,19 @@ describe('the state digest', () => {
     expect(a.state.digest).not.toBe(b.state.digest);
   });
 });
+
+test('where rows change fast, a checkpoint is written as fast', () => {
+  const fixture = new Fixture(1);
+  const { state } = fixture;
+  for (let i = 0; i < 10_000; i++) state.put(ROWS, key(`${i}`), { text: 'before' });
+  let done = false;
+  state.checkpoint(1, 1, 1, () => {
+    done = true;
+  });
+  let turns = 0;
+  for (; !done; turns++) {
+    for (let i = 0; i < 1000; i++) state.put(ROWS, key(`${turns}-${i}`), { text: 'meanwhile' });
+    fixture.step();
+  }
+  expect(state.changedRows).toBeLessThanOrEqual(10_000 + 2000);
+});

@@ -32,13 +32,23 @@ import { RowCache } from './row-cache.js';
 import { mergeRange, type RangeLevels } from './state-range.js';
 import { openRow, sealRow } from './state-row.js';
 import { StateScrub } from './state-scrub.js';
+import type { WriteTiming } from './write-timing.js';
 
 /** One portion of encoding: about a millisecond. */
 const ROWS_PER_TURN = 500;
+/**
+ * Where rows change faster than that, a portion is as large as what changed since the one before,
+ * so that writing keeps up; up to so many times the least: some 16 ms.
+ */
+const FACTOR_MAX = 16;
 const BYTES_PER_TURN = 256 << 10;
 const CACHED_ROWS_MAX = 1 << 16;
+/** 65,536 rows * 1 KiB = 64 MiB. Longer ones, values and payloads, are read again each time. */
+const CACHED_ROW_BYTES_MAX = 1024;
 /** 131,072 rows * some 400 bytes: 50 MB. */
 const CLEAN_ROWS_MAX = 1 << 17;
+/** And what they hold: rows with long values weigh more. */
+const CLEAN_BYTES_MAX = 1 << 26;
 const DIGEST_ROWS_PER_READ = 1000;
 
 const ADVICE =
@@ -53,8 +63,18 @@ export interface CheckpointOptions {
   readonly onFailure: (error: Error) => void;
   /** Runs the next portion of work; `setImmediate` unless given. */
   readonly defer?: (run: () => void) => void;
+  /** Told how long commits take; null or absent: nobody counts. */
+  readonly timing?: WriteTiming | null;
   /** Of an overlay that is kept once it is stored; CLEAN_ROWS_MAX unless given. */
   readonly cleanRowsMax?: number;
+}
+
+/** Rows of one table that are held in memory since they changed. */
+export interface MemoryRows {
+  readonly table: string;
+  /** `active` since the last checkpoint, `frozen` while it is written, `clean` once it is. */
+  readonly level: string;
+  readonly rows: number;
 }
 
 export class Checkpoint implements State {
@@ -63,6 +83,7 @@ export class Checkpoint implements State {
   readonly #onFailure: (error: Error) => void;
   readonly #defer: (run: () => void) => void;
   readonly #cleanRowsMax: number;
+  readonly #timing: WriteTiming | null;
   readonly #cache = new RowCache(CACHED_ROWS_MAX);
   readonly #scrub: StateScrub;
   #active = new Overlay(null);
@@ -71,6 +92,8 @@ export class Checkpoint implements State {
   #appliedIndex: number;
   #appliedTerm: number;
   #failed = false;
+  /** Rows that the checkpoint being written has put so far. */
+  #bytes = 0;
 
   constructor(options: CheckpointOptions) {
     this.#backing = options.backing;
@@ -78,6 +101,7 @@ export class Checkpoint implements State {
     this.#onFailure = options.onFailure;
     this.#defer = options.defer ?? ((run) => void setImmediate(run));
     this.#cleanRowsMax = options.cleanRowsMax ?? CLEAN_ROWS_MAX;
+    this.#timing = options.timing ?? null;
     this.#scrub = new StateScrub(this.#backing, (key, what) => this.#rowDamage(key, what));
     this.#appliedIndex = this.#backing.applied.index;
     this.#appliedTerm = this.#backing.applied.term;
@@ -103,6 +127,24 @@ export class Checkpoint implements State {
   /** Puts and deletions since the last freeze: one measure of when a checkpoint is due. */
   get changes(): number {
     return this.#active.changes;
+  }
+
+  /** Changed rows in memory, by the name of their table and by where they are. */
+  memoryRows(): readonly MemoryRows[] {
+    const levels = { active: this.#active, frozen: this.#frozen, clean: this.#clean };
+    const found: MemoryRows[] = [];
+    for (const [level, overlay] of Object.entries(levels)) {
+      for (const [id, { rows }] of overlay?.tables() ?? []) {
+        const name = this.#tables.find((table) => table.id === id)?.name ?? String(id);
+        if (rows.size > 0) found.push({ table: name, level, rows: rows.size });
+      }
+    }
+    return found;
+  }
+
+  /** Rows that differ from what they were at the last freeze. */
+  get changedRows(): number {
+    return this.#active.rowCount;
   }
 
   /** A checkpoint is being written; another may not start. */
@@ -153,7 +195,7 @@ export class Checkpoint implements State {
     const value = this.#backing.get(backingKey);
     if (value === undefined) return undefined;
     const row = this.#decode(table, backingKey, value);
-    this.#cache.set(table.id, key, row);
+    if (value.length <= CACHED_ROW_BYTES_MAX) this.#cache.set(table.id, key, row);
     return row;
   }
 
@@ -229,11 +271,14 @@ export class Checkpoint implements State {
     );
     const frozen = this.#active;
     this.#frozen = frozen;
+    this.#bytes = 0;
     this.#active = new Overlay(frozen);
     const transaction = this.#backing.begin();
     const rows = this.#changesOf(frozen);
     const finish = () => {
+      const sinceMs = this.#timing?.nowMs() ?? 0;
       transaction.commit({ index: appliedIndex, term: appliedTerm }, (error) => {
+        this.#timing?.committed(this.#timing.nowMs() - sinceMs);
         if (error !== null) {
           this.#failed = true;
           this.#onFailure(error);
@@ -241,7 +286,8 @@ export class Checkpoint implements State {
         }
         this.#appliedIndex = appliedIndex;
         this.#appliedTerm = appliedTerm;
-        this.#clean = frozen.rowCount <= this.#cleanRowsMax ? frozen : null;
+        const isSmall = frozen.rowCount <= this.#cleanRowsMax && this.#bytes <= CLEAN_BYTES_MAX;
+        this.#clean = isSmall ? frozen : null;
         this.#frozen = null;
         done();
       });
@@ -253,9 +299,13 @@ export class Checkpoint implements State {
     transaction: BackingTransaction,
     rows: Iterator<FrozenChange>,
     finish: () => void,
+    changedBefore = 0,
   ): void {
+    const changed = this.changedRows - changedBefore;
+    const factor = Math.min(FACTOR_MAX, Math.max(1, changed / ROWS_PER_TURN));
+    const [rowsMax, bytesMax] = [factor * ROWS_PER_TURN, factor * BYTES_PER_TURN];
     let bytes = 0;
-    for (let count = 0; count < ROWS_PER_TURN && bytes < BYTES_PER_TURN; count++) {
+    for (let count = 0; count < rowsMax && bytes < bytesMax; count++) {
       const { done, value } = rows.next();
       if (done) {
         finish();
@@ -263,7 +313,8 @@ export class Checkpoint implements State {
       }
       bytes += this.#write(transaction, value);
     }
-    this.#defer(() => this.#writePortion(transaction, rows, finish));
+    const before = this.changedRows;
+    this.#defer(() => this.#writePortion(transaction, rows, finish, before));
   }
 
   #write(transaction: BackingTransaction, { table, key, change }: FrozenChange): number {
@@ -274,6 +325,7 @@ export class Checkpoint implements State {
     }
     const value = sealRow(backingKey, table.encode(change));
     transaction.put(backingKey, value);
+    this.#bytes += value.length;
     return value.length + backingKey.length;
   }
 

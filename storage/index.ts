@@ -22,7 +22,7 @@ export {
   type ViewPortion,
 } from './backing.js';
 export { SimulatedBacking, type SimulatedBackingOptions } from './backing-simulated.js';
-export { Checkpoint, type CheckpointOptions } from './checkpoint.js';
+export { Checkpoint, type CheckpointOptions, type MemoryRows } from './checkpoint.js';
 export type {
   DirectoryLock,
   Disk,
@@ -50,3 +50,4 @@ export type {
 } from './log-damage.js';
 export type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log-entry.js';
 export { openRow, sealRow } from './state-row.js';
+export type { WriteTiming } from './write-timing.js';

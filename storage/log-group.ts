@@ -15,6 +15,7 @@ import {
   viewOf,
   writeRecordHeader,
 } from './log-format.js';
+import type { LogGroupTiming } from './log-group-timing.js';
 import type { Segment } from './log-segment.js';
 
 const STAGING_BYTES = 1 << 20;
@@ -36,6 +37,12 @@ export class LogGroup {
   /** Where the group begins in the segment. */
   position = 0;
   bytes = 0;
+  /** null: nobody counts. */
+  readonly timing: LogGroupTiming | null;
+
+  constructor(timing: LogGroupTiming | null) {
+    this.timing = timing;
+  }
 
   begin(segment: Segment): void {
     this.#staged = 0;
@@ -88,6 +95,7 @@ export class LogGroup {
     segment.endPosition += size;
     segment.lastCrc = crc;
     this.bytes += size;
+    this.timing?.taken(entry.index, size);
   }
 
   finish(): void {

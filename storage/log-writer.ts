@@ -31,7 +31,7 @@ import {
   SEGMENT_HEADER_BYTES,
   type SegmentHeader,
 } from './log-format.js';
-import { LogGroup } from './log-group.js';
+import type { LogGroup } from './log-group.js';
 import { type LogHoles, termInHole } from './log-holes.js';
 import { encodeIndex } from './log-index.js';
 import { type OpenSegment, Segment } from './log-segment.js';
@@ -47,6 +47,7 @@ export interface LogWriterOptions {
   readonly identity: Uint8Array;
   readonly segments: LogSegments;
   readonly holes: LogHoles;
+  readonly group: LogGroup;
   readonly witness: WitnessFile;
   readonly segmentBytes: number;
   /** 0 turns zero-filling off. */
@@ -92,7 +93,7 @@ type BackgroundTask = (done: () => void) => void;
 export class LogWriter {
   readonly #options: LogWriterOptions;
   readonly #segments: LogSegments;
-  readonly #group = new LogGroup();
+  readonly #group: LogGroup;
   readonly #zeros: Uint8Array;
   #queue: TailChange[] = [];
   /** A tail change is in flight. */
@@ -113,6 +114,7 @@ export class LogWriter {
   constructor(options: LogWriterOptions) {
     this.#options = options;
     this.#segments = options.segments;
+    this.#group = options.group;
     this.#zeros = new Uint8Array(options.zeroFillBytes);
     this.#nextSequence = options.nextSequence;
     this.#filledTo = options.filledTo;
@@ -339,6 +341,7 @@ export class LogWriter {
   }
 
   readonly #onGroupWritten = (error: DiskError | null): void => {
+    this.#group.timing?.syncing();
     if (error !== null) this.#fail(error);
     else if (!this.#failed) this.#fileOf(this.#segments.last).sync(this.#onGroupDurable);
   };
@@ -350,6 +353,7 @@ export class LogWriter {
       return;
     }
     if (this.#failed) return;
+    this.#group.timing?.synced();
     if (this.#group.bytes > 0) this.#durable = this.#lastRecord();
     const finished: (() => void)[] = [];
     let durable = 0;

@@ -26,6 +26,8 @@ import type {
 } from './log-damage.js';
 import type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log-entry.js';
 import { IDENTITY_BYTES, RECORD_HEADER_BYTES } from './log-format.js';
+import { LogGroup } from './log-group.js';
+import { LogGroupTiming } from './log-group-timing.js';
 import { LogHoles, termInHole } from './log-holes.js';
 import { recoverLog } from './log-recovery.js';
 import { LogRepair } from './log-repair.js';
@@ -36,6 +38,7 @@ import { TornNote } from './log-torn-note.js';
 import { WitnessFile } from './log-witness.js';
 import { LogWriter } from './log-writer.js';
 import { RecentEntries } from './recent-entries.js';
+import type { WriteTiming } from './write-timing.js';
 
 const SEGMENT_BYTES = 64 << 20;
 /** Record positions are 32 bits wide. */
@@ -60,6 +63,8 @@ export interface LogOptions {
    * what is damaged.
    */
   readonly damage?: 'refuse' | 'keep';
+  /** Told how long writes take; null or absent: nobody counts. */
+  readonly timing?: WriteTiming | null;
   /** Called once, at the first failed write or sync. The process has to end. */
   readonly onFailure: (error: DiskError) => void;
 }
@@ -76,6 +81,7 @@ export class Log {
   readonly #repair: LogRepair;
   readonly #scrub: LogScrub;
   readonly #tornNote: TornNote;
+  readonly #timing: LogGroupTiming | null;
   #firstIndex: number;
   #previousTerm: number;
   #durableIndex: number;
@@ -107,12 +113,15 @@ export class Log {
       options.recentBytesMax ?? RECENT_BYTES_MAX,
       this.#durableIndex + 1,
     );
+    const { timing = null } = options;
+    this.#timing = timing === null ? null : new LogGroupTiming(timing);
     this.#writer = new LogWriter({
       disk,
       directory,
       identity,
       segments: this.#segments,
       holes: this.#holes,
+      group: new LogGroup(this.#timing),
       witness: new WitnessFile(disk, directory, identity),
       segmentBytes,
       zeroFillBytes: options.zeroFillBytes ?? ZERO_FILL_BYTES,
@@ -174,6 +183,7 @@ export class Log {
       this.#recent.push(entry);
     }
     this.#recent.trim(this.#durableIndex);
+    if (first !== undefined) this.#timing?.appended(first.index);
     this.#writer.append(entries, done);
   }
 
@@ -334,6 +344,7 @@ export class Log {
       this.#firstIndex = this.#segments.first.firstIndex;
       this.#previousTerm = this.#segments.first.header.previousTerm;
     }
+    this.#timing?.removed(dead.length);
     this.#writer.removeFiles(dead, done);
   }
 
