@@ -17,6 +17,7 @@
  * between nodes: that bounds their number and bytes.
  */
 import type { Refusal } from '@svc/engine';
+import { type Counts, counts } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
 
 /** Answered 503 with `Retry-After`. */
@@ -34,6 +35,8 @@ export interface AdmissionOptions {
   readonly clock: Clock;
   /** 0 <= fraction < 1. */
   readonly fraction: () => number;
+  /** Commands that had to wait for room, and those that it was refused to in the end. */
+  readonly counts?: Counts<'waited' | 'refused'>;
 }
 
 interface Waiting {
@@ -49,6 +52,7 @@ const CHECK_MS = 100;
 
 export class Admission {
   readonly #options: AdmissionOptions;
+  readonly #counts: Counts<'waited' | 'refused'>;
   #bytes = 0;
   /** From `#next` on, in order of arrival. */
   #waiting: Waiting[] = [];
@@ -57,6 +61,7 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
+    this.#counts = options.counts ?? counts(['waited', 'refused']);
   }
 
   get bytesMax(): number {
@@ -96,6 +101,7 @@ export class Admission {
     const untilMs = Math.min(deadlineMs, clock.nowMs() + drawn);
     const one: Waiting = { bytes, untilMs, done, gone: false };
     this.#waiting.push(one);
+    this.#counts.waited++;
     this.#stopChecking ??= clock.every(CHECK_MS, () => this.#expire());
     return () => {
       if (one.gone) return;
@@ -151,6 +157,7 @@ export class Admission {
       return false;
     });
     this.#next = 0;
+    this.#counts.refused += ended.length;
     for (const one of ended) one.done(false);
     this.#admit();
   }

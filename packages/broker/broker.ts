@@ -10,10 +10,11 @@ import type {
   Refusal,
   RefusedOutcome,
   RequestSession,
+  State,
   Tenant,
   TransactionIndex,
 } from '@svc/engine';
-import { listQueues, queueDepth, queueDetail, storedTerms } from '@svc/engine';
+import { kvUseOf, listQueues, queueDepth, queueDetail, storedTerms, timerUseOf } from '@svc/engine';
 import type {
   DeliveredOutcome,
   FetchedOutcome,
@@ -21,6 +22,7 @@ import type {
   MembershipChange,
   MembershipRefused,
   MembershipView,
+  NodeFigures,
   NotFoundOutcome,
   PoppedMessages,
   Pressure,
@@ -35,17 +37,28 @@ import type {
 } from '@svc/http';
 import { NO_NODE } from '@svc/raft';
 import type { Checkpoint } from '@svc/storage';
-import type { HealthAnswer, RaftFigures, RaftStatusAnswer } from '@svc/wire';
+import type {
+  HealthAnswer,
+  Meters,
+  PipelineMeters,
+  RaftFigures,
+  RaftStatusAnswer,
+} from '@svc/wire';
+import type { Activity } from './activity.js';
 import type { Admission } from './admission.js';
+import { AnalyticsReads } from './analytics-reads.js';
 import type { Clock } from './clock.js';
 import type { Consensus } from './consensus.js';
 import { GroupRequests } from './consumer-group-requests.js';
+import type { Ephemeral } from './ephemeral.js';
 import type { Fetches } from './fetch.js';
 import { ForwardSender, type Leadership } from './forward-sender.js';
 import { ForwardServer } from './forward-server.js';
 import { freshClaims } from './fresh-claims.js';
 import { Requests } from './held-requests.js';
+import { KvRequests } from './kv-requests.js';
 import type { Leader } from './leader.js';
+import { Locks } from './locks.js';
 import type { MemberBlocks } from './member-blocks.js';
 import { nodeNumber } from './member-id.js';
 import type { MembershipService } from './membership-service.js';
@@ -54,7 +67,11 @@ import type { NodeStatus } from './node-status.js';
 import type { PeerCalls } from './peer-calls.js';
 import { RecordReads } from './record-reads.js';
 import { keyOf, ResourceReads } from './resource-reads.js';
+import type { SeriesGather } from './series-gather.js';
 import { StateReads } from './state-reads.js';
+import { StreamReads } from './stream-reads.js';
+import { SurfaceReads } from './surface-reads.js';
+import { TimerReads } from './timer-reads.js';
 
 export interface Deadlines {
   /** Push and management. */
@@ -73,10 +90,15 @@ export interface Forwarding {
 
 export interface BrokerParts {
   readonly state: Checkpoint;
+  /** Rows were lost and come from another node: `state` shows nothing of what is applied. */
+  readonly stateless: boolean;
   readonly transactions: TransactionIndex;
   readonly reader: MessageReader;
   readonly fetches: Fetches;
+  readonly ephemeral: Ephemeral;
   readonly clock: Clock;
+  /** 0 <= fraction < 1, at random. */
+  readonly fraction: () => number;
   readonly status: NodeStatus;
   readonly membership: MembershipService;
   readonly blocks: MemberBlocks;
@@ -94,11 +116,21 @@ export interface BrokerParts {
   /** Why a command is not to be planned at all, if it has never been; null: it may be. */
   readonly refusal: (command: Command) => Refusal | null;
   readonly pressure: () => Pressure;
+  readonly meters: Meters;
+  readonly figures: () => NodeFigures;
+  /** Counts what clients of this node do; null: nobody asks. */
+  readonly activity: Activity | null;
+  readonly gather: SeriesGather;
 }
 
 const DEADLINE_MS_MAX = 60_000;
 /** Their deadline is `SVC_STMT_TIMEOUT_MS`. */
-const STATEMENTS: ReadonlySet<Command['kind']> = new Set(['ack', 'extend', 'transaction']);
+const STATEMENTS: ReadonlySet<Command['kind']> = new Set([
+  'ack',
+  'extend',
+  'transaction',
+  'timers',
+]);
 
 const NO_LEADER: RefusedOutcome = {
   kind: 'refused',
@@ -112,6 +144,9 @@ export class Broker implements Service {
   readonly #clock: Clock;
   readonly #status: NodeStatus;
   readonly #pressure: () => Pressure;
+  readonly #activity: Activity | null;
+  readonly #pipeline: PipelineMeters;
+  readonly #figures: () => NodeFigures;
   readonly #membership: MembershipService;
   readonly #blocks: MemberBlocks;
   readonly #consensus: Consensus;
@@ -121,7 +156,14 @@ export class Broker implements Service {
   readonly #partitionsMax: number;
   readonly resources: ResourceReads;
   readonly records: RecordReads;
+  readonly timers: TimerReads;
+  readonly ephemeral: Ephemeral;
+  readonly kv: KvRequests;
+  readonly locks: Locks;
   readonly groups: GroupRequests;
+  readonly streams: StreamReads;
+  readonly surfaces: SurfaceReads;
+  readonly analytics: AnalyticsReads;
   /** null: there are no other nodes. */
   readonly #server: ForwardServer | null;
   /** This node has caught up once: what it shows is a state that the group had. */
@@ -129,35 +171,28 @@ export class Broker implements Service {
   #leading: { readonly leader: Leader; readonly term: number } | null = null;
 
   constructor(parts: BrokerParts) {
-    const { clock, consensus, forwarding, isMember } = parts;
+    const { clock, consensus, forwarding } = parts;
+    const { pipeline } = parts.meters;
+    this.#pipeline = pipeline;
+    this.#figures = parts.figures;
     this.#state = parts.state;
     this.#reader = parts.reader;
     this.#fetches = parts.fetches;
+    this.ephemeral = parts.ephemeral;
     this.#clock = clock;
     this.#status = parts.status;
     this.#pressure = parts.pressure;
+    this.#activity = parts.activity;
     this.#membership = parts.membership;
     this.#blocks = parts.blocks;
     this.#consensus = consensus;
     this.#deadlines = parts.deadlines;
     const leadership = () => this.#leadership();
-    const sender = forwarding === null ? null : new ForwardSender({ ...forwarding, clock });
+    const sender =
+      forwarding === null ? null : new ForwardSender({ ...forwarding, clock, pipeline });
     this.#requests = new Requests({ ...parts, sender, leadership });
     this.#partitionsMax = parts.partitionsMax;
-    this.#reads = new StateReads(
-      {
-        get alone() {
-          return consensus.alone;
-        },
-        get isLed() {
-          return consensus.leader !== NO_NODE;
-        },
-        isMember,
-        read: (done) => consensus.read(done),
-      },
-      clock,
-      Math.min(parts.deadlines.writeMs, DEADLINE_MS_MAX),
-    );
+    this.#reads = newReads(parts);
     this.groups = new GroupRequests({
       state: parts.state,
       reads: this.#reads,
@@ -167,14 +202,19 @@ export class Broker implements Service {
         this.#requests.submit(command, clock.nowMs() + allowedMs, onOutcome);
       },
     });
-    this.records = new RecordReads({
+    this.records = this.#newRecords(parts);
+    const statementMs = Math.min(parts.deadlines.statementMs, DEADLINE_MS_MAX);
+    this.kv = new KvRequests({
       state: parts.state,
-      transactions: parts.transactions,
-      reader: parts.reader,
       reads: this.#reads,
       clock,
-      deadlineMs: Math.min(parts.deadlines.writeMs, DEADLINE_MS_MAX),
+      allowedMs: statementMs,
+      submit: (call, onOutcome) => {
+        this.#requests.submit(call, clock.nowMs() + statementMs, onOutcome);
+      },
     });
+    this.locks = new Locks(this.kv, parts.fraction);
+    this.timers = new TimerReads(parts.state, this.#reads);
     this.resources = new ResourceReads({
       state: parts.state,
       reads: this.#reads,
@@ -182,12 +222,33 @@ export class Broker implements Service {
       partitionsMax: parts.partitionsMax,
       serving: () => this.serving,
     });
+    this.streams = new StreamReads(parts.state, this.#reads);
+    this.surfaces = new SurfaceReads(parts.state, this.#reads);
+    this.analytics = this.#newAnalytics(parts);
     this.#server = forwarding === null ? null : this.#newServer(parts, forwarding);
+  }
+
+  #newRecords({ state, transactions, reader, clock, deadlines }: BrokerParts): RecordReads {
+    const deadlineMs = Math.min(deadlines.writeMs, DEADLINE_MS_MAX);
+    return new RecordReads({ state, transactions, reader, reads: this.#reads, clock, deadlineMs });
+  }
+
+  #newAnalytics({ state, gather, clock, appliedIndex }: BrokerParts): AnalyticsReads {
+    return new AnalyticsReads({
+      state,
+      reads: this.#reads,
+      gather,
+      clock,
+      appliedIndex,
+      durableIndex: () => state.appliedIndex,
+      isLeading: () => this.#leading !== null,
+    });
   }
 
   #newServer({ clock, admission, refusal }: BrokerParts, { calls }: Forwarding): ForwardServer {
     return new ForwardServer({
       calls,
+      pipeline: this.#pipeline,
       clock,
       leading: () => this.#leading,
       leaderNode: () => nodeNumber(this.#consensus.leader),
@@ -227,6 +288,7 @@ export class Broker implements Service {
   applied(index: number, term: number): void {
     this.#leading?.leader.applied(index, term);
     this.#requests.applied(index, term);
+    this.ephemeral.applied(index);
   }
 
   #leadership(): Leadership | null {
@@ -241,7 +303,8 @@ export class Broker implements Service {
   /** Nothing that a client or another node asked for is without its answer. */
   get idle(): boolean {
     const isLeaderIdle = this.#leading?.leader.idle ?? true;
-    return isLeaderIdle && this.#requests.idle && this.#reads.idle && this.records.idle;
+    const areReadsIdle = this.#reads.idle && this.records.idle;
+    return isLeaderIdle && this.#requests.idle && areReadsIdle && this.ephemeral.idle;
   }
 
   /** Whoever waits for messages is answered; what waits for a leader does not wait long. */
@@ -249,6 +312,7 @@ export class Broker implements Service {
     this.#requests.drain();
     this.#reads.drain();
     this.#fetches.stop();
+    this.ephemeral.drain();
   }
 
   /** Answers whatever is left. Nothing is called and nothing is kept from here on. */
@@ -259,6 +323,7 @@ export class Broker implements Service {
     this.#reads.stop();
     this.records.stop();
     this.#fetches.stop();
+    this.ephemeral.stop();
   }
 
   // --- messages --------------------------------------------------------------------------------
@@ -271,9 +336,10 @@ export class Broker implements Service {
     const isStatement = STATEMENTS.has(command.kind);
     const allowedMs = isStatement ? this.#deadlines.statementMs : this.#deadlines.writeMs;
     const deadlineMs = this.#clock.nowMs() + Math.min(allowedMs, DEADLINE_MS_MAX);
-    this.#requests.submit(command, deadlineMs, (outcome) =>
-      reply.send(outcome as SubmittedOutcome),
-    );
+    this.#requests.submit(command, deadlineMs, (outcome) => {
+      this.#activity?.answered(this.#state, command, outcome);
+      reply.send(outcome as SubmittedOutcome);
+    });
   }
 
   pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void {
@@ -293,16 +359,18 @@ export class Broker implements Service {
 
   listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void {
     const walk = () => listQueues(this.#state, tenant, this.#clock.wallUs());
-    this.#reads.confirmed(keyOf('list', tenant), walk, reply, (queues) =>
+    this.#reads.confirmed(keyOf('list', tenant), walk, reply, (queues) => {
+      const kv = kvUseOf(this.#state, tenant);
+      const timer = timerUseOf(this.#state, tenant);
       reply.send({
         kind: 'queue-list',
         queues,
-        kvRows: 0,
-        kvBytes: 0,
-        timerRows: 0,
-        timerBytes: 0,
-      }),
-    );
+        kvRows: kv.rows,
+        kvBytes: kv.bytes,
+        timerRows: timer.timers,
+        timerBytes: timer.bytes,
+      });
+    });
   }
 
   queueDetail(
@@ -331,8 +399,21 @@ export class Broker implements Service {
     );
   }
 
+  /** What is applied here, for those who watch this node. */
+  get appliedState(): State {
+    return this.#state;
+  }
+
+  eachParked(visit: (command: PopCommand) => void): void {
+    this.#requests.eachParked(visit);
+  }
+
   health(): HealthAnswer {
     return this.#status.health();
+  }
+
+  figures(): NodeFigures {
+    return this.#figures();
   }
 
   raftFigures(): RaftFigures {
@@ -373,7 +454,9 @@ export class Broker implements Service {
     const claims = freshClaims(this.#state, this.#reader.firstIndex, outcome.claims);
     if (claims.length === 0) this.#giveBack(command, outcome);
     const slices = claims.flatMap((claim) => claim.slices);
+    const sinceMs = this.#clock.nowMs();
     this.#reader.read(slices, (error, batches) => {
+      this.#pipeline.popRead.record((this.#clock.nowMs() - sinceMs) * 1000);
       if (error !== null) {
         this.#giveBack(command, outcome);
         reply.send({ kind: 'refused', refusal: { reason: 'internal', error: error.message } });
@@ -393,6 +476,8 @@ export class Broker implements Service {
       });
       const received = reply.send({ kind: 'delivered', leaseId, claims: popped, terms });
       if (!received) this.#giveBack(command, outcome);
+      else if (claims.length === 0) this.#activity?.poppedNothing(this.#state, command);
+      else this.#activity?.popped(this.#state, command, claims);
     });
   }
 
@@ -417,4 +502,20 @@ export class Broker implements Service {
     };
     this.#requests.submit(giveBack, this.#clock.nowMs() + DEADLINE_MS_MAX, () => {}, true);
   }
+}
+
+function newReads(parts: BrokerParts): StateReads {
+  const { consensus, isMember, clock, deadlines, stateless } = parts;
+  const source = {
+    stateless,
+    get alone() {
+      return consensus.alone;
+    },
+    get isLed() {
+      return consensus.leader !== NO_NODE;
+    },
+    isMember,
+    read: (done: (confirmed: boolean) => void) => consensus.read(done),
+  };
+  return new StateReads(source, clock, Math.min(deadlines.writeMs, DEADLINE_MS_MAX));
 }

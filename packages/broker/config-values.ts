@@ -72,6 +72,20 @@ export function flag(standard: boolean): Kind<boolean> {
   };
 }
 
+/** Off only for `0`, `false`, `off` and `no`; anything else leaves it on. */
+export function onUnlessOff(): Kind<boolean> {
+  return {
+    label: 'switch',
+    defaultText: 'on',
+    minimum: null,
+    parse: (given) => {
+      const word = (given ?? '').trim().toLowerCase();
+      return accepted(!['0', 'false', 'off', 'no'].includes(word));
+    },
+    show: (on) => (on ? 'on' : 'off'),
+  };
+}
+
 interface NumberBounds {
   readonly min: number;
   readonly max?: number;

@@ -7,6 +7,7 @@ export type Area =
   | 'storage'
   | 'raft'
   | 'delivery'
+  | 'surfaces'
   | 'auth'
   | 'security'
   | 'link'

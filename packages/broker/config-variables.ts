@@ -6,6 +6,8 @@ import { DEFAULT_PORT } from '@svc/wire';
 import { directory, host, listenKind, port, serverIdKind } from './config-addresses.js';
 import { AUTHENTICATION_VARIABLES } from './config-authentication.js';
 import { forceRecoverKind, nodeIdKind, peersKind, replicatorKind, timing } from './config-peers.js';
+import { SERIES_VARIABLES } from './config-series.js';
+import { SURFACE_VARIABLES } from './config-surfaces.js';
 import {
   absentWhenOn,
   absentWhenSet,
@@ -14,6 +16,7 @@ import {
   integer,
   type Kind,
   MEGABYTE,
+  onUnlessOff,
   optionalInteger,
   optionalText,
   percent,
@@ -76,6 +79,7 @@ export const VARIABLES = {
     positive(100_000, { min: 1, max: PARTITIONS_SHOWN_LIMIT }),
     'partitions that one management read shows of a queue, or ranks; it counts all of them',
   ),
+  ...SERIES_VARIABLES,
   cellId: variable(
     'server',
     'SVC_CELL_ID',
@@ -198,6 +202,18 @@ export const VARIABLES = {
     'SVC_RAFT_HEARTBEAT_MS',
     timing(50, 100),
     'milliseconds between heartbeats; must be below the election timeout',
+  ),
+  slowCommandMs: variable(
+    'raft',
+    'SVC_RAFT_SLOW_COMMAND_MS',
+    positive(50, { min: 1 }),
+    'milliseconds of planning from which a command counts as slow',
+  ),
+  pipelineMetrics: variable(
+    'raft',
+    'SVC_RAFT_METRICS',
+    onUnlessOff(),
+    'timings, admission and forwarding in `/metrics/prometheus`',
   ),
   pipelineMax: variable('raft', 'SVC_RAFT_PIPELINE', positive(8, { min: 1 }), 'entries in flight'),
   turnBytesMax: variable(
@@ -368,6 +384,8 @@ export const VARIABLES = {
     integer(30, { min: 1, max: 36_500 }),
     'days for which nobody may have used a partition that is removed',
   ),
+
+  ...SURFACE_VARIABLES,
 
   ...AUTHENTICATION_VARIABLES,
 

@@ -62,8 +62,11 @@ export interface ConsensusOptions {
   readonly snapshot: () => Snapshot | undefined;
   /** A member was to be sent entries that cannot be read. */
   readonly onDamage: () => void;
-  /** Entries in log order, durable here and on a majority. They are applied when this returns. */
-  readonly onCommitted: (entries: readonly Entry[]) => void;
+  /**
+   * Entries in log order, durable here and on a majority. Returns how many of them it applied; the
+   * rest is offered again with `applyMore()`, or when more is committed.
+   */
+  readonly onCommitted: (entries: readonly Entry[]) => number;
   /** They count as applied from now on. */
   readonly onApplied: () => void;
   readonly onRole: (role: SoftState) => void;
@@ -112,7 +115,7 @@ export class Consensus {
   #raft: Raft | null = null;
   readonly #laggards: LaggardAnswers;
   readonly #rounds: Round[] = [];
-  readonly #committed: Entry[] = [];
+  #committed: Entry[] = [];
   readonly #reads = new Map<number, ReadDone>();
   /** Confirmed, and waiting for this node to apply up to their index; ascending. */
   #confirmed: ConfirmedRead[] = [];
@@ -126,6 +129,7 @@ export class Consensus {
   #role: SoftState = { role: 'follower', leader: NO_NODE, leading: false, recovering: false };
   #alone = false;
   #transferring = false;
+  #leaderSilenceMs = 0;
 
   constructor(options: ConsensusOptions) {
     this.#options = options;
@@ -209,6 +213,11 @@ export class Consensus {
     return this.#role.leader;
   }
 
+  /** How long this follower's leader had not been heard a tick ago, or when it had one last. */
+  get leaderSilenceMs(): number {
+    return this.#leaderSilenceMs;
+  }
+
   /** The index that the next proposal will have, if this node leads. */
   get nextIndex(): number {
     return this.#lastIndex + 1;
@@ -265,6 +274,13 @@ export class Consensus {
   /** Messages that were not taken, by reason. */
   counters(): Readonly<Record<string, number>> {
     return this.#raft?.counters() ?? {};
+  }
+
+  /** There is room again for what committed entries change. */
+  applyMore(): void {
+    if (!this.#started) return;
+    this.#apply();
+    this.#pump();
   }
 
   unreachable(member: NodeId): void {
@@ -347,6 +363,7 @@ export class Consensus {
     if (role !== 'follower' || leader === NO_NODE) return;
     const { electionTimeoutMs = DEFAULT_SETTINGS.electionTimeoutMs } = this.#options.settings;
     const { leaderContactAgeMs } = this.#running.status();
+    this.#leaderSilenceMs = leaderContactAgeMs;
     if (leaderContactAgeMs > CAMPAIGN_TIMEOUTS_MAX * electionTimeoutMs) {
       this.#running.forgetLeader();
     }
@@ -421,9 +438,12 @@ export class Consensus {
       count++;
     }
     if (count === 0) return;
-    const entries = this.#committed.splice(0, count);
-    this.#options.onCommitted(entries);
-    const { index } = entries[count - 1] as Entry;
+    const offered = this.#committed.splice(0, count);
+    const taken = this.#options.onCommitted(offered);
+    if (taken < count) this.#committed = offered.slice(taken).concat(this.#committed);
+    if (taken === 0) return;
+    const entries = offered.slice(0, taken);
+    const { index } = entries[taken - 1] as Entry;
     this.#applied = index;
     this.#running.applied(logIndex(index));
     if (entries.some(({ type }) => type === 'configuration')) this.#countMembers();

@@ -4,7 +4,7 @@
 // real volume of 16 MiB in a child process.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Command } from '@svc/engine';
+import type { Command, PushCommand } from '@svc/engine';
 import { CommitError, DiskError, SimulatedDisk } from '@svc/storage';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { DiskGate, growsStorage, ranOutOfSpace, STORAGE_FULL } from './disk-gate.js';
@@ -16,7 +16,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const CHECK_MS = 100;
 const TENANT = '00000000-0000-0000-0000-000000000001';
-const PUSH: Command = {
+const PUSH: PushCommand = {
   kind: 'push',
   tenant: TENANT,
   producerSub: null,
@@ -188,7 +188,7 @@ describe('refusals', () => {
 
   test('a transaction grows what is stored if it pushes', () => {
     const plain = { kind: 'transaction', tenant: '', acks: [], positions: [] } as const;
-    const rest = { pushes: null, traceIds: null, flaw: null };
+    const rest = { pushes: null, traceIds: null, kv: null, timers: null, flaw: null };
     const acking: Command = { ...plain, ...rest };
     const pushing: Command = { ...acking, pushes: { ...PUSH, body: new Uint8Array(MIB) } };
     const gate = newGate();
@@ -197,6 +197,23 @@ describe('refusals', () => {
     const refusals = Array.from({ length: 5 }, () => gate.refusal(pushing));
     expect(refusals).toEqual([null, null, null, null, STORAGE_FULL]);
     expect(gate.refusal(acking)).toBe(null);
+  });
+
+  test('a stream cycle grows what is stored if it pushes or sets state', () => {
+    const none = { keys: ['k'], valueStart: [0], valueEnd: [0], windowEnds: [null] };
+    const scope = { tenant: '', queryId: '', partitionId: '1', consumerGroup: '' };
+    const cycle = (isDelete: boolean, pushes: PushCommand | null): Command => ({
+      kind: 'stream-cycle',
+      ...scope,
+      body: new Uint8Array(10),
+      state: { ...none, isDelete: [isDelete] },
+      pushes,
+      ack: { leaseId: '', completed: true, count: 1 },
+      releaseLease: true,
+    });
+    expect(growsStorage(cycle(true, null))).toBe(false);
+    expect(growsStorage(cycle(false, null))).toBe(true);
+    expect(growsStorage(cycle(true, { ...PUSH, body: new Uint8Array(10) }))).toBe(true);
   });
 
   test('pushes, replays and traces grow what is stored; what drains or looks does not', () => {

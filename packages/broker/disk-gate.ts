@@ -121,7 +121,10 @@ export class DiskGate {
     const full = usedPct >= (this.#full ? this.#lowPct : this.#options.highPct);
     if (full === this.#full) return;
     this.#full = full;
-    const fields = { full, used_pct: Math.round(usedPct * 10) / 10 };
+    const cause = full
+      ? `at or above ${this.#options.highPct} % of the volume`
+      : `below ${this.#lowPct} % of the volume`;
+    const fields = { full, used_pct: Math.round(usedPct * 10) / 10, cause };
     this.#options.logger.warn('raft', 'raft storage pressure changed', fields);
     this.#options.onChange(full);
   }
@@ -151,19 +154,19 @@ const STORE_SHORT_WRITE = '5';
 /** The reserve may have been given up since. */
 const NEARLY_NOTHING = 2 * RESERVE_BYTES;
 
-/**
- * Whether the command adds to what is stored; what drains or only looks never does. Of what the
- * contract names, these have no commands here yet and belong to the first kind when they get them:
- * a key/value put, a timer, a stream cycle.
- */
+/** Whether the command adds to what is stored; what drains or only looks never does. */
 export function growsStorage(command: Command): boolean {
   switch (command.kind) {
     case 'transaction':
-      return command.pushes !== null;
+    case 'kv':
+    case 'timers':
+    case 'stream-cycle':
+      return growingBytes(command) > 0;
     case 'push':
     // Its payload leaves the rows, but goes into the log.
     case 'replay':
     case 'trace':
+    case 'register-stream':
       return true;
     case 'pop':
     case 'give-back':
@@ -175,6 +178,11 @@ export function growsStorage(command: Command): boolean {
     case 'delete-group':
     case 'subscribe-group':
     case 'drop-dead-letters':
+    case 'ephemeral-configure':
+    case 'ephemeral-delete':
+    case 'set-switches':
+    case 'set-grant':
+    case 'purge-tenant':
       return false;
   }
 }

@@ -15,12 +15,12 @@ import {
   decodeAnswer,
   encodeForwarded,
   type ForwardedAnswer,
-  growingBody,
   growingBytes,
   type RequestOrigin,
   type RequestSession,
   SETTLED_MAX,
 } from '@svc/engine';
+import type { PipelineMeters } from '@svc/wire';
 import type { Clock } from './clock.js';
 import { type ClientRequest, WAITING_POP_RANK } from './held-request.js';
 import type { CallFailure, PeerCalls } from './peer-calls.js';
@@ -42,6 +42,7 @@ export interface ForwardSenderOptions {
   readonly clock: Clock;
   /** SVC_RAFT_FWD_INFLIGHT. */
   readonly inFlightMax: number;
+  readonly pipeline?: PipelineMeters | undefined;
 }
 
 /** Of the calls in flight, those that pushes may take. */
@@ -73,6 +74,8 @@ export class ForwardSender {
   #pushes = 0;
   #pushBytes = 0;
   #waitingPops = 0;
+  /** Who was sent something last. */
+  #sentTo: Leadership | null = null;
 
   constructor(options: ForwardSenderOptions) {
     this.#options = options;
@@ -82,7 +85,7 @@ export class ForwardSender {
     const { inFlightMax } = this.#options;
     if (rank === WAITING_POP_RANK) return this.#waitingPops < WAITING_POPS_MAX;
     if (this.#plain >= inFlightMax) return false;
-    if (growingBody(command) === null || this.#pushes === 0) return true;
+    if (growingBytes(command) === 0 || this.#pushes === 0) return true;
     const bytes = this.#pushBytes + growingBytes(command);
     return this.#pushes < inFlightMax * PUSH_SHARE && bytes <= PUSH_BYTES_MAX;
   }
@@ -125,6 +128,7 @@ export class ForwardSender {
     const timeoutMs = Math.min(attemptMs(request), Math.max(1, untilMs - nowMs));
     request.origin = origin;
     this.#count(request, 1);
+    if (this.#options.pipeline !== undefined) this.#counted(leader, this.#options.pipeline);
     request.call = calls.call(leader.node, 'command', parts, timeoutMs, (answer) => {
       request.call = null;
       this.#count(request, -1);
@@ -142,13 +146,20 @@ export class ForwardSender {
     call.cancel();
   }
 
+  #counted({ node, term }: Leadership, { forward }: PipelineMeters): void {
+    forward.sent++;
+    if (this.#sentTo?.node === node && this.#sentTo.term === term) return;
+    this.#sentTo = { node, term };
+    forward.streams_opened++;
+  }
+
   #count({ command, rank }: ClientRequest, change: 1 | -1): void {
     if (rank === WAITING_POP_RANK) {
       this.#waitingPops += change;
       return;
     }
     this.#plain += change;
-    if (growingBody(command) === null) return;
+    if (growingBytes(command) === 0) return;
     this.#pushes += change;
     this.#pushBytes += change * growingBytes(command);
   }

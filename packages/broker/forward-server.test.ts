@@ -276,7 +276,7 @@ test('pushes wait for room, and leave it with their outcome or their way back', 
 });
 
 test('a transaction that pushes waits for room too; one that does not goes straight on', () => {
-  const rest = { acks: [], traceIds: null, positions: [], flaw: null };
+  const rest = { acks: [], traceIds: null, positions: [], kv: null, timers: null, flaw: null };
   const transaction = (pushes: PushCommand | null): Command => {
     return { kind: 'transaction', tenant: TENANT, pushes, ...rest };
   };

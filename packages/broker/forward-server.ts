@@ -20,12 +20,12 @@ import {
   decodeForwarded,
   encodeAnswer,
   type ForwardedCommand,
-  growingBody,
   growingBytes,
   type Outcome,
   type Refusal,
   type RequestOrigin,
 } from '@svc/engine';
+import { newPipelineMeters, type PipelineMeters } from '@svc/wire';
 import { type Admission, OVERLOADED } from './admission.js';
 import type { Cancel, Clock } from './clock.js';
 import { growsStorage } from './disk-gate.js';
@@ -43,6 +43,7 @@ export interface ForwardServerOptions {
   readonly admission: Admission | null;
   /** null: it may be planned. Never asked of one that may have been planned before. */
   readonly refusal: (command: Command) => Refusal | null;
+  readonly pipeline?: PipelineMeters | undefined;
 }
 
 /** A node repeats a call at once when it has run out of time. */
@@ -57,6 +58,7 @@ class ForwardedRequest implements Request {
   readonly command: Command;
   readonly origin: RequestOrigin | null;
   readonly call: ServedCall;
+  arrivedMs = 0;
   cancelAdmission: Cancel | null = null;
   admittedBytes = 0;
   readonly #onEnded: (request: ForwardedRequest) => void;
@@ -80,6 +82,7 @@ class ForwardedRequest implements Request {
 
 export class ForwardServer {
   readonly #options: ForwardServerOptions;
+  readonly #pipeline: PipelineMeters;
   /** Calls that wait for their outcomes. */
   readonly #open = new Set<ForwardedRequest>();
   /** Pops whose calls ran out of time, until they are repeated. */
@@ -89,6 +92,7 @@ export class ForwardServer {
 
   constructor(options: ForwardServerOptions) {
     this.#options = options;
+    this.#pipeline = options.pipeline ?? newPipelineMeters();
     this.#stopServing = options.calls.serve('command', (call) => this.#take(call));
   }
 
@@ -122,6 +126,7 @@ export class ForwardServer {
       return;
     }
     const request = new ForwardedRequest(forwarded, call, this.#onEnded);
+    this.#pipeline.forward.served++;
     this.#open.add(request);
     call.onGone = (why) => this.#gone(request, now.leader, why);
     this.#enter(request, now.leader);
@@ -132,10 +137,11 @@ export class ForwardServer {
     const { command } = request;
     const why = this.#whyNot(request, leader);
     if (why !== null) request.onOutcome({ kind: 'refused', refusal: why }, 0, 0);
-    else if (admission === null || growingBody(command) === null || isKnown(request, leader)) {
+    else if (admission === null || growingBytes(command) === 0 || isKnown(request, leader)) {
       this.#submit(request, leader);
     } else if (admission.tryEnter(growingBytes(command))) {
       request.admittedBytes = growingBytes(command);
+      this.#pipeline.admissionForwarded.admitted++;
       this.#submit(request, leader);
     } else this.#awaitRoom(request, growingBytes(command), leader, admission);
   }
@@ -152,6 +158,7 @@ export class ForwardServer {
     request.cancelAdmission = admission.wait(bytes, 'forwarded', deadlineMs, (admitted) => {
       request.cancelAdmission = null;
       if (admitted) request.admittedBytes = bytes;
+      this.#pipeline.admissionForwarded[admitted ? 'admitted' : 'refused']++;
       // Another call of the same request may have been planned meanwhile.
       const isRefused = !admitted && !isKnown(request, leader);
       const why = isRefused ? OVERLOADED : this.#whyNot(request, leader);

@@ -16,7 +16,7 @@ function slice(index: number, baseOffset: number) {
 }
 
 function claim(partitionNumber: number, slices: Claim['slices']): Claim {
-  return { queue: 'q', partition: 'p', partitionNumber, deliveryAttempt: 1, slices };
+  return { queue: 'q', partition: 'p', partitionNumber, deliveryAttempt: 1, skipped: 0, slices };
 }
 
 test('only what the log has given up is looked up anew', () => {

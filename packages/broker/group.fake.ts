@@ -276,7 +276,7 @@ export class FakeMachine {
   /** Changes a row behind the back of everything that applies entries. */
   spoil(): void {
     const [table] = TABLES;
-    const row = { nextQueue: 1, nextPartition: 1, stampUs: 1 };
+    const row = { nextQueue: 1, nextPartition: 1, stampUs: 1, timerUs: 0 };
     if (table !== undefined) this.parts?.state.put(table, 'x' as Key, row);
   }
 

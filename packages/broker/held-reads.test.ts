@@ -7,6 +7,7 @@ import { MovedClock } from './moved-clock.fake.js';
 
 class HandSource {
   alone = false;
+  stateless = false;
   isLed = true;
   member = true;
   readonly asked: ((confirmed: boolean) => void)[] = [];
@@ -37,6 +38,16 @@ function read(leftMs = 1000) {
   });
   return seen;
 }
+
+test('a node without its rows shows nothing, whatever would be confirmed', () => {
+  source.stateless = true;
+  const refused: RefusedOutcome[] = [];
+  const reply = { gone: false, send: (outcome: RefusedOutcome) => refused.push(outcome) > 0 };
+  reads.read(clock.ms + 1000, reply, () => expect.fail('shown'));
+  expect(reads.mayLook(reply)).toBe(false);
+  expect(refused.map(({ refusal }) => refusal.reason)).toEqual(['retry', 'retry']);
+  expect(source.asked).toEqual([]);
+});
 
 test('alone, a read is free', () => {
   source.alone = true;
@@ -123,4 +134,17 @@ test('stopped, it refuses what is held and leaves nothing behind', () => {
   expect(one.reasons()).toEqual(['retry']);
   expect(clock.pending).toBe(0);
   expect(read().reasons()).toEqual(['retry']);
+});
+
+test('a deadline passes while a question goes on, and its answer is too late', () => {
+  const one = read();
+  clock.move(900);
+  expect(one.reasons()).toEqual([]);
+  clock.move(200);
+  expect(one.reasons()).toEqual(['timeout']);
+  expect(reads.idle).toBe(true);
+  source.asked[0]?.(true);
+  expect(one.shown).toBe(0);
+  clock.move(100);
+  expect(clock.pending).toBe(0);
 });

@@ -3,12 +3,18 @@
  * the leader of the moment has a quorum confirm it, and this node then shows what it has applied.
  *
  * What must hold: a read is held while nobody can confirm it, and asked for again when a leader may
- * be there, until its deadline. It is answered once; a client that has gone costs nothing more.
+ * be there, until its deadline. It is answered once; a client that has gone costs nothing more. A
+ * node that lost its rows shows nothing, whatever is confirmed.
  */
 import type { Refusal, RefusedOutcome } from '@svc/engine';
 import type { Cancel, Clock } from './clock.js';
 
 export interface ReadSource {
+  /**
+   * The rows of this node were lost, and the log does not reach back: it counts entries as applied
+   * whose effects show nowhere until it has the rows of another node, and is opened anew then.
+   */
+  readonly stateless: boolean;
   /** No other node's word is needed: what is applied here is all there is. */
   readonly alone: boolean;
   /** Somebody is known to lead. */
@@ -54,6 +60,13 @@ export class HeldReads {
     return this.#reads.size === 0;
   }
 
+  /** False: refused, as the state here is none to be looked at. */
+  mayLook(reply: HeldRead['reply']): boolean {
+    if (!this.#source.stateless) return true;
+    reply.send({ kind: 'refused', refusal: this.#source.isLed ? UNCONFIRMED : NO_LEADER });
+    return false;
+  }
+
   /** `show` runs once the state here is new enough, in this call when that is certain. */
   read(deadlineMs: number, reply: HeldRead['reply'], show: () => void): void {
     if (this.#source.alone) {
@@ -62,12 +75,13 @@ export class HeldReads {
     }
     const held: HeldRead = { deadlineMs, reply, show, isAsking: false };
     const isFull = this.#stopped || this.#reads.size >= READS_MAX;
-    if (isFull || this.#isInVain) {
+    if (isFull || this.#source.stateless || this.#isInVain) {
       refuse(held, this.#source.isLed ? UNCONFIRMED : NO_LEADER);
       return;
     }
     this.#reads.add(held);
     this.#ask(held);
+    if (this.#reads.has(held)) this.#arm();
   }
 
   /** Who leads may have changed. */
@@ -107,22 +121,26 @@ export class HeldReads {
       else if (confirmed) {
         this.#reads.delete(held);
         held.show();
-      } else this.#arm();
+      }
     });
   }
 
-  /** One timer for all. A question ends by itself, so deadlines are looked at here alone. */
+  /**
+   * One timer for all, while any is held. A question that goes on does not keep a read beyond its
+   * deadline: a node that lags far behind would wait for much longer to apply what was confirmed.
+   */
   #arm(): void {
     if (this.#cancelAgain !== null || this.#stopped) return;
     this.#cancelAgain = this.#clock.after(AGAIN_MS, () => {
       this.#cancelAgain = null;
       const nowMs = this.#clock.nowMs();
       for (const held of this.#reads) {
-        if (held.isAsking || (held.deadlineMs > nowMs && !this.#isInVain)) continue;
+        if (held.deadlineMs > nowMs && !this.#isInVain) continue;
         this.#reads.delete(held);
         refuse(held, this.#source.isLed ? TIMED_OUT : NO_LEADER);
       }
       this.#askAll();
+      if (this.#reads.size > 0) this.#arm();
     });
   }
 }

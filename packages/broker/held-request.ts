@@ -11,7 +11,13 @@
  * What must hold: its client is answered once. A pop that its client does not wait for any longer
  * goes on until its outcome is known, so that a claim which reaches nobody can be given back.
  */
-import { type Command, DEADLINE_OVER, type Outcome, type RequestOrigin } from '@svc/engine';
+import {
+  type Command,
+  DEADLINE_OVER,
+  type Outcome,
+  type RequestOrigin,
+  schedulesOf,
+} from '@svc/engine';
 import type { Cancel } from './clock.js';
 import type { Request } from './leader.js';
 import type { OwnCall } from './peer-calls.js';
@@ -41,9 +47,12 @@ function rankOf(command: Command): number {
     case 'push':
     case 'replay':
     case 'trace':
+    case 'kv':
       return PUSH_RANK;
     case 'transaction':
       return command.pushes === null ? 0 : PUSH_RANK;
+    case 'timers':
+      return schedulesOf(command) === 0 ? 1 : PUSH_RANK;
     default:
       return 1;
   }
@@ -54,7 +63,7 @@ function rankOf(command: Command): number {
  * the record of a request says how far they came.
  */
 export function takesSeveralTurns({ kind }: Command): boolean {
-  return kind === 'delete-queue' || kind === 'drop-dead-letters';
+  return kind === 'delete-queue' || kind === 'drop-dead-letters' || kind === 'purge-tenant';
 }
 
 export class ClientRequest implements Request {
@@ -64,6 +73,7 @@ export class ClientRequest implements Request {
   readonly rank: number;
   /** By order of arrival. */
   arrival = 0;
+  arrivedMs = 0;
   place: Place = 'held';
   /** The client has its answer or has gone. */
   answered = false;
@@ -77,6 +87,8 @@ export class ClientRequest implements Request {
   attempts = 0;
   /** A leader had it that has not answered and will not. */
   isDoubtful = false;
+  /** It was there when the deadlines were looked at: so it has been waiting. */
+  isSeen = false;
   /** Bytes that count in the admission until the end. */
   admittedBytes = 0;
   cancelAdmission: Cancel | null = null;

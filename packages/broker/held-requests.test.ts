@@ -144,7 +144,7 @@ function popped(index: number): Outcome {
   const slice = { index, position: 0, length: 1, baseOffset: 0, stampUs: 1, first: 0, last: 0 };
   const claim = { queue: 'q', partition: 'p', partitionNumber: 1, deliveryAttempt: 1 };
   const leaseId = '01a2b3c4-0000-7000-8000-000000000001';
-  const claims = [{ ...claim, slices: [slice] }];
+  const claims = [{ ...claim, skipped: 0, slices: [slice] }];
   return { kind: 'popped', queue: 'q', consumerGroup: 'g', leaseId, claims, terms: null };
 }
 

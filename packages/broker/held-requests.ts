@@ -43,9 +43,9 @@
 import {
   type Command,
   type ForwardedAnswer,
-  growingBody,
   growingBytes,
   type Outcome,
+  type PopCommand,
   type Refusal,
 } from '@svc/engine';
 import type { Admission } from './admission.js';
@@ -138,6 +138,14 @@ export class Requests {
     return this.#open.every(({ place }) => place === 'ended');
   }
 
+  /** Clients' pops that have been waiting for some time. */
+  eachParked(visit: (command: PopCommand) => void): void {
+    for (const { command, isSeen, place, answered } of this.#open) {
+      if (!isSeen || answered || place === 'ended') continue;
+      if (command.kind === 'pop' && command.wait) visit(command);
+    }
+  }
+
   // --- from the clients ------------------------------------------------------------------------
 
   /** `isOwed`: it has to be taken whatever waits (a claim to be given back). */
@@ -183,7 +191,7 @@ export class Requests {
     const { command } = request;
     const why = refusal(command);
     if (why !== null) this.#end(request, refused(why));
-    else if (admission === null || growingBody(command) === null) this.#route(request);
+    else if (admission === null || growingBytes(command) === 0) this.#route(request);
     else if (admission.tryEnter(growingBytes(command))) {
       request.admittedBytes = growingBytes(command);
       this.#route(request);
@@ -461,6 +469,7 @@ export class Requests {
   #check(): void {
     const nowMs = this.#clock.nowMs();
     for (const request of this.#open) {
+      request.isSeen = true;
       if (request.place !== 'ended' && limitMs(request) <= nowMs) this.#expire(request);
     }
     if (this.#isLeaderless) {

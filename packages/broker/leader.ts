@@ -21,6 +21,7 @@
 import type {
   Answer,
   Command,
+  Consumption,
   Outcome,
   Planner,
   PopCommand,
@@ -32,12 +33,15 @@ import type {
 import type { Cancel, Clock } from './clock.js';
 import type { Reach } from './crash-points.js';
 import type { SealAhead } from './seal-ahead.js';
+import type { TurnMeters } from './turn-meters.js';
 
 /** One request on its way through the leader. */
 export interface Request {
   readonly command: Command;
   /** What it is known by when it is repeated; null: at this leader it never is. */
   readonly origin: RequestOrigin | null;
+  /** Monotonic; when the leader of the moment was given it. Set by the leader. */
+  arrivedMs?: number;
   /**
    * Runs once at most. The outcome rests on the entry (index, term), which is applied here; (0, 0)
    * when it rests on nothing that was in flight.
@@ -68,6 +72,8 @@ export interface ProposedEntry {
 
 interface InFlight extends ProposedEntry {
   readonly bytes: number;
+  /** Monotonic. */
+  readonly proposedMs: number;
   /** Answers without effects, judged by a state that this entry is part of. */
   readonly verdicts: Answer[];
 }
@@ -96,6 +102,8 @@ export class Leader {
   readonly #reach: Reach;
   /** null: nothing is encrypted. */
   readonly #ahead: SealAhead | null;
+  /** null: nothing is timed. */
+  readonly #meters: TurnMeters | null;
   #stopped = false;
 
   constructor(
@@ -105,8 +113,10 @@ export class Leader {
     pipelineMax: number,
     reach: Reach,
     ahead: SealAhead | null = null,
+    meters: TurnMeters | null = null,
   ) {
     this.#ahead = ahead;
+    this.#meters = meters;
     this.#planner = planner;
     this.#proposer = proposer;
     this.#clock = clock;
@@ -118,6 +128,16 @@ export class Leader {
 
   get inFlight(): number {
     return this.#inFlight.length;
+  }
+
+  /** What is remembered for delivery now. */
+  get consumption(): Consumption {
+    return this.#planner.consumption;
+  }
+
+  /** Counts what the planner has counted since the last time. */
+  settleCounts(): void {
+    this.#meters?.settle(this.#planner.wakes, this.#planner.turnover);
   }
 
   /** The state as it will be when everything in flight is applied. */
@@ -143,6 +163,7 @@ export class Leader {
 
   submit(request: Request): void {
     if (this.#stopped) return;
+    this.#meters?.arrived(request);
     if (this.#ahead === null || !this.#sealsAhead(request, this.#ahead)) {
       this.#enqueue(request.command, request);
     }
@@ -194,6 +215,13 @@ export class Leader {
     this.#wake();
   }
 
+  /** The entry at `index`, the next one, is committed and about to be applied. */
+  committed(index: number): void {
+    const [first] = this.#inFlight;
+    if (this.#meters === null || first?.index !== index) return;
+    this.#meters.committed(first.proposedMs, this.#clock.nowMs());
+  }
+
   /** The entry at (index, term) has been applied to the state. */
   applied(index: number, term: number): void {
     this.#planner.applied(index);
@@ -208,6 +236,7 @@ export class Leader {
       }
       this.#inFlight.shift();
       this.#inFlightBytes -= first.bytes;
+      this.#meters?.applied(first.proposedMs);
       this.#reach('before-answer');
       this.#give(first.answers, index, term);
       this.#give(first.verdicts, index, term);
@@ -222,6 +251,7 @@ export class Leader {
    * yet be applied.
    */
   stop(): readonly ProposedEntry[] {
+    if (!this.#stopped) this.settleCounts();
     this.#stopped = true;
     this.#ahead?.stop();
     this.#cancelTurn?.();
@@ -260,16 +290,16 @@ export class Leader {
     if (this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX) return;
     this.#reach('after-drain');
     const index = this.#proposer.nextIndex;
-    const { body, answers } = this.#planner.turn({
-      index,
-      wallUs: this.#clock.wallUs(),
-      nowMs: this.#clock.nowMs(),
-    });
+    const nowMs = this.#clock.nowMs();
+    this.#meters?.began(nowMs);
+    const { body, answers } = this.#planner.turn({ index, wallUs: this.#clock.wallUs(), nowMs });
+    this.#meters?.ended(answers, this.#planner.waiting);
     if (body !== null) this.#propose(body, index, answers);
     else this.#answerAfterInFlight(answers);
     if (this.#hurried.size > 0) this.#endHurried();
     if (this.#planner.busy) this.#wake();
     this.#arm();
+    this.#meters?.turned();
   }
 
   #endHurried(): void {
@@ -290,8 +320,11 @@ export class Leader {
       this.stop();
       return;
     }
-    this.#inFlight.push({ index, term: placed.term, bytes: body.length, answers, verdicts: [] });
-    this.#inFlightBytes += body.length;
+    const { term } = placed;
+    const bytes = body.length;
+    const proposedMs = this.#meters?.proposed(answers) ?? 0;
+    this.#inFlight.push({ index, term, bytes, proposedMs, answers, verdicts: [] });
+    this.#inFlightBytes += bytes;
   }
 
   /** A verdict without effects still rests on what is in flight. */

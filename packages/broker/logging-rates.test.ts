@@ -36,3 +36,24 @@ test('a line for each interval in which something moved, until it is stopped', (
   vi.advanceTimersByTime(5000);
   expect(lines).toHaveLength(1);
 });
+
+test('sizes are told beside rates, and only then', () => {
+  const lines: string[] = [];
+  const logger = createLogger({ level: 'info', json: true }, (line) => lines.push(line));
+  const totals = { pushes: 5 };
+  const stop = logRates(
+    logger,
+    1000,
+    () => totals,
+    () => ({ logFiles: 2 }),
+  );
+  vi.advanceTimersByTime(3000);
+  expect(lines).toEqual([]);
+  totals.pushes++;
+  vi.advanceTimersByTime(1000);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { target: 'rates', message: 'per second', pushes: 1 },
+    { target: 'rates', message: 'sizes', logFiles: 2 },
+  ]);
+  stop();
+});

@@ -5,16 +5,25 @@ import type { Logger } from './logging.js';
 export type Totals = Readonly<Record<string, number>>;
 
 /**
- * Logs by how much each total grew, per second, since the line before: `pushMessages=1200.5`. While
- * nothing moves nothing is logged. Gives the function that stops it.
+ * Logs by how much each total grew, per second, since the line before: `pushMessages=1200.5`; and
+ * in a line below it how large things are now. While nothing moves nothing is logged. Gives the
+ * function that stops it.
  */
-export function logRates(logger: Logger, intervalMs: number, totals: () => Totals): () => void {
+export function logRates(
+  logger: Logger,
+  intervalMs: number,
+  totals: () => Totals,
+  sizes: () => Totals | null = () => null,
+): () => void {
   let before = { ...totals() };
   const ticker = setInterval(() => {
     const now = { ...totals() };
     const rates = ratesBetween(before, now, intervalMs);
     before = now;
-    if (rates !== null) logger.info('rates', 'per second', rates);
+    if (rates === null) return;
+    logger.info('rates', 'per second', rates);
+    const large = sizes();
+    if (large !== null) logger.info('rates', 'sizes', large);
   }, intervalMs);
   ticker.unref();
   return () => clearInterval(ticker);

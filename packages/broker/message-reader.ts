@@ -208,5 +208,6 @@ function batchOf(append: Decoded, slice: AppendSlice): MessageBatch {
     transactionIds: append.transactionIds,
     producerSubs: append.producerSubs,
     traceIds: append.traceIds,
+    messageIds: append.messageIds,
   };
 }

@@ -18,7 +18,9 @@ import {
   type Identity,
   identityBytes,
   Log,
+  type WriteTiming,
 } from '@svc/storage';
+import type { Meters } from '@svc/wire';
 import type { Clock } from './clock.js';
 import type { Config } from './config.js';
 import type { CrashSetting } from './crash-points.js';
@@ -33,6 +35,7 @@ import { RecoveringMarker } from './recovering-marker.js';
 import { finishInstall, type Install, readInstall } from './snapshot-install.js';
 import type { StateStore } from './state-store.js';
 import { openState } from './state-store-recovery.js';
+import { writeTiming } from './write-timing.js';
 
 export interface DirectoryOptions {
   readonly config: Config;
@@ -46,6 +49,8 @@ export interface DirectoryOptions {
   /** Where others are to be reached; none unless given. */
   readonly peers?: object | null;
   readonly onFatal: (error: Error) => void;
+  /** What the process counts; an object of its own without it. */
+  readonly meters?: Meters;
   /** The newest effect catalogue that is read, in a test of builds that differ. */
   readonly readVersion?: number;
 }
@@ -92,6 +97,7 @@ export function openDirectory(
     identity: identityBytes(identity),
     segmentBytes: config.segmentBytes,
     recentBytesMax: config.logCacheBytes,
+    timing: timingOf(options),
     damage: peers === null ? 'refuse' : 'keep',
     onFailure: onFatal,
   });
@@ -135,6 +141,7 @@ function openAbove(options: DirectoryOptions, below: Below): OpenDirectory {
     backing: crashableBacking(options, backing),
     tables: TABLES,
     onFailure: onFatal,
+    timing: timingOf(options),
     defer: (run) => void options.clock.soon(run),
   });
   refuseNewerVersion(state, options.readVersion);
@@ -156,6 +163,10 @@ function openAbove(options: DirectoryOptions, below: Below): OpenDirectory {
     log.append([foundingEntry(outcome?.founding ?? foundersOf(identity.nodeId, config))], () => {});
   const members = (index: number) => knownMembers(membershipAt(state, index), log, self, joined);
   return { ...below, self, install, marker, stateless, hardState, backing, state, members };
+}
+
+function timingOf({ meters, clock }: DirectoryOptions): WriteTiming | null {
+  return meters === undefined ? null : writeTiming(meters.pipeline, clock);
 }
 
 function crashableDisk({ config, disk, crash }: DirectoryOptions): Disk {

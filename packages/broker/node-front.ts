@@ -3,13 +3,14 @@
  * requests are refused while there is nobody to take them.
  */
 import { fileURLToPath } from 'node:url';
-import { createServer, type HttpServer, type Service } from '@svc/http';
-import { type HealthAnswer, VERSION } from '@svc/wire';
+import { createServer, type GateOptions, type HttpServer, type Service } from '@svc/http';
+import { type HealthAnswer, type Meters, VERSION } from '@svc/wire';
 import type { Clock } from './clock.js';
 import type { Config } from './config.js';
 import { hostAndPortText } from './config-addresses.js';
 import type { Logger } from './logging.js';
 import { logRates } from './logging-rates.js';
+import { sizesOf, totalsOf } from './logging-totals.js';
 import { TokenAuthenticator } from './token-authenticator.js';
 
 /** The dashboard is part of the checkout; this file runs from packages/broker/dist. */
@@ -21,17 +22,19 @@ export interface NodeFrontOptions {
   readonly logger: Logger;
   /** The highest cluster version that this build reads. */
   readonly readableVersion: number;
+  readonly meters: Meters;
 }
 
 export class NodeFront {
   readonly #options: NodeFrontOptions;
   readonly #http: HttpServer;
   readonly #authenticator: TokenAuthenticator | null;
+  #service: Service | null = null;
   #listening = false;
 
   /** Throws `NativeBuildMissingError` and `StaticFilesError`. */
   constructor(options: NodeFrontOptions) {
-    const { config, clock, logger, readableVersion } = options;
+    const { config, clock, logger, readableVersion, meters } = options;
     this.#options = options;
     this.#authenticator = config.jwtEnabled ? authenticatorOf(options) : null;
     this.#http = createServer(
@@ -45,6 +48,18 @@ export class NodeFront {
         authenticator: this.#authenticator,
         skipPaths: config.jwtSkipPaths,
         serverId: config.serverId,
+        meters,
+        gate: gateOptionsOf(config),
+        kvLimits: {
+          opsMax: config.kvOpsMax,
+          keysMax: config.kvKeysMax,
+          valueBytesMax: config.kvValueBytesMax,
+        },
+        timerLimits: {
+          opsMax: config.timerOpsMax,
+          payloadBytesMax: config.timerPayloadBytesMax,
+          horizonSeconds: config.timerHorizonSeconds,
+        },
       },
       { monotonicMs: () => clock.nowMs(), health: () => unready(readableVersion) },
     );
@@ -52,6 +67,7 @@ export class NodeFront {
 
   /** null: requests are refused, `/health` says why not. */
   serve(service: Service | null): void {
+    this.#service = service;
     this.#http.serve(service);
   }
 
@@ -60,8 +76,9 @@ export class NodeFront {
     if (this.#listening) return;
     this.#listening = true;
     const { config, logger } = this.#options;
-    const { counters } = this.#http;
-    logRates(logger, config.logRatesMs, () => ({ ...counters }));
+    const { meters } = this.#http;
+    const sizes = () => (this.#service === null ? null : sizesOf(this.#service));
+    logRates(logger, config.logRatesMs, () => totalsOf(meters), sizes);
     const host = config.bindAddress;
     const port = await this.#http.listen(host, config.port);
     logger.info('http', `listening on ${hostAndPortText({ host, port })}`);
@@ -107,6 +124,18 @@ function authenticatorOf({ config, clock, logger }: NodeFrontOptions): TokenAuth
     clock,
     logger,
   });
+}
+
+function gateOptionsOf(config: Config): GateOptions {
+  return {
+    kvReads: { perSecond: config.kvReadRate, burst: config.kvReadBurst },
+    kvWrites: { perSecond: config.kvWriteRate, burst: config.kvWriteBurst },
+    kvNeedsGrant: config.kvRequireGrant,
+    ephemeralMessages: { perSecond: config.ephemeralRate, burst: config.ephemeralBurst },
+    ephemeralNeedsGrant: config.ephemeralRequireGrant,
+    tenantsMax: config.kvTenantsMax,
+    bands: { releasePct: config.kvQuotaReleasePct, hotPct: config.kvQuotaHotPct },
+  };
 }
 
 /** Of a node that is not open: it has applied nothing, and belongs to no cluster as yet. */

@@ -9,17 +9,21 @@ import { crc32 } from 'node:zlib';
 import {
   CLUSTER_VERSION_READ,
   clusterVersionOf,
+  DeadLetterGauges,
   newRequestSession,
   type PayloadCipher,
+  TimerClock,
   TransactionIndex,
 } from '@svc/engine';
 import type { Entry, SoftState } from '@svc/raft';
+import { type Meters, newMeters } from '@svc/wire';
 import { Admission } from './admission.js';
 import { Broker, type Forwarding } from './broker.js';
 import { ClusterVersion } from './cluster-version.js';
 import type { Config } from './config.js';
 import { Consensus } from './consensus.js';
 import { DiskGate } from './disk-gate.js';
+import type { Ephemeral } from './ephemeral.js';
 import { Fetches } from './fetch.js';
 import { Group } from './group.js';
 import { GroupLink } from './group-link.js';
@@ -28,16 +32,20 @@ import { LogBudget } from './log-budget.js';
 import { LogRelocation } from './log-relocation.js';
 import { LogSpace } from './log-space.js';
 import { MemberBlocks } from './member-blocks.js';
+import { nodeNumber } from './member-id.js';
 import { judgeCandidate, NO_WAY_TO_OTHERS } from './membership-candidate.js';
 import { MembershipService } from './membership-service.js';
 import { MessageReader } from './message-reader.js';
 import type { OpenDirectory } from './node-directory.js';
+import { newEphemeral } from './node-ephemeral.js';
+import { nodeFigures } from './node-figures.js';
 import type { NodeOptions } from './node-options.js';
 import { NodeReports } from './node-reports.js';
 import { NodeStatus } from './node-status.js';
 import { PayloadOpener } from './opened-batch.js';
 import { payloadCipher } from './payload-cipher.js';
-import { Replica } from './replica.js';
+import { CHANGED_ROWS_MAX, Replica } from './replica.js';
+import { SeriesGather } from './series-gather.js';
 import { snapshotOffer } from './snapshot-offer.js';
 import { StateScrubber } from './state-store-scrub.js';
 
@@ -59,7 +67,7 @@ const LIVE_WITHIN_MS_MIN = 1000;
 /** What the layers tell the node. */
 export interface NodeEvents {
   /** Durable here and on a majority; they count as applied when it returns. */
-  onCommitted(entries: readonly Entry[]): void;
+  onCommitted(entries: readonly Entry[]): number;
   onRole(role: SoftState): void;
   /** The log is whole: consensus may start. */
   onWhole(recovering: boolean): void;
@@ -87,6 +95,7 @@ export class NodeLayers {
   readonly version: ClusterVersion;
   readonly scrubber: StateScrubber;
   readonly replica: Replica;
+  readonly timerClock: TimerClock;
   /** null: payloads are stored as they come. */
   readonly cipher: PayloadCipher | null;
   readonly reader: MessageReader;
@@ -97,7 +106,12 @@ export class NodeLayers {
   readonly membership: MembershipService;
   readonly status: NodeStatus;
   readonly blocks: MemberBlocks;
+  readonly gather: SeriesGather;
+  readonly ephemeral: Ephemeral;
   readonly broker: Broker;
+  /** Every layer adds to the same. */
+  readonly meters: Meters;
+  readonly deadLetters: DeadLetterGauges;
 
   constructor(options: NodeOptions, parts: OpenDirectory, events: NodeEvents) {
     const { config, clock, peers = null } = options;
@@ -105,9 +119,13 @@ export class NodeLayers {
     this.#options = options;
     this.#parts = parts;
     this.#events = events;
+    this.meters = options.meters ?? newMeters();
+    this.deadLetters = new DeadLetterGauges(state);
     const entryBytesMax = config.turnBytesMax + config.entryBytesMax;
     this.link = peers === null ? null : new GroupLink(peers, self, entryBytesMax);
     this.transactions = TransactionIndex.load(state, options.transactionIndex ?? {});
+    this.timerClock = options.timerClock ?? new TimerClock();
+    this.timerClock.nowUs({ wallUs: clock.wallUs(), nowMs: clock.nowMs() });
     this.cipher = payloadCipher(config.encryptionKey, (bytes) => options.random.fill(bytes));
     const opener = this.cipher === null ? null : new PayloadOpener(this.cipher, clock);
     this.reader = new MessageReader(log, opener, DECODED_BYTES_MAX, (error) => {
@@ -145,13 +163,27 @@ export class NodeLayers {
       addresses: () => this.group.addresses(),
       calls: options.calls ?? null,
     });
-    this.broker = new Broker({
+    this.gather = this.#newGather();
+    this.ephemeral = newEphemeral(options, parts, this);
+    this.broker = this.#newBroker();
+  }
+
+  #newBroker(): Broker {
+    const options = this.#options;
+    const { config, clock } = options;
+    const { state, self } = this.#parts;
+    return new Broker({
+      activity: options.series?.activity ?? null,
+      gather: this.gather,
+      fraction: () => options.random.fraction(),
       blocks: this.blocks,
       membership: this.membership,
       state,
+      stateless: this.#parts.stateless,
       transactions: this.transactions,
       reader: this.reader,
       fetches: this.fetches,
+      ephemeral: this.ephemeral,
       clock,
       status: this.status,
       consensus: this.consensus,
@@ -165,6 +197,29 @@ export class NodeLayers {
       isMember: () => this.consensus.status() === null || this.group.members().includes(self),
       refusal: (command) => this.gate.refusal(command),
       pressure: () => ({ storageFull: this.gate.full, admission: this.admission }),
+      meters: this.meters,
+      figures: () =>
+        nodeFigures({
+          state,
+          status: this.status,
+          broker: this.broker,
+          deadLetters: this.deadLetters,
+          pressure: () => this.broker.pressure(),
+          loopLagMs: () => options.series?.loopLag.meanMs ?? 0,
+          showsPipeline: config.pipelineMetrics,
+        }),
+    });
+  }
+
+  #newGather(): SeriesGather {
+    const { config, calls = null, series = null } = this.#options;
+    return new SeriesGather({
+      self: this.#parts.self,
+      hostname: config.serverId,
+      port: config.port,
+      series,
+      consensusStatus: () => this.consensus.status(),
+      calls,
     });
   }
 
@@ -181,7 +236,8 @@ export class NodeLayers {
   }
 
   #newReplica(): Replica {
-    const { config, clock, crash, digestEvery = DIGEST_EVERY } = this.#options;
+    const { config, clock, crash } = this.#options;
+    const { digestEvery = DIGEST_EVERY, changedRowsMax = CHANGED_ROWS_MAX } = this.#options;
     const { state, log } = this.#parts;
     return new Replica({
       state,
@@ -190,6 +246,7 @@ export class NodeLayers {
       policy: {
         everyMs: config.checkpointEveryMs,
         everyBytes: config.checkpointEveryBytes,
+        changedRowsMax,
         digests: {
           every: this.link === null ? 0 : digestEvery,
           onPoint: (index) => this.group.tellDigest(index),
@@ -198,7 +255,12 @@ export class NodeLayers {
       clock,
       reach: crash.reach,
       observer: this.fetches,
+      onRoom: () => this.consensus.applyMore(),
+      onEphemeral: (effect) => this.ephemeral.changed(effect),
+      pipeline: this.meters.pipeline,
+      deadLetters: this.deadLetters,
       readVersion: this.#readVersion,
+      events: this.#options.series?.activity ?? null,
     });
   }
 
@@ -245,6 +307,12 @@ export class NodeLayers {
       commit: () => this.consensus.status()?.commit ?? 0,
       members: () => this.group.members(),
       send: (to, report) => void this.link?.sendContent(to, report),
+      onFullElsewhere: (member, full) => {
+        const node = nodeNumber(member);
+        const cause = `node ${node} says so of its volume`;
+        const { logger } = this.#options;
+        logger.warn('raft', 'storage pressure of a member changed', { node, full, cause });
+      },
     });
   }
 
@@ -285,6 +353,7 @@ export class NodeLayers {
       forwardedHoldMs: config.admitForwardedHoldMs,
       clock,
       fraction: () => random.fraction(),
+      counts: this.meters.pipeline.admission,
     });
   }
 

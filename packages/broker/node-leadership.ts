@@ -6,6 +6,7 @@ import {
   PLANNER_LIMITS,
   Planner,
   type Surroundings,
+  type TimerLimits,
 } from '@svc/engine';
 import { DamageError } from '@svc/storage';
 import type { Config } from './config.js';
@@ -15,12 +16,14 @@ import type { OpenDirectory } from './node-directory.js';
 import type { NodeLayers } from './node-layers.js';
 import type { NodeOptions } from './node-options.js';
 import { SealAhead } from './seal-ahead.js';
+import { TurnMeters } from './turn-meters.js';
 
 export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: NodeLayers): Leader {
   const { config, clock, logger, crash, random } = options;
   const { groupChangeRowsMax = PLANNER_LIMITS.groupChangeRowsMax } = options;
   const { state, identity } = parts;
   const { consensus, reader, transactions } = layers;
+  const meters = new TurnMeters(layers.meters.pipeline, clock, config.slowCommandMs);
   const surroundings: Surroundings = {
     nodeId: granter(identity.nodeId, layers),
     checksum: crc32,
@@ -35,6 +38,9 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
       }
     },
     cipher: layers.cipher,
+    timerClock: layers.timerClock,
+    mayGrow: () => layers.gate.space !== 'full',
+    planned: (kind) => meters.planned(kind),
   };
   const planner = new Planner(state, transactions, surroundings, {
     ...PLANNER_LIMITS,
@@ -45,6 +51,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
     requestWindowMs: config.requestIdWindowSeconds * 1000,
     traceRetentionSeconds: config.traceRetentionSeconds,
     housekeeping: housekeepingLimits(config),
+    timers: timerLimits(config),
     autopilot: {
       drainMs: config.autopilotDrainMs,
       batchMin: config.autopilotBatchMin,
@@ -53,7 +60,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
   });
   const { cipher } = layers;
   const ahead = cipher === null ? null : new SealAhead({ cipher, clock, state: planner.state });
-  return new Leader(planner, consensus, clock, config.pipelineMax, crash.reach, ahead);
+  return new Leader(planner, consensus, clock, config.pipelineMax, crash.reach, ahead, meters);
 }
 
 const DAY_US = 86_400_000_000;
@@ -65,6 +72,18 @@ function housekeepingLimits(config: Config): HousekeepingLimits {
     cleanup: config.partitionCleanup
       ? { intervalMs, afterUs: config.partitionCleanupDays * DAY_US }
       : null,
+  };
+}
+
+function timerLimits(config: Config): TimerLimits {
+  return {
+    batchMax: config.timerFireBatch,
+    batchBytesMax: config.timerFireBytesMax,
+    backoffMinMs: config.timerBackoffMinMs,
+    backoffMaxMs: config.timerBackoffMaxMs,
+    transientBackoffMs: config.timerTransientBackoffMs,
+    attemptsMax: config.timerAttemptsMax,
+    fires: config.timerTickMs > 0,
   };
 }
 

@@ -1,9 +1,10 @@
 /** What a node is given when it is opened. */
-import type { TransactionIndex } from '@svc/engine';
+import type { TimerClock, TransactionIndex } from '@svc/engine';
 import type { Peer } from './config-peers.js';
 import type { LogSpaceSettings } from './log-space.js';
 import type { AskCandidate } from './membership-candidate.js';
 import type { DirectoryOptions } from './node-directory.js';
+import type { NodeSeries } from './node-series.js';
 import type { PeerCalls } from './peer-calls.js';
 import type { PeerPort } from './peer-port.js';
 
@@ -20,12 +21,18 @@ export interface NodeOptions extends DirectoryOptions {
   readonly askCandidate?: AskCandidate | null;
   /** Entries between two comparisons of the nodes' states; DIGEST_EVERY unless given. */
   readonly digestEvery?: number;
+  /** Rows that may have changed since the last freeze; CHANGED_ROWS_MAX unless given. */
+  readonly changedRowsMax?: number;
   /** Instead of what the configuration says; for tests. */
   readonly logSpace?: Partial<LogSpaceSettings>;
+  /** Of the process, which may open its node several times; one of this opening without it. */
+  readonly timerClock?: TimerClock;
   /** Rows that changes of groups look at in one turn; for tests. */
   readonly groupChangeRowsMax?: number;
   /** Where the members are to be reached, at the start and whenever it changes. */
   readonly onMembers?: (members: readonly Peer[]) => void;
+  /** What the process keeps of its past; nothing without it. */
+  readonly series?: NodeSeries | null;
   /** The node is to be stopped and opened again: it has received a snapshot. */
   readonly onReopen?: () => void;
 }

@@ -39,8 +39,11 @@ export class RaftListenError extends Error {
 
 /** Parked pops of a follower wait at the leader, each as a call, beside other commands. */
 const PARKED_CALLS_MAX = 16_384;
+/** Calls about ephemeral queues that go to other nodes, most of them pops that wait. */
+const EPHEMERAL_CALLS_MAX = 8192;
 /** Questions of forming, status and membership: few at a time. */
 const OTHER_CALLS_MAX = 1024;
+const OWN_CALLS_MAX = PARKED_CALLS_MAX + EPHEMERAL_CALLS_MAX + OTHER_CALLS_MAX;
 const CLUSTER_BYTES = 16;
 
 export class NodePeers {
@@ -70,7 +73,7 @@ export class NodePeers {
       port: this.#sockets,
       clock,
       random: fraction,
-      inFlightMax: config.forwardInFlightMax + PARKED_CALLS_MAX + OTHER_CALLS_MAX,
+      inFlightMax: config.forwardInFlightMax + OWN_CALLS_MAX,
     });
   }
 

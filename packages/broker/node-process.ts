@@ -10,7 +10,9 @@
  *
  * `stop` may come at any moment of this, and ends it in order.
  */
+import { TimerClock } from '@svc/engine';
 import type { DirectoryLock, Disk } from '@svc/storage';
+import { newMeters } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
 import type { Config } from './config.js';
 import type { Peer } from './config-peers.js';
@@ -23,6 +25,7 @@ import { type Node, openNode, placeOf } from './node.js';
 import { recoverByForce } from './node-forced-recovery.js';
 import { NodeFront } from './node-front.js';
 import { NodePeers } from './node-peers.js';
+import { NodeSeries } from './node-series.js';
 import { CLUSTER_VERSION } from './node-status.js';
 import type { RandomSource } from './random.js';
 
@@ -69,6 +72,10 @@ export class NodeProcess {
   #changing: Promise<void> = Promise.resolve();
   readonly #reopenedMs: number[] = [];
   #stopAnswering: Cancel = () => {};
+  /** It goes on counting when the node is opened anew. */
+  readonly #meters = newMeters();
+  readonly #timerClock = new TimerClock();
+  #series: NodeSeries | null = null;
 
   constructor(options: NodeProcessOptions) {
     this.#options = options;
@@ -82,7 +89,15 @@ export class NodeProcess {
     const { config, disk, clock, logger, crash } = this.#options;
     disk.makeDirectorySync(config.dataDirectory);
     this.#lock = await disk.lockDirectory(config.dataDirectory);
-    const front = new NodeFront({ config, clock, logger, readableVersion: CLUSTER_VERSION });
+    this.#series = new NodeSeries({ ...this.#options, meters: this.#meters });
+    this.#series.start();
+    const front = new NodeFront({
+      config,
+      clock,
+      logger,
+      readableVersion: CLUSTER_VERSION,
+      meters: this.#meters,
+    });
     this.#front = front;
     const cancelListening = clock.after(READY_MS_MAX, () => this.#listenUnready(front));
     const peers = await this.#openPeers();
@@ -130,8 +145,14 @@ export class NodeProcess {
     if (this.#node === null) await answered;
     else await this.#node.stop(answered);
     await this.#peers?.close();
+    await new Promise<void>((resolve) => this.#stopSeries(resolve));
     await this.#lock?.release();
     this.#options.logger.info('boot', 'stopped');
+  }
+
+  #stopSeries(done: () => void): void {
+    if (this.#series === null) done();
+    else this.#series.stop(done);
   }
 
   /**
@@ -256,6 +277,9 @@ export class NodeProcess {
       askCandidate:
         peers === null ? null : (peer, timeoutMs, done) => this.#ask(peers, peer, timeoutMs, done),
       peerCounters: () => peers?.counters() ?? {},
+      meters: this.#meters,
+      timerClock: this.#timerClock,
+      series: this.#series,
       onMembers: (members) => peers?.follow(members),
       onReopen: () => this.#change(() => this.#reopen(front, peers, ready)),
     });
@@ -263,6 +287,7 @@ export class NodeProcess {
     this.#node = node;
     if (this.#stopping) return;
     front.serve(node.broker);
+    this.#series?.observe(node.broker);
     crash.reach('before-replay');
     node.join(ready);
     // It may wait for an operator, who has to see that it does.
@@ -279,6 +304,7 @@ export class NodeProcess {
     const { clock } = this.#options;
     if (this.#stopping || this.#halted) return;
     front.serve(null);
+    this.#series?.observe(null);
     const closing = this.#node;
     this.#node = null;
     await closing?.stop(Promise.resolve());

@@ -30,6 +30,8 @@ export interface NodeReportsOptions {
   /** Learners too. */
   readonly members: () => readonly NodeId[];
   readonly send: (to: NodeId, report: NodeReport) => void;
+  /** Another member's volume has become too full for writes that grow it, or is no more. */
+  readonly onFullElsewhere?: (member: NodeId, full: boolean) => void;
 }
 
 interface Heard {
@@ -67,7 +69,10 @@ export class NodeReports {
 
   hear(from: NodeId, report: NodeReport): void {
     if (!this.#options.members().includes(from)) return;
+    const wasFull = this.#heard.get(from)?.report.storageFull ?? false;
     this.#heard.set(from, { report, atMs: this.#options.clock.nowMs() });
+    const { storageFull } = report;
+    if (storageFull !== wasFull) this.#options.onFullElsewhere?.(from, storageFull);
   }
 
   /** The newest report of a member, however old; null: none was heard. */

@@ -8,6 +8,7 @@
  * Stopping goes from the top down: no new connections, parked pops answered, requests in flight
  * finished, a last checkpoint, files closed, lock released.
  */
+import { readMeta } from '@svc/engine';
 import {
   decodeConfiguration,
   type Entry,
@@ -33,6 +34,7 @@ import { type NodeEvents, NodeLayers } from './node-layers.js';
 import { newLeader } from './node-leadership.js';
 import type { NodeOptions } from './node-options.js';
 import { clusterDirectoryRefused } from './node-refusal.js';
+import { RoleLog } from './role-log.js';
 import { StateStore } from './state-store.js';
 import { LmdbPlace } from './state-store-lmdb.js';
 
@@ -66,6 +68,7 @@ export class Node {
   readonly #options: NodeOptions;
   readonly #parts: OpenDirectory;
   readonly #layers: NodeLayers;
+  readonly #roles: RoleLog;
   #onServing: (() => void) | null = null;
   #stopTicking: Cancel | null = null;
   #retiring = false;
@@ -86,6 +89,15 @@ export class Node {
       failure: () => this.#failure,
     };
     this.#layers = new NodeLayers(options, parts, events);
+    const { consensus } = this.#layers;
+    this.#roles = new RoleLog({
+      logger: options.logger,
+      clock: options.clock,
+      self: parts.self,
+      electionMs: options.config.electionMs,
+      status: () => consensus.status(),
+      leaderSilenceMs: () => consensus.leaderSilenceMs,
+    });
   }
 
   get #halted(): boolean {
@@ -150,6 +162,8 @@ export class Node {
     });
     this.#layers.membership.open();
     this.#layers.blocks.open();
+    this.#layers.ephemeral.open();
+    this.#layers.gather.open();
     if (this.#layers.recovery === null) {
       this.#startConsensus(false);
       this.#layers.space.start();
@@ -258,7 +272,9 @@ export class Node {
     this.#retiring = true;
     const { consensus, recovery } = this.#layers;
     recovery?.stop();
-    if (!consensus.alone && !this.#halted) await this.#handOver();
+    if (consensus.alone || this.#halted) return;
+    await new Promise<void>((resolve) => this.#layers.ephemeral.leave(resolve));
+    await this.#handOver();
   }
 
   /** Nobody could take over from this node. */
@@ -279,6 +295,7 @@ export class Node {
     this.#layers.broker.drain();
     this.#layers.membership.close();
     this.#layers.blocks.close();
+    this.#layers.gather.close();
     await answered;
     if (this.#halted) return;
     while (!this.#layers.broker.idle && clock.nowMs() < untilMs) await this.#pause();
@@ -326,6 +343,7 @@ export class Node {
     broker.serving = false;
     broker.stop();
     this.#options.logger.error('raft', failure);
+    this.#roles.halted(failure);
   }
 
   #closeRecovery(done: () => void): void {
@@ -372,16 +390,43 @@ export class Node {
     if (members.length > 0) onMembers?.(this.#layers.group.addresses());
   }
 
-  #apply(entries: readonly Entry[]): void {
+  /** How many were applied: as many as the replica has room for. */
+  #apply(entries: readonly Entry[]): number {
+    const { broker, meters, replica } = this.#layers;
+    meters.pipeline.applyReceives++;
+    meters.pipeline.applyDepth.record(entries.length);
+    let count = 0;
     for (const entry of entries) {
-      if (!this.#holds(entry.index)) this.#layers.replica.apply(entry);
-      this.#layers.broker.applied(entry.index, entry.term);
+      if (!this.#holds(entry.index)) {
+        if (replica.isFull) break;
+        broker.leader?.committed(entry.index);
+        replica.apply(entry);
+      }
+      broker.applied(entry.index, entry.term);
+      count++;
     }
-    const changes = entries.filter(({ type }) => type === 'configuration');
+    this.#hearOfTimers();
+    this.#lookAtMembers(entries.slice(0, count));
+    return count;
+  }
+
+  #lookAtMembers(applied: readonly Entry[]): void {
+    const changes = applied.filter(({ type }) => type === 'configuration');
     const newest = changes[changes.length - 1];
     if (newest === undefined) return;
     this.#tellMembers(membersOf(decodeConfiguration(newest.data).configuration));
     for (const entry of changes) this.#noteMembers(entry);
+    // Consensus counts the new members once this returns.
+    this.#options.clock.soon(() => this.#roles.look());
+  }
+
+  /** What entries say of the time that are replayed is not news. */
+  #hearOfTimers(): void {
+    const { broker, timerClock } = this.#layers;
+    if (!broker.serving || broker.leader !== null) return;
+    const { clock } = this.#options;
+    const { timerUs } = readMeta(this.#parts.state);
+    timerClock.heard(timerUs, { wallUs: clock.wallUs(), nowMs: clock.nowMs() });
   }
 
   #noteMembers({ index, data }: Entry): void {
@@ -400,15 +445,13 @@ export class Node {
 
   #follow(role: SoftState): void {
     if (this.#halted) return;
+    this.#roles.follow(role);
     this.#layers.recovery?.onRole(role);
     if (role.role === 'follower' && role.leader !== NO_NODE) this.#serveAsFollower();
     const { broker } = this.#layers;
     const hasLed = broker.leader !== null;
     if (role.leading && !hasLed) this.#lead();
-    else if (hasLed && !role.leading) {
-      broker.endLeadership();
-      this.#options.logger.warn('raft', `leadership lost (now ${role.role})`);
-    }
+    else if (hasLed && !role.leading) broker.endLeadership();
     broker.roleChanged();
   }
 
@@ -425,6 +468,7 @@ export class Node {
 
   #serve(): void {
     this.#layers.broker.serving = true;
+    this.#layers.ephemeral.serve();
     this.#onServing?.();
     this.#onServing = null;
   }

@@ -67,7 +67,7 @@ function* openedBatches(
 
 /** The columns hold only what is meant: the first of them is the first message. */
 function batchOf(payloads: readonly Uint8Array[], total: number, batch: MessageBatch) {
-  const { first, last, transactionIds, producerSubs, traceIds } = batch;
+  const { first, last, transactionIds, producerSubs, traceIds, messageIds } = batch;
   const bytes = new Uint8Array(total);
   const payloadStart: number[] = [];
   const payloadEnd: number[] = [];
@@ -89,6 +89,7 @@ function batchOf(payloads: readonly Uint8Array[], total: number, batch: MessageB
     transactionIds: transactionIds.slice(first, last + 1),
     producerSubs: producerSubs === null ? null : producerSubs.slice(first, last + 1),
     traceIds: traceIds === null ? null : traceIds.slice(first, last + 1),
+    messageIds: messageIds?.slice(first, last + 1) ?? null,
   };
 }
 

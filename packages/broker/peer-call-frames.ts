@@ -22,6 +22,10 @@ export const CALL_KINDS = [
   'block',
   /** A change of the members, for the leader. */
   'membership',
+  /** What a node counted and measured over time. */
+  'series',
+  /** About ephemeral queues: ephemeral-frames.ts. */
+  'ephemeral',
 ] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 

@@ -94,7 +94,13 @@ beforeEach(() => {
   const recent: Log['recent'] = ({ index, position, length }) =>
     bodies.get(index)?.subarray(position, position + length);
   const reader = new MessageReader({ recent } as Log, null, 1 << 26, () => {});
-  const source = { alone: true, isLed: true, isMember: () => true, read: () => {} };
+  const source = {
+    stateless: false,
+    alone: true,
+    isLed: true,
+    isMember: () => true,
+    read: () => {},
+  };
   const reads = new StateReads(source, clock, 1000);
   records = new RecordReads({ state, transactions, reader, reads, clock, deadlineMs: 1000 });
 });

@@ -298,7 +298,8 @@ export class RecordReads implements RecordService {
     const { partition, offset, append } = place;
     const at = offset - batch.baseOffset;
     const given = batch.transactionIds[at] ?? null;
-    const id = messageId(append.stampUs, partition.number, given === null, offset);
+    const id =
+      batch.messageIds?.[at] ?? messageId(append.stampUs, partition.number, given === null, offset);
     const stored = batch.bytes.subarray(batch.payloadStart[at], batch.payloadEnd[at]);
     const isShown = stored.length <= roomBytes;
     const transactionId = given ?? id;

@@ -6,17 +6,26 @@
  */
 import {
   type AppendObserver,
+  type AppliedEvents,
   applyEntry,
   applyMembership,
+  type DeadLetterGauges,
+  type EphemeralQueueEffect,
   readMeta,
   type TransactionIndex,
   WindowSurvey,
 } from '@svc/engine';
 import type { Entry } from '@svc/raft';
 import type { Checkpoint, Log } from '@svc/storage';
+import type { PipelineMeters } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
 import type { Reach } from './crash-points.js';
 
+/**
+ * Rows that may have changed since the last freeze. As many again are being written meanwhile:
+ * 2 * 131,072 rows * some 400 bytes = 105 MB.
+ */
+export const CHANGED_ROWS_MAX = 1 << 17;
 /** How soon a checkpoint is tried again while the last one is still being written. */
 const BUSY_RETRY_MS = 20;
 /** Queues looked at per checkpoint to learn how long transaction ids are wanted. */
@@ -32,8 +41,13 @@ export interface DigestPolicy {
 export interface CheckpointPolicy {
   /** A checkpoint follows the last one after this time, if anything was applied. */
   readonly everyMs: number;
-  /** Or after this many bytes of entries, which bounds the replay of a restart. */
+  /**
+   * Or after this many bytes of entries, which bounds the replay of a restart. While the checkpoint
+   * before is still being written then, nothing more is applied.
+   */
   readonly everyBytes: number;
+  /** Or as soon as this many rows have changed, likewise. */
+  readonly changedRowsMax: number;
   readonly digests: DigestPolicy;
 }
 
@@ -45,8 +59,16 @@ export interface ReplicaOptions {
   readonly clock: Clock;
   readonly reach: Reach;
   readonly observer: AppendObserver;
+  readonly pipeline: PipelineMeters;
+  readonly deadLetters: DeadLetterGauges;
+  /** It was full, and is not any more. */
+  readonly onRoom: () => void;
   /** The newest effect catalogue that this node reads. */
   readonly readVersion: number;
+  /** What is declared of an ephemeral queue has changed by an entry that is applied. */
+  readonly onEphemeral: (effect: EphemeralQueueEffect) => void;
+  /** Told what entries mean for those who count it; null: nobody does. */
+  readonly events: AppliedEvents | null;
 }
 
 export class Replica {
@@ -57,14 +79,12 @@ export class Replica {
   readonly #clock: Clock;
   readonly #reach: Reach;
   readonly #observer: AppendObserver;
+  readonly #pipeline: PipelineMeters;
+  readonly #onRoom: () => void;
+  readonly #onEphemeral: (effect: EphemeralQueueEffect) => void;
   readonly #readVersion: number;
   readonly #windows: WindowSurvey;
-  readonly #collector: AppendObserver = {
-    appended: (partition) => {
-      this.#reach('inside-apply');
-      this.#appended.push(partition);
-    },
-  };
+  readonly #collector: AppendObserver;
   #index: number;
   #term: number;
   #appliedAtMs: number;
@@ -73,6 +93,7 @@ export class Replica {
   #cancelTimer: Cancel | null = null;
   /** Partitions that the entry being applied appended to. */
   readonly #appended: number[] = [];
+  readonly #declared: EphemeralQueueEffect[] = [];
 
   constructor(options: ReplicaOptions) {
     const { state } = options;
@@ -83,8 +104,21 @@ export class Replica {
     this.#clock = options.clock;
     this.#reach = options.reach;
     this.#observer = options.observer;
+    this.#pipeline = options.pipeline;
+    this.#onRoom = options.onRoom;
+    this.#onEphemeral = options.onEphemeral;
     this.#readVersion = options.readVersion;
     this.#windows = new WindowSurvey(state);
+    this.#collector = {
+      appended: (partition) => {
+        this.#reach('inside-apply');
+        this.#appended.push(partition);
+      },
+      ephemeralChanged: (effect) => this.#declared.push(effect),
+      counted: this.#pipeline.applied,
+      deadLettersChanged: (queue) => options.deadLetters.changed(queue),
+      events: options.events ?? undefined,
+    };
     this.#index = state.appliedIndex;
     this.#term = state.appliedTerm;
     this.#appliedAtMs = this.#clock.nowMs();
@@ -99,8 +133,20 @@ export class Replica {
     return this.#appliedAtMs;
   }
 
+  /**
+   * The store is slower than the rate of change. Nothing more is to be applied until there is room:
+   * on the leader the pipeline fills, so that clients wait, and memory stays bounded.
+   */
+  get isFull(): boolean {
+    if (this.#halted) return false;
+    const { changedRowsMax, everyBytes } = this.#policy;
+    // Rows may be long, and none is longer than the entry that it came with.
+    return this.#state.changedRows >= changedRowsMax || this.#bytesSince >= everyBytes;
+  }
+
   apply(entry: Entry): void {
     this.#reach('before-apply');
+    const sinceMs = this.#clock.nowMs();
     if (entry.type === 'normal') {
       const { index, data } = entry;
       const version = this.#readVersion;
@@ -111,12 +157,15 @@ export class Replica {
     this.#index = entry.index;
     this.#term = entry.term;
     this.#appliedAtMs = this.#clock.nowMs();
+    this.#pipeline.applied.entries++;
+    this.#pipeline.applyEntry.record((this.#appliedAtMs - sinceMs) * 1000);
     this.#bytesSince += entry.data.length;
-    if (this.#bytesSince >= this.#policy.everyBytes) this.#checkpoint();
+    if (this.isFull) this.#checkpoint();
     else if (this.#isDigestPoint() && !this.#state.busy) this.#checkpoint();
     else this.#cancelTimer ??= this.#clock.after(this.#policy.everyMs, () => this.#checkpoint());
     this.#reach('after-apply');
     this.#tellAppended();
+    for (const effect of this.#declared.splice(0)) this.#onEphemeral(effect);
   }
 
   /**
@@ -158,7 +207,7 @@ export class Replica {
     this.#cancelTimer = null;
     if (this.#halted) return;
     if (this.#state.busy) {
-      // The store is slower than the rate of change; the overlay grows until it has caught up.
+      // The store is slower than the rate of change; it catches up, or this becomes full.
       this.#cancelTimer = this.#clock.after(BUSY_RETRY_MS, () => this.#checkpoint());
       return;
     }
@@ -178,9 +227,15 @@ export class Replica {
     this.#transactions.flush();
     const index = this.#index;
     const isPoint = this.#isDigestPoint();
+    const sinceMs = this.#clock.nowMs();
     this.#state.checkpoint(index, this.#term, this.#log.durableIndex, () => {
+      this.#pipeline.applied.durable_points++;
+      this.#pipeline.checkpoint.record((this.#clock.nowMs() - sinceMs) * 1000);
       if (isPoint) this.#policy.digests.onPoint(index);
       done();
+      if (!this.isFull) return;
+      this.#checkpoint();
+      this.#onRoom();
     });
   }
 }

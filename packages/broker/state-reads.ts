@@ -26,8 +26,9 @@ export class StateReads {
     begin: () => Generator<void, Result>,
     reply: WalkReply,
     done: (result: Result) => void,
+    allowedMs = this.#allowedMs,
   ): void {
-    const deadlineMs = this.#clock.nowMs() + this.#allowedMs;
+    const deadlineMs = this.#clock.nowMs() + allowedMs;
     this.#held.read(deadlineMs, reply, () => this.#walks.walk(key, begin, reply, done));
   }
 
@@ -37,7 +38,7 @@ export class StateReads {
     reply: WalkReply,
     done: (result: Result) => void,
   ): void {
-    this.#walks.walk(null, begin, reply, done);
+    if (this.#held.mayLook(reply)) this.#walks.walk(null, begin, reply, done);
   }
 
   /** Who leads may have changed. */

@@ -55,6 +55,8 @@ let version: number;
 let begun: string[];
 let steps: string[];
 let heard: string[];
+/** Walks that ended, by themselves or not. */
+let ended: string[];
 
 beforeEach(() => {
   clock = new StepClock();
@@ -63,15 +65,20 @@ beforeEach(() => {
   begun = [];
   steps = [];
   heard = [];
+  ended = [];
 });
 
 function* walkOf(name: string, length: number): Generator<void, string> {
   const shown = `${name}@${version}`;
   begun.push(shown);
-  for (let i = 0; i < length; i++) {
-    clock.ms += STEP_MS;
-    steps.push(name);
-    yield;
+  try {
+    for (let i = 0; i < length; i++) {
+      clock.ms += STEP_MS;
+      steps.push(name);
+      yield;
+    }
+  } finally {
+    ended.push(shown);
   }
   return shown;
 }
@@ -163,6 +170,7 @@ describe('readers who go', () => {
     runAll();
     expect(steps.length - before).toBe(0);
     expect(heard).toEqual([]);
+    expect(ended, 'what it held is let go of').toEqual(['x@1']);
   });
 
   test('those who wait for the next walk have it at once', () => {
@@ -184,5 +192,6 @@ test('stopped: whoever waits is refused, and nothing is looked at any more', () 
   ask('d', 'z', 1);
   runAll();
   expect(heard.sort()).toEqual(['a: refused', 'b: refused', 'c: refused', 'd: refused']);
+  expect(ended).toEqual(begun);
   expect(steps.length).toBe(before);
 });

@@ -14,7 +14,8 @@
  *   told what was looked at before he asked: he waits for the next, together with all who come
  *   until that begins. So the work for one key is that of one reader who asks again and again,
  *   however many there are, and figures are exact and fresh.
- * - Nobody is walked for who has gone.
+ * - Nobody is walked for who has gone. A walk that is given up is told so (its `finally` runs), for
+ *   it may have taken room that others need.
  *
  * Rejected: figures from a sampler that walks all queues all the time, for the sake of reads that
  * nobody may make, and is behind when somebody does.
@@ -132,6 +133,7 @@ class SharedWalk<Result> {
   }
 
   refuse(): void {
+    this.#walk.return(undefined as Result);
     for (const asker of [...this.#askers, ...this.#next]) refuse(asker);
   }
 
@@ -139,6 +141,8 @@ class SharedWalk<Result> {
   ends(clock: Clock, untilMs: number): boolean {
     do {
       if (this.#askers.every(({ reply }) => reply.gone)) {
+        // What it holds is let go of; nobody hears of its result.
+        this.#walk.return(undefined as Result);
         if (!this.#beginsAgain()) return true;
       }
       const step = this.#walk.next();

@@ -1,0 +1,97 @@
+/**
+ * Key/value calls of clients (state-surfaces 1): what writes goes to the leader, what reads is a
+ * linearizable read at this node, in walks that do not hold the loop.
+ *
+ * A read's time is the wall clock, but never before the newest entry that is applied here: a row
+ * that a write has found expired does not come back to life.
+ */
+import {
+  atOneMoment,
+  type KvCall,
+  type KvNamespaces,
+  type KvOutcome,
+  type KvView,
+  kvReadBudget,
+  kvWrites,
+  listKvNamespaces,
+  type Outcome,
+  type RefusedOutcome,
+  readKv,
+  readMeta,
+  type State,
+  type Tenant,
+  walkPage,
+} from '@svc/engine';
+import type { KvListQuery, KvListView, KvNamespacesView, KvService, Reply } from '@svc/http';
+import type { Clock } from './clock.js';
+import { keyOf } from './resource-reads.js';
+import type { StateReads } from './state-reads.js';
+
+export interface KvRequestsOptions {
+  readonly state: State;
+  readonly reads: StateReads;
+  readonly clock: Clock;
+  /** Of one call. */
+  readonly allowedMs: number;
+  readonly submit: (call: KvCall, onOutcome: (outcome: Outcome) => void) => void;
+}
+
+export class KvRequests implements KvService {
+  readonly #options: KvRequestsOptions;
+
+  constructor(options: KvRequestsOptions) {
+    this.#options = options;
+  }
+
+  call(call: KvCall, reply: Reply<KvOutcome | RefusedOutcome>): void {
+    const { state, reads, allowedMs, submit } = this.#options;
+    if (kvWrites(call)) {
+      submit(call, (outcome) => reply.send(outcome as KvOutcome | RefusedOutcome));
+      return;
+    }
+    const walk = () => readKv(state, this.#nowUs(), call);
+    reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), allowedMs);
+  }
+
+  namespaces(tenant: Tenant, reply: Reply<KvNamespacesView | RefusedOutcome>): void {
+    const { state, reads, allowedMs } = this.#options;
+    const walk = () => listKvNamespaces(state, tenant);
+    const answer = (shown: KvNamespaces) => reply.send({ kind: 'kv-namespaces', ...shown });
+    reads.confirmed(keyOf('kv-namespaces', tenant), walk, reply, answer, allowedMs);
+  }
+
+  list(query: KvListQuery, reply: Reply<KvListView | RefusedOutcome>): void {
+    const { state, reads, allowedMs } = this.#options;
+    const startBytes = kvReadBudget().bytesLeft;
+    let budget = kvReadBudget();
+    let nowUs = 0;
+    const page = (atUs: number) => {
+      nowUs = atUs;
+      budget = kvReadBudget();
+      return walkPage(state, atUs, query, query, budget);
+    };
+    const walk = () => atOneMoment(state, query.tenant, this.#nowUs(), page);
+    reads.confirmed(
+      null,
+      walk,
+      reply,
+      ({ rows, ...page }) =>
+        reply.send({
+          kind: 'kv-list',
+          ...page,
+          rows: rows.map((row) => ({ ...row, expired: isExpiredAt(row, nowUs) })),
+          bytes: startBytes - budget.bytesLeft,
+        }),
+      allowedMs,
+    );
+  }
+
+  #nowUs(): number {
+    const { state, clock } = this.#options;
+    return Math.max(clock.wallUs(), readMeta(state).stampUs);
+  }
+}
+
+function isExpiredAt({ expiresAtUs }: KvView, nowUs: number): boolean {
+  return expiresAtUs !== null && expiresAtUs <= nowUs;
+}

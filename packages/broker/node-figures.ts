@@ -1,0 +1,46 @@
+/** What a node tells a scrape beside what was counted (inspection 9). */
+import { type DeadLetterGauges, readTotals, storedTraces } from '@svc/engine';
+import type { NodeFigures, Pressure } from '@svc/http';
+import type { Checkpoint } from '@svc/storage';
+import type { Broker } from './broker.js';
+import type { NodeStatus } from './node-status.js';
+
+export interface FigureSources {
+  readonly state: Checkpoint;
+  readonly status: NodeStatus;
+  readonly broker: Broker;
+  readonly deadLetters: DeadLetterGauges;
+  readonly pressure: () => Pressure;
+  readonly loopLagMs: () => number;
+  /** SVC_RAFT_METRICS. */
+  readonly showsPipeline: boolean;
+}
+
+const NOTHING_CONSUMED = { groups: 0, parts: 0, partitions: 0 };
+
+export function nodeFigures(sources: FigureSources): NodeFigures {
+  const { state, status, broker, deadLetters, pressure, loopLagMs, showsPipeline } = sources;
+  const { leader } = broker;
+  leader?.settleCounts();
+  return {
+    raft: status.raftStatus(),
+    pressure: pressure(),
+    loopLagMs: loopLagMs(),
+    parked: parkedByQueue(broker),
+    memoryRows: state.memoryRows(),
+    tracesStored: storedTraces(state),
+    consumption: leader?.consumption ?? NOTHING_CONSUMED,
+    totals: readTotals(state),
+    showsPipeline,
+    deadLetters: leader === null ? null : deadLetters.read(),
+  };
+}
+
+function parkedByQueue(broker: Broker): ReadonlyMap<string, number> {
+  const parked = new Map<string, number>();
+  broker.eachParked(({ scope }) => {
+    const queue = scope.kind === 'discovery' ? '' : scope.queue;
+    parked.set(queue, (parked.get(queue) ?? 0) + 1);
+  });
+  return parked;
+}

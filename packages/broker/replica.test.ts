@@ -1,0 +1,120 @@
+/**
+ * Goal: what committed entries change stays within a bound of memory, however slow the store is,
+ * and nothing waits for ever. Method: a replica applies entries beside which rows change, and its
+ * checkpoint is written only as far as the test lets it.
+ */
+import { DeadLetterGauges, type Key, TABLES, TransactionIndex } from '@svc/engine';
+import { configuration, type Entry, encodeConfiguration, logIndex, nodeId, term } from '@svc/raft';
+import { Checkpoint, type Log, SimulatedBacking } from '@svc/storage';
+import { newMeters } from '@svc/wire';
+import { expect, test } from 'vitest';
+import { MovedClock } from './moved-clock.fake.js';
+import { Replica } from './replica.js';
+
+const CHANGED_ROWS_MAX = 40;
+/** A table whose rows are numbers. */
+const COUNTS = tableNamed('kvNamespaces');
+
+class Fixture {
+  readonly #waiting: (() => void)[] = [];
+  readonly clock = new MovedClock();
+  readonly state: Checkpoint;
+  readonly replica: Replica;
+  rooms = 0;
+  #index = 0;
+
+  constructor(everyBytes = 1 << 30) {
+    const defer = (run: () => void) => void this.#waiting.push(run);
+    this.state = new Checkpoint({
+      backing: new SimulatedBacking({ seed: 1, localTables: [], defer }),
+      tables: TABLES,
+      onFailure: (error) => {
+        throw error;
+      },
+      defer,
+    });
+    this.replica = new Replica({
+      state: this.state,
+      transactions: TransactionIndex.load(this.state, {}),
+      log: { durableIndex: Number.MAX_SAFE_INTEGER } as unknown as Log,
+      policy: {
+        everyMs: 1000,
+        everyBytes,
+        changedRowsMax: CHANGED_ROWS_MAX,
+        digests: { every: 0, onPoint: () => {} },
+      },
+      clock: this.clock,
+      reach: () => {},
+      observer: { appended: () => {} },
+      pipeline: newMeters().pipeline,
+      onRoom: () => {
+        this.rooms++;
+      },
+      readVersion: 5,
+      events: null,
+      deadLetters: new DeadLetterGauges(this.state),
+      onEphemeral: () => {},
+    });
+  }
+
+  /** Applies the next entry, after so many rows have changed that nothing knew before. */
+  apply(rows = CHANGED_ROWS_MAX): void {
+    const index = ++this.#index;
+    for (let i = 0; i < rows; i++) this.state.put(COUNTS, `${index}-${i}` as Key, i);
+    const data = encodeConfiguration(configuration([nodeId(1)]), new Uint8Array(0));
+    const entry: Entry = { index: logIndex(index), term: term(1), type: 'configuration', data };
+    this.replica.apply(entry);
+  }
+
+  /** Lets the store do all that it has to do. */
+  settle(): void {
+    for (let run = this.#waiting.shift(); run !== undefined; run = this.#waiting.shift()) run();
+  }
+}
+
+test('a checkpoint begins when many rows have changed, however few bytes they are', () => {
+  const fixture = new Fixture();
+  const { replica, state } = fixture;
+  fixture.apply();
+  expect([state.busy, replica.isFull]).toEqual([true, false]);
+  fixture.settle();
+  expect([state.appliedIndex, fixture.rooms]).toEqual([1, 0]);
+});
+
+test('it is full while the store is behind, and says so when there is room', () => {
+  const fixture = new Fixture();
+  const { replica, state } = fixture;
+  fixture.apply();
+  fixture.apply();
+  expect(replica.isFull).toBe(true);
+  fixture.settle();
+  expect(replica.isFull).toBe(false);
+  expect(fixture.rooms).toBe(1);
+  expect([state.appliedIndex, state.busy]).toEqual([2, false]);
+});
+
+test('few rows may be long: bytes of entries count like rows', () => {
+  const fixture = new Fixture(1);
+  const { replica, state } = fixture;
+  fixture.apply(1);
+  expect([state.busy, replica.isFull]).toEqual([true, false]);
+  fixture.apply(1);
+  expect(replica.isFull).toBe(true);
+  fixture.settle();
+  expect([state.appliedIndex, replica.isFull, fixture.rooms]).toEqual([2, false, 1]);
+});
+
+test('a replica that makes no checkpoint any more takes what comes', () => {
+  const fixture = new Fixture();
+  const { replica } = fixture;
+  fixture.apply();
+  fixture.apply();
+  replica.halt();
+  expect(replica.isFull).toBe(false);
+});
+
+function tableNamed(name: string): (typeof TABLES)[number] {
+  const found = TABLES.find((table) => table.name === name);
+  if (found === undefined) throw new Error(`no table ${name}`);
+  return found;
+}

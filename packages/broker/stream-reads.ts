@@ -1,0 +1,31 @@
+/** What clients ask about streaming state, from the state that is applied here. */
+import {
+  type RefusedOutcome,
+  readStreamState,
+  type State,
+  type StreamReadRoom,
+  type StreamStateFilter,
+} from '@svc/engine';
+import { type Reply, type StreamService, type StreamStateView, streamRowsText } from '@svc/http';
+import type { StateReads } from './state-reads.js';
+
+/** Texts that reads under way hold: four of the largest answers, 4 * 32 MiB, or the longest row. */
+const READ_BYTES_MAX = 128 * 1024 * 1024;
+
+export class StreamReads implements StreamService {
+  readonly #state: State;
+  readonly #reads: StateReads;
+  readonly #room: StreamReadRoom = { bytesLeft: READ_BYTES_MAX };
+
+  constructor(state: State, reads: StateReads) {
+    this.#state = state;
+    this.#reads = reads;
+  }
+
+  state(filter: StreamStateFilter, reply: Reply<StreamStateView | RefusedOutcome>): void {
+    const walk = () => readStreamState(this.#state, filter, streamRowsText, this.#room);
+    this.#reads.confirmed(null, walk, reply, (answer) =>
+      reply.send({ kind: 'stream-state', answer }),
+    );
+  }
+}
