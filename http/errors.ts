@@ -17,6 +17,7 @@ export type Status =
   | '408 Request Timeout'
   | '409 Conflict'
   | '413 Payload Too Large'
+  | '429 Too Many Requests'
   | '500 Internal Server Error'
   | '501 Not Implemented'
   | '503 Service Unavailable'
@@ -44,6 +45,8 @@ export const STATUS_OF_REASON: { readonly [reason in RefusalReason]: RefusalStat
   overloaded: UNAVAILABLE,
   storage_full: { status: '507 Insufficient Storage', retryAfter: false },
   internal: { status: '500 Internal Server Error', retryAfter: false },
+  too_large: { status: '413 Payload Too Large', retryAfter: false },
+  kv_check_needs_cluster_version_5: UNAVAILABLE,
 };
 
 const CONFLICT: RefusalStatus = { status: '409 Conflict', retryAfter: false };
@@ -67,8 +70,6 @@ export const STATUS_OF_MEMBERSHIP_ERROR: { readonly [code in MembershipErrorCode
     retry: UNAVAILABLE,
     timeout: { status: '504 Gateway Timeout', retryAfter: false },
   };
-
-export const RETRY_AFTER_SECONDS = '1';
 
 export const RESERVED_TENANT_REFUSAL: Refusal = {
   reason: 'reserved_tenant',

@@ -14,7 +14,7 @@ import type { Refusal } from '@svc/engine';
 import type { AnswerBudget, AnswerShare, UnreadAnswer } from './answer-budget.js';
 import { AnswerProgress } from './answer-progress.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
-import { errorText, RETRY_AFTER_SECONDS, STATUS_OF_REASON, type Status } from './errors.js';
+import { errorText, STATUS_OF_REASON, type Status } from './errors.js';
 import { STREAMED_ANSWER_BYTES_MIN } from './limits.js';
 import type { UwsResponse } from './uws.js';
 
@@ -94,7 +94,8 @@ export class Exchange implements UnreadAnswer {
     this.#reservedBytes = 0;
   }
 
-  json(status: Status, text: string, retryAfter = false): void {
+  /** `retryAfter`: seconds; true for one, false or 0 for none. */
+  json(status: Status, text: string, retryAfter: boolean | number = false): void {
     if (text.length >= STREAMED_ANSWER_BYTES_MIN) {
       this.jsonBytes(status, Buffer.from(text, 'utf8'));
       return;
@@ -103,12 +104,25 @@ export class Exchange implements UnreadAnswer {
   }
 
   jsonBytes(status: Status, bytes: Uint8Array): void {
-    if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) this.#stream(status, bytes);
-    else this.#write(status, 'application/json', bytes, false, null, false);
+    if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
+      this.#stream(status, 'application/json', bytes, null);
+    } else this.#write(status, 'application/json', bytes, false, null, false);
+  }
+
+  /** With an `ETag`, whose quotes come with it. */
+  jsonTagged(bytes: Uint8Array, entityTag: string): void {
+    this.#write('200 OK', 'application/json', bytes, false, null, false, entityTag);
   }
 
   document(contentType: string, bytes: Uint8Array, cacheControl: string): void {
     this.#write('200 OK', contentType, bytes, false, cacheControl, false);
+  }
+
+  /** A document that was made for this request, and may be large. */
+  largeDocument(contentType: string, bytes: Uint8Array, cacheControl: string): void {
+    if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
+      this.#stream('200 OK', contentType, bytes, cacheControl);
+    } else this.document(contentType, bytes, cacheControl);
   }
 
   refuse(refusal: Refusal): void {
@@ -152,18 +166,20 @@ export class Exchange implements UnreadAnswer {
     status: Status,
     contentType: string,
     body: string | Uint8Array,
-    retryAfter: boolean,
+    retryAfter: boolean | number,
     cacheControl: string | null,
     close: boolean,
+    entityTag: string | null = null,
   ): void {
     if (this.#state !== 'open') return;
     const response = this.#response;
     const closing = close || this.#rim.stopping;
     response.cork(() => {
       response.writeStatus(status).writeHeader('Content-Type', contentType);
-      if (retryAfter) response.writeHeader('Retry-After', RETRY_AFTER_SECONDS);
+      if (retryAfter) response.writeHeader('Retry-After', String(Number(retryAfter)));
       if (status === '401 Unauthorized') response.writeHeader('WWW-Authenticate', 'Bearer');
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
+      if (entityTag !== null) response.writeHeader('ETag', entityTag);
       if (this.#headOnly) {
         if (closing) response.writeHeader('Connection', 'close');
         response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
@@ -173,13 +189,19 @@ export class Exchange implements UnreadAnswer {
   }
 
   /** Hands over what the socket takes; the rest follows as the reader takes it. */
-  #stream(status: Status, bytes: Uint8Array): void {
+  #stream(
+    status: Status,
+    contentType: string,
+    bytes: Uint8Array,
+    cacheControl: string | null,
+  ): void {
     if (this.#state !== 'open') return;
     const response = this.#response;
     this.#answer = bytes;
     let done = false;
     response.cork(() => {
-      response.writeStatus(status).writeHeader('Content-Type', 'application/json');
+      response.writeStatus(status).writeHeader('Content-Type', contentType);
+      if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
       done = response.tryEnd(bytes, bytes.length)[1];
     });
     if (done) {

@@ -1,8 +1,15 @@
 /** The HTTP/1.1 front of the broker: `createServer(options, service)`. */
 export { ROLE_BITS, type Role, type RoleSet } from './access-level.js';
+export type * from './analytics-service.js';
 export type { Authenticator, Caller, Unauthenticated, Verdict } from './authentication.js';
-export type { Counters } from './counters.js';
+export type * from './ephemeral-service.js';
+export type { GateOptions } from './gate.js';
 export type * from './group-service.js';
+export { KV_LIMITS, type KvLimits } from './kv-op-rules.js';
+export type * from './kv-service.js';
+export * from './lock-service.js';
+export { type ReadFamily, readExposition } from './metrics/exposition-reader.fake.js';
+export type * from './node-figures.js';
 export type * from './record-service.js';
 export type * from './resource-service.js';
 export type { FrontLogger, Route } from './route.js';
@@ -16,4 +23,9 @@ export {
 } from './server.js';
 export type * from './service.js';
 export { StaticFilesError } from './static-files.js';
+export { streamRowsText } from './stream-rows.js';
+export type * from './stream-service.js';
+export type * from './surface-service.js';
+export { TIMER_CALL_DEFAULTS, type TimerCallLimits } from './timer-ops.js';
+export type * from './timer-service.js';
 export { NativeBuildMissingError } from './uws.js';

@@ -22,6 +22,12 @@ export const ACK_ITEMS_MAX = 100_000;
 export const TRANSACTION_ITEMS_MAX = 100_000;
 
 /**
+ * Operations on state, and pushed items, of one stream cycle: an operation takes about 12 us in
+ * all, so 50,000 are 0.6 s.
+ */
+export const STREAM_CYCLE_ITEMS_MAX = 50_000;
+
+/**
  * Memory for bodies between admission and answer, over all connections: eight bodies of the largest
  * size, of which large bodies take six at most. Acks have their own share, so that pushes cannot
  * keep them out.

@@ -25,7 +25,9 @@ export function claimText(claim: PoppedMessages, leaseId: string, consumerGroup:
     for (let i = batch.first; i <= batch.last; i++) {
       const given = batch.transactionIds[i] as string | null;
       const offset = batch.baseOffset + i;
-      const id = idPrefix + messageIdSuffix(partitionNumber, given === null, offset);
+      const id =
+        batch.messageIds?.[i] ??
+        idPrefix + messageIdSuffix(partitionNumber, given === null, offset);
       text +=
         (text === '' ? '{"id":"' : ',{"id":"') +
         id +
@@ -75,6 +77,6 @@ function columnText(column: readonly (string | null)[] | null, index: number): s
   return column === null ? 'null' : quotedBytesOrNull(column[index] as string | null);
 }
 
-function bufferOf(bytes: Uint8Array): Buffer {
+export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -6,12 +6,16 @@
 import type { Refusal } from '@svc/engine';
 import { NAME_BYTES_MAX, utf8Length } from '@svc/wire';
 
-/** Null when the names fit. A name that a command does not have is "". */
+/**
+ * Null when the names fit. A name that a command does not have is "". `partitionField`: what stands
+ * in the partition's place, if it is something else.
+ */
 export function nameBudgetRefusal(
   tenant: string,
   queue: string,
   group: string,
   partition: string,
+  partitionField = 'partition',
 ): Refusal | null {
   // A UTF-16 code unit is three bytes at most, so short names need no counting.
   if ((tenant.length + queue.length + group.length + partition.length) * 3 <= NAME_BYTES_MAX) {
@@ -23,7 +27,8 @@ export function nameBudgetRefusal(
   const used = utf8Length(tenant) + queueBytes + Math.max(groupBytes, partitionBytes);
   if (used <= NAME_BYTES_MAX) return null;
   const longest = Math.max(queueBytes, groupBytes, partitionBytes);
-  const field = queueBytes === longest ? 'queue' : groupBytes === longest ? 'group' : 'partition';
+  const field =
+    queueBytes === longest ? 'queue' : groupBytes === longest ? 'group' : partitionField;
   return {
     reason: 'name_too_long',
     error:

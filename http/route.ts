@@ -1,11 +1,16 @@
 /** What a route is, and what it is given. */
 import type { Subscription } from '@svc/engine';
+import type { Meters } from '@svc/wire';
 import type { AccessLevel } from './access-level.js';
 import type { AnswerShare } from './answer-budget.js';
 import type { BodyShare } from './body-budget.js';
-import type { Counters } from './counters.js';
 import type { Exchange } from './exchange.js';
+import type { Gate } from './gate.js';
+import type { KvLimits } from './kv-op-rules.js';
+import type { Scraper } from './metrics/scrape.js';
 import type { Service } from './service.js';
+import type { TimerCallLimits } from './timer-ops.js';
+import type { Zstd } from './zstd.js';
 
 export interface FrontLogger {
   error(message: string, error: unknown): void;
@@ -14,13 +19,25 @@ export interface FrontLogger {
 /** One for the whole front. */
 export interface Front {
   readonly service: Service;
-  readonly counters: Counters;
+  /** What is counted; every layer of the process adds to the same. */
+  readonly meters: Meters;
+  readonly scraper: Scraper;
+  /** What calls of the state surfaces pass before anything else. */
+  readonly gate: Gate;
+  readonly kvLimits: KvLimits;
+  readonly timers: TimerFront;
   readonly logger: FrontLogger;
   readonly popTimeoutMs: number;
   readonly defaultSubscription: Subscription;
   /** Tokens are checked; otherwise every caller may do everything. */
   readonly checksTokens: boolean;
   readonly serverId: string;
+}
+
+/** What calls on timers need beside the service. */
+export interface TimerFront {
+  readonly limits: TimerCallLimits;
+  readonly zstd: Zstd;
 }
 
 export interface RouteRequest {

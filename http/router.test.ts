@@ -16,6 +16,8 @@ const router = new Router([
   route('GET', '/api/q/{queue}'),
   route('DELETE', '/api/q/{queue}'),
   route('GET', '/api/q/{queue}/p/{partition}'),
+  route('GET', '/api/kv/{ns}/{key...}', true),
+  route('GET', '/api/kv/{ns}/only/this'),
 ]);
 
 function found(method: string, path: string): string | null {
@@ -50,6 +52,17 @@ describe('matching', () => {
     ['GET', '/api/q/a+b', 'GET /api/q/{queue} ["a+b"]'],
     ['GET', '/api/q/ü', 'GET /api/q/{queue} ["ü"]'],
     ['GET', '/api/q/{queue}', 'GET /api/q/{queue} ["{queue}"]'],
+    ['GET', '/api/kv/n/k', 'GET /api/kv/{ns}/{key...} ["n","k"]'],
+    ['HEAD', '/api/kv/n/k', 'GET /api/kv/{ns}/{key...} ["n","k"]'],
+    ['GET', '/api/kv/n/a/b//c/', 'GET /api/kv/{ns}/{key...} ["n","a/b//c/"]'],
+    ['GET', '/api/kv/n/a%2Fb/c%20d', 'GET /api/kv/{ns}/{key...} ["n","a/b/c d"]'],
+    ['GET', '/api/kv/n/only/this', 'GET /api/kv/{ns}/only/this ["n"]'],
+    ['GET', '/api/kv/n/only/that', 'GET /api/kv/{ns}/{key...} ["n","only/that"]'],
+    ['PUT', '/api/kv/n/k', null],
+    ['GET', '/api/kv/n/', null],
+    ['GET', '/api/kv/n', null],
+    ['GET', '/api/kv//k', null],
+    ['GET', '/api/kv/n/a/%zz', 'path: malformed percent escape'],
     ['GET', '/api/q/%', 'path: malformed percent escape'],
     ['GET', '/api/q/%4', 'path: malformed percent escape'],
     ['GET', '/api/q/%zz', 'path: malformed percent escape'],

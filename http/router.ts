@@ -1,6 +1,7 @@
 /**
  * Finds the route of a request. Paths are compared literally, before decoding; the segments that a
  * pattern names are percent-decoded once. A path that is known with another method is not known.
+ * A last segment `{name...}` stands for all the rest.
  */
 import { type DecodeFault, decodePercent, isFault } from './path.js';
 import type { Route } from './route.js';
@@ -23,6 +24,8 @@ export class Router {
   readonly #literals = new Map<string, RouteMatch>();
   /** The others, by their number of segments. */
   readonly #patterns = new Map<number, Pattern[]>();
+  /** Those whose last segment takes the rest of the path. */
+  readonly #tails: Pattern[] = [];
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
@@ -36,6 +39,10 @@ export class Router {
       const segments = route.path
         .split('/')
         .map((segment) => (segment.startsWith('{') ? null : segment));
+      if (route.path.endsWith('...}')) {
+        this.#tails.push({ route, segments });
+        continue;
+      }
       const same = this.#patterns.get(segments.length) ?? [];
       this.#patterns.set(segments.length, [...same, { route, segments }]);
     }
@@ -50,6 +57,19 @@ export class Router {
       const { route } = pattern;
       if (route.method !== method && !(route.head && method === 'HEAD')) continue;
       if (matches(pattern, segments)) return withParams(pattern, segments);
+    }
+    return this.#tails.length === 0 ? null : this.#matchTail(method, segments);
+  }
+
+  /** The rest of the path is one segment, slashes and all, and not empty. */
+  #matchTail(method: string, segments: readonly string[]): RouteMatch | DecodeFault | null {
+    for (const pattern of this.#tails) {
+      const { route } = pattern;
+      const last = pattern.segments.length - 1;
+      if (segments.length <= last) continue;
+      if (route.method !== method && !(route.head && method === 'HEAD')) continue;
+      const joined = [...segments.slice(0, last), segments.slice(last).join('/')];
+      if (matches(pattern, joined)) return withParams(pattern, joined);
     }
     return null;
   }

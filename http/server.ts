@@ -17,6 +17,8 @@ import type { Subscription } from '@svc/engine';
 import {
   BODY_BYTES_DEFAULT,
   type HealthAnswer,
+  type Meters,
+  newMeters,
   POP_TIMEOUT_MS_DEFAULT,
   RESERVED_TENANT,
   TENANT_HEADER,
@@ -26,7 +28,6 @@ import { AnswerBudget } from './answer-budget.js';
 import type { Authenticator, Verdict } from './authentication.js';
 import { BodyBudget } from './body-budget.js';
 import { type BodyHead, readBody } from './body-reader.js';
-import { type Counters, newCounters } from './counters.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
   badRequest,
@@ -37,8 +38,10 @@ import {
   UNREADY_REFUSAL,
 } from './errors.js';
 import { Exchange, type Rim } from './exchange.js';
+import { GATE_DEFAULTS, Gate, type GateOptions } from './gate.js';
 import { HeldBody } from './held-body.js';
 import { JsonError } from './json-error.js';
+import { KV_LIMITS, type KvLimits } from './kv-op-rules.js';
 import {
   ANSWER_BYTES_IN_FLIGHT_DEFAULT,
   BODY_BYTES_IN_FLIGHT_DEFAULT,
@@ -46,6 +49,7 @@ import {
   DRAIN_MS_DEFAULT,
   SWEEP_INTERVAL_MS,
 } from './limits.js';
+import { Scraper } from './metrics/scrape.js';
 import { OpenPaths } from './open-paths.js';
 import { type DecodeFault, isFault } from './path.js';
 import {
@@ -61,6 +65,7 @@ import { ROUTES } from './routes/index.js';
 import type { Service } from './service.js';
 import { StaticFiles } from './static-files.js';
 import { INVALID_TENANT_TEXT, tenantOfHeader } from './tenant.js';
+import { TIMER_CALL_DEFAULTS, type TimerCallLimits } from './timer-ops.js';
 import {
   type BodySource,
   loadUws,
@@ -71,6 +76,7 @@ import {
   type UwsRequest,
   type UwsResponse,
 } from './uws.js';
+import { Zstd } from './zstd.js';
 
 export interface HttpServerOptions {
   readonly logger: FrontLogger;
@@ -99,6 +105,14 @@ export interface HttpServerOptions {
   readonly skipPaths?: readonly string[];
   /** `SVC_SERVER_ID`, for `/auth/me`. */
   readonly serverId?: string;
+  /** Rates and grants of the state surfaces; the contract's standard when absent. */
+  readonly gate?: GateOptions;
+  /** Of key/value calls; the contract's when absent. */
+  readonly kvLimits?: KvLimits;
+  /** Of calls on timers; the contract's when absent. */
+  readonly timerLimits?: TimerCallLimits;
+  /** What the process counts; an object of its own without it. */
+  readonly meters?: Meters;
 }
 
 /** What there is to say while nothing can be served: the node is being opened. */
@@ -124,7 +138,7 @@ export interface HttpServer {
    * null, every route of the API is answered 503 `no_leader`, but for `/health`.
    */
   serve(service: Service | null): void;
-  readonly counters: Readonly<Counters>;
+  readonly meters: Meters;
   /** Requests that have not been answered; parked pops are among them. */
   inFlight(): number;
   /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
@@ -163,7 +177,7 @@ interface Arrival {
 }
 
 class FrontServer implements HttpServer, Rim {
-  readonly counters = newCounters();
+  readonly meters: Meters;
   readonly budget: BodyBudget;
   readonly answers: AnswerBudget;
   readonly slow: Rim['slow'] = new Set();
@@ -171,6 +185,7 @@ class FrontServer implements HttpServer, Rim {
   readonly #uws: Uws;
   readonly #app: UwsApp;
   readonly #frontParts: Omit<Front, 'service'>;
+  readonly #gate: Gate;
   readonly #unready: Unready;
   /** null while nothing can be served. */
   #front: Front | null;
@@ -189,6 +204,7 @@ class FrontServer implements HttpServer, Rim {
 
   constructor(options: HttpServerOptions, first: Service | Unready, uws: Uws) {
     this.#uws = uws;
+    this.meters = options.meters ?? newMeters();
     this.#authenticator = options.authenticator ?? null;
     this.#openPaths = new OpenPaths(options.skipPaths ?? []);
     this.#tenancyHeader = options.tenancyHeader ?? false;
@@ -202,8 +218,14 @@ class FrontServer implements HttpServer, Rim {
       options.drainBodyBytesInFlightMax ?? DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
     );
     const defaultSubscription: Subscription = { mode: options.defaultSubscriptionMode ?? 'all' };
+    const nowMs = () => first.monotonicMs();
+    this.#gate = new Gate(options.gate ?? GATE_DEFAULTS, this.meters, nowMs);
     this.#frontParts = {
-      counters: this.counters,
+      meters: this.meters,
+      scraper: new Scraper((error) => options.logger.error('a scrape failed', error)),
+      gate: this.#gate,
+      kvLimits: options.kvLimits ?? KV_LIMITS,
+      timers: { limits: options.timerLimits ?? TIMER_CALL_DEFAULTS, zstd: new Zstd(nowMs) },
       logger: options.logger,
       popTimeoutMs: options.popTimeoutMs ?? POP_TIMEOUT_MS_DEFAULT,
       defaultSubscription,
@@ -211,12 +233,14 @@ class FrontServer implements HttpServer, Rim {
       serverId: options.serverId ?? '',
     };
     this.#unready = first;
-    this.#front = isService(first) ? { ...this.#frontParts, service: first } : null;
+    this.#front = null;
+    this.serve(isService(first) ? first : null);
     this.#app = uws.App();
     this.#app.any('/*', (response, request) => this.#handle(response, request));
   }
 
   serve(service: Service | null): void {
+    this.#gate.follow(service?.surfaces ?? null);
     this.#front = service === null ? null : { ...this.#frontParts, service };
   }
 
@@ -279,6 +303,7 @@ class FrontServer implements HttpServer, Rim {
     } while (this.#open > 0 && !isOver);
     clearTimeout(timer);
     if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#frontParts.timers.zstd.stop();
     this.#app.close();
   }
 

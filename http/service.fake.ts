@@ -4,7 +4,12 @@
  */
 import type { PopCommand, RefusedOutcome, Tenant } from '@svc/engine';
 import type { HealthAnswer, Membership, RaftFigures, RaftStatusAnswer } from '@svc/wire';
+import { FakeAnalytics } from './analytics-service.fake.js';
+import { FakeEphemeral } from './ephemeral-service.fake.js';
 import { FakeGroups } from './group-service.fake.js';
+import { FakeKv } from './kv-service.fake.js';
+import { FakeLocks } from './lock-service.fake.js';
+import type { NodeFigures, QueueCount } from './node-figures.js';
 import { FakeRecords } from './record-service.fake.js';
 import { FakeResources } from './resource-service.fake.js';
 import type {
@@ -25,6 +30,9 @@ import type {
   SubmittedCommand,
   SubmittedOutcome,
 } from './service.js';
+import { FakeStreams } from './stream-service.fake.js';
+import { FakeSurfaces } from './surface-service.fake.js';
+import { FakeTimers } from './timer-service.fake.js';
 
 const FIGURES: RaftFigures = {
   role: 'leader',
@@ -75,6 +83,11 @@ const REFUSED: RefusedOutcome = {
 export class FakeService implements Service {
   readonly resources = new FakeResources();
   readonly records = new FakeRecords();
+  readonly ephemeral = new FakeEphemeral();
+  readonly kv = new FakeKv();
+  readonly streams = new FakeStreams();
+  readonly surfaces = new FakeSurfaces();
+  readonly locks = new FakeLocks();
   readonly submitted: SubmittedCommand[] = [];
   readonly pops: PopCommand[] = [];
   readonly fetches: FetchRequest[] = [];
@@ -102,13 +115,18 @@ export class FakeService implements Service {
   list: QueueListView | RefusedOutcome = REFUSED;
   detail: QueueDetailView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   depth: QueueDepthView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
+  readonly analytics = new FakeAnalytics();
   readonly groups = new FakeGroups();
+  readonly timers = new FakeTimers();
   members: RaftMembersView | RefusedOutcome = REFUSED;
   membershipView: MembershipView | MembershipRefused = {
     kind: 'membership',
     membership: MEMBERSHIP,
   };
   changed: MembershipView | MembershipRefused = { kind: 'membership', membership: MEMBERSHIP };
+  parked: ReadonlyMap<string, number> = new Map();
+  deadLetterDepths: Iterable<QueueCount | null> | null = null;
+  showsPipeline = true;
   readonly changes: { readonly change: MembershipChange; readonly timeoutMs: number }[] = [];
 
   monotonicMs(): number {
@@ -169,6 +187,21 @@ export class FakeService implements Service {
 
   pressure(): Pressure {
     return { storageFull: true, admission: { bytesMax: 100, bytes: 7, waiting: 2 } };
+  }
+
+  figures(): NodeFigures {
+    return {
+      raft: this.raftStatus(),
+      pressure: this.pressure(),
+      loopLagMs: 0.5,
+      parked: this.parked,
+      memoryRows: [{ table: 'queues', level: 'active', rows: 3 }],
+      tracesStored: 4,
+      consumption: { groups: 1, parts: 2, partitions: 2 },
+      totals: { pushed: 5, acked: 4, deadLettered: 1 },
+      showsPipeline: this.showsPipeline,
+      deadLetters: this.deadLetterDepths,
+    };
   }
 
   raftStatus(): RaftStatusAnswer {

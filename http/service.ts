@@ -21,6 +21,9 @@ import type {
   DeleteQueueCommand,
   DeliveryTerms,
   DropDeadLettersCommand,
+  EphemeralCommand,
+  EphemeralConfiguredOutcome,
+  EphemeralDeletedOutcome,
   ExtendCommand,
   ExtendedOutcome,
   GroupChangedOutcome,
@@ -30,11 +33,19 @@ import type {
   PushedOutcome,
   QueueView,
   RefusedOutcome,
+  RegisterStreamCommand,
   ReplayCommand,
   ReplayedOutcome,
   SeekCommand,
+  StreamCycleCommand,
+  StreamCycledOutcome,
+  StreamRegisteredOutcome,
   SubscribeGroupCommand,
+  SurfaceCommand,
+  SurfaceOutcome,
   Tenant,
+  TimerCall,
+  TimersOutcome,
   TraceCommand,
   TracedOutcome,
   TransactedOutcome,
@@ -49,9 +60,17 @@ import type {
   RaftMembersAnswer,
   RaftStatusAnswer,
 } from '@svc/wire';
+import type { AnalyticsService } from './analytics-service.js';
+import type { EphemeralService } from './ephemeral-service.js';
 import type { GroupService } from './group-service.js';
+import type { KvService } from './kv-service.js';
+import type { LockService } from './lock-service.js';
+import type { NodeFigures } from './node-figures.js';
 import type { RecordService } from './record-service.js';
 import type { ResourceService } from './resource-service.js';
+import type { StreamService } from './stream-service.js';
+import type { SurfaceService } from './surface-service.js';
+import type { TimerService } from './timer-service.js';
 
 export interface Reply<Answer> {
   /** The client has gone: nothing that is sent can arrive. */
@@ -74,6 +93,11 @@ export type SubmittedCommand =
   | SubscribeGroupCommand
   | DropDeadLettersCommand
   | ReplayCommand
+  | EphemeralCommand
+  | RegisterStreamCommand
+  | StreamCycleCommand
+  | SurfaceCommand
+  | TimerCall
   | TraceCommand;
 
 export type SubmittedOutcome =
@@ -86,6 +110,12 @@ export type SubmittedOutcome =
   | GroupChangedOutcome
   | DeadLettersDroppedOutcome
   | ReplayedOutcome
+  | EphemeralConfiguredOutcome
+  | EphemeralDeletedOutcome
+  | StreamRegisteredOutcome
+  | StreamCycledOutcome
+  | SurfaceOutcome
+  | TimersOutcome
   | TracedOutcome
   | RefusedOutcome;
 
@@ -101,6 +131,13 @@ export interface Service {
   readonly resources: ResourceService;
   readonly groups: GroupService;
   readonly records: RecordService;
+  readonly timers: TimerService;
+  readonly analytics: AnalyticsService;
+  readonly ephemeral: EphemeralService;
+  readonly kv: KvService;
+  readonly locks: LockService;
+  readonly streams: StreamService;
+  readonly surfaces: SurfaceService;
   /** Newest queue first. */
   listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void;
   queueDetail(
@@ -119,6 +156,8 @@ export interface Service {
   /** Node-local and immediate. */
   health(): HealthAnswer;
   raftFigures(): RaftFigures;
+  /** For a scrape. */
+  figures(): NodeFigures;
   pressure(): Pressure;
   raftStatus(): RaftStatusAnswer;
   raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void;
@@ -169,6 +208,8 @@ export interface MessageBatch {
   /** null instead of the column: no message of the append has one. */
   readonly producerSubs: readonly (string | null)[] | null;
   readonly traceIds: readonly (string | null)[] | null;
+  /** Ids that were promised before; null in it: the id follows from the place. */
+  readonly messageIds?: readonly (string | null)[] | null;
 }
 
 /** What one claim delivers, offsets ascending. */

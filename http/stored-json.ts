@@ -11,10 +11,12 @@ import { quotedBytes } from './json-text.js';
 export function storedJsonText(stored: Uint8Array | null): string {
   if (stored === null || stored.length === 0) return 'null';
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  return isJson(bytes) ? bytes.toString('latin1') : quotedBytes(bytes.toString('utf8'));
+  return isStoredJson(stored) ? bytes.toString('latin1') : quotedBytes(bytes.toString('utf8'));
 }
 
-function isJson(bytes: Buffer): boolean {
+/** It is one JSON text. */
+export function isStoredJson(stored: Uint8Array): boolean {
+  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   try {
     const reader = new JsonReader(bytes);
     reader.skipValue();

@@ -3,6 +3,8 @@
  */
 import { assert } from './assert.js';
 import type { Exchange } from './exchange.js';
+import type { Pass } from './gate.js';
+import { GatedReply } from './gated-reply.js';
 import { PendingReply } from './reply.js';
 import type { Front } from './route.js';
 import type { SubmittedCommand, SubmittedOutcome } from './service.js';
@@ -25,11 +27,12 @@ export function submit<Command extends SubmittedCommand, Kind extends SubmittedO
   exchange: Exchange,
   command: Command,
   renderer: OutcomeRenderer<Command, Kind>,
+  pass: Pass | null = null,
 ): void {
   exchange.handBody();
   const submission = { command, renderer };
   const reply = new PendingReply(exchange, front.logger, submission, renderOutcome<Command, Kind>);
-  front.service.submit(command, reply);
+  front.service.submit(command, pass === null ? reply : new GatedReply(pass, reply));
 }
 
 function renderOutcome<Command extends SubmittedCommand, Kind extends SubmittedOutcome['kind']>(

@@ -47,8 +47,10 @@ export function openApiDocument(routes: readonly Route[], operations: Operations
   for (const route of routes) {
     const operation = operations[`${route.method} ${route.path}`];
     if (operation === undefined) continue;
-    const path = paths[route.path] ?? {};
-    paths[route.path] = path;
+    // There, one name stands for a segment: clients escape the slashes in it.
+    const template = route.path.replace('...}', '}');
+    const path = paths[template] ?? {};
+    paths[template] = path;
     path[route.method.toLowerCase()] = operationObject(route, operation);
     for (const schema of schemasOf(operation)) {
       for (const [name, json] of schema.uses) addUse(schemas, name, json);
@@ -85,7 +87,7 @@ function operationObject(route: Route, operation: Operation): JsonObject {
   const { tag, summary, body } = operation;
   const parameters = [...pathParameters(route), ...queryParameters(operation), ...headers(route)];
   return {
-    operationId: operationId(route),
+    operationId: operation.id ?? operationId(route),
     tags: [tag],
     summary,
     'x-level': route.level,
@@ -113,6 +115,7 @@ function operationObject(route: Route, operation: Operation): JsonObject {
 function operationId({ method, path }: Route): string {
   const words = path
     .replace(/^\/api\/v1\//, '')
+    .replace('...', '')
     .split(/[/.-]/)
     .filter((word) => word !== '')
     .map((word) => (word.startsWith('{') ? `by-${word.slice(1, -1)}` : word))
@@ -122,7 +125,7 @@ function operationId({ method, path }: Route): string {
 }
 
 function pathParameters({ path }: Route): JsonObject[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+  return [...path.matchAll(/\{(\w+)(?:\.{3})?\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,

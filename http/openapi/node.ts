@@ -45,7 +45,7 @@ import {
   truth,
 } from './schema.js';
 
-const FIGURES = {
+export const RAFT_FIGURES = {
   role: oneOf('leader', 'follower', 'learner', 'candidate', 'stopped'),
   leader: truth,
   term: count,
@@ -56,7 +56,7 @@ const FIGURES = {
 };
 
 const raftHealth = object<RaftHealth>({
-  ...FIGURES,
+  ...RAFT_FIGURES,
   clusterVersion: count,
   kinds: count,
   apply: optional(
@@ -118,7 +118,7 @@ const metrics: Operation = {
         }),
         cpu: object<MetricsAnswer['cpu']>({ user: constant(0), system: constant(0) }),
         engine: constant('raft'),
-        raft: object<RaftFigures>(FIGURES),
+        raft: object<RaftFigures>(RAFT_FIGURES),
       }),
     ),
   },

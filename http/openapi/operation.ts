@@ -29,6 +29,8 @@ export interface Operation {
   /** Groups operations in tools that show the document. */
   readonly tag: string;
   readonly summary: string;
+  /** Where what follows from method and path is taken. */
+  readonly id?: string;
   readonly query?: readonly QueryParameter[];
   readonly body?: RequestBody;
   /**

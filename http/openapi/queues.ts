@@ -141,7 +141,7 @@ const configure: Operation = {
 
 const segments = object<SegmentFigures>({ segments: count, messages: count });
 
-const queueRow = named(
+export const queueRow = named(
   'Queue',
   object<QueueRow>({
     id: uuid,
@@ -197,7 +197,7 @@ const queueList: Operation = {
   },
 };
 
-const figures = named(
+export const messageFigures = named(
   'MessageFigures',
   object<MessageFigures>({
     total: count,
@@ -209,14 +209,14 @@ const figures = named(
   }),
 );
 
-const partitionRow = named(
+export const partitionRow = named(
   'Partition',
   object<PartitionRow>({
     id: uuid,
     name: text,
     createdAt: stamp,
-    messages: figures,
-    stats: figures,
+    messages: messageFigures,
+    stats: messageFigures,
     cursor: object<PartitionRow['cursor']>({ totalConsumed: count, batchesConsumed: constant(0) }),
     lastActivity: nullable(stamp),
     oldestMessage: nullable(stamp),
@@ -243,7 +243,7 @@ const queueDetail: Operation = {
         partitions: list(partitionRow),
         partitionsTruncated: optional(constant(true)),
         segments,
-        totals: figures,
+        totals: messageFigures,
         retainedBytes: count,
       }),
     ),

@@ -2,9 +2,12 @@
 import type {
   TransactionAckResult,
   TransactionAnswer,
+  TransactionKvResult,
   TransactionPositionResult,
   TransactionPushResult,
   TransactionResult,
+  TransactionTimerAbsent,
+  TransactionTimerDone,
 } from '@svc/wire';
 import { POSITIONS_MAX } from '@svc/wire';
 import {
@@ -13,6 +16,7 @@ import {
   TRANSACTION_PUSH_KEYS,
 } from '../routes/transaction-body.js';
 import { POSITION_KEYS } from '../routes/transaction-positions.js';
+import { KV_FAILURE, KV_RESULT, kvTransactionOp } from './kv.js';
 import { answer, errorAnswer, type Operation, type Operations, STORAGE_FULL } from './operation.js';
 import {
   anything,
@@ -21,7 +25,6 @@ import {
   count,
   describedAs,
   either,
-  emptyList,
   type JsonObject,
   list,
   matching,
@@ -35,6 +38,7 @@ import {
   truth,
   uuid,
 } from './schema.js';
+import { TIMER_ABSENT, TIMER_DONE, timerOp } from './timers.js';
 
 const ITEM_FIELDS = {
   partition: optional(describedAs('`Default` when absent, null or empty.', nullable(text))),
@@ -117,14 +121,16 @@ const parts = body(TRANSACTION_BODY_KEYS, {
   requiredLeases: optional(
     describedAs('Lends its lease to acks without one; fences nothing.', nullable(list(text))),
   ),
-  kv: optional(describedAs('Not served: empty or absent.', nullable(emptyList))),
-  timers: optional(describedAs('Not served: empty or absent.', nullable(emptyList))),
+  kv: optional(
+    describedAs('64 operations on 256 keys at most.', nullable(list(kvTransactionOp, 64))),
+  ),
+  timers: optional(nullable(list(timerOp))),
   positions: optional(nullable(list(position, POSITIONS_MAX))),
 });
 
 const transactionBody = named('TransactionBody', {
   uses: parts.uses,
-  json: { ...parts.json, anyOf: [nonEmpty('operations'), nonEmpty('positions')] },
+  json: { ...parts.json, anyOf: ['operations', 'kv', 'timers', 'positions'].map(nonEmpty) },
 });
 
 function nonEmpty(name: string): JsonObject {
@@ -156,6 +162,28 @@ const result = either<TransactionResult>(
     }),
   ),
   named(
+    'TransactionKvResult',
+    object<TransactionKvResult>({ ...KV_RESULT, opIndex: count, type: constant('kv') }),
+  ),
+  named(
+    'TransactionTimerDone',
+    object<TransactionTimerDone>({
+      ...TIMER_DONE,
+      index: count,
+      opIndex: count,
+      type: constant('timer'),
+    }),
+  ),
+  named(
+    'TransactionTimerAbsent',
+    object<TransactionTimerAbsent>({
+      ...TIMER_ABSENT,
+      index: count,
+      opIndex: count,
+      type: constant('timer'),
+    }),
+  ),
+  named(
     'TransactionPositionResult',
     object<TransactionPositionResult>({
       index: count,
@@ -174,22 +202,32 @@ const transactionAnswer = named(
     reason: optional(
       describedAs(
         'Of a rollback: `rejected_ack`, `duplicate`, `queue_not_found`, `unavailable`, ' +
-          '`too_large`, `name_too_long`; `bad_request` with status 400.',
+          '`too_large`, `name_too_long`, `kv_precondition`; with another status than 200 ' +
+          '`bad_request` and those of its parts.',
         text,
       ),
     ),
     error: optional(text),
+    ok: optional(constant(false)),
+    ...KV_FAILURE,
     results: list(result),
   }),
 );
 
 const transaction: Operation = {
   tag: 'messages',
-  summary: 'Acks, pushes and positions that apply together or not at all.',
+  summary:
+    'Acks, pushes, key/value operations, timers and positions that apply together or not at all.',
   body: { schema: transactionBody },
   answers: {
     200: answer('Committed or rolled back: `success` tells.', transactionAnswer),
     400: answer('A call that cannot be planned.', either(transactionAnswer, errorAnswer)),
+    403: answer(
+      '`kv_disabled`, `timers_disabled`; a timer too far away.',
+      either(transactionAnswer, errorAnswer),
+    ),
+    413: answer('A key, a value or a name is too long.', either(transactionAnswer, errorAnswer)),
+    503: answer('Not planned at the moment.', either(transactionAnswer, errorAnswer)),
     507: STORAGE_FULL,
   },
 };

@@ -140,7 +140,7 @@ describe('requests', () => {
       tenant: DEFAULT_TENANT,
       consumerGroup: 'g',
     });
-    expect(front.server.counters).toMatchObject({ ackRequests: 1, ackMessages: 2 });
+    expect(front.server.meters.calls).toMatchObject({ ackRequests: 1, ackMessages: 2 });
   });
 
   test('nothing to acknowledge needs no command', async () => {

@@ -29,7 +29,7 @@ export const ackBatchRoute: Route = { ...ACK_ROUTE, path: '/api/v1/ack/batch' };
 const renderer: OutcomeRenderer<AckCommand, 'acked'> = { kind: 'acked', render };
 
 function handle(front: Front, request: RouteRequest): void {
-  front.counters.ackRequests++;
+  front.meters.calls.ackRequests++;
   const { exchange, tenant } = request;
   const { consumerGroup, items } = readAckBody(request.body);
   if (items.length === 0) {
@@ -41,7 +41,7 @@ function handle(front: Front, request: RouteRequest): void {
     exchange.refuse(refusal);
     return;
   }
-  front.counters.ackMessages += items.length;
+  front.meters.calls.ackMessages += items.length;
   submit(front, exchange, { kind: 'ack', tenant, consumerGroup, items }, renderer);
 }
 

@@ -44,11 +44,35 @@ const LEVELS: { readonly [route: string]: AccessLevel } = {
   'DELETE /api/v1/consumer-groups/{group}/queues/{queue}': 'admin',
   'GET /api/v1/status': 'read-only',
   'GET /status': 'read-only',
+  // state-surfaces 1
+  'POST /api/v1/kv': 'read-write',
+  'GET /api/v1/kv/{ns}/{key...}': 'read-only',
+  'PUT /api/v1/kv/{ns}/{key...}': 'read-write',
+  'DELETE /api/v1/kv/{ns}/{key...}': 'read-write',
+  'POST /api/v1/resources/kv/list': 'read-only',
+  // state-surfaces 2
+  'POST /api/v1/locks': 'read-write',
+  // state-surfaces 3
+  'GET /api/v1/timers/{queue}': 'read-only',
+  'GET /api/v1/timers/{queue}/{timerKey...}': 'read-only',
+  'DELETE /api/v1/timers/{queue}/{timerKey...}': 'read-write',
+  // state-surfaces 4
+  'GET /api/v1/ephemeral/pop': 'read-write',
+  'POST /api/v1/ephemeral/ack': 'read-write',
+  'POST /api/v1/ephemeral/configure': 'read-write',
+  'POST /api/v1/ephemeral/reset': 'read-write',
+  'DELETE /api/v1/ephemeral/queue/{queue}': 'read-write',
+  'GET /api/v1/ephemeral/queues': 'read-only',
+  'GET /api/v1/ephemeral/queues/{queue}/depth': 'read-only',
   // state-surfaces 6
   'POST /api/v1/traces': 'read-write',
   'POST /api/v1/stats/refresh': 'admin',
   'POST /api/v1/resources/quota': 'admin',
   'DELETE /api/v1/resources/tenant': 'admin',
+  // streams
+  'POST /streams/v1/queries': 'read-write',
+  'POST /streams/v1/state/get': 'read-only',
+  'POST /streams/v1/cycle': 'read-write',
 };
 
 /** Families of routes, in which the first that fits counts. */

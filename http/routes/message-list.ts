@@ -121,12 +121,17 @@ export function contentText({ payload, traceId, producerSub }: MessageContent): 
   );
 }
 
+/** Nobody gave the queue the labels that it has: they follow from its name. */
+export function hasImpliedLabels({ name, options }: QueueRow): boolean {
+  return options.namespace === name && options.task === '' && !name.includes('.');
+}
+
 /**
  * `namespace` and `task`: null for a queue that has the labels which its own undotted name gave it
  * (inspection 1.1).
  */
-export function labelsText({ name, options }: QueueRow): string {
-  const isImplied = options.namespace === name && options.task === '' && !name.includes('.');
-  if (isImplied) return '"namespace":null,"task":null';
+export function labelsText(queue: QueueRow): string {
+  if (hasImpliedLabels(queue)) return '"namespace":null,"task":null';
+  const { options } = queue;
   return `"namespace":${quotedBytes(options.namespace)},"task":${quotedBytes(options.task)}`;
 }

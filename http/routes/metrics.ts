@@ -13,9 +13,10 @@ export const metricsRoute: Route = {
 };
 
 function handle(front: Front, request: RouteRequest): void {
-  const { counters, service } = front;
-  const requests = counters.pushRequests + counters.popRequests + counters.ackRequests;
-  const messages = counters.pushMessages + counters.popMessages + counters.ackMessages;
+  const { meters, service } = front;
+  const { calls } = meters;
+  const requests = calls.pushRequests + calls.popRequests + calls.ackRequests;
+  const messages = calls.pushMessages + calls.popMessages + calls.ackMessages;
   const answer: MetricsAnswer = {
     uptime: Math.floor(process.uptime()),
     requests: { total: requests, rate: 0 },

@@ -45,28 +45,6 @@ test('metrics', async () => {
   });
 });
 
-test('exposition text', async () => {
-  const client = front.client();
-  await client.request('/api/v1/pop/queue/q');
-  const { status, headers, body } = await client.request('/metrics/prometheus');
-  expect(status).toBe(200);
-  expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-  expect(headers.get('cache-control')).toBe('no-cache');
-  const lines = body.split('\n');
-  expect(lines).toContain('svc_process_pop_requests_total 1');
-  expect(lines).toContain('svc_raft_storage_full 1');
-  expect(lines).toContain('svc_raft_admit_bytes{kind="held"} 7');
-  const { lastLogIndex } = front.service.raftStatus();
-  expect(lines).toContain(`svc_raft_index{kind="log"} ${lastLogIndex}`);
-  // Each family is announced once, before its samples, and no sample stands alone.
-  const names = lines.flatMap((line) => /^# TYPE (\w+) (counter|gauge)$/.exec(line)?.[1] ?? []);
-  expect(new Set(names).size).toBe(names.length);
-  for (const line of lines.filter((one) => /^\w/.test(one))) {
-    expect(line).toMatch(/^\w+(\{kind="\w+"\})? -?\d+$/);
-    expect(names).toContain(/^\w+/.exec(line)?.[0]);
-  }
-});
-
 test('raft routes', async () => {
   const client = front.client();
   const status = await client.request('/api/v1/raft/status');

@@ -110,7 +110,7 @@ describe('answers', () => {
         '"partitionId":"12","partition":"cust-7","leaseId":"lease-1","consumerGroup":"printer",' +
         '"deliveryAttempt":1,"retryCount":0,"offset":0}],"partitionsClaimed":1}',
     );
-    expect(front.server.counters).toMatchObject({ popRequests: 1, popMessages: 1 });
+    expect(front.server.meters.calls).toMatchObject({ popRequests: 1, popMessages: 1 });
   });
 
   test('several claims, on discovery without a queue of its own', async () => {
@@ -251,7 +251,7 @@ describe('clients that go', () => {
     await until(() => gone === 1);
     expect([parked[0]?.gone, front.server.inFlight()]).toEqual([true, 0]);
     expect(parked[0]?.send(delivery('1'))).toBe(false);
-    expect(front.server.counters.popMessages).toBe(0);
+    expect(front.server.meters.calls.popMessages).toBe(0);
     expect(gone).toBe(1);
   });
 

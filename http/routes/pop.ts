@@ -60,10 +60,14 @@ type ScopeOf = (params: readonly string[], parameters: PopParameters) => PopScop
 interface PopContext {
   readonly command: PopCommand;
   readonly front: Front;
+  /** Monotonic; when the request came. */
+  readonly beganMs: number;
 }
 
+const US_PER_MS = 1000;
+
 function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
-  front.counters.popRequests++;
+  front.meters.calls.popRequests++;
   const { exchange, tenant } = request;
   const parameters = readPopQuery(request.query, front.popTimeoutMs, front.defaultSubscription);
   if (isFault(parameters)) {
@@ -86,6 +90,7 @@ function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
     exchange.refuse(refusal);
     return;
   }
+  const beganMs = front.service.monotonicMs();
   const command: PopCommand = {
     kind: 'pop',
     tenant,
@@ -95,19 +100,29 @@ function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
     partitions: scope.kind === 'partition' ? 1 : parameters.partitions,
     autoAck: parameters.autoAck,
     wait: parameters.wait,
-    deadlineMs: front.service.monotonicMs() + parameters.timeoutMs,
+    deadlineMs: beganMs + parameters.timeoutMs,
     leaseSeconds: parameters.leaseSeconds,
     subscription: parameters.subscription,
     conflation: parameters.conflation,
     autopilot: scope.kind === 'queue' ? parameters.autopilot : null,
   };
-  const context: PopContext = { command, front };
-  front.service.pop(command, new PendingReply(exchange, front.logger, context, render));
+  const context: PopContext = { command, front, beganMs };
+  front.service.pop(command, new PendingReply(exchange, front.logger, context, renderTimed));
 }
 
 function refuseConflict(exchange: Exchange, error: string): void {
   const text = `{"success":false,"error":${JSON.stringify(error)},"messages":[]}`;
   exchange.json('400 Bad Request', text);
+}
+
+function renderTimed(
+  exchange: Exchange,
+  context: PopContext,
+  outcome: DeliveredOutcome | RefusedOutcome,
+): void {
+  render(exchange, context, outcome);
+  const { meters, service } = context.front;
+  meters.pipeline.popTotal.record((service.monotonicMs() - context.beganMs) * US_PER_MS);
 }
 
 function render(
@@ -124,7 +139,7 @@ function render(
     return;
   }
   const bytes = deliveredBytes(context.command, outcome);
-  context.front.counters.popMessages += messageCount(outcome);
+  context.front.meters.calls.popMessages += messageCount(outcome);
   exchange.jsonBytes('200 OK', bytes);
 }
 

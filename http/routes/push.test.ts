@@ -128,7 +128,7 @@ describe('commands', () => {
     answerWith([0, 0]);
     await push('{"items":[{"queue":"q","payload":0},{"queue":"q","payload":0}]}');
     await push('{"items":');
-    expect(front.server.counters).toMatchObject({ pushRequests: 2, pushMessages: 2 });
+    expect(front.server.meters.calls).toMatchObject({ pushRequests: 2, pushMessages: 2 });
   });
 });
 

@@ -37,10 +37,40 @@ export const pushRoute: Route = {
   handle,
 };
 
-const renderer: OutcomeRenderer<PushCommand, 'pushed'> = { kind: 'pushed', render };
+const US_PER_MS = 1000;
+
+/** Renders the outcome of one push, and times the stages that the push passes here. */
+class TimedPush implements OutcomeRenderer<PushCommand, 'pushed'> {
+  readonly kind = 'pushed';
+  readonly #front: Front;
+  readonly #beganMs: number;
+  readonly #preparedMs: number;
+
+  constructor(front: Front, beganMs: number) {
+    this.#front = front;
+    this.#beganMs = beganMs;
+    this.#preparedMs = front.service.monotonicMs();
+    front.meters.pipeline.pushPrepare.record((this.#preparedMs - beganMs) * US_PER_MS);
+  }
+
+  /** The broker has the command; its outcome may have come already. */
+  submitted(): void {
+    const { meters, service } = this.#front;
+    meters.pipeline.pushSubmit.record((service.monotonicMs() - this.#preparedMs) * US_PER_MS);
+  }
+
+  render(exchange: Exchange, command: PushCommand, outcome: PushedOutcome): void {
+    const { meters, service } = this.#front;
+    const { pushAwait, pushTotal } = meters.pipeline;
+    pushAwait.record((service.monotonicMs() - this.#preparedMs) * US_PER_MS);
+    render(exchange, command, outcome);
+    pushTotal.record((service.monotonicMs() - this.#beganMs) * US_PER_MS);
+  }
+}
 
 function handle(front: Front, request: RouteRequest): void {
-  front.counters.pushRequests++;
+  const beganMs = front.service.monotonicMs();
+  front.meters.calls.pushRequests++;
   const { exchange, tenant, body } = request;
   const columns = readPushBody(body);
   const { groups, itemGroup, transactionIds, payloadStart, payloadEnd } = columns;
@@ -53,7 +83,7 @@ function handle(front: Front, request: RouteRequest): void {
     exchange.refuse(refusal);
     return;
   }
-  front.counters.pushMessages += itemGroup.length;
+  front.meters.calls.pushMessages += itemGroup.length;
   const command: PushCommand = {
     kind: 'push',
     tenant,
@@ -65,7 +95,9 @@ function handle(front: Front, request: RouteRequest): void {
     payloadStart,
     payloadEnd,
   };
-  submit(front, exchange, command, renderer);
+  const timed = new TimedPush(front, beganMs);
+  submit(front, exchange, command, timed);
+  timed.submitted();
 }
 
 /** Null when every name and id is within its bound. The call is refused as a whole. */

@@ -66,13 +66,13 @@ function detailAnswer(outcome: QueueDetailView): QueueDetailAnswer {
     partitions: outcome.partitions.map(partitionRow),
     ...(outcome.partitionsTruncated ? { partitionsTruncated: true } : {}),
     segments: { segments, messages: counts.total },
-    totals: figures(counts),
+    totals: messageFigures(counts),
     retainedBytes,
   };
 }
 
-function partitionRow(view: PartitionView): PartitionRow {
-  const messages = figures(view.counts);
+export function partitionRow(view: PartitionView): PartitionRow {
+  const messages = messageFigures(view.counts);
   return {
     id: view.id,
     name: view.partition,
@@ -87,7 +87,7 @@ function partitionRow(view: PartitionView): PartitionRow {
   };
 }
 
-function figures(counts: MessageCounts): MessageFigures {
+export function messageFigures(counts: MessageCounts): MessageFigures {
   const { total, pending, processing, completed, deadLetter } = counts;
   return { total, pending, processing, completed, failed: null, deadLetter };
 }

@@ -48,7 +48,7 @@ function renderRows(exchange: Exchange, _: null, outcome: QueueListView | Refuse
   exchange.json('200 OK', JSON.stringify(answer));
 }
 
-function queueRow(view: QueueView): QueueRow {
+export function queueRow(view: QueueView): QueueRow {
   const { id, queue, options, partitions, segments, counts, retainedBytes } = view;
   const { total, pending, processing, completed, deadLetter } = counts;
   return {

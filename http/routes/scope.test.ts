@@ -20,6 +20,13 @@ const OF_NO_TENANT: readonly string[] = [
   'GET /api/v1/analytics/system-metrics',
   'GET /api/v1/analytics/worker-metrics',
   'POST /api/v1/stats/refresh',
+  'GET /api/v1/system/kv-timers',
+  'POST /api/v1/system/kv-timers',
+  'GET /api/v1/system/ephemeral',
+  'POST /api/v1/system/ephemeral',
+  'GET /api/v1/system/shared-state',
+  'GET /api/v1/system/link',
+  'POST /api/v1/system/link/promote',
 ];
 
 let front: TestFront;

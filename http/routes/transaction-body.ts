@@ -1,5 +1,6 @@
 /**
- * The body of a transaction (message-plane 6): acks and pushes in `operations`, and `positions`.
+ * The body of a transaction (message-plane 6): acks and pushes in `operations`, key/value
+ * operations in `kv`, `timers`, and `positions`.
  *
  * Pushed items become the columns of one push, whichever operations they stand in. An operation is
  * read twice, because its type may stand behind what the type decides about: first up to the type,
@@ -9,7 +10,14 @@ import type { AckStatus, Position, Subscription, TransactionAck } from '@svc/eng
 import { canonicalUuid, QUEUE_MODE_GROUP } from '@svc/wire';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
+import { KvRawOps } from '../kv-raw-ops.js';
 import { TRANSACTION_ITEMS_MAX } from '../limits.js';
+import {
+  type RawTimerOp,
+  readTimerList,
+  TIMER_CALL_DEFAULTS,
+  type TimerCallLimits,
+} from '../timer-ops.js';
 import { PushColumnBuilder, type PushColumns } from './push-body.js';
 import { TransactionFault } from './transaction-fault.js';
 import { readPositions } from './transaction-positions.js';
@@ -25,6 +33,8 @@ export interface TransactionBody {
   /** An entry for each pushed item; null: none has one. */
   readonly traceIds: readonly (string | null)[] | null;
   readonly positions: readonly Position[];
+  readonly kv: KvRawOps;
+  readonly timers: readonly RawTimerOp[];
 }
 
 export const TRANSACTION_BODY_KEYS = keySet(
@@ -48,11 +58,14 @@ const TYPE_KEYS = keySet('type');
 export function readTransactionBody(
   body: Buffer,
   defaultSubscription: Subscription,
+  timerLimits: TimerCallLimits = TIMER_CALL_DEFAULTS,
 ): TransactionBody {
   const reader = new JsonReader(body);
   const parts = new Parts();
   let leases: readonly string[] = [];
   let positions: readonly Position[] = [];
+  const kv = new KvRawOps(body);
+  let timers: readonly RawTimerOp[] = [];
   let seen = 0;
   reader.enterObject('the body');
   for (;;) {
@@ -63,16 +76,17 @@ export function readTransactionBody(
     if (key === KEY_UNKNOWN || reader.isNull()) reader.skipValue();
     else if (key === OPERATIONS) readOperations(reader, parts);
     else if (key === REQUIRED_LEASES) leases = readLeases(reader);
-    else if (key === KV || key === TIMERS) refuseUnserved(reader, key === KV ? 'kv' : 'timers');
+    else if (key === KV) readKvOps(reader, kv);
+    else if (key === TIMERS) timers = readTimerList(reader, timerLimits);
     else positions = readPositions(reader, defaultSubscription);
   }
   reader.finish();
-  if (parts.isEmpty && positions.length === 0) {
+  if (parts.isEmpty && positions.length + kv.count + timers.length === 0) {
     const what = 'transaction requires an operations array (or a top-level kv/timers array)';
     throw new TransactionFault(what);
   }
   const { slots, traceIds, columns: pushes } = parts;
-  return { slots, acks: parts.fencedAcks(leases), pushes, traceIds, positions };
+  return { slots, acks: parts.fencedAcks(leases), pushes, traceIds, positions, kv, timers };
 }
 
 /** The operations as far as they are read. */
@@ -117,12 +131,9 @@ function readLeases(reader: JsonReader): string[] {
   return leases;
 }
 
-/** The order of the parts is operations, kv, timers, positions; two of them are not served here. */
-function refuseUnserved(reader: JsonReader, name: 'kv' | 'timers'): void {
-  reader.enterArray(name);
-  if (!reader.nextElement()) return;
-  const what = name === 'kv' ? 'key/value operations' : 'timers';
-  throw new TransactionFault(`this broker serves no ${what}: \`${name}\` must be empty or absent`);
+function readKvOps(reader: JsonReader, kv: KvRawOps): void {
+  reader.enterArray('kv');
+  while (reader.nextElement()) kv.read(reader);
 }
 
 // --- operations ----------------------------------------------------------------------------------

@@ -135,8 +135,6 @@ describe('bodies', () => {
     ['{"timers":1}', 'timers must be an array'],
     ['{"requiredLeases":"L","operations":[]}', 'requiredLeases must be an array'],
     ['{"requiredLeases":[1],"operations":[]}', 'a required lease must be a string'],
-    ['{"kv":[{}]}', 'this broker serves no key/value operations: `kv` must be empty or absent'],
-    ['{"timers":[{}]}', 'this broker serves no timers: `timers` must be empty or absent'],
     ['{"operations":[1]}', 'an operation must be an object'],
     ['{"operations":[{}]}', NO_TYPE],
     ['{"operations":[{"type":7}]}', NO_TYPE],
@@ -228,7 +226,14 @@ describe('requests', () => {
     front.service.onSubmit = (_, reply) => {
       const messageIds = [IDS[0] ?? '', IDS[1] ?? '', IDS[0] ?? ''];
       const pushed = { kind: 'pushed', status: Uint8Array.of(0, 0, 1), messageIds } as const;
-      reply.send({ kind: 'transacted', rollback: null, filed: [0], pushed });
+      reply.send({
+        kind: 'transacted',
+        rollback: null,
+        filed: [0],
+        pushed,
+        kv: null,
+        timers: null,
+      });
     };
     const { status, text, answer } = await post(BODY);
     expect(status).toBe(200);
@@ -252,13 +257,13 @@ describe('requests', () => {
       positions: [{ queue: 'out', offset: 4 }],
       flaw: null,
     });
-    expect(front.server.counters).toMatchObject({ pushMessages: 3, ackMessages: 1 });
+    expect(front.server.meters.calls).toMatchObject({ pushMessages: 3, ackMessages: 1 });
   });
 
   test('a rollback', async () => {
     const rollback = { reason: 'duplicate', error: 'QDUP "x"' } as const;
     front.service.onSubmit = (_, reply) => {
-      reply.send({ kind: 'transacted', rollback, filed: [], pushed: null });
+      reply.send({ kind: 'transacted', rollback, filed: [], pushed: null, kv: null, timers: null });
     };
     const { status, text, answer } = await post(BODY);
     expect(status).toBe(200);

@@ -1,24 +1,45 @@
 /**
- * POST /api/v1/transaction (message-plane 6): acks, pushes and positions that apply together or not
- * at all. The answer is 200 in both cases, and its 400s have the same shape; what concerns the call
- * as such, a name too long or a leader that is missing, is answered as on every route.
+ * POST /api/v1/transaction (message-plane 6): acks, pushes, key/value operations and positions that
+ * apply together or not at all. The answer is 200 in both cases, and its 400s have the same shape;
+ * what concerns the call as such, a name too long or a leader that is missing, is answered as on
+ * every route.
  */
 import type {
   ITEM_DUPLICATE,
+  KvCall,
+  KvOutcome,
+  KvResult,
   PushCommand,
   Refusal,
+  Rollback,
+  TimerResult,
   TransactedOutcome,
   TransactionCommand,
 } from '@svc/engine';
 import { TRANSACTION_ID_BYTES_MAX, utf8Length, ZERO_UUID } from '@svc/wire';
 import { assert } from '../assert.js';
+import type { Status } from '../errors.js';
 import type { Exchange } from '../exchange.js';
+import { NOTHING_OWED, type Pass } from '../gate.js';
+import type { GateRefusal } from '../gate-refusal.js';
 import { JsonError } from '../json-error.js';
-import { quoted } from '../json-text.js';
+import { quotedBytes } from '../json-text.js';
+import { elementText, FAILURE_CHARS_MAX, failureMembers, kvFaultStatus } from '../kv-answers.js';
+import { countKv } from '../kv-meters.js';
+import { checkSizes, KvFault, limitsInTransaction, readOps } from '../kv-op-rules.js';
 import { mintId } from '../minted-id.js';
 import { nameBudgetRefusal } from '../name-budget.js';
+import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import { type OutcomeRenderer, submit } from '../submit.js';
+import { checkTimerSizes, type SoundTimerOp, soundTimerOps, TimerFault } from '../timer-ops.js';
+import { plainTimers } from '../timer-payloads.js';
+import {
+  TIMERS_OVERLOADED,
+  timerFaultAnswer,
+  timerMembers,
+  nameRefusal as timerNameRefusal,
+} from './timers.js';
 import { readTransactionBody, type Slot, type TransactionBody } from './transaction-body.js';
 import { TransactionFault } from './transaction-fault.js';
 import { plannable } from './transaction-positions.js';
@@ -36,9 +57,13 @@ export const transactionRoute: Route = {
 interface TransactionCall extends TransactionCommand {
   readonly transactionId: string;
   readonly slots: readonly Slot[];
+  /** Told what came of the key/value operations, if there are any. */
+  readonly count: (outcome: KvOutcome) => void;
 }
 
 const DUPLICATE: typeof ITEM_DUPLICATE = 1;
+/** Of a rollback. */
+const NOTHING_STORED: KvOutcome = { kind: 'kv', failure: null, results: [] };
 
 const renderer: OutcomeRenderer<TransactionCall, 'transacted'> = { kind: 'transacted', render };
 
@@ -46,25 +71,31 @@ function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant, body } = request;
   const transactionId = mintId();
   let parts: TransactionBody;
+  let kv: KvCall | null;
+  let timers: readonly SoundTimerOp[];
   try {
-    parts = readTransactionBody(body, front.defaultSubscription);
+    parts = readTransactionBody(body, front.defaultSubscription, front.timers.limits);
     checkIds(parts);
+    kv = kvCallOf(tenant, parts, front);
+    timers = timersOf(tenant, parts, front);
   } catch (error) {
-    const isShape = error instanceof JsonError;
-    if (!isShape && !(error instanceof TransactionFault)) throw error;
-    const text = isShape ? `bad body: ${error.message}` : error.message;
-    exchange.json('400 Bad Request', failure(transactionId, 'bad_request', text));
+    refuseShape(exchange, transactionId, error);
     return;
   }
-  const refusal = nameRefusal(tenant, parts);
+  const refusal = nameRefusal(tenant, parts) ?? timerNameRefusal(tenant, timers);
   if (refusal !== null) {
     exchange.refuse(refusal);
     return;
   }
+  const gated = enterGate(front, tenant, kv, timers);
+  if ('code' in gated) {
+    send(exchange, '403 Forbidden', failure(transactionId, gated.code, GATED));
+    return;
+  }
   const { acks, slots, traceIds } = parts;
   const pushes = pushesOf(request, parts);
-  front.counters.ackMessages += acks.length;
-  front.counters.pushMessages += pushes === null ? 0 : pushes.itemGroup.length;
+  front.meters.calls.ackMessages += acks.length;
+  front.meters.calls.pushMessages += pushes === null ? 0 : pushes.itemGroup.length;
   const { positions, flaw } = plannable(tenant, parts.positions);
   const command: TransactionCall = {
     kind: 'transaction',
@@ -73,11 +104,103 @@ function handle(front: Front, request: RouteRequest): void {
     pushes,
     traceIds,
     positions,
+    kv,
+    timers: null,
     flaw,
     transactionId,
     slots,
+    count: kv === null ? UNCOUNTED : counterOf(front, kv),
   };
-  submit(front, exchange, command, renderer);
+  if (timers.length === 0) submit(front, exchange, command, renderer, gated);
+  else submitWithTimers(front, request, command, timers, gated);
+}
+
+const GATED = 'this tenant has no grant for this, or its allowance is used up';
+
+/** What the ladder says of the riders of a transaction. */
+function enterGate(
+  front: Front,
+  tenant: string,
+  kv: KvCall | null,
+  timers: readonly SoundTimerOp[],
+): Pass | GateRefusal {
+  if (kv === null && timers.length === 0) return NOTHING_OWED;
+  let [rows, bytes] = [0, 0];
+  for (const op of kv?.ops ?? []) {
+    if (op.op === 'put' || op.op === 'putIfAbsent') bytes += op.value.length;
+    if (op.op === 'put' || op.op === 'putIfAbsent' || op.op === 'incr') rows++;
+  }
+  const schedules = timers.filter(({ op }) => op.op === 'schedule').length;
+  return front.gate.ask(tenant, {
+    kind: 'transaction',
+    hasKv: kv !== null,
+    rows,
+    bytes,
+    timers: schedules,
+  });
+}
+
+const UNCOUNTED = (): void => {};
+
+function counterOf({ meters, service }: Front, { ops }: KvCall): TransactionCall['count'] {
+  const startMs = service.monotonicMs();
+  return (outcome) => countKv(meters.kv, ops, outcome, service.monotonicMs() - startMs);
+}
+
+/** Their payloads may have to be decompressed before. */
+function submitWithTimers(
+  front: Front,
+  { exchange, tenant, subject }: RouteRequest,
+  command: TransactionCall,
+  timers: readonly SoundTimerOp[],
+  pass: Pass,
+): void {
+  exchange.handBody();
+  plainTimers(front.timers.zstd, tenant, timers, (plain) => {
+    if (plain !== 'overloaded' && !(plain instanceof TimerFault)) {
+      const call = { kind: 'timers', tenant, producerSub: subject, ops: plain } as const;
+      submit(front, exchange, { ...command, timers: call }, renderer, pass);
+      return;
+    }
+    pass.settle({ kind: 'refused' });
+    const reply = new PendingReply(exchange, front.logger, plain, (to: Exchange) => {
+      if (plain === 'overloaded') to.refuse(TIMERS_OVERLOADED);
+      else refuseShape(to, command.transactionId, plain);
+    });
+    reply.send(plain);
+  });
+}
+
+/** Throws again what is no fault of the request. */
+function refuseShape(exchange: Exchange, transactionId: string, error: unknown): void {
+  if (error instanceof TimerFault) {
+    const [status, reason] = timerFaultAnswer(error);
+    send(exchange, status, failure(transactionId, reason, error.message));
+    return;
+  }
+  if (error instanceof KvFault) {
+    send(exchange, kvFaultStatus(error), failure(transactionId, error.reason, error.message));
+    return;
+  }
+  const isShape = error instanceof JsonError;
+  if (!isShape && !(error instanceof TransactionFault)) throw error;
+  const text = isShape ? `bad body: ${error.message}` : error.message;
+  send(exchange, '400 Bad Request', failure(transactionId, 'bad_request', text));
+}
+
+/** null: nothing is asked of the store. Throws `KvFault`. */
+function kvCallOf(tenant: string, { kv }: TransactionBody, { kvLimits }: Front): KvCall | null {
+  if (kv.count === 0) return null;
+  const limits = limitsInTransaction(kvLimits);
+  checkSizes(kv, limits);
+  return { kind: 'kv', tenant, ops: readOps(kv, limits, true) };
+}
+
+/** Throws `TimerFault`. */
+function timersOf(tenant: string, { timers }: TransactionBody, front: Front): SoundTimerOp[] {
+  const { limits } = front.timers;
+  checkTimerSizes(timers, limits);
+  return soundTimerOps(timers, front.gate.timerHorizonSeconds(tenant, limits.horizonSeconds));
 }
 
 function checkIds({ pushes }: TransactionBody): void {
@@ -109,30 +232,63 @@ function pushesOf(request: RouteRequest, { pushes }: TransactionBody): PushComma
   return { kind: 'push', tenant, producerSub: subject, body, ...columns };
 }
 
-function failure(transactionId: string, reason: string, error: string): string {
+/** As a byte string, as all answers of this route: values of the store stand in some. */
+function failure(transactionId: string, reason: string, error: string, members = ''): string {
   return (
     `{"transactionId":"${transactionId}","success":false,"reason":"${reason}",` +
-    `"error":${quoted(error)},"results":[]}`
+    `"error":${quotedBytes(error)},${members}"results":[]}`
   );
 }
 
+function send(exchange: Exchange, status: Status, text: string, retryAfter = false): void {
+  const bytes = Buffer.from(text, 'latin1');
+  if (retryAfter) exchange.json(status, bytes.toString('utf8'), true);
+  else exchange.jsonBytes(status, bytes);
+}
+
+function renderRollback(
+  exchange: Exchange,
+  { transactionId, slots }: TransactionCall,
+  { reason, error, kv }: Rollback,
+): void {
+  const members =
+    kv === undefined ? '' : `"ok":false,${failureMembers(kv, slots.length + kv.index)},`;
+  const shown = members.length > FAILURE_CHARS_MAX ? '"ok":false,' : members;
+  const text = failure(transactionId, reason, error, shown);
+  if (reason === 'kv_disabled' || reason === 'timers_disabled') {
+    send(exchange, '403 Forbidden', text);
+  } else if (reason === 'timers_encrypted_conflict') send(exchange, '400 Bad Request', text);
+  else if (reason === 'kv_check_needs_cluster_version_5') {
+    send(exchange, '503 Service Unavailable', text, true);
+  } else send(exchange, '200 OK', text);
+}
+
 function render(exchange: Exchange, call: TransactionCall, outcome: TransactedOutcome): void {
-  const { transactionId, slots, positions } = call;
+  call.count(outcome.kv ?? NOTHING_STORED);
+  const { transactionId, slots, positions, kv, timers } = call;
   const { rollback } = outcome;
   if (rollback !== null) {
-    exchange.json('200 OK', failure(transactionId, rollback.reason, rollback.error));
+    renderRollback(exchange, call, rollback);
     return;
   }
   const elements = new Elements(call, outcome);
   const results = slots.map((slot, index) => {
     return slot === 'ack' ? elements.ack(index) : elements.push(index);
   });
+  const opHead = (opIndex: number, type: string) =>
+    `{"index":${results.length},"opIndex":${opIndex},"type":"${type}"`;
+  kv?.ops.forEach((op, i) => {
+    results.push(elementText(opHead(i, 'kv'), op, outcome.kv?.results[i] as KvResult));
+  });
+  timers?.ops.forEach((op, i) => {
+    const members = timerMembers(op, outcome.timers?.results[i] as TimerResult);
+    results.push(`${opHead(i, 'timer')},${members}}`);
+  });
   for (let i = 0; i < positions.length; i++) {
-    const index = slots.length + i;
-    results.push(`{"index":${index},"opIndex":${i},"type":"position","success":true}`);
+    results.push(`${opHead(i, 'position')},"success":true}`);
   }
   const text = `{"transactionId":"${transactionId}","success":true,"results":[${results.join()}]}`;
-  exchange.json('200 OK', text);
+  send(exchange, '200 OK', text);
 }
 
 /** The results of acks and pushes, to be asked for in their order. */
@@ -155,12 +311,12 @@ class Elements {
       this.#status.length === items && this.#messageIds.length === items,
       `${items} items, ${this.#status.length} statuses, ${this.#messageIds.length} ids`,
     );
-    this.#queueNames = (call.pushes?.groups ?? []).map(({ queue }) => quoted(queue));
+    this.#queueNames = (call.pushes?.groups ?? []).map(({ queue }) => quotedBytes(queue));
   }
 
   ack(index: number): string {
     const at = this.#acks++;
-    const id = quoted(this.#call.acks[at]?.transactionId ?? '');
+    const id = quotedBytes(this.#call.acks[at]?.transactionId ?? '');
     return (
       `{"index":${index},"type":"ack","success":true,"transactionId":${id},"error":null,` +
       `"dlq":${this.#filed.has(at)}}`
@@ -175,7 +331,7 @@ class Elements {
     const duplicate = this.#status[at] === DUPLICATE ? ',"duplicate":true' : '';
     return (
       `{"index":${index},"type":"push","success":true,` +
-      `"transactionId":${given === null ? `"${messageId}"` : quoted(given)},` +
+      `"transactionId":${given === null ? `"${messageId}"` : quotedBytes(given)},` +
       `"messageId":"${messageId}","queueName":${queue}${duplicate}}`
     );
   }

@@ -1,0 +1,133 @@
+/** Status of queues: a page, one, and the number of messages (inspection 4.2 to 4.4). */
+import type { RefusedOutcome } from '@svc/engine';
+import {
+  formatStampUs,
+  type StatusAnalyticsAnswer,
+  type StatusQueueAnswer,
+  type StatusQueuesAnswer,
+} from '@svc/wire';
+import type { MessageTotalView, QueuePageView } from '../analytics-service.js';
+import type { Exchange } from '../exchange.js';
+import { nameBudgetRefusal } from '../name-budget.js';
+import { pagingOf } from '../record-query.js';
+import { PendingReply } from '../reply.js';
+import { queryOf } from '../request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import type { NotFoundOutcome, QueueDetailView } from '../service.js';
+import { messageFigures, partitionRow, queueNotFound } from './queue-detail.js';
+import { queueRow } from './queue-list.js';
+
+const READ = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  level: 'read-only',
+  largeAnswer: 'read',
+} as const;
+
+export const statusQueuesRoute: Route = {
+  ...READ,
+  path: '/api/v1/status/queues',
+  handle: handlePage,
+};
+
+export const statusQueueRoute: Route = {
+  ...READ,
+  path: '/api/v1/status/queues/{queue}',
+  handle: handleOne,
+};
+
+export const statusAnalyticsRoute: Route = {
+  ...READ,
+  path: '/api/v1/status/analytics',
+  handle: (front, { exchange, tenant }) => {
+    const reply = new PendingReply(exchange, front.logger, null, renderTotal);
+    front.service.analytics.messageTotal(tenant, reply);
+  },
+};
+
+const LIMIT_DEFAULT = 100;
+const DAY_US = 86_400_000_000;
+
+function handlePage(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const { limit, offset } = pagingOf(query, LIMIT_DEFAULT);
+  const reply = new PendingReply(exchange, front.logger, null, renderPage);
+  front.service.analytics.queuePage(tenant, offset, limit, reply);
+}
+
+function renderPage(exchange: Exchange, _: null, outcome: QueuePageView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const answer: StatusQueuesAnswer = { queues: outcome.queues.map(queueRow) };
+  exchange.json('200 OK', JSON.stringify(answer));
+}
+
+function handleOne(front: Front, request: RouteRequest): void {
+  const { exchange, tenant, params } = request;
+  const [queue = ''] = params;
+  // No queue can have a name that no key can hold.
+  if (nameBudgetRefusal(tenant, queue, '', '') !== null) queueNotFound(exchange);
+  else {
+    const reply = new PendingReply(exchange, front.logger, null, renderOne);
+    front.service.queueDetail(tenant, queue, reply);
+  }
+}
+
+function renderOne(
+  exchange: Exchange,
+  _: null,
+  outcome: QueueDetailView | NotFoundOutcome | RefusedOutcome,
+): void {
+  switch (outcome.kind) {
+    case 'refused':
+      exchange.refuse(outcome.refusal);
+      return;
+    case 'not-found':
+      queueNotFound(exchange);
+      return;
+    case 'queue-detail':
+      exchange.json('200 OK', JSON.stringify(oneAnswer(outcome)));
+  }
+}
+
+function oneAnswer({ view, partitions, partitionsTruncated }: QueueDetailView): StatusQueueAnswer {
+  const { id, queue, options, counts, createdAtUs } = view;
+  return {
+    queue: {
+      id,
+      name: queue,
+      namespace: options.namespace,
+      task: options.task,
+      priority: options.priority,
+      createdAt: formatStampUs(createdAtUs),
+      config: { leaseTime: options.leaseTime },
+    },
+    partitions: partitions.map(partitionRow),
+    ...(partitionsTruncated ? { partitionsTruncated: true } : {}),
+    totals: { messages: messageFigures(counts) },
+  };
+}
+
+function renderTotal(
+  exchange: Exchange,
+  _: null,
+  outcome: MessageTotalView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { nowUs, messages } = outcome;
+  const now = formatStampUs(nowUs);
+  const answer: StatusAnalyticsAnswer = {
+    dataPoints: [{ timestamp: now, messages }],
+    interval: 'hour',
+    from: formatStampUs(nowUs - DAY_US),
+    to: now,
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

@@ -1,0 +1,36 @@
+/** The part of the fake service that stands for looking at timers: answers what a test says. */
+import type { RefusedOutcome, Tenant } from '@svc/engine';
+import type { Reply } from './service.js';
+import type { TimerPageView, TimerPeekView, TimerService } from './timer-service.js';
+
+const REFUSED: RefusedOutcome = {
+  kind: 'refused',
+  refusal: { reason: 'internal', error: 'the test expected no such call' },
+};
+
+export class FakeTimers implements TimerService {
+  /** Of the lists: queue, key to begin behind, and limit. */
+  readonly listed: (readonly [queue: string, after: string, limit: number])[] = [];
+  page: TimerPageView | RefusedOutcome = REFUSED;
+  peeked: TimerPeekView | RefusedOutcome = REFUSED;
+
+  list(
+    _: Tenant,
+    queue: string,
+    after: string,
+    limit: number,
+    reply: Reply<TimerPageView | RefusedOutcome>,
+  ): void {
+    this.listed.push([queue, after, limit]);
+    reply.send(this.page);
+  }
+
+  peek(
+    _tenant: Tenant,
+    _queue: string,
+    _timerKey: string,
+    reply: Reply<TimerPeekView | RefusedOutcome>,
+  ): void {
+    reply.send(this.peeked);
+  }
+}
