@@ -1,6 +1,7 @@
 /**
- * All clients of a run together, workloads 1 (log), 2 (queue) and 6 (dedup), and the judgement of
- * what they saw: the log at the end is read from every node that runs, and has to be one log.
+ * All clients of a run together, workloads 1 (log), 2 (queue), 6 (dedup) and those of the state
+ * surfaces (surface-load.ts), and the judgement of what they saw: the log at the end is read from
+ * every node that runs, and has to be one log.
  */
 import { checkDedup } from '../checkers/dedup-checker.js';
 import type { ReadRecord } from '../checkers/history.js';
@@ -9,6 +10,7 @@ import { checkQueue } from '../checkers/queue-checker.js';
 import { sleep } from '../process/node-under-test.js';
 import { GROUPS, valueOfPayload, Workload } from '../process/workload.js';
 import type { SeededRandom } from '../seeded-random.js';
+import { SurfaceLoad } from '../workloads/surface-load.js';
 import type { Cluster } from './cluster.js';
 import { DedupLoad } from './dedup-load.js';
 import { LogReaders } from './log-readers.js';
@@ -31,6 +33,8 @@ export interface Verdict {
 /** Shorter than a push's own deadline, so that some are left without an answer and sent again. */
 const REQUEST_MS_MAX = 4000;
 const REST_MS_MAX = 60;
+/** Clients of the surfaces rest so many times longer: they are many, and the rest is the load. */
+const SURFACE_RESTS = 4;
 const LEASE_SECONDS = 2;
 const BACKLOG_MAX = 100;
 const DRAIN_MS_MAX = 60_000;
@@ -44,6 +48,7 @@ export class JudgedLoad {
   readonly #dedup: DedupLoad;
   readonly #readers: LogReaders;
   readonly #probes: Probes;
+  readonly #surfaces: SurfaceLoad;
 
   constructor(cluster: Cluster, options: LoadOptions) {
     const { random, name = 'load', restMsMax = REST_MS_MAX } = options;
@@ -63,13 +68,16 @@ export class JudgedLoad {
     this.#readers = new LogReaders({ ...common, random: random.fork(), partitions });
     this.#probes = new Probes({ ...common, random: random.fork(), queue: `${name}.probe` });
     const { reads } = this.#readers;
+    const surfaces = { ...common, restMsMax: restMsMax * SURFACE_RESTS };
+    this.#surfaces = new SurfaceLoad({ ...surfaces, random: random.fork(), name });
     const history = { sends, deliveries, acks, reads, dedup: this.#dedup.sends };
     cluster.keepWithLogs('history.json', () => JSON.stringify(history));
   }
 
   /** All that it stores into. */
   get queues(): readonly string[] {
-    return [...this.#workload.queues, this.#dedup.queue, this.#probes.queue];
+    const own = [...this.#workload.queues, this.#dedup.queue, this.#probes.queue];
+    return [...own, ...this.#surfaces.queues];
   }
 
   start(): void {
@@ -77,6 +85,7 @@ export class JudgedLoad {
     this.#dedup.start();
     this.#readers.start();
     this.#probes.start();
+    this.#surfaces.start();
   }
 
   /** Resolves when `count` more messages were acknowledged. */
@@ -92,14 +101,14 @@ export class JudgedLoad {
   /** Ends the clients at once, without a judgement. */
   async abandon(): Promise<void> {
     const clients = [this.#workload, this.#dedup, this.#readers, this.#probes];
-    await Promise.all(clients.map((each) => each.stop()));
+    await Promise.all([...clients.map((each) => each.stop()), this.#surfaces.abandon()]);
   }
 
   /** Lets the consumers come to the end, ends the clients, and judges. All nodes are well. */
   async judge(): Promise<Verdict> {
     this.#workload.stopProducing();
     await this.#dedup.stop();
-    await this.#drain();
+    await Promise.all([this.#drain(), this.#surfaces.finish()]);
     await this.abandon();
     await this.#cluster.converged();
     const { sends, deliveries, acks } = this.#workload;
@@ -125,12 +134,14 @@ export class JudgedLoad {
       ...checkLog({ sends, records, otherReads, readValue: valueOfPayload }),
       ...checkQueue({ sends, records, groups: GROUPS, deliveries, acks }),
       ...checkDedup({ sends: this.#dedup.sends, records: dedupRecords }),
+      ...(await this.#surfaces.judge(this.#cluster.running.map(({ client }) => client))),
     );
     const summary =
       `${this.#workload.pushesAcked} messages acknowledged, ${records.length} stored, ` +
       `${deliveries.length} deliveries, ${this.#workload.acksDone} acks, ` +
       `${this.#dedup.sends.length} pushes of used ids with ${dedupRecords.length} records, ` +
-      `${this.#readers.reads.length} records read on the way, ${anomalies.length} anomalies`;
+      `${this.#readers.reads.length} records read on the way, ${this.#surfaces.summary}, ` +
+      `${anomalies.length} anomalies`;
     return { anomalies, summary };
   }
 

@@ -57,6 +57,11 @@ export class BrokerUnderTest {
     return new BrokerUnderTest(place, this.number, this.#headers);
   }
 
+  /** The same, with every request to this node of the place. */
+  at(client: HttpClient): BrokerUnderTest {
+    return new BrokerUnderTest({ ...this.place, clients: [client] }, this.number, this.#headers);
+  }
+
   /** The same as another tenant, or with other headers; `{}` is the default tenant. */
   with(headers: Readonly<Record<string, string>>): BrokerUnderTest {
     return new BrokerUnderTest(this.place, this.number, headers);

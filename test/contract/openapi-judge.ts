@@ -43,6 +43,11 @@ const UNSAID = [
   /byte limit/,
   /Failed to deserialize/,
   /x-svc-tenant/,
+  /locks_(duplicate_in_call|too_many_keys)/,
+  /kv_(duplicate_key_in_call|too_many_keys|no_query_string)/,
+  /timers_(too_many_ops|encrypted_conflict)/,
+  /\(queue, timerKey\) appears more than once/,
+  /refusing to purge the default tenant/,
   /^(path|query string)/,
 ];
 /** Statuses that are answered whatever the body is. */
@@ -167,8 +172,8 @@ export function disagreement(
 }
 
 function errorOf(text: string): string {
-  const { error } = JSON.parse(text) as { error?: unknown };
-  return typeof error === 'string' ? error : '';
+  const { error, reason } = JSON.parse(text) as { error?: unknown; reason?: unknown };
+  return [error, reason].filter((one) => typeof one === 'string').join(' ');
 }
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -30,6 +30,14 @@ export const SHARED: Environment = {
   SVC_KV_TRUSTED_PROXY: '1',
   SVC_MAX_BODY_BYTES: '4194304',
   RETENTION_INTERVAL: '200',
+  METRICS_FLUSH_MS: '1000',
+  // Rows are tenants that nobody has granted anything, and ask much at once.
+  SVC_KV_REQUIRE_GRANT: 'false',
+  SVC_EPHEMERAL_REQUIRE_GRANT: 'false',
+  SVC_KV_READ_RATE: '100000',
+  SVC_KV_READ_BURST: '100000',
+  SVC_KV_WRITE_RATE: '100000',
+  SVC_KV_WRITE_BURST: '100000',
 };
 
 export async function openNode(seeds: BodySeeds, environment?: Environment): Promise<OpenPlace> {

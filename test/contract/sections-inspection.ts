@@ -1,4 +1,5 @@
 /** The lines of all documents but the message plane; see sections.ts. */
+import { CONTRACT_FAMILIES } from './metric-families.js';
 import { sections } from './section.js';
 
 export const INSPECTION = sections({
@@ -12,6 +13,17 @@ export const INSPECTION = sections({
       'uuid or digits',
     ],
   },
+  'inspection 0.3': {
+    rows: [
+      'Queue not found',
+      'Message not found',
+      'Consumer group not found',
+      'no_such_route',
+      'bad_body',
+      'bad_request',
+    ],
+  },
+  'inspection 0.4': { rows: ['pending', 'processing', 'completed', 'which pending is shown'] },
   'inspection 1.1': {
     rows: [
       'queue, partition, namespace, task',
@@ -48,7 +60,44 @@ export const INSPECTION = sections({
     rows: ['rewritten', 'subscriptionTimestamp is required', 'subscriptionTimestamp is invalid'],
   },
   'inspection 3.6': { rows: ['answer', 'neither given', 'not found'] },
+  'inspection 4.1': {
+    rows: [
+      'answer',
+      'throughput',
+      'queues',
+      'leases',
+      'topErrors',
+      'workers, statsAge',
+      'unparseable bound',
+      'nodesMissing',
+    ],
+    elsewhere: { nodesMissing: 'packages/broker/series-gather.test.ts' },
+  },
+  'inspection 4.2': { rows: ['queues', 'limit, offset'] },
+  'inspection 4.3': { rows: ['found', 'not found'] },
+  'inspection 4.4': { rows: ['one point'] },
+  'inspection 5.1': {
+    rows: ['from, to', 'bucket width', 'where a bucket begins', 'unparseable bound'],
+    elsewhere: { 'where a bucket begins': 'packages/broker/series-store.test.ts' },
+  },
+  'inspection 5.2': { rows: ['row', 'order', 'deleted queue', 'transactions'] },
+  'inspection 5.3': {
+    rows: [
+      'groupBy',
+      'empty filters',
+      'window, series',
+      'now',
+      'tenant',
+      'more than 200,000 buckets',
+    ],
+  },
+  'inspection 5.4': { rows: ['series, totals', 'bad groupBy'] },
+  'inspection 5.5': { rows: ['row', 'order', 'width'] },
+  'inspection 5.6': { rows: ['row'] },
+  'inspection 5.7': { rows: ['row', 'null leaves', 'hostname, workerId'] },
+  'inspection 5.8': { rows: ['point', 'workers', 'queues', 'summary', 'workerId'] },
   'inspection 5.9': { rows: ['row', 'no queue', 'limit'] },
+  'inspection 5.10': { rows: ['row', 'order, limit', 'empty namespace, task'] },
   'inspection 6': {
     rows: [
       '6.1 overview',
@@ -59,6 +108,27 @@ export const INSPECTION = sections({
       '6.5 queues',
       '6.6 detail',
       'SVC_DASH_SIZES_MAX',
+    ],
+  },
+  'inspection 7': {
+    rows: [
+      'stats/refresh',
+      'system/shared-state',
+      'system/link',
+      'system/link/promote',
+      'routes that are gone',
+    ],
+  },
+  'inspection 8.1': { rows: ['healthy'] },
+  'inspection 8.2': { rows: ['answer'] },
+  'inspection 8.3': { rows: ['answer'] },
+  'inspection 9': {
+    rows: [
+      'headers',
+      'every family has HELP and TYPE',
+      'counters of the answering node',
+      'SVC_RAFT_METRICS',
+      ...CONTRACT_FAMILIES.map(({ name }) => name),
     ],
   },
   // --- traces ------------------------------------------------------------------------------------

@@ -8,10 +8,8 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/broker/leader.ts',
-        find: 'bytes: body.length, answers, verdicts: [] });',
-        replace:
-          'bytes: body.length, answers: [], verdicts: [] }); ' +
-          'this.#give(answers, index, placed.term);',
+        find: 'proposedMs, answers, verdicts: [] });',
+        replace: 'proposedMs, answers: [], verdicts: [] }); this.#give(answers, index, term);',
       },
     ],
     hunt: 'single',
@@ -165,13 +163,27 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/engine/transaction-plan.ts',
-        find: 'if (rollback !== null) {',
+        find: 'if (rollback !== null)',
         replace:
-          "if (rollback !== null) { if (rollback.reason === 'duplicate') " +
-          'pushes.push(command.pushes);',
+          "if (rollback?.reason === 'duplicate') pushes.push(command.pushes);" +
+          'if (rollback !== null)',
       },
     ],
     hunt: 'single',
+    seeds: 30,
+  },
+  {
+    name: 'reads-without-rows',
+    meaning: 'a node that lost its rows shows an empty state before it has those of another node',
+    edits: [
+      {
+        file: 'packages/broker/broker.ts',
+        find: 'const { consensus, isMember, clock, deadlines, stateless } = parts;',
+        replace:
+          'const { consensus, isMember, clock, deadlines } = parts; const stateless = false;',
+      },
+    ],
+    hunt: 'busy',
     seeds: 30,
   },
   {

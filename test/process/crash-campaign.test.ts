@@ -1,9 +1,9 @@
 /**
  * Goal: nothing acknowledged is lost, reordered or delivered after its ack, whatever instant a node
  * is killed at. Method: a real node under concurrent load is killed by SIGKILL, 60 times and once
- * at every named point, and started again on the same directory; then the checkers of workload 1
- * (log) and 2 (queue) judge what the clients saw. `SVC_TEST_SEED` replays a seed, `SVC_TEST_KILLS`
- * makes it longer.
+ * at every named point, and started again on the same directory; then the checkers of workloads 1
+ * (log) and 2 (queue) and of the state surfaces judge what the clients saw. `SVC_TEST_SEED` replays
+ * a seed, `SVC_TEST_KILLS` makes it longer.
  */
 import { expect, it } from 'vitest';
 import { runCampaign } from './crash-campaign.js';

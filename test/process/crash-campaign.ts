@@ -1,7 +1,8 @@
 /**
  * A campaign of crashes: one directory, one load that never stops, and a node that is killed again
  * and again, at random instants, while it boots, and at every named crash point; then the load is
- * let run out and the checkers of the log and of the queues judge everything the clients saw.
+ * let run out and the checkers of the log, of the queues and of the state surfaces judge everything
+ * the clients saw.
  *
  * Segments are small and checkpoints frequent, so that rolls and checkpoints happen all the time.
  */
@@ -9,7 +10,8 @@ import { CRASH_POINTS, type CrashPoint } from '@svc/broker';
 import { checkLog } from '../checkers/log-checker.js';
 import { checkQueue } from '../checkers/queue-checker.js';
 import { SeededRandom } from '../seeded-random.js';
-import { HttpClient } from './http-client.js';
+import { SurfaceLoad } from '../workloads/surface-load.js';
+import { HttpClient, NoAnswer } from './http-client.js';
 import {
   type Environment,
   freePort,
@@ -40,6 +42,8 @@ const ENVIRONMENT: Environment = {
 };
 
 const POINT_MS_MAX = 20_000;
+const REQUEST_MS_MAX = 5000;
+const SURFACE_REST_MS_MAX = 120;
 const DRAIN_MS_MAX = 60_000;
 const DRAIN_POLL_MS = 100;
 
@@ -63,14 +67,27 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   const port = await freePort();
   const client = new HttpClient(port);
   const workload = new Workload({ nodes: [client], random: random.fork(), name: 'crash' });
+  const surfaces = new SurfaceLoad({
+    nodes: [client],
+    random: random.fork(),
+    name: 'crash',
+    requestMsMax: REQUEST_MS_MAX,
+    restMsMax: SURFACE_REST_MS_MAX,
+  });
   const campaign = new Campaign(directory.path, port, options.log);
   try {
     workload.start();
+    surfaces.start();
     for (const kill of planKills(random, options.kills)) await campaign.run(kill);
-    return await finish(campaign, workload, client, options);
+    return await finish(campaign, { workload, surfaces }, client, options);
+  } catch (error) {
+    // A request that fails because the node has ended says nothing of why it has.
+    if (campaign.node?.exit != null && error instanceof NoAnswer)
+      campaign.unexpected(campaign.node);
+    throw error;
   } finally {
     await campaign.abandon();
-    await workload.stop();
+    await Promise.all([workload.stop(), surfaces.abandon()]);
     client.close();
     directory.remove();
   }
@@ -123,7 +140,7 @@ class Campaign {
         break;
     }
     // A node that ended by itself is a finding, not a kill.
-    if (this.node.exit !== null) this.#unexpected(this.node);
+    if (this.node.exit !== null) this.unexpected(this.node);
     await this.node.kill();
     this.kills++;
   }
@@ -159,30 +176,36 @@ class Campaign {
       node.send('SIGTERM');
     }
     const exit = await node.ended(POINT_MS_MAX);
-    if (exit.signal !== 'SIGKILL') this.#unexpected(node);
+    if (exit.signal !== 'SIGKILL') this.unexpected(node);
     this.kills++;
   }
 
-  #unexpected(node: NodeUnderTest): never {
+  unexpected(node: NodeUnderTest): never {
     throw new Error(`the node ended by itself: ${JSON.stringify(node.exit)}\n${node.output}`);
   }
 }
 
+interface Loads {
+  readonly workload: Workload;
+  readonly surfaces: SurfaceLoad;
+}
+
 async function finish(
   campaign: Campaign,
-  workload: Workload,
+  { workload, surfaces }: Loads,
   client: HttpClient,
   options: CampaignOptions,
 ): Promise<CampaignResult> {
   const node = await campaign.start({});
   workload.stopProducing();
-  await drain(workload, client);
+  await Promise.all([drain(workload, client), surfaces.finish()]);
   await workload.stop();
   const records = await workload.readLog(client);
   const { sends, deliveries, acks } = workload;
   const anomalies = [
     ...checkLog({ sends, records, otherReads: deliveries, readValue: valueOfPayload }),
     ...checkQueue({ sends, records, groups: GROUPS, deliveries, acks }),
+    ...(await surfaces.judge([client])),
   ];
   const exit = await node.signal('SIGTERM');
   if (exit.code !== 0) anomalies.push({ kind: 'lost', text: `exit ${JSON.stringify(exit)}` });

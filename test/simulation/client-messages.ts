@@ -55,7 +55,8 @@ export function messagesOf(batch: MessageBatch, partitionNumber: number) {
   for (let i = batch.first; i <= batch.last; i++) {
     const given = batch.transactionIds[i] ?? null;
     const offset = batch.baseOffset + i;
-    const id = messageId(batch.stampUs, partitionNumber, given === null, offset);
+    const minted = messageId(batch.stampUs, partitionNumber, given === null, offset);
+    const id = batch.messageIds?.[i] ?? minted;
     messages.push({
       offset,
       messageId: id,

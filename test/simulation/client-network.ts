@@ -174,6 +174,11 @@ export class Caller {
     this.#machine = machine;
   }
 
+  /** Where it asks now. */
+  get machine(): number {
+    return this.#machine;
+  }
+
   /** From now on this one asks there. */
   moveTo(machine: number): void {
     this.#machine = machine;

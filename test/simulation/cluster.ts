@@ -45,7 +45,7 @@ const BUSY_PATIENCE_MS = 300;
 const DRIFT_MAX = 0.001;
 const SKEW_US_MAX = 50_000;
 /** Below the grace of SVC_RAFT_MAX_CLOCK_SKEW_MS. */
-const SKEW_SAFE_US = 450_000;
+export const SKEW_SAFE_US = 450_000;
 /** An ambush is looked for once in so many milliseconds, so many times, and strikes soon after. */
 const AMBUSH_LOOK_MS = 5;
 const AMBUSH_LOOKS = 400;
@@ -206,14 +206,17 @@ export class Cluster implements Surroundings {
   }
 
   #lookAtClocks(): void {
+    const isApart = this.machines.some(({ number }) => this.isAhead(number));
+    if (isApart) this.leaseBreaksMs.push(this.#options.loop.nowMs);
+  }
+
+  /** Its wall clock is ahead of another one's by more than the grace. */
+  isAhead(machine: number): boolean {
     const { loop } = this.#options;
-    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (const { clockError } of this.machines) {
-      const us = loop.nowMs * 1000 * clockError.rate + clockError.wallSkewUs;
-      least = Math.min(least, us);
-      most = Math.max(most, us);
-    }
-    if (most - least > SKEW_SAFE_US) this.leaseBreaksMs.push(loop.nowMs);
+    const walls = this.machines.map(
+      ({ clockError }) => loop.nowMs * 1000 * clockError.rate + clockError.wallSkewUs,
+    );
+    return (walls[machine - 1] as number) - Math.min(...walls) > SKEW_SAFE_US;
   }
 
   ending(machine: SimulatedMachine): void {

@@ -5,6 +5,9 @@ import type { MachineSettings } from './machine-settings.js';
 import type { SimulatedLoop } from './simulated-loop.js';
 import type { Surroundings } from './surroundings.js';
 
+/** A clock is set back by so much at most while its node is down. */
+export const BOOT_BACK_US = 200_000;
+
 export interface MachineOptions {
   readonly number: number;
   /** The machines that the group was founded with. */

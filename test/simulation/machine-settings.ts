@@ -12,6 +12,7 @@ export interface MachineSettings {
   readonly geometry: { readonly pageBits: number; readonly idsPerPage: number };
   /** All nodes of a cluster compare their states at multiples of it. */
   readonly digestEvery: number;
+  readonly changedRowsMax: number;
   readonly logSpace: {
     readonly purgeStep: number;
     readonly stepMs?: number;
@@ -24,6 +25,9 @@ export interface MachineSettings {
 export const DIRECTORY = '/data';
 /** Of a busy run, where leaders change every second. */
 const PURGE_EVERY_MS = 40;
+/** So few that applying often waits for a checkpoint, and so many that it never does. */
+const CHANGED_ROWS_FEW = 30;
+const CHANGED_ROWS_MANY = 1 << 17;
 const HOLD_MS = [30, 100, 300] as const;
 /** Beside what is live: with little of it, live appends move all the time. */
 const SLACK_BYTES = [0, 10_000, 100_000_000] as const;
@@ -64,6 +68,7 @@ function hastened(settings: MachineSettings, random: SeededRandom): MachineSetti
 /** `dense`: the run is short and has one machine. */
 function drawOrdinary(random: SeededRandom, dense: boolean): MachineSettings {
   const geometry = { pageBits: random.between(1, 4), idsPerPage: random.between(4, 20) };
+  const changedRowsMax = geometry.pageBits === 1 ? CHANGED_ROWS_FEW : CHANGED_ROWS_MANY;
   const environment: Record<string, string> = {
     SVC_RAFT_DIR: DIRECTORY,
     SVC_SERVER_ID: 'simulated',
@@ -80,6 +85,7 @@ function drawOrdinary(random: SeededRandom, dense: boolean): MachineSettings {
       environment,
       geometry,
       digestEvery: 1024,
+      changedRowsMax,
       logSpace: { purgeStep: 1024 },
       electionMs: 150,
     };
@@ -94,7 +100,7 @@ function drawOrdinary(random: SeededRandom, dense: boolean): MachineSettings {
   environment.SVC_RAFT_LOG_KEEP = `${random.pick([1, 20, 200])}`;
   const digestEvery = random.pick([16, 64, 256]);
   const logSpace = { purgeStep: random.pick([8, 64]), slackBytes: random.pick(SLACK_BYTES) };
-  return { environment, geometry, digestEvery, logSpace, electionMs };
+  return { environment, geometry, digestEvery, changedRowsMax, logSpace, electionMs };
 }
 
 export function peerList(numbers: readonly number[]): string {

@@ -13,10 +13,10 @@
  *
  * A transaction without an answer is sent again: its lease allows it once. One that is rejected
  * after that has been committed before, or its lease is over; asking for a retry under the lease
- * tells which. A lease that was settled is still known then, and nothing changes. Any other is given
- * back where it is held, and its messages come again. An ack would settle these without a result:
- * of a batch from several partitions one part may be held yet and another not, and so may a lease be
- * that was over for one leader and has its grace from the next.
+ * tells which. A lease that was settled is still known then, and nothing changes. Any other is
+ * given back where it is held, and its messages come again. An ack would settle these without a
+ * result: of a batch from several partitions one part may be held yet and another not, and so may a
+ * lease be that was over for one leader and has its grace from the next.
  */
 import type { AckItem, TransactionCommand } from '@svc/engine';
 import type { DeliveredOutcome, QueueDepthView, SubmittedOutcome } from '@svc/http';
@@ -308,6 +308,8 @@ function commandOf({ claimed, retriesLast, fails }: Move): TransactionCommand {
     pushes: messages.length === 0 ? null : pushCommand(RELAYED_QUEUE, messages),
     traceIds: null,
     positions: positionsOf(completed),
+    kv: null,
+    timers: null,
     flaw: null,
   };
 }

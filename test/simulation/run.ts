@@ -9,9 +9,10 @@ import { checkQueue } from '../checkers/queue-checker.js';
 import { SeededRandom } from '../seeded-random.js';
 import { readValue } from './client-messages.js';
 import type { Caller } from './client-network.js';
-import { Cluster } from './cluster.js';
+import { Cluster, SKEW_SAFE_US } from './cluster.js';
 import { FadingClients } from './fading-clients.js';
 import { type Fault, type FaultCounts, noFaults } from './faults.js';
+import { BOOT_BACK_US } from './machine-options.js';
 import type { Reduction } from './minimise.js';
 import { MovingGroups } from './moving-groups.js';
 import { DensePace, type Pace, SparsePace, SteadyPace } from './pace.js';
@@ -21,6 +22,7 @@ import { checkResults, RELAY_GROUP, RELAYED_QUEUE, RelayClients } from './relay-
 import { drawShape, type Shape, type ShapeName, scheduledOf } from './shape.js';
 import { GROUPS, SimulatedClients } from './simulated-clients.js';
 import { SimulatedLoop } from './simulated-loop.js';
+import { Surfaces } from './surfaces.js';
 import { describeFailure, Violation } from './violation.js';
 
 export interface RunPlan {
@@ -88,6 +90,14 @@ const SETTLE_MS_MAX = 60_000;
 const EVENTS_MAX = 5_000_000;
 const SETTLE_LOOK_MS = 100;
 const FORGIVE_MS = 500;
+/** How far the clocks of clients and machines drift apart over one lifetime of a lock. */
+const LIFETIME_MS = 20;
+/** Delays of timers. */
+const TIMER_MS_MAX: { readonly [shape in ShapeName]: number } = {
+  single: 300,
+  cluster: 3000,
+  busy: 1500,
+};
 /** Of the seeds whose messages are also relayed by transactions. */
 const RELAY_SHARE = 0.6;
 /** Of the seeds that have queues with retention. */
@@ -150,6 +160,7 @@ class Run {
   readonly #moving: MovingGroups | null = null;
   /** null: nobody settles by transactions. */
   readonly #relay: RelayClients | null = null;
+  readonly #surfaces: Surfaces;
   readonly #injected: Injected[] = [];
   readonly #violations: string[] = [];
   /** What happened between two lines of the trace, mixed into one number. */
@@ -204,28 +215,50 @@ class Run {
     }
     // A generator of its own: whether there are such queues changes nothing else of the seed.
     const fading = new SeededRandom(seed ^ 0x5eed_fade);
+    const pace = this.#pace;
     if (fading.chance(FADING_SHARE)) {
-      const pace = this.#pace;
       this.#fading = new FadingClients({ loop, random: fading, network: clients, pace });
     }
     // Queues that follow each other would keep the results of those that have gone.
     const relay = new SeededRandom(seed ^ 0x7e1a_7e1a);
     if (shape !== 'busy' && relay.chance(RELAY_SHARE)) {
-      const pace = this.#pace;
       const queue = this.#clients.queues.newest;
       this.#relay = new RelayClients({ loop, random: relay, network: clients, pace, queue, note });
     }
     const moving = new SeededRandom(seed ^ 0x5eed_30de);
     if (shape !== 'busy' && moving.chance(MOVING_SHARE)) {
       const { partitions, queues } = this.#clients;
-      const parts = { loop, random: moving, network: clients, pace: this.#pace, note };
+      const parts = { loop, random: moving, network: clients, pace, note };
       this.#moving = new MovingGroups({ ...parts, queue: queues.newest, partitions });
     }
+    this.#surfaces = this.#newSurfaces(note);
     this.#reader = clients.caller();
     if (shape !== 'single') {
       const until = (done: () => boolean, withinMs: number) => this.#stepUntil(done, withinMs);
       this.#probe = new Probe(this.#cluster, loop, random.fork(), until);
     }
+  }
+
+  #newSurfaces(note: (text: string) => void): Surfaces {
+    const { seed, shape } = this.#plan;
+    const { clients: network, leaseBreaksMs: clockBreaksMs } = this.#cluster;
+    const apartMs = LIFETIME_MS + (shape === 'single' ? 0 : SKEW_SAFE_US / 1000);
+    return new Surfaces(seed, {
+      loop: this.#loop,
+      network,
+      pace: this.#pace,
+      note,
+      delayMsMax: TIMER_MS_MAX[shape],
+      clockBreaksMs,
+      earlyMsMax: apartMs,
+      lateMs: () => {
+        const restarts = this.#cluster.starts - this.#cluster.machines.length;
+        return apartMs + (BOOT_BACK_US / 1000) * restarts;
+      },
+      isAhead: (machine) => this.#cluster.isAhead(machine),
+      timerBreaksMs: shape === 'single' ? [] : clockBreaksMs,
+      voters: () => this.#cluster.voters,
+    });
   }
 
   result(): RunResult {
@@ -289,6 +322,7 @@ class Run {
     this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#fading?.start());
     this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#moving?.start());
     this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#relay?.start());
+    this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#surfaces.start());
     if (this.#shape.quietUntilMs > 0) this.#clients.churnAlone();
     this.#schedule(0);
     this.#scheduleCheck();
@@ -300,6 +334,7 @@ class Run {
     this.#fading?.end();
     this.#moving?.end();
     this.#relay?.end();
+    this.#surfaces.end();
     return this.#settle();
   }
 
@@ -378,6 +413,10 @@ class Run {
       () => 'not everything is relayed',
     );
     wait(
+      () => this.#surfaces.unfinished() === null,
+      () => `${this.#surfaces.unfinished()}`,
+    );
+    wait(
       () => unrest() === null && this.#probe?.run() !== false,
       () => `${unrest()}`,
     );
@@ -390,6 +429,10 @@ class Run {
       this.#clients.reads.push(...this.#readAll(number, untilMs));
     this.#cluster.checkAll();
     if (relay !== null) this.#checkRelay(relay, records, untilMs);
+    const { speaker } = this.#cluster;
+    this.#violations.push(
+      ...this.#surfaces.judge((places) => this.#readPlaces(speaker, places, untilMs)),
+    );
     return records;
   }
 

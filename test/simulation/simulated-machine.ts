@@ -6,6 +6,7 @@
  * A process ends by an exception that unwinds whatever was going on, as a kill would: from then on
  * its clock runs nothing, its files refuse everything, and its state is never looked at again.
  */
+
 import {
   type Broker,
   CRASH_POINTS,
@@ -22,13 +23,14 @@ import {
   SimulatedPlace,
   StateStore,
 } from '@svc/broker';
+import { TimerClock } from '@svc/engine';
 import { REFUSED_REASONS, type RefusedReason, type Status } from '@svc/raft';
 import { DamageError, DiskError, type LogEntry, SimulatedDisk, writeIdentity } from '@svc/storage';
 import { uuidV7 } from '@svc/wire';
 import type { SeededRandom } from '../seeded-random.js';
 import type { Fault } from './faults.js';
 import type { View } from './judge.js';
-import type { MachineOptions } from './machine-options.js';
+import { BOOT_BACK_US, type MachineOptions } from './machine-options.js';
 import { machineRandom } from './machine-random.js';
 import { DIRECTORY, peerList } from './machine-settings.js';
 import { expectRefusal } from './refusal-check.js';
@@ -181,7 +183,7 @@ export class SimulatedMachine {
     // a restart nothing but the wall clock tells how much of a lease is left. Among several nodes
     // the clocks stay within the grace for leases of others.
     const { clockError } = this;
-    const backUs = founders.length === 1 || clockError.wallSkewUs > 0 ? 200_000 : 0;
+    const backUs = founders.length === 1 || clockError.wallSkewUs > 0 ? BOOT_BACK_US : 0;
     if (random.chance(0.3)) clockError.wallSkewUs -= random.between(0, backUs);
     const clock = new ProcessClock(loop, this.clockError, (work) => this.#guard(work));
     this.#clock = clock;
@@ -454,8 +456,10 @@ export class SimulatedMachine {
       peers,
       calls: peers,
       digestEvery: settings.digestEvery,
+      changedRowsMax: settings.changedRowsMax,
       logSpace: settings.logSpace,
       groupChangeRowsMax: GROUP_CHANGE_ROWS_MAX,
+      timerClock: new TimerClock(),
       onReopen: () => this.#reopen(clock),
       founding: this.incarnation === 0 ? 'found' : 'join',
       onFatal: (error) => this.#fatal(error),

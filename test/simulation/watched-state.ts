@@ -1,13 +1,15 @@
 /**
- * The state that committed entries make of an empty one, with a look at what leaves it and what
- * moves within the log: the rules of retention and of relocation, told once more, in the simplest
- * way, by the rows as they stand when it happens.
+ * The state that committed entries make of an empty one, with a look at what leaves it, at what
+ * moves within the log, and at versions: the rules of retention, of relocation and of fencing, told
+ * once more, in the simplest way, by the rows as they stand when it happens.
  *
  * - An append goes because its queue was deleted, because it is older than a rule says that goes by
  *   age alone, or because it is older than `completedRetentionSeconds` and every cursor of its
  *   partition is above it, where a registered group without a cursor row reads from its start
  *   point. Ages are by the stamp of the entry that removes it.
  * - An append that moves is the same bytes in the entry that it moves to.
+ * - A key/value row is put with a version above all that any row of the store ever had, whatever
+ *   was removed, expired or purged since.
  */
 import {
   type AppendRow,
@@ -15,6 +17,7 @@ import {
   type GroupRow,
   type Key,
   type KeyedRow,
+  type KvRow,
   MapState,
   type PartitionRow,
   type QueueRow,
@@ -32,6 +35,7 @@ function tableOf<Row>(name: string): Table<Row> {
 const appends = tableOf<AppendRow>('appends');
 const cursors = tableOf<CursorRow>('cursors');
 const groups = tableOf<GroupRow>('groups');
+const kvRows = tableOf<KvRow>('kvRows');
 const partitions = tableOf<PartitionRow>('partitions');
 const queues = tableOf<QueueRow>('queues');
 
@@ -40,6 +44,7 @@ export class WatchedState implements State {
   readonly #body: (index: number) => Uint8Array | undefined;
   trimmed = 0;
   moved = 0;
+  #kvVersion = 0;
 
   constructor(body: (index: number) => Uint8Array | undefined) {
     this.#body = body;
@@ -61,12 +66,20 @@ export class WatchedState implements State {
 
   put<Row>(table: Table<Row>, key: Key, row: Row): void {
     if (table.id === appends.id) this.#lookAtMove(key, row as unknown as AppendRow);
+    if (table.id === kvRows.id) this.#lookAtVersion(row as unknown as KvRow);
     this.#rows.put(table, key, row);
   }
 
   delete<Row>(table: Table<Row>, key: Key): void {
     if (table.id === appends.id) this.#lookAtTrim(key);
     this.#rows.delete(table, key);
+  }
+
+  #lookAtVersion({ version }: KvRow): void {
+    if (version <= this.#kvVersion) {
+      throw new Violation('version_used', `a row has version ${version} after ${this.#kvVersion}`);
+    }
+    this.#kvVersion = version;
   }
 
   #lookAtMove(key: Key, after: AppendRow): void {

@@ -56,8 +56,7 @@ export const transactionRefusals: readonly ContractRow[] = [
     ['{"operations":[{"type":"timer","op":"cancel"}]}', TOP_LEVEL],
   ]),
   ...refused('kv and timers legs', [
-    ['{"kv":[{"op":"get"}]}', 'this broker serves no key/value operations'],
-    ['{"timers":[{"op":"cancel"}]}', 'this broker serves no timers'],
+    ['{"timers":[{"op":"cancel"}]}', 'op at index 0: queue is required'],
     ['{"kv":{}}', 'bad body: kv must be an array'],
   ]),
   ...refused('positions[i]: queue is required', [
