@@ -5,10 +5,17 @@ import { runBench } from './load/run-bench.js';
 import { runRaftBench } from './raft-core.js';
 import { runRetentionBench } from './retention.js';
 import { runProgram } from './run-program.js';
+import { runScrapeBench } from './scrape.js';
+import { runStateBench } from './state.js';
+import { runTimersDueBench } from './timers-due.js';
 
 await runProgram(USAGE, async (commandLine) => {
   const options = readOptions(commandLine);
   if (options.raft) runRaftBench(options.seconds);
+  else if (options.scrape) await runScrapeBench(options.entry);
   else if (options.retention) await runRetentionBench(options.seconds, options.entry);
-  else await runBench(options);
+  else if (options.surfaces.length > 0) await runStateBench(options);
+  else if (options.timersPending !== null) {
+    await runTimersDueBench({ ...options, pending: options.timersPending });
+  } else await runBench(options);
 });

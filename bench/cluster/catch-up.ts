@@ -1,7 +1,11 @@
 // A new node that has everything still to fetch: how fast it does, and what the others' clients
-// feel of it.
+// feel of it. Beside it stands what they feel of a program that writes as many bytes a second to
+// the same disk and does nothing else: nodes of a real cluster share neither disk nor processors.
 
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { HttpExchange } from '../http-exchange.js';
 import { type Figure, figure } from '../load/figure.js';
 import { runOpenLoop } from '../load/open-loop.js';
@@ -43,14 +47,42 @@ export async function measureCatchUp(bench: ClusterBench): Promise<readonly Figu
     await started;
     await spare.process.kill();
     const seconds = (caughtUpMs - beganMs) / 1000;
+    const bytesPerSecond = (storedMib * 1024 * 1024) / seconds;
+    const beside = await besidePlainWriter(bench, group, bytesPerSecond);
     const note = `${storedMib} MiB in ${seconds.toFixed(1)} s`;
     const rate = `${bench.options.ratePerSecond} single pushes/s at the leader`;
     return [
-      figure('new node', 'MB/s', [(storedMib * 1.048576) / seconds], note),
+      figure('new node', 'MB/s', [bytesPerSecond / 1e6], note),
       figure('push p99 before', 'ms', [calm.p99Ms], rate),
       figure('push p99 meanwhile', 'ms', [Math.max(...meanwhile.map(({ p99Ms }) => p99Ms))], rate),
+      figure(
+        'push p99, plain writer',
+        'ms',
+        [beside.p99Ms],
+        `${(bytesPerSecond / 1e6).toFixed(0)} MB/s written and synced to the same disk instead`,
+      ),
     ];
   });
+}
+
+async function besidePlainWriter(
+  bench: ClusterBench,
+  group: NodeGroup,
+  bytesPerSecond: number,
+): Promise<LatencySummary> {
+  const path = join(bench.scratch.directory('plain-writer'), 'written');
+  const program = fileURLToPath(new URL('./plain-writer.js', import.meta.url));
+  const writer = spawn(process.execPath, [program, path, `${Math.round(bytesPerSecond)}`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  bench.scratch.adopt(writer);
+  try {
+    return await latencies(bench, group, CALM_SECONDS);
+  } finally {
+    const ended = new Promise((resolve) => writer.once('exit', resolve));
+    writer.kill('SIGTERM');
+    await ended;
+  }
 }
 
 async function store(group: NodeGroup, mib: number): Promise<void> {

@@ -6,11 +6,11 @@ import type { ClusterBenchOptions } from './options.js';
 
 export class ClusterBench {
   readonly options: ClusterBenchOptions;
-  readonly #scratch: Scratch;
+  readonly scratch: Scratch;
 
   constructor(options: ClusterBenchOptions, scratch: Scratch) {
     this.options = options;
-    this.#scratch = scratch;
+    this.scratch = scratch;
   }
 
   /** One line about what is going on, on standard error: standard output is for the results. */
@@ -20,7 +20,7 @@ export class ClusterBench {
 
   /** Runs `work` against a new cluster on empty directories, which are removed afterwards. */
   async withGroup<T>(work: (group: NodeGroup) => Promise<T>): Promise<T> {
-    const group = await NodeGroup.start(this.#scratch, this.options.nodes, this.options.entry);
+    const group = await NodeGroup.start(this.scratch, this.options.nodes, this.options.entry);
     try {
       return await work(group);
     } finally {

@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { integer, oneOf, someOf } from '../option-values.js';
+import { STATE_SURFACES, type StateSurface } from '../state.js';
 
 export const SCENARIOS = ['push', 'pop', 'e2e', 'latency', 'storage', 'redis'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
@@ -26,6 +27,12 @@ export interface BenchOptions {
   readonly raft: boolean;
   /** Nothing but the disk that a queue with a short window takes. */
   readonly retention: boolean;
+  /** Nothing but a scrape of ten thousand queues. */
+  readonly scrape: boolean;
+  /** Nothing but these state surfaces; empty: none of them. */
+  readonly surfaces: readonly StateSurface[];
+  /** Nothing but timers that come due while so many others wait; null: not that. */
+  readonly timersPending: number | null;
   readonly profile: boolean;
   readonly jsonFile: string | undefined;
   readonly entry: string | undefined;
@@ -46,6 +53,11 @@ export const USAGE = `npm run bench -- [options]
   --stored N         messages stored for the storage figures (default 5000000)
   --raft             only the consensus core, three nodes in one process
   --retention        only the disk of a queue that is written at 50 MB/s with a 10 s window
+  --scrape           only GET /metrics/prometheus on a node with ten thousand queues
+  --kv               only key/value writes, in calls of 64, and their latency at half the target
+  --timers           only the same of timers that are scheduled
+  --locks            only the same of locks that are acquired
+  --timers-due N     only how late 5,000 timers a second fire while N others wait
   --profile          write CPU profiles of the node and print where its time goes
   --json FILE        where the results go (default bench/results/<time>.json)
   --entry FILE       the file that starts a node (default packages/broker/dist/main.js)`;
@@ -68,6 +80,11 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
       stored: { type: 'string', default: '5000000' },
       raft: { type: 'boolean', default: false },
       retention: { type: 'boolean', default: false },
+      scrape: { type: 'boolean', default: false },
+      kv: { type: 'boolean', default: false },
+      timers: { type: 'boolean', default: false },
+      locks: { type: 'boolean', default: false },
+      'timers-due': { type: 'string' },
       profile: { type: 'boolean', default: false },
       json: { type: 'string' },
       entry: { type: 'string' },
@@ -86,10 +103,17 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
     storedMessages: integer('stored', values.stored, 1000, 1_000_000_000),
     raft: values.raft,
     retention: values.retention,
+    scrape: values.scrape,
+    surfaces: STATE_SURFACES.filter((surface) => values[surface]),
+    timersPending: pendingOf(values['timers-due']),
     profile: values.profile,
     jsonFile: values.json,
     entry: values.entry,
   };
+}
+
+function pendingOf(given: string | undefined): number | null {
+  return given === undefined ? null : integer('timers-due', given, 0, 10_000_000);
 }
 
 function readScenarios(only: string | undefined, redis: boolean): readonly ScenarioName[] {
