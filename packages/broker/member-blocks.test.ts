@@ -128,6 +128,8 @@ describe('the members', () => {
   test('one round of questions serves all who ask meanwhile', () => {
     const group = new FakeGroup({ founders: 3 });
     acknowledged(group, 'a');
+    // What nodes ask each other when they begin to serve.
+    group.run(500);
     const [asked] = followersOf(group);
     let calls = 0;
     group.lost = (_, __, channel) => {
@@ -147,9 +149,11 @@ describe('/health', () => {
     const group = new FakeGroup({ founders: 3 });
     acknowledged(group, 'a');
     group.converge();
+    const machines = [...group.machines.values()];
+    group.until('health', () => machines.every((one) => health(one).status === 'healthy'));
     const leader = group.leader();
     const { lastIndex, term } = leader.status;
-    for (const machine of group.machines.values()) {
+    for (const machine of machines) {
       expect(health(machine)).toEqual({
         status: 'healthy',
         engine: 'raft',
