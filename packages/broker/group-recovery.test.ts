@@ -211,6 +211,8 @@ test('while the marker stands a node has no vote, and it goes when the node has 
   marker.set();
   group.isolate(odd.number);
   odd.start();
+  // Somebody might tell it that nothing is lost.
+  group.until('consensus', () => odd.node?.consensusStatus() != null);
   group.run(20 * ELECTION_MS);
   expect(odd.status).toMatchObject({ recovering: true, role: 'follower' });
   expect(odd.node?.repairing).toBe(true);

@@ -138,7 +138,10 @@ export class GroupRecovery {
     // What is replayed must not turn out damaged halfway.
     if (log.isWhole && log.lastIndex > state.appliedIndex) log.examine(state.appliedIndex + 1);
     const tornTail = log.recovery.tornTail?.firstIndex ?? null;
-    if (log.isWhole && (tornTail === null || this.#recovering)) this.#start();
+    // Whose rows come from another node has a leader to wait for, and much of the log to come.
+    const isForeign = this.#options.parts.stateless || this.#install !== null;
+    const isOver = this.#recovering ? isForeign : tornTail === null;
+    if (log.isWhole && isOver) this.#start();
     else this.#repair(tornTail);
   }
 

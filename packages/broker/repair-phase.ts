@@ -21,6 +21,14 @@
  *
  * A torn tail (a write that power interrupted) was cut when the log was opened. What peers may have
  * of it is asked for and taken over; for a peer that does not answer the node does not wait long.
+ *
+ * A marker that stands at the start, before a log that is whole, is of an earlier life: of one
+ * that ended while it took entries over, or that waited for a leader. Where nobody leads, nobody
+ * might without this node's vote (two voters, of which this one was killed in the middle), so the
+ * question is asked again, of the entry behind the end of the log. The proof of repair-decision.ts
+ * is the same: what came into the log since the loss is of a log that held all that was committed
+ * before it, that which was taken over or a leader's, and no leader had this node's vote. Silence
+ * leaves the marker where it is, and so does a leader, who fills the log up.
  */
 import type { NodeId } from '@svc/raft';
 import type { DamagedSlot, LogEntry } from '@svc/storage';
@@ -109,6 +117,8 @@ export class RepairPhase {
   /** A tail that is cut and was found to matter to nobody, or is to be taken over. */
   #settled: { readonly lost: LostTail; readonly marked: boolean } | null = null;
   #tornTail: number | null;
+  /** Nothing is known of it and what follows, and the marker of an earlier life stands for it. */
+  #resumeAt: number | null;
   #ended = false;
 
   /** `onDone` runs once, never before `start` returns. */
@@ -118,6 +128,8 @@ export class RepairPhase {
     this.#recovering = options.recovering;
     // Who has no vote has nothing to find out about a tail that nobody was told of.
     this.#tornTail = options.recovering ? null : options.tornTail;
+    const { log } = options;
+    this.#resumeAt = options.recovering && log.isWhole ? log.lastIndex + 1 : null;
     this.#startedMs = options.clock.nowMs();
     this.#rounds = new RepairRounds({
       log: options.log,
@@ -126,7 +138,7 @@ export class RepairPhase {
       clock: options.clock,
       round: options.round,
       report: options.report,
-      tornTail: this.#tornTail,
+      tornTail: this.#tornTail ?? this.#resumeAt,
       onProgress: () => this.#decide(),
     });
   }
@@ -207,6 +219,10 @@ export class RepairPhase {
       else this.#decide();
       return;
     }
+    if (this.#resumeAt !== null) {
+      this.#resume(this.#resumeAt);
+      return;
+    }
     if (this.#tornTail === null) {
       this.#end();
       return;
@@ -216,6 +232,17 @@ export class RepairPhase {
     if (decision.kind === 'wait') return;
     this.#tornTail = null;
     this.#follow(decision, index, false);
+  }
+
+  #resume(index: number): void {
+    const { lost, complete } = this.#lostFrom(index);
+    const isLed = [...lost.words.values()].some(({ led }) => led);
+    const decision: TailDecision = isLed ? { kind: 'recover' } : decideTail(lost);
+    if (decision.kind === 'wait' && !lost.patient) return;
+    this.#resumeAt = null;
+    const isDecided = decision.kind === 'cut' || decision.kind === 'adopt';
+    if (complete && isDecided) this.#follow(decision, index, true);
+    else this.#decide();
   }
 
   /** The log ends before `index`. */

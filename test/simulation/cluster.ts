@@ -43,6 +43,8 @@ const PATIENCE_MS = 5000;
 const BUSY_PATIENCE_MS = 300;
 /** In two minutes two clocks come apart by a quarter of a second, half the leases' grace. */
 const DRIFT_MAX = 0.001;
+/** Ahead of what it was; less is what clocks are apart anyway. */
+const SET_US = 100_000;
 const SKEW_US_MAX = 50_000;
 /** Below the grace of SVC_RAFT_MAX_CLOCK_SKEW_MS. */
 export const SKEW_SAFE_US = 450_000;
@@ -72,9 +74,16 @@ export class Cluster implements Surroundings {
    * how much of them is left.
    */
   readonly leaseBreaksMs: number[] = [];
+  /**
+   * These, and when a process began whose wall clock had been set since its last one did: the time
+   * of timers begins with the wall clock of a process that nobody has told what time it is.
+   */
+  readonly timerBreaksMs: number[] = [];
   refusals = 0;
   /** From here on nothing is injected, not even the second half of what began before. */
   #healed = false;
+  /** Of the wall clock when the last process of the machine began. */
+  readonly #skewUs = new Map<SimulatedMachine, number>();
   readonly #options: ClusterOptions;
   readonly #founders: readonly number[];
 
@@ -178,7 +187,17 @@ export class Cluster implements Surroundings {
     return this.peers?.open(machine) ?? null;
   }
 
+  #breakTime(): void {
+    const { nowMs } = this.#options.loop;
+    this.leaseBreaksMs.push(nowMs);
+    this.timerBreaksMs.push(nowMs);
+  }
+
   began(machine: SimulatedMachine): void {
+    const { wallSkewUs } = machine.clockError;
+    const lastUs = this.#skewUs.get(machine) ?? wallSkewUs;
+    this.#skewUs.set(machine, wallSkewUs);
+    if (wallSkewUs - lastUs > SET_US) this.timerBreaksMs.push(this.#options.loop.nowMs);
     if (this.peers !== null && machine.broker !== null) {
       this.clients.up(machine.number, machine.broker);
     }
@@ -207,7 +226,7 @@ export class Cluster implements Surroundings {
 
   #lookAtClocks(): void {
     const isApart = this.machines.some(({ number }) => this.isAhead(number));
-    if (isApart) this.leaseBreaksMs.push(this.#options.loop.nowMs);
+    if (isApart) this.#breakTime();
   }
 
   /** Its wall clock is ahead of another one's by more than the grace. */
@@ -391,7 +410,7 @@ export class Cluster implements Surroundings {
       const forward = random.chance(0.5);
       const us = random.between(11_000, dense || random.chance(0.2) ? 288_000_000 : 400_000);
       machine.clockError.wallSkewUs += forward ? us : -us;
-      this.leaseBreaksMs.push(loop.nowMs);
+      this.#breakTime();
       this.note(`clock ${machine.number} by ${forward ? us : -us} us`);
       left--;
       if (left > 0) loop.schedule(random.between(1, 300), null, jump);

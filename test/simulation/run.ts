@@ -241,7 +241,7 @@ class Run {
 
   #newSurfaces(note: (text: string) => void): Surfaces {
     const { seed, shape } = this.#plan;
-    const { clients: network, leaseBreaksMs: clockBreaksMs } = this.#cluster;
+    const { clients: network, leaseBreaksMs: clockBreaksMs, timerBreaksMs } = this.#cluster;
     const apartMs = LIFETIME_MS + (shape === 'single' ? 0 : SKEW_SAFE_US / 1000);
     return new Surfaces(seed, {
       loop: this.#loop,
@@ -256,7 +256,7 @@ class Run {
         return apartMs + (BOOT_BACK_US / 1000) * restarts;
       },
       isAhead: (machine) => this.#cluster.isAhead(machine),
-      timerBreaksMs: shape === 'single' ? [] : clockBreaksMs,
+      timerBreaksMs: shape === 'single' ? [] : timerBreaksMs,
       voters: () => this.#cluster.voters,
     });
   }
