@@ -88,7 +88,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/engine/kv-transaction.ts',
-        find: 'size.bytes += kvEntryBytes(verdict);',
+        find: 'size.bytes += kvCallBytes(call, verdict);',
         replace: 'writeKv(draft, call.tenant, verdict);',
       },
     ],

@@ -19,7 +19,7 @@ interface Budget {
   readonly seeds: number;
 }
 
-const SINGLE: Budget = { shape: 'single', simMs: 500, seeds: seedsOf('SVC_TEST_SEEDS', 300) };
+const SINGLE: Budget = { shape: 'single', simMs: 500, seeds: seedsOf('SVC_TEST_SEEDS', 200) };
 const CLUSTER: Budget = {
   shape: 'cluster',
   simMs: 30_000,
