@@ -47,7 +47,7 @@ describe('many seeds', () => {
   it(`${SINGLE.seeds} seeds of one machine`, { timeout: 600_000 }, () => {
     const { failed, faults } = totalsOf(SINGLE);
     expect(failed).toEqual([]);
-    if (SINGLE.seeds < 300) return;
+    if (SINGLE.seeds < 200) return;
     for (const fault of [...SINGLE_FAULTS, 'clock-jump'] as const) {
       expect(faults[fault], fault).toBeGreaterThan(0);
     }
