@@ -19,27 +19,30 @@ export const queueDetailRoute: Route = {
   path: '/api/v1/resources/queues/{queue}',
   level: 'read-only',
   largeAnswer: 'read',
-  handle,
+  handle: (front, request) => answerQueue(front, request, detailAnswer),
 };
 
 export function queueNotFound(exchange: Exchange): void {
   exchange.json('404 Not Found', '{"error":"Queue not found"}');
 }
 
-function handle(front: Front, request: RouteRequest): void {
+type AnswerOf = (view: QueueDetailView) => object;
+
+/** Answers with what `answerOf` shows of the queue that the path names. */
+export function answerQueue(front: Front, request: RouteRequest, answerOf: AnswerOf): void {
   const { exchange, tenant, params } = request;
   const [queue = ''] = params;
   // No queue can have a name that no key can hold.
   if (nameBudgetRefusal(tenant, queue, '', '') !== null) queueNotFound(exchange);
   else {
-    const reply = new PendingReply(exchange, front.logger, null, render);
+    const reply = new PendingReply(exchange, front.logger, answerOf, render);
     front.service.queueDetail(tenant, queue, reply);
   }
 }
 
 function render(
   exchange: Exchange,
-  _: null,
+  answerOf: AnswerOf,
   outcome: QueueDetailView | NotFoundOutcome | RefusedOutcome,
 ): void {
   switch (outcome.kind) {
@@ -50,7 +53,7 @@ function render(
       queueNotFound(exchange);
       return;
     case 'queue-detail':
-      exchange.json('200 OK', JSON.stringify(detailAnswer(outcome)));
+      exchange.json('200 OK', JSON.stringify(answerOf(outcome)));
   }
 }
 

@@ -8,13 +8,12 @@ import {
 } from '@svc/wire';
 import type { MessageTotalView, QueuePageView } from '../analytics-service.js';
 import type { Exchange } from '../exchange.js';
-import { nameBudgetRefusal } from '../name-budget.js';
 import { pagingOf } from '../record-query.js';
 import { PendingReply } from '../reply.js';
 import { queryOf } from '../request-query.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
-import type { NotFoundOutcome, QueueDetailView } from '../service.js';
-import { messageFigures, partitionRow, queueNotFound } from './queue-detail.js';
+import type { QueueDetailView } from '../service.js';
+import { answerQueue, messageFigures, partitionRow } from './queue-detail.js';
 import { queueRow } from './queue-list.js';
 
 const READ = {
@@ -33,7 +32,7 @@ export const statusQueuesRoute: Route = {
 export const statusQueueRoute: Route = {
   ...READ,
   path: '/api/v1/status/queues/{queue}',
-  handle: handleOne,
+  handle: (front, request) => answerQueue(front, request, oneAnswer),
 };
 
 export const statusAnalyticsRoute: Route = {
@@ -64,34 +63,6 @@ function renderPage(exchange: Exchange, _: null, outcome: QueuePageView | Refuse
   }
   const answer: StatusQueuesAnswer = { queues: outcome.queues.map(queueRow) };
   exchange.json('200 OK', JSON.stringify(answer));
-}
-
-function handleOne(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, params } = request;
-  const [queue = ''] = params;
-  // No queue can have a name that no key can hold.
-  if (nameBudgetRefusal(tenant, queue, '', '') !== null) queueNotFound(exchange);
-  else {
-    const reply = new PendingReply(exchange, front.logger, null, renderOne);
-    front.service.queueDetail(tenant, queue, reply);
-  }
-}
-
-function renderOne(
-  exchange: Exchange,
-  _: null,
-  outcome: QueueDetailView | NotFoundOutcome | RefusedOutcome,
-): void {
-  switch (outcome.kind) {
-    case 'refused':
-      exchange.refuse(outcome.refusal);
-      return;
-    case 'not-found':
-      queueNotFound(exchange);
-      return;
-    case 'queue-detail':
-      exchange.json('200 OK', JSON.stringify(oneAnswer(outcome)));
-  }
 }
 
 function oneAnswer({ view, partitions, partitionsTruncated }: QueueDetailView): StatusQueueAnswer {
