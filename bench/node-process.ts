@@ -2,7 +2,7 @@
 // killed or stopped by its own process handle, started again on the same directory.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -138,6 +138,8 @@ export class NodeProcess {
   }
 
   #logTail(): string {
+    // A run that failed may have removed it before the process of the node was gone.
+    if (!existsSync(this.plan.logFile)) return '';
     return readFileSync(this.plan.logFile, 'utf8').slice(-LOG_TAIL_CHARACTERS);
   }
 }

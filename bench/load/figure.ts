@@ -37,6 +37,27 @@ const TARGETS: ReadonlyMap<string, Target> = new Map<string, Target>([
   ['log bytes per message', { bound: 'at most', value: 356 }],
   ['restart after SIGKILL', { bound: 'at most', value: 2000 }],
   ['memory stored and consumed', { bound: 'at most', value: 350 }],
+  ['push: cost, many to few', { bound: 'at most', value: 1.5 }],
+  ['push: processor time, many to few', { bound: 'at most', value: 1.5 }],
+  ['pop: cost, many to few', { bound: 'at most', value: 1.5 }],
+  ['pop: processor time, many to few', { bound: 'at most', value: 1.5 }],
+  ['depth: cost, many to few', { bound: 'at most', value: 1.5 }],
+  ['memory of an idle partition', { bound: 'at most', value: 1000 }],
+  ['memory of an id', { bound: 'at most', value: 64 }],
+  ['index: memory of an id', { bound: 'at most', value: 64 }],
+  ['look for a new id, p99', { bound: 'at most', value: 100 }],
+  ['look for a known id, p99', { bound: 'at most', value: 100 }],
+  ['push, batch 1: cost, full to empty', { bound: 'at most', value: 1.15 }],
+  ['push, batch 1: processor time, full to empty', { bound: 'at most', value: 1.15 }],
+  ['push, batch 100: cost, full to empty', { bound: 'at most', value: 1.15 }],
+  ['push, batch 100: processor time, full to empty', { bound: 'at most', value: 1.15 }],
+  ['pop and ack, batch 100: cost, full to empty', { bound: 'at most', value: 1.15 }],
+  ['pop and ack, batch 100: processor time, full to empty', { bound: 'at most', value: 1.15 }],
+  ['push p99 beside a storm to alone', { bound: 'at most', value: 1.25 }],
+  ['delivery p99 beside a storm to alone', { bound: 'at most', value: 1.25 }],
+  // It falls or stays; what is less than a twentieth is noise of the clock.
+  ['push: a larger batch costs', { bound: 'at most', value: 1.05 }],
+  ['pop: a larger batch costs', { bound: 'at most', value: 1.05 }],
 ]);
 
 export function targetOf(measured: Figure): Target | null {

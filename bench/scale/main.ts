@@ -4,11 +4,16 @@ import type { Figure } from '../load/figure.js';
 import { report } from '../load/report.js';
 import { runProgram } from '../run-program.js';
 import { Scratch } from '../scratch.js';
+import { measureBatches } from './batches.js';
+import { measureConsumers } from './consumers.js';
 import { measureIds } from './ids.js';
+import { measureNeighbour } from './neighbour.js';
 import { readOptions, type ScaleOptions, type ScenarioName, USAGE } from './options.js';
 import { measurePartitions } from './partitions.js';
 import { measureProbe } from './probe.js';
+import { measureQueues } from './queues.js';
 import type { Scale } from './scale.js';
+import { measureStored } from './stored.js';
 
 const MEASURES: {
   readonly [name in ScenarioName]: (scale: Scale) => Promise<readonly Figure[]>;
@@ -16,6 +21,11 @@ const MEASURES: {
   partitions: measurePartitions,
   ids: measureIds,
   probe: measureProbe,
+  queues: measureQueues,
+  stored: measureStored,
+  consumers: measureConsumers,
+  neighbour: measureNeighbour,
+  batches: measureBatches,
 };
 
 async function run(options: ScaleOptions): Promise<void> {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Figure, figure } from '../load/figure.js';
 import { payloadTexts } from '../load/push-requests.js';
 import type { Scale } from './scale.js';
-import { type Ask, ScaleNode } from './scale-node.js';
+import { type Ask, ScaleNode, type Worked } from './scale-node.js';
 
 const FEW = 1000;
 /** Of one push while a queue is filled. */
@@ -15,9 +15,18 @@ const PAYLOADS = payloadTexts(64, 256);
 /** Checkpoints and collections of garbage find their rest. */
 const SETTLE_MS = 10_000;
 
+interface Cost {
+  readonly pushes: Worked;
+  readonly pops: Worked;
+  readonly depths: number;
+}
+
 interface Costs {
   readonly pushes: number[];
   readonly pops: number[];
+  /** Processor time of the node, which does not wait for the clients. */
+  readonly pushUs: number[];
+  readonly popUs: number[];
   /** Milliseconds for a thousand partitions. */
   readonly depths: number[];
 }
@@ -39,8 +48,8 @@ export async function measurePartitions(scale: Scale): Promise<readonly Figure[]
   await costs(scale, node, 'few', FEW);
   await sleep(SETTLE_MS);
   const idleBytes = (node.anonymousBytes() - before) / partitions;
-  const few: Costs = { pushes: [], pops: [], depths: [] };
-  const many: Costs = { pushes: [], pops: [], depths: [] };
+  const few: Costs = { pushes: [], pops: [], pushUs: [], popUs: [], depths: [] };
+  const many: Costs = { pushes: [], pops: [], pushUs: [], popUs: [], depths: [] };
   const firstMs = await firstPop(node);
   for (let round = 0; round < ROUNDS; round += 1) {
     add(few, await costs(scale, node, 'few', FEW));
@@ -60,9 +69,11 @@ export async function measurePartitions(scale: Scale): Promise<readonly Figure[]
     figure('pushes/s, few', '', few.pushes, 'single pushes, any partition'),
     figure('pushes/s, many', '', many.pushes, 'single pushes, any partition'),
     figure('push: cost, many to few', 'ratio', ratios('pushes').map(inverse), note),
+    figure('push: processor time, many to few', 'ratio', ratios('pushUs'), note),
     figure('pops/s, few', '', few.pops, 'one message each'),
     figure('pops/s, many', '', many.pops, 'one message each'),
     figure('pop: cost, many to few', 'ratio', ratios('pops').map(inverse), note),
+    figure('pop: processor time, many to few', 'ratio', ratios('popUs'), note),
     figure('depth, few', 'ms per 1,000', few.depths, 'the answer lists every partition'),
     figure('depth, many', 'ms per 1,000', many.depths, 'the answer lists every partition'),
     figure('depth: cost, many to few', 'ratio', ratios('depths'), `${note}, for each partition`),
@@ -89,7 +100,12 @@ function itemOf(queue: string, partition: number, payload: string): string {
   return `{"queue":"${queue}","partition":"p${partition}","payload":${payload}}`;
 }
 
-async function costs(scale: Scale, node: ScaleNode, queue: string, partitions: number) {
+async function costs(
+  scale: Scale,
+  node: ScaleNode,
+  queue: string,
+  partitions: number,
+): Promise<Cost> {
   const ms = scale.options.seconds * 1000;
   const pushes = await node.work(async (ask) => {
     const partition = Math.floor(Math.random() * partitions);
@@ -106,7 +122,7 @@ async function costs(scale: Scale, node: ScaleNode, queue: string, partitions: n
   const depthMs = performance.now() - beganMs;
   const depths = (depthMs * FEW) / partitions;
   scale.say(
-    `${queue}: ${pushes.toFixed(0)} pushes/s, ${pops.toFixed(0)} pops/s, ` +
+    `${queue}: ${pushes.perSecond.toFixed(0)} pushes/s, ${pops.perSecond.toFixed(0)} pops/s, ` +
       `depth in ${depthMs.toFixed(0)} ms`,
   );
   return { pushes, pops, depths };
@@ -133,9 +149,11 @@ async function restarted(node: ScaleNode): Promise<number> {
   return node.process.start();
 }
 
-function add(all: Costs, one: { pushes: number; pops: number; depths: number }): void {
-  all.pushes.push(one.pushes);
-  all.pops.push(one.pops);
+function add(all: Costs, one: Cost): void {
+  all.pushes.push(one.pushes.perSecond);
+  all.pops.push(one.pops.perSecond);
+  all.pushUs.push(one.pushes.processorUs);
+  all.popUs.push(one.pops.processorUs);
   all.depths.push(one.depths);
 }
 

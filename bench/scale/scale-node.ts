@@ -10,6 +10,11 @@ const CLIENTS = 16;
 
 /** What one client does again and again; false: there is no more to do. */
 export type Work = (ask: Ask, client: number) => Promise<boolean>;
+export interface Worked {
+  readonly perSecond: number;
+  /** Of the node, for one round of one client. */
+  readonly processorUs: number;
+}
 export type Ask = (method: string, path: string, body?: string) => Promise<Answer>;
 
 export class ScaleNode {
@@ -19,13 +24,17 @@ export class ScaleNode {
     this.process = process;
   }
 
-  /** Started, on an empty directory. */
-  static async start(scratch: Scratch, entry: string | undefined): Promise<ScaleNode> {
+  /** Started, on an empty directory, or on one that is filled. */
+  static async start(
+    scratch: Scratch,
+    entry: string | undefined,
+    filled?: string,
+  ): Promise<ScaleNode> {
     const directory = scratch.directory('bench-scale');
     const plan = {
       entry: nodeEntry(entry),
       port: await freePort(),
-      dataDirectory: join(directory, 'node'),
+      dataDirectory: filled ?? join(directory, 'node'),
       logFile: join(directory, 'node.log'),
       runtimeArguments: [],
       environment: { SVC_RAFT_DISK_HIGH_PCT: '99', SVC_RAFT_DISK_LOW_PCT: '98' },
@@ -40,9 +49,10 @@ export class ScaleNode {
     return this.process.memory().anonymousBytes;
   }
 
-  /** Until no client has more to do, or so many milliseconds; resolves with the rounds a second. */
-  async work(one: Work, ms = Number.POSITIVE_INFINITY): Promise<number> {
+  /** Until no client has more to do, or so many milliseconds. */
+  async work(one: Work, ms = Number.POSITIVE_INFINITY): Promise<Worked> {
     const beganMs = performance.now();
+    const beganSeconds = this.process.processorSeconds();
     let rounds = 0;
     const clients = Array.from({ length: CLIENTS }, async (_, client) => {
       const exchange = new HttpExchange(this.process.address);
@@ -55,6 +65,10 @@ export class ScaleNode {
       exchange.close();
     });
     await Promise.all(clients);
-    return (rounds * 1000) / (performance.now() - beganMs);
+    const usedSeconds = this.process.processorSeconds() - beganSeconds;
+    return {
+      perSecond: (rounds * 1000) / (performance.now() - beganMs),
+      processorUs: (usedSeconds * 1e6) / rounds,
+    };
   }
 }
