@@ -44,6 +44,7 @@ const ring = {
   messages: [message, { ...message, start: 9, end: 12 }],
   groups: [{ name: 'g', isWhole: true, next: 2, outstanding: [[1, 3]] as const, skipped: 4 }],
 };
+const IDS = ['e:1:p:0', 'e:2:ü:-1'];
 const payloadsOf = (all: { bytes: Uint8Array; start: number; end: number }[]) =>
   all.map((one) => Buffer.from(one.bytes).toString('utf8', one.start, one.end));
 
@@ -55,7 +56,7 @@ const FORMS: readonly (readonly [string, Uint8Array[], (r: GuardedReader) => unk
     popParts({ ...names, partition: null, batch: 7, autoAck: true, deadlineMs: 1500 }, 1000),
     (r) => readPop(r, 5000),
   ],
-  ['ack', ackParts({ ...names, ids: ['a', 'b'], verdicts: ['completed', 'failed'] }), readAck],
+  ['ack', ackParts({ ...names, ids: IDS, verdicts: ['completed', 'failed'] }), readAck],
   ['give-back', giveBackParts({ ...names, ids: ['a'] }), readGiveBack],
   ['reset', resetParts(names.tenant, 'q'), readReset],
   ['applied', numberParts('applied', 2 ** 40), readNumber],
@@ -89,7 +90,7 @@ test('each comes through', () => {
   expect(payloadsOf(runs)).toEqual(['{"a":1}', '"b"']);
   const pop = { ...names, partition: null, batch: 7, autoAck: true, deadlineMs: 5500 };
   expect(formed('pop')).toEqual(pop);
-  const acks = { ...names, ids: ['a', 'b'], verdicts: ['completed', 'failed'] };
+  const acks = { ...names, ids: IDS, verdicts: ['completed', 'failed'] };
   expect(formed('ack')).toEqual(acks);
   expect(formed('give-back')).toEqual({ ...names, ids: ['a'] });
   expect(formed('reset')).toEqual({ tenant: names.tenant, queue: 'q' });

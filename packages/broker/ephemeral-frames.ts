@@ -23,7 +23,7 @@
  * never throws and allocates nothing on the word of a number.
  */
 import { ByteWriter, type GuardedReader } from '@svc/engine';
-import type { Payloads, RingPlace } from '@svc/ephemeral';
+import { type Payloads, parseMessageId, type RingPlace } from '@svc/ephemeral';
 import type {
   EphemeralAckOutcome,
   EphemeralAcks,
@@ -195,12 +195,13 @@ export function readPopped(r: GuardedReader): CarriedMessage[] | null {
 
 // --- ack, give-back ------------------------------------------------------------------------------
 
+/** What a client calls an id and no broker minted is sent as nothing, which is none either. */
 export function ackParts(request: EphemeralAcks): Uint8Array[] {
   const w = askWriter('ack');
   writeGroup(w, request);
   w.varint(request.ids.length);
   request.ids.forEach((id, i) => {
-    w.text(id);
+    w.text(parseMessageId(id) === null ? '' : id);
     w.flag(request.verdicts[i] === 'completed');
   });
   return [w.finish()];

@@ -61,6 +61,21 @@ describe('ephemeral queues of three nodes', () => {
     expect(Math.min(...forwarded), `calls passed on: ${forwarded}`).toBeGreaterThan(0);
   });
 
+  it('whatever a client calls an id is answered alike at each node, however long it is', () => {
+    const group = threeNodes();
+    const queue = farFrom(1);
+    const partition = 'p'.repeat(2000);
+    const ids = ['x'.repeat(5000), `e:1:${partition}:0`, '', `e:1:${'ü'.repeat(256)}:0`];
+    for (const node of [1, 2, 3]) {
+      for (const order of [ids, [...ids].reverse()]) {
+        const acked = group.ack(node, queue, order, 'completed');
+        group.clock.pass(20);
+        const outcomes = order.map((id) => (id === ids[3] ? 'stale' : 'unknown'));
+        expect(acked.outcome, `at node ${node}`).toMatchObject({ outcomes });
+      }
+    }
+  });
+
   it('a pop that waits at one node is served by a push at another, and costs no poll', () => {
     const group = threeNodes();
     const partition = partitionOf(2);

@@ -259,6 +259,8 @@ test.each([
   ['e:1:p:1.5', null],
   ['f:1:p:1', null],
   ['e:1234567890abcdef:p:1', null],
+  [`e:1:${'ü'.repeat(256)}:1`, { incarnation: 1, partition: 'ü'.repeat(256), sequence: 1 }],
+  [`e:1:${'ü'.repeat(256)}u:1`, null],
 ])('the id %s', (text, id) => {
   expect(parseMessageId(text)).toEqual(id);
   if (id === null) return;
