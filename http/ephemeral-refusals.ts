@@ -9,6 +9,12 @@ import type { Exchange } from './exchange.js';
 import { JsonError } from './json-error.js';
 
 const REFUSALS: { readonly [code in EphemeralRefusalCode]: readonly [Status, string] } = {
+  // Beyond the table of the contract, for which a 429 is a promise that waiting will help.
+  ephemeral_too_large: [
+    '413 Payload Too Large',
+    'this push does not fit into the queue even when that is empty: send fewer or smaller ' +
+      'messages, or raise its maxLength or maxBytes',
+  ],
   queue_full: ['429 Too Many Requests', 'the queue has no room for this push within its bounds'],
   ephemeral_quota_exceeded: ['403 Forbidden', 'the allowance of this tenant is used up'],
   ephemeral_unavailable: ['503 Service Unavailable', 'this node has no room for more'],

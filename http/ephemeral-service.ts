@@ -52,6 +52,7 @@ export type EphemeralAckOutcome = 'acked' | 'redelivered' | 'stale' | 'unknown';
 
 /** Why a ring was not touched; what they mean stands in `ephemeral-refusals.ts`. */
 export type EphemeralRefusalCode =
+  | 'ephemeral_too_large'
   | 'queue_full'
   | 'ephemeral_quota_exceeded'
   | 'ephemeral_unavailable'

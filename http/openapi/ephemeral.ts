@@ -138,6 +138,7 @@ export const EPHEMERAL_OPERATIONS: Operations = {
       201: answer('How many were stored.', object<EphemeralPushAnswer>({ pushed: count })),
       400: BAD,
       403: GATED,
+      413: refusal('`ephemeral_too_large`: it does not fit into an empty queue either.'),
       429: refusal('`queue_full`, or `rate_limited`, which waiting helps.'),
       503: AWAY,
     },

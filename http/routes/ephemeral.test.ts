@@ -48,6 +48,7 @@ test('a push costs a token for each of its messages, at the node that was asked'
 });
 
 test.each<[EphemeralRefusalCode, number]>([
+  ['ephemeral_too_large', 413],
   ['queue_full', 429],
   ['ephemeral_quota_exceeded', 403],
   ['ephemeral_unavailable', 503],

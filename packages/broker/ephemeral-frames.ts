@@ -56,6 +56,7 @@ export const EPHEMERAL_ANSWERS = [
   'owner_moved',
   /** It was no question. */
   'content',
+  'ephemeral_too_large',
 ] as const satisfies readonly ('done' | 'content' | EphemeralRefusalCode)[];
 export type EphemeralVerdictWord = (typeof EPHEMERAL_ANSWERS)[number];
 

@@ -81,8 +81,8 @@ interface Popping {
 describe('bounds of a push, the first that refuses', () => {
   test.each<[string, Setting, string | null]>([
     ['all is well', {}, null],
-    ['the ring by length', { declared: { maxLength: 3 } }, 'queue_full'],
-    ['the ring by bytes', { declared: { maxBytes: 7 } }, 'queue_full'],
+    ['an empty ring by length', { declared: { maxLength: 3 } }, 'ephemeral_too_large'],
+    ['an empty ring by bytes', { declared: { maxBytes: 7 } }, 'ephemeral_too_large'],
     ['the tenant by bytes', { allowance: { bytesMax: 7 } }, 'ephemeral_quota_exceeded'],
     ['the tenant by queues', { allowance: { queuesMax: 0 } }, 'ephemeral_quota_exceeded'],
     ['the node by bytes', { limits: { bytesMax: 7 } }, 'ephemeral_unavailable'],
@@ -91,7 +91,7 @@ describe('bounds of a push, the first that refuses', () => {
     [
       'the ring before the tenant',
       { declared: { maxLength: 3 }, allowance: { bytesMax: 7 } },
-      'queue_full',
+      'ephemeral_too_large',
     ],
     [
       'the tenant before the node',
@@ -102,6 +102,14 @@ describe('bounds of a push, the first that refuses', () => {
     const rings = new Rings(setting);
     expect(rings.push(4, 2)).toBe(refusal);
     expect(rings.rings.bytes, 'all or nothing').toBe(refusal === null ? 8 : 0);
+  });
+
+  it('a ring that is full is told apart from one that is too small', () => {
+    const rings = new Rings({ declared: { maxLength: 3, maxBytes: 7 } });
+    expect(rings.push(2, 1)).toBeNull();
+    expect([rings.push(2, 1), rings.push(3, 1)]).toEqual(['queue_full', 'queue_full']);
+    expect([rings.push(4, 1), rings.push(1, 8)]).toEqual(Array(2).fill('ephemeral_too_large'));
+    expect(rings.push(1, 6)).toBe('queue_full');
   });
 
   it('a refused push leaves no queue behind', () => {
@@ -123,7 +131,7 @@ describe('bounds of a push, the first that refuses', () => {
     const rings = new Rings({ declared, allowance: { bytesMax: 8 } });
     expect(rings.push(4, 2)).toBeNull();
     expect(rings.push(1, 9)).toBe('ephemeral_quota_exceeded');
-    expect(rings.push(1, 11)).toBe('queue_full');
+    expect(rings.push(1, 11)).toBe('ephemeral_too_large');
     expect(rings.rings.messages).toBe(4);
     expect(rings.push(1, 2, { partition: 'other' })).toBe('ephemeral_quota_exceeded');
   });

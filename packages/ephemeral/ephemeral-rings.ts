@@ -36,6 +36,8 @@ import type { PopEnd, WaitingPop } from './waiting-pop.js';
 
 /** What this node cannot take; in the order in which they are asked for. */
 export type RingRefusal =
+  /** It does not fit into the ring, however empty that is. */
+  | 'ephemeral_too_large'
   /** The ring is full, and its queue rejects. */
   | 'queue_full'
   /** Of the tenant: bytes or queues. */
@@ -145,8 +147,10 @@ export class EphemeralRings {
     const ring = queue.ring(partition);
     const surplus = ring?.surplus(count, bytes, maxLength, maxBytes) ?? 0;
     const isTooMuch = count > maxLength || bytes > maxBytes;
-    if (policy === 'reject' && (isTooMuch || surplus > 0)) return 'queue_full';
-    if (largest(payloads) > maxBytes) return 'queue_full';
+    if (policy === 'reject' ? isTooMuch : largest(payloads) > maxBytes) {
+      return 'ephemeral_too_large';
+    }
+    if (policy === 'reject' && surplus > 0) return 'queue_full';
     const goneBytes = ring === null ? 0 : bytesOf(ring, surplus);
     // What one push pushes out of itself is never there; what is left is at most the ring.
     const addedBytes = Math.min(bytes, maxBytes) - goneBytes;

@@ -31,14 +31,22 @@ export class ModelQueue {
   readonly wholeGroups = new Set<string>();
   drops = { bounds: 0, ttl: 0, retry: 0 };
 
-  push(terms: QueueTerms, partition: string, payloads: readonly string[], nowMs: number): boolean {
+  /** null: they are stored. */
+  push(
+    terms: QueueTerms,
+    partition: string,
+    payloads: readonly string[],
+    nowMs: number,
+  ): 'queue_full' | 'ephemeral_too_large' | null {
     this.pass(terms, nowMs);
     const held = this.rings.get(partition)?.messages ?? [];
     const all = [...held, ...payloads.map((payload) => ({ payload, atMs: nowMs }))];
     const fits = (from: number) =>
       all.length - from <= terms.maxLength && sizeOf(all.slice(from)) <= terms.maxBytes;
-    if (terms.policy === 'reject' && !fits(0)) return false;
-    if (payloads.some((payload) => payload.length > terms.maxBytes)) return false;
+    const isReject = terms.policy === 'reject';
+    if (isReject && !fits(held.length)) return 'ephemeral_too_large';
+    if (payloads.some(({ length }) => length > terms.maxBytes)) return 'ephemeral_too_large';
+    if (isReject && !fits(0)) return 'queue_full';
     const ring = this.#ring(partition);
     ring.messages = all;
     for (const cursor of ring.cursors.values()) {
@@ -48,7 +56,7 @@ export class ModelQueue {
     while (!fits(from)) from++;
     this.#lose(ring, from, 'bounds');
     this.#reclaim();
-    return true;
+    return null;
   }
 
   /** A group that asks for the first time sees what is stored. */

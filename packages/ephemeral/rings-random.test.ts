@@ -85,13 +85,13 @@ class Run {
       at += text.length + 1;
     }
     const end = start.map((from, i) => from + (texts[i] ?? '').length);
-    const stored = this.model.push(this.terms, partition, texts, this.nowMs);
+    const expected = this.model.push(this.terms, partition, texts, this.nowMs);
     const refusal = this.rings.push(
       { tenant: TENANT, queue: QUEUE, partition },
       { bytes, start, end },
       this.nowMs,
     );
-    expect(refusal, 'refusal of a push').toBe(stored ? null : 'queue_full');
+    expect(refusal, 'refusal of a push').toBe(expected);
   }
 
   #newPayload(): string {
@@ -201,7 +201,7 @@ class Run {
   #pushMeanwhile(partition: string): number {
     const payload = this.#newPayload();
     if (this.waiting.size > 0 || this.terms.policy !== 'reject') return 0;
-    if (!this.model.push(this.terms, partition, [payload], this.nowMs)) return 0;
+    if (this.model.push(this.terms, partition, [payload], this.nowMs) !== null) return 0;
     const payloads = { bytes: Buffer.from(payload), start: [0], end: [payload.length] };
     const place = { tenant: TENANT, queue: QUEUE, partition };
     expect(this.rings.push(place, payloads, this.nowMs)).toBeNull();

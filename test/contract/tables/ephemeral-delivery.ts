@@ -229,6 +229,17 @@ export const ephemeralRefusals: ContractTable = {
       },
     },
     {
+      row: 'queue_full',
+      does: 'with 413 when no waiting helps: the push is larger than the queue',
+      run: async (broker) => {
+        await configure(broker, { maxLength: 1 });
+        const refused = await pushRaw(broker, [1, 2]);
+        expect(refused.status).toBe(413);
+        expect(JSON.parse(refused.text)).toMatchObject({ code: 'ephemeral_too_large' });
+        await push(broker, [1]);
+      },
+    },
+    {
       row: 'rate_limited',
       does: 'a message a second, with Retry-After',
       run: async (broker) => {
