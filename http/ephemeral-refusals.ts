@@ -17,7 +17,7 @@ const REFUSALS: { readonly [code in EphemeralRefusalCode]: readonly [Status, str
   ],
   queue_full: ['429 Too Many Requests', 'the queue has no room for this push within its bounds'],
   ephemeral_quota_exceeded: ['403 Forbidden', 'the allowance of this tenant is used up'],
-  ephemeral_unavailable: ['503 Service Unavailable', 'this node has no room for more'],
+  ephemeral_unavailable: ['503 Service Unavailable', 'this node has no room for more, of this tenant or of all'],
   owner_moved: ['503 Service Unavailable', 'the partition is moving to another node; retry'],
   ephemeral_forward_failed: [
     '503 Service Unavailable',

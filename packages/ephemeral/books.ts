@@ -5,6 +5,12 @@
  * Memory is counted in two ways. Bytes are those of payloads, as the contract's bounds and figures
  * mean them; a message of one byte takes a hundred, so messages are bounded too. A place is
  * whatever else a name makes: a queue, a group, a ring, a cursor, of half a KiB each.
+ *
+ * Places and waiting pops are nobody's by right, so what a tenant may take of them follows from
+ * what is free: four times as much, and no more. One tenant alone gets four fifths; n that take
+ * what they can get 4/(4n+1) each, and a fifth of that stays free for whoever comes next. So nobody
+ * finds the node full because of one other, and no table of shares is needed. Bytes are apart: the
+ * contract has them refused by the ring, the tenant's allowance and the node's total, in that order.
  */
 import { DueHeap } from './due-heap.js';
 import type { DeclaredTerms, TermCeilings } from './queue-terms.js';
@@ -14,6 +20,7 @@ export interface RingLimits {
   /** Of payloads on this node. */
   readonly bytesMax: number;
   readonly messagesMax: number;
+  /** `mayTake` says how much of both is one tenant's. */
   readonly placesMax: number;
   readonly parkedMax: number;
   /** Queues that nobody declared are given up after so long, empty and unused; 0: never. */
@@ -24,10 +31,20 @@ export interface RingLimits {
 /** The messages of a node that carry nothing but themselves: 200,000,000 bytes of objects. */
 const MESSAGE_BYTES = 128;
 const MESSAGES_MIN = 100_000;
-/** 200,000 times half a KiB: 100 MB. */
-const PLACES_MAX = 200_000;
-/** A pop that waits is an object here and one that holds the connection: some KiB. */
-const PARKED_MAX = 65_536;
+/** 250,000 times half a KiB: 125 MB; 200,000 for a tenant alone. */
+const PLACES_MAX = 250_000;
+/**
+ * A pop that waits is an object here and one that holds the connection: some KiB. 65,536 for a
+ * tenant alone.
+ */
+const PARKED_MAX = 81_920;
+/** What a tenant may have, as a multiple of what is free afterwards. */
+const SHARE_OF_FREE = 4;
+
+/** Whether one who has `own` of the `used` may have `added` more. */
+export function mayTake(own: number, added: number, used: number, max: number): boolean {
+  return own + added <= SHARE_OF_FREE * (max - used - added);
+}
 
 export function ringLimits(
   bytesMax: number,

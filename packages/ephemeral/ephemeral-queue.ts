@@ -20,6 +20,8 @@ import { type PopEnd, WaitingPop, type WaitingPopTerms } from './waiting-pop.js'
 export interface TenantUse {
   bytes: number;
   messages: number;
+  places: number;
+  parked: number;
 }
 
 export type AckOutcome = 'acked' | 'redelivered' | 'stale' | 'unknown';
@@ -67,7 +69,7 @@ export class EphemeralQueue implements DueItem {
     this.#touchedMs = nowMs;
     this.#onIdle = onIdle;
     this.terms = termsInForce(null, books.limits.ceilings);
-    books.places++;
+    this.#addPlaces(1);
     books.queues++;
     books.due.set(this, nowMs + this.#idleMs);
   }
@@ -108,7 +110,7 @@ export class EphemeralQueue implements DueItem {
     if (known !== undefined) return known;
     const ring = new Ring(this, partition, this.#books.surroundings.newIncarnation(), nowMs);
     this.#rings.set(partition, ring);
-    this.#books.places++;
+    this.#addPlaces(1);
     for (const group of this.#groups.values()) if (group.isWhole) this.#openCursor(group, ring);
     return ring;
   }
@@ -145,7 +147,7 @@ export class EphemeralQueue implements DueItem {
     if (group === undefined) {
       group = new QueueGroup(groupName);
       this.#groups.set(groupName, group);
-      this.#books.places++;
+      this.#addPlaces(1);
     }
     this.#touchedMs = nowMs;
     if (partition !== null) {
@@ -185,7 +187,7 @@ export class EphemeralQueue implements DueItem {
     const pop = new WaitingPop(this, group, terms);
     group.park(pop);
     pop.isParked = true;
-    this.#books.parked++;
+    this.#addParked(1);
     this.#books.due.set(pop, pop.deadlineMs);
     this.#serveLike(pop, nowMs);
     return pop;
@@ -306,7 +308,7 @@ export class EphemeralQueue implements DueItem {
     const dropped = this.messages;
     this.endWaiting(end);
     for (const ring of [...this.#rings.values()]) this.#forgetRing(ring);
-    this.#books.places -= 1 + this.#groups.size;
+    this.#addPlaces(-1 - this.#groups.size);
     this.#books.queues--;
     this.#groups.clear();
     this.#books.due.remove(this);
@@ -377,7 +379,7 @@ export class EphemeralQueue implements DueItem {
   #forgetUnused(group: QueueGroup): void {
     if (group.isWhole || group.cursors > 0 || group.hasWaiting) return;
     this.#groups.delete(group.name);
-    this.#books.places--;
+    this.#addPlaces(-1);
   }
 
   #touch(ring: Ring, nowMs: number): void {
@@ -390,7 +392,7 @@ export class EphemeralQueue implements DueItem {
     const cursor = new GroupCursor(group, ring);
     ring.cursors.set(group.name, cursor);
     group.cursors++;
-    this.#books.places++;
+    this.#addPlaces(1);
     group.recount(cursor);
   }
 
@@ -398,7 +400,7 @@ export class EphemeralQueue implements DueItem {
     ring.messages.dropTo(ring.messages.end);
     this.#recount(ring);
     for (const cursor of ring.cursors.values()) cursor.group.forget(cursor);
-    this.#books.places -= 1 + ring.cursors.size;
+    this.#addPlaces(-1 - ring.cursors.size);
     this.#books.due.remove(ring);
     this.#rings.delete(ring.partition);
   }
@@ -418,6 +420,16 @@ export class EphemeralQueue implements DueItem {
   #reclaim(ring: Ring): void {
     ring.reclaim();
     this.#recount(ring);
+  }
+
+  #addPlaces(count: number): void {
+    this.#use.places += count;
+    this.#books.places += count;
+  }
+
+  #addParked(count: number): void {
+    this.#use.parked += count;
+    this.#books.parked += count;
   }
 
   #recount(ring: Ring): void {
@@ -515,7 +527,7 @@ export class EphemeralQueue implements DueItem {
     if (!pop.isParked) return false;
     pop.isParked = false;
     pop.group.unpark(pop);
-    this.#books.parked--;
+    this.#addParked(-1);
     this.#books.due.remove(pop);
     return true;
   }

@@ -2,7 +2,7 @@
 // Method: scenarios by hand over the rings of one node.
 import { describe, expect, it, test, vi } from 'vitest';
 import { type Allowance, type RingLimits, ringLimits } from './books.js';
-import { EphemeralRings, type RingPop } from './ephemeral-rings.js';
+import { EphemeralRings, type RingPlace, type RingPop } from './ephemeral-rings.js';
 import { formatMessageId, parseMessageId } from './message-id.js';
 import { ownerOf } from './owner.js';
 import { QueueGroup } from './queue-group.js';
@@ -33,7 +33,7 @@ class Rings {
     });
   }
 
-  push(count: number, size = 1, place: { queue?: string; partition?: string } = {}) {
+  push(count: number, size = 1, place: Partial<RingPlace> = {}) {
     const start = Array.from({ length: count }, (_, i) => i * size);
     const payloads = {
       bytes: new Uint8Array(count * size),
@@ -137,13 +137,55 @@ describe('bounds of a push, the first that refuses', () => {
   });
 
   it('pops that wait are bounded, and so is what their names make', () => {
-    const rings = new Rings({ limits: { parkedMax: 2, placesMax: 8 } });
+    const rings = new Rings({ limits: { parkedMax: 3, placesMax: 9 } });
     rings.pop({ deadlineMs: 1000 });
     rings.pop({ deadlineMs: 1000 });
     expect(rings.pop({ deadlineMs: 1000 }).refusal).toBe('ephemeral_unavailable');
     expect(rings.pop({ partition: 'p2' }).refusal).toBeNull();
     expect(rings.pop({ partition: 'p3' }).refusal).toBe('ephemeral_unavailable');
     expect(rings.rings.places).toBeLessThanOrEqual(8);
+  });
+});
+
+describe('what one tenant takes leaves room for others', () => {
+  const limits = { parkedMax: 1000, placesMax: 3000 };
+  const TENANTS = ['a', 'b', 'c', 'd'];
+
+  it('of places, whether it names queues, groups or partitions, by pushes or by pops', () => {
+    const rings = new Rings({ limits });
+    const byPush = (tenant: string, i: number) =>
+      rings.push(1, 0, { tenant, queue: `q${i}` }) === null;
+    const byGroup = (tenant: string, i: number) =>
+      rings.pop({ tenant, group: `g${i}` }).refusal === null;
+    const byPartition = (tenant: string, i: number) =>
+      rings.pop({ tenant, partition: `p${i}` }).refusal === null;
+    const byQueue = (tenant: string, i: number) =>
+      rings.pop({ tenant, queue: `q${i}`, partition: null }).refusal === null;
+    for (const [at, name] of [byPush, byGroup, byPartition, byQueue].entries()) {
+      const tenant = TENANTS[at] ?? '';
+      const before = rings.rings.places;
+      let named = 0;
+      while (named < 3000 && name(tenant, named)) named++;
+      const free = 3000 - before;
+      const taken = rings.rings.places - before;
+      expect(taken, `${name.name}: most of what was free`).toBeGreaterThan(0.7 * free);
+      expect(taken, `${name.name}: not all of it`).toBeLessThanOrEqual(0.8 * free);
+    }
+    expect(rings.push(1, 1, { tenant: 'e' }), 'the next one finds room').toBeNull();
+  });
+
+  it('of waiting pops, and gets as many again when they have ended', () => {
+    const rings = new Rings({ limits });
+    const parked = (tenant: string) => {
+      let count = 0;
+      const deadlineMs = rings.nowMs + 1000;
+      while (rings.pop({ tenant, deadlineMs }).refusal === null) count++;
+      return count;
+    };
+    expect(TENANTS.map(parked)).toEqual([800, 160, 32, 6]);
+    rings.pass(1000);
+    expect(rings.rings.parked).toBe(0);
+    expect(parked('b')).toBe(800);
   });
 });
 

@@ -11,6 +11,7 @@
  * What must hold:
  * - `bytes`, `messages`, `places` and `parked` are exact after every call, and within their limits;
  *   only what moves here from another node may go beyond the bounds of its queue, never the node's.
+ * - What a tenant adds by itself leaves room for others (`mayTake`).
  * - What is due is done before anything else is looked at, so a message that is too old, or a lease
  *   that is over, never has an effect.
  * - There is no clock in here: the caller says what time it is, never less than before, and calls
@@ -19,7 +20,7 @@
  * Rejected: a walk over all rings every second. It would make what waits late, and cost most where
  * nothing happens.
  */
-import { type Allowance, Books, type RingSurroundings } from './books.js';
+import { type Allowance, Books, mayTake, type RingSurroundings } from './books.js';
 import { type CarriedRing, carriedBytes } from './carried-ring.js';
 import {
   type AckItem,
@@ -161,7 +162,8 @@ export class EphemeralRings {
     }
     const places = ring === null ? queue.ringPlaces : 0;
     const added = Math.min(count, maxLength) - surplus;
-    return this.#fits(addedBytes, added, places) ? surplus : 'ephemeral_unavailable';
+    const fits = this.#fits(addedBytes, added, 0) && this.#hasPlaces(queue.tenant, places);
+    return fits ? surplus : 'ephemeral_unavailable';
   }
 
   /** null: refused or ended already; else it waits and can be given up. */
@@ -177,9 +179,9 @@ export class EphemeralRings {
     const queue = this.find(tenant, name) ?? this.#newQueue(tenant, name, nowMs);
     if (typeof queue === 'string') return queue;
     const places = queue.popPlaces(groupName, partition);
-    if (places > 0 && !this.#fits(0, 0, places)) return 'ephemeral_unavailable';
+    if (!this.#hasPlaces(tenant, places)) return 'ephemeral_unavailable';
     const waits = deadlineMs !== null && deadlineMs > nowMs;
-    if (waits && this.#books.parked >= this.#books.limits.parkedMax) return 'ephemeral_unavailable';
+    if (waits && !this.#mayPark(tenant)) return 'ephemeral_unavailable';
     const group = queue.openGroup(groupName, partition, nowMs);
     if (waits) return queue.park(group, { ...pop, deadlineMs, number: ++this.#pops }, nowMs);
     pop.onEnd(queue.take(group, pop, nowMs));
@@ -326,6 +328,16 @@ export class EphemeralRings {
     );
   }
 
+  #hasPlaces(tenant: string, added: number): boolean {
+    const own = this.#tenants.get(tenant)?.places ?? 0;
+    return added === 0 || mayTake(own, added, this.places, this.#books.limits.placesMax);
+  }
+
+  #mayPark(tenant: string): boolean {
+    const own = this.#tenants.get(tenant)?.parked ?? 0;
+    return mayTake(own, 1, this.parked, this.#books.limits.parkedMax);
+  }
+
   #allowance(tenant: string): Allowance {
     return this.#books.surroundings.allowanceOf(tenant);
   }
@@ -336,14 +348,14 @@ export class EphemeralRings {
     const isDeclared = this.#books.surroundings.declaredOf(tenant, name) !== null;
     // A declared queue was within the allowance when it was declared.
     if (queuesMax !== null && own >= queuesMax && !isDeclared) return 'ephemeral_quota_exceeded';
-    if (!this.#fits(0, 0, 1)) return 'ephemeral_unavailable';
+    if (!this.#hasPlaces(tenant, 1)) return 'ephemeral_unavailable';
     return this.#openQueue(tenant, name, nowMs);
   }
 
   #openQueue(tenant: string, name: string, nowMs: number): EphemeralQueue {
     let use = this.#tenants.get(tenant);
     if (use === undefined) {
-      use = { queues: new Map(), bytes: 0, messages: 0 };
+      use = { queues: new Map(), bytes: 0, messages: 0, places: 0, parked: 0 };
       this.#tenants.set(tenant, use);
     }
     const onIdle = (idle: EphemeralQueue) => void this.#remove(idle, NOTHING);
