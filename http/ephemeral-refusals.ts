@@ -17,7 +17,10 @@ const REFUSALS: { readonly [code in EphemeralRefusalCode]: readonly [Status, str
   ],
   queue_full: ['429 Too Many Requests', 'the queue has no room for this push within its bounds'],
   ephemeral_quota_exceeded: ['403 Forbidden', 'the allowance of this tenant is used up'],
-  ephemeral_unavailable: ['503 Service Unavailable', 'this node has no room for more, of this tenant or of all'],
+  ephemeral_unavailable: [
+    '503 Service Unavailable',
+    'this node has no room for more, of this tenant or of all',
+  ],
   owner_moved: ['503 Service Unavailable', 'the partition is moving to another node; retry'],
   ephemeral_forward_failed: [
     '503 Service Unavailable',
@@ -37,7 +40,10 @@ export function refuseEphemeralBody(exchange: Exchange, error: string): void {
 const FIRST_PLAIN = 0x20;
 
 /** Why a name is none; null: it is one. */
-export function nameFault(field: 'queue' | 'partition' | 'group', name: string): string | null {
+export function nameFault(
+  field: 'queue' | 'partition' | 'group' | 'after',
+  name: string,
+): string | null {
   if (name === '') return `${field} is required`;
   const bytes = utf8Length(name);
   if (bytes > EPHEMERAL_NAME_BYTES_MAX) {

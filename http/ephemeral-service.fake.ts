@@ -6,7 +6,7 @@ import type {
   EphemeralDeletedOutcome,
   RefusedOutcome,
 } from '@svc/engine';
-import type { EphemeralDepthAnswer, EphemeralQueuesAnswer } from '@svc/wire';
+import type { EphemeralDepthAnswer } from '@svc/wire';
 import type {
   EphemeralAcked,
   EphemeralAcks,
@@ -14,6 +14,7 @@ import type {
   EphemeralPopped,
   EphemeralPush,
   EphemeralPushed,
+  EphemeralQueuesPage,
   EphemeralRefused,
   EphemeralReset,
   EphemeralService,
@@ -30,7 +31,14 @@ export class FakeEphemeral implements EphemeralService {
   acked: EphemeralAcked | EphemeralRefused = { kind: 'ephemeral-acked', outcomes: [] };
   configured: EphemeralConfiguredOutcome = { kind: 'ephemeral-configured', isOverQuota: false };
   deleted: EphemeralDeletedOutcome = { kind: 'ephemeral-deleted', wasDeclared: true };
-  list: EphemeralQueuesAnswer = { queues: [], count: 0, cellBytes: 0 };
+  readonly lists: { readonly after: string; readonly limit: number }[] = [];
+  list: EphemeralQueuesPage = {
+    kind: 'ephemeral-queues',
+    queues: [],
+    truncated: false,
+    nextAfter: null,
+    cellBytes: 0,
+  };
   shown: EphemeralDepthAnswer | null = null;
 
   push(request: EphemeralPush, reply: Reply<EphemeralPushed | EphemeralRefused>): void {
@@ -68,8 +76,14 @@ export class FakeEphemeral implements EphemeralService {
     reply.send({ kind: 'ephemeral-reset', dropped: 3 });
   }
 
-  queues(): EphemeralQueuesAnswer {
-    return this.list;
+  queues(
+    _tenant: string,
+    after: string,
+    limit: number,
+    reply: Reply<EphemeralQueuesPage | RefusedOutcome>,
+  ): void {
+    this.lists.push({ after, limit });
+    reply.send(this.list);
   }
 
   depth(): EphemeralDepthAnswer | null {

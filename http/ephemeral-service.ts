@@ -95,6 +95,15 @@ export interface EphemeralReset {
   readonly dropped: number;
 }
 
+export interface EphemeralQueuesPage {
+  readonly kind: 'ephemeral-queues';
+  readonly queues: EphemeralQueuesAnswer['queues'];
+  /** There are more, behind `nextAfter`. */
+  readonly truncated: boolean;
+  readonly nextAfter: string | null;
+  readonly cellBytes: number;
+}
+
 export interface EphemeralService {
   push(request: EphemeralPush, reply: Reply<EphemeralPushed | EphemeralRefused>): void;
   /** A pop that nobody receives any more is given back. */
@@ -110,7 +119,13 @@ export interface EphemeralService {
     reply: Reply<EphemeralDeletedOutcome | RefusedOutcome>,
   ): void;
   reset(tenant: Tenant, queue: string, reply: Reply<EphemeralReset>): void;
-  queues(tenant: Tenant): EphemeralQueuesAnswer;
+  /** Of queues with names behind `after` ('': all), by the bytes of their names. */
+  queues(
+    tenant: Tenant,
+    after: string,
+    limit: number,
+    reply: Reply<EphemeralQueuesPage | RefusedOutcome>,
+  ): void;
   /** `group` null: whatever is stored. null: this node knows no such queue. */
   depth(tenant: Tenant, queue: string, group: string | null): EphemeralDepthAnswer | null;
 }

@@ -261,15 +261,22 @@ export const EPHEMERAL_OPERATIONS: Operations = {
   'GET /api/v1/ephemeral/queues': {
     tag: TAG,
     summary: 'The queues of the tenant, as the node that is asked holds them',
+    query: [
+      parameter('after', 'Of queues with names behind this one.', text),
+      parameter('limit', 'Queues at most: 1 to 10000; 10000 when absent.', integer),
+    ],
     answers: {
       200: answer(
-        'By name.',
+        'By the bytes of their names.',
         object<EphemeralQueuesAnswer>({
           queues: list(queueView),
           count,
           cellBytes: describedAs('Of this node, over all tenants.', count),
+          truncated: describedAs('There are more, after `nextAfter`.', truth),
+          nextAfter: nullable(text),
         }),
       ),
+      400: BAD,
       403: GATED,
       503: AWAY,
     },

@@ -7,7 +7,7 @@ import type {
   EphemeralDeletedOutcome,
   RefusedOutcome,
 } from '@svc/engine';
-import type { EphemeralDeleteAnswer, EphemeralResetAnswer } from '@svc/wire';
+import type { EphemeralDeleteAnswer, EphemeralQueuesAnswer, EphemeralResetAnswer } from '@svc/wire';
 import { optionsFault } from '../ephemeral-options.js';
 import {
   nameFault,
@@ -15,23 +15,26 @@ import {
   refuseEphemeral,
   refuseEphemeralBody,
 } from '../ephemeral-refusals.js';
-import type { EphemeralReset } from '../ephemeral-service.js';
+import type { EphemeralQueuesPage, EphemeralReset } from '../ephemeral-service.js';
 import { badRequest, errorText } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
 import { quoted } from '../json-text.js';
 import { nameBudgetRefusal } from '../name-budget.js';
-import { textOf } from '../query.js';
+import { lenientInteger, textOf } from '../query.js';
 import { PendingReply } from '../reply.js';
 import { queryOf } from '../request-query.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import { listText, sendSliced } from '../sliced-answer.js';
 
 export const EPHEMERAL_CONFIGURE_KEYS = keySet('queue', 'options');
 export const EPHEMERAL_RESET_KEYS = keySet('queue');
 const QUEUE = 0;
 const OPTIONS = 1;
 const NO_OPTIONS = '{}';
+/** Queues that a list shows, also when it asks for no number: some 2.6 MB, 13 of long names. */
+const LIST_LIMIT_MAX = 10_000;
 
 export const ephemeralConfigureRoute: Route = {
   ...ROUTE_DEFAULTS,
@@ -65,10 +68,7 @@ export const ephemeralListRoute: Route = {
   path: '/api/v1/ephemeral/queues',
   level: 'read-only',
   largeAnswer: 'read',
-  handle: (front, { exchange, tenant }) => {
-    if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-    exchange.json('200 OK', JSON.stringify(front.service.ephemeral.queues(tenant)));
-  },
+  handle: list,
 };
 
 export const ephemeralDepthRoute: Route = {
@@ -196,6 +196,46 @@ function renderDeleted(
 }
 
 // --- reads ---------------------------------------------------------------------------------------
+
+function list(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const after = textOf(query, 'after');
+  const fault = after === '' ? null : nameFault('after', after);
+  if (fault !== null) {
+    refuseEphemeralBody(exchange, fault);
+    return;
+  }
+  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+  const wanted = lenientInteger(query, 'limit') ?? LIST_LIMIT_MAX;
+  const limit = Math.min(Math.max(wanted, 1), LIST_LIMIT_MAX);
+  const reply = new PendingReply(exchange, front.logger, front, renderList);
+  front.service.ephemeral.queues(tenant, after, limit, reply);
+}
+
+function renderList(
+  exchange: Exchange,
+  front: Front,
+  outcome: EphemeralQueuesPage | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { queues, cellBytes, truncated, nextAfter } = outcome;
+  const tail: Omit<EphemeralQueuesAnswer, 'queues'> = {
+    count: queues.length,
+    cellBytes,
+    truncated,
+    nextAfter,
+  };
+  sendSliced(exchange, front.logger, listText({}, 'queues', queueTexts(queues), tail));
+}
+
+function* queueTexts(queues: EphemeralQueuesPage['queues']): Generator<string> {
+  for (const queue of queues) yield JSON.stringify(queue);
+}
 
 function depth(front: Front, request: RouteRequest): void {
   const { exchange, tenant, params } = request;

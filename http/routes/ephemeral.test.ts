@@ -169,3 +169,21 @@ test('with the switch off every route is refused, the reads too', async () => {
     expect(JSON.parse(answer.body).code).toBe('ephemeral_disabled');
   }
 });
+
+test.each<[string, object]>([
+  ['', { after: '', limit: 10_000 }],
+  ['?limit=7&after=presence', { after: 'presence', limit: 7 }],
+  ['?limit=0', { after: '', limit: 1 }],
+  ['?limit=99999', { after: '', limit: 10_000 }],
+])('the list of queues%s', async (query, asked) => {
+  const list = { queues: [], truncated: true, nextAfter: 'ü', cellBytes: 9 };
+  front.service.ephemeral.list = { kind: 'ephemeral-queues', ...list };
+  const answer = await get(`queues${query}`);
+  expect(JSON.parse(answer.body)).toEqual({ ...list, count: 0 });
+  expect(front.service.ephemeral.lists).toEqual([asked]);
+});
+
+test('a list of queues behind what is no name is refused', async () => {
+  const answer = await get(`queues?after=${'n'.repeat(513)}`);
+  expect([answer.status, JSON.parse(answer.body).code]).toEqual([400, 'ephemeral_bad_request']);
+});

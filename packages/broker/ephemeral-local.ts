@@ -72,7 +72,8 @@ export class LocalRings {
     return this.#rings.find(tenant, queue);
   }
 
-  ofTenant(tenant: string): readonly EphemeralQueue[] {
+  /** In no order. One that comes or goes while they are passed may be among them or not. */
+  ofTenant(tenant: string): Iterable<EphemeralQueue> {
     return this.#rings.ofTenant(tenant);
   }
 

@@ -10,9 +10,9 @@
  */
 import {
   declaredOptions,
-  declaredQueues,
   type EphemeralQueueEffect,
   grantOf,
+  type RefusedOutcome,
   type State,
 } from '@svc/engine';
 import type { CarriedRing, RingLimits, RingPlace } from '@svc/ephemeral';
@@ -24,6 +24,7 @@ import type {
   EphemeralPopped,
   EphemeralPush,
   EphemeralPushed,
+  EphemeralQueuesPage,
   EphemeralRefused,
   EphemeralReset,
   EphemeralService,
@@ -31,14 +32,10 @@ import type {
   SubmittedCommand,
   SubmittedOutcome,
 } from '@svc/http';
-import {
-  DEFAULT_PARTITION,
-  type EphemeralDepthAnswer,
-  type EphemeralMeters,
-  type EphemeralQueuesAnswer,
-} from '@svc/wire';
+import { DEFAULT_PARTITION, type EphemeralDepthAnswer, type EphemeralMeters } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
 import { EphemeralAdoption } from './ephemeral-adoption.js';
+import { depthAnswer } from './ephemeral-depth.js';
 import { type Errand, Errands, type HereOutcome } from './ephemeral-errand.js';
 import {
   ackParts,
@@ -51,11 +48,12 @@ import {
   resetParts,
 } from './ephemeral-frames.js';
 import { EphemeralHandOver } from './ephemeral-hand-over.js';
+import { type QueuesAsked, queuesPage } from './ephemeral-list.js';
 import { LocalRings, messageOf, placeOfAcks } from './ephemeral-local.js';
 import { EphemeralPlacement } from './ephemeral-placement.js';
 import { EphemeralServer } from './ephemeral-server.js';
-import { depthAnswer, queuesAnswer } from './ephemeral-views.js';
 import type { PeerCalls } from './peer-calls.js';
+import { StateWalks } from './state-walks.js';
 
 export interface EphemeralOptions {
   /** The operator's number of this node. */
@@ -84,8 +82,6 @@ const RELAYED_POP_MS = 5000;
 /** What every node is told waits for each of them so long. */
 const TELL_MS = 1000;
 const GIVE_BACK_MS = 5000;
-/** Declared queues that a list shows. */
-const DECLARED_SHOWN_MAX = 10_000;
 /** A call and its names, beside its payloads. */
 const CALL_BYTES = 256;
 const ACK_BYTES = 64;
@@ -103,6 +99,7 @@ export class Ephemeral implements EphemeralService {
   readonly #placement: EphemeralPlacement;
   readonly #errands: Errands;
   readonly #handOver: EphemeralHandOver;
+  readonly #walks: StateWalks;
   /** null: there are no other nodes. */
   readonly #server: EphemeralServer | null;
   /** Calls that are told when an entry is applied here. */
@@ -112,6 +109,7 @@ export class Ephemeral implements EphemeralService {
   constructor(options: EphemeralOptions) {
     const { self, clock, fraction, limits, meters, calls, state } = options;
     this.#options = options;
+    this.#walks = new StateWalks(clock);
     const epoch = 1 + Math.floor(fraction() * (EPOCHS - 1));
     const rings = new LocalRings({
       clock,
@@ -175,7 +173,7 @@ export class Ephemeral implements EphemeralService {
 
   /** Nothing that a client asked for is without its answer. */
   get idle(): boolean {
-    return this.#errands.idle;
+    return this.#errands.idle && this.#walks.idle;
   }
 
   /** Whoever waits for messages is answered, and nobody waits any more. */
@@ -197,6 +195,7 @@ export class Ephemeral implements EphemeralService {
 
   /** Rings that are left are lost. */
   stop(): void {
+    this.#walks.stop();
     this.#server?.stop();
     this.#placement.stop();
     this.#handOver.stop();
@@ -283,10 +282,15 @@ export class Ephemeral implements EphemeralService {
     return this.#rings.reset(tenant, queue);
   }
 
-  queues(tenant: string): EphemeralQueuesAnswer {
-    const { state } = this.#options;
-    const declared = declaredQueues(state, tenant, DECLARED_SHOWN_MAX);
-    return queuesAnswer(this.#rings, tenant, declared);
+  queues(
+    tenant: string,
+    after: string,
+    limit: number,
+    reply: Reply<EphemeralQueuesPage | RefusedOutcome>,
+  ): void {
+    const asked: QueuesAsked = { tenant, after, limit };
+    const begin = () => queuesPage(this.#rings, this.#options.state, asked);
+    this.#walks.walk(JSON.stringify(asked), begin, reply, (page) => reply.send(page));
   }
 
   depth(tenant: string, queue: string, group: string | null): EphemeralDepthAnswer | null {

@@ -57,7 +57,7 @@ test('options are kept as they were sent, and replaced as a whole', () => {
   expect(planned.effects, 'the same again writes nothing').toHaveLength(1);
   planned.configure('ü', '{"ttlSeconds":5}');
   planned.configure('b', '{}', OTHER);
-  expect(declaredQueues(planned.state, TENANT, 9)).toEqual([
+  expect(declaredQueues(planned.state, TENANT, '', 9)).toEqual([
     { queue: 'ü', options: '{"ttlSeconds":5}' },
   ]);
 });
@@ -96,6 +96,6 @@ test('a purge goes in steps, and ends with whatever nodes hold of the tenant', (
   ).toBe(false);
   expect(purgeEphemeral(planned.draft, TENANT, next ?? '', 2)).toBeNull();
   expect(planned.effects.at(-1)).toMatchObject({ tenant: TENANT, queue: '', options: null });
-  expect(declaredQueues(planned.state, TENANT, 9)).toEqual([]);
-  expect(declaredQueues(planned.state, OTHER, 9)).toHaveLength(1);
+  expect(declaredQueues(planned.state, TENANT, '', 9)).toEqual([]);
+  expect(declaredQueues(planned.state, OTHER, '', 9)).toHaveLength(1);
 });

@@ -75,9 +75,15 @@ export interface DeclaredQueue {
   readonly options: string;
 }
 
-/** At most `rowsMax`, in the order of their names' bytes. */
-export function declaredQueues(state: State, tenant: Tenant, rowsMax: number): DeclaredQueue[] {
-  const [from, to] = tenantRange(tenant);
+/** At most `rowsMax` of those behind `after`, in the order of their names' bytes. '': all. */
+export function declaredQueues(
+  state: State,
+  tenant: Tenant,
+  after: string,
+  rowsMax: number,
+): DeclaredQueue[] {
+  const [, to] = tenantRange(tenant);
+  const from = `${tenantNameKey(tenant, after)}\0` as Key;
   return state
     .range(ephemeralQueues, from, to, rowsMax)
     .map(({ key, row }) => ({ queue: nameOf(key), options: row }));

@@ -69,6 +69,7 @@ export {
   planEphemeral,
 } from './ephemeral-queues.js';
 export { storedTerms } from './first-contact.js';
+export { FirstHeap } from './first-heap.js';
 export {
   type GrantLimits,
   type GrantRow,
@@ -89,6 +90,7 @@ export {
 export { growingBytes } from './growing-bytes.js';
 export { GuardedReader } from './guarded-reader.js';
 export { HOUSEKEEPING_LIMITS, type HousekeepingLimits } from './housekeeping.js';
+export { keyText } from './keys.js';
 export * from './kv-call.js';
 export { kvReadBudget } from './kv-judge.js';
 export { atOneMoment } from './kv-moment.js';

@@ -9,8 +9,8 @@
  * Places and waiting pops are nobody's by right, so what a tenant may take of them follows from
  * what is free: four times as much, and no more. One tenant alone gets four fifths; n that take
  * what they can get 4/(4n+1) each, and a fifth of that stays free for whoever comes next. So nobody
- * finds the node full because of one other, and no table of shares is needed. Bytes are apart: the
- * contract has them refused by the ring, the tenant's allowance and the node's total, in that order.
+ * finds the node full because of one other, and no table of shares is needed. Bytes are apart: what
+ * refuses them is the ring, the tenant's allowance and the node's total (state-surfaces 4.3).
  */
 import { DueHeap } from './due-heap.js';
 import type { DeclaredTerms, TermCeilings } from './queue-terms.js';

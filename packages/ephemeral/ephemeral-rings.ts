@@ -230,8 +230,9 @@ export class EphemeralRings {
     return this.#tenants.get(tenant)?.queues.get(name) ?? null;
   }
 
-  ofTenant(tenant: string): readonly EphemeralQueue[] {
-    return [...(this.#tenants.get(tenant)?.queues.values() ?? [])];
+  /** In no order. One that comes or goes while they are passed may be among them or not. */
+  ofTenant(tenant: string): Iterable<EphemeralQueue> {
+    return this.#tenants.get(tenant)?.queues.values() ?? [];
   }
 
   /** The declaration of the queue has changed; null: it has none any more. */

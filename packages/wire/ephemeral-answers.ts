@@ -82,6 +82,9 @@ export interface EphemeralQueuesAnswer {
   readonly count: number;
   /** Of this node, over all tenants. */
   readonly cellBytes: number;
+  /** There are more than were shown: those after `nextAfter`. */
+  readonly truncated: boolean;
+  readonly nextAfter: string | null;
 }
 
 export interface EphemeralDepthAnswer {

@@ -502,64 +502,6 @@ export const ephemeralBodies: ContractTable = {
         },
       }),
     ),
-    {
-      row: 'queues',
-      does: 'all of a queue in one row',
-      run: async (broker) => {
-        await configure(broker, { maxLength: 1000, windowBuffer: { ms: 20, count: 50 } });
-        await push(broker, ['four'], { partition: 'p' });
-        await pop(broker, { partition: 'p', group: 'g' });
-        const view = await shown(broker);
-        expect(Object.keys(view).join()).toBe(
-          'queue,tier,depth,bytes,partitions,groups,drops,options',
-        );
-        expect(view).toMatchObject({ tier: 'declared', depth: 1, bytes: 6, partitions: 1 });
-        expect(view).toMatchObject({ groups: 1, options: { windowBuffer: { ms: 20, count: 50 } } });
-      },
-    },
-    {
-      row: 'depth',
-      does: 'partitions and groups',
-      run: async (broker) => {
-        await push(broker, ['a', 'b'], { partition: 'p' });
-        const [one] = await pop(broker, { partition: 'p', group: 'widget' });
-        await ack(broker, [{ id: one?.id }], { group: 'widget' });
-        expect(await depth(broker)).toMatchObject({
-          group: null,
-          pending: 1,
-          partitionsPending: 1,
-          bytes: 3,
-          partitions: [{ partition: 'p', pending: 1, bytes: 3 }],
-          groups: [{ group: 'widget', pending: 1, skipped: 0 }],
-        });
-      },
-    },
-    {
-      row: 'depth: group',
-      does: 'what it has to read, and what it lost to dropping',
-      run: async (broker) => {
-        await configure(broker, { maxLength: 2, policy: 'dropOldest' });
-        await pop(broker, { partition: 'Default', group: 'g' });
-        await push(broker, [1, 2]);
-        await push(broker, [3]);
-        expect(await depth(broker, '?group=g')).toMatchObject({
-          group: 'g',
-          pending: 2,
-          groups: [{ group: 'g', pending: 2, skipped: 1 }],
-        });
-      },
-    },
-    {
-      row: 'depth: 404',
-      does: 'where nobody knows it',
-      send: `GET ${EPHEMERAL}/queues/${QUEUE}/depth`,
-      answer: {
-        status: 404,
-        text:
-          '{"error":"no ephemeral queue by that name exists on this broker",' +
-          '"code":"ephemeral_queue_not_found"}',
-      },
-    },
   ],
 };
 

@@ -52,6 +52,7 @@ import {
   ephemeralNode,
   ephemeralRefusals,
 } from './ephemeral-delivery.js';
+import { ephemeralReads } from './ephemeral-reads.js';
 import { errorEnvelope } from './errors.js';
 import { examples } from './examples.js';
 import {
@@ -129,6 +130,7 @@ export const TABLES: readonly ContractTable[] = [
   ephemeralModel,
   ephemeralRestart,
   ephemeralBodies,
+  ephemeralReads,
   ephemeralDelivery,
   ephemeralRefusals,
   ephemeralNode,
