@@ -508,8 +508,8 @@ function newReads(parts: BrokerParts): StateReads {
   const { consensus, isMember, clock, deadlines, stateless } = parts;
   const source = {
     stateless,
-    get alone() {
-      return consensus.alone;
+    get leadsAlone() {
+      return consensus.leadsAlone;
     },
     get isLed() {
       return consensus.leader !== NO_NODE;

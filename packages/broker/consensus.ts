@@ -223,9 +223,14 @@ export class Consensus {
     return this.#lastIndex + 1;
   }
 
-  /** No other member's word is needed: what this node has applied is all there is. */
+  /** The only voter, as of what this node has applied: a start may not know of later members. */
   get alone(): boolean {
     return this.#alone;
+  }
+
+  /** No other member's word is needed: what this node has applied is all there is. */
+  get leadsAlone(): boolean {
+    return this.#alone && this.#role.leading;
   }
 
   /** False while a transfer is under way: it may fail, and this node then leads on. */

@@ -6,7 +6,7 @@ import { HeldReads } from './held-reads.js';
 import { MovedClock } from './moved-clock.fake.js';
 
 class HandSource {
-  alone = false;
+  leadsAlone = false;
   stateless = false;
   isLed = true;
   member = true;
@@ -50,7 +50,7 @@ test('a node without its rows shows nothing, whatever would be confirmed', () =>
 });
 
 test('alone, a read is free', () => {
-  source.alone = true;
+  source.leadsAlone = true;
   expect(read().shown).toBe(1);
   expect(source.asked).toEqual([]);
 });

@@ -16,7 +16,7 @@ export interface ReadSource {
    */
   readonly stateless: boolean;
   /** No other node's word is needed: what is applied here is all there is. */
-  readonly alone: boolean;
+  readonly leadsAlone: boolean;
   /** Somebody is known to lead. */
   readonly isLed: boolean;
   /** False: no configuration that this node knows names it; it does not wait for a leader then. */
@@ -69,7 +69,7 @@ export class HeldReads {
 
   /** `show` runs once the state here is new enough, in this call when that is certain. */
   read(deadlineMs: number, reply: HeldRead['reply'], show: () => void): void {
-    if (this.#source.alone) {
+    if (this.#source.leadsAlone) {
       show();
       return;
     }

@@ -96,7 +96,7 @@ beforeEach(() => {
   const reader = new MessageReader({ recent } as Log, null, 1 << 26, () => {});
   const source = {
     stateless: false,
-    alone: true,
+    leadsAlone: true,
     isLed: true,
     isMember: () => true,
     read: () => {},
