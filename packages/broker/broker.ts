@@ -209,11 +209,12 @@ export class Broker implements Service {
       reads: this.#reads,
       clock,
       allowedMs: statementMs,
-      submit: (call, onOutcome) => {
-        this.#requests.submit(call, clock.nowMs() + statementMs, onOutcome);
+      submit: (call, deadlineMs, onOutcome) => {
+        this.#requests.submit(call, deadlineMs, onOutcome);
       },
     });
-    this.locks = new Locks(this.kv, parts.fraction);
+    const { fraction } = parts;
+    this.locks = new Locks({ kv: this.kv, clock, allowedMs: statementMs, fraction });
     this.timers = new TimerReads(parts.state, this.#reads);
     this.resources = new ResourceReads({
       state: parts.state,

@@ -12,16 +12,21 @@ import {
   type RefusedOutcome,
   readKv,
 } from '@svc/engine';
-import type { KvService, Reply } from '@svc/http';
+import type { Reply } from '@svc/http';
+import type { KvRequests } from './kv-requests.js';
 
 type KvReply = Reply<KvOutcome | RefusedOutcome>;
 
 const NO_TRANSACTIONS = { find: () => [], insertBytes: () => {} };
 
-export class EngineKv implements Pick<KvService, 'call'> {
+export class EngineKv implements Pick<KvRequests, 'call'> {
   wallUs = 1_800_000_000_000_000;
   /** What is asked for and has not happened, oldest first. */
-  readonly waiting: { readonly call: KvCall; readonly reply: KvReply }[] = [];
+  readonly waiting: {
+    readonly call: KvCall;
+    readonly reply: KvReply;
+    readonly deadlineMs: number;
+  }[] = [];
   /** In the order in which they happened. */
   readonly calls: KvCall[] = [];
   /** Set: every call ends so from now on. */
@@ -42,8 +47,8 @@ export class EngineKv implements Pick<KvService, 'call'> {
     });
   }
 
-  call(call: KvCall, reply: KvReply): void {
-    this.waiting.push({ call, reply });
+  call(call: KvCall, reply: KvReply, deadlineMs = Number.POSITIVE_INFINITY): void {
+    this.waiting.push({ call, reply, deadlineMs });
   }
 
   /** Lets one of the waiting calls happen. */

@@ -39,7 +39,7 @@ const AGAIN_MS = 50;
 const DRAIN_NO_LEADER_MS = 4000;
 
 const NO_LEADER: Refusal = { reason: 'no_leader', error: 'no leader is known; retry after' };
-const TIMED_OUT: Refusal = { reason: 'timeout', error: 'the request deadline elapsed' };
+export const TIMED_OUT: Refusal = { reason: 'timeout', error: 'the request deadline elapsed' };
 const UNCONFIRMED: Refusal = { reason: 'retry', error: 'no quorum-ack lease; retry' };
 
 export class HeldReads {

@@ -53,6 +53,7 @@ import { OVERLOADED } from './admission.js';
 import type { Cancel, Clock } from './clock.js';
 import type { ForwardSender, Leadership, SendEnd } from './forward-sender.js';
 import { HeldQueue } from './held-queue.js';
+import { TIMED_OUT } from './held-reads.js';
 import { ClientRequest, type OnOutcome, takesSeveralTurns } from './held-request.js';
 import { type Leader, nothingPopped, type ProposedEntry } from './leader.js';
 
@@ -90,7 +91,6 @@ const PAUSE_MS_MAX = 100;
 const DRAIN_NO_LEADER_MS = 4000;
 
 const NO_LEADER: Refusal = { reason: 'no_leader', error: 'no leader is known; retry after' };
-const TIMED_OUT: Refusal = { reason: 'timeout', error: 'the request deadline elapsed' };
 const TOO_MANY: Refusal = {
   reason: 'overloaded',
   error: 'too many requests wait for the leader; retry',

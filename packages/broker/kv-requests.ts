@@ -33,7 +33,11 @@ export interface KvRequestsOptions {
   readonly clock: Clock;
   /** Of one call. */
   readonly allowedMs: number;
-  readonly submit: (call: KvCall, onOutcome: (outcome: Outcome) => void) => void;
+  readonly submit: (
+    call: KvCall,
+    deadlineMs: number,
+    onOutcome: (outcome: Outcome) => void,
+  ) => void;
 }
 
 export class KvRequests implements KvService {
@@ -43,25 +47,30 @@ export class KvRequests implements KvService {
     this.#options = options;
   }
 
-  call(call: KvCall, reply: Reply<KvOutcome | RefusedOutcome>): void {
-    const { state, reads, allowedMs, submit } = this.#options;
+  /** `deadlineMs` is an earlier one of a caller that makes several calls for one request. */
+  call(
+    call: KvCall,
+    reply: Reply<KvOutcome | RefusedOutcome>,
+    deadlineMs = this.#deadlineMs(),
+  ): void {
+    const { state, reads, submit } = this.#options;
     if (kvWrites(call)) {
-      submit(call, (outcome) => reply.send(outcome as KvOutcome | RefusedOutcome));
+      submit(call, deadlineMs, (outcome) => reply.send(outcome as KvOutcome | RefusedOutcome));
       return;
     }
     const walk = () => readKv(state, this.#nowUs(), call);
-    reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), allowedMs);
+    reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), deadlineMs);
   }
 
   namespaces(tenant: Tenant, reply: Reply<KvNamespacesView | RefusedOutcome>): void {
-    const { state, reads, allowedMs } = this.#options;
+    const { state, reads } = this.#options;
     const walk = () => listKvNamespaces(state, tenant);
     const answer = (shown: KvNamespaces) => reply.send({ kind: 'kv-namespaces', ...shown });
-    reads.confirmed(keyOf('kv-namespaces', tenant), walk, reply, answer, allowedMs);
+    reads.confirmed(keyOf('kv-namespaces', tenant), walk, reply, answer, this.#deadlineMs());
   }
 
   list(query: KvListQuery, reply: Reply<KvListView | RefusedOutcome>): void {
-    const { state, reads, allowedMs } = this.#options;
+    const { state, reads } = this.#options;
     const startBytes = kvReadBudget().bytesLeft;
     let budget = kvReadBudget();
     let nowUs = 0;
@@ -82,8 +91,12 @@ export class KvRequests implements KvService {
           rows: rows.map((row) => ({ ...row, expired: isExpiredAt(row, nowUs) })),
           bytes: startBytes - budget.bytesLeft,
         }),
-      allowedMs,
+      this.#deadlineMs(),
     );
+  }
+
+  #deadlineMs(): number {
+    return this.#options.clock.nowMs() + this.#options.allowedMs;
   }
 
   #nowUs(): number {

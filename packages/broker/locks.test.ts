@@ -15,13 +15,23 @@ const NS = 'svc-locks';
 
 let kv: EngineKv;
 let fraction: number;
+/** Of the clock of deadlines. */
+let nowMs: number;
 let locks: Locks;
 
 beforeEach(() => {
   kv = new EngineKv();
   fraction = 0;
-  locks = new Locks(kv, () => fraction);
+  nowMs = 1000;
+  locks = newLocks(() => fraction);
 });
+
+const ALLOWED_MS = 30_000;
+
+function newLocks(fractions: () => number): Locks {
+  const clock = { nowMs: () => nowMs };
+  return new Locks({ kv, clock, allowedMs: ALLOWED_MS, fraction: fractions });
+}
 
 type View = LocksView | RefusedOutcome;
 
@@ -362,6 +372,26 @@ describe('a call of several operations', () => {
     ]);
   });
 
+  test('has one deadline for all its steps', () => {
+    const call = begin(acquire('a', 4));
+    const deadlineMs = nowMs + ALLOWED_MS;
+    nowMs += 20_000;
+    expect(kv.waiting.map((one) => one.deadlineMs)).toEqual([deadlineMs]);
+    kv.step();
+    expect(kv.waiting.map((one) => one.deadlineMs)).toEqual([deadlineMs]);
+    kv.step();
+    expect(call.outcome).toMatchObject({ kind: 'locks' });
+  });
+
+  test('begins no step when its deadline has passed', () => {
+    const call = begin(acquire('a', 4));
+    nowMs += ALLOWED_MS;
+    kv.step();
+    expect(kv.waiting).toEqual([]);
+    expect(call.outcome).toMatchObject({ kind: 'refused', refusal: { reason: 'timeout' } });
+    expect(one(get())).toMatchObject({ held: false });
+  });
+
   test('ends with the refusal of any of its steps', () => {
     const refusal: RefusedOutcome = {
       kind: 'refused',
@@ -461,7 +491,7 @@ test('no permit is ever given twice', () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   console.log(`seed ${seed}`);
   const random = generator(seed);
-  locks = new Locks(kv, () => random(1000) / 1000);
+  locks = newLocks(() => random(1000) / 1000);
   const permits = new Permits();
   const busy = new Set<string>();
   for (let step = 0; step < 4000; step++) {

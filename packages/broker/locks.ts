@@ -11,6 +11,7 @@
  * - Operations are independent. All that go on read in one call and write in one call; who lost to
  *   somebody else goes another round, of which there are few. So a call costs two turns of the log
  *   as a rule, and ends.
+ * - One deadline for all rounds: each step has what the ones before it left of the time.
  *
  * Free slots of a semaphore are tried at random: callers that all took the first one would meet
  * there each time.
@@ -27,7 +28,6 @@ import {
   type Tenant,
 } from '@svc/engine';
 import {
-  type KvService,
   LOCK_NAMESPACE,
   LOCK_SLOTS_MAX,
   type LockAcquire,
@@ -47,6 +47,9 @@ import {
   type LockHolderDetail,
   type LockResult,
 } from '@svc/wire';
+import type { Clock } from './clock.js';
+import { TIMED_OUT } from './held-reads.js';
+import type { KvRequests } from './kv-requests.js';
 
 const ACQUIRE_TRIES = 4;
 const RENEW_TRIES = 2;
@@ -80,38 +83,43 @@ interface Task<Op extends LockOp = LockOp> {
   slot: number;
 }
 
-export class Locks implements LockService {
-  readonly #kv: Pick<KvService, 'call'>;
-  readonly #fraction: () => number;
-
+export interface LocksOptions {
+  readonly kv: Pick<KvRequests, 'call'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Of one call of a client, whatever it comes to. */
+  readonly allowedMs: number;
   /** 0 <= fraction < 1. */
-  constructor(kv: Pick<KvService, 'call'>, fraction: () => number) {
-    this.#kv = kv;
-    this.#fraction = fraction;
+  readonly fraction: () => number;
+}
+
+export class Locks implements LockService {
+  readonly #options: LocksOptions;
+
+  constructor(options: LocksOptions) {
+    this.#options = options;
   }
 
   run(tenant: Tenant, ops: readonly LockOp[], reply: Reply<LocksView | RefusedOutcome>): void {
-    new LockRun(this.#kv, this.#fraction, tenant, ops, reply).next();
+    new LockRun(this.#options, tenant, ops, reply).next();
   }
 }
 
 /** One call of a client. */
 class LockRun {
-  readonly #kv: Pick<KvService, 'call'>;
-  readonly #fraction: () => number;
+  readonly #options: LocksOptions;
+  readonly #deadlineMs: number;
   readonly #tenant: Tenant;
   readonly #tasks: readonly Task[];
   readonly #reply: Reply<LocksView | RefusedOutcome>;
 
   constructor(
-    kv: Pick<KvService, 'call'>,
-    fraction: () => number,
+    options: LocksOptions,
     tenant: Tenant,
     ops: readonly LockOp[],
     reply: Reply<LocksView | RefusedOutcome>,
   ) {
-    this.#kv = kv;
-    this.#fraction = fraction;
+    this.#options = options;
+    this.#deadlineMs = options.clock.nowMs() + options.allowedMs;
     this.#tenant = tenant;
     this.#tasks = ops.map((op, index) => taskOf(op, index));
     this.#reply = reply;
@@ -202,7 +210,7 @@ class LockRun {
   }
 
   #freeSlot(limit: number, taken: ReadonlySet<number>): number {
-    let skip = Math.floor(this.#fraction() * (limit - taken.size));
+    let skip = Math.floor(this.#options.fraction() * (limit - taken.size));
     for (let slot = 0; ; slot++) {
       if (taken.has(slot)) continue;
       if (skip === 0) return slot;
@@ -211,17 +219,23 @@ class LockRun {
   }
 
   #call(ops: readonly KvOp[], done: (results: readonly KvResult[]) => void): void {
+    const { kv, clock } = this.#options;
+    if (clock.nowMs() >= this.#deadlineMs) {
+      this.#reply.send({ kind: 'refused', refusal: TIMED_OUT });
+      return;
+    }
     const call: KvCall = { kind: 'kv', tenant: this.#tenant, ops };
-    this.#kv.call(call, {
+    const step: Reply<KvOutcome | RefusedOutcome> = {
       gone: false,
       onGone: null,
-      send: (outcome: KvOutcome | RefusedOutcome) => {
+      send: (outcome) => {
         // Some operations may have applied: the client sends all again, with the same owners.
         if (outcome.kind === 'refused') this.#reply.send(outcome);
         else done(outcome.results);
         return true;
       },
-    });
+    };
+    kv.call(call, step, this.#deadlineMs);
   }
 }
 

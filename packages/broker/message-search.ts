@@ -17,6 +17,7 @@ import {
   type State,
 } from '@svc/engine';
 import type { Clock } from './clock.js';
+import { TIMED_OUT } from './held-reads.js';
 import type { MessageReader } from './message-reader.js';
 
 interface Search {
@@ -40,7 +41,6 @@ const TOO_MANY: Refusal = {
   reason: 'overloaded',
   error: 'too many messages are being looked for in the log; retry',
 };
-const TIMED_OUT: Refusal = { reason: 'timeout', error: 'the request deadline elapsed' };
 
 export class MessageSearch {
   readonly #state: State;

@@ -26,9 +26,8 @@ export class StateReads {
     begin: () => Generator<void, Result>,
     reply: WalkReply,
     done: (result: Result) => void,
-    allowedMs = this.#allowedMs,
+    deadlineMs = this.#clock.nowMs() + this.#allowedMs,
   ): void {
-    const deadlineMs = this.#clock.nowMs() + allowedMs;
     this.#held.read(deadlineMs, reply, () => this.#walks.walk(key, begin, reply, done));
   }
 
