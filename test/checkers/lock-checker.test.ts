@@ -91,7 +91,7 @@ const RIGHT: LockHistory = {
   clockBreaksMs: [],
   earlyMsMax: 20,
   lateMsMax: 20,
-  requestMsMax: 500,
+  effectUntilMs: (beganMs) => beganMs + 500,
 };
 
 function kinds(changes: Partial<LockHistory>): LockAnomalyKind[] {
@@ -187,5 +187,9 @@ describe('checkLocks', () => {
     const both = [unseen, { ...unseen, owner: 'r' }];
     const late = { ...refused('z', 1100), name: 's', limit: 2 };
     expect(kinds(withCalls(...both, late))).toEqual([]);
+    const later = { ...late, beganMs: 2200, endedMs: 2210 };
+    expect(kinds(withCalls(...both, later))).toEqual(['held_by_nobody']);
+    const effectUntilMs = (beganMs: number) => beganMs + 1500;
+    expect(kinds({ ...withCalls(...both, later), effectUntilMs })).toEqual([]);
   });
 });

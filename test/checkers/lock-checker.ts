@@ -91,8 +91,8 @@ export interface LockHistory {
   /** How much sooner, and how much later, a lifetime may end than by the clients' clock. */
   readonly earlyMsMax: number;
   readonly lateMsMax: number;
-  /** A request that was not answered has its effect within this time, or never. */
-  readonly requestMsMax: number;
+  /** A request that was not answered has its effect before then, or never. */
+  readonly effectUntilMs: (beganMs: number) => number;
 }
 
 type Report = (kind: LockAnomalyKind, text: string) => void;
@@ -222,7 +222,7 @@ function isHeldDuring(
 function checkHeld(
   call: LockCall,
   links: readonly Link[],
-  { calls, clockBreaksMs, lateMsMax, requestMsMax }: LockHistory,
+  { calls, clockBreaksMs, lateMsMax, effectUntilMs }: LockHistory,
   report: Report,
 ): void {
   if (clockBreaksMs.length > 0) return;
@@ -241,7 +241,7 @@ function checkHeld(
   let unseen = 0;
   for (const { name, op, outcome, beganMs, ttlMs } of calls) {
     if (name !== call.name || outcome !== 'unknown' || op === 'release') continue;
-    const untilMs = beganMs + requestMsMax + ttlMs + lateMsMax;
+    const untilMs = effectUntilMs(beganMs) + ttlMs + lateMsMax;
     if (beganMs <= call.endedMs && untilMs >= call.beganMs) unseen++;
   }
   if (slots.size + unseen >= call.limit) return;

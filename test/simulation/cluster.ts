@@ -48,6 +48,8 @@ const SET_US = 100_000;
 const SKEW_US_MAX = 50_000;
 /** Below the grace of SVC_RAFT_MAX_CLOCK_SKEW_MS. */
 export const SKEW_SAFE_US = 450_000;
+/** The deadline of a request, which is sent on with what is left of it, and a clogged path. */
+const REQUEST_MS_MAX = 8000;
 /** An ambush is looked for once in so many milliseconds, so many times, and strikes soon after. */
 const AMBUSH_LOOK_MS = 5;
 const AMBUSH_LOOKS = 400;
@@ -56,6 +58,11 @@ const AMBUSH_MS_MAX = 30;
 function patienceOf(shape: ShapeName, random: SeededRandom): number {
   if (shape === 'single') return Number.POSITIVE_INFINITY;
   return shape === 'busy' ? random.pick([BUSY_PATIENCE_MS, PATIENCE_MS]) : PATIENCE_MS;
+}
+
+interface Pause {
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 export class Cluster implements Surroundings {
@@ -79,6 +86,8 @@ export class Cluster implements Surroundings {
    * of timers begins with the wall clock of a process that nobody has told what time it is.
    */
   readonly timerBreaksMs: number[] = [];
+  /** While processes were stopped, in the order in which they went on. */
+  readonly #pauses: Pause[] = [];
   refusals = 0;
   /** From here on nothing is injected, not even the second half of what began before. */
   #healed = false;
@@ -238,6 +247,11 @@ export class Cluster implements Surroundings {
     return (walls[machine - 1] as number) - Math.min(...walls) > SKEW_SAFE_US;
   }
 
+  goesOn({ number }: SimulatedMachine, sinceMs: number): void {
+    this.note(`go on ${number}`);
+    this.#pauses.push({ fromMs: sinceMs, toMs: this.#options.loop.nowMs });
+  }
+
   ending(machine: SimulatedMachine): void {
     const { foulMessage, number } = machine;
     if (foulMessage === null) return;
@@ -260,6 +274,19 @@ export class Cluster implements Surroundings {
       machine.wipe();
       machine.boot();
     });
+  }
+
+  /**
+   * A request that nobody answered has its effect before this, or never. What reached a process
+   * that was stopped is taken when it goes on, whether or not its client still waits, and has all
+   * of its time then.
+   */
+  effectUntilMs(beganMs: number): number {
+    let untilMs = beganMs + REQUEST_MS_MAX;
+    for (const { fromMs, toMs } of this.#pauses) {
+      if (toMs > beganMs && fromMs < untilMs) untilMs = Math.max(untilMs, toMs + REQUEST_MS_MAX);
+    }
+    return untilMs;
   }
 
   #expectRefusal(number: number, deliver: () => void): void {

@@ -27,9 +27,6 @@ const LIMITS = { lock: 1, sema: 2 } as const;
 type LockName = keyof typeof LIMITS;
 const NAMES: readonly LockName[] = ['lock', 'lock', 'sema'];
 const QUIET_MS = 30;
-/** What was asked for is done or given up within a request's deadline and its way. */
-const REQUEST_MS_MAX = 5000;
-
 /** A permit as its holder knows it. */
 interface Held {
   readonly name: LockName;
@@ -75,7 +72,7 @@ export class LockClients implements SurfaceClient {
       clockBreaksMs: this.#options.clockBreaksMs,
       earlyMsMax: this.#options.earlyMsMax,
       lateMsMax: this.#options.lateMs(),
-      requestMsMax: REQUEST_MS_MAX,
+      effectUntilMs: this.#options.effectUntilMs,
     });
     return anomalies.map(({ kind, text }) => `lock ${kind}: ${text}`);
   }

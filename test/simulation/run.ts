@@ -255,6 +255,7 @@ class Run {
         const restarts = this.#cluster.starts - this.#cluster.machines.length;
         return apartMs + (BOOT_BACK_US / 1000) * restarts;
       },
+      effectUntilMs: (beganMs) => this.#cluster.effectUntilMs(beganMs),
       isAhead: (machine) => this.#cluster.isAhead(machine),
       timerBreaksMs: shape === 'single' ? [] : timerBreaksMs,
       voters: () => this.#cluster.voters,

@@ -9,8 +9,6 @@
 
 import {
   type Broker,
-  CRASH_POINTS,
-  type CrashPoint,
   CURRENT_STATE,
   createLogger,
   Node,
@@ -30,6 +28,7 @@ import { uuidV7 } from '@svc/wire';
 import type { SeededRandom } from '../seeded-random.js';
 import type { Fault } from './faults.js';
 import type { View } from './judge.js';
+import { armedPoint, ProcessEnded } from './life-ends.js';
 import { BOOT_BACK_US, type MachineOptions } from './machine-options.js';
 import { machineRandom } from './machine-random.js';
 import { DIRECTORY, peerList } from './machine-settings.js';
@@ -37,11 +36,6 @@ import { expectRefusal } from './refusal-check.js';
 import { type ClockError, ProcessClock } from './simulated-loop.js';
 import { cutEnd, type Damage, flipSomewhere } from './stored-damage.js';
 import { Violation } from './violation.js';
-
-/** Unwinds a process that has been killed or has ended itself. */
-class ProcessEnded extends Error {
-  readonly code = 'process_ended';
-}
 
 const DAMAGE_ENDS_MAX = 3;
 /** Twice as long as the log takes to tell its witness of what is durable. */
@@ -87,6 +81,8 @@ export class SimulatedMachine {
   #bootedMs = 0;
   /** The start of the process, or when it last went on. */
   #runsSinceMs = 0;
+  /** When it was stopped last. */
+  #pausedMs = 0;
   #durable = 0;
   /** When the log grew last. */
   #grewMs = 0;
@@ -222,8 +218,7 @@ export class SimulatedMachine {
     this.#slowness = 1;
     this.disk.stalled = false;
     this.disk.capacityBytes = Number.MAX_SAFE_INTEGER;
-    if (this.paused) this.#runsSinceMs = this.#options.loop.nowMs;
-    this.#clock?.goOn();
+    this.#goOn();
     this.pump();
   }
 
@@ -380,12 +375,18 @@ export class SimulatedMachine {
     if (clock === null || clock.held) return;
     this.#options.counts.pause++;
     clock.hold();
+    this.#pausedMs = this.#options.loop.nowMs;
     this.#options.loop.after(durationMs, () => {
-      if (clock.held) this.#options.surroundings.note(`go on ${this.number}`);
-      this.#runsSinceMs = this.#options.loop.nowMs;
-      clock.goOn();
+      if (this.#clock === clock) this.#goOn();
       this.pump();
     });
+  }
+
+  #goOn(): void {
+    if (!this.paused) return;
+    this.#runsSinceMs = this.#options.loop.nowMs;
+    this.#options.surroundings.goesOn(this, this.#pausedMs);
+    this.#clock?.goOn();
   }
 
   #failDisk(
@@ -451,7 +452,7 @@ export class SimulatedMachine {
       clock,
       random: machineRandom(random),
       logger: SILENT,
-      crash: { kind: 'armed', reach: this.#armedPoint() },
+      crash: { kind: 'armed', reach: armedPoint(this.#options, this.#faultsOn) },
       transactionIndex: { geometry: settings.geometry },
       peers,
       calls: peers,
@@ -477,24 +478,6 @@ export class SimulatedMachine {
     const explained = this.#mayFail || (this.impaired && error instanceof DamageError);
     if (!explained) throw new Violation('fatal', `the process ended: ${error.message}`);
     throw new ProcessEnded(error.message);
-  }
-
-  /** Some lives end at a point; which, and at which pass, is drawn when they begin. */
-  #armedPoint(): (point: CrashPoint) => void {
-    const { random, faults, surroundings, counts, number } = this.#options;
-    const points = Object.keys(CRASH_POINTS) as CrashPoint[];
-    const armed = faults.has('point') && this.#faultsOn && random.chance(0.4);
-    if (!armed) return () => {};
-    const target = random.pick(points);
-    let left = random.pick([1, 1, 2, 5, 20]);
-    return (point) => {
-      if (point !== target) return;
-      left--;
-      if (left > 0) return;
-      surroundings.note(`point ${number} ${point}`);
-      counts.point++;
-      throw new ProcessEnded(point);
-    };
   }
 
   #serving(): void {

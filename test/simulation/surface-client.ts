@@ -19,6 +19,8 @@ export interface SurfaceClientOptions {
   /** By how much wall clocks end a lifetime sooner or later otherwise. */
   readonly earlyMsMax: number;
   readonly lateMs: () => number;
+  /** What was asked for then is done before this, or never. */
+  readonly effectUntilMs: (beganMs: number) => number;
   /** The machine's wall clock is now ahead of another one's by more than is safe. */
   readonly isAhead: (machine: number) => boolean;
   /** Those of them that the time of timers may follow: a process that goes on knows better. */

@@ -14,6 +14,8 @@ export interface Surroundings {
   serves(machine: SimulatedMachine): void;
   /** After each event of the process. */
   observed(machine: SimulatedMachine): void;
+  /** The process was stopped since then, and goes on now. */
+  goesOn(machine: SimulatedMachine, sinceMs: number): void;
   /** The last moment to look at a node. */
   ending(machine: SimulatedMachine): void;
   ended(machine: SimulatedMachine): void;

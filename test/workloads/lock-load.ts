@@ -28,8 +28,11 @@ type LockName = keyof typeof LIMITS;
 const NAMES: readonly LockName[] = ['lock', 'lock', 'sema'];
 const TTL_SECONDS_MAX = 3;
 const QUIET_MS = 80;
-/** A request has ended, whoever still works at it, within the broker's own deadline. */
-const REQUEST_MS_MAX = 31_000;
+/**
+ * A request has ended, whoever still works at it, within the broker's own deadline. That counts
+ * from when a process takes the request, and a process may be stopped for some seconds before.
+ */
+const REQUEST_MS_MAX = 31_000 + 10_000;
 /** All nodes have the clock of this machine. */
 const CLOCK_MARGIN_MS = 20;
 
@@ -88,7 +91,7 @@ export class LockLoad implements LoadPart {
       clockBreaksMs: [],
       earlyMsMax: CLOCK_MARGIN_MS,
       lateMsMax: CLOCK_MARGIN_MS,
-      requestMsMax: REQUEST_MS_MAX,
+      effectUntilMs: (beganMs) => beganMs + REQUEST_MS_MAX,
     });
   }
 
