@@ -14,7 +14,8 @@ import { argumentsOf, shrink } from './shrink.js';
 import { runParallel, serveAsWorker } from './workers.js';
 
 const PROGRESS_MS = 2000;
-const FAILURES_MAX = 5;
+/** Then the campaign ends: more of them would say little, and all begin alike. */
+const FAILURES_MAX = 20;
 const SECONDS = 60;
 const SIM_SECONDS: { readonly [shape in ShapeName]: number } = { cluster: 60, single: 2, busy: 8 };
 const SHRINK_SECONDS = 120;
@@ -128,12 +129,11 @@ async function runMany(plan: RunPlan): Promise<void> {
   const { seed, shape, simMs } = plan;
   if (!quiet) console.log(`${shape} seeds from ${seed} on, ${simMs / 1000} simulated s of faults`);
   let interrupted = false;
-  const wanted = (begun: number, { failed }: Totals): number => {
-    if (interrupted || failed.length >= FAILURES_MAX) return 0;
-    if (count !== null) return count - begun;
-    return performance.now() < untilMs ? Number.POSITIVE_INFINITY : 0;
+  const wanted = (begun: number, { failed }: Totals): boolean => {
+    if (interrupted || failed.length >= FAILURES_MAX) return false;
+    return count === null ? performance.now() < untilMs : begun < count;
   };
-  const progress = quiet ? () => {} : progressOf(beganMs, count, untilMs);
+  const progress = quiet ? () => {} : progressOf(plan, beganMs, count, untilMs);
   const jobs = numberOf(given.jobs, 1);
   const without = [...(plan.without ?? [])];
   // A campaign that is stopped still says what it saw. One process alone cannot listen meanwhile.
@@ -161,7 +161,7 @@ async function runMany(plan: RunPlan): Promise<void> {
           without,
           next: (soFar) => {
             progress(soFar);
-            return wanted(soFar.runs, soFar) > 0 ? seed + soFar.runs : null;
+            return wanted(soFar.runs, soFar) ? seed + soFar.runs : null;
           },
         });
   const tookMs = performance.now() - beganMs;
@@ -170,9 +170,13 @@ async function runMany(plan: RunPlan): Promise<void> {
   process.exitCode = totals.failed.length === 0 ? 0 : 1;
 }
 
-function progressOf(beganMs: number, count: number | null, untilMs: number) {
+/** Each failure at once, and how far the campaign is every few seconds. */
+function progressOf(plan: RunPlan, beganMs: number, count: number | null, untilMs: number) {
   let toldMs = beganMs;
+  let failures = 0;
   return ({ runs, figures, failed }: Totals) => {
+    for (const failure of failed.slice(failures)) showFailure(plan, failure);
+    failures = failed.length;
     const nowMs = performance.now();
     if (nowMs - toldMs < PROGRESS_MS || runs === 0) return;
     toldMs = nowMs;
@@ -186,12 +190,14 @@ function progressOf(beganMs: number, count: number | null, untilMs: number) {
   };
 }
 
+function showFailure(plan: RunPlan, { seed, violations }: Failure): void {
+  console.log(`seed ${seed} of shape ${plan.shape} failed:`);
+  for (const violation of violations.slice(0, 5)) console.log(`  ${violation}`);
+  console.log(`  replay: npm run sim -- ${argumentsOf({ ...plan, seed })} --trace`);
+}
+
 function report(plan: RunPlan, totals: Totals, tookMs: number): void {
-  for (const { seed, violations } of totals.failed) {
-    console.log(`seed ${seed} failed:`);
-    for (const violation of violations.slice(0, 5)) console.log(`  ${violation}`);
-    console.log(`  replay: npm run sim -- ${argumentsOf({ ...plan, seed })} --trace`);
-  }
+  for (const failure of totals.failed) showFailure(plan, failure);
   const first = totals.failed[0];
   if (first !== undefined) shrinkFirst(plan, first);
   console.log(summaryOf(totals, tookMs));

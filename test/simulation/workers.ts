@@ -1,18 +1,17 @@
 /**
- * A campaign over several worker processes: each runs one portion of seeds at a time and asks for
- * the next, so that a slow seed holds up nobody.
+ * A campaign over several worker processes: each runs one seed at a time and asks for the next, so
+ * that a slow seed holds up nobody and a failure is known when it happens.
  */
 import { fork } from 'node:child_process';
 import { added, NOTHING_RUN, runCampaign, type Totals } from './campaign.js';
 import type { Fault } from './faults.js';
 import type { ShapeName } from './shape.js';
 
-interface Portion {
+interface Task {
   readonly shape: ShapeName;
   readonly simMs: number;
   readonly without: readonly Fault[];
-  readonly from: number;
-  readonly count: number;
+  readonly seed: number;
 }
 
 export interface ParallelOptions {
@@ -22,12 +21,10 @@ export interface ParallelOptions {
   readonly simMs: number;
   readonly without: readonly Fault[];
   readonly firstSeed: number;
-  /** How many more seeds to begin now, given those begun and what has ended; 0: enough. */
-  readonly wanted: (begun: number, totals: Totals) => number;
+  /** Whether one more seed is to be begun, given how many were and what has ended. */
+  readonly wanted: (begun: number, totals: Totals) => boolean;
   readonly onProgress: (totals: Totals) => void;
 }
-
-const PORTION = 5;
 
 /** Resolves when every seed that was begun has ended. */
 export function runParallel(options: ParallelOptions): Promise<Totals> {
@@ -38,17 +35,16 @@ export function runParallel(options: ParallelOptions): Promise<Totals> {
     new Promise<void>((resolve, reject) => {
       const child = fork(program, ['--worker']);
       const next = () => {
-        const count = Math.min(PORTION, wanted(begun, totals));
-        if (count <= 0) {
+        if (!wanted(begun, totals)) {
           child.disconnect();
           return;
         }
-        const portion: Portion = { shape, simMs, without, from: firstSeed + begun, count };
-        begun += count;
-        child.send(portion);
+        const task: Task = { shape, simMs, without, seed: firstSeed + begun };
+        begun++;
+        child.send(task);
       };
-      child.on('message', (portion) => {
-        totals = added(totals, portion as Totals);
+      child.on('message', (ran) => {
+        totals = added(totals, ran as Totals);
         onProgress(totals);
         next();
       });
@@ -62,18 +58,12 @@ export function runParallel(options: ParallelOptions): Promise<Totals> {
   return Promise.all(Array.from({ length: jobs }, worker)).then(() => totals);
 }
 
-/** The other side: runs the portions that it is sent until nobody is left to send one. */
+/** The other side: runs the seeds that it is sent until nobody is left to send one. */
 export function serveAsWorker(): void {
   // Ctrl-C reaches all processes of the terminal; the campaign decides when its workers end.
   process.on('SIGINT', () => {});
   process.on('message', (message) => {
-    const { shape, simMs, without, from, count } = message as Portion;
-    const totals = runCampaign({
-      shape,
-      simMs,
-      without,
-      next: ({ runs }) => (runs < count ? from + runs : null),
-    });
-    process.send?.(totals);
+    const { seed, ...campaign } = message as Task;
+    process.send?.(runCampaign({ ...campaign, next: ({ runs }) => (runs === 0 ? seed : null) }));
   });
 }
