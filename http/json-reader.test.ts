@@ -295,6 +295,32 @@ function generator(seed: number): (bound: number) => number {
   };
 }
 
+/** What is wrong with a string of LONG letters whose byte at `place` is `byte`; null: nothing. */
+function faultOfLong(place: number, byte: number): string | null {
+  if (byte < 0x20) return `control character in a string at byte ${place}`;
+  if (byte === 0x22) return `trailing characters at byte ${place + 1}`;
+  if (byte === 0x5c && place === LONG) return `unterminated string at byte ${LONG + 3}`;
+  if (byte === 0x5c) return `invalid escape at byte ${place}`;
+  return byte < 0x80 ? null : `invalid UTF-8 at byte ${place}`;
+}
+const LONG = 44;
+
+test.each([0, 1, 2, 3])(
+  'long strings: every byte at every place, %i bytes into a word',
+  (shift) => {
+    const body = Buffer.alloc(shift + LONG + 3).subarray(shift);
+    for (let place = 1; place <= LONG; place++) {
+      for (let byte = 0; byte < 256; byte++) {
+        body.write(`"${'m'.repeat(LONG)}" `);
+        body[place] = byte;
+        const found = refusalOf(body)?.message ?? null;
+        const wanted = faultOfLong(place, byte);
+        if (found !== wanted) expect([place, byte, found]).toEqual([place, byte, wanted]);
+      }
+    }
+  },
+);
+
 describe('agreement with the platform', () => {
   // What the platform's parser takes beyond the standard: nothing; a byte order mark is removed by
   // the decoder before it, so texts that begin with one are left out.

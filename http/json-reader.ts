@@ -25,6 +25,7 @@ import { isWellFormed } from '@svc/wire';
 import { JsonError } from './json-error.js';
 import { findKey, type KeySet } from './json-keys.js';
 import { JSON_DEPTH_MAX } from './limits.js';
+import { nameAt } from './name-table.js';
 import { utf8FaultAt } from './utf8-fault.js';
 
 /** Results of `nextKey` that are no index into the key set. */
@@ -60,9 +61,22 @@ const levelIsObject = new Uint8Array(JSON_DEPTH_MAX + 1);
 
 const INTEGER = /^-?\d+$/;
 
+/**
+ * A string that has not ended after so many bytes is read in words of four from there on: three
+ * times as fast, but the view that words are read through costs as much as 50 bytes.
+ */
+const WORDS_FROM = 32;
+const WORD_BYTES = 4;
+
+/** Views of the memory that short bodies share are kept until another one is asked for. */
+const SHARED_BYTES_MAX = 16_384;
+let sharedView: DataView = new DataView(new ArrayBuffer(0));
+
 export class JsonReader {
   readonly #bytes: Buffer;
   readonly #end: number;
+  /** Of the memory that the body stands in; made when it is needed. */
+  #view: DataView | null = null;
   #at = 0;
   #depth = 0;
   /** Nothing has been read yet of the container that was entered last. */
@@ -112,6 +126,22 @@ export class JsonReader {
   enterObject(name: string): void {
     if (this.peek() !== OPEN_BRACE) this.#failType(name, 'an object');
     this.#enter();
+  }
+
+  /**
+   * Enters an object that begins as one before it in the same array did, byte for byte, from its
+   * brace at `start` to a value of its own at `end`, and goes to that value. False: it begins
+   * otherwise, and nothing is passed. What was checked there need not be checked again.
+   */
+  enterRepeated(start: number, end: number): boolean {
+    const bytes = this.#bytes;
+    const shift = this.#at - start;
+    if (end + shift > this.#end) return false;
+    for (let i = start; i < end; i++) if (bytes[i] !== bytes[i + shift]) return false;
+    this.#at = end + shift;
+    this.#depth++;
+    this.#first = false;
+    return true;
   }
 
   enterArray(name: string): void {
@@ -175,19 +205,14 @@ export class JsonReader {
 
   /** A string that becomes a name or an id. `name` is what the error calls it. */
   readText(name: string): string {
-    if (this.peek() !== 0x22) this.#failType(name, 'a string');
-    const at = this.#at;
-    this.#at = this.#stringEnd(at + 1);
-    const text = this.#decode(at, this.#at);
-    if (this.#escaped && !isWellFormed(text)) this.fail(`${name} holds a lone surrogate`, at);
-    return text;
+    return this.#textAt(this.#passString(name), name);
   }
 
   /** As `readText`, for a name, which may not hold a NUL. Only an escape can spell one. */
   readName(name: string): string {
-    this.#skipSpace();
-    const at = this.#at;
-    const text = this.readText(name);
+    const at = this.#passString(name);
+    if (!this.#escaped && !this.#nonAscii) return nameAt(this.#bytes, at + 1, this.#at - 1);
+    const text = this.#textAt(at, name);
     if (this.#escaped && text.includes('\0')) this.fail(`${name} holds a NUL character`, at);
     return text;
   }
@@ -303,6 +328,21 @@ export class JsonReader {
     return at;
   }
 
+  /** Where the string begins that is passed. */
+  #passString(name: string): number {
+    if (this.peek() !== 0x22) this.#failType(name, 'a string');
+    const at = this.#at;
+    this.#at = this.#stringEnd(at + 1);
+    return at;
+  }
+
+  /** The text of the string at `at`, which was passed last. */
+  #textAt(at: number, name: string): string {
+    const text = this.#decode(at, this.#at);
+    if (this.#escaped && !isWellFormed(text)) this.fail(`${name} holds a lone surrogate`, at);
+    return text;
+  }
+
   /** `at` is behind the opening quote; the result is behind the closing one. */
   #stringEnd(at: number): number {
     const bytes = this.#bytes;
@@ -310,7 +350,12 @@ export class JsonReader {
     this.#escaped = false;
     this.#nonAscii = false;
     for (;;) {
-      while (at < end && STRING_CLASS[bytes[at] as number] === PLAIN) at++;
+      const wordsFrom = Math.min(end, at + WORDS_FROM);
+      while (at < wordsFrom && STRING_CLASS[bytes[at] as number] === PLAIN) at++;
+      if (at === wordsFrom) {
+        at = this.#wordsEnd(at);
+        while (at < end && STRING_CLASS[bytes[at] as number] === PLAIN) at++;
+      }
       if (at >= end) this.fail('unterminated string', end);
       switch (STRING_CLASS[bytes[at] as number]) {
         case QUOTE:
@@ -328,6 +373,17 @@ export class JsonReader {
           this.fail('control character in a string', at);
       }
     }
+  }
+
+  /** Behind the words from `at` on whose bytes are all plain. */
+  #wordsEnd(at: number): number {
+    this.#view ??= viewOf(this.#bytes);
+    const view = this.#view;
+    const start = this.#bytes.byteOffset;
+    const last = start + this.#end - WORD_BYTES;
+    let place = start + at;
+    while (place <= last && isPlainWord(view.getInt32(place))) place += WORD_BYTES;
+    return place - start;
   }
 
   /** `at` is behind the backslash. */
@@ -485,6 +541,24 @@ export class JsonReader {
     if (at >= this.#end) this.fail(`unexpected end of the body, expected ${expected}`, this.#end);
     return this.fail(`expected ${expected}`, at);
   }
+}
+
+/** Of the whole memory that `bytes` are a part of. */
+function viewOf(bytes: Buffer): DataView {
+  if (bytes.buffer.byteLength > SHARED_BYTES_MAX) return new DataView(bytes.buffer);
+  if (bytes.buffer !== sharedView.buffer) sharedView = new DataView(bytes.buffer);
+  return sharedView;
+}
+
+/**
+ * None of its four bytes is a quote, a backslash, a control or above 0x7f. A byte is below 0x20 or
+ * a quote exactly if it is below 0x21 after the bit is changed that turns 0x22 into 0x20. What is
+ * subtracted carries into the next byte only from one that is not plain itself.
+ */
+function isPlainWord(word: number): boolean {
+  const controlOrQuote = (word ^ 0x02020202) - 0x21212121;
+  const backslash = (word ^ 0x5c5c5c5c) - 0x01010101;
+  return ((controlOrQuote | backslash | word) & 0x80808080) === 0;
 }
 
 function isDigit(byte: number): boolean {

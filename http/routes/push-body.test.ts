@@ -103,8 +103,56 @@ describe('columns', () => {
   });
 });
 
+/** Always the same numbers, so a failure comes again. */
+function below(end: number): number {
+  state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+  return (state >>> 16) % end;
+}
+let state = 7;
+
+test('items that begin like the one before them are read as each alone', () => {
+  const members = [
+    ['"queue":"q"', '"queue":"q2"', '"queue":"q" ', '"queue":"ü"', '"queue":"\\u0071"'],
+    ['', '', '"partition":"p",', '"partition":"p2",', '"partition":null,', '"x":[1],'],
+    ['', '', '"transactionId":null,', '"transactionId":"t",', '"transactionId":"t2",'],
+    ['"payload":1', '"payload": {"queue":"q"}', '"payload":"payload"'],
+    ['', '', ',"partition":"late"', ',"transactionId":"late"', ',"y":{"payload":2}'],
+  ];
+  const pick = (of: readonly string[]) => of[below(of.length)] as string;
+  const item = (): string => {
+    const [queue = '', partition = '', id = '', payload = '', last = ''] = members.map(pick);
+    if (partition !== '' && last.includes('partition')) return item();
+    if (id !== '' && last.includes('transactionId')) return item();
+    return below(4) === 0
+      ? `{${partition}${id}${payload}${last},${queue}}`
+      : `{${queue},${partition}${id}${payload}${last}}`;
+  };
+  for (let round = 0; round < 300; round++) {
+    const items = Array.from({ length: 2 + below(6) }, item);
+    const text = `{"items":[${items.join(below(2) === 0 ? ',' : ' ,\n')}]}`;
+    const columns = read(text);
+    const alone = items.map((one) => read(`{"items":[${one}]}`));
+    expect(columns.itemGroup.map((group) => columns.groups[group])).toEqual(
+      alone.map(({ groups }) => groups[0]),
+    );
+    expect(columns.transactionIds).toEqual(alone.flatMap((one) => one.transactionIds));
+    expect(payloads(text)).toEqual(items.flatMap((one) => payloads(`{"items":[${one}]}`)));
+  }
+});
+
 describe('refusals', () => {
   test.each([
+    ['{"items":[{"queue":"a","payload":1},{"queue":"a","payload":', 'unexpected end'],
+    ['{"items":[{"queue":"a","payload":1},{"queue":"a","payload"', 'unexpected end'],
+    ['{"items":[{"payload":1,"queue":"a"},{"payload":1}]}', 'missing field `queue`'],
+    [
+      '{"items":[{"queue":"a","payload":1},{"queue":"a","payload":1,"queue":"b"}]}',
+      'duplicate field `queue`',
+    ],
+    [
+      '{"items":[{"queue":"a","payload":1},{"queue":"a","payload":1,"payload":1}]}',
+      'duplicate field `payload`',
+    ],
     ['{}', 'missing field `items` at byte 2'],
     ['', 'the body is empty'],
     ['[]', 'the body must be an object'],

@@ -46,11 +46,12 @@ export function readPushBody(body: Buffer): PushColumns {
     }
     seen = 1;
     reader.enterArray('items');
+    let head: ItemHead | null = null;
     while (reader.nextElement()) {
       if (columns.itemGroup.length === PUSH_ITEMS_MAX) {
         reader.fail(`more than ${PUSH_ITEMS_MAX} items`, reader.at);
       }
-      readItem(reader, columns);
+      head = readItem(reader, columns, head);
     }
   }
   reader.finish();
@@ -58,17 +59,41 @@ export function readPushBody(body: Buffer): PushColumns {
   return columns;
 }
 
-function readItem(reader: JsonReader, columns: PushColumnBuilder): void {
+/**
+ * How an item began, from its brace to its payload, where nothing but names stands before that:
+ * items of one batch mostly begin alike.
+ */
+interface ItemHead {
+  readonly start: number;
+  readonly end: number;
+  /** What it had named, payload included. */
+  readonly seen: number;
+  readonly queue: string;
+  readonly partition: string;
+}
+
+/** `head`: of an item before; the result is for the item after this one. */
+function readItem(
+  reader: JsonReader,
+  columns: PushColumnBuilder,
+  head: ItemHead | null,
+): ItemHead | null {
+  const start = reader.at;
+  let known = head;
   let seen = 0;
   let queue = '';
   let partition = DEFAULT_PARTITION;
   let transactionId: string | null = null;
   let payloadStart = 0;
   let payloadEnd = 0;
-  reader.enterObject('an item');
-  for (;;) {
-    const key = reader.nextKey(PUSH_ITEM_KEYS, seen);
-    if (key === KEYS_END) break;
+  let key = PAYLOAD;
+  const repeats = head !== null && reader.enterRepeated(head.start, head.end);
+  if (repeats) ({ seen, queue, partition } = head);
+  else {
+    reader.enterObject('an item');
+    key = reader.nextKey(PUSH_ITEM_KEYS, seen);
+  }
+  for (; key !== KEYS_END; key = reader.nextKey(PUSH_ITEM_KEYS, seen)) {
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
     switch (key) {
       case QUEUE:
@@ -82,6 +107,9 @@ function readItem(reader: JsonReader, columns: PushColumnBuilder): void {
         transactionId = reader.readTextOrNull('transactionId');
         break;
       case PAYLOAD:
+        if (!repeats && transactionId === null) {
+          known = { start, end: reader.at, seen, queue, partition };
+        }
         reader.skipValue();
         payloadStart = reader.valueStart;
         payloadEnd = reader.valueEnd;
@@ -93,6 +121,7 @@ function readItem(reader: JsonReader, columns: PushColumnBuilder): void {
   if ((seen & HAS_QUEUE) === 0) reader.fail('missing field `queue`', reader.at);
   if ((seen & HAS_PAYLOAD) === 0) reader.fail('missing field `payload`', reader.at);
   columns.add(queue, partition, transactionId, payloadStart, payloadEnd);
+  return known;
 }
 
 /** Columns while they are filled, item by item. */
