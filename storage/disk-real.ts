@@ -38,9 +38,16 @@ function guarded<T>(operation: string, path: string, run: () => T): T {
   }
 }
 
+/**
+ * A write through a descriptor with O_DSYNC returns when the bytes are on the medium, as after an
+ * fdatasync of them: the same work for the disk, but one trip to the thread pool and not two, which
+ * is worth 25 us to whoever waits. The descriptor is one of its own, opened at the first such
+ * write, so that all other writes stay unsynced.
+ */
 class RealFile implements DiskFile {
   readonly path: string;
   readonly #descriptor: number;
+  #syncing: number | null = null;
 
   constructor(path: string, descriptor: number) {
     this.path = path;
@@ -74,13 +81,46 @@ class RealFile implements DiskFile {
   }
 
   write(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    this.#write(this.#descriptor, buffers, position, done);
+  }
+
+  writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    try {
+      this.#syncing ??= this.#openSyncing();
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+      setImmediate(() => done(error));
+      return;
+    }
+    this.#write(this.#syncing, buffers, position, done);
+  }
+
+  /** By the path, which must still lead to this file. */
+  #openSyncing(): number {
+    const { O_WRONLY, O_DSYNC } = fs.constants;
+    return guarded('open', this.path, () => {
+      const descriptor = fs.openSync(this.path, O_WRONLY | O_DSYNC);
+      const { dev, ino } = fs.fstatSync(this.#descriptor);
+      const found = fs.fstatSync(descriptor);
+      if (found.ino === ino && found.dev === dev) return descriptor;
+      fs.closeSync(descriptor);
+      throw new Error('its name leads to another file by now');
+    });
+  }
+
+  #write(
+    descriptor: number,
+    buffers: readonly Uint8Array[],
+    position: number,
+    done: DiskDone,
+  ): void {
     const call =
       buffers.length <= BUFFERS_PER_CALL_MAX ? buffers : buffers.slice(0, BUFFERS_PER_CALL_MAX);
-    fs.writev(this.#descriptor, call, position, (error, written) => {
+    fs.writev(descriptor, call, position, (error, written) => {
       if (error !== null) return done(diskError('write', this.path, error));
       const rest = withoutFirst(buffers, written);
       if (rest.length === 0) return done(null);
-      this.write(rest, position + written, done);
+      this.#write(descriptor, rest, position + written, done);
     });
   }
 
@@ -120,6 +160,8 @@ class RealFile implements DiskFile {
 
   closeSync(): void {
     guarded('close', this.path, () => fs.closeSync(this.#descriptor));
+    const syncing = this.#syncing;
+    if (syncing !== null) guarded('close', this.path, () => fs.closeSync(syncing));
   }
 }
 

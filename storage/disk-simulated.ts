@@ -396,6 +396,14 @@ class SimulatedFile implements DiskFile {
     });
   }
 
+  /** Two operations: a crash between them finds what one in the middle of the call would. */
+  writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    this.write(buffers, position, (error) => {
+      if (error === null) this.sync(done);
+      else done(error);
+    });
+  }
+
   writeSync(bytes: Uint8Array, position: number): void {
     this.#check('write');
     if (this.#mode === 'read') throw new DiskError('EBADF', 'write', this.path, 'opened to read');

@@ -3,7 +3,15 @@
  * one holds above the other. Method: one table of cases, run against both; then what only the
  * simulated one does, its faults, each checked to happen.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import {
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync as readFile,
+  readlinkSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -79,6 +87,15 @@ describe.each([
     const buffers = Array.from({ length: 2500 }, (_, i) => bytes(`${i},`));
     await finished((done) => file.write(buffers, 0, done));
     expect(text(readFileSync(disk, path))).toBe(buffers.map(text).join(''));
+  });
+
+  test('synced writes and others go to one content, however many buffers', async () => {
+    const buffers = Array.from({ length: 2500 }, (_, i) => bytes(`${i},`));
+    const content = buffers.map(text).join('');
+    await finished((done) => file.write([bytes('head,')], 0, done));
+    await finished((done) => file.writeSynced(buffers, 5, done));
+    await finished((done) => file.writeSynced([bytes('end')], 5 + content.length, done));
+    expect(text(readFileSync(disk, path))).toBe(`head,${content}end`);
   });
 
   test('a read past the end is short and reports no error', async () => {
@@ -160,6 +177,50 @@ describe.each([
   });
 });
 
+/** Flags of this process's descriptors of the file, as the kernel has them. */
+function descriptorFlags(path: string): number[] {
+  const leadsThere = (name: string) =>
+    existsSync(`/proc/self/fd/${name}`) && readlinkSync(`/proc/self/fd/${name}`) === path;
+  return readdirSync('/proc/self/fd')
+    .filter(leadsThere)
+    .map((name) => /flags:\s*([0-7]+)/.exec(readFile(`/proc/self/fdinfo/${name}`, 'utf8'))?.[1])
+    .map((flags) => Number.parseInt(flags ?? '', 8));
+}
+
+describe('what only the real disk does', () => {
+  const { O_DSYNC } = constants;
+  let subject: Subject;
+  let path: string;
+
+  beforeEach(() => {
+    subject = real();
+    path = `${subject.directory}/file`;
+  });
+
+  afterEach(() => subject.cleanUp());
+
+  test('synced writes, and no others, go through a descriptor that the kernel syncs', async () => {
+    const file = subject.disk.openSync(path, 'create');
+    await finished((done) => file.write([bytes('x')], 0, done));
+    expect(descriptorFlags(path).map((flags) => flags & O_DSYNC)).toEqual([0]);
+    await finished((done) => file.writeSynced([bytes('y')], 1, done));
+    await finished((done) => file.writeSynced([bytes('z')], 2, done));
+    expect(descriptorFlags(path).map((flags) => flags & O_DSYNC)).toEqual([0, O_DSYNC]);
+    file.closeSync();
+    expect(descriptorFlags(path)).toEqual([]);
+  });
+
+  test('a file that was moved away is not mistaken for the one in its place', async () => {
+    const file = subject.disk.openSync(path, 'create');
+    subject.disk.renameSync(path, `${path}.old`);
+    subject.disk.openSync(path, 'create').closeSync();
+    const writing = finished((done) => file.writeSynced([bytes('x')], 0, done));
+    await expect(writing).rejects.toThrow('another file by now');
+    expect(descriptorFlags(path)).toEqual([]);
+    file.closeSync();
+  });
+});
+
 describe('what only the simulated disk does', () => {
   function diskWithFile(seed: number) {
     const disk = new SimulatedDisk({ seed });
@@ -184,6 +245,23 @@ describe('what only the simulated disk does', () => {
     expect(outcomes).toContain('nnnn');
     expect(outcomes, 'a later sector without an earlier one').toContain('oonn');
     expect(outcomes.size).toBe(16);
+  });
+
+  test('a power loss keeps a synced write that was reported, and may tear one that was not', () => {
+    const kept = new Set<string>();
+    for (let seed = 1; seed <= 200; seed++) {
+      const { disk, file } = diskWithFile(seed);
+      let isReported = false;
+      file.writeSynced([bytes('n'.repeat(2048))], 0, () => {
+        isReported = true;
+      });
+      for (let steps = seed % 3; steps > 0; steps--) disk.step();
+      const wasReported = isReported;
+      disk.crash('power');
+      const found = [0, 2047].map((at) => String.fromCharCode(disk.contents('/d/f')[at] ?? 0));
+      kept.add(`${wasReported} ${found.join('')}`);
+    }
+    expect(kept).toEqual(new Set(['true nn', 'false oo', 'false on', 'false no', 'false nn']));
   });
 
   test('a killed process loses nothing that was written', () => {

@@ -19,6 +19,8 @@ export interface DiskFile {
   read(into: Uint8Array, position: number, done: DiskReadDone): void;
   /** Writes the buffers one after the other; the caller leaves them alone until `done`. */
   write(buffers: readonly Uint8Array[], position: number, done: DiskDone): void;
+  /** As `write` and then `sync`, but of these bytes alone, and one call where the system has it. */
+  writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void;
   writeSync(bytes: Uint8Array, position: number): void;
   /** fdatasync: what was written before is on the medium once `done` is called without an error. */
   sync(done: DiskDone): void;

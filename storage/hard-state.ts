@@ -137,17 +137,11 @@ export class HardStateFile {
 
   #store(slot: Slot, position: number, done: () => void): void {
     if (this.#failed) return;
-    this.#file.write([encodeSlot(this.#options.identity, slot)], position, (writeError) => {
+    const bytes = encodeSlot(this.#options.identity, slot);
+    this.#file.writeSynced([bytes], position, (error) => {
       if (this.#failed) return;
-      if (writeError !== null) {
-        this.#fail(writeError);
-        return;
-      }
-      this.#file.sync((syncError) => {
-        if (this.#failed) return;
-        if (syncError !== null) this.#fail(syncError);
-        else done();
-      });
+      if (error !== null) this.#fail(error);
+      else done();
     });
   }
 

@@ -13,7 +13,7 @@
  * Why not a ring of headers that is written with every group. The log is such a ring already: each
  * group proves all groups before it, with chain, index and CRC, so only the last one is in doubt. A
  * ring that is not synced says nothing after a loss of power about just that group, so it is worth
- * no more than this file. A ring that is synced is a second fdatasync for every group, behind the
+ * no more than this file. A ring that is synced is a second sync for every group, behind the
  * first: with one append at a time it left a quarter to a half of the appends, on a busy machine. A
  * sync four times a second is few beside thousands of groups.
  *
@@ -116,10 +116,7 @@ export class WitnessFile {
       done(error);
       if (next !== null) next();
     };
-    this.#file.write([encode(this.#identity, witness)], 0, (error) => {
-      if (error !== null) finish(error);
-      else this.#file.sync(finish);
-    });
+    this.#file.writeSynced([encode(this.#identity, witness)], 0, finish);
   }
 
   closeSync(): void {

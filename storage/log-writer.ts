@@ -2,9 +2,9 @@
  * The one place that changes log files while the broker runs.
  *
  * Changes to the tail (appends, truncations, resets) form a queue and are made one after the other.
- * Appends are committed in groups: one write and one fdatasync are in flight, and all that arrives
- * meanwhile is the next group. There is no artificial hold, because the sync itself gathers the
- * next group. A group is durable before the next begins; recovery depends on it (log-scan.ts).
+ * Appends are committed in groups: one synced write is in flight, and all that arrives meanwhile is
+ * the next group. There is no artificial hold, because the write itself gathers the next group. A
+ * group is durable before the next begins; recovery depends on it (log-scan.ts).
  *
  * Changes to the head (removal of old segments) and index files of sealed segments are made in the
  * background, also one after the other. Truncations and resets wait until the background is idle,
@@ -16,7 +16,7 @@
  *   log without a gap.
  * - After the first failed operation nothing is written, and no `done` runs any more.
  *
- * Zeros are written ahead of small groups: an fdatasync that only overwrites has no metadata to
+ * Zeros are written ahead of small groups: a sync that only overwrites has no metadata to
  * commit and takes about half the time. Before a group above ZERO_FILLED_GROUP_BYTES_MAX they would
  * double the bytes without paying for it.
  */
@@ -308,7 +308,8 @@ export class LogWriter {
     const zeros = this.#zerosBehind(segment, group);
     if (zeros.length > 0) group.buffers.push(zeros);
     this.#filledTo = Math.max(this.#filledTo, segment.endPosition + zeros.length);
-    this.#fileOf(segment).write(group.buffers, group.position, this.#onGroupWritten);
+    group.timing?.syncing();
+    this.#fileOf(segment).writeSynced(group.buffers, group.position, this.#onGroupDurable);
   }
 
   /** Takes entries from the appends at the head of the queue while they fit group and segment. */
@@ -339,12 +340,6 @@ export class LogWriter {
     const room = Math.max(0, this.#options.segmentBytes - segment.endPosition);
     return this.#zeros.subarray(0, Math.min(room, this.#zeros.length));
   }
-
-  readonly #onGroupWritten = (error: DiskError | null): void => {
-    this.#group.timing?.syncing();
-    if (error !== null) this.#fail(error);
-    else if (!this.#failed) this.#fileOf(this.#segments.last).sync(this.#onGroupDurable);
-  };
 
   /** The next group starts before the callbacks run, so that the disk does not wait for them. */
   readonly #onGroupDurable = (error: DiskError | null): void => {
@@ -406,8 +401,7 @@ export class LogWriter {
     segment.open = { file, positions: new Positions() };
     const named = this.unlessFailed(() => use(segment));
     const synced = this.unlessFailed(() => disk.syncDirectory(directory, named));
-    const written = this.unlessFailed(() => file.sync(synced));
-    file.write([encodeSegmentHeader(identity, header)], 0, written);
+    file.writeSynced([encodeSegmentHeader(identity, header)], 0, synced);
   }
 
   // --- truncation --------------------------------------------------------------------------------
@@ -563,9 +557,8 @@ export class LogWriter {
 
   /** Over the damaged one. */
   rewriteHeader(segment: Segment, file: DiskFile, done: () => void): void {
-    const synced = this.unlessFailed(done);
-    const written = this.unlessFailed(() => file.sync(synced));
-    file.write([encodeSegmentHeader(this.#options.identity, segment.header)], 0, written);
+    const header = encodeSegmentHeader(this.#options.identity, segment.header);
+    file.writeSynced([header], 0, this.unlessFailed(done));
   }
 
   /** The log can do without it, so a full disk is no reason to end: the next open rebuilds it. */

@@ -152,6 +152,14 @@ class CrashPointsFile implements DiskFile {
     });
   }
 
+  /** In two steps, so that there is a moment between them. */
+  writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    this.write(buffers, position, (error) => {
+      if (error === null) this.sync(done);
+      else done(error);
+    });
+  }
+
   writeSync(bytes: Uint8Array, position: number): void {
     this.#at(this.#points.beforeWrite);
     this.#file.writeSync(bytes, position);

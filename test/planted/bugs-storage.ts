@@ -8,8 +8,8 @@ const LOG: readonly PlantedBug[] = [
     edits: [
       {
         file: 'storage/log-writer.ts',
-        find: 'this.#fileOf(this.#segments.last).sync(this.#onGroupDurable);',
-        replace: 'this.#onGroupDurable(null);',
+        find: 'this.#fileOf(segment).writeSynced(',
+        replace: 'this.#fileOf(segment).write(',
       },
     ],
     hunt: 'disk',
@@ -84,12 +84,8 @@ const LOG: readonly PlantedBug[] = [
     edits: [
       {
         file: 'storage/log-writer.ts',
-        find:
-          'const written = this.unlessFailed(() => file.sync(synced));\n' +
-          'file.write([encodeSegmentHeader(identity, header)]',
-        replace:
-          'const written = this.unlessFailed(() => synced(null));\n' +
-          'file.write([encodeSegmentHeader(identity, header)]',
+        find: 'file.writeSynced([encodeSegmentHeader(identity, header)]',
+        replace: 'file.write([encodeSegmentHeader(identity, header)]',
       },
     ],
     hunt: 'disk',
@@ -199,8 +195,8 @@ const VOTES: readonly PlantedBug[] = [
     edits: [
       {
         file: 'storage/hard-state.ts',
-        find: 'this.#file.sync((syncError) => {',
-        replace: '((run) => run(null))((syncError) => {',
+        find: 'this.#file.writeSynced([bytes], position, (error) => {',
+        replace: 'this.#file.write([bytes], position, (error) => {',
       },
     ],
     hunt: 'disk',
@@ -209,9 +205,7 @@ const VOTES: readonly PlantedBug[] = [
   {
     name: 'vote-after-a-failed-sync',
     meaning: 'term and vote are reported durable although their fdatasync failed',
-    edits: [
-      { file: 'storage/hard-state.ts', find: 'if (syncError !== null)', replace: 'if (false)' },
-    ],
+    edits: [{ file: 'storage/hard-state.ts', find: 'if (error !== null)', replace: 'if (false)' }],
     hunt: 'disk',
     seeds: 900,
   },
