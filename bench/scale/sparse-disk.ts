@@ -71,6 +71,14 @@ class SparseFile implements DiskFile {
     next(0);
   }
 
+  /** In two steps: what leaves out zeros is several writes. */
+  writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    this.write(buffers, position, (error) => {
+      if (error === null) this.sync(done);
+      else done(error);
+    });
+  }
+
   writeSync(bytes: Uint8Array, position: number): void {
     for (const piece of this.#withoutZeros(bytes, position)) {
       this.#file.writeSync(piece.bytes, piece.position);
