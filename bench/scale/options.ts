@@ -21,6 +21,8 @@ export interface ScaleOptions {
   readonly ids: number;
   readonly queues: number;
   readonly storedGb: number;
+  /** Undefined: one that is made and removed. */
+  readonly storeDirectory: string | undefined;
   readonly seconds: number;
   readonly jsonFile: string | undefined;
   readonly entry: string | undefined;
@@ -33,6 +35,7 @@ export const USAGE = `npm run bench-scale -- [options]
   --ids N            transaction ids within the window of one queue (default 10000000)
   --queues N         that share as many partitions (default 10000)
   --stored N         GB that the full store holds, as holes of its files (default 100)
+  --store DIR        the full store: made there unless it is there, and not removed
   --seconds N        of one measured run (default 5)
   --json FILE        where the results go (default bench/results/scale-<time>.json)
   --entry FILE       the file that starts a node (default packages/broker/dist/main.js)`;
@@ -47,6 +50,7 @@ export function readOptions(commandLine: readonly string[]): ScaleOptions {
       ids: { type: 'string', default: '10000000' },
       queues: { type: 'string', default: '10000' },
       stored: { type: 'string', default: '100' },
+      store: { type: 'string' },
       seconds: { type: 'string', default: '5' },
       json: { type: 'string' },
       entry: { type: 'string' },
@@ -58,6 +62,7 @@ export function readOptions(commandLine: readonly string[]): ScaleOptions {
     ids: integer('ids', values.ids, 1000, 1_000_000_000),
     queues: integer('queues', values.queues, 200, 1_000_000),
     storedGb: integer('stored', values.stored, 1, 1000),
+    storeDirectory: values.store,
     seconds: integer('seconds', values.seconds, 1, 600),
     jsonFile: values.json,
     entry: values.entry,

@@ -32,8 +32,12 @@ const PROGRESS_BYTES = 5e9;
 const TENANT = '00000000-0000-0000-0000-000000000001';
 const BODY = new Uint8Array(PAYLOAD_BYTES);
 
-/** Resolves with the number of appends. */
-export async function fillStore(plan: FillPlan): Promise<number> {
+export function appendsOf(bytes: number): number {
+  return Math.ceil(bytes / PAYLOAD_BYTES);
+}
+
+/** Resolves when everything is on the disk and the node is stopped. */
+export async function fillStore(plan: FillPlan): Promise<void> {
   const config = readConfig({ SVC_RAFT_DIR: plan.directory });
   if (config.kind === 'refused') throw new Error(config.error);
   let failed: (error: Error) => void = () => {};
@@ -50,10 +54,8 @@ export async function fillStore(plan: FillPlan): Promise<number> {
     onFatal: failed,
   });
   await Promise.race([failure, new Promise<void>((serving) => node.join(serving))]);
-  const appends = Math.ceil(plan.bytes / PAYLOAD_BYTES);
-  await Promise.race([failure, pushAll(node, appends, plan)]);
+  await Promise.race([failure, pushAll(node, appendsOf(plan.bytes), plan)]);
   await node.stop();
-  return appends;
 }
 
 async function pushAll(node: Node, appends: number, plan: FillPlan): Promise<void> {

@@ -3,6 +3,7 @@
 // payloads that are holes of the file (stored-fill.ts): every record, row and checksum is there,
 // and about a sixteenth of the bytes takes space.
 
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Figure, figure } from '../load/figure.js';
@@ -11,7 +12,7 @@ import { consumption, pushes } from './node-load.js';
 import { Rounds, unitOf } from './rounds.js';
 import type { Scale } from './scale.js';
 import { ScaleNode } from './scale-node.js';
-import { fillStore } from './stored-fill.js';
+import { appendsOf, fillStore } from './stored-fill.js';
 
 const ROUNDS = 3;
 const PARTITIONS = 64;
@@ -22,16 +23,10 @@ const SETTLE_MS = 3000;
 const WORKS = ['push, batch 1', 'push, batch 100', 'pop and ack, batch 100'] as const;
 
 export async function measureStored(scale: Scale): Promise<readonly Figure[]> {
-  const { storedGb, entry } = scale.options;
-  const filled = join(scale.scratch.directory('bench-stored'), 'node');
-  const beganMs = performance.now();
-  const appends = await fillStore({
-    directory: filled,
-    bytes: storedGb * GIGABYTE,
-    onProgress: (bytes) => scale.say(`${(bytes / GIGABYTE).toFixed(0)} GB of ${storedGb} stored`),
-  });
-  const fillSeconds = (performance.now() - beganMs) / 1000;
-  scale.say(`${storedGb} GB in ${appends} appends stored in ${fillSeconds.toFixed(0)} s`);
+  const { storedGb, storeDirectory, entry } = scale.options;
+  const filled = storeDirectory ?? join(scale.scratch.directory('bench-stored'), 'node');
+  if (existsSync(filled)) scale.say(`${filled} is there and taken for a store of ${storedGb} GB`);
+  else await fill(scale, filled);
   const rounds = new Rounds();
   const nodes = [
     { name: 'empty', node: await ScaleNode.start(scale.scratch, entry) },
@@ -51,7 +46,7 @@ export async function measureStored(scale: Scale): Promise<readonly Figure[]> {
     rounds.add(`memory of the process, ${name}`, node.anonymousBytes());
     await node.process.kill();
   }
-  const note = `${storedGb} GB in ${appends} appends against none, in turn`;
+  const note = `${storedGb} GB in ${appendsOf(storedGb * GIGABYTE)} appends against none, in turn`;
   const unit = (name: string) => (name.startsWith('start') ? 'ms' : unitOf(name));
   return [
     ...rounds.figures(unit, note),
@@ -65,6 +60,22 @@ export async function measureStored(scale: Scale): Promise<readonly Figure[]> {
       ),
     ]),
   ];
+}
+
+/** Under another name until it is complete, so that one that is there is whole. */
+async function fill(scale: Scale, directory: string): Promise<void> {
+  const { storedGb } = scale.options;
+  const beganMs = performance.now();
+  const draft = `${directory}.filling`;
+  rmSync(draft, { recursive: true, force: true });
+  await fillStore({
+    directory: draft,
+    bytes: storedGb * GIGABYTE,
+    onProgress: (bytes) => scale.say(`${(bytes / GIGABYTE).toFixed(0)} GB of ${storedGb} stored`),
+  });
+  renameSync(draft, directory);
+  const seconds = (performance.now() - beganMs) / 1000;
+  scale.say(`${storedGb} GB stored in ${seconds.toFixed(0)} s`);
 }
 
 function rates(work: string): [over: string, under: string] {
