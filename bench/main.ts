@@ -1,5 +1,7 @@
 // `npm run bench`: measures a node that it starts itself. See the README beside this file.
 
+import { writePage } from './against/write-page.js';
+import { runLimitsBench } from './limits.js';
 import { readOptions, USAGE } from './load/options.js';
 import { runBench } from './load/run-bench.js';
 import { runRaftBench } from './raft-core.js';
@@ -13,6 +15,8 @@ await runProgram(USAGE, async (commandLine) => {
   const options = readOptions(commandLine);
   if (options.raft) runRaftBench(options.seconds);
   else if (options.scrape) await runScrapeBench(options.entry);
+  else if (options.limits) await runLimitsBench(options);
+  else if (options.pageOf.length > 0) writePage(options.pageOf);
   else if (options.retention) await runRetentionBench(options.seconds, options.entry);
   else if (options.surfaces.length > 0) await runStateBench(options);
   else if (options.timersPending !== null) {

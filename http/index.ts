@@ -28,4 +28,4 @@ export type * from './stream-service.js';
 export type * from './surface-service.js';
 export { TIMER_CALL_DEFAULTS, type TimerCallLimits } from './timer-ops.js';
 export type * from './timer-service.js';
-export { NativeBuildMissingError } from './uws.js';
+export { loadUws, NativeBuildMissingError, type UwsResponse } from './uws.js';

@@ -29,6 +29,10 @@ export interface BenchOptions {
   readonly retention: boolean;
   /** Nothing but a scrape of ten thousand queues. */
   readonly scrape: boolean;
+  /** Nothing but what the machine can do without a broker. */
+  readonly limits: boolean;
+  /** Nothing but a page of these result files; empty: not that. */
+  readonly pageOf: readonly string[];
   /** Nothing but these state surfaces; empty: none of them. */
   readonly surfaces: readonly StateSurface[];
   /** Nothing but timers that come due while so many others wait; null: not that. */
@@ -54,6 +58,8 @@ export const USAGE = `npm run bench -- [options]
   --raft             only the consensus core, three nodes in one process
   --retention        only the disk of a queue that is written at 50 MB/s with a 10 s window
   --scrape           only GET /metrics/prometheus on a node with ten thousand queues
+  --limits           only what the machine, the disk and the HTTP library can do without a broker
+  --page FILES       only a page of results: one file of --against, others of bench-scale
   --kv               only key/value writes, in calls of 64, and their latency at half the target
   --timers           only the same of timers that are scheduled
   --locks            only the same of locks that are acquired
@@ -81,6 +87,8 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
       raft: { type: 'boolean', default: false },
       retention: { type: 'boolean', default: false },
       scrape: { type: 'boolean', default: false },
+      limits: { type: 'boolean', default: false },
+      page: { type: 'string' },
       kv: { type: 'boolean', default: false },
       timers: { type: 'boolean', default: false },
       locks: { type: 'boolean', default: false },
@@ -104,6 +112,8 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
     raft: values.raft,
     retention: values.retention,
     scrape: values.scrape,
+    limits: values.limits,
+    pageOf: values.page?.split(',') ?? [],
     surfaces: STATE_SURFACES.filter((surface) => values[surface]),
     timersPending: pendingOf(values['timers-due']),
     profile: values.profile,
