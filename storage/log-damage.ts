@@ -15,6 +15,8 @@ import type { LogEntry } from './log-entry.js';
 
 export interface DamagedSlot {
   readonly index: number;
+  /** Where its run of damaged headers begins; a cut leaves no part of one. */
+  readonly runFirst: number;
   readonly kind: 'record' | 'tail';
   /** Of the entry that stood there; null when it is not known. */
   readonly term: number | null;

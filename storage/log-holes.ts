@@ -147,7 +147,8 @@ export class LogHoles {
     }
     const { tail } = this;
     if (tail !== null && slots.length < LISTED_MAX) {
-      slots.push({ ...tail, kind: 'tail', term: null, bodyCrc: null, headerCrc: null });
+      const nothing = { term: null, bodyCrc: null, headerCrc: null };
+      slots.push({ ...tail, runFirst: tail.index, kind: 'tail', ...nothing });
     }
     return slots;
   }
@@ -171,6 +172,7 @@ function slotOf(known: KnownHole, index: number): DamagedSlot {
   const { hole, segment } = known;
   return {
     index,
+    runFirst: hole.firstIndex,
     kind: 'record',
     term: termInHole(known, index),
     bodyCrc: hole.header?.bodyCrc ?? null,

@@ -458,11 +458,53 @@ describe('the repair phase', () => {
     expect(run(group, () => one.result !== null && two.result !== null)).toBe(true);
     expect([one.terms, two.terms]).toEqual([before, before]);
   });
+
+  // The answers come in any order: what nobody has may be known before the run in front of it is
+  // written, and after.
+  test.each(Array.from({ length: 20 }, (_, i) => i + 1))(
+    'cuts what nobody has and keeps the run in front of it (order %i)',
+    (seed) => {
+      const { group, one, last } = withOwnSegment(seed);
+      for (const index of [last - 3, last - 2, last - 1]) flipInRecord(one, index, IN_HEADER);
+      flipInRecord(one, last);
+      const before = one.terms.slice(0, last - 1);
+      for (const machine of group.machines) machine.disk.crash('power');
+      for (const machine of group.machines) machine.boot();
+      expect(one.log.damage().map(({ index, runFirst }) => [index, runFirst])).toEqual([
+        [last - 3, last - 3],
+        [last - 2, last - 3],
+        [last - 1, last - 3],
+        [last, last],
+      ]);
+      expect(run(group, () => one.result !== null)).toBe(true);
+      expect(one.result).toMatchObject({ repaired: 3, cutFrom: last, recovering: false });
+      expect(one.log.isWhole).toBe(true);
+      expect(one.terms).toEqual(before.map((term) => (term === -1 ? 2 : term)));
+    },
+  );
 });
 
+/** Its last entry begins a segment, and nobody else has it. */
+function withOwnSegment(seed: number) {
+  const { group } = sameLogs(2, seed);
+  const [one, two] = group.machines as [Machine, Machine];
+  const data = (index: number) => new Uint8Array(Buffer.from(`${index}-2-`.padEnd(500, '#')));
+  for (;;) {
+    const index = one.log.lastIndex + 1;
+    const segments = one.log.segments().length;
+    const next = { index, term: 2, type: 0, data: data(index) };
+    one.append([next]);
+    if (one.log.segments().length > segments) return { group, one, last: index };
+    two.append([next]);
+  }
+}
+
 /** A group whose logs are alike, with some entries in each of some segments. */
-function sameLogs(size: number): { readonly group: Group; readonly before: readonly number[] } {
-  const group = new Group(seededRandom(1), size, 1);
+function sameLogs(
+  size: number,
+  seed = 1,
+): { readonly group: Group; readonly before: readonly number[] } {
+  const group = new Group(seededRandom(seed), size, seed);
   const entries = Array.from({ length: 12 }, (_, i) => entry(group.random, i + 2, 2));
   for (const machine of group.machines) {
     machine.term = 2;
@@ -471,13 +513,16 @@ function sameLogs(size: number): { readonly group: Group; readonly before: reado
   return { group, before: (group.machines[0] as Machine).terms };
 }
 
-/** In the middle of the body of the entry. */
-function flipInRecord({ disk }: Machine, index: number): void {
+/** So far in front of a body stands its header. */
+const IN_HEADER = -4;
+
+/** In the middle of the body of the entry, or elsewhere from its beginning. */
+function flipInRecord({ disk }: Machine, index: number, place: number | null = null): void {
   const needle = `${index}-2-##`;
   for (const path of disk.paths().filter((name) => name.endsWith('.log'))) {
     const at = Buffer.from(disk.contents(path)).indexOf(needle);
     if (at === -1) continue;
-    disk.flipBit(path, at + needle.length, 3);
+    disk.flipBit(path, at + (place ?? needle.length), 3);
     return;
   }
   throw new Error(`entry ${index} is in no file`);

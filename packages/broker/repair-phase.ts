@@ -179,15 +179,14 @@ export class RepairPhase {
   }
 
   /** True when it is cut, with all that follows. */
-  #decideRecord({ index }: DamagedSlot): boolean {
+  #decideRecord({ index, runFirst }: DamagedSlot): boolean {
     const found = decideRecord(this.#lostFrom(index).lost);
     if (found === 'wait') return false;
     // A run of damaged headers leaves as a whole, and of its first slots nothing was concluded.
-    const first = this.#rounds.runBefore(index);
-    const decision = first < index ? 'recover' : found;
+    const decision = runFirst < index ? 'recover' : found;
     if (decision === 'recover') this.#mark();
     this.#tornTail = null;
-    this.#cut(first, () => {
+    this.#cut(runFirst, () => {
       // What is not committed at this slot is not behind it either.
       const settled = this.#settled;
       this.#settled = null;

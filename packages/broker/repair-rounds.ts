@@ -99,13 +99,6 @@ export class RepairRounds {
     return [...this.#held.values()];
   }
 
-  /** The first slot of the run that ends with `index`, as far as entries of it are held. */
-  runBefore(index: number): number {
-    let first = index;
-    while (this.#held.has(first - 1)) first--;
-    return first;
-  }
-
   onAnswer(from: NodeId, answer: RepairAnswer): void {
     const { round, peers, log } = this.#options;
     const slot = this.#asked.get(answer.index);
