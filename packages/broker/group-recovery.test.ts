@@ -244,3 +244,33 @@ test('a log that ends before the state, for no reason that it knows, costs the v
   group.converge();
   expect(odd.node?.repairing).toBe(false);
 });
+
+test.each([1, 3, 9])(
+  'of two voters, one that is killed after adopting %i entries goes on',
+  (count) => {
+    const group = new FakeGroup({ founders: 2, environment: SMALL });
+    acknowledged(group, ...many('m', 80));
+    const odd = aFollower(group);
+    const lastIndex = odd.parts?.log.lastIndex ?? 0;
+    odd.crash('process');
+    const last = segmentsOf(odd).at(-1) as string;
+    const bytes = odd.disk.contents(last);
+    odd.disk.plant(last, bytes.slice(0, Math.floor(bytes.length / 3)));
+    // Alone, the other one leads no more, and cannot again without the vote of this one.
+    group.until('nobody leads', () => group.leaders.length === 0);
+    odd.start();
+    const marker = new RecoveringMarker(odd.disk, '/data/raft');
+    const held = () => odd.parts?.log.lastIndex ?? 0;
+    group.until('the marker', () => marker.stands);
+    const from = held();
+    group.until('entries that were taken over', () => held() >= from + count);
+    expect(held()).toBeLessThan(lastIndex);
+    odd.restart('power');
+    expect(marker.stands).toBe(true);
+    group.leader();
+    group.converge();
+    expect(stored(group)).toBe(80);
+    expect(marker.stands).toBe(false);
+    expect(odd.status.recovering).toBe(false);
+  },
+);
