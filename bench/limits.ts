@@ -36,7 +36,7 @@ export async function runLimitsBench(options: BenchOptions): Promise<void> {
   const startedAt = new Date();
   const figures: Figure[] = [];
   try {
-    figures.push(probeDisk(context), await syncedGroups(context), diskBandwidth(context));
+    figures.push(probeDisk(context.scratch), await syncedGroups(context), diskBandwidth(context));
     figures.push(
       inMemory('memory copy', options.runs, (from, to) => void to.set(from)),
       inMemory('CRC-32', options.runs, (from) => void crc32(from)),

@@ -1,5 +1,7 @@
 // `npm run bench`: measures a node that it starts itself. See the README beside this file.
 
+import { AGAINST_USAGE, asksForAgainst, readAgainstOptions } from './against/options.js';
+import { runAgainst } from './against/run-against.js';
 import { writePage } from './against/write-page.js';
 import { runLimitsBench } from './limits.js';
 import { readOptions, USAGE } from './load/options.js';
@@ -11,7 +13,8 @@ import { runScrapeBench } from './scrape.js';
 import { runStateBench } from './state.js';
 import { runTimersDueBench } from './timers-due.js';
 
-await runProgram(USAGE, async (commandLine) => {
+await runProgram(`${USAGE}\n\n${AGAINST_USAGE}`, async (commandLine) => {
+  if (asksForAgainst(commandLine)) return runAgainst(readAgainstOptions(commandLine));
   const options = readOptions(commandLine);
   if (options.raft) runRaftBench(options.seconds);
   else if (options.scrape) await runScrapeBench(options.entry);

@@ -2,16 +2,25 @@
 
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BenchContext } from './bench-context.js';
+import type { Scratch } from '../scratch.js';
 import { type Figure, figure } from './figure.js';
 import { percentile } from './percentiles.js';
 
 const WRITES = 200;
 const WRITE_BYTES = 4096;
 
+export function probeDisk(scratch: Scratch): Figure {
+  const { medianMs, p99Ms } = diskSyncMs(scratch);
+  const note = `write of ${WRITE_BYTES} bytes and fdatasync, alone; p99 ${p99Ms.toFixed(2)} ms`;
+  return figure('disk sync p50', 'ms', [medianMs], note);
+}
+
 /** Overwrites zero-filled blocks one by one, each followed by fdatasync. */
-export function probeDisk(context: BenchContext): Figure {
-  const directory = context.scratch.directory('disk');
+export function diskSyncMs(scratch: Scratch): {
+  readonly medianMs: number;
+  readonly p99Ms: number;
+} {
+  const directory = scratch.directory('disk');
   const file = openSync(join(directory, 'probe'), 'w');
   const block = Buffer.alloc(WRITE_BYTES, 0x61);
   const tookMs = new Float64Array(WRITES);
@@ -26,10 +35,8 @@ export function probeDisk(context: BenchContext): Figure {
     }
   } finally {
     closeSync(file);
-    context.scratch.remove(directory);
+    scratch.remove(directory);
   }
   tookMs.sort();
-  const slowest = percentile(tookMs, 0.99).toFixed(2);
-  const note = `write of ${WRITE_BYTES} bytes and fdatasync, alone; p99 ${slowest} ms`;
-  return figure('disk sync p50', 'ms', [percentile(tookMs, 0.5)], note);
+  return { medianMs: percentile(tookMs, 0.5), p99Ms: percentile(tookMs, 0.99) };
 }

@@ -20,7 +20,7 @@ export async function runBench(options: BenchOptions): Promise<readonly Figure[]
   const startedAt = new Date();
   const figures: Figure[] = [];
   try {
-    figures.push(probeDisk(context));
+    figures.push(probeDisk(scratch));
     for (const name of options.scenarios) {
       figures.push(...(await measureScenario(name, context, figures)));
     }

@@ -1,0 +1,53 @@
+// Rounds to medians, and medians to ratios.
+
+import { median } from '../load/percentiles.js';
+import { ratioGoal } from './goals.js';
+import type { Comparison, Measurement, Percentiles, Round } from './result.js';
+
+export function measurementOf(
+  load: Omit<
+    Measurement,
+    'rounds' | 'messagesPerSecond' | 'latency' | 'serverMicrosecondsPerMessage'
+  >,
+  rounds: readonly Round[],
+): Measurement {
+  const latency = (name: keyof Percentiles): number =>
+    median(rounds.map((round) => round.latency[name]));
+  return {
+    ...load,
+    rounds,
+    messagesPerSecond: median(rounds.map((round) => round.messagesPerSecond)),
+    latency: {
+      p50Ms: latency('p50Ms'),
+      p90Ms: latency('p90Ms'),
+      p99Ms: latency('p99Ms'),
+      p999Ms: latency('p999Ms'),
+      maxMs: latency('maxMs'),
+    },
+    serverMicrosecondsPerMessage: median(rounds.map((round) => round.serverMicrosecondsPerMessage)),
+  };
+}
+
+/** A ratio for each round, of windows that stood close together in time; the median counts. */
+export function comparisons(measurements: readonly Measurement[]): readonly Comparison[] {
+  return measurements.flatMap((theirs): readonly Comparison[] => {
+    const { system, setting, nodes, work, payloadBytes, batch } = theirs;
+    if (system === 'ours' || work === 'latency') return [];
+    const ours = measurements.find(
+      (one) =>
+        one.system === 'ours' &&
+        one.nodes === nodes &&
+        one.work === work &&
+        one.payloadBytes === payloadBytes &&
+        one.batch === batch,
+    );
+    const ratios = theirs.rounds.flatMap((round, index) => {
+      const own = ours?.rounds[index];
+      return own === undefined ? [] : [own.messagesPerSecond / round.messagesPerSecond];
+    });
+    if (ratios.length === 0) return [];
+    const load = { peer: system, setting, nodes, work, payloadBytes, batch };
+    const ratio = median(ratios);
+    return [{ ...load, ratio, ratios, goal: ratioGoal(load, ratio) }];
+  });
+}

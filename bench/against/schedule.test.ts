@@ -1,0 +1,129 @@
+// Goal: a comparison measures what its options say, judges ratios by what was promised, and tells
+// what is not installed at once. Method: examples, and rounds whose ratios can be worked out by
+// hand.
+
+import { expect, test } from 'vitest';
+import { comparisons, measurementOf } from './compare.js';
+import { latencyVerdicts } from './goals.js';
+import { asksForAgainst, readAgainstOptions } from './options.js';
+import { processorSeconds } from './processor-time.js';
+import { requirePeers } from './requirements.js';
+import { fakeResult } from './result.fake.js';
+import type { Round } from './result.js';
+import { cells, entrants, windowCount } from './schedule.js';
+import { renderTables } from './table.js';
+
+test('the whole comparison: every load on every system, and one load for latency', () => {
+  const options = readAgainstOptions(['--against', 'nats,rabbitmq,redis,postgres']);
+  expect(cells(options)).toHaveLength(2 * 2 * 3 + 1);
+  expect(entrants(options, 1)).toHaveLength(1 + 4 * 2);
+  const three = entrants(options, 3).map(({ system, setting }) => `${system} ${setting}`);
+  expect(three).toEqual(['ours durable', 'nats durable', 'nats defaults', 'rabbitmq durable']);
+  expect(windowCount(options)).toBe(13 * 13 * 3);
+});
+
+test('options narrow it', () => {
+  const narrow = ['--against', 'redis', '--batches', '100,1,1', '--payloads', '256'].concat([
+    '--nodes',
+    '1',
+    '--settings',
+    'durable',
+    '--works',
+    'publish',
+    '--rounds',
+    '2',
+  ]);
+  const options = readAgainstOptions(narrow);
+  expect(cells(options)).toEqual([
+    { work: 'publish', payloadBytes: 256, batch: 1 },
+    { work: 'publish', payloadBytes: 256, batch: 100 },
+  ]);
+  expect(windowCount(options)).toBe(2 * 2 * 2);
+  expect(asksForAgainst(narrow)).toBe(true);
+  expect(asksForAgainst(['--against=redis'])).toBe(true);
+  expect(asksForAgainst(['--only', 'push'])).toBe(false);
+});
+
+test.each([
+  [['--against', 'kafka'], /--against kafka/],
+  [['--against', 'redis', '--batches', '1,x'], /--batches x/],
+  [['--against', 'redis', '--nodes', '2'], /--nodes 2/],
+  [['--against', 'redis', '--payloads', '1'], /--payloads 1/],
+])('refuses %j', (commandLine, message) => {
+  expect(() => readAgainstOptions(commandLine)).toThrow(message);
+});
+
+function round(messagesPerSecond: number, p50Ms: number): Round {
+  const latency = { p50Ms, p90Ms: p50Ms, p99Ms: p50Ms, p999Ms: p50Ms, maxMs: p50Ms };
+  const [messages, seconds, cost] = [messagesPerSecond, 1, 1];
+  return {
+    messages,
+    seconds,
+    messagesPerSecond,
+    latency,
+    loadMicrosecondsPerMessage: cost,
+    serverMicrosecondsPerMessage: cost,
+  };
+}
+
+test('ratios are those of rounds side by side, judged by what was promised', () => {
+  const load = { setting: 'durable', nodes: 1, work: 'publish', payloadBytes: 256 } as const;
+  const at = (system: 'ours' | 'redis', batch: number, rates: readonly number[]) =>
+    measurementOf(
+      { ...load, system, batch },
+      rates.map((rate) => round(rate, 1)),
+    );
+  const [single, ten, odd] = comparisons([
+    at('ours', 1, [90, 40, 100]),
+    at('redis', 1, [100, 20, 200]),
+    at('ours', 10, [100]),
+    at('redis', 10, [100]),
+    at('ours', 7, [100]),
+    at('redis', 7, [100]),
+  ]);
+  expect(single?.ratios).toEqual([0.9, 2, 0.5]);
+  expect(single?.ratio).toBe(0.9);
+  expect(single?.goal).toEqual({ bound: 'at least', value: 0.9, reached: true });
+  expect(ten?.goal).toEqual({ bound: 'at least', value: 1.1, reached: false });
+  expect(odd?.goal).toBeNull();
+});
+
+test('latencies of ours are judged, those of others are not', () => {
+  const load = {
+    setting: 'durable',
+    nodes: 3,
+    work: 'latency',
+    payloadBytes: 256,
+    batch: 1,
+  } as const;
+  const rounds = [0.9, 3, 5].map((p50Ms) => round(1000, p50Ms));
+  const verdicts = latencyVerdicts([
+    measurementOf({ ...load, system: 'ours' }, rounds),
+    measurementOf({ ...load, system: 'nats' }, rounds),
+  ]);
+  expect(verdicts.map(({ quantile, value, goal }) => [quantile, value, goal.reached])).toEqual([
+    ['p50Ms', 3, false],
+    ['p99Ms', 3, true],
+  ]);
+});
+
+test('the tables have a line for every measurement', () => {
+  const result = fakeResult();
+  const lines = renderTables(result).split('\n');
+  const rows = lines.filter((line) => /^(publish|consume) +[13] /.test(line));
+  expect(rows).toHaveLength(result.measurements.filter((one) => one.work !== 'latency').length);
+});
+
+test('all that is missing is said at once, by its packages', () => {
+  const check = (): void => requirePeers(['nats', 'redis'], '/nowhere');
+  expect(check).toThrow(/apt-get install gcc .*nats-server.*redis-server/);
+});
+
+test('processor time of a process counts its threads', () => {
+  const before = processorSeconds([process.pid]);
+  let sum = 0;
+  for (let i = 0; i < 3e7; i += 1) sum += i % 7;
+  expect(sum).toBeGreaterThan(0);
+  expect(processorSeconds([process.pid])).toBeGreaterThan(before);
+  expect(processorSeconds([])).toBe(0);
+});

@@ -1,0 +1,105 @@
+// Goal: the native load program counts what the server did, and takes nothing but success for an
+// answer. Method: it is compiled, and run for parts of a second against servers in memory whose
+// answers come in pieces; what it counted is compared with what they did.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FakeBroker } from '../broker.fake.js';
+import { payloadTexts, pushRequests } from '../load/push-requests.js';
+import { Scratch } from '../scratch.js';
+import { compilerIsInstalled, type LoadPlan, LoadProgram, type Protocol } from './load-program.js';
+import { FAKE_PROTOCOLS, FakeServer } from './servers.fake.js';
+
+const compiled = compilerIsInstalled();
+if (!compiled) process.stderr.write('load-program.test.ts is left out: cc is not installed\n');
+
+let directory = '';
+let scratch: Scratch;
+let load: LoadProgram;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'svc-load-program-'));
+  scratch = new Scratch(directory);
+  if (compiled) load = LoadProgram.compile(scratch);
+});
+
+afterAll(() => {
+  scratch.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function planOf(protocol: Protocol, port: number, batch: number): LoadPlan {
+  const payloads = payloadTexts(7, 100).map((text) => Buffer.from(text));
+  return {
+    protocol,
+    ports: [port],
+    queue: 'bench',
+    kind: '',
+    work: 'publish',
+    items: protocol === 'http' ? pushRequests('bench', 3, batch, 100) : payloads,
+    connections: 4,
+    batch,
+    seconds: 0.15,
+    warmUpSeconds: 0.02,
+    ratePerSecond: null,
+    atEdge: () => undefined,
+  };
+}
+
+describe.skipIf(!compiled)('the load program', () => {
+  describe.each(FAKE_PROTOCOLS)('%s', (protocol) => {
+    test.each([1, 10])('publishes and consumes in batches of %i', async (batch) => {
+      const server = await FakeServer.open(protocol);
+      const plan = planOf(protocol, server.port, batch);
+      const edges: string[] = [];
+      await load.administer('create', plan);
+      const published = await load.run({ ...plan, atEdge: (edge) => edges.push(edge) });
+      expect(edges).toEqual(['begin', 'end']);
+      expect(published.messages).toBeGreaterThan(0);
+      expect(published.messages).toBeLessThanOrEqual(server.stored);
+      expect(server.stored % batch).toBe(0);
+      const before = server.stored;
+      const consumed = await load.run({ ...plan, work: 'consume' });
+      expect(consumed.messages).toBeGreaterThan(0);
+      expect(consumed.messages).toBeLessThanOrEqual(server.acknowledged);
+      expect(server.acknowledged).toBeLessThanOrEqual(server.stored);
+      // Producers are held: never more than 4 batches for each of 4 connections lie there unread.
+      expect(server.stored - before - server.acknowledged).toBeLessThanOrEqual(4 * 4 * batch);
+      await load.administer('remove', plan);
+      await server.close();
+    });
+
+    test('a refusal ends the run with its text', async () => {
+      const server = await FakeServer.open(protocol);
+      server.refuses = true;
+      const run = load.run(planOf(protocol, server.port, 2));
+      await expect(run).rejects.toThrow(/refused as told/);
+      await server.close();
+    });
+  });
+
+  test('http: what was acknowledged was stored, and what was consumed was there', async () => {
+    const broker = await FakeBroker.open(directory, 0);
+    const plan = planOf('http', broker.port, 10);
+    const published = await load.run(plan);
+    expect(published.messages).toBeGreaterThan(0);
+    const consumed = await load.run({ ...plan, work: 'consume' });
+    expect(consumed.messages).toBeGreaterThan(0);
+    const items = [Buffer.from('GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n')];
+    await expect(load.run({ ...plan, items })).rejects.toThrow(/refused: HTTP\/1.1 404/);
+    await broker.close();
+  });
+
+  test('an open loop sends what is due, and times it from then', async () => {
+    const server = await FakeServer.open('redis');
+    const plan = { ...planOf('redis', server.port, 1), ratePerSecond: 500, seconds: 0.2 };
+    const { messages, latency } = await load.run(plan);
+    // 0.02 s of warm-up and 0.2 s of window owe 110 publishes, however slow the machine is.
+    expect(server.stored).toBe(110);
+    expect(messages).toBeLessThanOrEqual(110);
+    expect(latency.p50Ms).toBeLessThanOrEqual(latency.maxMs);
+    await server.close();
+  });
+});

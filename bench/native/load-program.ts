@@ -1,0 +1,196 @@
+// The native load program (load.c) as this process sees it: compiled once, run with a plan, its one
+// line of JSON read. While it runs it tells when the measured window begins and ends, so that what
+// the server used of the processors can be looked at then.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Percentiles } from '../against/result.js';
+import { checkoutRoot } from '../checkout.js';
+import type { Scratch } from '../scratch.js';
+
+export const PROTOCOLS = ['http', 'redis', 'nats', 'amqp', 'postgres'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+
+/** Whom it speaks to. */
+export interface LoadTarget {
+  readonly protocol: Protocol;
+  /** On this machine; connection i uses the port i modulo their number. */
+  readonly ports: readonly number[];
+  /** Of the queue: small letters and digits. */
+  readonly queue: string;
+  /** Of the queue, where a protocol has several: see load.c. */
+  readonly kind: string;
+}
+
+export interface LoadPlan extends LoadTarget {
+  readonly work: 'publish' | 'consume';
+  /** Payloads; of HTTP, the requests, each with `batch` messages. Sent in turn. */
+  readonly items: readonly Uint8Array[];
+  readonly connections: number;
+  readonly batch: number;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  /** Publishes a second of an open loop; null: closed loop. */
+  readonly ratePerSecond: number | null;
+  /** Called when the measured window begins, and when it ends. */
+  readonly atEdge: (edge: 'begin' | 'end') => void;
+}
+
+export interface LoadResult {
+  readonly messages: number;
+  readonly seconds: number;
+  /** Of the load program itself, in the measured window. */
+  readonly processorSeconds: number;
+  /** From the moment a publish was due to leave until all of it was acknowledged. */
+  readonly latency: Percentiles;
+  /** From the moment a publish was due to the moment it left; all 0 in a closed loop. */
+  readonly lateness: Percentiles;
+}
+
+const COMPILER = 'cc';
+/** Beyond the planned time: connecting, and answers that come late. */
+const EXTRA_MS = 60_000;
+
+export function compilerIsInstalled(): boolean {
+  return spawnSync(COMPILER, ['--version']).error === undefined;
+}
+
+export class LoadProgram {
+  readonly #scratch: Scratch;
+  readonly #directory: string;
+
+  private constructor(scratch: Scratch, directory: string) {
+    this.#scratch = scratch;
+    this.#directory = directory;
+  }
+
+  /** Compiles it into a scratch directory; throws with what the compiler said. */
+  static compile(scratch: Scratch): LoadProgram {
+    if (!compilerIsInstalled()) {
+      throw new Error('the load program needs a C compiler: Debian packages gcc and libc6-dev');
+    }
+    const folder = join(checkoutRoot(), 'bench', 'native');
+    const sources = readdirSync(folder).filter((name) => name.endsWith('.c'));
+    const directory = scratch.directory('native');
+    const { status, stderr } = spawnSync(
+      COMPILER,
+      [
+        '-O2',
+        '-std=gnu11',
+        '-Wall',
+        '-Wextra',
+        '-D_GNU_SOURCE',
+        '-o',
+        join(directory, 'load'),
+      ].concat(sources.map((name) => join(folder, name))),
+      { encoding: 'utf8' },
+    );
+    if (status !== 0) {
+      throw new Error(`the load program does not compile (is libc6-dev installed?):\n${stderr}`);
+    }
+    return new LoadProgram(scratch, directory);
+  }
+
+  /** Makes the queue of the target, or removes it with all its messages. */
+  async administer(work: 'create' | 'remove', target: LoadTarget): Promise<void> {
+    await this.#spawn([target.protocol, work, ...targetArguments(target)], EXTRA_MS, () => {});
+  }
+
+  async run(plan: LoadPlan): Promise<LoadResult> {
+    const items = join(this.#directory, 'items');
+    writeFileSync(
+      items,
+      Buffer.concat(plan.items.flatMap((item) => [Buffer.from(`${item.length}\n`), item])),
+    );
+    const lines: string[] = [];
+    const numbers: readonly (readonly [option: string, value: number])[] = [
+      ['connections', plan.connections],
+      ['batch', plan.batch],
+      ['seconds', plan.seconds],
+      ['warm-up', plan.warmUpSeconds],
+      ['rate', plan.ratePerSecond ?? 0],
+    ];
+    await this.#spawn(
+      [plan.protocol, plan.work, ...targetArguments(plan), '--items', items].concat(
+        numbers.flatMap(([option, value]) => [`--${option}`, `${value}`]),
+      ),
+      (plan.warmUpSeconds + plan.seconds) * 1000 + EXTRA_MS,
+      (line) => {
+        if (line === 'begin' || line === 'end') plan.atEdge(line);
+        else lines.push(line);
+      },
+    );
+    return readResult(lines.join('\n'));
+  }
+
+  /** Resolves when it ended well; `took` gets each line that it prints as soon as it is there. */
+  #spawn(words: readonly string[], timeoutMs: number, took: (line: string) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const child = spawn(join(this.#directory, 'load'), words, {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      this.#scratch.adopt(child);
+      const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+      let complaint = '';
+      let rest = '';
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+        const lines = (rest + chunk).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) took(line);
+      });
+      child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+        complaint += chunk;
+      });
+      child.once('error', (error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+      child.once('close', (code, signal) => {
+        clearTimeout(timer);
+        if (code === 0) resolve();
+        else reject(new LoadProgramError(words, complaint.trim() || `ended by ${code ?? signal}`));
+      });
+    });
+  }
+}
+
+/** The load program ended early; the message is what it said. */
+export class LoadProgramError extends Error {
+  readonly code = 'load_program';
+
+  constructor(words: readonly string[], complaint: string) {
+    super(`load ${words.slice(0, 2).join(' ')}: ${complaint}`);
+  }
+}
+
+function targetArguments({ ports, queue, kind }: LoadTarget): readonly string[] {
+  return ['--port', ports.join(','), '--name', queue, '--kind', kind];
+}
+
+function readResult(text: string): LoadResult {
+  const value: unknown = JSON.parse(text);
+  const number = (from: unknown, name: string): number => {
+    const found = from !== null && typeof from === 'object' ? Reflect.get(from, name) : undefined;
+    if (typeof found !== 'number')
+      throw new Error(`the load program did not tell ${name}: ${text}`);
+    return found;
+  };
+  const percentiles = (name: string): Percentiles => {
+    const from: unknown = value !== null && typeof value === 'object' && Reflect.get(value, name);
+    return {
+      p50Ms: number(from, 'p50Ms'),
+      p90Ms: number(from, 'p90Ms'),
+      p99Ms: number(from, 'p99Ms'),
+      p999Ms: number(from, 'p999Ms'),
+      maxMs: number(from, 'maxMs'),
+    };
+  };
+  return {
+    messages: number(value, 'messages'),
+    seconds: number(value, 'seconds'),
+    processorSeconds: number(value, 'processorSeconds'),
+    latency: percentiles('latency'),
+    lateness: percentiles('lateness'),
+  };
+}

@@ -1,0 +1,531 @@
+// The load program: publishes, or publishes, consumes and acknowledges, over many connections in
+// one thread, and prints what it saw as one line of JSON. Native, because it shares the
+// processors with what it measures.
+//
+// Closed loop: each producer sends when its acknowledgement came. Open loop (--rate): publishes
+// are due at fixed moments, whether or not earlier ones were answered, and a latency runs from
+// that moment; a stall of the server counts for every publish that was due in it.
+//
+// Invariants:
+// - A message counts when its acknowledgement came within the measured window; a latency counts
+//   when its publish was due within it. Nothing of the warm-up counts.
+// - A producer is in exactly one place: in `idle`, or in flight.
+// - With consumers, what was sent and not yet consumed never exceeds UNCONSUMED_BATCHES for each
+//   connection, so that the rate is one that lasts.
+
+#include "load.h"
+#include "histogram.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+// Batches for each connection that may be published and not yet consumed: enough that nobody
+// waits for the other side, and so few that they are there before the window begins.
+enum { READ_BYTES = 65536, EVENTS_MAX = 256, UNCONSUMED_BATCHES = 4 };
+#define SECOND_NS 1000000000LL
+static const int64_t STALL_NS = 20 * SECOND_NS;
+static const int64_t FOREVER_NS = INT64_MAX;
+
+struct plan plan;
+
+// First in, first out: connections that wait for their turn.
+struct line {
+  struct connection *places[CONNECTIONS_MAX];
+  unsigned first, length;
+};
+
+static struct connection *connections;
+static struct line idle, resting;
+static int poller;
+static unsigned ready_count;
+static size_t items_taken;
+static bool done, stopping;
+
+static int64_t begin_ns = FOREVER_NS, end_ns = FOREVER_NS;
+static int64_t first_due_ns = FOREVER_NS, progress_ns;
+static uint64_t due_count;
+static uint64_t unacknowledged_messages, published_messages, consumed_messages;
+static struct histogram latencies, lateness;
+
+// -- what protocols call --------------------------------------------------------------------------
+
+_Noreturn void fail(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fputc('\n', stderr);
+  exit(1);
+}
+
+_Noreturn void fail_with_answer(const char *what, const char *answer, size_t length) {
+  fprintf(stderr, "%s: ", what);
+  for (size_t i = 0; i < length && i < 300; i += 1) {
+    fputc(answer[i] >= ' ' && answer[i] <= '~' ? answer[i] : ' ', stderr);
+  }
+  fputc('\n', stderr);
+  exit(1);
+}
+
+void *zeroed(size_t bytes) {
+  void *memory = calloc(1, bytes);
+  if (memory == NULL) fail("no memory for %zu bytes", bytes);
+  return memory;
+}
+
+static void reserve(struct buffer *buffer, size_t length) {
+  if (buffer->room - buffer->end >= length) return;
+  if (buffer->start > 0) {
+    memmove(buffer->bytes, buffer->bytes + buffer->start, buffer->end - buffer->start);
+    buffer->end -= buffer->start;
+    buffer->start = 0;
+  }
+  if (buffer->room - buffer->end >= length) return;
+  buffer->room = 2 * buffer->room + length;
+  buffer->bytes = realloc(buffer->bytes, buffer->room);
+  if (buffer->bytes == NULL) fail("no memory for %zu bytes", buffer->room);
+}
+
+void append(struct buffer *buffer, const void *bytes, size_t length) {
+  reserve(buffer, length);
+  memcpy(buffer->bytes + buffer->end, bytes, length);
+  buffer->end += length;
+}
+
+static void append_formatted(struct buffer *buffer, const char *format, va_list arguments) {
+  char text[1024];
+  int length = vsnprintf(text, sizeof text, format, arguments);
+  if (length < 0 || (size_t)length >= sizeof text) fail("a text of %d bytes is too long", length);
+  append(buffer, text, (size_t)length);
+}
+
+void append_text(struct buffer *buffer, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  append_formatted(buffer, format, arguments);
+  va_end(arguments);
+}
+
+void put_text(struct connection *connection, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  append_formatted(&connection->out, format, arguments);
+  va_end(arguments);
+}
+
+void put(struct connection *connection, const void *bytes, size_t length) {
+  struct buffer *out = &connection->out;
+  size_t sent = 0;
+  // What was prepared leaves without being copied, as far as the socket takes it.
+  if (out->start == out->end && length >= 1024) {
+    ssize_t count = send(connection->fd, bytes, length, MSG_NOSIGNAL);
+    if (count > 0) sent = (size_t)count;
+  }
+  if (sent < length) append(out, (const char *)bytes + sent, length - sent);
+}
+
+const struct item *next_item(void) {
+  const struct item *item = &plan.items[items_taken % plan.item_count];
+  items_taken += 1;
+  return item;
+}
+
+const char *behind(const char *bytes, size_t length, const char *text) {
+  const char *found = memmem(bytes, length, text, strlen(text));
+  return found == NULL ? NULL : found + strlen(text);
+}
+
+static int64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * SECOND_NS + time.tv_nsec;
+}
+
+static void enter(struct line *line, struct connection *connection) {
+  line->places[(line->first + line->length) % CONNECTIONS_MAX] = connection;
+  line->length += 1;
+}
+
+static struct connection *leave(struct line *line) {
+  struct connection *connection = line->places[line->first];
+  line->first = (line->first + 1) % CONNECTIONS_MAX;
+  line->length -= 1;
+  return connection;
+}
+
+void administered(void) { done = true; }
+
+void ready(struct connection *connection) {
+  ready_count += 1;
+  if (connection->role == PRODUCER) enter(&idle, connection);
+}
+
+void rest(struct connection *connection) { enter(&resting, connection); }
+
+void acknowledged(struct connection *connection, unsigned messages) {
+  int64_t now = now_ns();
+  if (connection->unacknowledged < messages) fail("an acknowledgement that nothing waited for");
+  connection->unacknowledged -= messages;
+  unacknowledged_messages -= messages;
+  published_messages += messages;
+  progress_ns = now;
+  if (connection->unacknowledged > 0) return;
+  if (connection->due_ns >= begin_ns && connection->due_ns < end_ns) {
+    add(&latencies, now - connection->due_ns);
+  }
+  enter(&idle, connection);
+}
+
+void consumed(unsigned messages) {
+  consumed_messages += messages;
+  progress_ns = now_ns();
+}
+
+// -- the loop -------------------------------------------------------------------------------------
+
+static void flush(struct connection *connection) {
+  struct buffer *out = &connection->out;
+  while (out->start < out->end) {
+    size_t length = out->end - out->start;
+    ssize_t count = send(connection->fd, out->bytes + out->start, length, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno != EAGAIN) fail("sending failed: %s", strerror(errno));
+    if (count < 0) break;
+    out->start += (size_t)count;
+  }
+  bool left = out->start < out->end;
+  if (!left) out->start = out->end = 0;
+  if (left == connection->wants_to_write) return;
+  connection->wants_to_write = left;
+  struct epoll_event event = {.events = EPOLLIN | (left ? EPOLLOUT : 0), .data.ptr = connection};
+  epoll_ctl(poller, EPOLL_CTL_MOD, connection->fd, &event);
+}
+
+static void receive(struct connection *connection) {
+  struct buffer *in = &connection->in;
+  for (;;) {
+    reserve(in, READ_BYTES);
+    size_t room = in->room - in->end;
+    ssize_t count = recv(connection->fd, in->bytes + in->end, room, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return;
+    if (count < 0) fail("receiving failed: %s", strerror(errno));
+    if (count == 0) fail("the server closed connection %u", connection->number);
+    in->end += (size_t)count;
+    while (in->start < in->end) {
+      size_t length = in->end - in->start;
+      size_t used = plan.protocol->take(connection, in->bytes + in->start, length);
+      if (used == 0) break;
+      in->start += used;
+    }
+    if (in->start == in->end) in->start = in->end = 0;
+    if ((size_t)count < room) return;
+  }
+}
+
+// When the next publish is due; of a closed loop: at once.
+static int64_t next_due_ns(void) {
+  if (plan.rate == 0) return 0;
+  return first_due_ns + (int64_t)((double)due_count * 1e9 / plan.rate);
+}
+
+static bool may_publish(void) {
+  if (plan.work != CONSUME) return true;
+  uint64_t sent = published_messages + unacknowledged_messages;
+  uint64_t unconsumed_max = (uint64_t)UNCONSUMED_BATCHES * plan.connections * plan.batch;
+  return sent + plan.batch <= consumed_messages + unconsumed_max;
+}
+
+// Whether the load is over: an open loop still owes what was due before the end of the window.
+static bool nothing_left_to_send(void) {
+  return plan.rate == 0 ? stopping : next_due_ns() >= end_ns;
+}
+
+// Lets producers send as far as they may, and wakes consumers that found nothing.
+static void dispatch(void) {
+  if (first_due_ns == FOREVER_NS) return;
+  while (idle.length > 0 && may_publish() && !nothing_left_to_send()) {
+    int64_t now = now_ns(), due = next_due_ns();
+    if (due > now) break;
+    struct connection *connection = leave(&idle);
+    connection->unacknowledged = plan.batch;
+    connection->due_ns = plan.rate == 0 ? now : due;
+    if (plan.rate != 0 && due >= begin_ns && due < end_ns) add(&lateness, now - due);
+    due_count += 1;
+    unacknowledged_messages += plan.batch;
+    plan.protocol->publish(connection);
+    flush(connection);
+  }
+  if (published_messages > consumed_messages && resting.length > 0 && !stopping) {
+    struct connection *connection = leave(&resting);
+    plan.protocol->consume(connection);
+    flush(connection);
+  }
+}
+
+// Handles what came until the moment, or until `done`.
+static void turn(int64_t until_ns) {
+  struct epoll_event events[EVENTS_MAX];
+  int64_t wake = until_ns, now = now_ns();
+  if (plan.rate != 0 && idle.length > 0 && next_due_ns() < wake && !nothing_left_to_send()) {
+    wake = next_due_ns();
+  }
+  int64_t wait = wake > now ? wake - now : 0;
+  struct timespec timeout = {.tv_sec = wait / SECOND_NS, .tv_nsec = wait % SECOND_NS};
+  int count = epoll_pwait2(poller, events, EVENTS_MAX, &timeout, NULL);
+  if (count < 0 && errno != EINTR) fail("waiting failed: %s", strerror(errno));
+  for (int i = 0; i < count; i += 1) {
+    struct connection *connection = events[i].data.ptr;
+    if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) receive(connection);
+    flush(connection);
+    dispatch();
+  }
+  dispatch();
+}
+
+static void run_until(int64_t until_ns) {
+  while (!done && now_ns() < until_ns) {
+    turn(until_ns);
+    if (now_ns() - progress_ns > STALL_NS) {
+      fail("nothing was acknowledged for %lld s", (long long)(STALL_NS / SECOND_NS));
+    }
+  }
+}
+
+// The role of each connection: half of them consume where that is the work.
+static enum role role_of(unsigned number) {
+  if (plan.work == CREATE || plan.work == REMOVE) return ADMINISTRATOR;
+  return plan.work == CONSUME && number % 2 == 1 ? CONSUMER : PRODUCER;
+}
+
+static void connect_one(struct connection *connection, unsigned number) {
+  // Of one kind of connections, each goes to the next port.
+  unsigned port = plan.ports[(plan.work == CONSUME ? number / 2 : number) % plan.port_count];
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+  if (inet_pton(AF_INET, plan.host, &address.sin_addr) != 1) fail("--host %s: no IPv4", plan.host);
+  connection->number = number;
+  connection->role = role_of(number);
+  connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connect(connection->fd, (struct sockaddr *)&address, sizeof address) != 0) {
+    fail("connecting to %s:%u failed: %s", plan.host, port, strerror(errno));
+  }
+  int on = 1;
+  setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  fcntl(connection->fd, F_SETFL, O_NONBLOCK);
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+  epoll_ctl(poller, EPOLL_CTL_ADD, connection->fd, &event);
+  plan.protocol->open(connection);
+  flush(connection);
+}
+
+static void connect_all(void) {
+  connections = zeroed(plan.connections * sizeof *connections);
+  progress_ns = now_ns();
+  for (unsigned i = 0; i < plan.connections; i += 1) {
+    connect_one(&connections[i], i);
+    // One handshake after the other: a crowd of them is no load to measure, and may be refused.
+    while (!done && ready_count <= i) run_until(now_ns() + SECOND_NS / 100);
+  }
+}
+
+// -- what is measured -----------------------------------------------------------------------------
+
+struct sample {
+  int64_t at_ns;
+  uint64_t messages;
+  double processor_seconds;
+};
+
+static struct sample sample_now(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  double micros = (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  return (struct sample){
+      .at_ns = now_ns(),
+      .messages = plan.work == CONSUME ? consumed_messages : published_messages,
+      .processor_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + micros / 1e6,
+  };
+}
+
+static void print_quantiles(const char *name, const struct histogram *histogram) {
+  static const struct {
+    const char *name;
+    double fraction;
+  } rows[] = {{"p50Ms", 0.5}, {"p90Ms", 0.9}, {"p99Ms", 0.99}, {"p999Ms", 0.999}};
+  printf("\"%s\":{", name);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i += 1) {
+    printf("\"%s\":%.4f,", rows[i].name, quantile_ms(histogram, rows[i].fraction));
+  }
+  printf("\"maxMs\":%.4f}", (double)histogram->highest_ns / 1e6);
+}
+
+// Tells the one who reads our output where the window begins and ends, so that it can look at the
+// processor time of the server at these moments.
+static void announce(const char *moment) {
+  puts(moment);
+  fflush(stdout);
+}
+
+static void measure(void) {
+  int64_t start = now_ns();
+  begin_ns = start + (int64_t)(plan.warm_up_seconds * 1e9);
+  end_ns = begin_ns + (int64_t)(plan.seconds * 1e9);
+  first_due_ns = start;
+  for (unsigned i = 0; i < plan.connections; i += 1) {
+    if (connections[i].role != CONSUMER) continue;
+    plan.protocol->consume(&connections[i]);
+    flush(&connections[i]);
+  }
+  dispatch();
+  run_until(begin_ns);
+  struct sample before = sample_now();
+  announce("begin");
+  run_until(end_ns);
+  struct sample after = sample_now();
+  announce("end");
+  stopping = true;
+  while (unacknowledged_messages > 0 || !nothing_left_to_send()) {
+    run_until(now_ns() + SECOND_NS / 100);
+  }
+
+  uint64_t messages = after.messages - before.messages;
+  if (messages == 0) fail("nothing was acknowledged in the measured window");
+  printf("{\"messages\":%llu,\"seconds\":%.6f,\"processorSeconds\":%.6f,",
+         (unsigned long long)messages, (double)(after.at_ns - before.at_ns) / 1e9,
+         after.processor_seconds - before.processor_seconds);
+  print_quantiles("latency", &latencies);
+  putchar(',');
+  print_quantiles("lateness", &lateness);
+  puts("}");
+}
+
+// -- the command line -----------------------------------------------------------------------------
+
+static const char USAGE[] =
+    "load PROTOCOL WORK --port LIST --items FILE [options]\n"
+    "  PROTOCOL           http | redis | nats | amqp | postgres\n"
+    "  WORK               create | remove | publish | consume\n"
+    "  --host ADDRESS     IPv4 (127.0.0.1)\n"
+    "  --port LIST        connection i uses the port i modulo their number\n"
+    "  --name NAME        of the queue, letters and digits (bench)\n"
+    "  --kind NAME        of the queue: nats: copies; amqp: quorum | classic\n"
+    "  --items FILE       payloads, or the requests of http: the length of each in a line, then it\n"
+    "  --connections N    (64); consume uses half of them to publish\n"
+    "  --batch N          messages of one publish, and of one acknowledgement (1)\n"
+    "  --seconds S        (10)\n"
+    "  --warm-up S        (1)\n"
+    "  --rate R           publishes a second of an open loop (0: closed loop)\n";
+
+static double number(const char *option, const char *text, double lowest, double highest) {
+  char *end;
+  double value = strtod(text, &end);
+  if (*text == 0 || *end != 0 || !(value >= lowest && value <= highest)) {
+    fail("%s %s: not a number from %g to %g", option, text, lowest, highest);
+  }
+  return value;
+}
+
+static void read_ports(const char *text) {
+  char *end = NULL;
+  for (const char *at = text; end == NULL || *end != 0; at = end + 1) {
+    unsigned long port = strtoul(at, &end, 10);
+    if (end == at || (*end != 0 && *end != ',') || port == 0 || port > 65535 ||
+        plan.port_count == PORTS_MAX) {
+      fail("--port %s: not a list of at most %d ports", text, PORTS_MAX);
+    }
+    plan.ports[plan.port_count++] = (unsigned)port;
+  }
+}
+
+static void read_items(const char *path) {
+  int file = open(path, O_RDONLY);
+  struct stat status;
+  if (file < 0 || fstat(file, &status) != 0) fail("--items %s: %s", path, strerror(errno));
+  size_t size = (size_t)status.st_size;
+  char *bytes = zeroed(size + 1);
+  for (size_t have = 0; have < size;) {
+    ssize_t count = read(file, bytes + have, size - have);
+    if (count <= 0) fail("--items %s: it cannot be read", path);
+    have += (size_t)count;
+  }
+  close(file);
+  plan.items = zeroed((size / 2 + 1) * sizeof *plan.items);
+  for (char *at = bytes, *end; at < bytes + size; at += plan.items[plan.item_count++].length) {
+    size_t length = strtoul(at, &end, 10);
+    if (*end != '\n' || length == 0 || length > (size_t)(bytes + size - end - 1)) {
+      fail("--items %s: no item at byte %td", path, at - bytes);
+    }
+    at = end + 1;
+    plan.items[plan.item_count] = (struct item){.bytes = at, .length = length};
+  }
+  if (plan.item_count == 0) fail("--items %s: it has none", path);
+}
+
+static void read_option(const char *option, const char *value) {
+  if (value == NULL) fail("%s needs a value", option);
+  if (strcmp(option, "--host") == 0) plan.host = value;
+  else if (strcmp(option, "--port") == 0) read_ports(value);
+  else if (strcmp(option, "--name") == 0) plan.name = value;
+  else if (strcmp(option, "--kind") == 0) plan.kind = value;
+  else if (strcmp(option, "--items") == 0) read_items(value);
+  else if (strcmp(option, "--connections") == 0)
+    plan.connections = (unsigned)number(option, value, 1, CONNECTIONS_MAX);
+  else if (strcmp(option, "--batch") == 0)
+    plan.batch = (unsigned)number(option, value, 1, BATCH_MAX);
+  else if (strcmp(option, "--seconds") == 0) plan.seconds = number(option, value, 0.01, 3600);
+  else if (strcmp(option, "--warm-up") == 0) plan.warm_up_seconds = number(option, value, 0, 600);
+  else if (strcmp(option, "--rate") == 0) plan.rate = number(option, value, 0, 1e6);
+  else fail("%s: no such option\n%s", option, USAGE);
+}
+
+static void read_command_line(int count, char **arguments) {
+  static const struct protocol *const protocols[] = {&http, &redis, &nats, &amqp, &postgres};
+  static const char *const works[] = {"create", "remove", "publish", "consume"};
+  plan = (struct plan){.name = "bench", .kind = "", .host = "127.0.0.1", .connections = 64,
+                       .batch = 1, .seconds = 10, .warm_up_seconds = 1};
+  if (count < 3) fail("%s", USAGE);
+  for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i += 1) {
+    if (strcmp(arguments[1], protocols[i]->name) == 0) plan.protocol = protocols[i];
+  }
+  if (plan.protocol == NULL) fail("%s: no such protocol\n%s", arguments[1], USAGE);
+  size_t work = 0;
+  while (work < 4 && strcmp(arguments[2], works[work]) != 0) work += 1;
+  if (work == 4) fail("%s: no such work\n%s", arguments[2], USAGE);
+  plan.work = (enum work)work;
+  for (int i = 3; i < count; i += 2) read_option(arguments[i], arguments[i + 1]);
+
+  bool administers = plan.work == CREATE || plan.work == REMOVE;
+  if (administers) plan.connections = 1;
+  if (plan.work == CONSUME && plan.connections < 2) fail("consume needs two connections");
+  if (plan.port_count == 0) fail("--port is missing");
+  if (plan.item_count == 0 && !administers) fail("--items is missing");
+  size_t letters = strspn(plan.name, "abcdefghijklmnopqrstuvwxyz0123456789");
+  if (letters == 0 || letters > 40 || plan.name[letters] != 0) {
+    fail("--name %s: not 1 to 40 small letters and digits", plan.name);
+  }
+}
+
+int main(int count, char **arguments) {
+  read_command_line(count, arguments);
+  // Whoever started this reads its output; without a reader it ends.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_TIMERSLACK, 1000);
+  poller = epoll_create1(EPOLL_CLOEXEC);
+  if (poller < 0) fail("no epoll: %s", strerror(errno));
+  connect_all();
+  if (plan.work == PUBLISH || plan.work == CONSUME) measure();
+  return 0;
+}
