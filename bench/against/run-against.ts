@@ -59,7 +59,7 @@ class AgainstRun {
   constructor(options: AgainstOptions, scratch: Scratch) {
     this.#options = options;
     this.#scratch = scratch;
-    this.#load = LoadProgram.compile(scratch);
+    this.#load = LoadProgram.in(scratch);
     this.#diskSyncMs = diskSyncMs(scratch).medianMs;
     this.#windowsLeft = windowCount(options);
   }

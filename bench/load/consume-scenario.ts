@@ -1,13 +1,10 @@
 // Pop and acknowledge, alone and with pushes at the same time.
 
-import type { NodeProcess } from '../node-process.js';
+import { LoadProgram } from '../native/load-program.js';
 import { BACKLOG_BATCH, type BacklogPlan, consumeBacklog, storeBacklog } from './backlog.js';
-import { type BenchContext, never } from './bench-context.js';
-import { ClosedLoop } from './closed-loop.js';
-import { ConsumeProgram } from './consume-program.js';
+import type { BenchContext } from './bench-context.js';
 import { type Figure, figure } from './figure.js';
-import { PushProgram } from './push-program.js';
-import { pushRequests, shareOf } from './push-requests.js';
+import { pushRequests } from './push-requests.js';
 import { formatNumber } from './report.js';
 
 const GROUP = 'bench';
@@ -16,8 +13,6 @@ const GROUP = 'bench';
  * early and loses nothing but measuring time.
  */
 const BACKLOG_PER_SECOND = 300_000;
-/** Pushed and not yet acknowledged at most: producers that run ahead are held. */
-const UNCONSUMED_MAX = 64 * BACKLOG_BATCH * 4;
 
 /** Consumes what was stored before: pop of 100, one cumulative acknowledgement, again. */
 export async function measurePops(context: BenchContext): Promise<readonly Figure[]> {
@@ -45,48 +40,32 @@ export async function measurePops(context: BenchContext): Promise<readonly Figur
 
 /** Messages that went all the way: pushed, popped and acknowledged, all at the same time. */
 export async function measureEndToEnd(context: BenchContext): Promise<readonly Figure[]> {
-  const { connections, partitions } = context.options;
-  const producers = Math.max(1, Math.floor(connections / 2));
-  const consumers = Math.max(1, connections - producers);
+  const { connections, partitions, payloadBytes, seconds, warmUpSeconds } = context.options;
+  const load = LoadProgram.in(context.scratch);
   const measured = await context.withNode('e2e', (node) =>
     context.repeat(async (run) => {
-      const rate = await runEndToEnd(context, node, `e2e-${run}`, producers, consumers);
+      const queue = `e2e${run}`;
+      const result = await load.run({
+        protocol: 'http',
+        ports: [node.plan.port],
+        queue,
+        kind: '',
+        work: 'consume',
+        items: pushRequests(queue, partitions, BACKLOG_BATCH, payloadBytes),
+        connections: Math.max(2, connections),
+        batch: BACKLOG_BATCH,
+        seconds,
+        warmUpSeconds,
+        ratePerSecond: null,
+        atEdge: () => undefined,
+      });
+      const rate = result.messages / result.seconds;
       context.say(`end to end: ${formatNumber(rate)} messages/s`);
       return rate;
     }),
   );
   const note =
-    `own client, ${producers} producers and ${consumers} consumers, ${partitions} partitions, ` +
-    `at most ${UNCONSUMED_MAX} under way`;
+    `${connections} connections, half of them consume, ${partitions} partitions, at most four ` +
+    'batches for each connection under way';
   return [figure('end to end batch 100', 'messages/s', measured, note)];
-}
-
-async function runEndToEnd(
-  context: BenchContext,
-  node: NodeProcess,
-  queue: string,
-  producers: number,
-  consumers: number,
-): Promise<number> {
-  const { partitions, payloadBytes } = context.options;
-  const requests = pushRequests(queue, partitions, BACKLOG_BATCH, payloadBytes);
-  const tally = { acknowledged: 0 };
-  let granted = 0;
-  const mayPush = (messages: number): boolean => {
-    if (granted - tally.acknowledged >= UNCONSUMED_MAX) {
-      return false;
-    }
-    granted += messages;
-    return true;
-  };
-  const pushing = Array.from({ length: producers }, (_, index) => {
-    const own = shareOf(requests, index, producers);
-    return new PushProgram({ requests: own, batch: BACKLOG_BATCH, mayPush, onStored: () => 0 });
-  });
-  const consuming = Array.from(
-    { length: consumers },
-    () => new ConsumeProgram(queue, GROUP, BACKLOG_BATCH, tally),
-  );
-  const loop = await ClosedLoop.open(node.address, [...pushing, ...consuming]);
-  return (await loop.run(context.window(never))).messagesPerSecond;
 }

@@ -1,9 +1,9 @@
 // Latency of single pushes at a steady rate far below what the node can take.
 
+import { LoadProgram } from '../native/load-program.js';
 import type { BenchContext } from './bench-context.js';
 import { type Figure, figure } from './figure.js';
-import { runOpenLoop } from './open-loop.js';
-import { type LatencySummary, summarize } from './percentiles.js';
+import type { LatencySummary } from './percentiles.js';
 import { pushRequests } from './push-requests.js';
 
 const ROWS = [
@@ -17,24 +17,30 @@ const ROWS = [
 export async function measureLatency(context: BenchContext): Promise<readonly Figure[]> {
   const { connections, partitions, payloadBytes, ratePerSecond } = context.options;
   const { seconds, warmUpSeconds, runs } = context.options;
+  const load = LoadProgram.in(context.scratch);
   const latencies: LatencySummary[] = [];
   const lateness: LatencySummary[] = [];
   await context.withNode('latency', async (node) => {
     for (let run = 0; run < runs; run += 1) {
-      const result = await runOpenLoop({
-        address: node.address,
+      const queue = `latency${run}`;
+      const { latency, lateness: late } = await load.run({
+        protocol: 'http',
+        ports: [node.plan.port],
+        queue,
+        kind: '',
+        work: 'publish',
+        items: pushRequests(queue, partitions, 1, payloadBytes),
         connections,
+        batch: 1,
+        seconds,
+        warmUpSeconds,
         ratePerSecond,
-        seconds: warmUpSeconds + seconds,
-        requests: pushRequests(`latency-${run}`, partitions, 1, payloadBytes),
-        expectedStatus: 201,
+        atEdge: () => undefined,
       });
-      const measuredFrom = ratePerSecond * warmUpSeconds;
-      const summary = summarize(result.latenciesMs.subarray(measuredFrom));
-      latencies.push(summary);
-      lateness.push(summarize(result.latenessMs.subarray(measuredFrom)));
+      latencies.push(latency);
+      lateness.push(late);
       context.say(
-        `latency: p50 ${summary.p50Ms.toFixed(3)} ms, p99 ${summary.p99Ms.toFixed(3)} ms`,
+        `latency: p50 ${latency.p50Ms.toFixed(3)} ms, p99 ${latency.p99Ms.toFixed(3)} ms`,
       );
     }
   });

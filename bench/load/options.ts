@@ -1,20 +1,14 @@
 // The command line of `npm run bench`.
 
 import { parseArgs } from 'node:util';
-import { integer, oneOf, someOf } from '../option-values.js';
+import { integer, someOf } from '../option-values.js';
 import { STATE_SURFACES, type StateSurface } from '../state.js';
 
-export const SCENARIOS = ['push', 'pop', 'e2e', 'latency', 'storage', 'redis'] as const;
+export const SCENARIOS = ['push', 'pop', 'e2e', 'latency', 'storage'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
-
-const CLIENTS = ['auto', 'wrk', 'own', 'both'] as const;
-
-/** Which program makes the load of the push figures. */
-export type LoadClient = (typeof CLIENTS)[number];
 
 export interface BenchOptions {
   readonly scenarios: readonly ScenarioName[];
-  readonly client: LoadClient;
   readonly connections: number;
   readonly partitions: number;
   readonly payloadBytes: number;
@@ -43,12 +37,9 @@ export interface BenchOptions {
 }
 
 export const USAGE = `npm run bench -- [options]
-  --only LIST        of ${SCENARIOS.join(',')} (default: all but redis)
-  --redis            add redis: the same load on Redis Streams, and the ratio to it
-  --client NAME      push load by ${CLIENTS.join(' | ')}; auto is wrk when it is installed,
-                     cross-checked by one run of the own client (default auto)
+  --only LIST        of ${SCENARIOS.join(',')} (default all)
   --connections N    connections at a time (default 64)
-  --partitions N     partitions of a queue; connection i uses partition i modulo N (default 64)
+  --partitions N     partitions of a queue; used in turn (default 64)
   --payload N        bytes of a payload's JSON text (default 256)
   --seconds N        measured seconds of a run (default 10)
   --warm-up N        seconds before the measured ones (default 2)
@@ -74,8 +65,6 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
     args: [...commandLine],
     options: {
       only: { type: 'string' },
-      redis: { type: 'boolean', default: false },
-      client: { type: 'string', default: 'auto' },
       connections: { type: 'string', default: '64' },
       partitions: { type: 'string', default: '64' },
       payload: { type: 'string', default: '256' },
@@ -99,8 +88,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
     },
   });
   return {
-    scenarios: readScenarios(values.only, values.redis),
-    client: oneOf('client', values.client, CLIENTS),
+    scenarios: values.only === undefined ? SCENARIOS : someOf('only', values.only, SCENARIOS),
     connections: integer('connections', values.connections, 1, 4096),
     partitions: integer('partitions', values.partitions, 1, 65_536),
     payloadBytes: integer('payload', values.payload, 16, 1_048_576),
@@ -124,10 +112,4 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
 
 function pendingOf(given: string | undefined): number | null {
   return given === undefined ? null : integer('timers-due', given, 0, 10_000_000);
-}
-
-function readScenarios(only: string | undefined, redis: boolean): readonly ScenarioName[] {
-  const all = SCENARIOS.filter((scenario) => scenario !== 'redis');
-  const chosen = only === undefined ? all : someOf('only', only, SCENARIOS);
-  return SCENARIOS.filter((name) => chosen.includes(name) || (redis && name === 'redis'));
 }

@@ -5,22 +5,17 @@ import { figure, meets, targetOf } from './figure.js';
 import { readOptions } from './options.js';
 import { renderFigures } from './report.js';
 
-test('without arguments everything runs but redis, at the conditions of the targets', () => {
+test('without arguments everything runs, at the conditions of the targets', () => {
   const options = readOptions([]);
   expect(options.scenarios).toEqual(['push', 'pop', 'e2e', 'latency', 'storage']);
   expect([options.connections, options.payloadBytes, options.runs]).toEqual([64, 256, 3]);
-  expect(readOptions(['--only', 'latency,push', '--redis']).scenarios).toEqual([
-    'push',
-    'latency',
-    'redis',
-  ]);
+  expect(readOptions(['--only', 'latency,push']).scenarios).toEqual(['push', 'latency']);
 });
 
 test.each([
   [['--only', 'pull'], /--only pull/],
   [['--seconds', '1.5'], /--seconds 1.5/],
   [['--connections', '0'], /from 1 to/],
-  [['--client', 'curl'], /--client curl/],
   [['--fast'], /--fast/],
 ])('refuses %j', (commandLine, message) => {
   expect(() => readOptions(commandLine)).toThrow(message);

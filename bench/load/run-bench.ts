@@ -8,7 +8,6 @@ import type { Figure } from './figure.js';
 import { measureLatency } from './latency-scenario.js';
 import type { BenchOptions, ScenarioName } from './options.js';
 import { measurePushes } from './push-scenario.js';
-import { measureRedis } from './redis-scenario.js';
 import { report } from './report.js';
 import { measureStorage } from './storage-scenario.js';
 
@@ -22,7 +21,7 @@ export async function runBench(options: BenchOptions): Promise<readonly Figure[]
   try {
     figures.push(probeDisk(scratch));
     for (const name of options.scenarios) {
-      figures.push(...(await measureScenario(name, context, figures)));
+      figures.push(...(await measureScenario(name, context)));
     }
   } finally {
     scratch.close();
@@ -31,11 +30,7 @@ export async function runBench(options: BenchOptions): Promise<readonly Figure[]
   return figures;
 }
 
-function measureScenario(
-  name: ScenarioName,
-  context: BenchContext,
-  figures: readonly Figure[],
-): Promise<readonly Figure[]> {
+function measureScenario(name: ScenarioName, context: BenchContext): Promise<readonly Figure[]> {
   switch (name) {
     case 'push':
       return measurePushes(context);
@@ -47,7 +42,5 @@ function measureScenario(
       return measureLatency(context);
     case 'storage':
       return measureStorage(context);
-    case 'redis':
-      return measureRedis(context, figures);
   }
 }

@@ -22,7 +22,7 @@ let load: LoadProgram;
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'svc-load-program-'));
   scratch = new Scratch(directory);
-  if (compiled) load = LoadProgram.compile(scratch);
+  if (compiled) load = LoadProgram.in(scratch);
 });
 
 afterAll(() => {

@@ -65,8 +65,16 @@ export class LoadProgram {
     this.#directory = directory;
   }
 
-  /** Compiles it into a scratch directory; throws with what the compiler said. */
-  static compile(scratch: Scratch): LoadProgram {
+  static readonly #compiled = new WeakMap<Scratch, LoadProgram>();
+
+  /** Compiled into a directory of `scratch`, once; throws with what the compiler said. */
+  static in(scratch: Scratch): LoadProgram {
+    const known = LoadProgram.#compiled.get(scratch) ?? LoadProgram.#compile(scratch);
+    LoadProgram.#compiled.set(scratch, known);
+    return known;
+  }
+
+  static #compile(scratch: Scratch): LoadProgram {
     if (!compilerIsInstalled()) {
       throw new Error('the load program needs a C compiler: Debian packages gcc and libc6-dev');
     }

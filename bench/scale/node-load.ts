@@ -4,9 +4,7 @@
 
 import { ClosedLoop } from '../load/closed-loop.js';
 import { ConsumeProgram } from '../load/consume-program.js';
-import { PushProgram } from '../load/push-program.js';
-import { shareOf } from '../load/push-requests.js';
-import { runWrk, wrkIsInstalled } from '../load/wrk.js';
+import { LoadProgram } from '../native/load-program.js';
 import type { NodeProcess } from '../node-process.js';
 import type { Scratch } from '../scratch.js';
 
@@ -25,22 +23,26 @@ export interface PushLoad {
   readonly seconds: number;
 }
 
-/** Pushes as fast as the node takes them; by wrk where it is installed. */
+/** Pushes as fast as the node takes them. */
 export async function pushes(node: NodeProcess, load: PushLoad, scratch: Scratch): Promise<Spent> {
   const { requests, batch, seconds } = load;
-  if (wrkIsInstalled()) {
-    const plan = { address: node.address, connections: CONNECTIONS, requests, seconds };
-    return spent(node, async () => {
-      const result = await runWrk(plan, scratch);
-      return { messages: result.requests * batch, seconds: result.seconds };
-    });
-  }
-  const programs = Array.from({ length: CONNECTIONS }, (_, index) => {
-    const own = shareOf(requests, index, CONNECTIONS);
-    return new PushProgram({ requests: own, batch, mayPush: () => true, onStored: (n) => n });
-  });
-  const loop = await ClosedLoop.open(node.address, programs);
-  return spent(node, () => loop.run(windowOf(seconds, () => false)));
+  const program = LoadProgram.in(scratch);
+  return spent(node, () =>
+    program.run({
+      protocol: 'http',
+      ports: [node.plan.port],
+      queue: 'unused',
+      kind: '',
+      work: 'publish',
+      items: requests,
+      connections: CONNECTIONS,
+      batch,
+      seconds,
+      warmUpSeconds: 0,
+      ratePerSecond: null,
+      atEdge: () => undefined,
+    }),
+  );
 }
 
 export interface ConsumeLoad {
