@@ -32,23 +32,27 @@ export interface SimulatedBackingOptions {
   readonly defer?: (run: () => void) => void;
 }
 
-interface Content {
-  readonly rows: ReadonlyMap<string, Uint8Array>;
+interface Commit {
+  /** By key; null: the row goes. */
+  readonly changes: ReadonlyMap<string, Uint8Array | null>;
   readonly applied: Applied;
+  /** What was there before, once it is visible. */
+  undo: ReadonlyMap<string, Uint8Array | null> | null;
 }
-
-const NOTHING: Content = { rows: new Map(), applied: NOTHING_APPLIED };
 
 export class SimulatedBacking implements Backing {
   readonly path = 'simulated backing';
   readonly #random: SeededRandom;
   readonly #localTables: ReadonlySet<number>;
   readonly #defer: ((run: () => void) => void) | null;
-  #durable: Content = NOTHING;
-  #visible: Content = NOTHING;
-  /** Of #visible, ascending; null when it has to be made. */
-  #keys: readonly string[] | null = null;
-  #committing: Content | null = null;
+  /** What is visible; durable too unless a commit is under way. */
+  readonly #rows = new Map<string, Uint8Array>();
+  #visible: Applied = NOTHING_APPLIED;
+  #durable: Applied = NOTHING_APPLIED;
+  /** Of the rows, ascending, as they were before these changed. */
+  #keys: readonly string[] = [];
+  #changedKeys = new Set<string>();
+  #committing: Commit | null = null;
   #waiting: (() => void)[] = [];
   #failure: string | null = null;
   #damage: string | null = null;
@@ -62,13 +66,15 @@ export class SimulatedBacking implements Backing {
   }
 
   get applied(): Applied {
-    return this.#durable.applied;
+    return this.#durable;
   }
 
   /** What opening does with a small store on disk: refuses one that is marked or damaged. */
   verify(): void {
     if (this.#damage !== null) throw this.#damaged('state_marked', this.#damage);
-    const { rows, applied } = this.#durable;
+    const applied = this.#durable;
+    const undo = this.#committing?.undo ?? null;
+    const rows = undo === null ? this.#rows : changed(new Map(this.#rows), undo);
     const replicated = new RowsDigest(NO_ROWS_DIGEST);
     const local = new RowsDigest(NO_ROWS_DIGEST);
     for (const [key, value] of rows) {
@@ -86,19 +92,36 @@ export class SimulatedBacking implements Backing {
   }
 
   get(key: string): Uint8Array | undefined {
-    return this.#visible.rows.get(key);
+    return this.#rows.get(key);
   }
 
   range(from: string, to: string | null, limit: number, reverse: boolean): BackingRow[] {
-    const { rows } = this.#visible;
-    const keys = this.#sortedKeys().filter((key) => key >= from && (to === null || key < to));
-    if (reverse) keys.reverse();
-    return keys.slice(0, limit).map((key) => rowOf(rows, key));
+    const keys = this.#sortedKeys();
+    const first = firstFrom(keys, from, 0);
+    const end = Math.max(first, to === null ? keys.length : firstFrom(keys, to, first));
+    const count = Math.min(limit, end - first);
+    const found = reverse
+      ? keys.slice(end - count, end).reverse()
+      : keys.slice(first, first + count);
+    return found.map((key) => rowOf(this.#rows, key));
   }
 
+  /** Sorting all of them after each commit would cost more than the rest of the store. */
   #sortedKeys(): readonly string[] {
-    this.#keys ??= [...this.#visible.rows.keys()].sort();
-    return this.#keys;
+    if (this.#changedKeys.size === 0) return this.#keys;
+    const before = this.#keys;
+    const keys: string[] = [];
+    let at = 0;
+    for (const key of [...this.#changedKeys].sort()) {
+      const to = firstFrom(before, key, at);
+      for (; at < to; at++) keys.push(before[at] as string);
+      if (before[at] === key) at++;
+      if (this.#rows.has(key)) keys.push(key);
+    }
+    for (; at < before.length; at++) keys.push(before[at] as string);
+    this.#keys = keys;
+    this.#changedKeys = new Set();
+    return keys;
   }
 
   begin(): BackingTransaction {
@@ -116,44 +139,51 @@ export class SimulatedBacking implements Backing {
     position: LogPosition,
     done: (error: Error | null) => void,
   ): void {
-    const content = this.#changed(changes, position);
-    this.#committing = content;
+    const commit = this.#newCommit(changes, position);
+    this.#committing = commit;
     this.#later(() => {
       if (this.#failure !== null) {
         this.#committing = null;
         done(new DiskError(this.#failure, 'commit', this.path, 'injected'));
         return;
       }
-      this.#show(content);
+      this.#show(commit);
       for (const view of this.#views) view.grewOlder();
       this.#later(() => {
-        this.#durable = content;
+        this.#durable = commit.applied;
         this.#committing = null;
         done(null);
       });
     });
   }
 
-  #changed(changes: readonly BackingChange[], { index, term }: LogPosition): Content {
-    const { applied } = this.#visible;
-    const rows = new Map(this.#visible.rows);
-    const replicated = new RowsDigest(applied.digest);
-    const local = new RowsDigest(applied.localDigest);
-    for (const { key, value } of changes) {
+  #newCommit(written: readonly BackingChange[], { index, term }: LogPosition): Commit {
+    const replicated = new RowsDigest(this.#visible.digest);
+    const local = new RowsDigest(this.#visible.localDigest);
+    const changes = new Map<string, Uint8Array | null>();
+    for (const { key, value } of written) {
       const digest = this.#localTables.has(key.charCodeAt(0)) ? local : replicated;
-      const old = rows.get(key);
-      if (old !== undefined) digest.remove(old);
-      if (value === null) rows.delete(key);
-      else rows.set(key, value);
+      const newest = changes.get(key);
+      const old = newest === undefined ? this.#rows.get(key) : newest;
+      if (old != null) digest.remove(old);
       if (value !== null) digest.add(value);
+      changes.set(key, value);
     }
     const digests = { digest: replicated.toString(), localDigest: local.toString() };
-    return { rows, applied: { index, term, ...digests } };
+    return { changes, applied: { index, term, ...digests }, undo: null };
   }
 
-  #show(content: Content): void {
-    this.#visible = content;
-    this.#keys = null;
+  #show(commit: Commit): void {
+    const undo = new Map<string, Uint8Array | null>();
+    for (const key of commit.changes.keys()) undo.set(key, this.#rows.get(key) ?? null);
+    commit.undo = undo;
+    this.#change(commit.changes);
+    this.#visible = commit.applied;
+  }
+
+  #change(changes: ReadonlyMap<string, Uint8Array | null>): void {
+    changed(this.#rows, changes);
+    for (const key of changes.keys()) this.#changedKeys.add(key);
   }
 
   #later(run: () => void): void {
@@ -174,8 +204,8 @@ export class SimulatedBacking implements Backing {
 
   snapshot(): BackingView | null {
     if (this.#views.size >= VIEWS_MAX) return null;
-    const { rows, applied } = this.#visible;
-    const view = new SimulatedView(rows, this.#sortedKeys(), applied, () =>
+    const rows = new Map(this.#rows);
+    const view = new SimulatedView(rows, this.#sortedKeys(), this.#visible, () =>
       this.#views.delete(view),
     );
     this.#views.add(view);
@@ -192,14 +222,18 @@ export class SimulatedBacking implements Backing {
 
   /** On the medium: views see it too. */
   flipBit(key: string, position: number, bit: number): void {
-    const value = this.#visible.rows.get(key);
+    const value = this.#rows.get(key);
     if (value !== undefined) value[position] = (value[position] ?? 0) ^ (1 << bit);
   }
 
   /** Both ways to end lose no durable transaction and keep none in part. */
   crash(): void {
-    if (this.#committing !== null && this.#random.chance(0.3)) this.#durable = this.#committing;
-    this.#show(this.#durable);
+    const commit = this.#committing;
+    if (commit !== null && this.#random.chance(0.3)) {
+      if (commit.undo === null) this.#change(commit.changes);
+      this.#durable = commit.applied;
+    } else if (commit?.undo != null) this.#change(commit.undo);
+    this.#visible = this.#durable;
     this.#committing = null;
     this.#waiting = [];
     this.#failure = null;
@@ -240,7 +274,7 @@ class SimulatedView implements BackingView {
   rows(after: string | null, bytesMax: number): ViewPortion | null {
     if (this.#released) return null;
     const rows: BackingRow[] = [];
-    let at = after === null ? 0 : firstAfter(this.#keys, after);
+    let at = after === null ? 0 : firstFrom(this.#keys, `${after}\0`, 0);
     for (let bytes = 0; at < this.#keys.length && rows.length < VIEW_ROWS_MAX; at++) {
       const { key, value } = rowOf(this.#rows, this.#keys[at] ?? '');
       bytes += key.length + value.length;
@@ -267,12 +301,25 @@ function rowOf(rows: ReadonlyMap<string, Uint8Array>, key: string): BackingRow {
   return { key, value };
 }
 
-function firstAfter(keys: readonly string[], key: string): number {
-  let low = 0;
+/** Makes the changes, and returns the rows. */
+function changed(
+  rows: Map<string, Uint8Array>,
+  changes: ReadonlyMap<string, Uint8Array | null>,
+): ReadonlyMap<string, Uint8Array> {
+  for (const [key, value] of changes) {
+    if (value === null) rows.delete(key);
+    else rows.set(key, value);
+  }
+  return rows;
+}
+
+/** Where the first key stands that is not below `key`, at `from` or behind it. */
+function firstFrom(keys: readonly string[], key: string, from: number): number {
+  let low = from;
   let high = keys.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((keys[middle] ?? '') <= key) low = middle + 1;
+    if ((keys[middle] ?? '') < key) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -199,7 +199,8 @@ export class SimulatedDisk implements Disk {
       this.#flipSomeBit(content);
     }
     const growth = Math.max(0, position + bytes.length - inode.size);
-    const room = Math.max(0, this.capacityBytes - this.usedBytes());
+    const isBounded = this.capacityBytes < Number.MAX_SAFE_INTEGER;
+    const room = isBounded ? Math.max(0, this.capacityBytes - this.usedBytes()) : growth;
     if (growth <= room) {
       inode.write(position, content);
       return;

@@ -14,7 +14,7 @@ import { drawSettings } from './machine-settings.js';
 import { Operator } from './operator.js';
 import { bothWays, type Cut, pathsOf } from './partitions.js';
 import { PeerNetwork } from './peer-network.js';
-import { checkPlanned, checkReplay } from './replay-check.js';
+import { checkPlanned, Replay } from './replay-check.js';
 import type { ShapeName } from './shape.js';
 import type { SimulatedLoop } from './simulated-loop.js';
 import { SimulatedMachine } from './simulated-machine.js';
@@ -86,6 +86,7 @@ export class Cluster implements Surroundings {
    * of timers begins with the wall clock of a process that nobody has told what time it is.
    */
   readonly timerBreaksMs: number[] = [];
+  readonly #replay = new Replay(this.judge);
   /** While processes were stopped, in the order in which they went on. */
   readonly #pauses: Pause[] = [];
   refusals = 0;
@@ -215,7 +216,7 @@ export class Cluster implements Surroundings {
   serves(machine: SimulatedMachine): void {
     this.note(`serving ${machine.number} at ${machine.parts?.log.lastIndex}`);
     if (this.peers !== null) return;
-    checkReplay(this.judge, machine);
+    this.#replay.check(machine);
     const { node } = machine;
     this.#options.loop.schedule(0, null, () => {
       if (machine.node === node && node !== null) this.clients.up(machine.number, node.broker);
@@ -549,7 +550,7 @@ export class Cluster implements Surroundings {
       const view = machine.view();
       if (view === null) continue;
       this.judge.sweep(machine.number, view);
-      const { trimmed = 0, moved = 0 } = checkReplay(this.judge, machine) ?? {};
+      const { trimmed = 0, moved = 0 } = this.#replay.check(machine) ?? {};
       this.trimmed = Math.max(this.trimmed, trimmed);
       this.moved = Math.max(this.moved, moved);
       checkPlanned(machine);

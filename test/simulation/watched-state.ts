@@ -39,6 +39,8 @@ const kvRows = tableOf<KvRow>('kvRows');
 const partitions = tableOf<PartitionRow>('partitions');
 const queues = tableOf<QueueRow>('queues');
 
+const NO_BYTES = new Uint8Array(0);
+
 export class WatchedState implements State {
   readonly #rows = new MapState();
   readonly #body: (index: number) => Uint8Array | undefined;
@@ -86,14 +88,16 @@ export class WatchedState implements State {
     const before = this.#rows.get(appends, key);
     if (before === undefined) return;
     this.moved++;
-    const [old, moved] = [before, after].map(({ index, position, length }) =>
-      Buffer.from(this.#body(index) ?? []).subarray(position, position + length),
-    );
-    if (old !== undefined && moved !== undefined && old.length > 0 && old.equals(moved)) return;
+    const [old, moved] = [this.#bytesOf(before), this.#bytesOf(after)];
+    if (old.length > 0 && Buffer.compare(old, moved) === 0) return;
     throw new Violation(
       'moved_changed',
       `the append of entry ${before.index} is not the same in entry ${after.index}`,
     );
+  }
+
+  #bytesOf({ index, position, length }: AppendRow): Uint8Array {
+    return (this.#body(index) ?? NO_BYTES).subarray(position, position + length);
   }
 
   #lookAtTrim(key: Key): void {
