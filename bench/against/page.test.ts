@@ -5,6 +5,8 @@
 import { expect, test } from 'vitest';
 import { formatNumber } from '../load/report.js';
 import type { Growth } from './growth-section.js';
+import { markdown } from './markdown.js';
+import { merged } from './merged.js';
 import { renderPage } from './page.js';
 import { fakeResult } from './result.fake.js';
 
@@ -93,4 +95,37 @@ test('growth stands below, with its goals', () => {
   expect(growth).toContain('at most 1.50');
   expect(growth).toContain('a figure without a goal');
   expect(renderPage(fakeResult())).not.toContain('What growth costs');
+});
+
+test('pieces make one page; ours may stand in two of them, others not', () => {
+  const whole = fakeResult();
+  const piece = (
+    wanted: (one: { readonly system: string; readonly nodes: number }) => boolean,
+  ) => ({
+    ...whole,
+    contenders: whole.contenders.filter(wanted),
+    measurements: whole.measurements.filter(wanted),
+    comparisons: whole.comparisons.filter(({ peer, nodes }) => wanted({ system: peer, nodes })),
+  });
+  const durable = piece(({ nodes }) => nodes === 1);
+  const three = piece(({ system, nodes }) => nodes === 3 || system === 'ours');
+  const both = merged([durable, three]);
+  expect(both.measurements).toHaveLength(whole.measurements.length);
+  expect(both.contenders).toHaveLength(whole.contenders.length);
+  expect(both.comparisons).toHaveLength(whole.comparisons.length);
+  expect(both.latencyVerdicts).toEqual(whole.latencyVerdicts);
+  expect(() => merged([durable, durable])).toThrow('two of the files have measured nats');
+  expect(() => merged([])).toThrow('none of the files');
+});
+
+test('the same figures as Markdown', () => {
+  const result = fakeResult();
+  const text = markdown(result, [GROWTH]);
+  for (const { messagesPerSecond, work } of result.measurements) {
+    if (work !== 'latency') expect(text).toContain(formatNumber(Math.round(messagesPerSecond)));
+  }
+  expect(text).toContain('45,000 (0.89x, **missed: at least 0.9x**)');
+  expect(text).toContain('20.00 (at most 0.4 ms)');
+  expect(text).toContain('| push: cost, many to few | 1.25 ratio | 1.20 to 1.30 | at most 1.5 |');
+  for (const line of text.split('\n')) expect(line).toMatch(/^(\|.*\|)?$/);
 });

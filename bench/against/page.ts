@@ -18,17 +18,9 @@ import {
   type Round,
   SETTINGS,
   type Setting,
-  type SystemName,
   type Work,
 } from './result.js';
-
-const NAMES: { readonly [name in SystemName]: string } = {
-  ours: 'svc',
-  nats: 'NATS JetStream',
-  rabbitmq: 'RabbitMQ',
-  redis: 'Redis Streams',
-  postgres: 'PostgreSQL',
-};
+import { SYSTEM_NAMES } from './system-names.js';
 
 const SETTING_TITLES: { readonly [setting in Setting]: string } = {
   durable: 'Durable: an acknowledgement means “on disk”',
@@ -125,7 +117,7 @@ function loadOf({ peer, setting, nodes, work, payloadBytes, batch }: Comparison)
   const what = setting === 'durable' ? 'durable' : 'at its defaults';
   return (
     `${WORK_TITLES[work]}, batches of ${batch}, ${bytes(payloadBytes)}, ${machines(nodes)}: ` +
-    `svc to ${NAMES[peer]} ${what}`
+    `svc to ${SYSTEM_NAMES[peer]} ${what}`
   );
 }
 
@@ -285,7 +277,7 @@ ${table({
   caption: 'As they ran',
   columns: ['System', 'Version', 'Nodes', 'Setting', 'What its acknowledgement means'],
   rows: all.map(({ system, version, nodes, setting, label }: Contender) => [
-    NAMES[system],
+    SYSTEM_NAMES[system],
     version,
     nodes,
     setting,
@@ -296,7 +288,7 @@ ${table({
 }
 
 function nameOf({ system, setting }: Measurement): string {
-  return setting === 'defaults' ? `${NAMES[system]}, defaults` : NAMES[system];
+  return setting === 'defaults' ? `${SYSTEM_NAMES[system]}, defaults` : SYSTEM_NAMES[system];
 }
 
 function machines(nodes: number): string {

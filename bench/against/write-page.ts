@@ -1,8 +1,11 @@
-// `npm run bench -- --page FILES`: the page of a result of `--against`, with results of bench-scale
-// below it. The files are what these programs wrote.
+// `npm run bench -- --page FILES`: the page of results of `--against`, with results of bench-scale
+// below it, and the same figures in Markdown on standard output. The files are what these programs
+// wrote.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Growth } from './growth-section.js';
+import { markdown } from './markdown.js';
+import { merged } from './merged.js';
 import { renderPage } from './page.js';
 import type { AgainstResult } from './result.js';
 
@@ -10,18 +13,16 @@ type ResultFile =
   | { readonly kind: 'against'; readonly result: AgainstResult }
   | { readonly kind: 'growth'; readonly result: Growth };
 
-/** Writes it beside the file of `--against`, under the same name; throws when there is not one. */
+/** Writes it beside the first file of `--against`, under the same name; throws without one. */
 export function writePage(files: readonly string[]): void {
   const read = files.map((file) => ({ file, ...readResult(file) }));
-  const against = read.filter((one) => one.kind === 'against');
-  const [first] = against;
-  if (first === undefined || against.length > 1) {
-    throw new Error(`--page: ${against.length} of the files are results of --against, not one`);
-  }
+  const against = read.flatMap((one) => (one.kind === 'against' ? [one.result] : []));
   const growth = read.flatMap((one) => (one.kind === 'growth' ? [one.result] : []));
-  const page = `${first.file.replace(/\.json$/, '')}.html`;
-  writeFileSync(page, renderPage(first.result, growth));
-  process.stdout.write(`written to ${page}\n`);
+  const result = merged(against);
+  const first = read.find(({ kind }) => kind === 'against')?.file ?? '';
+  const page = `${first.replace(/\.json$/, '')}.html`;
+  writeFileSync(page, renderPage(result, growth));
+  process.stdout.write(`${markdown(result, growth)}\nwritten to ${page}\n`);
 }
 
 function readResult(file: string): ResultFile {
