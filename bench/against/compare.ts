@@ -1,8 +1,8 @@
 // Rounds to medians, and medians to ratios.
 
-import { median } from '../load/percentiles.js';
+import { type LatencySummary, median } from '../load/percentiles.js';
 import { ratioGoal } from './goals.js';
-import type { Comparison, Measurement, Percentiles, Round } from './result.js';
+import type { Comparison, Measurement, Round } from './result.js';
 
 export function measurementOf(
   load: Omit<
@@ -11,7 +11,7 @@ export function measurementOf(
   >,
   rounds: readonly Round[],
 ): Measurement {
-  const latency = (name: keyof Percentiles): number =>
+  const latency = (name: keyof LatencySummary): number =>
     median(rounds.map((round) => round.latency[name]));
   return {
     ...load,

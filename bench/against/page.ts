@@ -3,6 +3,7 @@
 // stands apart from what was measured with each system's defaults; in the second part our bars are
 // the durable ones, because there is no other setting.
 
+import type { LatencySummary } from '../load/percentiles.js';
 import { formatNumber } from '../load/report.js';
 import { type Bar, bars } from './bars.js';
 import { type Growth, growthSection } from './growth-section.js';
@@ -14,7 +15,6 @@ import {
   type Contender,
   type Goal,
   type Measurement,
-  type Percentiles,
   type Round,
   SETTINGS,
   type Setting,
@@ -210,7 +210,7 @@ function rateTable(result: AgainstResult, all: readonly Measurement[]): Html {
   });
 }
 
-const QUANTILES: readonly (readonly [keyof Percentiles, string])[] = [
+const QUANTILES: readonly (readonly [keyof LatencySummary, string])[] = [
   ['p50Ms', 'p50'],
   ['p90Ms', 'p90'],
   ['p99Ms', 'p99'],

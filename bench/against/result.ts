@@ -2,6 +2,7 @@
 // drawn as a page. Everything a reader needs to judge a figure stands in it: every round, what the
 // load program and the server took of the processors, and the settings of each system.
 
+import type { LatencySummary } from '../load/percentiles.js';
 import type { Machine } from '../load/report.js';
 
 export const PEER_NAMES = ['nats', 'rabbitmq', 'redis', 'postgres'] as const;
@@ -34,14 +35,6 @@ export interface Contender {
   readonly label: string;
 }
 
-export interface Percentiles {
-  readonly p50Ms: number;
-  readonly p90Ms: number;
-  readonly p99Ms: number;
-  readonly p999Ms: number;
-  readonly maxMs: number;
-}
-
 /** One measured window. */
 export interface Round {
   /** Of `publish` and `latency`: acknowledged. Of `consume`: consumed and acknowledged. */
@@ -49,7 +42,7 @@ export interface Round {
   readonly seconds: number;
   readonly messagesPerSecond: number;
   /** Of one request of the load program: a batch with its acknowledgements. */
-  readonly latency: Percentiles;
+  readonly latency: LatencySummary;
   /** Processor time of the load program, and of all processes of the system, per message. */
   readonly loadMicrosecondsPerMessage: number;
   readonly serverMicrosecondsPerMessage: number;
@@ -65,7 +58,7 @@ export interface Measurement {
   readonly batch: number;
   readonly rounds: readonly Round[];
   readonly messagesPerSecond: number;
-  readonly latency: Percentiles;
+  readonly latency: LatencySummary;
   readonly serverMicrosecondsPerMessage: number;
 }
 

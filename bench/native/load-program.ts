@@ -5,8 +5,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Percentiles } from '../against/result.js';
 import { checkoutRoot } from '../checkout.js';
+import type { LatencySummary } from '../load/percentiles.js';
 import type { Scratch } from '../scratch.js';
 
 export const PROTOCOLS = ['http', 'redis', 'nats', 'amqp', 'postgres'] as const;
@@ -43,9 +43,9 @@ export interface LoadResult {
   /** Of the load program itself, in the measured window. */
   readonly processorSeconds: number;
   /** From the moment a publish was due to leave until all of it was acknowledged. */
-  readonly latency: Percentiles;
+  readonly latency: LatencySummary;
   /** From the moment a publish was due to the moment it left; all 0 in a closed loop. */
-  readonly lateness: Percentiles;
+  readonly lateness: LatencySummary;
 }
 
 const COMPILER = 'cc';
@@ -184,7 +184,7 @@ function readResult(text: string): LoadResult {
       throw new Error(`the load program did not tell ${name}: ${text}`);
     return found;
   };
-  const percentiles = (name: string): Percentiles => {
+  const latencies = (name: string): LatencySummary => {
     const from: unknown = value !== null && typeof value === 'object' && Reflect.get(value, name);
     return {
       p50Ms: number(from, 'p50Ms'),
@@ -198,7 +198,7 @@ function readResult(text: string): LoadResult {
     messages: number(value, 'messages'),
     seconds: number(value, 'seconds'),
     processorSeconds: number(value, 'processorSeconds'),
-    latency: percentiles('latency'),
-    lateness: percentiles('lateness'),
+    latency: latencies('latency'),
+    lateness: latencies('lateness'),
   };
 }
