@@ -96,14 +96,15 @@ export class SimulatedBacking implements Backing {
   }
 
   range(from: string, to: string | null, limit: number, reverse: boolean): BackingRow[] {
+    return this.keys(from, to, limit, reverse).map((key) => rowOf(this.#rows, key));
+  }
+
+  keys(from: string, to: string | null, limit: number, reverse: boolean): string[] {
     const keys = this.#sortedKeys();
     const first = firstFrom(keys, from, 0);
     const end = Math.max(first, to === null ? keys.length : firstFrom(keys, to, first));
     const count = Math.min(limit, end - first);
-    const found = reverse
-      ? keys.slice(end - count, end).reverse()
-      : keys.slice(first, first + count);
-    return found.map((key) => rowOf(this.#rows, key));
+    return reverse ? keys.slice(end - count, end).reverse() : keys.slice(first, first + count);
   }
 
   /** Sorting all of them after each commit would cost more than the rest of the store. */

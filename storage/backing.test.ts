@@ -59,7 +59,10 @@ function range(
   limit = 1000,
   reverse = false,
 ): string[] {
-  return backing.range(from, to, limit, reverse).map(({ key, value }) => `${key}=${text(value)}`);
+  const rows = backing.range(from, to, limit, reverse);
+  const keys = rows.map(({ key }) => key);
+  expect(backing.keys(from, to, limit, reverse), 'the same rows by their keys').toEqual(keys);
+  return rows.map(({ key, value }) => `${key}=${text(value)}`);
 }
 
 describe.each([

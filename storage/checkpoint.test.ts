@@ -377,3 +377,34 @@ test('where rows change fast, a checkpoint is written as fast', () => {
   }
   expect(state.changedRows).toBeLessThanOrEqual(10_000 + 2000);
 });
+
+test.each([false, true])('what passes deletions reads keys and no rows, reverse %s', (reverse) => {
+  const fixture = new Fixture(1);
+  const { backing, state } = fixture;
+  const count = 5000;
+  const name = (i: number) => key(`k${i}`.padStart(9, '0'));
+  for (let i = 0; i < count; i++) state.put(ROWS, name(i), { text: `${i}` });
+  fixture.checkpoint(1);
+  const live = [1500, 1501, 3000];
+  for (let i = 0; i < count; i++) if (!live.includes(i)) state.delete(ROWS, name(i));
+  let read = 0;
+  const { range, get } = backing;
+  backing.range = (...asked) => {
+    const rows = range.apply(backing, asked);
+    read += rows.length;
+    return rows;
+  };
+  backing.get = (asked) => {
+    read++;
+    return get.call(backing, asked);
+  };
+  const expected = live.map((i) => ({ key: name(i), row: { text: `${i}` } }));
+  if (reverse) expected.reverse();
+  const limit = 10;
+  expect(state.range(ROWS, key(''), key('\xff'), limit, reverse)).toEqual(expected);
+  expect(read, 'rows that were read').toBeLessThan(2 * limit + live.length);
+  read = 0;
+  expect(state.range(OTHER, key(''), key('\xff'), 1)).toEqual([]);
+  expect(state.range(ROWS, name(1500), key('\xff'), 1)).toEqual([expected[reverse ? 2 : 0]]);
+  expect(read, 'nothing behind the last one').toBeLessThan(12);
+});

@@ -228,8 +228,13 @@ export class Checkpoint implements State {
     }
     const levels: RangeLevels = {
       overlays,
-      readBacking: (low, high, count) => this.#readBacking(table, low, high, count, reverse),
-      decode: (found) => this.#decode(table, found.key, found.value),
+      readRows: (low, high, count) => this.#readBacking(table, low, high, count, reverse),
+      readKeys: (low, high, count) => {
+        const end = high === null ? tableEnd(table.id) : prefixed(table.id, high);
+        return this.#backing.keys(prefixed(table.id, low), end, count, reverse);
+      },
+      readRow: (key) => this.#backing.get(key),
+      decode: (key, value) => this.#decode(table, key, value),
     };
     return mergeRange(levels, from, to, limit, reverse) as KeyedRow<Row>[];
   }

@@ -218,6 +218,13 @@ function computeDigests(
   return { digest: digests[0].toString(), localDigest: digests[1].toString() };
 }
 
+interface RangeBounds {
+  readonly start?: string;
+  readonly end?: string;
+  readonly exclusiveStart?: boolean;
+  readonly inclusiveEnd?: boolean;
+}
+
 class LmdbBacking implements Backing {
   readonly path: string;
   readonly #identity: Uint8Array;
@@ -254,16 +261,21 @@ class LmdbBacking implements Backing {
   }
 
   range(from: string, to: string | null, limit: number, reverse: boolean): BackingRow[] {
-    const bounds = reverse
-      ? { ...(to !== null && { start: to }), exclusiveStart: true, end: from, inclusiveEnd: true }
-      : { start: from, ...(to !== null && { end: to }) };
+    const options = { ...boundsOf(from, to, reverse), limit, reverse };
     const rows: BackingRow[] = [];
     guarded(this.path, () => {
-      for (const { key, value } of this.#database.getRange({ ...bounds, limit, reverse })) {
-        rows.push({ key, value });
-      }
+      for (const { key, value } of this.#database.getRange(options)) rows.push({ key, value });
     });
     return rows;
+  }
+
+  keys(from: string, to: string | null, limit: number, reverse: boolean): string[] {
+    const options = { ...boundsOf(from, to, reverse), limit, reverse };
+    const keys: string[] = [];
+    guarded(this.path, () => {
+      for (const key of this.#database.getKeys(options)) keys.push(key);
+    });
+    return keys;
   }
 
   begin(): BackingTransaction {
@@ -328,4 +340,11 @@ class LmdbBacking implements Backing {
     await this.#database.close();
     this.#marks.end();
   }
+}
+
+/** Of rows with from <= key < to, in the words of the library. */
+function boundsOf(from: string, to: string | null, reverse: boolean): RangeBounds {
+  return reverse
+    ? { ...(to !== null && { start: to }), exclusiveStart: true, end: from, inclusiveEnd: true }
+    : { start: from, ...(to !== null && { end: to }) };
 }

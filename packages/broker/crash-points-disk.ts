@@ -226,6 +226,10 @@ export class CrashPointsBacking implements Backing {
     return this.#backing.range(from, to, limit, reverse);
   }
 
+  keys(from: string, to: string | null, limit: number, reverse: boolean): string[] {
+    return this.#backing.keys(from, to, limit, reverse);
+  }
+
   begin(): BackingTransaction {
     this.#reach('before-checkpoint');
     const transaction = this.#backing.begin();
