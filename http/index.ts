@@ -12,7 +12,7 @@ export { type ReadFamily, readExposition } from './metrics/exposition-reader.fak
 export type * from './node-figures.js';
 export type * from './record-service.js';
 export type * from './resource-service.js';
-export type { FrontLogger, Route } from './route.js';
+export { type FrontLogger, methodsOf, type Route } from './route.js';
 export { ROUTES } from './routes/index.js';
 export {
   createServer,

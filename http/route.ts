@@ -66,8 +66,8 @@ export interface Route {
    * readers. null: it never is, or the request must not be refused for it.
    */
   readonly largeAnswer: AnswerShare | null;
-  /** HEAD is answered like GET, without the body. */
-  readonly head: boolean;
+  /** A GET that changes something; every other one is answered to HEAD too, without the body. */
+  readonly consumes: boolean;
   /** Acts on one tenant's rows; the others describe the node and read no tenant. */
   readonly scoped: boolean;
   /** Begins the error's text when `handle` throws a `JsonError`. */
@@ -76,11 +76,16 @@ export interface Route {
   handle(front: Front, request: RouteRequest): void;
 }
 
+/** The methods that the route answers. */
+export function methodsOf({ method, consumes }: Route): readonly string[] {
+  return method === 'GET' && !consumes ? ['GET', 'HEAD'] : [method];
+}
+
 /** What most routes have in common, to be spread into theirs. */
 export const ROUTE_DEFAULTS = {
   body: null,
   largeAnswer: null,
-  head: false,
+  consumes: false,
   scoped: true,
   badBody: 'bad body',
 } as const;

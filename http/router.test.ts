@@ -6,17 +6,18 @@ import { ROUTE_DEFAULTS, type Route } from './route.js';
 import { Router } from './router.js';
 import { ROUTES } from './routes/index.js';
 
-function route(method: Route['method'], path: string, head = false): Route {
-  return { ...ROUTE_DEFAULTS, method, path, level: 'public', head, handle: () => {} };
+function route(method: Route['method'], path: string, consumes = false): Route {
+  return { ...ROUTE_DEFAULTS, method, path, level: 'public', consumes, handle: () => {} };
 }
 
 const router = new Router([
-  route('GET', '/health', true),
+  route('GET', '/health'),
   route('POST', '/api/push'),
   route('GET', '/api/q/{queue}'),
   route('DELETE', '/api/q/{queue}'),
   route('GET', '/api/q/{queue}/p/{partition}'),
-  route('GET', '/api/kv/{ns}/{key...}', true),
+  route('GET', '/api/pop/{queue}', true),
+  route('GET', '/api/kv/{ns}/{key...}'),
   route('GET', '/api/kv/{ns}/only/this'),
 ]);
 
@@ -40,7 +41,10 @@ describe('matching', () => {
     ['GET', '/api/push', null],
     ['GET', '/api/q/orders', 'GET /api/q/{queue} ["orders"]'],
     ['DELETE', '/api/q/orders', 'DELETE /api/q/{queue} ["orders"]'],
-    ['HEAD', '/api/q/orders', null],
+    ['HEAD', '/api/q/orders', 'GET /api/q/{queue} ["orders"]'],
+    ['GET', '/api/pop/q', 'GET /api/pop/{queue} ["q"]'],
+    ['HEAD', '/api/pop/q', null],
+    ['HEAD', '/api/push', null],
     ['PUT', '/api/q/orders', null],
     ['GET', '/api/q/', null],
     ['GET', '/api/q', null],
@@ -82,4 +86,16 @@ test('the routes of the front do not shadow one another', () => {
     const match = all.match(route.method, route.path.replaceAll(/\{\w+\}/g, 'x'));
     expect(match, route.path).toMatchObject({ route });
   }
+});
+
+test('HEAD is answered by each GET of the API that takes nothing, and by nothing else', () => {
+  const all = new Router(ROUTES);
+  for (const { method, path } of ROUTES) {
+    const asked = path.replaceAll('...}', '}').replaceAll(/\{[^}]+\}/g, 'x');
+    const isRead = method === 'GET' && !path.includes('/pop');
+    const known = ROUTES.some((route) => route.method === 'GET' && route.path === path);
+    if (isRead) expect(all.match('HEAD', asked), path).not.toBeNull();
+    else if (!known) expect(all.match('HEAD', asked), path).toBeNull();
+  }
+  expect(ROUTES.filter(({ consumes }) => consumes).map(({ path }) => path)).toHaveLength(4);
 });

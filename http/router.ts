@@ -4,7 +4,7 @@
  * A last segment `{name...}` stands for all the rest.
  */
 import { type DecodeFault, decodePercent, isFault } from './path.js';
-import type { Route } from './route.js';
+import { methodsOf, type Route } from './route.js';
 
 export interface RouteMatch {
   readonly route: Route;
@@ -13,6 +13,7 @@ export interface RouteMatch {
 
 interface Pattern {
   readonly route: Route;
+  readonly methods: readonly string[];
   /** null stands for a segment that is handed over. */
   readonly segments: readonly (string | null)[];
 }
@@ -29,7 +30,7 @@ export class Router {
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
-      const methods = route.head ? [route.method, 'HEAD'] : [route.method];
+      const methods = methodsOf(route);
       if (!route.path.includes('{')) {
         for (const method of methods) {
           this.#literals.set(`${method} ${route.path}`, { route, params: NO_PARAMS });
@@ -40,11 +41,11 @@ export class Router {
         .split('/')
         .map((segment) => (segment.startsWith('{') ? null : segment));
       if (route.path.endsWith('...}')) {
-        this.#tails.push({ route, segments });
+        this.#tails.push({ route, methods, segments });
         continue;
       }
       const same = this.#patterns.get(segments.length) ?? [];
-      this.#patterns.set(segments.length, [...same, { route, segments }]);
+      this.#patterns.set(segments.length, [...same, { route, methods, segments }]);
     }
   }
 
@@ -54,8 +55,7 @@ export class Router {
     if (literal !== undefined) return literal;
     const segments = path.split('/');
     for (const pattern of this.#patterns.get(segments.length) ?? []) {
-      const { route } = pattern;
-      if (route.method !== method && !(route.head && method === 'HEAD')) continue;
+      if (!pattern.methods.includes(method)) continue;
       if (matches(pattern, segments)) return withParams(pattern, segments);
     }
     return this.#tails.length === 0 ? null : this.#matchTail(method, segments);
@@ -64,10 +64,9 @@ export class Router {
   /** The rest of the path is one segment, slashes and all, and not empty. */
   #matchTail(method: string, segments: readonly string[]): RouteMatch | DecodeFault | null {
     for (const pattern of this.#tails) {
-      const { route } = pattern;
       const last = pattern.segments.length - 1;
       if (segments.length <= last) continue;
-      if (route.method !== method && !(route.head && method === 'HEAD')) continue;
+      if (!pattern.methods.includes(method)) continue;
       const joined = [...segments.slice(0, last), segments.slice(last).join('/')];
       if (matches(pattern, joined)) return withParams(pattern, joined);
     }

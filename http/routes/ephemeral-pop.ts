@@ -18,6 +18,7 @@ export const ephemeralPopRoute: Route = {
   method: 'GET',
   path: '/api/v1/ephemeral/pop',
   level: 'read-write',
+  consumes: true,
   largeAnswer: 'pop',
   handle,
 };

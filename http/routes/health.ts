@@ -8,7 +8,6 @@ export const healthRoute: Route = {
   method: 'GET',
   path: '/health',
   level: 'public',
-  head: true,
   scoped: false,
   handle,
 };

@@ -27,7 +27,6 @@ export const kvNamespacesRoute: Route = {
   method: 'GET',
   path: '/api/v1/resources/kv/namespaces',
   level: 'read-only',
-  head: true,
   largeAnswer: 'read',
   handle: handleNamespaces,
 };

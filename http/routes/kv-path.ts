@@ -20,7 +20,6 @@ export const kvGetRoute: Route = {
   method: 'GET',
   path: PATH,
   level: 'read-only',
-  head: true,
   handle: (front, request) => handle(front, request, 'get'),
 };
 

@@ -7,7 +7,6 @@ export const metricsRoute: Route = {
   method: 'GET',
   path: '/metrics',
   level: 'public',
-  head: true,
   scoped: false,
   handle,
 };

@@ -12,7 +12,6 @@ export function openApiRoute(routes: readonly Route[]): Route {
     path: '/openapi.json',
     level: 'public',
     largeAnswer: 'read',
-    head: true,
     scoped: false,
     handle: (_, { exchange }) => {
       bytes ??= Buffer.from(JSON.stringify(openApiDocument([...routes, route], OPERATIONS)));

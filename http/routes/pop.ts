@@ -18,6 +18,7 @@ const POP_ROUTE = {
   ...ROUTE_DEFAULTS,
   method: 'GET',
   level: 'read-write',
+  consumes: true,
   largeAnswer: 'pop',
 } as const;
 

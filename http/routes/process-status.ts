@@ -7,7 +7,6 @@ export const processStatusRoute: Route = {
   method: 'GET',
   path: '/status',
   level: 'read-only',
-  head: true,
   scoped: false,
   handle,
 };

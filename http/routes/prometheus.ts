@@ -11,7 +11,6 @@ export const prometheusRoute: Route = {
   path: '/metrics/prometheus',
   level: 'public',
   largeAnswer: 'read',
-  head: true,
   scoped: false,
   handle,
 };

@@ -26,7 +26,6 @@ export const timerListRoute: Route = {
   method: 'GET',
   path: '/api/v1/timers/{queue}',
   level: 'read-only',
-  head: true,
   largeAnswer: 'read',
   handle: handleList,
 };
@@ -36,7 +35,6 @@ export const timerPeekRoute: Route = {
   method: 'GET',
   path: ONE,
   level: 'read-only',
-  head: true,
   largeAnswer: 'read',
   handle: handlePeek,
 };

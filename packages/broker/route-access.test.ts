@@ -2,7 +2,14 @@
 // every route that the front serves, asked over a socket by every role and with every kind of bad
 // token; the list of routes and their levels are the front's own, so a new route is walked too.
 import { Agent, request as httpRequest } from 'node:http';
-import { createServer, type HttpServer, ROUTES, type Route, type Service } from '@svc/http';
+import {
+  createServer,
+  type HttpServer,
+  methodsOf,
+  ROUTES,
+  type Route,
+  type Service,
+} from '@svc/http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SystemClock } from './clock.js';
 import { createLogger } from './logging.js';
@@ -116,7 +123,7 @@ function ask(route: Route, method: string, authorization: string): Promise<Answe
 }
 
 const METHODS = ROUTES.flatMap((route) => {
-  const methods = route.head ? [route.method, 'HEAD'] : [route.method];
+  const methods = methodsOf(route);
   return methods.map((method) => [method, route.path, route] as const);
 });
 
