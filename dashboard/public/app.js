@@ -1,40 +1,52 @@
 /**
- * The first page: what this node is, what it does, which queues it holds.
+ * The first page: what this node is, what it does, which queues it holds; and the way to the pages
+ * of the other surfaces (surfaces.js).
  *
- * Four sources are asked independently. An answer changes what it covers; a failure changes nothing
- * but the mark that what is shown is old.
+ * Sources are asked independently. An answer changes what it covers; a failure changes nothing but
+ * the mark that what is shown is old.
  */
+import { accessOf, keepAccess } from './access.js';
 import { formatBytes, formatDuration, formatInteger, formatRate } from './format.js';
 import { filled, History, outline } from './history.js';
 import { QueueTable } from './queues.js';
 import { poll } from './source.js';
+import { SurfacePage } from './surface-page.js';
+import { PAGES } from './surfaces.js';
 
 const CHART_WIDTH = 300;
 const CHART_HEIGHT = 56;
 const STALE_CHECK_MS = 1000;
+const UNAUTHORIZED = 401;
 
 const element = (id) => document.getElementById(id);
 const put = (id, text) => {
   element(id).textContent = text;
 };
 
-/** Path -> when its last answer came, and what is wrong since. */
+/** What is asked -> when its last answer came, and what is wrong since. */
 const sources = new Map();
 
-function follow(path, onAnswer, accepts = []) {
-  sources.set(path, { answeredMs: null, error: null });
-  poll(path, {
+/** Returns what ends it. */
+function follow(question, onAnswer, accepts = []) {
+  sources.set(question, { answeredMs: null, error: null });
+  const stop = poll(question, {
     accepts,
     onAnswer: (body) => {
-      sources.set(path, { answeredMs: Date.now(), error: null });
+      sources.set(question, { answeredMs: Date.now(), error: null });
       onAnswer(body);
       showFreshness();
     },
-    onError: (error) => {
-      sources.set(path, { ...sources.get(path), error });
+    onError: (error, status) => {
+      sources.set(question, { ...sources.get(question), error });
+      if (status === UNAUTHORIZED) wantAccess();
       showFreshness();
     },
   });
+  return () => {
+    stop();
+    sources.delete(question);
+    showFreshness();
+  };
 }
 
 /** The oldest of the failing sources speaks for the page. */
@@ -130,6 +142,75 @@ function firstMessage() {
   ].join('\n');
 }
 
+// --- access --------------------------------------------------------------------------------------
+
+let hasWanted = false;
+
+/** Once: whoever closes it again knows. */
+function wantAccess() {
+  if (!hasWanted) element('access').open = true;
+  hasWanted = true;
+}
+
+function showAccess() {
+  const { token, tenant } = accessOf(sessionStorage);
+  element('token').value = token;
+  element('tenant').value = tenant;
+  const notes = [token === '' ? '' : 'token', tenant === '' ? '' : `tenant ${tenant}`];
+  put('access-note', notes.map((note) => (note === '' ? '' : ` · ${note}`)).join(''));
+}
+
+element('access-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  keepAccess(sessionStorage, { token: element('token').value, tenant: element('tenant').value });
+  // Begins anew, so that nothing stays of what another caller was shown.
+  location.assign('/');
+});
+
+// --- pages ---------------------------------------------------------------------------------------
+
+const surface = new SurfacePage(
+  {
+    section: element('surface'),
+    title: element('surface-title'),
+    fields: element('surface-fields'),
+    table: element('surface-table'),
+    head: element('surface-head'),
+    rows: element('surface-rows'),
+    note: element('surface-note'),
+    template: element('surface-field'),
+  },
+  follow,
+);
+
+function showPage() {
+  const page = PAGES.find(({ path }) => path === location.pathname) ?? null;
+  for (const part of document.querySelectorAll('[data-overview]')) part.hidden = page !== null;
+  for (const link of element('pages').children) {
+    const isHere = link.getAttribute('href') === (page?.path ?? '/');
+    if (isHere) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  surface.show(page);
+}
+
+for (const { path, title } of PAGES) {
+  const link = document.createElement('a');
+  link.href = path;
+  link.textContent = title;
+  element('pages').append(link);
+}
+element('pages').addEventListener('click', (event) => {
+  const link = event.target.closest('a');
+  if (link === null || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  history.pushState(null, '', link.getAttribute('href'));
+  showPage();
+});
+addEventListener('popstate', showPage);
+
+// --- the overview --------------------------------------------------------------------------------
+
 put('first-message', firstMessage());
 const table = new QueueTable({
   table: element('queues'),
@@ -146,3 +227,5 @@ follow('/metrics', onMetrics);
 follow('/api/v1/raft/status', onStatus);
 follow('/api/v1/resources/queues', ({ queues }) => table.show(queues));
 setInterval(showFreshness, STALE_CHECK_MS);
+showAccess();
+showPage();
