@@ -32,7 +32,6 @@ import type {
   ProcessSeriesView,
   QueuePageView,
   QueueSeriesQuery,
-  QueueSeriesRow,
   QueueSeriesView,
   Reply,
   RetentionQuery,
@@ -47,6 +46,7 @@ import type {
 } from '@svc/http';
 import { newQueueCounts, type QueueCounts } from '@svc/wire';
 import type { Clock } from './clock.js';
+import { type NewestRows, newestRows } from './newest-rows.js';
 import { keyOf } from './resource-reads.js';
 import { minuteAt, minuteFrom, minuteUs } from './series-buckets.js';
 import {
@@ -189,12 +189,9 @@ export class AnalyticsReads implements AnalyticsService {
   ): void {
     const { state } = this.#options;
     this.#gather(queuesOnly(window, tenant, queue, false), reply, (gathered) => {
-      const walk = () => queueRows(state, gathered, { queue, namespace: null, task: null });
-      this.#rows(gathered, walk, reply, (found) => {
-        const rows = found.map(({ minute, row, counts }) => ({ minute, queue: row.name, counts }));
-        rows.sort(byMinuteAndQueue);
-        const truncated = rows.length > ROWS_SHOWN_MAX;
-        const shown = truncated ? rows.slice(-ROWS_SHOWN_MAX) : rows;
+      const walk = () => newestOfQueues(state, gathered, { queue, namespace: null, task: null });
+      this.#rows(gathered, walk, reply, ({ rows, truncated }) => {
+        const shown = rows.map(({ minute, row, counts }) => ({ minute, queue: row.name, counts }));
         reply.send({ kind: 'queue-series', rows: shown, truncated, missing: gathered.missing });
       });
     });
@@ -247,11 +244,10 @@ export class AnalyticsReads implements AnalyticsService {
         gathered,
         () => parkedRows(gathered),
         reply,
-        (rows) => {
-          const truncated = rows.length > ROWS_SHOWN_MAX;
+        ({ rows, truncated }) => {
           reply.send({
             kind: 'parked-series',
-            rows: truncated ? rows.slice(-ROWS_SHOWN_MAX) : rows,
+            rows,
             hostnames: gathered.nodes
               .map(({ hostname }) => hostname)
               .filter((name) => rows.some(({ hostname }) => hostname === name)),
@@ -431,8 +427,17 @@ function byMinute(rows: readonly QueueSum[]): { minute: number; counts: QueueCou
     .map(([minute, counts]) => ({ minute, counts }));
 }
 
-function byMinuteAndQueue(a: QueueSeriesRow, b: QueueSeriesRow): number {
-  return a.minute - b.minute || (a.queue < b.queue ? -1 : 1);
+function* newestOfQueues(
+  state: State,
+  gathered: GatheredSeries,
+  filter: QueueFilter,
+): Generator<void, NewestRows<QueueSum>> {
+  const found = yield* queueRows(state, gathered, filter);
+  return yield* newestRows(found, ROWS_SHOWN_MAX, byMinuteAndQueue);
+}
+
+function byMinuteAndQueue(a: QueueSum, b: QueueSum): number {
+  return a.minute - b.minute || (a.row.name < b.row.name ? -1 : 1);
 }
 
 const RETENTION = ['agedMessages', 'readMessages', 'waitedMessages'] as const;
@@ -466,7 +471,9 @@ function retentionView(rows: readonly QueueSum[], groupBy: WorkloadKey | null): 
 }
 
 /** Each node by itself; a queue that is gone shows under the name that it had. */
-function* parkedRows({ nodes }: GatheredSeries): Generator<void, ParkedSeriesView['rows']> {
+function* parkedRows({
+  nodes,
+}: GatheredSeries): Generator<void, NewestRows<ParkedSeriesView['rows'][number]>> {
   const rows: ParkedSeriesView['rows'][number][] = [];
   let steps = 0;
   for (const { hostname, names, queueBuckets } of nodes) {
@@ -477,7 +484,9 @@ function* parkedRows({ nodes }: GatheredSeries): Generator<void, ParkedSeriesVie
       rows.push({ minute, queue, hostname, parked: counts.parkedSum / counts.parkedSamples });
     }
   }
-  return rows.sort(
+  return yield* newestRows(
+    rows,
+    ROWS_SHOWN_MAX,
     (a, b) =>
       a.minute - b.minute ||
       (a.queue === b.queue ? 0 : a.queue < b.queue ? -1 : 1) ||

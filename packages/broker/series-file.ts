@@ -134,7 +134,10 @@ export class SeriesFile {
       file.closeSync();
       return;
     }
-    const end = this.#read(bytes);
+    let end = 0;
+    this.#options.store.fill(() => {
+      end = this.#read(bytes);
+    });
     if (end < size) {
       logger.warn('boot', `series: ${size - end} bytes at ${end} are not whole and are cut off`);
       file.truncateSync(end);

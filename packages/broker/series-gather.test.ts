@@ -201,8 +201,23 @@ test('too many different questions at once are not taken', () => {
     gather?.ask({ ...ALL, fromMinute: i }, () => {}),
   );
   expect(taken.filter((one) => one).length).toBe(64);
-  clock.move(2000);
+  for (let left = 16; left > 0; left--) clock.move(1500);
   expect(gather?.ask(ALL, () => {})).toBe(true);
+});
+
+test('four are gathered at once, and the others after them, in their order', () => {
+  fate.set(2, 'silent');
+  const answered: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    gathers[0]?.ask({ ...ALL, fromMinute: i }, () => answered.push(i));
+  }
+  expect(asked.length, 'calls to both of the others').toBe(4 * 2);
+  clock.move(1500);
+  expect(answered).toEqual([0, 1, 2, 3]);
+  expect(asked.length).toBe(8 * 2);
+  clock.move(1500);
+  clock.move(1500);
+  expect(answered).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
 test('a node that keeps nothing answers with nothing', () => {

@@ -4,7 +4,8 @@
  *
  * What must hold: the answer is there in `ASK_MS`, whoever does not answer; who did not is named.
  * Equal questions that come while one is under way get its answer: rows change once a minute, and
- * ten dashboards are as much work as one. At most QUESTIONS_MAX different ones are under way.
+ * ten dashboards are as much work as one. GATHERINGS_MAX different ones are under way at once, and
+ * QUESTIONS_MAX with those that wait for them: what nodes send for one may be 15 MB each.
  *
  * A node reads its rows in slices, so that half a million of them cost nobody a pause; the answer
  * is bytes as they stand in memory (`series-queues.ts`), behind a little JSON.
@@ -21,6 +22,8 @@ import type { QueueName } from './series-store.js';
 
 const ASK_MS = 1500;
 const QUESTIONS_MAX = 64;
+/** 4 * 5 nodes * 15 MB: 300 MB. The last of 64 begins after 15 * ASK_MS, should all be silent. */
+const GATHERINGS_MAX = 4;
 /** Of an answer: 500,000 rows of 30 bytes, and as many names of 60. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const NAMES_PER_STEP = 1024;
@@ -87,6 +90,9 @@ type Done = (gathered: GatheredSeries) => void;
 export class SeriesGather {
   readonly #parts: SeriesGatherParts;
   readonly #waiting = new Map<string, Done[]>();
+  /** Not begun yet, the next one first. */
+  readonly #line: { readonly key: string; readonly question: SeriesQuestion }[] = [];
+  #gatherings = 0;
   #stopServing: Cancel = () => {};
 
   constructor(parts: SeriesGatherParts) {
@@ -113,8 +119,18 @@ export class SeriesGather {
     }
     if (this.#waiting.size >= QUESTIONS_MAX) return false;
     this.#waiting.set(key, [done]);
-    this.#gather(key, question);
+    this.#line.push({ key, question });
+    this.#begin();
     return true;
+  }
+
+  #begin(): void {
+    while (this.#gatherings < GATHERINGS_MAX) {
+      const next = this.#line.shift();
+      if (next === undefined) return;
+      this.#gatherings++;
+      this.#gather(next.key, next.question);
+    }
   }
 
   #gather(key: string, question: SeriesQuestion): void {
@@ -133,7 +149,9 @@ export class SeriesGather {
       missing.sort((one, other) => one - other);
       const waiting = this.#waiting.get(key) ?? [];
       this.#waiting.delete(key);
+      this.#gatherings--;
       for (const done of waiting) done({ nodes, self: nodeNumber(self), missing });
+      this.#begin();
     };
     const parts = [Buffer.from(key)];
     for (const member of all) {

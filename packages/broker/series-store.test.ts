@@ -4,7 +4,7 @@
  * run prints its seed.
  */
 import { newQueueCounts, QUEUE_COLUMNS } from '@svc/wire';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { seededRandom } from './recovery.fake.js';
 import { blockAt, EVERYTHING, finish, processAt, pushedIn } from './series.fake.js';
 import { bucketStart, minuteAt, minuteFrom } from './series-buckets.js';
@@ -46,6 +46,29 @@ test('one minute with more rows than are kept stays, the newest always does', ()
   const store = new SeriesStore({ ...LIMITS, queueRowsMax: 1 });
   store.addQueues(blockAt(1, { 1: 1, 2: 2 }));
   expect(pushedIn(store)).toEqual(['1 1: 1', '1 2: 2']);
+});
+
+test('a start that fills it holds what one after the other would, and copies little', () => {
+  const limits = { processMinutes: 50, queueMinutes: 40, queueRowsMax: 60 };
+  const add = (store: SeriesStore) => {
+    for (let minute = 1; minute <= 20_000; minute++) {
+      store.addProcess(processAt(minute, minute));
+      store.addQueues(blockAt(minute, { 7: minute, 8: 1 }));
+    }
+  };
+  const slowly = new SeriesStore(limits);
+  add(slowly);
+  const filled = new SeriesStore(limits);
+  const copies = vi.spyOn(Array.prototype, 'slice');
+  filled.fill(() => add(filled));
+  expect(copies.mock.calls.length, 'lists that were copied').toBeLessThan(200);
+  copies.mockRestore();
+  expect(filled.parts.process).toEqual(slowly.parts.process);
+  expect(filled.parts.blocks).toEqual(slowly.parts.blocks);
+  expect(filled.queueRows).toBe(slowly.queueRows);
+  slowly.addProcess(processAt(20_001));
+  filled.addProcess(processAt(20_001));
+  expect(filled.parts.process).toEqual(slowly.parts.process);
 });
 
 test('names of queues go with their last row', () => {

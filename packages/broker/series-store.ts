@@ -58,6 +58,8 @@ const ROWS_PER_STEP = 1024;
 const PROCESS_ROWS_PER_STEP = 64;
 /** 0.1 us each. */
 const NAMES_PER_STEP = 4096;
+/** Rows and blocks that a start adds before what is over goes, beside as many as are kept. */
+const FILL_MIN = 1024;
 
 export class SeriesStore {
   readonly #limits: SeriesLimits;
@@ -68,6 +70,9 @@ export class SeriesStore {
   /** With the newest minute in which the queue has a row, or may have one. */
   readonly #names = new Map<number, QueueName & { readonly minute: number }>();
   #nameWalk = this.#names.entries();
+  /** How many more are added before what is over goes. */
+  #untilDrop = 0;
+  #isFilling = false;
 
   constructor(limits: SeriesLimits) {
     this.#limits = limits;
@@ -93,17 +98,30 @@ export class SeriesStore {
     return this.#names.get(number);
   }
 
+  /**
+   * What `add` adds is dropped in large parts, not with each row: a list is copied when it loses
+   * its beginning, and of a long file nearly all may be over by now.
+   */
+  fill(add: () => void): void {
+    this.#isFilling = true;
+    add();
+    this.#isFilling = false;
+    this.#drop(
+      Math.max(this.newestMinute ?? 0, this.#blocks[this.#blocks.length - 1]?.minute ?? 0),
+    );
+  }
+
   addProcess(row: ProcessRow): void {
     this.#process.push(row);
-    this.#drop(minuteOf(row));
+    this.#added(minuteOf(row));
   }
 
   addQueues(block: QueueBlock): void {
     this.#blocks.push(block);
     this.#queueRows += block.rows;
     this.#queueBytes += block.bytes.length;
-    this.#drop(block.minute);
-    this.#forgetNames();
+    this.#added(block.minute);
+    if (!this.#isFilling) this.#forgetNames();
   }
 
   /** The queue has a row in this minute. */
@@ -118,6 +136,12 @@ export class SeriesStore {
     readonly names: ReadonlyMap<number, QueueName>;
   } {
     return { process: this.#process, blocks: this.#blocks, names: this.#names };
+  }
+
+  #added(minute: number): void {
+    if (this.#isFilling && --this.#untilDrop > 0) return;
+    this.#drop(minute);
+    this.#untilDrop = FILL_MIN + this.#process.length + this.#blocks.length;
   }
 
   #drop(nowMinute: number): void {
