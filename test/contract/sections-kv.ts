@@ -20,7 +20,7 @@ export const KV = sections({
       retry: 'packages/broker/held-reads.test.ts',
       no_leader: 'packages/broker/held-requests.test.ts',
       timeout: 'packages/broker/held-requests.test.ts',
-      outcome_unknown: 'packages/broker/held-requests.test.ts',
+      outcome_unknown: 'packages/broker/kv-repeated.test.ts',
       overloaded: 'http/routes/kv.test.ts',
       storage_full: 'packages/broker/disk-gate.test.ts',
       internal: 'http/routes/kv.test.ts',
