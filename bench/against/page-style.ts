@@ -41,7 +41,8 @@ table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tab
 caption { text-align: left; color: var(--quiet); padding-bottom: .35rem; }
 th, td { padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); text-align: left;
   vertical-align: top; overflow-wrap: normal; }
-th { font-weight: 600; } tbody th { font-weight: 400; } .number { text-align: right; }
+th { font-weight: 600; } tbody th { font-weight: 400; }
+.number { text-align: right; white-space: nowrap; }
 .reached { color: var(--good); font-weight: 600; } .missed { color: var(--bad); font-weight: 600; }
 details { margin: .5rem 0 1rem; } summary { cursor: pointer; color: var(--quiet); }
 @media (max-width: 40rem) {
