@@ -40,8 +40,9 @@ export async function measureNeighbour(scale: Scale): Promise<readonly Figure[]>
     add(scale, rounds, 'alone', await steady());
     const plan = { address: node.address, queue: 'storm', perSecond: LETTERS_PER_SECOND };
     const storm = letters({ ...plan, seconds: stormSeconds });
-    add(scale, rounds, 'beside a storm', await steady());
-    rounds.add('dead letters/s of the storm', (await storm) / stormSeconds);
+    const [beside, made] = await Promise.all([steady(), storm]);
+    add(scale, rounds, 'beside a storm', beside);
+    rounds.add('dead letters/s of the storm', made / stormSeconds);
   }
   await node.kill();
   const note = `${PUSHES_PER_SECOND} single pushes/s, ${CONSUMERS} consumers, in turn`;

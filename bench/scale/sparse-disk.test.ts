@@ -42,6 +42,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])('a file holds what was written, seed %i', as
       const buffers = Array.from({ length: 1 + below(3) }, () => someBytes(below));
       model = written(model, buffers, position);
       if (act < 4) file.writeSync(Buffer.concat(buffers), position);
+      else if (act < 7) await new Promise((done) => file.writeSynced(buffers, position, done));
       else await new Promise((done) => file.write(buffers, position, done));
     }
     expect(file.sizeSync()).toBe(model.length);
