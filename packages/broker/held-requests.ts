@@ -56,6 +56,7 @@ import { HeldQueue } from './held-queue.js';
 import { TIMED_OUT } from './held-reads.js';
 import { ClientRequest, type OnOutcome, takesSeveralTurns } from './held-request.js';
 import { type Leader, nothingPopped, type ProposedEntry } from './leader.js';
+import { OpenRequests } from './open-requests.js';
 
 /** What is needed of this node's own leader. */
 export type OwnLeader = Pick<Leader, 'submit' | 'hurry' | 'withdraw' | 'stopped'>;
@@ -108,8 +109,8 @@ export class Requests {
   #target: Leadership | null = null;
   /** Who was sent what is under way. */
   #sentTo: Leadership | null = null;
-  /** All whose end is not known, in order of arrival; ended ones leave at the next check. */
-  #open: ClientRequest[] = [];
+  /** All whose end is not known; ended ones are let go at the next check at the latest. */
+  readonly #open = new OpenRequests();
   #arrivals = 0;
   readonly #held = new HeldQueue();
   /** Of former leaderships of this node, oldest first. */
@@ -135,12 +136,12 @@ export class Requests {
 
   /** No request is without its end. */
   get idle(): boolean {
-    return this.#open.every(({ place }) => place === 'ended');
+    return this.#open.idle;
   }
 
   /** Clients' pops that have been waiting for some time. */
   eachParked(visit: (command: PopCommand) => void): void {
-    for (const { command, isSeen, place, answered } of this.#open) {
+    for (const { command, isSeen, place, answered } of this.#open.all) {
       if (!isSeen || answered || place === 'ended') continue;
       if (command.kind === 'pop' && command.wait) visit(command);
     }
@@ -160,7 +161,7 @@ export class Requests {
     if (this.#stopped) this.#end(request, refused(NO_LEADER));
     else if (!isOwed && this.#isFull) this.#end(request, refused(this.#whyHeld(TOO_MANY)));
     else {
-      this.#open.push(request);
+      this.#open.add(request);
       this.#enter(request);
     }
     return request;
@@ -233,7 +234,7 @@ export class Requests {
     this.#leader = null;
     this.#leaderlessSinceMs = this.#clock.nowMs();
     for (const entry of proposed) this.#doubt(entry);
-    for (const request of this.#open) {
+    for (const request of this.#open.all) {
       if (request.place !== 'leader') continue;
       if (request.sequence !== 0) request.isDoubtful = true;
       this.#goOn(request);
@@ -306,7 +307,7 @@ export class Requests {
   #recall(): void {
     const { sender } = this.#options;
     if (sender === null) return;
-    for (const request of this.#open) {
+    for (const request of this.#open.all) {
       if (request.place !== 'sent') continue;
       sender.recall(request);
       request.isDoubtful = true;
@@ -448,6 +449,7 @@ export class Requests {
     sender?.settle(request);
     request.cancelAdmission?.();
     if (request.admittedBytes > 0) admission?.leave(request.admittedBytes);
+    this.#open.ended();
   }
 
   // --- deadlines and endings ---------------------------------------------------------------------
@@ -468,7 +470,7 @@ export class Requests {
 
   #check(): void {
     const nowMs = this.#clock.nowMs();
-    for (const request of this.#open) {
+    for (const request of this.#open.all) {
       request.isSeen = true;
       if (request.place !== 'ended' && limitMs(request) <= nowMs) this.#expire(request);
     }
@@ -476,7 +478,7 @@ export class Requests {
       const hasWaited = nowMs - this.#leaderlessSinceMs >= DRAIN_NO_LEADER_MS;
       if ((this.#draining && hasWaited) || !this.#options.isMember()) this.#giveUp();
     }
-    this.#open = this.#open.filter(({ place }) => place !== 'ended');
+    this.#open.letGo();
     this.#held.purge();
   }
 
@@ -523,7 +525,7 @@ export class Requests {
   drain(): void {
     this.#draining = true;
     this.#leaderlessSinceMs = Math.max(this.#leaderlessSinceMs, this.#clock.nowMs());
-    for (const request of [...this.#open]) this.#hurry(request);
+    for (const request of [...this.#open.all]) this.#hurry(request);
   }
 
   /** Whatever is not answered is refused; nothing happens any more. */
@@ -533,13 +535,13 @@ export class Requests {
     this.#stopChecking();
     this.#endPause();
     this.#giveUp();
-    this.#open = [];
+    this.#open.letGo();
     this.#inDoubt = [];
     this.#held.purge();
   }
 
   #giveUp(): void {
-    for (const request of [...this.#open]) this.#giveUpOne(request);
+    for (const request of [...this.#open.all]) this.#giveUpOne(request);
   }
 
   #giveUpOne(request: ClientRequest): void {
