@@ -11,6 +11,8 @@ export class AssertionError extends Error {
   }
 }
 
-export function assert(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new AssertionError(message);
+/** Where every request passes, a message with numbers is given as a function, for the failure. */
+export function assert(condition: boolean, message: string | (() => string)): asserts condition {
+  if (condition) return;
+  throw new AssertionError(typeof message === 'string' ? message : message());
 }

@@ -178,6 +178,6 @@ class BodyReader implements Slow {
   }
 
   #unwatch(): void {
-    this.#rim.slow.delete(this);
+    if (this.#pace !== null) this.#rim.slow.delete(this);
   }
 }

@@ -37,6 +37,26 @@ export interface Slow {
   sweep(nowMs: number): void;
 }
 
+/**
+ * The status line and the first header as bytes, by status and then by type: one call of the native
+ * layer takes both, and it need not make bytes of strings. There are a few dozen pairs.
+ */
+const heads = new Map<Status, Map<string, ArrayBuffer>>();
+
+function headOf(status: Status, contentType: string): ArrayBuffer {
+  let byType = heads.get(status);
+  if (byType === undefined) {
+    byType = new Map();
+    heads.set(status, byType);
+  }
+  let head = byType.get(contentType);
+  if (head === undefined) {
+    head = Uint8Array.from(Buffer.from(`${status}\r\nContent-Type: ${contentType}`)).buffer;
+    byType.set(contentType, head);
+  }
+  return head;
+}
+
 export class Exchange implements UnreadAnswer {
   readonly #response: UwsResponse;
   readonly #rim: Rim;
@@ -175,7 +195,7 @@ export class Exchange implements UnreadAnswer {
     const response = this.#response;
     const closing = close || this.#rim.stopping;
     response.cork(() => {
-      response.writeStatus(status).writeHeader('Content-Type', contentType);
+      response.writeStatus(headOf(status, contentType));
       if (retryAfter) response.writeHeader('Retry-After', String(Number(retryAfter)));
       if (status === '401 Unauthorized') response.writeHeader('WWW-Authenticate', 'Bearer');
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
@@ -200,7 +220,7 @@ export class Exchange implements UnreadAnswer {
     this.#answer = bytes;
     let done = false;
     response.cork(() => {
-      response.writeStatus(status).writeHeader('Content-Type', contentType);
+      response.writeStatus(headOf(status, contentType));
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
       done = response.tryEnd(bytes, bytes.length)[1];
     });

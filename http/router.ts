@@ -18,11 +18,17 @@ interface Pattern {
   readonly segments: readonly (string | null)[];
 }
 
+/** One method of a path. */
+interface Literal {
+  readonly method: string;
+  readonly match: RouteMatch;
+}
+
 const NO_PARAMS: readonly string[] = [];
 
 export class Router {
-  /** `METHOD path` of the routes without parameters. */
-  readonly #literals = new Map<string, RouteMatch>();
+  /** The routes without parameters, by their path. */
+  readonly #literals = new Map<string, Literal[]>();
   /** The others, by their number of segments. */
   readonly #patterns = new Map<number, Pattern[]>();
   /** Those whose last segment takes the rest of the path. */
@@ -32,9 +38,10 @@ export class Router {
     for (const route of routes) {
       const methods = methodsOf(route);
       if (!route.path.includes('{')) {
-        for (const method of methods) {
-          this.#literals.set(`${method} ${route.path}`, { route, params: NO_PARAMS });
-        }
+        const literals = this.#literals.get(route.path) ?? [];
+        const match = { route, params: NO_PARAMS };
+        for (const method of methods) literals.push({ method, match });
+        this.#literals.set(route.path, literals);
         continue;
       }
       const segments = route.path
@@ -51,8 +58,10 @@ export class Router {
 
   /** null: no such route. A fault: the route is known, and one of its segments does not decode. */
   match(method: string, path: string): RouteMatch | DecodeFault | null {
-    const literal = this.#literals.get(`${method} ${path}`);
-    if (literal !== undefined) return literal;
+    const literals = this.#literals.get(path);
+    if (literals !== undefined) {
+      for (const literal of literals) if (literal.method === method) return literal.match;
+    }
     const segments = path.split('/');
     for (const pattern of this.#patterns.get(segments.length) ?? []) {
       if (!pattern.methods.includes(method)) continue;

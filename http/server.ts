@@ -406,10 +406,10 @@ class FrontServer implements HttpServer, Rim {
       route.handle(front, { exchange, tenant, subject, params, query, body: NO_BODY });
       return;
     }
-    const head: BodyHead = {
-      contentLength: request.getHeader('content-length'),
-      transferEncoding: request.getHeader('transfer-encoding'),
-    };
+    const contentLength = request.getHeader('content-length');
+    // The native layer lets no request through that has both.
+    const transferEncoding = contentLength === '' ? request.getHeader('transfer-encoding') : '';
+    const head: BodyHead = { contentLength, transferEncoding };
     readBody(source, exchange, this, head, route.body, this.#bodyBytesMax, (body) =>
       this.#handleWithBody(match, { exchange, tenant, subject, params, query, body }),
     );

@@ -45,6 +45,6 @@ function renderOutcome<Command extends SubmittedCommand, Kind extends SubmittedO
     return;
   }
   const { command, renderer } = submission;
-  assert(outcome.kind === renderer.kind, `${command.kind} was answered by ${outcome.kind}`);
+  assert(outcome.kind === renderer.kind, () => `${command.kind} was answered by ${outcome.kind}`);
   renderer.render(exchange, command, outcome as OutcomeOf<Kind>);
 }

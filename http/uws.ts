@@ -28,7 +28,8 @@ export interface BodySource {
 }
 
 export interface UwsResponse extends BodySource {
-  writeStatus(status: string): UwsResponse;
+  /** What follows the version in the first line; headers may follow it, each behind a line end. */
+  writeStatus(status: string | ArrayBuffer): UwsResponse;
   writeHeader(name: string, value: string): UwsResponse;
   end(body?: string | Uint8Array, closeConnection?: boolean): UwsResponse;
   /**

@@ -178,7 +178,7 @@ function render(exchange: Exchange, command: AckCommand, outcome: AckedOutcome):
   const { items } = command;
   assert(
     outcome.items.length === items.length,
-    `${items.length} acks, ${outcome.items.length} outcomes`,
+    () => `${items.length} acks, ${outcome.items.length} outcomes`,
   );
   let text = '[';
   for (let i = 0; i < items.length; i++) {

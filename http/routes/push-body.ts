@@ -127,10 +127,10 @@ function readItem(
 /** Columns while they are filled, item by item. */
 export class PushColumnBuilder implements PushColumns {
   readonly groups: PushGroup[] = [];
-  readonly itemGroup: number[] = [];
-  readonly transactionIds: (string | null)[] = [];
-  readonly payloadStart: number[] = [];
-  readonly payloadEnd: number[] = [];
+  itemGroup: number[] = [];
+  transactionIds: (string | null)[] = [];
+  payloadStart: number[] = [];
+  payloadEnd: number[] = [];
   /** Of the item before: most items repeat them. */
   lastQueue = '';
   lastPartition = '';
@@ -146,7 +146,16 @@ export class PushColumnBuilder implements PushColumns {
     payloadStart: number,
     payloadEnd: number,
   ): void {
-    this.itemGroup.push(this.#group(queue, partition === '' ? DEFAULT_PARTITION : partition));
+    const group = this.#group(queue, partition === '' ? DEFAULT_PARTITION : partition);
+    if (this.itemGroup.length === 0) {
+      // Most calls push one item, and a list that grows makes room for sixteen more.
+      this.itemGroup = [group];
+      this.transactionIds = [transactionId];
+      this.payloadStart = [payloadStart];
+      this.payloadEnd = [payloadEnd];
+      return;
+    }
+    this.itemGroup.push(group);
     this.transactionIds.push(transactionId);
     this.payloadStart.push(payloadStart);
     this.payloadEnd.push(payloadEnd);
