@@ -181,10 +181,9 @@ export class Checkpoint implements State {
   }
 
   #change(id: number, key: string, change: unknown): void {
-    const table = this.#active.table(id);
+    const isFirst = this.#active.table(id).set(key, change);
     // The cache must not outlive the row: when this overlay is gone, the backing is read again.
-    if (!table.rows.has(key)) this.#cache.forget(id, key);
-    table.set(key, change);
+    if (isFirst) this.#cache.forget(id, key);
     this.#active.changes++;
   }
 

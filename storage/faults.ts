@@ -81,3 +81,8 @@ export class StorageBug extends Error {
 export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new StorageBug(message);
 }
+
+/** For checks that stand on the path of every entry: an `assert` makes its message each time. */
+export function bug(message: string): never {
+  throw new StorageBug(message);
+}

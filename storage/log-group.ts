@@ -4,7 +4,7 @@
  * kernel from where it is.
  */
 import { crc32 } from 'node:zlib';
-import { assert } from './faults.js';
+import { bug } from './faults.js';
 import type { LogEntry } from './log-entry.js';
 import {
   BODY_BYTES_MAX,
@@ -65,7 +65,7 @@ export class LogGroup {
   /** Adds the record to the group and to what `segment` will hold once the group is written. */
   add(segment: Segment, entry: LogEntry): void {
     const { data } = entry;
-    assert(data.length <= BODY_BYTES_MAX, `entry ${entry.index} has ${data.length} bytes`);
+    if (data.length > BODY_BYTES_MAX) bug(`entry ${entry.index} has ${data.length} bytes`);
     const header = this.#header;
     header.bodyCrc = crc32(data);
     header.previousCrc = segment.lastCrc;

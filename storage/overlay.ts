@@ -12,9 +12,13 @@ export class OverlayTable {
   /** Kept from the first time that the table is read in order. */
   #order: SortedKeys | null = null;
 
-  set(key: string, change: Change): void {
-    if (this.#order !== null && !this.rows.has(key)) this.#order.insert(key);
+  /** True: the row had not been changed before. */
+  set(key: string, change: Change): boolean {
+    const before = this.rows.size;
     this.rows.set(key, change);
+    if (this.rows.size === before) return false;
+    this.#order?.insert(key);
+    return true;
   }
 
   get isOrdered(): boolean {

@@ -1,4 +1,4 @@
-import { assert } from './faults.js';
+import { bug } from './faults.js';
 import type { LogEntry } from './log-entry.js';
 
 /** Dropped slots are cut off once they are many and most of the array. */
@@ -42,7 +42,9 @@ export class RecentEntries {
   }
 
   push(entry: LogEntry): void {
-    assert(entry.index === this.nextIndex, `entry ${entry.index} follows ${this.nextIndex - 1}`);
+    if (entry.index !== this.nextIndex) {
+      bug(`entry ${entry.index} follows ${this.nextIndex - 1}`);
+    }
     this.#entries.push(entry);
     this.#bytes += entry.data.length;
   }

@@ -14,7 +14,7 @@ import {
   type TransactionSink,
 } from './append.js';
 import { type AppliedEvents, tellEvent } from './applied-events.js';
-import { assert } from './assert.js';
+import { assert, bug } from './assert.js';
 import { ByteReader } from './bytes.js';
 import { EntryTotals } from './cluster-totals.js';
 import { applyClusterVersion, CLUSTER_VERSION_READ } from './cluster-version.js';
@@ -139,7 +139,7 @@ function countMessages(counted: AppliedCounts, messages: number, bytes: number):
 
 export function applyStamp(state: State, stampUs: number): void {
   const row = readMeta(state);
-  assert(stampUs > row.stampUs, `entry stamp ${stampUs} is not above ${row.stampUs}`);
+  if (!(stampUs > row.stampUs)) bug(`entry stamp ${stampUs} is not above ${row.stampUs}`);
   state.put(meta, SINGLETON_KEY, { ...row, stampUs });
 }
 
@@ -152,12 +152,13 @@ export function applyAppend(
 ): void {
   const key = numberKey(header.partition);
   const row = state.get(partitions, key);
-  assert(row !== undefined, `append to partition ${header.partition}, which does not exist`);
-  assert(
-    header.baseOffset === row.nextOffset && header.stampUs > row.lastStampUs,
-    `append at ${header.baseOffset} (stamp ${header.stampUs}) to partition ${row.number}, ` +
-      `whose next offset is ${row.nextOffset} (stamp ${row.lastStampUs})`,
-  );
+  if (row === undefined) bug(`append to partition ${header.partition}, which does not exist`);
+  if (!(header.baseOffset === row.nextOffset && header.stampUs > row.lastStampUs)) {
+    bug(
+      `append at ${header.baseOffset} (stamp ${header.stampUs}) to partition ${row.number}, ` +
+        `whose next offset is ${row.nextOffset} (stamp ${row.lastStampUs})`,
+    );
+  }
   state.put(partitions, key, {
     number: row.number,
     queue: row.queue,

@@ -3,7 +3,7 @@
  * its end. Numbers are big-endian; `varint` is LEB128 up to 2^53; text is a varint byte count and
  * UTF-8.
  */
-import { assert } from './assert.js';
+import { bug } from './assert.js';
 import { utf8Length, utf8Read, utf8Write } from './utf8.js';
 
 const HEX = '0123456789abcdef';
@@ -78,7 +78,7 @@ export class ByteWriter {
     // An entry that cannot be read again would end every node at every start: fail before it is
     // logged.
     if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) {
-      assert(false, `${value} is not a number that a row can hold`);
+      bug(`${value} is not a number that a row can hold`);
     }
     this.reserve(8);
     let rest = value;
@@ -134,7 +134,7 @@ export class ByteWriter {
 
   /** A UUID in its 36-character form, as 16 bytes. */
   uuid(value: string): void {
-    assert(value.length === 36, `a UUID has 36 characters, not ${value.length}`);
+    if (value.length !== 36) bug(`a UUID has 36 characters, not ${value.length}`);
     this.reserve(16);
     for (let i = 0; i < 36; i += 2) {
       if (value.charCodeAt(i) === DASH) i++;
@@ -162,13 +162,13 @@ export class ByteReader {
   }
 
   u8(): number {
-    assert(this.position < this.end, `read past the end at byte ${this.position}`);
+    if (this.position >= this.end) bug(`read past the end at byte ${this.position}`);
     return this.bytes[this.position++] ?? 0;
   }
 
   u32(): number {
     const at = this.position;
-    assert(at + 4 <= this.end, `read past the end at byte ${at}`);
+    if (at + 4 > this.end) bug(`read past the end at byte ${at}`);
     const b = this.bytes;
     this.position = at + 4;
     return (
@@ -190,7 +190,7 @@ export class ByteReader {
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value;
       scale *= 0x80;
-      assert(scale <= 0x2_0000_0000_0000, `a number is too long at byte ${this.position}`);
+      if (scale > 0x2_0000_0000_0000) bug(`a number is too long at byte ${this.position}`);
     }
   }
 
@@ -205,7 +205,9 @@ export class ByteReader {
   /** Moves over `count` bytes and returns the position they began at. */
   skip(count: number): number {
     const start = this.position;
-    assert(start + count <= this.end, `${count} bytes at ${start} run past the end ${this.end}`);
+    if (!(start + count <= this.end)) {
+      bug(`${count} bytes at ${start} run past the end ${this.end}`);
+    }
     this.position = start + count;
     return start;
   }

@@ -13,7 +13,7 @@ import {
   type WriteMessage,
 } from './append.js';
 import { applyAppend, applyEffect, applyStamp, readMeta } from './apply.js';
-import { assert } from './assert.js';
+import { assert, bug } from './assert.js';
 import { ByteReader, ByteWriter } from './bytes.js';
 import type { AppendLocation, Command } from './commands.js';
 import { deadLetterId } from './dead-letter-id.js';
@@ -151,11 +151,12 @@ export class Draft {
     const contentAt = beginAppendEffect(writer);
     const position = beginAppend(writer, partition, baseOffset, this.nowUs);
     const written = write(messageWriter(this, partition), writer);
-    const { count } = written;
-    assert(count > 0, `an empty append to partition ${partition}`);
+    const { count, hasIds, hasMessageIds = false } = written;
+    if (count === 0) bug(`an empty append to partition ${partition}`);
     sealAppend(writer, position, count, written, this.surroundings.checksum);
     endEffect(writer, contentAt);
-    const header: AppendHeader = { partition, baseOffset, stampUs: this.nowUs, ...written };
+    const stampUs = this.nowUs;
+    const header = { partition, baseOffset, stampUs, count, hasIds, hasMessageIds };
     applyAppend(this.state, header, this.index, position, writer.length - position);
   }
 

@@ -8,14 +8,14 @@
  *
  * Invariant: for every key, `get` here equals `get` of the applied state after all planned entries.
  */
-import { assert } from './assert.js';
+import { bug } from './assert.js';
 import { before, type KeyWalk, PlannedKeys, UNSORTED_MAX, walkFew } from './planned-keys.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
 
 interface PlannedRow {
   /** undefined: deleted. */
-  readonly row: unknown;
-  readonly index: number;
+  row: unknown;
+  index: number;
 }
 
 export class PlannedState implements State {
@@ -36,7 +36,7 @@ export class PlannedState implements State {
    * effects leaves its index to the next.
    */
   begin(index: number): void {
-    assert(index >= this.#index, `entry ${index} planned after entry ${this.#index}`);
+    if (index < this.#index) bug(`entry ${index} planned after entry ${this.#index}`);
     this.#index = index;
   }
 
@@ -56,7 +56,8 @@ export class PlannedState implements State {
   }
 
   get<Row>(table: Table<Row>, key: Key): Row | undefined {
-    const planned = this.#tables[table.id]?.get(key);
+    const rows = this.#tables[table.id];
+    const planned = rows === undefined || rows.size === 0 ? undefined : rows.get(key);
     if (planned !== undefined) return planned.row as Row | undefined;
     return this.#applied.get(table, key);
   }
@@ -125,10 +126,16 @@ export class PlannedState implements State {
       rows = new Map();
       this.#tables[table] = rows;
     }
-    const index = rows.get(key)?.index;
-    if (index !== this.#index) this.#touch(table, key);
-    rows.set(key, { row, index: this.#index });
-    if (index === undefined && this.#keys !== null) this.#keys[table]?.add(key);
+    const planned = rows.get(key);
+    if (planned === undefined) {
+      this.#touch(table, key);
+      rows.set(key, { row, index: this.#index });
+      if (this.#keys !== null) this.#keys[table]?.add(key);
+      return;
+    }
+    if (planned.index !== this.#index) this.#touch(table, key);
+    planned.row = row;
+    planned.index = this.#index;
   }
 
   #touch(table: number, key: Key): void {

@@ -32,6 +32,7 @@ import {
   type PushCommand,
   type PushedOutcome,
   type PushGroup,
+  type Tenant,
 } from './commands.js';
 import type { Draft } from './draft.js';
 import { originalOf, storedMessageId } from './duplicate.js';
@@ -62,12 +63,31 @@ interface Target {
   bytes: number;
   readonly calls: Call[];
   readonly items: number[];
-  /** Place of the first item of this turn with the id; filled only when ids are given. */
-  readonly placeOfId: Map<string, number>;
+  /** Place of the first item of this turn with the id; null while no item has one. */
+  placeOfId: Map<string, number> | null;
   hasIds: boolean;
   hasMessageIds: boolean;
   /** Its payloads are encrypted when they are written. */
   readonly isSealing: boolean;
+}
+
+/**
+ * What this turn knows of a queue. Its options do not change while pushes are planned, and a queue
+ * that is there stays: whoever deletes one has done it before.
+ */
+interface QueueTargets {
+  readonly tenant: Tenant;
+  readonly name: string;
+  queue: QueueRow | undefined;
+  /** By the name of the partition. */
+  readonly targets: Map<string, Target>;
+}
+
+/** An item that is answered like the one at `place` of its target. */
+interface Follower {
+  readonly item: number;
+  readonly target: Target;
+  readonly place: number;
 }
 
 /** A command with the verdicts found so far. */
@@ -80,8 +100,8 @@ class Call implements PlacedPush {
   bytes = 0;
   readonly status: Uint8Array;
   readonly messageIds: string[];
-  /** (item, target, place) triples of items that follow another item of this turn. */
-  readonly followers: { item: number; target: Target; place: number }[] = [];
+  /** null: no item follows another one of this turn. */
+  #followers: Follower[] | null = null;
   /** Ids of the items answered `error`, by partition; null: none, as nearly always. */
   #refusedIds: Map<Target, Set<string>> | null = null;
 
@@ -98,6 +118,12 @@ class Call implements PlacedPush {
     this.messageIds = new Array<string>(items);
   }
 
+  follow(item: number, target: Target, place: number): void {
+    this.status[item] = ITEM_DUPLICATE;
+    this.#followers ??= [];
+    this.#followers.push({ item, target, place });
+  }
+
   refuse(target: Target, id: string): void {
     this.#refusedIds ??= new Map();
     const ids = this.#refusedIds.get(target);
@@ -110,8 +136,10 @@ class Call implements PlacedPush {
   }
 
   outcome(): PushedOutcome {
-    for (const { item, target, place } of this.followers) {
-      this.messageIds[item] = idAtPlace(target, place);
+    if (this.#followers !== null) {
+      for (const { item, target, place } of this.#followers) {
+        this.messageIds[item] = idAtPlace(target, place);
+      }
     }
     return { kind: 'pushed', status: this.status, messageIds: this.messageIds };
   }
@@ -146,7 +174,11 @@ export class PushPlan {
   readonly #draft: Draft;
   readonly #limits: PushLimits;
   readonly #listener: PushListener;
-  readonly #targets = new Map<string, Target>();
+  /** In the order of these, appends are written and partitions get their numbers. */
+  readonly #targets: Target[] = [];
+  readonly #queues = new Map<string, QueueTargets>();
+  /** Looked up last: the next command is likely to name it again. */
+  #queue: QueueTargets | null = null;
 
   constructor(draft: Draft, limits: PushLimits, listener: PushListener) {
     this.#draft = draft;
@@ -156,14 +188,14 @@ export class PushPlan {
 
   /** Places what is new, item by item. */
   push(command: PushCommand): PlacedPush {
-    const call = openCall(this.#draft, command, null, this.#targets);
+    const call = this.#open(command, null, true);
     placeItems(this.#draft, call, this.#limits);
     return call;
   }
 
   /** Judges the items of a command together, and places none of them. */
   judge(command: PushCommand): PushVerdict {
-    const call = openCall(this.#draft, command, null, this.#targets, false);
+    const call = this.#open(command, null, false);
     return judgeTogether(this.#draft, call, this.#limits);
   }
 
@@ -172,12 +204,12 @@ export class PushPlan {
    * `judge` has found nothing against it.
    */
   placeAll(command: PushCommand, traceIds: readonly (string | null)[] | null): PlacedPush {
-    const call = openCall(this.#draft, command, traceIds, this.#targets);
+    const call = this.#open(command, traceIds, true);
     for (let item = 0; item < command.itemGroup.length; item++) {
       const target = call.targets[command.itemGroup[item] ?? 0] as Target;
       const id = command.transactionIds[item] ?? null;
-      const place = id === null ? undefined : target.placeOfId.get(id);
-      if (place !== undefined && target.calls[place] === call) follow(call, item, target, place);
+      const place = id === null ? undefined : target.placeOfId?.get(id);
+      if (place !== undefined && target.calls[place] === call) call.follow(item, target, place);
       else placeItem(call, item, target, id, itemBytes(call, item, target, id));
     }
     return call;
@@ -185,52 +217,59 @@ export class PushPlan {
 
   /** Writes what was placed, one append for each partition. */
   finish(): void {
-    for (const target of this.#targets.values()) {
+    for (const target of this.#targets) {
       if (target.items.length > 0) writeTarget(this.#draft, target, this.#listener);
     }
   }
-}
 
-function openCall(
-  draft: Draft,
-  command: PushCommand,
-  traceIds: readonly (string | null)[] | null,
-  targets: Map<string, Target>,
-  isPlaced = true,
-): Call {
-  const targetOfGroup = (group: PushGroup) => targetOf(draft, command, group, targets, isPlaced);
-  return new Call(command, traceIds, command.groups.map(targetOfGroup));
-}
+  #open(
+    command: PushCommand,
+    traceIds: readonly (string | null)[] | null,
+    isPlaced: boolean,
+  ): Call {
+    const targetOf = (group: PushGroup) => this.#target(command, group, isPlaced);
+    return new Call(command, traceIds, command.groups.map(targetOf));
+  }
 
-function targetOf(
-  draft: Draft,
-  command: PushCommand,
-  group: PushGroup,
-  targets: Map<string, Target>,
-  isPlaced: boolean,
-): Target {
-  // A tenant is always 36 characters, and the length keeps two pairs of names from making one key.
-  const key = `${command.tenant}${group.queue.length}:${group.queue}${group.partition}`;
-  const known = targets.get(key);
-  if (known !== undefined) return known;
-  const queue = findQueue(draft.state, command.tenant, group.queue);
-  const partition = queue && findPartition(draft.state, queue.number, group.partition);
-  const target: Target = {
-    group,
-    command,
-    queue,
-    partition,
-    bytes: 0,
-    calls: [],
-    items: [],
-    placeOfId: new Map(),
-    hasIds: false,
-    hasMessageIds: false,
-    isSealing: isSealing(draft, queue),
-  };
-  // In the order of these, appends are written and partitions get their numbers.
-  if (isPlaced) targets.set(key, target);
-  return target;
+  #target(command: PushCommand, group: PushGroup, isPlaced: boolean): Target {
+    const { queue, targets } = this.#queueTargets(command.tenant, group.queue);
+    const known = targets.get(group.partition);
+    if (known !== undefined) return known;
+    const target: Target = {
+      group,
+      command,
+      queue,
+      partition: queue && findPartition(this.#draft.state, queue.number, group.partition),
+      bytes: 0,
+      calls: [],
+      items: [],
+      placeOfId: null,
+      hasIds: false,
+      hasMessageIds: false,
+      isSealing: isSealing(this.#draft, queue),
+    };
+    if (isPlaced) {
+      targets.set(group.partition, target);
+      this.#targets.push(target);
+    }
+    return target;
+  }
+
+  #queueTargets(tenant: Tenant, name: string): QueueTargets {
+    let known = this.#queue;
+    if (known === null || known.name !== name || known.tenant !== tenant) {
+      // A tenant is always 36 characters.
+      const key = tenant + name;
+      known = this.#queues.get(key) ?? null;
+      if (known === null) {
+        known = { tenant, name, queue: undefined, targets: new Map() };
+        this.#queues.set(key, known);
+      }
+      this.#queue = known;
+    }
+    known.queue ??= findQueue(this.#draft.state, tenant, name);
+    return known;
+  }
 }
 
 function placeItems(draft: Draft, call: Call, limits: PushLimits): void {
@@ -268,6 +307,7 @@ function placeItem(
 ): void {
   if (id !== null) {
     // Without a window an earlier command may have placed it too, which later items do not follow.
+    target.placeOfId ??= new Map();
     target.placeOfId.set(id, target.items.length);
     target.hasIds = true;
   }
@@ -277,11 +317,6 @@ function placeItem(
   target.calls.push(call);
   target.items.push(item);
   call.status[item] = ITEM_QUEUED;
-}
-
-function follow(call: Call, item: number, target: Target, place: number): void {
-  call.status[item] = ITEM_DUPLICATE;
-  call.followers.push({ item, target, place });
 }
 
 function judgeTogether(draft: Draft, call: Call, limits: PushLimits): PushVerdict {
@@ -317,16 +352,16 @@ function earlierOffset(draft: Draft, target: Target, id: string): number | null 
   const { partition } = target;
   const original = partition && originalOf(draft, partition, id, draft.nowUs - windowUs);
   if (original) return original.offset;
-  const place = target.placeOfId.get(id);
+  const place = target.placeOfId?.get(id);
   return place === undefined ? null : (partition?.nextOffset ?? 0) + place;
 }
 
 /** Judges an item with an id of its own; true when it is not to be stored. */
 function isRepeat(draft: Draft, call: Call, item: number, target: Target, id: string): boolean {
-  const place = target.placeOfId.get(id);
+  const place = target.placeOfId?.get(id);
   const windowUs = windowOf(target) * MICROSECONDS;
   if (place !== undefined && (windowUs > 0 || target.calls[place] === call)) {
-    follow(call, item, target, place);
+    call.follow(item, target, place);
     return true;
   }
   if (windowUs === 0 || target.partition === undefined) return false;
