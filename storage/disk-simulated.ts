@@ -127,7 +127,7 @@ export class SimulatedDisk implements Disk {
   plant(path: string, bytes: Uint8Array): void {
     const inode = new Inode();
     inode.write(0, bytes);
-    inode.sync();
+    inode.sync(0, bytes.length);
     this.#names.set(path, inode);
     this.#storedNames.set(path, inode);
     this.#directories.add(dirname(path));
@@ -399,9 +399,10 @@ class SimulatedFile implements DiskFile {
 
   /** Two operations: a crash between them finds what one in the middle of the call would. */
   writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    const end = buffers.reduce((at, { length }) => at + length, position);
     this.write(buffers, position, (error) => {
-      if (error === null) this.sync(done);
-      else done(error);
+      if (error !== null) done(error);
+      else this.#disk.enqueue(() => report(() => this.#syncRange(position, end), done));
     });
   }
 
@@ -416,13 +417,17 @@ class SimulatedFile implements DiskFile {
   }
 
   syncSync(): void {
+    this.#syncRange(0, Number.POSITIVE_INFINITY);
+  }
+
+  #syncRange(start: number, end: number): void {
     try {
       this.#check('fdatasync');
     } catch (error) {
       this.#inode.failSync(this.#disk.random);
       throw error;
     }
-    this.#inode.sync();
+    this.#inode.sync(start, end);
     this.#disk.syncs++;
   }
 

@@ -264,6 +264,26 @@ describe('what only the simulated disk does', () => {
     expect(kept).toEqual(new Set(['true nn', 'false oo', 'false on', 'false no', 'false nn']));
   });
 
+  test('a synced write stores its own bytes and cuts, and nothing else that was written', () => {
+    const kept = new Set<string>();
+    for (let seed = 1; seed <= 50; seed++) {
+      const { disk, file } = diskWithFile(seed);
+      file.writeSync(bytes('o'.repeat(1536)), 0);
+      file.syncSync();
+      file.writeSync(bytes('n'.repeat(3072)), 0);
+      file.truncateSync(2048);
+      file.writeSynced([bytes('s'.repeat(512))], 512, () => {});
+      disk.settle();
+      disk.crash('power');
+      const found = disk.contents('/d/f');
+      const sectors = [0, 1, 2, 3, 4].map((at) => String.fromCharCode(found[at * 512] ?? 0));
+      expect(sectors[1]).toBe('s');
+      expect([found.length > 2048, found.length < 1536]).toEqual([false, false]);
+      kept.add(sectors[0] ?? '');
+    }
+    expect(kept).toEqual(new Set(['o', 'n']));
+  });
+
   test('a killed process loses nothing that was written', () => {
     const { disk, file } = diskWithFile(7);
     file.writeSync(bytes('n'), 0);

@@ -7,9 +7,21 @@ import type { SeededRandom } from './random.js';
 /** What a device writes whole or not at all. */
 export const SECTOR_BYTES = 512;
 
-type Change =
-  | { readonly kind: 'write'; readonly position: number; readonly bytes: Uint8Array }
-  | { readonly kind: 'truncate'; readonly length: number };
+interface Write {
+  readonly kind: 'write';
+  readonly position: number;
+  readonly bytes: Uint8Array;
+}
+
+type Change = Write | { readonly kind: 'truncate'; readonly length: number };
+
+/** What of the write lies in `start..end`: one write, or none. */
+function within({ position, bytes }: Write, start: number, end: number): Write[] {
+  const from = Math.max(0, start - position);
+  const to = Math.min(bytes.length, end - position);
+  if (from >= to) return [];
+  return [{ kind: 'write', position: position + from, bytes: bytes.subarray(from, to) }];
+}
 
 /** Bytes with a length that grows with zeros. */
 class Content {
@@ -67,9 +79,19 @@ export class Inode {
     this.#unsynced.push(change);
   }
 
-  sync(): void {
-    for (const change of this.#unsynced) this.#stored.apply(change);
-    this.#unsynced = [];
+  /** Bytes outside of the range stay unsynced; truncations are in one journal: all are stored. */
+  sync(start: number, end: number): void {
+    let waiting: Write[] = [];
+    for (const change of this.#unsynced) {
+      if (change.kind === 'truncate') {
+        this.#stored.apply(change);
+        waiting = waiting.flatMap((write) => within(write, 0, change.length));
+        continue;
+      }
+      for (const part of within(change, start, end)) this.#stored.apply(part);
+      waiting.push(...within(change, 0, start), ...within(change, end, Number.POSITIVE_INFINITY));
+    }
+    this.#unsynced = waiting;
   }
 
   /**
