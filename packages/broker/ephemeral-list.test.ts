@@ -83,6 +83,23 @@ test(`pages hold every queue once and in order, seed ${seed}`, () => {
   }
 });
 
+test('a queue that goes and comes back while names are passed shows once, and hides none', () => {
+  const node = new Node();
+  for (let i = 0; i < 1000; i++) node.push(TENANT, `q${1000 + i}`);
+  const walk = queuesPage(node.rings, node.state, { tenant: TENANT, after: '', limit: 500 });
+  walk.next();
+  for (let i = 0; i < 100; i++) {
+    node.rings.declarationChanged(TENANT, `q${1000 + i}`, undefined);
+    node.push(TENANT, `q${1000 + i}`);
+  }
+  let step = walk.next();
+  while (step.done !== true) step = walk.next();
+  const names = step.value.queues.map(({ queue }) => queue);
+  expect(new Set(names).size).toBe(names.length);
+  const rest = node.page({ tenant: TENANT, after: step.value.nextAfter ?? '', limit: 1000 }).page;
+  expect(names.length + rest.queues.length).toBe(1000);
+});
+
 test('what is many is passed in many steps, and a page holds no more than its limit', () => {
   const node = new Node();
   for (let i = 0; i < 5000; i++) node.push(TENANT, `q${(i * 7919) % 5000}`);

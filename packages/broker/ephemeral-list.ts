@@ -5,7 +5,8 @@
  *
  * A tenant may have 200,000 of them in memory, in no order, and declared ones without a bound. A
  * page passes the names in memory once and keeps the first, so it costs 20 ms of them all, in
- * steps; what it holds is its own length. A queue that comes or goes meanwhile may show or not.
+ * steps; what it holds is its own length. A queue that comes or goes meanwhile may show or not; one
+ * that goes and comes back is met twice, and shows as it came back.
  */
 import { type DeclaredQueue, declaredQueues, FirstHeap, keyText, type State } from '@svc/engine';
 import type { EphemeralQueue } from '@svc/ephemeral';
@@ -63,6 +64,7 @@ function* heldBehind(
   count: number,
 ): Generator<void, Held[]> {
   const found: Held[] = [];
+  const byKey = new Map<string, Held>();
   // Its first is the last of those that are kept, which gives way.
   let heap: FirstHeap<Held> | null = null;
   let passed = 0;
@@ -70,16 +72,25 @@ function* heldBehind(
     passed++;
     if (passed % ITEMS_PER_STEP === 0) yield;
     const key = keyText(queue.name);
-    if (key <= after) continue;
+    if (key <= after || (heap?.first !== undefined && key > heap.first.key)) continue;
+    const known = byKey.get(key);
+    if (known !== undefined) {
+      known.queue = queue;
+      continue;
+    }
     if (found.length < count) {
-      found.push({ queue, key });
+      const one = { queue, key };
+      found.push(one);
+      byKey.set(key, one);
       continue;
     }
     heap ??= new FirstHeap(found, isBehind);
     const last = heap.first;
-    if (last === undefined || key >= last.key) continue;
+    if (last === undefined || key > last.key) continue;
+    byKey.delete(last.key);
     last.queue = queue;
     last.key = key;
+    byKey.set(key, last);
     heap.moveFirst(true);
   }
   heap ??= new FirstHeap(found, isBehind);
