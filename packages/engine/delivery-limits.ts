@@ -16,6 +16,13 @@ export interface DeliveryLimits {
   /** Leases, delays and deadlines that one turn fires: 10,000 * 1 us = 10 ms. */
   readonly duePerTurn: number;
   /**
+   * What waiters that can be served add to the entry of one turn, beside the last of them: 1 MiB,
+   * some 5,000 claims of 200 bytes, each with a row. As many pops may wait as there are
+   * connections, and all for what one transaction or the end of a delay makes ready: 65,536 claims
+   * would be 13 MB in one entry. The others are served in the turns that follow at once.
+   */
+  readonly servedBytesPerTurn: number;
+  /**
    * Groups remembered before unused ones are dropped ahead of IDLE_MS: 50,000 * 2 KiB = 100 MiB.
    * Group names are the clients' to choose, so time alone bounds nothing.
    */
@@ -27,6 +34,7 @@ export const DELIVERY_LIMITS: DeliveryLimits = {
   readyLow: 4096,
   readyMax: 65_536,
   duePerTurn: 10_000,
+  servedBytesPerTurn: 1024 * 1024,
   groupsMax: 50_000,
 };
 

@@ -470,6 +470,7 @@ const SMALL: DeliveryLimits = {
   readyLow: 2,
   readyMax: 2,
   duePerTurn: 1,
+  servedBytesPerTurn: 100,
   groupsMax: 1,
 };
 

@@ -47,6 +47,21 @@ describe('waiting', () => {
     expect(rig.planner.wakes).toBe(2);
   });
 
+  test('a turn serves what its bytes allow, and the next ones all the others, in order', () => {
+    rig = new EngineRig({ ...DELIVERY_LIMITS, servedBytesPerTurn: 1 });
+    const waiters = Array.from({ length: 6 }, (_, i) => rig.wait({ consumerGroup: `g${i % 2}` }));
+    for (const partition of ['a', 'b', 'c'])
+      rig.send(pushCommand('q', partition, [partition], true));
+    const served = () => waiters.filter((request) => request.outcome !== null).length;
+    for (let turns = 1; turns <= 6; turns++) {
+      rig.turn();
+      expect(served(), `after ${turns} turns`).toBe(turns);
+      const dueMs = rig.planner.nextDueMs();
+      if (turns < 6) expect(dueMs, 'the next turn comes at once').toBe(0);
+    }
+    expect(waiters.flatMap(texts).sort()).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
+  });
+
   test('as many waiters are served as there are partitions', () => {
     const waiters = [rig.wait(), rig.wait(), rig.wait()];
     rig.send(rig.popCommand({}));

@@ -270,9 +270,13 @@ export class Delivery {
     this.#fireDue(draft);
     this.#settleChanges(draft);
     this.#advanceScans(draft);
+    const bytesMax = draft.length + this.#memory.limits.servedBytesPerTurn;
     for (const group of this.#memory.woken) {
+      if (draft.length >= bytesMax) break;
       this.#memory.woken.delete(group);
-      this.#serveGroup(draft, group, answer);
+      const isServed = this.#serveGroup(draft, group, answer, bytesMax);
+      // Others that were woken come before it in the next turn.
+      if (!isServed) this.#memory.woken.add(group);
     }
     for (const waiter of this.#late) this.#endWait(draft, waiter, answer, true);
     this.#late.length = 0;
@@ -432,11 +436,13 @@ export class Delivery {
 
   /**
    * Whoever can be served, oldest first. Where the first of a line gathers, the line waits for it;
-   * lines of partitions that are waited for by name do not wait for each other.
+   * lines of partitions that are waited for by name do not wait for each other. False: the turn is
+   * full, and there may be more.
    */
-  #serveGroup(draft: Draft, group: DeliveryGroup, answer: AnswerPop): void {
+  #serveGroup(draft: Draft, group: DeliveryGroup, answer: AnswerPop, bytesMax: number): boolean {
     let gathers = false;
     for (;;) {
+      if (draft.length >= bytesMax) return false;
       const waits = group.ready.size > 0 && !gathers;
       const shared = waits ? (group.waiters.first?.waiter ?? null) : null;
       const status = group.pinnedReady.values().next().value;
@@ -451,7 +457,7 @@ export class Delivery {
         served = shared;
         tried = this.#tryReady(draft, shared, true);
         gathers = typeof tried === 'number';
-      } else return;
+      } else return true;
       this.#wakes++;
       if (tried === null) continue;
       if (typeof tried === 'number') {
