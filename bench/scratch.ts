@@ -19,7 +19,7 @@ const ENDING_SIGNALS = [
 export class Scratch {
   readonly #parent: string;
   readonly #directories = new Set<string>();
-  readonly #children = new Set<ChildProcess>();
+  readonly #children = new Map<ChildProcess, NodeJS.Signals>();
   readonly #onExit = (): void => this.#removeAll();
 
   constructor(parent = join(checkoutRoot(), 'data')) {
@@ -48,9 +48,12 @@ export class Scratch {
     rmSync(path, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** A child that is killed at the end if it is still there. */
-  adopt(child: ChildProcess): void {
-    this.#children.add(child);
+  /**
+   * A child that is ended at the end if it is still there: by SIGKILL, or by the signal at which it
+   * takes along what the kernel would keep (its own children, shared memory).
+   */
+  adopt(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
+    this.#children.set(child, signal);
     child.once('exit', () => this.#children.delete(child));
   }
 
@@ -60,8 +63,8 @@ export class Scratch {
   }
 
   #removeAll(): void {
-    for (const child of this.#children) {
-      child.kill('SIGKILL');
+    for (const [child, signal] of this.#children) {
+      child.kill(signal);
     }
     for (const path of this.#directories) {
       this.remove(path);

@@ -39,7 +39,7 @@ export class ServerProcess {
       ...(plan.user ?? {}),
     });
     closeSync(log);
-    scratch.adopt(this.#child);
+    scratch.adopt(this.#child, plan.endSignal);
     this.#ended = new Promise((resolve) => {
       this.#child.once('exit', () => resolve());
       this.#child.once('error', (error) => {
