@@ -145,13 +145,21 @@ export class RaftLog {
     return { index: logIndex(0), term: term(0) };
   }
 
-  /** Entries `from <= index < to` within `bytesMax`, at least one if there is one at hand. */
-  entries(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] {
+  /**
+   * Entries `from <= index < to` within `bytesMax`, at least one if there is one at hand. `send`:
+   * for one message and nothing else.
+   */
+  entries(
+    from: LogIndex,
+    to: LogIndex,
+    bytesMax: number,
+    use: 'keep' | 'send' = 'keep',
+  ): readonly Entry[] {
     assert(from >= this.first && to <= this.#last + 1, `entries ${from}..${to} of ${this.#last}`);
     if (from >= to) return [];
     if (from >= this.#tailFirst) return this.#tailEntries(from, to, bytesMax, false);
     const storageEnd = logIndex(Math.min(to, this.#tailFirst));
-    const stored = this.#storage.entries(from, storageEnd, bytesMax);
+    const stored = this.#storage.entries(from, storageEnd, bytesMax, use);
     const end = from + stored.length;
     if (end < storageEnd || end >= to) return stored;
     const room = stored.reduce((left, entry) => left - entryBytes(entry), bytesMax);

@@ -45,7 +45,8 @@ export function sendAppend(core: Core, to: NodeId, peer: Progress, evenEmpty: bo
   if (previousTerm === undefined || peer.next < log.first) return sendSnapshot(core, to, peer);
   let entries = NO_ENTRIES;
   if (peer.next <= log.last && !(peer.state === 'replicate' && peer.inFlight.full)) {
-    entries = log.entries(peer.next, logIndex(log.last + 1), core.settings.appendBytesMax);
+    const end = logIndex(log.last + 1);
+    entries = log.entries(peer.next, end, core.settings.appendBytesMax, 'send');
   }
   if (entries.length === 0 && !evenEmpty) return false;
   core.send({

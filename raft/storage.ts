@@ -22,8 +22,11 @@ export interface RaftStorage {
    * stays within `bytesMax` but never below one entry. May be empty when the bytes are not at hand
    * yet: the core then asks again at the peer's next heartbeat reply. It must not be empty for
    * entries that this node has not applied.
+   *
+   * `send`: they are for one message, and nobody reads their data once it is sent. `keep`: they may
+   * be read for as long as anybody has them.
    */
-  entries(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[];
+  entries(from: LogIndex, to: LogIndex, bytesMax: number, use: 'keep' | 'send'): readonly Entry[];
   /** The newest complete snapshot; undefined when none can be offered now. */
   snapshot(): Snapshot | undefined;
 }

@@ -24,6 +24,9 @@ const OPEN_FILES_MAX = 64;
 /** 32 MiB: a segment of 300-byte records has 200,000, one of batches a few thousand. */
 const OPEN_RECORDS_MAX = 8 << 20;
 
+/** Memory for what is read; it may be longer. */
+export type MemoryFor = (bytes: number) => Uint8Array;
+
 const ADVICE =
   'The record cannot be served. Stop this node and put the file back from a copy of this ' +
   'directory; what follows it in the log is not touched';
@@ -243,9 +246,9 @@ export class LogSegments {
   /**
    * Whole entries from `index` on, all from one segment: as many as fit `bytesMax`, at least one,
    * none from `to` on, none that is known to be damaged. Every record is verified. DamageError
-   * names the first that is not what was written.
+   * names the first that is not what was written. Their bytes are views of what `memoryFor` gives.
    */
-  readEntries(index: number, to: number, bytesMax: number): LogEntry[] {
+  readEntries(index: number, to: number, bytesMax: number, memoryFor: MemoryFor): LogEntry[] {
     const segment = this.find(index);
     const { file } = this.open(segment);
     this.#refuseHole(segment, index);
@@ -256,7 +259,8 @@ export class LogSegments {
       if (segment.recordEnd(until) - start > bytesMax) break;
       until++;
     }
-    const bytes = new Uint8Array(segment.recordEnd(until - 1) - start);
+    const length = segment.recordEnd(until - 1) - start;
+    const bytes = memoryFor(length).subarray(0, length);
     const count = file.readSync(bytes, start);
     const view = viewOf(bytes);
     const header = this.#header;

@@ -33,7 +33,7 @@ import { recoverLog } from './log-recovery.js';
 import { LogRepair } from './log-repair.js';
 import { LogScrub } from './log-scrub.js';
 import type { Segment } from './log-segment.js';
-import { LogSegments } from './log-segments.js';
+import { LogSegments, type MemoryFor } from './log-segments.js';
 import { TornNote } from './log-torn-note.js';
 import { WitnessFile } from './log-witness.js';
 import { LogWriter } from './log-writer.js';
@@ -67,6 +67,10 @@ export interface LogOptions {
   readonly timing?: WriteTiming | null;
   /** Called once, at the first failed write or sync. The process has to end. */
   readonly onFailure: (error: DiskError) => void;
+}
+
+function ownMemory(bytes: number): Uint8Array {
+  return new Uint8Array(bytes);
 }
 
 /** Exactly one of the two is null. */
@@ -206,14 +210,22 @@ export class Log {
   /**
    * Consecutive entries from `from` on and before `to`: at least one, then as many as fit
    * `bytesMax` and are found in one place. Throws DamageError when the record at `from` is damaged.
+   * What has to be read goes into what `memoryFor` gives; without it, into memory of its own.
    */
-  entries(from: number, to: number, bytesMax: number): readonly LogEntry[] {
+  entries(
+    from: number,
+    to: number,
+    bytesMax: number,
+    memoryFor: MemoryFor = ownMemory,
+  ): readonly LogEntry[] {
     assert(
       from >= this.#firstIndex && from < to && to <= this.lastIndex + 1,
       `entries ${from}..${to} are not within ${this.#firstIndex}..${this.lastIndex}`,
     );
     const recentFirst = this.#recent.firstIndex;
-    if (from < recentFirst) return this.#stored(from, Math.min(to, recentFirst), bytesMax);
+    if (from < recentFirst) {
+      return this.#stored(from, Math.min(to, recentFirst), bytesMax, memoryFor);
+    }
     const result: LogEntry[] = [];
     let bytes = 0;
     for (let index = from; index < to; index++) {
@@ -226,9 +238,9 @@ export class Log {
     return result;
   }
 
-  #stored(from: number, to: number, bytesMax: number): readonly LogEntry[] {
+  #stored(from: number, to: number, bytesMax: number, memoryFor: MemoryFor): readonly LogEntry[] {
     try {
-      return this.#segments.readEntries(from, to, bytesMax);
+      return this.#segments.readEntries(from, to, bytesMax, memoryFor);
     } catch (error) {
       if (error instanceof DamageError && this.#holes.find(from) === undefined) {
         this.#segments.examine(this.#segments.find(from), this.#durableIndex);

@@ -62,14 +62,15 @@ test.each([0, 1_000_000])(
       applied: () => 50,
       offer: () => undefined,
       onDamage: () => {},
+      memoryToSend: (bytes) => new Uint8Array(bytes),
     });
     for (const bytesMax of [1, 16, 17, 100, 700]) {
-      const entries = storage.entries(1, 51, bytesMax);
+      const entries = storage.entries(1, 51, bytesMax, 'keep');
       expect(entries.length).toBeGreaterThan(0);
       const bytes = entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
       expect(entries.length === 1 || bytes <= bytesMax).toBe(true);
     }
-    expect(storage.entries(1, 3, 1_000_000).map(({ index }) => index)).toEqual([1, 2]);
+    expect(storage.entries(1, 3, 1_000_000, 'keep').map(({ index }) => index)).toEqual([1, 2]);
     expect(storage.term(0)).toBe(0);
     expect(storage.term(51)).toBeUndefined();
   },
@@ -86,10 +87,11 @@ test('a damaged entry is not at hand for a peer, and fatal for apply', () => {
     applied: () => applied,
     offer: () => undefined,
     onDamage: () => met++,
+    memoryToSend: (bytes) => new Uint8Array(bytes),
   });
-  expect(storage.entries(4, 6, 1000)).toEqual([]);
+  expect(storage.entries(4, 6, 1000, 'send')).toEqual([]);
   expect(met).toBe(1);
-  expect(storage.entries(5, 6, 1000).map(({ index }) => index)).toEqual([logIndex(5)]);
+  expect(storage.entries(5, 6, 1000, 'send').map(({ index }) => index)).toEqual([logIndex(5)]);
   applied = 3;
-  expect(() => storage.entries(4, 6, 1000)).toThrow(DamageError);
+  expect(() => storage.entries(4, 6, 1000, 'send')).toThrow(DamageError);
 });

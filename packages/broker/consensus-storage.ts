@@ -51,6 +51,8 @@ export interface LogStorageSources {
   /** What stands for the log before its first entry, when it can be offered. */
   readonly offer: () => Snapshot | undefined;
   readonly onDamage: () => void;
+  /** Memory for what is read to be sent. */
+  readonly memoryToSend: (bytes: number) => Uint8Array;
 }
 
 export class LogStorage implements RaftStorage {
@@ -75,10 +77,11 @@ export class LogStorage implements RaftStorage {
     return found === undefined ? undefined : toTerm(found);
   }
 
-  entries(from: number, to: number, bytesMax: number): Entry[] {
+  entries(from: number, to: number, bytesMax: number, use: 'keep' | 'send'): Entry[] {
     const entries: Entry[] = [];
     let bytes = 0;
-    for (const stored of this.#read(from, to, bytesMax)) {
+    const memoryFor = use === 'send' ? this.#sources.memoryToSend : undefined;
+    for (const stored of this.#read(from, to, bytesMax, memoryFor)) {
       const entry: Entry = {
         index: logIndex(stored.index),
         term: toTerm(stored.term),
@@ -96,9 +99,14 @@ export class LogStorage implements RaftStorage {
    * A damaged entry that a peer needs is not at hand until it is repaired; one that this node has
    * not applied itself leaves it without a way on, and the next start repairs it.
    */
-  #read(from: number, to: number, bytesMax: number): readonly LogEntry[] {
+  #read(
+    from: number,
+    to: number,
+    bytesMax: number,
+    memoryFor: LogStorageSources['memoryToSend'] | undefined,
+  ): readonly LogEntry[] {
     try {
-      return this.#log.entries(from, to, bytesMax);
+      return this.#log.entries(from, to, bytesMax, memoryFor);
     } catch (error) {
       if (!(error instanceof DamageError) || from > this.#sources.applied()) throw error;
       this.#sources.onDamage();

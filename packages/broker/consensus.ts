@@ -54,6 +54,8 @@ export interface ConsensusOptions {
   readonly context: () => Uint8Array;
   /** A message for another member; it may be lost. */
   readonly send: (message: Message) => void;
+  /** Memory for entries that are read for a message to `send`, and for nothing else. */
+  readonly memoryToSend: (bytes: number) => Uint8Array;
   /** Of all that was sent so far. */
   readonly sentBytes: () => number;
   /** For what members lack that are far behind, to all of them together. */
@@ -171,6 +173,7 @@ export class Consensus {
         applied: () => this.#applied,
         offer: options.snapshot,
         onDamage: options.onDamage,
+        memoryToSend: options.memoryToSend,
       }),
       hardState: {
         term: toTerm(this.#saved.term),

@@ -70,11 +70,14 @@ export class GroupLink {
     this.#port.onUnreachable = () => {};
   }
 
-  /** Of consensus; it may be lost, as everything that is sent. */
-  send(message: Message): void {
+  /**
+   * Of consensus; it may be lost, as everything that is sent. `sent` runs once the bytes of the
+   * message are not read any more; never, if it is lost here.
+   */
+  send(message: Message, sent?: () => void): void {
     const frame = encodeMessage(message, crc32);
     for (const part of frame) this.#sentBytes += part.length;
-    if (!this.#port.send(nodeNumber(message.to), channelOf(message), frame)) this.#unsent++;
+    if (!this.#port.send(nodeNumber(message.to), channelOf(message), frame, sent)) this.#unsent++;
   }
 
   /** Of all messages of consensus so far. */

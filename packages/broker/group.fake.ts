@@ -368,8 +368,9 @@ export class FakeMachine {
     const group = this.#group;
     const clock = this.#clock(life);
     const port: PeerPort = {
-      send: (to, channel, parts) => {
+      send: (to, channel, parts, sent) => {
         if (life === this.#life) group.deliver(this.number, to, channel, Buffer.concat(parts));
+        sent?.();
         return true;
       },
       onFrame: () => {},

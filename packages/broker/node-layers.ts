@@ -45,6 +45,7 @@ import { NodeStatus } from './node-status.js';
 import { PayloadOpener } from './opened-batch.js';
 import { payloadCipher } from './payload-cipher.js';
 import { CHANGED_ROWS_MAX, Replica } from './replica.js';
+import { SendBuffers } from './send-buffers.js';
 import { SeriesGather } from './series-gather.js';
 import { snapshotOffer } from './snapshot-offer.js';
 import { StateScrubber } from './state-store-scrub.js';
@@ -267,6 +268,7 @@ export class NodeLayers {
   #newConsensus(): Consensus {
     const { config, clock, random } = this.#options;
     const { log, state, self, hardState } = this.#parts;
+    const sendBuffers = new SendBuffers(APPEND_BYTES_MAX);
     return new Consensus({
       id: self,
       log,
@@ -291,7 +293,8 @@ export class NodeLayers {
       onRole: (role) => this.#events.onRole(role),
       onLoss: () => this.recovery?.lossNoticed(),
       onAccepting: () => this.broker.leader?.resume(),
-      send: (message) => this.link?.send(message),
+      send: (message) => this.link?.send(message, sendBuffers.whenSent(message)),
+      memoryToSend: sendBuffers.take,
       sentBytes: () => this.link?.sentBytes ?? 0,
       catchUpBytesPerSecond: config.catchUpMibPerSecond * 1024 * 1024,
       snapshot: () => snapshotOffer({ log, state, checkpointIndex: state.appliedIndex }),

@@ -127,8 +127,8 @@ export class PeerCalls implements PeerPort {
     };
   }
 
-  send(to: number, channel: PeerChannel, parts: readonly Uint8Array[]): boolean {
-    return this.#port.send(to, channel, parts);
+  send(to: number, channel: PeerChannel, parts: readonly Uint8Array[], sent?: () => void): boolean {
+    return this.#port.send(to, channel, parts, sent);
   }
 
   /**

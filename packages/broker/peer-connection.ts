@@ -76,11 +76,11 @@ export class PeerConnection {
     if (!this.#cutter.push(piece)) this.lose('oversized_frame');
   }
 
-  /** False: dropped. */
-  send(parts: readonly Uint8Array[]): boolean {
+  /** False: dropped. `sent` runs once the parts are not read any more, unless the way breaks. */
+  send(parts: readonly Uint8Array[], sent?: () => void): boolean {
     if (this.#ended) return false;
     this.#sent = true;
-    return this.#outbox.send(parts);
+    return this.#outbox.send(parts, sent);
   }
 
   /** Called every PEER_TICK_MS. */

@@ -69,8 +69,8 @@ export class PeerDialer {
   }
 
   /** False: dropped. */
-  send(parts: readonly Uint8Array[]): boolean {
-    return this.#connection?.send(parts) ?? false;
+  send(parts: readonly Uint8Array[], sent?: () => void): boolean {
+    return this.#connection?.send(parts, sent) ?? false;
   }
 
   /** The peer is there: not worth waiting any longer, nor for an answer from before it was. */

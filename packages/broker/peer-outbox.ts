@@ -5,6 +5,10 @@
  *
  * The bytes that wait, here and in the socket, are bounded. One frame always fits when nothing
  * waits, or a bound below the largest frame could never send it.
+ *
+ * Who reuses the memory of a frame is told when it was sent: by the socket's own word that the last
+ * byte of its write was taken, which it gives in the order of the writes, and gives with an error
+ * when it cannot know. Then nobody is told anything.
  */
 import type { Socket } from 'node:net';
 import { LENGTH_BYTES } from './peer-frames.js';
@@ -31,6 +35,8 @@ export class PeerOutbox {
   #start = 0;
   #end = 0;
   #buffers: Uint8Array[] = [];
+  /** Who waits to hear that what has gathered was sent. */
+  #waiting: (() => void)[] = [];
   #gatheredBytes = 0;
   #isFlushing = false;
   readonly #flush = () => this.flush();
@@ -45,8 +51,8 @@ export class PeerOutbox {
     return this.#gatheredBytes + this.#socket.writableLength;
   }
 
-  /** False: dropped, because too much waits. */
-  send(parts: readonly Uint8Array[]): boolean {
+  /** False: dropped, because too much waits, and `sent` will not run. */
+  send(parts: readonly Uint8Array[], sent?: () => void): boolean {
     let bytes = 0;
     for (const part of parts) bytes += part.length;
     const waiting = this.waitingBytes;
@@ -58,6 +64,7 @@ export class PeerOutbox {
       else this.#refer(part);
     }
     this.#gatheredBytes += LENGTH_BYTES + bytes;
+    if (sent !== undefined) this.#waiting.push(sent);
     if (!this.#isFlushing) {
       this.#isFlushing = true;
       if (this.#gathering === 'step') process.nextTick(this.#flush);
@@ -71,17 +78,28 @@ export class PeerOutbox {
     this.#isFlushing = false;
     this.#cutRun();
     const buffers = this.#buffers;
-    if (buffers.length === 0) return;
+    const last = buffers.pop();
+    if (last === undefined) return;
     this.#buffers = [];
     this.#gatheredBytes = 0;
-    const [first] = buffers;
-    if (buffers.length === 1 && first !== undefined) {
-      this.#socket.write(first);
+    const done = this.#told();
+    if (buffers.length === 0) {
+      this.#socket.write(last, done);
       return;
     }
     this.#socket.cork();
     for (const buffer of buffers) this.#socket.write(buffer);
+    this.#socket.write(last, done);
     this.#socket.uncork();
+  }
+
+  #told(): ((error?: Error | null) => void) | undefined {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return undefined;
+    this.#waiting = [];
+    return (error) => {
+      if (error === undefined || error === null) for (const sent of waiting) sent();
+    };
   }
 
   #copy(part: Uint8Array): void {

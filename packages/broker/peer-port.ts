@@ -20,10 +20,11 @@ export type PeerChannel = (typeof PEER_CHANNELS)[number];
 export interface PeerPort {
   /**
    * `to` is the operator's number of the node (SVC_RAFT_NODE_ID). The parts are one frame; the port
-   * keeps them by reference until they are sent, so nobody may write to them any more. False when
-   * the frame was dropped at once: the peer is not connected or its queue is full.
+   * keeps them by reference until they are sent: nobody may write to them before. False when
+   * the frame was dropped at once: the peer is not connected or its queue is full. `sent` runs once
+   * the port reads the parts no more; it need not run at all, and does not when the frame is lost.
    */
-  send(to: number, channel: PeerChannel, parts: readonly Uint8Array[]): boolean;
+  send(to: number, channel: PeerChannel, parts: readonly Uint8Array[], sent?: () => void): boolean;
 
   /** Set once by the node; called with every frame that arrives. `from` was authenticated. */
   onFrame: (from: number, channel: PeerChannel, frame: Uint8Array) => void;

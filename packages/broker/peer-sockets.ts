@@ -116,13 +116,13 @@ export class PeerSockets implements PeerPort {
     }
   }
 
-  send(to: number, channel: PeerChannel, parts: readonly Uint8Array[]): boolean {
-    const sent =
+  send(to: number, channel: PeerChannel, parts: readonly Uint8Array[], sent?: () => void): boolean {
+    const taken =
       channel === 'answers'
         ? this.#listener.send(to, 'calls', parts)
-        : (this.#peers.get(to)?.dialers.get(channel)?.send(parts) ?? false);
-    if (!sent) this.#count('dropped');
-    return sent;
+        : (this.#peers.get(to)?.dialers.get(channel)?.send(parts, sent) ?? false);
+    if (!taken) this.#count('dropped');
+    return taken;
   }
 
   /** Whether frames of this channel can leave for the node now. */

@@ -207,8 +207,11 @@ class SimulatedPort implements PeerPort {
     this.#send = send;
   }
 
-  send(to: number, channel: PeerChannel, parts: readonly Uint8Array[]): boolean {
-    return !this.closed && this.#send(to, channel, parts);
+  /** The frame is copied, so the memory of its parts is free at once. */
+  send(to: number, channel: PeerChannel, parts: readonly Uint8Array[], sent?: () => void): boolean {
+    const taken = !this.closed && this.#send(to, channel, parts);
+    if (taken) sent?.();
+    return taken;
   }
 }
 
