@@ -196,6 +196,17 @@ describe.each(GOLDEN)('a frame of %j', (message, start, fields, data) => {
 });
 
 describe('an append', () => {
+  it('is read by the CRC of zlib when an empty entry has memory of its own', () => {
+    const empty = entry(11, 'normal', []);
+    // Asking for it sets memory aside, of no bytes and at no address.
+    expect(empty.data.buffer.byteLength).toBe(0);
+    const entries = [entry(10, 'normal', [1, 2, 3]), empty, entry(12, 'normal', [255])];
+    const message: Message = { ...APPEND, entries };
+    const frame = Buffer.concat(encodeMessage(message, native));
+    expect(decodeMessage(frame, DEFAULT_FRAME_LIMITS, native)).toEqual(message);
+    expect(frame).toEqual(Buffer.concat(encodeMessage(message, crc32)));
+  });
+
   it('leaves and arrives without a copy of its data', () => {
     if (APPEND.type !== 'append') return;
     expect(encodeMessage(APPEND)[1]).toBe(APPEND.entries[0]?.data);

@@ -81,7 +81,8 @@ export function encodeCall(head: CallHead, body: readonly Uint8Array[]): Uint8Ar
     return [bytes];
   }
   let crc = crc32(bytes.subarray(CRC_BYTES));
-  for (const part of body) crc = crc32(part, crc);
+  // zlib's forgets what came before an array of length 0 that has memory of its own.
+  for (const part of body) if (part.length > 0) crc = crc32(part, crc);
   bytes.writeUInt32BE(crc, 0);
   return [bytes, ...body];
 }

@@ -25,6 +25,8 @@ import type { Message } from '@svc/raft';
 /** As much as may be in flight to a member: 16 MiB. */
 const FREE_MAX = 32;
 const SCRIBBLE = 0xdb;
+/** The runtime keeps arrays of up to this length within their objects. */
+const EMBEDDED_BYTES_MAX = 64;
 
 export class SendBuffers {
   readonly #bytes: number;
@@ -48,8 +50,10 @@ export class SendBuffers {
   /** To be called when nobody reads the message's data any more; undefined: nobody waits for it. */
   whenSent(message: Message): (() => void) | undefined {
     if (message.type !== 'append') return undefined;
-    // What was read stands before what was at hand.
-    const memory = message.entries[0]?.data.buffer;
+    // What was read stands before what was at hand. To ask a short array for its memory would make
+    // the runtime set one aside for it.
+    const read = message.entries.find(({ data }) => data.length > EMBEDDED_BYTES_MAX);
+    const memory = read?.data.buffer;
     if (memory === undefined || !this.#lent.has(memory)) return undefined;
     return () => this.#giveBack(memory);
   }
