@@ -58,11 +58,30 @@ test('a buffer comes back once, scribbled over, and only when its message was se
 
 test('what fits no buffer, was not read to be sent or has no entries waits for nobody', () => {
   const buffers = new SendBuffers(1000);
-  const long = buffers.take(1001);
-  expect(long.length).toBe(1001);
+  const long = buffers.take(16_001);
+  expect(long.length).toBe(16_001);
   expect(buffers.whenSent(appendOf([entryIn(long)]))).toBeUndefined();
   expect(buffers.whenSent(appendOf([entryIn(new Uint8Array(5))]))).toBeUndefined();
   expect(buffers.whenSent(appendOf([]))).toBeUndefined();
+});
+
+test('what waits for reuse is bounded, and a buffer fits what it is taken for', () => {
+  const mebibyte = 1024 * 1024;
+  const buffers = new SendBuffers(mebibyte);
+  const lent = Array.from({ length: 100 }, (_, i) => buffers.take(((i % 15) + 1) * mebibyte));
+  for (const [i, { length }] of lent.entries()) {
+    expect(length).toBeGreaterThanOrEqual(((i % 15) + 1) * mebibyte);
+  }
+  for (const buffer of lent) buffers.whenSent(appendOf([entryIn(buffer)]))?.();
+  const known = new Set(lent.map(({ buffer }) => buffer));
+  let keptBytes = 0;
+  for (const bytes of [1, 2, 4, 8, 16].map((count) => count * mebibyte)) {
+    for (let buffer = buffers.take(bytes); known.has(buffer.buffer); buffer = buffers.take(bytes)) {
+      keptBytes += buffer.length;
+    }
+  }
+  expect(keptBytes).toBeGreaterThan(16 * mebibyte);
+  expect(keptBytes).toBeLessThanOrEqual(32 * mebibyte);
 });
 
 /** A log that keeps nothing in memory; entry n is full of the byte n. */

@@ -18,31 +18,41 @@
  *   its time shows at once, in every test, and not when two parts happen to meet. The receiver's
  *   checksum would refuse such a part.
  *
- * Bound: FREE_MAX buffers wait for reuse. What is lent is bounded by what may be in flight.
+ * A part is half a MiB of entries, or one entry that is longer: what many clients pushed in one
+ * turn. So there are a few sizes, each twice the one before.
+ *
+ * Bound: FREE_BYTES_MAX wait for reuse. What is lent is bounded by what may be in flight.
  */
 import type { Message } from '@svc/raft';
 
-/** As much as may be in flight to a member: 16 MiB. */
-const FREE_MAX = 32;
+/** Twice what may be in flight to a member. */
+const FREE_BYTES_MAX = 32 * 1024 * 1024;
+/** Longer parts, up to 16 times the shortest buffer, are rare. */
+const SIZES = 5;
 const SCRIBBLE = 0xdb;
 /** The runtime keeps arrays of up to this length within their objects. */
 const EMBEDDED_BYTES_MAX = 64;
 
 export class SendBuffers {
-  readonly #bytes: number;
-  readonly #free: Uint8Array[] = [];
+  readonly #bytesMin: number;
+  /** By size, the shortest first. */
+  readonly #free: Uint8Array[][] = Array.from({ length: SIZES }, () => []);
+  #freeBytes = 0;
   /** The bytes of each that are in use. */
   readonly #lent = new WeakMap<ArrayBufferLike, number>();
 
-  /** `bytes`: of a buffer. */
-  constructor(bytes: number) {
-    this.#bytes = bytes;
+  /** `bytesMin`: of the shortest buffers. */
+  constructor(bytesMin: number) {
+    this.#bytesMin = bytesMin;
   }
 
-  /** A longer part than fits gets memory of its own, which does not come back. */
+  /** A longer part than fits any buffer gets memory of its own, which does not come back. */
   readonly take = (bytes: number): Uint8Array => {
-    if (bytes > this.#bytes) return new Uint8Array(bytes);
-    const buffer = this.#free.pop() ?? new Uint8Array(this.#bytes);
+    const free = this.#free[this.#sizeFor(bytes)];
+    if (free === undefined) return new Uint8Array(bytes);
+    let buffer = free.pop();
+    if (buffer === undefined) buffer = new Uint8Array(this.#bytesMin << this.#sizeFor(bytes));
+    else this.#freeBytes -= buffer.length;
     this.#lent.set(buffer.buffer, bytes);
     return buffer;
   };
@@ -64,6 +74,14 @@ export class SendBuffers {
     this.#lent.delete(memory);
     const buffer = new Uint8Array(memory);
     buffer.fill(SCRIBBLE, 0, bytes);
-    if (this.#free.length < FREE_MAX) this.#free.push(buffer);
+    if (this.#freeBytes + buffer.length > FREE_BYTES_MAX) return;
+    this.#freeBytes += buffer.length;
+    this.#free[this.#sizeFor(buffer.length)]?.push(buffer);
+  }
+
+  #sizeFor(bytes: number): number {
+    let size = 0;
+    while (bytes > this.#bytesMin << size) size++;
+    return size;
   }
 }
