@@ -50,7 +50,7 @@ function push(ids: readonly (string | null)[], payload = '1'): void {
   planner.applied(index);
 }
 
-/** A walk that takes more than its share of the loop goes on in a later one: answers are awaited. */
+/** A walk that takes more than its share of the loop ends in a later one: answers are awaited. */
 class Asked<Answer> implements Reply<Answer> {
   readonly gone = false;
   onGone = null;
