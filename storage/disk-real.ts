@@ -43,11 +43,17 @@ function guarded<T>(operation: string, path: string, run: () => T): T {
  * fdatasync of them: the same work for the disk, but one trip to the thread pool and not two, which
  * is worth 25 us to whoever waits. The descriptor is one of its own, opened at the first such
  * write, so that all other writes stay unsynced.
+ *
+ * A close waits for what is on the thread pool: the kernel gives the number of a closed descriptor
+ * to the next file that is opened, and a write that comes to its turn late would go there.
  */
 class RealFile implements DiskFile {
   readonly path: string;
   readonly #descriptor: number;
   #syncing: number | null = null;
+  /** Operations on the thread pool that have not ended. */
+  #underWay = 0;
+  #closed = false;
 
   constructor(path: string, descriptor: number) {
     this.path = path;
@@ -55,7 +61,7 @@ class RealFile implements DiskFile {
   }
 
   readSync(into: Uint8Array, position: number): number {
-    return guarded('read', this.path, () => {
+    return this.#guarded('read', () => {
       let count = 0;
       while (count < into.length) {
         const rest = into.length - count;
@@ -68,7 +74,11 @@ class RealFile implements DiskFile {
   }
 
   read(into: Uint8Array, position: number, done: DiskReadDone): void {
-    this.#readFrom(into, position, 0, done);
+    this.#begin('read');
+    this.#readFrom(into, position, 0, (error, count) => {
+      this.#end();
+      done(error, count);
+    });
   }
 
   #readFrom(into: Uint8Array, position: number, count: number, done: DiskReadDone): void {
@@ -81,18 +91,19 @@ class RealFile implements DiskFile {
   }
 
   write(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
-    this.#write(this.#descriptor, buffers, position, done);
+    this.#write(this.#descriptor, buffers, position, this.#watched('write', done));
   }
 
   writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    const ended = this.#watched('write', done);
     try {
       this.#syncing ??= this.#openSyncing();
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
-      setImmediate(() => done(error));
+      setImmediate(() => ended(error));
       return;
     }
-    this.#write(this.#syncing, buffers, position, done);
+    this.#write(this.#syncing, buffers, position, ended);
   }
 
   /** By the path, which must still lead to this file. */
@@ -125,7 +136,7 @@ class RealFile implements DiskFile {
   }
 
   writeSync(bytes: Uint8Array, position: number): void {
-    guarded('write', this.path, () => {
+    this.#guarded('write', () => {
       let count = 0;
       while (count < bytes.length) {
         const rest = bytes.length - count;
@@ -135,30 +146,65 @@ class RealFile implements DiskFile {
   }
 
   sync(done: DiskDone): void {
+    const ended = this.#watched('fdatasync', done);
     fs.fdatasync(this.#descriptor, (error) =>
-      done(error === null ? null : diskError('fdatasync', this.path, error)),
+      ended(error === null ? null : diskError('fdatasync', this.path, error)),
     );
   }
 
   syncSync(): void {
-    guarded('fdatasync', this.path, () => fs.fdatasyncSync(this.#descriptor));
+    this.#guarded('fdatasync', () => fs.fdatasyncSync(this.#descriptor));
   }
 
   truncate(length: number, done: DiskDone): void {
+    const ended = this.#watched('truncate', done);
     fs.ftruncate(this.#descriptor, length, (error) =>
-      done(error === null ? null : diskError('truncate', this.path, error)),
+      ended(error === null ? null : diskError('truncate', this.path, error)),
     );
   }
 
   truncateSync(length: number): void {
-    guarded('truncate', this.path, () => fs.ftruncateSync(this.#descriptor, length));
+    this.#guarded('truncate', () => fs.ftruncateSync(this.#descriptor, length));
   }
 
   sizeSync(): number {
-    return guarded('stat', this.path, () => fs.fstatSync(this.#descriptor).size);
+    return this.#guarded('stat', () => fs.fstatSync(this.#descriptor).size);
   }
 
   closeSync(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#underWay === 0) this.#close();
+  }
+
+  #watched(operation: string, done: DiskDone): DiskDone {
+    this.#begin(operation);
+    return (error) => {
+      this.#end();
+      done(error);
+    };
+  }
+
+  #begin(operation: string): void {
+    this.#check(operation);
+    this.#underWay++;
+  }
+
+  #check(operation: string): void {
+    if (this.#closed) throw new DiskError('EBADF', operation, this.path, 'file is closed');
+  }
+
+  #guarded<T>(operation: string, run: () => T): T {
+    this.#check(operation);
+    return guarded(operation, this.path, run);
+  }
+
+  #end(): void {
+    this.#underWay--;
+    if (this.#closed && this.#underWay === 0) this.#close();
+  }
+
+  #close(): void {
     guarded('close', this.path, () => fs.closeSync(this.#descriptor));
     const syncing = this.#syncing;
     if (syncing !== null) guarded('close', this.path, () => fs.closeSync(syncing));

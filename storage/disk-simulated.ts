@@ -366,31 +366,42 @@ class SimulatedFile implements DiskFile {
     disk.openFiles++;
   }
 
-  #check(operation: Operation): void {
+  /** As the real one, a closed file takes nothing more, and ends what it has begun. */
+  #take(operation: Operation): void {
     if (this.#closed) throw new DiskError('EBADF', operation, this.path, 'file is closed');
+  }
+
+  #check(operation: Operation): void {
     this.#disk.check(operation, this.path, this.#life);
   }
 
   readSync(into: Uint8Array, position: number): number {
-    this.#check('read');
-    return this.#disk.applyRead(this.#inode, into, position);
+    this.#take('read');
+    return this.#read(into, position);
   }
 
   read(into: Uint8Array, position: number, done: DiskReadDone): void {
+    this.#take('read');
     this.#disk.enqueue(() => {
       let count = 0;
       report(
         () => {
-          count = this.readSync(into, position);
+          count = this.#read(into, position);
         },
         (error) => done(error, count),
       );
     });
   }
 
+  #read(into: Uint8Array, position: number): number {
+    this.#check('read');
+    return this.#disk.applyRead(this.#inode, into, position);
+  }
+
   write(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    this.#take('write');
     const bytes = joined(buffers);
-    this.#disk.enqueue(() => report(() => this.writeSync(bytes, position), done), {
+    this.#disk.enqueue(() => report(() => this.#write(bytes, position), done), {
       inode: this.#inode,
       position,
       bytes,
@@ -402,25 +413,32 @@ class SimulatedFile implements DiskFile {
     const end = buffers.reduce((at, { length }) => at + length, position);
     this.write(buffers, position, (error) => {
       if (error !== null) done(error);
-      else this.#disk.enqueue(() => report(() => this.#syncRange(position, end), done));
+      else this.#disk.enqueue(() => report(() => this.#sync(position, end), done));
     });
   }
 
   writeSync(bytes: Uint8Array, position: number): void {
+    this.#take('write');
+    this.#write(bytes, position);
+  }
+
+  #write(bytes: Uint8Array, position: number): void {
     this.#check('write');
     if (this.#mode === 'read') throw new DiskError('EBADF', 'write', this.path, 'opened to read');
     this.#disk.applyWrite(this.#inode, this.path, position, bytes);
   }
 
   sync(done: DiskDone): void {
-    this.#disk.enqueue(() => report(() => this.syncSync(), done));
+    this.#take('fdatasync');
+    this.#disk.enqueue(() => report(() => this.#sync(0, Number.POSITIVE_INFINITY), done));
   }
 
   syncSync(): void {
-    this.#syncRange(0, Number.POSITIVE_INFINITY);
+    this.#take('fdatasync');
+    this.#sync(0, Number.POSITIVE_INFINITY);
   }
 
-  #syncRange(start: number, end: number): void {
+  #sync(start: number, end: number): void {
     try {
       this.#check('fdatasync');
     } catch (error) {
@@ -432,15 +450,22 @@ class SimulatedFile implements DiskFile {
   }
 
   truncate(length: number, done: DiskDone): void {
-    this.#disk.enqueue(() => report(() => this.truncateSync(length), done));
+    this.#take('truncate');
+    this.#disk.enqueue(() => report(() => this.#truncate(length), done));
   }
 
   truncateSync(length: number): void {
+    this.#take('truncate');
+    this.#truncate(length);
+  }
+
+  #truncate(length: number): void {
     this.#check('truncate');
     this.#inode.truncate(length);
   }
 
   sizeSync(): number {
+    this.#take('read');
     this.#check('read');
     return this.#inode.size;
   }

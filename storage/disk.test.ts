@@ -39,6 +39,7 @@ function simulated(): Subject {
 }
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'));
+const A_MIB = new Uint8Array(1_048_576);
 const text = (content: Uint8Array) => Buffer.from(content).toString('latin1');
 
 function finished(start: (done: (error: DiskError | null) => void) => void): Promise<void> {
@@ -118,6 +119,30 @@ describe.each([
     );
     inside = false;
     await calls;
+  });
+
+  test('a close waits for what is under way, and nothing more is taken', async () => {
+    const other = disk.openSync(`${subject.directory}/other`, 'create');
+    const running = Promise.all([
+      ...Array.from({ length: 8 }, (_, i) => finished((done) => other.write([A_MIB], i, done))),
+      ...Array.from({ length: 8 }, (_, i) =>
+        finished((done) => other.writeSynced([bytes('late')], i * 4, done)),
+      ),
+      finished((done) => other.sync(done)),
+    ]);
+    other.closeSync();
+    expect(codeOf(() => other.sync(() => {}))).toBe('EBADF');
+    expect(codeOf(() => other.writeSynced([bytes('x')], 0, () => {}))).toBe('EBADF');
+    expect(codeOf(() => other.readSync(new Uint8Array(1), 0))).toBe('EBADF');
+    // These get the numbers that a close gives back.
+    const names = ['a', 'b', 'c', 'd'].map((name) => `${subject.directory}/${name}`);
+    const opened = names.map((name) => disk.openSync(name, 'create'));
+    await running;
+    for (const [i, one] of opened.entries()) {
+      expect(one.sizeSync(), names[i]).toBe(0);
+      one.closeSync();
+    }
+    expect(readFileSync(disk, `${subject.directory}/other`)).toHaveLength(A_MIB.length + 7);
   });
 
   test('truncation cuts and extends with zeros', async () => {

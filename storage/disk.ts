@@ -28,6 +28,7 @@ export interface DiskFile {
   truncate(length: number, done: DiskDone): void;
   truncateSync(length: number): void;
   sizeSync(): number;
+  /** Nothing more may be asked; what is under way comes to its end and is told. */
   closeSync(): void;
 }
 
