@@ -28,7 +28,31 @@ export function measurementOf(
   };
 }
 
-/** A ratio for each round, of windows that stood close together in time; the median counts. */
+/** Our rate divided by theirs, in each round that both have: windows close together in time. */
+export function ratiosOfRounds(ours: readonly Round[], theirs: readonly Round[]): number[] {
+  return theirs.flatMap((round) => {
+    const own = ours.find(({ number }) => number === round.number);
+    return own === undefined ? [] : [own.messagesPerSecond / round.messagesPerSecond];
+  });
+}
+
+/** undefined: what was measured is ours, or a latency. */
+export function comparisonOf(
+  measured: Measurement,
+  comparisons: readonly Comparison[],
+): Comparison | undefined {
+  return comparisons.find(
+    (one) =>
+      one.peer === measured.system &&
+      one.setting === measured.setting &&
+      one.nodes === measured.nodes &&
+      one.work === measured.work &&
+      one.payloadBytes === measured.payloadBytes &&
+      one.batch === measured.batch,
+  );
+}
+
+/** A ratio for each round; the median counts. */
 export function comparisons(measurements: readonly Measurement[]): readonly Comparison[] {
   return measurements.flatMap((theirs): readonly Comparison[] => {
     const { system, setting, nodes, work, payloadBytes, batch } = theirs;
@@ -41,10 +65,7 @@ export function comparisons(measurements: readonly Measurement[]): readonly Comp
         one.payloadBytes === payloadBytes &&
         one.batch === batch,
     );
-    const ratios = theirs.rounds.flatMap((round, index) => {
-      const own = ours?.rounds[index];
-      return own === undefined ? [] : [own.messagesPerSecond / round.messagesPerSecond];
-    });
+    const ratios = ratiosOfRounds(ours?.rounds ?? [], theirs.rounds);
     if (ratios.length === 0) return [];
     const load = { peer: system, setting, nodes, work, payloadBytes, batch };
     const ratio = median(ratios);

@@ -1,6 +1,7 @@
 // The figures of a page once more as tables in Markdown, for a document that names them.
 
 import { formatNumber } from '../load/report.js';
+import { comparisonOf } from './compare.js';
 import type { Growth } from './growth-section.js';
 import type { AgainstResult, Comparison, Goal, Measurement } from './result.js';
 import { SYSTEM_NAMES } from './system-names.js';
@@ -39,15 +40,7 @@ function columnOf({ system, setting }: Measurement): string {
 
 /** The rate, and the ratio of ours to it; bold where a goal was missed. */
 function rateCell(one: Measurement, comparisons: readonly Comparison[]): string {
-  const found = comparisons.find(
-    ({ peer, setting, nodes, work, payloadBytes, batch }) =>
-      peer === one.system &&
-      setting === one.setting &&
-      nodes === one.nodes &&
-      work === one.work &&
-      payloadBytes === one.payloadBytes &&
-      batch === one.batch,
-  );
+  const found = comparisonOf(one, comparisons);
   const rate = formatNumber(Math.round(one.messagesPerSecond));
   if (found === undefined) return rate;
   const { goal, ratio } = found;

@@ -12,6 +12,7 @@ export interface AgainstOptions {
   readonly payloads: readonly number[];
   readonly batches: readonly number[];
   readonly rounds: number;
+  readonly minutes: number;
   readonly seconds: number;
   readonly warmUpMs: number;
   readonly connections: number;
@@ -28,9 +29,10 @@ export const AGAINST_USAGE = `npm run bench -- --against LIST [options]
   --nodes LIST       of 1,3 (default both; three nodes only of nats and rabbitmq)
   --payloads LIST    bytes of a payload (default 256,4096; latency takes the first)
   --batches LIST     messages of a publish and of an acknowledgement (default 1,10,100)
-  --rounds N         measured windows of each figure; the median counts (default 3)
-  --seconds N        of a window (default 3)
-  --warm-up N        milliseconds before it (default 500)
+  --rounds N         measured windows of each figure at least; the median counts (default 2)
+  --minutes N        until which loads whose ratios differ get more rounds (default 14)
+  --seconds N        of a window (default 1; a latency takes three times as long)
+  --warm-up N        milliseconds before it (default 250)
   --connections N    at a time (default 64; three nodes share them)
   --partitions N     of our queue (default 64)
   --rate N           publishes a second of the latency figures (default 1000)
@@ -54,9 +56,10 @@ export function readAgainstOptions(commandLine: readonly string[]): AgainstOptio
       nodes: { type: 'string', default: '1,3' },
       payloads: { type: 'string', default: '256,4096' },
       batches: { type: 'string', default: '1,10,100' },
-      rounds: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '3' },
-      'warm-up': { type: 'string', default: '500' },
+      rounds: { type: 'string', default: '2' },
+      minutes: { type: 'string', default: '14' },
+      seconds: { type: 'string', default: '1' },
+      'warm-up': { type: 'string', default: '250' },
       connections: { type: 'string', default: '64' },
       partitions: { type: 'string', default: '64' },
       rate: { type: 'string', default: '1000' },
@@ -72,6 +75,7 @@ export function readAgainstOptions(commandLine: readonly string[]): AgainstOptio
     payloads: integers('payloads', values.payloads, 16, 65_536),
     batches: integers('batches', values.batches, 1, 1000),
     rounds: integer('rounds', values.rounds, 1, 99),
+    minutes: integer('minutes', values.minutes, 0, 600),
     seconds: integer('seconds', values.seconds, 1, 600),
     warmUpMs: integer('warm-up', values['warm-up'], 0, 60_000),
     connections: integer('connections', values.connections, 2, 4096),

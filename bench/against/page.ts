@@ -6,6 +6,7 @@
 import type { LatencySummary } from '../load/percentiles.js';
 import { formatNumber } from '../load/report.js';
 import { type Bar, bars } from './bars.js';
+import { comparisonOf } from './compare.js';
 import { type Growth, growthSection } from './growth-section.js';
 import { type Content, Html, html, table } from './html.js';
 import { STRIPES, STYLE } from './page-style.js';
@@ -78,7 +79,11 @@ function conditions(result: AgainstResult): Html {
       `${result.connections} connections, ${result.partitions} partitions; the load program runs ` +
         'on the same processors',
     ],
-    ['Rounds', `${result.rounds} of ${result.secondsPerRound} s each`],
+    [
+      'Rounds',
+      `at least ${result.rounds} of ${result.secondsPerRound} s each, more where ratios differed; ` +
+        'latencies in longer ones',
+    ],
     ['Disk', `one synced write of 4 KiB, alone, takes ${result.diskSyncMs.toFixed(3)} ms`],
   ];
   return html`<dl>${rows.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>\n`)}</dl>`;
@@ -164,15 +169,7 @@ function rateChart(result: AgainstResult, measured: readonly Measurement[]): Htm
 
 /** Of ours to it, as text. */
 function ratioOf({ comparisons }: AgainstResult, one: Measurement): string {
-  const found = comparisons.find(
-    ({ peer, setting, nodes, work, payloadBytes, batch }) =>
-      peer === one.system &&
-      setting === one.setting &&
-      nodes === one.nodes &&
-      work === one.work &&
-      payloadBytes === one.payloadBytes &&
-      batch === one.batch,
-  );
+  const found = comparisonOf(one, comparisons);
   return found === undefined ? '' : `svc ${factor(found.ratio)}`;
 }
 

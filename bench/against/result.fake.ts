@@ -81,8 +81,8 @@ function measurement(contender: Contender, work: Work, batch: number): Measureme
   const { system, setting, nodes } = contender;
   const scale = (setting === 'defaults' ? 3 : 1) / nodes / (work === 'consume' ? 2 : 1);
   const rate = work === 'latency' ? 1000 : RATES[system] * Math.sqrt(batch) * scale;
-  const rounds = [0.9, 1, 1.15].map((factor) => round(rate * factor));
-  const middle = rounds[1] ?? round(rate);
+  const rounds = [0.9, 1, 1.15].map((factor, number) => round(number, rate * factor));
+  const middle = rounds[1] ?? round(1, rate);
   return {
     system,
     setting,
@@ -97,9 +97,10 @@ function measurement(contender: Contender, work: Work, batch: number): Measureme
   };
 }
 
-function round(rate: number): Round {
+function round(number: number, rate: number): Round {
   const p50Ms = 20_000 / rate;
   return {
+    number,
     messages: rate * 5,
     seconds: 5,
     messagesPerSecond: rate,

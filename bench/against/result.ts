@@ -37,6 +37,8 @@ export interface Contender {
 
 /** One measured window. */
 export interface Round {
+  /** Of its load, from 0. Windows of one number stood side by side; not every system has each. */
+  readonly number: number;
   /** Of `publish` and `latency`: acknowledged. Of `consume`: consumed and acknowledged. */
   readonly messages: number;
   readonly seconds: number;
@@ -100,6 +102,7 @@ export interface AgainstResult {
   readonly connections: number;
   /** Of our queue, and the number of keys, subjects, tables or queues a peer has: see labels. */
   readonly partitions: number;
+  /** At least: a load whose ratios differed was measured more often. */
   readonly rounds: number;
   readonly secondsPerRound: number;
   readonly ratePerSecond: number;

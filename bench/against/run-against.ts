@@ -1,6 +1,11 @@
 // Runs the same work on ours and on its peers, in turn, and reports it. All systems of one number
 // of nodes stand ready at the same time; one of them at a time is under load, and every window
 // begins with an empty queue.
+//
+// A round has one window of each system under one load. All loads get their rounds first, one round
+// of all of them after the other, so that what disturbs the machine for a minute meets no load
+// twice. The time that is left goes to loads whose ratios differ from round to round: ours and the
+// systems in question get one more, again and again.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,14 +28,27 @@ import { QUEUE, type RunningSystem, type SystemPlan } from './peers/system.js';
 import { processorSeconds } from './processor-time.js';
 import { requirePeers } from './requirements.js';
 import type { AgainstResult, Contender, Measurement, Round } from './result.js';
-import { type Cell, cells, type Entrant, entrants, windowCount } from './schedule.js';
+import {
+  type Cell,
+  cells,
+  type Entrant,
+  entrants,
+  leastMs,
+  roundsOf,
+  secondsOf,
+  WARM_UP,
+  warmUpWorks,
+} from './schedule.js';
+import { leastSettled, unsettled } from './settling.js';
 import { renderTables } from './table.js';
 
-/** What a window takes beside its seconds: an empty queue before, its removal after. */
-const AROUND_WINDOW_MS = 300;
-
-/** Of each work, before the first window of a system. */
-const WARM_UP = { seconds: 2, warmUpMs: 0 };
+/** All systems of one number of nodes, and what they did so far: of each load, of each system. */
+interface Phase {
+  readonly nodes: number;
+  readonly systems: readonly RunningSystem[];
+  readonly cells: readonly Cell[];
+  readonly tallies: readonly (readonly Round[][])[];
+}
 
 /** The table is printed and the files are written also after a failure, with what there is. */
 export async function runAgainst(options: AgainstOptions): Promise<void> {
@@ -54,18 +72,23 @@ class AgainstRun {
   readonly #diskSyncMs: number;
   readonly #contenders: Contender[] = [];
   readonly #measurements: Measurement[] = [];
-  #windowsLeft: number;
+  readonly #beganMs = performance.now();
 
   constructor(options: AgainstOptions, scratch: Scratch) {
     this.#options = options;
     this.#scratch = scratch;
     this.#load = LoadProgram.in(scratch);
     this.#diskSyncMs = diskSyncMs(scratch).medianMs;
-    this.#windowsLeft = windowCount(options);
   }
 
   async measure(): Promise<void> {
-    for (const nodes of this.#options.nodes) {
+    const { nodes: all, minutes } = this.#options;
+    const leastMinutes = Math.ceil(leastMsOfAll(this.#options, all) / 60_000);
+    this.#say(
+      `about ${leastMinutes} min; ` +
+        `${minutes > leastMinutes ? `up to ${minutes}` : 'no'} more for loads whose ratios differ`,
+    );
+    for (const [index, nodes] of all.entries()) {
       const systems: RunningSystem[] = [];
       try {
         for (const entrant of entrants(this.#options, nodes)) {
@@ -74,7 +97,7 @@ class AgainstRun {
         }
         this.#contenders.push(...systems.map((system) => system.contender));
         await this.#warmUp(systems);
-        for (const cell of cells(this.#options)) await this.#measureCell(systems, cell);
+        await this.#measurePhase(nodes, systems, all.slice(index + 1));
       } finally {
         for (const system of systems) await system.stop();
       }
@@ -129,38 +152,100 @@ class AgainstRun {
     }
   }
 
-  /** Nobody measures a program that has just started, least of all one that compiles. */
   async #warmUp(systems: readonly RunningSystem[]): Promise<void> {
     const [payloadBytes = 0] = this.#options.payloads;
+    this.#say('warming up');
     for (const system of systems) {
-      for (const work of ['publish', 'consume'] as const) {
+      for (const work of warmUpWorks(this.#options)) {
         await this.#measureWindow(system, { work, payloadBytes, batch: 1 }, WARM_UP);
       }
     }
   }
 
-  async #measureCell(systems: readonly RunningSystem[], cell: Cell): Promise<void> {
-    const rounds: Round[][] = systems.map(() => []);
-    for (let round = 0; round < this.#options.rounds; round += 1) {
-      for (const [index, system] of systems.entries()) {
-        const measured = await this.#measureWindow(system, cell);
-        rounds[index]?.push(measured);
-        this.#windowsLeft -= 1;
-        this.#say(this.#progressText(system.contender, cell, measured));
+  async #measurePhase(
+    nodes: number,
+    systems: readonly RunningSystem[],
+    later: readonly number[],
+  ): Promise<void> {
+    const loads = cells(this.#options);
+    const tallies = loads.map(() => systems.map((): Round[] => []));
+    const phase: Phase = { nodes, systems, cells: loads, tallies };
+    try {
+      const roundsMax = Math.max(...loads.map((cell) => roundsOf(cell, this.#options)));
+      for (let round = 0; round < roundsMax; round += 1) {
+        for (const [index, cell] of loads.entries()) {
+          if (round >= roundsOf(cell, this.#options)) continue;
+          await this.#measureRound(phase, index, [...systems.keys()]);
+        }
       }
+      await this.#settle(phase, this.#shareUntilMs(nodes, later));
+    } finally {
+      this.#keep(phase);
     }
-    for (const [index, { contender }] of systems.entries()) {
-      const { system, setting, nodes } = contender;
-      const load = { system, setting, nodes, ...cell };
-      this.#measurements.push(measurementOf(load, rounds[index] ?? []));
+  }
+
+  /** Until when this number of nodes may use time that the later ones do not need. */
+  #shareUntilMs(nodes: number, later: readonly number[]): number {
+    const now = performance.now();
+    const [ownMs, laterMs] = [leastMs(this.#options, nodes), leastMsOfAll(this.#options, later)];
+    const freeMs = this.#beganMs + this.#options.minutes * 60_000 - laterMs - now;
+    return now + (freeMs * ownMs) / (ownMs + laterMs);
+  }
+
+  async #settle(phase: Phase, untilMs: number): Promise<void> {
+    // A latency at a given rate has no ratio of rates.
+    const rates = [...phase.cells.entries()].filter(([, { work }]) => work !== 'latency');
+    while (performance.now() < untilMs) {
+      const found = leastSettled(rates.map(([index]) => phase.tallies[index] ?? []));
+      const index = found === null ? undefined : rates[found]?.[0];
+      if (index === undefined) return;
+      await this.#measureRound(phase, index, [0, ...unsettled(phase.tallies[index] ?? [])]);
+    }
+  }
+
+  /** One more window of one load for the systems at these places; ours is the first. */
+  async #measureRound(phase: Phase, index: number, places: readonly number[]): Promise<void> {
+    const cell = phase.cells[index];
+    const tally = phase.tallies[index];
+    if (cell === undefined || tally === undefined) throw new Error(`there is no load ${index}`);
+    const number = tally[0]?.length ?? 0;
+    const rates: string[] = [];
+    for (const place of places) {
+      const system = phase.systems[place];
+      if (system === undefined) throw new Error(`there is no system ${place}`);
+      const measured = await this.#measureWindow(system, cell);
+      tally[place]?.push({ number, ...measured });
+      const { system: name, setting } = system.contender;
+      const text = name === 'ours' ? name : `${name} ${setting}`;
+      rates.push(`${text} ${formatNumber(Math.round(measured.messagesPerSecond))}`);
+    }
+    const minutes = ((performance.now() - this.#beganMs) / 60_000).toFixed(1);
+    this.#say(
+      `minute ${minutes}, ${phase.nodes === 1 ? 'one node' : `${phase.nodes} nodes`}, ` +
+        `${cell.work} ${cell.payloadBytes} B x ${cell.batch}, round ${number + 1}: ` +
+        rates.join(', '),
+    );
+  }
+
+  #keep({ systems, cells: loads, tallies }: Phase): void {
+    for (const [index, cell] of loads.entries()) {
+      for (const [place, { contender }] of systems.entries()) {
+        const rounds = tallies[index]?.[place] ?? [];
+        if (rounds.length === 0) continue;
+        const { system, setting, nodes } = contender;
+        this.#measurements.push(measurementOf({ system, setting, nodes, ...cell }, rounds));
+      }
     }
   }
 
   async #measureWindow(
     system: RunningSystem,
     cell: Cell,
-    { seconds, warmUpMs }: { readonly seconds: number; readonly warmUpMs: number } = this.#options,
-  ): Promise<Round> {
+    { seconds, warmUpMs }: { readonly seconds: number; readonly warmUpMs: number } = {
+      seconds: secondsOf(cell, this.#options),
+      warmUpMs: this.#options.warmUpMs,
+    },
+  ): Promise<Omit<Round, 'number'>> {
     const { connections, partitions, ratePerSecond } = this.#options;
     const { payloadBytes, batch } = cell;
     const latency = cell.work === 'latency';
@@ -194,18 +279,12 @@ class AgainstRun {
     };
   }
 
-  #progressText({ system, setting, nodes }: Contender, cell: Cell, round: Round): string {
-    const { seconds, warmUpMs } = this.#options;
-    const leftMs = this.#windowsLeft * (seconds * 1000 + warmUpMs + AROUND_WINDOW_MS);
-    return (
-      `${cell.work} ${cell.payloadBytes} B x ${cell.batch}, ${system} ${setting} of ${nodes}: ` +
-      `${formatNumber(round.messagesPerSecond)} messages/s; ` +
-      `about ${formatNumber(Math.ceil(leftMs / 60_000))} min left`
-    );
-  }
-
   /** On standard error: standard output is for the results. */
   #say(line: string): void {
     process.stderr.write(`${line}\n`);
   }
+}
+
+function leastMsOfAll(options: AgainstOptions, all: readonly number[]): number {
+  return all.reduce((sum, nodes) => sum + leastMs(options, nodes), 0);
 }

@@ -10,7 +10,8 @@ import { processorSeconds } from './processor-time.js';
 import { requirePeers } from './requirements.js';
 import { fakeResult } from './result.fake.js';
 import type { Round } from './result.js';
-import { cells, entrants, windowCount } from './schedule.js';
+import { cells, entrants, leastMs } from './schedule.js';
+import { leastSettled, ROUNDS_MAX, uncertainty, unsettled } from './settling.js';
 import { renderTables } from './table.js';
 
 test('the whole comparison: every load on every system, and one load for latency', () => {
@@ -19,7 +20,8 @@ test('the whole comparison: every load on every system, and one load for latency
   expect(entrants(options, 1)).toHaveLength(1 + 4 * 2);
   const three = entrants(options, 3).map(({ system, setting }) => `${system} ${setting}`);
   expect(three).toEqual(['ours durable', 'nats durable', 'nats defaults', 'rabbitmq durable']);
-  expect(windowCount(options)).toBe(13 * 13 * 3);
+  const leastMinutes = (leastMs(options, 1) + leastMs(options, 3)) / 60_000;
+  expect(leastMinutes).toBeLessThan(options.minutes - 1);
 });
 
 test('options narrow it', () => {
@@ -38,7 +40,8 @@ test('options narrow it', () => {
     { work: 'publish', payloadBytes: 256, batch: 1 },
     { work: 'publish', payloadBytes: 256, batch: 100 },
   ]);
-  expect(windowCount(options)).toBe(2 * 2 * 2);
+  const fewer = readAgainstOptions([...narrow, '--rounds', '1']);
+  expect(leastMs(options, 1) - leastMs(fewer, 1)).toBe(2 * 2 * (1000 + 250 + 300));
   expect(asksForAgainst(narrow)).toBe(true);
   expect(asksForAgainst(['--against=redis'])).toBe(true);
   expect(asksForAgainst(['--only', 'push'])).toBe(false);
@@ -53,10 +56,11 @@ test.each([
   expect(() => readAgainstOptions(commandLine)).toThrow(message);
 });
 
-function round(messagesPerSecond: number, p50Ms: number): Round {
+function round(number: number, messagesPerSecond: number, p50Ms: number): Round {
   const latency = { p50Ms, p90Ms: p50Ms, p99Ms: p50Ms, p999Ms: p50Ms, maxMs: p50Ms };
   const [messages, seconds, cost] = [messagesPerSecond, 1, 1];
   return {
+    number,
     messages,
     seconds,
     messagesPerSecond,
@@ -71,7 +75,7 @@ test('ratios are those of rounds side by side, judged by what was promised', () 
   const at = (system: 'ours' | 'redis', batch: number, rates: readonly number[]) =>
     measurementOf(
       { ...load, system, batch },
-      rates.map((rate) => round(rate, 1)),
+      rates.map((rate, number) => round(number, rate, 1)),
     );
   const [single, ten, odd] = comparisons([
     at('ours', 1, [90, 40, 100]),
@@ -88,6 +92,42 @@ test('ratios are those of rounds side by side, judged by what was promised', () 
   expect(odd?.goal).toBeNull();
 });
 
+test('a system that was measured in some rounds only is compared with ours in those', () => {
+  const load = { setting: 'durable', nodes: 1, work: 'consume', payloadBytes: 256 } as const;
+  const ours = [100, 300, 500].map((rate, number) => round(number, rate, 1));
+  const theirs = [round(0, 100, 1), round(2, 100, 1)];
+  const [compared] = comparisons([
+    measurementOf({ ...load, system: 'ours', batch: 1 }, ours),
+    measurementOf({ ...load, system: 'redis', batch: 1 }, theirs),
+  ]);
+  expect(compared?.ratios).toEqual([1, 5]);
+  expect(compared?.ratio).toBe(3);
+});
+
+/** Ours at the same rate always, and others whose ratios to it are these. */
+function tallyOf(...ratios: readonly (readonly number[])[]): readonly (readonly Round[])[] {
+  const all = [ratios[0]?.map(() => 1) ?? [], ...ratios];
+  return all.map((one) => one.map((ratio, number) => round(number, 1000 / ratio, 1)));
+}
+
+test('more rounds go where they differ most, and no further than needed', () => {
+  expect(uncertainty([1, 1.2])).toBeCloseTo(0.1 / 1.1 / Math.SQRT2, 10);
+  // One window that was disturbed counts as little as it changes the median.
+  expect(uncertainty([1, 1.02, 1, 3])).toBeLessThan(0.01);
+  expect(uncertainty([1, 2, 1, 2])).toBeGreaterThan(0.1);
+
+  const calm = tallyOf([1, 1.01], [2, 2.1]);
+  const uneasy = tallyOf([1, 1.01], [2, 2.5], [3, 3.6]);
+  const wild = tallyOf([1, 1.9], [2, 2]);
+  expect(unsettled(calm)).toEqual([]);
+  expect(unsettled(uneasy)).toEqual([2, 3]);
+  expect(leastSettled([calm, uneasy, wild])).toBe(2);
+  expect(leastSettled([calm, uneasy, calm])).toBe(1);
+  expect(leastSettled([calm, calm])).toBeNull();
+  const hopeless = tallyOf(Array.from({ length: ROUNDS_MAX }, (_, i) => 1 + (i % 2)));
+  expect(leastSettled([hopeless, calm])).toBeNull();
+});
+
 test('latencies of ours are judged, those of others are not', () => {
   const load = {
     setting: 'durable',
@@ -96,7 +136,7 @@ test('latencies of ours are judged, those of others are not', () => {
     payloadBytes: 256,
     batch: 1,
   } as const;
-  const rounds = [0.9, 3, 5].map((p50Ms) => round(1000, p50Ms));
+  const rounds = [0.9, 3, 5].map((p50Ms, number) => round(number, 1000, p50Ms));
   const verdicts = latencyVerdicts([
     measurementOf({ ...load, system: 'ours' }, rounds),
     measurementOf({ ...load, system: 'nats' }, rounds),

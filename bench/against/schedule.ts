@@ -43,8 +43,38 @@ export function entrants(options: AgainstOptions, nodes: number): readonly Entra
   return [{ system: 'ours', setting: 'durable' }, ...peers];
 }
 
-/** Measured windows of the whole run. */
-export function windowCount(options: AgainstOptions): number {
-  const systems = options.nodes.reduce((sum, nodes) => sum + entrants(options, nodes).length, 0);
-  return systems * cells(options).length * options.rounds;
+/** A p99 is that of the slowest hundredth of a window, so it needs more of them than a rate. */
+const LATENCY_WINDOWS = 3;
+
+export function secondsOf(cell: Cell, { seconds }: AgainstOptions): number {
+  return cell.work === 'latency' ? LATENCY_WINDOWS * seconds : seconds;
+}
+
+/** At least. */
+export function roundsOf(cell: Cell, { rounds }: AgainstOptions): number {
+  return cell.work === 'latency' ? rounds + 1 : rounds;
+}
+
+/** Of a system that has just started: nobody measures one that compiles. */
+export const WARM_UP = { seconds: 2, warmUpMs: 0 } as const;
+
+/** Those that are measured, in small; a latency needs no more than a publish does. */
+export function warmUpWorks({ works }: AgainstOptions): readonly ('publish' | 'consume')[] {
+  return works.includes('consume') ? ['publish', 'consume'] : ['publish'];
+}
+
+/** What a window takes beside its seconds: an empty queue before, its removal after. */
+const AROUND_WINDOW_MS = 300;
+/** Of one node of a system, at the mean; RabbitMQ takes 5 s, Redis none. */
+const START_MS = 2000;
+
+/** What all systems with so many nodes take when no load needs more rounds, about. */
+export function leastMs(options: AgainstOptions, nodes: number): number {
+  const { warmUpMs } = options;
+  const windowMs = (seconds: number) => seconds * 1000 + warmUpMs + AROUND_WINDOW_MS;
+  const measuredMs = cells(options)
+    .map((cell) => roundsOf(cell, options) * windowMs(secondsOf(cell, options)))
+    .reduce((sum, ms) => sum + ms, 0);
+  const warmUpsMs = warmUpWorks(options).length * (WARM_UP.seconds * 1000 + AROUND_WINDOW_MS);
+  return entrants(options, nodes).length * (nodes * START_MS + warmUpsMs + measuredMs);
 }

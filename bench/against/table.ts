@@ -1,6 +1,7 @@
 // The result as tables for people.
 
 import { formatNumber, renderTable } from '../load/report.js';
+import { comparisonOf } from './compare.js';
 import type { AgainstResult, Comparison, Measurement } from './result.js';
 
 const RIGHT_ALIGNED = new Set([
@@ -59,21 +60,6 @@ function nameOf({ system, setting }: Pick<Measurement, 'system' | 'setting'>): s
 
 function nodesText(nodes: number): string {
   return nodes === 1 ? '1 node' : `${nodes} nodes`;
-}
-
-function comparisonOf(
-  measured: Measurement,
-  comparisons: readonly Comparison[],
-): Comparison | undefined {
-  return comparisons.find(
-    (one) =>
-      one.peer === measured.system &&
-      one.setting === measured.setting &&
-      one.nodes === measured.nodes &&
-      one.work === measured.work &&
-      one.payloadBytes === measured.payloadBytes &&
-      one.batch === measured.batch,
-  );
 }
 
 function rateRow(measured: Measurement, compared: Comparison | undefined): readonly string[] {

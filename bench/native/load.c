@@ -296,13 +296,16 @@ static void turn(int64_t until_ns) {
   dispatch();
 }
 
-static void run_until(int64_t until_ns) {
-  while (!done && now_ns() < until_ns) {
-    turn(until_ns);
-    if (now_ns() - progress_ns > STALL_NS) {
-      fail("nothing was acknowledged for %lld s", (long long)(STALL_NS / SECOND_NS));
-    }
+// One turn, after which a server that is silent for too long is given up.
+static void watched_turn(int64_t until_ns) {
+  turn(until_ns);
+  if (now_ns() - progress_ns > STALL_NS) {
+    fail("nothing was acknowledged for %lld s", (long long)(STALL_NS / SECOND_NS));
   }
+}
+
+static void run_until(int64_t until_ns) {
+  while (!done && now_ns() < until_ns) watched_turn(until_ns);
 }
 
 // The role of each connection: half of them consume where that is the work.
@@ -337,7 +340,7 @@ static void connect_all(void) {
   for (unsigned i = 0; i < plan.connections; i += 1) {
     connect_one(&connections[i], i);
     // One handshake after the other: a crowd of them is no load to measure, and may be refused.
-    while (!done && ready_count <= i) run_until(now_ns() + SECOND_NS / 100);
+    while (!done && ready_count <= i) watched_turn(now_ns() + SECOND_NS / 100);
   }
 }
 

@@ -23,8 +23,8 @@ export interface FillPlan {
   readonly onProgress: (storedBytes: number) => void;
 }
 
-/** An append each: as many rows as batches of 250 small messages would make. */
-const PAYLOAD_BYTES = 65_536;
+/** An append each: as many rows as batches of 1,000 small messages would make. */
+const PAYLOAD_BYTES = 262_144;
 const PARTITIONS = 64;
 const PAYLOADS_PER_PUSH = 16;
 const IN_FLIGHT = 4;
