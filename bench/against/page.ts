@@ -81,8 +81,8 @@ function conditions(result: AgainstResult): Html {
     ],
     [
       'Rounds',
-      `at least ${result.rounds} of ${result.secondsPerRound} s each, more where ratios differed; ` +
-        'latencies in longer ones',
+      `at least ${result.rounds} of ${result.secondsPerRound} s each, more where ratios ` +
+        'differed; latencies in longer ones',
     ],
     ['Disk', `one synced write of 4 KiB, alone, takes ${result.diskSyncMs.toFixed(3)} ms`],
   ];

@@ -6,7 +6,7 @@ import { median } from '../load/percentiles.js';
 import { ratiosOfRounds } from './compare.js';
 import type { Round } from './result.js';
 
-/** A median that is expected to be this near to that of many more rounds, as a share, is settled. */
+/** The share by which a settled median may be expected to differ from that of many more rounds. */
 const SETTLED = 0.03;
 
 /** No load gets more, however much its rounds differ. */
