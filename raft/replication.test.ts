@@ -34,6 +34,20 @@ function settled(settings: ConstructorParameters<typeof LoneNode>[0] = {}): Lone
   return node;
 }
 
+/** Forty entries, read from the storage one by one: peer 2 has all, peer 3 said that it has none. */
+function leaderOfLaggard(): LoneNode {
+  const settings = { tailBytesMax: 0, appendBytesMax: 1 };
+  const node = leader({ terms: Array.from({ length: 40 }, () => 1), settings });
+  const { id: to, term: ofTerm, lastIndex } = node.raft.status();
+  node.acknowledge(2, lastIndex);
+  node.drain();
+  const empty = { hintIndex: logIndex(0), hintTerm: term(0), life: 0, lost: 0 } as const;
+  const envelope = { from: nodeId(3), to, term: ofTerm } as const;
+  const rejectedIndex = logIndex(lastIndex - 1);
+  node.step({ type: 'append-rejection', ...envelope, rejectedIndex, ...empty });
+  return node;
+}
+
 describe('commit', () => {
   it('needs the leader of the entry: copies of an old term are not counted', () => {
     // The scene of the Raft paper's figure 8: entry 2 of term 2 reaches a majority in term 4.
@@ -128,18 +142,10 @@ describe('flow', () => {
   });
 
   it('reads two appends from the storage for an acknowledgement, whatever the window', () => {
-    const settings = { tailBytesMax: 0, appendBytesMax: 1 };
-    const node = leader({ terms: Array.from({ length: 40 }, () => 1), settings });
-    const { id: to, term: ofTerm, lastIndex } = node.raft.status();
-    node.acknowledge(2, lastIndex);
-    node.drain();
+    const node = leaderOfLaggard();
+    const { lastIndex } = node.raft.status();
     expect(node.raft.isCatchingUp(logIndex(3))).toBe(true);
     expect(node.raft.isCatchingUp(lastIndex)).toBe(false);
-    // Peer 3 has nothing: it is found out, and caught up entry by entry.
-    const empty = { hintIndex: logIndex(0), hintTerm: term(0), life: 0, lost: 0 } as const;
-    const envelope = { from: nodeId(3), to, term: ofTerm } as const;
-    const rejectedIndex = logIndex(lastIndex - 1);
-    node.step({ type: 'append-rejection', ...envelope, rejectedIndex, ...empty });
     const counts: number[] = [];
     const waiting = [...appends(node.drain(), 3)];
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -150,6 +156,25 @@ describe('flow', () => {
     }
     expect(node.raft.status().peers.find((peer) => peer.id === 3)?.match).toBe(lastIndex);
     expect(Math.max(...counts)).toBe(2);
+  });
+
+  it('reads nothing from the storage for a proposal while an acknowledgement is awaited', () => {
+    const node = leaderOfLaggard();
+    node.drain();
+    node.acknowledge(3, 1);
+    expect(appends(node.drain(), 3).length).toBe(2);
+    node.raft.propose(BYTES);
+    const messages = node.drain();
+    expect(appends(messages, 2).length).toBe(1);
+    expect(appends(messages, 3)).toEqual([]);
+    node.acknowledge(3, 2);
+    expect(appends(node.drain(), 3).length).toBe(2);
+    // Nothing is on its way any more that an acknowledgement could come of.
+    const { lastIndex } = node.raft.status();
+    node.acknowledge(3, lastIndex);
+    node.drain();
+    node.raft.propose(BYTES);
+    expect(appends(node.drain(), 3).map(({ entries }) => entries.length)).toEqual([1]);
   });
 
   it('after everything in a full window was lost, a heartbeat reply finds it out', () => {

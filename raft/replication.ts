@@ -25,8 +25,16 @@ const STORED_APPENDS_MAX = 2;
 
 export function broadcastAppend(core: Core): void {
   for (const [id, peer] of core.peers) {
-    if (id !== core.id) sendAppend(core, id, peer, true);
+    if (id !== core.id && !isBeingFed(core, peer)) sendAppend(core, id, peer, true);
   }
+}
+
+/**
+ * What the peer lacks has to be read from the storage, and the acknowledgement of what is on its
+ * way will bring it. Whoever proposes does not wait for the reading.
+ */
+function isBeingFed(core: Core, peer: Progress): boolean {
+  return peer.state === 'replicate' && peer.inFlight.count > 0 && core.log.isStored(peer.next);
 }
 
 /** After a change of configuration: whoever is behind and may be sent something. */

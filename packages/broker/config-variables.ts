@@ -261,7 +261,7 @@ export const VARIABLES = {
   catchUpMibPerSecond: variable(
     'raft',
     'SVC_RAFT_CATCH_UP_MIB_S',
-    positive(128, { min: 1 }),
+    positive(100, { min: 1 }),
     'MiB a second that a leader sends of its log to members far behind, all of them together',
   ),
   purgeHoldSeconds: variable(

@@ -60,7 +60,7 @@ const DEFAULTS: Config = {
   readyLagMs: 2000,
   readyLagEntries: 1000,
   promoteMaxLag: 1000,
-  catchUpMibPerSecond: 128,
+  catchUpMibPerSecond: 100,
   purgeHoldSeconds: 600,
   logKeepEntries: 4096,
   clusterVersionMs: 1000,

@@ -63,6 +63,7 @@ test.each([0, 1_000_000])(
       offer: () => undefined,
       onDamage: () => {},
       memoryToSend: (bytes) => new Uint8Array(bytes),
+      onSend: () => {},
     });
     for (const bytesMax of [1, 16, 17, 100, 700]) {
       const entries = storage.entries(1, 51, bytesMax, 'keep');
@@ -79,6 +80,7 @@ test.each([0, 1_000_000])(
 test('a damaged entry is not at hand for a peer, and fatal for apply', () => {
   const { log, disk } = logOf('n'.repeat(200), 4096);
   let met = 0;
+  const sent: number[] = [];
   const [first] = disk.paths().filter((path) => path.endsWith('.log'));
   const content = Buffer.from(disk.contents(first as string));
   disk.flipBit(first as string, content.indexOf(Buffer.alloc(100, 4)) + 50, 1);
@@ -88,10 +90,12 @@ test('a damaged entry is not at hand for a peer, and fatal for apply', () => {
     offer: () => undefined,
     onDamage: () => met++,
     memoryToSend: (bytes) => new Uint8Array(bytes),
+    onSend: (bytes) => sent.push(bytes),
   });
   expect(storage.entries(4, 6, 1000, 'send')).toEqual([]);
   expect(met).toBe(1);
   expect(storage.entries(5, 6, 1000, 'send').map(({ index }) => index)).toEqual([logIndex(5)]);
+  expect(sent).toEqual([0, 116]);
   applied = 3;
   expect(() => storage.entries(4, 6, 1000, 'send')).toThrow(DamageError);
 });

@@ -53,6 +53,8 @@ export interface LogStorageSources {
   readonly onDamage: () => void;
   /** Memory for what is read to be sent. */
   readonly memoryToSend: (bytes: number) => Uint8Array;
+  /** So many bytes of entries leave for a member that is behind. */
+  readonly onSend: (bytes: number) => void;
 }
 
 export class LogStorage implements RaftStorage {
@@ -88,10 +90,12 @@ export class LogStorage implements RaftStorage {
         type: stored.type === NORMAL ? 'normal' : 'configuration',
         data: stored.data,
       };
-      bytes += entryBytes(entry);
-      if (bytes > bytesMax && entries.length > 0) break;
+      const cost = entryBytes(entry);
+      if (bytes + cost > bytesMax && entries.length > 0) break;
+      bytes += cost;
       entries.push(entry);
     }
+    if (use === 'send') this.#sources.onSend(bytes);
     return entries;
   }
 

@@ -56,8 +56,6 @@ export interface ConsensusOptions {
   readonly send: (message: Message) => void;
   /** Memory for entries that are read for a message to `send`, and for nothing else. */
   readonly memoryToSend: (bytes: number) => Uint8Array;
-  /** Of all that was sent so far. */
-  readonly sentBytes: () => number;
   /** For what members lack that are far behind, to all of them together. */
   readonly catchUpBytesPerSecond: number;
   /** What stands for the log before its first entry, when it can be offered. */
@@ -135,8 +133,8 @@ export class Consensus {
 
   constructor(options: ConsensusOptions) {
     this.#options = options;
-    const { clock, sentBytes, catchUpBytesPerSecond: bytesPerSecond } = options;
-    this.#laggards = new LaggardAnswers({ clock, bytesPerSecond, sentBytes }, (answer) => {
+    const { clock, catchUpBytesPerSecond: bytesPerSecond } = options;
+    this.#laggards = new LaggardAnswers({ clock, bytesPerSecond }, (answer) => {
       this.#running.step(answer);
       this.#pump();
     });
@@ -174,6 +172,7 @@ export class Consensus {
         offer: options.snapshot,
         onDamage: options.onDamage,
         memoryToSend: options.memoryToSend,
+        onSend: (bytes) => this.#laggards.sent(bytes),
       }),
       hardState: {
         term: toTerm(this.#saved.term),

@@ -35,7 +35,6 @@ export class GroupLink {
   readonly #limits: FrameLimits;
   readonly #refused = new Map<string, number>();
   #unsent = 0;
-  #sentBytes = 0;
 
   /** `entryBytesMax`: no entry of the log is larger. */
   constructor(port: PeerPort, self: NodeId, entryBytesMax: number) {
@@ -76,13 +75,7 @@ export class GroupLink {
    */
   send(message: Message, sent?: () => void): void {
     const frame = encodeMessage(message, crc32);
-    for (const part of frame) this.#sentBytes += part.length;
     if (!this.#port.send(nodeNumber(message.to), channelOf(message), frame, sent)) this.#unsent++;
-  }
-
-  /** Of all messages of consensus so far. */
-  get sentBytes(): number {
-    return this.#sentBytes;
   }
 
   /** False when it was dropped at once. */

@@ -7,7 +7,8 @@
  * Parts leave at a stated rate and evenly. As fast as it goes would be a little sooner done, and
  * until then all processors and disks on the way would be busy with nothing else: where nodes share
  * a machine, or a disk, clients would wait for the whole of it. Time that passes unused is lost but
- * for BURST_MS, so that a timer which comes late costs no rate.
+ * for BURST_MS, so that a timer which comes late costs no rate. Whatever is read of the log for a
+ * member counts, also what the answer to a heartbeat brought about, which does not wait here.
  *
  * Bound: ANSWERS_MAX, more than there are appends on their way to all members together. What does
  * not fit is dropped, as the network may do, and a heartbeat finds out.
@@ -24,8 +25,6 @@ export interface LaggardPace {
   readonly clock: Clock;
   /** To all members together. */
   readonly bytesPerSecond: number;
-  /** All that has left for other members so far. */
-  readonly sentBytes: () => number;
 }
 
 export class LaggardAnswers {
@@ -44,6 +43,13 @@ export class LaggardAnswers {
   add(answer: AppendResponse): void {
     if (this.#waiting.length < ANSWERS_MAX) this.#waiting.push(answer);
     this.#arm();
+  }
+
+  /** So much of the log was read for a member that is behind, and leaves now. */
+  sent(bytes: number): void {
+    const { clock, bytesPerSecond } = this.#pace;
+    const takesMs = (bytes * 1000) / bytesPerSecond;
+    this.#dueMs = Math.max(this.#dueMs, clock.nowMs() - BURST_MS) + takesMs;
   }
 
   stop(): void {
@@ -66,11 +72,6 @@ export class LaggardAnswers {
 
   #next(): void {
     const answer = this.#waiting.shift();
-    if (answer === undefined) return;
-    const { clock, bytesPerSecond, sentBytes } = this.#pace;
-    const before = sentBytes();
-    this.#take(answer);
-    const takenMs = ((sentBytes() - before) * 1000) / bytesPerSecond;
-    this.#dueMs = Math.max(this.#dueMs, clock.nowMs() - BURST_MS) + takenMs;
+    if (answer !== undefined) this.#take(answer);
   }
 }

@@ -295,7 +295,6 @@ export class NodeLayers {
       onAccepting: () => this.broker.leader?.resume(),
       send: (message) => this.link?.send(message, sendBuffers.whenSent(message)),
       memoryToSend: sendBuffers.take,
-      sentBytes: () => this.link?.sentBytes ?? 0,
       catchUpBytesPerSecond: config.catchUpMibPerSecond * 1024 * 1024,
       snapshot: () => snapshotOffer({ log, state, checkpointIndex: state.appliedIndex }),
       onDamage: () => this.recovery?.damageMet(),

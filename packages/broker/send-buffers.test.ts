@@ -113,6 +113,7 @@ test('what is applied is never read into a buffer that is used again', () => {
     offer: () => undefined,
     onDamage: () => {},
     memoryToSend: buffers.take,
+    onSend: () => {},
   });
   const kept = storage.entries(1, 3, 10_000, 'keep');
   expect(buffers.whenSent(appendOf(kept))).toBeUndefined();
@@ -137,6 +138,7 @@ test('parts arrive whole over a slow connection while their memory is used again
       seen.add(buffer.buffer);
       return buffer;
     },
+    onSend: () => {},
   });
   const wrong: string[] = [];
   let arrived = 0;
