@@ -1,6 +1,7 @@
 // A new node that has everything still to fetch: how fast it does, and what the others' clients
 // feel of it. Beside it stands what they feel of a program that writes as many bytes a second to
-// the same disk and does nothing else: nodes of a real cluster share neither disk nor processors.
+// the same disk, and of one that uses as much of the processors beside that: nodes of a real
+// cluster share neither.
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -34,10 +35,13 @@ export async function measureCatchUp(bench: ClusterBench): Promise<readonly Figu
     const started = spare.process.start();
     await sleep(1000);
     const beganMs = performance.now();
+    const usedBefore = spare.process.processorSeconds();
     await group.addLearner(spare);
     let caughtUpMs = 0;
+    let usedSeconds = 0;
     const caughtUp = caughtUpWith(group, spare).then(() => {
       caughtUpMs = performance.now();
+      usedSeconds = spare.process.processorSeconds() - usedBefore;
     });
     const meanwhile: LatencySummary[] = [];
     while (caughtUpMs === 0) {
@@ -48,19 +52,19 @@ export async function measureCatchUp(bench: ClusterBench): Promise<readonly Figu
     await spare.process.kill();
     const seconds = (caughtUpMs - beganMs) / 1000;
     const bytesPerSecond = (storedMib * 1024 * 1024) / seconds;
-    const beside = await besidePlainWriter(bench, group, bytesPerSecond);
+    const processorShare = usedSeconds / seconds;
+    const besideDisk = await besidePlainWriter(bench, group, bytesPerSecond, 0);
+    const besideBoth = await besidePlainWriter(bench, group, bytesPerSecond, processorShare);
+    const written = `${(bytesPerSecond / 1e6).toFixed(0)} MB/s written and synced to the same disk`;
+    const used = `${processorShare.toFixed(2)} of a processor used`;
     const note = `${storedMib} MiB in ${seconds.toFixed(1)} s`;
     const rate = `${bench.options.ratePerSecond} single pushes/s at the leader`;
     return [
       figure('new node', 'MB/s', [bytesPerSecond / 1e6], note),
       figure('push p99 before', 'ms', [calm.p99Ms], rate),
       figure('push p99 meanwhile', 'ms', [Math.max(...meanwhile.map(({ p99Ms }) => p99Ms))], rate),
-      figure(
-        'push p99, plain writer',
-        'ms',
-        [beside.p99Ms],
-        `${(bytesPerSecond / 1e6).toFixed(0)} MB/s written and synced to the same disk instead`,
-      ),
+      figure('push p99, plain writer', 'ms', [besideDisk.p99Ms], `${written} instead`),
+      figure('push p99, busy writer', 'ms', [besideBoth.p99Ms], `${written}, ${used} instead`),
     ];
   });
 }
@@ -69,10 +73,12 @@ async function besidePlainWriter(
   bench: ClusterBench,
   group: NodeGroup,
   bytesPerSecond: number,
+  processorShare: number,
 ): Promise<LatencySummary> {
   const path = join(bench.scratch.directory('plain-writer'), 'written');
   const program = fileURLToPath(new URL('./plain-writer.js', import.meta.url));
-  const writer = spawn(process.execPath, [program, path, `${Math.round(bytesPerSecond)}`], {
+  const rates = [`${Math.round(bytesPerSecond)}`, processorShare.toFixed(3)];
+  const writer = spawn(process.execPath, [program, path, ...rates], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   bench.scratch.adopt(writer);
