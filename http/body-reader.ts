@@ -28,7 +28,8 @@ export interface BodyHead {
   readonly transferEncoding: string;
 }
 
-const LENGTH = /^\d{1,15}$/;
+const LENGTH_DIGITS_MAX = 15;
+const DIGIT_ZERO = 48;
 const EMPTY = Buffer.alloc(0);
 
 export function tooLargeText(bytesMax: number): string {
@@ -51,19 +52,31 @@ export function readBody(
     exchange.jsonAndClose('501 Not Implemented', text);
     return;
   }
+  const announced = contentLength === '' ? -1 : lengthIn(contentLength);
   // The native layer ends such a connection by itself, before this answer leaves.
-  if (contentLength !== '' && !LENGTH.test(contentLength)) {
+  if (announced === null) {
     const text = errorText('Content-Length is not a number', 'bad_request');
     exchange.jsonAndClose('400 Bad Request', text);
     return;
   }
-  const announced = contentLength === '' ? -1 : Number(contentLength);
   if (announced > bytesMax) {
     exchange.json('413 Payload Too Large', tooLargeText(bytesMax));
     return;
   }
   const reader = new BodyReader(exchange, rim, announced, share, bytesMax, done);
   source.onData((chunk, isLast) => reader.take(chunk, isLast));
+}
+
+/** null: not a number of at most LENGTH_DIGITS_MAX digits. */
+function lengthIn(text: string): number | null {
+  if (text.length > LENGTH_DIGITS_MAX) return null;
+  let length = 0;
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - DIGIT_ZERO;
+    if (digit < 0 || digit > 9) return null;
+    length = 10 * length + digit;
+  }
+  return length;
 }
 
 class BodyReader implements Slow {
