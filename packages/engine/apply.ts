@@ -33,7 +33,7 @@ import {
   tenantNameKey,
 } from './keys.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
-import { countAppend } from './log-use.js';
+import { AppendRun } from './log-use.js';
 import { requestKey } from './request-id.js';
 import type { DoomedQueueRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
 import type { State } from './state.js';
@@ -98,9 +98,11 @@ export function applyEntry(
   applyStamp(state, stampUs);
   const counted = observer?.counted;
   const totals = new EntryTotals();
+  const run = new AppendRun();
   while (reader.position < reader.end) {
     const effect = readEffect(reader);
     if (counted !== undefined) counted.effects++;
+    if (effect.kind !== 'append') run.settle(state, index);
     if (effect.kind !== 'append' && effect.kind !== 'relocate') {
       if (observer?.events !== undefined) tellEvent(state, effect, stampUs, observer.events);
       applyEffect(state, effect, stampUs, readable, totals);
@@ -122,12 +124,13 @@ export function applyEntry(
       relocateAppend(state, header, index, effect.position, effect.length);
       continue;
     }
-    applyAppend(state, header, index, effect.position, effect.length);
+    applyAppend(state, header, index, effect.position, effect.length, run);
     totals.pushed += header.count;
     observer?.appended(header.partition);
     if (counted !== undefined) countMessages(counted, header.count, effect.length);
     if (header.hasIds) insertTransactionIds(append, header, transactions);
   }
+  run.settle(state, index);
   totals.settle(state);
 }
 
@@ -143,12 +146,14 @@ export function applyStamp(state: State, stampUs: number): void {
   state.put(meta, SINGLETON_KEY, { ...row, stampUs });
 }
 
+/** `run`: what the append is counted with; the caller settles it. */
 export function applyAppend(
   state: State,
   header: AppendHeader,
   index: number,
   position: number,
   length: number,
+  run: AppendRun,
 ): void {
   const key = numberKey(header.partition);
   const row = state.get(partitions, key);
@@ -180,7 +185,7 @@ export function applyAppend(
     length,
     hasMessageIds: header.hasMessageIds === true,
   });
-  countAppend(state, index, length);
+  run.add(length);
   if (row.appends > 0) return;
   state.put(oldestAppends, ageKey(row.queue, header.stampUs, row.number), true);
 }

@@ -24,6 +24,7 @@ import {
   writeEffect,
   writeEntryHeader,
 } from './effects.js';
+import { AppendRun } from './log-use.js';
 import { messageWriter, type PayloadCipher } from './payload-cipher.js';
 import type { PlannedState } from './planned-state.js';
 import type { TimerClock } from './timer-clock.js';
@@ -81,6 +82,7 @@ export class Draft {
   readonly nowMs: number;
   readonly #writer: ByteWriter;
   readonly #observer: EffectObserver | null;
+  readonly #run = new AppendRun();
   #deadLetterBytes = 0;
   #places = 0;
 
@@ -129,6 +131,7 @@ export class Draft {
 
   emit(effect: Effect): void {
     this.#open();
+    this.#run.settle(this.state, this.index);
     const start = this.#writer.length;
     writeEffect(this.#writer, effect);
     if (effect.kind === 'dead-letter') this.#deadLetterBytes += this.#writer.length - start;
@@ -157,12 +160,13 @@ export class Draft {
     endEffect(writer, contentAt);
     const stampUs = this.nowUs;
     const header = { partition, baseOffset, stampUs, count, hasIds, hasMessageIds };
-    applyAppend(this.state, header, this.index, position, writer.length - position);
+    applyAppend(this.state, header, this.index, position, writer.length - position, this.#run);
   }
 
   /** Writes an append of an older entry once more; from now on it is read from here. */
   relocate(bytes: Uint8Array): void {
     this.#open();
+    this.#run.settle(this.state, this.index);
     const writer = this.#writer;
     const contentAt = beginAppendEffect(writer, 'relocate');
     writer.copy(bytes, 0, bytes.length);
@@ -183,6 +187,7 @@ export class Draft {
   /** The body of the entry; only when something was emitted. */
   finish(): Uint8Array {
     assert(!this.empty, `entry ${this.index} has no effects`);
+    this.#run.settle(this.state, this.index);
     return this.#writer.finish();
   }
 

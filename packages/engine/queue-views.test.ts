@@ -3,6 +3,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { applyAppend, applyEffect, applyStamp } from './apply.js';
 import { numberKey, numberNameKey } from './keys.js';
+import { AppendRun } from './log-use.js';
 import { MapState } from './map-state.js';
 import { implicitOptions } from './queue-options.js';
 import { listQueueNames, listQueues, queueDepth, queueDetail } from './queue-views.js';
@@ -38,7 +39,7 @@ beforeEach(() => {
     [4, 20],
   ] as const) {
     const header = { partition: 1, baseOffset, stampUs, count: 4, hasIds: false };
-    applyAppend(state, header, 1, 0, 100);
+    applyAppend(state, header, 1, 0, 100, new AppendRun());
   }
 });
 
@@ -184,7 +185,7 @@ test('partitions by name; those above the bound are counted and not shown', () =
   ] as const) {
     applyEffect(state, { kind: 'partition', number, queue: 1, id: ID, name }, 30);
     const header = { partition: number, baseOffset: 0, stampUs: 40, count: 2, hasIds: false };
-    applyAppend(state, header, 1, 0, 50);
+    applyAppend(state, header, 1, 0, 50, new AppendRun());
   }
   const all = result(queueDetail(state, TENANT, 'q', 5, NOW_US));
   expect(all?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a', 'b', 'p', 'ü']);

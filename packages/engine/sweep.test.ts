@@ -6,6 +6,7 @@ import { applyAppend, applyEffect, applyStamp } from './apply.js';
 import { findQueue } from './catalog.js';
 import { deadLetters } from './dead-letter-tables.js';
 import { numberKey, numberNameKey } from './keys.js';
+import { AppendRun } from './log-use.js';
 import { MapState } from './map-state.js';
 import { implicitOptions } from './queue-options.js';
 import type { Key, State } from './state.js';
@@ -28,10 +29,12 @@ function fill(state: MapState, number: number, name: string): void {
       { kind: 'partition', number: partition, queue: number, id: ID, name: `p${i}` },
       2,
     );
+    const run = new AppendRun();
     for (let baseOffset = 0; baseOffset < 7; baseOffset++) {
       const header = { partition, baseOffset, stampUs: 3 + baseOffset, count: 1, hasIds: false };
-      applyAppend(state, header, 1, 0, 30);
+      applyAppend(state, header, 1, 0, 30, run);
     }
+    run.settle(state, 1);
     const cursor = {
       committed: -1,
       lease: null,

@@ -41,6 +41,16 @@ import type {
 } from './rows.js';
 import type { Table } from './state.js';
 
+const ROW_BYTES_FIRST = 1024;
+/** Longer rows are rare, and their memory is not kept. */
+const ROW_BYTES_KEPT = 64 * 1024;
+
+/**
+ * Rows are written here and copied out. A view of a small array of its own would give that array
+ * memory outside the heap, which costs several times the copy.
+ */
+let rowWriter = new ByteWriter(ROW_BYTES_FIRST);
+
 /** A replicated table; its rows are written and read in this binary form. */
 export function table<Row>(
   id: number,
@@ -53,9 +63,11 @@ export function table<Row>(
     name,
     local: false,
     encode: (row) => {
-      const writer = new ByteWriter(64);
-      write(writer, row);
-      return writer.finish();
+      rowWriter.length = 0;
+      write(rowWriter, row);
+      const bytes = rowWriter.bytes.slice(0, rowWriter.length);
+      if (rowWriter.bytes.length > ROW_BYTES_KEPT) rowWriter = new ByteWriter(ROW_BYTES_FIRST);
+      return bytes;
     },
     decode: (bytes) => read(new ByteReader(bytes)),
   };
