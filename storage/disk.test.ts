@@ -153,6 +153,17 @@ describe.each([
     expect(text(readFileSync(disk, path))).toBe('abc\0\0');
   });
 
+  test('a file whose name is gone stays as it is, and can be cut', async () => {
+    file.writeSync(bytes('abcdef'), 0);
+    await finished((done) => disk.remove(path, done));
+    expect(file.sizeSync()).toBe(6);
+    await finished((done) => file.truncate(3, done));
+    await finished((done) => file.sync(done));
+    const into = new Uint8Array(6);
+    expect([file.readSync(into, 0), text(into.subarray(0, 3))]).toEqual([3, 'abc']);
+    expect(disk.existsSync(path)).toBe(false);
+  });
+
   test('open modes and missing files are named by code', async () => {
     expect(codeOf(() => disk.openSync(path, 'create'))).toBe('EEXIST');
     expect(codeOf(() => disk.openSync(`${path}x`, 'read'))).toBe('ENOENT');

@@ -38,6 +38,7 @@ import { type OpenSegment, Segment } from './log-segment.js';
 import type { LogSegments } from './log-segments.js';
 import { NO_WITNESS, type Witness, type WitnessFile } from './log-witness.js';
 import { Positions } from './positions.js';
+import { SpaceReturn } from './space-return.js';
 
 const ZERO_FILLED_GROUP_BYTES_MAX = 128 << 10;
 
@@ -95,6 +96,8 @@ export class LogWriter {
   readonly #segments: LogSegments;
   readonly #group: LogGroup;
   readonly #zeros: Uint8Array;
+  /** Of removed files. */
+  readonly space: SpaceReturn;
   #queue: TailChange[] = [];
   /** A tail change is in flight. */
   #busy = false;
@@ -116,6 +119,7 @@ export class LogWriter {
     this.#segments = options.segments;
     this.#group = options.group;
     this.#zeros = new Uint8Array(options.zeroFillBytes);
+    this.space = new SpaceReturn(options.disk, options.directory, (error) => this.#fail(error));
     this.#nextSequence = options.nextSequence;
     this.#filledTo = options.filledTo;
     this.#isClosed = options.isClosed;
@@ -215,7 +219,9 @@ export class LogWriter {
         this.#whenBackgroundIdle(() => this.#startReset(change.index, change.term, change.done));
         return;
       case 'close':
-        this.#whenBackgroundIdle(() => this.#startClose(change.done));
+        this.#whenBackgroundIdle(() =>
+          this.space.empty(() => this.#attempt(() => this.#startClose(change.done))),
+        );
         return;
     }
   }
@@ -233,10 +239,11 @@ export class LogWriter {
     this.#failed = true;
     this.#queue = [];
     this.#background = [];
+    this.space.hurry();
     this.#options.onFailure(error);
   }
 
-  readonly #failOnError = (error: DiskError | null): void => {
+  readonly #failOnError: DiskDone = (error) => {
     if (error !== null) this.#fail(error);
   };
 
@@ -309,6 +316,7 @@ export class LogWriter {
     if (zeros.length > 0) group.buffers.push(zeros);
     this.#filledTo = Math.max(this.#filledTo, segment.endPosition + zeros.length);
     group.timing?.syncing();
+    this.space.wrote(group.bytes);
     this.#fileOf(segment).writeSynced(group.buffers, group.position, this.#onGroupDurable);
   }
 
@@ -507,6 +515,7 @@ export class LogWriter {
   }
 
   #startClose(done: () => void): void {
+    if (this.#failed) return;
     const closed = this.unlessFailed(() => {
       this.#segments.closeAll();
       this.#options.witness.closeSync();
@@ -579,13 +588,10 @@ export class LogWriter {
    * Its index file first: one without a segment is swept, a segment without one only rescanned.
    */
   #removeSegment(segment: Segment, done: () => void): void {
-    const { disk, directory } = this.#options;
-    const removeLog = this.unlessFailed(() =>
-      disk.remove(
-        segment.path,
-        this.unlessFailed(() => disk.syncDirectory(directory, this.unlessFailed(done))),
-      ),
-    );
+    const { disk } = this.#options;
+    const isRead = () => segment.readsInFlight > 0;
+    const removed = this.unlessFailed(done);
+    const removeLog = this.unlessFailed(() => this.space.remove(segment.path, isRead, removed));
     if (disk.existsSync(segment.indexPath)) disk.remove(segment.indexPath, removeLog);
     else removeLog(null);
   }

@@ -284,6 +284,31 @@ describe('a log', () => {
     expect(() => fixture.log.entries(first - 1, first, 10)).toThrow(/within/);
   });
 
+  test('what removed segments held is given back by ticks, or when the log is closed', () => {
+    const fixture = new Fixture({ segmentBytes: 4 << 20, recentBytesMax: 0 });
+    const body = 'x'.repeat(1 << 20);
+    for (let i = 1; i <= 9; i++) fixture.append([entry(i, 1, body)]);
+    const { log, disk } = fixture;
+    const before = disk.openFiles;
+    log.removeBefore(9, () => {});
+    disk.settle();
+    // Its own descriptor of each has gone, and one that gives it back has come.
+    expect(disk.openFiles).toBe(before);
+    for (let i = 0; i < 12; i++) {
+      log.tick();
+      disk.settle();
+    }
+    const left = disk.openFiles;
+    expect(left).toBeLessThan(before);
+    for (let i = 10; i <= 14; i++) fixture.append([entry(i, 1, body)]);
+    log.removeBefore(14, () => {});
+    disk.settle();
+    expect(disk.openFiles).toBeGreaterThan(left);
+    log.close(() => {});
+    disk.settle();
+    expect(disk.openFiles).toBe(0);
+  });
+
   test('reset goes on after a snapshot', () => {
     const fixture = new Fixture({ segmentBytes: 1000 });
     for (let i = 1; i <= 30; i++) fixture.append(entriesFrom(i, 1, 1));

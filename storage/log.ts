@@ -498,9 +498,18 @@ export class Log {
     return this.#segments.list.map((segment) => segment.summary());
   }
 
-  /** To be called a few times a second: lets the second witness catch up (log-witness.ts). */
+  /** Space is short: what removed segments still hold (space-return.ts) is given back now. */
+  hurrySpace(): void {
+    this.#writer.space.hurry();
+  }
+
+  /**
+   * To be called a few times a second: lets the second witness catch up (log-witness.ts), and gives
+   * back some of what removed segments held.
+   */
   tick(): void {
     this.#writer.tick();
+    this.#writer.space.step();
   }
 
   /** Ends after what was asked for before; nothing may be called any more. */

@@ -40,6 +40,7 @@ function count(state: MapState, index: number, by: 1 | -1): void {
 class FakeLog {
   firstIndex = 1;
   damagedAt: number | null = null;
+  hurried = 0;
 
   isDamagedBefore(index: number): boolean {
     return this.damagedAt !== null && this.damagedAt < index;
@@ -54,6 +55,10 @@ class FakeLog {
     expect(index).toBeGreaterThan(this.firstIndex);
     this.firstIndex = index;
     done();
+  }
+
+  hurrySpace(): void {
+    this.hurried++;
   }
 }
 
@@ -188,10 +193,10 @@ describe('the log of a leader', () => {
     node.at(90).members = [member(2, 20)];
     node.held = 40;
     node.space.step();
-    expect(node.log.firstIndex).toBe(1);
+    expect([node.log.firstIndex, node.log.hurried]).toEqual([1, 0]);
     node.left = 'short';
     node.space.step();
-    expect(node.log.firstIndex).toBe(40);
+    expect([node.log.firstIndex, node.log.hurried]).toEqual([40, 1]);
     node.left = 'full';
     node.space.step();
     expect(node.log.firstIndex).toBe(91);

@@ -39,8 +39,8 @@
  * it (a row of the state, `memberships`), which an offer of a snapshot names.
  *
  * Cost: a step each STEP_MS is one ordered read, and a thousand rows for the budget; segments are
- * dropped as files, in steps of at least PURGE_STEP entries while there is space; nothing here runs
- * in a commit.
+ * dropped as files, in steps of at least PURGE_STEP entries while there is space; what they held is
+ * given back little by little, at once when space is short; nothing here runs in a commit.
  */
 import { liveStretches, type State } from '@svc/engine';
 import type { NodeId } from '@svc/raft';
@@ -97,6 +97,7 @@ export interface LogSpaceOptions {
     /** What is damaged there is no loss, and those who gave it up cannot put it right. */
     buryBefore(index: number): void;
     removeBefore(index: number, done: () => void): void;
+    hurrySpace(): void;
   };
   readonly clock: Clock;
   readonly budget: Pick<LogBudget, 'step' | 'isExceededFrom'>;
@@ -166,7 +167,8 @@ export class LogSpace {
   }
 
   step(): void {
-    const { alone, log, budget } = this.#options;
+    const { alone, log, budget, space } = this.#options;
+    if (space() !== 'enough') log.hurrySpace();
     budget.step();
     const isWhole = log.firstIndex === 1;
     if (alone && isWhole && !this.#isPressed()) return;

@@ -109,9 +109,9 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'a segment is removed before the removal of the one before it is durable',
     edits: [
       {
-        file: 'storage/log-writer.ts',
-        find: 'disk.syncDirectory(directory, this.unlessFailed(done))',
-        replace: 'this.unlessFailed(done)(null)',
+        file: 'storage/space-return.ts',
+        find: 'else\nthis.#disk.syncDirectory(this.#directory, named);',
+        replace: 'else\nnamed(null);',
       },
     ],
     hunt: 'disk',
