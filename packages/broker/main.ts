@@ -4,6 +4,7 @@
  * Exit codes: 0 after a graceful stop; 1 when the boot was refused or the node could not go on.
  * Every refusal is one line `FATAL: ...`.
  */
+import { setFlagsFromString } from 'node:v8';
 import { AppendDamage, CatalogueFault } from '@svc/engine';
 import { ListenError, NativeBuildMissingError, StaticFilesError } from '@svc/http';
 import { CommitError, DamageError, DiskError, LockedError, RealDisk } from '@svc/storage';
@@ -19,6 +20,14 @@ import { keyWarning } from './payload-cipher.js';
 import { SystemRandom } from './random.js';
 
 type OnFatal = (error: Error) => void;
+
+/**
+ * The old generation is collected when it has grown to four times what the last collection left.
+ * Where little is allocated V8 lets it grow by a third: at 1,000 pushes a second the rows of some
+ * seconds, which are garbage when the next checkpoint replaces them, had 25 MB marked every 2.5 s,
+ * and whoever was served in those 20 to 40 ms waited for it.
+ */
+setFlagsFromString('--heap-growing-percent=300');
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
