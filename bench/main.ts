@@ -19,7 +19,7 @@ await runProgram(`${USAGE}\n\n${AGAINST_USAGE}`, async (commandLine) => {
   if (options.raft) runRaftBench(options.seconds);
   else if (options.scrape) await runScrapeBench(options.entry);
   else if (options.limits) await runLimitsBench(options);
-  else if (options.pageOf.length > 0) writePage(options.pageOf);
+  else if (options.pageOf.length > 0) writePage(options.pageOf, options.again);
   else if (options.retention) await runRetentionBench(options.seconds, options.entry);
   else if (options.surfaces.length > 0) await runStateBench(options);
   else if (options.timersPending !== null) {

@@ -8,6 +8,7 @@ import type { Growth } from './growth-section.js';
 import { markdown } from './markdown.js';
 import { merged } from './merged.js';
 import { renderPage } from './page.js';
+import { countText, repetition } from './repetition.js';
 import { fakeResult } from './result.fake.js';
 
 const MACHINE = { processor: 'P', cores: 2, memoryGib: 24, kernel: 'linux', node: 'v20' };
@@ -78,23 +79,54 @@ test('machine, date, command, versions and settings are there, and escaped', () 
 });
 
 test('nothing is loaded from anywhere', () => {
-  const page = renderPage(fakeResult(), [GROWTH]);
+  const page = renderPage(fakeResult(), { growth: [GROWTH] });
   expect(page).not.toMatch(/<script|<link|<img|@import|url\((?!#)|https?:/);
 });
 
 test('bars are no longer than their line, whiskers included', () => {
-  const widths = [...renderPage(fakeResult(), [GROWTH]).matchAll(/(?:width|x[12])="([\d.]+)%"/g)];
+  const widths = [
+    ...renderPage(fakeResult(), { growth: [GROWTH] }).matchAll(/(?:width|x[12])="([\d.]+)%"/g),
+  ];
   expect(widths.length).toBeGreaterThan(100);
   for (const [, width] of widths) expect(Number(width)).toBeLessThanOrEqual(100);
 });
 
 test('growth stands below, with its goals', () => {
-  const page = renderPage(fakeResult(), [GROWTH]);
+  const page = renderPage(fakeResult(), { growth: [GROWTH] });
   const growth = page.split('<h2>What growth costs</h2>')[1] ?? '';
   expect(growth).toContain('push: cost, many to few');
   expect(growth).toContain('at most 1.50');
   expect(growth).toContain('a figure without a goal');
   expect(renderPage(fakeResult())).not.toContain('What growth costs');
+});
+
+test('a second run is held to the first one, ratio by ratio', () => {
+  const first = fakeResult();
+  const changed = (factor: number, from: number) => ({
+    ...first,
+    comparisons: first.comparisons.map((one, i) =>
+      i === from ? { ...one, ratio: one.ratio * factor } : one,
+    ),
+  });
+  const count = first.comparisons.length;
+  const within = (factor: number) => repetition(first, changed(factor, 3))[3]?.within;
+  expect([0.82, 0.84, 1, 1.19, 1.21].map(within)).toEqual([false, true, true, true, false]);
+  expect(countText(repetition(first, changed(1.5, 3)))).toBe(
+    `${count - 1} of ${count} ratios within 20 % in a second run`,
+  );
+
+  const fewer = { ...first, comparisons: first.comparisons.slice(1) };
+  expect(repetition(first, fewer).map((one) => one.within)).toEqual(
+    first.comparisons.map((_, i) => i > 0),
+  );
+  expect(() => repetition({ ...first, comparisons: [] }, first)).toThrow('no ratios');
+
+  const page = renderPage(first, { again: changed(0.5, 0) });
+  const section = page.split('<h2>A second run</h2>')[1] ?? '';
+  expect(section.match(/class="missed"/g)).toHaveLength(1);
+  expect(section.match(/class="reached"/g)).toHaveLength(count - 1);
+  expect(section).toContain('100 %');
+  expect(renderPage(first)).not.toContain('A second run');
 });
 
 test('pieces make one page; ours may stand in two of them, others not', () => {

@@ -10,6 +10,7 @@ import { comparisonOf } from './compare.js';
 import { type Growth, growthSection } from './growth-section.js';
 import { type Content, Html, html, table } from './html.js';
 import { STRIPES, STYLE } from './page-style.js';
+import { countText, repetition } from './repetition.js';
 import {
   type AgainstResult,
   type Comparison,
@@ -43,8 +44,16 @@ const WORK_TITLES: { readonly [work in Work]: string } = {
   latency: 'Latency of single publishes',
 };
 
-/** The whole text of the page; `growth` are results of `bench-scale` to show below. */
-export function renderPage(result: AgainstResult, growth: readonly Growth[] = []): string {
+/** What a page may show beside one run. */
+export interface Beside {
+  /** Results of `bench-scale`. */
+  readonly growth?: readonly Growth[];
+  /** The same comparison, run a second time. */
+  readonly again?: AgainstResult;
+}
+
+/** The whole text of the page. */
+export function renderPage(result: AgainstResult, { growth = [], again }: Beside = {}): string {
   const title = 'svc side by side';
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -58,6 +67,7 @@ ${conditions(result)}
 ${goals(result)}
 ${SETTINGS.map((setting) => settingSection(result, setting))}
 ${contenders(result)}
+${again === undefined ? html`` : repeatedSection(result, again)}
 ${growthSection(growth)}
 </main></body></html>
 `;
@@ -118,7 +128,8 @@ ${table({
 })}`;
 }
 
-function loadOf({ peer, setting, nodes, work, payloadBytes, batch }: Comparison): string {
+/** In words, such as a line of a table begins with. */
+export function loadOf({ peer, setting, nodes, work, payloadBytes, batch }: Comparison): string {
   const what = setting === 'durable' ? 'durable' : 'at its defaults';
   return (
     `${WORK_TITLES[work]}, batches of ${batch}, ${bytes(payloadBytes)}, ${machines(nodes)}: ` +
@@ -264,6 +275,26 @@ function barOf(
     high: Math.max(value, ...values),
     note,
   };
+}
+
+// --- whether it repeats --------------------------------------------------------------------------
+
+function repeatedSection(result: AgainstResult, again: AgainstResult): Html {
+  const all = repetition(result, again);
+  return html`<h2>A second run</h2>
+<p>${countText(all)}; the larger of two ratios over the smaller one. It began at ${again.date}.</p>
+<details><summary>All ratios</summary>${table({
+    caption: 'Rate of svc divided by the rate of the other system, medians of the rounds',
+    columns: ['Load', 'This run', 'Second run', 'Difference', ''],
+    rows: all.map(({ first, second, difference, within }) => [
+      loadOf(first),
+      factor(first.ratio),
+      second === null ? 'not measured' : factor(second.ratio),
+      second === null ? '' : `${(difference * 100).toFixed(0)} %`,
+      within ? html`<span class="reached">within</span>` : html`<span class="missed">beyond</span>`,
+    ]),
+    words: 1,
+  })}</details>`;
 }
 
 // --- who took part -------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ export interface BenchOptions {
   readonly limits: boolean;
   /** Nothing but a page of these result files; empty: not that. */
   readonly pageOf: readonly string[];
+  /** Results of a second run, to be held to those of the page; empty: there was none. */
+  readonly again: readonly string[];
   /** Nothing but these state surfaces; empty: none of them. */
   readonly surfaces: readonly StateSurface[];
   /** Nothing but timers that come due while so many others wait; null: not that. */
@@ -51,6 +53,7 @@ export const USAGE = `npm run bench -- [options]
   --scrape           only GET /metrics/prometheus on a node with ten thousand queues
   --limits           only what the machine, the disk and the HTTP library can do without a broker
   --page FILES       only a page of results: one file of --against, others of bench-scale
+  --again FILES      with --page: a second run of --against, whose ratios shall be the same
   --kv               only key/value writes, in calls of 64, and their latency at half the target
   --timers           only the same of timers that are scheduled
   --locks            only the same of locks that are acquired
@@ -78,6 +81,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
       scrape: { type: 'boolean', default: false },
       limits: { type: 'boolean', default: false },
       page: { type: 'string' },
+      again: { type: 'string' },
       kv: { type: 'boolean', default: false },
       timers: { type: 'boolean', default: false },
       locks: { type: 'boolean', default: false },
@@ -102,6 +106,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
     scrape: values.scrape,
     limits: values.limits,
     pageOf: values.page?.split(',') ?? [],
+    again: values.again?.split(',') ?? [],
     surfaces: STATE_SURFACES.filter((surface) => values[surface]),
     timersPending: pendingOf(values['timers-due']),
     profile: values.profile,
