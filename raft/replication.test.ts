@@ -34,7 +34,7 @@ function settled(settings: ConstructorParameters<typeof LoneNode>[0] = {}): Lone
   return node;
 }
 
-/** Forty entries, read from the storage one by one: peer 2 has all, peer 3 said that it has none. */
+/** Forty entries, read from the storage one by one: peer 2 has all, peer 3 says it has none. */
 function leaderOfLaggard(): LoneNode {
   const settings = { tailBytesMax: 0, appendBytesMax: 1 };
   const node = leader({ terms: Array.from({ length: 40 }, () => 1), settings });
