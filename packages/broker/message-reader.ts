@@ -5,6 +5,10 @@
  * Decoded appends are kept because one append is often read in several pops: without it, draining a
  * large append in small batches would decode it again from its start each time. The bound counts
  * the buffers that kept appends pin, since a small append may pin the whole entry it stood in.
+ *
+ * An append that is in memory anyway and is read whole is not kept: to decode it once more costs a
+ * fraction of what its answer costs, and what is kept for a moment only is copied by the collector
+ * again and again. Of consumers that keep up, nothing is ever kept.
  */
 
 import { crc32 } from 'node:zlib';
@@ -96,7 +100,7 @@ export class MessageReader {
         if (error !== null || bytes === null) failure ??= error ?? new Error('nothing was read');
         else {
           try {
-            batches[i] = batchOf(this.#keep(slice, bytes), slice);
+            batches[i] = batchOf(this.#decode(slice, bytes), slice);
           } catch (damage) {
             failure ??= damage as Error;
           }
@@ -151,32 +155,50 @@ export class MessageReader {
   }
 
   #ready(slice: AppendSlice): Decoded | null {
-    const key = keyOf(slice);
-    const known = this.#decoded.get(key);
-    if (known !== undefined) {
-      this.#decoded.delete(key);
-      this.#decoded.set(key, known);
-      return known;
-    }
+    const known = this.#decoded.size === 0 ? undefined : this.#find(slice);
+    if (known !== undefined) return known;
     const recent = this.#log.recent(slice);
-    return recent === undefined ? null : this.#keep(slice, recent);
+    if (recent === undefined) return null;
+    this.#verify(slice, recent);
+    const decoded = decodeAppend(recent);
+    return isWhole(decoded, slice) ? decoded : this.#keep(slice, decoded);
   }
 
-  #keep(slice: AppendSlice, bytes: Uint8Array): Decoded {
+  /** Of those that are kept; it counts as used now. */
+  #find(slice: AppendSlice): Decoded | undefined {
     const key = keyOf(slice);
     const known = this.#decoded.get(key);
-    // Two reads of one append were under way at once.
+    if (known === undefined) return undefined;
+    this.#decoded.delete(key);
+    this.#decoded.set(key, known);
+    return known;
+  }
+
+  #decode(slice: AppendSlice, bytes: Uint8Array): Decoded {
+    // Two reads of one append may have been under way at once.
+    const known = this.#find(slice);
     if (known !== undefined) return known;
     this.#verify(slice, bytes);
-    const decoded = decodeAppend(bytes);
-    this.#pinnedBytes += bytes.buffer.byteLength;
-    this.#decoded.set(key, decoded);
-    for (const [oldest, { bytes: pinned }] of this.#decoded) {
-      if (this.#pinnedBytes <= this.#pinnedBytesMax) break;
-      this.#decoded.delete(oldest);
-      this.#pinnedBytes -= pinned.buffer.byteLength;
-    }
+    return this.#keep(slice, decodeAppend(bytes));
+  }
+
+  #keep(slice: AppendSlice, decoded: Decoded): Decoded {
+    this.#pinnedBytes += decoded.bytes.buffer.byteLength;
+    this.#decoded.set(keyOf(slice), decoded);
+    if (this.#pinnedBytes > this.#pinnedBytesMax) this.#forgetOldest();
     return decoded;
+  }
+
+  /**
+   * Down to half of the bound at a time: the oldest stand behind the places of those that were
+   * forgotten before, which a walk has to pass.
+   */
+  #forgetOldest(): void {
+    for (const [oldest, { bytes }] of this.#decoded) {
+      if (2 * this.#pinnedBytes <= this.#pinnedBytesMax) break;
+      this.#decoded.delete(oldest);
+      this.#pinnedBytes -= bytes.buffer.byteLength;
+    }
   }
 
   /** The log knows in which file and where, and counts it as damaged from then on. */
@@ -190,6 +212,10 @@ export class MessageReader {
       throw new DamageError('log_record_damaged', slot.file, slot.offset, error.message, ADVICE);
     }
   }
+}
+
+function isWhole({ baseOffset, count }: Decoded, { first, last }: AppendSlice): boolean {
+  return first === baseOffset && last === baseOffset + count - 1;
 }
 
 function keyOf(location: AppendLocation): string {

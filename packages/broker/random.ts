@@ -46,7 +46,9 @@ export class SystemRandom implements RandomSource {
     }
     const at = this.#next;
     this.#next += WORDS_PER_UUID;
-    const [a = 0, b = 0, c = 0] = this.#words.subarray(at, at + WORDS_PER_UUID);
+    const a = this.#words[at] as number;
+    const b = this.#words[at + 1] as number;
+    const c = this.#words[at + 2] as number;
     const ms = Math.floor(nowUs / 1000);
     if (ms === this.#lastMs) this.#counter = (this.#counter + 1) % COUNTER_SPAN;
     else this.#counter = a % COUNTER_START_SPAN;

@@ -3,12 +3,9 @@
  * its end. Numbers are big-endian; `varint` is LEB128 up to 2^53; text is a varint byte count and
  * UTF-8.
  */
+import { formatUuid } from '@svc/wire';
 import { bug } from './assert.js';
 import { utf8Length, utf8Read, utf8Write } from './utf8.js';
-
-const HEX = '0123456789abcdef';
-const DASH = 45;
-const UUID_DASHES_AFTER_BYTE = [3, 5, 7, 9];
 
 /** The value of a hexadecimal digit of either case. */
 export function hexDigit(code: number): number {
@@ -136,11 +133,14 @@ export class ByteWriter {
   uuid(value: string): void {
     if (value.length !== 36) bug(`a UUID has 36 characters, not ${value.length}`);
     this.reserve(16);
+    const bytes = this.bytes;
+    let at = this.length;
     for (let i = 0; i < 36; i += 2) {
-      if (value.charCodeAt(i) === DASH) i++;
-      const high = hexDigit(value.charCodeAt(i));
-      this.bytes[this.length++] = (high << 4) | hexDigit(value.charCodeAt(i + 1));
+      // Behind 8, 12, 16 and 20 digits stands a dash.
+      if (i === 8 || i === 13 || i === 18 || i === 23) i++;
+      bytes[at++] = (hexDigit(value.charCodeAt(i)) << 4) | hexDigit(value.charCodeAt(i + 1));
     }
+    this.length = at;
   }
 
   /** What was written: a view while little is wasted, else a copy of the exact size. */
@@ -238,13 +238,6 @@ export class ByteReader {
   }
 
   uuid(): string {
-    const start = this.skip(16);
-    let text = '';
-    for (let i = 0; i < 16; i++) {
-      const byte = this.bytes[start + i] ?? 0;
-      text += HEX.charAt(byte >> 4) + HEX.charAt(byte & 15);
-      if (UUID_DASHES_AFTER_BYTE.includes(i)) text += '-';
-    }
-    return text;
+    return formatUuid(this.bytes, this.skip(16));
   }
 }

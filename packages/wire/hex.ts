@@ -14,16 +14,6 @@ export function hexDigit(code: number): number {
   return -1;
 }
 
-/** Four digits of `value`, 0..65535. */
-export function hex16(value: number): string {
-  return (HEX_OF_BYTE[value >>> 8] as string) + (HEX_OF_BYTE[value & 255] as string);
-}
-
-/** Eight digits of `value`, taken as an unsigned 32-bit number. */
-export function hex32(value: number): string {
-  return hex16(value >>> 16) + hex16(value & 0xffff);
-}
-
 /** The number that the `length` digits at `at` spell, or -1. `length` is at most 12. */
 export function parseHex(text: string, at: number, length: number): number {
   let value = 0;

@@ -12,8 +12,8 @@
  * 14 bits. The last 48 bits `c` are its lowest 6 bits, the bit `implicit`, and the 41-bit offset.
  * The milliseconds are `floor(stampUs / 1000)` of the append that stored the message.
  */
-import { HEX_OF_BYTE, hex16, hex32, parseHex } from './hex.js';
-import { UUID_TEXT_LENGTH } from './uuid.js';
+import { HEX_OF_BYTE, parseHex } from './hex.js';
+import { hasDashes, UUID_TEXT_LENGTH, uuidOfWords } from './uuid.js';
 
 const OFFSET_SPAN = 2 ** 41;
 const TAIL_HIGH_SPAN = 2 ** 32;
@@ -27,17 +27,12 @@ export interface ParsedMessageId {
 
 /** The first 24 characters, the same for all messages of one append. */
 export function messageIdPrefix(stampUs: number, partition: number): string {
-  const ms = Math.floor(stampUs / 1000);
-  return (
-    `${hex32(Math.floor(ms / 65_536))}-${hex16(ms % 65_536)}-` +
-    `${hex16(0x7000 | (partition >>> 20))}-${hex16(0x8000 | ((partition >>> 6) & 0x3fff))}-`
-  );
+  return messageId(stampUs, partition, false, 0).slice(0, 24);
 }
 
 /** The last 12 characters. `offset` is 0..2^41 - 1. */
 export function messageIdSuffix(partition: number, implicit: boolean, offset: number): string {
-  const offsetHigh = Math.floor(offset / TAIL_HIGH_SPAN);
-  const high = ((partition & 0x3f) << 10) | (implicit ? 0x200 : 0) | offsetHigh;
+  const high = tailHigh(partition, implicit, offset);
   const low = offset >>> 0;
   return (
     (HEX_OF_BYTE[high >>> 8] as string) +
@@ -49,19 +44,30 @@ export function messageIdSuffix(partition: number, implicit: boolean, offset: nu
   );
 }
 
+/** The first 16 of the last 48 bits. */
+function tailHigh(partition: number, implicit: boolean, offset: number): number {
+  return ((partition & 0x3f) << 10) | (implicit ? 0x200 : 0) | Math.floor(offset / TAIL_HIGH_SPAN);
+}
+
 export function messageId(
   stampUs: number,
   partition: number,
   implicit: boolean,
   offset: number,
 ): string {
-  return messageIdPrefix(stampUs, partition) + messageIdSuffix(partition, implicit, offset);
+  const ms = Math.floor(stampUs / 1000);
+  return uuidOfWords(
+    Math.floor(ms / 65_536),
+    ((ms % 65_536) << 16) | 0x7000 | (partition >>> 20),
+    ((0x8000 | ((partition >>> 6) & 0x3fff)) << 16) | tailHigh(partition, implicit, offset),
+    offset,
+  );
 }
 
 /** Null when `text` is not a UUID of version 7 and variant `10`. Either case of digits is read. */
 export function parseMessageId(text: string): ParsedMessageId | null {
   if (text.length !== UUID_TEXT_LENGTH) return null;
-  for (const at of [8, 13, 18, 23]) if (text.charCodeAt(at) !== 45) return null;
+  if (!hasDashes(text)) return null;
   const msHigh = parseHex(text, 0, 8);
   const msLow = parseHex(text, 9, 4);
   const versioned = parseHex(text, 14, 4);
