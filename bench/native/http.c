@@ -2,7 +2,8 @@
 // success, and none of its results may say that a message was not stored as a new one. A consumer
 // pops up to a batch from any partition and completes it by acknowledging its last message
 // (acknowledgements are cumulative); the answer is searched for the few fields that needs, and
-// not parsed.
+// not parsed. Consumers of the kind `dlq` make a dead letter of each message instead. A payload
+// with a "number" says which publish of an open loop it came with.
 
 #include "load.h"
 
@@ -50,6 +51,8 @@ static void pop(struct connection *connection) {
            plan.name, plan.batch);
 }
 
+static bool makes_dead_letters(void) { return strcmp(plan.kind, "dlq") == 0; }
+
 static void take_publish(struct connection *connection, const char *body, size_t length) {
   if (behind(body, length, "\"status\":\"error\"") != NULL ||
       behind(body, length, "\"status\":\"duplicate\"") != NULL) {
@@ -88,12 +91,17 @@ static void take_pop(struct connection *connection, const char *body, size_t len
   struct item lease = last_value(body, length, "\"leaseId\":\"", '"');
   unsigned claimed = (unsigned)(strtoull(last.bytes, NULL, 10) - strtoull(first, NULL, 10) + 1);
   if (claimed == 0 || claimed > plan.batch) fail_with_answer("a pop of a wrong size", body, length);
+  const char *end = body + length, *number = body;
+  while (plan.rate != 0 &&
+         (number = behind(number, (size_t)(end - number), "\"number\":")) != NULL) {
+    reached(strtoull(number, NULL, 10));
+  }
   connection->request.start = connection->request.end = 0;
   append_text(&connection->request,
               "{\"transactionId\":\"%.*s\",\"partitionId\":\"%.*s\",\"leaseId\":\"%.*s\","
-              "\"consumerGroup\":\"bench\",\"status\":\"completed\"}",
+              "\"consumerGroup\":\"bench\",\"status\":\"%s\"}",
               (int)id.length, id.bytes, (int)partition.length, partition.bytes, (int)lease.length,
-              lease.bytes);
+              lease.bytes, makes_dead_letters() ? "dlq" : "completed");
   put_text(connection,
            "POST /api/v1/ack HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
            "Content-Length: %zu\r\n\r\n",
@@ -106,6 +114,9 @@ static void take_ack(struct connection *connection, const char *body, size_t len
   if (behind(body, length, "\"success\":true") == NULL ||
       behind(body, length, "\"success\":false") != NULL) {
     fail_with_answer("an ack was refused", body, length);
+  }
+  if (makes_dead_letters() && behind(body, length, "\"dlq\":true") == NULL) {
+    fail_with_answer("no dead letter was made", body, length);
   }
   consumed(connection->step - GROUP_ACK);
   pop(connection);

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FakeBroker } from '../broker.fake.js';
-import { payloadTexts, pushRequests } from '../load/push-requests.js';
+import { requestBytes } from '../http-connection.js';
+import { payloadTexts, pushBody, pushRequests } from '../load/push-requests.js';
 import { Scratch } from '../scratch.js';
 import { compilerIsInstalled, type LoadPlan, LoadProgram, type Protocol } from './load-program.js';
 import { FAKE_PROTOCOLS, FakeServer } from './servers.fake.js';
@@ -89,6 +90,27 @@ describe.skipIf(!compiled)('the load program', () => {
     expect(consumed.messages).toBeGreaterThan(0);
     const items = [Buffer.from('GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n')];
     await expect(load.run({ ...plan, items })).rejects.toThrow(/refused: HTTP\/1.1 404/);
+    await broker.close();
+  });
+
+  test('http: numbered publishes of an open loop are timed to their consumers', async () => {
+    const broker = await FakeBroker.open(directory, 0);
+    const payloads = (number: number) => [`{"number":${number},"text":"x"}`];
+    const items = Array.from({ length: 200 }, (_, i) =>
+      requestBytes('POST', '/api/v1/push', pushBody('numbered', 'p', payloads(i))),
+    );
+    const open = { queue: 'numbered', work: 'consume', ratePerSecond: 500, items } as const;
+    const { latency, delivery } = await load.run({ ...planOf('http', broker.port, 1), ...open });
+    expect(delivery.p50Ms).toBeGreaterThan(0);
+    expect(delivery.maxMs).toBeGreaterThanOrEqual(delivery.p99Ms);
+    expect(latency.p50Ms).toBeGreaterThan(0);
+    await broker.close();
+  });
+
+  test('http: a dead letter that is not made ends the run', async () => {
+    const broker = await FakeBroker.open(directory, 0);
+    const plan = { ...planOf('http', broker.port, 1), kind: 'dlq', work: 'consume' } as const;
+    await expect(load.run(plan)).rejects.toThrow(/no dead letter was made/);
     await broker.close();
   });
 

@@ -58,7 +58,7 @@ static int64_t begin_ns = FOREVER_NS, end_ns = FOREVER_NS;
 static int64_t first_due_ns = FOREVER_NS, progress_ns;
 static uint64_t due_count;
 static uint64_t unacknowledged_messages, published_messages, consumed_messages;
-static struct histogram latencies, lateness;
+static struct histogram latencies, lateness, deliveries;
 
 // -- what protocols call --------------------------------------------------------------------------
 
@@ -194,6 +194,16 @@ void consumed(unsigned messages) {
   progress_ns = now_ns();
 }
 
+// When a publish of an open loop is due.
+static int64_t due_ns_of(uint64_t publish) {
+  return first_due_ns + (int64_t)((double)publish * 1e9 / plan.rate);
+}
+
+void reached(uint64_t publish) {
+  int64_t due = due_ns_of(publish);
+  if (due >= begin_ns && due < end_ns) add(&deliveries, now_ns() - due);
+}
+
 // -- the loop -------------------------------------------------------------------------------------
 
 static void flush(struct connection *connection) {
@@ -238,8 +248,7 @@ static void receive(struct connection *connection) {
 
 // When the next publish is due; of a closed loop: at once.
 static int64_t next_due_ns(void) {
-  if (plan.rate == 0) return 0;
-  return first_due_ns + (int64_t)((double)due_count * 1e9 / plan.rate);
+  return plan.rate == 0 ? 0 : due_ns_of(due_count);
 }
 
 static bool may_publish(void) {
@@ -412,6 +421,8 @@ static void measure(void) {
   print_quantiles("latency", &latencies);
   putchar(',');
   print_quantiles("lateness", &lateness);
+  putchar(',');
+  print_quantiles("delivery", &deliveries);
   puts("}");
 }
 
@@ -424,7 +435,8 @@ static const char USAGE[] =
     "  --host ADDRESS     IPv4 (127.0.0.1)\n"
     "  --port LIST        connection i uses the port i modulo their number\n"
     "  --name NAME        of the queue, letters and digits (bench)\n"
-    "  --kind NAME        of the queue: nats: copies; amqp: quorum | classic\n"
+    "  --kind NAME        of the queue: nats: copies; amqp: quorum | classic;\n"
+    "                     http: dlq: what is consumed becomes a dead letter\n"
     "  --items FILE       payloads, or the requests of http: the length of each in a line, then it\n"
     "  --connections N    (64); consume uses half of them to publish\n"
     "  --batch N          messages of one publish, and of one acknowledgement (1)\n"

@@ -27,7 +27,7 @@ struct plan {
   const struct protocol *protocol;
   enum work work;
   const char *name; // of the queue: letters and digits only, so that it needs no quoting anywhere
-  const char *kind; // of the queue, where a protocol has several
+  const char *kind; // of the queue, where a protocol has several; of http: what consumers do
   const char *host;
   unsigned ports[PORTS_MAX], port_count; // connection i uses port i modulo their number
   unsigned connections, batch;
@@ -79,6 +79,8 @@ void administered(void);
 // Of a publish: so many of its messages; a batch is complete when all are.
 void acknowledged(struct connection *, unsigned messages);
 void consumed(unsigned messages);
+// Of an open loop: the publish of this number, counted from 0, has reached a consumer.
+void reached(uint64_t publish);
 void rest(struct connection *);
 
 void put(struct connection *, const void *bytes, size_t length);

@@ -1,51 +1,46 @@
-// A noisy neighbour: a queue with a steady load, in turn alone and beside another queue of which
-// five hundred messages a second become dead letters, one by one.
+// A noisy neighbour: a queue with a steady load and consumers that wait for it, in turn alone and
+// beside another queue to which five hundred messages a second come that all become dead letters,
+// one by one. Both loads are the native program's: with clients in JavaScript on the same two
+// cores, half of what was measured was them.
 
-import { Worker } from 'node:worker_threads';
-import { HttpExchange } from '../http-exchange.js';
 import { type Figure, figure } from '../load/figure.js';
-import { partitionName, payloadTexts, pushBody } from '../load/push-requests.js';
-import type { NodeProcess } from '../node-process.js';
+import { pushRequests } from '../load/push-requests.js';
+import { LoadProgram, type LoadResult } from '../native/load-program.js';
 import { Rounds, unitOf } from './rounds.js';
 import type { Scale } from './scale.js';
 import { ScaleNode } from './scale-node.js';
-import { measureSteady, type SteadyResult } from './steady-queue.js';
-import type { StormPlan } from './storm.js';
+import { numberedPushes } from './steady-queue.js';
 
 const ROUNDS = 5;
-const CONSUMERS = 16;
+/** Half of them push, each of the others holds a pop that waits. */
+const STEADY_CONNECTIONS = 64;
 const PUSHES_PER_SECOND = 1000;
+const WARM_UP_SECONDS = 1;
+/** Of the node itself, before the first round: it compiles meanwhile. */
+const FIRST_SECONDS = 8;
+const STORM_CONNECTIONS = 16;
 const LETTERS_PER_SECOND = 500;
 /** It is under way before the steady load begins, and still when that ends. */
 const STORM_MORE_SECONDS = 3;
 const STORM_PARTITIONS = 64;
-const FILL_BATCH = 50;
+const PAYLOAD_BYTES = 256;
 
 export async function measureNeighbour(scale: Scale): Promise<readonly Figure[]> {
   const { entry, seconds } = scale.options;
   const { process: node } = await ScaleNode.start(scale.scratch, entry);
+  const loads = new Loads(LoadProgram.in(scale.scratch), node.address.port);
   const rounds = new Rounds();
-  let queues = 0;
-  const steady = () => {
-    queues += 1;
-    const queue = `steady-${queues}`;
-    const load = { consumers: CONSUMERS, pushesPerSecond: PUSHES_PER_SECOND, seconds };
-    return measureSteady(node, { queue, ...load });
-  };
-  await steady();
+  await Promise.all([loads.storm(FIRST_SECONDS), loads.steady(FIRST_SECONDS)]);
   for (let round = 0; round < ROUNDS; round += 1) {
+    add(scale, rounds, 'alone', await loads.steady(seconds));
     const stormSeconds = seconds + STORM_MORE_SECONDS;
-    // Twice as many as it makes letters of: whichever partitions it empties, there are others.
-    await fillStorm(node, 2 * stormSeconds * LETTERS_PER_SECOND);
-    add(scale, rounds, 'alone', await steady());
-    const plan = { address: node.address, queue: 'storm', perSecond: LETTERS_PER_SECOND };
-    const storm = letters({ ...plan, seconds: stormSeconds });
-    const [beside, made] = await Promise.all([steady(), storm]);
+    const [storm, beside] = await Promise.all([loads.storm(stormSeconds), loads.steady(seconds)]);
     add(scale, rounds, 'beside a storm', beside);
-    rounds.add('dead letters/s of the storm', made / stormSeconds);
+    rounds.add('dead letters/s of the storm', storm.messages / storm.seconds);
   }
   await node.kill();
-  const note = `${PUSHES_PER_SECOND} single pushes/s, ${CONSUMERS} consumers, in turn`;
+  const consumers = STEADY_CONNECTIONS / 2;
+  const note = `${PUSHES_PER_SECOND} single pushes/s, ${consumers} consumers, in turn`;
   const raised = (what: string) =>
     figure(
       `${what} beside a storm to alone`,
@@ -59,33 +54,71 @@ export async function measureNeighbour(scale: Scale): Promise<readonly Figure[]>
   ];
 }
 
-function add(scale: Scale, rounds: Rounds, when: string, { push, delivery }: SteadyResult): void {
-  rounds.add(`push p50 ${when}`, push.p50Ms);
-  rounds.add(`push p99 ${when}`, push.p99Ms);
+class Loads {
+  readonly #load: LoadProgram;
+  readonly #port: number;
+  #queues = 0;
+
+  constructor(load: LoadProgram, port: number) {
+    this.#load = load;
+    this.#port = port;
+  }
+
+  /** Each on a queue of its own: nothing lies there. */
+  steady(seconds: number): Promise<LoadResult> {
+    this.#queues += 1;
+    const queue = `steady${this.#queues}`;
+    const pushes = PUSHES_PER_SECOND * (seconds + WARM_UP_SECONDS);
+    return this.#run({
+      queue,
+      kind: '',
+      items: numberedPushes(queue, pushes),
+      connections: STEADY_CONNECTIONS,
+      seconds,
+      warmUpSeconds: WARM_UP_SECONDS,
+      ratePerSecond: PUSHES_PER_SECOND,
+    });
+  }
+
+  storm(seconds: number): Promise<LoadResult> {
+    return this.#run({
+      queue: 'storm',
+      kind: 'dlq',
+      items: pushRequests('storm', STORM_PARTITIONS, 1, PAYLOAD_BYTES),
+      connections: STORM_CONNECTIONS,
+      seconds,
+      warmUpSeconds: 0,
+      ratePerSecond: LETTERS_PER_SECOND,
+    });
+  }
+
+  #run(plan: {
+    readonly queue: string;
+    readonly kind: string;
+    readonly items: readonly Uint8Array[];
+    readonly connections: number;
+    readonly seconds: number;
+    readonly warmUpSeconds: number;
+    readonly ratePerSecond: number;
+  }): Promise<LoadResult> {
+    return this.#load.run({
+      ...plan,
+      protocol: 'http',
+      ports: [this.#port],
+      work: 'consume',
+      batch: 1,
+      atEdge: () => undefined,
+    });
+  }
+}
+
+function add(scale: Scale, rounds: Rounds, when: string, { latency, delivery }: LoadResult): void {
+  rounds.add(`push p50 ${when}`, latency.p50Ms);
+  rounds.add(`push p99 ${when}`, latency.p99Ms);
   rounds.add(`delivery p50 ${when}`, delivery.p50Ms);
   rounds.add(`delivery p99 ${when}`, delivery.p99Ms);
   scale.say(
-    `${when}: push p50 ${push.p50Ms.toFixed(2)}, p99 ${push.p99Ms.toFixed(2)} ms; ` +
+    `${when}: push p50 ${latency.p50Ms.toFixed(2)}, p99 ${latency.p99Ms.toFixed(2)} ms; ` +
       `delivery p50 ${delivery.p50Ms.toFixed(2)}, p99 ${delivery.p99Ms.toFixed(2)} ms`,
   );
-}
-
-async function fillStorm(node: NodeProcess, messages: number): Promise<void> {
-  const exchange = new HttpExchange(node.address);
-  const payloads = payloadTexts(FILL_BATCH, 256);
-  for (let stored = 0; stored < messages; stored += FILL_BATCH) {
-    const partition = partitionName((stored / FILL_BATCH) % STORM_PARTITIONS);
-    const body = pushBody('storm', partition, payloads);
-    const { status } = await exchange.request('POST', '/api/v1/push', body);
-    if (status !== 201) throw new Error(`a push was answered ${status}`);
-  }
-  exchange.close();
-}
-
-function letters(plan: StormPlan): Promise<number> {
-  const worker = new Worker(new URL('./storm.js', import.meta.url), { workerData: plan });
-  return new Promise((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', reject);
-  });
 }
