@@ -35,7 +35,7 @@ class Fixture {
 
 test('the name goes at once, the file a portion a step', () => {
   const { disk, space, remove } = bound(new Fixture());
-  disk.plant('/d/f', new Uint8Array(6 * MIB + 5));
+  disk.plant('/d/f', new Uint8Array(3 * MIB + 5));
   const reader = disk.openSync('/d/f', 'read');
   const state = remove('f');
   disk.settle();
@@ -47,7 +47,7 @@ test('the name goes at once, the file a portion a step', () => {
     space.step();
     disk.settle();
   }
-  expect(sizes).toEqual([6 * MIB + 5, 4 * MIB + 5, 2 * MIB + 5, 5, 0]);
+  expect(sizes).toEqual([3 * MIB + 5, 2 * MIB + 5, MIB + 5, 5, 0]);
   expect(space.bytes).toBe(0);
   reader.closeSync();
   expect(disk.openFiles).toBe(0);
@@ -67,7 +67,7 @@ test('as much goes as was written since the step before', () => {
   expect(space.bytes).toBe(6 * MIB);
   space.step();
   disk.settle();
-  expect(space.bytes).toBe(4 * MIB);
+  expect(space.bytes).toBe(5 * MIB);
 });
 
 test('a loss of power finds the whole file or none', () => {
@@ -124,12 +124,12 @@ test('in a hurry, all of it goes without a step, and what is removed meanwhile',
 
 test('so many files wait at most; a small one never does', () => {
   const { disk, remove } = bound(new Fixture());
-  disk.plant('/d/small', new Uint8Array(2 * MIB));
+  disk.plant('/d/small', new Uint8Array(MIB));
   remove('small');
   disk.settle();
   expect(disk.openFiles).toBe(0);
   for (let i = 0; i < 70; i++) {
-    disk.plant(`/d/${i}`, new Uint8Array(2 * MIB + 1));
+    disk.plant(`/d/${i}`, new Uint8Array(MIB + 1));
     remove(`${i}`);
     disk.settle();
   }
