@@ -454,7 +454,10 @@ export class Broker implements Service {
     const terms = this.#termsOf(command, outcome);
     const claims = freshClaims(this.#state, this.#reader.firstIndex, outcome.claims);
     if (claims.length === 0) this.#giveBack(command, outcome);
-    const slices = claims.flatMap((claim) => claim.slices);
+    // Most pops claim one partition, and need no list of their own then.
+    const [only] = claims;
+    const isOne = only !== undefined && claims.length === 1;
+    const slices = isOne ? only.slices : claims.flatMap((claim) => claim.slices);
     const sinceMs = this.#clock.nowMs();
     this.#reader.read(slices, (error, batches) => {
       this.#pipeline.popRead.record((this.#clock.nowMs() - sinceMs) * 1000);
@@ -465,7 +468,7 @@ export class Broker implements Service {
       }
       let at = 0;
       const popped = claims.map((claim): PoppedMessages => {
-        const own = batches.slice(at, at + claim.slices.length);
+        const own = isOne ? batches : batches.slice(at, at + claim.slices.length);
         at += claim.slices.length;
         return {
           queue: claim.queue,

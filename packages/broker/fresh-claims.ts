@@ -12,8 +12,8 @@ export function freshClaims(
   logFirstIndex: number,
   claims: readonly Claim[],
 ): readonly Claim[] {
+  if (!isAnyStale(claims, logFirstIndex)) return claims;
   const isStale = ({ index }: AppendSlice) => index < logFirstIndex;
-  if (!claims.some(({ slices }) => slices.some(isStale))) return claims;
   return claims.flatMap((claim) => {
     const slices = claim.slices.flatMap((slice) => {
       const fresh = isStale(slice) ? freshSlice(state, claim.partitionNumber, slice) : slice;
@@ -21,4 +21,12 @@ export function freshClaims(
     });
     return slices.length === 0 ? [] : [{ ...claim, slices }];
   });
+}
+
+/** Hardly ever: every pop asks. */
+function isAnyStale(claims: readonly Claim[], logFirstIndex: number): boolean {
+  for (const { slices } of claims) {
+    for (const { index } of slices) if (index < logFirstIndex) return true;
+  }
+  return false;
 }

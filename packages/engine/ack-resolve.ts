@@ -43,9 +43,12 @@ export class Resolver {
   #purged: Map<string, number> | null = null;
   /**
    * One look for each id: where deduplication is off, a hundred thousand messages may carry one
-   * id, and a call may name it ten thousand times.
+   * id, and a call may name it ten thousand times. Most targets name one, which
+   * needs no map.
    */
-  readonly #known = new Map<string, Resolution>();
+  #known: Map<string, Resolution> | null = null;
+  #firstId = '';
+  #first: Resolution = NOWHERE;
   /** The append of the last minted id: the next one is most often of the same. */
   #append: { readonly baseOffset: number; readonly row: AppendRow } | undefined;
 
@@ -58,9 +61,16 @@ export class Resolver {
   /** The empty id stands for a missing one and resolves to nothing. */
   resolve(id: string): Resolution {
     if (id === '') return NOWHERE;
-    const known = this.#known.get(id);
+    if (id === this.#firstId) return this.#first;
+    const known = this.#known?.get(id);
     if (known !== undefined) return known;
     const found = this.#find(id);
+    if (this.#firstId === '') {
+      this.#firstId = id;
+      this.#first = found;
+      return found;
+    }
+    this.#known ??= new Map();
     this.#known.set(id, found);
     return found;
   }

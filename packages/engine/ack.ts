@@ -26,6 +26,10 @@ interface Target {
   /** null: no text of a partition number. */
   readonly partition: number | null;
   readonly leaseId: string;
+  readonly items: readonly AckItem[];
+}
+
+interface PlacedTarget extends Target {
   readonly items: AckItem[];
   /** Where each item stands in the command. */
   readonly at: number[];
@@ -37,7 +41,13 @@ export function planAck(
   command: AckCommand,
   entryBytesMax: number,
 ): AckedOutcome {
-  const targets = new Map<string, Target>();
+  const [only] = command.items;
+  // Most calls name one message.
+  if (only !== undefined && command.items.length === 1) {
+    const target = { partition: partitionOf(only), leaseId: only.leaseId, items: command.items };
+    return { kind: 'acked', items: ackUndamaged(draft, memory, command, target, entryBytesMax) };
+  }
+  const targets = new Map<string, PlacedTarget>();
   command.items.forEach((item, at) => {
     // The number and not its text: "7" and "007" are one partition, hence one target.
     const partition = partitionOf(item);
@@ -53,9 +63,7 @@ export function planAck(
   });
   const outcomes = new Array<AckItemOutcome>(command.items.length);
   for (const target of targets.values()) {
-    const answers = unlessDamaged(target.items, () =>
-      ackTarget(draft, memory, command, target, entryBytesMax),
-    );
+    const answers = ackUndamaged(draft, memory, command, target, entryBytesMax);
     answers.forEach((answer, i) => {
       outcomes[target.at[i] ?? 0] = answer;
     });
@@ -67,15 +75,18 @@ export function planAck(
  * A target that needs a message which the log cannot give back is refused, and nothing of it has
  * been emitted yet: one damaged append must not end the node each time that somebody files it.
  */
-function unlessDamaged(
-  items: readonly AckItem[],
-  judge: () => readonly AckItemOutcome[],
+function ackUndamaged(
+  draft: Draft,
+  memory: DeliveryMemory,
+  command: AckCommand,
+  target: Target,
+  entryBytesMax: number,
 ): readonly AckItemOutcome[] {
   try {
-    return judge();
+    return ackTarget(draft, memory, command, target, entryBytesMax);
   } catch (error) {
     if (!(error instanceof AppendDamage)) throw error;
-    return refuseAll(items, error.message);
+    return refuseAll(target.items, error.message);
   }
 }
 
