@@ -10,6 +10,7 @@ import { runRaftBench } from './raft-core.js';
 import { runRetentionBench } from './retention.js';
 import { runProgram } from './run-program.js';
 import { runScrapeBench } from './scrape.js';
+import { runStagesBench } from './stages/stages.js';
 import { runStateBench } from './state.js';
 import { runTimersDueBench } from './timers-due.js';
 
@@ -19,6 +20,7 @@ await runProgram(`${USAGE}\n\n${AGAINST_USAGE}`, async (commandLine) => {
   if (options.raft) runRaftBench(options.seconds);
   else if (options.scrape) await runScrapeBench(options.entry);
   else if (options.limits) await runLimitsBench(options);
+  else if (options.stages) await runStagesBench(options);
   else if (options.pageOf.length > 0) writePage(options.pageOf, options.again);
   else if (options.retention) await runRetentionBench(options.seconds, options.entry);
   else if (options.surfaces.length > 0) await runStateBench(options);

@@ -25,6 +25,8 @@ export interface BenchOptions {
   readonly scrape: boolean;
   /** Nothing but what the machine can do without a broker. */
   readonly limits: boolean;
+  /** Nothing but where the time of a node goes. */
+  readonly stages: boolean;
   /** Nothing but a page of these result files; empty: not that. */
   readonly pageOf: readonly string[];
   /** Results of a second run, to be held to those of the page; empty: there was none. */
@@ -52,6 +54,7 @@ export const USAGE = `npm run bench -- [options]
   --retention        only the disk of a queue that is written at 50 MB/s with a 10 s window
   --scrape           only GET /metrics/prometheus on a node with ten thousand queues
   --limits           only what the machine, the disk and the HTTP library can do without a broker
+  --stages           only where the time of a node goes, by stage of a request
   --page FILES       only a page of results: one file of --against, others of bench-scale
   --again FILES      with --page: a second run of --against, whose ratios shall be the same
   --kv               only key/value writes, in calls of 64, and their latency at half the target
@@ -80,6 +83,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
       retention: { type: 'boolean', default: false },
       scrape: { type: 'boolean', default: false },
       limits: { type: 'boolean', default: false },
+      stages: { type: 'boolean', default: false },
       page: { type: 'string' },
       again: { type: 'string' },
       kv: { type: 'boolean', default: false },
@@ -105,6 +109,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
     retention: values.retention,
     scrape: values.scrape,
     limits: values.limits,
+    stages: values.stages,
     pageOf: values.page?.split(',') ?? [],
     again: values.again?.split(',') ?? [],
     surfaces: STATE_SURFACES.filter((surface) => values[surface]),

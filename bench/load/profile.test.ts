@@ -8,6 +8,7 @@ test('samples of one function add up, over all places it was called from', () =>
     callFrame: { functionName, url, lineNumber },
   });
   const profile: CpuProfile = {
+    startTime: 0,
     nodes: [
       { id: 1, ...frame('(idle)', '', -1) },
       { id: 2, ...frame('push', 'file:///a/dist/push.js', 9) },

@@ -13,10 +13,14 @@ interface ProfileNode {
     readonly url: string;
     readonly lineNumber: number;
   };
+  /** Ids of what it called. */
+  readonly children?: readonly number[];
 }
 
 /** The parts of the V8 profile format that are read. Times are microseconds. */
 export interface CpuProfile {
+  /** On the monotonic clock. */
+  readonly startTime: number;
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
