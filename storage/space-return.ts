@@ -3,7 +3,7 @@
  *
  * The job: a file system gives the blocks of a removed file back in one go, and who writes to the
  * same disk meanwhile waits. A segment of the log, 64 MiB, took 56 ms so on an ext4 that tells the
- * device what is free, and synced writes beside it up to as long; a portion of 1 MiB takes 2 or 3 ms.
+ * device what is free, and synced writes beside it up to as long; one of 1 MiB takes 2 or 3 ms.
  * So the name goes first, while the file is open, which costs nothing; then the file is cut from
  * its end, a portion a step, each synced so that portions do not gather in the file system's
  * journal either. A portion is as much as was written to the log since the step before, but no less
