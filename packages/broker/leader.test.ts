@@ -1,6 +1,8 @@
 // Goal: the rules of the turn: answers wait for (index, term), the pipeline is bounded, a
-// leadership that ends says what it leaves in flight, a hurried pop waits no longer. Method: a real
-// planner over a map state, a proposer that the test commits by hand, a clock it sets.
+// leadership that ends says what it leaves in flight, a hurried pop waits no longer, and whatever
+// keeps a turn from being taken, the loop wakes for it later. Method: a real planner over a map
+// state, a proposer that the test commits by hand, a clock it sets; random orders of all of it,
+// under seeds that a failure names.
 import { crc32 } from 'node:zlib';
 import {
   applyEntry,
@@ -15,6 +17,8 @@ import {
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Clock, SystemClock } from './clock.js';
 import { Leader, type Request } from './leader.js';
+import { MovedClock } from './moved-clock.fake.js';
+import { seededRandom } from './recovery.fake.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
 
@@ -73,6 +77,12 @@ beforeEach(() => {
   transactions = TransactionIndex.load(state);
   clock = new HandClock();
   proposer = new HandProposer();
+  leader = leaderBy(clock);
+});
+
+afterEach(() => leader.stop());
+
+function leaderBy(time: Clock): Leader {
   let minted = 0;
   const planner = new Planner(state, transactions, {
     nodeId: 1,
@@ -81,10 +91,8 @@ beforeEach(() => {
     readLog: () => new Uint8Array(0),
     cipher: null,
   });
-  leader = new Leader(planner, proposer, clock, 2, () => {});
-});
-
-afterEach(() => leader.stop());
+  return new Leader(planner, proposer, time, 2, () => {});
+}
 
 function push(id: string | null = null): PushCommand {
   return {
@@ -367,4 +375,56 @@ test('while leadership is handed over commands wait, and go on if it fails', asy
   await turns();
   commit();
   expect(kinds(waiting.outcomes)).toEqual(['pushed']);
+});
+
+/** Another leader, in a world of its own whose time stands still. */
+function restartedAt(time: MovedClock): void {
+  leader.stop();
+  state = new MapState();
+  transactions = TransactionIndex.load(state);
+  proposer = new HandProposer();
+  leader = leaderBy(time);
+}
+
+test('whatever keeps turns from being taken, nothing that waits is forgotten', () => {
+  for (let seed = 1; seed <= 100; seed++) {
+    const random = seededRandom(seed);
+    const time = new MovedClock();
+    restartedAt(time);
+    const waiting = [submit(push())];
+    const steps = [
+      () => waiting.push(submit(push())),
+      () => waiting.push(submit({ ...pop(true), leaseSeconds: 1 })),
+      () => {
+        const { request } = waiting[random.below(waiting.length)] as (typeof waiting)[0];
+        if (request.command.kind === 'pop') leader.hurry(request);
+      },
+      () => {
+        proposer.alone = random.chance(0.7);
+      },
+      () => {
+        proposer.accepting = random.chance(0.7);
+        if (proposer.accepting) leader.resume();
+      },
+      () => time.move(random.below(3000)),
+      () => proposer.entries.length > 0 && commit(),
+      () => proposer.reads.shift()?.(true),
+    ];
+    for (let step = 0; step < 60; step++) {
+      steps[random.below(steps.length)]?.();
+      if (random.chance(0.7)) time.move(0);
+    }
+    proposer.accepting = true;
+    leader.resume();
+    // Every lease ends meanwhile, and who still waits gets what comes back.
+    for (let i = 0; i < 100; i++) {
+      time.move(100);
+      while (proposer.reads.length > 0) proposer.reads.shift()?.(true);
+      while (proposer.entries.length > 0) commit();
+    }
+    expect(
+      waiting.filter(({ outcomes }) => outcomes.length !== 1),
+      `seed ${seed}`,
+    ).toEqual([]);
+  }
 });
