@@ -6,15 +6,21 @@
  * whoever still reads it is noticed.
  */
 import { describe, expect, test } from 'vitest';
+import { applyEntry } from './apply.js';
+import { createPartition, createQueue } from './catalog.js';
+import { Draft } from './draft.js';
 import { EngineRig, pushCommand, TENANT } from './engine.fake.js';
 import { appendKeyOffset, numberKey, numberRange } from './keys.js';
 import { wrongCounts } from './log-use.fake.js';
 import { countAppend, discountAppend, liveStretches } from './log-use.js';
 import { MapState } from './map-state.js';
+import { PlannedState } from './planned-state.js';
+import { PlannedTransactions } from './planned-transactions.js';
 import { SeededRandom } from './random.fake.js';
 import type { Key } from './state.js';
 import { TABLES } from './table-list.js';
 import { appends, partitions, queues } from './tables.js';
+import { TransactionIndex } from './transaction-index.js';
 
 const REFERS: Readonly<Record<string, boolean>> = {
   meta: false,
@@ -109,6 +115,36 @@ describe('what is live of the log', () => {
     expect(() => discountAppend(state, row(70))).toThrow('is let go');
     expect(() => discountAppend(state, row(5, 11))).toThrow('is let go');
   });
+});
+
+test('what lets go of an append of its own entry finds it counted', () => {
+  const state = new MapState();
+  const transactions = TransactionIndex.load(state);
+  const surroundings = {
+    nodeId: 1,
+    checksum: () => 0,
+    newUuid: () => '01a2b3c4-0000-7000-8000-000000000001',
+    readLog: () => new Uint8Array(0),
+    cipher: null,
+  };
+  const planned = new PlannedState(state);
+  const ids = new PlannedTransactions(transactions);
+  const at = { index: 1, wallUs: 1_800_000_000_000_000, nowMs: 0 };
+  const draft = new Draft(planned, ids, surroundings, at, 64);
+  const queue = createQueue(draft, TENANT, 'q');
+  const numbers = ['a', 'b', 'c'].map((name) => createPartition(draft, queue.number, name).number);
+  for (const partition of numbers) {
+    draft.append(partition, 0, (add, writer) => {
+      add(writer, new Uint8Array([0x31]), 0, 1, null, null, null);
+      return { count: 1, hasIds: false };
+    });
+    // What follows the second append is another run.
+    if (partition === 2) draft.emit({ kind: 'trim', partition, upTo: 1, cause: 'age' });
+  }
+  const body = draft.finish();
+  expect(liveStretches(planned, 0, 10)).toMatchObject([{ firstIndex: 0, appends: 2 }]);
+  applyEntry(state, transactions, 1, body);
+  expect(wrongCounts(state)).toEqual([]);
 });
 
 describe.each([0, 3])('with %i entries in flight', (lag) => {
