@@ -47,6 +47,12 @@ export class PlannedState implements State {
       if (oldest === undefined) this.#keys = null;
       if (oldest === undefined || oldest.index > index) return;
       this.#touched.shift();
+      if (this.#touched.length === 0) {
+        // All rows are its own: letting go of the tables costs less than of each row.
+        this.#tables.fill(undefined);
+        this.#keys = null;
+        return;
+      }
       for (let i = 0; i < oldest.keys.length; i++) {
         const rows = this.#tables[oldest.tables[i] ?? 0];
         const key = oldest.keys[i] as Key;
