@@ -394,7 +394,7 @@ test('whatever keeps turns from being taken, nothing that waits is forgotten', (
     const waiting = [submit(push())];
     const steps = [
       () => waiting.push(submit(push())),
-      () => waiting.push(submit({ ...pop(true), leaseSeconds: 1 })),
+      () => waiting.push(submit({ ...pop(true), batch: 1, leaseSeconds: 1 })),
       () => {
         const { request } = waiting[random.below(waiting.length)] as (typeof waiting)[0];
         if (request.command.kind === 'pop') leader.hurry(request);
@@ -416,9 +416,10 @@ test('whatever keeps turns from being taken, nothing that waits is forgotten', (
     }
     proposer.accepting = true;
     leader.resume();
-    // Every lease ends meanwhile, and who still waits gets what comes back.
-    for (let i = 0; i < 100; i++) {
-      time.move(100);
+    // Enough for all pops, one after the other: each waits until the lease before it is over.
+    for (const _ of [...waiting]) waiting.push(submit(push()));
+    for (let i = 0; i < 60; i++) {
+      time.move(1000);
       while (proposer.reads.length > 0) proposer.reads.shift()?.(true);
       while (proposer.entries.length > 0) commit();
     }
