@@ -77,6 +77,27 @@ test.each([0, 1_000_000])(
   },
 );
 
+test('what is sent counts for the pace of laggards if it is applied here', () => {
+  const { log } = logOf('e'.repeat(20));
+  const sent: number[] = [];
+  const storage = new LogStorage(log, {
+    applied: () => 10,
+    offer: () => undefined,
+    onDamage: () => {},
+    memoryToSend: (bytes) => new Uint8Array(bytes),
+    onSend: (bytes) => sent.push(bytes),
+  });
+  const bytesOf = (from: number, use: 'keep' | 'send') => {
+    const entries = storage.entries(from, from + 3, 1_000_000, use);
+    return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+  };
+  expect(bytesOf(11, 'send')).toBeGreaterThan(0);
+  expect(bytesOf(2, 'keep')).toBeGreaterThan(0);
+  expect(sent).toEqual([]);
+  const counted = [bytesOf(2, 'send'), bytesOf(10, 'send')];
+  expect(sent).toEqual(counted);
+});
+
 test('a damaged entry is not at hand for a peer, and fatal for apply', () => {
   const { log, disk } = logOf('n'.repeat(200), 4096);
   let met = 0;

@@ -53,7 +53,11 @@ export interface LogStorageSources {
   readonly onDamage: () => void;
   /** Memory for what is read to be sent. */
   readonly memoryToSend: (bytes: number) => Uint8Array;
-  /** So many bytes of entries leave for a member that is behind. */
+  /**
+   * So many bytes of entries leave for a member that is behind. What is not applied here does not
+   * count: a quorum waits for it, and under a high rate of writes it is more than the pace allows,
+   * so that nothing of it would be left for those who are behind.
+   */
   readonly onSend: (bytes: number) => void;
 }
 
@@ -95,7 +99,7 @@ export class LogStorage implements RaftStorage {
       bytes += cost;
       entries.push(entry);
     }
-    if (use === 'send') this.#sources.onSend(bytes);
+    if (use === 'send' && from <= this.#sources.applied()) this.#sources.onSend(bytes);
     return entries;
   }
 

@@ -7,8 +7,9 @@
  * Parts leave at a stated rate and evenly. As fast as it goes would be a little sooner done, and
  * until then all processors and disks on the way would be busy with nothing else: where nodes share
  * a machine, or a disk, clients would wait for the whole of it. Time that passes unused is lost but
- * for BURST_MS, so that a timer which comes late costs no rate. Whatever is read of the log for a
- * member counts, also what the answer to a heartbeat brought about, which does not wait here.
+ * for BURST_MS, so that a timer which comes late costs no rate. Whatever is read for a member of
+ * what is applied here counts, also what the answer to a heartbeat brought about, which does not
+ * wait here.
  *
  * Bound: ANSWERS_MAX, more than there are appends on their way to all members together. What does
  * not fit is dropped, as the network may do, and a heartbeat finds out.
