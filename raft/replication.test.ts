@@ -177,6 +177,38 @@ describe('flow', () => {
     expect(appends(node.drain(), 3).map(({ entries }) => entries.length)).toEqual([1]);
   });
 
+  it('a heartbeat reply goes on with a member whose parts were lost, and the commit arrives', () => {
+    const node = leaderOfLaggard();
+    node.drain();
+    node.acknowledge(3, 1);
+    expect(appends(node.drain(), 3).length).toBe(2);
+    const { id: to, term: ofTerm } = node.raft.status();
+    for (let round = 0; round < 3; round++) {
+      node.raft.propose(BYTES);
+      node.drain();
+      node.acknowledge(2, node.raft.status().lastIndex);
+      expect(appends(node.drain(), 3)).toEqual([]);
+    }
+    const { lastIndex } = node.raft.status();
+    const envelope = { from: nodeId(3), to, term: ofTerm };
+    node.pass(10);
+    node.drain();
+    node.step({ type: 'heartbeat-response', ...envelope, round: 1, sentMs: 0, lost: 0 });
+    expect(appends(node.drain(), 3)).toMatchObject([{ previousIndex: 3, commit: lastIndex }]);
+    const hint = { hintIndex: logIndex(1), hintTerm: term(1), life: 0, lost: 0 } as const;
+    node.step({ type: 'append-rejection', ...envelope, rejectedIndex: logIndex(3), ...hint });
+    let told = 0;
+    const waiting = [...appends(node.drain(), 3)];
+    expect(waiting[0]?.previousIndex).toBe(1);
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const end = next.previousIndex + next.entries.length;
+      told = Math.min(next.commit, end);
+      node.acknowledge(3, end);
+      waiting.push(...appends(node.drain(), 3));
+    }
+    expect(told).toBe(lastIndex);
+  });
+
   it('after everything in a full window was lost, a heartbeat reply finds it out', () => {
     const node = settled({ settings: { inFlightMessagesMax: 1 } });
     node.raft.propose(BYTES);
