@@ -177,7 +177,7 @@ describe('flow', () => {
     expect(appends(node.drain(), 3).map(({ entries }) => entries.length)).toEqual([1]);
   });
 
-  it('a heartbeat reply goes on with a member whose parts were lost, and the commit arrives', () => {
+  it('a heartbeat reply goes on with a laggard whose parts were lost, up to the commit', () => {
     const node = leaderOfLaggard();
     node.drain();
     node.acknowledge(3, 1);
