@@ -4,7 +4,7 @@
  * checkpoint is written only as far as the test lets it.
  */
 import { DeadLetterGauges, type Key, TABLES, TransactionIndex } from '@svc/engine';
-import { configuration, type Entry, encodeConfiguration, logIndex, nodeId, term } from '@svc/raft';
+import { configuration, encodeConfiguration, logIndex, nodeId, term } from '@svc/raft';
 import { Checkpoint, type Log, SimulatedBacking } from '@svc/storage';
 import { newMeters } from '@svc/wire';
 import { expect, test } from 'vitest';
@@ -61,9 +61,16 @@ class Fixture {
   apply(rows = CHANGED_ROWS_MAX): void {
     const index = ++this.#index;
     for (let i = 0; i < rows; i++) this.state.put(COUNTS, `${index}-${i}` as Key, i);
+    // A format and a stamp.
+    const data = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, index);
+    this.replica.apply({ index: logIndex(index), term: term(1), type: 'normal', data });
+  }
+
+  /** The next entry is a change of the members. */
+  changeMembers(): void {
+    const index = logIndex(++this.#index);
     const data = encodeConfiguration(configuration([nodeId(1)]), new Uint8Array(0));
-    const entry: Entry = { index: logIndex(index), term: term(1), type: 'configuration', data };
-    this.replica.apply(entry);
+    this.replica.apply({ index, term: term(1), type: 'configuration', data });
   }
 
   /** Lets the store do all that it has to do. */
@@ -102,6 +109,21 @@ test('few rows may be long: bytes of entries count like rows', () => {
   expect(replica.isFull).toBe(true);
   fixture.settle();
   expect([state.appliedIndex, replica.isFull, fixture.rooms]).toEqual([2, false, 1]);
+});
+
+test('a change of the members is stored at once, and behind one that is being written', () => {
+  const fixture = new Fixture();
+  const { replica, state } = fixture;
+  fixture.apply(1);
+  expect(state.busy).toBe(false);
+  fixture.changeMembers();
+  expect(state.busy).toBe(true);
+  fixture.changeMembers();
+  fixture.settle();
+  expect([state.appliedIndex, replica.appliedIndex]).toEqual([2, 3]);
+  fixture.clock.move(20);
+  fixture.settle();
+  expect(state.appliedIndex).toBe(3);
 });
 
 test('a replica that makes no checkpoint any more takes what comes', () => {

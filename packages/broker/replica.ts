@@ -3,6 +3,11 @@
  *
  * What must hold: an entry is applied exactly once over any number of restarts. The checkpoint and
  * the applied index become durable in one transaction; a restart continues with the entry after it.
+ *
+ * A configuration is stored as soon as it is applied. The log alone does not say that its newest
+ * configuration was committed (`provenCommit`), so until a checkpoint does, members that all lose
+ * power start with the configuration before it and count by that. If a member of that one is gone
+ * for good meanwhile, its majority may be too, although the new configuration has lost one of three.
  */
 import {
   type AppendObserver,
@@ -160,7 +165,7 @@ export class Replica {
     this.#pipeline.applied.entries++;
     this.#pipeline.applyEntry.record((this.#appliedAtMs - sinceMs) * 1000);
     this.#bytesSince += entry.data.length;
-    if (this.isFull) this.#checkpoint();
+    if (this.isFull || entry.type === 'configuration') this.#checkpoint();
     else if (this.#isDigestPoint() && !this.#state.busy) this.#checkpoint();
     else this.#cancelTimer ??= this.#clock.after(this.#policy.everyMs, () => this.#checkpoint());
     this.#reach('after-apply');
