@@ -202,6 +202,14 @@ describe('the log of a leader', () => {
     expect(node.log.firstIndex).toBe(91);
   });
 
+  test('gives what removed segments hold back at once when nobody goes on with it', () => {
+    const node = new FakeNode(new ManualClock()).at(90);
+    node.space.start();
+    expect(node.log.hurried).toBe(0);
+    node.space.stop();
+    expect(node.log.hurried).toBe(1);
+  });
+
   test.each(['short', 'long'] as const)('stays whole on a node alone until it is %s', (why) => {
     const node = new FakeNode(new ManualClock()).at(50);
     node.alone = true;

@@ -156,6 +156,8 @@ export class LogSpace {
     this.#stopStepping?.();
     this.#stopStepping = null;
     this.#options.relocation.stop();
+    // No tick gives it back any more, and a node that found no space stays up.
+    this.#options.log.hurrySpace();
   }
 
   onFloor(floor: LogFloor): void {
