@@ -7,7 +7,7 @@
  * A configuration is stored as soon as it is applied. The log alone does not say that its newest
  * configuration was committed (`provenCommit`), so until a checkpoint does, members that all lose
  * power start with the configuration before it and count by that. If a member of that one is gone
- * for good meanwhile, its majority may be too, although the new configuration has lost one of three.
+ * for good, its majority may be too, although the new configuration has lost only one of three.
  */
 import {
   type AppendObserver,
