@@ -215,12 +215,7 @@ export const VARIABLES = {
     onUnlessOff(),
     'timings, admission and forwarding in `/metrics/prometheus`',
   ),
-  pipelineMax: variable(
-    'raft',
-    'SVC_RAFT_PIPELINE',
-    positive(8, { min: 1 }),
-    'entries in flight; on a node alone a second only behind more than 256 KiB',
-  ),
+  pipelineMax: variable('raft', 'SVC_RAFT_PIPELINE', positive(8, { min: 1 }), 'entries in flight'),
   turnBytesMax: variable(
     'raft',
     'SVC_RAFT_BATCH_MAX_BYTES',

@@ -169,7 +169,6 @@ test('another term at the index while this node leads is a bug', async () => {
 });
 
 test('what arrives together is one entry; the pipeline holds the rest', async () => {
-  proposer.alone = false;
   const first = [submit(push()), submit(push()), submit(push())];
   await turns();
   expect(proposer.entries).toHaveLength(1);
@@ -188,37 +187,7 @@ test('what arrives together is one entry; the pipeline holds the rest', async ()
   expect(kinds(held.outcomes)).toEqual(['pushed']);
 });
 
-test('on a node alone what arrives during a write shares the next entry', async () => {
-  submit(push());
-  await turns();
-  const waiting = [submit(push()), submit(push())];
-  await turns();
-  waiting.push(submit(push()));
-  await turns();
-  expect(proposer.entries).toHaveLength(1);
-  commit();
-  await turns();
-  expect(proposer.entries).toHaveLength(1);
-  commit();
-  expect(waiting.flatMap(({ outcomes }) => kinds(outcomes))).toEqual([
-    'pushed',
-    'pushed',
-    'pushed',
-  ]);
-});
-
-test('behind a large entry a node alone begins the next', async () => {
-  const body = new Uint8Array(300 * 1024).fill(0x20);
-  body[0] = 0x31;
-  submit({ ...push(), body, payloadStart: [0], payloadEnd: [body.length] });
-  await turns();
-  submit(push());
-  await turns();
-  expect(proposer.entries).toHaveLength(2);
-});
-
 test('what falls due while the pipeline is full is looked at once there is room', async () => {
-  proposer.alone = false;
   const parked = submit({ ...pop(true), deadlineMs: clock.ms + 100 });
   await turns();
   commit();
@@ -233,7 +202,6 @@ test('what falls due while the pipeline is full is looked at once there is room'
   expect(parked.outcomes).toEqual([]);
   commit();
   commit();
-  proposer.alone = true;
   await vi.waitFor(() => expect(kinds(parked.outcomes)).toEqual(['popped']));
 });
 
@@ -252,7 +220,6 @@ test('the pipeline is bounded in bytes too', async () => {
 });
 
 test('a verdict without effects waits for what is in flight', async () => {
-  proposer.alone = false;
   submit(push('a'));
   await turns();
   const duplicate = submit(push('a'));

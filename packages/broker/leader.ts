@@ -13,9 +13,6 @@
  *   replaced without noticing would judge by a state that is no longer the newest.
  * - At most `pipelineMax` entries are in flight, and none is added to IN_FLIGHT_BYTES_MAX of them;
  *   beyond that commands wait in the planner, where acks and pops are taken before pushes.
- * - On a node alone a second entry is begun only behind a large one: it could not be written before
- *   the first is synced anyway, and what arrives meanwhile shares it. So 64 connections make turns
- *   of 32 commands instead of 19, where a turn costs as much as two of them whatever it holds.
  *
  * Deadlines are not looked at here, and a leadership that ends answers nothing: it says what it
  * leaves in flight. Whoever brought a request keeps it, and knows what becomes of it
@@ -86,11 +83,6 @@ interface InFlight extends ProposedEntry {
  * body and what drains beside it, so the memory of a full pipeline of large pushes is bounded.
  */
 const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
-/**
- * Entries of more bytes than this take the disk about as long as it takes to plan the next one,
- * which is then planned beside the write.
- */
-const GATHERING_BYTES_MAX = 256 * 1024;
 /** How soon a verdict is judged again that no quorum confirmed although this node leads on. */
 const JUDGE_AGAIN_MS = 20;
 
@@ -294,7 +286,7 @@ export class Leader {
   #turn(): void {
     // The next applied entry, or the end of the transfer, wakes the loop again.
     if (!this.#proposer.accepting) return;
-    if (this.#inFlight.length >= this.#pipelineMax || this.#gathers) return;
+    if (this.#inFlight.length >= this.#pipelineMax) return;
     if (this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX) return;
     this.#reach('after-drain');
     const index = this.#proposer.nextIndex;
@@ -308,12 +300,6 @@ export class Leader {
     if (this.#planner.busy) this.#wake();
     this.#arm();
     this.#meters?.turned();
-  }
-
-  /** What waits is left to become more: the next applied entry wakes the loop. */
-  get #gathers(): boolean {
-    if (this.#inFlight.length === 0 || !this.#proposer.alone) return false;
-    return this.#inFlightBytes <= GATHERING_BYTES_MAX;
   }
 
   #endHurried(): void {
