@@ -84,15 +84,16 @@ class AgainstRun {
   async measure(): Promise<void> {
     const { nodes: all, minutes } = this.#options;
     const leastMinutes = Math.ceil(leastMsOfAll(this.#options, all) / 60_000);
+    const spare = minutes > leastMinutes;
     this.#say(
-      `about ${leastMinutes} min; ` +
-        `${minutes > leastMinutes ? `up to ${minutes}` : 'no'} more for loads whose ratios differ`,
+      `about ${leastMinutes} min` +
+        `${spare ? `; until minute ${minutes}, more rounds of loads whose ratios differ` : ''}`,
     );
     for (const [index, nodes] of all.entries()) {
       const systems: RunningSystem[] = [];
       try {
         for (const entrant of entrants(this.#options, nodes)) {
-          this.#say(`starting ${entrant.system}, ${entrant.setting}, ${nodes} of them`);
+          this.#say(`starting ${entrant.system}, ${entrant.setting}, ${textOfNodes(nodes)}`);
           systems.push(await this.#start(entrant, nodes));
         }
         this.#contenders.push(...systems.map((system) => system.contender));
@@ -221,7 +222,7 @@ class AgainstRun {
     }
     const minutes = ((performance.now() - this.#beganMs) / 60_000).toFixed(1);
     this.#say(
-      `minute ${minutes}, ${phase.nodes === 1 ? 'one node' : `${phase.nodes} nodes`}, ` +
+      `minute ${minutes}, ${textOfNodes(phase.nodes)}, ` +
         `${cell.work} ${cell.payloadBytes} B x ${cell.batch}, round ${number + 1}: ` +
         rates.join(', '),
     );
@@ -287,4 +288,8 @@ class AgainstRun {
 
 function leastMsOfAll(options: AgainstOptions, all: readonly number[]): number {
   return all.reduce((sum, nodes) => sum + leastMs(options, nodes), 0);
+}
+
+function textOfNodes(nodes: number): string {
+  return nodes === 1 ? 'one node' : `${nodes} nodes`;
 }

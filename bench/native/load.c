@@ -37,6 +37,8 @@
 enum { READ_BYTES = 65536, EVENTS_MAX = 256, UNCONSUMED_BATCHES = 4 };
 #define SECOND_NS 1000000000LL
 static const int64_t STALL_NS = 20 * SECOND_NS;
+// A window waits so long, at most, for as many answers as there are connections.
+static const int64_t WINDOW_MAX_NS = 15 * SECOND_NS;
 static const int64_t FOREVER_NS = INT64_MAX;
 
 struct plan plan;
@@ -361,13 +363,17 @@ struct sample {
   double processor_seconds;
 };
 
+static uint64_t measured_messages(void) {
+  return plan.work == CONSUME ? consumed_messages : published_messages;
+}
+
 static struct sample sample_now(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   double micros = (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
   return (struct sample){
       .at_ns = now_ns(),
-      .messages = plan.work == CONSUME ? consumed_messages : published_messages,
+      .messages = measured_messages(),
       .processor_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + micros / 1e6,
   };
 }
@@ -406,6 +412,12 @@ static void measure(void) {
   struct sample before = sample_now();
   announce("begin");
   run_until(end_ns);
+  // Fewer answers than there are connections say more of where the window began than of a rate.
+  uint64_t least = before.messages + (uint64_t)plan.connections * plan.batch;
+  while (plan.rate == 0 && measured_messages() < least && end_ns - begin_ns < WINDOW_MAX_NS) {
+    end_ns += SECOND_NS / 10;
+    run_until(end_ns);
+  }
   struct sample after = sample_now();
   announce("end");
   stopping = true;
