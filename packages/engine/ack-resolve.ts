@@ -47,7 +47,7 @@ export class Resolver {
    * needs no map.
    */
   #known: Map<string, Resolution> | null = null;
-  #firstId = '';
+  #firstId: string | null = null;
   #first: Resolution = NOWHERE;
   /** The append of the last minted id: the next one is most often of the same. */
   #append: { readonly baseOffset: number; readonly row: AppendRow } | undefined;
@@ -65,7 +65,7 @@ export class Resolver {
     const known = this.#known?.get(id);
     if (known !== undefined) return known;
     const found = this.#find(id);
-    if (this.#firstId === '') {
+    if (this.#firstId === null) {
       this.#firstId = id;
       this.#first = found;
       return found;
