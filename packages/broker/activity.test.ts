@@ -211,16 +211,21 @@ test('a queue that is deleted takes its figures with it', () => {
   expect(of('a')).toEqual({ pushRequests: 1, pushMessages: 1 });
 });
 
-test('what is applied counts while its bucket is open, and not when it is applied late', () => {
-  activity.queues.rotate();
-  activity.rotate(clock.wallUs() + 1_000_000);
-  call(pushOf('late/p 1'));
-  expect(activity.queues.known(TENANT, 'late')?.partitionsCreated).toBe(0);
-  activity.rotate(clock.wallUs());
-  call(pushOf('late/q 1', 'late/r 1'));
-  expect(activity.queues.known(TENANT, 'late')?.partitionsCreated).toBe(2);
-  activity.trimmed(TENANT, 'late', 5, 'read', clock.wallUs() + 1);
-  expect(of('late')).toMatchObject({ trims: 1, readMessages: 5 });
+test('what is applied counts in a bucket that has just begun, and not when it is old', () => {
+  const startedUs = clock.wallUs();
+  const trimmedAt = (stampUs: number) => activity.trimmed(TENANT, 'q', 5, 'read', stampUs);
+  trimmedAt(startedUs - 1);
+  activity.rotate(startedUs + 1_000_000);
+  trimmedAt(startedUs - 1);
+  expect(of('q')).toEqual({});
+  call(pushOf('q/p 1'));
+  trimmedAt(startedUs);
+  expect(activity.queues.known(TENANT, 'q')?.partitionsCreated).toBe(1);
+  expect(of('q')).toMatchObject({ trims: 1, readMessages: 5 });
+  activity.rotate(startedUs + 60_000_000);
+  trimmedAt(startedUs + 49_999_999);
+  trimmedAt(startedUs + 50_000_000);
+  expect(of('q')).toMatchObject({ trims: 2, readMessages: 10 });
 });
 
 test('beyond the bound of queues the node is counted all the same', () => {

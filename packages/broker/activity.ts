@@ -12,8 +12,10 @@
  * figures of the open bucket go with it, so that the next queue of the name begins with nothing.
  *
  * What is applied, which every node sees, is counted too (`AppliedEvents`): partitions that come
- * and go, and what retention removes. Entries are applied again after a restart and late after an
- * outage, so an entry that is older than the open bucket counts for nothing.
+ * and go, and what retention removes. An entry counts in the bucket that is open when it is
+ * applied, since its stamp is of the leader's clock and a round of the cluster old: a bucket may
+ * have begun in between. Entries are applied again after a restart and late after an outage, so
+ * one that is older than the process, or than `LATE_US` before the open bucket, counts for nothing.
  */
 import {
   type AckItem,
@@ -37,17 +39,22 @@ import type { Clock } from './clock.js';
 import { newProcessCounts, type ProcessCounts } from './series-process.js';
 
 const DIGITS = /^\d{1,10}$/;
+/** What a commit may take, and clocks of nodes may differ. */
+const LATE_US = 10_000_000;
 
 export class Activity implements AppliedEvents {
   readonly queues: QueueMeters;
   readonly #clock: Clock;
   #process: ProcessCounts = newProcessCounts();
-  #openSinceUs: number;
+  readonly #startedUs: number;
+  /** What was stamped before it and is applied counts for nothing. */
+  #countedFromUs: number;
 
   constructor(queues: QueueMeters, clock: Clock) {
     this.queues = queues;
     this.#clock = clock;
-    this.#openSinceUs = clock.wallUs();
+    this.#startedUs = clock.wallUs();
+    this.#countedFromUs = this.#startedUs;
   }
 
   /** Of the open bucket. */
@@ -59,7 +66,7 @@ export class Activity implements AppliedEvents {
   rotate(nowUs: number): ProcessCounts {
     const closed = this.#process;
     this.#process = newProcessCounts();
-    this.#openSinceUs = nowUs;
+    this.#countedFromUs = Math.max(this.#startedUs, nowUs - LATE_US);
     return closed;
   }
 
@@ -247,7 +254,7 @@ export class Activity implements AppliedEvents {
   }
 
   #applied(tenant: string, queue: string, stampUs: number): QueueFigures | null {
-    return stampUs < this.#openSinceUs ? null : this.queues.of(tenant, queue);
+    return stampUs < this.#countedFromUs ? null : this.queues.of(tenant, queue);
   }
 }
 
