@@ -7,7 +7,7 @@ import type { Command } from './commands.js';
 import { TENANT } from './engine.fake.js';
 import { MapState } from './map-state.js';
 import { Planner } from './planner.js';
-import { TransactionIndex } from './transaction-index.js';
+import { TransactionIndex } from './transaction-id-index.js';
 
 test('an id that is named many times is looked up once', () => {
   const state = new MapState();

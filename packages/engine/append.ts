@@ -150,7 +150,7 @@ export function verifyAppend(bytes: Uint8Array, checksum: Checksum, where: strin
   );
 }
 
-/** Learns every transaction id that a client supplied (transaction-index.ts). */
+/** Learns every transaction id that a client supplied (transaction-id-index.ts). */
 export interface TransactionSink {
   /** The id is the UTF-8 in `bytes[start..end)`, which the sink does not keep. */
   insertBytes(

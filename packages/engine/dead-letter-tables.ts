@@ -20,7 +20,7 @@ import { appendKey, numberKey } from './keys.js';
 import type { DeadLetterRow } from './rows.js';
 import type { Key } from './state.js';
 import { table } from './tables.js';
-import { HASH_WORDS, hashTransactionId } from './transaction-hash.js';
+import { HASH_WORDS, hashTransactionId } from './transaction-id-hash.js';
 import { utf8Length, utf8Write } from './utf8.js';
 
 /** What a list and a deletion need of a dead letter. */
@@ -133,7 +133,7 @@ export function readDeadLetter(r: ByteReader): DeadLetterRow {
 }
 
 /**
- * The 128-bit hash of a transaction id (transaction-hash.ts), the same on every node, as 16
+ * The 128-bit hash of a transaction id (transaction-id-hash.ts), the same on every node, as 16
  * one-byte characters. Two ids are taken for one when it is the same, as in the transaction index.
  */
 export function transactionDigest(transactionId: string): string {

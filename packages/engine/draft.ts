@@ -28,7 +28,7 @@ import { AppendRun } from './log-use.js';
 import { messageWriter, type PayloadCipher } from './payload-cipher.js';
 import type { PlannedState } from './planned-state.js';
 import type { TimerClock } from './timer-clock.js';
-import type { TransactionMatch } from './transaction-index.js';
+import type { TransactionMatch } from './transaction-id-index.js';
 import { relocateAppend } from './trim.js';
 
 /** What planning needs from outside; injected, because this folder knows no clock and no disk. */

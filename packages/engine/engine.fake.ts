@@ -41,7 +41,7 @@ import type { Key, KeyedRow, State, Table } from './state.js';
 import { TABLES } from './table-list.js';
 import { appends } from './tables.js';
 import type { TimerClock } from './timer-clock.js';
-import type { TransactionMatch } from './transaction-index.js';
+import type { TransactionMatch } from './transaction-id-index.js';
 import { utf8Length, utf8Read, utf8Write } from './utf8.js';
 
 export const TENANT = '00000000-0000-0000-0000-000000000001';

@@ -203,6 +203,6 @@ export {
   type TraceView,
 } from './trace-list.js';
 export type * from './transaction-command.js';
-export { TransactionIndex } from './transaction-index.js';
+export { TransactionIndex } from './transaction-id-index.js';
 export { WindowSurvey } from './window-survey.js';
 export { type QueueWorkload, queueWorkloads } from './workload-figures.js';

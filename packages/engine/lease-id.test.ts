@@ -14,7 +14,7 @@ import {
 } from './lease-id.js';
 import { MapState } from './map-state.js';
 import { PlannedState } from './planned-state.js';
-import { PlannedTransactions } from './planned-transactions.js';
+import { PlannedTransactions } from './planned-transaction-ids.js';
 
 test.each([
   [1, false],

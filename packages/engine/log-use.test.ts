@@ -15,12 +15,12 @@ import { wrongCounts } from './log-use.fake.js';
 import { countAppend, discountAppend, liveStretches } from './log-use.js';
 import { MapState } from './map-state.js';
 import { PlannedState } from './planned-state.js';
-import { PlannedTransactions } from './planned-transactions.js';
+import { PlannedTransactions } from './planned-transaction-ids.js';
 import { SeededRandom } from './random.fake.js';
 import type { Key } from './state.js';
 import { TABLES } from './table-list.js';
 import { appends, partitions, queues } from './tables.js';
-import { TransactionIndex } from './transaction-index.js';
+import { TransactionIndex } from './transaction-id-index.js';
 
 const REFERS: Readonly<Record<string, boolean>> = {
   meta: false,

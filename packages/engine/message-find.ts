@@ -18,7 +18,7 @@ import type { AppendRow, PartitionRow, QueueRow } from './rows.js';
 import type { Key, State } from './state.js';
 import { firstOffsetSince } from './subscription.js';
 import { partitions } from './tables.js';
-import type { TransactionMatch } from './transaction-index.js';
+import type { TransactionMatch } from './transaction-id-index.js';
 
 /** Live offsets that may carry the id, the lowest first. */
 export function messageCandidates(

@@ -44,7 +44,7 @@ import { Housekeeping, type HousekeepingLimits } from './housekeeping.js';
 import { type PlacedKv, planKv } from './kv-plan.js';
 import { sealingBytes } from './payload-cipher.js';
 import { PlannedState } from './planned-state.js';
-import { type AppliedTransactions, PlannedTransactions } from './planned-transactions.js';
+import { type AppliedTransactions, PlannedTransactions } from './planned-transaction-ids.js';
 import { popped } from './pop-claim.js';
 import { TenantPurges } from './purge.js';
 import { PURGE_SURFACES } from './purge-surfaces.js';

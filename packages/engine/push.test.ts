@@ -18,11 +18,11 @@ import { Draft } from './draft.js';
 import { numberKey } from './keys.js';
 import { MapState } from './map-state.js';
 import { PlannedState } from './planned-state.js';
-import { PlannedTransactions } from './planned-transactions.js';
+import { PlannedTransactions } from './planned-transaction-ids.js';
 import { PushPlan } from './push.js';
 import { findSlices } from './slices.js';
 import { partitions, queues } from './tables.js';
-import { TransactionIndex } from './transaction-index.js';
+import { TransactionIndex } from './transaction-id-index.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
 const START_US = 1_800_000_000_000_000;

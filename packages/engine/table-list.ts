@@ -13,7 +13,7 @@ import { switches } from './switches.js';
 import * as replicated from './tables.js';
 import * as timing from './timer-tables.js';
 import * as tracing from './trace.js';
-import { transactionRuns } from './transaction-rows.js';
+import { transactionRuns } from './transaction-id-rows.js';
 
 /** The row types differ, which the store does not care about: it moves bytes. */
 export const TABLES = [

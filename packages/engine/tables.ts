@@ -20,7 +20,7 @@
  * | clusterVersions    | (none)                   | catalogue version: see cluster-version.ts   |
  * | logUse             | stretch of the log       | LogUseRow: see log-use.ts                   |
  * | oldestAppends      | queue, stamp, partition  | nothing: partitions by their oldest append  |
- * | transactionRuns    | see transaction-index.ts | ids known to the transaction index (local)  |
+ * | transactionRuns    | see transaction-id-index.ts | ids known to the transaction index (local)  |
  *
  * Numbers are allocated upward and never reused, so a row of a deleted queue or partition can never
  * be taken for one of its successor.

@@ -4,7 +4,7 @@
  * the index below has them. As large as what is in flight, never more.
  */
 import type { TransactionLookup } from './draft.js';
-import type { TransactionMatch } from './transaction-index.js';
+import type { TransactionMatch } from './transaction-id-index.js';
 
 /** The index of applied messages. */
 export interface AppliedTransactions {

@@ -11,7 +11,7 @@
  */
 import { assert } from './assert.js';
 import type { State } from './state.js';
-import { addToFilter, BLOCK_WORDS, filterMayHold } from './transaction-filter.js';
+import { addToFilter, BLOCK_WORDS, filterMayHold } from './transaction-id-filter.js';
 import {
   ENTRY_WORDS,
   entryMatch,
@@ -24,8 +24,8 @@ import {
   STAMP_SPAN_US,
   type TransactionMatch,
   transactionRuns,
-} from './transaction-rows.js';
-import { slotBitsPerPage, TransactionTable } from './transaction-table.js';
+} from './transaction-id-rows.js';
+import { slotBitsPerPage, TransactionTable } from './transaction-id-table.js';
 
 /** Pages whose filter blocks stand in one row: 32 KiB of them in full-sized generations. */
 const PAGES_PER_FILTER_ROW = 64;

@@ -17,13 +17,13 @@ import {
 import { ByteReader, ByteWriter } from './bytes.js';
 import { MapState } from './map-state.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
-import { TransactionIndex, type TransactionIndexOptions } from './transaction-index.js';
+import { TransactionIndex, type TransactionIndexOptions } from './transaction-id-index.js';
 import {
   type Geometry,
   pageKey,
   type TransactionMatch,
   transactionRuns,
-} from './transaction-rows.js';
+} from './transaction-id-rows.js';
 import { utf8Length, utf8Write } from './utf8.js';
 
 const ROUNDS = 60;

@@ -11,8 +11,8 @@
  * and nothing that handles a million ids at once (a sort, a copy, a rehash) may happen within one
  * turn of the loop.
  *
- * Outline. Ids are kept as entries (`transaction-rows.ts`) in generations of some 900,000, oldest
- * first.
+ * Outline. Ids are kept as entries (`transaction-id-rows.ts`) in generations of some 900,000,
+ * oldest first.
  *
  *     insertions -> newest generation: a table in memory; its new entries, as they are, go into
  *                   journal rows at each flush
@@ -56,18 +56,18 @@
 import { assert } from './assert.js';
 import { SINGLETON_KEY } from './keys.js';
 import type { State } from './state.js';
-import { TransactionGeneration } from './transaction-generation.js';
-import { HASH_WORDS, hashTransactionId } from './transaction-hash.js';
+import { TransactionGeneration } from './transaction-id-generation.js';
+import { HASH_WORDS, hashTransactionId } from './transaction-id-hash.js';
 import {
   decodeDirectory,
   encodeDirectory,
   type Geometry,
   type TransactionMatch,
   transactionRuns,
-} from './transaction-rows.js';
+} from './transaction-id-rows.js';
 import { utf8Length, utf8Write } from './utf8.js';
 
-export type { TransactionMatch } from './transaction-rows.js';
+export type { TransactionMatch } from './transaction-id-rows.js';
 
 export interface TransactionIndexOptions {
   /**

@@ -5,7 +5,7 @@
  * high bits of each word fill buckets evenly. Fixed inputs throughout, so nothing here is random.
  */
 import { describe, expect, it } from 'vitest';
-import { hashTransactionId } from './transaction-hash.js';
+import { hashTransactionId } from './transaction-id-hash.js';
 import { utf8Length, utf8Write } from './utf8.js';
 
 function bytesOf(text: string): Uint8Array {

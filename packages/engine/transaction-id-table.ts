@@ -16,7 +16,7 @@
  * operating system provides its pages only as they are touched.
  */
 import { assert } from './assert.js';
-import { HASH_WORDS } from './transaction-hash.js';
+import { HASH_WORDS } from './transaction-id-hash.js';
 import {
   ENTRY_WORDS,
   entryMatch,
@@ -25,7 +25,7 @@ import {
   isEntryOf,
   type TransactionMatch,
   writeEntry,
-} from './transaction-rows.js';
+} from './transaction-id-rows.js';
 
 /** At most half of them are used. */
 export function slotBitsPerPage(geometry: Geometry): number {

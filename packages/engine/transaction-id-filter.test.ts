@@ -3,8 +3,8 @@
  * Method: as many hashed ids as a full generation has for each block, then as many again.
  */
 import { expect, it } from 'vitest';
-import { addToFilter, BLOCK_WORDS, filterMayHold } from './transaction-filter.js';
-import { hashTransactionId } from './transaction-hash.js';
+import { addToFilter, BLOCK_WORDS, filterMayHold } from './transaction-id-filter.js';
+import { hashTransactionId } from './transaction-id-hash.js';
 
 const BLOCK_BITS = 12;
 const IDS = 14 * 2 ** BLOCK_BITS;

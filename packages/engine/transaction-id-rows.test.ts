@@ -12,7 +12,7 @@ import {
   isEntryOf,
   transactionRuns,
   writeEntry,
-} from './transaction-rows.js';
+} from './transaction-id-rows.js';
 
 const HASH = new Int32Array([0x7fffffff, -1, -0x80000000, 0x12345678]);
 const PARTITION = 0xfedcba98;
