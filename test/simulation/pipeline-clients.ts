@@ -39,6 +39,8 @@ export class PipelineClients implements SurfaceClient {
   readonly #inputs: SentInputs;
   readonly #leftover: Leftover;
   readonly #attempts: PipelineAttempt[] = [];
+  /** Attempts whose end is still to be learnt: they may have committed. */
+  #open = 0;
   readonly #wrong: string[] = [];
   #counter: number | null = null;
   #isCounting = false;
@@ -64,6 +66,7 @@ export class PipelineClients implements SurfaceClient {
   unfinished(): string | null {
     if (!this.#inputs.areStored) return 'inputs of the pipeline are not stored';
     if (!this.#leftover.isEmpty()) return 'inputs of the pipeline are left';
+    if (this.#open > 0) return `${this.#open} attempts of the pipeline are under way`;
     if (this.#counter !== null) return null;
     if (!this.#isCounting) this.#count(this.#options.network.caller());
     return 'the pipeline was not counted';
@@ -119,9 +122,11 @@ export class PipelineClients implements SurfaceClient {
     const input = inputOf(claimed);
     const beganMs = loop.nowMs;
     const value = `${input}.${beganMs.toFixed(3)}`;
+    this.#open++;
     caller.call<SubmittedOutcome>(
       (broker, reply) => broker.submit(commandOf(claimed, value, fails), reply),
       (answer) => {
+        this.#open--;
         const outcome = this.#outcomeOf(answer, fails);
         const count = countOf(answer);
         this.#attempts.push({ value, input, beganMs, endedMs: loop.nowMs, outcome, count });

@@ -44,6 +44,8 @@ export class StreamClients implements SurfaceClient {
   readonly #options: SurfaceClientOptions;
   readonly #inputs: SentInputs;
   readonly #cycles: StreamCycle[] = [];
+  /** Cycles whose end is still to be learnt: they may have committed. */
+  #open = 0;
   /** By name, the id of each partition that was claimed. */
   readonly #partitionIds = new Map<string, string>();
   #leftover: Leftover | null = null;
@@ -76,6 +78,7 @@ export class StreamClients implements SurfaceClient {
     if (this.#queryId === null) return 'the query of the streams is not registered';
     this.#leftover ??= new Leftover(network.caller(), SOURCE, groupOf(this.#queryId));
     if (!this.#leftover.isEmpty()) return 'inputs of the streams are left';
+    if (this.#open > 0) return `${this.#open} cycles of streams are under way`;
     if (this.#cells === null) this.#readCells();
     return this.#cellsLeft > 0 ? 'the state of the streams was not read' : null;
   }
@@ -185,9 +188,11 @@ export class StreamClients implements SurfaceClient {
     const sum = inputs.reduce((total, name) => total + numberOf(name), cell.sum);
     const counted = { count: cell.count + inputs.length, sum };
     const command = commandOf(queryId, batch, value, counted, releaseLease);
+    this.#open++;
     caller.call<SubmittedOutcome>(
       (broker, reply) => broker.submit(command, reply),
       (answer) => {
+        this.#open--;
         const outcome = outcomeOf(answer);
         this.#cycles.push({ value, partition, inputs, outcome });
         note(`stream ${value} of ${inputs.length} ${outcome}`);
