@@ -1,7 +1,9 @@
 // A new node that has everything still to fetch: how fast it does, and what the others' clients
 // feel of it. Beside it stands what they feel of a program that writes as many bytes a second to
 // the same disk, and of one that uses as much of the processors beside that: nodes of a real
-// cluster share neither.
+// cluster share neither. The pushes are those of the native load program, and while they run this
+// one asks the new node alone how far it is: questions to all nodes, ten times a second and from
+// the thread that also sent the pushes, cost more than the node that joins.
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -9,9 +11,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { HttpExchange } from '../http-exchange.js';
 import { type Figure, figure } from '../load/figure.js';
-import { runOpenLoop } from '../load/open-loop.js';
-import { type LatencySummary, summarize } from '../load/percentiles.js';
+import type { LatencySummary } from '../load/percentiles.js';
 import { partitionName, payloadTexts, pushBody, pushRequests } from '../load/push-requests.js';
+import { LoadProgram } from '../native/load-program.js';
 import type { ClusterBench } from './cluster-bench.js';
 import type { GroupNode, NodeGroup } from './node-group.js';
 
@@ -20,8 +22,6 @@ const PAYLOAD_BYTES = 4096;
 const PUSHERS = 8;
 const POLL_MS = 100;
 const CAUGHT_UP_MS_MAX = 600_000;
-/** The rest is what the load adds meanwhile. */
-const LAG_MAX = 500;
 const CALM_SECONDS = 5;
 
 export async function measureCatchUp(bench: ClusterBench): Promise<readonly Figure[]> {
@@ -34,12 +34,13 @@ export async function measureCatchUp(bench: ClusterBench): Promise<readonly Figu
     // It is ready only when it is a member: its process alone is waited for.
     const started = spare.process.start();
     await sleep(1000);
+    const lastIndex = await lastIndexOf(group);
     const beganMs = performance.now();
     const usedBefore = spare.process.processorSeconds();
     await group.addLearner(spare);
     let caughtUpMs = 0;
     let usedSeconds = 0;
-    const caughtUp = caughtUpWith(group, spare).then(() => {
+    const caughtUp = caughtUpWith(group, spare, lastIndex).then(() => {
       caughtUpMs = performance.now();
       usedSeconds = spare.process.processorSeconds() - usedBefore;
     });
@@ -115,29 +116,41 @@ async function latencies(
   seconds: number,
 ): Promise<LatencySummary> {
   const leader = await group.leader();
-  const { latenciesMs } = await runOpenLoop({
-    address: leader.process.address,
+  const queue = 'meanwhile';
+  const { latency, lateness } = await LoadProgram.in(bench.scratch).run({
+    protocol: 'http',
+    ports: [leader.process.plan.port],
+    queue,
+    kind: '',
+    work: 'publish',
+    items: pushRequests(queue, 64, 1, 256),
     connections: 32,
-    ratePerSecond: bench.options.ratePerSecond,
+    batch: 1,
     seconds,
-    requests: pushRequests('meanwhile', 64, 1, 256),
-    expectedStatus: 201,
+    warmUpSeconds: 0,
+    ratePerSecond: bench.options.ratePerSecond,
+    atEdge: () => {},
   });
-  const summary = summarize(latenciesMs);
-  bench.say(`pushes: p50 ${summary.p50Ms.toFixed(2)}, p99 ${summary.p99Ms.toFixed(2)} ms`);
-  return summary;
+  bench.say(
+    `pushes: p50 ${latency.p50Ms.toFixed(2)}, p99 ${latency.p99Ms.toFixed(2)} ms; ` +
+      `left late: p99 ${lateness.p99Ms.toFixed(2)} ms`,
+  );
+  return latency;
 }
 
-async function caughtUpWith(group: NodeGroup, node: GroupNode): Promise<void> {
+async function lastIndexOf(group: NodeGroup): Promise<number> {
+  const status = await group.status(await group.leader());
+  if (status === null || status.lastLogIndex === null) throw new Error('the leader says nothing');
+  return status.lastLogIndex;
+}
+
+/** Resolves once `node` has applied this entry. */
+async function caughtUpWith(group: NodeGroup, node: GroupNode, lastIndex: number): Promise<void> {
   const untilMs = performance.now() + CAUGHT_UP_MS_MAX;
   for (;;) {
-    const [leader, own] = await Promise.all([
-      group.leader().then((one) => group.status(one)),
-      group.status(node),
-    ]);
-    const last = leader?.lastLogIndex ?? null;
-    if (last !== null && (own?.appliedIndex ?? 0) >= last - LAG_MAX) return;
-    if (performance.now() > untilMs) throw new Error(`not caught up: ${own?.appliedIndex}`);
+    const { appliedIndex = null } = (await group.status(node)) ?? {};
+    if (appliedIndex !== null && appliedIndex >= lastIndex) return;
+    if (performance.now() > untilMs) throw new Error(`not caught up: ${appliedIndex}`);
     await sleep(POLL_MS);
   }
 }
