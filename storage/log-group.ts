@@ -22,8 +22,11 @@ const STAGING_BYTES = 1 << 20;
 /** From here on a buffer of its own costs less than the copy. */
 const COPIED_BODY_BYTES_MAX = 16 << 10;
 const PADDING_BYTES_MAX = 8;
-/** Bounds what one sync has to store, so that the entries behind it do not wait for long. */
-const GROUP_BYTES_MAX = 8 << 20;
+/**
+ * Bounds what one sync has to store: about a millisecond, ten times the sync itself. The entries
+ * behind it wait for no longer, and neither does whoever else syncs to the same disk.
+ */
+const GROUP_BYTES_MAX = 1 << 20;
 
 export class LogGroup {
   readonly #staging = new Uint8Array(STAGING_BYTES);
