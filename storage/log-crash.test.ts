@@ -142,7 +142,7 @@ class Life {
     }));
     const change: Change = { kind: 'append', entries: added };
     this.pending.push(change);
-    log.append(added, () => this.#settled(change));
+    log.append(added, () => this.#settled(change), random.chance(0.3));
   }
 
   #removeSome(log: Log): void {

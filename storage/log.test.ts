@@ -309,6 +309,23 @@ describe('a log', () => {
     expect(disk.openFiles).toBe(0);
   });
 
+  test('old entries are kept until they are durable, fresh ones beyond that', () => {
+    const { log, disk } = new Fixture();
+    const isKept = (index: number) => log.recent({ index, position: 0, length: 1 }) !== undefined;
+    log.append(entriesFrom(1, 3, 1), () => {});
+    disk.settle();
+    expect([1, 2, 3].map(isKept)).toEqual([true, true, true]);
+    log.append(entriesFrom(4, 2, 1), () => {}, true);
+    expect([1, 3, 4, 5].map(isKept)).toEqual([false, false, true, true]);
+    expect(text(log.bodySync(5))).toBe('body-5-1');
+    disk.settle();
+    expect([4, 5].map(isKept)).toEqual([false, false]);
+    expect(text(log.bodySync(5))).toBe('body-5-1');
+    log.append(entriesFrom(6, 1, 1), () => {});
+    disk.settle();
+    expect(isKept(6)).toBe(true);
+  });
+
   test('reset goes on after a snapshot', () => {
     const fixture = new Fixture({ segmentBytes: 1000 });
     for (let i = 1; i <= 30; i++) fixture.append(entriesFrom(i, 1, 1));

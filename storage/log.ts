@@ -81,6 +81,9 @@ export class Log {
   readonly #segments: LogSegments;
   readonly #writer: LogWriter;
   readonly #recent: RecentEntries;
+  readonly #recentBytesMax: number;
+  /** Durable entries are kept in memory up to here. */
+  #keptBytesMax: number;
   readonly #holes = new LogHoles();
   readonly #repair: LogRepair;
   readonly #scrub: LogScrub;
@@ -113,10 +116,9 @@ export class Log {
     this.#firstIndex = this.#segments.first.firstIndex;
     this.#previousTerm = this.#segments.first.header.previousTerm;
     this.#durableIndex = this.#segments.last.lastIndex;
-    this.#recent = new RecentEntries(
-      options.recentBytesMax ?? RECENT_BYTES_MAX,
-      this.#durableIndex + 1,
-    );
+    this.#recent = new RecentEntries(this.#durableIndex + 1);
+    this.#recentBytesMax = options.recentBytesMax ?? RECENT_BYTES_MAX;
+    this.#keptBytesMax = this.#recentBytesMax;
     const { timing = null } = options;
     this.#timing = timing === null ? null : new LogGroupTiming(timing);
     this.#writer = new LogWriter({
@@ -174,9 +176,14 @@ export class Log {
    * Adds consecutive entries; when the first is at or below lastIndex, all from there on are
    * replaced. `done` runs once, in the order of the calls, when the entries are durable. The log
    * keeps the entries and their bytes by reference: nobody may write to them any more.
+   *
+   * `isOld`: this node is behind, and nobody waits to read them. Then nothing is kept beyond what
+   * is not durable: 100 MB a second that stay for as long as a recent entry does would grow old on
+   * the heap, and the collector would run through all of it for every 64 MB.
    */
-  append(entries: readonly LogEntry[], done: () => void): void {
+  append(entries: readonly LogEntry[], done: () => void, isOld = false): void {
     this.#refuseAfterFailure();
+    this.#keptBytesMax = isOld ? 0 : this.#recentBytesMax;
     const first = entries[0];
     if (first !== undefined && first.index <= this.lastIndex) this.#truncate(first.index, null);
     assert(!this.#isEndLost(), `the end of the log, at ${this.lastIndex}, is lost and not settled`);
@@ -186,7 +193,7 @@ export class Log {
       term = entry.term;
       this.#recent.push(entry);
     }
-    this.#recent.trim(this.#durableIndex);
+    this.#recent.trim(this.#durableIndex, this.#keptBytesMax);
     if (first !== undefined) this.#timing?.appended(first.index);
     this.#writer.append(entries, done);
   }
@@ -520,7 +527,7 @@ export class Log {
 
   #onDurable(index: number): void {
     this.#durableIndex = Math.max(this.#durableIndex, index);
-    this.#recent.trim(this.#durableIndex);
+    this.#recent.trim(this.#durableIndex, this.#keptBytesMax);
   }
 
   #assertStored(index: number): void {

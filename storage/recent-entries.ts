@@ -6,20 +6,18 @@ const COMPACT_SLOTS_MIN = 1024;
 
 /**
  * The newest entries of the log, by reference. It always holds every entry that is not durable yet,
- * and beyond those as many as fit the byte bound, so a consumer at the tail is served from memory.
+ * and beyond those as many as fit a byte bound, so a consumer at the tail is served from memory.
  *
  * Invariant: the entries are consecutive and end with the last entry of the log.
  */
 export class RecentEntries {
-  readonly #bytesMax: number;
   #entries: (LogEntry | null)[] = [];
   /** Slots before it are dropped. */
   #head = 0;
   #firstIndex: number;
   #bytes = 0;
 
-  constructor(bytesMax: number, nextIndex: number) {
-    this.#bytesMax = bytesMax;
+  constructor(nextIndex: number) {
     this.#firstIndex = nextIndex;
   }
 
@@ -49,9 +47,9 @@ export class RecentEntries {
     this.#bytes += entry.data.length;
   }
 
-  /** Drops the oldest until the bound holds, but none above `durableIndex`. */
-  trim(durableIndex: number): void {
-    while (this.#bytes > this.#bytesMax && this.#firstIndex <= durableIndex) {
+  /** Drops the oldest until `bytesMax` holds, but none above `durableIndex`. */
+  trim(durableIndex: number, bytesMax: number): void {
+    while (this.#bytes > bytesMax && this.#firstIndex <= durableIndex) {
       this.#bytes -= this.#entries[this.#head]?.data.length ?? 0;
       this.#entries[this.#head] = null;
       this.#head++;

@@ -125,6 +125,8 @@ export class Consensus {
   #started = false;
   #stopTicking: Cancel | null = null;
   #lastIndex: number;
+  /** As of the last ready that changed it. */
+  #commit = 0;
   #applied = 0;
   #role: SoftState = { role: 'follower', leader: NO_NODE, leading: false, recovering: false };
   #alone = false;
@@ -396,12 +398,15 @@ export class Consensus {
     for (const message of ready.messages) this.#options.send(message);
     const round: Round = { writesLeft: 1, afterDurable: ready.afterDurable };
     this.#rounds.push(round);
+    if (ready.hardState !== undefined) this.#commit = ready.hardState.commit;
     this.#save(ready, round);
     const first = ready.entries[0];
     if (first !== undefined) {
       round.writesLeft++;
       this.#lastIndex = first.index + ready.entries.length - 1;
-      this.#options.log.append(ready.entries.map(storedEntry), () => this.#written(round));
+      // Committed before they came: this node is being caught up.
+      const isOld = this.#lastIndex <= this.#commit;
+      this.#options.log.append(ready.entries.map(storedEntry), () => this.#written(round), isOld);
     }
     for (const entry of ready.committed) this.#committed.push(entry);
     for (const read of ready.readStates) this.#confirm(read);

@@ -73,7 +73,9 @@ test('one node grows to three, and the first may go', () => {
   }
   acknowledged(group, 'b');
   group.run(1000);
-  expect(group.machine(3).fetch('q').one).toMatchObject({ kind: 'fetched' });
+  const fetched = group.machine(3).fetch('q');
+  group.until('the messages', () => fetched.all.length > 0);
+  expect(fetched.one).toMatchObject({ kind: 'fetched' });
   expect(voters(group)).toEqual([1, 2, 3]);
   expect(group.leader().node?.membership()).toMatchObject({
     voters: [1, 2, 3],
