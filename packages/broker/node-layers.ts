@@ -61,7 +61,11 @@ const IN_FLIGHT_BYTES_MAX = 16 * 1024 * 1024;
 const TICKS_PER_HEARTBEAT = 2;
 /** Two of the largest bodies, or what the pipeline holds and two batches if that is more. */
 const ADMIT_BYTES_MIN = 128 * 1024 * 1024;
-const DIGEST_EVERY = 1024;
+/**
+ * Rare enough that the checkpoints of the nodes, which are made at different moments otherwise, do
+ * not meet at these entries many times a minute.
+ */
+const DIGEST_EVERY = 8192;
 /** A member that answered within this time counts as alive when the members are changed. */
 const LIVE_WITHIN_MS_MIN = 1000;
 
@@ -237,7 +241,7 @@ export class NodeLayers {
   }
 
   #newReplica(): Replica {
-    const { config, clock, crash } = this.#options;
+    const { config, clock, crash, random } = this.#options;
     const { digestEvery = DIGEST_EVERY, changedRowsMax = CHANGED_ROWS_MAX } = this.#options;
     const { state, log } = this.#parts;
     return new Replica({
@@ -254,6 +258,7 @@ export class NodeLayers {
         },
       },
       clock,
+      fraction: () => random.fraction(),
       reach: crash.reach,
       observer: this.fetches,
       onRoom: () => this.consensus.applyMore(),

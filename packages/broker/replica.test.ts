@@ -23,7 +23,7 @@ class Fixture {
   rooms = 0;
   #index = 0;
 
-  constructor(everyBytes = 1 << 30) {
+  constructor(everyBytes = 1 << 30, fraction = 0) {
     const defer = (run: () => void) => void this.#waiting.push(run);
     this.state = new Checkpoint({
       backing: new SimulatedBacking({ seed: 1, localTables: [], defer }),
@@ -44,6 +44,7 @@ class Fixture {
         digests: { every: 0, onPoint: () => {} },
       },
       clock: this.clock,
+      fraction: () => fraction,
       reach: () => {},
       observer: { appended: () => {} },
       pipeline: newMeters().pipeline,
@@ -109,6 +110,18 @@ test('few rows may be long: bytes of entries count like rows', () => {
   expect(replica.isFull).toBe(true);
   fixture.settle();
   expect([state.appliedIndex, replica.isFull, fixture.rooms]).toEqual([2, false, 1]);
+});
+
+test.each([
+  [0, 1000],
+  [0.999, 751],
+])('with a fraction of %d a checkpoint follows the last one after %d ms', (fraction, afterMs) => {
+  const fixture = new Fixture(1 << 30, fraction);
+  fixture.apply(1);
+  fixture.clock.move(afterMs - 1);
+  expect(fixture.state.busy).toBe(false);
+  fixture.clock.move(1);
+  expect(fixture.state.busy).toBe(true);
 });
 
 test('a change of the members is stored at once, and behind one that is being written', () => {

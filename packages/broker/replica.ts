@@ -31,6 +31,8 @@ import type { Reach } from './crash-points.js';
  * 2 * 131,072 rows * some 400 bytes = 105 MB.
  */
 export const CHANGED_ROWS_MAX = 1 << 17;
+/** The part of the time between two checkpoints that is left to chance. */
+const SPREAD = 0.25;
 /** How soon a checkpoint is tried again while the last one is still being written. */
 const BUSY_RETRY_MS = 20;
 /** Queues looked at per checkpoint to learn how long transaction ids are wanted. */
@@ -44,7 +46,11 @@ export interface DigestPolicy {
 }
 
 export interface CheckpointPolicy {
-  /** A checkpoint follows the last one after this time, if anything was applied. */
+  /**
+   * A checkpoint follows the last one within this time, if anything was applied: after three
+   * quarters of it or more, at random, or nodes that apply the same entries would all write theirs
+   * at the same moment, and no quorum could acknowledge meanwhile.
+   */
   readonly everyMs: number;
   /**
    * Or after this many bytes of entries, which bounds the replay of a restart. While the checkpoint
@@ -62,6 +68,8 @@ export interface ReplicaOptions {
   readonly log: Log;
   readonly policy: CheckpointPolicy;
   readonly clock: Clock;
+  /** 0 <= fraction < 1, at random. */
+  readonly fraction: () => number;
   readonly reach: Reach;
   readonly observer: AppendObserver;
   readonly pipeline: PipelineMeters;
@@ -82,6 +90,7 @@ export class Replica {
   readonly #log: Log;
   readonly #policy: CheckpointPolicy;
   readonly #clock: Clock;
+  readonly #fraction: () => number;
   readonly #reach: Reach;
   readonly #observer: AppendObserver;
   readonly #pipeline: PipelineMeters;
@@ -107,6 +116,7 @@ export class Replica {
     this.#log = options.log;
     this.#policy = options.policy;
     this.#clock = options.clock;
+    this.#fraction = options.fraction;
     this.#reach = options.reach;
     this.#observer = options.observer;
     this.#pipeline = options.pipeline;
@@ -167,10 +177,14 @@ export class Replica {
     this.#bytesSince += entry.data.length;
     if (this.isFull || entry.type === 'configuration') this.#checkpoint();
     else if (this.#isDigestPoint() && !this.#state.busy) this.#checkpoint();
-    else this.#cancelTimer ??= this.#clock.after(this.#policy.everyMs, () => this.#checkpoint());
+    else this.#cancelTimer ??= this.#clock.after(this.#delayMs(), () => this.#checkpoint());
     this.#reach('after-apply');
     this.#tellAppended();
     for (const effect of this.#declared.splice(0)) this.#onEphemeral(effect);
+  }
+
+  #delayMs(): number {
+    return this.#policy.everyMs * (1 - SPREAD * this.#fraction());
   }
 
   /**
