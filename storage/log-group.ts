@@ -18,10 +18,8 @@ import {
 import type { LogGroupTiming } from './log-group-timing.js';
 import type { Segment } from './log-segment.js';
 
-const STAGING_BYTES = 1 << 20;
 /** From here on a buffer of its own costs less than the copy. */
 const COPIED_BODY_BYTES_MAX = 16 << 10;
-const PADDING_BYTES_MAX = 8;
 /**
  * Bounds what one sync has to store: about a millisecond, ten times the sync itself. The entries
  * behind it wait for no longer, and neither does whoever else syncs to the same disk.
@@ -29,7 +27,8 @@ const PADDING_BYTES_MAX = 8;
 const GROUP_BYTES_MAX = 1 << 20;
 
 export class LogGroup {
-  readonly #staging = new Uint8Array(STAGING_BYTES);
+  /** What is staged of a group is never more than the group, nor than the head of one entry. */
+  readonly #staging = new Uint8Array(GROUP_BYTES_MAX);
   readonly #view = viewOf(this.#staging);
   readonly #header = newRecordHeader();
   #staged = 0;
@@ -58,11 +57,7 @@ export class LogGroup {
 
   hasRoomFor(entry: LogEntry): boolean {
     const size = recordBytes(entry.data.length);
-    if (this.bytes === 0) return true;
-    if (this.bytes + size > GROUP_BYTES_MAX) return false;
-    const copied = entry.data.length <= COPIED_BODY_BYTES_MAX;
-    const staged = RECORD_HEADER_BYTES + (copied ? padded(entry.data.length) : PADDING_BYTES_MAX);
-    return this.#staged + staged <= STAGING_BYTES;
+    return this.bytes === 0 || this.bytes + size <= GROUP_BYTES_MAX;
   }
 
   /** Adds the record to the group and to what `segment` will hold once the group is written. */

@@ -119,7 +119,6 @@ async function pushEvents(broker: BrokerUnderTest): Promise<Map<string, number>>
   return sums;
 }
 
-/** What the sink holds, each window once. */
 /** So many windows as they were emitted, or what there is after EMITTED_MS_MAX: a fetch may lag. */
 async function emitted(stream: StreamUnderTest, count: number): Promise<Map<string, number>> {
   const untilMs = performance.now() + EMITTED_MS_MAX;
@@ -130,6 +129,7 @@ async function emitted(stream: StreamUnderTest, count: number): Promise<Map<stri
   }
 }
 
+/** What the sink holds, each window once. */
 async function emittedNow({ broker, sink }: StreamUnderTest): Promise<Map<string, number>> {
   const sums = new Map<string, number>();
   for (const partition of KEYS) {
