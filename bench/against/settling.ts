@@ -1,27 +1,30 @@
 // How sure the median of a few rounds is, and what is worth another round. Most ratios repeat
-// within a few hundredths and need two rounds; some systems come in windows twice as fast as the
-// next one, and only more windows bring their median to rest.
+// within a few hundredths and need three rounds; some systems come in windows of several times the
+// rate of the next one, and only many windows bring their median to rest.
 
 import { median } from '../load/percentiles.js';
 import { ratiosOfRounds } from './compare.js';
 import type { Round } from './result.js';
 
 /** The share by which a settled median may be expected to differ from that of many more rounds. */
-const SETTLED = 0.03;
+const SETTLED = 0.05;
 
 /** No load gets more, however much its rounds differ. */
-export const ROUNDS_MAX = 9;
+export const ROUNDS_MAX = 40;
 
 /** What the rounds of one load have brought so far, of each system; ours is the first. */
 export type Tally = readonly (readonly Round[])[];
 
 /**
- * About the error of the median, as a share of it: half of the rounds are nearer to the median than
- * the middle one of the distances, whatever the others are, and a root of their number is gained.
+ * About the standard error of the median, as a share of it. Three quarters of the rounds are no
+ * further from the median than the distance taken: for a normal distribution that is 1.15 of its
+ * standard deviation, and the error of a median is 1.25 of it by the root of their number. The
+ * middle distance would take two of three rounds that agree by chance for certainty.
  */
 export function uncertainty(values: readonly number[]): number {
   const middle = median(values);
-  const distance = median(values.map((value) => Math.abs(value - middle)));
+  const distances = values.map((value) => Math.abs(value - middle)).sort((a, b) => a - b);
+  const distance = distances[Math.ceil(distances.length * 0.75) - 1] ?? 0;
   return distance / middle / Math.sqrt(values.length);
 }
 
