@@ -5,7 +5,7 @@
 // A round has one window of each system under one load. All loads get their rounds first, one round
 // of all of them after the other, so that what disturbs the machine for a minute meets no load
 // twice. The time that is left goes to loads whose ratios differ from round to round: ours and the
-// systems in question get one more, again and again.
+// systems in question get one more, in turn as well.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -39,7 +39,7 @@ import {
   WARM_UP,
   warmUpWorks,
 } from './schedule.js';
-import { leastSettled, unsettled } from './settling.js';
+import { needsRound, unsettled } from './settling.js';
 import { renderTables } from './table.js';
 
 /** All systems of one number of nodes, and what they did so far: of each load, of each system. */
@@ -193,14 +193,22 @@ class AgainstRun {
     return now + (freeMs * ownMs) / (ownMs + laterMs);
   }
 
+  /**
+   * Round after round of all loads that need one, and not one load to its end: what the disk does
+   * for others, and what it has to tidy up, lasts for minutes, and rounds one after the other would
+   * agree on it.
+   */
   async #settle(phase: Phase, untilMs: number): Promise<void> {
+    const needy = (index: number): boolean => needsRound(phase.tallies[index] ?? []);
     // A latency at a given rate has no ratio of rates.
-    const rates = [...phase.cells.entries()].filter(([, { work }]) => work !== 'latency');
-    while (performance.now() < untilMs) {
-      const found = leastSettled(rates.map(([index]) => phase.tallies[index] ?? []));
-      const index = found === null ? undefined : rates[found]?.[0];
-      if (index === undefined) return;
-      await this.#measureRound(phase, index, [0, ...unsettled(phase.tallies[index] ?? [])]);
+    const rates = [...phase.cells.keys()].filter((index) => phase.cells[index]?.work !== 'latency');
+    for (;;) {
+      const left = rates.filter(needy);
+      if (left.length === 0) return;
+      for (const index of left) {
+        if (performance.now() >= untilMs) return;
+        await this.#measureRound(phase, index, [0, ...unsettled(phase.tallies[index] ?? [])]);
+      }
     }
   }
 

@@ -11,7 +11,7 @@ import { requirePeers } from './requirements.js';
 import { fakeResult } from './result.fake.js';
 import type { Round } from './result.js';
 import { cells, entrants, leastMs } from './schedule.js';
-import { leastSettled, ROUNDS_MAX, uncertainty, unsettled } from './settling.js';
+import { needsRound, ROUNDS_MAX, uncertainty, unsettled } from './settling.js';
 import { renderTables } from './table.js';
 
 test('the whole comparison: every load on every system, and one load for latency', () => {
@@ -120,14 +120,11 @@ test('more rounds go where they differ most, and no further than needed', () => 
 
   const calm = tallyOf([1, 1.01], [2, 2.1]);
   const uneasy = tallyOf([1, 1.01], [2, 2.5], [3, 3.6]);
-  const wild = tallyOf([1, 1.9], [2, 2]);
   expect(unsettled(calm)).toEqual([]);
   expect(unsettled(uneasy)).toEqual([2, 3]);
-  expect(leastSettled([calm, uneasy, wild])).toBe(2);
-  expect(leastSettled([calm, uneasy, calm])).toBe(1);
-  expect(leastSettled([calm, calm])).toBeNull();
+  expect([calm, uneasy].map(needsRound)).toEqual([false, true]);
   const hopeless = tallyOf(Array.from({ length: ROUNDS_MAX }, (_, i) => 1 + (i % 2)));
-  expect(leastSettled([hopeless, calm])).toBeNull();
+  expect([unsettled(hopeless), needsRound(hopeless)]).toEqual([[1], false]);
 });
 
 test('latencies of ours are judged, those of others are not', () => {

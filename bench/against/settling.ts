@@ -33,18 +33,9 @@ export function unsettled(tally: Tally): readonly number[] {
   return tally.flatMap((_, place) => (uncertaintyAt(tally, place) > SETTLED ? [place] : []));
 }
 
-/** The load whose worst ratio is the least settled; null: none is worth another round. */
-export function leastSettled(tallies: readonly Tally[]): number | null {
-  let found: number | null = null;
-  let worst = SETTLED;
-  for (const [index, tally] of tallies.entries()) {
-    if ((tally[0]?.length ?? 0) >= ROUNDS_MAX) continue;
-    const own = Math.max(...tally.map((_, place) => uncertaintyAt(tally, place)));
-    if (own <= worst) continue;
-    worst = own;
-    found = index;
-  }
-  return found;
+/** Whether another round of this load is worth its time. */
+export function needsRound(tally: Tally): boolean {
+  return (tally[0]?.length ?? 0) < ROUNDS_MAX && unsettled(tally).length > 0;
 }
 
 function uncertaintyAt(tally: Tally, place: number): number {
