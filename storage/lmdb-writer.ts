@@ -12,8 +12,14 @@
  * the applied row, answers with `{ error }` or the new digests, and ends on `{ close: true }`.
  * `transactionSync` returns when data and then meta page are synced; that is what the answer means.
  *
- * The library lets the file grow past the size that it was opened with, and says nothing. A
- * transaction that would do so is aborted before it is written.
+ * Two things that the library does are kept from it. It lets the file grow past the size that it
+ * was opened with, and says nothing. And when a write fails it formats a message that can be longer
+ * than the memory it has for it (mdb.c, `last_error = malloc(100)`): a node whose volume was full
+ * ended in an abort, in one of ten stops on a busy machine. So a transaction that would outgrow the
+ * map, or may not fit on the volume, is aborted before it is written. What it needs is not known
+ * before: the rows themselves, a page for each that it puts, unless the file is smaller, and some
+ * for the root and the list of free pages are enough; with more than SPARE_BYTES free nobody asks,
+ * or large checkpoints would stop a node that has room.
  */
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
@@ -22,7 +28,12 @@ import type { Applied } from './backing.js';
 import { assert, StateFullError } from './faults.js';
 import { DELETED_LENGTH } from './packed-rows.js';
 
+const PAGE_BYTES = 4096;
+const PAGES_BESIDE_ROWS = 16;
+const SPARE_BYTES = 64 << 20;
+
 const PROGRAM = `
+const { statSync, statfsSync } = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
 const { crc32 } = require('node:zlib');
 const { open } = require(workerData.library);
@@ -33,6 +44,8 @@ for (const table of workerData.localTables) isLocal[table] = 1;
 // Sum and exclusive or of the replicated rows, then of the local ones.
 let digests = Int32Array.from(workerData.digests);
 let chunks = [];
+// Of the transaction under way.
+let rows = 0;
 
 function mixForSum(checksum) {
   let mixed = checksum ^ (checksum >>> 16);
@@ -66,6 +79,7 @@ function apply(bytes, into) {
     const keyEnd = at + 6 + chunk.readUInt16LE(at);
     const length = chunk.readUInt32LE(at + 2);
     const key = chunk.subarray(at + 6, keyEnd);
+    rows++;
     const old = database.getBinaryFast(key);
     if (old !== undefined) count(into, key[0], checksumOf(old, 0, old.length), -1);
     if (length === ${DELETED_LENGTH}) {
@@ -87,14 +101,31 @@ function appliedRow(head, into) {
   return row;
 }
 
+function failure(code, message) {
+  return Object.assign(new Error(message), { code });
+}
+
+function checkSpace() {
+  const { bavail, bsize } = statfsSync(workerData.path);
+  const free = bavail * bsize;
+  if (free > ${SPARE_BYTES}) return;
+  const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const replaced = Math.min(rows * ${PAGE_BYTES}, statSync(workerData.path).size);
+  const needed = bytes + replaced + ${PAGES_BESIDE_ROWS * PAGE_BYTES};
+  if (free >= needed) return;
+  throw failure('ENOSPC', free + ' bytes are free on the volume, ' + needed + ' may be needed');
+}
+
 function commit(head) {
   const changed = digests.slice();
+  rows = 0;
   try {
     database.transactionSync(() => {
       for (const chunk of chunks) apply(chunk, changed);
       database.put(appliedKey, appliedRow(head, changed));
-      if (database.getStats().mapSize <= workerData.mapBytesMax) return;
-      throw Object.assign(new Error('the map is full'), { code: 'MAP_FULL' });
+      const { mapSize } = database.getStats();
+      if (mapSize > workerData.mapBytesMax) throw failure('MAP_FULL', 'the map is full');
+      checkSpace();
     });
     digests = changed;
     return { error: null, digests };

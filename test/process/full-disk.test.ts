@@ -196,7 +196,7 @@ onSmallVolume.each<[string, number, RegExp]>([
   expect(await client.get(`${POP}&wait=true`)).toMatchObject({ status: 503 });
   expect(performance.now() - beganMs).toBeLessThan(5000);
   expect(await client.get('/api/v1/raft/status')).toMatchObject({ status: 200 });
-  expect(await node.signal('SIGTERM')).toEqual({ code: 0, signal: null });
+  expect(await node.signal('SIGTERM'), node.output).toEqual({ code: 0, signal: null });
 
   volume.free();
   client.close();
