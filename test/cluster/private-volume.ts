@@ -28,6 +28,11 @@ export class PrivateVolume {
     return ['nsenter', '-t', `${this.#holder.pid}`, '-m'];
   }
 
+  /** Where programs outside reach it, through the process that keeps it. */
+  get outsidePath(): string {
+    return `/proc/${this.#holder.pid}/root${this.path}`;
+  }
+
   freeBytes(): number {
     const [, line = ''] = this.#inside(`df -B1 --output=avail ${this.path}`).trim().split('\n');
     return Number(line);
