@@ -29,8 +29,8 @@ export const AGAINST_USAGE = `npm run bench -- --against LIST [options]
   --nodes LIST       of 1,3 (default both; three nodes only of nats and rabbitmq)
   --payloads LIST    bytes of a payload (default 256,4096; latency takes the first)
   --batches LIST     messages of a publish and of an acknowledgement (default 1,10,100)
-  --rounds N         measured windows of each figure at least; the median counts (default 3)
-  --minutes N        until which loads whose ratios differ get more rounds (default 35)
+  --rounds N         measured windows of each figure at least; the median counts (default 7)
+  --minutes N        until which loads whose ratios differ get more rounds (default 55)
   --seconds N        of a window (default 1; a latency takes three times as long)
   --warm-up N        milliseconds before it (default 250)
   --connections N    at a time (default 64; three nodes share them)
@@ -56,8 +56,8 @@ export function readAgainstOptions(commandLine: readonly string[]): AgainstOptio
       nodes: { type: 'string', default: '1,3' },
       payloads: { type: 'string', default: '256,4096' },
       batches: { type: 'string', default: '1,10,100' },
-      rounds: { type: 'string', default: '3' },
-      minutes: { type: 'string', default: '35' },
+      rounds: { type: 'string', default: '7' },
+      minutes: { type: 'string', default: '55' },
       seconds: { type: 'string', default: '1' },
       'warm-up': { type: 'string', default: '250' },
       connections: { type: 'string', default: '64' },

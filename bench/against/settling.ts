@@ -1,5 +1,5 @@
 // How sure the median of a few rounds is, and what is worth another round. Most ratios repeat
-// within a few hundredths and need three rounds; some systems come in windows of several times the
+// within a few hundredths and need no more than all get; some come in windows of several times the
 // rate of the next one, and only many windows bring their median to rest.
 
 import { median } from '../load/percentiles.js';
@@ -19,7 +19,7 @@ export type Tally = readonly (readonly Round[])[];
  * About the standard error of the median, as a share of it. Three quarters of the rounds are no
  * further from the median than the distance taken: for a normal distribution that is 1.15 of its
  * standard deviation, and the error of a median is 1.25 of it by the root of their number. The
- * middle distance would take two of three rounds that agree by chance for certainty.
+ * middle distance would take few rounds that agree by chance for certainty.
  */
 export function uncertainty(values: readonly number[]): number {
   const middle = median(values);

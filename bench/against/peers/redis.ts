@@ -1,13 +1,21 @@
 // Redis with one stream and one consumer group.
 
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../node-process.js';
 import { ServerProcess } from '../server-process.js';
 import { QUEUE, type RunningSystem, type SystemPlan } from './system.js';
 
 export const REDIS_NEEDS = [{ program: 'redis-server', debianPackage: 'redis-server' }];
 
-/** Rewriting its file in the middle of a window would be work that the window did not make. */
+const TIDIED_MS_MAX = 60_000;
+const LOOK_MS = 10;
+
+/**
+ * Rewriting its file in the middle of a window would be work that the window did not make. It is
+ * rewritten after each, see `tidy`.
+ */
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''].concat([
   '--auto-aof-rewrite-percentage',
   '0',
@@ -15,7 +23,8 @@ const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
 
 const LABELS = {
   durable: 'appendonly yes, appendfsync always, no snapshots; acknowledged = synced',
-  defaults: 'snapshots only (save 3600 1 300 100 60 10000); acknowledged = in memory',
+  defaults:
+    'snapshots (save 3600 1 300 100 60 10000), one before each window; acknowledged = in memory',
 } as const;
 
 export async function startRedis(plan: SystemPlan): Promise<RunningSystem> {
@@ -50,11 +59,61 @@ export async function startRedis(plan: SystemPlan): Promise<RunningSystem> {
     },
     target,
     pids: [server.pid],
-    create: () => load.administer('create', target),
-    remove: () => load.administer('remove', target),
+    create: async () => {
+      if (setting === 'defaults') await tidy(port, 'SAVE');
+      await load.administer('create', target);
+    },
+    remove: async () => {
+      await load.administer('remove', target);
+      if (setting === 'durable') await tidy(port, 'BGREWRITEAOF');
+    },
     stop: async () => {
       await server.stop();
       scratch.remove(directory);
     },
   };
+}
+
+/**
+ * While there is no stream: what lies on disk becomes as empty as what lies in memory, so that
+ * every window begins alike. The append-only file would grow to tens of gigabytes in a run. It goes
+ * after a window, as the files of other systems do. And snapshots come a minute after the last one:
+ * some windows would have one from their beginning and others none; with one made right before,
+ * none has that is shorter than that.
+ */
+async function tidy(port: number, command: 'BGREWRITEAOF' | 'SAVE'): Promise<void> {
+  const untilMs = performance.now() + TIDIED_MS_MAX;
+  await whenIdle(port, untilMs);
+  await ask(port, command);
+  await whenIdle(port, untilMs);
+}
+
+/** Neither a snapshot nor a rewrite is under way. Throws an Error when one lasts for too long. */
+async function whenIdle(port: number, untilMs: number): Promise<void> {
+  const busy = /(rdb_bgsave_in_progress|aof_rewrite_in_progress|aof_rewrite_scheduled):1/;
+  while (busy.test(await ask(port, 'INFO persistence'))) {
+    if (performance.now() > untilMs) throw new Error('redis: its file was not written in time');
+    await sleep(LOOK_MS);
+  }
+}
+
+/** The answer to one command; an Error when that is one, or the connection fails. */
+function ask(port: number, command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1');
+    socket.setTimeout(TIDIED_MS_MAX, () =>
+      socket.destroy(new Error(`redis: no answer: ${command}`)),
+    );
+    socket.setEncoding('latin1');
+    socket.on('data', (text: string) => {
+      answer += text;
+    });
+    socket.once('error', reject);
+    socket.once('close', () => {
+      if (answer.startsWith('-')) reject(new Error(`redis: ${command}: ${answer.trim()}`));
+      else resolve(answer);
+    });
+    socket.write(`${command}\r\nQUIT\r\n`);
+  });
 }
