@@ -111,8 +111,10 @@ function ask(port: number, command: string): Promise<string> {
     });
     socket.once('error', reject);
     socket.once('close', () => {
-      if (answer.startsWith('-')) reject(new Error(`redis: ${command}: ${answer.trim()}`));
-      else resolve(answer);
+      // The last is the answer to QUIT: without it the connection broke.
+      const isWhole = answer.endsWith('+OK\r\n') && !answer.startsWith('-');
+      if (isWhole) resolve(answer);
+      else reject(new Error(`redis: ${command}: ${answer.trim() || 'no answer'}`));
     });
     socket.write(`${command}\r\nQUIT\r\n`);
   });
