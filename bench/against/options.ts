@@ -30,8 +30,9 @@ export const AGAINST_USAGE = `npm run bench -- --against LIST [options]
   --payloads LIST    bytes of a payload (default 256,4096; latency takes the first)
   --batches LIST     messages of a publish and of an acknowledgement (default 1,10,100)
   --rounds N         measured windows of each figure at least; the median counts (default 7)
-  --minutes N        until which loads whose ratios differ get more rounds (default 55)
-  --seconds N        of a window (default 1; a latency takes three times as long)
+  --minutes N        until which loads whose ratios differ get more rounds (default 60)
+  --seconds N        of a window (default 1; three times as long for a latency,
+                     half as long for publishes of 1 KiB or more)
   --warm-up N        milliseconds before it (default 250)
   --connections N    at a time (default 64; three nodes share them)
   --partitions N     of our queue (default 64)
@@ -57,7 +58,7 @@ export function readAgainstOptions(commandLine: readonly string[]): AgainstOptio
       payloads: { type: 'string', default: '256,4096' },
       batches: { type: 'string', default: '1,10,100' },
       rounds: { type: 'string', default: '7' },
-      minutes: { type: 'string', default: '55' },
+      minutes: { type: 'string', default: '60' },
       seconds: { type: 'string', default: '1' },
       'warm-up': { type: 'string', default: '250' },
       connections: { type: 'string', default: '64' },

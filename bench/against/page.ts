@@ -92,7 +92,7 @@ function conditions(result: AgainstResult): Html {
     [
       'Rounds',
       `at least ${result.rounds} of ${result.secondsPerRound} s each, more where ratios ` +
-        'differed; latencies in longer ones',
+        'differed; latencies in longer ones, publishes of large payloads in shorter ones',
     ],
     ['Disk', `one synced write of 4 KiB, alone, takes ${result.diskSyncMs.toFixed(3)} ms`],
   ];

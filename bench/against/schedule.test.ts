@@ -10,7 +10,7 @@ import { processorSeconds } from './processor-time.js';
 import { requirePeers } from './requirements.js';
 import { fakeResult } from './result.fake.js';
 import type { Round } from './result.js';
-import { cells, entrants, leastMs } from './schedule.js';
+import { cells, entrants, leastMs, secondsOf } from './schedule.js';
 import { needsRound, ROUNDS_MAX, uncertainty, unsettled } from './settling.js';
 import { renderTables } from './table.js';
 
@@ -22,6 +22,18 @@ test('the whole comparison: every load on every system, and one load for latency
   expect(three).toEqual(['ours durable', 'nats durable', 'nats defaults', 'rabbitmq durable']);
   const leastMinutes = (leastMs(options, 1) + leastMs(options, 3)) / 60_000;
   expect(leastMinutes).toBeLessThan(options.minutes - 1);
+});
+
+test('large payloads never follow each other, and their publishes take half a window', () => {
+  const options = readAgainstOptions(['--against', 'redis', '--seconds', '2']);
+  const rates = cells(options).filter(({ work }) => work !== 'latency');
+  expect(rates.map(({ payloadBytes }) => payloadBytes)).toEqual(
+    rates.map((_, index) => (index % 2 === 0 ? 256 : 4096)),
+  );
+  const seconds = rates.map((cell) => [cell.work, cell.payloadBytes, secondsOf(cell, options)]);
+  expect(seconds).toContainEqual(['publish', 4096, 1]);
+  expect(seconds).toContainEqual(['publish', 256, 2]);
+  expect(seconds).toContainEqual(['consume', 4096, 2]);
 });
 
 test('options narrow it', () => {
@@ -41,7 +53,7 @@ test('options narrow it', () => {
     { work: 'publish', payloadBytes: 256, batch: 100 },
   ]);
   const fewer = readAgainstOptions([...narrow, '--rounds', '1']);
-  expect(leastMs(options, 1) - leastMs(fewer, 1)).toBe(2 * 2 * (1000 + 250 + 300));
+  expect(leastMs(options, 1) - leastMs(fewer, 1)).toBe(2 * 2 * (1000 + 250 + 800));
   expect(asksForAgainst(narrow)).toBe(true);
   expect(asksForAgainst(['--against=redis'])).toBe(true);
   expect(asksForAgainst(['--only', 'push'])).toBe(false);
