@@ -15,7 +15,7 @@ export function cells(options: AgainstOptions): readonly Cell[] {
   return options.works.flatMap((work): readonly Cell[] => {
     const [first = 0] = options.payloads;
     if (work === 'latency') return [{ work, payloadBytes: first, batch: 1 }];
-    // Large payloads never follow each other, see LARGE_PAYLOAD_SHARE.
+    // Sizes alternate, see LARGE_PAYLOAD_SHARE.
     return options.batches.flatMap((batch) =>
       options.payloads.map((payloadBytes) => ({ work, payloadBytes, batch })),
     );
