@@ -224,7 +224,6 @@ export class Cluster {
     const mib = this.#settings.volumes?.[number];
     if (mib === undefined) return null;
     const volume = await openPrivateVolume(join(this.scratch, `volume-${number}`), mib);
-    if (typeof volume === 'string') throw new Error(volume);
     this.#volumes.push(volume);
     return volume;
   }

@@ -4,7 +4,7 @@
  * It is gone with that process, and nothing outside ever saw it. Programs enter it by the launcher
  * below.
  *
- * Needs the right to mount (Linux, root). Where that is missing, `openPrivateVolume` says why.
+ * Needs the right to mount (Linux, root). Where that is missing, `volumesWork` says why.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -79,11 +79,8 @@ export class PrivateVolume {
   }
 }
 
-/** A text says why this machine has none. */
-export async function openPrivateVolume(
-  path: string,
-  mib: number,
-): Promise<PrivateVolume | string> {
+/** Throws an Error that says why this machine has none. */
+export async function openPrivateVolume(path: string, mib: number): Promise<PrivateVolume> {
   mkdirSync(path, { recursive: true });
   const mount = `mount -t tmpfs -o size=${mib}m none ${path}`;
   const script = `${mount} && echo ready && exec sleep ${HOLD_SECONDS}`;
@@ -111,7 +108,7 @@ export async function openPrivateVolume(
     await sleep(10);
   }
   holder.kill('SIGKILL');
-  return `no volume of its own can be mounted here: ${output.trim()}`;
+  throw new Error(`no volume of its own can be mounted here: ${output.trim()}`);
 }
 
 /** null: they work here; else why they do not. */
@@ -119,9 +116,10 @@ export async function volumesWork(): Promise<string | null> {
   const directory = temporaryDirectory();
   try {
     const volume = await openPrivateVolume(directory.path, 1);
-    if (typeof volume === 'string') return volume;
     await volume.close();
     return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
   } finally {
     directory.remove();
   }

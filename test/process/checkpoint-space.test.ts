@@ -28,9 +28,7 @@ function open(): Backing {
 beforeEach(async () => {
   if (reason !== null) return;
   directory = temporaryDirectory();
-  const opened = await openPrivateVolume(directory.path, MEBIBYTES);
-  if (typeof opened === 'string') throw new Error(opened);
-  volume = opened;
+  volume = await openPrivateVolume(directory.path, MEBIBYTES);
   backing = open();
 });
 

@@ -38,9 +38,7 @@ let client: HttpClient;
 beforeEach(async () => {
   if (reason !== null) return;
   directory = temporaryDirectory();
-  const opened = await openPrivateVolume(directory.path, MEBIBYTES);
-  if (typeof opened === 'string') throw new Error(opened);
-  volume = opened;
+  volume = await openPrivateVolume(directory.path, MEBIBYTES);
   pushed = 0;
   done.clear();
   doubtful.clear();
