@@ -29,10 +29,11 @@ export const AGAINST_USAGE = `npm run bench -- --against LIST [options]
   --nodes LIST       of 1,3 (default both; three nodes only of nats and rabbitmq)
   --payloads LIST    bytes of a payload (default 256,4096; latency takes the first)
   --batches LIST     messages of a publish and of an acknowledgement (default 1,10,100)
-  --rounds N         measured windows of each figure at least; the median counts (default 7)
+  --rounds N         of each load at least; the median counts (default 4)
   --minutes N        until which loads whose ratios differ get more rounds (default 60)
-  --seconds N        of a window (default 1; three times as long for a latency,
-                     half as long for publishes of 1 KiB or more)
+  --seconds N        of each system in a round (default 1, in turns; in one piece
+                     and three times as long for a latency; half as long for
+                     publishes of 1 KiB or more)
   --warm-up N        milliseconds before it (default 250)
   --connections N    at a time (default 64; three nodes share them)
   --partitions N     of our queue (default 64)
@@ -57,7 +58,7 @@ export function readAgainstOptions(commandLine: readonly string[]): AgainstOptio
       nodes: { type: 'string', default: '1,3' },
       payloads: { type: 'string', default: '256,4096' },
       batches: { type: 'string', default: '1,10,100' },
-      rounds: { type: 'string', default: '7' },
+      rounds: { type: 'string', default: '4' },
       minutes: { type: 'string', default: '60' },
       seconds: { type: 'string', default: '1' },
       'warm-up': { type: 'string', default: '250' },

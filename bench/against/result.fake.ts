@@ -101,6 +101,7 @@ function round(number: number, rate: number): Round {
   const p50Ms = 20_000 / rate;
   return {
     number,
+    turns: 8,
     messages: rate * 5,
     seconds: 5,
     messagesPerSecond: rate,

@@ -35,10 +35,15 @@ export interface Contender {
   readonly label: string;
 }
 
-/** One measured window. */
+/** What one system did in one round of a load. */
 export interface Round {
-  /** Of its load, from 0. Windows of one number stood side by side; not every system has each. */
+  /**
+   * Of its load, from 0. Those of one number were measured side by side: ours has each, another
+   * system one of so many.
+   */
   readonly number: number;
+  /** Windows it is made of, in turn with the other system. Quantiles are medians of theirs. */
+  readonly turns: number;
   /** Of `publish` and `latency`: acknowledged. Of `consume`: consumed and acknowledged. */
   readonly messages: number;
   readonly seconds: number;

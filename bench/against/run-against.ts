@@ -1,11 +1,11 @@
-// Runs the same work on ours and on its peers, in turn, and reports it. All systems of one number
-// of nodes stand ready at the same time; one of them at a time is under load, and every window
-// begins with an empty queue.
+// Runs the same work on ours and on its peers, and reports it. All systems of one number of nodes
+// stand ready at the same time; two of them, ours and another, get one load in short turns
+// (pair.ts).
 //
-// A round has one window of each system under one load. All loads get their rounds first, one round
-// of all of them after the other, so that what disturbs the machine for a minute meets no load
-// twice. The time that is left goes to loads whose ratios differ from round to round: ours and the
-// systems in question get one more, in turn as well.
+// A round is such a pair under one load. All loads get their rounds first, one round of all of them
+// after the other, so that what disturbs the machine for a minute meets no load twice. The time
+// that is left goes to pairs whose ratios differ from round to round, one more each, in turn as
+// well.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,12 +13,13 @@ import { checkoutRoot } from '../checkout.js';
 import { diskSyncMs } from '../load/disk-probe.js';
 import { payloadTexts, pushRequests } from '../load/push-requests.js';
 import { describeMachine, formatNumber } from '../load/report.js';
-import { LoadProgram } from '../native/load-program.js';
+import { type Load, LoadProgram } from '../native/load-program.js';
 import { Scratch } from '../scratch.js';
 import { comparisons, measurementOf } from './compare.js';
 import { latencyVerdicts } from './goals.js';
 import type { AgainstOptions } from './options.js';
 import { renderPage } from './page.js';
+import { measurePair, type RoundOfOne, type Side } from './pair.js';
 import { startNats } from './peers/nats.js';
 import { startOurs } from './peers/ours.js';
 import { startPostgres } from './peers/postgres.js';
@@ -39,7 +40,7 @@ import {
   WARM_UP,
   warmUpWorks,
 } from './schedule.js';
-import { needsRound, unsettled } from './settling.js';
+import { unsettled } from './settling.js';
 import { renderTables } from './table.js';
 
 /** All systems of one number of nodes, and what they did so far: of each load, of each system. */
@@ -158,7 +159,7 @@ class AgainstRun {
     this.#say('warming up');
     for (const system of systems) {
       for (const work of warmUpWorks(this.#options)) {
-        await this.#measureWindow(system, { work, payloadBytes, batch: 1 }, WARM_UP);
+        await this.#measureAlone(system, { work, payloadBytes, batch: 1 }, WARM_UP);
       }
     }
   }
@@ -176,7 +177,7 @@ class AgainstRun {
       for (let round = 0; round < roundsMax; round += 1) {
         for (const [index, cell] of loads.entries()) {
           if (round >= roundsOf(cell, this.#options)) continue;
-          await this.#measureRound(phase, index, [...systems.keys()]);
+          await this.#measureRound(phase, index, [...systems.keys()].slice(1));
         }
       }
       await this.#settle(phase, this.#shareUntilMs(nodes, later));
@@ -199,40 +200,47 @@ class AgainstRun {
    * agree on it.
    */
   async #settle(phase: Phase, untilMs: number): Promise<void> {
-    const needy = (index: number): boolean => needsRound(phase.tallies[index] ?? []);
+    const left = (index: number): readonly number[] => unsettled(phase.tallies[index] ?? []);
     // A latency at a given rate has no ratio of rates.
     const rates = [...phase.cells.keys()].filter((index) => phase.cells[index]?.work !== 'latency');
     for (;;) {
-      const left = rates.filter(needy);
-      if (left.length === 0) return;
-      for (const index of left) {
+      const needy = rates.filter((index) => left(index).length > 0);
+      if (needy.length === 0) return;
+      for (const index of needy) {
         if (performance.now() >= untilMs) return;
-        await this.#measureRound(phase, index, [0, ...unsettled(phase.tallies[index] ?? [])]);
+        await this.#measureRound(phase, index, left(index));
       }
     }
   }
 
-  /** One more window of one load for the systems at these places; ours is the first. */
+  /** One more round of one load for the systems at these places, each with ours. */
   async #measureRound(phase: Phase, index: number, places: readonly number[]): Promise<void> {
+    const [ours, ...others] = phase.systems;
     const cell = phase.cells[index];
-    const tally = phase.tallies[index];
-    if (cell === undefined || tally === undefined) throw new Error(`there is no load ${index}`);
-    const number = tally[0]?.length ?? 0;
-    const rates: string[] = [];
-    for (const place of places) {
-      const system = phase.systems[place];
-      if (system === undefined) throw new Error(`there is no system ${place}`);
-      const measured = await this.#measureWindow(system, cell);
-      tally[place]?.push({ number, ...measured });
-      const { system: name, setting } = system.contender;
-      const text = name === 'ours' ? name : `${name} ${setting}`;
-      rates.push(`${text} ${formatNumber(Math.round(measured.messagesPerSecond))}`);
+    const tally = phase.tallies[index] ?? [];
+    if (ours === undefined || cell === undefined) throw new Error(`there is no load ${index}`);
+    const texts: string[] = [];
+    const first = tally[0]?.length ?? 0;
+    if (cell.work === 'latency' || others.length === 0) {
+      for (const [place, system] of phase.systems.entries()) {
+        const measured = await this.#measureAlone(system, cell);
+        tally[place]?.push({ number: first, ...measured });
+        texts.push(`${nameOf(system)} ${rateOf(measured)}`);
+      }
+    } else {
+      for (const [offset, place] of places.entries()) {
+        const other = others[place - 1];
+        if (other === undefined) throw new Error(`there is no system ${place}`);
+        const [own, measured] = await this.#measurePair(ours, other, cell);
+        tally[0]?.push({ number: first + offset, ...own });
+        tally[place]?.push({ number: first + offset, ...measured });
+        texts.push(`${nameOf(other)} ${rateOf(own)} to ${rateOf(measured)}`);
+      }
     }
     const minutes = ((performance.now() - this.#beganMs) / 60_000).toFixed(1);
     this.#say(
       `minute ${minutes}, ${textOfNodes(phase.nodes)}, ` +
-        `${cell.work} ${cell.payloadBytes} B x ${cell.batch}, round ${number + 1}: ` +
-        rates.join(', '),
+        `${cell.work} ${cell.payloadBytes} B x ${cell.batch}: ${texts.join(', ')}`,
     );
   }
 
@@ -247,31 +255,41 @@ class AgainstRun {
     }
   }
 
-  async #measureWindow(
+  async #measurePair(
+    ours: RunningSystem,
+    other: RunningSystem,
+    cell: Cell,
+  ): Promise<readonly [RoundOfOne, RoundOfOne]> {
+    const connect = async (system: RunningSystem): Promise<Side> => {
+      await system.create();
+      return { turns: await this.#load.open(this.#loadOn(system, cell)), pids: system.pids };
+    };
+    const sides = [await connect(ours), await connect(other)] as const;
+    const rounds = await measurePair(sides, {
+      warmUpSeconds: this.#options.warmUpMs / 1000,
+      seconds: secondsOf(cell, this.#options),
+    });
+    for (const { turns } of sides) await turns.close();
+    for (const system of [ours, other]) await system.remove();
+    return rounds;
+  }
+
+  /** In one piece: a latency, a system that is alone, and what is not measured. */
+  async #measureAlone(
     system: RunningSystem,
     cell: Cell,
     { seconds, warmUpMs }: { readonly seconds: number; readonly warmUpMs: number } = {
       seconds: secondsOf(cell, this.#options),
       warmUpMs: this.#options.warmUpMs,
     },
-  ): Promise<Omit<Round, 'number'>> {
-    const { connections, partitions, ratePerSecond } = this.#options;
-    const { payloadBytes, batch } = cell;
-    const latency = cell.work === 'latency';
+  ): Promise<RoundOfOne> {
     const used = { begin: 0, end: 0 };
     await system.create();
     const result = await this.#load.run({
-      ...system.target,
-      work: latency ? 'publish' : cell.work,
-      items:
-        system.target.protocol === 'http'
-          ? pushRequests(QUEUE, partitions, batch, payloadBytes)
-          : payloadTexts(100, payloadBytes).map((text) => Buffer.from(text)),
-      connections,
-      batch,
+      ...this.#loadOn(system, cell),
       seconds,
       warmUpSeconds: warmUpMs / 1000,
-      ratePerSecond: latency ? ratePerSecond : null,
+      ratePerSecond: cell.work === 'latency' ? this.#options.ratePerSecond : null,
       atEdge: (edge) => {
         used[edge] = processorSeconds(system.pids);
       },
@@ -279,12 +297,27 @@ class AgainstRun {
     await system.remove();
     const perMessage = 1e6 / result.messages;
     return {
+      turns: 1,
       messages: result.messages,
       seconds: result.seconds,
       messagesPerSecond: result.messages / result.seconds,
       latency: result.latency,
       loadMicrosecondsPerMessage: result.processorSeconds * perMessage,
       serverMicrosecondsPerMessage: (used.end - used.begin) * perMessage,
+    };
+  }
+
+  #loadOn({ target }: RunningSystem, { work, payloadBytes, batch }: Cell): Load {
+    const { connections, partitions } = this.#options;
+    return {
+      ...target,
+      work: work === 'latency' ? 'publish' : work,
+      items:
+        target.protocol === 'http'
+          ? pushRequests(QUEUE, partitions, batch, payloadBytes)
+          : payloadTexts(100, payloadBytes).map((text) => Buffer.from(text)),
+      connections,
+      batch,
     };
   }
 
@@ -300,4 +333,12 @@ function leastMsOfAll(options: AgainstOptions, all: readonly number[]): number {
 
 function textOfNodes(nodes: number): string {
   return nodes === 1 ? 'one node' : `${nodes} nodes`;
+}
+
+function nameOf({ contender: { system, setting } }: RunningSystem): string {
+  return system === 'ours' ? system : `${system} ${setting}`;
+}
+
+function rateOf({ messagesPerSecond }: RoundOfOne): string {
+  return formatNumber(Math.round(messagesPerSecond));
 }

@@ -1,5 +1,5 @@
-// What is measured, in which order: every load on every system in turn, then the same again, so
-// that whatever changes on the machine meanwhile meets all of them.
+// What is measured, in which order: every load on every system, then the same again, so that
+// whatever changes on the machine meanwhile meets all of them.
 
 import type { AgainstOptions } from './options.js';
 import type { PeerName, Setting, SystemName, Work } from './result.js';
@@ -78,21 +78,28 @@ export function warmUpWorks({ works }: AgainstOptions): readonly ('publish' | 'c
 }
 
 /**
- * What a window takes beside its seconds, at the mean: an empty queue before, its removal after,
- * and in between answers that are still to come. Most systems take 0.1 to 0.4 s; NATS with
- * synchronous files has some thousand messages to write, on three nodes for up to 10 s.
+ * What a system takes in a round beside its seconds, at the mean: an empty queue before, its
+ * removal after, and answers that are still to come. Most take 0.1 to 0.4 s; NATS with synchronous
+ * files has some thousand messages to write, on three nodes for up to 10 s.
  */
-const AROUND_WINDOW_MS = 800;
+const AROUND_ROUND_MS = 800;
+/** Of a turn, what counts; the rest are its beginning and its end. */
+const TURN_SHARE = 0.8;
 /** Of one node of a system, at the mean; RabbitMQ takes 5 s, Redis none. */
 const START_MS = 2000;
 
 /** What all systems with so many nodes take when no load needs more rounds, about. */
 export function leastMs(options: AgainstOptions, nodes: number): number {
   const { warmUpMs } = options;
-  const windowMs = (seconds: number) => seconds * 1000 + warmUpMs + AROUND_WINDOW_MS;
+  const all = entrants(options, nodes).length;
   const measuredMs = cells(options)
-    .map((cell) => roundsOf(cell, options) * windowMs(secondsOf(cell, options)))
+    .map((cell) => {
+      const secondsMs = secondsOf(cell, options) * 1000;
+      const alone = cell.work === 'latency' || all === 1;
+      const ms = (alone ? secondsMs : secondsMs / TURN_SHARE) + warmUpMs + AROUND_ROUND_MS;
+      return roundsOf(cell, options) * ms * (alone ? all : 2 * (all - 1));
+    })
     .reduce((sum, ms) => sum + ms, 0);
-  const warmUpsMs = warmUpWorks(options).length * (WARM_UP.seconds * 1000 + AROUND_WINDOW_MS);
-  return entrants(options, nodes).length * (nodes * START_MS + warmUpsMs + measuredMs);
+  const warmUpsMs = warmUpWorks(options).length * (WARM_UP.seconds * 1000 + AROUND_ROUND_MS);
+  return measuredMs + all * (nodes * START_MS + warmUpsMs);
 }

@@ -9,7 +9,7 @@ import type { Round } from './result.js';
 /** The share by which a settled median may be expected to differ from that of many more rounds. */
 const SETTLED = 0.05;
 
-/** No load gets more, however much its rounds differ. */
+/** No system gets more of one load, however much they differ. */
 export const ROUNDS_MAX = 40;
 
 /** What the rounds of one load have brought so far, of each system; ours is the first. */
@@ -28,14 +28,11 @@ export function uncertainty(values: readonly number[]): number {
   return distance / middle / Math.sqrt(values.length);
 }
 
-/** The systems of a load whose ratio is not settled, by their places in the tally. */
+/** The systems of a load whose ratio is worth another round, by their places in the tally. */
 export function unsettled(tally: Tally): readonly number[] {
-  return tally.flatMap((_, place) => (uncertaintyAt(tally, place) > SETTLED ? [place] : []));
-}
-
-/** Whether another round of this load is worth its time. */
-export function needsRound(tally: Tally): boolean {
-  return (tally[0]?.length ?? 0) < ROUNDS_MAX && unsettled(tally).length > 0;
+  return tally.flatMap((rounds, place) =>
+    rounds.length < ROUNDS_MAX && uncertaintyAt(tally, place) > SETTLED ? [place] : [],
+  );
 }
 
 function uncertaintyAt(tally: Tally, place: number): number {

@@ -3,8 +3,10 @@
 // answers come in pieces; what it counted is compared with what they did.
 
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FakeBroker } from '../broker.fake.js';
 import { requestBytes } from '../http-connection.js';
@@ -72,11 +74,41 @@ describe.skipIf(!compiled)('the load program', () => {
       await server.close();
     });
 
+    test.each(['publish', 'consume'] as const)(
+      '%s in turns leaves nothing behind',
+      async (work) => {
+        const server = await FakeServer.open(protocol);
+        const plan = { ...planOf(protocol, server.port, 10), work };
+        await load.administer('create', plan);
+        const turns = await load.open(plan);
+        const before = server.stored;
+        for (let turn = 0, messages = 0; turn < 3; turn += 1) {
+          const result = await turns.turn({ warmUpSeconds: 0.01, seconds: 0.03 });
+          const [stored, acknowledged] = [server.stored, server.acknowledged];
+          expect(result.messages).toBeGreaterThan(0);
+          expect(result.whole.messages).toBeGreaterThanOrEqual(result.messages);
+          messages += result.whole.messages;
+          if (work === 'publish') expect(stored - before).toBe(messages);
+          // Two consumers that acknowledge whole batches hold less than one each.
+          else
+            expect(stored - before - acknowledged).toBeLessThan(protocol === 'amqp' ? 2 * 10 : 1);
+          await sleep(20);
+          expect([server.stored, server.acknowledged]).toEqual([stored, acknowledged]);
+        }
+        await turns.close();
+        await server.close();
+      },
+    );
+
     test('a refusal ends the run with its text', async () => {
       const server = await FakeServer.open(protocol);
       server.refuses = true;
       const run = load.run(planOf(protocol, server.port, 2));
       await expect(run).rejects.toThrow(/refused as told/);
+      const turns = await load.open(planOf(protocol, server.port, 2));
+      const turn = turns.turn({ warmUpSeconds: 0, seconds: 0.05 });
+      await expect(turn).rejects.toThrow(/refused as told/);
+      await expect(turns.close()).rejects.toThrow(/refused as told/);
       await server.close();
     });
   });
@@ -105,6 +137,28 @@ describe.skipIf(!compiled)('the load program', () => {
     expect(delivery.maxMs).toBeGreaterThanOrEqual(delivery.p99Ms);
     expect(latency.p50Ms).toBeGreaterThan(0);
     await broker.close();
+  });
+
+  test('http: what the server closes between turns is connected again', async () => {
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => response.end('[{"status":"queued"}]'));
+    });
+    let connected = 0;
+    server.on('connection', () => {
+      connected += 1;
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    const turns = await load.open(planOf('http', address.port, 1));
+    for (let turn = 1; turn <= 2; turn += 1) {
+      const { messages } = await turns.turn({ warmUpSeconds: 0, seconds: 0.03 });
+      expect(messages).toBeGreaterThan(0);
+      server.closeIdleConnections();
+      while (connected < 4 * (turn + 1)) await sleep(5);
+    }
+    await turns.close();
+    await new Promise((resolve) => server.close(resolve));
   });
 
   test('http: a dead letter that is not made ends the run', async () => {

@@ -1,13 +1,15 @@
-// The native load program (load.c) as this process sees it: compiled once, run with a plan, its one
-// line of JSON read. While it runs it tells when the measured window begins and ends, so that what
-// the server used of the processors can be looked at then.
+// The native load program (load.c) as this process sees it: compiled once, run with a plan, its
+// line of JSON read, or several where it has several windows. While it runs it tells when a
+// measured window begins and ends, so that what the server used of the processors can be looked at
+// then.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkoutRoot } from '../checkout.js';
-import type { LatencySummary } from '../load/percentiles.js';
 import type { Scratch } from '../scratch.js';
+import { type LoadResult, readResult } from './load-result.js';
+import { LoadTurns, type LoadWindow, type RunningLoad } from './load-turns.js';
 
 export const PROTOCOLS = ['http', 'redis', 'nats', 'amqp', 'postgres'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
@@ -23,31 +25,19 @@ export interface LoadTarget {
   readonly kind: string;
 }
 
-export interface LoadPlan extends LoadTarget {
+export interface Load extends LoadTarget {
   readonly work: 'publish' | 'consume';
   /** Payloads; of HTTP, the requests, each with `batch` messages. Sent in turn. */
   readonly items: readonly Uint8Array[];
   readonly connections: number;
   readonly batch: number;
-  readonly seconds: number;
-  readonly warmUpSeconds: number;
+}
+
+export interface LoadPlan extends Load, LoadWindow {
   /** Publishes a second of an open loop; null: closed loop. */
   readonly ratePerSecond: number | null;
   /** Called when the measured window begins, and when it ends. */
   readonly atEdge: (edge: 'begin' | 'end') => void;
-}
-
-export interface LoadResult {
-  readonly messages: number;
-  readonly seconds: number;
-  /** Of the load program itself, in the measured window. */
-  readonly processorSeconds: number;
-  /** From the moment a publish was due to leave until all of it was acknowledged. */
-  readonly latency: LatencySummary;
-  /** From the moment a publish was due to the moment it left; all 0 in a closed loop. */
-  readonly lateness: LatencySummary;
-  /** From then until a consumer had it; all 0 unless payloads are numbered in an open loop. */
-  readonly delivery: LatencySummary;
 }
 
 const COMPILER = 'cc';
@@ -55,6 +45,8 @@ const COMPILER = 'cc';
 const RUNS_MAX = 8;
 /** Beyond the planned time: connecting, and answers that come late. */
 const EXTRA_MS = 60_000;
+/** All turns of one load. */
+const TURNS_MS_MAX = 600_000;
 
 export function compilerIsInstalled(): boolean {
   return spawnSync(COMPILER, ['--version']).error === undefined;
@@ -110,53 +102,75 @@ export class LoadProgram {
     await this.#spawn([target.protocol, work, ...targetArguments(target)], EXTRA_MS, () => {});
   }
 
+  /** One window. */
   async run(plan: LoadPlan): Promise<LoadResult> {
-    // Two may run at a time, each with items of its own.
+    const lines: string[] = [];
+    const words = this.#wordsOf(plan, {
+      seconds: plan.seconds,
+      'warm-up': plan.warmUpSeconds,
+      rate: plan.ratePerSecond ?? 0,
+    });
+    await this.#spawn(words, (plan.warmUpSeconds + plan.seconds) * 1000 + EXTRA_MS, (line) => {
+      if (line === 'begin' || line === 'end') plan.atEdge(line);
+      else lines.push(line);
+    });
+    return readResult(lines.join('\n'));
+  }
+
+  /** Connected, in a closed loop; windows follow, see LoadTurns. */
+  async open(load: Load): Promise<LoadTurns> {
+    const words = this.#wordsOf(load, { turns: 1 });
+    const turns = new LoadTurns((took) => this.#begin(words, TURNS_MS_MAX, took));
+    await turns.ready();
+    return turns;
+  }
+
+  #wordsOf(load: Load, options: { readonly [name: string]: number }): readonly string[] {
+    // Several may run at a time, each with items of its own.
     this.#runs += 1;
     const items = join(this.#directory, `items-${this.#runs % RUNS_MAX}`);
     writeFileSync(
       items,
-      Buffer.concat(plan.items.flatMap((item) => [Buffer.from(`${item.length}\n`), item])),
+      Buffer.concat(load.items.flatMap((item) => [Buffer.from(`${item.length}\n`), item])),
     );
-    const lines: string[] = [];
-    const numbers: readonly (readonly [option: string, value: number])[] = [
-      ['connections', plan.connections],
-      ['batch', plan.batch],
-      ['seconds', plan.seconds],
-      ['warm-up', plan.warmUpSeconds],
-      ['rate', plan.ratePerSecond ?? 0],
+    const { connections, batch } = load;
+    return [
+      ...[load.protocol, load.work, ...targetArguments(load), '--items', items],
+      ...Object.entries({ connections, batch, ...options }).flatMap(([name, value]) => [
+        `--${name}`,
+        `${value}`,
+      ]),
     ];
-    await this.#spawn(
-      [plan.protocol, plan.work, ...targetArguments(plan), '--items', items].concat(
-        numbers.flatMap(([option, value]) => [`--${option}`, `${value}`]),
-      ),
-      (plan.warmUpSeconds + plan.seconds) * 1000 + EXTRA_MS,
-      (line) => {
-        if (line === 'begin' || line === 'end') plan.atEdge(line);
-        else lines.push(line);
-      },
-    );
-    return readResult(lines.join('\n'));
   }
 
-  /** Resolves when it ended well; `took` gets each line that it prints as soon as it is there. */
-  #spawn(words: readonly string[], timeoutMs: number, took: (line: string) => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const child = spawn(join(this.#directory, 'load'), words, {
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      this.#scratch.adopt(child);
-      const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
-      let complaint = '';
-      let rest = '';
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-        const lines = (rest + chunk).split('\n');
-        rest = lines.pop() ?? '';
-        for (const line of lines) took(line);
-      });
-      child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-        complaint += chunk;
-      });
+  async #spawn(
+    words: readonly string[],
+    timeoutMs: number,
+    took: (line: string) => void,
+  ): Promise<void> {
+    const { input, ended } = this.#begin(words, timeoutMs, took);
+    input.end();
+    await ended;
+  }
+
+  /** `took` gets each line that it prints as soon as it is there. */
+  #begin(words: readonly string[], timeoutMs: number, took: (line: string) => void): RunningLoad {
+    const child = spawn(join(this.#directory, 'load'), words);
+    this.#scratch.adopt(child);
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    let complaint = '';
+    let rest = '';
+    // Writing to one that has ended is told by its end.
+    child.stdin.on('error', () => undefined);
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) took(line);
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      complaint += chunk;
+    });
+    const ended = new Promise<void>((resolve, reject) => {
       child.once('error', (error) => {
         clearTimeout(timer);
         reject(error);
@@ -167,6 +181,7 @@ export class LoadProgram {
         else reject(new LoadProgramError(words, complaint.trim() || `ended by ${code ?? signal}`));
       });
     });
+    return { input: child.stdin, ended };
   }
 }
 
@@ -181,32 +196,4 @@ export class LoadProgramError extends Error {
 
 function targetArguments({ ports, queue, kind }: LoadTarget): readonly string[] {
   return ['--port', ports.join(','), '--name', queue, '--kind', kind];
-}
-
-function readResult(text: string): LoadResult {
-  const value: unknown = JSON.parse(text);
-  const number = (from: unknown, name: string): number => {
-    const found = from !== null && typeof from === 'object' ? Reflect.get(from, name) : undefined;
-    if (typeof found !== 'number')
-      throw new Error(`the load program did not tell ${name}: ${text}`);
-    return found;
-  };
-  const latencies = (name: string): LatencySummary => {
-    const from: unknown = value !== null && typeof value === 'object' && Reflect.get(value, name);
-    return {
-      p50Ms: number(from, 'p50Ms'),
-      p90Ms: number(from, 'p90Ms'),
-      p99Ms: number(from, 'p99Ms'),
-      p999Ms: number(from, 'p999Ms'),
-      maxMs: number(from, 'maxMs'),
-    };
-  };
-  return {
-    messages: number(value, 'messages'),
-    seconds: number(value, 'seconds'),
-    processorSeconds: number(value, 'processorSeconds'),
-    latency: latencies('latency'),
-    lateness: latencies('lateness'),
-    delivery: latencies('delivery'),
-  };
 }

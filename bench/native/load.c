@@ -12,6 +12,9 @@
 // - A producer is in exactly one place: in `idle`, or in flight.
 // - With consumers, what was sent and not yet consumed never exceeds UNCONSUMED_BATCHES for each
 //   connection, so that the rate is one that lasts.
+// - After a window the server has nothing to do: what was sent is acknowledged, and consumed but
+//   for what consumers hold that acknowledge whole batches only. So two systems can have windows in
+//   turn, each in its own program (--turns), and neither works in those of the other.
 
 #include "load.h"
 #include "histogram.h"
@@ -34,12 +37,16 @@
 
 // Batches for each connection that may be published and not yet consumed: enough that nobody
 // waits for the other side, and so few that they are there before the window begins.
-enum { READ_BYTES = 65536, EVENTS_MAX = 256, UNCONSUMED_BATCHES = 4 };
+enum { READ_BYTES = 65536, EVENTS_MAX = 256, UNCONSUMED_BATCHES = 4, ORDER_BYTES = 64 };
 #define SECOND_NS 1000000000LL
 static const int64_t STALL_NS = 20 * SECOND_NS;
 // A window waits so long, at most, for as many answers as there are connections.
 static const int64_t WINDOW_MAX_NS = 15 * SECOND_NS;
 static const int64_t FOREVER_NS = INT64_MAX;
+// No server of HTTP closes a connection before it was idle for so long.
+static const int64_t IDLE_NS = 4 * SECOND_NS;
+// Consumers that make no progress for so long have less than a batch each, and wait for more.
+static const int64_t HELD_NS = SECOND_NS / 20;
 
 struct plan plan;
 
@@ -55,6 +62,10 @@ static int poller;
 static unsigned ready_count;
 static size_t items_taken;
 static bool done, stopping;
+static char order[ORDER_BYTES]; // a line of standard input, as far as it came
+static size_t order_length;
+static bool orders_ended;
+static bool waiting; // for an order
 
 static int64_t begin_ns = FOREVER_NS, end_ns = FOREVER_NS;
 static int64_t first_due_ns = FOREVER_NS, progress_ns;
@@ -226,6 +237,8 @@ static void flush(struct connection *connection) {
   epoll_ctl(poller, EPOLL_CTL_MOD, connection->fd, &event);
 }
 
+static void replace_socket(struct connection *);
+
 static void receive(struct connection *connection) {
   struct buffer *in = &connection->in;
   for (;;) {
@@ -235,6 +248,11 @@ static void receive(struct connection *connection) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
     if (count < 0) fail("receiving failed: %s", strerror(errno));
+    bool idles = waiting && plan.protocol == &http && connection->role == PRODUCER;
+    if (count == 0 && idles) {
+      replace_socket(connection);
+      return;
+    }
     if (count == 0) fail("the server closed connection %u", connection->number);
     in->end += (size_t)count;
     while (in->start < in->end) {
@@ -280,11 +298,23 @@ static void dispatch(void) {
     plan.protocol->publish(connection);
     flush(connection);
   }
-  if (published_messages > consumed_messages && resting.length > 0 && !stopping) {
+  if (published_messages > consumed_messages && resting.length > 0) {
     struct connection *connection = leave(&resting);
     plan.protocol->consume(connection);
     flush(connection);
   }
+}
+
+// The descriptor of standard input is the only one without a connection.
+static void receive_order(void) {
+  ssize_t count = read(STDIN_FILENO, order + order_length, ORDER_BYTES - 1 - order_length);
+  if (count < 0 && errno == EINTR) return;
+  if (count < 0) fail("standard input: %s", strerror(errno));
+  if (order_length + (size_t)count == ORDER_BYTES - 1) fail("a turn of more than a line");
+  order_length += (size_t)count;
+  if (count > 0) return;
+  orders_ended = true;
+  epoll_ctl(poller, EPOLL_CTL_DEL, STDIN_FILENO, NULL);
 }
 
 // Handles what came until the moment, or until `done`.
@@ -300,6 +330,10 @@ static void turn(int64_t until_ns) {
   if (count < 0 && errno != EINTR) fail("waiting failed: %s", strerror(errno));
   for (int i = 0; i < count; i += 1) {
     struct connection *connection = events[i].data.ptr;
+    if (connection == NULL) {
+      receive_order();
+      continue;
+    }
     if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) receive(connection);
     flush(connection);
     dispatch();
@@ -325,13 +359,12 @@ static enum role role_of(unsigned number) {
   return plan.work == CONSUME && number % 2 == 1 ? CONSUMER : PRODUCER;
 }
 
-static void connect_one(struct connection *connection, unsigned number) {
+static void connect_socket(struct connection *connection) {
   // Of one kind of connections, each goes to the next port.
+  unsigned number = connection->number;
   unsigned port = plan.ports[(plan.work == CONSUME ? number / 2 : number) % plan.port_count];
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
   if (inet_pton(AF_INET, plan.host, &address.sin_addr) != 1) fail("--host %s: no IPv4", plan.host);
-  connection->number = number;
-  connection->role = role_of(number);
   connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (connect(connection->fd, (struct sockaddr *)&address, sizeof address) != 0) {
     fail("connecting to %s:%u failed: %s", plan.host, port, strerror(errno));
@@ -341,8 +374,28 @@ static void connect_one(struct connection *connection, unsigned number) {
   fcntl(connection->fd, F_SETFL, O_NONBLOCK);
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
   epoll_ctl(poller, EPOLL_CTL_ADD, connection->fd, &event);
+}
+
+static void connect_one(struct connection *connection, unsigned number) {
+  connection->number = number;
+  connection->role = role_of(number);
+  connect_socket(connection);
   plan.protocol->open(connection);
   flush(connection);
+}
+
+// A server may close what was idle for long; clients of HTTP expect that, and connect again.
+static void replace_socket(struct connection *connection) {
+  close(connection->fd);
+  connection->wants_to_write = false;
+  connection->in.start = connection->in.end = connection->out.start = connection->out.end = 0;
+  connect_socket(connection);
+}
+
+static void replace_producers(void) {
+  for (unsigned i = 0; i < plan.connections; i += 1) {
+    if (connections[i].role == PRODUCER) replace_socket(&connections[i]);
+  }
 }
 
 static void connect_all(void) {
@@ -397,12 +450,30 @@ static void announce(const char *moment) {
   fflush(stdout);
 }
 
-static void measure(void) {
+static unsigned consumers(void) { return plan.work == CONSUME ? plan.connections / 2 : 0; }
+
+static bool has_nothing_to_do(void) {
+  if (unacknowledged_messages > 0 || !nothing_left_to_send()) return false;
+  if (plan.work != CONSUME || consumed_messages >= published_messages) return true;
+  uint64_t held = published_messages - consumed_messages;
+  return held <= (uint64_t)consumers() * plan.batch && now_ns() - progress_ns > HELD_NS;
+}
+
+// One window, and its line.
+static void measure(double warm_up_seconds, double seconds) {
   int64_t start = now_ns();
-  begin_ns = start + (int64_t)(plan.warm_up_seconds * 1e9);
-  end_ns = begin_ns + (int64_t)(plan.seconds * 1e9);
+  begin_ns = start + (int64_t)(warm_up_seconds * 1e9);
+  end_ns = begin_ns + (int64_t)(seconds * 1e9);
+  due_count = 0;
+  stopping = false;
+  memset(&latencies, 0, sizeof latencies);
+  memset(&lateness, 0, sizeof lateness);
+  memset(&deliveries, 0, sizeof deliveries);
+  progress_ns = start;
+  struct sample first = sample_now();
+  bool consuming = first_due_ns != FOREVER_NS;
   first_due_ns = start;
-  for (unsigned i = 0; i < plan.connections; i += 1) {
+  for (unsigned i = 0; i < plan.connections && !consuming; i += 1) {
     if (connections[i].role != CONSUMER) continue;
     plan.protocol->consume(&connections[i]);
     flush(&connections[i]);
@@ -421,24 +492,28 @@ static void measure(void) {
   struct sample after = sample_now();
   announce("end");
   stopping = true;
-  while (unacknowledged_messages > 0 || !nothing_left_to_send()) {
-    run_until(now_ns() + SECOND_NS / 100);
-  }
+  while (!has_nothing_to_do()) run_until(now_ns() + SECOND_NS / 1000);
+  struct sample last = sample_now();
 
   uint64_t messages = after.messages - before.messages;
   if (messages == 0) fail("nothing was acknowledged in the measured window");
   printf("{\"messages\":%llu,\"seconds\":%.6f,\"processorSeconds\":%.6f,",
          (unsigned long long)messages, (double)(after.at_ns - before.at_ns) / 1e9,
          after.processor_seconds - before.processor_seconds);
+  printf("\"whole\":{\"messages\":%llu,\"processorSeconds\":%.6f,\"restSeconds\":%.6f},",
+         (unsigned long long)(last.messages - first.messages),
+         last.processor_seconds - first.processor_seconds,
+         (double)(last.at_ns - after.at_ns) / 1e9);
   print_quantiles("latency", &latencies);
   putchar(',');
   print_quantiles("lateness", &lateness);
   putchar(',');
   print_quantiles("delivery", &deliveries);
   puts("}");
+  fflush(stdout);
 }
 
-// -- the command line -----------------------------------------------------------------------------
+// -- the command line, and turns -------------------------------------------------------------------
 
 static const char USAGE[] =
     "load PROTOCOL WORK --port LIST --items FILE [options]\n"
@@ -454,7 +529,8 @@ static const char USAGE[] =
     "  --batch N          messages of one publish, and of one acknowledgement (1)\n"
     "  --seconds S        (10)\n"
     "  --warm-up S        (1)\n"
-    "  --rate R           publishes a second of an open loop (0: closed loop)\n";
+    "  --rate R           publishes a second of an open loop (0: closed loop)\n"
+    "  --turns 1          a window for each line WARM_UP SECONDS of standard input\n";
 
 static double number(const char *option, const char *text, double lowest, double highest) {
   char *end;
@@ -515,6 +591,7 @@ static void read_option(const char *option, const char *value) {
   else if (strcmp(option, "--seconds") == 0) plan.seconds = number(option, value, 0.01, 3600);
   else if (strcmp(option, "--warm-up") == 0) plan.warm_up_seconds = number(option, value, 0, 600);
   else if (strcmp(option, "--rate") == 0) plan.rate = number(option, value, 0, 1e6);
+  else if (strcmp(option, "--turns") == 0) plan.in_turns = number(option, value, 0, 1) == 1;
   else fail("%s: no such option\n%s", option, USAGE);
 }
 
@@ -545,6 +622,31 @@ static void read_command_line(int count, char **arguments) {
   }
 }
 
+// A window for each line; ends with the input. Meanwhile what servers send is answered.
+static void measure_in_turns(void) {
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+  if (epoll_ctl(poller, EPOLL_CTL_ADD, STDIN_FILENO, &event) != 0) fail("turns need a pipe");
+  announce("ready");
+  int64_t waiting_since_ns = now_ns();
+  waiting = true;
+  while (!orders_ended) {
+    turn(now_ns() + SECOND_NS);
+    char *line_end = memchr(order, '\n', order_length);
+    if (line_end == NULL) continue;
+    *line_end = 0;
+    char *seconds = strchr(order, ' ');
+    if (seconds == NULL || line_end != order + order_length - 1) fail("%s: no turn", order);
+    *seconds = 0;
+    order_length = 0;
+    waiting = false;
+    // Not to meet the server while it closes them.
+    if (plan.protocol == &http && now_ns() - waiting_since_ns > IDLE_NS) replace_producers();
+    measure(number("WARM_UP", order, 0, 600), number("SECONDS", seconds + 1, 0.01, 3600));
+    waiting = true;
+    waiting_since_ns = now_ns();
+  }
+}
+
 int main(int count, char **arguments) {
   read_command_line(count, arguments);
   // Whoever started this reads its output; without a reader it ends.
@@ -553,6 +655,9 @@ int main(int count, char **arguments) {
   poller = epoll_create1(EPOLL_CLOEXEC);
   if (poller < 0) fail("no epoll: %s", strerror(errno));
   connect_all();
-  if (plan.work == PUBLISH || plan.work == CONSUME) measure();
+  if (plan.in_turns) measure_in_turns();
+  else if (plan.work == PUBLISH || plan.work == CONSUME) {
+    measure(plan.warm_up_seconds, plan.seconds);
+  }
   return 0;
 }

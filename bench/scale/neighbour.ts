@@ -5,7 +5,8 @@
 
 import { type Figure, figure } from '../load/figure.js';
 import { pushRequests } from '../load/push-requests.js';
-import { LoadProgram, type LoadResult } from '../native/load-program.js';
+import { LoadProgram } from '../native/load-program.js';
+import type { LoadResult } from '../native/load-result.js';
 import { Rounds, unitOf } from './rounds.js';
 import type { Scale } from './scale.js';
 import { ScaleNode } from './scale-node.js';

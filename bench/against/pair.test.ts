@@ -1,0 +1,55 @@
+// Goal: two systems get the same in turns, and what they did is added up. Method: load programs
+// that write down when they are told what, and answer with invented figures.
+
+import { expect, test } from 'vitest';
+import type { LoadResult } from '../native/load-result.js';
+import type { LoadWindow } from '../native/load-turns.js';
+import { measurePair, planTurns, type Side } from './pair.js';
+
+const QUANTILES = { p50Ms: 0, p90Ms: 0, p99Ms: 0, p999Ms: 0, maxMs: 0 };
+
+/** Turn `n`, from 0, brings `messages * (n + 1)` messages, and takes that long at the median. */
+function sideOf(name: string, told: [string, LoadWindow][], messages: number, rest: number): Side {
+  let turns = 0;
+  const turn = async (window: LoadWindow): Promise<LoadResult> => {
+    turns += 1;
+    told.push([name, window]);
+    return {
+      messages: messages * turns,
+      seconds: window.seconds,
+      processorSeconds: 0,
+      whole: { messages: 2 * messages * turns, processorSeconds: 0.5, restSeconds: rest },
+      latency: { ...QUANTILES, p50Ms: turns, maxMs: 10 * turns },
+      lateness: QUANTILES,
+      delivery: QUANTILES,
+    };
+  };
+  return { turns: { turn, close: async () => undefined }, pids: [] };
+}
+
+test('turns last as long as the slower one needs', () => {
+  const quick = planTurns([0.001, 0.002], 1);
+  expect(quick).toEqual({ window: { warmUpSeconds: 0.01, seconds: 0.05 }, count: 20 });
+  const slow = planTurns([0.001, 0.2], 1);
+  expect(slow).toEqual({ window: { warmUpSeconds: 0.2, seconds: 0.4 }, count: 3 });
+  const slowest = planTurns([7, 0.001], 1);
+  expect(slowest).toEqual({ window: { warmUpSeconds: 1, seconds: 1 }, count: 1 });
+  // However little is asked for, there is a turn, and it is as long as any.
+  expect(planTurns([0, 0], 0.01)).toEqual({ ...quick, count: 1 });
+});
+
+test('both have their turns side by side, and the first does not count', async () => {
+  const told: [string, LoadWindow][] = [];
+  const sides = [sideOf('a', told, 10, 0.1), sideOf('b', told, 30, 0.05)] as const;
+  const [a, b] = await measurePair(sides, { warmUpSeconds: 0.25, seconds: 0.6 });
+  const first = { warmUpSeconds: 0, seconds: 0.25 };
+  const window = { warmUpSeconds: 0.1, seconds: 0.2 };
+  const order = ['a', 'b', 'b', 'a', 'a', 'b'].map((name) => [name, window]);
+  expect(told).toEqual([['a', first], ['b', first], ...order]);
+  expect(a.turns).toBe(3);
+  expect(a.messages).toBe(10 * (2 + 3 + 4));
+  expect(a.messagesPerSecond).toBeCloseTo(90 / 0.6, 6);
+  expect(b.messagesPerSecond).toBeCloseTo(270 / 0.6, 6);
+  expect(a.latency).toEqual({ ...QUANTILES, p50Ms: 3, maxMs: 40 });
+  expect(a.loadMicrosecondsPerMessage).toBeCloseTo((1e6 * 1.5) / 180, 6);
+});
