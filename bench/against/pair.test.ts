@@ -46,6 +46,10 @@ test('both have their turns side by side, and the first does not count', async (
   const window = { warmUpSeconds: 0.1, seconds: 0.2 };
   const order = ['a', 'b', 'b', 'a', 'a', 'b'].map((name) => [name, window]);
   expect(told).toEqual([['a', first], ['b', first], ...order]);
+  const hasty: [string, LoadWindow][] = [];
+  const quick = [sideOf('a', hasty, 1, 0), sideOf('b', hasty, 1, 0)] as const;
+  await measurePair(quick, { warmUpSeconds: 0, seconds: 0.05 });
+  expect(hasty[0]).toEqual(['a', { warmUpSeconds: 0, seconds: 0.05 }]);
   expect(a.turns).toBe(3);
   expect(a.messages).toBe(10 * (2 + 3 + 4));
   expect(a.messagesPerSecond).toBeCloseTo(90 / 0.6, 6);

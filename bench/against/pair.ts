@@ -1,10 +1,11 @@
 // Two systems under one load, side by side in time.
 //
 // The job: a ratio of two rates that repeats, on a machine whose speed changes while it is
-// measured. The processor of a rented machine is half of a core, and gets two thirds of what it
+// measured. A processor of a rented machine may be half of a core, and gets two thirds of what it
 // gets alone while somebody else computes on the other half; that changes every few seconds. The
-// disk takes bursts. Windows of a second, one system after the other, had ratios with a standard
-// deviation of 0.24 of themselves; the same second in turns of a twentieth has 0.07 to 0.12.
+// disk takes bursts. Single pushes to those of Redis, in windows of a second one after the other,
+// had ratios with a standard deviation of 0.24 of themselves; the same second in turns of a
+// twentieth has 0.08 to 0.15.
 //
 // The difficulty: a turn must contain the work of its system, all of it and nothing else. So a turn
 // ends when its system has nothing left to do (load.c), which may take longer than that: some
@@ -12,13 +13,13 @@
 // The turns after it begin with as much time that does not count, so that the system is as busy as
 // it gets, and last at least twice as long.
 //
-// Invariants: both have as many turns of the same length, with the same connections and one queue
+// Invariants: both have as many turns, planned alike, with the same connections and one queue
 // that was empty before the first. Who begins alternates, so that what a turn leaves behind (dirty
 // pages, garbage) meets both alike.
 //
 // Rejected: leaving out windows in which the processors were slower than usual, or scaling by their
-// speed (the first leaves out most, the second takes for granted that a disk waits for processors);
-// turns of a fortieth, or with the load program on each processor in turn (no better).
+// speed (the first leaves out half of them, the second takes for granted that a disk waits for
+// processors); turns of a fortieth, or with the load program on each processor in turn (no better).
 
 import { median } from '../load/percentiles.js';
 import type { LoadResult } from '../native/load-result.js';
@@ -55,14 +56,15 @@ export function planTurns(
   return { window, count: Math.ceil(seconds / window.seconds) };
 }
 
-/** What both did in `seconds` of turns each, after a first turn of `warmUpSeconds`. */
+/** What both did in `seconds` of turns each, after a first turn of `warmUpSeconds` at least. */
 export async function measurePair(
   sides: readonly [Side, Side],
   { warmUpSeconds, seconds }: LoadWindow,
 ): Promise<readonly [RoundOfOne, RoundOfOne]> {
   const rests: number[] = [];
   for (const { turns } of sides) {
-    const { whole } = await turns.turn({ warmUpSeconds: 0, seconds: warmUpSeconds });
+    const first = { warmUpSeconds: 0, seconds: Math.max(warmUpSeconds, TURN_SECONDS) };
+    const { whole } = await turns.turn(first);
     rests.push(whole.restSeconds);
   }
   const { window, count } = planTurns(rests, seconds);

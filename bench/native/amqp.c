@@ -255,4 +255,5 @@ static size_t take(struct connection *connection, const char *bytes, size_t leng
 }
 
 const struct protocol amqp = {
-    .name = "amqp", .open = open_connection, .take = take, .publish = publish, .consume = consume};
+    .name = "amqp", .open = open_connection, .take = take, .publish = publish, .consume = consume,
+    .holds_batches = true};

@@ -43,7 +43,7 @@ static const int64_t STALL_NS = 20 * SECOND_NS;
 // A window waits so long, at most, for as many answers as there are connections.
 static const int64_t WINDOW_MAX_NS = 15 * SECOND_NS;
 static const int64_t FOREVER_NS = INT64_MAX;
-// No server of HTTP closes a connection before it was idle for so long.
+// Well before a server of HTTP closes idle connections: ours does after 10 s.
 static const int64_t IDLE_NS = 4 * SECOND_NS;
 // Consumers that make no progress for so long have less than a batch each, and wait for more.
 static const int64_t HELD_NS = SECOND_NS / 20;
@@ -65,7 +65,7 @@ static bool done, stopping;
 static char order[ORDER_BYTES]; // a line of standard input, as far as it came
 static size_t order_length;
 static bool orders_ended;
-static bool waiting; // for an order
+static int64_t waiting_since_ns; // for an order; 0: it has one
 
 static int64_t begin_ns = FOREVER_NS, end_ns = FOREVER_NS;
 static int64_t first_due_ns = FOREVER_NS, progress_ns;
@@ -237,7 +237,7 @@ static void flush(struct connection *connection) {
   epoll_ctl(poller, EPOLL_CTL_MOD, connection->fd, &event);
 }
 
-static void replace_socket(struct connection *);
+static void closed_by_server(struct connection *);
 
 static void receive(struct connection *connection) {
   struct buffer *in = &connection->in;
@@ -248,12 +248,10 @@ static void receive(struct connection *connection) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
     if (count < 0) fail("receiving failed: %s", strerror(errno));
-    bool idles = waiting && plan.protocol == &http && connection->role == PRODUCER;
-    if (count == 0 && idles) {
-      replace_socket(connection);
+    if (count == 0) {
+      closed_by_server(connection);
       return;
     }
-    if (count == 0) fail("the server closed connection %u", connection->number);
     in->end += (size_t)count;
     while (in->start < in->end) {
       size_t length = in->end - in->start;
@@ -384,12 +382,18 @@ static void connect_one(struct connection *connection, unsigned number) {
   flush(connection);
 }
 
-// A server may close what was idle for long; clients of HTTP expect that, and connect again.
 static void replace_socket(struct connection *connection) {
   close(connection->fd);
   connection->wants_to_write = false;
   connection->in.start = connection->in.end = connection->out.start = connection->out.end = 0;
   connect_socket(connection);
+}
+
+// A server may close what was idle for long; clients of HTTP expect that, and connect again.
+static void closed_by_server(struct connection *connection) {
+  bool idle = waiting_since_ns != 0 && plan.protocol == &http && connection->role == PRODUCER;
+  if (!idle) fail("the server closed connection %u", connection->number);
+  replace_socket(connection);
 }
 
 static void replace_producers(void) {
@@ -450,13 +454,12 @@ static void announce(const char *moment) {
   fflush(stdout);
 }
 
-static unsigned consumers(void) { return plan.work == CONSUME ? plan.connections / 2 : 0; }
-
 static bool has_nothing_to_do(void) {
   if (unacknowledged_messages > 0 || !nothing_left_to_send()) return false;
   if (plan.work != CONSUME || consumed_messages >= published_messages) return true;
-  uint64_t held = published_messages - consumed_messages;
-  return held <= (uint64_t)consumers() * plan.batch && now_ns() - progress_ns > HELD_NS;
+  if (!plan.protocol->holds_batches) return false;
+  uint64_t held = published_messages - consumed_messages, consumers = plan.connections / 2;
+  return held < consumers * plan.batch && now_ns() - progress_ns > HELD_NS;
 }
 
 // One window, and its line.
@@ -627,8 +630,7 @@ static void measure_in_turns(void) {
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
   if (epoll_ctl(poller, EPOLL_CTL_ADD, STDIN_FILENO, &event) != 0) fail("turns need a pipe");
   announce("ready");
-  int64_t waiting_since_ns = now_ns();
-  waiting = true;
+  waiting_since_ns = now_ns();
   while (!orders_ended) {
     turn(now_ns() + SECOND_NS);
     char *line_end = memchr(order, '\n', order_length);
@@ -638,11 +640,10 @@ static void measure_in_turns(void) {
     if (seconds == NULL || line_end != order + order_length - 1) fail("%s: no turn", order);
     *seconds = 0;
     order_length = 0;
-    waiting = false;
     // Not to meet the server while it closes them.
     if (plan.protocol == &http && now_ns() - waiting_since_ns > IDLE_NS) replace_producers();
+    waiting_since_ns = 0;
     measure(number("WARM_UP", order, 0, 600), number("SECONDS", seconds + 1, 0.01, 3600));
-    waiting = true;
     waiting_since_ns = now_ns();
   }
 }

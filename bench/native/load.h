@@ -71,6 +71,8 @@ struct protocol {
   // it finds nothing and cannot wait at the server, calls rest(): consume() is called again after
   // the next publish.
   void (*consume)(struct connection *);
+  // Whether a consumer acknowledges whole batches only, and waits for more with a part of one.
+  bool holds_batches;
 };
 
 extern const struct protocol http, redis, nats, amqp, postgres;
