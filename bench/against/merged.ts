@@ -25,6 +25,7 @@ export function merged(pieces: readonly AgainstResult[]): AgainstResult {
     measurements: once(pieces.flatMap((piece) => piece.measurements)),
     comparisons: pieces.flatMap((piece) => piece.comparisons),
     latencyVerdicts: [...verdicts.values()].reverse(),
+    leftOut: pieces.flatMap((piece) => piece.leftOut),
   };
 }
 

@@ -94,9 +94,15 @@ function conditions(result: AgainstResult): Html {
       `at least ${result.rounds} of ${result.secondsPerRound} s each, more where ratios ` +
         'differed; latencies in longer ones, publishes of large payloads in shorter ones',
     ],
+    ...leftOutOf(result).map((text) => ['Left out', text] as const),
     ['Disk', `one synced write of 4 KiB, alone, takes ${result.diskSyncMs.toFixed(3)} ms`],
   ];
   return html`<dl>${rows.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>\n`)}</dl>`;
+}
+
+/** Rounds in which another system failed, each in a sentence. */
+export function leftOutOf({ leftOut }: AgainstResult): readonly string[] {
+  return leftOut.map((round) => `a round of ${loadOf(round)}: ${round.reason}`);
 }
 
 // --- what was promised ---------------------------------------------------------------------------
@@ -129,7 +135,8 @@ ${table({
 }
 
 /** In words, such as a line of a table begins with. */
-export function loadOf({ peer, setting, nodes, work, payloadBytes, batch }: Comparison): string {
+export function loadOf(pair: Omit<Comparison, 'ratio' | 'ratios' | 'goal'>): string {
+  const { peer, setting, nodes, work, payloadBytes, batch } = pair;
   const what = setting === 'durable' ? 'durable' : 'at its defaults';
   return (
     `${WORK_TITLES[work]}, batches of ${batch}, ${bytes(payloadBytes)}, ${machines(nodes)}: ` +

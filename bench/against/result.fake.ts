@@ -53,6 +53,7 @@ export function fakeResult(): AgainstResult {
         goal: { bound: 'at most', value: 0.4, reached: true },
       },
     ],
+    leftOut: [],
   };
 }
 

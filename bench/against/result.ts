@@ -98,6 +98,18 @@ export interface LatencyVerdict {
   readonly goal: Goal;
 }
 
+/** A round that brought nothing: see left-out.ts. */
+export interface LeftOutRound {
+  readonly peer: PeerName;
+  readonly setting: Setting;
+  readonly nodes: number;
+  readonly work: 'publish' | 'consume';
+  readonly payloadBytes: number;
+  readonly batch: number;
+  /** What the load program said. */
+  readonly reason: string;
+}
+
 export interface AgainstResult {
   readonly program: 'bench --against';
   /** ISO 8601. */
@@ -117,4 +129,5 @@ export interface AgainstResult {
   readonly measurements: readonly Measurement[];
   readonly comparisons: readonly Comparison[];
   readonly latencyVerdicts: readonly LatencyVerdict[];
+  readonly leftOut: readonly LeftOutRound[];
 }

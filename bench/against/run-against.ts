@@ -14,9 +14,11 @@ import { diskSyncMs } from '../load/disk-probe.js';
 import { payloadTexts, pushRequests } from '../load/push-requests.js';
 import { describeMachine, formatNumber } from '../load/report.js';
 import { type Load, LoadProgram } from '../native/load-program.js';
+import type { LoadTurns } from '../native/load-turns.js';
 import { Scratch } from '../scratch.js';
 import { comparisons, measurementOf } from './compare.js';
 import { latencyVerdicts } from './goals.js';
+import { LeftOut } from './left-out.js';
 import type { AgainstOptions } from './options.js';
 import { renderPage } from './page.js';
 import { measurePair, type RoundOfOne, type Side } from './pair.js';
@@ -73,6 +75,7 @@ class AgainstRun {
   readonly #diskSyncMs: number;
   readonly #contenders: Contender[] = [];
   readonly #measurements: Measurement[] = [];
+  readonly #leftOut = new LeftOut();
   readonly #beganMs = performance.now();
 
   constructor(options: AgainstOptions, scratch: Scratch) {
@@ -135,6 +138,7 @@ class AgainstRun {
       measurements: this.#measurements,
       comparisons: comparisons(this.#measurements),
       latencyVerdicts: latencyVerdicts(this.#measurements),
+      leftOut: this.#leftOut.rounds,
     };
   }
 
@@ -220,21 +224,28 @@ class AgainstRun {
     const tally = phase.tallies[index] ?? [];
     if (ours === undefined || cell === undefined) throw new Error(`there is no load ${index}`);
     const texts: string[] = [];
-    const first = tally[0]?.length ?? 0;
     if (cell.work === 'latency' || others.length === 0) {
+      const number = tally[0]?.length ?? 0;
       for (const [place, system] of phase.systems.entries()) {
         const measured = await this.#measureAlone(system, cell);
-        tally[place]?.push({ number: first, ...measured });
+        tally[place]?.push({ number, ...measured });
         texts.push(`${nameOf(system)} ${rateOf(measured)}`);
       }
     } else {
-      for (const [offset, place] of places.entries()) {
+      for (const place of places) {
         const other = others[place - 1];
         if (other === undefined) throw new Error(`there is no system ${place}`);
-        const [own, measured] = await this.#measurePair(ours, other, cell);
-        tally[0]?.push({ number: first + offset, ...own });
-        tally[place]?.push({ number: first + offset, ...measured });
-        texts.push(`${nameOf(other)} ${rateOf(own)} to ${rateOf(measured)}`);
+        try {
+          const [own, measured] = await this.#measurePair(ours, other, cell);
+          const number = tally[0]?.length ?? 0;
+          tally[0]?.push({ number, ...own });
+          tally[place]?.push({ number, ...measured });
+          texts.push(`${nameOf(other)} ${rateOf(own)} to ${rateOf(measured)}`);
+        } catch (error) {
+          const load = { ...cell, work: cell.work };
+          const { reason } = this.#leftOut.add(other.contender, load, error);
+          texts.push(`${nameOf(other)} left out (${reason})`);
+        }
       }
     }
     const minutes = ((performance.now() - this.#beganMs) / 60_000).toFixed(1);
@@ -260,18 +271,28 @@ class AgainstRun {
     other: RunningSystem,
     cell: Cell,
   ): Promise<readonly [RoundOfOne, RoundOfOne]> {
+    const opened: LoadTurns[] = [];
     const connect = async (system: RunningSystem): Promise<Side> => {
       await system.create();
-      return { turns: await this.#load.open(this.#loadOn(system, cell)), pids: system.pids };
+      const turns = await this.#load.open(this.#loadOn(system, cell));
+      opened.push(turns);
+      return { turns, pids: system.pids };
     };
-    const sides = [await connect(ours), await connect(other)] as const;
-    const rounds = await measurePair(sides, {
-      warmUpSeconds: this.#options.warmUpMs / 1000,
-      seconds: secondsOf(cell, this.#options),
-    });
-    for (const { turns } of sides) await turns.close();
-    for (const system of [ours, other]) await system.remove();
-    return rounds;
+    try {
+      const sides = [await connect(ours), await connect(other)] as const;
+      const rounds = await measurePair(sides, {
+        warmUpSeconds: this.#options.warmUpMs / 1000,
+        seconds: secondsOf(cell, this.#options),
+      });
+      for (const turns of opened) await turns.close();
+      return rounds;
+    } catch (error) {
+      // What ended first is told; the other program has to end as well.
+      await Promise.allSettled(opened.map((turns) => turns.close()));
+      throw error;
+    } finally {
+      for (const system of [ours, other]) await system.remove();
+    }
   }
 
   /** In one piece: a latency, a system that is alone, and what is not measured. */

@@ -2,6 +2,7 @@
 
 import { formatNumber, renderTable } from '../load/report.js';
 import { comparisonOf } from './compare.js';
+import { leftOutOf } from './page.js';
 import type { AgainstResult, Comparison, Measurement } from './result.js';
 
 const RIGHT_ALIGNED = new Set([
@@ -51,6 +52,8 @@ export function renderTables(result: AgainstResult): string {
       `at most ${goal.value} ms ${goal.reached ? 'reached' : 'MISSED'}`,
   );
   if (verdicts.length > 0) parts.push(verdicts.join('\n'));
+  const leftOut = leftOutOf(result).map((text) => `left out: ${text}`);
+  if (leftOut.length > 0) parts.push(leftOut.join('\n'));
   return parts.join('\n\n');
 }
 

@@ -40,6 +40,9 @@ export interface LoadPlan extends Load, LoadWindow {
   readonly atEdge: (edge: 'begin' | 'end') => void;
 }
 
+/** Of its command line. */
+type Words = readonly [Protocol, string, ...(readonly string[])];
+
 const COMPILER = 'cc';
 /** At a time. */
 const RUNS_MAX = 8;
@@ -125,7 +128,7 @@ export class LoadProgram {
     return turns;
   }
 
-  #wordsOf(load: Load, options: { readonly [name: string]: number }): readonly string[] {
+  #wordsOf(load: Load, options: { readonly [name: string]: number }): Words {
     // Several may run at a time, each with items of its own.
     this.#runs += 1;
     const items = join(this.#directory, `items-${this.#runs % RUNS_MAX}`);
@@ -135,7 +138,9 @@ export class LoadProgram {
     );
     const { connections, batch } = load;
     return [
-      ...[load.protocol, load.work, ...targetArguments(load), '--items', items],
+      load.protocol,
+      load.work,
+      ...[...targetArguments(load), '--items', items],
       ...Object.entries({ connections, batch, ...options }).flatMap(([name, value]) => [
         `--${name}`,
         `${value}`,
@@ -143,18 +148,15 @@ export class LoadProgram {
     ];
   }
 
-  async #spawn(
-    words: readonly string[],
-    timeoutMs: number,
-    took: (line: string) => void,
-  ): Promise<void> {
+  async #spawn(words: Words, timeoutMs: number, took: (line: string) => void): Promise<void> {
     const { input, ended } = this.#begin(words, timeoutMs, took);
     input.end();
     await ended;
   }
 
   /** `took` gets each line that it prints as soon as it is there. */
-  #begin(words: readonly string[], timeoutMs: number, took: (line: string) => void): RunningLoad {
+  #begin(words: Words, timeoutMs: number, took: (line: string) => void): RunningLoad {
+    const [protocol, work] = words;
     const child = spawn(join(this.#directory, 'load'), words);
     this.#scratch.adopt(child);
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
@@ -177,8 +179,9 @@ export class LoadProgram {
       });
       child.once('close', (code, signal) => {
         clearTimeout(timer);
+        const reason = complaint.trim() || `ended by ${code ?? signal}`;
         if (code === 0) resolve();
-        else reject(new LoadProgramError(words, complaint.trim() || `ended by ${code ?? signal}`));
+        else reject(new LoadProgramError(protocol, work, reason));
       });
     });
     return { input: child.stdin, ended };
@@ -189,8 +192,12 @@ export class LoadProgram {
 export class LoadProgramError extends Error {
   readonly code = 'load_program';
 
-  constructor(words: readonly string[], complaint: string) {
-    super(`load ${words.slice(0, 2).join(' ')}: ${complaint}`);
+  constructor(
+    readonly protocol: Protocol,
+    work: string,
+    complaint: string,
+  ) {
+    super(`load ${protocol} ${work}: ${complaint}`);
   }
 }
 
