@@ -4,9 +4,9 @@
 // ours is a finding, and ends the run; so does another system that goes on failing.
 
 import { LoadProgramError } from '../native/load-program.js';
-import type { Contender, LeftOutRound } from './result.js';
+import type { Contender, LeftOutRound, Pairing } from './result.js';
 
-type RateLoad = Pick<LeftOutRound, 'work' | 'payloadBytes' | 'batch'>;
+type RateLoad = Pick<Pairing, 'work' | 'payloadBytes' | 'batch'>;
 
 /** No other system speaks it. */
 const OUR_PROTOCOL = 'http';

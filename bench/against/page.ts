@@ -13,10 +13,10 @@ import { STRIPES, STYLE } from './page-style.js';
 import { countText, repetition } from './repetition.js';
 import {
   type AgainstResult,
-  type Comparison,
   type Contender,
   type Goal,
   type Measurement,
+  type Pairing,
   type Round,
   SETTINGS,
   type Setting,
@@ -135,8 +135,7 @@ ${table({
 }
 
 /** In words, such as a line of a table begins with. */
-export function loadOf(pair: Omit<Comparison, 'ratio' | 'ratios' | 'goal'>): string {
-  const { peer, setting, nodes, work, payloadBytes, batch } = pair;
+export function loadOf({ peer, setting, nodes, work, payloadBytes, batch }: Pairing): string {
   const what = setting === 'durable' ? 'durable' : 'at its defaults';
   return (
     `${WORK_TITLES[work]}, batches of ${batch}, ${bytes(payloadBytes)}, ${machines(nodes)}: ` +

@@ -75,14 +75,18 @@ export interface Goal {
   readonly reached: boolean;
 }
 
-/** Our rate divided by a peer's under the same load, in each round and as the median of them. */
-export interface Comparison {
+/** Ours beside a peer under one load. */
+export interface Pairing {
   readonly peer: PeerName;
   readonly setting: Setting;
   readonly nodes: number;
   readonly work: 'publish' | 'consume';
   readonly payloadBytes: number;
   readonly batch: number;
+}
+
+/** Our rate divided by a peer's under the same load, in each round and as the median of them. */
+export interface Comparison extends Pairing {
   readonly ratio: number;
   readonly ratios: readonly number[];
   /** null: nothing was promised for this load. */
@@ -99,13 +103,7 @@ export interface LatencyVerdict {
 }
 
 /** A round that brought nothing: see left-out.ts. */
-export interface LeftOutRound {
-  readonly peer: PeerName;
-  readonly setting: Setting;
-  readonly nodes: number;
-  readonly work: 'publish' | 'consume';
-  readonly payloadBytes: number;
-  readonly batch: number;
+export interface LeftOutRound extends Pairing {
   /** What the load program said. */
   readonly reason: string;
 }

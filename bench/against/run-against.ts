@@ -242,6 +242,7 @@ class AgainstRun {
           tally[place]?.push({ number, ...measured });
           texts.push(`${nameOf(other)} ${rateOf(own)} to ${rateOf(measured)}`);
         } catch (error) {
+          // Its work, again, for the type: a latency does not come here.
           const load = { ...cell, work: cell.work };
           const { reason } = this.#leftOut.add(other.contender, load, error);
           texts.push(`${nameOf(other)} left out (${reason})`);
