@@ -1,6 +1,6 @@
-// Rounds to medians, and medians to ratios.
+// Rounds to medians, and to ratios.
 
-import { type LatencySummary, median } from '../load/percentiles.js';
+import { type LatencySummary, median, pseudomedian } from '../load/percentiles.js';
 import { ratioGoal } from './goals.js';
 import type { Comparison, Measurement, Round } from './result.js';
 
@@ -52,7 +52,11 @@ export function comparisonOf(
   );
 }
 
-/** A ratio for each round; the median counts. */
+/**
+ * A ratio for each round, and of them what the pseudomedian of their logarithms says: twice as fast
+ * in one round and half as fast in another is as fast. Rates are stated as medians; the median of
+ * few ratios would need half as many rounds again to repeat as closely.
+ */
 export function comparisons(measurements: readonly Measurement[]): readonly Comparison[] {
   return measurements.flatMap((theirs): readonly Comparison[] => {
     const { system, setting, nodes, work, payloadBytes, batch } = theirs;
@@ -68,7 +72,7 @@ export function comparisons(measurements: readonly Measurement[]): readonly Comp
     const ratios = ratiosOfRounds(ours?.rounds ?? [], theirs.rounds);
     if (ratios.length === 0) return [];
     const load = { peer: system, setting, nodes, work, payloadBytes, batch };
-    const ratio = median(ratios);
+    const ratio = Math.exp(pseudomedian(ratios.map(Math.log)));
     return [{ ...load, ratio, ratios, goal: ratioGoal(load, ratio) }];
   });
 }

@@ -62,7 +62,7 @@ export function renderPage(result: AgainstResult, { growth = [], again }: Beside
 <main><h1>${title}</h1>
 <p>Messages a second that were acknowledged, by each system on the same machine, in the same run,
 under the same load, in turn. A bar is the median of the rounds, the thin line goes from the lowest
-round to the highest.</p>
+round to the highest. A ratio is that of rounds side by side, so it is not that of two bars.</p>
 ${conditions(result)}
 ${goals(result)}
 ${SETTINGS.map((setting) => settingSection(result, setting))}
@@ -91,8 +91,8 @@ function conditions(result: AgainstResult): Html {
     ],
     [
       'Rounds',
-      `at least ${result.rounds} of ${result.secondsPerRound} s each, more where ratios ` +
-        'differed; latencies in longer ones, publishes of large payloads in shorter ones',
+      `at least ${result.rounds} of ${result.secondsPerRound} s each, more where ratios were ` +
+        'least certain; latencies in longer ones',
     ],
     ...leftOutOf(result).map((text) => ['Left out', text] as const),
     ['Disk', `one synced write of 4 KiB, alone, takes ${result.diskSyncMs.toFixed(3)} ms`],
@@ -290,7 +290,7 @@ function repeatedSection(result: AgainstResult, again: AgainstResult): Html {
   return html`<h2>A second run</h2>
 <p>${countText(all)}; the larger of two ratios over the smaller one. It began at ${again.date}.</p>
 <details><summary>All ratios</summary>${table({
-    caption: 'Rate of svc divided by the rate of the other system, medians of the rounds',
+    caption: 'Rate of svc divided by the rate of the other system, side by side',
     columns: ['Load', 'This run', 'Second run', 'Difference', ''],
     rows: all.map(({ first, second, difference, within }) => [
       loadOf(first),

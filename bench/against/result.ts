@@ -85,7 +85,7 @@ export interface Pairing {
   readonly batch: number;
 }
 
-/** Our rate divided by a peer's under the same load, in each round and as the median of them. */
+/** Our rate divided by a peer's under the same load: in each round, and of all, see compare.ts. */
 export interface Comparison extends Pairing {
   readonly ratio: number;
   readonly ratios: readonly number[];
@@ -117,7 +117,7 @@ export interface AgainstResult {
   readonly connections: number;
   /** Of our queue, and the number of keys, subjects, tables or queues a peer has: see labels. */
   readonly partitions: number;
-  /** At least: a load whose ratios differed was measured more often. */
+  /** At least: the least certain pairs were measured more often. */
   readonly rounds: number;
   readonly secondsPerRound: number;
   readonly ratePerSecond: number;

@@ -4,8 +4,8 @@
 //
 // A round is such a pair under one load. All loads get their rounds first, one round of all of them
 // after the other, so that what disturbs the machine for a minute meets no load twice. The time
-// that is left goes to pairs whose ratios differ from round to round, one more each, in turn as
-// well.
+// that is left goes to the pairs whose ratios are the least certain (settling.ts), one more each,
+// in turn as well.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -91,7 +91,7 @@ class AgainstRun {
     const spare = minutes > leastMinutes;
     this.#say(
       `about ${leastMinutes} min` +
-        `${spare ? `; until minute ${minutes}, more rounds of loads whose ratios differ` : ''}`,
+        `${spare ? `; until minute ${minutes}, more rounds where ratios are least certain` : ''}`,
     );
     for (const [index, nodes] of all.entries()) {
       const systems: RunningSystem[] = [];
@@ -199,20 +199,22 @@ class AgainstRun {
   }
 
   /**
-   * Round after round of all loads that need one, and not one load to its end: what the disk does
+   * Round after round of all pairs that need one, and not one pair to its end: what the disk does
    * for others, and what it has to tidy up, lasts for minutes, and rounds one after the other would
    * agree on it.
    */
   async #settle(phase: Phase, untilMs: number): Promise<void> {
-    const left = (index: number): readonly number[] => unsettled(phase.tallies[index] ?? []);
     // A latency at a given rate has no ratio of rates.
-    const rates = [...phase.cells.keys()].filter((index) => phase.cells[index]?.work !== 'latency');
+    const tallies = phase.tallies.map((tally, index) =>
+      phase.cells[index]?.work === 'latency' ? [] : tally,
+    );
     for (;;) {
-      const needy = rates.filter((index) => left(index).length > 0);
-      if (needy.length === 0) return;
-      for (const index of needy) {
+      const next = unsettled(tallies);
+      if (next.length === 0) return;
+      for (const load of new Set(next.map((pair) => pair.load))) {
         if (performance.now() >= untilMs) return;
-        await this.#measureRound(phase, index, left(index));
+        const places = next.filter((pair) => pair.load === load).map(({ place }) => place);
+        await this.#measureRound(phase, load, places);
       }
     }
   }

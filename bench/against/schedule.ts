@@ -15,7 +15,8 @@ export function cells(options: AgainstOptions): readonly Cell[] {
   return options.works.flatMap((work): readonly Cell[] => {
     const [first = 0] = options.payloads;
     if (work === 'latency') return [{ work, payloadBytes: first, batch: 1 }];
-    // Sizes alternate, see LARGE_PAYLOAD_SHARE.
+    // Sizes alternate: disks of rented machines take a burst several times as fast as they go on
+    // with, and get back what was used of it within half a minute.
     return options.batches.flatMap((batch) =>
       options.payloads.map((payloadBytes) => ({ work, payloadBytes, batch })),
     );
@@ -47,21 +48,8 @@ export function entrants(options: AgainstOptions, nodes: number): readonly Entra
 /** A p99 is that of the slowest hundredth of a window, so it needs more of them than a rate. */
 const LATENCY_WINDOWS = 3;
 
-/**
- * Disks of rented machines take a burst several times as fast as they go on with, and get back
- * what was used of it within half a minute: one takes 1.2 GB at 600 MB/s, then 190 MB/s. A window
- * of one system would measure what those before it have left. Half a window of publishes, and one
- * of small payloads between two of large ones, keep the mean of a round near what is got back.
- * Consumers take large batches in step, a few hundred milliseconds each: half a window of theirs
- * would count steps.
- */
-const LARGE_PAYLOAD_SHARE = 0.5;
-const LARGE_PAYLOAD_BYTES = 1024;
-
 export function secondsOf(cell: Cell, { seconds }: AgainstOptions): number {
-  if (cell.work === 'latency') return LATENCY_WINDOWS * seconds;
-  const isLargePublish = cell.work === 'publish' && cell.payloadBytes >= LARGE_PAYLOAD_BYTES;
-  return isLargePublish ? LARGE_PAYLOAD_SHARE * seconds : seconds;
+  return cell.work === 'latency' ? LATENCY_WINDOWS * seconds : seconds;
 }
 
 /** At least. */

@@ -32,6 +32,16 @@ export function summarize(latenciesMs: Float64Array): LatencySummary {
   };
 }
 
+/**
+ * The median of the means of all pairs of values, each with itself as well (Hodges and Lehmann): as
+ * little moved by a few that are far off as a median, and for the rest nearly as exact as a mean.
+ */
+export function pseudomedian(values: readonly number[]): number {
+  return median(
+    values.flatMap((left, index) => values.slice(index).map((right) => (left + right) / 2)),
+  );
+}
+
 /** The middle value; of an even count the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
