@@ -146,6 +146,11 @@ test('more rounds go where they differ most, and no further than needed', () => 
   const many = (count: number) => Array.from({ length: count }, (_, i) => 1 + (i % 2));
   expect(unsettled([tallyOf(many(ROUNDS_MAX - 1))])).toEqual([{ load: 0, place: 1 }]);
   expect(unsettled([tallyOf(many(ROUNDS_MAX))])).toEqual([]);
+  // One that gets no more does not keep others from theirs.
+  const others = tallyOf([1, 1.1, 1.1, 1.2]);
+  expect(unsettled([tallyOf(many(ROUNDS_MAX)), others])).toEqual([{ load: 1, place: 1 }]);
+  const wild = Array.from({ length: ROUNDS_MAX }, (_, i) => 100 ** (i % 2));
+  expect(unsettled([tallyOf(wild), others, others])).toHaveLength(2);
   // Latencies, and systems of which all rounds were left out.
   expect(unsettled([[], tallyOf([])])).toEqual([]);
 });

@@ -10,7 +10,7 @@
 //
 // Rejected: a bound at which a pair is settled, however much time is left (drawn at random with the
 // deviations of real rounds, four ratios of 132 were more than 20 % off in a second run, with ten
-// more minutes as with a hundred); the same number of rounds for all (half as many again for the
+// more minutes as with a hundred); the same number of rounds for all (a third more time for the
 // same).
 
 import { ratiosOfRounds } from './compare.js';
@@ -43,10 +43,14 @@ export function unsettled(tallies: readonly Tally[]): readonly Pair[] {
       logs: ratiosOfRounds(ours, theirs).map(Math.log),
     })),
   );
-  const sure = uncertainties(pairs.map(({ logs }) => logs));
-  const bound = Math.max(CERTAIN, WORST_SHARE * Math.max(...sure));
-  return pairs
-    .filter(({ logs }, index) => logs.length < ROUNDS_MAX && (sure[index] ?? 0) > bound)
+  const uncertain = uncertainties(pairs.map(({ logs }) => logs));
+  // A pair that gets no more rounds must not keep others from theirs.
+  const left = pairs
+    .map((pair, index) => ({ ...pair, uncertainty: uncertain[index] ?? 0 }))
+    .filter(({ logs }) => logs.length < ROUNDS_MAX);
+  const greatest = Math.max(...left.map(({ uncertainty }) => uncertainty));
+  return left
+    .filter(({ uncertainty }) => uncertainty > Math.max(CERTAIN, WORST_SHARE * greatest))
     .map(({ load, place }) => ({ load, place }));
 }
 

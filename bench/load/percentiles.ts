@@ -33,8 +33,8 @@ export function summarize(latenciesMs: Float64Array): LatencySummary {
 }
 
 /**
- * The median of the means of all pairs of values, each with itself as well (Hodges and Lehmann): as
- * little moved by a few that are far off as a median, and for the rest nearly as exact as a mean.
+ * The median of the means of all pairs of values, each with itself as well (Hodges and Lehmann):
+ * little moved by a few that are far off, as a median, and for the rest nearly as exact as a mean.
  */
 export function pseudomedian(values: readonly number[]): number {
   return median(
