@@ -54,8 +54,8 @@ export function comparisonOf(
 
 /**
  * A ratio for each round, and of them what the pseudomedian of their logarithms says: twice as fast
- * in one round and half as fast in another is as fast. Rates are stated as medians; the median of
- * few ratios would need half as many rounds again to repeat as closely.
+ * in one round and half as fast in another is as fast. Rates are stated as medians; that of ratios
+ * would need up to half as many rounds again to repeat as closely.
  */
 export function comparisons(measurements: readonly Measurement[]): readonly Comparison[] {
   return measurements.flatMap((theirs): readonly Comparison[] => {

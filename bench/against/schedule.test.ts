@@ -124,12 +124,12 @@ function tallyOf(...ratios: readonly (readonly number[])[]): readonly (readonly 
   return all.map((one) => one.map((ratio, number) => round(number, 1000 / ratio, 1)));
 }
 
-test('how sure a mean is: what was seen, and as much again of what others show', () => {
-  // Variances 0.02, 0.08 and 0.08: the one in the middle counts four times.
+test('how sure a mean is: what was seen, and four rounds of what others show', () => {
+  // Variances 0.02 and 0.08: 0.05, in the middle, counts four times.
   const [calm = 0, uneasy = 0, single = 0, none] = uncertainties([[1, 1.2], [2, 2.4], [3], []]);
-  expect(calm).toBeCloseTo(Math.sqrt((0.02 + 4 * 0.08) / 5 / 2), 10);
-  expect(uneasy).toBeCloseTo(Math.sqrt((0.08 + 4 * 0.08) / 5 / 2), 10);
-  expect(single).toBeCloseTo(Math.sqrt(0.08), 10);
+  expect(calm).toBeCloseTo(Math.sqrt((0.02 + 4 * 0.05) / 5 / 2), 10);
+  expect(uneasy).toBeCloseTo(Math.sqrt((0.08 + 4 * 0.05) / 5 / 2), 10);
+  expect(single).toBeCloseTo(Math.sqrt(0.05), 10);
   expect(none).toBe(0);
   expect(uncertainties([[1], []])).toEqual([0, 0]);
 });

@@ -1,18 +1,18 @@
 // Which ratios are worth another round.
 //
 // The job: a second run shall find the same ratios, all of them, with the time there is. Most
-// repeat within a few hundredths from round to round; a few differ twofold, where a system rewrites
-// its files in some rounds or a disk has no burst left.
+// repeat within a few hundredths from round to round; a few differ twofold.
 //
 // The difficulty: how much a ratio differs is itself not known from four rounds. Of more than a
 // hundred pairs, some agree by chance in their first rounds, and would be left as they are, wrong;
 // so each is given a prior of a few rounds that differ as those of the pair in the middle do.
 //
 // Rejected: a bound at which a pair is settled, however much time is left (drawn at random with the
-// deviations of real rounds, four ratios of 132 were more than 20 % off in a second run, with ten
-// more minutes as with a hundred); the same number of rounds for all (a third more time for the
-// same).
+// deviations of real rounds, five or six medians of 132 were more than 20 % off in a second run
+// with 18 minutes to spare, and still five with 90); the same number of rounds for all (a third
+// more time for the same).
 
+import { median } from '../load/percentiles.js';
 import { ratiosOfRounds } from './compare.js';
 import type { Round } from './result.js';
 
@@ -61,7 +61,7 @@ export function unsettled(tallies: readonly Tally[]): readonly Pair[] {
 export function uncertainties(samples: readonly (readonly number[])[]): readonly number[] {
   const variances = samples.filter(({ length }) => length > 1).map(variance);
   if (variances.length === 0) return samples.map(() => 0);
-  const typical = variances.sort((left, right) => left - right)[variances.length >> 1] ?? 0;
+  const typical = median(variances);
   return samples.map((sample) => {
     const { length } = sample;
     if (length === 0) return 0;
