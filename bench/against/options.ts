@@ -29,7 +29,7 @@ export const AGAINST_USAGE = `npm run bench -- --against LIST [options]
   --nodes LIST       of 1,3 (default both; three nodes only of nats and rabbitmq)
   --payloads LIST    bytes of a payload (default 256,4096; latency takes the first)
   --batches LIST     messages of a publish and of an acknowledgement (default 1,10,100)
-  --rounds N         of each load at least (default 4)
+  --rounds N         of each load at least (default 6)
   --minutes N        until which the least certain ratios get more rounds (default 110)
   --seconds N        of each system in a round (default 1, in turns; in one piece
                      and three times as long for a latency)
@@ -57,7 +57,7 @@ export function readAgainstOptions(commandLine: readonly string[]): AgainstOptio
       nodes: { type: 'string', default: '1,3' },
       payloads: { type: 'string', default: '256,4096' },
       batches: { type: 'string', default: '1,10,100' },
-      rounds: { type: 'string', default: '4' },
+      rounds: { type: 'string', default: '6' },
       minutes: { type: 'string', default: '110' },
       seconds: { type: 'string', default: '1' },
       'warm-up': { type: 'string', default: '250' },

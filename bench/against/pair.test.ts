@@ -28,22 +28,29 @@ function sideOf(name: string, told: [string, LoadWindow][], messages: number, re
 }
 
 test('turns last as long as the slower one needs', () => {
-  const quick = planTurns([0.001, 0.002], 1);
-  expect(quick).toEqual({ window: { warmUpSeconds: 0.01, seconds: 0.05 }, count: 20 });
-  const slow = planTurns([0.001, 0.2], 1);
-  expect(slow).toEqual({ window: { warmUpSeconds: 0.2, seconds: 0.4 }, count: 3 });
-  const slowest = planTurns([7, 0.001], 1);
-  expect(slowest).toEqual({ window: { warmUpSeconds: 1, seconds: 1 }, count: 1 });
+  const quick = { window: { warmUpSeconds: 0.01, seconds: 0.05 }, count: 20 };
+  expect(planTurns([0.001, 0.002], 1)).toEqual(quick);
+  const busy = { window: { warmUpSeconds: 0.015, seconds: 0.12 }, count: 9 };
+  expect(planTurns([0.015, 0.002], 1)).toEqual(busy);
+  const fifth = { window: { warmUpSeconds: 0.04, seconds: 0.2 }, count: 5 };
+  expect(planTurns([0.001, 0.04], 1)).toEqual(fifth);
+  const slow = { window: { warmUpSeconds: 0.125, seconds: 0.5 }, count: 2 };
+  expect(planTurns([0.001, 0.125], 1)).toEqual(slow);
+  const slower = { window: { warmUpSeconds: 0.4, seconds: 1 }, count: 1 };
+  expect(planTurns([0.4, 0.001], 1)).toEqual(slower);
+  // No time for two waves: all of a turn counts.
+  const slowest = { window: { warmUpSeconds: 0, seconds: 1 }, count: 1 };
+  expect(planTurns([7, 0.001], 1)).toEqual(slowest);
   // However little is asked for, there is a turn, and it is as long as any.
   expect(planTurns([0, 0], 0.01)).toEqual({ ...quick, count: 1 });
 });
 
 test('both have their turns side by side, and the first does not count', async () => {
   const told: [string, LoadWindow][] = [];
-  const sides = [sideOf('a', told, 10, 0.1), sideOf('b', told, 30, 0.05)] as const;
+  const sides = [sideOf('a', told, 10, 0.05), sideOf('b', told, 30, 0.02)] as const;
   const [a, b] = await measurePair(sides, { warmUpSeconds: 0.25, seconds: 0.6 });
   const first = { warmUpSeconds: 0, seconds: 0.25 };
-  const window = { warmUpSeconds: 0.1, seconds: 0.2 };
+  const window = { warmUpSeconds: 0.05, seconds: 0.2 };
   const order = ['a', 'b', 'b', 'a', 'a', 'b'].map((name) => [name, window]);
   expect(told).toEqual([['a', first], ['b', first], ...order]);
   const hasty: [string, LoadWindow][] = [];

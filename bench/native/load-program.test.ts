@@ -113,6 +113,34 @@ describe.skipIf(!compiled)('the load program', () => {
     });
   });
 
+  test('a turn without a warm-up is all that was sent, until its last answer', async () => {
+    const server = await FakeServer.open('redis');
+    const turns = await load.open(planOf('redis', server.port, 10));
+    server.delayMs = 400;
+    const { messages, seconds, whole } = await turns.turn({ warmUpSeconds: 0, seconds: 0.01 });
+    // A batch of each of 4 connections: no second one is begun.
+    expect([messages, whole.messages, server.stored]).toEqual([40, 40, 40]);
+    expect(whole.restSeconds).toBeGreaterThan(0.3);
+    expect(seconds).toBeCloseTo(whole.restSeconds + 0.01, 5);
+    await turns.close();
+    await server.close();
+  });
+
+  test('a window has as many answers of each connection as of any other', async () => {
+    const server = await FakeServer.open('redis');
+    const turns = await load.open(planOf('redis', server.port, 10));
+    Object.assign(server, { together: 4, delayMs: 100 });
+    // Neither the warm-up nor the window is as long as a wave of answers.
+    const { messages, whole } = await turns.turn({ warmUpSeconds: 0.01, seconds: 0.03 });
+    expect(messages).toBeGreaterThan(0);
+    expect(messages % 40).toBe(0);
+    // Not the first wave, which the warm-up was in, nor the last, which was under way at the end.
+    expect(server.stored).toBeGreaterThanOrEqual(messages + 80);
+    expect(whole.messages).toBe(server.stored);
+    await turns.close();
+    await server.close();
+  });
+
   test('http: what was acknowledged was stored, and what was consumed was there', async () => {
     const broker = await FakeBroker.open(directory, 0);
     const plan = planOf('http', broker.port, 10);

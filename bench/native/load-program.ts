@@ -1,5 +1,5 @@
 // The native load program (load.c) as this process sees it: compiled once, run with a plan, its
-// line of JSON read, or several where it has several windows. While it runs it tells when a
+// line of JSON read, or several where it has several turns. While it runs it tells when a
 // measured window begins and ends, so that what the server used of the processors can be looked at
 // then.
 
@@ -120,7 +120,7 @@ export class LoadProgram {
     return readResult(lines.join('\n'));
   }
 
-  /** Connected, in a closed loop; windows follow, see LoadTurns. */
+  /** Connected, in a closed loop; turns follow, see LoadTurns. */
   async open(load: Load): Promise<LoadTurns> {
     const words = this.#wordsOf(load, { turns: 1 });
     const turns = new LoadTurns((took) => this.#begin(words, TURNS_MS_MAX, took));

@@ -1,13 +1,13 @@
-// What the native load program (load.c) says of one window, in a line of JSON.
+// What the native load program (load.c) says of one window or turn, in a line of JSON.
 
 import type { LatencySummary } from '../load/percentiles.js';
 
 export interface LoadResult {
   readonly messages: number;
   readonly seconds: number;
-  /** Of the load program itself, in the measured window. */
+  /** Of the load program itself, in the measured time. */
   readonly processorSeconds: number;
-  /** With its warm-up, and with the rest: until the server had nothing left to do. */
+  /** With its warm-up, and with the rest: from its end until the server had nothing left to do. */
   readonly whole: {
     readonly messages: number;
     readonly processorSeconds: number;

@@ -1,6 +1,6 @@
-// One load that has its windows when it is told to, and leaves the server alone in between, so that
-// several systems can have theirs in turn. All windows meet the same connections and the same
-// queue.
+// One load that has its turns when it is told to, and leaves the server alone in between, so that
+// several systems can have theirs beside each other. All of them meet the same connections and the
+// same queue.
 
 import type { Writable } from 'node:stream';
 import { type LoadResult, readResult } from './load-result.js';
@@ -31,6 +31,7 @@ export class LoadTurns {
     await this.#lineWith('ready');
   }
 
+  /** A window; without a warm-up all that these seconds send, until the last of it is done. */
   async turn({ warmUpSeconds, seconds }: LoadWindow): Promise<LoadResult> {
     this.#program.input.write(`${warmUpSeconds} ${seconds}\n`);
     return readResult(await this.#lineWith('{'));

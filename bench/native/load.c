@@ -9,12 +9,13 @@
 // Invariants:
 // - A message counts when its acknowledgement came within the measured window; a latency counts
 //   when its publish was due within it. Nothing of the warm-up counts.
+//   Of a turn (--turns) without a warm-up everything counts, until its last acknowledgement.
 // - A producer is in exactly one place: in `idle`, or in flight.
 // - With consumers, what was sent and not yet consumed never exceeds UNCONSUMED_BATCHES for each
 //   connection, so that the rate is one that lasts.
-// - After a window the server has nothing to do: what was sent is acknowledged, and consumed but
-//   for what consumers hold that acknowledge whole batches only. So two systems can have windows in
-//   turn, each in its own program (--turns), and neither works in those of the other.
+// - Afterwards the server has nothing to do: what was sent is acknowledged, and consumed but for
+//   what consumers hold that acknowledge whole batches only. So two systems can have turns, each in
+//   its own program, and neither works in those of the other.
 
 #include "load.h"
 #include "histogram.h"
@@ -40,8 +41,8 @@
 enum { READ_BYTES = 65536, EVENTS_MAX = 256, UNCONSUMED_BATCHES = 4, ORDER_BYTES = 64 };
 #define SECOND_NS 1000000000LL
 static const int64_t STALL_NS = 20 * SECOND_NS;
-// A window waits so long, at most, for as many answers as there are connections.
-static const int64_t WINDOW_MAX_NS = 15 * SECOND_NS;
+// An end of a window waits so long, at most, for as many answers on every connection.
+static const int64_t EVEN_MAX_NS = 15 * SECOND_NS;
 static const int64_t FOREVER_NS = INT64_MAX;
 // Well before a server of HTTP closes idle connections: ours does after 10 s.
 static const int64_t IDLE_NS = 4 * SECOND_NS;
@@ -462,51 +463,58 @@ static bool has_nothing_to_do(void) {
   return held < consumers * plan.batch && now_ns() - progress_ns > HELD_NS;
 }
 
-// One window, and its line.
-static void measure(double warm_up_seconds, double seconds) {
-  int64_t start = now_ns();
-  begin_ns = start + (int64_t)(warm_up_seconds * 1e9);
+// The load begins, with a window that is planned like this.
+static struct sample begin_load(double warm_up_seconds, double seconds) {
+  struct sample first = sample_now();
+  begin_ns = first.at_ns + (int64_t)(warm_up_seconds * 1e9);
   end_ns = begin_ns + (int64_t)(seconds * 1e9);
   due_count = 0;
   stopping = false;
   memset(&latencies, 0, sizeof latencies);
   memset(&lateness, 0, sizeof lateness);
   memset(&deliveries, 0, sizeof deliveries);
-  progress_ns = start;
-  struct sample first = sample_now();
+  progress_ns = first.at_ns;
   bool consuming = first_due_ns != FOREVER_NS;
-  first_due_ns = start;
+  first_due_ns = first.at_ns;
   for (unsigned i = 0; i < plan.connections && !consuming; i += 1) {
     if (connections[i].role != CONSUMER) continue;
     plan.protocol->consume(&connections[i]);
     flush(&connections[i]);
   }
   dispatch();
-  run_until(begin_ns);
-  struct sample before = sample_now();
-  announce("begin");
-  run_until(end_ns);
-  // Fewer answers than there are connections say more of where the window began than of a rate.
-  uint64_t least = before.messages + (uint64_t)plan.connections * plan.batch;
-  while (plan.rate == 0 && measured_messages() < least && end_ns - begin_ns < WINDOW_MAX_NS) {
-    end_ns += SECOND_NS / 10;
-    run_until(end_ns);
-  }
-  struct sample after = sample_now();
-  announce("end");
+  return first;
+}
+
+static void end_load(void) {
   stopping = true;
   while (!has_nothing_to_do()) run_until(now_ns() + SECOND_NS / 1000);
-  struct sample last = sample_now();
+}
 
-  uint64_t messages = after.messages - before.messages;
-  if (messages == 0) fail("nothing was acknowledged in the measured window");
+// Runs on until all connections that are counted have had the same number of answers since then,
+// and one at least, if they have them in turn.
+static void run_until_even(const struct sample *since) {
+  unsigned counted = plan.work == CONSUME ? plan.connections / 2 : plan.connections;
+  uint64_t wave = (uint64_t)counted * plan.batch, seen = measured_messages() - since->messages;
+  uint64_t waves = seen <= wave ? 1 : (seen + wave - 1) / wave;
+  int64_t limit_ns = now_ns() + EVEN_MAX_NS;
+  while (measured_messages() - since->messages < waves * wave && now_ns() < limit_ns) {
+    watched_turn(limit_ns);
+  }
+}
+
+// What happened between two moments, and in all.
+static void print_line(const struct sample *first, const struct sample *from,
+                       const struct sample *to) {
+  struct sample last = sample_now();
+  uint64_t messages = to->messages - from->messages;
+  if (messages == 0) fail("nothing was acknowledged in the measured time");
   printf("{\"messages\":%llu,\"seconds\":%.6f,\"processorSeconds\":%.6f,",
-         (unsigned long long)messages, (double)(after.at_ns - before.at_ns) / 1e9,
-         after.processor_seconds - before.processor_seconds);
+         (unsigned long long)messages, (double)(to->at_ns - from->at_ns) / 1e9,
+         to->processor_seconds - from->processor_seconds);
   printf("\"whole\":{\"messages\":%llu,\"processorSeconds\":%.6f,\"restSeconds\":%.6f},",
-         (unsigned long long)(last.messages - first.messages),
-         last.processor_seconds - first.processor_seconds,
-         (double)(last.at_ns - after.at_ns) / 1e9);
+         (unsigned long long)(last.messages - first->messages),
+         last.processor_seconds - first->processor_seconds,
+         progress_ns > end_ns ? (double)(progress_ns - end_ns) / 1e9 : 0);
   print_quantiles("latency", &latencies);
   putchar(',');
   print_quantiles("lateness", &lateness);
@@ -514,6 +522,39 @@ static void measure(double warm_up_seconds, double seconds) {
   print_quantiles("delivery", &deliveries);
   puts("}");
   fflush(stdout);
+}
+
+// One window, and its line. Of a closed loop both its ends are moments at which the answers are
+// even: a server that answers all connections at about the same time would otherwise have a wave of
+// answers too many or too few, and of a long one the work that was done for it before.
+static void measure(double warm_up_seconds, double seconds) {
+  struct sample first = begin_load(warm_up_seconds, seconds);
+  bool closed = plan.rate == 0;
+  run_until(begin_ns);
+  if (closed && warm_up_seconds > 0) {
+    begin_ns = end_ns = FOREVER_NS;
+    run_until_even(&first);
+  }
+  struct sample before = sample_now();
+  if (closed) begin_ns = before.at_ns;
+  announce("begin");
+  run_until(closed ? begin_ns + (int64_t)(seconds * 1e9) : end_ns);
+  if (closed) run_until_even(&before);
+  struct sample after = sample_now();
+  if (closed) end_ns = after.at_ns;
+  announce("end");
+  end_load();
+  print_line(&first, &before, &after);
+}
+
+// All that is sent in these seconds, from the first of it until the last is done, and its line.
+static void measure_whole(double seconds) {
+  struct sample first = begin_load(0, seconds);
+  run_until(end_ns);
+  end_load();
+  struct sample last = sample_now();
+  last.at_ns = progress_ns;
+  print_line(&first, &first, &last);
 }
 
 // -- the command line, and turns -------------------------------------------------------------------
@@ -533,7 +574,7 @@ static const char USAGE[] =
     "  --seconds S        (10)\n"
     "  --warm-up S        (1)\n"
     "  --rate R           publishes a second of an open loop (0: closed loop)\n"
-    "  --turns 1          a window for each line WARM_UP SECONDS of standard input\n";
+    "  --turns 1          a turn for each line WARM_UP SECONDS of standard input\n";
 
 static double number(const char *option, const char *text, double lowest, double highest) {
   char *end;
@@ -625,7 +666,7 @@ static void read_command_line(int count, char **arguments) {
   }
 }
 
-// A window for each line; ends with the input. Meanwhile what servers send is answered.
+// A turn for each line: a window, or all of it if there is no warm-up. Ends with the input. Meanwhile what servers send is answered.
 static void measure_in_turns(void) {
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
   if (epoll_ctl(poller, EPOLL_CTL_ADD, STDIN_FILENO, &event) != 0) fail("turns need a pipe");
@@ -638,12 +679,14 @@ static void measure_in_turns(void) {
     *line_end = 0;
     char *seconds = strchr(order, ' ');
     if (seconds == NULL || line_end != order + order_length - 1) fail("%s: no turn", order);
-    *seconds = 0;
+    *seconds++ = 0;
     order_length = 0;
     // Not to meet the server while it closes them.
     if (plan.protocol == &http && now_ns() - waiting_since_ns > IDLE_NS) replace_producers();
     waiting_since_ns = 0;
-    measure(number("WARM_UP", order, 0, 600), number("SECONDS", seconds + 1, 0.01, 3600));
+    double warm_up_seconds = number("WARM_UP", order, 0, 600);
+    if (warm_up_seconds > 0) measure(warm_up_seconds, number("SECONDS", seconds, 0.01, 3600));
+    else measure_whole(number("SECONDS", seconds, 0.01, 3600));
     waiting_since_ns = now_ns();
   }
 }

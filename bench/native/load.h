@@ -32,7 +32,7 @@ struct plan {
   unsigned ports[PORTS_MAX], port_count; // connection i uses port i modulo their number
   unsigned connections, batch;
   double seconds, warm_up_seconds;
-  bool in_turns; // windows as they are told on standard input, instead of one
+  bool in_turns; // as they are told on standard input, instead of one window
   double rate; // requests a second of an open loop; 0: closed loop
   // Payloads, or the requests themselves where the protocol is HTTP; sent in turn.
   struct item *items;

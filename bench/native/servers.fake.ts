@@ -26,8 +26,13 @@ export class FakeServer {
   taken = 0;
   acknowledged = 0;
   refuses = false;
+  /** Until answers leave. */
+  delayMs = 0;
+  /** So many connections are answered at a time. */
+  together = 1;
   /** Called when something was stored. */
   readonly onStored: (() => void)[] = [];
+  readonly #held: (() => void)[] = [];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -62,6 +67,15 @@ export class FakeServer {
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
+  #hold(flush: () => void): void {
+    this.#held.push(flush);
+    if (this.#held.length < this.together) return;
+    const all = this.#held.splice(0);
+    setTimeout(() => {
+      for (const one of all) one();
+    }, this.delayMs);
+  }
+
   #serve(socket: Socket, converse: Converse): void {
     this.#sockets.add(socket.setNoDelay());
     socket.on('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy());
@@ -76,7 +90,7 @@ export class FakeServer {
     const say = (answer: Buffer | string): void => {
       answers.push(Buffer.from(answer));
       // Pieces of one answer never change places: both are written before the next answers are.
-      if (answers.length === 1) setTimeout(flush, 0);
+      if (answers.length === 1) this.#hold(flush);
     };
     const conversation = converse(this, say);
     let rest = Buffer.alloc(0);
