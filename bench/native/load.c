@@ -532,13 +532,18 @@ static void measure(double warm_up_seconds, double seconds) {
   bool closed = plan.rate == 0;
   run_until(begin_ns);
   if (closed && warm_up_seconds > 0) {
-    begin_ns = end_ns = FOREVER_NS;
+    begin_ns = FOREVER_NS;
     run_until_even(&first);
   }
   struct sample before = sample_now();
-  if (closed) begin_ns = before.at_ns;
+  int64_t until_ns = end_ns;
+  if (closed) {
+    until_ns = before.at_ns + (int64_t)(seconds * 1e9);
+    begin_ns = before.at_ns;
+    end_ns = FOREVER_NS;
+  }
   announce("begin");
-  run_until(closed ? begin_ns + (int64_t)(seconds * 1e9) : end_ns);
+  run_until(until_ns);
   if (closed) run_until_even(&before);
   struct sample after = sample_now();
   if (closed) end_ns = after.at_ns;
@@ -666,7 +671,8 @@ static void read_command_line(int count, char **arguments) {
   }
 }
 
-// A turn for each line: a window, or all of it if there is no warm-up. Ends with the input. Meanwhile what servers send is answered.
+// A turn for each line: a window, or all of it if there is no warm-up. Ends with the input.
+// Meanwhile what servers send is answered.
 static void measure_in_turns(void) {
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
   if (epoll_ctl(poller, EPOLL_CTL_ADD, STDIN_FILENO, &event) != 0) fail("turns need a pipe");
