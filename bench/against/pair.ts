@@ -12,23 +12,22 @@
 // answer thousands of publishes at a time. How long is seen in a first turn, which does not count.
 // The turns after it begin with as much time that does not count, so that the system is as busy as
 // it gets, and last several times as long. A wave of answers is in such a window or it is not: its
-// ends are moments at which all connections have had as many (load.c), or else it would have one
-// too many or too few, the same in round after round, and another in the next run. Where there is
-// no time for two waves all of a turn counts, from nothing to do to nothing left to do.
+// ends are moments at which all connections have had as many (load.c), or else it could have one
+// too many or too few. Where there is no time for two waves all of a turn counts, from nothing to
+// do to nothing left to do.
 //
 // Invariants: both have as many turns, planned alike, with the same connections and one queue
 // that was empty before the first. Who begins alternates, so that what a turn leaves behind (dirty
 // pages, garbage) meets both alike.
 //
-// Rejected: windows that end when their time does (of waves that last for seconds they overstated
-// the rate of NATS with synchronous files by a third); whole turns for all (in a twentieth
-// of a second their ends, where not all connections are busy, are a fifth of it: consumed at
-// batches of 100, ours to Redis 1.8 instead of 1.2); leaving out windows in which the processors
-// were slower than usual, or scaling by their speed (the first leaves out half of them, the second
-// takes for granted that a disk waits for processors); turns of a fortieth, or with the load
-// program on each processor in turn (no better); a tenth or a fifth of a second for all (single
-// publishes, which need no more than a twentieth, differ by twice as much from round to round),
-// and twice the rest (the others do, by half as much again).
+// Rejected: whole turns for all (in a twentieth of a second their ends, where not all connections
+// are busy, are a fifth of it: consumed at batches of 100, ours to Redis 1.8 instead of 1.2);
+// leaving out windows in which the processors were slower than usual, or scaling by their speed
+// (the first leaves out half of them, the second takes for granted that a disk waits for
+// processors); turns of a fortieth, or with the load program on each processor in turn (no better);
+// a tenth or a fifth of a second for all (single publishes, which need no more than a twentieth,
+// differ by twice as much from round to round), and twice the rest (the others do, by half as much
+// again).
 
 import { median } from '../load/percentiles.js';
 import type { LoadResult } from '../native/load-result.js';
