@@ -29,8 +29,8 @@ export const AGAINST_USAGE = `npm run bench -- --against LIST [options]
   --nodes LIST       of 1,3 (default both; three nodes only of nats and rabbitmq)
   --payloads LIST    bytes of a payload (default 256,4096; latency takes the first)
   --batches LIST     messages of a publish and of an acknowledgement (default 1,10,100)
-  --rounds N         of each load at least (default 6)
-  --minutes N        until which the least certain ratios get more rounds (default 110)
+  --rounds N         of each load at least (default 5)
+  --minutes N        until which the least certain ratios get more rounds (default 70)
   --seconds N        of each system in a round (default 1, in turns; in one piece
                      and three times as long for a latency)
   --warm-up N        milliseconds before it (default 250)
@@ -57,8 +57,8 @@ export function readAgainstOptions(commandLine: readonly string[]): AgainstOptio
       nodes: { type: 'string', default: '1,3' },
       payloads: { type: 'string', default: '256,4096' },
       batches: { type: 'string', default: '1,10,100' },
-      rounds: { type: 'string', default: '6' },
-      minutes: { type: 'string', default: '110' },
+      rounds: { type: 'string', default: '5' },
+      minutes: { type: 'string', default: '70' },
       seconds: { type: 'string', default: '1' },
       'warm-up': { type: 'string', default: '250' },
       connections: { type: 'string', default: '64' },
