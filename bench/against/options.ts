@@ -30,7 +30,7 @@ export const AGAINST_USAGE = `npm run bench -- --against LIST [options]
   --payloads LIST    bytes of a payload (default 256,4096; latency takes the first)
   --batches LIST     messages of a publish and of an acknowledgement (default 1,10,100)
   --rounds N         of each load at least (default 5)
-  --minutes N        until which the least certain ratios get more rounds (default 70)
+  --minutes N        until which the least certain ratios get more rounds (default 60)
   --seconds N        of each system in a round (default 1, in turns; in one piece
                      and three times as long for a latency)
   --warm-up N        milliseconds before it (default 250)
@@ -58,7 +58,7 @@ export function readAgainstOptions(commandLine: readonly string[]): AgainstOptio
       payloads: { type: 'string', default: '256,4096' },
       batches: { type: 'string', default: '1,10,100' },
       rounds: { type: 'string', default: '5' },
-      minutes: { type: 'string', default: '70' },
+      minutes: { type: 'string', default: '60' },
       seconds: { type: 'string', default: '1' },
       'warm-up': { type: 'string', default: '250' },
       connections: { type: 'string', default: '64' },

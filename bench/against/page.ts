@@ -96,6 +96,11 @@ function conditions(result: AgainstResult): Html {
     ],
     ...leftOutOf(result).map((text) => ['Left out', text] as const),
     ['Disk', `one synced write of 4 KiB, alone, takes ${result.diskSyncMs.toFixed(3)} ms`],
+    [
+      'Memory',
+      `${formatNumber(result.keptMemoryMib)} MiB of what was free were used once before and kept ` +
+        'from the host of a virtual machine, which may take free memory',
+    ],
   ];
   return html`<dl>${rows.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>\n`)}</dl>`;
 }

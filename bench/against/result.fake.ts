@@ -41,6 +41,7 @@ export function fakeResult(): AgainstResult {
     secondsPerRound: 5,
     ratePerSecond: 1000,
     diskSyncMs: 0.06,
+    keptMemoryMib: 15_360,
     contenders,
     measurements,
     comparisons: measurements.flatMap((one) => comparison(measurements, one)),

@@ -123,6 +123,8 @@ export interface AgainstResult {
   readonly ratePerSecond: number;
   /** One synced write of 4 KiB on this disk, alone, at the median. */
   readonly diskSyncMs: number;
+  /** Memory that its host could not take away meanwhile: bench/memory. 0 where none was kept. */
+  readonly keptMemoryMib: number;
   readonly contenders: readonly Contender[];
   readonly measurements: readonly Measurement[];
   readonly comparisons: readonly Comparison[];

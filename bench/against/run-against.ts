@@ -13,6 +13,7 @@ import { checkoutRoot } from '../checkout.js';
 import { diskSyncMs } from '../load/disk-probe.js';
 import { payloadTexts, pushRequests } from '../load/push-requests.js';
 import { describeMachine, formatNumber } from '../load/report.js';
+import { keepableMib, keepMemory } from '../memory/keep-memory.js';
 import { type Load, LoadProgram } from '../native/load-program.js';
 import type { LoadTurns } from '../native/load-turns.js';
 import { Scratch } from '../scratch.js';
@@ -73,6 +74,7 @@ class AgainstRun {
   readonly #load: LoadProgram;
   readonly #startedAt = new Date();
   readonly #diskSyncMs: number;
+  #keptMemoryMib = 0;
   readonly #contenders: Contender[] = [];
   readonly #measurements: Measurement[] = [];
   readonly #leftOut = new LeftOut();
@@ -93,6 +95,7 @@ class AgainstRun {
       `about ${leastMinutes} min` +
         `${spare ? `; until minute ${minutes}, more rounds where ratios are least certain` : ''}`,
     );
+    await this.#keepMemory();
     for (const [index, nodes] of all.entries()) {
       const systems: RunningSystem[] = [];
       try {
@@ -106,6 +109,18 @@ class AgainstRun {
       } finally {
         for (const system of systems) await system.stop();
       }
+    }
+  }
+
+  /** A machine that does not allow it is measured as it is. */
+  async #keepMemory(): Promise<void> {
+    const mebibytes = keepableMib();
+    this.#say(`using ${formatNumber(mebibytes)} MiB of memory once, and keeping it from the host`);
+    try {
+      await keepMemory(this.#scratch, mebibytes);
+      this.#keptMemoryMib = mebibytes;
+    } catch (error) {
+      this.#say(`not kept: ${error instanceof Error ? error.message : error}`);
     }
   }
 
@@ -134,6 +149,7 @@ class AgainstRun {
       secondsPerRound: seconds,
       ratePerSecond,
       diskSyncMs: this.#diskSyncMs,
+      keptMemoryMib: this.#keptMemoryMib,
       contenders: this.#contenders,
       measurements: this.#measurements,
       comparisons: comparisons(this.#measurements),

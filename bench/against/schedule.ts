@@ -68,10 +68,10 @@ export function warmUpWorks({ works }: AgainstOptions): readonly ('publish' | 'c
 /**
  * What a system takes in a round beside its seconds, at the mean: an empty queue before, its
  * removal after, and answers that are still to come. Most take 0.1 to 0.4 s; NATS with synchronous
- * files has some thousand messages to write, on three nodes for up to 10 s, and there it is one of
+ * files has some thousand messages to write, on three nodes for seconds, and there it is one of
  * three others instead of one of eight.
  */
-const AROUND_ROUND_MS = { one: 800, several: 2200 } as const;
+const AROUND_ROUND_MS = { one: 550, several: 1400 } as const;
 /** Of a turn, what counts; the rest are its beginning and its end. */
 const TURN_SHARE = 0.8;
 /** Of one node of a system, at the mean; RabbitMQ takes 5 s, Redis none. */

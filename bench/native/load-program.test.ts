@@ -12,7 +12,8 @@ import { FakeBroker } from '../broker.fake.js';
 import { requestBytes } from '../http-connection.js';
 import { payloadTexts, pushBody, pushRequests } from '../load/push-requests.js';
 import { Scratch } from '../scratch.js';
-import { compilerIsInstalled, type LoadPlan, LoadProgram, type Protocol } from './load-program.js';
+import { compilerIsInstalled } from './compile.js';
+import { type LoadPlan, LoadProgram, type Protocol } from './load-program.js';
 import { FAKE_PROTOCOLS, FakeServer } from './servers.fake.js';
 
 const compiled = compilerIsInstalled();

@@ -3,11 +3,12 @@
 // measured window begins and ends, so that what the server used of the processors can be looked at
 // then.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkoutRoot } from '../checkout.js';
 import type { Scratch } from '../scratch.js';
+import { compile } from './compile.js';
 import { type LoadResult, readResult } from './load-result.js';
 import { LoadTurns, type LoadWindow, type RunningLoad } from './load-turns.js';
 
@@ -43,17 +44,12 @@ export interface LoadPlan extends Load, LoadWindow {
 /** Of its command line. */
 type Words = readonly [Protocol, string, ...(readonly string[])];
 
-const COMPILER = 'cc';
 /** At a time. */
 const RUNS_MAX = 8;
 /** Beyond the planned time: connecting, and answers that come late. */
 const EXTRA_MS = 60_000;
 /** All turns of one load. */
 const TURNS_MS_MAX = 600_000;
-
-export function compilerIsInstalled(): boolean {
-  return spawnSync(COMPILER, ['--version']).error === undefined;
-}
 
 export class LoadProgram {
   readonly #scratch: Scratch;
@@ -75,28 +71,13 @@ export class LoadProgram {
   }
 
   static #compile(scratch: Scratch): LoadProgram {
-    if (!compilerIsInstalled()) {
-      throw new Error('the load program needs a C compiler: Debian packages gcc and libc6-dev');
-    }
     const folder = join(checkoutRoot(), 'bench', 'native');
     const sources = readdirSync(folder).filter((name) => name.endsWith('.c'));
     const directory = scratch.directory('native');
-    const { status, stderr } = spawnSync(
-      COMPILER,
-      [
-        '-O2',
-        '-std=gnu11',
-        '-Wall',
-        '-Wextra',
-        '-D_GNU_SOURCE',
-        '-o',
-        join(directory, 'load'),
-      ].concat(sources.map((name) => join(folder, name))),
-      { encoding: 'utf8' },
+    compile(
+      join(directory, 'load'),
+      sources.map((name) => join(folder, name)),
     );
-    if (status !== 0) {
-      throw new Error(`the load program does not compile (is libc6-dev installed?):\n${stderr}`);
-    }
     return new LoadProgram(scratch, directory);
   }
 
