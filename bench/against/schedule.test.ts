@@ -53,7 +53,7 @@ test('options narrow it', () => {
     { work: 'publish', payloadBytes: 256, batch: 100 },
   ]);
   const fewer = readAgainstOptions([...narrow, '--rounds', '1']);
-  expect(leastMs(options, 1) - leastMs(fewer, 1)).toBe(2 * 2 * (1250 + 250 + 800));
+  expect(leastMs(options, 1) - leastMs(fewer, 1)).toBe(2 * 2 * (1250 + 250 + 550));
   expect(asksForAgainst(narrow)).toBe(true);
   expect(asksForAgainst(['--against=redis'])).toBe(true);
   expect(asksForAgainst(['--only', 'push'])).toBe(false);
