@@ -2,7 +2,6 @@
 // host does not take it away between two uses: keep-memory.c says why and how.
 
 import { spawn } from 'node:child_process';
-import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { checkoutRoot } from '../checkout.js';
 import { compile } from '../native/compile.js';
@@ -12,12 +11,9 @@ import type { Scratch } from '../scratch.js';
 const KEPT_MIB_MAX = 15_360;
 const MIB = 2 ** 20;
 
-/** Three quarters of what is free, as others need memory as well; in MiB. */
+/** Three quarters of what this process may still use, as others need memory as well; in MiB. */
 export function keepableMib(): number {
-  // Of a container, what it is limited to; the kernel's word for no limit is a large number.
-  const limit = process.constrainedMemory();
-  const freeBytes = Math.min(freemem(), limit > 0 ? limit : Number.POSITIVE_INFINITY);
-  return Math.min(KEPT_MIB_MAX, Math.floor((freeBytes * 3) / 4 / MIB));
+  return Math.min(KEPT_MIB_MAX, Math.floor((process.availableMemory() * 3) / 4 / MIB));
 }
 
 /**
