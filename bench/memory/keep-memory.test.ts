@@ -54,8 +54,9 @@ describe.skipIf(!compilerIsInstalled())('memory', () => {
     await expect(keepMemory(scratch, 0)).rejects.toThrow('usage: keep-memory MEBIBYTES');
   });
 
-  test('is left for others: at most three quarters of what is free', () => {
+  test('is left for others: at most three quarters of what is free, and 15 GiB', () => {
     expect(keepableMib()).toBeGreaterThan(0);
-    expect(keepableMib()).toBeLessThanOrEqual(15_360);
+    expect(keepableMib(4 * 2 ** 30)).toBe(3 * 1024);
+    expect(keepableMib(64 * 2 ** 30)).toBe(15 * 1024);
   });
 });

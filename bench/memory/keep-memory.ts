@@ -12,8 +12,8 @@ const KEPT_MIB_MAX = 15_360;
 const MIB = 2 ** 20;
 
 /** Three quarters of what this process may still use, as others need memory as well; in MiB. */
-export function keepableMib(): number {
-  return Math.min(KEPT_MIB_MAX, Math.floor((process.availableMemory() * 3) / 4 / MIB));
+export function keepableMib(availableBytes = process.availableMemory()): number {
+  return Math.min(KEPT_MIB_MAX, Math.floor((availableBytes * 3) / 4 / MIB));
 }
 
 /**
