@@ -397,6 +397,19 @@ describe('answers that nobody takes', () => {
     // The native layer gives them up as well, later.
   }, 8_000);
 
+  test('free the body of their request when the client goes in the middle', async () => {
+    await start({ drainBodyBytesInFlightMax: 4_000 });
+    front.service.onFetch = (_, reply) => reply.send(fetched(12_000_000));
+    for (let i = 0; i < 3; i++) {
+      const client = await takeNothing('/api/v1/fetch', FETCH.padEnd(2_000, ' '));
+      client.destroy();
+      await until(() => front.server.inFlight() === 0);
+    }
+    front.service.onFetch = (_, reply) => reply.send(fetched(10));
+    const answer = await front.client().request('/api/v1/fetch', { body: FETCH.padEnd(2_000) });
+    expect(answer.status).toBe(200);
+  });
+
   test('keep further large answers out, and nothing else', async () => {
     await start({ answerBytesInFlightMax: 1_000_000 });
     deliver(12_000_000);

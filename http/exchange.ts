@@ -250,10 +250,11 @@ export class Exchange implements UnreadAnswer {
     const wasOpen = this.#state === 'open';
     const onGone = this.onGone;
     this.#settle('gone');
-    if (!wasOpen) return;
-    if (onGone === null && this.#bodyHanded) return;
+    // A body that a command holds is released with the command's outcome. An exchange that was
+    // answering has had it: whoever leaves in the middle of the answer frees the body at once.
+    if (wasOpen && onGone === null && this.#bodyHanded) return;
     this.release();
-    onGone?.();
+    if (wasOpen) onGone?.();
   }
 
   #settle(state: 'answered' | 'gone'): void {
