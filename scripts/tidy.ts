@@ -55,7 +55,8 @@ function checkSource(source: Source): Violation[] {
 function filesUnder(root: string, folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (!entry.isDirectory()) return [path];
+    // In a worktree of git `.git` is a file, which names the repository's place on the machine.
+    if (!entry.isDirectory()) return entry.name === '.git' ? [] : [path];
     const skipped = SKIPPED_FOLDERS.has(entry.name) || SKIPPED_PATHS.has(path);
     return skipped ? [] : filesUnder(root, path);
   });
