@@ -1,9 +1,10 @@
 /**
  * Goal: what is live in the oldest part of a log that is too long comes to stand at its end, the
  * same bytes, and the rest of it is never touched; damage, a slow disk, trims meanwhile and changes
- * of leaders spoil nothing. Method: a real planner over a state and a log in memory, whose reads
- * end later, in any order of events; after each move every message is read from where its row names
- * it.
+ * of leaders spoil nothing. A move reads as many small appends as there are without
+ * taking stack or a whole turn for them. Method: a real planner over a state and a log in memory,
+ * whose reads answer at once or later, in any order of events; after each move every message is
+ * read from where its row names it.
  */
 
 import { crc32 } from 'node:zlib';
@@ -18,6 +19,7 @@ import {
   type Table,
 } from '@svc/engine';
 import { describe, expect, test } from 'vitest';
+import { AtOnce } from './call-loop.fake.js';
 import { LogBudget } from './log-budget.js';
 import { LogRelocation } from './log-relocation.js';
 import { ManualClock, seededRandom } from './recovery.fake.js';
@@ -40,6 +42,7 @@ class Rig {
   readonly bodies: Uint8Array[] = [new Uint8Array(0)];
   readonly relocation: LogRelocation;
   readonly budget: LogBudget;
+  /** One for each leadership. */
   planner: Planner;
   leads = true;
   firstIndex = 1;
@@ -47,8 +50,9 @@ class Rig {
   /** Reads that end later. */
   readonly reads: (() => void)[] = [];
   slow = false;
-  #moves: Parameters<Planner['relocate']>[0] = [];
-  #leader: object = {};
+  /** Since this was last set. */
+  readsOfTurn = 0;
+  readonly #atOnce = new AtOnce();
 
   constructor(slackBytes = 0) {
     this.planner = this.#newPlanner();
@@ -69,30 +73,18 @@ class Rig {
         read: (slice, done) => {
           expect(slice.index).toBeGreaterThanOrEqual(this.firstIndex);
           const answer = () => done(null, this.#bytesAt(slice));
+          this.readsOfTurn++;
           if (this.slow) this.reads.push(answer);
-          else answer();
+          else this.#atOnce.answer(answer);
         },
       },
       clock: this.clock,
       checksum: crc32,
       budget: this.budget,
       appliedIndex: () => this.bodies.length - 1,
-      leader: () => (this.leads ? this.leader : null),
+      leader: () => (this.leads ? this.planner : null),
       bytesPerS: 10_000_000,
     });
-  }
-
-  /** One object for each leadership. */
-  get leader() {
-    const leader = this.#leader as {
-      relocating: boolean;
-      relocate: (moves: Parameters<Planner['relocate']>[0]) => void;
-    };
-    leader.relocating = this.#moves.length > 0;
-    leader.relocate = (moves) => {
-      this.#moves = moves;
-    };
-    return leader;
   }
 
   /** Each entry is a file of its own. */
@@ -103,24 +95,28 @@ class Rig {
   }
 
   newLeader(): void {
-    this.#leader = {};
-    this.#moves = [];
     this.planner = this.#newPlanner();
   }
 
   push(queue: string, bytes: number): void {
+    this.pushEach(queue, 1, bytes);
+  }
+
+  /** A message for each of so many partitions, in one entry. */
+  pushEach(queue: string, partitions: number, bytes: number): void {
     const body = new Uint8Array(bytes).fill(48 + (this.bodies.length % 10));
+    const each = Array.from({ length: partitions }, (_, i) => i);
     this.planner.enqueue(
       {
         kind: 'push',
         tenant: TENANT,
         producerSub: null,
         body,
-        groups: [{ queue, partition: 'p' }],
-        itemGroup: [0],
-        transactionIds: [null],
-        payloadStart: [0],
-        payloadEnd: [bytes],
+        groups: each.map((i) => ({ queue, partition: `p${i}` })),
+        itemGroup: each,
+        transactionIds: each.map(() => null),
+        payloadStart: each.map(() => 0),
+        payloadEnd: each.map(() => bytes),
       },
       {},
     );
@@ -135,8 +131,6 @@ class Rig {
 
   turn(): void {
     const index = this.bodies.length;
-    this.planner.relocate(this.#moves);
-    this.#moves = [];
     const wallUs = 1_800_000_000_000_000 + index * 1_000_000;
     const { body } = this.planner.turn({ index, wallUs, nowMs: this.clock.nowMs() });
     if (body === null) return;
@@ -149,11 +143,12 @@ class Rig {
     this.budget.step();
     this.relocation.step();
     this.clock.pass(100);
-    this.turn();
+    do this.turn();
+    while (this.planner.relocating);
   }
 
   rows(): AppendRow[] {
-    return this.state.range(appends, '' as Key, '\xff\xff' as Key, 10_000).map(({ row }) => row);
+    return this.state.range(appends, '' as Key, '\xff\xff' as Key, 100_000).map(({ row }) => row);
   }
 
   lowest(): number {
@@ -186,6 +181,44 @@ class Rig {
     return new Planner(this.state, { find: () => [] }, surroundings, PLANNER_LIMITS);
   }
 }
+
+describe('many small appends that are all in memory', () => {
+  /** Each in a partition of its own, as many in one entry. */
+  function rigWith(entries: number, partitions: number): Rig {
+    const rig = new Rig();
+    for (let i = 0; i < entries; i++) rig.pushEach(`quiet${i}`, partitions, 20);
+    for (let i = 0; i < 20; i++) rig.push('gone', 1_000_000);
+    rig.remove('gone');
+    return rig;
+  }
+
+  test.each([
+    [150, 100],
+    [2, 7500],
+  ])('of %i entries with %i each move, and no turn reads all of them', (entries, partitions) => {
+    const rig = rigWith(entries, partitions);
+    const appendsTotal = entries * partitions;
+    const end = rig.bodies.length;
+    let steps = 0;
+    let mostReads = 0;
+    let mostMoves = 0;
+    while (rig.lowest() < end && steps++ < 100) {
+      rig.readsOfTurn = 0;
+      const { moved } = rig.relocation;
+      rig.step();
+      mostReads = Math.max(mostReads, rig.readsOfTurn);
+      mostMoves = Math.max(mostMoves, rig.relocation.moved - moved);
+    }
+    expect(rig.rows()).toHaveLength(appendsTotal);
+    expect(rig.lowest()).toBeGreaterThanOrEqual(end);
+    // Those that were moved into the stretch that is walked are moved once more.
+    expect(rig.relocation.moved).toBeLessThan(1.5 * appendsTotal);
+    // BATCH_APPENDS and the rest of a window; and the windows.
+    expect(mostMoves).toBeLessThan(1024 + 1600);
+    expect(mostReads).toBeLessThan(1024 + 1600 + 64);
+    rig.check();
+  });
+});
 
 describe('the oldest part of a log', () => {
   test('is left alone while the log is not too long', () => {

@@ -20,6 +20,11 @@
  *   by the rows as they will be (engine/relocation.ts).
  * - Damage is not copied: what does not fit its checksum stays, and keeps the log behind it; a
  *   group repairs it, and it is tried again.
+ * - It never holds up the loop. What was written lately is in memory, and reads of it answer at
+ *   once: 30,000 small appends of one stretch would all be read in one turn. So a batch is bounded
+ *   by the number of its appends as well as by bytes; a turn of the loop looks through one window
+ *   and goes on later (an entry may hold 100,000 appends, so a walk may end within one); and the
+ *   series of reads are loops (call-loop.ts).
  * - It costs no more than it brings. Nothing moves before the log behind the oldest live append is
  *   too long (log-budget.ts); in a log of which half is dead, each byte moved frees at least one.
  *   What is read and written stays within BYTES_PER_S, on top of which comes one append if it is
@@ -27,7 +32,8 @@
  *
  * Outline: find the oldest stretch of the log that has live appends (a row), walk its entries
  * through windows of their bodies, ask the rows which appends in them are live, read these, and
- * hand them to the planner, BATCH_BYTES at a time. The reading happens beside the loop.
+ * hand them to the planner, BATCH_BYTES or BATCH_APPENDS at a time. Reads of the disk happen beside
+ * the loop.
  *
  * Only the leader does this, by the state it has applied; its successor begins where the oldest
  * live append then stands. Nothing about it is remembered.
@@ -44,6 +50,7 @@ import {
   type State,
   scanContents,
 } from '@svc/engine';
+import { callLoop } from './call-loop.js';
 import type { Cancel, Clock } from './clock.js';
 import type { LogBudget } from './log-budget.js';
 
@@ -52,8 +59,26 @@ const STEP_MS = 100;
 const BYTES_PER_S = 64 * 1024 * 1024;
 /** Of one entry's moves, as much as a turn may still add to its entry. */
 const BATCH_BYTES = 1024 * 1024;
+/**
+ * Appends of a batch, to which the rest of a window comes: at most 1,600 (65,536 bytes of effects
+ * of 41 bytes at least). Reading and verifying one that is in memory takes 2 us, so a batch of
+ * 2,600 takes 5 ms. A batch follows each STEP_MS, so at least 10,000 appends move in a second.
+ */
+const BATCH_APPENDS = 1024;
 /** A stretch that is still live so long after it was walked is walked again. */
 const AGAIN_MS = 5000;
+
+/** Of a part of a stretch, from where the one before it ended. */
+interface Walk {
+  readonly leads: RelocatingLeader;
+  /** The first entry behind the stretch. */
+  readonly end: number;
+  /** The next window: of this entry, from this byte of its body on. */
+  index: number;
+  from: number;
+  readonly live: FoundAppend[];
+  liveBytes: number;
+}
 
 interface LogBytes {
   readonly index: number;
@@ -73,6 +98,7 @@ export interface LogRelocationOptions {
     readonly firstIndex: number;
     /** Bytes that stand in the record of an entry, what fills it up included. */
     bodyRoom(index: number): number | null;
+    /** Answers before it returns where the bytes are in memory. */
     read(slice: LogBytes, done: (error: Error | null, bytes: Uint8Array | null) => void): void;
   };
   readonly clock: Clock;
@@ -88,8 +114,9 @@ export interface LogRelocationOptions {
 export class LogRelocation {
   readonly #options: LogRelocationOptions;
   #leader: object | null = null;
-  /** The next entry to walk. */
+  /** The next entry to walk, and where in its body. */
   #next = 0;
+  #nextFrom = 0;
   /** The oldest live stretch when it was looked at last, and since when it has been the oldest. */
   #oldest = 0;
   #oldestSinceMs = 0;
@@ -128,11 +155,11 @@ export class LogRelocation {
 
   /** Walks the next stretch, unless one is being walked or there is no need. */
   #begin(): void {
-    const { leader, state, budget, log, clock } = this.#options;
+    const { leader, state, budget, clock, appliedIndex } = this.#options;
     const leads = leader();
     if (leads === null || leads !== this.#leader) {
       this.#leader = leads;
-      this.#next = 0;
+      this.#goBackTo(0);
     }
     if (leads === null || this.#reading || this.#bytesLeft <= 0 || this.#stopped) return;
     if (leads.relocating) return;
@@ -143,77 +170,99 @@ export class LogRelocation {
       this.#oldest = oldest.firstIndex;
       this.#oldestSinceMs = nowMs;
     }
-    if (nowMs - this.#oldestSinceMs >= AGAIN_MS && this.#next >= oldest.endIndex) {
+    const walkedTo = Math.min(oldest.endIndex, appliedIndex() + 1);
+    if (nowMs - this.#oldestSinceMs >= AGAIN_MS && this.#next >= walkedTo) {
       this.#oldestSinceMs = nowMs;
-      this.#next = oldest.firstIndex;
+      this.#goBackTo(oldest.firstIndex);
     }
     // What was walked is dead once its moves are applied: the question is what stands behind it.
     if (!budget.isExceededFrom(Math.max(oldest.firstIndex, this.#next))) return;
     const [target] = liveStretches(state, this.#next, 1);
     if (target === undefined) return;
-    const first = Math.max(this.#next, target.firstIndex, log.firstIndex);
-    this.#walk(leads, target, first);
+    this.#walk(leads, target);
   }
 
-  #walk(leads: RelocatingLeader, target: LiveStretch, first: number): void {
-    const end = Math.min(target.endIndex, this.#options.appliedIndex() + 1);
-    if (first >= end) return;
+  #goBackTo(index: number): void {
+    this.#next = index;
+    this.#nextFrom = 0;
+  }
+
+  #walk(leads: RelocatingLeader, target: LiveStretch): void {
+    const { appliedIndex, log } = this.#options;
+    const end = Math.min(target.endIndex, appliedIndex() + 1);
+    const index = Math.max(this.#next, target.firstIndex, log.firstIndex);
+    if (index >= end) return;
     this.#reading = true;
-    const live: FoundAppend[] = [];
-    const step = (index: number): void => {
-      this.#readContents(index, (found) => {
-        if (this.#isOver(leads)) return;
-        for (const one of found) if (isLiveAt(this.#options.state, one)) live.push(one);
-        const next = index + 1;
-        if (next >= end || bytesOf(live) >= BATCH_BYTES) this.#readAppends(leads, live, next);
-        else step(next);
-      });
-    };
-    step(first);
-  }
-
-  /** The appends of an entry; those found so far where it cannot be read. */
-  #readContents(index: number, done: (found: FoundAppend[]) => void): void {
-    const { log } = this.#options;
-    const found: FoundAppend[] = [];
-    const room = index < log.firstIndex ? null : log.bodyRoom(index);
-    const readFrom = (from: number): void => {
-      // The log may have been given up to here meanwhile: then nothing in it was live.
-      if (room === null || from >= room || index < log.firstIndex || this.#stopped) {
-        done(found);
+    const from = index === this.#next ? this.#nextFrom : 0;
+    const walk: Walk = { leads, end, index, from, live: [], liveBytes: 0 };
+    let turnBytes = 0;
+    callLoop((again) => {
+      if (this.#isOver(leads)) return;
+      if (walk.index >= end || this.#isFull(walk)) {
+        this.#readAppends(walk);
         return;
       }
-      const length = Math.min(CONTENT_WINDOW_BYTES, room - from);
-      this.#bytesLeft -= length;
-      log.read({ index, position: from, length }, (error, bytes) => {
-        const isRead = error === null && bytes !== null;
-        const next = isRead ? scanContents(index, bytes, from, room, found) : null;
-        if (next === null) done(found);
-        else readFrom(next);
+      this.#readWindow(walk, (windowBytes) => {
+        turnBytes += windowBytes;
+        if (turnBytes < CONTENT_WINDOW_BYTES) again();
+        else {
+          turnBytes = 0;
+          this.#options.clock.soon(again);
+        }
       });
-    };
-    readFrom(0);
+    });
   }
 
-  #readAppends(leads: RelocatingLeader, live: readonly FoundAppend[], next: number): void {
+  #isFull({ live, liveBytes }: Walk): boolean {
+    return live.length >= BATCH_APPENDS || liveBytes >= BATCH_BYTES || this.#bytesLeft <= 0;
+  }
+
+  /** Looks through the next window of the entry, and goes to the next entry where this one ends. */
+  #readWindow(walk: Walk, done: (bytesRead: number) => void): void {
+    const { log, state } = this.#options;
+    const { index, from } = walk;
+    // The log may have been given up to here meanwhile: then nothing in it was live.
+    const room = index < log.firstIndex ? null : log.bodyRoom(index);
+    if (room === null || from >= room) {
+      goTo(walk, null);
+      done(0);
+      return;
+    }
+    const length = Math.min(CONTENT_WINDOW_BYTES, room - from);
+    this.#bytesLeft -= length;
+    log.read({ index, position: from, length }, (error, bytes) => {
+      const found: FoundAppend[] = [];
+      const isRead = error === null && bytes !== null;
+      goTo(walk, isRead ? scanContents(index, bytes, from, room, found) : null);
+      for (const one of found) {
+        if (!isLiveAt(state, one)) continue;
+        walk.live.push(one);
+        walk.liveBytes += one.length;
+      }
+      done(length);
+    });
+  }
+
+  #readAppends(walk: Walk): void {
     const { log, checksum } = this.#options;
+    const { leads, live } = walk;
     const moves: Relocation[] = [];
-    const readFrom = (at: number): void => {
-      const one = live[at];
+    let at = 0;
+    callLoop((again) => {
+      if (this.#isOver(leads)) return;
+      const one = live[at++];
       if (one === undefined || one.index < log.firstIndex) {
-        this.#finish(leads, next, moves);
+        this.#finish(walk, moves);
         return;
       }
       this.#bytesLeft -= 2 * one.length;
       log.read(one, (error, bytes) => {
-        if (this.#isOver(leads)) return;
         const isRead = error === null && bytes !== null;
         const move = isRead ? relocationOf(one, bytes.slice(), checksum) : null;
         if (move !== null) moves.push(move);
-        readFrom(at + 1);
+        again();
       });
-    };
-    readFrom(0);
+    });
   }
 
   /** The leadership that the walk was for has ended, or the node has. */
@@ -223,18 +272,18 @@ export class LogRelocation {
     return true;
   }
 
-  #finish(leads: RelocatingLeader, next: number, moves: readonly Relocation[]): void {
-    if (this.#isOver(leads)) return;
+  #finish({ leads, index, from }: Walk, moves: readonly Relocation[]): void {
     this.#reading = false;
-    this.#next = next;
+    this.#next = index;
+    this.#nextFrom = from;
     this.#moved += moves.length;
     if (moves.length > 0) leads.relocate(moves);
     this.#options.clock.soon(() => this.#begin());
   }
 }
 
-function bytesOf(found: readonly FoundAppend[]): number {
-  let bytes = 0;
-  for (const { length } of found) bytes += length;
-  return bytes;
+/** `from`: in the body of this entry; null: it was walked to its end. */
+function goTo(walk: Walk, from: number | null): void {
+  if (from === null) walk.index++;
+  walk.from = from ?? 0;
 }

@@ -58,6 +58,19 @@ describe('moving appends', () => {
     expect(rig.planner.busy).toBe(true);
   });
 
+  test('is bounded by the number of moves in an entry', () => {
+    const rig = new EngineRig();
+    for (let i = 0; i < 1200; i++) rig.send(pushCommand('q', `p${i}`, ['m'], false));
+    rig.turn();
+    rig.moveOldest(1200);
+    rig.turn();
+    expect(places(rig).filter((index) => index === 2)).toHaveLength(1000);
+    expect(rig.planner.relocating).toBe(true);
+    rig.turn();
+    expect(places(rig).filter((index) => index === 3)).toHaveLength(200);
+    expect(rig.planner.relocating).toBe(false);
+  });
+
   test('waits where the entry would become too large', () => {
     const rig = rigWithOld();
     rig.push('q', 'large', ['y'.repeat(19_000)], false);
