@@ -8,6 +8,12 @@ export type * from './group-service.js';
 export { KV_LIMITS, type KvLimits } from './kv-op-rules.js';
 export type * from './kv-service.js';
 export * from './lock-service.js';
+export {
+  anonymousBytes,
+  isMachineRefusal,
+  residentBytes,
+  virtualBytes,
+} from './machine-figures.js';
 export { type ReadFamily, readExposition } from './metrics/exposition-reader.fake.js';
 export type * from './node-figures.js';
 export type * from './record-service.js';

@@ -63,6 +63,19 @@ class Cluster {
     }
     // The terminal, or whoever read the lines, is gone.
     process.stdout.on('error', () => this.#onSignal());
+    // While the watchdog has its pipe this program does not end, so it goes on every way out.
+    try {
+      return await this.#runAll();
+    } catch (error) {
+      this.#stopping ??= this.#stop();
+      await this.#stopping;
+      throw error;
+    } finally {
+      this.#watchdog.end();
+    }
+  }
+
+  async #runAll(): Promise<number> {
     const port = await balancerPort(this.#options.port);
     for (const node of this.#plan.nodes) this.#nodes.set(node.id, this.#startNode(node));
     if (this.#options.balancer) this.#startBalancer(port);
@@ -72,7 +85,6 @@ class Cluster {
       await sleep(LOOK_EVERY_MS);
     }
     await this.#stopping;
-    this.#watchdog.end();
     return this.#failed ? 1 : 0;
   }
 
@@ -179,7 +191,7 @@ class Cluster {
   /** The balancer takes nothing new; followers end before the leader, which finishes with them. */
   async #stop(): Promise<void> {
     this.#screen.draw([]);
-    this.#screen.say('stopping; once more ends all at once');
+    if (this.#nodes.size > 0) this.#screen.say('stopping; once more ends all at once');
     this.#balancer?.signal('SIGUSR1');
     const isLeader = (id: number) =>
       this.#views.some((view) => view.id === id && view.state === 'leader');

@@ -58,6 +58,10 @@ function listen(address: string): Promise<net.Server> {
     const server = net.createServer((socket) => socket.destroy());
     server.once('error', reject);
     server.listen(address, () => {
+      server.off('error', reject);
+      // A connection that cannot be accepted, for want of file descriptors, was somebody who asks
+      // whether the directory is held. The kernel has told them already.
+      server.on('error', () => undefined);
       server.unref();
       resolve(server);
     });

@@ -1,4 +1,5 @@
 /** The process, the replicated log and the store (inspection 9). */
+import { residentBytes } from '../machine-figures.js';
 import type { NodeFigures } from '../node-figures.js';
 import { labelText } from './exposition.js';
 import { counter, custom, type Family, gauge, labelled } from './family.js';
@@ -7,9 +8,7 @@ const CALLS = ['push', 'pop', 'ack'] as const;
 
 export const PROCESS_FAMILIES: readonly Family[] = [
   gauge('svc_uptime_seconds', 'Age of the process.', () => Math.floor(process.uptime())),
-  gauge('svc_process_resident_memory_bytes', 'Resident memory of the process.', () =>
-    process.memoryUsage.rss(),
-  ),
+  gauge('svc_process_resident_memory_bytes', 'Resident memory of the process.', residentBytes),
   ...CALLS.flatMap((call) => [
     counter(
       `svc_process_${call}_requests_total`,

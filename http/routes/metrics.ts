@@ -1,5 +1,6 @@
 /** GET /metrics (inspection 8.2): a small JSON object; rates, heap and cpu are constant zeros. */
 import type { MetricsAnswer } from '@svc/wire';
+import { residentBytes } from '../machine-figures.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 
 export const metricsRoute: Route = {
@@ -21,7 +22,7 @@ function handle(front: Front, request: RouteRequest): void {
     requests: { total: requests, rate: 0 },
     messages: { total: messages, rate: 0 },
     memory: {
-      rss: process.memoryUsage.rss(),
+      rss: residentBytes(),
       heapTotal: 0,
       heapUsed: 0,
       external: 0,

@@ -1,5 +1,6 @@
 /** GET /status (inspection 8.3): the process in one object. */
 import { type ProcessStatusAnswer, VERSION } from '@svc/wire';
+import { residentBytes } from '../machine-figures.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 
 export const processStatusRoute: Route = {
@@ -24,7 +25,7 @@ function handle({ service, serverId }: Front, { exchange }: RouteRequest): void 
     uptimeSeconds: Math.floor(process.uptime()),
     status,
     role: raft.role,
-    memory: { rss: process.memoryUsage.rss() },
+    memory: { rss: residentBytes() },
     raft: service.raftFigures(),
     kafka: { mode: 'off', phase: 'stopped' },
     s3: { mode: 'off', phase: 'stopped', threads: 0, controlPlane: false, sinks: [] },

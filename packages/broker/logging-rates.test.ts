@@ -1,15 +1,9 @@
 // Goal: one line says how fast each count grew, and an idle node is silent.
 // Method: the arithmetic alone, and a line's way into the log under a clock that the test moves.
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createLogger } from './logging.js';
 import { logRates, ratesBetween } from './logging-rates.js';
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+import { MovedClock } from './moved-clock.fake.js';
 
 test('growth over time, to a tenth; what stood still is left out', () => {
   const before = { pushes: 100, pops: 7 };
@@ -21,36 +15,38 @@ test('growth over time, to a tenth; what stood still is left out', () => {
 test('a line for each interval in which something moved, until it is stopped', () => {
   const lines: string[] = [];
   const logger = createLogger({ level: 'info', json: true }, (line) => lines.push(line));
+  const clock = new MovedClock();
   const totals = { pushes: 5 };
-  const stop = logRates(logger, 1000, () => totals);
-  vi.advanceTimersByTime(1000);
+  const stop = logRates({ clock, logger }, 1000, () => totals);
+  clock.move(1000);
   expect(lines).toEqual([]);
   totals.pushes += 20;
-  vi.advanceTimersByTime(1000);
-  vi.advanceTimersByTime(1000);
+  clock.move(1000);
+  clock.move(1000);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { target: 'rates', message: 'per second', pushes: 20 },
   ]);
   totals.pushes += 1;
   stop();
-  vi.advanceTimersByTime(5000);
+  clock.move(5000);
   expect(lines).toHaveLength(1);
 });
 
 test('sizes are told beside rates, and only then', () => {
   const lines: string[] = [];
   const logger = createLogger({ level: 'info', json: true }, (line) => lines.push(line));
+  const clock = new MovedClock();
   const totals = { pushes: 5 };
   const stop = logRates(
-    logger,
+    { clock, logger },
     1000,
     () => totals,
     () => ({ logFiles: 2 }),
   );
-  vi.advanceTimersByTime(3000);
+  clock.move(3000);
   expect(lines).toEqual([]);
   totals.pushes++;
-  vi.advanceTimersByTime(1000);
+  clock.move(1000);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { target: 'rates', message: 'per second', pushes: 1 },
     { target: 'rates', message: 'sizes', logFiles: 2 },

@@ -1,5 +1,7 @@
 /** What the node did, as one line every now and then (`SVC_LOG_RATES_MS`). */
+import type { Cancel, Clock } from './clock.js';
 import type { Logger } from './logging.js';
+import { harmless } from './rim-timer.js';
 
 /** Counts since the start of the process, by name. */
 export type Totals = Readonly<Record<string, number>>;
@@ -10,13 +12,14 @@ export type Totals = Readonly<Record<string, number>>;
  * function that stops it.
  */
 export function logRates(
-  logger: Logger,
+  parts: { readonly clock: Clock; readonly logger: Logger },
   intervalMs: number,
   totals: () => Totals,
   sizes: () => Totals | null = () => null,
-): () => void {
+): Cancel {
+  const { clock, logger } = parts;
   let before = { ...totals() };
-  const ticker = setInterval(() => {
+  const tell = () => {
     const now = { ...totals() };
     const rates = ratesBetween(before, now, intervalMs);
     before = now;
@@ -24,9 +27,8 @@ export function logRates(
     logger.info('rates', 'per second', rates);
     const large = sizes();
     if (large !== null) logger.info('rates', 'sizes', large);
-  }, intervalMs);
-  ticker.unref();
-  return () => clearInterval(ticker);
+  };
+  return clock.every(intervalMs, harmless(parts, 'collecting rates', tell));
 }
 
 /** Per second, to a tenth; totals that stood still are left out. Null when all of them did. */

@@ -1,5 +1,5 @@
 /** What the line of rates in the log counts, and the sizes that are told beside it. */
-import type { Service } from '@svc/http';
+import { residentBytes, type Service } from '@svc/http';
 import type { Meters, OpMeters } from '@svc/wire';
 import type { Totals } from './logging-rates.js';
 
@@ -33,7 +33,7 @@ export function sizesOf(service: Service): Totals {
   const { log, inflight, store } = service.raftStatus();
   const { admission } = service.pressure();
   return {
-    residentMib: Math.round(process.memoryUsage.rss() / MIB),
+    residentMib: Math.round(residentBytes() / MIB),
     logFiles: log.files ?? 0,
     logMib: Math.round((log.bytes ?? 0) / MIB),
     storeMib: Math.round((store.usedBytes ?? 0) / MIB),

@@ -56,6 +56,8 @@ async function main(): Promise<void> {
   });
   const onFailure: OnFatal = (error) => node.fail(error);
   process.on('uncaughtException', onFailure);
+  // A warning of the platform that nobody can read any more is no reason to end.
+  process.stderr.on('error', () => undefined);
   onSignals(clock, () => node.stop(), onFailure);
   await node.start().catch(onFailure);
 }

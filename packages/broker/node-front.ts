@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import { createServer, type GateOptions, type HttpServer, type Service } from '@svc/http';
 import { type HealthAnswer, type Meters, VERSION } from '@svc/wire';
-import type { Clock } from './clock.js';
+import type { Cancel, Clock } from './clock.js';
 import type { Config } from './config.js';
 import { hostAndPortText } from './config-addresses.js';
 import type { Logger } from './logging.js';
@@ -31,6 +31,7 @@ export class NodeFront {
   readonly #authenticator: TokenAuthenticator | null;
   #service: Service | null = null;
   #listening = false;
+  #stopRates: Cancel = () => {};
 
   /** Throws `NativeBuildMissingError` and `StaticFilesError`. */
   constructor(options: NodeFrontOptions) {
@@ -78,7 +79,7 @@ export class NodeFront {
     const { config, logger } = this.#options;
     const { meters } = this.#http;
     const sizes = () => (this.#service === null ? null : sizesOf(this.#service));
-    logRates(logger, config.logRatesMs, () => totalsOf(meters), sizes);
+    this.#stopRates = logRates(this.#options, config.logRatesMs, () => totalsOf(meters), sizes);
     const host = config.bindAddress;
     const port = await this.#http.listen(host, config.port);
     logger.info('http', `listening on ${hostAndPortText({ host, port })}`);
@@ -92,6 +93,7 @@ export class NodeFront {
   /** Resolves when every request in flight has its answer, after `drainMs` at the latest. */
   async stop(drainMs: number): Promise<void> {
     await this.#http.stop(drainMs);
+    this.#stopRates();
     this.#authenticator?.close();
   }
 }

@@ -26,6 +26,7 @@ import type { Cancel, Clock } from './clock.js';
 import type { Config } from './config.js';
 import type { Logger } from './logging.js';
 import { LoopLag } from './loop-lag.js';
+import { harmless } from './rim-timer.js';
 import { minuteAt } from './series-buckets.js';
 import { SeriesFile } from './series-file.js';
 import { type ProcessRow, processRow } from './series-process.js';
@@ -118,7 +119,8 @@ export class NodeSeries {
   /** The directory is this process's. */
   start(): void {
     this.#file.open();
-    this.#stopTicking = this.#options.clock.every(SAMPLE_MS, () => this.#tick());
+    const tick = harmless(this.#options, 'taking a sample', () => this.#tick());
+    this.#stopTicking = this.#options.clock.every(SAMPLE_MS, tick);
   }
 
   observe(node: ObservedNode | null): void {

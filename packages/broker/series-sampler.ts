@@ -1,6 +1,6 @@
 /** What the process and its node look like, measured once a second (inspection 5.7). */
-import { readFileSync } from 'node:fs';
-import { memoryUsage, resourceUsage } from 'node:process';
+import { resourceUsage } from 'node:process';
+import { residentBytes, virtualBytes } from '@svc/http';
 import type { RaftStatusAnswer } from '@svc/wire';
 import type { Clock } from './clock.js';
 import type { LoopLagBucket } from './loop-lag.js';
@@ -13,8 +13,6 @@ export interface SamplerSources {
   readonly takeLoopLag: () => LoopLagBucket;
 }
 
-/** Of the machine's `/proc/self/statm`. */
-const PAGE_BYTES = 4096;
 /** Microseconds of processor per second of time are hundredths of a percent times this. */
 const US_PER_PERCENT_HUNDREDTH = 100;
 
@@ -34,7 +32,7 @@ export class SeriesSampler {
   sample(): void {
     this.#samples++;
     this.#sampleCpu();
-    this.#add('residentBytes', memoryUsage.rss());
+    this.#add('residentBytes', residentBytes());
     this.#add('virtualBytes', virtualBytes());
     const { avgMs, maxMs } = this.#sources.takeLoopLag();
     this.#addLag(avgMs, maxMs);
@@ -78,11 +76,4 @@ export class SeriesSampler {
   #add(name: ProcessGauge, value: number | null): void {
     if (value !== null) this.#gauging.get(name)?.add(value);
   }
-}
-
-/** null where the platform does not tell. */
-function virtualBytes(): number | null {
-  if (process.platform !== 'linux') return null;
-  const [pages = ''] = readFileSync('/proc/self/statm', 'latin1').split(' ');
-  return Number(pages) * PAGE_BYTES;
 }

@@ -51,10 +51,22 @@ export async function makePlan(options: Options): Promise<Plan> {
   }
   if (kept !== null) forget(kept, directory);
   const plan: Plan = { nodes: await chooseNodes(options), token: randomBytes(24).toString('hex') };
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   writeFileSync(`${file}.new`, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
   return plan;
+}
+
+/** For this user alone: what clients send is stored below it. */
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const isFile = code === 'EEXIST' || code === 'ENOTDIR';
+    const what = isFile ? 'is not a directory' : `cannot be made (${code ?? String(error)})`;
+    throw new PlanError(`${directory} ${what}: name another one with --dir`);
+  }
 }
 
 /** Where clients reach the cluster. */
