@@ -107,8 +107,9 @@ export function elementText(head: string, op: KvOp, result: KvResult): string {
       const { loss, version } = result;
       const { key } = op as Extract<KvOp, { readonly key: string }>;
       const verdict = loss === null ? '"applied":true' : `"applied":false,"reason":"${loss}"`;
-      const value = valueText(result.value);
-      return `${begin},${verdict},"key":${quotedBytes(key)},"value":${value},"version":${version}}`;
+      const isHeldCheck = op.op === 'check' && loss === null;
+      const value = isHeldCheck ? '' : `"value":${valueText(result.value)},`;
+      return `${begin},${verdict},"key":${quotedBytes(key)},${value}"version":${version}}`;
     }
   }
 }

@@ -11,6 +11,7 @@ import { INT32_MAX, INT32_MIN } from '@svc/wire';
 import { ACK_ITEMS_MAX, PUSH_ITEMS_MAX } from '../limits.js';
 import { ACK_BODY_KEYS } from '../routes/ack.js';
 import { EXTEND_BODY_KEYS } from '../routes/extend.js';
+import { SUBSCRIPTION_MODE } from '../routes/pop-query.js';
 import { PUSH_BODY_KEYS, PUSH_ITEM_KEYS } from '../routes/push-body.js';
 import {
   answer,
@@ -150,7 +151,11 @@ const POP_QUERY: readonly QueryParameter[] = [
   parameter('timeout', 'Milliseconds, capped at 60,000.', count),
   parameter('leaseSeconds', 'Of the lease; the queue’s `leaseTime` when absent or below 1.', int32),
   parameter('consumerGroup', '`__QUEUE_MODE__` when absent or empty.', text),
-  parameter('subscriptionMode', 'Where a new group starts: `new`, anything else is `all`.', text),
+  parameter(
+    'subscriptionMode',
+    'Where a new group starts: `all` or `new`.',
+    matching(SUBSCRIPTION_MODE),
+  ),
   parameter('subscriptionFrom', '`now` or an ISO timestamp; beats `subscriptionMode`.', text),
   parameter('conflation', 'Deliver only the newest message of a partition.', truth),
 ];

@@ -269,6 +269,9 @@ const queueDepth: Operation = {
         conflation: truth,
         effectivePending: count,
         effectiveReady: count,
+        effective: optional(
+          describedAs('The same as `effectivePending`; only where the group conflates.', count),
+        ),
         partitions: list(
           object<PartitionDepth>({
             partition: text,

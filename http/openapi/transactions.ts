@@ -10,6 +10,7 @@ import type {
   TransactionTimerDone,
 } from '@svc/wire';
 import { POSITIONS_MAX } from '@svc/wire';
+import { SUBSCRIPTION_MODE } from '../routes/pop-query.js';
 import {
   TRANSACTION_ACK_KEYS,
   TRANSACTION_BODY_KEYS,
@@ -111,7 +112,10 @@ const position = named(
     offset: describedAs('The next offset that the group reads; null forgets it.', nullable(count)),
     metadata: optional(describedAs('4,096 bytes at most.', nullable(text))),
     subscriptionMode: optional(
-      describedAs('How an unknown group is registered: `new`, else `all`.', nullable(text)),
+      describedAs(
+        'How an unknown group is registered: `all` or `new`.',
+        nullable(matching(SUBSCRIPTION_MODE)),
+      ),
     ),
   }),
 );

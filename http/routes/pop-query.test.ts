@@ -57,9 +57,9 @@ describe('values', () => {
     ['subscriptionMode=%20NEW-only%20', { subscription: { mode: 'new' } }],
     ['subscriptionMode=new_only', { subscription: { mode: 'new' } }],
     ['subscriptionMode=newonly', { subscription: { mode: 'new' } }],
-    ['subscriptionMode=newest', {}],
     ['subscriptionFrom=NOW', { subscription: { mode: 'new' } }],
-    ['subscriptionFrom=rubbish&subscriptionMode=new', { subscription: { mode: 'new' } }],
+    ['subscriptionMode=', {}],
+    ['subscriptionMode=ALL', {}],
     ['subscriptionFrom=&subscriptionMode=new', { subscription: { mode: 'new' } }],
     [
       'subscriptionFrom=1970-01-01T00:00:01.5Z&subscriptionMode=new',
@@ -132,6 +132,16 @@ describe('refusals', () => {
     expect(read(text)).toEqual({
       fault: expect.stringContaining(`Failed to deserialize query string: ${message}`),
     });
+  });
+
+  test.each([
+    ['subscriptionMode=newest', 'subscriptionMode must be'],
+    ['subscriptionMode=latest&subscriptionFrom=now', 'subscriptionMode must be'],
+    ['subscriptionFrom=rubbish&subscriptionMode=new', 'subscriptionFrom must be'],
+    ['subscriptionFrom=2026-11-25T18:20:38+02:00', 'subscriptionFrom must be'],
+    ['subscriptionFrom=2026-11-25', 'subscriptionFrom must be'],
+  ])('a start point that is not understood: %s', (text, message) => {
+    expect(read(text)).toEqual({ fault: expect.stringContaining(message) });
   });
 
   test.each([

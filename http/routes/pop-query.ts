@@ -71,6 +71,8 @@ export function readPopQuery(
   if (isFault(timeout)) return timeout;
   const flags = readFlags(query);
   if (isFault(flags)) return flags;
+  const subscription = readSubscription(query, defaultSubscription);
+  if (isFault(subscription)) return subscription;
   const consumerGroup = textOf(query, 'consumerGroup');
   if (flags.conflation === true) {
     const shared = consumerGroup === '' || consumerGroup === QUEUE_MODE_GROUP;
@@ -88,7 +90,7 @@ export function readPopQuery(
     timeoutMs: flags.wait ? clampTimeout(timeout ?? timeoutMsDefault) : timeoutMsDefault,
     leaseSeconds: leaseSeconds !== null && leaseSeconds > 0 ? leaseSeconds : null,
     consumerGroup: consumerGroup === '' ? QUEUE_MODE_GROUP : consumerGroup,
-    subscription: readSubscription(query, defaultSubscription),
+    subscription,
     conflation: flags.conflation,
     autopilot: flags.autopilot ? wishOf(partitions === null, batch === null) : null,
     namespace: textOf(query, 'namespace'),
@@ -138,29 +140,43 @@ function clampTimeout(timeoutMs: number): number {
   return Math.min(Math.max(timeoutMs, DEADLINE_MS_MIN), DEADLINE_MS_MAX);
 }
 
-/** `subscriptionFrom` beats `subscriptionMode`; one that cannot be read is as good as absent. */
-function readSubscription(query: Query, defaultSubscription: Subscription): Subscription {
+/**
+ * Where a group starts that this pop registers. `subscriptionFrom` beats `subscriptionMode`, but a
+ * value of either that cannot be understood refuses the query: to start elsewhere than asked would
+ * deliver a whole backlog, or skip one, and the group would stay registered so.
+ */
+function readSubscription(
+  query: Query,
+  defaultSubscription: Subscription,
+): Subscription | DecodeFault {
+  const mode = subscriptionOfMode(textOf(query, 'subscriptionMode'), defaultSubscription);
+  if (mode === null) return { fault: UNKNOWN_SUBSCRIPTION_MODE };
   const from = textOf(query, 'subscriptionFrom').trim();
+  if (from === '') return mode;
   if (from.toLowerCase() === 'now') return { mode: 'new' };
-  const atUs = from === '' ? null : parseIsoUs(from);
-  if (atUs !== null) {
-    // Stamps of messages lie within these bounds, and rows can hold nothing outside them.
-    return { mode: 'timestamp', atUs: Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER) };
-  }
-  return subscriptionOfMode(textOf(query, 'subscriptionMode'), defaultSubscription);
+  const atUs = parseIsoUs(from);
+  if (atUs === null) return { fault: UNKNOWN_SUBSCRIPTION_FROM };
+  // Stamps of messages lie within these bounds, and rows can hold nothing outside them.
+  return { mode: 'timestamp', atUs: Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER) };
 }
 
-/** Any word that does not mean "new" means everything; none is the default. */
-export function subscriptionOfMode(mode: string, defaultSubscription: Subscription): Subscription {
-  switch (mode.trim().toLowerCase()) {
-    case '':
-      return defaultSubscription;
-    case 'new':
-    case 'new-only':
-    case 'new_only':
-    case 'newonly':
-      return { mode: 'new' };
-    default:
-      return { mode: 'all' };
-  }
+export const UNKNOWN_SUBSCRIPTION_MODE =
+  'subscriptionMode must be `all` or `new` (also `new-only`, `new_only`, `newonly`)';
+export const UNKNOWN_SUBSCRIPTION_FROM =
+  'subscriptionFrom must be `now` or an ISO-8601 date and time, with `+` written as %2B';
+
+/** The spellings of a start mode, as the API description gives them: nothing, `all`, or `new`. */
+export const SUBSCRIPTION_MODE =
+  /^\s*(?:([Aa][Ll][Ll])|([Nn][Ee][Ww](?:[-_]?[Oo][Nn][Ll][Yy])?))?\s*$/;
+
+/** The default when `mode` is empty; null when it is none of the known words. */
+export function subscriptionOfMode(
+  mode: string,
+  defaultSubscription: Subscription,
+): Subscription | null {
+  const match = SUBSCRIPTION_MODE.exec(mode);
+  if (match === null) return null;
+  const [, all, fresh] = match;
+  if (all !== undefined) return { mode: 'all' };
+  return fresh === undefined ? defaultSubscription : { mode: 'new' };
 }

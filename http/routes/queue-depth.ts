@@ -91,6 +91,7 @@ function depthAnswer(context: DepthContext, outcome: QueueDepthView): DepthAnswe
     conflation,
     effectivePending: conflation ? partitionsPending : pending,
     effectiveReady: conflation ? partitionsReady : pending - processing,
+    ...(conflation ? { effective: partitionsPending } : {}),
     partitions,
   };
 }

@@ -12,7 +12,7 @@ import {
 import { keySet } from '../json-keys.js';
 import { type JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
 import { nameBudgetRefusal } from '../name-budget.js';
-import { subscriptionOfMode } from './pop-query.js';
+import { subscriptionOfMode, UNKNOWN_SUBSCRIPTION_MODE } from './pop-query.js';
 import { TransactionFault } from './transaction-fault.js';
 
 const OPEN_BRACE = 0x7b;
@@ -132,7 +132,7 @@ class PositionReader {
 
   #subscription(): Subscription {
     const mode = this.#reader.readTextOrNull('subscriptionMode') ?? '';
-    return subscriptionOfMode(mode, this.#otherwise);
+    return subscriptionOfMode(mode, this.#otherwise) ?? this.#fail(UNKNOWN_SUBSCRIPTION_MODE);
   }
 }
 

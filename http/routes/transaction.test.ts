@@ -162,6 +162,11 @@ describe('bodies', () => {
       'partitionId must be a string',
     ],
     ['{"operations":[{"type":"ack","type":"ack"}]}', 'duplicate field `type`'],
+    [
+      '{"positions":[{"queue":"q","consumerGroup":"g","offset":1,"subscriptionMode":"latest"}]}',
+      'positions[0]: subscriptionMode must be `all` or `new` ' +
+        '(also `new-only`, `new_only`, `newonly`)',
+    ],
     ['{"positions":[3]}', 'positions[0]: a position is an object'],
     ['{"positions":[{"consumerGroup":"g","offset":1}]}', 'positions[0]: queue is required'],
     ['{"positions":[{"queue":7}]}', 'positions[0]: queue is required'],

@@ -40,9 +40,11 @@ const subscriptionMode: Kind<'all' | 'new'> = {
   label: '`all` or `new`',
   defaultText: 'all',
   minimum: null,
-  parse: (given) => {
+  parse: (given, name) => {
     const word = given?.trim().toLowerCase() ?? '';
-    return accepted(['new', 'new-only', 'new_only', 'newonly'].includes(word) ? 'new' : 'all');
+    if (word === '' || word === 'all') return accepted('all');
+    if (['new', 'new-only', 'new_only', 'newonly'].includes(word)) return accepted('new');
+    return refused(`${name}="${given}" is not a start point (expected all or new)`);
   },
   show: String,
 };

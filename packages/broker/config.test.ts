@@ -220,7 +220,7 @@ const ACCEPTED: readonly [Environment, Partial<Config>][] = [
   ],
   [{ DEFAULT_SUBSCRIPTION_MODE: 'New-Only' }, { defaultSubscriptionMode: 'new' }],
   [{ DEFAULT_SUBSCRIPTION_MODE: 'new_only' }, { defaultSubscriptionMode: 'new' }],
-  [{ DEFAULT_SUBSCRIPTION_MODE: 'latest' }, { defaultSubscriptionMode: 'all' }],
+  [{ DEFAULT_SUBSCRIPTION_MODE: ' ALL ' }, { defaultSubscriptionMode: 'all' }],
   // identity
   [{ SVC_RAFT_REPLICATOR: 'OpenRaft' }, { replicator: 'raft' }],
   [{ SVC_RAFT_NODE_ID: 'ordinal', HOSTNAME: 'svc-2' }, { nodeId: 3 }],
@@ -351,6 +351,10 @@ const REFUSED: readonly [Environment, string][] = [
     { LOG_LEVEL: 'inof' },
     'LOG_LEVEL="inof" is not a log filter ' +
       '(expected off/error/warn/info/debug/trace, or target=level, separated by commas)',
+  ],
+  [
+    { DEFAULT_SUBSCRIPTION_MODE: 'latest' },
+    'DEFAULT_SUBSCRIPTION_MODE="latest" is not a start point (expected all or new)',
   ],
 ];
 

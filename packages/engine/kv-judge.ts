@@ -170,8 +170,12 @@ class Judge {
         if (isStale) this.#write(key, null, 0);
         return judged('absent', undefined);
       }
-      case 'check':
-        return judged(lossOf(op.expect, live), live);
+      case 'check': {
+        const loss = lossOf(op.expect, live);
+        if (loss !== null) return judged(loss, live);
+        // Whoever checks knows the row: its value is not read to the client once more.
+        return { kind: 'judged', loss, value: null, version: live?.version ?? 0 };
+      }
     }
   }
 

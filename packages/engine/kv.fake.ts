@@ -89,7 +89,8 @@ export class KvModel {
       else if (expect === 0) loss = 'exists';
       else if (live.version !== expect) loss = 'version';
     }
-    if (op.op === 'check' || loss !== null) return judged(loss);
+    if (op.op === 'check') return loss === null ? judged(null, null) : judged(loss);
+    if (loss !== null) return judged(loss);
     if (op.op === 'delete') {
       if (live === null && expect === null) {
         this.rows.delete(place);

@@ -310,6 +310,8 @@ export interface DepthAnswer {
   readonly conflation: boolean;
   readonly effectivePending: number;
   readonly effectiveReady: number;
+  /** The same as `effectivePending`; only where the group conflates. */
+  readonly effective?: number;
   readonly partitions: readonly PartitionDepth[];
 }
 

@@ -246,7 +246,7 @@ export const kvSemantics: ContractTable = {
         expect([expiresAt, value]).toEqual([before.expiresAt, 7]);
       },
     },
-    onRow('check expect:N', 'equal', (v) => check('k', v), { applied: true, value: 'old' }, 'old'),
+    onRow('check expect:N', 'equal', (v) => check('k', v), { applied: true }, 'old'),
     onRow(
       'check expect:N',
       'another',
@@ -446,11 +446,14 @@ export const kvAnswers: ContractTable = {
     },
     {
       row: 'check',
-      does: 'as a write, with what is there',
+      does: 'as a write, but without the value when it holds',
       run: async (broker) => {
-        const { version } = await kvOne(broker, put('k', 'v'));
-        const held = { index: 0, op: 'check', applied: true, key: 'k', value: 'v', version };
+        const { version = 0 } = await kvOne(broker, put('k', 'v'));
+        const held = { index: 0, op: 'check', applied: true, key: 'k', version };
         expect(await kvOne(broker, check('k', version))).toEqual(held);
+        expect(await kvOne(broker, check('gone', 0))).not.toHaveProperty('value');
+        const lost = { applied: false, reason: 'version', value: 'v', version };
+        expect(await kvOne(broker, check('k', version + 1))).toMatchObject(lost);
       },
     },
     {

@@ -190,7 +190,7 @@ export const popParameters: ContractTable = {
         },
       }),
     ),
-    ...['all', 'ALL', 'latest', ''].map(
+    ...['all', 'ALL', ' all', ''].map(
       (subscriptionMode): ContractRow => ({
         row: 'subscriptionMode',
         does: `${JSON.stringify(subscriptionMode)} starts at the front`,
@@ -201,15 +201,34 @@ export const popParameters: ContractTable = {
         },
       }),
     ),
+    ...[
+      { subscriptionMode: 'latest' },
+      { subscriptionMode: 'latest', subscriptionFrom: 'now' },
+      { subscriptionFrom: 'yesterday' },
+      { subscriptionFrom: '2026-11-25T18:20:38 02:00' },
+    ].map(
+      (parameters): ContractRow => ({
+        row: parameters.subscriptionFrom === undefined ? 'subscriptionMode' : 'subscriptionFrom',
+        does: `${JSON.stringify(parameters)} is refused, and registers no group`,
+        run: async (broker) => {
+          await abc(broker);
+          const path = `/queue/${encodeURIComponent(broker.queue)}`;
+          const refused = await broker.api.popRaw(path, { ...G, ...parameters });
+          expect(refused.status).toBe(400);
+          expect(JSON.parse(refused.text)).toMatchObject({ code: 'bad_request' });
+          const fresh = { ...G, subscriptionMode: 'new' };
+          expect(await broker.api.popQueue(broker.queue, fresh)).toBeNull();
+        },
+      }),
+    ),
     {
       row: 'subscriptionFrom',
-      does: 'now, in any case, is new; what cannot be read is ignored; it beats the mode',
+      does: 'now, in any case, is new; it beats the mode',
       run: async (broker) => {
         await abc(broker);
         const starts = async (parameters: Parameters, consumerGroup: string) =>
           idsOf(await broker.api.popQueue(broker.queue, { ...parameters, consumerGroup })).length;
         expect(await starts({ subscriptionFrom: 'Now' }, 'a')).toBe(0);
-        expect(await starts({ subscriptionFrom: 'yesterday' }, 'b')).toBe(3);
         const long = { subscriptionFrom: '2020-01-01T00:00:00Z' };
         expect(await starts({ ...long, subscriptionMode: 'new' }, 'c')).toBe(3);
         expect(await starts({ subscriptionFrom: 'now', subscriptionMode: 'all' }, 'd')).toBe(0);

@@ -281,6 +281,7 @@ export const queueResources: ContractTable = {
           processing: 3,
           effectivePending: 2,
           effectiveReady: 1,
+          effective: 2,
         });
       },
     },
