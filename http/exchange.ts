@@ -38,8 +38,8 @@ export interface Slow {
 }
 
 /**
- * The status line and the first header as bytes, by status and then by type: one call of the native
- * layer takes both, and it need not make bytes of strings. There are a few dozen pairs.
+ * The status line and the headers of every answer as bytes, by status and then by type: one call of
+ * the native layer takes all, and it need not make bytes of strings. There are a few dozen pairs.
  */
 const heads = new Map<Status, Map<string, ArrayBuffer>>();
 
@@ -51,11 +51,22 @@ function headOf(status: Status, contentType: string): ArrayBuffer {
   }
   let head = byType.get(contentType);
   if (head === undefined) {
-    head = Uint8Array.from(Buffer.from(`${status}\r\nContent-Type: ${contentType}`)).buffer;
+    head = bytesOf(`${status}\r\nContent-Type: ${contentType}\r\n${NOT_SNIFFED}`);
     byType.set(contentType, head);
   }
   return head;
 }
+
+function bytesOf(text: string): ArrayBuffer {
+  return Uint8Array.from(Buffer.from(text)).buffer;
+}
+
+/** No browser takes an answer for another type than it says: a payload may look like a page. */
+const NOT_SNIFFED = 'X-Content-Type-Options: nosniff';
+const NO_CONTENT_HEAD = bytesOf(`204 No Content\r\n${NOT_SNIFFED}`);
+
+/** Names and values. */
+export type Headers = readonly (readonly [string, string])[];
 
 export class Exchange implements UnreadAnswer {
   readonly #response: UwsResponse;
@@ -71,6 +82,8 @@ export class Exchange implements UnreadAnswer {
   #answerShare: AnswerShare = 'read';
   /** Of an answer that waits for its reader. */
   #progress: AnswerProgress | null = null;
+  /** Beside those that every answer has; of few answers. */
+  #headers: Headers | null = null;
   onGone: (() => void) | null = null;
 
   constructor(response: UwsResponse, rim: Rim, headOnly: boolean) {
@@ -93,6 +106,10 @@ export class Exchange implements UnreadAnswer {
   /** Where its answer counts, if it is large and waits for its reader. */
   answerInto(share: AnswerShare): void {
     this.#answerShare = share;
+  }
+
+  addHeaders(headers: Headers): void {
+    this.#headers = this.#headers === null ? headers : [...this.#headers, ...headers];
   }
 
   /** For `bytes` more than it has reserved before. False: the budget is spent. */
@@ -159,7 +176,8 @@ export class Exchange implements UnreadAnswer {
     if (this.#state !== 'open') return;
     const response = this.#response;
     response.cork(() => {
-      response.writeStatus('204 No Content');
+      response.writeStatus(NO_CONTENT_HEAD);
+      this.#writeHeaders();
       if (this.#rim.stopping) response.writeHeader('Connection', 'close');
       response.endWithoutBody();
     });
@@ -200,6 +218,7 @@ export class Exchange implements UnreadAnswer {
       if (status === '401 Unauthorized') response.writeHeader('WWW-Authenticate', 'Bearer');
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
       if (entityTag !== null) response.writeHeader('ETag', entityTag);
+      this.#writeHeaders();
       if (this.#headOnly) {
         if (closing) response.writeHeader('Connection', 'close');
         response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
@@ -222,6 +241,7 @@ export class Exchange implements UnreadAnswer {
     response.cork(() => {
       response.writeStatus(headOf(status, contentType));
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
+      this.#writeHeaders();
       done = response.tryEnd(bytes, bytes.length)[1];
     });
     if (done) {
@@ -233,6 +253,11 @@ export class Exchange implements UnreadAnswer {
     this.#progress = new AnswerProgress(this.#rim.monotonicMs());
     this.#rim.answers.add(this.#answerShare, this);
     response.onWritable((offset) => this.#continue(offset));
+  }
+
+  #writeHeaders(): void {
+    if (this.#headers === null) return;
+    for (const [name, value] of this.#headers) this.#response.writeHeader(name, value);
   }
 
   #continue(offset: number): boolean {

@@ -90,3 +90,9 @@ export const STATIC_BYTES_MAX = 67_108_864;
 
 /** Nodes that one change of the members may name: far above any cluster that still commits. */
 export const CHANGED_NODES_MAX = 64;
+
+/** How long a browser may remember that an origin is allowed: a changed list counts soon. */
+export const CORS_MAX_AGE_SECONDS = 600;
+
+/** `Host` headers whose verdict is remembered: 100 bytes each, and a client sends one of them. */
+export const HOST_VERDICTS_MAX = 1_024;

@@ -4,6 +4,8 @@
  *     head -> caller? -> route? -> tenant? -> room for the answer? -> body: budget, pace -> route
  *      \-> 401, 403  \-> 404, page \-> 400, 403 \-> 503         \-> 400, 408, 413, 501, 503
  *
+ * Before all of them stands the door (`door.ts`), which refuses pages of other origins with 403.
+ *
  * With tokens checked, the caller comes first, before anything is said about paths or tenants; who
  * calls is mostly known at once, and otherwise the request waits with its body unread
  * (`held-body.ts`).
@@ -28,6 +30,7 @@ import { AnswerBudget } from './answer-budget.js';
 import type { Authenticator, Verdict } from './authentication.js';
 import { BodyBudget } from './body-budget.js';
 import { type BodyHead, readBody } from './body-reader.js';
+import { DOOR_DEFAULTS, Door, type DoorOptions } from './door.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
   badRequest,
@@ -63,7 +66,7 @@ import { type RouteMatch, Router } from './router.js';
 import { answerHealth, healthRoute } from './routes/health.js';
 import { ROUTES } from './routes/index.js';
 import type { Service } from './service.js';
-import { StaticFiles } from './static-files.js';
+import { isPageRead, PAGE_HEADERS, StaticFiles } from './static-files.js';
 import { INVALID_TENANT_TEXT, tenantOfHeader } from './tenant.js';
 import { TIMER_CALL_DEFAULTS, type TimerCallLimits } from './timer-ops.js';
 import {
@@ -105,6 +108,8 @@ export interface HttpServerOptions {
   readonly skipPaths?: readonly string[];
   /** `SVC_SERVER_ID`, for `/auth/me`. */
   readonly serverId?: string;
+  /** Whose requests are let in; without it a name is not asked, and no other origin is allowed. */
+  readonly door?: DoorOptions;
   /** Rates and grants of the state surfaces; the contract's standard when absent. */
   readonly gate?: GateOptions;
   /** Of key/value calls; the contract's when absent. */
@@ -185,6 +190,7 @@ class FrontServer implements HttpServer, Rim {
   readonly #uws: Uws;
   readonly #app: UwsApp;
   readonly #frontParts: Omit<Front, 'service'>;
+  readonly #door: Door;
   readonly #gate: Gate;
   readonly #unready: Unready;
   /** null while nothing can be served. */
@@ -208,6 +214,7 @@ class FrontServer implements HttpServer, Rim {
     this.#authenticator = options.authenticator ?? null;
     this.#openPaths = new OpenPaths(options.skipPaths ?? []);
     this.#tenancyHeader = options.tenancyHeader ?? false;
+    this.#door = new Door(options.door ?? DOOR_DEFAULTS);
     this.#bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_DEFAULT;
     this.answers = new AnswerBudget(
       options.answerBytesInFlightMax ?? ANSWER_BYTES_IN_FLIGHT_DEFAULT,
@@ -268,6 +275,7 @@ class FrontServer implements HttpServer, Rim {
     });
     if (socket === false) throw await listenErrorOf(host, port);
     this.#listenSocket = socket;
+    this.#door.listensAt(host);
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS);
     return this.#uws.us_socket_local_port(socket);
   }
@@ -320,6 +328,7 @@ class FrontServer implements HttpServer, Rim {
     const exchange = new Exchange(response, this, method === 'HEAD');
     try {
       const match = this.#router.match(method, path);
+      if (!this.#door.admits(exchange, request, method, path, match === null)) return;
       this.#arrived({ exchange, method, path, match, head: request, source: response }, response);
     } catch (error) {
       this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
@@ -438,9 +447,9 @@ class FrontServer implements HttpServer, Rim {
    * with another method (contract README, settled point 6).
    */
   #unmatched(exchange: Exchange, method: string, path: string): void {
-    const reading = method === 'GET' || method === 'HEAD';
-    const file = reading && !isApiPath(path) ? this.#files.find(path) : null;
+    const file = isPageRead(method, path) ? this.#files.find(path) : null;
     if (file !== null) {
+      exchange.addHeaders(PAGE_HEADERS);
       exchange.document(file.contentType, file.bytes, file.cacheControl);
       return;
     }
@@ -471,10 +480,6 @@ function keptHead(request: RequestHead): RequestHead {
   const query = request.getQuery();
   const headers = new Map(HEADERS_READ.map((name) => [name, request.getHeader(name)]));
   return { getQuery: () => query, getHeader: (name) => headers.get(name) ?? '' };
-}
-
-function isApiPath(path: string): boolean {
-  return path.startsWith('/api/') || path.startsWith('/streams/') || path.startsWith('/internal/');
 }
 
 /** The native layer does not say why; the system does, when it is asked for the same once more. */

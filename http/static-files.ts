@@ -5,6 +5,7 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
+import type { Headers } from './exchange.js';
 import { STATIC_BYTES_MAX, STATIC_FILES_MAX } from './limits.js';
 import { decodePercent, isFault } from './path.js';
 
@@ -46,6 +47,39 @@ const CONTENT_TYPES: { readonly [extension: string]: string } = {
 const ASSETS_PREFIX = '/assets/';
 const CACHE_FOREVER = 'public, max-age=31536000, immutable';
 const CACHE_NOT = 'no-cache';
+
+/**
+ * What the page may do in a browser: run and load what came with it, ask this node, and nothing
+ * else; no other page may show it in a frame, where a click on one would be a click on the other.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Of the page and its files. */
+export const PAGE_HEADERS: Headers = [
+  ['Content-Security-Policy', CONTENT_SECURITY_POLICY],
+  ['X-Frame-Options', 'DENY'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+];
+
+/** What a browser may read outside the API: a file of the page, or the page. */
+export function isPageRead(method: string, path: string): boolean {
+  return (method === 'GET' || method === 'HEAD') && !isApiPath(path);
+}
+
+function isApiPath(path: string): boolean {
+  return path.startsWith('/api/') || path.startsWith('/streams/') || path.startsWith('/internal/');
+}
 
 export class StaticFiles {
   readonly #files = new Map<string, StaticFile>();

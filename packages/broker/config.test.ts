@@ -112,6 +112,8 @@ const DEFAULTS: Config = {
   ephemeralRequireGrant: false,
   ephemeralRate: 5000,
   ephemeralBurst: 10_000,
+  allowedOrigins: [],
+  allowedHosts: [],
   jwtEnabled: false,
   jwtAlgorithm: 'HS256',
   jwtSecret: null,
@@ -155,6 +157,12 @@ describe('defaults', () => {
 const ACCEPTED: readonly [Environment, Partial<Config>][] = [
   [{ PORT: '0' }, { port: 0 }],
   [{ PORT: '65535' }, { port: 65_535 }],
+  [
+    { SVC_ALLOWED_ORIGINS: 'https://a.example, http://[::1]:3000,' },
+    { allowedOrigins: ['https://a.example', 'http://[::1]:3000'] },
+  ],
+  [{ SVC_ALLOWED_ORIGINS: '*' }, { allowedOrigins: ['*'] }],
+  [{ SVC_ALLOWED_HOSTS: 'a.example,10.0.0.1' }, { allowedHosts: ['a.example', '10.0.0.1'] }],
   [{ SVC_BIND_ADDR: '127.0.0.1' }, { bindAddress: '127.0.0.1' }],
   [{ SVC_BIND_ADDR: '::1' }, { bindAddress: '::1' }],
   [{ SVC_BIND_ADDR: '[::1]' }, { bindAddress: '::1' }],
@@ -284,6 +292,17 @@ const REFUSED: readonly [Environment, string][] = [
   [
     { SVC_BIND_ADDR: '[::1]:80' },
     'SVC_BIND_ADDR=[::1]:80 carries a port — set the host or IP only, the port comes from PORT',
+  ],
+  [
+    { SVC_ALLOWED_ORIGINS: 'https://a.example,tools.example' },
+    'SVC_ALLOWED_ORIGINS=https://a.example,tools.example: `tools.example` is not an origin: ' +
+      'write scheme and host, and the port where it is not the standard one, such as ' +
+      'https://tools.example or http://localhost:3000',
+  ],
+  [
+    { SVC_ALLOWED_HOSTS: 'svc.example:6632' },
+    'SVC_ALLOWED_HOSTS=svc.example:6632: `svc.example:6632` is not a host: write names or IP ' +
+      'addresses without scheme and port, such as svc.example',
   ],
   [
     { SVC_RAFT_DIR: '' },

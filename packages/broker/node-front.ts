@@ -2,8 +2,15 @@
  * The HTTP front of the process. It outlives a node that is opened anew: its port stays open, and
  * requests are refused while there is nobody to take them.
  */
+import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { createServer, type GateOptions, type HttpServer, type Service } from '@svc/http';
+import {
+  createServer,
+  type GateOptions,
+  type HttpServer,
+  isLoopback,
+  type Service,
+} from '@svc/http';
 import { type HealthAnswer, type Meters, VERSION } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
 import type { Config } from './config.js';
@@ -50,6 +57,11 @@ export class NodeFront {
         skipPaths: config.jwtSkipPaths,
         serverId: config.serverId,
         meters,
+        door: {
+          allowedOrigins: config.allowedOrigins,
+          allowedHosts: config.allowedHosts,
+          machineName: hostname(),
+        },
         gate: gateOptionsOf(config),
         kvLimits: {
           opsMax: config.kvOpsMax,
@@ -82,7 +94,9 @@ export class NodeFront {
     this.#stopRates = logRates(this.#options, config.logRatesMs, () => totalsOf(meters), sizes);
     const host = config.bindAddress;
     const port = await this.#http.listen(host, config.port);
-    logger.info('http', `listening on ${hostAndPortText({ host, port })}`);
+    const address = hostAndPortText({ host, port });
+    logger.info('http', `listening on ${address}`);
+    if (!config.jwtEnabled && !isLoopback(host)) logger.warn('http', openNodeText(address));
   }
 
   /** As `HttpServer.retire`. */
@@ -96,6 +110,15 @@ export class NodeFront {
     this.#stopRates();
     this.#authenticator?.close();
   }
+}
+
+/** Such a node is right behind a proxy or in a closed network, and nowhere else. */
+function openNodeText(address: string): string {
+  return (
+    `no tokens are asked for, and ${address} is not loopback: whoever reaches it may push, ` +
+    'consume, delete and configure. Set JWT_ENABLED=true and a key, or SVC_BIND_ADDR=127.0.0.1, ' +
+    'or let only a proxy and the other nodes reach it'
+  );
 }
 
 function authenticatorOf({ config, clock, logger }: NodeFrontOptions): TokenAuthenticator {

@@ -5,6 +5,7 @@
  * Addresses come from the membership, and from the peer list until there is one: who the members
  * are and where is part of what the log says, so a list that is out of date does no harm.
  */
+import { isLoopback } from '@svc/http';
 import type { Cancel, Clock } from './clock.js';
 import type { Config } from './config.js';
 import { type HostAndPort, hostAndPortOf, hostAndPortText } from './config-addresses.js';
@@ -138,8 +139,4 @@ export class NodePeers {
     }
     this.#sockets.setPeers([...addresses].map(([node, address]) => ({ node, ...address })));
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
