@@ -17,6 +17,8 @@ export interface NodePlan {
   readonly logFile: string;
   /** Arguments for the runtime, before the entry file. */
   readonly runtimeArguments: readonly string[];
+  /** A command that ends by becoming the program given after it, in the same process. */
+  readonly launcher?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -49,12 +51,19 @@ export class NodeProcess {
     return pid;
   }
 
+  /** Its process is there; it may still be on its way up. */
+  get isRunning(): boolean {
+    const child = this.#child;
+    return child !== null && child.exitCode === null && child.signalCode === null;
+  }
+
   /** Starts the process; resolves with the milliseconds until /health answered 200. */
   async start(): Promise<number> {
     const startedMs = performance.now();
     const log = openSync(this.plan.logFile, 'a');
-    const { entry, port, dataDirectory, runtimeArguments, environment } = this.plan;
-    const child = spawn(process.execPath, [...runtimeArguments, entry], {
+    const { entry, port, dataDirectory, runtimeArguments, launcher = [], environment } = this.plan;
+    const [program = '', ...args] = [...launcher, process.execPath, ...runtimeArguments, entry];
+    const child = spawn(program, args, {
       stdio: ['ignore', log, log],
       env: {
         ...process.env,

@@ -17,6 +17,13 @@ export interface GroupNode {
   readonly httpAddress: string;
 }
 
+/** What the nodes of a group get beside what makes them a group. */
+export interface GroupSettings {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly launcher?: readonly string[];
+  readonly runtimeArguments?: readonly string[];
+}
+
 const LOOPBACK = '127.0.0.1';
 const POLL_MS = 10;
 const LEADER_MS_MAX = 30_000;
@@ -28,9 +35,11 @@ export class NodeGroup {
   readonly #scratch: Scratch;
   readonly #directory: string;
   readonly #entry: string;
+  readonly #settings: GroupSettings;
 
-  private constructor(scratch: Scratch, entry: string | undefined) {
+  private constructor(scratch: Scratch, entry: string | undefined, settings: GroupSettings) {
     this.#scratch = scratch;
+    this.#settings = settings;
     this.#directory = scratch.directory('bench-cluster');
     this.#entry = nodeEntry(entry);
   }
@@ -40,8 +49,9 @@ export class NodeGroup {
     scratch: Scratch,
     size: number,
     entry: string | undefined,
+    settings: GroupSettings = {},
   ): Promise<NodeGroup> {
-    const group = new NodeGroup(scratch, entry);
+    const group = new NodeGroup(scratch, entry, settings);
     const places: (readonly [http: number, raft: number])[] = [];
     for (let i = 0; i < size; i += 1) places.push([await freePort(), await freePort()]);
     const peers = places.map(([http, raft], i) => peerText(i + 1, raft, http)).join(',');
@@ -126,12 +136,14 @@ export class NodeGroup {
   ): GroupNode {
     const dataDirectory = join(this.#directory, `node-${number}`);
     mkdirSync(dataDirectory);
+    const settings = this.#settings;
     const plan = {
       entry: this.#entry,
       port: http,
       dataDirectory,
       logFile: join(this.#directory, `node-${number}.log`),
-      runtimeArguments: [],
+      runtimeArguments: settings.runtimeArguments ?? [],
+      launcher: settings.launcher ?? [],
       environment: {
         SVC_RAFT_REPLICATOR: 'openraft',
         SVC_RAFT_NODE_ID: `${number}`,
@@ -139,6 +151,7 @@ export class NodeGroup {
         SVC_RAFT_TOKEN: 'bench',
         SVC_RAFT_DISK_HIGH_PCT: '99',
         SVC_RAFT_DISK_LOW_PCT: '98',
+        ...settings.environment,
         ...environment,
       },
     };
