@@ -10,9 +10,9 @@ import { assert } from './assert.js';
 import { type Configuration, isJoint, isVoter, members } from './configuration.js';
 import type { Entry, EntryType } from './entry.js';
 import { type LogIndex, logIndex, NO_NODE, type NodeId, type Term, term } from './identifiers.js';
-import { type DropReason, noDrops, TERM_MAX } from './intake.js';
+import { type DropReason, isCount, noDrops, TERM_MAX } from './intake.js';
 import { RaftLog } from './log.js';
-import type { Message } from './messages.js';
+import type { HeartbeatResponse, Message } from './messages.js';
 import type { RaftOptions, RaftSettings } from './options.js';
 import { Progress } from './progress.js';
 import { Reads } from './reads.js';
@@ -59,13 +59,17 @@ export class Core {
   campaignAfterMs = 0;
   /**
    * Under lease reads, until when a leader may count on this node's word not to elect another.
-   * After a restart that word may have been given in the former life.
+   * After a restart that word may have been given in the former life, unless the disk holds no
+   * term.
    */
   promisedUntilMs: number;
+  /** The disk holds a term, so that a restart knows that there was a life before it. */
+  hasDurableTerm: boolean;
   /** A leader was heard since the clock was last read: the promise counts from the next reading. */
   promiseRenewed = false;
 
   transferTarget: NodeId = NO_NODE;
+  transferSinceMs = 0;
   /** A forced election may come at any time in this term: its leader has no lease any more. */
   leaseGivenUp = false;
   uncommittedBytes = 0;
@@ -93,14 +97,16 @@ export class Core {
     );
     this.appends = new AppendWatch(settings.appendStuckMs);
     this.reads = new Reads(options.id, options.random);
-    assert(hardState.term <= TERM_MAX, `term ${hardState.term}`);
+    assert(isCount(hardState.term) && hardState.term <= TERM_MAX, `term ${hardState.term}`);
+    assert(isCount(hardState.vote), `vote ${hardState.vote}`);
     this.term = hardState.term;
     this.vote = hardState.vote;
     if (options.recovering === true) this.recovery = new Recovery(options.random);
     this.configuration = options.configuration;
     this.configurationIndex = options.configurationIndex;
-    const restarted = hardState.term > 0;
-    this.promisedUntilMs = settings.reads === 'lease' && restarted ? settings.electionTimeoutMs : 0;
+    this.hasDurableTerm = hardState.term > 0;
+    const mayHavePromised = settings.reads === 'lease' && this.hasDurableTerm;
+    this.promisedUntilMs = mayHavePromised ? settings.electionTimeoutMs : 0;
     this.trackMembers();
     this.becomeFollower(this.term, NO_NODE);
   }
@@ -249,6 +255,15 @@ export class Core {
         assert(message.to !== this.id, `${message.type} to itself`);
         this.messages.push(message);
     }
+  }
+
+  /**
+   * The answer to a heartbeat. Under lease reads it is a promise, and a restart keeps it only if
+   * the disk holds a term: the first answers of a new node wait for that.
+   */
+  answerHeartbeat(message: HeartbeatResponse): void {
+    const waits = this.settings.reads === 'lease' && !this.hasDurableTerm;
+    (waits ? this.afterDurable : this.messages).push(message);
   }
 
   /** Brings the list of peers in line with the configuration, keeping what is known of each. */

@@ -42,7 +42,7 @@ export function onHeartbeat(core: Core, message: Heartbeat): void {
     core.drops.commit_beyond_log++;
     core.noticeLoss();
   }
-  core.send({
+  core.answerHeartbeat({
     type: 'heartbeat-response',
     from: core.id,
     to: message.from,
@@ -72,8 +72,13 @@ export function needsSnapshot(core: Core, message: SnapshotRequest): boolean {
   return bringsSomething(core, message.snapshot);
 }
 
-/** Once the log reaches what the leader named after it knew of the loss, this node votes again. */
+/**
+ * Once the log reaches what the leader named after it knew of the loss, this node votes again. A
+ * snapshot that is not durable yet counts for nothing, nor do entries after it, since a crash takes
+ * both.
+ */
 export function endRecovery(core: Core): void {
+  if (core.log.snapshotPending) return;
   if (core.recovery?.ended(core.term, core.log) === true) core.recovery = undefined;
 }
 

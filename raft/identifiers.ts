@@ -16,4 +16,9 @@ export const nodeId = (value: number): NodeId => value as NodeId;
 export const term = (value: number): Term => value as Term;
 export const logIndex = (value: number): LogIndex => value as LogIndex;
 
+/** Whether a node can have this number: it survives a float of 64 bits, and is not `NO_NODE`. */
+export function isNodeId(value: number): boolean {
+  return Number.isSafeInteger(value) && value > 0;
+}
+
 export const NO_NODE: NodeId = nodeId(0);

@@ -140,6 +140,9 @@ function refusalByType(core: Core, message: Message): RefusedReason | undefined 
       return isCount(message.target) ? refusalOfReply(core, message) : 'malformed';
     case 'append-durable':
       return refusalOfReport(core, message);
+    default:
+      // A kind of a later version: handled, it would raise the term at least.
+      return 'malformed';
   }
 }
 
@@ -238,7 +241,7 @@ function saysToItself({ type }: Message): boolean {
   );
 }
 
-function isCount(value: number): boolean {
+export function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 

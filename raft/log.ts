@@ -54,9 +54,10 @@ export class RaftLog {
     this.#last = storage.lastIndex();
     const first = storage.firstIndex();
     assert(
-      applied >= first - 1 && applied <= this.#last,
+      Number.isSafeInteger(applied) && applied >= first - 1 && applied <= this.#last,
       `applied ${applied} outside the log ${first}..${this.#last}`,
     );
+    assert(Number.isSafeInteger(commit) && commit >= 0, `commit ${commit}`);
     this.#tailFirst = logIndex(this.#last + 1);
     this.#durable = this.#last;
     this.#handedOut = this.#last;

@@ -14,9 +14,16 @@ import {
 import { decodeConfiguration, encodeConfiguration } from './configuration-codec.js';
 import type { Core } from './core.js';
 import type { Entry } from './entry.js';
-import { type LogIndex, NO_NODE, type NodeId } from './identifiers.js';
+import { isNodeId, type LogIndex, NO_NODE, type NodeId } from './identifiers.js';
+import { confirmReads } from './reading.js';
 import type { ConfigurationProposal, ConfigurationRefusal } from './ready.js';
-import { advanceCommit, broadcastAppend, retireWhenDone, sendMissing } from './replication.js';
+import {
+  advanceCommit,
+  afterCommit,
+  broadcastAppend,
+  retireWhenDone,
+  sendMissing,
+} from './replication.js';
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -27,6 +34,7 @@ export function proposeChange(
   expectedIndex: LogIndex,
   force: boolean,
 ): ConfigurationProposal {
+  if (!change.changes.every(({ node }) => isNodeId(node))) return refused('impossible_node');
   if (expectedIndex !== core.configurationIndex) return refused('membership_changed');
   const joint = isJoint(core.configuration);
   const leaving = change.changes.length === 0;
@@ -118,9 +126,11 @@ function switchTo(core: Core, entry: Entry): void {
   if (core.transferTarget !== NO_NODE && !isVoter(core.configuration, core.transferTarget)) {
     core.transferTarget = NO_NODE;
   }
-  // A smaller quorum may already hold what a larger one lacked.
-  if (advanceCommit(core)) broadcastAppend(core);
+  // A smaller quorum may already hold what a larger one lacked, and have answered a read's round.
+  // Nobody else asks again: a leader that is left alone hears no more answers.
+  if (advanceCommit(core)) afterCommit(core);
   else sendMissing(core);
+  confirmReads(core);
   retireWhenDone(core);
 }
 

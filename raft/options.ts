@@ -111,13 +111,17 @@ export function completed(given: Partial<RaftSettings> = {}): RaftSettings {
     snapshotRepeatMs: 2 * electionTimeoutMs,
     ...given,
   };
+  for (const [name, value] of Object.entries(settings)) {
+    // Not a number would compare as false with everything, so that no bound held.
+    assert(typeof value !== 'number' || value >= 0, `${name} is ${value}`);
+  }
   const { heartbeatMs, leaseMarginMs } = settings;
   assert(
     heartbeatMs > 0 && electionTimeoutMs > heartbeatMs,
     `election timeout ${electionTimeoutMs} ms, heartbeat ${heartbeatMs} ms`,
   );
   assert(
-    leaseMarginMs >= 0 && leaseMarginMs < electionTimeoutMs,
+    leaseMarginMs < electionTimeoutMs,
     `lease margin ${leaseMarginMs} ms of election timeout ${electionTimeoutMs} ms`,
   );
   assert(settings.reads === 'quorum' || settings.checkQuorum, 'lease reads need checkQuorum');

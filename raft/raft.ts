@@ -13,7 +13,7 @@ import { Core } from './core.js';
 import { campaign, onVoteRequest, onVoteResponse, refusedByLease } from './election.js';
 import { type Entry, entryBytes } from './entry.js';
 import { endRecovery, needsSnapshot, onAppend, onHeartbeat, onSnapshot } from './following.js';
-import { type LogIndex, logIndex, NO_NODE, type NodeId } from './identifiers.js';
+import { isNodeId, type LogIndex, logIndex, NO_NODE, type NodeId } from './identifiers.js';
 import { type DropReason, refusalOf } from './intake.js';
 import { promoteWhenReady, proposeChange, takeEffect } from './membership.js';
 import type { AppendDurable, Message, SnapshotRequest, TransferRequest } from './messages.js';
@@ -56,7 +56,8 @@ export class Raft {
 
   constructor(options: RaftOptions) {
     const settings = completed(options.settings);
-    assert(options.id > 0, `node id ${options.id}`);
+    assert(isNodeId(options.id), `node id ${options.id}`);
+    assert(Number.isFinite(options.nowMs), `the clock says ${options.nowMs}`);
     this.#hostMs = options.nowMs;
     this.#reportedHard = options.hardState;
     const recovering = options.recovering === true;
@@ -245,6 +246,7 @@ export class Raft {
   /** The host's state contains everything up to `index`, which was handed out before. */
   applied(index: LogIndex): void {
     const { log } = this.#core;
+    assert(Number.isSafeInteger(index), `applied ${index}`);
     // A snapshot that came in between already contains it.
     if (index <= log.applied) return;
     log.appliedTo(index);
@@ -297,6 +299,8 @@ export class Raft {
    */
   #advanceTo(nowMs: number): void {
     const core = this.#core;
+    // No time of ours would move again: a leader without a quorum would stay one.
+    assert(Number.isFinite(nowMs), `the clock says ${nowMs}`);
     const deltaMs = nowMs - this.#hostMs;
     this.#hostMs = nowMs;
     core.timePasses(Math.max(deltaMs, 0));
@@ -312,6 +316,8 @@ export class Raft {
     if (core.sinceLeaderMs() >= settings.electionTimeoutMs) {
       core.electionSinceMs = core.nowMs;
       if (settings.checkQuorum) checkQuorum(core);
+    }
+    if (core.nowMs - core.transferSinceMs >= settings.electionTimeoutMs) {
       core.transferTarget = NO_NODE;
     }
     // Alone, nobody could take over, and stepping down would only add an election to a slow disk.
@@ -429,6 +435,7 @@ export class Raft {
   #onAppendDurable(message: AppendDurable): void {
     const { appends, log, term } = this.#core;
     appends.settle(message.sequence);
+    if (message.term > 0) this.#core.hasDurableTerm = true;
     // In a later term the entries may have been replaced; the write of that term's vote follows and
     // vouches for whatever stands then. A snapshot is committed and cannot be replaced.
     const index = message.term === term ? message.index : logIndex(0);

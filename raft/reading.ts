@@ -9,7 +9,7 @@ import type { WaitingRead } from './reads.js';
 export function startRead(core: Core, read: WaitingRead): void {
   const { committed } = core.log;
   if (!core.committedInOwnTerm) core.reads.waitForOwnTerm(read);
-  else if (core.alone || leaseHolds(core)) answer(core, read, committed);
+  else if (core.alone || (read.from === core.id && leaseHolds(core))) answer(core, read, committed);
   else core.reads.waitForRound(read, committed);
 }
 
@@ -42,6 +42,13 @@ export function onReadResponse(core: Core, message: ReadResponse): void {
 /**
  * A quorum answered a heartbeat that left less than a lease ago, and each of them elects nobody for
  * an election timeout after it came. A transfer breaks that promise on purpose.
+ *
+ * Only a read of this node itself may be answered so. `readIndex` brought the time when it began,
+ * so the lease held then or later, and nobody else had committed anything before. The request of a
+ * follower came by `step`, which brings no time: a leader that wakes from a pause handles it before
+ * its clock moves, by a lease that is over. Rejected: a time for `step` (a reading of the clock per
+ * message for what a round does as well: it takes no longer than the request and its answer, and
+ * all waiting reads share it), and an answer at the next tick (later than a round).
  */
 function leaseHolds(core: Core): boolean {
   const { settings } = core;

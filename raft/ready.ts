@@ -87,6 +87,8 @@ export type Proposal =
 /** The names are those of the API's membership errors (cluster-and-config 5). */
 export type ConfigurationRefusal =
   | ProposalRefusal
+  /** A change names a node whose number is not a safe integer from 1. */
+  | 'impossible_node'
   /** The configuration is not the one that the caller looked at. */
   | 'membership_changed'
   /** An earlier change is unapplied, or the group is joint. An empty entry was logged. */

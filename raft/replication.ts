@@ -84,6 +84,8 @@ export function broadcastHeartbeat(core: Core): void {
     core.send({ type: 'heartbeat', from, to, term, commit, round, sentMs });
     peer.sentCommit = commit;
   }
+  // No answer will come that could confirm the round.
+  if (core.alone) confirmReads(core);
 }
 
 export function onAppendResponse(core: Core, message: AppendResponse): void {
@@ -107,10 +109,8 @@ export function onAppendResponse(core: Core, message: AppendResponse): void {
       peer.inFlight.freeUpTo(message.index);
       break;
   }
-  if (advanceCommit(core)) {
-    startEarlyReads(core);
-    broadcastAppend(core);
-  } else if (message.from !== core.id && peer.wantsCommit(log.committed)) {
+  if (advanceCommit(core)) afterCommit(core);
+  else if (message.from !== core.id && peer.wantsCommit(log.committed)) {
     sendAppend(core, message.from, peer, true);
   }
   if (message.from === core.id) return;
@@ -178,6 +178,12 @@ export function advanceCommit(core: Core): boolean {
   return core.log.commitTo(index);
 }
 
+/** The commit index rose: reads may have waited for that, and the peers are told. */
+export function afterCommit(core: Core): void {
+  startEarlyReads(core);
+  broadcastAppend(core);
+}
+
 /** Once per election timeout: a leader that no quorum answered since the last time steps down. */
 export function checkQuorum(core: Core): void {
   const own = core.peers.get(core.id);
@@ -194,8 +200,9 @@ export function checkQuorum(core: Core): void {
 /** Hands over at once when the target has everything, else as soon as it has. */
 export function startTransfer(core: Core, target: NodeId, peer: Progress): void {
   core.transferTarget = target;
-  // The transfer has one election timeout from now.
-  core.electionSinceMs = core.nowMs;
+  // It has one election timeout from now. The check of the quorum goes by a time of its own: else
+  // one transfer after the other would put it off for ever.
+  core.transferSinceMs = core.nowMs;
   if (peer.match === core.log.last) sendTimeoutNow(core);
   else sendAppend(core, target, peer, true);
 }

@@ -263,6 +263,8 @@ function replyTo(reason: MemberChangeRefusal): MembershipReply {
       return refusedChange('last_voter', 'a cluster needs at least one voter');
     case 'no_quorum':
       return refusedChange('no_quorum', 'the voters would have no majority that lives');
+    case 'impossible_node':
+      return refusedChange('bad_request', 'a node is named by a whole number from 1');
     case 'not_a_learner':
       return refusedChange('not_a_learner', 'a new voter has to be a learner first');
     case 'learner_behind':

@@ -96,6 +96,9 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'campaignAfterMs',
   'promisedUntilMs',
   'promiseRenewed',
+  // Of lease reads, which the model does without.
+  'hasDurableTerm',
+  'transferSinceMs',
   'uncommittedBytes',
   'drops',
   // The first entry of the own term.

@@ -222,7 +222,7 @@ const READS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'raft/reading.ts',
-        find: 'else if (core.alone || leaseHolds(core))',
+        find: 'else if (core.alone || (read.from === core.id && leaseHolds(core)))',
         replace: 'else if (true)',
       },
     ],
@@ -290,7 +290,7 @@ const READS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'raft/core.ts',
-        find: "settings.reads === 'lease' && restarted ? settings.electionTimeoutMs : 0",
+        find: 'mayHavePromised ? settings.electionTimeoutMs : 0',
         replace: '0',
       },
     ],
