@@ -25,7 +25,10 @@ const OPEN_FLAGS: { readonly [mode in OpenMode]: string } = {
   read: 'r',
 };
 
+const OPEN_DIRECTORY = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY;
+
 export function diskError(operation: string, path: string, error: unknown): DiskError {
+  if (error instanceof DiskError) return error;
   const fault = error as NodeJS.ErrnoException;
   return new DiskError(fault.code ?? 'UNKNOWN', operation, path, fault.message);
 }
@@ -50,14 +53,16 @@ function guarded<T>(operation: string, path: string, run: () => T): T {
 class RealFile implements DiskFile {
   readonly path: string;
   readonly #descriptor: number;
+  readonly #mode: OpenMode;
   #syncing: number | null = null;
   /** Operations on the thread pool that have not ended. */
   #underWay = 0;
   #closed = false;
 
-  constructor(path: string, descriptor: number) {
+  constructor(path: string, descriptor: number, mode: OpenMode) {
     this.path = path;
     this.#descriptor = descriptor;
+    this.#mode = mode;
   }
 
   readSync(into: Uint8Array, position: number): number {
@@ -109,13 +114,16 @@ class RealFile implements DiskFile {
   /** By the path, which must still lead to this file. */
   #openSyncing(): number {
     const { O_WRONLY, O_DSYNC } = fs.constants;
+    // The mode of the file holds for the descriptor beside it.
+    if (this.#mode === 'read') throw new DiskError('EBADF', 'write', this.path, 'opened to read');
     return guarded('open', this.path, () => {
       const descriptor = fs.openSync(this.path, O_WRONLY | O_DSYNC);
       const { dev, ino } = fs.fstatSync(this.#descriptor);
       const found = fs.fstatSync(descriptor);
       if (found.ino === ino && found.dev === dev) return descriptor;
       fs.closeSync(descriptor);
-      throw new Error('its name leads to another file by now');
+      const what = 'its name leads to another file by now';
+      throw new DiskError('ESTALE', 'open', this.path, what);
     });
   }
 
@@ -228,7 +236,15 @@ function withoutFirst(buffers: readonly Uint8Array[], count: number): readonly U
 
 export class RealDisk implements Disk {
   openSync(path: string, mode: OpenMode): DiskFile {
-    return guarded('open', path, () => new RealFile(path, fs.openSync(path, OPEN_FLAGS[mode])));
+    return guarded('open', path, () => {
+      const descriptor = fs.openSync(path, OPEN_FLAGS[mode]);
+      // The kernel opens a directory to read and refuses the reading.
+      if (mode !== 'read' || fs.fstatSync(descriptor).isFile()) {
+        return new RealFile(path, descriptor, mode);
+      }
+      fs.closeSync(descriptor);
+      throw new DiskError('EISDIR', 'open', path, 'it is not a file');
+    });
   }
 
   existsSync(path: string): boolean {
@@ -245,7 +261,10 @@ export class RealDisk implements Disk {
   }
 
   makeDirectorySync(directory: string): void {
-    if (fs.existsSync(directory)) return;
+    if (fs.existsSync(directory)) {
+      if (fs.statSync(directory).isDirectory()) return;
+      throw new DiskError('EEXIST', 'mkdir', directory, 'it is not a directory');
+    }
     const parent = dirname(directory);
     this.makeDirectorySync(parent);
     guarded('mkdir', directory, () => fs.mkdirSync(directory));
@@ -262,7 +281,7 @@ export class RealDisk implements Disk {
 
   syncDirectorySync(directory: string): void {
     guarded('fsync', directory, () => {
-      const descriptor = fs.openSync(directory, 'r');
+      const descriptor = fs.openSync(directory, OPEN_DIRECTORY);
       try {
         fs.fsyncSync(descriptor);
       } finally {
@@ -276,7 +295,7 @@ export class RealDisk implements Disk {
   }
 
   syncDirectory(directory: string, done: DiskDone): void {
-    fs.open(directory, 'r', (openError, descriptor) => {
+    fs.open(directory, OPEN_DIRECTORY, (openError, descriptor) => {
       if (openError !== null) return done(diskError('fsync', directory, openError));
       fs.fsync(descriptor, (syncError) => {
         fs.close(descriptor, (closeError) => {
@@ -293,7 +312,9 @@ export class RealDisk implements Disk {
     return { usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
   }
 
-  lockDirectory(directory: string): Promise<DirectoryLock> {
+  async lockDirectory(directory: string): Promise<DirectoryLock> {
+    // Without a directory the socket in it is refused with another code.
+    guarded('lock', directory, () => fs.statSync(directory));
     return lockDirectory(directory);
   }
 }

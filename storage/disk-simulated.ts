@@ -6,7 +6,6 @@
  * runs them, in random order among those that are waiting. After `crash` the disk is what the next
  * process finds; operations still waiting never report, and files opened before refuse everything.
  */
-import { dirname } from 'node:path';
 import type {
   DirectoryLock,
   Disk,
@@ -19,6 +18,7 @@ import type {
 import { DiskError, LockedError } from './faults.js';
 import { SeededRandom } from './random.js';
 import { Inode } from './simulated-inode.js';
+import { SimulatedNames } from './simulated-names.js';
 
 export type Operation =
   | 'open'
@@ -52,15 +52,6 @@ interface Failure {
   readonly pathPart: string;
 }
 
-interface Name {
-  readonly path: string;
-  /** null: the name goes. */
-  readonly inode: Inode | null;
-}
-
-/** One change of a directory, which a power loss keeps or undoes as a whole; any of several. */
-type NameChange = readonly Name[];
-
 export class SimulatedDisk implements Disk {
   readonly random: SeededRandom;
   /** Writes beyond it fail with ENOSPC. */
@@ -71,10 +62,9 @@ export class SimulatedDisk implements Disk {
   readCorruption = 0;
   writeCorruption = 0;
   readonly #defer: ((run: () => void) => void) | null;
-  #names = new Map<string, Inode>();
-  #storedNames = new Map<string, Inode>();
-  #nameChanges = new Map<string, NameChange[]>();
-  readonly #directories = new Set<string>(['/', '.']);
+  readonly #names = new SimulatedNames();
+  /** Apart from `random`, so that who lists changes nothing else of a run. */
+  readonly #listing: SeededRandom;
   #waiting: Waiting[] = [];
   #failures: Failure[] = [];
   #locked = new Set<string>();
@@ -85,6 +75,7 @@ export class SimulatedDisk implements Disk {
 
   constructor(options: SimulatedDiskOptions) {
     this.random = new SeededRandom(options.seed);
+    this.#listing = new SeededRandom(options.seed + 1);
     this.#defer = options.defer ?? null;
   }
 
@@ -111,16 +102,16 @@ export class SimulatedDisk implements Disk {
   }
 
   flipBit(path: string, position: number, bit: number): void {
-    this.#names.get(path)?.flipBit(position, bit);
+    this.#names.fileAt(path)?.flipBit(position, bit);
   }
 
   paths(): string[] {
-    return [...this.#names.keys()].sort();
+    return [...this.#names.files()].map(([path]) => path).sort();
   }
 
   /** What a reader of the file sees now. */
   contents(path: string): Uint8Array {
-    return this.#inode('read', path).bytes().slice();
+    return this.#names.file('read', path).bytes().slice();
   }
 
   /** Writes content that is on the medium at once. */
@@ -128,9 +119,7 @@ export class SimulatedDisk implements Disk {
     const inode = new Inode();
     inode.write(0, bytes);
     inode.sync(0, bytes.length);
-    this.#names.set(path, inode);
-    this.#storedNames.set(path, inode);
-    this.#directories.add(dirname(path));
+    this.#names.plant(path, inode);
   }
 
   /**
@@ -157,15 +146,8 @@ export class SimulatedDisk implements Disk {
   }
 
   #losePower(): void {
-    for (const changes of this.#nameChanges.values()) {
-      const odds = [0, 0.5, 1][this.random.below(3)] ?? 0;
-      for (const change of changes) {
-        if (this.random.chance(odds)) applyNames(this.#storedNames, change);
-      }
-    }
-    this.#nameChanges = new Map();
-    this.#names = new Map(this.#storedNames);
-    for (const inode of new Set(this.#names.values())) inode.losePower(this.random);
+    this.#names.losePower(this.random);
+    for (const [, inode] of this.#names.files()) inode.losePower(this.random);
   }
 
   // --- what files use ----------------------------------------------------------------------------
@@ -223,9 +205,13 @@ export class SimulatedDisk implements Disk {
     bytes[at] = (bytes[at] ?? 0) ^ (1 << this.random.below(8));
   }
 
+  inodeAt(path: string): Inode | undefined {
+    return this.#names.fileAt(path);
+  }
+
   usedBytes(): number {
     let used = 0;
-    for (const inode of this.#names.values()) used += inode.size;
+    for (const [, inode] of this.#names.files()) used += inode.size;
     return used;
   }
 
@@ -237,57 +223,42 @@ export class SimulatedDisk implements Disk {
 
   openSync(path: string, mode: OpenMode): DiskFile {
     this.check('open', path, this.#life);
-    if (mode !== 'create') return new SimulatedFile(this, path, this.#inode('open', path), mode);
-    if (this.#names.has(path)) throw new DiskError('EEXIST', 'open', path, 'file exists');
-    if (!this.#directories.has(dirname(path))) {
-      throw new DiskError('ENOENT', 'open', path, 'no such directory');
-    }
-    const inode = new Inode();
-    this.#changeNames([{ path, inode }]);
+    const names = this.#names;
+    const inode = mode === 'create' ? names.create(path) : names.file('open', path);
     return new SimulatedFile(this, path, inode, mode);
   }
 
   existsSync(path: string): boolean {
-    return this.#names.has(path) || this.#directories.has(path);
+    return this.#names.exists(path);
   }
 
+  /** In another order each time: the real one promises none. */
   listSync(directory: string): string[] {
-    if (!this.#directories.has(directory)) {
-      throw new DiskError('ENOENT', 'list', directory, 'no such directory');
+    const names = this.#names.list(directory);
+    for (let left = names.length; left > 1; left--) {
+      const [name] = names.splice(this.#listing.below(left), 1);
+      if (name !== undefined) names.push(name);
     }
-    const prefix = `${directory}/`;
-    return [...this.#names.keys()]
-      .filter((path) => dirname(path) === directory)
-      .map((path) => path.slice(prefix.length));
+    return names;
   }
 
   makeDirectorySync(directory: string): void {
-    for (let path = directory; !this.#directories.has(path); path = dirname(path)) {
-      this.#directories.add(path);
-    }
+    this.#names.makeDirectory(directory);
   }
 
   renameSync(from: string, to: string): void {
     this.check('rename', from, this.#life);
-    const inode = this.#inode('rename', from);
-    this.#changeNames([
-      { path: to, inode },
-      { path: from, inode: null },
-    ]);
+    this.#names.rename(from, to);
   }
 
   removeSync(path: string): void {
     this.check('remove', path, this.#life);
-    this.#inode('remove', path);
-    this.#changeNames([{ path, inode: null }]);
+    this.#names.remove(path);
   }
 
   syncDirectorySync(directory: string): void {
     this.check('fsync', directory, this.#life);
-    for (const change of this.#nameChanges.get(directory) ?? []) {
-      applyNames(this.#storedNames, change);
-    }
-    this.#nameChanges.delete(directory);
+    this.#names.sync(directory);
     this.syncs++;
   }
 
@@ -299,12 +270,16 @@ export class SimulatedDisk implements Disk {
     this.enqueue(() => report(() => this.syncDirectorySync(directory), done));
   }
 
-  spaceSync(_directory: string): DiskSpace {
+  spaceSync(directory: string): DiskSpace {
+    this.#names.checkDirectory('statfs', directory);
     const usedBytes = this.usedBytes();
     return { usedBytes, freeBytes: Math.max(0, this.capacityBytes - usedBytes) };
   }
 
   lockDirectory(directory: string): Promise<DirectoryLock> {
+    if (!this.#names.exists(directory)) {
+      return Promise.reject(new DiskError('ENOENT', 'lock', directory, 'no such directory'));
+    }
     if (this.#locked.has(directory)) return Promise.reject(new LockedError(directory));
     this.#locked.add(directory);
     const locked = this.#locked;
@@ -314,27 +289,6 @@ export class SimulatedDisk implements Disk {
         return Promise.resolve();
       },
     });
-  }
-
-  #inode(operation: Operation, path: string): Inode {
-    const inode = this.#names.get(path);
-    if (inode === undefined) throw new DiskError('ENOENT', operation, path, 'no such file');
-    return inode;
-  }
-
-  #changeNames(change: NameChange): void {
-    applyNames(this.#names, change);
-    const directory = dirname(change[0]?.path ?? '/');
-    const changes = this.#nameChanges.get(directory);
-    if (changes === undefined) this.#nameChanges.set(directory, [change]);
-    else changes.push(change);
-  }
-}
-
-function applyNames(names: Map<string, Inode>, change: NameChange): void {
-  for (const { path, inode } of change) {
-    if (inode === null) names.delete(path);
-    else names.set(path, inode);
   }
 }
 
@@ -355,6 +309,8 @@ class SimulatedFile implements DiskFile {
   readonly #inode: Inode;
   readonly #mode: OpenMode;
   readonly #life: number;
+  /** It was opened once more for synced writes. */
+  #isSyncing = false;
   #closed = false;
 
   constructor(disk: SimulatedDisk, path: string, inode: Inode, mode: OpenMode) {
@@ -408,8 +364,20 @@ class SimulatedFile implements DiskFile {
     });
   }
 
-  /** Two operations: a crash between them finds what one in the middle of the call would. */
+  /**
+   * Two operations: a crash between them finds what one in the middle of the call would. As the
+   * real one, the first such write of a file opens it once more, by its path.
+   */
   writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
+    this.#take('write');
+    const found = this.#isSyncing ? this.#inode : this.#disk.inodeAt(this.path);
+    if (found !== this.#inode) {
+      const code = found === undefined ? 'ENOENT' : 'ESTALE';
+      const what = 'its name leads to another file by now';
+      this.#disk.enqueue(() => done(new DiskError(code, 'open', this.path, what)));
+      return;
+    }
+    this.#isSyncing = true;
     const end = buffers.reduce((at, { length }) => at + length, position);
     this.write(buffers, position, (error) => {
       if (error !== null) done(error);
@@ -461,6 +429,8 @@ class SimulatedFile implements DiskFile {
 
   #truncate(length: number): void {
     this.#check('truncate');
+    if (this.#mode === 'read')
+      throw new DiskError('EINVAL', 'truncate', this.path, 'opened to read');
     this.#inode.truncate(length);
   }
 

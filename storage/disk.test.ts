@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Disk, type DiskFile, readFileSync, replaceFileSync } from './disk.js';
+import { type Disk, type DiskFile, type OpenMode, readFileSync, replaceFileSync } from './disk.js';
 import { RealDisk } from './disk-real.js';
 import { SimulatedDisk } from './disk-simulated.js';
 import { DiskError, LockedError } from './faults.js';
@@ -176,6 +176,160 @@ describe.each([
     await expect(finished((done) => disk.remove(`${path}x`, done))).rejects.toThrow(DiskError);
   });
 
+  /** Every row: what is done, and what both answer. Errors are named by their code. */
+  describe('names, modes and kinds', () => {
+    const touch = (name: string) => {
+      const created = disk.openSync(`${subject.directory}/${name}`, 'create');
+      created.writeSync(bytes(name), 0);
+      created.closeSync();
+    };
+    const at = (name: string) => `${subject.directory}/${name}`;
+    const rename = (from: string, to: string) => codeOf(() => disk.renameSync(at(from), at(to)));
+    const open = (name: string, mode: OpenMode) =>
+      codeOf(() => disk.openSync(at(name), mode).closeSync());
+
+    beforeEach(() => {
+      touch('other');
+      disk.makeDirectorySync(at('empty'));
+      disk.makeDirectorySync(at('full/inner'));
+      touch('full/inside');
+    });
+
+    test.each<readonly [string, OpenMode, string]>([
+      ['empty', 'create', 'EEXIST'],
+      ['empty', 'write', 'EISDIR'],
+      ['empty', 'read', 'EISDIR'],
+      ['none/name', 'create', 'ENOENT'],
+      ['none/name', 'read', 'ENOENT'],
+      ['file/name', 'create', 'ENOTDIR'],
+      ['file/name', 'read', 'ENOTDIR'],
+      ['x'.repeat(256), 'create', 'ENAMETOOLONG'],
+      ['x'.repeat(255), 'create', 'no error'],
+      ['full/inside', 'write', 'no error'],
+    ])('open %s, %s: %s', (name, mode, code) => {
+      expect(open(name, mode)).toBe(code);
+    });
+
+    test.each([
+      ['none', 'file', 'ENOENT'],
+      ['none', 'none', 'ENOENT'],
+      ['file', 'none/name', 'ENOENT'],
+      ['file', 'other/name', 'ENOTDIR'],
+      ['file', 'empty', 'EISDIR'],
+      ['empty', 'file', 'ENOTDIR'],
+      ['empty', 'full', 'ENOTEMPTY'],
+      ['full', 'full/inner/deeper', 'EINVAL'],
+      ['file', 'other', 'no error'],
+      ['full', 'moved', 'no error'],
+      ['full', 'empty', 'no error'],
+      ['full/inside', 'file', 'no error'],
+    ])('rename %s to %s: %s', (from, to, code) => {
+      expect(rename(from, to)).toBe(code);
+      if (code === 'no error') expect(disk.existsSync(at(from))).toBe(false);
+    });
+
+    test('a name that is renamed to itself stays', () => {
+      expect(rename('file', 'file')).toBe('no error');
+      expect(rename('full', 'full')).toBe('no error');
+      expect(['file', 'full/inside'].map((name) => disk.existsSync(at(name)))).toEqual([
+        true,
+        true,
+      ]);
+    });
+
+    test('a directory takes along what stands in it', () => {
+      disk.renameSync(at('full'), at('empty'));
+      expect(disk.existsSync(at('full/inside'))).toBe(false);
+      expect(text(readFileSync(disk, at('empty/inside')))).toBe('full/inside');
+      expect(disk.existsSync(at('empty/inner'))).toBe(true);
+      expect(disk.listSync(at('empty'))).toEqual(['inside']);
+    });
+
+    test.each([
+      ['remove a directory', 'empty', 'EISDIR'],
+      ['remove a missing file', 'none', 'ENOENT'],
+      ['remove what would be below a file', 'file/name', 'ENOTDIR'],
+    ])('%s', async (_does, name, code) => {
+      expect(codeOf(() => disk.removeSync(at(name)))).toBe(code);
+      await expect(finished((done) => disk.remove(at(name), done))).rejects.toMatchObject({ code });
+    });
+
+    test.each([
+      ['none', 'ENOENT'],
+      ['file', 'ENOTDIR'],
+      ['file/name', 'ENOTDIR'],
+      ['empty', 'no error'],
+    ])('list and sync the directory %s: %s', async (name, code) => {
+      expect(codeOf(() => disk.listSync(at(name)))).toBe(code);
+      expect(codeOf(() => disk.syncDirectorySync(at(name)))).toBe(code);
+      const syncing = finished((done) => disk.syncDirectory(at(name), done));
+      if (code === 'no error') await syncing;
+      else await expect(syncing).rejects.toMatchObject({ code });
+    });
+
+    test('a directory cannot be made where a file stands, nor below one', () => {
+      expect(codeOf(() => disk.makeDirectorySync(at('file')))).toBe('EEXIST');
+      expect(codeOf(() => disk.makeDirectorySync(at('file/a/b')))).toBe('EEXIST');
+      expect(codeOf(() => disk.makeDirectorySync(at('empty/a/b')))).toBe('no error');
+    });
+
+    test('space and lock want a directory that is there', async () => {
+      expect(codeOf(() => disk.spaceSync(at('none')))).toBe('ENOENT');
+      await expect(disk.lockDirectory(at('none'))).rejects.toMatchObject({ code: 'ENOENT' });
+    });
+
+    test('exists: files and directories, and nothing below a file', () => {
+      const names = ['file', 'empty', 'empty/', 'full/inside', 'none', 'file/name'];
+      expect(names.map((name) => disk.existsSync(at(name)))).toEqual([
+        true,
+        true,
+        true,
+        true,
+        false,
+        false,
+      ]);
+    });
+
+    test('a file that is opened to read takes no change, by no call', async () => {
+      const reader = disk.openSync(at('other'), 'read');
+      const refused = async (start: (done: (error: DiskError | null) => void) => void) => {
+        const error = await finished(start).catch((reason: unknown) => reason);
+        return error instanceof DiskError ? error.code : error;
+      };
+      expect(codeOf(() => reader.writeSync(bytes('x'), 0))).toBe('EBADF');
+      expect(codeOf(() => reader.truncateSync(1))).toBe('EINVAL');
+      expect(await refused((done) => reader.write([bytes('x')], 0, done))).toBe('EBADF');
+      expect(await refused((done) => reader.writeSynced([bytes('x')], 0, done))).toBe('EBADF');
+      expect(await refused((done) => reader.truncate(1, done))).toBe('EINVAL');
+      reader.syncSync();
+      reader.closeSync();
+      reader.closeSync();
+      expect(codeOf(() => reader.sizeSync())).toBe('EBADF');
+      expect(text(readFileSync(disk, at('other')))).toBe('other');
+    });
+
+    test('a write of no bytes changes nothing, not even the size', async () => {
+      file.writeSync(new Uint8Array(0), 100);
+      await finished((done) => file.write([], 100, done));
+      await finished((done) => file.write([new Uint8Array(0)], 100, done));
+      await finished((done) => file.writeSynced([], 100, done));
+      expect([file.sizeSync(), file.readSync(new Uint8Array(0), 0)]).toEqual([0, 0]);
+    });
+
+    test('the first synced write goes by the name, the next ones by the file', async () => {
+      const synced = () => finished((done) => file.writeSynced([bytes('x')], 0, done));
+      disk.renameSync(at('file'), at('moved'));
+      await expect(synced()).rejects.toMatchObject({ code: 'ENOENT' });
+      touch('file');
+      await expect(synced()).rejects.toMatchObject({ code: 'ESTALE' });
+      disk.renameSync(at('moved'), at('file'));
+      await synced();
+      disk.removeSync(at('file'));
+      await synced();
+      expect(file.sizeSync()).toBe(1);
+    });
+  });
+
   test('names: list, rename over, remove, nested directories', async () => {
     file.writeSync(bytes('new'), 0);
     disk.openSync(`${subject.directory}/other`, 'create').closeSync();
@@ -328,6 +482,34 @@ describe('what only the simulated disk does', () => {
     expect(text(disk.contents('/d/f').subarray(0, 2))).toBe('nl');
     expect(disk.existsSync('/d/unsynced-name')).toBe(true);
     expect(codeOf(() => file.sizeSync())).toBe('EBADF');
+  });
+
+  test('a directory that is moved needs a sync of the directory above it', () => {
+    const kept = new Set<string>();
+    for (let seed = 1; seed <= 50; seed++) {
+      const { disk } = diskWithFile(seed);
+      disk.makeDirectorySync('/d/one');
+      disk.openSync('/d/one/g', 'create').syncSync();
+      disk.syncDirectorySync('/d/one');
+      disk.renameSync('/d/one', '/d/two');
+      if (seed % 2 === 0) disk.syncDirectorySync('/d');
+      disk.crash('power');
+      const names = disk.paths().filter((path) => path.endsWith('/g'));
+      kept.add(`${seed % 2 === 0 ? 'synced' : 'not synced'}: ${names.join()}`);
+    }
+    expect([...kept].sort()).toEqual([
+      'not synced: /d/one/g',
+      'not synced: /d/two/g',
+      'synced: /d/two/g',
+    ]);
+  });
+
+  test('lists come in another order each time', () => {
+    const { disk } = diskWithFile(1);
+    for (const name of ['a', 'b', 'c', 'e']) disk.openSync(`/d/${name}`, 'create');
+    const orders = Array.from({ length: 20 }, () => disk.listSync('/d').join(''));
+    expect(new Set(orders).size).toBeGreaterThan(3);
+    expect(new Set(orders.map((order) => [...order].sort().join('')))).toEqual(new Set(['abcef']));
   });
 
   test('names need a sync of their directory', () => {

@@ -66,8 +66,9 @@ export class Inode {
     return this.#seen.view();
   }
 
+  /** Of no bytes: nothing, not even a file that is longer. */
   write(position: number, bytes: Uint8Array): void {
-    this.#change({ kind: 'write', position, bytes: bytes.slice() });
+    if (bytes.length > 0) this.#change({ kind: 'write', position, bytes: bytes.slice() });
   }
 
   truncate(length: number): void {

@@ -1,6 +1,6 @@
 /** Stores in memory, for tests and the simulator. They outlive the processes that open them. */
 import { LOCAL_TABLES } from '@svc/engine';
-import { type Backing, SimulatedBacking } from '@svc/storage';
+import { type Backing, DiskError, SimulatedBacking } from '@svc/storage';
 import type { StatePlace } from './state-store.js';
 
 export interface SimulatedPlaceOptions {
@@ -52,7 +52,10 @@ export class SimulatedPlace implements StatePlace {
   rename(from: string, to: string): void {
     this.#options.onChange?.();
     const store = this.#stores.get(from);
-    if (store === undefined) throw new RangeError(`there is no store ${from} to rename`);
+    if (store === undefined) throw new DiskError('ENOENT', 'rename', from, 'no such directory');
+    // A directory takes the place of an empty one only, and a store is never empty.
+    if (this.#stores.has(to))
+      throw new DiskError('ENOTEMPTY', 'rename', from, `${to} is not empty`);
     this.#stores.delete(from);
     this.#stores.set(to, store);
     this.#options.onChange?.();

@@ -19,7 +19,13 @@ import {
   sealRow,
 } from '@svc/storage';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DAMAGED_KEPT_MAX, type Incoming, SnapshotError, StateStore } from './state-store.js';
+import {
+  DAMAGED_KEPT_MAX,
+  type Incoming,
+  SnapshotError,
+  type StatePlace,
+  StateStore,
+} from './state-store.js';
 import { LmdbPlace } from './state-store-lmdb.js';
 import { SimulatedPlace } from './state-store-simulated.js';
 
@@ -55,6 +61,7 @@ class Steps {
 /** What outlives a process, and the processes on it. */
 interface Machine {
   readonly steps: Steps;
+  readonly place: StatePlace;
   newStore(): StateStore;
   endProcess(): Promise<void>;
   /** Of the state, which is not open. */
@@ -65,29 +72,29 @@ interface Machine {
 function lmdbMachine(): Machine {
   const steps = new Steps();
   let opened: Backing[] = [];
+  const stores = new LmdbPlace({
+    disk: new RealDisk(),
+    directory,
+    mapBytes: 2 ** 30,
+    report: () => {},
+    onChange: steps.take,
+  });
+  const place: StatePlace = {
+    names: () => stores.names(),
+    open: (name, identity) => {
+      const backing = stores.open(name, identity);
+      opened.push(backing);
+      return backing;
+    },
+    close: (backing, done) => stores.close(backing, done),
+    rename: (from, to) => stores.rename(from, to),
+    remove: (name) => stores.remove(name),
+    pathOf: (name) => stores.pathOf(name),
+  };
   return {
     steps,
-    newStore: () => {
-      const place = new LmdbPlace({
-        disk: new RealDisk(),
-        directory,
-        mapBytes: 2 ** 30,
-        report: () => {},
-        onChange: steps.take,
-      });
-      return new StateStore({
-        names: () => place.names(),
-        open: (name, identity) => {
-          const backing = place.open(name, identity);
-          opened.push(backing);
-          return backing;
-        },
-        close: (backing, done) => place.close(backing, done),
-        rename: (from, to) => place.rename(from, to),
-        remove: (name) => place.remove(name),
-        pathOf: (name) => place.pathOf(name),
-      });
-    },
+    place,
+    newStore: () => new StateStore(place),
     endProcess: async () => {
       for (const backing of opened) await backing.close();
       opened = [];
@@ -108,6 +115,7 @@ function simulatedMachine(): Machine {
   const place = new SimulatedPlace({ seed: 1, defer, onChange: steps.take });
   return {
     steps,
+    place,
     newStore: () => new StateStore(place),
     endProcess: () => {
       place.crash();
@@ -315,6 +323,47 @@ describe.each([
     expect(backing.applied).toEqual(old.name);
     expect(machine.names()).toEqual(['state']);
     await machine.endProcess();
+  });
+
+  test('one snapshot after the other is completed in one life; the last one counts', async () => {
+    await withOldState();
+    const store = machine.newStore();
+    store.open(IDENTITY);
+    for (const snapshot of [old, await snapshotOf(15, 30), fresh]) {
+      const incoming = await receive(store, snapshot.name);
+      // What nobody decided to install is gone before its successor takes room.
+      expect(machine.names().filter((name) => name === 'state.received')).toEqual([]);
+      expect(await write(incoming, snapshot.rows)).toBeNull();
+      expect(await finish(incoming)).toBeNull();
+      expect(machine.names()).toEqual(['state', 'state.received']);
+    }
+    await machine.endProcess();
+    const next = machine.newStore();
+    expect(next.install()).toBe(true);
+    const backing = next.open(IDENTITY);
+    expect([backing.applied, contentOf(backing)]).toEqual([fresh.name, fresh.rows]);
+    await machine.endProcess();
+  });
+
+  test('names: what is renamed is there, and its new name is free', async () => {
+    const { place } = machine;
+    for (const name of ['state', 'state.received'])
+      place.close(place.open(name, IDENTITY), () => {});
+    await machine.endProcess();
+    const codeOf = (run: () => void) => {
+      try {
+        run();
+        return 'no error';
+      } catch (error) {
+        return error instanceof DiskError ? error.code : String(error);
+      }
+    };
+    expect(codeOf(() => place.rename('state.received', 'state'))).toBe('ENOTEMPTY');
+    expect(codeOf(() => place.rename('state.previous', 'state.damaged-1'))).toBe('ENOENT');
+    place.remove('state.previous');
+    place.remove('state');
+    place.rename('state.received', 'state');
+    expect([...place.names()]).toEqual(['state']);
   });
 
   test('a damaged state is moved aside and kept, only so many of them', async () => {

@@ -180,10 +180,15 @@ export class StateStore {
     return this.#incoming;
   }
 
-  /** Begins to receive a snapshot; what has arrived of any other, or of this one, goes. */
+  /**
+   * Begins to receive a snapshot; what has arrived of any other, or of this one, goes. So does one
+   * that is complete: had the host decided to install it, it would not receive another. Its name
+   * has to be free, and the room is for two stores, not three.
+   */
   receive(name: Applied, done: (incoming: Incoming) => void): void {
     const begin = () => {
       for (const left of this.#incomingNames()) this.#place.remove(left);
+      if (this.#place.names().includes(RECEIVED)) this.#place.remove(RECEIVED);
       this.#incoming = this.#open(name);
       done(this.#incoming);
     };
