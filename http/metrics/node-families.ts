@@ -72,6 +72,11 @@ export const STORAGE_FAMILIES: readonly Family[] = [
     'Traces kept by the cluster.',
     ({ figures }) => figures.tracesStored,
   ),
+  counter(
+    'svc_payloads_not_decrypted_total',
+    'Stored envelopes read at this node that its SVC_ENCRYPTION_KEY does not open.',
+    ({ meters }) => meters.encryption.unopened,
+  ),
   labelled(
     'svc_consume_engine',
     'gauge',

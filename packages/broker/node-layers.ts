@@ -49,6 +49,7 @@ import { SendBuffers } from './send-buffers.js';
 import { SeriesGather } from './series-gather.js';
 import { snapshotOffer } from './snapshot-offer.js';
 import { StateScrubber } from './state-store-scrub.js';
+import { UnopenedPayloads } from './unopened-payloads.js';
 
 /** Decoded appends that the reader may keep, counted by the buffers they pin. */
 const DECODED_BYTES_MAX = 8 * 1024 * 1024;
@@ -131,7 +132,12 @@ export class NodeLayers {
     this.transactions = TransactionIndex.load(state, options.transactionIndex ?? {});
     this.timerClock = options.timerClock ?? new TimerClock();
     this.timerClock.nowUs({ wallUs: clock.wallUs(), nowMs: clock.nowMs() });
-    this.cipher = payloadCipher(config.encryptionKey, (bytes) => options.random.fill(bytes));
+    const unopened = new UnopenedPayloads(this.meters.encryption, clock, options.logger);
+    this.cipher = payloadCipher(
+      config.encryptionKey,
+      (bytes) => options.random.fill(bytes),
+      () => unopened.met(),
+    );
     const opener = this.cipher === null ? null : new PayloadOpener(this.cipher, clock);
     this.reader = new MessageReader(log, opener, DECODED_BYTES_MAX, (error) => {
       options.logger.error('log', error.message);

@@ -49,12 +49,23 @@ interface Envelope {
 /** Makes every byte a random one. */
 export type Fill = (bytes: Uint8Array) => void;
 
-/** null: the text is no key, and there is no encryption. */
-export function payloadCipher(keyText: string | null, fill: Fill): PayloadCipher | null {
+/**
+ * null: the text is no key, and there is no encryption. `onUnopened` is called for each envelope
+ * that the key does not open.
+ */
+export function payloadCipher(
+  keyText: string | null,
+  fill: Fill,
+  onUnopened: () => void = () => {},
+): PayloadCipher | null {
   const text = keyText?.trim() ?? '';
   if (!KEY.test(text)) return null;
   const key = createSecretKey(Buffer.from(text, 'hex'));
-  return { seal: (payload) => seal(key, fill, payload), open: (stored) => open(key, stored) };
+  return {
+    seal: (payload) => seal(key, fill, payload),
+    open: (stored) => open(key, stored, onUnopened),
+    isEnvelope: (stored) => envelopeIn(stored) !== null,
+  };
 }
 
 /** What the operator is told at boot; null: a key, or none. */
@@ -87,9 +98,13 @@ function seal(key: KeyObject, fill: Fill, payload: Uint8Array): Uint8Array {
   return envelope;
 }
 
-function open(key: KeyObject, stored: Uint8Array): Uint8Array {
+function envelopeIn(stored: Uint8Array): Envelope | null {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  const envelope = ownEnvelope(bytes) ?? foreignEnvelope(bytes);
+  return ownEnvelope(bytes) ?? foreignEnvelope(bytes);
+}
+
+function open(key: KeyObject, stored: Uint8Array, onUnopened: () => void): Uint8Array {
+  const envelope = envelopeIn(stored);
   if (envelope === null) return stored;
   const { ciphertext, iv, tag } = envelope;
   const decipher = createDecipheriv(ALGORITHM, key, iv.subarray(0, NONCE_BYTES), TAG_OPTIONS);
@@ -99,6 +114,7 @@ function open(key: KeyObject, stored: Uint8Array): Uint8Array {
     decipher.final();
   } catch {
     // Another key, or somebody's payload that only looks like an envelope.
+    onUnopened();
     return stored;
   }
   return payload;

@@ -145,8 +145,8 @@ export class RecordReads implements RecordService {
   }
 
   deadLetters(filter: DeadLetterFilter, reply: Reply<DeadLetterListView | RefusedOutcome>): void {
-    const { state, reads } = this.#options;
-    const walk = () => listDeadLetters(state, filter);
+    const { state, reads, reader } = this.#options;
+    const walk = () => listDeadLetters(state, filter, (stored) => reader.openOne(stored));
     reads.confirmed(keyOf('dead-letters', JSON.stringify(filter)), walk, reply, (list) =>
       reply.send({ kind: 'dead-letter-list', ...list }),
     );

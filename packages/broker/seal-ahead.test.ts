@@ -40,6 +40,7 @@ const cipher = {
     return real.seal(payload);
   },
   open: (stored: Uint8Array) => real.open(stored),
+  isEnvelope: (stored: Uint8Array) => real.isEnvelope(stored),
 };
 
 let state: MapState;

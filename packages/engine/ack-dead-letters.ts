@@ -77,7 +77,8 @@ export function deadLettersOf(
     const at = offset - batch.baseOffset;
     const own = batch.transactionIds[at] ?? null;
     const error = texts.byOffset.get(offset) ?? texts.otherwise;
-    const payload = openedPayload(draft, batch, at);
+    // As it is stored: what is encrypted stays so, in the entry and in the row (payload-cipher.ts).
+    const payload = batch.bytes.slice(batch.payloadStart[at] ?? 0, batch.payloadEnd[at] ?? 0);
     const rowBytes =
       payload.length + utf8Length(error) + utf8Length(own ?? '') + DEAD_LETTER_ROW_BYTES;
     if (!hasRoom(draft, bytes, rowBytes, room)) return { rows, bytes, end: offset };
@@ -96,16 +97,10 @@ export function deadLettersOf(
       retries: cursor.retries,
       error,
       failedAtUs: draft.nowUs,
-      payload: new Uint8Array(payload),
+      payload,
     });
   }
   return { rows, bytes, end: Number.POSITIVE_INFINITY };
-}
-
-/** Dead letters are stored decrypted (message-plane 11.5); a view into the append if it was not. */
-function openedPayload(draft: Draft, batch: DecodedAppend, at: number): Uint8Array {
-  const stored = batch.bytes.subarray(batch.payloadStart[at] ?? 0, batch.payloadEnd[at] ?? 0);
-  return draft.surroundings.cipher?.open(stored) ?? stored;
 }
 
 /** `bytes` are those of the target's dead letters before this one, which are not emitted yet. */

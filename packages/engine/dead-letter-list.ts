@@ -31,6 +31,9 @@ export interface DeadLetterFilter {
   readonly offset: number;
 }
 
+/** Of a stored payload, what readers get (payload-cipher.ts). */
+export type OpenPayload = (stored: Uint8Array) => Uint8Array;
+
 export interface ListedDeadLetter extends DeadLetterBody {
   readonly id: string;
   readonly queue: string;
@@ -69,6 +72,7 @@ export interface FoundDeadLetter {
 export function* listDeadLetters(
   state: State,
   filter: DeadLetterFilter,
+  open: OpenPayload,
 ): Generator<void, DeadLetterList> {
   const sources: QueueLetters[] = [];
   let total = 0;
@@ -86,7 +90,7 @@ export function* listDeadLetters(
     const letter = whole(state, each, bytesLeft);
     if (letter === null) continue;
     bytesLeft -= letter.payload.length + letter.error.length + letter.transactionId.length;
-    letters.push(letter);
+    letters.push({ ...letter, payload: open(letter.payload) });
     yield;
   }
   return { letters, total };

@@ -1,9 +1,10 @@
 // Goal: payloads are stored encrypted exactly in queues that ask for it while there is a key, by
-// whatever way they come to the log; ids and verdicts do not change; dead letters are clear; and
-// the bounds of an entry count what is stored. Method: the engine over a cipher that can be read by
-// eye, by table; sizes against what an entry really takes.
+// whatever way they come to the log, and stay so when they die and are replayed; ids and verdicts
+// do not change; the bounds of an entry count what is stored. Method: the engine over a cipher that
+// can be read by eye, by table; sizes against what an entry really takes.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { PushCommand } from './commands.js';
+import { listDeadLetters } from './dead-letter-list.js';
 import { EngineRig, pushCommand, TENANT, utf8 } from './engine.fake.js';
 import { leastPayloadBytes, type PayloadCipher, sealedBytes } from './payload-cipher.js';
 import { utf8Read } from './utf8.js';
@@ -18,6 +19,7 @@ const PLAIN_TO_SEE: PayloadCipher = {
     const text = utf8Read(stored, 0, stored.length);
     return text.startsWith('sealed:') ? utf8(text.slice(7).replace(/\.+$/, '')) : stored;
   },
+  isEnvelope: (stored) => utf8Read(stored, 0, Math.min(7, stored.length)) === 'sealed:',
 };
 
 let rig: EngineRig;
@@ -93,28 +95,65 @@ test('duplicates, acks and ids go on as if it were clear', () => {
   expect(acked.items[0]).toMatchObject({ success: true, leaseReleased: true });
 });
 
-describe('dead letters are stored clear', () => {
-  function payloadOfDeadLetter(): string {
+describe('a message that dies', () => {
+  /** Of a key that none of these envelopes was written with. */
+  const OTHER_KEY: PayloadCipher = { ...PLAIN_TO_SEE, open: (bytes) => bytes };
+
+  function die(): void {
     const popped = rig.pop();
     const { partitionNumber = 0 } = popped.claims[0] ?? {};
     rig.ack(partitionNumber, popped.leaseId, [['a', 'dlq']]);
+  }
+
+  function rowText(): string {
     const [row] = rig.deadLetters();
     return row === undefined ? 'none' : utf8Read(row.payload, 0, row.payload.length);
   }
 
-  test('of an encrypted message, whatever the option says by then', () => {
+  function replayTo(queue: string): string[] {
+    const [row] = rig.deadLetters();
+    const letter = { kind: 'id', id: row?.id ?? '' } as const;
+    const command = { kind: 'replay', tenant: TENANT, letter, queue, partition: null } as const;
+    expect(rig.call(command).outcome).toMatchObject({ replay: { result: 'moved' } });
+    return rig.texts(rig.pop({ queue, consumerGroup: 'later', partitions: 64 })).slice(-1);
+  }
+
+  beforeEach(() => {
     rig.configure('q', { encryptionEnabled: true });
     rig.push('q', 'p', ['a']);
-    rig.configure('q', { encryptionEnabled: false });
-    expect(payloadOfDeadLetter()).toBe('a');
   });
 
-  test('of a message that another leader sealed with a key that this one lacks: as it is', () => {
-    rig.configure('q', { encryptionEnabled: true });
-    rig.push('q', 'p', ['a']);
-    rig.cipher = { ...PLAIN_TO_SEE, open: (bytes) => bytes };
+  test('stays sealed in its row and in the log, whatever the option says by then', () => {
+    rig.configure('q', { encryptionEnabled: false });
+    die();
+    expect(rowText()).toMatch(/^sealed:a\.+$/);
+  });
+
+  test('is shown open in lists', () => {
+    die();
+    const filter = { tenant: TENANT, queue: 'q', group: null, limit: 10, offset: 0 };
+    const walk = listDeadLetters(rig.planner.state, filter, PLAIN_TO_SEE.open);
+    let step = walk.next();
+    while (step.done !== true) step = walk.next();
+    expect(step.value.letters.map(({ payload }) => utf8Read(payload, 0, 1))).toEqual(['a']);
+  });
+
+  test('is replayed in its envelope where the queue encrypts, and in the clear where not', () => {
+    die();
+    expect(replayTo('q')).toEqual([expect.stringMatching(/^sealed:a\.+$/)]);
+    rig.push('q', 'other', ['b']);
+    const popped = rig.pop({ partition: 'other' });
+    const { partitionNumber = 0 } = popped.claims[0] ?? {};
+    rig.ack(partitionNumber, popped.leaseId, [['b', 'dlq']]);
+    expect(replayTo('plain')).toEqual(['b']);
+  });
+
+  test('under another key goes on in its own envelope', () => {
+    rig.cipher = OTHER_KEY;
     rig.restart(2);
-    expect(payloadOfDeadLetter()).toMatch(/^sealed:a\.+$/);
+    die();
+    expect(rowText()).toMatch(/^sealed:a\.+$/);
+    expect(replayTo('q')).toEqual([expect.stringMatching(/^sealed:a\.+$/)]);
   });
 });
 

@@ -12,6 +12,9 @@
  *   their envelopes along, made before they were planned.
  * - The leader decides by the queue's row as planned. What stands in the entry is the envelope, and
  *   applying knows nothing of it: the same bytes are stored on every node, with any key or none.
+ * - What was stored in an envelope stays in one wherever it is copied to: a dead letter holds the
+ *   message as it is stored (ack-dead-letters.ts), a replay carries its envelope along
+ *   (`carriedPayload`), a move copies bytes. Readers of rows open them as readers of messages do.
  * - Ids and stamps stay clear, so duplicates, acks and seeks work without the key.
  * - Without a key, and in a queue that does not ask for it, a message costs nothing more.
  *
@@ -37,6 +40,8 @@ export interface PayloadCipher {
    * is: bytes that only look like one are somebody's payload.
    */
   open(stored: Uint8Array): Uint8Array;
+  /** Whether these bytes have the form of an envelope, of whatever key. */
+  isEnvelope(stored: Uint8Array): boolean;
 }
 
 /** `{"encrypted":"` `","iv":"` `","authTag":"` `"}`, and 16 bytes in base64 for the last two. */
@@ -79,6 +84,24 @@ export function sealingBytes(
     return push.itemGroup.length * messageBytes + Math.ceil(push.body.length / 3);
   }
   return 0;
+}
+
+/** A stored payload that is pushed once more, and how the push stores it. */
+export interface CarriedPayload {
+  readonly payload: Uint8Array;
+  /** What a queue that encrypts stores instead; undefined: what it makes itself. */
+  readonly envelope: Uint8Array | undefined;
+}
+
+/**
+ * A queue that encrypts takes the envelope as it stands, any other the payload in it, as the
+ * queue's option says. An envelope that this key does not open goes on as it is, in either: within
+ * another one it could not be read under its own key any more.
+ */
+export function carriedPayload(cipher: PayloadCipher | null, stored: Uint8Array): CarriedPayload {
+  const payload = cipher?.open(stored) ?? stored;
+  const isCarried = payload !== stored || cipher?.isEnvelope(stored) === true;
+  return { payload, envelope: isCarried ? stored : undefined };
 }
 
 /** What writes the messages of an append to this partition. */

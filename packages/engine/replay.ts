@@ -4,8 +4,9 @@
  *
  * The new message's transaction id is made of the dead letter's id, so deduplication decides what a
  * replay means that comes twice: the second finds no row, or, where somebody pushed that id by
- * hand, a duplicate, and then the row stays. The payload was stored in the clear when the message
- * died; the push encrypts it again if its queue asks for that. No trace, no producer's subject.
+ * hand, a duplicate, and then the row stays. The row holds the payload as it was stored: a queue
+ * that encrypts takes an envelope as it stands, any other the payload in it. No trace, no subject
+ * of a producer.
  */
 import { DEFAULT_PARTITION, NAME_BYTES_MAX } from '@svc/wire';
 import { assert } from './assert.js';
@@ -16,6 +17,7 @@ import type { DeadLetterHead } from './dead-letter-tables.js';
 import { deadLetterBody, deadLettersAt, findDeadLetter } from './dead-letters.js';
 import type { Draft } from './draft.js';
 import { numberKey } from './keys.js';
+import { carriedPayload } from './payload-cipher.js';
 import type { PushPlan } from './push.js';
 import type { QueueRow } from './rows.js';
 import type { State } from './state.js';
@@ -34,7 +36,8 @@ export function planReplay(draft: Draft, command: ReplayCommand, pushes: PushPla
   const { id, queue, head } = found;
   const body = deadLetterBody(draft.state, queue.number, id);
   assert(body !== null, `dead letter ${id} has a head and no body`);
-  const { transactionId, payload } = body;
+  const { transactionId } = body;
+  const { payload, envelope } = carriedPayload(draft.surroundings.cipher, body.payload);
   const home = draft.state.get(partitions, numberKey(head.partition));
   const to = {
     queue: command.queue ?? queue.name,
@@ -56,6 +59,7 @@ export function planReplay(draft: Draft, command: ReplayCommand, pushes: PushPla
     transactionIds: [`dlq:${id}`],
     payloadStart: [0],
     payloadEnd: [payload.length],
+    envelopes: [envelope],
   };
   const placed = pushes.push(push);
   const status = placed.outcome().status[0];

@@ -383,10 +383,11 @@ describe('payloads', () => {
       return utf8(text.padEnd(sealedBytes(payload.length), '.'));
     },
     open: (stored) => stored,
+    isEnvelope: (stored) => utf8Read(stored, 0, Math.min(7, stored.length)) === 'sealed:',
   };
   const sealed = (text: string) => `sealed:${text}`.padEnd(sealedBytes(text.length), '.');
 
-  test('are encrypted when they are scheduled, by the option that the queue has then', () => {
+  test('are encrypted when they are scheduled, or when they fire, if the queue asks for it', () => {
     const rig = new EngineRig();
     rig.cipher = cipher;
     rig.restart();
@@ -404,7 +405,8 @@ describe('payloads', () => {
     rig.configure('q', { encryptionEnabled: true });
     rig.advance(1000);
     settle(rig);
-    expect(consume(rig)).toEqual(['1', sealed('2'), sealed('{"_raw_b64":"Aw=="}'), '4']);
+    const wrapped = sealed('{"_raw_b64":"Aw=="}');
+    expect(consume(rig)).toEqual([sealed('1'), sealed('2'), wrapped, sealed('4')]);
   });
 
   test('that the client says are encrypted are refused where the broker does it', () => {

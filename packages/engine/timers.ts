@@ -298,7 +298,10 @@ export class Timers {
   }
 }
 
-/** What was encrypted when it was scheduled is taken as it stands, in any queue. */
+/**
+ * What was encrypted when it was scheduled is taken as it stands, in any queue. What was not is
+ * encrypted if the queue asks for that by now.
+ */
 function pushOf(timer: Key, row: TimerRow, payload: Uint8Array): PushCommand {
   const { tenant, queue } = timerName(timer);
   return {
@@ -311,12 +314,12 @@ function pushOf(timer: Key, row: TimerRow, payload: Uint8Array): PushCommand {
     transactionIds: [row.txn],
     payloadStart: [0],
     payloadEnd: [payload.length],
-    envelopes: [payload],
+    envelopes: [row.encrypted ? payload : undefined],
     messageIds: [row.messageId],
   };
 }
 
-/** Dead letters are stored decrypted, in the queue that the message was for. */
+/** In the queue that the message was for; encrypted if the timer is. */
 function fileTimer(draft: Draft, listener: PushListener, timer: Key, row: TimerRow): void {
   const { tenant, queue: name } = timerName(timer);
   let queue = findQueue(draft.state, tenant, name);
@@ -329,7 +332,7 @@ function fileTimer(draft: Draft, listener: PushListener, timer: Key, row: TimerR
     partition = createPartition(draft, queue.number, row.partition);
     listener.partitionCreated(draft, queue, partition);
   }
-  const stored = jsonPayload(timerPayload(draft.state, row), row.isJson);
+  const payload = jsonPayload(timerPayload(draft.state, row), row.isJson);
   const letter = {
     id: draft.mintDeadLetterId(queue.number),
     queue: queue.number,
@@ -342,7 +345,7 @@ function fileTimer(draft: Draft, listener: PushListener, timer: Key, row: TimerR
     retries: row.attempts,
     error: row.lastError ?? '',
     failedAtUs: draft.nowUs,
-    payload: new Uint8Array(draft.surroundings.cipher?.open(stored) ?? stored),
+    payload: new Uint8Array(payload),
   };
   draft.emit({ kind: 'dead-letter', row: letter });
 }

@@ -15,6 +15,7 @@ export {
 } from './message-id.js';
 export {
   type CallMeters,
+  type EncryptionMeters,
   EPHEMERAL_DROPS,
   EPHEMERAL_VERBS,
   type EphemeralMeters,

@@ -73,6 +73,11 @@ export interface EphemeralMeters {
   queues: number;
 }
 
+export interface EncryptionMeters {
+  /** Payloads that have the form of an envelope and that this node's key does not open. */
+  unopened: number;
+}
+
 export interface Meters {
   readonly calls: CallMeters;
   readonly kv: KvMeters;
@@ -80,6 +85,7 @@ export interface Meters {
   /** Schedules that were refused, by why. */
   readonly timersRefused: Counts<(typeof TIMER_REFUSALS)[number]>;
   readonly ephemeral: EphemeralMeters;
+  readonly encryption: EncryptionMeters;
   readonly pipeline: PipelineMeters;
   /** By queue, of one bucket of time at a time. */
   readonly queues: QueueMeters;
@@ -110,6 +116,7 @@ export function newMeters(): Meters {
       bytes: 0,
       queues: 0,
     },
+    encryption: { unopened: 0 },
     pipeline: newPipelineMeters(),
     queues: new QueueMeters(),
   };

@@ -76,6 +76,7 @@ export const CONTRACT_FAMILIES: readonly ContractFamily[] = [
   open('svc_raft_store_ram_rows', 'gauge', 'ks', 'kind'),
   ...absent('raft_traces_map_bytes', 'traces are rows of the one store'),
   gauge('svc_raft_traces_stored'),
+  counter('svc_payloads_not_decrypted_total'),
   gauge('svc_consume_engine', { kind: ['groups', 'parts', 'partitions'] }),
   counter('svc_consume_parts_total', { kind: ['loaded', 'unloaded'] }),
 
