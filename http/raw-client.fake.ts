@@ -61,6 +61,14 @@ export class RawClient {
     this.#socket.write(bytes);
   }
 
+  /** Each in a packet of its own, for who reads as they come. */
+  async sendInPieces(pieces: readonly (string | Buffer)[]): Promise<void> {
+    for (const piece of pieces) {
+      this.send(piece);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+
   /** Bytes that the system did not take yet, for the other end does not read. */
   get unsent(): number {
     return this.#socket.writableLength;

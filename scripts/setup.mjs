@@ -6,8 +6,8 @@
  * - Several may run in one checkout at the same time (nodes, tests): one works, the others wait and
  *   then look again. A lock whose holder died is taken over.
  * - A stamp is written only after its work succeeded, and names what it was made from: the lock
- *   file's digest for the dependencies; names, sizes and times of all sources for the build. So an
- *   interrupted run, a removed file and a switch to older sources are all seen.
+ *   file's digest and the Node for the dependencies; names, sizes and times of all sources for the
+ *   build. So an interrupted run, a removed file and a switch to older sources are all seen.
  *
  * Plain JavaScript on built-in modules alone: it has to run before anything is installed or built.
  */
@@ -25,6 +25,12 @@ const BUILT_STAMP = join(root, '.setup', 'built');
 /** npm writes it as the last step of an installation. */
 const INSTALLED_LOCK = join(root, 'node_modules', '.package-lock.json');
 const LOCK = join(root, '.setup', 'lock');
+/** As `engines` in package.json has it; 22.2 is the first of its kind with `zlib.crc32`. */
+const FIRST_MINOR_OF_MAJOR = new Map([
+  [20, 15],
+  [22, 2],
+  [24, 0],
+]);
 const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', 'data', '.git', '.setup']);
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
@@ -60,10 +66,12 @@ export async function setupOrExit() {
 
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major === 20 && minor >= 15) return;
+  const firstMinor = FIRST_MINOR_OF_MAJOR.get(major);
+  if (firstMinor !== undefined && minor >= firstMinor) return;
   throw new SetupError(
-    `Node ${process.versions.node} cannot run this project: it needs Node 20, 20.15 or later ` +
-      '(the HTTP library is a native build for that version). Get it from https://nodejs.org/',
+    `Node ${process.versions.node} cannot run this project: it needs Node 20.15 or later, ` +
+      'Node 22.2 or later, or Node 24 (the HTTP library is a native build for each of them). ' +
+      'Get one from https://nodejs.org/',
   );
 }
 
@@ -73,14 +81,21 @@ function lockDigest() {
     .digest('hex');
 }
 
+/** Another Node needs another native build of the HTTP library, and so another installation. */
+function installStamp() {
+  return `${lockDigest()} ${process.versions.modules}`;
+}
+
 /** Known by the lock file's digest, or installed by hand since the lock file was written. */
 function isInstalled() {
   if (!existsSync(INSTALLED_LOCK)) return false;
-  const digest = lockDigest();
-  if (readStamp(INSTALLED_STAMP) === digest) return true;
+  const wanted = installStamp();
+  const stamp = readStamp(INSTALLED_STAMP);
+  if (stamp === wanted) return true;
+  if (stamp.startsWith(lockDigest())) return false;
   const lockedMs = statSync(join(root, 'package-lock.json')).mtimeMs;
   if (statSync(INSTALLED_LOCK).mtimeMs < lockedMs) return false;
-  writeStamp(INSTALLED_STAMP, digest);
+  writeStamp(INSTALLED_STAMP, wanted);
   return true;
 }
 
@@ -88,7 +103,7 @@ async function install() {
   console.log('setup: installing dependencies from package-lock.json');
   const code = await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   if (code !== 0) throw new SetupError('npm ci failed; its messages are above');
-  writeStamp(INSTALLED_STAMP, lockDigest());
+  writeStamp(INSTALLED_STAMP, installStamp());
 }
 
 function isBuilt() {

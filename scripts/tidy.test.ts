@@ -117,7 +117,7 @@ describe('imports', () => {
     ['storage/index.ts', "import fs from 'node:fs';\nimport { open } from 'lmdb';"],
     ['storage/index.ts', "import type { Entry } from '@svc/raft';"],
     ['storage/index.ts', "export type { Entry } from '@svc/raft';"],
-    ['http/index.ts', "import { a } from '@svc/wire';\nrequireNative('uWebSockets.js');"],
+    ['http/index.ts', "import { a } from '@svc/wire';\nrequireNative('fzstd');"],
     ['packages/broker/index.ts', "import { Raft } from '@svc/raft';\nimport { pino } from 'pino';"],
     ['raft/index.ts', "const a = Uint8Array.from('abc'); // import x from 'node:fs'"],
   ];

@@ -36,7 +36,7 @@ const TABLE: readonly Row[] = [
   { folder: 'storage', values: [NODE, 'lmdb'], types: ['@svc/raft', '@svc/engine'] },
   {
     folder: 'http',
-    values: [NODE, '@svc/wire', 'fzstd', 'uWebSockets.js'],
+    values: [NODE, '@svc/wire', 'fzstd'],
     types: ['@svc/engine'],
   },
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
