@@ -1,9 +1,10 @@
 /** Answers what a test tells it to about consumer groups, and remembers what it was asked. */
-import type { DeleteGroupCommand, RefusedOutcome, Tenant } from '@svc/engine';
+import type { DeleteGroupCommand, PositionPlace, RefusedOutcome, Tenant } from '@svc/engine';
 import type {
   GroupDeletedView,
   GroupDetailView,
   GroupListView,
+  GroupPositionsView,
   GroupService,
   LaggingGroupsView,
 } from './group-service.js';
@@ -16,6 +17,7 @@ export class FakeGroups implements GroupService {
   listed: GroupListView | RefusedOutcome = { kind: 'group-list', groups: [] };
   detailed: GroupDetailView | RefusedOutcome = { kind: 'group-detail', queues: null };
   lagged: LaggingGroupsView | RefusedOutcome = { kind: 'lagging-groups', cursors: [] };
+  positioned: GroupPositionsView | RefusedOutcome = { kind: 'group-positions', positions: [] };
   removed: GroupDeletedView | RefusedOutcome = { kind: 'group-deleted', cursors: 0, queues: [] };
 
   list(tenant: Tenant, reply: Reply<GroupListView | RefusedOutcome>): void {
@@ -35,6 +37,15 @@ export class FakeGroups implements GroupService {
   ): void {
     this.reads.push(`${tenant} ${minLagSeconds}`);
     reply.send(this.lagged);
+  }
+
+  positions(
+    tenant: Tenant,
+    places: readonly PositionPlace[],
+    reply: Reply<GroupPositionsView | RefusedOutcome>,
+  ): void {
+    this.reads.push(`${tenant} ${places.length}`);
+    reply.send(this.positioned);
   }
 
   delete(command: DeleteGroupCommand, reply: Reply<GroupDeletedView | RefusedOutcome>): void {

@@ -1,9 +1,11 @@
 /** The part of `Service` that reads and deletes consumer groups (inspection 3). */
 import type {
   DeleteGroupCommand,
+  FoundPosition,
   GroupQueueDetail,
   GroupView,
   LaggingView,
+  PositionPlace,
   RefusedOutcome,
   Tenant,
 } from '@svc/engine';
@@ -18,6 +20,12 @@ export interface GroupService {
     tenant: Tenant,
     minLagSeconds: number,
     reply: Reply<LaggingGroupsView | RefusedOutcome>,
+  ): void;
+  /** What is stored for each place, in order. */
+  positions(
+    tenant: Tenant,
+    places: readonly PositionPlace[],
+    reply: Reply<GroupPositionsView | RefusedOutcome>,
   ): void;
   delete(command: DeleteGroupCommand, reply: Reply<GroupDeletedView | RefusedOutcome>): void;
 }
@@ -36,6 +44,11 @@ export interface GroupDetailView {
 export interface LaggingGroupsView {
   readonly kind: 'lagging-groups';
   readonly cursors: readonly LaggingView[];
+}
+
+export interface GroupPositionsView {
+  readonly kind: 'group-positions';
+  readonly positions: readonly FoundPosition[];
 }
 
 export interface GroupDeletedView {

@@ -4,12 +4,16 @@ import type {
   ConsumerGroupQueue,
   ConsumerGroupRow,
   GroupDeletedAnswer,
+  GroupPositionAnswer,
+  GroupPositionsAnswer,
   LaggingPartition,
   SeekAnswer,
   SeekNotFoundAnswer,
   SeekRefusal,
   SubscriptionAnswer,
 } from '@svc/wire';
+import { POSITIONS_MAX } from '@svc/wire';
+import { POSITION_PLACE_KEYS, POSITIONS_BODY_KEYS } from '../routes/group-positions.js';
 import { SEEK_BODY_KEYS } from '../routes/group-seek.js';
 import { SUBSCRIPTION_BODY_KEYS } from '../routes/group-subscription.js';
 import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
@@ -146,6 +150,40 @@ function groupDelete(summary: string): Operation {
   };
 }
 
+const positions: Operation = {
+  tag: 'consumer groups',
+  summary: 'The stored positions of groups: the next offset that each reads, with its metadata.',
+  body: {
+    schema: body(POSITIONS_BODY_KEYS, {
+      positions: list(
+        body(POSITION_PLACE_KEYS, {
+          queue: text,
+          consumerGroup: text,
+          partition: optional(nullable(text)),
+        }),
+        POSITIONS_MAX,
+      ),
+    }),
+  },
+  answers: {
+    200: answer(
+      'One element for each position, in their order. `offset` is null where none is stored.',
+      object<GroupPositionsAnswer>({
+        positions: list(
+          object<GroupPositionAnswer>({
+            queue: text,
+            consumerGroup: text,
+            partition: text,
+            offset: nullable(count),
+            metadata: nullable(text),
+            error: optional(text),
+          }),
+        ),
+      }),
+    ),
+  },
+};
+
 const subscription: Operation = {
   tag: 'consumer groups',
   summary: 'Another start point for partitions that the group has not met.',
@@ -223,6 +261,7 @@ export const GROUP_OPERATIONS: Operations = {
   'DELETE /api/v1/consumer-groups/{group}/queues/{queue}': groupDelete(
     'Deletes a group at one queue.',
   ),
+  'POST /api/v1/consumer-groups/positions': positions,
   'POST /api/v1/consumer-groups/{group}/subscription': subscription,
   'POST /api/v1/consumer-groups/{group}/queues/{queue}/seek': seek(
     'Moves every cursor of a group at a queue.',

@@ -23,6 +23,7 @@ import { extendRoute } from './extend.js';
 import { fetchRoute } from './fetch.js';
 import { fetchOffsetsRoute } from './fetch-offsets.js';
 import { groupDeleteRoute, groupQueueDeleteRoute } from './group-delete.js';
+import { groupPositionsRoute } from './group-positions.js';
 import { groupDetailRoute, groupListRoute, laggingGroupsRoute } from './group-reads.js';
 import { seekPartitionRoute, seekQueueRoute } from './group-seek.js';
 import { groupSubscriptionRoute } from './group-subscription.js';
@@ -139,6 +140,7 @@ const DESCRIBED: readonly Route[] = [
   groupDetailRoute,
   groupDeleteRoute,
   groupQueueDeleteRoute,
+  groupPositionsRoute,
   groupSubscriptionRoute,
   seekQueueRoute,
   seekPartitionRoute,

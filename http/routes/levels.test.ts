@@ -40,6 +40,7 @@ const LEVELS: { readonly [route: string]: AccessLevel } = {
   'GET /api/v1/consumer-groups': 'read-only',
   'GET /api/v1/consumer-groups/lagging': 'read-only',
   'GET /api/v1/consumer-groups/{group}': 'read-only',
+  'POST /api/v1/consumer-groups/positions': 'read-only',
   'DELETE /api/v1/consumer-groups/{group}': 'admin',
   'DELETE /api/v1/consumer-groups/{group}/queues/{queue}': 'admin',
   'GET /api/v1/status': 'read-only',

@@ -3,9 +3,11 @@ import {
   type Command,
   type DeleteGroupCommand,
   groupDetail,
+  groupPositions,
   laggingGroups,
   listGroups,
   type Outcome,
+  type PositionPlace,
   queueNames,
   type RefusedOutcome,
   type State,
@@ -15,6 +17,7 @@ import type {
   GroupDeletedView,
   GroupDetailView,
   GroupListView,
+  GroupPositionsView,
   GroupService,
   LaggingGroupsView,
   Reply,
@@ -22,6 +25,9 @@ import type {
 import type { Clock } from './clock.js';
 import { keyOf } from './resource-reads.js';
 import type { StateReads } from './state-reads.js';
+
+/** Metadata of one answer: a quarter of the most positions, each with the longest metadata. */
+const METADATA_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface GroupRequestsOptions {
   readonly state: State;
@@ -62,6 +68,18 @@ export class GroupRequests implements GroupService {
     const walk = () => laggingGroups(state, tenant, minLagSeconds, clock.wallUs());
     reads.confirmed(keyOf('lagging', tenant, String(minLagSeconds)), walk, reply, (cursors) =>
       reply.send({ kind: 'lagging-groups', cursors }),
+    );
+  }
+
+  positions(
+    tenant: Tenant,
+    places: readonly PositionPlace[],
+    reply: Reply<GroupPositionsView | RefusedOutcome>,
+  ): void {
+    const { state, reads } = this.#options;
+    const walk = () => groupPositions(state, tenant, places, METADATA_BYTES_MAX);
+    reads.confirmed(null, walk, reply, (positions) =>
+      reply.send({ kind: 'group-positions', positions }),
     );
   }
 

@@ -77,6 +77,7 @@ export {
   grants,
 } from './grants.js';
 export type * from './group-commands.js';
+export { type FoundPosition, groupPositions, type PositionPlace } from './group-positions.js';
 export {
   type GroupPartitionView,
   type GroupQueueDetail,

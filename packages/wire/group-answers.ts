@@ -56,6 +56,22 @@ export interface LaggingPartition {
   readonly last_consumed_at: null;
 }
 
+/** Settled point 29: one for each position asked for, in order. */
+export interface GroupPositionsAnswer {
+  readonly positions: readonly GroupPositionAnswer[];
+}
+
+export interface GroupPositionAnswer {
+  readonly queue: string;
+  readonly consumerGroup: string;
+  readonly partition: string;
+  /** The next offset that the group reads; null: no position is stored. */
+  readonly offset: number | null;
+  readonly metadata: string | null;
+  /** Why it cannot be told. */
+  readonly error?: string;
+}
+
 /** inspection 3.4. */
 export interface GroupDeletedAnswer {
   readonly success: true;

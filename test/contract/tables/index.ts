@@ -64,6 +64,7 @@ import {
   tenantsOff,
 } from './facts.js';
 import { fetching, fetchOffsets } from './fetch.js';
+import { groupPositions } from './group-positions.js';
 import { countingRules, inspectionErrors } from './inspection-conventions.js';
 import { kvCommon, kvEnvelopes, kvFields, kvListing, kvRoutes, kvRouting, kvStamps } from './kv.js';
 import { kvAnswers, kvOrder, kvSemantics, kvStatuses } from './kv-semantics.js';
@@ -177,6 +178,7 @@ export const TABLES: readonly ContractTable[] = [
   fetching,
   changed,
   fetchOffsets,
+  groupPositions,
   positionExamples,
   encryption,
   encryptionOption,
