@@ -12,6 +12,8 @@ import type {
   MetricsAnswer,
   RaftFigures,
   RaftHealth,
+  RaftLivenessAnswer,
+  RaftLivenessMember,
   RaftMemberHost,
   RaftMembersAnswer,
   RaftNodeBlock,
@@ -243,6 +245,36 @@ const raftMembers: Operation = {
   },
 };
 
+const raftLiveness: Operation = {
+  tag: 'node',
+  summary: 'Whom the leader hears, as far as this node knows it.',
+  answers: {
+    200: answer(
+      'Ascending by `nodeId`. `viewAgeMs` and `viewLeaderId` say whose picture it is, and how old.',
+      object<RaftLivenessAnswer>({
+        engine: constant('raft'),
+        nodeId: integer,
+        leaderId: nullable(integer),
+        term: count,
+        viewAgeMs: nullable(number),
+        viewLeaderId: nullable(integer),
+        members: list(
+          object<RaftLivenessMember>({
+            nodeId: integer,
+            role: oneOf('voter', 'learner'),
+            state: oneOf('leader', 'follower', 'candidate', 'learner', 'shutdown', 'unreachable'),
+            http: nullable(text),
+            raft: nullable(text),
+            lastAckMs: nullable(number),
+            matchIndex: nullable(count),
+            local: truth,
+          }),
+        ),
+      }),
+    ),
+  },
+};
+
 const membership = named(
   'Membership',
   object<Membership>({
@@ -360,6 +392,7 @@ export const NODE_OPERATIONS: Operations = {
   'GET /metrics/prometheus': prometheus,
   'GET /api/v1/raft/status': raftStatus,
   'GET /api/v1/raft/members': raftMembers,
+  'GET /api/v1/raft/liveness': raftLiveness,
   [`GET ${PATH}`]: members,
   [`POST ${PATH}/learners`]: change('Add a node that does not vote: `id`, `raft`, `http`.'),
   [`POST ${PATH}/promote`]: change('Let learners vote: `ids`, or one `id`.'),

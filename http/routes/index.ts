@@ -55,6 +55,7 @@ import { queueDepthRoute } from './queue-depth.js';
 import { queueDetailRoute } from './queue-detail.js';
 import { queueListRoute } from './queue-list.js';
 import { queueSizesRoute } from './queue-sizes.js';
+import { raftLivenessRoute } from './raft-liveness.js';
 import { raftMembersRoute } from './raft-members.js';
 import { raftStatusRoute } from './raft-status.js';
 import { namespacesRoute, tasksRoute } from './resource-labels.js';
@@ -167,6 +168,7 @@ const DESCRIBED: readonly Route[] = [
   identityRoute,
   raftStatusRoute,
   raftMembersRoute,
+  raftLivenessRoute,
   membershipRoute,
   membershipLearnersRoute,
   membershipPromoteRoute,

@@ -17,6 +17,7 @@ const OF_NO_TENANT: readonly string[] = [
   'GET /openapi.json',
   'GET /api/v1/raft/status',
   'GET /api/v1/raft/members',
+  'GET /api/v1/raft/liveness',
   'GET /api/v1/analytics/system-metrics',
   'GET /api/v1/analytics/worker-metrics',
   'POST /api/v1/stats/refresh',

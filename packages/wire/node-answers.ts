@@ -197,6 +197,31 @@ export interface Membership {
   readonly members: readonly MembershipMember[];
 }
 
+/** inspection 12. */
+export interface RaftLivenessAnswer {
+  readonly engine: 'raft';
+  readonly nodeId: number;
+  readonly leaderId: number | null;
+  readonly term: number;
+  /** How old the picture of the members is; null: this node never had one. */
+  readonly viewAgeMs: number | null;
+  /** Whose picture it is; null: no leader could be asked. */
+  readonly viewLeaderId: number | null;
+  readonly members: readonly RaftLivenessMember[];
+}
+
+export interface RaftLivenessMember {
+  readonly nodeId: number;
+  readonly role: 'voter' | 'learner';
+  readonly state: RaftNodeBlock['state'] | 'unreachable';
+  readonly http: string | null;
+  readonly raft: string | null;
+  /** Since the leader heard it last; null: never, or not known. */
+  readonly lastAckMs: number | null;
+  readonly matchIndex: number | null;
+  readonly local: boolean;
+}
+
 export interface MembershipAnswer {
   readonly engine: 'raft';
   readonly membership: Membership;

@@ -75,6 +75,19 @@ describe('the members', () => {
           error: null,
         })),
       });
+      const liveness = await node.client.get('/api/v1/raft/liveness');
+      expect(JSON.parse(liveness.text)).toMatchObject({
+        nodeId: node.number,
+        leaderId: leader.number,
+        viewLeaderId: leader.number,
+        members: [1, 2, 3].map((nodeId) => ({
+          nodeId,
+          role: 'voter',
+          state: nodeId === leader.number ? 'leader' : 'follower',
+          ...cluster.addresses(nodeId),
+          local: nodeId === node.number,
+        })),
+      });
     }
   });
 

@@ -26,5 +26,28 @@ describe('the node', () => {
     expect(status).toMatchObject({ self: 1, voters: 1, singleNode: true, state: 'leader' });
     const members = bodyOf(await node.client.get('/api/v1/raft/members'), 200);
     expect(members).toMatchObject({ leaderId: 1, members: [{ nodeId: 1, local: true }] });
+    const liveness = bodyOf(await node.client.get('/api/v1/raft/liveness'), 200);
+    const { matchIndex } = (liveness as { members: { matchIndex: number }[] }).members[0] ?? {};
+    expect(matchIndex).toBeGreaterThan(0);
+    expect(liveness).toEqual({
+      engine: 'raft',
+      nodeId: 1,
+      leaderId: 1,
+      term: (status as { term: number }).term,
+      viewAgeMs: 0,
+      viewLeaderId: 1,
+      members: [
+        {
+          nodeId: 1,
+          role: 'voter',
+          state: 'leader',
+          http: null,
+          raft: null,
+          lastAckMs: 0,
+          matchIndex,
+          local: true,
+        },
+      ],
+    });
   });
 });
