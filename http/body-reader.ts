@@ -173,7 +173,7 @@ class BodyReader implements Slow {
   #reserve(length: number, capacity: number): boolean {
     if (length > this.#bytesMax) {
       this.#exchange.json('413 Payload Too Large', tooLargeText(this.#bytesMax));
-    } else if (this.#exchange.reserve(this.#share, capacity - this.#body.length)) {
+    } else if (this.#exchange.reserveBody(this.#share, capacity - this.#body.length)) {
       return true;
     } else this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
     this.#drop();

@@ -1,6 +1,7 @@
 // Goal: what clients can do to a connection: bodies in pieces, in chunks, too large, too slow, cut
 // off; requests in a row; heads that are no heads. Each is answered or ends, and costs nobody else
 // anything. Method: bytes on real sockets, a fake service and its clock.
+import type { RefusedOutcome } from '@svc/engine';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TestFront, until } from './front.fake.js';
 import { type RawClient, requestBytes } from './raw-client.fake.js';
@@ -330,6 +331,24 @@ describe('answers that nobody takes', () => {
     return { kind: 'fetched', entries: [entry] };
   }
 
+  /** As a broker does: into room that is reserved, or after standing in line for it. */
+  function answerInRoom<Answer>(
+    reply: Reply<Answer | RefusedOutcome>,
+    bytesCount: number,
+    answer: Answer,
+  ): void {
+    const { room } = reply;
+    if (room === undefined) throw new Error('a client has no room for its answer');
+    if (room.reserve(bytesCount)) {
+      reply.send(answer);
+      return;
+    }
+    room.wait(bytesCount, front.service.nowMs + 600_000, (hasRoom) => {
+      const refusal = { reason: 'overloaded', error: 'no room' } as const;
+      reply.send(hasRoom ? answer : { kind: 'refused', refusal });
+    });
+  }
+
   function deliver(bytesCount: number): void {
     front.service.onPop = (_, reply) => {
       const claim = {
@@ -339,7 +358,8 @@ describe('answers that nobody takes', () => {
         deliveryAttempt: 1,
         batches: [batchOf(bytesCount)],
       };
-      reply.send({ kind: 'delivered', leaseId: '', claims: [claim], terms: null });
+      const answer = { kind: 'delivered', leaseId: '', claims: [claim], terms: null } as const;
+      answerInRoom(reply, bytesCount, answer);
     };
   }
 
@@ -369,30 +389,22 @@ describe('answers that nobody takes', () => {
 
   test('of fetches keep no pops out, and the other way about', async () => {
     await start({ answerBytesInFlightMax: 1_000_000 });
-    deliver(10);
-    front.service.onFetch = (_, reply) => reply.send(fetched(12_000_000));
+    deliver(100_000);
+    front.service.onFetch = (_, reply) => answerInRoom(reply, 12_000_000, fetched(12_000_000));
     const fetcher = await takeNothing('/api/v1/fetch', FETCH);
     expect((await front.client().request('/api/v1/pop/queue/q')).status).toBe(200);
-    expect((await front.client().request('/api/v1/fetch', { body: FETCH })).status).toBe(503);
+    front.client().send(requestBytes('/api/v1/fetch', { body: FETCH }));
+    await until(() => front.server.inFlight() === 2);
     fetcher.destroy();
     await until(() => front.server.inFlight() === 0);
-    deliver(12_000_000);
-    front.service.onFetch = (_, reply) => reply.send(fetched(10));
-    await takeNothing('/api/v1/pop/queue/q');
-    expect((await front.client().request('/api/v1/fetch', { body: FETCH })).status).toBe(200);
-    expect((await front.client().request('/api/v1/pop/queue/q')).status).toBe(503);
   });
 
   test('are given up before their patience ends when others wait', async () => {
     await start({ answerBytesInFlightMax: 1_000_000 });
     deliver(12_000_000);
     await takeNothing('/api/v1/pop/queue/q');
-    deliver(10);
-    let status = 0;
-    while (status !== 200) {
-      status = (await front.client().request('/api/v1/pop/queue/q')).status;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    deliver(1_000_000);
+    expect((await front.client().request('/api/v1/pop/queue/q')).status).toBe(200);
     expect(front.server.inFlight()).toBe(0);
     // The native layer gives them up as well, later.
   }, 8_000);
@@ -410,19 +422,44 @@ describe('answers that nobody takes', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('keep further large answers out, and nothing else', async () => {
+  test('keep further large answers waiting, and nothing else', async () => {
     await start({ answerBytesInFlightMax: 1_000_000 });
     deliver(12_000_000);
     const client = await takeNothing('/api/v1/pop/queue/q');
     const other = front.client();
-    const refused = await other.request('/api/v1/pop/queue/q');
+    other.send(requestBytes('/api/v1/pop/queue/q'));
+    await until(() => front.server.inFlight() === 2);
+    await expectServing();
+    deliver(10);
+    expect((await front.client().request('/api/v1/pop/queue/q')).status).toBe(200);
+    client.destroy();
+    expect((await other.answer()).body.length).toBeGreaterThan(12_000_000);
+    await until(() => front.server.inFlight() === 0);
+  });
+
+  test('keep out routes that do not reserve, while all room is spent', async () => {
+    await start({ answerBytesInFlightMax: 1_000_000 });
+    front.service.onFetch = (_, reply) => answerInRoom(reply, 12_000_000, fetched(12_000_000));
+    const client = await takeNothing('/api/v1/fetch', FETCH);
+    const refused = await front.client().request('/openapi.json');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect(JSON.parse(refused.body).code).toBe('overloaded');
     await expectServing();
     client.destroy();
     await until(() => front.server.inFlight() === 0);
-    deliver(10);
-    expect((await other.request('/api/v1/pop/queue/q')).status).toBe(200);
+    expect((await front.client().request('/openapi.json')).status).toBe(200);
+  });
+
+  test('a client that goes while it waits for room holds none', async () => {
+    await start({ answerBytesInFlightMax: 1_000_000 });
+    deliver(12_000_000);
+    const client = await takeNothing('/api/v1/pop/queue/q');
+    const other = await takeNothing('/api/v1/pop/queue/q');
+    other.destroy();
+    await until(() => front.server.inFlight() === 1);
+    client.destroy();
+    await until(() => front.server.inFlight() === 0);
+    expect((await front.client().request('/api/v1/pop/queue/q')).status).toBe(200);
   });
 });
 

@@ -13,6 +13,7 @@
 import type { Refusal } from '@svc/engine';
 import type { AnswerBudget, AnswerShare, UnreadAnswer } from './answer-budget.js';
 import { AnswerProgress } from './answer-progress.js';
+import type { AnswerRoom } from './answer-room.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
 import { errorText, STATUS_OF_REASON, type Status } from './errors.js';
 import { STREAMED_ANSWER_BYTES_MIN } from './limits.js';
@@ -68,15 +69,15 @@ const NO_CONTENT_HEAD = bytesOf(`204 No Content\r\n${NOT_SNIFFED}`);
 /** Names and values. */
 export type Headers = readonly (readonly [string, string])[];
 
-export class Exchange implements UnreadAnswer {
+export class Exchange implements UnreadAnswer, AnswerRoom {
   readonly #response: UwsResponse;
   readonly #rim: Rim;
   /** A HEAD request: lengths are told, bodies are not sent. */
   readonly #headOnly: boolean;
   #state: 'open' | 'answering' | 'answered' | 'gone' = 'open';
   #share: BodyShare = 'growing';
-  #reservedBytes = 0;
-  /** A command has taken the body over: its bytes count until `release`. */
+  #bodyBytes = 0;
+  /** A command has taken the body over: its bytes count until `releaseBody`. */
   #bodyHanded = false;
   #answer: Uint8Array | null = null;
   #answerShare: AnswerShare = 'read';
@@ -85,6 +86,11 @@ export class Exchange implements UnreadAnswer {
   /** Beside those that every answer has; of few answers. */
   #headers: Headers | null = null;
   onGone: (() => void) | null = null;
+  /** Of the answer; kept by the budget of answers. */
+  reservedBytes = 0;
+  #owner: string | null = null;
+  /** The budget of answers may know it. */
+  #isCounted = false;
 
   constructor(response: UwsResponse, rim: Rim, headOnly: boolean) {
     this.#response = response;
@@ -112,12 +118,41 @@ export class Exchange implements UnreadAnswer {
     this.#headers = this.#headers === null ? headers : [...this.#headers, ...headers];
   }
 
-  /** For `bytes` more than it has reserved before. False: the budget is spent. */
-  reserve(share: BodyShare, bytes: number): boolean {
-    if (!this.#rim.budget.reserve(share, this.#reservedBytes, bytes)) return false;
+  /** For `bytes` more of the body than before. False: the budget is spent. */
+  reserveBody(share: BodyShare, bytes: number): boolean {
+    if (!this.#rim.budget.reserve(share, this.#bodyBytes, bytes)) return false;
     this.#share = share;
-    this.#reservedBytes += bytes;
+    this.#bodyBytes += bytes;
     return true;
+  }
+
+  // --- room for the answer ---------------------------------------------------------------------
+
+  /** The other end's address. */
+  get owner(): string {
+    this.#owner ??= Buffer.from(this.#response.getRemoteAddress()).toString('latin1');
+    return this.#owner;
+  }
+
+  get freeBytes(): number {
+    if (this.#state !== 'open') return Number.MAX_SAFE_INTEGER;
+    return this.#rim.answers.freeFor(this.#answerShare, this);
+  }
+
+  reserve(bytes: number): boolean {
+    // Nothing is made for a client that has gone, and nobody would let go of it.
+    if (this.#state !== 'open') return true;
+    this.#isCounted = true;
+    return this.#rim.answers.reserve(this.#answerShare, this, bytes);
+  }
+
+  wait(bytes: number, untilMs: number, done: (hasRoom: boolean) => void): void {
+    if (this.#state !== 'open') {
+      setImmediate(done, false);
+      return;
+    }
+    this.#isCounted = true;
+    this.#rim.answers.wait(this.#answerShare, this, bytes, untilMs, done);
   }
 
   /** From here on the body belongs to a command, and stays in memory though the client may go. */
@@ -125,10 +160,10 @@ export class Exchange implements UnreadAnswer {
     this.#bodyHanded = true;
   }
 
-  release(): void {
-    if (this.#reservedBytes === 0) return;
-    this.#rim.budget.release(this.#share, this.#reservedBytes);
-    this.#reservedBytes = 0;
+  releaseBody(): void {
+    if (this.#bodyBytes === 0) return;
+    this.#rim.budget.release(this.#share, this.#bodyBytes);
+    this.#bodyBytes = 0;
   }
 
   /** `retryAfter`: seconds; true for one, false or 0 for none. */
@@ -251,7 +286,8 @@ export class Exchange implements UnreadAnswer {
     }
     this.#state = 'answering';
     this.#progress = new AnswerProgress(this.#rim.monotonicMs());
-    this.#rim.answers.add(this.#answerShare, this);
+    this.#isCounted = true;
+    this.#rim.answers.hold(this.#answerShare, this);
     response.onWritable((offset) => this.#continue(offset));
   }
 
@@ -278,18 +314,16 @@ export class Exchange implements UnreadAnswer {
     // A body that a command holds is released with the command's outcome. An exchange that was
     // answering has had it: whoever leaves in the middle of the answer frees the body at once.
     if (wasOpen && onGone === null && this.#bodyHanded) return;
-    this.release();
+    this.releaseBody();
     if (wasOpen) onGone?.();
   }
 
   #settle(state: 'answered' | 'gone'): void {
-    if (this.#answer !== null) {
-      this.#rim.answers.remove(this.#answerShare, this);
-      this.#answer = null;
-    }
+    this.#answer = null;
     this.#state = state;
     this.onGone = null;
-    if (state === 'answered') this.release();
+    if (state === 'answered') this.releaseBody();
+    if (this.#isCounted) this.#rim.answers.release(this.#answerShare, this);
     this.#rim.settled();
   }
 }

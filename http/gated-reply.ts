@@ -1,4 +1,5 @@
 /** Settles a pass with the outcome of its call, whether the client is there to hear it or not. */
+import type { AnswerRoom } from './answer-room.js';
 import type { Pass, PassOutcome } from './gate.js';
 import type { Reply } from './service.js';
 
@@ -21,6 +22,10 @@ export class GatedReply<Answer extends PassOutcome> implements Reply<Answer> {
 
   set onGone(hook: (() => void) | null) {
     this.#reply.onGone = hook;
+  }
+
+  get room(): AnswerRoom | undefined {
+    return this.#reply.room;
   }
 
   send(answer: Answer): boolean {

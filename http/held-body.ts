@@ -41,7 +41,7 @@ export class HeldBody implements BodySource {
   onData(reader: OnBodyData): void {
     this.#reader = reader;
     // The reader reserves for what it takes over.
-    this.#exchange.release();
+    this.#exchange.releaseBody();
     const bytes = this.#held.buffer.slice(0, this.#length);
     this.#held = new Uint8Array(0);
     if (this.#began) reader(bytes, this.#ended);
@@ -68,7 +68,7 @@ export class HeldBody implements BodySource {
   /** In one piece, for a read may hold a hundred thousand chunks. False: there is no room. */
   #grow(length: number): boolean {
     const capacity = Math.max(length, 2 * this.#held.length);
-    if (!this.#exchange.reserve(this.#share, capacity - this.#held.length)) {
+    if (!this.#exchange.reserveBody(this.#share, capacity - this.#held.length)) {
       this.letGo();
       this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
       return false;

@@ -1,6 +1,7 @@
 /** The HTTP/1.1 front of the broker: `createServer(options, service)`. */
 export { ROLE_BITS, type Role, type RoleSet } from './access-level.js';
 export type * from './analytics-service.js';
+export type { AnswerRoom } from './answer-room.js';
 export type { Authenticator, Caller, Unauthenticated, Verdict } from './authentication.js';
 export { type DoorOptions, isLoopback } from './door.js';
 export type * from './ephemeral-service.js';

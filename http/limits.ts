@@ -28,15 +28,21 @@ export const TRANSACTION_ITEMS_MAX = 100_000;
 export const STREAM_CYCLE_ITEMS_MAX = 50_000;
 
 /**
- * Memory for bodies between admission and answer, over all connections: eight bodies of the largest
- * size, of which large bodies take six at most. Acks have their own share, so that pushes cannot
- * keep them out.
+ * What clients may make a node hold: bodies of pushes 160 MiB, bodies of acks and reads 64 MiB,
+ * answers of pops 80 MiB and all other answers 80 MiB, together 384 MiB. A node's memory grows by
+ * 512 MiB at most over what it is at rest: the rest is for copies that live for a moment (a body
+ * while its buffer doubles, the entry that is made of it, an answer's text beside its bytes) and
+ * for what the collector has not yet taken.
+ *
+ * Bodies are held between admission and answer, over all connections. Of 160 MiB large bodies take
+ * 120: one of the largest size and many ordinary ones, or, while nothing else large is there, one
+ * of any size. Acks have their own share, so that pushes cannot keep them out.
  */
-export const BODY_BYTES_IN_FLIGHT_DEFAULT = 8 * 67_108_864;
-export const DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT = 2 * 67_108_864;
+export const BODY_BYTES_IN_FLIGHT_DEFAULT = 160 * 1_048_576;
+export const DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT = 64 * 1_048_576;
 
 /**
- * Bodies up to this size have a quarter of each share to themselves: of 128 MiB, 512 bodies of the
+ * Bodies up to this size have a quarter of each share to themselves: of 64 MiB, 256 bodies of the
  * largest small size.
  */
 export const SMALL_BODY_BYTES_MAX = 65_536;
@@ -64,11 +70,18 @@ export const CHUNKED_BODY_BYTES_FIRST = 16_384;
 export const STREAMED_ANSWER_BYTES_MIN = 32_768;
 
 /**
- * Answers that slow readers have not taken yet, over all connections, for pops and for all else
- * each. Above it, requests whose answer can be large are refused until some are taken or given up:
- * 128 MiB = 16 pops of 8 MiB, or 4 reads of 32 MiB.
+ * Answers from before they are made until their readers have taken them, over all connections, for
+ * pops and for all else each (`answer-budget.ts`). Of 80 MiB large answers take 60, those of one
+ * address 30: with 7 MB for each, four at a time.
  */
-export const ANSWER_BYTES_IN_FLIGHT_DEFAULT = 134_217_728;
+export const ANSWER_BYTES_IN_FLIGHT_DEFAULT = 80 * 1_048_576;
+
+/**
+ * Answers up to this size have a quarter of each share to themselves: 160 of the largest. The
+ * buffers of the two sockets take them whole, so they leave in the turn they are made. One value of
+ * the key/value store (64 KiB) is among them.
+ */
+export const SMALL_ANSWER_BYTES_MAX = 131_072;
 
 /**
  * An answer must be taken at 32 KB/s at least, and may fall thirty seconds behind. It is more than

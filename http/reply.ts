@@ -3,6 +3,7 @@
  * rendering is this request's alone: it is logged and answered 500, and the broker learns that
  * nobody received the answer.
  */
+import type { AnswerRoom } from './answer-room.js';
 import { INTERNAL_REFUSAL } from './errors.js';
 import type { Exchange } from './exchange.js';
 import type { FrontLogger } from './route.js';
@@ -44,10 +45,14 @@ export class PendingReply<Context, Answer> implements Reply<Answer> {
     this.#exchange.onGone = hook;
   }
 
+  get room(): AnswerRoom {
+    return this.#exchange;
+  }
+
   send(answer: Answer): boolean {
     const exchange = this.#exchange;
     if (!exchange.open) {
-      exchange.release();
+      exchange.releaseBody();
       return false;
     }
     try {

@@ -66,6 +66,11 @@ export interface Route {
    * readers. null: it never is, or the request must not be refused for it.
    */
   readonly largeAnswer: AnswerShare | null;
+  /**
+   * Room for its answer is reserved before the answer is made (`answer-room.ts`), so the request is
+   * taken however many answers wait.
+   */
+  readonly reserves: boolean;
   /** A GET that changes something; every other one is answered to HEAD too, without the body. */
   readonly consumes: boolean;
   /** Acts on one tenant's rows; the others describe the node and read no tenant. */
@@ -85,6 +90,7 @@ export function methodsOf({ method, consumes }: Route): readonly string[] {
 export const ROUTE_DEFAULTS = {
   body: null,
   largeAnswer: null,
+  reserves: false,
   consumes: false,
   scoped: true,
   badBody: 'bad body',

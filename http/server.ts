@@ -404,7 +404,7 @@ class FrontServer implements HttpServer, Rim {
       return;
     }
     if (route.largeAnswer !== null) {
-      if (!this.answers.admits(route.largeAnswer)) {
+      if (!route.reserves && !this.answers.admits(route.largeAnswer)) {
         exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
         return;
       }

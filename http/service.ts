@@ -61,6 +61,7 @@ import type {
   RaftStatusAnswer,
 } from '@svc/wire';
 import type { AnalyticsService } from './analytics-service.js';
+import type { AnswerRoom } from './answer-room.js';
 import type { EphemeralService } from './ephemeral-service.js';
 import type { GroupService } from './group-service.js';
 import type { KvService } from './kv-service.js';
@@ -77,6 +78,8 @@ export interface Reply<Answer> {
   readonly gone: boolean;
   /** Set by the broker; runs once if the client goes before `send`. */
   onGone: (() => void) | null;
+  /** Left out: the answer stays within the node, and whoever takes it counts what becomes of it. */
+  readonly room?: AnswerRoom | undefined;
   /** False: the answer reached nobody, for the client had gone or it could not be rendered. */
   send(answer: Answer): boolean;
 }

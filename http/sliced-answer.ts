@@ -1,12 +1,17 @@
 /**
  * Answers that take long to put together: text in pieces, a few milliseconds at a time, so that
  * nobody else waits for them. While it goes on the exchange is open, and ends when its client goes.
+ *
+ * How long the text becomes is known at its end. So the exchange reserves room as it grows: a list
+ * that has the room to itself may be of any length, and one of many that grow at once is refused.
  */
-import { INTERNAL_REFUSAL } from './errors.js';
+import { ANSWERS_OVERLOADED_REFUSAL, INTERNAL_REFUSAL } from './errors.js';
 import type { Exchange } from './exchange.js';
 import type { FrontLogger } from './route.js';
 
 const SLICE_MS = 4;
+/** Text of an answer is reserved so much at a time. */
+const ROOM_STEP_BYTES = 1024 * 1024;
 /** Pieces between two looks at the clock. */
 const PIECES_PER_LOOK = 64;
 
@@ -17,6 +22,7 @@ export function sendSliced(
   pieces: Generator<string>,
 ): void {
   const texts: string[] = [];
+  let length = 0;
   const slice = () => {
     if (!exchange.open) return;
     try {
@@ -29,8 +35,13 @@ export function sendSliced(
             return;
           }
           texts.push(next.value);
+          length += next.value.length;
         }
       } while (performance.now() < untilMs);
+      if (length > exchange.reservedBytes && !exchange.reserve(length + ROOM_STEP_BYTES)) {
+        exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
+        return;
+      }
     } catch (error) {
       logger.error('an answer could not be rendered', error);
       exchange.refuse(INTERNAL_REFUSAL);

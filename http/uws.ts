@@ -64,6 +64,8 @@ export interface UwsResponse extends BodySource {
   /** Runs the abort handler. */
   close(): UwsResponse;
   cork(write: () => void): UwsResponse;
+  /** The bytes of the other end's address; not to be asked once the response is complete. */
+  getRemoteAddress(): ArrayBuffer;
 }
 
 /** What is read of a request beyond its path. */

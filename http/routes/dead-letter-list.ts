@@ -25,6 +25,7 @@ export const deadLetterListRoute: Route = {
   path: '/api/v1/dlq',
   level: 'read-only',
   largeAnswer: 'read',
+  reserves: true,
   handle: handleList,
 };
 

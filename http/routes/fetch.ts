@@ -26,6 +26,7 @@ export const fetchRoute: Route = {
   level: 'read-write',
   body: 'drain',
   largeAnswer: 'read',
+  reserves: true,
   handle,
 };
 

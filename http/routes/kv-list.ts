@@ -28,6 +28,7 @@ export const kvNamespacesRoute: Route = {
   path: '/api/v1/resources/kv/namespaces',
   level: 'read-only',
   largeAnswer: 'read',
+  reserves: true,
   handle: handleNamespaces,
 };
 
@@ -38,6 +39,7 @@ export const kvListRoute: Route = {
   level: 'read-only',
   body: 'drain',
   largeAnswer: 'read',
+  reserves: true,
   handle: handleList,
 };
 

@@ -20,6 +20,7 @@ export const kvRoute: Route = {
   level: 'read-write',
   body: 'growing',
   largeAnswer: 'read',
+  reserves: true,
   handle,
 };
 

@@ -18,6 +18,7 @@ export const locksRoute: Route = {
   body: 'growing',
   // Four semaphores of 1,024 permits each are 700 KB.
   largeAnswer: 'read',
+  reserves: true,
   handle,
 };
 

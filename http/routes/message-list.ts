@@ -19,6 +19,7 @@ export const messageListRoute: Route = {
   path: '/api/v1/messages',
   level: 'read-only',
   largeAnswer: 'read',
+  reserves: true,
   handle,
 };
 

@@ -33,6 +33,7 @@ export const messageRoute: Route = {
   path: PATH,
   level: 'read-only',
   largeAnswer: 'read',
+  reserves: true,
   handle: handleGet,
 };
 

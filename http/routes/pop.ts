@@ -20,6 +20,7 @@ const POP_ROUTE = {
   level: 'read-write',
   consumes: true,
   largeAnswer: 'pop',
+  reserves: true,
 } as const;
 
 export const popQueueRoute: Route = {

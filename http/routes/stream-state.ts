@@ -21,6 +21,7 @@ export const streamStateRoute: Route = {
   level: 'read-only',
   body: 'drain',
   largeAnswer: 'read',
+  reserves: true,
   handle,
 };
 

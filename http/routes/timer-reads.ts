@@ -27,6 +27,7 @@ export const timerListRoute: Route = {
   path: '/api/v1/timers/{queue}',
   level: 'read-only',
   largeAnswer: 'read',
+  reserves: true,
   handle: handleList,
 };
 
@@ -36,6 +37,7 @@ export const timerPeekRoute: Route = {
   path: ONE,
   level: 'read-only',
   largeAnswer: 'read',
+  reserves: true,
   handle: handlePeek,
 };
 

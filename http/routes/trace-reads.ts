@@ -20,6 +20,7 @@ const READ_ROUTE = {
   method: 'GET',
   level: 'read-only',
   largeAnswer: 'read',
+  reserves: true,
 } as const;
 
 export const traceNamesRoute: Route = {

@@ -4,9 +4,7 @@
  */
 import type {
   Command,
-  DeliveryTerms,
   PopCommand,
-  PoppedOutcome,
   Refusal,
   RefusedOutcome,
   RequestSession,
@@ -14,7 +12,7 @@ import type {
   Tenant,
   TransactionIndex,
 } from '@svc/engine';
-import { kvUseOf, listQueues, queueDepth, queueDetail, storedTerms, timerUseOf } from '@svc/engine';
+import { kvUseOf, listQueues, queueDepth, queueDetail, timerUseOf } from '@svc/engine';
 import type {
   DeliveredOutcome,
   FetchedOutcome,
@@ -24,7 +22,6 @@ import type {
   MembershipView,
   NodeFigures,
   NotFoundOutcome,
-  PoppedMessages,
   Pressure,
   QueueDepthView,
   QueueDetailView,
@@ -54,7 +51,7 @@ import type { Ephemeral } from './ephemeral.js';
 import type { Fetches } from './fetch.js';
 import { ForwardSender, type Leadership } from './forward-sender.js';
 import { ForwardServer } from './forward-server.js';
-import { freshClaims } from './fresh-claims.js';
+import type { OnOutcome } from './held-request.js';
 import { Requests } from './held-requests.js';
 import { KvRequests } from './kv-requests.js';
 import type { Leader } from './leader.js';
@@ -65,6 +62,7 @@ import type { MembershipService } from './membership-service.js';
 import type { MessageReader } from './message-reader.js';
 import type { NodeStatus } from './node-status.js';
 import type { PeerCalls } from './peer-calls.js';
+import { PopDelivery } from './pop-delivery.js';
 import { RecordReads } from './record-reads.js';
 import { keyOf, ResourceReads } from './resource-reads.js';
 import type { SeriesGather } from './series-gather.js';
@@ -139,7 +137,6 @@ const NO_LEADER: RefusedOutcome = {
 
 export class Broker implements Service {
   readonly #state: Checkpoint;
-  readonly #reader: MessageReader;
   readonly #fetches: Fetches;
   readonly #clock: Clock;
   readonly #status: NodeStatus;
@@ -153,6 +150,7 @@ export class Broker implements Service {
   readonly #deadlines: Deadlines;
   readonly #requests: Requests;
   readonly #reads: StateReads;
+  readonly #pops: PopDelivery;
   readonly #partitionsMax: number;
   readonly resources: ResourceReads;
   readonly records: RecordReads;
@@ -176,7 +174,6 @@ export class Broker implements Service {
     this.#pipeline = pipeline;
     this.#figures = parts.figures;
     this.#state = parts.state;
-    this.#reader = parts.reader;
     this.#fetches = parts.fetches;
     this.ephemeral = parts.ephemeral;
     this.#clock = clock;
@@ -200,6 +197,14 @@ export class Broker implements Service {
       submit: (command, onOutcome) => {
         const allowedMs = Math.min(parts.deadlines.writeMs, DEADLINE_MS_MAX);
         this.#requests.submit(command, clock.nowMs() + allowedMs, onOutcome);
+      },
+    });
+    this.#pops = new PopDelivery({
+      ...parts,
+      pipeline,
+      giveBack: (command) => {
+        const untilMs = clock.nowMs() + DEADLINE_MS_MAX;
+        this.#requests.submit(command, untilMs, () => {}, { isOwed: true });
       },
     });
     this.records = this.#newRecords(parts);
@@ -305,7 +310,8 @@ export class Broker implements Service {
   get idle(): boolean {
     const isLeaderIdle = this.#leading?.leader.idle ?? true;
     const areReadsIdle = this.#reads.idle && this.records.idle;
-    return isLeaderIdle && this.#requests.idle && areReadsIdle && this.ephemeral.idle;
+    const arePopsIdle = this.#requests.idle && this.#pops.idle;
+    return isLeaderIdle && arePopsIdle && areReadsIdle && this.ephemeral.idle;
   }
 
   /** Whoever waits for messages is answered; what waits for a leader does not wait long. */
@@ -320,6 +326,7 @@ export class Broker implements Service {
   stop(): void {
     this.endLeadership();
     this.#server?.stop();
+    this.#pops.stop();
     this.#requests.stop();
     this.#reads.stop();
     this.records.stop();
@@ -345,11 +352,12 @@ export class Broker implements Service {
 
   pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void {
     const { deadlineMs } = command;
-    const request = this.#requests.submit(command, deadlineMs, (outcome, late) => {
+    const onOutcome: OnOutcome = (outcome, late) => {
       if (outcome.kind !== 'popped') reply.send(outcome as RefusedOutcome);
-      else if (late || reply.gone) this.#giveBack(command, outcome);
-      else this.#deliver(command, outcome, reply);
-    });
+      else if (late || reply.gone) this.#pops.giveBack(command, outcome);
+      else this.#pops.deliver(command, outcome, reply);
+    };
+    const request = this.#requests.submit(command, deadlineMs, onOutcome, { room: reply.room });
     if (request.place !== 'ended') reply.onGone = () => this.#requests.abandon(request);
   }
 
@@ -443,68 +451,6 @@ export class Broker implements Service {
 
   raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void {
     this.#blocks.read(reply);
-  }
-
-  #deliver(
-    command: PopCommand,
-    outcome: PoppedOutcome,
-    reply: Reply<DeliveredOutcome | RefusedOutcome>,
-  ): void {
-    const { leaseId } = outcome;
-    const terms = this.#termsOf(command, outcome);
-    const claims = freshClaims(this.#state, this.#reader.firstIndex, outcome.claims);
-    if (claims.length === 0) this.#giveBack(command, outcome);
-    // Most pops claim one partition, and need no list of their own then.
-    const [only] = claims;
-    const isOne = only !== undefined && claims.length === 1;
-    const slices = isOne ? only.slices : claims.flatMap((claim) => claim.slices);
-    const sinceMs = this.#clock.nowMs();
-    this.#reader.read(slices, (error, batches) => {
-      this.#pipeline.popRead.record((this.#clock.nowMs() - sinceMs) * 1000);
-      if (error !== null) {
-        this.#giveBack(command, outcome);
-        reply.send({ kind: 'refused', refusal: { reason: 'internal', error: error.message } });
-        return;
-      }
-      let at = 0;
-      const popped = claims.map((claim): PoppedMessages => {
-        const own = isOne ? batches : batches.slice(at, at + claim.slices.length);
-        at += claim.slices.length;
-        return {
-          queue: claim.queue,
-          partition: claim.partition,
-          partitionNumber: claim.partitionNumber,
-          deliveryAttempt: claim.deliveryAttempt,
-          batches: own,
-        };
-      });
-      const received = reply.send({ kind: 'delivered', leaseId, claims: popped, terms });
-      if (!received) this.#giveBack(command, outcome);
-      else if (claims.length === 0) this.#activity?.poppedNothing(this.#state, command);
-      else this.#activity?.popped(this.#state, command, claims);
-    });
-  }
-
-  /**
-   * An empty outcome need not be the leader's: whoever is being stopped answers so by itself. Who
-   * names a delivery policy is told then too.
-   */
-  #termsOf(command: PopCommand, { claims, terms }: PoppedOutcome): DeliveryTerms | null {
-    if (terms !== null || claims.length > 0 || command.conflation === null) return terms;
-    return storedTerms(this.#state, command);
-  }
-
-  /** Nobody received the claims of this pop: undo them, attempt included. */
-  #giveBack(command: PopCommand, outcome: PoppedOutcome): void {
-    if (outcome.leaseId === '' || outcome.claims.length === 0) return;
-    const giveBack: Command = {
-      kind: 'give-back',
-      tenant: command.tenant,
-      consumerGroup: outcome.consumerGroup,
-      leaseId: outcome.leaseId,
-      partitionNumbers: outcome.claims.map((claim) => claim.partitionNumber),
-    };
-    this.#requests.submit(giveBack, this.#clock.nowMs() + DEADLINE_MS_MAX, () => {}, true);
   }
 }
 

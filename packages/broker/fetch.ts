@@ -1,9 +1,31 @@
 /**
  * Reads by position (message-plane 10): no lease, no cursor, this node's applied state. A fetch
  * that finds too little waits for appends to exactly its partitions, or its time.
+ *
+ * The job: a fetch names up to hundreds of places and says how many payload bytes are worth an
+ * answer (`minBytes`). Thousands of them wait while messages are pushed.
+ *
+ * Why it is hard: how many payload bytes an append holds stands in the append. A fetch that reads
+ * all that lies behind it, to learn that it is not enough, reads and decodes it once for every
+ * append; thirty megabytes of them made a push ten times as slow.
+ *
+ * What must hold:
+ * - Applying an entry costs a waiting fetch an addition for each partition, and no more: it adds up
+ *   what was appended. Whoever may have enough by that is looked at later, in slices of SLICE_MS.
+ * - The length of an append is an upper bound of its payloads. While the sum does not reach
+ *   `minBytes` nothing is read. What was read once and was too little is counted, not read again;
+ *   from then on only what came since is read, until it is enough.
+ * - Room for the log's bytes and for the answer is reserved before anything is read (a fetch with
+ *   room for neither stands in line, HOLD_MS at most, and is then refused); parked it holds none.
+ * - A waiter is registered for its partitions before it looks at them and while it reads, so that
+ *   no append passes between the two.
+ *
+ * Rejected: payload bytes in the rows of appends (every append would pay for the few that are
+ * fetched so).
  */
 
 import {
+  ANSWERS_FULL,
   type AppendSlice,
   findPartition,
   findQueue,
@@ -27,7 +49,15 @@ import type { MessageReader } from './message-reader.js';
 interface Waiter {
   readonly request: FetchRequest;
   readonly reply: Reply<FetchedOutcome | RefusedOutcome>;
+  /** Those that it is registered for. */
   readonly partitions: Set<number>;
+  /** Its entries up to these offsets are known to hold `measuredBytes` of payload. */
+  measuredTo: readonly number[];
+  measuredBytes: number;
+  /** Parked: so many bytes have to be appended before it can be enough. */
+  missingBytes: number;
+  /** Its messages are being read, or it stands in line for room. */
+  isReading: boolean;
   cancelTimer: Cancel | null;
 }
 
@@ -42,6 +72,24 @@ const RECORD_BYTES = 512;
 
 /** A waiting fetch looks again at least this often (it may wait for a partition to come to be). */
 const RECHECK_MS = 1000;
+/** How long a fetch stands in line for room. */
+const HOLD_MS = 5000;
+/** How long fetches that may have enough hold the loop at a stretch. */
+const SLICE_MS = 4;
+
+/** What the entries of a request have to offer now. */
+interface Found {
+  readonly entries: readonly Located[];
+  /** The answer is as large as one may be. */
+  readonly isSpent: boolean;
+  /** Of the answer, at most. */
+  readonly answerBytes: number;
+}
+
+interface Located {
+  readonly slices: readonly AppendSlice[];
+  readonly answer: Omit<FetchedEntry, 'batches'>;
+}
 
 export class Fetches {
   readonly #state: State;
@@ -49,6 +97,11 @@ export class Fetches {
   readonly #clock: Clock;
   readonly #waiters = new Map<number, Set<Waiter>>();
   readonly #all = new Set<Waiter>();
+  /** Bytes appended to partitions that somebody waits for, and not told to them yet. */
+  readonly #grown = new Map<number, number>();
+  /** They may have enough now. */
+  readonly #due = new Set<Waiter>();
+  #isArmed = false;
   #stopped = false;
 
   constructor(state: State, reader: MessageReader, clock: Clock) {
@@ -58,81 +111,94 @@ export class Fetches {
   }
 
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
-    const waiter: Waiter = { request, reply, partitions: new Set(), cancelTimer: null };
+    const waiter: Waiter = {
+      request,
+      reply,
+      partitions: new Set(),
+      measuredTo: [],
+      measuredBytes: 0,
+      missingBytes: 0,
+      isReading: false,
+      cancelTimer: null,
+    };
     reply.onGone = () => this.#forget(waiter);
     this.#attempt(waiter);
   }
 
-  /** A partition has new messages: whoever waits for it looks again. */
-  appended(partition: number): void {
-    const waiters = this.#waiters.get(partition);
-    if (waiters === undefined) return;
-    for (const waiter of [...waiters]) this.#attempt(waiter);
+  /** An entry that is being applied has added so many bytes to the partition. */
+  appended(partition: number, bytes: number): void {
+    if (!this.#waiters.has(partition)) return;
+    this.#grown.set(partition, (this.#grown.get(partition) ?? 0) + bytes);
+    this.#arm();
   }
 
   /** Answers everything that waits with what there is; nothing waits any more. */
   stop(): void {
     this.#stopped = true;
-    for (const waiter of [...this.#all]) this.#read(waiter, true);
+    for (const waiter of [...this.#all]) if (!waiter.isReading) this.#attempt(waiter);
   }
 
-  #attempt(waiter: Waiter): void {
-    this.#read(waiter, this.#clock.nowMs() >= waiter.request.deadlineMs);
-  }
+  // --- who waits for what ------------------------------------------------------------------------
 
-  #read(waiter: Waiter, final: boolean): void {
-    this.#forget(waiter);
-    const { request, reply } = waiter;
-    const budget: Budget = { bytes: ANSWER_BYTES_MAX, spent: false };
-    const found = request.entries.map((entry) => this.#locate(request.tenant, entry, budget));
-    const slices = found.flatMap((entry) => entry.slices);
-    this.#reader.readStored(slices, (error, batches) => {
-      if (error !== null) {
-        reply.send({ kind: 'refused', refusal: { reason: 'internal', error: error.message } });
-        return;
+  #arm(): void {
+    if (this.#isArmed) return;
+    this.#isArmed = true;
+    this.#clock.soon(() => {
+      this.#isArmed = false;
+      this.#settleGrown();
+      const untilMs = this.#clock.nowMs() + SLICE_MS;
+      for (const waiter of this.#due) {
+        this.#due.delete(waiter);
+        this.#attempt(waiter);
+        if (this.#clock.nowMs() >= untilMs) break;
       }
-      let at = 0;
-      const wanted = found.map(({ slices: { length } }, i) => {
-        const own = batches.slice(at, at + length);
-        at += length;
-        return this.#reader.within(own, request.entries[i]?.maxBytes ?? 0);
-      });
-      this.#reader.open(wanted.flat(), (opened) => {
-        let taken = 0;
-        const entries = found.map(({ answer }, i) => {
-          const { length } = wanted[i] ?? [];
-          taken += length;
-          const own = opened.slice(taken - length, taken);
-          return { ...answer, batches: limit(own, request.entries[i]?.maxBytes ?? 0) };
-        });
-        const isEnough = final || this.#stopped || budget.spent || this.#enough(request, entries);
-        if (isEnough) reply.send({ kind: 'fetched', entries });
-        else if (!reply.gone) this.#park(waiter, entries);
-      });
+      if (this.#due.size > 0) this.#arm();
     });
   }
 
-  #enough(request: FetchRequest, entries: readonly FetchedEntry[]): boolean {
-    if (request.maxWaitMs === 0 || request.minBytes <= 0) return true;
-    let bytes = 0;
-    for (const entry of entries) {
-      if (entry.error !== null) return true;
-      for (const batch of entry.batches) bytes += payloadBytes(batch);
+  #settleGrown(): void {
+    for (const [partition, bytes] of this.#grown) {
+      for (const waiter of this.#waiters.get(partition) ?? []) {
+        waiter.missingBytes -= bytes;
+        if (waiter.missingBytes <= 0 && !waiter.isReading) this.#due.add(waiter);
+      }
     }
-    return bytes >= request.minBytes;
+    this.#grown.clear();
   }
 
-  #park(waiter: Waiter, entries: readonly FetchedEntry[]): void {
-    for (const { partitionNumber } of entries) {
-      if (partitionNumber === 0) continue;
+  /** What is appended to a partition that can still give more counts from now on. */
+  #register(waiter: Waiter, found: Found): void {
+    this.#all.add(waiter);
+    for (const { slices, answer } of found.entries) {
+      const { partitionNumber, highWatermark } = answer;
+      const last = slices[slices.length - 1]?.last;
+      const isFull = last !== undefined && last + 1 < highWatermark;
+      if (partitionNumber === 0 || isFull || waiter.partitions.has(partitionNumber)) continue;
       waiter.partitions.add(partitionNumber);
       const waiters = this.#waiters.get(partitionNumber);
       if (waiters === undefined) this.#waiters.set(partitionNumber, new Set([waiter]));
       else waiters.add(waiter);
     }
-    this.#all.add(waiter);
-    const leftMs = waiter.request.deadlineMs - this.#clock.nowMs();
+  }
+
+  /** `bytes`: that it has, or can have at most. */
+  #park(waiter: Waiter, bytes: number): void {
+    const { request, reply } = waiter;
+    waiter.isReading = false;
+    reply.room?.reserve(0);
+    if (reply.gone || this.#stopped) {
+      this.#attempt(waiter);
+      return;
+    }
+    // Negative by what was appended while it was reading.
+    waiter.missingBytes += request.minBytes - bytes;
+    if (waiter.missingBytes <= 0) {
+      this.#due.add(waiter);
+      this.#arm();
+    }
+    const leftMs = request.deadlineMs - this.#clock.nowMs();
     const delayMs = Math.max(0, Math.min(RECHECK_MS, Math.ceil(leftMs)));
+    waiter.cancelTimer?.();
     waiter.cancelTimer = this.#clock.after(delayMs, () => this.#attempt(waiter));
   }
 
@@ -140,12 +206,141 @@ export class Fetches {
     waiter.cancelTimer?.();
     waiter.cancelTimer = null;
     this.#all.delete(waiter);
+    this.#due.delete(waiter);
     for (const partition of waiter.partitions) {
       const waiters = this.#waiters.get(partition);
       waiters?.delete(waiter);
       if (waiters?.size === 0) this.#waiters.delete(partition);
     }
     waiter.partitions.clear();
+  }
+
+  // --- looking and reading -----------------------------------------------------------------------
+
+  #attempt(waiter: Waiter, untilMs = this.#clock.nowMs() + HOLD_MS): void {
+    const { request, reply } = waiter;
+    this.#forget(waiter);
+    if (reply.gone) return;
+    const found = this.#find(request);
+    if (this.#isOver(waiter, found)) {
+      this.#answer(waiter, found, untilMs);
+      return;
+    }
+    // From here on appends count as grown.
+    waiter.missingBytes = 0;
+    this.#register(waiter, found);
+    const unread = unreadOf(found, waiter.measuredTo);
+    const bytes = waiter.measuredBytes + lengthOf(unread);
+    if (bytes < request.minBytes) this.#park(waiter, bytes);
+    else if (waiter.measuredBytes === 0) this.#answer(waiter, found, untilMs);
+    else this.#measure(waiter, found, unread, untilMs);
+  }
+
+  /** It is answered with what there is. */
+  #isOver({ request }: Waiter, { entries, isSpent }: Found): boolean {
+    if (request.maxWaitMs === 0 || request.minBytes <= 0 || isSpent || this.#stopped) return true;
+    if (entries.some(({ answer }) => answer.error !== null)) return true;
+    return this.#clock.nowMs() >= request.deadlineMs;
+  }
+
+  /** Calls `go` with room for so many bytes, or refuses. */
+  #reserved(waiter: Waiter, bytes: number, untilMs: number, go: () => void): void {
+    const { room, gone } = waiter.reply;
+    waiter.isReading = true;
+    if (room === undefined || gone || room.reserve(bytes)) {
+      go();
+      return;
+    }
+    room.reserve(0);
+    room.wait(bytes, untilMs, (hasRoom) => {
+      waiter.isReading = false;
+      // What is there may have changed meanwhile.
+      if (hasRoom) this.#attempt(waiter, untilMs);
+      else this.#refuse(waiter, ANSWERS_FULL);
+    });
+  }
+
+  #refuse(waiter: Waiter, refused: RefusedOutcome): void {
+    this.#forget(waiter);
+    waiter.reply.send(refused);
+  }
+
+  /** Adds what has come since the last time; of that nothing is kept. */
+  #measure(waiter: Waiter, found: Found, unread: readonly AppendSlice[], untilMs: number): void {
+    this.#reserved(waiter, 2 * lengthOf(unread), untilMs, () => {
+      this.#reader.read(unread, (error, batches) => {
+        if (error !== null) {
+          this.#refuse(waiter, internal(error));
+          return;
+        }
+        for (const batch of batches) waiter.measuredBytes += payloadBytes(batch);
+        waiter.measuredTo = endsOf(found, waiter.measuredTo);
+        if (waiter.measuredBytes < waiter.request.minBytes) {
+          this.#park(waiter, waiter.measuredBytes);
+          return;
+        }
+        waiter.isReading = false;
+        waiter.measuredBytes = 0;
+        waiter.measuredTo = [];
+        this.#attempt(waiter, untilMs);
+      });
+    });
+  }
+
+  #answer(waiter: Waiter, found: Found, untilMs: number): void {
+    const { request, reply } = waiter;
+    const slices = found.entries.flatMap((entry) => entry.slices);
+    const bytes = found.answerBytes + this.#reader.bytesToRead(slices);
+    this.#reserved(waiter, bytes, untilMs, () => {
+      this.#reader.readStored(slices, (error, batches) => {
+        if (error !== null) {
+          this.#refuse(waiter, internal(error));
+          return;
+        }
+        this.#open(request, found, batches, (entries) => {
+          if (this.#isOver(waiter, found) || hasEnough(request, entries)) {
+            this.#forget(waiter);
+            reply.send({ kind: 'fetched', entries });
+            return;
+          }
+          waiter.measuredBytes = payloadsOf(entries);
+          waiter.measuredTo = endsOf(found, []);
+          this.#park(waiter, waiter.measuredBytes);
+        });
+      });
+    });
+  }
+
+  /** Of each entry what it asked for, decrypted. */
+  #open(
+    { entries }: FetchRequest,
+    found: Found,
+    batches: readonly MessageBatch[],
+    done: (entries: readonly FetchedEntry[]) => void,
+  ): void {
+    let at = 0;
+    const wanted = found.entries.map(({ slices: { length } }, i) => {
+      const own = batches.slice(at, at + length);
+      at += length;
+      return this.#reader.within(own, entries[i]?.maxBytes ?? 0);
+    });
+    this.#reader.open(wanted.flat(), (opened) => {
+      let taken = 0;
+      const fetched = found.entries.map(({ answer }, i) => {
+        const { length } = wanted[i] ?? [];
+        taken += length;
+        const own = opened.slice(taken - length, taken);
+        return { ...answer, batches: limit(own, entries[i]?.maxBytes ?? 0) };
+      });
+      done(fetched);
+    });
+  }
+
+  #find({ tenant, entries }: FetchRequest): Found {
+    const budget: Budget = { bytes: ANSWER_BYTES_MAX, spent: false };
+    const located = entries.map((entry) => this.#locate(tenant, entry, budget));
+    const { bytes, spent } = budget;
+    return { entries: located, isSpent: spent, answerBytes: ANSWER_BYTES_MAX - bytes };
   }
 
   #slices(partition: PartitionRow, entry: FetchEntry, budget: Budget): AppendSlice[] {
@@ -168,7 +363,7 @@ export class Fetches {
   }
 
   /** Takes what it finds out of the budget; an entry that comes after it is spent stays empty. */
-  #locate(tenant: string, entry: FetchEntry, budget: Budget) {
+  #locate(tenant: string, entry: FetchEntry, budget: Budget): Located {
     const queue = findQueue(this.#state, tenant, entry.queue);
     if (queue === undefined) return nothing('UNKNOWN_TOPIC_OR_PARTITION');
     const partition = findPartition(this.#state, queue.number, entry.partition);
@@ -196,11 +391,45 @@ interface Budget {
   spent: boolean;
 }
 
-function nothing(error: 'UNKNOWN_TOPIC_OR_PARTITION' | null) {
+function nothing(error: 'UNKNOWN_TOPIC_OR_PARTITION' | null): Located {
   return {
     slices: [],
     answer: { partitionNumber: 0, highWatermark: 0, logStartOffset: 0, error },
   };
+}
+
+function internal({ message }: Error): RefusedOutcome {
+  return { kind: 'refused', refusal: { reason: 'internal', error: message } };
+}
+
+function lengthOf(slices: readonly AppendSlice[]): number {
+  let bytes = 0;
+  for (const { length } of slices) bytes += length;
+  return bytes;
+}
+
+/** Appends that begin where the entries were not measured yet. */
+function unreadOf({ entries }: Found, measuredTo: readonly number[]): AppendSlice[] {
+  return entries.flatMap(({ slices }, i) => {
+    const end = measuredTo[i] ?? 0;
+    return slices.filter(({ first }) => first >= end);
+  });
+}
+
+function endsOf({ entries }: Found, before: readonly number[]): number[] {
+  return entries.map(
+    ({ slices }, i) => (slices[slices.length - 1]?.last ?? (before[i] ?? 0) - 1) + 1,
+  );
+}
+
+function hasEnough(request: FetchRequest, entries: readonly FetchedEntry[]): boolean {
+  return payloadsOf(entries) >= request.minBytes;
+}
+
+function payloadsOf(entries: readonly FetchedEntry[]): number {
+  let bytes = 0;
+  for (const { batches } of entries) for (const batch of batches) bytes += payloadBytes(batch);
+  return bytes;
 }
 
 function payloadBytes(batch: MessageBatch): number {

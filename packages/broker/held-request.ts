@@ -18,6 +18,7 @@ import {
   type RequestOrigin,
   schedulesOf,
 } from '@svc/engine';
+import type { AnswerRoom } from '@svc/http';
 import type { Cancel } from './clock.js';
 import type { Request } from './leader.js';
 import type { OwnCall } from './peer-calls.js';
@@ -66,6 +67,13 @@ export function takesSeveralTurns({ kind }: Command): boolean {
   return kind === 'delete-queue' || kind === 'drop-dead-letters' || kind === 'purge-tenant';
 }
 
+export interface SubmitOptions {
+  /** It has to be taken whatever waits (a claim to be given back). */
+  readonly isOwed?: boolean;
+  /** Of a pop's answer; left out: it is not counted. */
+  readonly room?: AnswerRoom | undefined;
+}
+
 export class ClientRequest implements Request {
   command: Command;
   /** Monotonic; when the client is answered at the latest, but for `slackMs`. */
@@ -92,6 +100,8 @@ export class ClientRequest implements Request {
   /** Bytes that count in the admission until the end. */
   admittedBytes = 0;
   cancelAdmission: Cancel | null = null;
+  /** Of a pop's answer: what its leader claims into. */
+  readonly room: AnswerRoom | undefined;
   readonly #onOutcome: OnOutcome;
   readonly #onEnded: (request: ClientRequest, outcome: Outcome) => void;
 
@@ -100,7 +110,9 @@ export class ClientRequest implements Request {
     deadlineMs: number,
     onOutcome: OnOutcome,
     onEnded: (request: ClientRequest, outcome: Outcome) => void,
+    room?: AnswerRoom,
   ) {
+    this.room = room;
     this.command = command;
     this.deadlineMs = deadlineMs;
     this.rank = rankOf(command);
@@ -132,4 +144,22 @@ export class ClientRequest implements Request {
 
 function claims(outcome: Outcome): boolean {
   return outcome.kind === 'popped' && outcome.claims.length > 0;
+}
+
+/**
+ * Reads by position show what is applied on the node that is asked, so a client that has written
+ * through it and been answered must find it there (message-plane 1.5).
+ */
+export function isSeenHere({ kind }: Command): boolean {
+  return kind !== 'pop' && kind !== 'give-back' && kind !== 'ack' && kind !== 'extend';
+}
+
+/** The last entry that the messages of a pop stand in; what is known to be applied otherwise. */
+export function lastIndexOf(outcome: Outcome): number {
+  if (outcome.kind !== 'popped') return 0;
+  let last = 0;
+  for (const { slices } of outcome.claims) {
+    for (const { index } of slices) if (index > last) last = index;
+  }
+  return last;
 }

@@ -54,7 +54,14 @@ import type { Cancel, Clock } from './clock.js';
 import type { ForwardSender, Leadership, SendEnd } from './forward-sender.js';
 import { HeldQueue } from './held-queue.js';
 import { TIMED_OUT } from './held-reads.js';
-import { ClientRequest, type OnOutcome, takesSeveralTurns } from './held-request.js';
+import {
+  ClientRequest,
+  isSeenHere,
+  lastIndexOf,
+  type OnOutcome,
+  type SubmitOptions,
+  takesSeveralTurns,
+} from './held-request.js';
 import { type Leader, nothingPopped, type ProposedEntry } from './leader.js';
 import { OpenRequests } from './open-requests.js';
 
@@ -149,14 +156,13 @@ export class Requests {
 
   // --- from the clients ------------------------------------------------------------------------
 
-  /** `isOwed`: it has to be taken whatever waits (a claim to be given back). */
   submit(
     command: Command,
     deadlineMs: number,
     onOutcome: OnOutcome,
-    isOwed = false,
+    { isOwed = false, room }: SubmitOptions = {},
   ): ClientRequest {
-    const request = new ClientRequest(command, deadlineMs, onOutcome, this.#onEnded);
+    const request = new ClientRequest(command, deadlineMs, onOutcome, this.#onEnded, room);
     request.arrival = this.#arrivals++;
     if (this.#stopped) this.#end(request, refused(NO_LEADER));
     else if (!isOwed && this.#isFull) this.#end(request, refused(this.#whyHeld(TOO_MANY)));
@@ -292,6 +298,8 @@ export class Requests {
       return;
     }
     request.place = 'held';
+    // It may have claimed with a leader whose entry is lost: what it claims next is counted anew.
+    request.room?.reserve(0);
     this.#held.add(request);
     this.#release();
   }
@@ -564,24 +572,6 @@ function limitMs(request: ClientRequest): number {
   const { place, deadlineMs, answered } = request;
   if (answered) return deadlineMs + ABANDONED_MS;
   return place === 'leader' || place === 'sent' ? endMs(request) : deadlineMs;
-}
-
-/**
- * Reads by position show what is applied on the node that is asked, so a client that has written
- * through it and been answered must find it there (message-plane 1.5).
- */
-function isSeenHere({ kind }: Command): boolean {
-  return kind !== 'pop' && kind !== 'give-back' && kind !== 'ack' && kind !== 'extend';
-}
-
-/** The last entry that the messages of a pop stand in; what is known to be applied otherwise. */
-function lastIndexOf(outcome: Outcome): number {
-  if (outcome.kind !== 'popped') return 0;
-  let last = 0;
-  for (const { slices } of outcome.claims) {
-    for (const { index } of slices) if (index > last) last = index;
-  }
-  return last;
 }
 
 /** It was not done: whoever answers so does not lead, or not any more. */

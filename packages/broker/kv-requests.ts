@@ -11,6 +11,7 @@ import {
   type KvNamespaces,
   type KvOutcome,
   type KvView,
+  kvAnswerBytes,
   kvReadBudget,
   kvWrites,
   listKvNamespaces,
@@ -40,6 +41,9 @@ export interface KvRequestsOptions {
   ) => void;
 }
 
+/** Of most writes; it leaves in the turn it is made. */
+const SMALL_ANSWER_BYTES = 65_536;
+
 export class KvRequests implements KvService {
   readonly #options: KvRequestsOptions;
 
@@ -54,12 +58,17 @@ export class KvRequests implements KvService {
     deadlineMs = this.#deadlineMs(),
   ): void {
     const { state, reads, submit } = this.#options;
+    const bytes = kvAnswerBytes(call);
     if (kvWrites(call)) {
-      submit(call, deadlineMs, (outcome) => reply.send(outcome as KvOutcome | RefusedOutcome));
+      const plan = () =>
+        submit(call, deadlineMs, (outcome) => reply.send(outcome as KvOutcome | RefusedOutcome));
+      // What it reads beside its writes is in the leader's outcome, made before this node sees it.
+      if (bytes <= SMALL_ANSWER_BYTES) plan();
+      else reads.inRoom(reply, bytes, plan, deadlineMs);
       return;
     }
     const walk = () => readKv(state, this.#nowUs(), call);
-    reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), deadlineMs);
+    reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), deadlineMs, bytes);
   }
 
   namespaces(tenant: Tenant, reply: Reply<KvNamespacesView | RefusedOutcome>): void {

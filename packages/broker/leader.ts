@@ -32,6 +32,7 @@ import type {
 } from '@svc/engine';
 import type { Cancel, Clock } from './clock.js';
 import type { Reach } from './crash-points.js';
+import type { PopAnswers } from './pop-answers.js';
 import type { SealAhead } from './seal-ahead.js';
 import type { TurnMeters } from './turn-meters.js';
 
@@ -104,6 +105,8 @@ export class Leader {
   readonly #ahead: SealAhead | null;
   /** null: nothing is timed. */
   readonly #meters: TurnMeters | null;
+  /** null: answers of pops are not counted. */
+  readonly #pops: PopAnswers | null;
   #stopped = false;
 
   constructor(
@@ -114,7 +117,9 @@ export class Leader {
     reach: Reach,
     ahead: SealAhead | null = null,
     meters: TurnMeters | null = null,
+    pops: PopAnswers | null = null,
   ) {
+    this.#pops = pops;
     this.#ahead = ahead;
     this.#meters = meters;
     this.#planner = planner;
@@ -122,6 +127,12 @@ export class Leader {
     this.#clock = clock;
     this.#pipelineMax = pipelineMax;
     this.#reach = reach;
+    if (pops !== null) {
+      pops.onRoom = () => {
+        planner.roomFreed();
+        this.#wake();
+      };
+    }
     if (planner.busy) this.#wake();
     else this.#arm();
   }
@@ -254,6 +265,7 @@ export class Leader {
     if (!this.#stopped) this.settleCounts();
     this.#stopped = true;
     this.#ahead?.stop();
+    this.#pops?.stop();
     this.#cancelTurn?.();
     this.#due?.cancel();
     this.#hurried.clear();
@@ -293,6 +305,7 @@ export class Leader {
     const nowMs = this.#clock.nowMs();
     this.#meters?.began(nowMs);
     const { body, answers } = this.#planner.turn({ index, wallUs: this.#clock.wallUs(), nowMs });
+    this.#pops?.turned();
     this.#meters?.ended(answers, this.#planner.waiting);
     if (body !== null) this.#propose(body, index, answers);
     else this.#answerAfterInFlight(answers);

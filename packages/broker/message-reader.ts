@@ -59,6 +59,16 @@ export class MessageReader {
     return this.#log.firstIndex;
   }
 
+  /** What `read` will hold of the slices beside the log's own cache. */
+  bytesToRead(slices: readonly AppendSlice[]): number {
+    let bytes = 0;
+    for (const slice of slices) {
+      if (this.#opener !== null) bytes += slice.length;
+      if (this.#log.recent(slice) === undefined) bytes += slice.length;
+    }
+    return bytes;
+  }
+
   /**
    * The messages of the slices, payloads decrypted. Calls `done` before it returns when everything
    * stands in memory and little of it is encrypted.

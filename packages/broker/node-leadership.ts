@@ -15,6 +15,7 @@ import { NODE_NUMBER_MAX } from './member-id.js';
 import type { OpenDirectory } from './node-directory.js';
 import type { NodeLayers } from './node-layers.js';
 import type { NodeOptions } from './node-options.js';
+import { PopAnswers } from './pop-answers.js';
 import { SealAhead } from './seal-ahead.js';
 import { TurnMeters } from './turn-meters.js';
 
@@ -24,6 +25,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
   const { state, identity } = parts;
   const { consensus, reader, transactions } = layers;
   const meters = new TurnMeters(layers.meters.pipeline, clock, config.slowCommandMs);
+  const pops = new PopAnswers();
   const surroundings: Surroundings = {
     nodeId: granter(identity.nodeId, layers),
     checksum: crc32,
@@ -41,6 +43,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
     timerClock: layers.timerClock,
     mayGrow: () => layers.gate.space !== 'full',
     planned: (kind) => meters.planned(kind),
+    popRoom: pops,
   };
   const planner = new Planner(state, transactions, surroundings, {
     ...PLANNER_LIMITS,
@@ -60,7 +63,16 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
   });
   const { cipher } = layers;
   const ahead = cipher === null ? null : new SealAhead({ cipher, clock, state: planner.state });
-  return new Leader(planner, consensus, clock, config.pipelineMax, crash.reach, ahead, meters);
+  return new Leader(
+    planner,
+    consensus,
+    clock,
+    config.pipelineMax,
+    crash.reach,
+    ahead,
+    meters,
+    pops,
+  );
 }
 
 const DAY_US = 86_400_000_000;

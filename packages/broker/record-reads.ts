@@ -6,6 +6,7 @@ import {
   type AppendRow,
   type AppendSlice,
   type DeadLetterFilter,
+  type DeadLetterList,
   deadLetterSignatures,
   findNamedPartition,
   forgottenEnd,
@@ -26,6 +27,7 @@ import {
   readMeta,
   type State,
   type Tenant,
+  type TraceList,
   type TransactionIndex,
   transactionDigest,
 } from '@svc/engine';
@@ -48,7 +50,7 @@ import type { Clock } from './clock.js';
 import type { MessageReader } from './message-reader.js';
 import { MessageSearch } from './message-search.js';
 import { keyOf } from './resource-reads.js';
-import type { StateReads } from './state-reads.js';
+import type { ReadReply, StateReads } from './state-reads.js';
 
 export interface RecordReadsOptions {
   readonly state: State;
@@ -60,10 +62,11 @@ export interface RecordReadsOptions {
 }
 
 /**
- * Log bytes that one list reads: 64 MiB, or one append if that is longer. What lies behind is left
- * out, and the answer says that there is more.
+ * Log bytes that one list reads: 24 MiB, or one append if that is longer. What lies behind is left
+ * out, and the answer says that there is more. With what it shows it is 40 MiB of the room that all
+ * large answers have, 60 MiB.
  */
-const READ_BYTES_MAX = 64 * 1024 * 1024;
+const READ_BYTES_MAX = 24 * 1024 * 1024;
 /**
  * Payload bytes that one list shows, twice each: 8 MiB, unless the first message alone is longer.
  * The others come without theirs.
@@ -73,6 +76,11 @@ const WINDOW_US = 3_600_000_000;
 const MINUTE_US = 60_000_000;
 const ENVELOPE_BEGIN = Buffer.from('{"encrypted":"', 'latin1');
 const ENVELOPE_END = Buffer.from('"}', 'latin1');
+
+/** Of a list of dead letters or traces, which the engine ends at 16 MiB and the last of them. */
+const LIST_ANSWER_BYTES = 17 * 1024 * 1024;
+/** Of a message in an answer, beside its payload. */
+const MESSAGE_BYTES = 1024;
 
 /** A message found: where it stands, in the state as it was looked at. */
 interface Place {
@@ -147,9 +155,9 @@ export class RecordReads implements RecordService {
   deadLetters(filter: DeadLetterFilter, reply: Reply<DeadLetterListView | RefusedOutcome>): void {
     const { state, reads, reader } = this.#options;
     const walk = () => listDeadLetters(state, filter, (stored) => reader.openOne(stored));
-    reads.confirmed(keyOf('dead-letters', JSON.stringify(filter)), walk, reply, (list) =>
-      reply.send({ kind: 'dead-letter-list', ...list }),
-    );
+    const done = (list: DeadLetterList) => reply.send({ kind: 'dead-letter-list', ...list });
+    const key = keyOf('dead-letters', JSON.stringify(filter));
+    reads.confirmed(key, walk, reply, done, undefined, LIST_ANSWER_BYTES);
   }
 
   deadLetterSignatures(
@@ -174,7 +182,8 @@ export class RecordReads implements RecordService {
   ): void {
     const { state, reads } = this.#options;
     const walk = () => messageTraces(state, tenant, partitionId, transactionId, paging);
-    reads.confirmed(null, walk, reply, (list) => reply.send({ kind: 'trace-list', ...list }));
+    const done = (list: TraceList) => reply.send({ kind: 'trace-list', ...list });
+    reads.confirmed(null, walk, reply, done, undefined, LIST_ANSWER_BYTES);
   }
 
   namedTraces(
@@ -185,7 +194,8 @@ export class RecordReads implements RecordService {
   ): void {
     const { state, reads } = this.#options;
     const walk = () => namedTraces(state, tenant, name, paging);
-    reads.confirmed(null, walk, reply, (list) => reply.send({ kind: 'trace-list', ...list }));
+    const done = (list: TraceList) => reply.send({ kind: 'trace-list', ...list });
+    reads.confirmed(null, walk, reply, done, undefined, LIST_ANSWER_BYTES);
   }
 
   traceNames(tenant: Tenant, paging: Paging, reply: Reply<TraceNamesView | RefusedOutcome>): void {
@@ -234,7 +244,7 @@ export class RecordReads implements RecordService {
         otherwise();
         return;
       }
-      this.#read([detail], Number.POSITIVE_INFINITY, (error, [content = null]) => {
+      this.#read(reply, [detail], Number.POSITIVE_INFINITY, (error, [content = null]) => {
         if (error !== null) refuse(reply, error);
         else if (content === null || content.transactionId !== transactionId) otherwise();
         else reply.send({ kind: 'message', detail, content });
@@ -249,7 +259,7 @@ export class RecordReads implements RecordService {
     reply: Reply<MessageListView | RefusedOutcome>,
   ): void {
     const readable = withinReadBytes(messages);
-    this.#read(readable, SHOWN_BYTES_MAX, (error, contents) => {
+    this.#read(reply, readable, SHOWN_BYTES_MAX, (error, contents) => {
       if (error !== null) {
         refuse(reply, error);
         return;
@@ -265,11 +275,12 @@ export class RecordReads implements RecordService {
 
   /** In the order of `places`; null for what is not retained any more. */
   #read(
+    reply: ReadReply,
     places: readonly Place[],
     shownBytesMax: number,
     done: (error: Error | null, contents: (MessageContent | null)[]) => void,
   ): void {
-    const { reader, state } = this.#options;
+    const { reader, reads, state } = this.#options;
     const slices = new Map<string, AppendSlice>();
     for (const place of places) {
       const key = `${place.partition.number}:${place.baseOffset}`;
@@ -279,18 +290,22 @@ export class RecordReads implements RecordService {
       slices.set(key, { ...known, first, last: Math.max(known.last, place.offset) });
     }
     const keys = [...slices.keys()];
-    reader.readStored([...slices.values()], (error, batches) => {
-      const byKey = new Map(keys.map((key, i) => [key, batches[i]]));
-      let bytesLeft = shownBytesMax;
-      const contents = places.map((place) => {
-        const batch = byKey.get(`${place.partition.number}:${place.baseOffset}`);
-        if (error !== null || batch === undefined) return null;
-        const hasRoom = bytesLeft === shownBytesMax ? Number.POSITIVE_INFINITY : bytesLeft;
-        const content = this.#contentOf(place, batch, hasRoom);
-        bytesLeft -= content.payload?.length ?? 0;
-        return content;
+    const wanted = [...slices.values()];
+    const bytes = reader.bytesToRead(wanted) + shownBytesOf(wanted, places.length, shownBytesMax);
+    reads.inRoom(reply, bytes, () => {
+      reader.readStored(wanted, (error, batches) => {
+        const byKey = new Map(keys.map((key, i) => [key, batches[i]]));
+        let bytesLeft = shownBytesMax;
+        const contents = places.map((place) => {
+          const batch = byKey.get(`${place.partition.number}:${place.baseOffset}`);
+          if (error !== null || batch === undefined) return null;
+          const hasRoom = bytesLeft === shownBytesMax ? Number.POSITIVE_INFINITY : bytesLeft;
+          const content = this.#contentOf(place, batch, hasRoom);
+          bytesLeft -= content.payload?.length ?? 0;
+          return content;
+        });
+        done(error, contents);
       });
-      done(error, contents);
     });
   }
 
@@ -317,6 +332,17 @@ export class RecordReads implements RecordService {
 
 function refuse(reply: { send(refused: RefusedOutcome): boolean }, error: Error): void {
   reply.send({ kind: 'refused', refusal: { reason: 'internal', error: error.message } });
+}
+
+/** Of the answer, which shows each payload twice. */
+function shownBytesOf(slices: readonly AppendSlice[], messages: number, bytesMax: number): number {
+  let all = 0;
+  let longest = 0;
+  for (const { length } of slices) {
+    all += length;
+    longest = Math.max(longest, length);
+  }
+  return 2 * Math.min(all, Math.max(bytesMax, longest)) + messages * MESSAGE_BYTES;
 }
 
 /** As many of the first as their appends may be read for. */

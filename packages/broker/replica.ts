@@ -105,7 +105,7 @@ export class Replica {
   #bytesSince = 0;
   #halted = false;
   #cancelTimer: Cancel | null = null;
-  /** Partitions that the entry being applied appended to. */
+  /** Of the entry being applied: the partition of each append, and its bytes. */
   readonly #appended: number[] = [];
   readonly #declared: EphemeralQueueEffect[] = [];
 
@@ -125,9 +125,9 @@ export class Replica {
     this.#readVersion = options.readVersion;
     this.#windows = new WindowSurvey(state);
     this.#collector = {
-      appended: (partition) => {
+      appended: (partition, bytes) => {
         this.#reach('inside-apply');
-        this.#appended.push(partition);
+        this.#appended.push(partition, bytes);
       },
       ephemeralChanged: (effect) => this.#declared.push(effect),
       counted: this.#pipeline.applied,
@@ -198,8 +198,12 @@ export class Replica {
 
   /** Only now: whoever reads because of it must see all of the entry or nothing. */
   #tellAppended(): void {
-    if (this.#appended.length === 0) return;
-    for (const partition of this.#appended.splice(0)) this.#observer.appended(partition);
+    const told = this.#appended;
+    if (told.length === 0) return;
+    for (let i = 0; i < told.length; i += 2) {
+      this.#observer.appended(told[i] as number, told[i + 1] as number);
+    }
+    told.length = 0;
   }
 
   /** No checkpoint is begun any more. */

@@ -1,13 +1,37 @@
-/** Reads of the applied state for clients: when they may look, and how long at a stretch. */
+/**
+ * Reads of the applied state for clients: when they may look, how long at a stretch, and into how
+ * much room.
+ *
+ * Room for the answer is reserved before the rows are collected that it is made of. A walk that
+ * several share collects once for all of them: there each reserves before its own answer is made of
+ * what was found. Whoever finds no room stands in line until its deadline, HOLD_MS at most, and is
+ * refused then.
+ */
+import { ANSWERS_FULL } from '@svc/engine';
+import type { AnswerRoom } from '@svc/http';
 import type { Clock } from './clock.js';
 import { HeldReads, type ReadSource } from './held-reads.js';
 import { StateWalks, type WalkReply } from './state-walks.js';
+
+/** Whoever asks. */
+export interface ReadReply extends WalkReply {
+  readonly room?: AnswerRoom | undefined;
+}
+
+/**
+ * Of most answers; pages are far smaller, and whole lists that are longer reserve more while they
+ * are written (`sendSliced` of the front).
+ */
+const ANSWER_BYTES = 4 * 1024 * 1024;
+/** A client that is still there after this is better told to come again. */
+const HOLD_MS = 5000;
 
 export class StateReads {
   readonly #held: HeldReads;
   readonly #walks: StateWalks;
   readonly #clock: Clock;
   readonly #allowedMs: number;
+  #stopped = false;
 
   constructor(source: ReadSource, clock: Clock, allowedMs: number) {
     this.#held = new HeldReads(source, clock);
@@ -20,24 +44,57 @@ export class StateReads {
     return this.#held.idle && this.#walks.idle;
   }
 
-  /** Shows everything answered before it was asked. `key` as in `StateWalks.walk`. */
+  /**
+   * Shows everything answered before it was asked. `key` as in `StateWalks.walk`; `answerBytes` is
+   * the most that the answer takes.
+   */
   confirmed<Result>(
     key: string | null,
     begin: () => Generator<void, Result>,
-    reply: WalkReply,
+    reply: ReadReply,
     done: (result: Result) => void,
     deadlineMs = this.#clock.nowMs() + this.#allowedMs,
+    answerBytes = ANSWER_BYTES,
   ): void {
-    this.#held.read(deadlineMs, reply, () => this.#walks.walk(key, begin, reply, done));
+    const untilMs = Math.min(deadlineMs, this.#clock.nowMs() + HOLD_MS);
+    this.#held.read(deadlineMs, reply, () => {
+      if (key === null) {
+        this.inRoom(reply, answerBytes, () => this.#walks.walk(key, begin, reply, done), untilMs);
+        return;
+      }
+      this.#walks.walk(key, begin, reply, (result) =>
+        this.inRoom(reply, answerBytes, () => done(result), untilMs),
+      );
+    });
+  }
+
+  /** Calls `go` once so much is reserved for the answer, in this call if there is room. */
+  inRoom(
+    reply: ReadReply,
+    bytes: number,
+    go: () => void,
+    untilMs = this.#clock.nowMs() + HOLD_MS,
+  ): void {
+    const { room } = reply;
+    if (room === undefined || room.reserve(bytes)) {
+      go();
+      return;
+    }
+    room.wait(bytes, untilMs, (hasRoom) => {
+      if (reply.gone) return;
+      if (hasRoom && !this.#stopped) go();
+      else reply.send(ANSWERS_FULL);
+    });
   }
 
   /** Shows what this node has applied. */
   local<Result>(
     begin: () => Generator<void, Result>,
-    reply: WalkReply,
+    reply: ReadReply,
     done: (result: Result) => void,
   ): void {
-    if (this.#held.mayLook(reply)) this.#walks.walk(null, begin, reply, done);
+    if (!this.#held.mayLook(reply)) return;
+    this.inRoom(reply, ANSWER_BYTES, () => this.#walks.walk(null, begin, reply, done));
   }
 
   /** Who leads may have changed. */
@@ -52,6 +109,7 @@ export class StateReads {
 
   /** Everything held is refused; the state is not looked at any more. */
   stop(): void {
+    this.#stopped = true;
     this.#held.stop();
     this.#walks.stop();
   }

@@ -7,10 +7,14 @@ import {
   type StreamStateFilter,
 } from '@svc/engine';
 import { type Reply, type StreamService, type StreamStateView, streamRowsText } from '@svc/http';
+import { STREAM_STATE_BYTES_MAX } from '@svc/wire';
 import type { StateReads } from './state-reads.js';
 
-/** Texts that reads under way hold: four of the largest answers, 4 * 32 MiB, or the longest row. */
-const READ_BYTES_MAX = 128 * 1024 * 1024;
+/**
+ * Texts that reads under way hold, within the room that their answers have reserved: two of the
+ * largest answers, 2 * 32 MiB, or the longest row.
+ */
+const READ_BYTES_MAX = 64 * 1024 * 1024;
 
 export class StreamReads implements StreamService {
   readonly #state: State;
@@ -24,8 +28,8 @@ export class StreamReads implements StreamService {
 
   state(filter: StreamStateFilter, reply: Reply<StreamStateView | RefusedOutcome>): void {
     const walk = () => readStreamState(this.#state, filter, streamRowsText, this.#room);
-    this.#reads.confirmed(null, walk, reply, (answer) =>
-      reply.send({ kind: 'stream-state', answer }),
-    );
+    const done = (answer: StreamStateView['answer']) =>
+      reply.send({ kind: 'stream-state', answer });
+    this.#reads.confirmed(null, walk, reply, done, undefined, STREAM_STATE_BYTES_MAX);
   }
 }

@@ -57,9 +57,10 @@ import { placeKey } from './trace.js';
 import { addTrace, expireTraces } from './trace-apply.js';
 import { dropPartition, relocateAppend, trimPartition } from './trim.js';
 
-/** Told of every partition that an applied entry added messages to. */
+/** Told of every append of an applied entry. */
 export interface AppendObserver {
-  appended(partition: number): void;
+  /** `bytes`: of the append, which its payloads do not exceed. */
+  appended(partition: number, bytes: number): void;
   /** A declaration has changed, or the queue is gone. Absent: nobody holds such queues. */
   ephemeralChanged?(effect: EphemeralQueueEffect): void;
   /** Absent: nobody counts. */
@@ -126,7 +127,7 @@ export function applyEntry(
     }
     applyAppend(state, header, index, effect.position, effect.length, run);
     totals.pushed += header.count;
-    observer?.appended(header.partition);
+    observer?.appended(header.partition, effect.length);
     if (counted !== undefined) countMessages(counted, header.count, effect.length);
     if (header.hasIds) insertTransactionIds(append, header, transactions);
   }

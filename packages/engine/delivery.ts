@@ -41,6 +41,7 @@ import type {
   GiveBackCommand,
   PopCommand,
   PoppedOutcome,
+  RefusedOutcome,
 } from './commands.js';
 import { Discovery } from './delivery-discovery.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
@@ -60,7 +61,8 @@ import { numberKey } from './keys.js';
 import { planExtend, planGiveBack } from './lease.js';
 import { popPartition, popReady, seedPinned, type Tried } from './pop.js';
 import { popped } from './pop-claim.js';
-import type { PopTimes } from './pop-gather.js';
+import { isPatient, mayWait, type PopTimes, timesOf } from './pop-gather.js';
+import { ANSWERS_FULL, NO_ROOM, PopShare } from './pop-room.js';
 import type { PushPlan } from './push.js';
 import type { PartitionRow, QueueRow } from './rows.js';
 import { queues } from './tables.js';
@@ -71,12 +73,12 @@ import {
   planTransaction,
   type TransactionSite,
 } from './transaction-plan.js';
-import { answerByMs, Waiters } from './waiters.js';
+import { namesKey, Waiters } from './waiters.js';
 
 /** The waiting request, minted by the caller and known by identity. */
 export type Ticket = object;
 
-export type AnswerPop = (ticket: Ticket, outcome: PoppedOutcome) => void;
+export type AnswerPop = (ticket: Ticket, outcome: PoppedOutcome | RefusedOutcome) => void;
 
 export interface DeliveryOptions {
   /** How much longer a lease lives that another node granted: the most its clock may differ. */
@@ -95,6 +97,9 @@ export class Delivery {
    * Waiters whose time has come; answered at the end of the turn, after those who can be served.
    */
   readonly #late: Waiter[] = [];
+  /** Groups whose first waiter finds no room for its answer (pop-room.ts); not served till then. */
+  readonly #starved = new Set<DeliveryGroup>();
+  readonly #share = new PopShare();
   readonly #entryBytesMax: number;
   readonly #transactionSite: TransactionSite;
   #scanRowsLeft: number;
@@ -138,7 +143,7 @@ export class Delivery {
   }
 
   /** Null: parked; `serve` answers it, in this turn or a later one. */
-  pop(draft: Draft, command: PopCommand, ticket: Ticket): PoppedOutcome | null {
+  pop(draft: Draft, command: PopCommand, ticket: Ticket): PoppedOutcome | RefusedOutcome | null {
     const { scope, tenant } = command;
     this.#fireDue(draft);
     switch (scope.kind) {
@@ -196,7 +201,16 @@ export class Delivery {
 
   /** The client of a parked pop is gone. False when it is not parked. */
   withdraw(ticket: Ticket): boolean {
-    return this.#waiters.withdraw(ticket);
+    const waiter = this.#waiters.find(ticket);
+    if (waiter === undefined) return false;
+    this.#remove(waiter);
+    return true;
+  }
+
+  /** There is room for answers again: whoever found none is tried by the next `serve`. */
+  roomFreed(): void {
+    for (const group of this.#starved) this.#tryAgain(group);
+    this.#starved.clear();
   }
 
   /** Messages were appended in this draft. */
@@ -274,6 +288,7 @@ export class Delivery {
     for (const group of this.#memory.woken) {
       if (draft.length >= bytesMax) break;
       this.#memory.woken.delete(group);
+      if (this.#starved.has(group)) continue;
       const isServed = this.#serveGroup(draft, group, answer, bytesMax);
       // Others that were woken come before it in the next turn.
       if (!isServed) this.#memory.woken.add(group);
@@ -306,12 +321,15 @@ export class Delivery {
     ticket: Ticket,
     groups: readonly DeliveryGroup[],
     matches: QueueMatches | null,
-  ): PoppedOutcome | null {
+  ): PoppedOutcome | RefusedOutcome | null {
     const inLine = groups.some((group) => group.waiters.size > 0 || group.pinnedReady.size > 0);
     let tried: Tried = null;
     if (!inLine) {
-      tried = popReady(draft, this.#memory, command, groups, 0, timesOf(draft, command, groups));
-      if (tried !== null && typeof tried !== 'number') return tried;
+      const times = timesOf(draft, command, groups);
+      const share = this.#share.open(draft.surroundings.popRoom, ticket);
+      tried = popReady(draft, this.#memory, command, groups, 0, times, share);
+      if (isOutcome(tried)) return this.#claimed(draft, ticket, tried);
+      if (tried === NO_ROOM && !mayWait(draft, command)) return ANSWERS_FULL;
     }
     const undecided =
       tried !== null ||
@@ -331,7 +349,7 @@ export class Delivery {
     ticket: Ticket,
     queueName: string,
     partitionName: string,
-  ): PoppedOutcome | null {
+  ): PoppedOutcome | RefusedOutcome | null {
     const { tenant, consumerGroup } = command;
     const queue = findQueue(draft.state, tenant, queueName);
     const partition = queue && findPartition(draft.state, queue.number, partitionName);
@@ -352,8 +370,20 @@ export class Delivery {
     let tried: Tried = null;
     if (!inLine) {
       const times = timesOf(draft, command, [group]);
-      tried = popPartition(draft, this.#memory, command, queue, group, number, policy, times);
-      if (tried !== null && typeof tried !== 'number') return tried;
+      const share = this.#share.open(draft.surroundings.popRoom, ticket);
+      tried = popPartition(
+        draft,
+        this.#memory,
+        command,
+        queue,
+        group,
+        number,
+        policy,
+        times,
+        share,
+      );
+      if (isOutcome(tried)) return this.#claimed(draft, ticket, tried);
+      if (tried === NO_ROOM && !mayWait(draft, command)) return ANSWERS_FULL;
       seedPinned(draft, partition, group, policy);
       if (tried === null && !mayWait(draft, command)) {
         return popped(command, '', [], termsOf(command.conflation, [group], null));
@@ -452,28 +482,51 @@ export class Delivery {
       if (status && pinned && (shared === null || pinned.order < shared.order)) {
         served = pinned;
         tried = this.#tryPinned(draft, pinned, group, status.partition, pinned);
-        if (typeof tried === 'number') group.pinnedReady.delete(status);
+        if (typeof tried === 'number' || tried === NO_ROOM) group.pinnedReady.delete(status);
       } else if (shared !== null) {
         served = shared;
         tried = this.#tryReady(draft, shared, true);
-        gathers = typeof tried === 'number';
+        gathers = typeof tried === 'number' || tried === NO_ROOM;
       } else return true;
       this.#wakes++;
       if (tried === null) continue;
-      if (typeof tried === 'number') {
-        this.#waiters.gather(served, tried);
-        continue;
+      if (typeof tried === 'number') this.#waiters.gather(served, tried);
+      else if (tried === NO_ROOM) {
+        this.#starved.add(group);
+        draft.surroundings.popRoom?.starved(served.ticket, this.#share.neededBytes);
+      } else {
+        this.#remove(served);
+        answer(served.ticket, this.#claimed(draft, served.ticket, tried));
       }
-      this.#waiters.remove(served);
-      answer(served.ticket, tried);
     }
+  }
+
+  #claimed(draft: Draft, ticket: Ticket, outcome: PoppedOutcome): PoppedOutcome {
+    draft.surroundings.popRoom?.claimed(ticket, this.#share.takenBytes);
+    return outcome;
+  }
+
+  /** The waiter leaves: whoever it stood before without room is looked at by itself. */
+  #remove(waiter: Waiter): void {
+    const groups = this.#starved.size === 0 ? [] : waiter.places.map(({ group }) => group);
+    this.#waiters.remove(waiter);
+    for (const group of groups) if (this.#starved.delete(group)) this.#tryAgain(group);
+  }
+
+  #tryAgain(group: DeliveryGroup): void {
+    for (const partition of group.pinned.keys()) {
+      const status = group.statuses.get(partition);
+      if (status?.state === 'ready') group.pinnedReady.add(status);
+    }
+    if (group.ready.size > 0) this.#memory.woken.add(group);
   }
 
   #tryReady(draft: Draft, waiter: Waiter, mayGather: boolean): Tried {
     const groups = waiter.places.map((place) => place.group);
     const times = mayGather && isPatient(groups) ? waiter : null;
     const others = (groups[0]?.waiters.size ?? 1) - 1;
-    return popReady(draft, this.#memory, waiter.command, groups, others, times);
+    const share = this.#share.open(draft.surroundings.popRoom, waiter.ticket);
+    return popReady(draft, this.#memory, waiter.command, groups, others, times, share);
   }
 
   #tryPinned(
@@ -487,7 +540,18 @@ export class Delivery {
     const queue = draft.state.get(queues, numberKey(group.queue));
     assert(queue !== undefined, `queue ${group.queue} is gone, but its group is remembered`);
     const policy = pinnedPolicy(draft, command, group, partition, arrivedUs);
-    return popPartition(draft, this.#memory, command, queue, group, partition, policy, times);
+    const share = this.#share.open(draft.surroundings.popRoom, waiter.ticket);
+    return popPartition(
+      draft,
+      this.#memory,
+      command,
+      queue,
+      group,
+      partition,
+      policy,
+      times,
+      share,
+    );
   }
 
   /**
@@ -501,8 +565,10 @@ export class Delivery {
     assert(typeof left !== 'number', 'a pop gathers that has no time left');
     if (left === null && !isAllFound) return;
     const outcome = left ?? popped(waiter.command, '', [], this.#termsOfWaiter(draft, waiter));
-    this.#waiters.remove(waiter);
-    answer(waiter.ticket, outcome);
+    this.#remove(waiter);
+    if (outcome === NO_ROOM) answer(waiter.ticket, ANSWERS_FULL);
+    else
+      answer(waiter.ticket, left === null ? outcome : this.#claimed(draft, waiter.ticket, outcome));
   }
 
   #takeLeft(draft: Draft, waiter: Waiter): Tried {
@@ -521,32 +587,11 @@ export class Delivery {
   }
 }
 
-function isPatient(groups: readonly DeliveryGroup[]): boolean {
-  for (const group of groups) if (group.minPopWaitMs > 0) return true;
-  return false;
-}
-
-/** null: the pop has nothing to gather for. */
-function timesOf(
-  draft: Draft,
-  command: PopCommand,
-  groups: readonly DeliveryGroup[],
-): PopTimes | null {
-  if (!command.wait || !isPatient(groups)) return null;
-  return { arrivedMs: draft.nowMs, answerByMs: answerByMs(command.deadlineMs, draft.nowMs) };
-}
-
-/** Whether the pop waits at all, and its deadline leaves time for it. */
-function mayWait(draft: Draft, command: PopCommand): boolean {
-  return command.wait && answerByMs(command.deadlineMs, draft.nowMs) > draft.nowMs;
+function isOutcome(tried: Tried): tried is PoppedOutcome {
+  return tried !== null && typeof tried === 'object';
 }
 
 function isScanned(waiter: Waiter): boolean {
   if (waiter.matches !== null && waiter.matches.scanFrom !== null) return false;
   return waiter.places.every((place) => place.group.scan !== 'running');
-}
-
-/** The length in front keeps two different pairs of names from making one key. */
-function namesKey(tenant: string, queue: string, partition: string): string {
-  return `${tenant}${queue.length}:${queue}${partition}`;
 }

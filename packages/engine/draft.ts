@@ -27,6 +27,7 @@ import {
 import { AppendRun } from './log-use.js';
 import { messageWriter, type PayloadCipher } from './payload-cipher.js';
 import type { PlannedState } from './planned-state.js';
+import type { PopRoom } from './pop-room.js';
 import type { TimerClock } from './timer-clock.js';
 import type { TransactionMatch } from './transaction-id-index.js';
 import { relocateAppend } from './trim.js';
@@ -48,6 +49,8 @@ export interface Surroundings {
   readonly mayGrow?: () => boolean;
   /** Told of each command when it was planned, for whoever has a clock. */
   readonly planned?: (kind: Command['kind']) => void;
+  /** Of the answers of pops. Left out: there is always room. */
+  readonly popRoom?: PopRoom;
 }
 
 /** Client-supplied transaction ids, those of planned entries included, lowest offset first. */

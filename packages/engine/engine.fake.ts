@@ -36,6 +36,7 @@ import { appendKeyOffset, secondNumberInKey } from './keys.js';
 import { MapState } from './map-state.js';
 import type { PayloadCipher } from './payload-cipher.js';
 import { PLANNER_LIMITS, Planner, type PlannerLimits } from './planner.js';
+import type { PopRoom } from './pop-room.js';
 import { SeededRandom } from './random.fake.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
 import { TABLES } from './table-list.js';
@@ -131,6 +132,8 @@ export class EngineRig {
   /** Likewise: of the node that leads; null: each planner has one of its own. */
   timerClock: TimerClock | null = null;
   mayGrow = true;
+  /** Of the answers of pops, for the planners from the next `restart` on; null: there is always. */
+  popRoom: PopRoom | null = null;
   /** Told what entries mean when they are applied. */
   events: AppliedEvents | undefined;
   lag = 0;
@@ -407,6 +410,7 @@ export class EngineRig {
       cipher: this.cipher,
       mayGrow: () => this.mayGrow,
       ...(this.timerClock === null ? {} : { timerClock: this.timerClock }),
+      ...(this.popRoom === null ? {} : { popRoom: this.popRoom }),
     };
     return new Planner(this.state, this.transactions, surroundings, this.#limits);
   }

@@ -93,7 +93,7 @@ export { GuardedReader } from './guarded-reader.js';
 export { HOUSEKEEPING_LIMITS, type HousekeepingLimits } from './housekeeping.js';
 export { keyText } from './keys.js';
 export * from './kv-call.js';
-export { kvReadBudget } from './kv-judge.js';
+export { kvAnswerBytes, kvReadBudget } from './kv-judge.js';
 export { atOneMoment } from './kv-moment.js';
 export { readKv } from './kv-plan.js';
 export { type KvNamespaces, listKvNamespaces, walkPage } from './kv-read.js';
@@ -133,6 +133,7 @@ export {
   type PlannerLimits,
   type Turn,
 } from './planner.js';
+export { ANSWERS_FULL, type PopRoom } from './pop-room.js';
 export { isWanted, type QueueFilter } from './queue-filter.js';
 export { countQueues, queuePage } from './queue-page.js';
 export { type QueueSizes, queueSizes } from './queue-sizes.js';

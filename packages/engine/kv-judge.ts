@@ -42,6 +42,24 @@ export function kvReadBudget(): KvBudget {
   return { bytesLeft: READ_BYTES_MAX };
 }
 
+/** The value of a row at most, as `SVC_KV_MAX_VALUE_BYTES` begins. */
+const VALUE_BYTES_MAX = 65_536;
+/** Of a row in an answer beside its value: a key of 512 bytes, some of them escaped, and names. */
+const ROW_ANSWER_BYTES = 768;
+
+/** What the answer of a call takes at most, from its operations alone. */
+export function kvAnswerBytes({ ops }: KvCall): number {
+  let rows = 0;
+  let shown = 0;
+  for (const op of ops) {
+    const count = op.op === 'getMany' ? op.keys.length : op.op === 'getPrefix' ? op.limit : 1;
+    rows += count;
+    if (op.op.startsWith('get') && !(op.op === 'getPrefix' && op.keysOnly)) shown += count;
+  }
+  const valueBytes = Math.min(shown * VALUE_BYTES_MAX, READ_BYTES_MAX + VALUE_BYTES_MAX);
+  return valueBytes + rows * ROW_ANSWER_BYTES;
+}
+
 export interface KvVerdict {
   /** Nothing may be written, and there are no results. */
   readonly failure: KvFailure | null;

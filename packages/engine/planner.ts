@@ -242,6 +242,11 @@ export class Planner {
     return this.#requests.withdraw(ticket);
   }
 
+  /** There is room for the answers of pops that found none (pop-room.ts). */
+  roomFreed(): void {
+    this.#delivery.roomFreed();
+  }
+
   /** There is something for the next turn to do now. */
   get busy(): boolean {
     if (this.#drain.length > 0 || this.#pushes.length > 0 || this.#sweeps.busy) return true;

@@ -4,7 +4,7 @@
  * emitted, because the lease id depends on how many there are.
  */
 import type { AppendSlice, Claim, PopCommand, PoppedOutcome } from './commands.js';
-import { LEASE_SECONDS_DEFAULT, POP_APPENDS_MAX } from './delivery-limits.js';
+import { LEASE_SECONDS_DEFAULT, POP_APPENDS_MAX, POP_BYTES_MAX } from './delivery-limits.js';
 import type { DeliveryGroup, DeliveryMemory, PartitionStatus } from './delivery-memory.js';
 import type { DeliveryTerms } from './delivery-terms.js';
 import type { Draft } from './draft.js';
@@ -29,7 +29,10 @@ export interface Picked {
   readonly slices: readonly AppendSlice[];
 }
 
-/** Messages of this partition that the group may have now; otherwise notes when to look again. */
+/**
+ * Messages of this partition that the group may have now; otherwise notes when to look again. When
+ * they find no room, which the budget says, the partition stays where it is.
+ */
 export function pick(
   draft: Draft,
   memory: DeliveryMemory,
@@ -47,10 +50,14 @@ export function pick(
     return null;
   }
   if (cursor.lease !== null && memory.leaseLive(draft, group, number, cursor.lease)) return null;
-  memory.take(status);
   const conflation = group.policy?.conflation === true;
   const look = conflation ? lookAtNewest : lookAt;
   const sight = look(draft, queue.options, partition, cursor.committed, budget);
+  if (sight.kind === 'no-room') {
+    if (status.state === 'idle') memory.wake(status);
+    return null;
+  }
+  memory.take(status);
   switch (sight.kind) {
     case 'messages': {
       const { slices } = sight;
@@ -132,13 +139,15 @@ export function popped(
   return { kind: 'popped', queue, consumerGroup, leaseId, claims, terms };
 }
 
-export function openBudget(command: PopCommand, bytesMax: number): PopBudget {
+export function openBudget(command: PopCommand, roomBytes = Number.POSITIVE_INFINITY): PopBudget {
   const pinned = command.scope.kind === 'partition';
   return {
     messages: Math.max(command.batch, 1),
     partitions: pinned ? 1 : Math.max(command.partitions, 1),
-    bytes: bytesMax,
+    bytes: POP_BYTES_MAX,
     appends: POP_APPENDS_MAX,
+    roomBytes,
+    neededBytes: 0,
   };
 }
 

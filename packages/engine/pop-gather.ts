@@ -39,11 +39,32 @@ import { countVisible } from './pop-sight.js';
 import type { GroupRow, PartitionRow } from './rows.js';
 import { cursorOf } from './subscription.js';
 import { partitions, queues } from './tables.js';
+import { answerByMs } from './waiters.js';
 
 /** When a pop came, and when it is answered at the latest, on the monotonic clock. */
 export interface PopTimes {
   readonly arrivedMs: number;
   readonly answerByMs: number;
+}
+
+export function isPatient(groups: readonly DeliveryGroup[]): boolean {
+  for (const group of groups) if (group.minPopWaitMs > 0) return true;
+  return false;
+}
+
+/** null: the pop has nothing to gather for. */
+export function timesOf(
+  draft: Draft,
+  command: PopCommand,
+  groups: readonly DeliveryGroup[],
+): PopTimes | null {
+  if (!command.wait || !isPatient(groups)) return null;
+  return { arrivedMs: draft.nowMs, answerByMs: answerByMs(command.deadlineMs, draft.nowMs) };
+}
+
+/** Whether the pop waits at all, and its deadline leaves time for it. */
+export function mayWait(draft: Draft, command: PopCommand): boolean {
+  return command.wait && answerByMs(command.deadlineMs, draft.nowMs) > draft.nowMs;
 }
 
 /**
@@ -134,7 +155,14 @@ function lookInto(
     const messages = countVisible(draft, queue.options, partition, cursor.committed);
     if (messages > 0) return { messages, messageBytes: averageBytes(partition) };
   }
-  const budget = { messages: 1, partitions: 1, bytes: POP_BYTES_MAX, appends: 1 };
+  const budget = {
+    messages: 1,
+    partitions: 1,
+    bytes: POP_BYTES_MAX,
+    appends: 1,
+    roomBytes: Number.POSITIVE_INFINITY,
+    neededBytes: 0,
+  };
   const picked = pick(draft, memory, queue, group, number, policy, budget);
   assert(picked === null, `partition ${number} shows messages, but none was counted`);
   return NO_OFFER;
@@ -154,7 +182,7 @@ class Fill {
   #grows = false;
 
   constructor(command: PopCommand) {
-    const budget = openBudget(command, POP_BYTES_MAX);
+    const budget = openBudget(command);
     this.#whole = budget.messages;
     this.#messages = budget.messages;
     this.#partitions = budget.partitions;

@@ -11,7 +11,14 @@ import { appends, partitions, queues } from './tables.js';
 const ENDLESS = Number.POSITIVE_INFINITY;
 
 function budget(): PopBudget {
-  return { messages: ENDLESS, partitions: 1, bytes: ENDLESS, appends: ENDLESS };
+  return {
+    messages: ENDLESS,
+    partitions: 1,
+    bytes: ENDLESS,
+    appends: ENDLESS,
+    roomBytes: ENDLESS,
+    neededBytes: 0,
+  };
 }
 
 function offsetsOf(sight: Sight): number[] {

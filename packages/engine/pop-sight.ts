@@ -34,6 +34,10 @@ export interface PopBudget {
   /** May become negative by the last message taken. */
   bytes: number;
   appends: number;
+  /** Of the answer (pop-room.ts): nothing goes beyond it, not even the first message. */
+  roomBytes: number;
+  /** What the message needs that found no room; 0: none was left out for it. */
+  neededBytes: number;
 }
 
 /** What a group sees of a partition behind its cursor. */
@@ -41,12 +45,15 @@ export type Sight =
   | { readonly kind: 'messages'; readonly slices: readonly AppendSlice[] }
   /** Nothing before the instant. */
   | { readonly kind: 'hidden'; readonly untilUs: number }
+  /** There are messages, and the first one finds no room; nothing was taken. */
+  | { readonly kind: 'no-room' }
   /** Retention removed everything that the group had not read. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'nothing' };
 
 const NOTHING: Sight = { kind: 'nothing' };
 const GONE: Sight = { kind: 'gone' };
+const NO_ROOM: Sight = { kind: 'no-room' };
 
 /** Every message from the cursor on. Takes what it shows out of the budget. */
 export function lookAt(
@@ -69,6 +76,10 @@ export function lookAt(
       break;
     }
     const count = takeOf(row, baseOffset + row.count - offset, budget);
+    if (count === 0) {
+      if (slices.length === 0) return NO_ROOM;
+      break;
+    }
     slices.push(sliceOf(baseOffset, row, offset, offset + count - 1));
     offset += count;
     if (budget.messages <= 0 || budget.bytes <= 0 || budget.appends <= 0) break;
@@ -93,7 +104,7 @@ export function lookAtNewest(
   if (append === undefined) return NOTHING;
   const { baseOffset, row } = append;
   if (newest < first) return { kind: 'hidden', untilUs: row.stampUs + delayOf(options) };
-  takeOf(row, 1, budget);
+  if (takeOf(row, 1, budget) === 0) return NO_ROOM;
   return { kind: 'messages', slices: [sliceOf(baseOffset, row, newest, newest)] };
 }
 
@@ -144,14 +155,21 @@ function appendAt(
 }
 
 /**
- * How many of `available` messages of an append fit, at least one, at its average message size.
+ * How many of `available` messages of an append fit, at its average message size: at least one,
+ * unless there is no room for it.
  */
 function takeOf(row: AppendRow, available: number, budget: PopBudget): number {
   const messageBytes = row.length / row.count + MESSAGE_ANSWER_BYTES;
   const fitting = Math.max(1, Math.floor(budget.bytes / messageBytes));
-  const count = Math.min(available, budget.messages, fitting);
+  const roomy = Math.floor(budget.roomBytes / messageBytes);
+  const count = Math.min(available, budget.messages, fitting, roomy);
+  if (count <= 0) {
+    budget.neededBytes = Math.ceil(messageBytes);
+    return 0;
+  }
   budget.messages -= count;
   budget.bytes -= count * messageBytes;
+  budget.roomBytes -= count * messageBytes;
   budget.appends--;
   return count;
 }

@@ -2,20 +2,20 @@
 import { assert } from './assert.js';
 import { autopilotSizes } from './autopilot.js';
 import type { PopCommand, PoppedOutcome } from './commands.js';
-import { POP_BYTES_MAX } from './delivery-limits.js';
 import type { DeliveryGroup, DeliveryMemory } from './delivery-memory.js';
 import { type DeliveryTerms, termsOf } from './delivery-terms.js';
 import type { Draft } from './draft.js';
 import { numberKey, numberNameKey } from './keys.js';
 import { claim, openBudget, type Picked, pick } from './pop-claim.js';
 import { gatherPinnedUntilMs, gatherUntilMs, type PopTimes } from './pop-gather.js';
+import { NO_ROOM, type PopShare } from './pop-room.js';
 import type { PopBudget } from './pop-sight.js';
 import type { GroupRow, PartitionRow, QueueRow } from './rows.js';
 import { cursorOf } from './subscription.js';
 import { cursors, queues } from './tables.js';
 
 /** What became of a pop that was tried: a number is the time until which it gathers. */
-export type Tried = PoppedOutcome | number | null;
+export type Tried = PoppedOutcome | number | typeof NO_ROOM | null;
 
 /**
  * Claims for a pop that takes whatever is ready, oldest first, group after group, until its budget
@@ -29,6 +29,7 @@ export function popReady(
   groups: readonly DeliveryGroup[],
   others: number,
   times: PopTimes | null,
+  share: PopShare,
 ): Tried {
   const sizes =
     command.autopilot === null
@@ -40,7 +41,7 @@ export function popReady(
     if (untilMs !== null) return untilMs;
   }
   const terms = termsOf(command.conflation, groups, sizes);
-  return claimReady(draft, memory, sized, groups, terms);
+  return claimReady(draft, memory, sized, groups, terms, share);
 }
 
 function claimReady(
@@ -49,13 +50,16 @@ function claimReady(
   command: PopCommand,
   groups: readonly DeliveryGroup[],
   terms: DeliveryTerms | null,
-): PoppedOutcome | null {
-  const budget = openBudget(command, POP_BYTES_MAX);
+  share: PopShare,
+): Tried {
+  const budget = openBudget(command, share.roomBytes);
   const picked: Picked[] = [];
   for (const group of groups) {
     if (group.ready.size > 0) pickReady(draft, memory, group, budget, picked);
   }
-  return picked.length === 0 ? null : claim(draft, memory, command, picked, terms);
+  share.close(budget.bytes, budget.neededBytes);
+  if (picked.length === 0) return budget.neededBytes > 0 ? NO_ROOM : null;
+  return claim(draft, memory, command, picked, terms);
 }
 
 function pickReady(
@@ -76,6 +80,7 @@ function pickReady(
 }
 
 function hasRoom(budget: PopBudget): boolean {
+  if (budget.neededBytes > 0) return false;
   return budget.partitions > 0 && budget.messages > 0 && budget.bytes > 0 && budget.appends > 0;
 }
 
@@ -89,14 +94,16 @@ export function popPartition(
   partition: number,
   policy: GroupRow,
   times: PopTimes | null,
+  share: PopShare,
 ): Tried {
   if (times !== null) {
     const untilMs = gatherPinnedUntilMs(draft, memory, command, group, partition, policy, times);
     if (untilMs !== null) return untilMs;
   }
-  const budget = openBudget(command, POP_BYTES_MAX);
+  const budget = openBudget(command, share.roomBytes);
   const one = pick(draft, memory, queue, group, partition, policy, budget);
-  if (one === null) return null;
+  share.close(budget.bytes, budget.neededBytes);
+  if (one === null) return budget.neededBytes > 0 ? NO_ROOM : null;
   return claim(draft, memory, command, [one], termsOf(command.conflation, [group], null));
 }
 

@@ -19,6 +19,11 @@ export function answerByMs(deadlineMs: number, nowMs: number): number {
   return deadlineMs - Math.min(ANSWER_EARLY_MS_MAX, leftMs / 4) - ANSWER_MARGIN_MS;
 }
 
+/** The length in front keeps two different pairs of names from making one key. */
+export function namesKey(tenant: string, queue: string, partition: string): string {
+  return `${tenant}${queue.length}:${queue}${partition}`;
+}
+
 export class Waiters {
   readonly #memory: DeliveryMemory;
   readonly #byTicket = new Map<object, Waiter>();
@@ -132,12 +137,9 @@ export class Waiters {
     return this.#byTicket.get(waiter.ticket) === waiter;
   }
 
-  /** False when nobody waits under this ticket. */
-  withdraw(ticket: object): boolean {
-    const waiter = this.#byTicket.get(ticket);
-    if (waiter === undefined) return false;
-    this.remove(waiter);
-    return true;
+  /** Who waits under this ticket. */
+  find(ticket: object): Waiter | undefined {
+    return this.#byTicket.get(ticket);
   }
 
   /** The waiter is answered, or its client is gone: nothing keeps it any more. */
