@@ -98,13 +98,17 @@ export function cellBuckets(nodes: readonly NodeSeriesView[]): CellBucket[] {
     .map(([minute, all]) => cell(minute, all));
 }
 
+function higher(most: number, { max }: { readonly max: number }): number {
+  return Math.max(most, max);
+}
+
 function cell(minute: number, all: readonly ProcessBucketView[]): CellBucket {
   const lags = all.flatMap(({ gauges }) => (gauges.loopLagMs === null ? [] : [gauges.loopLagMs]));
   const avg = weighted(all, ({ gauges }) => gauges.loopLagMs);
   return {
     minute,
     counts: all.map(({ counts }) => counts).reduce(plus),
-    loopLag: avg === null ? null : { avg, max: Math.max(...lags.map(({ max }) => max)) },
+    loopLag: avg === null ? null : { avg, max: lags.reduce(higher, 0) },
     cpuUser: weighted(all, ({ gauges }) => gauges.cpuUser),
     cpuSystem: weighted(all, ({ gauges }) => gauges.cpuSystem),
     residentBytes: weighted(all, ({ gauges }) => gauges.residentBytes),

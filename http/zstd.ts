@@ -152,11 +152,11 @@ export class Zstd {
   /** In each line the oldest stands first. */
   #dropOld(): void {
     const fromMs = this.#nowMs() - WAIT_MS_MAX;
-    const dropped: Job[] = [];
+    let dropped: readonly Job[] = [];
     for (const [tenant, line] of this.#lines) {
       const kept = line.findIndex(({ sinceMs }) => sinceMs >= fromMs);
       if (kept === 0) continue;
-      dropped.push(...line.splice(0, kept < 0 ? line.length : kept));
+      dropped = dropped.concat(line.splice(0, kept < 0 ? line.length : kept));
       if (line.length === 0) this.#lines.delete(tenant);
     }
     this.#waiting -= dropped.length;

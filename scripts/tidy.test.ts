@@ -187,6 +187,22 @@ describe('purity', () => {
   test.each(PURE)('%s is pure', (text) => expect(found('raft/index.ts', text)).toEqual([]));
 });
 
+describe('lists as arguments', () => {
+  test.each([
+    'due.push(...calls);',
+    'const most = Math.max(0, ...rows.map(({ bytes }) => bytes));',
+    'const text = String.fromCharCode(...bytes.subarray(0, 9));',
+    'line.splice(0, 1, ...others);',
+  ])('%s', (text) => {
+    expect(found('storage/index.ts', `\n${text}`)).toEqual(['2 spread-into-arguments']);
+  });
+
+  test.each(['rows.push({ ...row, at });', 'found.push([...names]);', 'run(...task);'])(
+    '%s is none',
+    (text) => expect(found('storage/index.ts', `\n${text}`)).toEqual([]),
+  );
+});
+
 describe('leftovers', () => {
   const LEFT: readonly [string, string][] = [
     ['// TODO later', 'leftover'],

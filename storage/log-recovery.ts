@@ -104,7 +104,7 @@ class Recovery {
   readonly #toRemove: string[] = [];
   readonly #toIndex: { readonly segment: Segment; readonly scan: Found }[] = [];
   readonly #mended = new Set<number>();
-  readonly #toMend: Segment[] = [];
+  #toMend: readonly Segment[] = [];
   readonly #toExtend: Segment[] = [];
   readonly #toCreate: Segment[] = [];
 
@@ -145,7 +145,7 @@ class Recovery {
     for (const { segment, scan } of this.#toIndex) {
       if (this.#files.writeIndex(segment, scan.positions)) this.#indexesRebuilt++;
     }
-    const nextSequence = Math.max(witness.sequence, ...sequences, 0) + 1;
+    const nextSequence = sequences.reduce(higher, Math.max(witness.sequence, 0)) + 1;
     const found = {
       nextSequence,
       holes: this.#holes,
@@ -170,7 +170,7 @@ class Recovery {
       // A start segment replaces all that came before it; a removal was cut short.
       if (header.start) for (const dead of segments.splice(0)) this.#toRemove.push(dead.path);
       segments.push(new Segment(this.#directory, this.#identity, header));
-      if (this.#mended.has(sequence)) this.#toMend.push(...segments.slice(-1));
+      if (this.#mended.has(sequence)) this.#toMend = this.#toMend.concat(segments.slice(-1));
     }
     return segments;
   }
@@ -569,6 +569,10 @@ class Recovery {
   #damage(code: string, path: string, offset: number, what: string): DamageError {
     return new DamageError(code, path, offset, what, ADVICE);
   }
+}
+
+function higher(one: number, other: number): number {
+  return Math.max(one, other);
 }
 
 function startOf(segment: Segment) {

@@ -90,7 +90,10 @@ export class Inode {
         continue;
       }
       for (const part of within(change, start, end)) this.#stored.apply(part);
-      waiting.push(...within(change, 0, start), ...within(change, end, Number.POSITIVE_INFINITY));
+      waiting = waiting.concat(
+        within(change, 0, start),
+        within(change, end, Number.POSITIVE_INFINITY),
+      );
     }
     this.#unsynced = waiting;
   }

@@ -21,8 +21,12 @@ export class History {
   }
 
   get highest() {
-    return this.rates.length === 0 ? null : Math.max(...this.rates);
+    return this.rates.length === 0 ? null : this.rates.reduce(higher);
   }
+}
+
+function higher(one, other) {
+  return Math.max(one, other);
 }
 
 /**
@@ -30,7 +34,7 @@ export class History {
  */
 export function outline(rates, width, height) {
   if (rates.length < 2) return '';
-  const highest = Math.max(...rates, 1e-9);
+  const highest = rates.reduce(higher, 1e-9);
   const step = width / (SAMPLES_MAX - 1);
   const left = width - (rates.length - 1) * step;
   const points = rates.map((rate, i) => {

@@ -44,6 +44,20 @@ describe('room', () => {
     expect(admission.bytes).toBe(50);
   });
 
+  test('let in and left at once, by any number that waits, takes no stack', () => {
+    const admission = newAdmission(100);
+    admission.tryEnter(100);
+    let left = 0;
+    for (let i = 0; i < 20_000; i++) {
+      admission.wait(60, 'client', FAR, () => {
+        left++;
+        admission.leave(60);
+      });
+    }
+    admission.leave(100);
+    expect([left, admission.bytes, admission.waiting]).toEqual([20_000, 0, 0]);
+  });
+
   test('a command above the bound is let in alone', () => {
     const admission = newAdmission(100);
     expect(admission.tryEnter(500)).toBe(true);

@@ -58,6 +58,7 @@ export class Admission {
   #waiting: Waiting[] = [];
   #next = 0;
   #stopChecking: Cancel | null = null;
+  #admitting = false;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -129,12 +130,27 @@ export class Admission {
     return bytesMax === 0 || this.#bytes === 0 || this.#bytes + bytes <= bytesMax;
   }
 
+  /**
+   * Who is let in may leave before `done` returns (its request is refused at once): that makes room
+   * for the next, who is let in by this loop and not by one within it.
+   */
   #admit(): void {
+    if (this.#admitting) return;
+    this.#admitting = true;
+    try {
+      if (this.#admitWhileRoom()) this.#clear();
+    } finally {
+      this.#admitting = false;
+    }
+  }
+
+  /** True: nobody waits any more. */
+  #admitWhileRoom(): boolean {
     for (;;) {
       const first = this.#waiting[this.#next];
-      if (first === undefined) break;
+      if (first === undefined) return true;
       if (!first.gone) {
-        if (!this.#hasRoom(first.bytes)) return;
+        if (!this.#hasRoom(first.bytes)) return false;
         this.#bytes += first.bytes;
       }
       this.#next++;
@@ -143,7 +159,6 @@ export class Admission {
         first.done(true);
       }
     }
-    this.#clear();
   }
 
   #expire(): void {

@@ -522,7 +522,8 @@ function viewOf({ node, hostname, port, process, recent }: SeriesOfNode): NodeSe
 }
 
 function ageOf({ nodes }: GatheredSeries, nowUs: number): number {
-  const newest = Math.max(...nodes.map(({ newestMinute }) => newestMinute ?? -1));
+  let newest = -1;
+  for (const { newestMinute } of nodes) newest = Math.max(newest, newestMinute ?? -1);
   return newest < 0 ? -1 : Math.max(0, Math.floor((nowUs - minuteUs(newest)) / 1_000_000));
 }
 

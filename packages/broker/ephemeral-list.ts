@@ -118,7 +118,7 @@ function* declaredBehind(
   while (found.length < count) {
     const wanted = Math.min(ITEMS_PER_STEP, count - found.length);
     const rows = declaredQueues(state, tenant, last, wanted);
-    found.push(...rows);
+    for (const row of rows) found.push(row);
     last = rows[rows.length - 1]?.queue ?? last;
     if (rows.length < wanted) break;
     yield;

@@ -343,7 +343,7 @@ export class Leader {
   /** A verdict without effects still rests on what is in flight. */
   #answerAfterInFlight(answers: readonly Answer[]): void {
     const last = this.#inFlight[this.#inFlight.length - 1];
-    if (last !== undefined) last.verdicts.push(...answers);
+    if (last !== undefined) for (const answer of answers) last.verdicts.push(answer);
     else if (this.#proposer.alone || answers.length === 0) this.#give(answers, 0, 0);
     else this.#answerWhenConfirmed([...answers]);
   }

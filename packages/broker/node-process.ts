@@ -70,7 +70,7 @@ export class NodeProcess {
   #node: Node | null = null;
   /** Opening or closing of the node that is under way: what stops waits for it. */
   #changing: Promise<void> = Promise.resolve();
-  readonly #reopenedMs: number[] = [];
+  #reopenedMs: readonly number[] = [];
   #stopAnswering: Cancel = () => {};
   /** It goes on counting when the node is opened anew. */
   readonly #meters = newMeters();
@@ -310,7 +310,7 @@ export class NodeProcess {
     await closing?.stop(Promise.resolve());
     const nowMs = clock.nowMs();
     const within = this.#reopenedMs.filter((atMs) => nowMs - atMs < REOPENS_WITHIN_MS);
-    this.#reopenedMs.splice(0, this.#reopenedMs.length, ...within, nowMs);
+    this.#reopenedMs = [...within, nowMs];
     const first = within[within.length - REOPENS_MAX];
     if (first !== undefined) await this.#holdBack(first + REOPENS_WITHIN_MS - nowMs);
     if (!this.#stopping) await this.#openNode(front, peers, ready);

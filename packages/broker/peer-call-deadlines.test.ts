@@ -48,3 +48,9 @@ test('as a list that is searched would do', () => {
     { numRuns: 500 },
   );
 });
+
+test('any number of calls may be due at the same moment', () => {
+  const deadlines = new CallDeadlines<{ readonly deadlineMs: number }>();
+  for (let i = 0; i < 300_000; i++) deadlines.add({ deadlineMs: 100 });
+  expect(deadlines.takeDue(200)).toHaveLength(300_000);
+});

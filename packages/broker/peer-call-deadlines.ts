@@ -32,7 +32,7 @@ export class CallDeadlines<Call extends { readonly deadlineMs: number }> {
     for (; this.#slots.size > 0 && this.#first * SLOT_MS <= nowMs; this.#first++) {
       const calls = this.#slots.get(this.#first);
       if (calls === undefined) continue;
-      due.push(...calls);
+      for (const call of calls) due.push(call);
       this.#slots.delete(this.#first);
     }
     return due;

@@ -46,6 +46,7 @@ import type {
   TraceNamesView,
 } from '@svc/http';
 import { messageId } from '@svc/wire';
+import { callLoop } from './call-loop.js';
 import type { Clock } from './clock.js';
 import type { MessageReader } from './message-reader.js';
 import { MessageSearch } from './message-search.js';
@@ -148,7 +149,7 @@ export class RecordReads implements RecordService {
     };
     reads.confirmed(null, walk, reply, (address) => {
       if (address === null) reply.send({ kind: 'not-found' });
-      else this.#tryCandidate(address, 0, untilMs, reply);
+      else this.#tryCandidates(address, untilMs, reply);
     });
   }
 
@@ -213,15 +214,17 @@ export class RecordReads implements RecordService {
   // --- one message -----------------------------------------------------------------------------
 
   /** The index knows ids by their hashes, so the message itself has to bear the id. */
-  #tryCandidate(address: Address, at: number, untilMs: number, reply: MessageReply): void {
-    const { partition, transactionId, candidates } = address;
-    const offset = candidates[at];
-    if (offset !== undefined) {
-      this.#showMessage(address, offset, reply, () =>
-        this.#tryCandidate(address, at + 1, untilMs, reply),
-      );
-      return;
-    }
+  #tryCandidates(address: Address, untilMs: number, reply: MessageReply): void {
+    let at = 0;
+    callLoop((again) => {
+      const offset = address.candidates[at++];
+      if (offset === undefined) this.#searchLog(address, untilMs, reply);
+      else this.#showMessage(address, offset, reply, again);
+    });
+  }
+
+  #searchLog(address: Address, untilMs: number, reply: MessageReply): void {
+    const { partition, transactionId } = address;
     const end = address.forgottenEnd;
     this.#search.find(partition, transactionId, end, untilMs, reply, (found) => {
       const gone = () => void reply.send({ kind: 'not-found' });

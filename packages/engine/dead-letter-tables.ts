@@ -15,7 +15,7 @@
  * also when the message itself is long gone). All of it is written when a message dies, never when
  * one lives.
  */
-import type { ByteReader, ByteWriter } from './bytes.js';
+import { type ByteReader, type ByteWriter, byteString } from './bytes.js';
 import { appendKey, numberKey } from './keys.js';
 import type { DeadLetterRow } from './rows.js';
 import type { Key } from './state.js';
@@ -85,7 +85,7 @@ export const deadLetterCounts = table<number>(
 
 function readDigest(r: ByteReader): string {
   const start = r.skip(DIGEST_BYTES);
-  return String.fromCharCode(...r.bytes.subarray(start, start + DIGEST_BYTES));
+  return byteString(r.bytes, start, start + DIGEST_BYTES);
 }
 
 function writeBody(w: ByteWriter, row: DeadLetterBody): void {

@@ -3,6 +3,7 @@
  * stands last, so no separator or escape is needed. See `tables.ts` for which table uses which
  * form.
  */
+import { byteString } from './bytes.js';
 import type { Tenant } from './commands.js';
 import type { Key } from './state.js';
 import { utf8Length, utf8Read, utf8Write } from './utf8.js';
@@ -29,7 +30,7 @@ export function keyText(text: string): string {
   if (length === text.length) return text;
   const bytes = new Uint8Array(length);
   utf8Write(bytes, 0, text);
-  return String.fromCharCode(...bytes);
+  return byteString(bytes, 0, length);
 }
 
 /** The name at the end of a key, after the number that `numberNameKey` put before it. */

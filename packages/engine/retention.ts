@@ -288,12 +288,12 @@ export class Retention {
   /** Milliseconds until anything of the queue can be old enough. */
   #restMs(draft: Draft, queue: RetainedQueue): number {
     const { agedUs, doneUs } = cutoffsOf(queue.options, draft.nowUs);
-    const rests: number[] = [];
-    if (agedUs > 0) rests.push(this.#untilUs(draft, ageKey(queue.number, 0, 0), queue, agedUs));
+    let restUs = Number.POSITIVE_INFINITY;
+    if (agedUs > 0) restUs = this.#untilUs(draft, ageKey(queue.number, 0, 0), queue, agedUs);
     if (doneUs > agedUs && queue.done !== null) {
-      rests.push(this.#untilUs(draft, queue.done, queue, doneUs));
+      restUs = Math.min(restUs, this.#untilUs(draft, queue.done, queue, doneUs));
     }
-    return rests.length === 0 ? 0 : Math.ceil(Math.min(...rests) / 1000);
+    return restUs === Number.POSITIVE_INFINITY ? 0 : Math.ceil(restUs / 1000);
   }
 
   #untilUs(draft: Draft, from: Key, queue: RetainedQueue, cutoffUs: number): number {

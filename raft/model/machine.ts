@@ -129,7 +129,7 @@ export class Machine {
     do {
       while (this.raft.hasReady()) {
         const ready = this.raft.ready();
-        said.push(...ready.messages);
+        for (const message of ready.messages) said.push(message);
         if (ready.softState?.recovering === false && this.disk.plate.recovering) {
           this.disk.recovered();
         }

@@ -98,7 +98,7 @@ function addNodes(stage: Stage, words: Words): void {
       configuration: configuration(voters.map(nodeId), learners.map(nodeId)),
       entries: oldEntries(1, terms),
       hardState: {
-        term: term(ofTerm ?? Math.max(0, ...terms)),
+        term: term(ofTerm ?? terms.reduce((most, one) => Math.max(most, one), 0)),
         vote: nodeId(vote),
         commit: logIndex(commit),
       },

@@ -81,13 +81,13 @@ export class Mail {
   duplicate(selection: Selection): readonly Message[] {
     const { taken } = divided(this.#waiting, selection);
     // Copies: what is taken later is told apart by identity.
-    this.#waiting.push(...taken.map((message) => ({ ...message })));
+    for (const message of taken) this.#waiting.push({ ...message });
     return taken;
   }
 
   delay(selection: Selection): readonly Message[] {
     const taken = this.take(selection);
-    this.#delayed.push(...taken);
+    for (const message of taken) this.#delayed.push(message);
     return taken;
   }
 
@@ -95,7 +95,7 @@ export class Mail {
   resume(selection: Selection): readonly Message[] {
     const { taken, left } = divided(this.#delayed, selection);
     this.#delayed = left;
-    this.#waiting.push(...taken);
+    for (const message of taken) this.#waiting.push(message);
     return taken;
   }
 

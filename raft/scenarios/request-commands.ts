@@ -87,7 +87,7 @@ function changeOf(words: Words): WantedChange {
     else if (word === 'leave') continue;
     else if (word === 'expect') expected = words.number();
     else if (word === 'force') force = true;
-    else changes.push(...words.numbers().map((id) => nodeChange(word, id)));
+    else for (const id of words.numbers()) changes.push(nodeChange(word, id));
   }
   return { change: { changes, transition, context: NO_BYTES }, expected, force };
 }

@@ -100,7 +100,8 @@ function contentText(entry: Pick<Entry, 'type' | 'data'>): string {
   }
   const { data } = entry;
   if (data.length === 0) return 'empty';
-  return data.length > SHOWN_TEXT_MAX ? `(${data.length} bytes)` : String.fromCharCode(...data);
+  if (data.length > SHOWN_TEXT_MAX) return `(${data.length} bytes)`;
+  return Array.from(data, (code) => String.fromCharCode(code)).join('');
 }
 
 export function configurationText(config: Configuration): string {

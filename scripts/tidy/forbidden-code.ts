@@ -56,6 +56,13 @@ const PATTERNS: readonly Pattern[] = [
     pattern: /\bcatch\s*(\([^)]*\))?\s*\{\s*\}/g,
     text: 'an empty catch',
   },
+  {
+    rule: 'spread-into-arguments',
+    view: 'code',
+    pattern: /\.(push|unshift|splice|fromCharCode|max|min)\((?:[^(){}[\];]|\([^()]*\))*?\.\.\./g,
+    text: 'a list as arguments, which stand on the stack',
+    appliesTo: isSilent,
+  },
   impure(/(?<![.\w#])Date\b/g, 'the wall clock'),
   impure(/\bMath\.random\b/g, 'randomness'),
   impure(/(?<![.\w#])(set(Timeout|Immediate|Interval)|queueMicrotask)\b/g, 'a timer'),
