@@ -158,6 +158,20 @@ describe('by age', () => {
     expect(trimmed).toEqual(['p 3', 'other 1', 'p 6', 'p 9', 'p 10']);
   });
 
+  test('of many partitions that come of age at once, some in each turn', () => {
+    const rig = rigWith({ ...RETAINED, retentionSeconds: 10 });
+    for (let i = 0; i < 500; i++) rig.send(pushCommand('q', `p${i}`, ['m'], false));
+    rig.turn();
+    rig.advance(20_000);
+    const left: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      rig.turn();
+      left.push(rig.rows(appends).length);
+    }
+    // A look and an append each, 400 a turn.
+    expect(left).toEqual([300, 100, 0, 0]);
+  });
+
   test('what goes is found by key: ranges cost more, the more is in flight', () => {
     const rig = rigWith({ maxWaitTimeSeconds: 10 }, 3);
     for (let i = 0; i < 50; i++) pushSome(rig, [`a${i}`, `b${i}`], `p${i % 25}`);
