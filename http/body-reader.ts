@@ -22,61 +22,31 @@ import {
 import { Pace } from './pace.js';
 import type { BodySource } from './uws.js';
 
-/** What a request's head says about its body, as text; "" for a header that is absent. */
-export interface BodyHead {
-  readonly contentLength: string;
-  readonly transferEncoding: string;
-}
-
-const LENGTH_DIGITS_MAX = 15;
-const DIGIT_ZERO = 48;
 const EMPTY = Buffer.alloc(0);
 
 export function tooLargeText(bytesMax: number): string {
   return `{"error":"request body exceeds ${bytesMax} bytes"}`;
 }
 
-/** Registers for the body's bytes; `done` runs once, or never if the request was answered here. */
+/**
+ * `announced`: the length that was told, or -1. Registers for the body's bytes; `done` runs once,
+ * or never if the request was answered here.
+ */
 export function readBody(
   source: BodySource,
   exchange: Exchange,
   rim: Rim,
-  head: BodyHead,
+  announced: number,
   share: BodyShare,
   bytesMax: number,
   done: (body: Buffer) => void,
 ): void {
-  const { contentLength, transferEncoding } = head;
-  if (transferEncoding !== '' && transferEncoding.toLowerCase() !== 'chunked') {
-    const text = errorText('only the transfer coding `chunked` is understood', 'bad_request');
-    exchange.jsonAndClose('501 Not Implemented', text);
-    return;
-  }
-  const announced = contentLength === '' ? -1 : lengthIn(contentLength);
-  // The native layer ends such a connection by itself, before this answer leaves.
-  if (announced === null) {
-    const text = errorText('Content-Length is not a number', 'bad_request');
-    exchange.jsonAndClose('400 Bad Request', text);
-    return;
-  }
   if (announced > bytesMax) {
     exchange.json('413 Payload Too Large', tooLargeText(bytesMax));
     return;
   }
   const reader = new BodyReader(exchange, rim, announced, share, bytesMax, done);
   source.onData((chunk, isLast) => reader.take(chunk, isLast));
-}
-
-/** null: not a number of at most LENGTH_DIGITS_MAX digits. */
-function lengthIn(text: string): number | null {
-  if (text.length > LENGTH_DIGITS_MAX) return null;
-  let length = 0;
-  for (let i = 0; i < text.length; i++) {
-    const digit = text.charCodeAt(i) - DIGIT_ZERO;
-    if (digit < 0 || digit > 9) return null;
-    length = 10 * length + digit;
-  }
-  return length;
 }
 
 class BodyReader implements Slow {

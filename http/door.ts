@@ -24,14 +24,12 @@
  *
  * The page itself and its files hold no data, so any page may link to them; health and metrics are
  * for probes, which have no names, and are not asked at all.
- *
- * Cost: two header look-ups for a request of a program, three on loopback.
  */
 import { isIP } from 'node:net';
 import type { Exchange, Headers } from './exchange.js';
 import { CORS_MAX_AGE_SECONDS, HOST_VERDICTS_MAX } from './limits.js';
+import type { Head } from './request-head.js';
 import { isPageRead } from './static-files.js';
-import type { RequestHead } from './uws.js';
 
 export interface DoorOptions {
   /** `scheme://host[:port]` each, or `*` for every origin. */
@@ -86,7 +84,7 @@ export class Door {
   /** False: the request has its answer. `unmatched`: no route takes it. */
   admits(
     exchange: Exchange,
-    head: RequestHead,
+    head: Head,
     method: string,
     path: string,
     unmatched: boolean,
@@ -102,7 +100,7 @@ export class Door {
     return this.#judge(exchange, head, method, { site, origin, host, servesHost, readsPage });
   }
 
-  #judge(exchange: Exchange, head: RequestHead, method: string, said: Said): boolean {
+  #judge(exchange: Exchange, head: Head, method: string, said: Said): boolean {
     if (!said.servesHost) {
       exchange.json('403 Forbidden', HOST_TEXT);
       return false;
@@ -168,7 +166,7 @@ function isOwnOrigin({ site, origin, host }: Said): boolean {
 }
 
 /** `requested` is a list of names, and is said back only if it is nothing else. */
-function preflightHeaders(head: RequestHead): Headers {
+function preflightHeaders(head: Head): Headers {
   const requested = head.getHeader('access-control-request-headers');
   const headers: [string, string][] = [
     ['Access-Control-Allow-Methods', METHODS],

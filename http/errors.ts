@@ -17,6 +17,7 @@ export type Status =
   | '408 Request Timeout'
   | '409 Conflict'
   | '413 Payload Too Large'
+  | '415 Unsupported Media Type'
   | '429 Too Many Requests'
   | '500 Internal Server Error'
   | '501 Not Implemented'

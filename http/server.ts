@@ -29,7 +29,7 @@ import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from './access-level.
 import { AnswerBudget } from './answer-budget.js';
 import type { Authenticator, Verdict } from './authentication.js';
 import { BodyBudget } from './body-budget.js';
-import { type BodyHead, readBody } from './body-reader.js';
+import { readBody } from './body-reader.js';
 import { DOOR_DEFAULTS, Door, type DoorOptions } from './door.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
@@ -55,6 +55,7 @@ import {
 import { Scraper } from './metrics/scrape.js';
 import { OpenPaths } from './open-paths.js';
 import { type DecodeFault, isFault } from './path.js';
+import { type Head, readHead } from './request-head.js';
 import {
   type Front,
   type FrontLogger,
@@ -72,7 +73,6 @@ import { TIMER_CALL_DEFAULTS, type TimerCallLimits } from './timer-ops.js';
 import {
   type BodySource,
   loadUws,
-  type RequestHead,
   type Uws,
   type UwsApp,
   type UwsListenSocket,
@@ -168,16 +168,13 @@ export function createServer(options: HttpServerOptions, first: Service | Unread
 const CLOSE_DELAY_MS = 50;
 const NO_BODY = Buffer.alloc(0);
 
-/** The headers that are read once a request was let in. */
-const HEADERS_READ = [TENANT_HEADER, 'content-length', 'transfer-encoding'];
-
 /** A request whose head is there. */
 interface Arrival {
   readonly exchange: Exchange;
   readonly method: string;
   readonly path: string;
   readonly match: RouteMatch | DecodeFault | null;
-  readonly head: RequestHead;
+  readonly head: Head;
   readonly source: BodySource;
 }
 
@@ -328,8 +325,10 @@ class FrontServer implements HttpServer, Rim {
     const exchange = new Exchange(response, this, method === 'HEAD');
     try {
       const match = this.#router.match(method, path);
-      if (!this.#door.admits(exchange, request, method, path, match === null)) return;
-      this.#arrived({ exchange, method, path, match, head: request, source: response }, response);
+      const head = readHead(request);
+      if (!head.passes(exchange)) return;
+      if (!this.#door.admits(exchange, head, method, path, match === null)) return;
+      this.#arrived({ exchange, method, path, match, head, source: response }, response);
     } catch (error) {
       this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
     }
@@ -350,7 +349,7 @@ class FrontServer implements HttpServer, Rim {
     }
     const share = match === null || isFault(match) ? null : match.route.body;
     const held = share === null ? null : new HeldBody(response, exchange, share);
-    const kept = { ...arrival, head: keptHead(head), source: held ?? response };
+    const kept = { ...arrival, source: held ?? response };
     verdict.then((later) => {
       if (!exchange.open) return;
       held?.letGo();
@@ -385,15 +384,14 @@ class FrontServer implements HttpServer, Rim {
   }
 
   #matched(arrival: Arrival, match: RouteMatch, subject: string | null): void {
-    const { exchange, head: request, source } = arrival;
+    const { exchange, head, source } = arrival;
     const { route, params } = match;
     const front = this.#front;
     if (front === null) {
       this.#refuseUnready(exchange, route);
       return;
     }
-    const tenantHeader =
-      this.#tenancyHeader && route.scoped ? request.getHeader(TENANT_HEADER) : '';
+    const tenantHeader = this.#tenancyHeader && route.scoped ? head.getHeader(TENANT_HEADER) : '';
     const tenant = tenantOfHeader(tenantHeader);
     if (tenant === null) {
       exchange.json('400 Bad Request', INVALID_TENANT_TEXT);
@@ -410,16 +408,12 @@ class FrontServer implements HttpServer, Rim {
       }
       exchange.answerInto(route.largeAnswer);
     }
-    const query = request.getQuery() ?? '';
+    const query = head.getQuery();
     if (route.body === null) {
       route.handle(front, { exchange, tenant, subject, params, query, body: NO_BODY });
       return;
     }
-    const contentLength = request.getHeader('content-length');
-    // The native layer lets no request through that has both.
-    const transferEncoding = contentLength === '' ? request.getHeader('transfer-encoding') : '';
-    const head: BodyHead = { contentLength, transferEncoding };
-    readBody(source, exchange, this, head, route.body, this.#bodyBytesMax, (body) =>
+    readBody(source, exchange, this, head.bodyLength, route.body, this.#bodyBytesMax, (body) =>
       this.#handleWithBody(match, { exchange, tenant, subject, params, query, body }),
     );
   }
@@ -473,13 +467,6 @@ function isService(first: Service | Unready): first is Service {
 
 function levelOf(match: RouteMatch | DecodeFault | null): AccessLevel {
   return match === null || isFault(match) ? UNKNOWN_PATH_LEVEL : match.route.level;
-}
-
-/** What may be asked of a head after the native layer has taken it back. */
-function keptHead(request: RequestHead): RequestHead {
-  const query = request.getQuery();
-  const headers = new Map(HEADERS_READ.map((name) => [name, request.getHeader(name)]));
-  return { getQuery: () => query, getHeader: (name) => headers.get(name) ?? '' };
 }
 
 /** The native layer does not say why; the system does, when it is asked for the same once more. */

@@ -22,7 +22,7 @@
  * - An empty line before the first line looks like the start of the PROXY protocol, which these
  *   builds read: nothing is answered, and the connection ends as an idle one.
  * - Of a header that comes twice `getHeader` gives the first, and the length of a body is the first
- *   Content-Length.
+ *   Content-Length. `request-head.ts` refuses what that would hide.
  * - Chunked bodies are decoded, whatever the transfer coding is called. The body of a request with
  *   chunk extensions never ends: it runs into the time limits of bodies.
  * - A request that comes on a connection whose last one is unanswered closes the connection.
@@ -68,16 +68,10 @@ export interface UwsResponse extends BodySource {
   getRemoteAddress(): ArrayBuffer;
 }
 
-/** What is read of a request beyond its path. */
-export interface RequestHead {
-  /** "" when the header is absent. */
-  getHeader(lowerCaseName: string): string;
+/** Only readable until the request handler returns. */
+export interface UwsRequest {
   /** Undefined when the URL has no `?`. */
   getQuery(): string | undefined;
-}
-
-/** Only readable until the request handler returns. */
-export interface UwsRequest extends RequestHead {
   getUrl(): string;
   getCaseSensitiveMethod(): string;
   /** Every header in the order they came, names in small letters; calls back in this turn. */
