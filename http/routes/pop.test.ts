@@ -141,7 +141,8 @@ describe('answers', () => {
     const client = front.client();
     const answer = await client.request('/api/v1/pop/queue/q');
     expect(answer.status).toBe(204);
-    expect([...answer.headers.keys()].sort()).toEqual(['date', 'uwebsockets']);
+    const names = ['date', 'uwebsockets', 'x-content-type-options'];
+    expect([...answer.headers.keys()].sort()).toEqual(names);
     // The connection is in step: the next answer follows at once.
     expect((await client.request('/api/v1/pop/queue/q')).status).toBe(204);
     expect(client.unread).toBe('');
