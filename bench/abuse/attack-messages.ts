@@ -3,14 +3,12 @@
 import type { Address } from '../http-connection.js';
 import type { Check } from './scenario.js';
 
-export type Order =
-  | {
-      readonly kind: 'fill' | 'attack';
-      readonly scenario: string;
-      readonly nodes: readonly Address[];
-      readonly seconds: number;
-    }
-  | { readonly kind: 'end' };
+export interface Order {
+  readonly kind: 'fill' | 'attack';
+  readonly scenario: string;
+  readonly nodes: readonly Address[];
+  readonly seconds: number;
+}
 
 export type Report =
   | { readonly kind: 'line'; readonly line: string }

@@ -29,6 +29,8 @@ export async function flood(context: AttackContext, plan: FloodPlan): Promise<vo
   })();
   await Promise.race([Promise.all(clients), over]);
   for (const socket of sockets) socket.destroy();
+  // Those that had no answer yet count themselves.
+  await sleep(0);
 }
 
 async function floodClient(
@@ -52,7 +54,10 @@ async function floodClient(
       sockets.add(socket);
     }
     const { status } = await socket.exchange(request, ANSWER_MS_MAX);
-    if (context.isOver()) return;
+    if (context.isOver()) {
+      if (status === 0) context.count('unanswered at the end');
+      return;
+    }
     context.count(status);
     if (status === 0) await sleep(REOPEN_PAUSE_MS);
     else if (plan.pauseMs !== undefined) await sleep(plan.pauseMs);

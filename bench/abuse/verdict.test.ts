@@ -82,6 +82,10 @@ describe('judge', () => {
     expect(late(1100)).toBe('MISSED');
   });
 
+  test('a new term counts where the leader had a processor', () => {
+    expect(judge(measured({ termAfter: 4, processorShare: 0.3 })).word).toBe('noisy');
+  });
+
   test('counts are missed on any machine', () => {
     expect(judge(measured({ ended: 1, processorShare: 0.1 })).word).toBe('MISSED');
   });

@@ -64,11 +64,15 @@ export function judge(measured: Measured): Verdict {
   ];
   const late = timings.filter(([, { ms }, msMax]) => ms > msMax);
   const others = othersMissed(measured);
-  const missed = [...others, ...late.map(timingText)];
+  const office = officeMissed(measured);
+  const missed = [...others, ...office, ...late.map(timingText)];
   if (missed.length === 0) return { word: 'met', missed };
-  const tolerance = measured.processorShare < QUIET_SHARE_MIN ? NOISY_FACTOR : 1;
+  const isQuiet = measured.processorShare >= QUIET_SHARE_MIN;
+  const tolerance = isQuiet ? 1 : NOISY_FACTOR;
   const isCertain =
-    others.length > 0 || late.some(([, { quietMs }, msMax]) => quietMs > msMax * tolerance);
+    others.length > 0 ||
+    (isQuiet && office.length > 0) ||
+    late.some(([, { quietMs }, msMax]) => quietMs > msMax * tolerance);
   return { word: isCertain ? 'MISSED' : 'noisy', missed };
 }
 
@@ -86,14 +90,16 @@ export function growthBytes({ peakBytes, idleBytes }: Measured): number {
   return peakBytes - idleBytes;
 }
 
+/** A leader that gets no processor loses its office to anybody. */
+function officeMissed({ termBefore, termAfter, leaderStays }: Measured): string[] {
+  return termAfter === termBefore && leaderStays ? [] : [`term ${termBefore} to ${termAfter}`];
+}
+
 function othersMissed(measured: Measured): string[] {
   const { honest } = measured;
   const missed: string[] = [];
   if (measured.failure !== null) missed.push(`attack failed: ${measured.failure}`);
   if (measured.ended > 0) missed.push(`${measured.ended} ended`);
-  if (measured.termAfter !== measured.termBefore || !measured.leaderStays) {
-    missed.push(`term ${measured.termBefore} to ${measured.termAfter}`);
-  }
   if (honest.errors > 0) missed.push(`${honest.errors} errors (${honest.errorTexts.join('; ')})`);
   if (honest.undelivered > 0) missed.push(`${honest.undelivered} not delivered`);
   const growth = growthBytes(measured);

@@ -15,7 +15,12 @@ import {
 import type { AttackContext, Scenario } from '../scenario.js';
 
 const KIND = 'lists';
-const DOOMED = '{"text":"about as long as a small message is, which is some sixty bytes"}';
+/** So long that the bound of dead letters of one call, 16 MiB, is met before their number is. */
+const DOOMED_BYTES = 1300;
+const DOOMED = 16_394;
+
+/** Ten rows have less than a kilobyte each. */
+const PAGE_BYTES_MAX = 16_384;
 
 const LISTS = [
   '/api/v1/resources/queues?limit=10',
@@ -96,7 +101,7 @@ interface AckResult {
 async function manyDeadAcks(context: AttackContext): Promise<void> {
   const popped = await context.ask(
     'GET',
-    '/api/v1/pop/queue/doomed?consumerGroup=undertaker&batch=16394',
+    `/api/v1/pop/queue/doomed?consumerGroup=undertaker&batch=${DOOMED}`,
   );
   const answer = await context.ask('POST', '/api/v1/ack/batch', deadAcks(popped.body));
   const parsed = JSON.parse(answer.body.toString('utf8')) as
@@ -119,7 +124,12 @@ export const LISTS_SCENARIOS: readonly Scenario[] = [
     kind: KIND,
     against: ['node'],
     fill: (context) => fillItems(context, queueItems('named', 100_000)),
-    attack: (context) => readLists(context, LISTS, 4),
+    attack: async (context) => {
+      const page = await context.once(get(LISTS[0]));
+      const held = page.status === 200 && page.bodyBytes <= PAGE_BYTES_MAX;
+      context.check('a page of ten', held, `${page.status}, ${page.bodyBytes} bytes`);
+      await readLists(context, LISTS, 4);
+    },
   },
   {
     name: 'lists-crowd',
@@ -221,11 +231,13 @@ export const LISTS_SCENARIOS: readonly Scenario[] = [
     does: 'acknowledges 16,394 messages as dead letters in one call',
     kind: KIND,
     against: ['node'],
-    fill: (context) =>
-      fillItems(
+    fill: (context) => {
+      const one = item('doomed', 'p', payloadOf(DOOMED_BYTES));
+      return fillItems(
         context,
-        Array.from({ length: 16_394 }, () => item('doomed', 'p', DOOMED)),
-      ),
+        Array.from({ length: DOOMED }, () => one),
+      );
+    },
     attack: manyDeadAcks,
   },
   {

@@ -62,7 +62,7 @@ async function timersDue(context: AttackContext): Promise<void> {
 }
 
 const FAN = 'batch=1000&wait=true&timeout=30000&autoAck=true';
-const LOCK_OPS = 256;
+const LOCK_OPS = 64;
 
 function acquires(client: number, round: number): string {
   const operations = Array.from({ length: LOCK_OPS }, (_, index) => {
@@ -124,7 +124,7 @@ export const SURFACES: readonly Scenario[] = [
   },
   {
     name: 'locks-storm',
-    does: 'acquires 256 locks a call from 32 clients, with the rates lifted',
+    does: 'acquires 64 locks a call from 32 clients, with the rates lifted',
     kind: KIND,
     against: BOTH,
     environment: NO_RATES,
@@ -172,15 +172,19 @@ export const SURFACES: readonly Scenario[] = [
   },
   {
     name: 'wildcard-pops',
-    does: 'pops any queue and any partition of 100,000 from 50 clients',
+    does: 'pops any queue of a namespace with 100,000 partitions from 50 clients',
     kind: KIND,
     against: ['node'],
-    fill: (context) => fillItems(context, partitionItems('any', 'p', 100_000)),
+    fill: async (context) => {
+      const body = '{"queue":"any","options":{"namespace":"all"}}';
+      await context.ask('POST', '/api/v1/configure', body);
+      await fillItems(context, partitionItems('any', 'p', 100_000));
+    },
     attack: (context) =>
       flood(context, {
         clients: 50,
         request: (client, round) =>
-          get(`/api/v1/pop?consumerGroup=any${client}-${round % 3}&batch=100&partitions=100`),
+          get(`/api/v1/pop?namespace=all&consumerGroup=c${client}-${round % 3}&batch=100`),
       }),
   },
   {

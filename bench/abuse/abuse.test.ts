@@ -1,0 +1,101 @@
+// Goal: what `npm run abuse` measures holds in the small too, on a real node: clients that leave
+// take nothing with them, and calls that are wider than one turn are done whole. Method: the
+// attacks of the full form with small numbers; statuses and counts are asserted, and no time.
+
+import { mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nodeEntry } from '../checkout.js';
+import { freePort, NodeProcess } from '../node-process.js';
+import { Scratch } from '../scratch.js';
+import { Attack } from './attack.js';
+import { fillItems, item, partitionItems, payloadOf, pop, post, push } from './requests.js';
+
+const UNTIL_MS_MAX = 40_000;
+
+interface StartedNode {
+  readonly node: NodeProcess;
+  readonly attack: Attack;
+}
+
+async function startNode(
+  scratch: Scratch,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<StartedNode> {
+  const directory = scratch.directory('abuse-test');
+  const dataDirectory = join(directory, 'node');
+  mkdirSync(dataDirectory);
+  const node = new NodeProcess(
+    {
+      entry: nodeEntry(process.env.SVC_TEST_ENTRY),
+      port: await freePort(),
+      dataDirectory,
+      logFile: join(directory, 'node.log'),
+      runtimeArguments: [],
+      environment: {
+        SVC_RAFT_DISK_HIGH_PCT: '99.9',
+        SVC_RAFT_DISK_LOW_PCT: '99.8',
+        ...environment,
+      },
+    },
+    scratch,
+  );
+  await node.start();
+  const attack = new Attack({ nodes: [node.address], seconds: 1, say: () => undefined });
+  return { node, attack };
+}
+
+/** Asks again until it holds. */
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + UNTIL_MS_MAX;
+  while (!(await holds())) {
+    if (performance.now() > untilMs) throw new Error(`not within ${UNTIL_MS_MAX} ms: ${what}`);
+    await sleep(20);
+  }
+}
+
+describe('a node of default settings', () => {
+  const scratch = new Scratch(join(tmpdir(), 'svc-abuse'));
+  let node: NodeProcess;
+  let attack: Attack;
+
+  beforeAll(async () => {
+    ({ node, attack } = await startNode(scratch));
+  });
+  afterAll(() => {
+    attack.close();
+    scratch.close();
+  });
+
+  test('stores a push of more new partitions than fit into one turn', async () => {
+    const count = 5000;
+    const answer = await attack.once(push(partitionItems('bulk', 'p', count)));
+    expect(answer.status).toBe(201);
+    const detail = await attack.ask('GET', '/api/v1/resources/queues/bulk');
+    const { partitions } = JSON.parse(detail.body.toString('utf8')) as {
+      readonly partitions: readonly unknown[];
+    };
+    expect(partitions).toHaveLength(count);
+  });
+
+  test('is served for, after clients that left in the middle of large answers', async () => {
+    const messages = Array.from({ length: 40 }, () => item('old', 'p', payloadOf(500_000)));
+    await fillItems(attack, messages, 8);
+    const fetch = post(
+      '/api/v1/fetch',
+      '{"entries":[{"queue":"old","partition":"p","offset":0,"maxBytes":33554432}]}',
+    );
+    for (let client = 0; client < 30; client += 1) {
+      const socket = await attack.open();
+      socket?.send(fetch);
+      await until('the answer begins', async () => socket === null || socket.receivedBytes > 0);
+      socket?.destroy();
+    }
+    expect((await attack.once(fetch)).status).toBe(200);
+    expect((await attack.once(push([item('old', 'p', '0')]))).status).toBe(201);
+    expect((await attack.once(pop('old', 'g'))).status).toBe(200);
+    expect(node.isRunning).toBe(true);
+  });
+});
