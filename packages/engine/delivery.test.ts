@@ -348,7 +348,7 @@ describe('leases', () => {
 describe('scans', () => {
   test('a new leader finds everything in a queue of many partitions, in bounded steps', () => {
     for (let p = 0; p < 2_500; p++) rig.send(pushCommand('q', `p${p}`, ['a'], true));
-    rig.turn();
+    rig.turnAll();
     rig.call(rig.popCommand({ consumerGroup: 'none', subscription: { mode: 'new' } }));
     drain();
     rig.push('q', 'p2400', ['y']);
@@ -365,7 +365,7 @@ describe('scans', () => {
 
   test('an impatient pop is answered empty when the scan has found nothing', () => {
     for (let p = 0; p < 1_500; p++) rig.send(pushCommand('q', `p${p}`, ['a'], true));
-    rig.turn();
+    rig.turnAll();
     const request = rig.call(rig.popCommand({ subscription: { mode: 'new' } }));
     expect(texts(request)).toBe(null);
     rig.turn();

@@ -88,6 +88,7 @@ export class Draft {
   readonly #run = new AppendRun();
   #deadLetterBytes = 0;
   #places = 0;
+  #work = 0;
 
   constructor(
     state: PlannedState,
@@ -115,6 +116,15 @@ export class Draft {
   /** Bytes of the entry so far. */
   get length(): number {
     return this.#writer.length;
+  }
+
+  /** Units that the turn has spent so far (work-prices.ts). */
+  get work(): number {
+    return this.#work;
+  }
+
+  spend(units: number): void {
+    this.#work += units;
   }
 
   /** Bytes of the dead letters in the entry so far. */

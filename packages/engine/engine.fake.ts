@@ -141,6 +141,8 @@ export class EngineRig {
   entries = 0;
   /** Of the entry of the last turn; 0: it has none. */
   entryBytes = 0;
+  /** Units of work of the last turn. */
+  units = 0;
   /** What the last turn answered, in order. */
   answered: readonly Request[] = [];
   readonly #bodies = new Map<number, Uint8Array>();
@@ -182,6 +184,7 @@ export class EngineRig {
     const index = ++this.#index;
     const turn = this.planner.turn({ index, wallUs, nowMs });
     this.entryBytes = turn.body?.length ?? 0;
+    this.units = turn.units;
     if (turn.body !== null) {
       this.#bodies.set(index, turn.body);
       this.#inFlight.push(index);
@@ -194,6 +197,11 @@ export class EngineRig {
       request.outcome = outcome;
       return request;
     });
+  }
+
+  /** Turns until no command waits for one. */
+  turnAll(): void {
+    while (this.planner.waiting > 0) this.turn();
   }
 
   call(command: Command): Request {

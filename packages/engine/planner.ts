@@ -17,6 +17,9 @@
  * - A turn takes commands up to a byte budget, in which the records of outcomes count like effects
  *   and what is placed like what is written; the rest stay queued in their order. With what a
  *   single command may add, no entry is longer than what the other nodes take.
+ * - A turn takes commands up to a budget of work (`work-prices.ts`), small ones before wide ones
+ *   (`turn-lines.ts`), so that neither planning nor applying an entry keeps a node from everything
+ *   else for long.
  * - An answer is given out together with the entry it depends on; the caller holds it until that
  *   entry is applied. A turn without effects depends on whatever is in flight.
  * - Nothing here survives the leadership: a new term starts with a new planner.
@@ -30,7 +33,13 @@ import { AUTOPILOT_LIMITS, type AutopilotLimits } from './autopilot.js';
 import { findQueue } from './catalog.js';
 import { clusterVersionOf } from './cluster-version.js';
 import { type DrainCommand, type FillCommand, isFill, outcomeToKeep } from './command-lines.js';
-import { type Command, DEADLINE_OVER, type DeleteQueueCommand, type Outcome } from './commands.js';
+import {
+  type Command,
+  DEADLINE_OVER,
+  type DeleteQueueCommand,
+  type Outcome,
+  type PopCommand,
+} from './commands.js';
 import { planConfigure } from './configure.js';
 import { DeadLetterDrops } from './dead-letter-drops.js';
 import { Delivery, type Ticket } from './delivery.js';
@@ -38,32 +47,29 @@ import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
 import type { Consumption, Turnover } from './delivery-memory.js';
 import { Draft, type EffectObserver, type Surroundings } from './draft.js';
 import { planEphemeral } from './ephemeral-queues.js';
+import { countFills, type FillSite, FillTurn } from './fill-turn.js';
 import { GroupChanges } from './group-changes.js';
-import { growingBytes, kvTurnBytes } from './growing-bytes.js';
 import { Housekeeping, type HousekeepingLimits } from './housekeeping.js';
-import { type PlacedKv, planKv } from './kv-plan.js';
-import { sealingBytes } from './payload-cipher.js';
 import { PlannedState } from './planned-state.js';
 import { type AppliedTransactions, PlannedTransactions } from './planned-transaction-ids.js';
 import { popped } from './pop-claim.js';
 import { TenantPurges } from './purge.js';
 import { PURGE_SURFACES } from './purge-surfaces.js';
-import { type PlacedPush, PushPlan } from './push.js';
 import { QueueSweeps } from './queue-sweeps.js';
 import type { Relocation } from './relocation.js';
-import { type PlacedReplay, planReplay, replayBytes } from './replay.js';
 import type { RequestId, RequestOrigin, RequestSession } from './request-id.js';
 import { RequestMemory } from './request-memory.js';
 import type { State } from './state.js';
 import type { StreamCycleCommand } from './stream-commands.js';
-import { type PlacedCycle, planCycle } from './stream-cycle.js';
+import { planCycle } from './stream-cycle.js';
 import { planRegisterStream } from './stream-register.js';
 import { planGrant, planSwitches } from './surface-commands.js';
 import { TimerClock } from './timer-clock.js';
 import { TIMER_LIMITS, type TimerLimits, Timers } from './timers.js';
 import { planTrace } from './trace-commands.js';
 import { TraceExpiry } from './trace-expiry.js';
-import type { PlacedTransaction } from './transaction-plan.js';
+import { isOlder, TurnLine, type Waiting, WidePace } from './turn-lines.js';
+import { PRICES, TURN_UNITS } from './work-prices.js';
 
 export interface Answer {
   readonly ticket: Ticket;
@@ -74,6 +80,8 @@ export interface Turn {
   /** The entry to propose at the index the turn was given; null when nothing changes. */
   readonly body: Uint8Array | null;
   readonly answers: readonly Answer[];
+  /** What planning it and applying its entry costs (work-prices.ts). */
+  readonly units: number;
 }
 
 export interface PlannerLimits {
@@ -112,19 +120,6 @@ export const PLANNER_LIMITS: PlannerLimits = {
   autopilot: AUTOPILOT_LIMITS,
 };
 
-type PlacedFill =
-  | PlacedPush
-  | PlacedTransaction
-  | PlacedReplay
-  | PlacedCycle
-  | PlacedKv
-  | { outcome(): Outcome };
-
-interface Waiting<C extends Command> {
-  readonly command: C;
-  readonly ticket: Ticket;
-}
-
 /** Entry bytes that a command other than a push needs, roughly; entries grow when it is more. */
 const DRAIN_COMMAND_BYTES = 256;
 
@@ -143,9 +138,12 @@ export class Planner {
   readonly #timers: Timers;
   /** Told of every effect that is planned. */
   readonly #observer: EffectObserver;
-  #drain: Waiting<DrainCommand>[] = [];
-  /** Whatever pushes, in one line, so that neither kind waits for the other. */
-  #pushes: Waiting<FillCommand>[] = [];
+  readonly #drain = new TurnLine<DrainCommand>();
+  /** Whatever fills, in one line, so that neither kind waits for the other. */
+  readonly #fill = new TurnLine<FillCommand>();
+  #arrivals = 0;
+  readonly #pace = new WidePace();
+  readonly #fillSite: FillSite;
   readonly #sweeps: QueueSweeps;
   /** 0: nowhere. */
   #raiseTo = 0;
@@ -192,6 +190,13 @@ export class Planner {
       rowsPerTurn: limits.groupChangeRowsMax,
       windowMs: limits.requestWindowMs,
     });
+    this.#fillSite = {
+      state: this.#state,
+      surroundings,
+      limits,
+      delivery: this.#delivery,
+      timers: this.#timers,
+    };
   }
 
   /** The planned state, for reads that must see everything answered so far. */
@@ -205,8 +210,8 @@ export class Planner {
    */
   enqueue(command: Command, ticket: Ticket, origin: RequestOrigin | null = null): void {
     if (origin !== null && !this.#requests.enter(origin, command, ticket)) return;
-    if (isFill(command)) this.#pushes.push({ command, ticket });
-    else this.#drain.push({ command, ticket });
+    if (isFill(command)) this.#fill.add(command, ticket, this.#arrivals++);
+    else this.#drain.add(command, ticket, this.#arrivals++);
   }
 
   /** The next turn lets the catalogue be used up to this version, unless it may be already. */
@@ -249,7 +254,8 @@ export class Planner {
 
   /** There is something for the next turn to do now. */
   get busy(): boolean {
-    if (this.#drain.length > 0 || this.#pushes.length > 0 || this.#sweeps.busy) return true;
+    if (this.#hasSmall || this.#sweeps.busy) return true;
+    if (this.#hasWide && this.#pace.open) return true;
     if (this.#groupChanges.busy || this.#drops.busy || this.#housekeeping.busy) return true;
     return this.#timers.busy || this.#requests.busy || this.#raiseTo > 0;
   }
@@ -263,9 +269,17 @@ export class Planner {
     return earlier(earlier(commandsMs, keepingMs), leavingMs);
   }
 
+  get #hasSmall(): boolean {
+    return this.#drain.small.length > 0 || this.#fill.small.length > 0;
+  }
+
+  get #hasWide(): boolean {
+    return this.#drain.wide.length > 0 || this.#fill.wide.length > 0;
+  }
+
   /** Commands that wait for a turn. */
   get waiting(): number {
-    return this.#drain.length + this.#pushes.length;
+    return this.#drain.length + this.#fill.length;
   }
 
   /** Pops that wait for messages. */
@@ -297,13 +311,8 @@ export class Planner {
    * `nowMs` is monotonic, `wallUs` the wall clock.
    */
   turn(at: { readonly index: number; readonly wallUs: number; readonly nowMs: number }): Turn {
-    const { turnBytesMax } = this.#limits;
-    const expected = this.#countPushes(turnBytesMax);
-    const capacity =
-      64 +
-      Math.min(this.#drain.length * DRAIN_COMMAND_BYTES, turnBytesMax) +
-      expected.bytes +
-      expected.count * 64;
+    const takesWide = this.#hasWide && this.#pace.begin(this.#hasSmall);
+    const capacity = this.#capacityOf(takesWide);
     this.#transactions.begin(at.index);
     const draft = new Draft(
       this.#state,
@@ -326,23 +335,45 @@ export class Planner {
     // Before any command: what these make is younger than what a change has begun.
     this.#groupChanges.advance(draft, answer);
     if (this.#purges.dueMs !== null) this.#purge(draft, answer, requests);
-    this.#planDrain(draft, answers, requests);
-    this.#planPushes(draft, answers, requests);
+    const drains = takesWide && isOlder(this.#drain.wide, this.#fill.wide);
+    this.#planDrain(draft, answers, requests, drains);
+    const fills = new FillTurn(this.#fillSite, draft, requests);
+    fills.takeSmall(this.#fill.small);
+    if (takesWide && !drains) fills.takeWide(this.#fill.wide);
+    fills.finish(answer);
     this.#sweeps.turn(draft, answer);
     this.#traces.turn(draft);
     if (this.#drops.busy) this.#dropDeadLetters(draft, answer, requests);
     const recordBytes = requests?.freshBytes ?? 0;
-    this.#housekeeping.turn(draft, turnBytesMax + this.#limits.entryBytesMax - recordBytes);
+    const { turnBytesMax, entryBytesMax } = this.#limits;
+    this.#housekeeping.turn(draft, turnBytesMax + entryBytesMax - recordBytes);
     this.#delivery.serve(draft, answer);
     if (requests !== null) closeRequests(draft, answers, requests, told);
     const body = draft.empty ? null : draft.finish();
-    return { body, answers: requests === null ? answers : told };
+    this.#pace.end(body === null ? 0 : at.index, draft.work);
+    return { body, answers: requests === null ? answers : told, units: draft.work };
   }
 
   /** The entry at `index` has been applied to the state below. */
   applied(index: number): void {
     this.#state.applied(index);
     this.#transactions.applied(index);
+    this.#pace.applied(index);
+  }
+
+  /** About the bytes of the entry that comes next. */
+  #capacityOf(takesWide: boolean): number {
+    const { turnBytesMax } = this.#limits;
+    const { small, wide } = this.#fill;
+    let { bytes, count } = countFills(this.#fillSite, small, turnBytesMax);
+    if (takesWide && bytes < turnBytesMax) {
+      const more = countFills(this.#fillSite, wide, turnBytesMax - bytes);
+      bytes += more.bytes;
+      count += more.count;
+    }
+    return (
+      64 + Math.min(this.#drain.length * DRAIN_COMMAND_BYTES, turnBytesMax) + bytes + count * 64
+    );
   }
 
   /**
@@ -355,17 +386,36 @@ export class Planner {
     return Math.max(at.wallUs, this.#stampUs + elapsedUs);
   }
 
-  /** Plans what comes before pushes, until the entry is full. */
-  #planDrain(draft: Draft, answers: Answer[], requests: RequestMemory | null): void {
-    const drain = this.#drain;
+  /** Plans what comes before pushes, until the entry is full or the turn's units are spent. */
+  #planDrain(
+    draft: Draft,
+    answers: Answer[],
+    requests: RequestMemory | null,
+    takesWide: boolean,
+  ): void {
+    const { small, wide } = this.#drain;
+    this.#drain.small = this.#drainLine(draft, answers, requests, small);
+    if (takesWide) this.#drain.wide = this.#drainLine(draft, answers, requests, wide);
+  }
+
+  /** Returns what is left of the line. One command goes whatever it costs. */
+  #drainLine(
+    draft: Draft,
+    answers: Answer[],
+    requests: RequestMemory | null,
+    line: Waiting<DrainCommand>[],
+  ): Waiting<DrainCommand>[] {
     let taken = 0;
-    for (const { command, ticket } of drain) {
+    for (const { command, ticket, units } of line) {
       if (lengthOf(draft, requests) >= this.#limits.turnBytesMax) break;
+      if (taken > 0 && draft.work + units > TURN_UNITS) break;
       if (command.kind === 'delete-group' && this.#groupChanges.mustLead(draft, command)) break;
       taken++;
       if (requests !== null && !requests.isWanted(ticket)) continue;
-      const before = draft.length;
+      const [before, spent] = [draft.length, draft.work];
       const outcome = this.#plan(draft, command, ticket);
+      // What planning has not counted by itself.
+      draft.spend(Math.max(0, spent + units - draft.work));
       this.#surroundings.planned?.(command.kind);
       if (requests !== null && draft.length > before) {
         const kept = outcomeToKeep(command, outcome);
@@ -373,99 +423,7 @@ export class Planner {
       }
       if (outcome !== null) answers.push({ ticket, outcome });
     }
-    this.#drain = taken === drain.length ? [] : drain.slice(taken);
-  }
-
-  #planPushes(draft: Draft, answers: Answer[], requests: RequestMemory | null): void {
-    const plan = new PushPlan(draft, this.#limits, this.#delivery);
-    const { turnBytesMax } = this.#limits;
-    const isFull = lengthOf(draft, requests) >= turnBytesMax;
-    /** Of what is placed, and not written yet. */
-    let bytes = isFull ? 0 : this.#timers.fire(draft, plan, this.#delivery);
-    const left = turnBytesMax - lengthOf(draft, requests) - bytes;
-    const count = left <= 0 ? 0 : this.#countPushes(left).count;
-    const placed: { readonly ticket: Ticket; readonly verdict: PlacedFill }[] = [];
-    let taken = 0;
-    for (const { command, ticket } of this.#pushes) {
-      // What a record holds is only known now.
-      const isOver = taken > 0 && lengthOf(draft, requests) + bytes >= turnBytesMax;
-      if (taken === count || isOver) break;
-      taken++;
-      if (requests !== null && !requests.isWanted(ticket)) continue;
-      const before = draft.length;
-      const verdict = this.#place(draft, command, plan);
-      this.#surroundings.planned?.(command.kind);
-      placed.push({ ticket, verdict });
-      const written = draft.length - before;
-      bytes += this.#unwrittenBytes(command, verdict, written);
-      // What the others have changed is to be seen in their outcomes.
-      if (command.kind !== 'kv' && command.kind !== 'timers') continue;
-      if (written > 0) requests?.record(ticket, verdict.outcome());
-    }
-    this.#pushes.splice(0, taken);
-    plan.finish();
-    for (const { ticket, verdict } of placed) answers.push({ ticket, outcome: verdict.outcome() });
-  }
-
-  /** What comes into the entry of a command that was placed, when the pushes are written. */
-  #unwrittenBytes(command: FillCommand, verdict: PlacedFill, written: number): number {
-    if (command.kind === 'kv' || command.kind === 'timers') return 0;
-    if (command.kind === 'transaction') {
-      return Math.max(0, (verdict as PlacedTransaction).bytes - written);
-    }
-    return this.#shareOf(command) + this.#sealingBytes(command);
-  }
-
-  #place(draft: Draft, command: FillCommand, plan: PushPlan): PlacedFill {
-    switch (command.kind) {
-      case 'push':
-        return plan.push(command);
-      case 'transaction':
-        return this.#delivery.transact(draft, command, plan, this.#timers);
-      case 'replay':
-        return planReplay(draft, command, plan);
-      case 'stream-cycle':
-        return this.#cycle(draft, command, plan);
-      case 'kv':
-        return planKv(draft, command, this.#limits.entryBytesMax);
-      case 'timers': {
-        const outcome = this.#timers.plan(draft, command);
-        return { outcome: () => outcome };
-      }
-    }
-  }
-
-  #cycle(draft: Draft, command: StreamCycleCommand, plan: PushPlan | null): PlacedCycle {
-    const { entryBytesMax } = this.#limits;
-    return planCycle(draft, { memory: this.#delivery.memory, entryBytesMax }, command, plan);
-  }
-
-  #sealingBytes(command: FillCommand): number {
-    if (this.#surroundings.cipher === null) return 0;
-    if (command.kind === 'replay' || command.kind === 'kv' || command.kind === 'timers') return 0;
-    const push = command.kind === 'push' ? command : command.pushes;
-    return sealingBytes(this.#surroundings, this.#state, push);
-  }
-
-  #shareOf(command: FillCommand): number {
-    if (command.kind === 'replay') return replayBytes(this.#state, command);
-    return command.kind === 'kv' ? kvTurnBytes(command) : growingBytes(command);
-  }
-
-  /** How many of the oldest pushes fit into so many bytes, at least one, and their bytes. */
-  #countPushes(bytesMax: number): { readonly count: number; readonly bytes: number } {
-    let bytes = 0;
-    let taken = 0;
-    let count = 0;
-    for (const { command } of this.#pushes) {
-      const length = this.#shareOf(command);
-      const share = length + this.#sealingBytes(command);
-      if (count > 0 && taken + share > bytesMax) break;
-      taken += share;
-      bytes += length;
-      count++;
-    }
-    return { count, bytes };
+    return taken === line.length ? [] : line.slice(taken);
   }
 
   /** null: the request is parked, or waits for a sweep. */
@@ -473,7 +431,7 @@ export class Planner {
     switch (command.kind) {
       case 'pop':
         if (command.deadlineMs === DEADLINE_OVER) return popped(command, '', [], null);
-        return this.#delivery.pop(draft, command, ticket);
+        return this.#pop(draft, command, ticket);
       case 'give-back':
         this.#delivery.giveBack(draft, command);
         return { kind: 'none' };
@@ -510,10 +468,22 @@ export class Planner {
       case 'register-stream':
         return planRegisterStream(draft, command);
       case 'stream-cycle':
-        return this.#cycle(draft, command, null).outcome();
+        return this.#cycle(draft, command);
       case 'timers':
         return this.#timers.plan(draft, command);
     }
+  }
+
+  #pop(draft: Draft, command: PopCommand, ticket: Ticket): Outcome | null {
+    const outcome = this.#delivery.pop(draft, command, ticket);
+    if (outcome?.kind === 'popped') draft.spend(outcome.claims.length * PRICES.claim);
+    return outcome;
+  }
+
+  #cycle(draft: Draft, command: StreamCycleCommand): Outcome {
+    const { entryBytesMax } = this.#limits;
+    const { memory } = this.#delivery;
+    return planCycle(draft, { memory, entryBytesMax }, command, null).outcome();
   }
 
   #dropDeadLetters(

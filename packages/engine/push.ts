@@ -38,6 +38,7 @@ import type { Draft } from './draft.js';
 import { originalOf, storedMessageId } from './duplicate.js';
 import { isSealing, sealedBytes } from './payload-cipher.js';
 import type { PartitionRow, QueueRow } from './rows.js';
+import { bytesPrice, PRICES } from './work-prices.js';
 
 /** What the rest of the leader wants to know of a push: who may now have work. */
 export interface PushListener {
@@ -160,8 +161,10 @@ export interface PlacedPush {
 
 /** Whether pushes that stand or fall together can be placed. */
 export type PushVerdict =
-  /** They can, and take so many bytes. */
-  | { readonly kind: 'clear'; readonly bytes: number }
+  /** They can, and take so many bytes and units of work. */
+  | { readonly kind: 'clear'; readonly bytes: number; readonly units: number }
+  /** They cost more than what applies as a whole may. */
+  | { readonly kind: 'too-much'; readonly units: number }
   | { readonly kind: 'duplicate'; readonly group: PushGroup; readonly offset: number }
   /** What they add to one partition. */
   | { readonly kind: 'too-large'; readonly group: PushGroup; readonly bytes: number };
@@ -179,6 +182,7 @@ export class PushPlan {
   readonly #queues = new Map<string, QueueTargets>();
   /** Looked up last: the next command is likely to name it again. */
   #queue: QueueTargets | null = null;
+  #units = 0;
 
   constructor(draft: Draft, limits: PushLimits, listener: PushListener) {
     this.#draft = draft;
@@ -186,17 +190,30 @@ export class PushPlan {
     this.#listener = listener;
   }
 
+  /** Units of work of all that was placed, of writing and applying it too. */
+  get units(): number {
+    return this.#units;
+  }
+
   /** Places what is new, item by item. */
   push(command: PushCommand): PlacedPush {
     const call = this.#open(command, null, true);
-    placeItems(this.#draft, call, this.#limits);
+    this.#units += bytesPrice(command.body.length) + placeItems(this.#draft, call, this.#limits);
     return call;
   }
 
-  /** Judges the items of a command together, and places none of them. */
-  judge(command: PushCommand): PushVerdict {
+  /**
+   * Judges the items of a command together, and places none of them. `unitsMax`: what it may cost;
+   * one that costs more is given up as soon as that is seen.
+   */
+  judge(command: PushCommand, unitsMax: number): PushVerdict {
+    const least = leastUnits(command);
+    if (least > unitsMax) return { kind: 'too-much', units: least };
     const call = this.#open(command, null, false);
-    return judgeTogether(this.#draft, call, this.#limits);
+    const units = unitsOf(call);
+    if (units > unitsMax) return { kind: 'too-much', units };
+    const verdict = judgeTogether(this.#draft, call, this.#limits);
+    return verdict.kind === 'clear' ? { ...verdict, units } : verdict;
   }
 
   /**
@@ -205,6 +222,7 @@ export class PushPlan {
    */
   placeAll(command: PushCommand, traceIds: readonly (string | null)[] | null): PlacedPush {
     const call = this.#open(command, traceIds, true);
+    this.#units += itemUnits(command);
     for (let item = 0; item < command.itemGroup.length; item++) {
       const target = call.targets[command.itemGroup[item] ?? 0] as Target;
       const id = command.transactionIds[item] ?? null;
@@ -249,6 +267,7 @@ export class PushPlan {
       isSealing: isSealing(this.#draft, queue),
     };
     if (isPlaced) {
+      this.#units += targetUnits(target, targets.size === 0);
       targets.set(group.partition, target);
       this.#targets.push(target);
     }
@@ -272,12 +291,21 @@ export class PushPlan {
   }
 }
 
-function placeItems(draft: Draft, call: Call, limits: PushLimits): void {
+/** Returns the units of work of the items. */
+function placeItems(draft: Draft, call: Call, limits: PushLimits): number {
   const { command } = call;
-  for (let item = 0; item < command.itemGroup.length; item++) {
+  const count = command.itemGroup.length;
+  let units = count * PRICES.item;
+  for (let item = 0; item < count; item++) {
     const target = call.targets[command.itemGroup[item] ?? 0] as Target;
     const id = command.transactionIds[item] ?? null;
-    if (id !== null && isRepeat(draft, call, item, target, id)) continue;
+    if (id !== null) {
+      units += PRICES.itemId;
+      if (isRepeat(draft, call, item, target, id)) {
+        units += PRICES.duplicate;
+        continue;
+      }
+    }
     const bytes = itemBytes(call, item, target, id);
     const isFollower = id !== null && call.hasRefused(target, id);
     if (isFollower || call.bytes + bytes > limits.entryBytesMax) {
@@ -288,6 +316,37 @@ function placeItems(draft: Draft, call: Call, limits: PushLimits): void {
     }
     placeItem(call, item, target, id, bytes);
   }
+  return units;
+}
+
+/** What a command costs at least, whatever there is of what it names. */
+function leastUnits(command: PushCommand): number {
+  return command.groups.length * PRICES.append + itemUnits(command);
+}
+
+function itemUnits({ itemGroup, transactionIds, body }: PushCommand): number {
+  let units = itemGroup.length * PRICES.item + bytesPrice(body.length);
+  for (const id of transactionIds) if (id !== null) units += PRICES.itemId;
+  return units;
+}
+
+/** What a command costs whose targets are known. */
+function unitsOf({ command, targets }: Call): number {
+  const queues = new Set<string>();
+  let units = itemUnits(command);
+  for (const target of targets) {
+    const { queue } = target.group;
+    units += targetUnits(target, !queues.has(queue));
+    if (target.queue === undefined) queues.add(queue);
+  }
+  return units;
+}
+
+/** `isFirst`: no other target of the turn names its queue. */
+function targetUnits({ queue, partition }: Target, isFirst: boolean): number {
+  if (partition !== undefined) return PRICES.append;
+  const created = PRICES.append + PRICES.newPartition;
+  return queue === undefined && isFirst ? created + PRICES.newQueue : created;
 }
 
 /** Log bytes of an item, at most. */
@@ -342,7 +401,7 @@ function judgeTogether(draft: Draft, call: Call, limits: PushLimits): PushVerdic
     if (own > limits.entryBytesMax) return { kind: 'too-large', group, bytes: own };
     total += own;
   }
-  return { kind: 'clear', bytes: total };
+  return { kind: 'clear', bytes: total, units: 0 };
 }
 
 /** The lowest offset inside the window that carries the id, or will with this entry. */

@@ -18,7 +18,7 @@
 import { fenceOf, subjectOf, type TargetChange, writeTarget } from './ack-target.js';
 import { assert } from './assert.js';
 import { findNamedPartition } from './catalog.js';
-import type { PushCommand } from './commands.js';
+import type { PushCommand, RefusedOutcome } from './commands.js';
 import type { DeliveryMemory } from './delivery-memory.js';
 import type { Draft } from './draft.js';
 import type { PlacedPush, PushPlan } from './push.js';
@@ -35,11 +35,12 @@ import {
 import { findQuery } from './stream-register.js';
 import { stateKey, streamStates } from './stream-tables.js';
 import { signalledUpTo } from './subscription.js';
+import { ATOMIC_UNITS_MAX, PRICES, tooMuchWork } from './work-prices.js';
 
 /** A cycle that has its verdict. */
 export interface PlacedCycle {
   /** To be asked for when the pushes of the turn are written. */
-  outcome(): StreamCycledOutcome;
+  outcome(): StreamCycledOutcome | RefusedOutcome;
 }
 
 export interface CycleSite {
@@ -63,8 +64,14 @@ export function planCycle(
   const { queue, partition } = found;
   const ack = judgeAck(draft, memory, command, partition);
   if (ack === 'bad_lease') return settled(refused(ack, BAD_LEASE));
-  const flaw = judgeWrites(command, pushes, entryBytesMax);
+  const size: CycleSize = { units: command.state.keys.length * PRICES.key };
+  const flaw = judgeWrites(command, pushes, entryBytesMax, size);
+  if (size.units > ATOMIC_UNITS_MAX) {
+    const refusal = tooMuchWork('cycle', size.units);
+    return { outcome: () => ({ kind: 'refused', refusal }) };
+  }
   if (flaw !== null) return settled(flaw);
+  draft.spend(command.state.keys.length * PRICES.key);
   const { store } = query;
   const changes = changesOf(draft.state, command, store, partition.number);
   if (changes.length > 0) {
@@ -181,12 +188,19 @@ function redelivered(cursor: CursorRow, lease: LeaseState, first: number): Curso
 /** Of an entry: a cursor row beside its texts, and the heads of the effects. */
 const CYCLE_BYTES = 1024;
 
+/** Units of work of the whole, as far as it was judged (work-prices.ts). */
+interface CycleSize {
+  units: number;
+}
+
 function judgeWrites(
   command: StreamCycleCommand,
   plan: PushPlan | null,
   entryBytesMax: number,
+  size: CycleSize,
 ): Verdict | null {
   const { state, pushes, consumerGroup } = command;
+  if (size.units > ATOMIC_UNITS_MAX) return null;
   let bytes = CYCLE_BYTES + consumerGroup.length * 3;
   state.keys.forEach((key, i) => {
     bytes += opBytes(key) + (state.valueEnd[i] ?? 0) - (state.valueStart[i] ?? 0);
@@ -195,7 +209,11 @@ function judgeWrites(
     assert(plan !== null, 'a cycle that pushes was planned where nothing is pushed');
     const twice = firstRepeat(pushes);
     if (twice !== null) return refused('duplicate', `${twice}; nothing was applied`);
-    const verdict = plan.judge(pushes);
+    const verdict = plan.judge(pushes, ATOMIC_UNITS_MAX - size.units);
+    if (verdict.kind === 'too-much') {
+      size.units += verdict.units;
+      return null;
+    }
     if (verdict.kind === 'duplicate') {
       const { group, offset } = verdict;
       const what = `a pushed message to ${group.queue}/${group.partition} is a duplicate`;

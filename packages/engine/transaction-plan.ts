@@ -39,6 +39,7 @@ import {
 import { AppendDamage } from './append.js';
 import { assert } from './assert.js';
 import { createPartition, findPartition, findQueue } from './catalog.js';
+import type { RefusedOutcome } from './commands.js';
 import { forgetCursor, moveCursor } from './cursor-move.js';
 import { deadLetters } from './dead-letter-tables.js';
 import { deadLettersAt } from './dead-letters.js';
@@ -59,13 +60,14 @@ import type {
   TransactionCommand,
 } from './transaction-command.js';
 import { utf8Length } from './utf8.js';
+import { ATOMIC_UNITS_MAX, kvPrice, PRICES, timersPrice, tooMuchWork } from './work-prices.js';
 
 /** A transaction that has its verdict. */
 export interface PlacedTransaction {
   /** What it adds to the entry with its pushes and its record, at most; 0: it is rolled back. */
   readonly bytes: number;
   /** To be asked for when the pushes of the turn are written. */
-  outcome(): TransactedOutcome;
+  outcome(): TransactedOutcome | RefusedOutcome;
 }
 
 /** What a transaction changes beside the entry. */
@@ -83,22 +85,30 @@ export function planTransaction(
   pushes: PushPlan | null,
   timers: TimerWriter,
 ): PlacedTransaction {
-  const size: EntryShare = { bytes: 0 };
+  const size: EntryShare = { bytes: 0, units: unitsWithoutPushes(command), pushUnits: 0 };
+  if (size.units > ATOMIC_UNITS_MAX) return refusedFor(size);
   const refusal = kvLegRefusal(draft, command.kv) ?? timersLegRefusal(draft, command.timers);
   if (refusal !== null) return rolledBackBy(refusal);
   const acks = judgeAcks(draft, site, command, size);
   const kv = judgeKvLeg(draft, command.kv, size);
+  const places: Place[] = [];
   const rollback =
     acks.rollback ??
     judgePushes(command, site, pushes, size) ??
-    judgePositions(draft, command, size) ??
+    judgePositions(draft, command, places, size) ??
     kv.rollback ??
     judgeTimersLeg(draft, command.timers, size) ??
     judgeSize(site, size);
+  // It may have been given up before all of it was judged, so this comes first.
+  if (size.units > ATOMIC_UNITS_MAX) return refusedFor(size);
   if (rollback !== null) return rolledBackBy(rollback);
+  // What its pushes cost is counted where they are placed.
+  draft.spend(size.units - size.pushUnits);
   for (const change of acks.changes) writeTarget(draft, site.memory, change);
   const placed = placePushes(command, pushes);
-  for (const position of command.positions) setPosition(draft, site, command.tenant, position);
+  command.positions.forEach((position, i) => {
+    setPosition(draft, site, position, places[i] as Place);
+  });
   const { filed } = acks;
   const stored = kv.write();
   const timed = command.timers === null ? null : timers.write(draft, command.timers);
@@ -122,6 +132,20 @@ function rolledBackBy(rollback: Rollback): PlacedTransaction {
  */
 interface EntryShare {
   bytes: number;
+  /** Units of work (work-prices.ts), those of its pushes included. */
+  units: number;
+  pushUnits: number;
+}
+
+/** What is known of its price before anything is looked up. */
+function unitsWithoutPushes({ acks, positions, kv, timers }: TransactionCommand): number {
+  const moved = acks.length * PRICES.ackItem + positions.length * PRICES.position;
+  return PRICES.command + moved + (kv === null ? 0 : kvPrice(kv)) + timersPrice(timers);
+}
+
+function refusedFor({ units }: EntryShare): PlacedTransaction {
+  const refusal = tooMuchWork('transaction', units);
+  return { bytes: 0, outcome: () => ({ kind: 'refused', refusal }) };
 }
 
 function judgeSize({ entryBytesMax }: TransactionSite, { bytes }: EntryShare): Rollback | null {
@@ -163,6 +187,8 @@ function judgeAcks(
     const verdict = judgeOne(draft, site, command, target, shadows, usedBytes);
     if (isRollback(verdict)) return { rollback: verdict, changes: [], filed: [] };
     usedBytes += verdict.letters.bytes;
+    size.units += PRICES.ackTarget + verdict.letters.rows.length * PRICES.deadLetter;
+    if (size.units > ATOMIC_UNITS_MAX) break;
     size.bytes +=
       verdict.letters.bytes + CURSOR_BYTES + (target.items[0]?.consumerGroup.length ?? 0) * 3;
     target.items.forEach(({ status }, i) => {
@@ -308,9 +334,11 @@ function judgePushes(
 ): Rollback | null {
   if (command.pushes === null) return null;
   assert(plan !== null, 'a transaction that pushes was planned where nothing is pushed');
-  const verdict = plan.judge(command.pushes);
-  if (verdict.kind === 'clear') {
-    size.bytes += verdict.bytes;
+  const verdict = plan.judge(command.pushes, ATOMIC_UNITS_MAX - size.units);
+  if (verdict.kind === 'clear' || verdict.kind === 'too-much') {
+    if (verdict.kind === 'clear') size.bytes += verdict.bytes;
+    size.pushUnits = verdict.units;
+    size.units += verdict.units;
     return null;
   }
   if (verdict.kind === 'duplicate') {
@@ -336,19 +364,30 @@ function placePushes(command: TransactionCommand, plan: PushPlan | null): Placed
 /** Of what a position writes at most, beside its texts: three effects. */
 const POSITION_BYTES = 256;
 
+/** Where a position is. Another one of the transaction, or a push, may create its partition. */
+interface Place {
+  readonly queue: QueueRow;
+  readonly partition: PartitionRow | undefined;
+}
+
+/** Adds the place of each position, so that nothing is looked up twice. */
 function judgePositions(
   draft: Draft,
   { tenant, positions, flaw }: TransactionCommand,
+  places: Place[],
   size: EntryShare,
 ): Rollback | null {
-  const known = new Set<string>();
-  for (const { queue, consumerGroup, partition, metadata } of positions) {
-    if (!known.has(queue)) {
-      if (findQueue(draft.state, tenant, queue) === undefined) {
-        return { reason: 'queue_not_found', error: `queue ${queue} does not exist` };
-      }
-      known.add(queue);
+  const known = new Map<string, QueueRow>();
+  for (const { queue: name, consumerGroup, partition, metadata } of positions) {
+    if (size.units > ATOMIC_UNITS_MAX) return null;
+    const queue = known.get(name) ?? findQueue(draft.state, tenant, name);
+    if (queue === undefined) {
+      return { reason: 'queue_not_found', error: `queue ${name} does not exist` };
     }
+    known.set(name, queue);
+    const place = { queue, partition: findPartition(draft.state, queue.number, partition) };
+    if (place.partition === undefined) size.units += PRICES.newPartition;
+    places.push(place);
     const texts = utf8Length(consumerGroup) * 2 + utf8Length(partition);
     size.bytes += POSITION_BYTES + texts + utf8Length(metadata ?? '');
   }
@@ -358,12 +397,10 @@ function judgePositions(
 function setPosition(
   draft: Draft,
   site: TransactionSite,
-  tenant: string,
-  { queue: queueName, consumerGroup, partition: name, offset, metadata, subscription }: Position,
+  { consumerGroup, partition: name, offset, metadata, subscription }: Position,
+  { queue, partition: known }: Place,
 ): void {
-  const queue = findQueue(draft.state, tenant, queueName);
-  assert(queue !== undefined, `queue ${queueName} has gone since its position was judged`);
-  let partition = findPartition(draft.state, queue.number, name);
+  let partition = known ?? findPartition(draft.state, queue.number, name);
   if (offset === null) {
     if (partition !== undefined) forgetCursor(draft, site.memory, partition, consumerGroup);
     return;

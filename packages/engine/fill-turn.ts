@@ -1,0 +1,197 @@
+/**
+ * What a turn takes of the commands that fill the log: pushes, transactions and cycles that push,
+ * key/value calls that write, timers, replays. They are placed one after another, and written
+ * together at the end, one append for each partition.
+ *
+ * Bounds of a turn: bytes of the entry (`turnBytesMax`), where what is placed counts like what is
+ * written, and units of work (`work-prices.ts`). The first command of each kind of line goes
+ * whatever it takes, or it would never go.
+ */
+import type { FillCommand } from './command-lines.js';
+import type { Outcome } from './commands.js';
+import type { Delivery, Ticket } from './delivery.js';
+import type { Draft, Surroundings } from './draft.js';
+import { growingBytes, kvTurnBytes } from './growing-bytes.js';
+import { type PlacedKv, planKv } from './kv-plan.js';
+import { sealingBytes } from './payload-cipher.js';
+import { type PlacedPush, PushPlan } from './push.js';
+import { type PlacedReplay, planReplay, replayBytes } from './replay.js';
+import type { RequestMemory } from './request-memory.js';
+import type { State } from './state.js';
+import { type PlacedCycle, planCycle } from './stream-cycle.js';
+import type { Timers } from './timers.js';
+import type { PlacedTransaction } from './transaction-plan.js';
+import type { Waiting } from './turn-lines.js';
+import { kvPrice, PRICES, TURN_UNITS, timersPrice } from './work-prices.js';
+
+type PlacedFill =
+  | PlacedPush
+  | PlacedTransaction
+  | PlacedReplay
+  | PlacedCycle
+  | PlacedKv
+  | { outcome(): Outcome };
+
+export interface FillSite {
+  readonly state: State;
+  readonly surroundings: Surroundings;
+  readonly limits: { readonly turnBytesMax: number; readonly entryBytesMax: number };
+  readonly delivery: Delivery;
+  readonly timers: Timers;
+}
+
+/** What small commands that fill may always spend, however much those that drain have spent. */
+const SHARE_UNITS = TURN_UNITS / 4;
+
+/** How many of the oldest in line fit into so many bytes, at least one, and their bytes. */
+export function countFills(
+  site: FillSite,
+  line: readonly Waiting<FillCommand>[],
+  bytesMax: number,
+): { readonly count: number; readonly bytes: number } {
+  let bytes = 0;
+  let taken = 0;
+  let count = 0;
+  for (const { command } of line) {
+    const length = shareOf(site, command);
+    const share = length + sealedShareOf(site, command);
+    if (count > 0 && taken + share > bytesMax) break;
+    taken += share;
+    bytes += length;
+    count++;
+  }
+  return { count, bytes };
+}
+
+/** The fills of one turn. */
+export class FillTurn {
+  readonly #site: FillSite;
+  readonly #draft: Draft;
+  readonly #requests: RequestMemory | null;
+  readonly #plan: PushPlan;
+  readonly #isFull: boolean;
+  readonly #smallUnitsMax: number;
+  /** Of what is placed, and not written yet. */
+  #bytes = 0;
+  readonly #placed: { readonly ticket: Ticket; readonly verdict: PlacedFill }[] = [];
+
+  constructor(site: FillSite, draft: Draft, requests: RequestMemory | null) {
+    const { limits, delivery, timers } = site;
+    this.#site = site;
+    this.#draft = draft;
+    this.#requests = requests;
+    this.#plan = new PushPlan(draft, limits, delivery);
+    this.#isFull = this.#length >= limits.turnBytesMax;
+    if (!this.#isFull) this.#bytes = timers.fire(draft, this.#plan, delivery);
+    this.#smallUnitsMax = Math.max(TURN_UNITS, draft.work + SHARE_UNITS);
+  }
+
+  /** Units of work of the whole turn so far. */
+  get #work(): number {
+    return this.#draft.work + this.#plan.units;
+  }
+
+  /** Of the entry so far, with the records that are made. */
+  get #length(): number {
+    return this.#draft.length + (this.#requests?.freshBytes ?? 0);
+  }
+
+  /** Takes from the front of the line what there is room for. */
+  takeSmall(line: Waiting<FillCommand>[]): void {
+    const left = this.#site.limits.turnBytesMax - this.#length - this.#bytes;
+    if (this.#isFull || left <= 0 || line.length === 0) return;
+    this.#take(line, countFills(this.#site, line, left).count, this.#smallUnitsMax);
+  }
+
+  /** As before; the first goes although the small ones have left no room. */
+  takeWide(line: Waiting<FillCommand>[]): void {
+    if (this.#isFull || line.length === 0) return;
+    const left = this.#site.limits.turnBytesMax - this.#length - this.#bytes;
+    this.#take(line, countFills(this.#site, line, left).count, TURN_UNITS);
+  }
+
+  #take(line: Waiting<FillCommand>[], count: number, unitsMax: number): void {
+    let taken = 0;
+    for (const { command, ticket, units } of line) {
+      if (taken === count || (taken > 0 && this.#isOver(units, unitsMax))) break;
+      taken++;
+      if (this.#requests === null || this.#requests.isWanted(ticket)) this.#add(command, ticket);
+    }
+    line.splice(0, taken);
+  }
+
+  /** What a record holds, and what names are new, is only known once it is planned. */
+  #isOver(units: number, unitsMax: number): boolean {
+    if (this.#length + this.#bytes >= this.#site.limits.turnBytesMax) return true;
+    return this.#work + units > unitsMax;
+  }
+
+  #add(command: FillCommand, ticket: Ticket): void {
+    const draft = this.#draft;
+    const before = draft.length;
+    const verdict = this.#place(command);
+    draft.spend(PRICES.command);
+    this.#site.surroundings.planned?.(command.kind);
+    this.#placed.push({ ticket, verdict });
+    const written = draft.length - before;
+    this.#bytes += this.#unwrittenBytes(command, verdict, written);
+    // What the others have changed is to be seen in their outcomes.
+    if (command.kind !== 'kv' && command.kind !== 'timers') return;
+    if (written > 0) this.#requests?.record(ticket, verdict.outcome());
+  }
+
+  #place(command: FillCommand): PlacedFill {
+    const { delivery, timers, limits } = this.#site;
+    const draft = this.#draft;
+    switch (command.kind) {
+      case 'push':
+        return this.#plan.push(command);
+      case 'transaction':
+        return delivery.transact(draft, command, this.#plan, timers);
+      case 'replay':
+        return planReplay(draft, command, this.#plan);
+      case 'stream-cycle': {
+        const { memory } = delivery;
+        return planCycle(draft, { memory, ...limits }, command, this.#plan);
+      }
+      case 'kv':
+        draft.spend(kvPrice(command));
+        return planKv(draft, command, limits.entryBytesMax);
+      case 'timers': {
+        draft.spend(timersPrice(command));
+        const outcome = timers.plan(draft, command);
+        return { outcome: () => outcome };
+      }
+    }
+  }
+
+  /** What comes into the entry of a command that was placed, when the pushes are written. */
+  #unwrittenBytes(command: FillCommand, verdict: PlacedFill, written: number): number {
+    if (command.kind === 'kv' || command.kind === 'timers') return 0;
+    if (command.kind === 'transaction') {
+      return Math.max(0, (verdict as PlacedTransaction).bytes - written);
+    }
+    return shareOf(this.#site, command) + sealedShareOf(this.#site, command);
+  }
+
+  /** Writes the pushes, and answers all that was taken. */
+  finish(answer: (ticket: Ticket, outcome: Outcome) => void): void {
+    this.#plan.finish();
+    this.#draft.spend(this.#plan.units);
+    for (const { ticket, verdict } of this.#placed) answer(ticket, verdict.outcome());
+  }
+}
+
+/** Bytes that a command may add to its entry, as they were sent. */
+function shareOf({ state }: FillSite, command: FillCommand): number {
+  if (command.kind === 'replay') return replayBytes(state, command);
+  return command.kind === 'kv' ? kvTurnBytes(command) : growingBytes(command);
+}
+
+/** What encryption adds. */
+function sealedShareOf({ surroundings, state }: FillSite, command: FillCommand): number {
+  if (surroundings.cipher === null) return 0;
+  if (command.kind === 'replay' || command.kind === 'kv' || command.kind === 'timers') return 0;
+  const push = command.kind === 'push' ? command : command.pushes;
+  return sealingBytes(surroundings, state, push);
+}

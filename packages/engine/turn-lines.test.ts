@@ -1,0 +1,217 @@
+// Goal: what a turn costs is bounded, small commands go before wide ones, wide ones take turns, and
+// after a heavy one those who waited get their answers first. Method: the planner over rows in
+// memory; what is looked at is units of work and the order of answers, and never time.
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { AckCommand, PushCommand } from './commands.js';
+import { EngineRig, pushCommand, type Request, TENANT } from './engine.fake.js';
+import type { TransactionCommand } from './transaction-command.js';
+import { WidePace } from './turn-lines.js';
+import { ATOMIC_UNITS_MAX, PRICES, SLICE_UNITS, TURN_UNITS } from './work-prices.js';
+
+let rig: EngineRig;
+
+beforeEach(() => {
+  rig = new EngineRig();
+});
+
+const NEW = PRICES.append + PRICES.newPartition;
+/** New partitions that are a slice. */
+const SLICE = Math.floor(SLICE_UNITS / (NEW + PRICES.item));
+
+/** A message for each of `count` partitions of a queue. */
+function wide(queue: string, count: number, from = 0): PushCommand {
+  const one = pushCommand(queue, 'p', ['x'], false) as PushCommand;
+  const all = Array.from({ length: count }, (_, i) => i);
+  return {
+    ...one,
+    groups: all.map((i) => ({ queue, partition: `p${from + i}` })),
+    itemGroup: all,
+    transactionIds: all.map(() => null),
+    payloadStart: all.map(() => one.payloadStart[0] ?? 0),
+    payloadEnd: all.map(() => one.payloadEnd[0] ?? 0),
+  };
+}
+
+function acks(count: number): AckCommand {
+  const items = Array.from({ length: count }, (_, i) => ({
+    transactionId: 'x',
+    partitionId: String(1_000_000 + i),
+    leaseId: '',
+    status: 'completed' as const,
+    error: null,
+  }));
+  return { kind: 'ack', tenant: TENANT, consumerGroup: 'g', items };
+}
+
+function transaction(parts: Partial<TransactionCommand>): TransactionCommand {
+  const nothing = { acks: [], pushes: null, traceIds: null, positions: [], kv: null, timers: null };
+  return { kind: 'transaction', tenant: TENANT, ...nothing, flaw: null, ...parts };
+}
+
+function positions(
+  count: number,
+  partition: (i: number) => string,
+  group: (i: number) => string = () => 'g',
+): TransactionCommand {
+  return transaction({
+    positions: Array.from({ length: count }, (_, i) => ({
+      queue: 'q',
+      consumerGroup: group(i),
+      partition: partition(i),
+      offset: 1,
+      metadata: null,
+      subscription: { mode: 'all' },
+    })),
+  });
+}
+
+const small = () => rig.send(pushCommand('small', 'p', ['x'], false));
+const isDone = ({ outcome }: Request) => outcome !== null;
+
+describe('units', () => {
+  test('names that are made are counted when they are made', () => {
+    rig.call(wide('q', 100));
+    expect(rig.units).toBe(100 * (NEW + PRICES.item) + PRICES.newQueue + PRICES.command);
+    rig.call(wide('q', 100));
+    expect(rig.units).toBe(100 * (PRICES.append + PRICES.item) + PRICES.command);
+  });
+
+  test('single pushes that make partitions end a turn too', () => {
+    const requests = Array.from({ length: 2000 }, (_, i) =>
+      rig.send(pushCommand('q', `p${i}`, ['x'], false)),
+    );
+    let turns = 0;
+    for (; !requests.every(isDone); turns++) {
+      rig.turn();
+      expect(rig.units).toBeLessThanOrEqual(TURN_UNITS + NEW + PRICES.newQueue + PRICES.item);
+    }
+    expect(turns).toBe(Math.ceil((2000 * (NEW + PRICES.item + PRICES.command)) / TURN_UNITS));
+  });
+
+  test('ten clients with slices of new partitions: each turn has one, and they go round', () => {
+    const slices = Array.from({ length: 10 }, (_, client) => rig.send(wide(`q${client}`, SLICE)));
+    for (let turn = 0; turn < 10; turn++) {
+      const one = small();
+      rig.turn();
+      expect(isDone(one)).toBe(true);
+      expect(rig.units).toBeLessThan(2 * TURN_UNITS);
+      expect(slices.map(isDone)).toEqual(slices.map((_, client) => client <= turn));
+    }
+  });
+
+  test('slices of acknowledgements and of pushes take turns', () => {
+    const drains = [rig.send(acks(2000)), rig.send(acks(2000))];
+    const fills = [rig.send(wide('a', SLICE)), rig.send(wide('b', SLICE))];
+    rig.turn();
+    const again = rig.send(acks(2000));
+    const order: string[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      rig.turn();
+      order.push([...drains, ...fills, again].map((one) => (isDone(one) ? '1' : '0')).join(''));
+      expect(rig.units).toBeLessThan(2 * TURN_UNITS);
+    }
+    expect(order).toEqual(['11000', '11100', '11110', '11111']);
+  });
+});
+
+describe('what applies as a whole', () => {
+  test('100,000 new partitions are refused, and nothing is written', () => {
+    const pushes = wide('q', 100_000);
+    const request = rig.call(transaction({ pushes }));
+    expect(request.outcome).toMatchObject({
+      kind: 'refused',
+      refusal: { reason: 'too_large', error: expect.stringContaining('send it in') },
+    });
+    expect(rig.entries).toBe(0);
+    expect(rig.units).toBeLessThan(TURN_UNITS);
+  });
+
+  test('what fits is applied, in a turn of its own', () => {
+    const count = Math.floor(ATOMIC_UNITS_MAX / (NEW + PRICES.item)) - 10;
+    const request = rig.call(transaction({ pushes: wide('q', count) }));
+    expect(request.outcome).toMatchObject({ kind: 'transacted', rollback: null });
+    expect(rig.units).toBeLessThanOrEqual(ATOMIC_UNITS_MAX + 2 * PRICES.command);
+  });
+
+  test('16,384 positions in known partitions are applied', () => {
+    rig.call(wide('q', 128));
+    const request = rig.call(
+      positions(
+        16_384,
+        (i) => `p${i % 128}`,
+        (i) => `g${i >> 7}`,
+      ),
+    );
+    expect(request.outcome).toMatchObject({ kind: 'transacted', rollback: null });
+  });
+
+  test('positions that make their partitions are counted as such', () => {
+    rig.call(wide('q', 1));
+    const request = rig.call(positions(16_384, (i) => `new${i}`));
+    expect(request.outcome).toMatchObject({ refusal: { reason: 'too_large' } });
+    const fits = rig.call(positions(500, (i) => `new${i}`));
+    expect(fits.outcome).toMatchObject({ kind: 'transacted', rollback: null });
+  });
+
+  test('between two heavy ones, those who waited for the first are answered', () => {
+    rig.call(wide('q', 1));
+    rig.lag = 2;
+    const heavy = [0, 1].map((i) => rig.send(positions(500, (at) => `${i}-${at}`)));
+    rig.turn();
+    const waited = small();
+    const log: string[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      rig.turn();
+      log.push([heavy[1], waited].map((one) => (one && isDone(one) ? '1' : '0')).join(''));
+      // From the third turn on, everything planned is applied.
+      if (turn === 1) rig.lag = 0;
+    }
+    expect(log).toEqual(['01', '01', '01', '11']);
+  });
+});
+
+describe('the rest after a heavy turn', () => {
+  const HEAVY = 3 * TURN_UNITS;
+
+  test('it lasts until the entry and those planned beside it are applied', () => {
+    const pace = new WidePace();
+    expect(pace.begin(true)).toBe(true);
+    pace.end(7, HEAVY);
+    expect(pace.begin(false)).toBe(false);
+    pace.end(8, 10);
+    pace.applied(7);
+    expect(pace.open).toBe(false);
+    pace.applied(8);
+    expect(pace.open).toBe(true);
+  });
+
+  test('small commands that have come meanwhile go before the next one, once', () => {
+    const pace = new WidePace();
+    pace.begin(false);
+    pace.end(7, HEAVY);
+    pace.applied(7);
+    expect(pace.begin(true)).toBe(false);
+    pace.end(8, 10);
+    expect(pace.begin(true)).toBe(false);
+    pace.end(9, 10);
+    pace.applied(8);
+    expect(pace.begin(true)).toBe(true);
+  });
+
+  test('a heavy turn that changes nothing is followed by the small ones too', () => {
+    const pace = new WidePace();
+    pace.begin(false);
+    pace.end(0, HEAVY);
+    expect(pace.begin(true)).toBe(false);
+    pace.end(0, 10);
+    expect(pace.begin(true)).toBe(true);
+  });
+
+  test('nothing waits where nobody else is there', () => {
+    const pace = new WidePace();
+    pace.begin(false);
+    pace.end(7, HEAVY);
+    pace.applied(7);
+    expect(pace.begin(false)).toBe(true);
+  });
+});

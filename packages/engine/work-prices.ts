@@ -1,0 +1,152 @@
+/**
+ * What commands cost, in units of work, and how much of it one turn takes.
+ *
+ * The job: while the leader plans a turn, and while a node applies its entry, nothing else runs on
+ * that node: no heartbeat, no health check, no other client. So a turn is bounded by what it costs
+ * and not by the number of its commands or items. The bound on the entry bounds every follower and
+ * every replay too, for they apply what was planned.
+ *
+ * One unit is one microsecond of planning and applying together on the machine of the measurements
+ * (`npm run bench -- --prices` prints the table of the machine that it runs on). The prices only
+ * have to be right among each other: a machine that is half as fast has turns twice as long.
+ *
+ * Who uses them:
+ * - `CallSlices` (packages/broker) cuts a push or a batch of acknowledgements that costs more than
+ *   SLICE_UNITS into commands that cost less, and submits them one after another.
+ * - The planner counts each command at its price when it arrives, which decides its line
+ *   (`turn-lines.ts`), and counts exactly while it plans: a turn ends when its units are spent.
+ * - Calls that apply as a whole (transactions, stream cycles) cannot be cut. They are refused above
+ *   ATOMIC_UNITS_MAX, before anything is written.
+ */
+import type { Command, PushCommand } from './commands.js';
+import type { KvCall } from './kv-call.js';
+import type { Refusal } from './refusals.js';
+import type { TimerCall } from './timer-call.js';
+
+export const PRICES = {
+  /** Any command: its outcome, its record, its answer. */
+  command: 5,
+  /** A queue that does not exist yet, beside its first partition. */
+  newQueue: 25,
+  /** A partition that does not exist yet, beside its first append. */
+  newPartition: 50,
+  /** An append: one for each partition that a command pushes to. */
+  append: 15,
+  /** A pushed message. */
+  item: 1,
+  /** Its transaction id: a look-up for duplicates, and its place in the index. */
+  itemId: 7,
+  /** A message that is not stored, because its partition has its transaction id already. */
+  duplicate: 12,
+  /** 1,024 bytes of payload or value: copied, checked, written. */
+  kibibyte: 1,
+  /** A pop; what it claims. */
+  pop: 20,
+  claim: 15,
+  /** A partition whose cursor an acknowledgement asks for, and a message that it names. */
+  ackTarget: 15,
+  ackItem: 4,
+  /** A message that is filed as a dead letter, beside its bytes. */
+  deadLetter: 20,
+  /** A cursor that a transaction places in a known partition. */
+  position: 15,
+  /** A key that a key/value call reads or writes; an operation on the state of a stream. */
+  key: 12,
+  /** A timer that is scheduled or cancelled. */
+  timer: 15,
+} as const;
+
+/**
+ * Units that a turn takes of small commands; and, beside those, one command that is not small. So a
+ * turn of slices and small commands is 24 ms at most, and what waits for its entry waits for two
+ * or three turns, some 60 ms.
+ */
+export const TURN_UNITS = 12_000;
+
+/** What a command may cost to stand among the small ones: four of them are a turn. */
+export const SMALL_UNITS = 3000;
+
+/** What a slice of a call costs at most, unless it is a single message. */
+export const SLICE_UNITS = TURN_UNITS;
+
+/** Payload bytes of a slice, unless it is a single message: the bytes of a turn. */
+export const SLICE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * What a transaction or a stream cycle may cost: 16,384 positions in known partitions at 15 units
+ * are 245,760. While it is planned nothing else is, for a quarter of a second; two of them never
+ * follow each other at once (`turn-lines.ts`).
+ */
+export const ATOMIC_UNITS_MAX = 250_000;
+
+/** Why a call that applies as a whole is not planned: it costs `units`, or more. */
+export function tooMuchWork(what: string, units: number): Refusal {
+  const { newPartition, append, itemId, item, position } = PRICES;
+  const parts = Math.ceil(units / ATOMIC_UNITS_MAX);
+  return {
+    reason: 'too_large',
+    error:
+      `the ${what} takes ${units} units of work or more, and what applies as a whole may take ` +
+      `${ATOMIC_UNITS_MAX} (a new partition takes ${newPartition + append}, a known one ` +
+      `${append}, a message ${item + itemId}, a position ${position}); nothing was applied: ` +
+      `send it in ${parts} parts or more`,
+  };
+}
+
+/**
+ * The price of a command by what can be seen without looking anything up: exact for what it asks
+ * of known names, too low where it makes new ones. O(1) for what comes often.
+ */
+export function priceOf(command: Command): number {
+  switch (command.kind) {
+    case 'push':
+      return PRICES.command + pushPrice(command);
+    case 'pop':
+      return PRICES.command + PRICES.pop;
+    case 'ack':
+      return PRICES.command + PRICES.ackTarget + command.items.length * PRICES.ackItem;
+    case 'transaction': {
+      const { acks, pushes, positions, kv, timers } = command;
+      const units = PRICES.command + acks.length * PRICES.ackItem;
+      const moved = positions.length * PRICES.position + (kv === null ? 0 : kvPrice(kv));
+      const filled = (pushes === null ? 0 : pushPrice(pushes)) + timersPrice(timers);
+      return units + moved + filled;
+    }
+    case 'stream-cycle': {
+      const { state, pushes } = command;
+      const pushed = pushes === null ? 0 : pushPrice(pushes);
+      return PRICES.command + state.keys.length * PRICES.key + pushed;
+    }
+    case 'kv':
+      return PRICES.command + kvPrice(command);
+    case 'timers':
+      return PRICES.command + timersPrice(command);
+    default:
+      return PRICES.command + PRICES.append;
+  }
+}
+
+/** At the price of known partitions. Items count as if each had a transaction id. */
+export function pushPrice({ groups, itemGroup, body }: PushCommand): number {
+  const perItem = PRICES.item + PRICES.itemId;
+  return groups.length * PRICES.append + itemGroup.length * perItem + bytesPrice(body.length);
+}
+
+/** The price of that many bytes. */
+export function bytesPrice(bytes: number): number {
+  return (bytes >>> 10) * PRICES.kibibyte;
+}
+
+export function kvPrice({ ops }: KvCall): number {
+  let keys = 0;
+  let bytes = 0;
+  for (const op of ops) {
+    if (op.op === 'put' || op.op === 'putIfAbsent') bytes += op.value.length;
+    keys += op.op === 'getPrefix' ? op.limit : op.op === 'getMany' ? op.keys.length : 1;
+  }
+  return keys * PRICES.key + bytesPrice(bytes);
+}
+
+export function timersPrice(call: TimerCall | null): number {
+  return call === null ? 0 : call.ops.length * PRICES.timer;
+}
