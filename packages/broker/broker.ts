@@ -4,6 +4,7 @@
  */
 import type {
   Command,
+  Outcome,
   PopCommand,
   Refusal,
   RefusedOutcome,
@@ -63,9 +64,11 @@ import type { MessageReader } from './message-reader.js';
 import type { NodeStatus } from './node-status.js';
 import type { PeerCalls } from './peer-calls.js';
 import { PopDelivery } from './pop-delivery.js';
+import { mayNeedSlices, PushSlices } from './push-slices.js';
 import { RecordReads } from './record-reads.js';
 import { keyOf, ResourceReads } from './resource-reads.js';
 import type { SeriesGather } from './series-gather.js';
+import { type CallSlices, runSlices } from './sliced-call.js';
 import { StateReads } from './state-reads.js';
 import { StreamReads } from './stream-reads.js';
 import { SurfaceReads } from './surface-reads.js';
@@ -341,12 +344,39 @@ export class Broker implements Service {
   }
 
   submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
+    if (command.kind === 'push' && mayNeedSlices(command)) {
+      this.#submitSlices(command, 'pushed', new PushSlices(command, this.#state), reply);
+      return;
+    }
+    this.#submitOne(command, (outcome) => {
+      this.#activity?.answered(this.#state, command, outcome);
+      reply.send(outcome as SubmittedOutcome);
+    });
+  }
+
+  #submitOne(command: SubmittedCommand, onOutcome: (outcome: Outcome) => void): void {
     const isStatement = STATEMENTS.has(command.kind);
     const allowedMs = isStatement ? this.#deadlines.statementMs : this.#deadlines.writeMs;
     const deadlineMs = this.#clock.nowMs() + Math.min(allowedMs, DEADLINE_MS_MAX);
-    this.#requests.submit(command, deadlineMs, (outcome) => {
-      this.#activity?.answered(this.#state, command, outcome);
-      reply.send(outcome as SubmittedOutcome);
+    this.#requests.submit(command, deadlineMs, onOutcome);
+  }
+
+  /** Counted once, as one call, for what was done. */
+  #submitSlices<C extends SubmittedCommand, O extends SubmittedOutcome>(
+    command: C,
+    kind: O['kind'],
+    slices: CallSlices<C, O>,
+    reply: Reply<SubmittedOutcome>,
+  ): void {
+    runSlices<C, O>({
+      slices,
+      kind,
+      submit: (slice, onOutcome) => this.#submitOne(slice, onOutcome),
+      isGone: () => reply.gone,
+      done: (outcome, refusal) => {
+        if (outcome !== null) this.#activity?.answered(this.#state, command, outcome);
+        reply.send((refusal ?? outcome ?? NO_LEADER) as SubmittedOutcome);
+      },
     });
   }
 

@@ -207,4 +207,15 @@ export {
 export type * from './transaction-command.js';
 export { TransactionIndex } from './transaction-id-index.js';
 export { WindowSurvey } from './window-survey.js';
+export {
+  ATOMIC_UNITS_MAX,
+  bytesPrice,
+  PRICES,
+  priceOf,
+  pushPrice,
+  SLICE_BYTES,
+  SLICE_UNITS,
+  SMALL_UNITS,
+  TURN_UNITS,
+} from './work-prices.js';
 export { type QueueWorkload, queueWorkloads } from './workload-figures.js';

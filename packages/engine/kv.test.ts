@@ -291,8 +291,8 @@ test('a turn takes calls by what they name, be it read or deleted', () => {
     );
     let turns = 0;
     for (; requests.some(({ outcome }) => outcome === null); turns++) rig.turn();
-    // 4 MiB a turn, 256 bytes a key: 16 pages of 1,000, or 64 calls of 256.
-    expect(turns).toBe(ops === reading ? 7 : 2);
+    // 12,000 units a turn: five pages of 1,000 rows at 2, or three calls of 256 keys at 12.
+    expect(turns).toBe(ops === reading ? 20 : 34);
   }
 });
 

@@ -150,7 +150,7 @@ describe('partition cleanup', () => {
       const queue = `q${i}`;
       rig.send({ kind: 'configure', tenant: TENANT, queue, replace: false, changes: {} });
     }
-    rig.turn();
+    rig.turnAll();
     rig.advance(3 * DAY_MS);
     const left: number[] = [];
     for (let i = 0; i < 4; i++) {

@@ -85,11 +85,11 @@ function fill(rig: EngineRig, tenant: string, queueCount: number, traceCount = 3
   });
   rig.send({ kind: 'ephemeral-configure', tenant, queue: 'e', options: '{}' });
   rig.send({ kind: 'set-grant', tenant, surface: 'kv', grant: GRANT });
-  rig.turn();
+  rig.turnAll();
   for (let i = 0; i < queueCount; i++) {
     rig.send({ ...rig.popCommand({ queue: `q${i}` }), tenant });
   }
-  rig.turn();
+  rig.turnAll();
 }
 
 function putRows(rig: EngineRig, tenant: string, keys: readonly string[]): void {

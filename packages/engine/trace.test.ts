@@ -140,10 +140,10 @@ test('expire in steps of 512, also after another leader has taken over', () => {
   const rig = new EngineRig();
   expect(rig.planner.nextDueMs()).toBeNull();
   for (let i = 0; i < 1100; i++) rig.send(command({ names: ['n'], data: utf8(String(i)) }));
-  rig.turn();
+  rig.turnAll();
   rig.advance(WEEK_MS / 2);
   write(rig, { names: ['n', 'young'], data: utf8('young') });
-  rig.advance(WEEK_MS / 2);
+  rig.advance(WEEK_MS / 2 - 1);
   rig.turn();
   expect(ofName(rig, 'n').total).toBe(1101);
   rig.advance(60_000);

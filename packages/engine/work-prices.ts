@@ -50,8 +50,10 @@ export const PRICES = {
   deadLetter: 20,
   /** A cursor that a transaction places in a known partition. */
   position: 15,
-  /** A key that a key/value call reads or writes; an operation on the state of a stream. */
+  /** A key that a key/value call names; an operation on the state of a stream. */
   key: 12,
+  /** A row of a page of keys. */
+  listedKey: 2,
   /** A timer that is scheduled or cancelled. */
   timer: 15,
 } as const;
@@ -121,6 +123,8 @@ export function priceOf(command: Command): number {
       return PRICES.command + kvPrice(command);
     case 'timers':
       return PRICES.command + timersPrice(command);
+    case 'configure':
+      return PRICES.command + PRICES.newQueue + PRICES.newPartition;
     default:
       return PRICES.command + PRICES.append;
   }
@@ -138,13 +142,13 @@ export function bytesPrice(bytes: number): number {
 }
 
 export function kvPrice({ ops }: KvCall): number {
-  let keys = 0;
-  let bytes = 0;
+  let units = 0;
   for (const op of ops) {
-    if (op.op === 'put' || op.op === 'putIfAbsent') bytes += op.value.length;
-    keys += op.op === 'getPrefix' ? op.limit : op.op === 'getMany' ? op.keys.length : 1;
+    if (op.op === 'getPrefix') units += op.limit * PRICES.listedKey;
+    else units += (op.op === 'getMany' ? op.keys.length : 1) * PRICES.key;
+    if (op.op === 'put' || op.op === 'putIfAbsent') units += bytesPrice(op.value.length);
   }
-  return keys * PRICES.key + bytesPrice(bytes);
+  return units;
 }
 
 export function timersPrice(call: TimerCall | null): number {

@@ -1,0 +1,67 @@
+/**
+ * A call that is cut into commands, which are submitted one after another.
+ *
+ * What must hold:
+ * - One of its commands is under way at a time, so that calls share the leader's turns however
+ *   large each of them is (`turn-lines.ts`).
+ * - Each command is a request of its own: it has its own id, deadline, admission and outcome, is
+ *   held and sent again like any other, and meets a change of leader by itself.
+ * - A command that is refused ends the call with that refusal, although commands before it have
+ *   taken effect: a push or a batch of acknowledgements promises nothing across its parts.
+ * - A client that has gone gets nothing more done: what would come next is not submitted. It cannot
+ *   tell how far its call came, as it could not before. A node that stops goes on until it refuses.
+ * - Commands may be answered at once, in the call that submits them: nothing recurses.
+ */
+import type { Outcome } from '@svc/engine';
+
+/** The commands of one call, and what their outcomes come to. */
+export interface CallSlices<C, O> {
+  /** The next command; null: there are none. Not asked for before the last one has its outcome. */
+  next(): C | null;
+  /** The outcome of the last command. */
+  add(outcome: O): void;
+  /** Of all that has been done. */
+  outcome(): O;
+}
+
+export interface SlicedCallOptions<C, O extends Outcome> {
+  readonly slices: CallSlices<C, O>;
+  readonly kind: O['kind'];
+  readonly submit: (command: C, onOutcome: (outcome: Outcome) => void) => void;
+  /** Nobody waits for the answer. */
+  readonly isGone: () => boolean;
+  /**
+   * `outcome` is what was done, null: nothing. `refusal` is null when that is everything, or when
+   * nobody waits.
+   */
+  readonly done: (outcome: O | null, refusal: Outcome | null) => void;
+}
+
+export function runSlices<C, O extends Outcome>(options: SlicedCallOptions<C, O>): void {
+  const { slices, kind, submit, isGone, done } = options;
+  let isLooping = false;
+  let isAnswered = false;
+  let hasBegun = false;
+  const onOutcome = (outcome: Outcome) => {
+    if (outcome.kind !== kind) {
+      done(hasBegun ? slices.outcome() : null, outcome);
+      return;
+    }
+    hasBegun = true;
+    slices.add(outcome as O);
+    isAnswered = true;
+    if (!isLooping) goOn();
+  };
+  const goOn = () => {
+    isLooping = true;
+    isAnswered = true;
+    while (isAnswered) {
+      isAnswered = false;
+      const command = isGone() ? null : slices.next();
+      if (command === null) done(slices.outcome(), null);
+      else submit(command, onOutcome);
+    }
+    isLooping = false;
+  };
+  goOn();
+}
