@@ -7,6 +7,7 @@ const ROLES: readonly Role[] = ['read-only', 'write-only', 'read-write', 'admin'
 
 const SATISFIED_BY: { readonly [level in AccessLevel]: readonly Role[] } = {
   public: ROLES,
+  known: ROLES,
   'read-only': ['read-only', 'read-write', 'admin'],
   'write-only': ['write-only', 'read-write', 'admin'],
   'read-write': ['read-write', 'admin'],

@@ -4,11 +4,11 @@
  * read, and the other way round.
  */
 
-/** What a route asks of its caller. */
-export type AccessLevel = 'public' | 'read-only' | 'write-only' | 'read-write' | 'admin';
+/** What a route asks of its caller. `known`: a valid token, with whatever roles. */
+export type AccessLevel = 'public' | 'known' | 'read-only' | 'write-only' | 'read-write' | 'admin';
 
 /** What a caller is. */
-export type Role = Exclude<AccessLevel, 'public'>;
+export type Role = Exclude<AccessLevel, 'public' | 'known'>;
 
 /** Roles of one caller, as bits. */
 export type RoleSet = number;
@@ -23,7 +23,7 @@ export const ROLE_BITS: { readonly [role in Role]: RoleSet } = {
 const READ_WRITE = ROLE_BITS['read-write'] | ROLE_BITS.admin;
 
 /** Any one of these roles is enough. */
-const ENOUGH: { readonly [level in Exclude<AccessLevel, 'public'>]: RoleSet } = {
+const ENOUGH: { readonly [level in Role]: RoleSet } = {
   'read-only': ROLE_BITS['read-only'] | READ_WRITE,
   'write-only': ROLE_BITS['write-only'] | READ_WRITE,
   'read-write': READ_WRITE,
@@ -34,5 +34,11 @@ const ENOUGH: { readonly [level in Exclude<AccessLevel, 'public'>]: RoleSet } = 
 export const UNKNOWN_PATH_LEVEL = 'read-write';
 
 export function satisfies(roles: RoleSet, level: AccessLevel): boolean {
-  return level === 'public' || (roles & ENOUGH[level]) !== 0;
+  return level === 'public' || level === 'known' || (roles & ENOUGH[level]) !== 0;
+}
+
+/** The role of the set that allows most; null: it has none. */
+export function widestRole(roles: RoleSet): Role | null {
+  const ranked: readonly Role[] = ['admin', 'read-write', 'read-only', 'write-only'];
+  return ranked.find((role) => (roles & ROLE_BITS[role]) !== 0) ?? null;
 }

@@ -148,7 +148,7 @@ describe('paths that no route takes', () => {
     ['POST', '/api/v1/unknown', 404],
     ['GET', '/api/v1/push', 404],
     ['DELETE', '/streams/x', 404],
-    ['GET', '/queues', 404],
+    ['GET', '/internal/queues', 404],
     ['POST', '/anything', 404],
     ['GET', '/api/v1/pop/queue/%zz', 400],
   ])('%s %s needs a token that reads and writes', async (method, path, status) => {
@@ -167,7 +167,6 @@ describe('paths that no route takes', () => {
     ['POST', '/health', 404],
     ['DELETE', '/', 404],
     ['GET', '/assets/none.js', 404],
-    ['GET', '/auth/me', 401],
     ['POST', '/auth/login', 404],
   ])("%s %s is nobody's secret", async (method, path, status) => {
     await start();
@@ -190,7 +189,7 @@ describe('the dashboard', () => {
 
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  test('its page and its files are public, other paths are not', async () => {
+  test('its files are public, and its page under every path that no route takes', async () => {
     directory = mkdtempSync(join(tmpdir(), 'dashboard-'));
     mkdirSync(join(directory, 'assets'));
     writeFileSync(join(directory, 'index.html'), '<html>');
@@ -202,16 +201,28 @@ describe('the dashboard', () => {
       expect((await client.request(path)).status, path).toBe(200);
     }
     expect((await client.request('/', { method: 'HEAD' })).status).toBe(200);
-    expect((await client.request('/queues')).status).toBe(401);
-    expect((await client.request('/queues', as('read-write'))).status).toBe(200);
+    for (const path of ['/queues', '/queues/a%20b', '/auth/keys']) {
+      const page = await client.request(path);
+      expect([page.status, page.body], path).toEqual([200, '<html>']);
+    }
+    expect((await client.request('/queues', { method: 'POST' })).status).toBe(401);
+    expect((await client.request('/api/v1/queues')).status).toBe(401);
+    expect((await client.request('/assets/none.js')).status).toBe(404);
   });
 
   test('who it is for', async () => {
     directory = mkdtempSync(join(tmpdir(), 'dashboard-'));
     await start();
-    const refused = await front.client().request('/auth/me', as('admin'));
+    const refused = await front.client().request('/auth/me');
     expect(refused.status).toBe(401);
     expect(refused.body).toBe('{"error":"auth_required","code":"auth_required"}');
+    const shown = async (token: string) => {
+      const { status, body } = await front.client().request('/auth/me', as(token));
+      const { user_id, role, is_operator } = JSON.parse(body);
+      return [status, user_id, role, is_operator];
+    };
+    expect(await shown('admin me')).toEqual([200, 'me', 'admin', true]);
+    expect(await shown('read-only you')).toEqual([200, 'you', 'read-only', false]);
     await front.stop();
     await start({ authenticator: null, serverId: 'node-7' });
     const me = await front.client().request('/auth/me');
@@ -329,7 +340,7 @@ describe('while the caller is found out', () => {
     );
     expect(front.service.pops[0]).toMatchObject({ tenant, batch: 7 });
     expect((await later('/api/v1/pop/queue/q', { 'x-svc-tenant': 'x' })).status).toBe(400);
-    expect((await later('/queues', {}, 'HEAD')).status).toBe(404);
+    expect((await later('/api/v1/unknown', {}, 'HEAD')).status).toBe(404);
   });
 
   test('no more is read of a body than came with the head', async () => {

@@ -94,6 +94,7 @@ export const UNREADY_REFUSAL: Refusal = {
 };
 
 /** The caller is known, and may not do this (specification, Authentication 3). */
+export const AUTH_REQUIRED_TEXT = '{"error":"auth_required","code":"auth_required"}';
 export const INSUFFICIENT_TEXT = '{"error":"Insufficient permissions"}';
 
 export const INTERNAL_REFUSAL: Refusal = { reason: 'internal', error: 'internal error' };

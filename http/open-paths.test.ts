@@ -21,7 +21,7 @@ const TABLE: readonly [readonly string[], string, boolean][] = [
   [[], '/metrics', true],
   [[], '/metrics/prometheus', true],
   [[], '/', true],
-  [[], '/auth/me', true],
+  [[], '/auth/me', false],
   [[], '/auth/login', true],
   [[], '/auth/logout', true],
   [[], '/auth/session-token', false],

@@ -9,7 +9,6 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   '/health',
   '/metrics',
   '/metrics/prometheus',
-  '/auth/me',
   '/auth/login',
   '/auth/logout',
 ]);

@@ -1,7 +1,7 @@
 /** What a route is, and what it is given. */
 import type { Subscription } from '@svc/engine';
 import type { Meters } from '@svc/wire';
-import type { AccessLevel } from './access-level.js';
+import type { AccessLevel, RoleSet } from './access-level.js';
 import type { AnswerShare } from './answer-budget.js';
 import type { BodyShare } from './body-budget.js';
 import type { Exchange } from './exchange.js';
@@ -45,6 +45,8 @@ export interface RouteRequest {
   readonly tenant: string;
   /** Whose token it came with, as `sub` names them; null without one, or with the check off. */
   readonly subject: string | null;
+  /** What that token allows; null where `subject` is null for want of a token. */
+  readonly roles: RoleSet | null;
   /** The `{...}` segments of the path, decoded, in order. */
   readonly params: readonly string[];
   /** What stands behind `?`, not decoded. */

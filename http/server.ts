@@ -27,12 +27,13 @@ import {
 } from '@svc/wire';
 import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from './access-level.js';
 import { AnswerBudget } from './answer-budget.js';
-import type { Authenticator, Verdict } from './authentication.js';
+import type { Authenticator, Caller, Verdict } from './authentication.js';
 import { BodyBudget } from './body-budget.js';
 import { readBody } from './body-reader.js';
 import { DOOR_DEFAULTS, Door, type DoorOptions } from './door.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
+  AUTH_REQUIRED_TEXT,
   badRequest,
   errorText,
   INSUFFICIENT_TEXT,
@@ -357,34 +358,40 @@ class FrontServer implements HttpServer, Rim {
     });
   }
 
-  /** The files of the dashboard are as public as the page that loads them. */
-  #isOpen({ path, match }: Arrival): boolean {
-    return this.#openPaths.has(path) || (match === null && this.#files.has(path));
+  /** The dashboard holds no data: its files are public, and so is its page under every path. */
+  #isOpen({ method, path, match }: Arrival): boolean {
+    return this.#openPaths.has(path) || (match === null && isPageRead(method, path));
   }
 
   #judged(arrival: Arrival, level: AccessLevel, verdict: Verdict): void {
     const { exchange } = arrival;
     if (verdict.kind === 'unauthenticated') {
       const { status, error } = verdict;
+      if (level === 'known' && status === '401 Unauthorized') {
+        exchange.json(status, AUTH_REQUIRED_TEXT);
+        return;
+      }
       const retryAfter = status === '503 Service Unavailable';
       exchange.json(status, JSON.stringify({ error }), retryAfter);
-    } else if (satisfies(verdict.roles, level)) this.#admitted(arrival, verdict.subject);
+    } else if (satisfies(verdict.roles, level)) this.#admitted(arrival, verdict);
     else exchange.json('403 Forbidden', INSUFFICIENT_TEXT);
   }
 
-  #admitted(arrival: Arrival, subject: string | null): void {
+  #admitted(arrival: Arrival, caller: Caller | null): void {
     const { exchange, method, path, match } = arrival;
     try {
       if (match === null) this.#unmatched(exchange, method, path);
       else if (isFault(match)) exchange.refuse(badRequest(match.fault));
-      else this.#matched(arrival, match, subject);
+      else this.#matched(arrival, match, caller);
     } catch (error) {
       this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
     }
   }
 
-  #matched(arrival: Arrival, match: RouteMatch, subject: string | null): void {
+  #matched(arrival: Arrival, match: RouteMatch, caller: Caller | null): void {
     const { exchange, head, source } = arrival;
+    const subject = caller?.subject ?? null;
+    const roles = caller?.roles ?? null;
     const { route, params } = match;
     const front = this.#front;
     if (front === null) {
@@ -410,11 +417,11 @@ class FrontServer implements HttpServer, Rim {
     }
     const query = head.getQuery();
     if (route.body === null) {
-      route.handle(front, { exchange, tenant, subject, params, query, body: NO_BODY });
+      route.handle(front, { exchange, tenant, subject, roles, params, query, body: NO_BODY });
       return;
     }
     readBody(source, exchange, this, head.bodyLength, route.body, this.#bodyBytesMax, (body) =>
-      this.#handleWithBody(match, { exchange, tenant, subject, params, query, body }),
+      this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, body }),
     );
   }
 

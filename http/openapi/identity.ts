@@ -34,8 +34,11 @@ export const IDENTITY_OPERATIONS: Operations = {
     tag: 'node',
     summary: 'Who the caller is.',
     answers: {
-      200: answer('Tokens are not checked: everybody is this one operator.', identityAnswer),
-      401: refusal('`auth_required`: tokens are checked, and there is nowhere to log in.'),
+      200: answer(
+        'Whom the token names, with its widest role; without tokens everybody is one operator.',
+        identityAnswer,
+      ),
+      401: refusal('`auth_required`: tokens are checked, and none that is valid came.'),
     },
   },
 };

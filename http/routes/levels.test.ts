@@ -10,8 +10,8 @@ const LEVELS: { readonly [route: string]: AccessLevel } = {
   'GET /health': 'public',
   'GET /metrics': 'public',
   'GET /metrics/prometheus': 'public',
-  'GET /auth/me': 'public',
-  'GET /openapi.json': 'public',
+  'GET /auth/me': 'known',
+  'GET /openapi.json': 'read-only',
   // Authentication 5: exactly these
   'POST /api/v1/push': 'write-only',
   'POST /api/v1/timers': 'write-only',

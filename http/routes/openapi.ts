@@ -10,7 +10,7 @@ export function openApiRoute(routes: readonly Route[]): Route {
     ...ROUTE_DEFAULTS,
     method: 'GET',
     path: '/openapi.json',
-    level: 'public',
+    level: 'read-only',
     largeAnswer: 'read',
     scoped: false,
     handle: (_, { exchange }) => {

@@ -154,12 +154,15 @@ export const levels: ContractTable = {
     },
     {
       row: 'public routes',
-      does: 'need no token: health, metrics, the page and its files, /auth/me',
+      does: 'need no token: health, metrics, the page and its files',
       run: async (broker) => {
         const statusOf = async (path: string) => (await broker.client.get(path)).status;
-        for (const path of ['/health', '/metrics', '/metrics/prometheus', '/', '/favicon.svg']) {
+        const pages = ['/', '/favicon.svg', '/queues/some'];
+        for (const path of ['/health', '/metrics', '/metrics/prometheus', ...pages]) {
           expect(await statusOf(path), path).toBe(200);
         }
+        expect(await statusOf('/assets/none.js')).toBe(404);
+        expect(await statusOf('/openapi.json')).toBe(401);
         const me = await broker.client.get('/auth/me');
         expect(me.status).toBe(401);
         expect(me.text).toBe('{"error":"auth_required","code":"auth_required"}');
