@@ -15,6 +15,7 @@ import type { AnswerBudget, AnswerShare, UnreadAnswer } from './answer-budget.js
 import { AnswerProgress } from './answer-progress.js';
 import type { AnswerRoom } from './answer-room.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
+import type { TrackedRequest } from './connections.js';
 import { errorText, STATUS_OF_REASON, type Status } from './errors.js';
 import { STREAMED_ANSWER_BYTES_MIN } from './limits.js';
 import type { UwsResponse } from './uws.js';
@@ -74,6 +75,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   readonly #rim: Rim;
   /** A HEAD request: lengths are told, bodies are not sent. */
   readonly #headOnly: boolean;
+  /** null: connections are not tracked. */
+  readonly #tracked: TrackedRequest | null;
   #state: 'open' | 'answering' | 'answered' | 'gone' = 'open';
   #share: BodyShare = 'growing';
   #bodyBytes = 0;
@@ -92,10 +95,11 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   /** The budget of answers may know it. */
   #isCounted = false;
 
-  constructor(response: UwsResponse, rim: Rim, headOnly: boolean) {
+  constructor(response: UwsResponse, rim: Rim, headOnly: boolean, tracked: TrackedRequest | null) {
     this.#response = response;
     this.#rim = rim;
     this.#headOnly = headOnly;
+    this.#tracked = tracked;
     rim.opened();
     response.onAborted(() => this.#abort());
   }
@@ -210,6 +214,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   noContent(): void {
     if (this.#state !== 'open') return;
     const response = this.#response;
+    this.#tracked?.answering();
     response.cork(() => {
       response.writeStatus(NO_CONTENT_HEAD);
       this.#writeHeaders();
@@ -247,6 +252,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     if (this.#state !== 'open') return;
     const response = this.#response;
     const closing = close || this.#rim.stopping;
+    this.#tracked?.answering();
     response.cork(() => {
       response.writeStatus(headOf(status, contentType));
       if (retryAfter) response.writeHeader('Retry-After', String(Number(retryAfter)));
@@ -273,6 +279,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     const response = this.#response;
     this.#answer = bytes;
     let done = false;
+    this.#tracked?.answering();
     response.cork(() => {
       response.writeStatus(headOf(status, contentType));
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
@@ -301,6 +308,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     const progress = this.#progress;
     if (bytes === null || progress === null) return true;
     progress.takenBytes = offset;
+    this.#tracked?.answering();
     const [taken, done] = this.#response.tryEnd(bytes.subarray(offset), bytes.length);
     if (done) this.#settle('answered');
     return taken;
@@ -322,6 +330,9 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#answer = null;
     this.#state = state;
     this.onGone = null;
+    // First: what is told of below may close other connections.
+    if (state === 'answered') this.#tracked?.answered();
+    else this.#tracked?.gone();
     if (state === 'answered') this.releaseBody();
     if (this.#isCounted) this.#rim.answers.release(this.#answerShare, this);
     this.#rim.settled();

@@ -3,6 +3,7 @@ export { ROLE_BITS, type Role, type RoleSet } from './access-level.js';
 export type * from './analytics-service.js';
 export type { AnswerRoom } from './answer-room.js';
 export type { Authenticator, Caller, Unauthenticated, Verdict } from './authentication.js';
+export type { ConnectionBounds } from './connections.js';
 export { type DoorOptions, isLoopback } from './door.js';
 export type * from './ephemeral-service.js';
 export type { GateOptions } from './gate.js';

@@ -109,3 +109,12 @@ export const CORS_MAX_AGE_SECONDS = 600;
 
 /** `Host` headers whose verdict is remembered: 100 bytes each, and a client sends one of them. */
 export const HOST_VERDICTS_MAX = 1_024;
+
+/**
+ * From this share of the bound of connections on, idle ones are kept track of. The share below it
+ * is untracked at the time; what of it is silent ends within 12 s by the native layer's limit.
+ */
+export const CONNECTIONS_NEAR_SHARE = 0.75;
+
+/** A connection that had its answer less than this ago is about to be used again. */
+export const ANSWERED_IDLE_MS_MIN = 1_000;

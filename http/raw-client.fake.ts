@@ -36,8 +36,9 @@ export class RawClient {
   #closed = false;
   #onChange: (() => void) | null = null;
 
-  constructor(port: number, host = '127.0.0.1') {
-    this.#socket = connect(port, host);
+  /** `from`: the address that the server sees. */
+  constructor(port: number, host = '127.0.0.1', from?: string) {
+    this.#socket = connect({ port, host, ...(from === undefined ? {} : { localAddress: from }) });
     this.#socket.setNoDelay(true);
     this.#socket.on('data', (chunk) => {
       this.#chunks.push(chunk);

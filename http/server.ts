@@ -30,6 +30,7 @@ import { AnswerBudget } from './answer-budget.js';
 import type { Authenticator, Caller, Verdict } from './authentication.js';
 import { BodyBudget } from './body-budget.js';
 import { readBody } from './body-reader.js';
+import { type ConnectionBounds, Connections, TrackedRequest, UNBOUNDED } from './connections.js';
 import { DOOR_DEFAULTS, Door, type DoorOptions } from './door.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
@@ -109,6 +110,10 @@ export interface HttpServerOptions {
   readonly skipPaths?: readonly string[];
   /** `SVC_SERVER_ID`, for `/auth/me`. */
   readonly serverId?: string;
+  /** How many connections there may be; without it no bound. */
+  readonly connections?: ConnectionBounds;
+  /** A connection was refused because of that bound. */
+  readonly onConnectionsFull?: () => void;
   /** Whose requests are let in; without it a name is not asked, and no other origin is allowed. */
   readonly door?: DoorOptions;
   /** Rates and grants of the state surfaces; the contract's standard when absent. */
@@ -147,6 +152,8 @@ export interface HttpServer {
   readonly meters: Meters;
   /** Requests that have not been answered; parked pops are among them. */
   inFlight(): number;
+  /** Connections of clients. */
+  readonly connections: Connections;
   /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
   listen(host: string, port: number): Promise<number>;
   /**
@@ -165,6 +172,8 @@ export interface HttpServer {
 export function createServer(options: HttpServerOptions, first: Service | Unready): HttpServer {
   return new FrontServer(options, first, loadUws());
 }
+
+const ROUTED_METHODS = ['get', 'post', 'put', 'del', 'head', 'options', 'patch'] as const;
 
 const CLOSE_DELAY_MS = 50;
 const NO_BODY = Buffer.alloc(0);
@@ -197,6 +206,9 @@ class FrontServer implements HttpServer, Rim {
   readonly #files: StaticFiles;
   readonly #authenticator: Authenticator | null;
   readonly #openPaths: OpenPaths;
+  readonly connections: Connections;
+  /** Of the request that the native layer is about to give to its second route. */
+  #tracked: TrackedRequest | null = null;
   readonly #tenancyHeader: boolean;
   readonly #bodyBytesMax: number;
   #open = 0;
@@ -241,7 +253,38 @@ class FrontServer implements HttpServer, Rim {
     this.#front = null;
     this.serve(isService(first) ? first : null);
     this.#app = uws.App();
-    this.#app.any('/*', (response, request) => this.#handle(response, request));
+    this.connections = new Connections(
+      options.connections ?? UNBOUNDED,
+      nowMs,
+      options.onConnectionsFull ?? (() => {}),
+    );
+    this.#routeTo(this.#app);
+  }
+
+  /** Two routes for every request, of which the second is only needed by tracked connections. */
+  #routeTo(app: UwsApp): void {
+    const connections = this.connections;
+    app.filter((response, by) => connections.changed(response, by));
+    for (const method of ROUTED_METHODS) {
+      app[method]('/*', (response, request) => {
+        if (!connections.tracks) {
+          this.#handle(response, request, null);
+          return;
+        }
+        this.#tracked = new TrackedRequest(connections, response);
+        request.setYield(true);
+      });
+    }
+    app.any('/*', (response, request) => {
+      const tracked = this.#tracked;
+      this.#tracked = null;
+      if (tracked !== null || !connections.tracks) this.#handle(response, request, tracked);
+      else {
+        // A method that nobody uses, and whose connection could not be followed.
+        connections.requested(response);
+        response.close();
+      }
+    });
   }
 
   serve(service: Service | null): void {
@@ -320,10 +363,10 @@ class FrontServer implements HttpServer, Rim {
   }
 
   /** Reads all it needs of `request` before it returns: the object is only lent. */
-  #handle(response: UwsResponse, request: UwsRequest): void {
+  #handle(response: UwsResponse, request: UwsRequest, tracked: TrackedRequest | null): void {
     const method = request.getCaseSensitiveMethod();
     const path = request.getUrl();
-    const exchange = new Exchange(response, this, method === 'HEAD');
+    const exchange = new Exchange(response, this, method === 'HEAD', tracked);
     try {
       const match = this.#router.match(method, path);
       const head = readHead(request);

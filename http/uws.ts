@@ -63,6 +63,8 @@ export interface UwsResponse extends BodySource {
   resume(): UwsResponse;
   /** Runs the abort handler. */
   close(): UwsResponse;
+  /** 4 or 16 bytes; none when the connection is reset or closed. */
+  getRemoteAddress(): ArrayBuffer;
   cork(write: () => void): UwsResponse;
   /** The bytes of the other end's address; not to be asked once the response is complete. */
   getRemoteAddress(): ArrayBuffer;
@@ -74,14 +76,31 @@ export interface UwsRequest {
   getQuery(): string | undefined;
   getUrl(): string;
   getCaseSensitiveMethod(): string;
+  /** True: the next route gets the request, with another object for the same response. */
+  setYield(yields: boolean): UwsRequest;
   /** Every header in the order they came, names in small letters; calls back in this turn. */
   forEach(visit: (lowerCaseName: string, value: string) => void): void;
 }
 
 export type UwsListenSocket = { readonly __listenSocket: unique symbol };
 
+export type RequestHandler = (response: UwsResponse, request: UwsRequest) => void;
+
 export interface UwsApp {
-  any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
+  /** Routes of one method, which are asked before those of `any`. */
+  get(pattern: string, handler: RequestHandler): UwsApp;
+  post(pattern: string, handler: RequestHandler): UwsApp;
+  put(pattern: string, handler: RequestHandler): UwsApp;
+  del(pattern: string, handler: RequestHandler): UwsApp;
+  head(pattern: string, handler: RequestHandler): UwsApp;
+  options(pattern: string, handler: RequestHandler): UwsApp;
+  patch(pattern: string, handler: RequestHandler): UwsApp;
+  any(pattern: string, handler: RequestHandler): UwsApp;
+  /**
+   * Calls back with 1 when a connection opened and with -1 when one closed. The object of one that
+   * opened stays usable while it is open; that of one that closed is not.
+   */
+  filter(handler: (response: UwsResponse, by: number) => void): UwsApp;
   listen(
     host: string,
     port: number,

@@ -1,6 +1,6 @@
-/** Environment variables of the door: whose requests are let in. */
+/** Environment variables of the door: whose requests are let in, and how many connections. */
 import { isIP } from 'node:net';
-import { accepted, type Kind, refused } from './config-values.js';
+import { accepted, type Kind, optionalInteger, refused } from './config-values.js';
 import { variable } from './config-variable.js';
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i;
@@ -40,7 +40,41 @@ const hostNames = list('list of hosts', (part) =>
       'svc.example',
 );
 
+/** Words stand for the networks that everybody has. */
+function isNetwork(part: string): boolean {
+  if (part === 'loopback' || part === 'private') return true;
+  const [address = '', prefix, ...more] = part.split('/');
+  const bits = isIP(address) === 6 ? 128 : 32;
+  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+  return isIP(address) !== 0 && isPrefix && more.length === 0;
+}
+
+const networks = list('list of networks', (part) =>
+  isNetwork(part)
+    ? null
+    : `\`${part}\` is not a network: write IP addresses or networks such as 10.1.0.0/16, ` +
+      '`loopback` or `private`',
+);
+
 export const DOOR_VARIABLES = {
+  connectionsMax: variable(
+    'server',
+    'SVC_MAX_CONNECTIONS',
+    optionalInteger('open files less those of the node', { min: 1 }),
+    'connections of clients; at the bound the longest idle one ends, and if none is, 503',
+  ),
+  connectionsPerAddressMax: variable(
+    'server',
+    'SVC_MAX_CONNECTIONS_PER_ADDRESS',
+    optionalInteger('none', { min: 1 }),
+    'connections of one client address; never counted for trusted proxies',
+  ),
+  trustedProxies: variable(
+    'server',
+    'SVC_EDGE_TRUSTED_PROXIES',
+    networks,
+    'proxies whose address stands for many clients: IP addresses, networks, `loopback`, `private`',
+  ),
   allowedOrigins: variable(
     'server',
     'SVC_ALLOWED_ORIGINS',

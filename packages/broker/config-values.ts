@@ -20,6 +20,8 @@ export interface Kind<Value> {
   readonly minimum: number | null;
   /** `text` is undefined when the variable is unset; `name` is for the refusal. */
   parse(text: string | undefined, name: string, environment: Environment): Parsed<Value>;
+  /** What is wrong with a value that is not refused but replaced; null, or absent: nothing is. */
+  doubt?(text: string): string | null;
   /** The value in the line that the node logs at boot; secrets are masked. */
   show(value: Value): string;
 }
@@ -82,6 +84,7 @@ export function onUnlessOff(): Kind<boolean> {
       const word = (given ?? '').trim().toLowerCase();
       return accepted(!['0', 'false', 'off', 'no'].includes(word));
     },
+    doubt: switchDoubt,
     show: (on) => (on ? 'on' : 'off'),
   };
 }
@@ -109,6 +112,10 @@ export function percent(standard: number): Kind<number> {
       const value = /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : standard;
       return accepted(value >= 1 && value <= 100 ? value : standard);
     },
+    doubt: (given) =>
+      /^\d+(\.\d+)?$/.test(given) && Number(given) >= 1 && Number(given) <= 100
+        ? null
+        : `is not a number from 1 to 100: ${standard} is used`,
     show: String,
   };
 }
@@ -120,6 +127,7 @@ export function switchedOn(): Kind<boolean> {
     defaultText: 'off',
     minimum: null,
     parse: (given) => accepted(TRUE_WORDS.includes(given?.trim().toLowerCase() ?? '')),
+    doubt: switchDoubt,
     show: (value) => (value ? 'on' : 'off'),
   };
 }
@@ -131,6 +139,7 @@ export function switchedOff(): Kind<boolean> {
     defaultText: 'on',
     minimum: null,
     parse: (given) => accepted(!FALSE_WORDS.includes(given?.trim().toLowerCase() ?? '')),
+    doubt: switchDoubt,
     show: (value) => (value ? 'on' : 'off'),
   };
 }
@@ -148,6 +157,10 @@ export function optionalInteger(
       const value = integerOf(given);
       return accepted(value === null ? null : Math.min(Math.max(value, min), max) * scale);
     },
+    doubt: (given) =>
+      integerOf(given) === null
+        ? `${wholeNumberText(given)}: it counts as unset`
+        : boundsDoubt(given, min, max),
     show: (value) => (value === null ? '<unset>' : String(value / scale)),
   };
 }
@@ -171,6 +184,12 @@ function numeric(
       const value = integerOf(given);
       const used = value === null || !counts(value) ? standard : value;
       return accepted(Math.min(Math.max(used, min), max) * scale);
+    },
+    doubt: (given) => {
+      const value = integerOf(given);
+      if (value === null) return `${wholeNumberText(given)}: ${standard} is used`;
+      if (!counts(value)) return `is not above 0: ${standard} is used`;
+      return boundsDoubt(given, min, max);
     },
     show: (value) => String(value / scale),
   };
@@ -231,6 +250,32 @@ export function integerOf(given: string | undefined): number | null {
 /** As it stands when that is clear, otherwise in JSON quotes. */
 export function quoted(value: string): string {
   return /^[\w.,:/=@[\]-]+$/.test(value) ? value : JSON.stringify(value);
+}
+
+function boundsDoubt(given: string, min: number, max: number): string | null {
+  const value = integerOf(given);
+  if (value === null || (value >= min && value <= max)) return null;
+  return value < min ? `is below ${min}: ${min} is used` : `is above ${max}: ${max} is used`;
+}
+
+const UNIT_BYTES: ReadonlyMap<string, number> = new Map([
+  ['k', 1024],
+  ['m', MEGABYTE],
+  ['g', 1024 * MEGABYTE],
+]);
+
+/** For a size with a unit it says the number that may be meant. */
+function wholeNumberText(given: string): string {
+  const [, digits, unit = ''] = /^(\d+) ?([kmg])i?b?$/i.exec(given) ?? [];
+  const bytes = Number(digits) * (UNIT_BYTES.get(unit.toLowerCase()) ?? 1);
+  const meant = digits === undefined ? '' : `; ${given} in bytes is ${bytes}`;
+  return `is not a whole number without a unit${meant}`;
+}
+
+function switchDoubt(given: string): string | null {
+  const word = given.toLowerCase();
+  if (TRUE_WORDS.includes(word) || FALSE_WORDS.includes(word)) return null;
+  return 'is neither on nor off (true/false, 1/0, yes/no, on/off): the default is used';
 }
 
 const TRUE_WORDS = ['true', '1', 'yes', 'on'];

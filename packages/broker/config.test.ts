@@ -112,6 +112,9 @@ const DEFAULTS: Config = {
   ephemeralRequireGrant: false,
   ephemeralRate: 5000,
   ephemeralBurst: 10_000,
+  connectionsMax: null,
+  connectionsPerAddressMax: null,
+  trustedProxies: [],
   allowedOrigins: [],
   allowedHosts: [],
   jwtEnabled: false,
@@ -160,6 +163,11 @@ const ACCEPTED: readonly [Environment, Partial<Config>][] = [
   [
     { SVC_ALLOWED_ORIGINS: 'https://a.example, http://[::1]:3000,' },
     { allowedOrigins: ['https://a.example', 'http://[::1]:3000'] },
+  ],
+  [{ SVC_MAX_CONNECTIONS: '5000' }, { connectionsMax: 5000 }],
+  [
+    { SVC_EDGE_TRUSTED_PROXIES: 'loopback, 10.1.0.0/16,fd00::1' },
+    { trustedProxies: ['loopback', '10.1.0.0/16', 'fd00::1'] },
   ],
   [{ SVC_ALLOWED_ORIGINS: '*' }, { allowedOrigins: ['*'] }],
   [{ SVC_ALLOWED_HOSTS: 'a.example,10.0.0.1' }, { allowedHosts: ['a.example', '10.0.0.1'] }],
@@ -298,6 +306,11 @@ const REFUSED: readonly [Environment, string][] = [
     'SVC_ALLOWED_ORIGINS=https://a.example,tools.example: `tools.example` is not an origin: ' +
       'write scheme and host, and the port where it is not the standard one, such as ' +
       'https://tools.example or http://localhost:3000',
+  ],
+  [
+    { SVC_EDGE_TRUSTED_PROXIES: '10.0.0.0/33' },
+    'SVC_EDGE_TRUSTED_PROXIES=10.0.0.0/33: `10.0.0.0/33` is not a network: write IP addresses or ' +
+      'networks such as 10.1.0.0/16, `loopback` or `private`',
   ],
   [
     { SVC_ALLOWED_HOSTS: 'svc.example:6632' },

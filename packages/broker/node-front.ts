@@ -15,6 +15,7 @@ import { type HealthAnswer, type Meters, VERSION } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
 import type { Config } from './config.js';
 import { hostAndPortText } from './config-addresses.js';
+import { connectionBounds, readFileLimit } from './connection-bounds.js';
 import type { Logger } from './logging.js';
 import { logRates } from './logging-rates.js';
 import { sizesOf, totalsOf } from './logging-totals.js';
@@ -22,6 +23,9 @@ import { TokenAuthenticator } from './token-authenticator.js';
 
 /** The dashboard is part of the checkout; this file runs from packages/broker/dist. */
 const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../../dashboard/public', import.meta.url));
+
+/** A line a minute tells of refused connections; their number stands in it. */
+const TELL_FULL_MS = 60_000;
 
 export interface NodeFrontOptions {
   readonly config: Config;
@@ -39,11 +43,14 @@ export class NodeFront {
   #service: Service | null = null;
   #listening = false;
   #stopRates: Cancel = () => {};
+  #toldFullMs = Number.NEGATIVE_INFINITY;
 
   /** Throws `NativeBuildMissingError` and `StaticFilesError`. */
   constructor(options: NodeFrontOptions) {
     const { config, clock, logger, readableVersion, meters } = options;
     this.#options = options;
+    const { bounds, warning } = connectionBounds(config, readFileLimit());
+    if (warning !== null) logger.warn('boot', warning);
     this.#authenticator = config.jwtEnabled ? authenticatorOf(options) : null;
     this.#http = createServer(
       {
@@ -57,6 +64,8 @@ export class NodeFront {
         skipPaths: config.jwtSkipPaths,
         serverId: config.serverId,
         meters,
+        connections: bounds,
+        onConnectionsFull: () => this.#tellFull(bounds.max),
         door: {
           allowedOrigins: config.allowedOrigins,
           allowedHosts: config.allowedHosts,
@@ -97,6 +106,16 @@ export class NodeFront {
     const address = hostAndPortText({ host, port });
     logger.info('http', `listening on ${address}`);
     if (!config.jwtEnabled && !isLoopback(host)) logger.warn('http', openNodeText(address));
+  }
+
+  #tellFull(max: number): void {
+    const { clock, logger } = this.#options;
+    const nowMs = clock.nowMs();
+    if (nowMs - this.#toldFullMs < TELL_FULL_MS) return;
+    this.#toldFullMs = nowMs;
+    const { open, refused } = this.#http.connections;
+    const text = 'connections are refused: as many are open as may be, by all or by one address';
+    logger.warn('http', text, { open, max, refused });
   }
 
   /** As `HttpServer.retire`. */
