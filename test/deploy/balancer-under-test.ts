@@ -11,7 +11,7 @@ import {
 } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DEPLOY, toolPath } from './real-tools.js';
+import { DEPLOY, run, toolPath } from './real-tools.js';
 
 const HOST = '127.0.0.1';
 const START_MS_MAX = 10_000;
@@ -74,16 +74,28 @@ export class BalancerUnderTest {
   readonly #exited: Promise<void>;
   output = '';
 
-  constructor(kind: 'haproxy' | 'nginx', port: number, nodePorts: readonly number[]) {
+  /** `tlsPort`: HTTPS is served there too, with a certificate made for it. */
+  constructor(
+    kind: 'haproxy' | 'nginx',
+    port: number,
+    nodePorts: readonly number[],
+    tlsPort: number | null = null,
+  ) {
     this.#port = port;
     this.#directory = mkdtempSync(join(tmpdir(), 'svc-balancer-'));
     const args =
       kind === 'haproxy'
-        ? ['-db', '-f', join(DEPLOY, 'haproxy/haproxy.cfg')]
-        : ['-e', 'stderr', '-c', nginxCopy(this.#directory, port, nodePorts)];
+        ? haproxyArguments(tlsPort !== null)
+        : ['-e', 'stderr', '-c', nginxCopy(this.#directory, port, nodePorts, tlsPort)];
+    if (tlsPort !== null) makeCertificate(this.#directory);
     this.#child = spawn(toolPath(kind), args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...haproxyEnvironment(port, nodePorts) },
+      env: {
+        ...process.env,
+        ...haproxyEnvironment(port, nodePorts),
+        SVC_LB_TLS_BIND: `${HOST}:${tlsPort}`,
+        SVC_LB_TLS_CERT: join(this.#directory, 'svc.pem'),
+      },
     });
     const kill = () => void this.#child.kill('SIGKILL');
     process.once('exit', kill);
@@ -144,7 +156,12 @@ export function haproxyEnvironment(port: number, nodePorts: readonly number[]) {
 }
 
 /** nginx reads no environment: addresses and places are put into a copy. */
-export function nginxCopy(directory: string, port: number, nodePorts: readonly number[]): string {
+export function nginxCopy(
+  directory: string,
+  port: number,
+  nodePorts: readonly number[],
+  tlsPort: number | null = null,
+): string {
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${directory}/${name};`)
     .join(' ');
@@ -152,8 +169,31 @@ export function nginxCopy(directory: string, port: number, nodePorts: readonly n
     .replace(/svc-(\d):6632/g, (_, number) => `${HOST}:${nodePorts[Number(number) - 1]}`)
     .replace('listen 6632;', `listen ${HOST}:${port};`)
     .replace(/^pid .*$/m, `pid ${directory}/nginx.pid; daemon off;`)
-    .replace('http {', `http { ${places}`);
+    .replace('http {', `http { ${places}`)
+    .replace('#include tls.conf;', tlsPort === null ? '' : nginxTls(directory, tlsPort));
   const path = join(directory, 'nginx.conf');
   writeFileSync(path, text);
   return path;
+}
+
+function nginxTls(directory: string, port: number): string {
+  return readFileSync(join(DEPLOY, 'nginx/tls.conf'), 'utf8')
+    .replace('listen 6643 ssl;', `listen ${HOST}:${port} ssl;`)
+    .replaceAll('/etc/nginx/', `${directory}/`);
+}
+
+export function haproxyArguments(withTls: boolean): string[] {
+  const files = ['haproxy.cfg', ...(withTls ? ['tls.cfg'] : [])];
+  return ['-db', ...files.flatMap((file) => ['-f', join(DEPLOY, 'haproxy', file)])];
+}
+
+/** Of a day, for 127.0.0.1: `svc.crt`, `svc.key`, and both in `svc.pem`. */
+export function makeCertificate(directory: string): void {
+  const subject = ['-subj', '/CN=svc.test', '-addext', `subjectAltName=IP:${HOST}`];
+  const [key, certificate] = [join(directory, 'svc.key'), join(directory, 'svc.crt')];
+  const args = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...subject];
+  const { status, output } = run('openssl', ['req', ...args, '-keyout', key, '-out', certificate]);
+  if (status !== 0) throw new Error(`openssl made no certificate: ${output}`);
+  const both = readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8');
+  writeFileSync(join(directory, 'svc.pem'), both, { mode: 0o600 });
 }

@@ -3,6 +3,7 @@
  * that cannot be reached, and passes on what a node says. Method: the real programs, where they are
  * installed, in front of three stand-ins that answer as told and count what comes.
  */
+import { type ConnectionOptions, connect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../process/node-under-test.js';
 import { BalancerUnderTest, StandIn } from './balancer-under-test.js';
@@ -38,6 +39,14 @@ function cameTo(): number[] {
 function total(): number {
   return cameTo().reduce((sum, count) => sum + count, 0);
 }
+
+/** What concerns the whole cluster, or a tenant that is named. */
+const OPERATORS = [
+  '/api/v1/system/raft/membership',
+  '/api/v1/system/kv',
+  '/api/v1/resources/tenant?tenant=other',
+  '/api/v1/resources/quota?tenant=other',
+];
 
 const TOOLS = [
   ['haproxy', '-v'],
@@ -105,13 +114,23 @@ describe.each(TOOLS)('%s', (kind, probe) => {
   });
 
   test('routes of operators and names of tenants stay outside', async () => {
-    const path = '/api/v1/system/raft/membership';
-    expect((await balancer.send('GET', path)).status).toBe(403);
-    expect((await balancer.send('GET', path.replace('s', '%73'))).status).toBe(403);
+    for (const path of OPERATORS) {
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        expect((await balancer.send(method, path)).status, path).toBe(403);
+      }
+      expect((await balancer.send('GET', path.replace('s', '%73'))).status, path).toBe(403);
+      expect((await balancer.send('GET', path.toUpperCase())).status, path).toBe(403);
+    }
     expect(total()).toBe(0);
-    await balancer.send('GET', '/', '', { 'x-svc-tenant': 'other' });
+    await balancer.send('GET', '/', '', { 'x-svc-tenant': ['other', 'third'] });
     const [request] = nodes.flatMap((node) => node.requests);
     expect(request?.headers['x-svc-tenant']).toBe(undefined);
+  });
+
+  test('the name that a client used reaches the node as it was, with its port', async () => {
+    await balancer.send('GET', '/', '', { Host: 'svc.example:8443' });
+    const [request] = nodes.flatMap((node) => node.requests);
+    expect(request?.headers.host).toBe('svc.example:8443');
   });
 
   test.runIf(kind === 'haproxy')('a node that is not ready gets nothing', async () => {
@@ -139,6 +158,64 @@ describe.each(TOOLS)('%s', (kind, probe) => {
     expect(status).toBe(503);
     expect(headers['retry-after']).toBe('1');
     expect(JSON.parse(body)).toMatchObject({ code: 'no_leader' });
+  });
+});
+
+describe.each(TOOLS)('%s with TLS', (kind, probe) => {
+  const reason = missing(kind, [probe]) ?? missing('openssl', ['version']);
+  if (reason !== null) {
+    test('in front of a node', (context) => {
+      console.log(reason);
+      context.skip();
+    });
+    return;
+  }
+
+  let node: StandIn;
+  let tlsPort: number;
+
+  beforeEach(async () => {
+    node = new StandIn();
+    const nodePort = await freePort();
+    await node.listen(nodePort);
+    tlsPort = await freePort();
+    balancer = new BalancerUnderTest(kind, await freePort(), [nodePort, 1, 2], tlsPort);
+    await balancer.ready();
+    node.requests.length = 0;
+  });
+
+  afterEach(async () => {
+    await balancer.stop();
+    await node.close();
+  });
+
+  function ask(path: string, tls: ConnectionOptions = {}): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const port = tlsPort;
+      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...tls }, () => {
+        const head = `GET ${path} HTTP/1.1\r\nHost: svc.example\r\nx-svc-tenant: b\r\n`;
+        socket.write(`${head}Connection: close\r\n\r\n`);
+      });
+      let text = '';
+      socket.on('data', (piece: Buffer) => {
+        text += piece.toString('latin1');
+      });
+      socket.on('error', reject);
+      socket.on('close', () => resolve(text));
+    });
+  }
+
+  test('the same rules, over HTTPS', async () => {
+    expect(await ask('/api/v1/resources/queues')).toMatch(/^HTTP\/1.1 200 /);
+    expect(node.requests[0]?.headers).toMatchObject({ host: 'svc.example' });
+    expect(node.requests[0]?.headers['x-svc-tenant']).toBe(undefined);
+    for (const path of OPERATORS) expect(await ask(path)).toMatch(/^HTTP\/1.1 403 /);
+    expect(node.requests.length).toBe(1);
+  });
+
+  test('nothing older than TLS 1.2', async () => {
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const;
+    await expect(ask('/', old)).rejects.toThrow();
   });
 });
 
