@@ -1,0 +1,151 @@
+/**
+ * A real Chromium, driven by its own protocol over a pipe: messages are JSON, each ended by a zero
+ * byte. It resolves every name under `.example` to this machine, so that pages have origins.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+
+/** Why it cannot be used here; null when it can. */
+export function chromiumMissing(): string | null {
+  const { status, error } = spawnSync('chromium', ['--version'], { encoding: 'utf8' });
+  if (status === 0) return null;
+  return `skipped: chromium does not run here (${error?.message ?? `code ${status}`})`;
+}
+
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly sessionId?: string;
+  readonly params?: { readonly entry?: { readonly text: string } };
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly message: string };
+}
+
+type Settle = (message: Message) => void;
+
+export class Chromium {
+  readonly #child: ChildProcess;
+  readonly #profile = mkdtempSync(join(tmpdir(), 'svc-chromium-'));
+  readonly #waiting = new Map<number, Settle>();
+  readonly #exited: Promise<void>;
+  #ids = 0;
+  #unread = '';
+  /** What pages wrote to their console and what the browser had to say of them. */
+  readonly logged: string[] = [];
+
+  constructor() {
+    this.#child = spawn(
+      'chromium',
+      [
+        '--headless=new',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-dev-shm-usage',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--host-resolver-rules=MAP *.example 127.0.0.1',
+        '--remote-debugging-pipe',
+        `--user-data-dir=${this.#profile}`,
+        'about:blank',
+      ],
+      { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+    );
+    const kill = () => void this.#child.kill('SIGKILL');
+    process.once('exit', kill);
+    this.#exited = new Promise((resolve) => {
+      this.#child.once('exit', () => {
+        process.off('exit', kill);
+        resolve();
+      });
+    });
+    const from = this.#child.stdio[4] as Readable;
+    from.on('data', (piece: Buffer) => this.#take(piece.toString('utf8')));
+  }
+
+  async open(url: string): Promise<Page> {
+    const created = await this.send('Target.createTarget', { url: 'about:blank' });
+    const targetId = String(created.targetId);
+    const attached = await this.send('Target.attachToTarget', { targetId, flatten: true });
+    const page = new Page(this, String(attached.sessionId));
+    await page.begin(url);
+    return page;
+  }
+
+  send(
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    sessionId?: string,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const id = ++this.#ids;
+    const to = this.#child.stdio[3] as Writable;
+    to.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, ({ result, error }) => {
+        if (error === undefined) resolve(result ?? {});
+        else reject(new Error(`${method}: ${error.message}`));
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.send('Browser.close', {});
+    await this.#exited;
+    // Helpers of the browser write to the profile until they notice that it is gone.
+    rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+
+  #take(text: string): void {
+    const parts = (this.#unread + text).split('\0');
+    this.#unread = parts.pop() ?? '';
+    for (const part of parts) {
+      const message = JSON.parse(part) as Message;
+      if (message.method === 'Log.entryAdded') this.logged.push(message.params?.entry?.text ?? '');
+      const settle = message.id === undefined ? undefined : this.#waiting.get(message.id);
+      if (message.id !== undefined) this.#waiting.delete(message.id);
+      settle?.(message);
+    }
+  }
+}
+
+export class Page {
+  readonly #browser: Chromium;
+  readonly #session: string;
+
+  constructor(browser: Chromium, session: string) {
+    this.#browser = browser;
+    this.#session = session;
+  }
+
+  async begin(url: string): Promise<void> {
+    await this.#send('Log.enable', {});
+    await this.#send('Page.enable', {});
+    await this.#send('Page.navigate', { url });
+    await this.run(`new Promise((done) => {
+      if (document.readyState === 'complete') done();
+      else addEventListener('load', () => done());
+    })`);
+  }
+
+  /** The value of an expression, or of the promise that it gives. */
+  async run(expression: string): Promise<unknown> {
+    const given = await this.#send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    const { result, exceptionDetails } = given as {
+      readonly result?: { readonly value?: unknown };
+      readonly exceptionDetails?: unknown;
+    };
+    if (exceptionDetails !== undefined) throw new Error(JSON.stringify(exceptionDetails));
+    return result?.value;
+  }
+
+  #send(method: string, params: Readonly<Record<string, unknown>>) {
+    return this.#browser.send(method, params, this.#session);
+  }
+}
