@@ -24,7 +24,8 @@ import { type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Clock } from './clock.js';
 import type { Logger } from './logging.js';
 import { TokenCache } from './token-cache.js';
-import { type FetchText, fetchText, TokenKeySet } from './token-key-set.js';
+import { type FetchText, fetchText } from './token-key-fetch.js';
+import { TokenKeySet } from './token-key-set.js';
 import { type KeyMaterial, TokenKeys } from './token-keys.js';
 import {
   BAD_HEADER,

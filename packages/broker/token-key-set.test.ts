@@ -4,6 +4,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from './logging.js';
 import { MovedClock } from './moved-clock.fake.js';
@@ -17,7 +19,8 @@ import {
 } from './token.fake.js';
 import type { TokenAlgorithm } from './token-algorithms.js';
 import { TokenAuthenticator } from './token-authenticator.js';
-import { FETCH_PAUSE_MS, fetchText, readKeySet } from './token-key-set.js';
+import { fetchText } from './token-key-fetch.js';
+import { FETCH_PAUSE_MS, readKeySet } from './token-key-set.js';
 
 let first: SigningKey;
 let second: SigningKey;
@@ -326,6 +329,19 @@ describe('the real fetch', () => {
 
   test.each(['/redirect', '/missing', '/huge'])('refuses %s', async (path) => {
     await expect(fetchText(`${url}${path}`, 5000)).rejects.toThrow();
+  });
+
+  test('gives up in time, whatever the garbage collector takes meanwhile', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    let ended = 0;
+    // Once an answer has begun, nothing but the limit holds a request whose sender falls silent.
+    for (let i = 0; i < 6; i++) fetchText(`${url}/drip`, 500).catch(() => ended++);
+    for (let round = 0; round < 100 && ended < 6; round++) {
+      collectGarbage();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(ended).toBe(6);
   });
 
   test.each(['/silent', '/drip'])('gives %s up in time', async (path) => {

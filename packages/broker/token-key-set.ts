@@ -14,10 +14,8 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import type { Cancel, Clock } from './clock.js';
 import type { Logger } from './logging.js';
+import { type FetchText, KeySetError } from './token-key-fetch.js';
 import { KeysUnavailableError, type VerificationKey } from './token-keys.js';
-
-/** Resolves with the text of the answer; rejects when there is none within `timeoutMs`. */
-export type FetchText = (url: string, timeoutMs: number) => Promise<string>;
 
 export interface TokenKeySetOptions {
   readonly url: string;
@@ -37,8 +35,6 @@ const RETRY_MS = 60_000;
  * look at one takes 50 us, at all of them 13 ms.
  */
 const KEYS_MAX = 256;
-/** An RSA key of 4,096 bits with its certificates is 8 KiB of text. */
-const SET_BYTES_MAX = 4 * 1024 * 1024;
 /** Requests that wait for a fetch, each with at most one read of its body; others are refused. */
 const WAITING_MAX = 256;
 
@@ -227,36 +223,6 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What was fetched is no key set. */
-class KeySetError extends Error {
-  readonly code = 'key_set';
-}
-
-/** Not through redirects, which could lead from https to http. */
-export const fetchText: FetchText = async (url, timeoutMs) => {
-  const response = await fetch(url, {
-    headers: { accept: 'application/json, application/jwk-set+json' },
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  const { body, status } = response;
-  if (status !== 200) {
-    await body?.cancel();
-    throw new KeySetError(`status ${status}`);
-  }
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of body ?? []) {
-    pieces.push(piece);
-    length += piece.length;
-    if (length > SET_BYTES_MAX) throw new KeySetError(`longer than ${SET_BYTES_MAX} bytes`);
-  }
-  return Buffer.concat(pieces).toString('utf8');
-};
-
-/** `fetch` hides what happened behind `cause`. */
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 /** What a node says of itself, from its own HTTP answers. */
+import { localGet } from './local-get.js';
 import { HOST } from './plan.js';
 
 export interface NodeView {
@@ -51,13 +52,15 @@ export async function askNode(id: number, httpPort: number): Promise<NodeView> {
   const base = `http://${HOST}:${httpPort}`;
   try {
     const [health, status, metrics] = await Promise.all([
-      get(`${base}/health`),
-      get(`${base}/api/v1/raft/status`),
-      get(`${base}/metrics`),
+      localGet(`${base}/health`, ANSWER_MS_MAX),
+      localGet(`${base}/api/v1/raft/status`, ANSWER_MS_MAX),
+      localGet(`${base}/metrics`, ANSWER_MS_MAX),
     ]);
-    if (!status.ok || !metrics.ok) return silentNode(id, 'starting');
-    const { state, term, committedIndex, appliedIndex, log } = (await status.json()) as StatusBody;
-    const { requests, messages, memory } = (await metrics.json()) as MetricsBody;
+    if (status.status !== 200 || metrics.status !== 200) return silentNode(id, 'starting');
+    const { state, term, committedIndex, appliedIndex, log } = JSON.parse(
+      status.text,
+    ) as StatusBody;
+    const { requests, messages, memory } = JSON.parse(metrics.text) as MetricsBody;
     return {
       id,
       state,
@@ -74,8 +77,4 @@ export async function askNode(id: number, httpPort: number): Promise<NodeView> {
     // Refused, reset or late: what it is called is the caller's to say.
     return silentNode(id, 'starting');
   }
-}
-
-function get(url: string): Promise<Response> {
-  return fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
 }
