@@ -67,6 +67,7 @@ export const STATUS_OF_MEMBERSHIP_ERROR: { readonly [code in MembershipErrorCode
     leader_changed: CONFLICT,
     not_a_learner: CONFLICT,
     not_a_member: CONFLICT,
+    not_a_voter: CONFLICT,
     leader_unreachable: UNAVAILABLE,
     retry: UNAVAILABLE,
     timeout: { status: '504 Gateway Timeout', retryAfter: false },

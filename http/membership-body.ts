@@ -16,6 +16,7 @@ export interface MembershipBody {
   readonly http: string | null;
   readonly ids: readonly number[] | null;
   readonly voters: readonly number[] | null;
+  readonly to: number | null;
   readonly force: boolean;
 }
 
@@ -37,9 +38,10 @@ export const MEMBERSHIP_BODY_KEYS = keySet(
   'http',
   'ids',
   'voters',
+  'to',
   'force',
 );
-const [ID, NODE_ID, RAFT, HTTP, IDS, VOTERS] = [0, 1, 2, 3, 4, 5];
+const [ID, NODE_ID, RAFT, HTTP, IDS, VOTERS, TO] = [0, 1, 2, 3, 4, 5, 6];
 
 export function readMembershipQuery(text: string): MembershipQuery | DecodeFault {
   const query = parseQuery(text);
@@ -61,6 +63,7 @@ export function readMembershipBody(body: Buffer): MembershipBody {
     http: null,
     ids: null,
     voters: null,
+    to: null,
     force: false,
   };
   if (body.length === 0) return found;
@@ -78,6 +81,7 @@ export function readMembershipBody(body: Buffer): MembershipBody {
     else if (key === HTTP) found.http = reader.readName('http');
     else if (key === IDS) found.ids = readNodes(reader, 'ids');
     else if (key === VOTERS) found.voters = readNodes(reader, 'voters');
+    else if (key === TO) found.to = readNode(reader, 'to');
     else found.force = readBoolean(reader, 'force');
   }
   reader.finish();

@@ -326,7 +326,9 @@ export type MembershipChange =
   | { readonly kind: 'promote'; readonly nodes: readonly number[]; readonly force: boolean }
   /** Voters that are not among them leave the membership. */
   | { readonly kind: 'set-voters'; readonly nodes: readonly number[]; readonly force: boolean }
-  | { readonly kind: 'remove'; readonly node: number };
+  | { readonly kind: 'remove'; readonly node: number }
+  /** Leadership goes to this voter; the members stay. */
+  | { readonly kind: 'transfer'; readonly node: number };
 
 export interface MembershipView {
   readonly kind: 'membership';

@@ -4,6 +4,7 @@
 import type {
   ApplyFailure,
   HealthAnswer,
+  LeadershipTransferAnswer,
   Membership,
   MembershipAnswer,
   MembershipChangedAnswer,
@@ -325,6 +326,7 @@ const membershipError = named(
       'leader_changed',
       'not_a_learner',
       'not_a_member',
+      'not_a_voter',
       'leader_unreachable',
       'retry',
       'timeout',
@@ -362,6 +364,7 @@ const changeBody = body(MEMBERSHIP_BODY_KEYS, {
   http: optional(describedAs('`host:port` for clients.', nullable(text))),
   ids: optional(nodes),
   voters: optional(nodes),
+  to: optional(nullable(integer)),
   force: optional(nullable(truth)),
 });
 
@@ -384,6 +387,17 @@ function change(summary: string): Operation {
   };
 }
 
+const transfer: Operation = {
+  ...change('Hand leadership to the voter `to`.'),
+  answers: {
+    ...MEMBERSHIP_ERRORS,
+    200: answer(
+      'It leads, from this term on or already.',
+      object<LeadershipTransferAnswer>({ ok: constant(true), leader: integer, term: count }),
+    ),
+  },
+};
+
 const PATH = '/api/v1/system/raft/membership';
 
 export const NODE_OPERATIONS: Operations = {
@@ -398,4 +412,5 @@ export const NODE_OPERATIONS: Operations = {
   [`POST ${PATH}/promote`]: change('Let learners vote: `ids`, or one `id`.'),
   [`PUT ${PATH}/voters`]: change('Replace the set of voters: `voters`.'),
   [`DELETE ${PATH}/members/{id}`]: change('Remove a node.'),
+  'POST /api/v1/system/raft/transfer': transfer,
 };

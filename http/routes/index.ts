@@ -34,6 +34,7 @@ import { kvListRoute, kvNamespacesRoute } from './kv-list.js';
 import { kvDeleteRoute, kvGetRoute, kvPutRoute } from './kv-path.js';
 import { locksRoute } from './locks.js';
 import {
+  leadershipTransferRoute,
   membershipLearnersRoute,
   membershipMemberRoute,
   membershipPromoteRoute,
@@ -174,6 +175,7 @@ const DESCRIBED: readonly Route[] = [
   membershipPromoteRoute,
   membershipVotersRoute,
   membershipMemberRoute,
+  leadershipTransferRoute,
   locksRoute,
   switchesRoute,
   setSwitchesRoute,

@@ -122,6 +122,7 @@ describe('changes', () => {
     ['leader_changed', 409, false],
     ['not_a_learner', 409, false],
     ['not_a_member', 409, false],
+    ['not_a_voter', 409, false],
     ['leader_unreachable', 503, true],
     ['retry', 503, true],
     ['timeout', 504, false],
@@ -161,6 +162,52 @@ test('the members, with every field', async () => {
     'promoteMaxLag',
     'members',
   ]);
+});
+
+describe('a transfer of leadership', () => {
+  const ask = async (body: string, query = '', headers = {}) => {
+    const path = `/api/v1/system/raft/transfer${query}`;
+    const answer = await front.client().request(path, { method: 'POST', body, headers });
+    return { status: answer.status, json: JSON.parse(answer.body) };
+  };
+
+  test('names the voter, and is answered with leader and term', async () => {
+    await start();
+    expect(await ask('{"to":2}', '?timeoutMs=500')).toEqual({
+      status: 200,
+      json: { ok: true, leader: 1, term: 7 },
+    });
+    expect(front.service.changes).toEqual([
+      { change: { kind: 'transfer', node: 2 }, timeoutMs: 500 },
+    ]);
+  });
+
+  test.each([
+    ['', 'to is required'],
+    ['{}', 'to is required'],
+    ['{"to":null}', 'to is required'],
+    ['{"id":2}', 'to is required'],
+    ['{"to":"2"}', 'to must be an integer at byte 6'],
+    ['{"to":1.5}', 'to must be an integer at byte 6'],
+  ])('%s is refused', async (body, error) => {
+    await start();
+    expect(await ask(body)).toEqual({
+      status: 400,
+      json: { ok: false, code: 'bad_request', error },
+    });
+    expect(front.service.changes).toEqual([]);
+  });
+
+  test('is refused as a change is, and to every tenant but the default one', async () => {
+    await start(true);
+    const tenant = '0198aaaa-0000-7000-8000-000000000001';
+    expect((await ask('{"to":2}', '', { 'x-svc-tenant': tenant })).status).toBe(403);
+    front.service.changed = { kind: 'membership-refused', code: 'not_a_voter', error: 'why' };
+    expect(await ask('{"to":4}')).toEqual({
+      status: 409,
+      json: { ok: false, code: 'not_a_voter', error: 'why' },
+    });
+  });
 });
 
 test('no tenant but the default one has a say', async () => {

@@ -6,11 +6,13 @@
  *     POST   /api/v1/system/raft/membership/promote       {"ids","force"} or {"id","force"}
  *     PUT    /api/v1/system/raft/membership/voters        {"voters","force"}
  *     DELETE /api/v1/system/raft/membership/members/{id}
+ *     POST   /api/v1/system/raft/transfer                 {"to"}
  *
  * Their errors have a shape of their own: `{"ok":false,"code","error"}`.
  */
 import {
   DEFAULT_TENANT,
+  type LeadershipTransferAnswer,
   type MembershipAnswer,
   type MembershipChangedAnswer,
   type MembershipErrorAnswer,
@@ -37,6 +39,7 @@ interface Wrong {
 type Read = (body: MembershipBody, force: boolean, param: string) => MembershipChange | Wrong;
 
 const PATH = '/api/v1/system/raft/membership';
+const TRANSFER_PATH = '/api/v1/system/raft/transfer';
 const CELL_WIDE = 'the raft membership is cell-wide: no tenant but the default one acts on it';
 const NODE_ID = /^[+-]?\d{1,15}$/;
 
@@ -73,6 +76,20 @@ export const membershipMemberRoute = changing('DELETE', '/members/{id}', (_body,
     : { wrong: `\`${param}\` is not a node id` },
 );
 
+/** Who leads is no change of the members, but goes the same way. */
+export const leadershipTransferRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: TRANSFER_PATH,
+  level: 'admin',
+  body: 'drain',
+  handle: (front, request) => handleChange(front, request, readTransfer, renderTransferred),
+};
+
+function readTransfer({ to }: MembershipBody): MembershipChange | Wrong {
+  return to === null ? { wrong: 'to is required' } : { kind: 'transfer', node: to };
+}
+
 function changing(method: Route['method'], path: string, read: Read): Route {
   return {
     ...ROUTE_DEFAULTS,
@@ -80,11 +97,16 @@ function changing(method: Route['method'], path: string, read: Read): Route {
     path: `${PATH}${path}`,
     level: 'admin',
     body: 'drain',
-    handle: (front, request) => handleChange(front, request, read),
+    handle: (front, request) => handleChange(front, request, read, renderChanged),
   };
 }
 
-function handleChange(front: Front, request: RouteRequest, read: Read): void {
+function handleChange(
+  front: Front,
+  request: RouteRequest,
+  read: Read,
+  render: typeof renderChanged,
+): void {
   const { exchange, params } = request;
   if (refuseTenant(request)) return;
   const query = readMembershipQuery(request.query);
@@ -98,7 +120,7 @@ function handleChange(front: Front, request: RouteRequest, read: Read): void {
     refuse(exchange, 'bad_request', change.wrong);
     return;
   }
-  const reply = new PendingReply(exchange, front.logger, null, renderChanged);
+  const reply = new PendingReply(exchange, front.logger, null, render);
   front.service.changeMembership(change, query.timeoutMs, reply);
 }
 
@@ -147,5 +169,23 @@ function renderChanged(
     return;
   }
   const answer: MembershipChangedAnswer = { ok: true, membership: outcome.membership };
+  exchange.json('200 OK', JSON.stringify(answer));
+}
+
+function renderTransferred(
+  exchange: Exchange,
+  _: null,
+  outcome: MembershipView | MembershipRefused,
+): void {
+  if (outcome.kind === 'membership-refused') {
+    refuse(exchange, outcome.code, outcome.error);
+    return;
+  }
+  const { leader, term } = outcome.membership;
+  if (leader === null) {
+    refuse(exchange, 'leader_changed', 'leadership moved on meanwhile; ask who leads');
+    return;
+  }
+  const answer: LeadershipTransferAnswer = { ok: true, leader, term };
   exchange.json('200 OK', JSON.stringify(answer));
 }

@@ -17,6 +17,7 @@ const CHANGES: readonly MembershipChange[] = [
   { kind: 'promote', nodes: [4, 5], force: true },
   { kind: 'set-voters', nodes: [], force: false },
   { kind: 'remove', node: 1 },
+  { kind: 'transfer', node: 2 },
 ];
 
 function bytesOf(parts: readonly Uint8Array[]): Uint8Array {

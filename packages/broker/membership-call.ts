@@ -62,6 +62,7 @@ function readChange(value: unknown): MembershipChange | null {
       return named && isNumber(node) ? { kind, node, raftAddress, httpAddress } : null;
     }
     case 'remove':
+    case 'transfer':
       return isNumber(node) ? { kind, node } : null;
     case 'promote':
     case 'set-voters': {

@@ -12,6 +12,8 @@
  * - A leader that is to be removed hands its leadership on first, and the change is then made by
  *   the next one: no write waits for an election. If nobody takes over, it makes the change itself
  *   and steps down once that is committed.
+ * - A transfer of leadership runs here too, so that no change of the members runs beside it. Its
+ *   answer comes from the leader that follows: asked again there, it is done, or is done there.
  * - Who asked is answered once, at its deadline at the latest; the change goes on.
  */
 import type { MembershipChange } from '@svc/http';
@@ -60,6 +62,8 @@ const ASK_AGAIN_MS = 200;
 /** How long a node that was just added is waited for. */
 const HEARD_MS_MAX = 2000;
 const HEARD_POLL_MS = 20;
+/** Between two attempts to hand leadership to a voter that did not take it. */
+const HAND_OVER_AGAIN_MS = 100;
 /** How often it is looked whether a joint membership has been left. */
 const LEAVING_POLL_MS = 50;
 
@@ -178,12 +182,25 @@ export class MembershipChanges {
       case 'ask':
         this.#ask(plan, running);
         return;
+      case 'hand-over':
+        running.waitsFor = `node ${plan.to} has not taken over`;
+        // Until its deadline who asked hears nothing; after it the transfer may still come about.
+        running.proposed = true;
+        this.#group.handOver(plan.others, () => this.#afterHandOver(running));
+        return;
       case 'propose':
         if (plan.removed.includes(status.id) && !running.handedOver) {
           running.handedOver = true;
           this.#group.handOver(plan.removed, () => this.#judge(running));
         } else this.#propose(plan.change, running);
     }
+  }
+
+  /** Another leads now, or nobody took over in time: it is judged once more. */
+  #afterHandOver(running: Running): void {
+    if (this.#group.leading() === null) this.#end(running, { kind: 'elsewhere', changed: 'maybe' });
+    else if (running.answered) this.#end(running, this.#view());
+    else this.#clock.after(HAND_OVER_AGAIN_MS, () => this.#judge(running));
   }
 
   #propose(change: MemberChange, running: Running): void {

@@ -34,7 +34,9 @@ export type MembershipPlan =
       readonly change: MemberChange;
       /** Members that are none afterwards. */
       readonly removed: readonly NodeId[];
-    };
+    }
+  /** Leadership goes to node `to`: to none of these other voters. */
+  | { readonly kind: 'hand-over'; readonly to: number; readonly others: readonly NodeId[] };
 
 const NOTHING: MembershipPlan = { kind: 'nothing' };
 
@@ -79,6 +81,7 @@ export function planChange(
   promoteMaxLag: number,
 ): MembershipPlan {
   const { configuration } = status;
+  if (change.kind === 'transfer') return planTransfer(change.node, status, promoteMaxLag);
   if (isJoint(configuration)) return planInJoint(change, configuration);
   const plan = planSettled(change, status, addresses, promoteMaxLag);
   if (status.changing && plan.kind !== 'nothing') {
@@ -106,8 +109,21 @@ function planInJoint(change: MembershipChange, config: Configuration): Membershi
   return { kind: 'propose', change: { changes: [], transition: 'auto', added: [] }, removed };
 }
 
+/** The members may be changing meanwhile: who leads has nothing to do with it. */
+function planTransfer(node: number, status: Status, promoteMaxLag: number): MembershipPlan {
+  const { voters } = status.configuration;
+  const target = memberOf(voters, node);
+  if (target === null) {
+    return refusedChange('not_a_voter', `node ${node} is not a voter: only a voter can lead`);
+  }
+  if (target === status.id) return NOTHING;
+  const behind = behindOf(target, status, promoteMaxLag);
+  if (behind !== null) return behind;
+  return { kind: 'hand-over', to: node, others: voters.filter((id) => id !== target) };
+}
+
 function planSettled(
-  change: MembershipChange,
+  change: Exclude<MembershipChange, { readonly kind: 'transfer' }>,
   status: Status,
   addresses: readonly Peer[],
   promoteMaxLag: number,
@@ -245,9 +261,9 @@ function deadMajority(voters: readonly NodeId[], { peers }: Status): MembershipR
   );
 }
 
-function behindOf(learner: NodeId, status: Status, maxLag: number): MembershipRefused | null {
-  const node = nodeNumber(learner);
-  const peer = status.peers.find(({ id }) => id === learner);
+function behindOf(member: NodeId, status: Status, maxLag: number): MembershipRefused | null {
+  const node = nodeNumber(member);
+  const peer = status.peers.find(({ id }) => id === member);
   if (peer?.live !== true) {
     return refusedChange('learner_behind', `node ${node} has not answered the leader lately`);
   }

@@ -1,10 +1,10 @@
 /**
  * Fetches the text of a key set, within a time and a size.
  *
- * The limit of time is a timer of our own, which holds the request and destroys it. With `fetch` and
- * `AbortSignal.timeout` the limit was lost: the runtime ties the signal to the request by a weak
- * reference, so that a garbage collection lets go of the tie, and a provider that never answers
- * holds up every token with an unknown key for as long as it likes.
+ * The limit of time is a timer of our own, which holds the request and destroys it. With `fetch`
+ * and `AbortSignal.timeout` the limit was lost: the runtime ties the signal to the request by a
+ * weak reference, so that a garbage collection lets go of the tie, and a provider that never ends
+ * its answer holds up every token with an unknown key for as long as it likes.
  */
 import { type ClientRequest, get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';

@@ -232,6 +232,13 @@ export interface MembershipChangedAnswer {
   readonly membership: Membership;
 }
 
+export interface LeadershipTransferAnswer {
+  readonly ok: true;
+  /** The node that was asked for. */
+  readonly leader: number;
+  readonly term: number;
+}
+
 export type MembershipErrorCode =
   | 'bad_request'
   | 'forbidden'
@@ -251,6 +258,8 @@ export type MembershipErrorCode =
   | 'leader_changed'
   | 'not_a_learner'
   | 'not_a_member'
+  /** Leadership can go to a voter only. */
+  | 'not_a_voter'
   | 'leader_unreachable'
   /** Nothing was changed, and the same request may succeed soon. */
   | 'retry'

@@ -1,7 +1,7 @@
 /**
  * One GET to a node of this machine, within a time. The limit is a timer that destroys the request:
- * that of `fetch` and `AbortSignal.timeout` is lost when the garbage collector runs after the answer
- * has begun.
+ * that of `fetch` and `AbortSignal.timeout` is lost when the garbage collector runs after the
+ * answer has begun.
  */
 import { get } from 'node:http';
 

@@ -117,6 +117,44 @@ describe('the members', () => {
   });
 });
 
+test('leadership goes to the voter that is named, asked of any node', async () => {
+  const send = async (node: ClusterNode, body: object | undefined) => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const path = '/api/v1/system/raft/transfer';
+    const answer = await node.client.send('POST', path, text, { timeoutMs: 40_000 });
+    return { status: answer.status, json: JSON.parse(answer.text) };
+  };
+  for (const node of cluster.nodes) {
+    const to = (await cluster.followers())[0]?.number ?? 0;
+    const { status, json } = await send(node, { to });
+    expect([status, json]).toEqual([200, { ok: true, leader: to, term: json.term }]);
+    expect(await send(node, { to })).toEqual({ status, json });
+    expect((await cluster.waitForLeader()).number).toBe(to);
+  }
+  const [node] = cluster.nodes;
+  if (node === undefined) throw new Error('no node');
+  const refusals: [object | undefined, number, string][] = [
+    [undefined, 400, 'bad_request'],
+    [{ to: '2' }, 400, 'bad_request'],
+    [{ to: 0 }, 400, 'bad_request'],
+    [{ to: 9 }, 409, 'not_a_voter'],
+  ];
+  for (const [body, status, code] of refusals) {
+    const answer = await send(node, body);
+    expect([answer.status, answer.json.ok, answer.json.code]).toEqual([status, false, code]);
+  }
+  const gone = (await cluster.followers())[0];
+  if (gone === undefined) throw new Error('no follower');
+  await gone.stop();
+  const leader = await cluster.waitForLeader();
+  await until(20_000, 'it counts as silent', async () => {
+    const { status, json } = await send(leader, { to: gone.number });
+    return status === 409 && json.code === 'learner_behind' ? true : null;
+  });
+  gone.start();
+  await cluster.ready();
+});
+
 test('a node is replaced, asked of itself and of the others', async () => {
   const [gone] = await cluster.followers();
   if (gone === undefined) throw new Error('no follower');

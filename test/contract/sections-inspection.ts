@@ -116,6 +116,7 @@ export const INSPECTION = sections({
       'system/shared-state',
       'system/link',
       'system/link/promote',
+      'system/raft/transfer',
       'routes that are gone',
     ],
   },

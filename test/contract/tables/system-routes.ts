@@ -67,6 +67,18 @@ export const systemRoutes: ContractTable = {
         text: '{"code":"not_standby","error":"this cluster is not a standby"}',
       },
     },
+    {
+      row: 'system/raft/transfer',
+      does: 'leadership is of the whole cluster, and no tenant moves it',
+      send: 'POST /api/v1/system/raft/transfer',
+      body: { to: 1 },
+      answer: {
+        status: 403,
+        text:
+          '{"ok":false,"code":"forbidden","error":"the raft membership is cell-wide: ' +
+          'no tenant but the default one acts on it"}',
+      },
+    },
     ...GONE.map((path) => ({
       row: 'routes that are gone',
       does: path,
