@@ -9,6 +9,10 @@
  * - An entry is applied only when this node's own log holds it durably, even if a majority
  *   elsewhere does already: otherwise a checkpoint could claim what a power loss takes from the
  *   log.
+ * - Entries are applied one batch at a time. Whoever applies may call back at once (a proposal, a
+ *   read, more room), and what is committed meanwhile waits until the batch counts as applied.
+ * - An error inside a round leaves it half done: messages unsent, entries unwritten or applied in
+ *   part. Nothing may go on from there, whoever catches the error.
  * - A failed write ends the process (the log's owner sees to it); nothing is retried on a disk that
  *   lost a write.
  * - Who waits for a read or a change of members is answered once, and nothing of a leadership
@@ -122,6 +126,8 @@ export class Consensus {
   #change: PendingChange | null = null;
   #saved: { term: number; vote: number } = { term: 0, vote: 0 };
   #pumping = false;
+  #applying = false;
+  #failed = false;
   #started = false;
   #stopTicking: Cancel | null = null;
   #lastIndex: number;
@@ -242,13 +248,16 @@ export class Consensus {
     return !this.#transferring;
   }
 
+  /** null: it is not logged; ask the leader, or again. */
   propose(body: Uint8Array): { readonly index: number; readonly term: number } | null {
+    if (!this.#started) return null;
     const proposal = this.#running.propose(body);
     if (!proposal.accepted) {
       // The leader bounds what is in flight by itself. If it does not, the node would refuse every
       // write from here on while it leads: better to end and start again.
       if (proposal.reason === 'uncommitted_full') {
-        throw new Error(`a leader with room for this entry was refused: ${proposal.reason}`);
+        const what = `a leader with room for this entry was refused: ${proposal.reason}`;
+        this.#endProcess(new Error(what));
       }
       return null;
     }
@@ -303,7 +312,8 @@ export class Consensus {
    * leader of the moment has it confirmed by a quorum; or with false.
    */
   read(done: ReadDone): void {
-    const ticket = this.#raft?.readIndex(this.#options.clock.nowMs());
+    const raft = this.#started ? this.#raft : null;
+    const ticket = raft?.readIndex(this.#options.clock.nowMs());
     if (ticket?.accepted !== true) {
       done(false);
       return;
@@ -389,8 +399,27 @@ export class Consensus {
     if (this.#pumping || !this.#started) return;
     this.#pumping = true;
     const raft = this.#running;
-    while (this.#started && raft.hasReady()) this.#take(raft.ready());
+    try {
+      while (this.#started && raft.hasReady()) this.#take(raft.ready());
+    } catch (error) {
+      this.#endProcess(error);
+    }
     this.#pumping = false;
+  }
+
+  /**
+   * A handler of HTTP answers 500 for an error and goes on, with a node that would be silent for
+   * ever after. So the error is thrown once more where nobody catches it.
+   */
+  #endProcess(error: unknown): never {
+    this.stop();
+    if (!this.#failed) {
+      this.#failed = true;
+      this.#options.clock.soon(() => {
+        throw error;
+      });
+    }
+    throw error;
   }
 
   #take(ready: Ready): void {
@@ -442,6 +471,18 @@ export class Consensus {
   }
 
   #apply(): void {
+    if (this.#applying) return;
+    this.#applying = true;
+    try {
+      while (this.#started && this.#applyBatch());
+    } catch (error) {
+      this.#endProcess(error);
+    }
+    this.#applying = false;
+  }
+
+  /** False when there was nothing to apply, or no room for all of it. */
+  #applyBatch(): boolean {
     const durable = this.#options.log.durableIndex;
     let count = 0;
     while (count < this.#committed.length) {
@@ -449,11 +490,11 @@ export class Consensus {
       if (entry === undefined || entry.index > durable) break;
       count++;
     }
-    if (count === 0) return;
+    if (count === 0) return false;
     const offered = this.#committed.splice(0, count);
     const taken = this.#options.onCommitted(offered);
     if (taken < count) this.#committed = offered.slice(taken).concat(this.#committed);
-    if (taken === 0) return;
+    if (taken === 0) return false;
     const entries = offered.slice(0, taken);
     const { index } = entries[taken - 1] as Entry;
     this.#applied = index;
@@ -462,6 +503,7 @@ export class Consensus {
     this.#options.onApplied();
     this.#endReads();
     if (this.#change !== null) this.#lookAtChange(this.#change, entries);
+    return taken === count;
   }
 
   #follow(role: SoftState): void {

@@ -10,7 +10,7 @@
  *   transfer is alive (`heldFrom`): rows without the entries behind them would be of no use. A
  *   transfer is alive while it asks, and for GRACE_MS after, in which its receiver opens its
  *   directory anew; never longer than TRANSFER_MS_MAX, so that a receiver that asks for ever does
- *   not keep the log for ever.
+ *   not keep the log for ever: it is told that its rows are gone, and has to begin anew.
  * - Only members are served, and any member may serve: whoever leads now, the view goes on.
  *
  * Bounds: TRANSFERS_MAX receivers; one chunk (SNAPSHOT_CHUNK_BYTES or one row) per question, and
@@ -67,6 +67,8 @@ export class SnapshotSender {
   readonly #views: OpenView[] = [];
   /** The latest of each receiver. */
   readonly #transfers = new Map<NodeId, Transfer>();
+  /** Of each receiver the attempt whose time ran out, until it begins another. */
+  readonly #ended = new Map<NodeId, number>();
   #chunks = 0;
   #bytes = 0;
 
@@ -104,9 +106,13 @@ export class SnapshotSender {
   /** Lets go of what nobody asks for any more; to be called about once a second. */
   tick(): void {
     const nowMs = this.#options.clock.nowMs();
-    for (const [receiver, { askedMs, startedMs }] of this.#transfers) {
-      const isOver = nowMs - askedMs > GRACE_MS || nowMs - startedMs > TRANSFER_MS_MAX;
-      if (isOver) this.#transfers.delete(receiver);
+    for (const [receiver, { attempt, askedMs, startedMs }] of this.#transfers) {
+      const isTooLong = nowMs - startedMs > TRANSFER_MS_MAX;
+      if (isTooLong) this.#ended.set(receiver, attempt);
+      if (isTooLong || nowMs - askedMs > GRACE_MS) this.#transfers.delete(receiver);
+    }
+    for (const receiver of this.#ended.keys()) {
+      if (!this.#options.isMember(receiver)) this.#ended.delete(receiver);
     }
     for (const open of [...this.#views]) {
       if (nowMs - open.askedMs > IDLE_MS) this.#close(open);
@@ -117,9 +123,12 @@ export class SnapshotSender {
   stop(): void {
     for (const open of [...this.#views]) this.#close(open);
     this.#transfers.clear();
+    this.#ended.clear();
   }
 
   #transferOf(from: NodeId, ask: SnapshotAsk, nowMs: number): Transfer | SnapshotRefusal {
+    if (this.#ended.get(from) === ask.attempt) return 'gone';
+    this.#ended.delete(from);
     const before = this.#transfers.get(from);
     const goesOn = before?.attempt === ask.attempt;
     if (before === undefined && this.#transfers.size >= TRANSFERS_MAX) return 'busy';
