@@ -117,6 +117,8 @@ export interface BrokerParts {
   /** Why a command is not to be planned at all, if it has never been; null: it may be. */
   readonly refusal: (command: Command) => Refusal | null;
   readonly pressure: () => Pressure;
+  /** A read has met a row that is not what was written. */
+  readonly onDamage: (error: Error) => void;
   readonly meters: Meters;
   readonly figures: () => NodeFigures;
   /** Counts what clients of this node do; null: nobody asks. */
@@ -485,7 +487,7 @@ export class Broker implements Service {
 }
 
 function newReads(parts: BrokerParts): StateReads {
-  const { consensus, isMember, clock, deadlines, stateless } = parts;
+  const { consensus, isMember, clock, deadlines, stateless, onDamage } = parts;
   const source = {
     stateless,
     get leadsAlone() {
@@ -497,5 +499,5 @@ function newReads(parts: BrokerParts): StateReads {
     isMember,
     read: (done: (confirmed: boolean) => void) => consensus.read(done),
   };
-  return new StateReads(source, clock, Math.min(deadlines.writeMs, DEADLINE_MS_MAX));
+  return new StateReads(source, clock, Math.min(deadlines.writeMs, DEADLINE_MS_MAX), onDamage);
 }

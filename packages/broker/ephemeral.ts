@@ -109,7 +109,7 @@ export class Ephemeral implements EphemeralService {
   constructor(options: EphemeralOptions) {
     const { self, clock, fraction, limits, meters, calls, state } = options;
     this.#options = options;
-    this.#walks = new StateWalks(clock);
+    this.#walks = new StateWalks(clock, ({ message }) => options.warn(message));
     const epoch = 1 + Math.floor(fraction() * (EPOCHS - 1));
     const rings = new LocalRings({
       clock,

@@ -208,6 +208,7 @@ export class NodeLayers {
       isMember: () => this.consensus.status() === null || this.group.members().includes(self),
       refusal: (command) => this.gate.refusal(command),
       pressure: () => ({ storageFull: this.gate.full, admission: this.admission }),
+      onDamage: ({ message }) => this.#options.logger.error('boot', message),
       meters: this.meters,
       figures: () =>
         nodeFigures({

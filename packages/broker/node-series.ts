@@ -110,7 +110,7 @@ export class NodeSeries {
       raft: () => this.#node?.raftStatus() ?? null,
       takeLoopLag: () => this.loopLag.take(),
     });
-    this.#walks = new StateWalks(clock);
+    this.#walks = new StateWalks(clock, ({ message }) => logger.error('boot', message));
     const nowMs = clock.wallUs() / 1000;
     this.#minute = Math.floor(nowMs / MS_PER_MINUTE);
     this.#slot = Math.floor(nowMs / config.seriesFlushMs);

@@ -109,7 +109,9 @@ beforeEach(() => {
     isMember: () => true,
     read: () => {},
   };
-  const reads = new StateReads(source, clock, 1000);
+  const reads = new StateReads(source, clock, 1000, (error) => {
+    throw error;
+  });
   records = new RecordReads({ state, transactions, reader, reads, clock, deadlineMs: 1000 });
 });
 

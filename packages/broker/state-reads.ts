@@ -33,9 +33,15 @@ export class StateReads {
   readonly #allowedMs: number;
   #stopped = false;
 
-  constructor(source: ReadSource, clock: Clock, allowedMs: number) {
+  /** `onDamage`: told of a row that a read met and that is not what was written. */
+  constructor(
+    source: ReadSource,
+    clock: Clock,
+    allowedMs: number,
+    onDamage: (error: Error) => void,
+  ) {
     this.#held = new HeldReads(source, clock);
-    this.#walks = new StateWalks(clock);
+    this.#walks = new StateWalks(clock, onDamage);
     this.#clock = clock;
     this.#allowedMs = allowedMs;
   }

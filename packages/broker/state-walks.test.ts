@@ -1,6 +1,8 @@
 // Goal: long walks share one slice and rest between; equal ones are made once for all who wait, and
 // nobody is told what was looked at before he asked; nobody is walked for in vain. Method: walks
 // that count their steps over a clock that each step moves.
+import type { RefusedOutcome } from '@svc/engine';
+import { DamageError } from '@svc/storage';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Cancel, Clock } from './clock.js';
 import { StateWalks } from './state-walks.js';
@@ -60,7 +62,7 @@ let ended: string[];
 
 beforeEach(() => {
   clock = new StepClock();
-  walks = new StateWalks(clock);
+  walks = new StateWalks(clock, ({ message }) => heard.push(`log: ${message}`));
   version = 1;
   begun = [];
   steps = [];
@@ -194,4 +196,40 @@ test('stopped: whoever waits is refused, and nothing is looked at any more', () 
   expect(heard.sort()).toEqual(['a: refused', 'b: refused', 'c: refused', 'd: refused']);
   expect(ended).toEqual(begun);
   expect(steps.length).toBe(before);
+});
+
+test('a damaged row ends the walk that meets it, in any slice, and nothing else', () => {
+  function* meeting(steps: number): Generator<void, string> {
+    for (let i = 0; i < steps; i++) {
+      clock.ms += STEP_MS;
+      yield;
+    }
+    throw new DamageError('state_row_damaged', 'state', 0, 'a row is not what was written', '');
+  }
+  const refused: string[] = [];
+  const askFor = (who: string, steps: number): void => {
+    const reply = {
+      gone: false,
+      send: ({ refusal }: RefusedOutcome) => refused.push(`${who}: ${refusal.reason}`) > 0,
+    };
+    walks.walk(
+      'damaged',
+      () => meeting(steps),
+      reply,
+      () => heard.push(`${who}: a result`),
+    );
+  };
+  askFor('in its call', 1);
+  expect(refused).toEqual(['in its call: internal']);
+  askFor('first', 100);
+  askFor('second', 100);
+  ask('sound', 'x', 200);
+  runAll();
+  expect(refused.slice(1)).toEqual(['first: internal', 'second: internal']);
+  expect(heard.filter((line) => line.startsWith('log: ')).length).toBe(3);
+  expect(heard.filter((line) => !line.startsWith('log: '))).toEqual(['sound: x@1']);
+  expect(walks.idle).toBe(true);
+  ask('later', 'x', 100);
+  runAll();
+  expect(heard.at(-1)).toBe('later: x@1');
 });

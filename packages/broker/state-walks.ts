@@ -14,6 +14,9 @@
  *   told what was looked at before he asked: he waits for the next, together with all who come
  *   until that begins. So the work for one key is that of one reader who asks again and again,
  *   however many there are, and figures are exact and fresh.
+ * - A row that is not what was written ends the walk that meets it and nothing else: who waits for
+ *   it is refused, and the node goes on, for all other rows are in order. What is to be done about
+ *   the state is for its scrubber to say, which looks at every row.
  * - Nobody is walked for who has gone. A walk that is given up is told so (its `finally` runs), for
  *   it may have taken room that others need.
  *
@@ -21,6 +24,7 @@
  * nobody may make, and is behind when somebody does.
  */
 import type { Refusal, RefusedOutcome } from '@svc/engine';
+import { DamageError } from '@svc/storage';
 import type { Cancel, Clock } from './clock.js';
 
 /** Whoever waits for the end of a walk. */
@@ -38,17 +42,23 @@ const SLICE_MS = 4;
 const REST_MS = 4;
 
 const STOPPED: Refusal = { reason: 'retry', error: 'this node stops; retry' };
+const DAMAGED: Refusal = {
+  reason: 'internal',
+  error: 'a stored row is damaged; the log of this node says which',
+};
 
 export class StateWalks {
   readonly #clock: Clock;
+  readonly #onDamage: (error: DamageError) => void;
   readonly #keyed = new Map<string, SharedWalk<unknown>>();
   /** Longer than a slice, the next one first. */
   #long: SharedWalk<unknown>[] = [];
   #cancelSlice: Cancel | null = null;
   #stopped = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, onDamage: (error: DamageError) => void) {
     this.#clock = clock;
+    this.#onDamage = onDamage;
   }
 
   get idle(): boolean {
@@ -67,7 +77,7 @@ export class StateWalks {
   ): void {
     const asker: Asker<Result> = { reply, done };
     if (this.#stopped) {
-      refuse(asker);
+      refuse(asker, STOPPED);
       return;
     }
     const known = key === null ? undefined : this.#keyed.get(key);
@@ -75,7 +85,7 @@ export class StateWalks {
       known.join(asker as Asker<unknown>);
       return;
     }
-    const walk = new SharedWalk<unknown>(key, begin, asker as Asker<unknown>);
+    const walk = new SharedWalk<unknown>(key, begin, asker as Asker<unknown>, this.#onDamage);
     if (walk.ends(this.#clock, this.#clock.nowMs() + SLICE_MS)) return;
     if (key !== null) this.#keyed.set(key, walk);
     this.#long.push(walk);
@@ -116,14 +126,21 @@ export class StateWalks {
 class SharedWalk<Result> {
   readonly key: string | null;
   readonly #begin: () => Generator<void, Result>;
+  readonly #onDamage: (error: DamageError) => void;
   #walk: Generator<void, Result>;
   #askers: Asker<Result>[];
   /** They came after the walk had begun. */
   #next: Asker<Result>[] = [];
 
-  constructor(key: string | null, begin: () => Generator<void, Result>, asker: Asker<Result>) {
+  constructor(
+    key: string | null,
+    begin: () => Generator<void, Result>,
+    asker: Asker<Result>,
+    onDamage: (error: DamageError) => void,
+  ) {
     this.key = key;
     this.#begin = begin;
+    this.#onDamage = onDamage;
     this.#walk = begin();
     this.#askers = [asker];
   }
@@ -134,7 +151,7 @@ class SharedWalk<Result> {
 
   refuse(): void {
     this.#walk.return(undefined as Result);
-    for (const asker of [...this.#askers, ...this.#next]) refuse(asker);
+    for (const asker of [...this.#askers, ...this.#next]) refuse(asker, STOPPED);
   }
 
   /** Goes on until then; true: nobody waits for anything any more. */
@@ -145,8 +162,11 @@ class SharedWalk<Result> {
         this.#walk.return(undefined as Result);
         if (!this.#beginsAgain()) return true;
       }
-      const step = this.#walk.next();
-      if (step.done === true) {
+      const step = this.#step();
+      if (step === null) {
+        for (const asker of this.#askers) refuse(asker, DAMAGED);
+        if (!this.#beginsAgain()) return true;
+      } else if (step.done === true) {
         const askers = this.#askers;
         this.#askers = [];
         for (const { reply, done } of askers) if (!reply.gone) done(step.value);
@@ -154,6 +174,17 @@ class SharedWalk<Result> {
       }
     } while (clock.nowMs() < untilMs);
     return false;
+  }
+
+  /** null: it met a damaged row, and is over. */
+  #step(): IteratorResult<void, Result> | null {
+    try {
+      return this.#walk.next();
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      this.#onDamage(error);
+      return null;
+    }
   }
 
   #beginsAgain(): boolean {
@@ -165,6 +196,6 @@ class SharedWalk<Result> {
   }
 }
 
-function refuse({ reply }: Asker<never>): void {
-  if (!reply.gone) reply.send({ kind: 'refused', refusal: STOPPED });
+function refuse({ reply }: Asker<never>, refusal: Refusal): void {
+  if (!reply.gone) reply.send({ kind: 'refused', refusal });
 }
