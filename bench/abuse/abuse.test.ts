@@ -1,4 +1,5 @@
-// Goal: what `npm run abuse` measures holds in the small too, on a real node: clients that leave
+// Goal: what `npm run abuse` measures holds in the small too, on real nodes: a node whose open
+// files are used up goes on and serves again, the door answers as it should, clients that leave
 // take nothing with them, and calls that are wider than one turn are done whole. Method: the
 // attacks of the full form with small numbers; statuses and counts are asserted, and no time.
 
@@ -11,9 +12,22 @@ import { nodeEntry } from '../checkout.js';
 import { freePort, NodeProcess } from '../node-process.js';
 import { Scratch } from '../scratch.js';
 import { Attack } from './attack.js';
-import { fillItems, item, partitionItems, payloadOf, pop, post, push } from './requests.js';
+import type { AttackSocket } from './attack-socket.js';
+import { openMany } from './flood.js';
+import { fillItems, get, item, partitionItems, payloadOf, pop, post, push } from './requests.js';
+import { scenarioNamed } from './scenario-list.js';
 
-const UNTIL_MS_MAX = 40_000;
+const OPEN_FILES = 256;
+const OPENED = 400;
+const SERVED_AGAIN = 40;
+const UNTIL_MS_MAX = 20_000;
+
+/** Log files and checkpoints come all the time, which takes open files as well. */
+const SMALL_FILES = {
+  SVC_RAFT_SEGMENT_BYTES: '65536',
+  SVC_RAFT_DURABLE_EVERY_MS: '50',
+  SVC_RAFT_LOG_KEEP: '1',
+};
 
 interface StartedNode {
   readonly node: NodeProcess;
@@ -22,7 +36,8 @@ interface StartedNode {
 
 async function startNode(
   scratch: Scratch,
-  environment: Readonly<Record<string, string>> = {},
+  environment: Readonly<Record<string, string>>,
+  launcher: readonly string[] = [],
 ): Promise<StartedNode> {
   const directory = scratch.directory('abuse-test');
   const dataDirectory = join(directory, 'node');
@@ -34,6 +49,7 @@ async function startNode(
       dataDirectory,
       logFile: join(directory, 'node.log'),
       runtimeArguments: [],
+      launcher,
       environment: {
         SVC_RAFT_DISK_HIGH_PCT: '99.9',
         SVC_RAFT_DISK_LOW_PCT: '99.8',
@@ -56,17 +72,67 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
   }
 }
 
+describe('a node whose open files are used up', () => {
+  const scratch = new Scratch(join(tmpdir(), 'svc-abuse'));
+  let node: NodeProcess;
+  let attack: Attack;
+  let silent: readonly AttackSocket[] = [];
+
+  beforeAll(async () => {
+    const launcher = ['prlimit', `--nofile=${OPEN_FILES}:${OPEN_FILES}`];
+    ({ node, attack } = await startNode(scratch, SMALL_FILES, launcher));
+    silent = await openMany(attack, OPENED, () => undefined);
+  });
+  afterAll(() => {
+    for (const socket of silent) socket.destroy();
+    attack.close();
+    scratch.close();
+  });
+
+  test('serves new connections', async () => {
+    await until(
+      'a new connection is served',
+      async () => (await attack.once(get('/health'))).status === 200,
+    );
+    expect(node.isRunning).toBe(true);
+  });
+
+  test('stores what is pushed, through rolls of the log and checkpoints', async () => {
+    const body = `{"items":[${item('rolled', 'p', payloadOf(60_000))}]}`;
+    for (let call = 0; call < 20; call += 1) await attack.ask('POST', '/api/v1/push', body);
+    expect(node.isRunning).toBe(true);
+  });
+
+  test('serves everybody again when the connections have gone', async () => {
+    for (const socket of silent) socket.destroy();
+    const statuses = new Set<number>();
+    await until('all are served', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: SERVED_AGAIN }, () => attack.once(get('/health'))),
+      );
+      statuses.clear();
+      for (const { status } of answers) statuses.add(status);
+      return statuses.size === 1 && statuses.has(200);
+    });
+  });
+});
+
 describe('a node of default settings', () => {
   const scratch = new Scratch(join(tmpdir(), 'svc-abuse'));
   let node: NodeProcess;
   let attack: Attack;
 
   beforeAll(async () => {
-    ({ node, attack } = await startNode(scratch));
+    ({ node, attack } = await startNode(scratch, {}));
   });
   afterAll(() => {
     attack.close();
     scratch.close();
+  });
+
+  test('answers what comes to its door as it must', async () => {
+    await scenarioNamed('door').attack(attack);
+    expect(attack.checks.filter(({ held }) => !held)).toEqual([]);
   });
 
   test('stores a push of more new partitions than fit into one turn', async () => {

@@ -3,10 +3,13 @@
 //
 // It ends with its parent: when the channel to it closes, however that came about.
 
-import { constants, setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { Attack } from './attack.js';
 import type { Order, Report } from './attack-messages.js';
 import { scenarioNamed } from './scenario-list.js';
+
+/** Steps of niceness below its parent. */
+const YIELDS = 10;
 
 function report(message: Report): void {
   process.send?.(message);
@@ -34,6 +37,6 @@ async function obey(order: Order): Promise<void> {
 }
 
 // A real attacker has processors of its own; here it yields to the node, and to what measures.
-setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + YIELDS));
 process.on('disconnect', () => process.exit(0));
 process.on('message', (order: Order) => void obey(order));
