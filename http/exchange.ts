@@ -14,6 +14,7 @@ import type { Refusal } from '@svc/engine';
 import type { AnswerBudget, AnswerShare, UnreadAnswer } from './answer-budget.js';
 import { AnswerProgress } from './answer-progress.js';
 import type { AnswerRoom } from './answer-room.js';
+import { AnswerText, BudgetedRoom } from './answer-text.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
 import type { TrackedRequest } from './connections.js';
 import { errorText, STATUS_OF_REASON, type Status } from './errors.js';
@@ -67,6 +68,8 @@ function bytesOf(text: string): ArrayBuffer {
 const NOT_SNIFFED = 'X-Content-Type-Options: nosniff';
 const NO_CONTENT_HEAD = bytesOf(`204 No Content\r\n${NOT_SNIFFED}`);
 
+const NEXT_AFTER_HEADER = 'X-Svc-Next-After';
+
 /** Names and values. */
 export type Headers = readonly (readonly [string, string])[];
 
@@ -83,6 +86,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   /** A command has taken the body over: its bytes count until `releaseBody`. */
   #bodyHanded = false;
   #answer: Uint8Array | null = null;
+  /** Instead of `#answer`, where others may be answered by it too. */
+  #text: AnswerText | null = null;
   #answerShare: AnswerShare = 'read';
   /** Of an answer that waits for its reader. */
   #progress: AnswerProgress | null = null;
@@ -185,6 +190,19 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     } else this.#write(status, 'application/json', bytes, false, null, false);
   }
 
+  /** A text for an answer of this share, whoever it is sent to. */
+  newText(): AnswerText {
+    return new AnswerText(new BudgetedRoom(this.#rim.answers, this.#answerShare, this.owner));
+  }
+
+  /** `nextAfter`: for the header of a page; null: none. The text is held until it is taken. */
+  jsonText(text: AnswerText, nextAfter: string | null = null): void {
+    if (this.#state !== 'open') return;
+    if (nextAfter !== null) this.addHeaders([[NEXT_AFTER_HEADER, nextAfter]]);
+    if (text.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) this.#streamText(text);
+    else this.#write('200 OK', 'application/json', text, false, null, false);
+  }
+
   /** With an `ETag`, whose quotes come with it. */
   jsonTagged(bytes: Uint8Array, entityTag: string): void {
     this.#write('200 OK', 'application/json', bytes, false, null, false, entityTag);
@@ -233,7 +251,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   }
 
   sweepsLeft(): number {
-    return this.#progress === null ? 0 : this.#progress.sweepsLeft(this.answerBytes);
+    const bytes = this.#text?.length ?? this.answerBytes;
+    return this.#progress === null ? 0 : this.#progress.sweepsLeft(bytes);
   }
 
   cutOff(): void {
@@ -243,7 +262,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   #write(
     status: Status,
     contentType: string,
-    body: string | Uint8Array,
+    body: string | Uint8Array | AnswerText,
     retryAfter: boolean | number,
     cacheControl: string | null,
     close: boolean,
@@ -262,8 +281,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
       this.#writeHeaders();
       if (this.#headOnly) {
         if (closing) response.writeHeader('Connection', 'close');
-        response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
-      } else response.end(body, closing);
+        response.writeHeader('Content-Length', String(lengthOf(body))).endWithoutBody();
+      } else response.end(body instanceof AnswerText ? body.from(0) : body, closing);
     });
     this.#settle('answered');
   }
@@ -291,11 +310,48 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
       this.#settle('answered');
       return;
     }
+    this.#waitForReader((offset) => this.#continue(offset));
+  }
+
+  #waitForReader(onWritable: (offset: number) => boolean): void {
     this.#state = 'answering';
     this.#progress = new AnswerProgress(this.#rim.monotonicMs());
     this.#isCounted = true;
     this.#rim.answers.hold(this.#answerShare, this);
-    response.onWritable((offset) => this.#continue(offset));
+    this.#response.onWritable(onWritable);
+  }
+
+  /** The text counts by itself, once, for all who are answered by it. */
+  #streamText(text: AnswerText): void {
+    text.retain();
+    this.#text = text;
+    let done = false;
+    this.#response.cork(() => {
+      this.#response.writeStatus(headOf('200 OK', 'application/json'));
+      this.#writeHeaders();
+      done = this.#sendText(text, 0) === 'done';
+    });
+    if (done) this.#settle('answered');
+    else this.#waitForReader((offset) => this.#continueText(offset));
+  }
+
+  #continueText(offset: number): boolean {
+    if (this.#text === null || this.#progress === null) return true;
+    this.#progress.takenBytes = offset;
+    const sent = this.#sendText(this.#text, offset);
+    if (sent === 'done') this.#settle('answered');
+    return sent === 'done';
+  }
+
+  /** Chunk by chunk, until the socket takes no more. */
+  #sendText(text: AnswerText, offset: number): 'done' | 'full' {
+    for (let at = offset; ; ) {
+      const chunk = text.from(at);
+      const [taken, done] = this.#response.tryEnd(chunk, text.length);
+      if (done) return 'done';
+      if (!taken) return 'full';
+      at += chunk.length;
+    }
   }
 
   #writeHeaders(): void {
@@ -328,6 +384,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
 
   #settle(state: 'answered' | 'gone'): void {
     this.#answer = null;
+    this.#text?.release();
+    this.#text = null;
     this.#state = state;
     this.onGone = null;
     // First: what is told of below may close other connections.
@@ -337,4 +395,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     if (this.#isCounted) this.#rim.answers.release(this.#answerShare, this);
     this.#rim.settled();
   }
+}
+
+function lengthOf(body: string | Uint8Array | AnswerText): number {
+  return body instanceof AnswerText ? body.length : Buffer.byteLength(body);
 }

@@ -1,41 +1,71 @@
 /** Answers what a test tells it to about consumer groups, and remembers what it was asked. */
-import type { DeleteGroupCommand, PositionPlace, RefusedOutcome, Tenant } from '@svc/engine';
+import type {
+  DeleteGroupCommand,
+  GroupDetailRow,
+  GroupView,
+  PageQuery,
+  PositionPlace,
+  RefusedOutcome,
+  Tenant,
+} from '@svc/engine';
 import type {
   GroupDeletedView,
-  GroupDetailView,
-  GroupListView,
   GroupPositionsView,
   GroupService,
   LaggingGroupsView,
 } from './group-service.js';
+import { type FakeList, sendList } from './list.fake.js';
+import type { ListedView, NewList } from './list-text.js';
 import type { Reply } from './service.js';
+
+const NOTHING = { rows: [], end: { nextAfter: null } };
 
 export class FakeGroups implements GroupService {
   /** The arguments of each read, in one line. */
   readonly reads: string[] = [];
+  readonly pages: PageQuery[] = [];
   readonly deleted: DeleteGroupCommand[] = [];
-  listed: GroupListView | RefusedOutcome = { kind: 'group-list', groups: [] };
-  detailed: GroupDetailView | RefusedOutcome = { kind: 'group-detail', queues: null };
-  lagged: LaggingGroupsView | RefusedOutcome = { kind: 'lagging-groups', cursors: [] };
+  listed: FakeList<GroupView> = NOTHING;
+  detailed: FakeList<GroupDetailRow> = NOTHING;
+  lagged: LaggingGroupsView | RefusedOutcome = {
+    kind: 'lagging-groups',
+    views: [],
+    nextAfter: null,
+  };
   positioned: GroupPositionsView | RefusedOutcome = { kind: 'group-positions', positions: [] };
   removed: GroupDeletedView | RefusedOutcome = { kind: 'group-deleted', cursors: 0, queues: [] };
 
-  list(tenant: Tenant, reply: Reply<GroupListView | RefusedOutcome>): void {
+  list(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<GroupView>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
     this.reads.push(tenant);
-    reply.send(this.listed);
+    this.pages.push(page);
+    sendList(this.listed, newList, reply);
   }
 
-  detail(tenant: Tenant, group: string, reply: Reply<GroupDetailView | RefusedOutcome>): void {
+  detail(
+    tenant: Tenant,
+    group: string,
+    page: PageQuery,
+    newList: NewList<GroupDetailRow>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
     this.reads.push(`${tenant} ${group}`);
-    reply.send(this.detailed);
+    this.pages.push(page);
+    sendList(this.detailed, newList, reply);
   }
 
   lagging(
     tenant: Tenant,
     minLagSeconds: number,
+    page: PageQuery,
     reply: Reply<LaggingGroupsView | RefusedOutcome>,
   ): void {
     this.reads.push(`${tenant} ${minLagSeconds}`);
+    this.pages.push(page);
     reply.send(this.lagged);
   }
 

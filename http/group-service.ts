@@ -2,23 +2,38 @@
 import type {
   DeleteGroupCommand,
   FoundPosition,
-  GroupQueueDetail,
+  GroupDetailRow,
   GroupView,
-  LaggingView,
+  LaggingList,
+  PageQuery,
   PositionPlace,
   RefusedOutcome,
   Tenant,
 } from '@svc/engine';
+import type { ListedView, NewList } from './list-text.js';
 import type { Reply } from './service.js';
 
 export interface GroupService {
   /** One row for each queue at which a group has a cursor; by group and then by queue. */
-  list(tenant: Tenant, reply: Reply<GroupListView | RefusedOutcome>): void;
-  detail(tenant: Tenant, group: string, reply: Reply<GroupDetailView | RefusedOutcome>): void;
+  list(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<GroupView>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void;
+  /** One row for each cursor of the group, by queue and then by partition. */
+  detail(
+    tenant: Tenant,
+    group: string,
+    page: PageQuery,
+    newList: NewList<GroupDetailRow>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void;
   /** Cursors that lag by more than so many seconds, the worst first. */
   lagging(
     tenant: Tenant,
     minLagSeconds: number,
+    page: PageQuery,
     reply: Reply<LaggingGroupsView | RefusedOutcome>,
   ): void;
   /** What is stored for each place, in order. */
@@ -30,20 +45,8 @@ export interface GroupService {
   delete(command: DeleteGroupCommand, reply: Reply<GroupDeletedView | RefusedOutcome>): void;
 }
 
-export interface GroupListView {
-  readonly kind: 'group-list';
-  readonly groups: readonly GroupView[];
-}
-
-export interface GroupDetailView {
-  readonly kind: 'group-detail';
-  /** null: the group has no cursor anywhere. */
-  readonly queues: readonly GroupQueueDetail[] | null;
-}
-
-export interface LaggingGroupsView {
+export interface LaggingGroupsView extends LaggingList {
   readonly kind: 'lagging-groups';
-  readonly cursors: readonly LaggingView[];
 }
 
 export interface GroupPositionsView {

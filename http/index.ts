@@ -2,6 +2,7 @@
 export { ROLE_BITS, type Role, type RoleSet } from './access-level.js';
 export type * from './analytics-service.js';
 export type { AnswerRoom } from './answer-room.js';
+export { AnswerText, type TextRoom } from './answer-text.js';
 export type { Authenticator, Caller, Unauthenticated, Verdict } from './authentication.js';
 export type { ConnectionBounds } from './connections.js';
 export { type DoorOptions, isLoopback } from './door.js';
@@ -10,6 +11,7 @@ export type { GateOptions } from './gate.js';
 export type * from './group-service.js';
 export { KV_LIMITS, type KvLimits } from './kv-op-rules.js';
 export type * from './kv-service.js';
+export * from './list-text.js';
 export * from './lock-service.js';
 export {
   anonymousBytes,

@@ -1,12 +1,21 @@
 /** The part of the fake service that reads resources: answers what a test tells it to. */
-import type { ChangedEntry, Label, OffsetEntry, RefusedOutcome, Tenant } from '@svc/engine';
+import type {
+  ChangedEntry,
+  Label,
+  LabelSum,
+  OffsetEntry,
+  PageQuery,
+  QueueName,
+  RefusedOutcome,
+  Tenant,
+} from '@svc/engine';
+import { type FakeList, sendList } from './list.fake.js';
+import type { ListedView, NewList } from './list-text.js';
 import type {
   ChangedView,
-  LabelSumsView,
   OffsetsView,
   OverviewView,
   PartitionRankingView,
-  QueueNamesView,
   QueueSizesView,
   ResourceService,
 } from './resource-service.js';
@@ -20,25 +29,37 @@ const REFUSED: RefusedOutcome = {
 export class FakeResources implements ResourceService {
   /** What each call was given, tenants left out. */
   readonly asked: unknown[] = [];
-  names: QueueNamesView | RefusedOutcome = REFUSED;
+  names: FakeList<QueueName> = REFUSED;
   all: OverviewView | RefusedOutcome = REFUSED;
-  labels: LabelSumsView | RefusedOutcome = REFUSED;
+  labels: FakeList<LabelSum> = REFUSED;
   ranking: PartitionRankingView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   sizes: QueueSizesView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   pages: ChangedView | RefusedOutcome = REFUSED;
   found: OffsetsView | RefusedOutcome = REFUSED;
 
-  queueNames(_: Tenant, reply: Reply<QueueNamesView | RefusedOutcome>): void {
-    reply.send(this.names);
+  queueNames(
+    _: Tenant,
+    page: PageQuery,
+    newList: NewList<QueueName>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
+    this.asked.push(page);
+    sendList(this.names, newList, reply);
   }
 
   overview(_: Tenant, reply: Reply<OverviewView | RefusedOutcome>): void {
     reply.send(this.all);
   }
 
-  sumsByLabel(_: Tenant, label: Label, reply: Reply<LabelSumsView | RefusedOutcome>): void {
-    this.asked.push(label);
-    reply.send(this.labels);
+  sumsByLabel(
+    _: Tenant,
+    label: Label,
+    page: PageQuery,
+    newList: NewList<LabelSum>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
+    this.asked.push(label, page);
+    sendList(this.labels, newList, reply);
   }
 
   rankPartitions(

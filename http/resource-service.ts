@@ -10,6 +10,7 @@ import type {
   Label,
   LabelSum,
   OffsetEntry,
+  PageQuery,
   PartitionRanking,
   QueueName,
   QueueSizes,
@@ -17,13 +18,25 @@ import type {
   Tenant,
   TenantOverview,
 } from '@svc/engine';
+import type { ListedView, NewList } from './list-text.js';
 import type { NotFoundOutcome, Reply } from './service.js';
 
 export interface ResourceService {
   /** Newest queue first, without a look at partitions. */
-  queueNames(tenant: Tenant, reply: Reply<QueueNamesView | RefusedOutcome>): void;
+  queueNames(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<QueueName>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void;
   overview(tenant: Tenant, reply: Reply<OverviewView | RefusedOutcome>): void;
-  sumsByLabel(tenant: Tenant, label: Label, reply: Reply<LabelSumsView | RefusedOutcome>): void;
+  sumsByLabel(
+    tenant: Tenant,
+    label: Label,
+    page: PageQuery,
+    newList: NewList<LabelSum>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void;
   /** `queue` null: of all queues. */
   rankPartitions(
     tenant: Tenant,
@@ -48,20 +61,9 @@ export interface ResourceService {
   ): void;
 }
 
-export interface QueueNamesView {
-  readonly kind: 'queue-names';
-  readonly queues: readonly QueueName[];
-}
-
 export interface OverviewView extends TenantOverview {
   readonly kind: 'overview';
   readonly nowUs: number;
-}
-
-export interface LabelSumsView {
-  readonly kind: 'label-sums';
-  /** Ascending. */
-  readonly sums: readonly LabelSum[];
 }
 
 export interface PartitionRankingView extends PartitionRanking {

@@ -2,12 +2,14 @@
  * A service that answers what a test tells it to, and remembers what it was asked. Nothing of a
  * broker is in it: it lets tests look at the front alone.
  */
-import type { PopCommand, RefusedOutcome, Tenant } from '@svc/engine';
+import type { PageQuery, PopCommand, QueueView, RefusedOutcome, Tenant } from '@svc/engine';
 import type { HealthAnswer, Membership, RaftFigures, RaftStatusAnswer } from '@svc/wire';
 import { FakeAnalytics } from './analytics-service.fake.js';
 import { FakeEphemeral } from './ephemeral-service.fake.js';
 import { FakeGroups } from './group-service.fake.js';
 import { FakeKv } from './kv-service.fake.js';
+import { type FakeList, sendList } from './list.fake.js';
+import type { ListedView, NewList } from './list-text.js';
 import { FakeLocks } from './lock-service.fake.js';
 import type { NodeFigures, QueueCount } from './node-figures.js';
 import { FakeRecords } from './record-service.fake.js';
@@ -23,7 +25,7 @@ import type {
   Pressure,
   QueueDepthView,
   QueueDetailView,
-  QueueListView,
+  QueueListEnd,
   RaftMembersView,
   Reply,
   Service,
@@ -93,6 +95,7 @@ export class FakeService implements Service {
   readonly fetches: FetchRequest[] = [];
   /** `tenant queue group` of each read. */
   readonly reads: string[] = [];
+  readonly pages: PageQuery[] = [];
   nowMs = 1000;
   healthy = true;
 
@@ -112,7 +115,7 @@ export class FakeService implements Service {
   ) => {
     reply.send(REFUSED);
   };
-  list: QueueListView | RefusedOutcome = REFUSED;
+  list: FakeList<QueueView, QueueListEnd> = REFUSED;
   detail: QueueDetailView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   depth: QueueDepthView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   readonly analytics = new FakeAnalytics();
@@ -148,9 +151,15 @@ export class FakeService implements Service {
     this.onFetch(request, reply);
   }
 
-  listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void {
+  listQueues(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<QueueView, QueueListEnd>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
     this.reads.push(tenant);
-    reply.send(this.list);
+    this.pages.push(page);
+    sendList(this.list, newList, reply);
   }
 
   queueDetail(

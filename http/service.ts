@@ -27,6 +27,7 @@ import type {
   ExtendCommand,
   ExtendedOutcome,
   GroupChangedOutcome,
+  PageQuery,
   PartitionView,
   PopCommand,
   PushCommand,
@@ -65,6 +66,7 @@ import type { AnswerRoom } from './answer-room.js';
 import type { EphemeralService } from './ephemeral-service.js';
 import type { GroupService } from './group-service.js';
 import type { KvService } from './kv-service.js';
+import type { ListEnd, ListedView, NewList } from './list-text.js';
 import type { LockService } from './lock-service.js';
 import type { NodeFigures } from './node-figures.js';
 import type { RecordService } from './record-service.js';
@@ -142,7 +144,12 @@ export interface Service {
   readonly streams: StreamService;
   readonly surfaces: SurfaceService;
   /** Newest queue first. */
-  listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void;
+  listQueues(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<QueueView, QueueListEnd>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void;
   queueDetail(
     tenant: Tenant,
     queue: string,
@@ -278,9 +285,7 @@ export interface NotFoundOutcome {
   readonly kind: 'not-found';
 }
 
-export interface QueueListView {
-  readonly kind: 'queue-list';
-  readonly queues: readonly QueueView[];
+export interface QueueListEnd extends ListEnd {
   readonly kvRows: number;
   readonly kvBytes: number;
   readonly timerRows: number;

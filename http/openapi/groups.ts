@@ -17,6 +17,7 @@ import { POSITION_PLACE_KEYS, POSITIONS_BODY_KEYS } from '../routes/group-positi
 import { SEEK_BODY_KEYS } from '../routes/group-seek.js';
 import { SUBSCRIPTION_BODY_KEYS } from '../routes/group-subscription.js';
 import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
+import { NEXT_AFTER_HEADER, PAGE_QUERY } from './pages.js';
 import {
   type AnySchema,
   body,
@@ -65,7 +66,8 @@ const groupRow = named(
 const groupList: Operation = {
   tag: 'consumer groups',
   summary: 'Groups at the queues where they have a cursor, by group and queue.',
-  answers: { 200: answer('A bare array.', list(groupRow)) },
+  query: PAGE_QUERY,
+  answers: { 200: answer(`A bare array. ${NEXT_AFTER_HEADER}`, list(groupRow)) },
 };
 
 const groupQueue = named(
@@ -90,8 +92,13 @@ const groupQueue = named(
 const groupDetail: Operation = {
   tag: 'consumer groups',
   summary: 'The cursors of a group, by queue.',
+  query: PAGE_QUERY,
   answers: {
-    200: answer('One member for each queue.', record(groupQueue)),
+    200: answer(
+      'One member for each queue, with its partitions by name; a queue may go on on the next ' +
+        `page. ${NEXT_AFTER_HEADER}`,
+      record(groupQueue),
+    ),
     404: refusal('`Consumer group not found`: it has no cursor anywhere.'),
   },
 };
@@ -99,10 +106,13 @@ const groupDetail: Operation = {
 const lagging: Operation = {
   tag: 'consumer groups',
   summary: 'Cursors whose oldest unconsumed message is older than a number of seconds.',
-  query: [parameter('minLagSeconds', '3600 when absent or no integer; strictly greater.', integer)],
+  query: [
+    parameter('minLagSeconds', '3600 when absent or no integer; strictly greater.', integer),
+    ...PAGE_QUERY,
+  ],
   answers: {
     200: answer(
-      'A bare array, the most lagging first.',
+      `A bare array, the most lagging first. ${NEXT_AFTER_HEADER}`,
       list(
         object<LaggingPartition>({
           consumer_group: text,

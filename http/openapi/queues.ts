@@ -34,6 +34,7 @@ import {
   refusal,
   STORAGE_FULL,
 } from './operation.js';
+import { nextAfter, PAGE_QUERY } from './pages.js';
 import {
   type AnySchema,
   anything,
@@ -168,7 +169,10 @@ export const queueRow = named(
 const queueList: Operation = {
   tag: 'queues',
   summary: 'Every queue, newest first; `pending` excludes what is leased.',
-  query: [parameter('stats', '`lanes`: names and numbers of partitions alone.', text)],
+  query: [
+    parameter('stats', '`lanes`: names and numbers of partitions alone.', text),
+    ...PAGE_QUERY,
+  ],
   answers: {
     200: answer(
       'The queues, with figures or without.',
@@ -179,6 +183,7 @@ const queueList: Operation = {
           kvBytes: count,
           timerRows: count,
           timerBytes: count,
+          nextAfter,
         }),
         object<QueueNamesAnswer>({
           queues: list(
@@ -191,6 +196,7 @@ const queueList: Operation = {
             }),
           ),
           stats: constant('lanes'),
+          nextAfter,
         }),
       ),
     ),

@@ -21,6 +21,7 @@ import { POSITION_ENTRIES_MAX } from '@svc/wire';
 import { OFFSETS_BODY_KEYS, OFFSETS_ENTRY_KEYS } from '../routes/fetch-offsets.js';
 import { CHANGED_BODY_KEYS, CHANGED_ENTRY_KEYS } from '../routes/partitions-changed.js';
 import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
+import { nextAfter, PAGE_QUERY } from './pages.js';
 import {
   anything,
   body,
@@ -85,6 +86,7 @@ const labelMessages = object<LabelFigures['messages']>({ total: count, pending: 
 const namespaces: Operation = {
   tag: TAG,
   summary: 'Queues by namespace; `pending` excludes what is leased.',
+  query: PAGE_QUERY,
   answers: {
     200: answer(
       'Namespaces that are not empty, ascending.',
@@ -97,6 +99,7 @@ const namespaces: Operation = {
             messages: labelMessages,
           }),
         ),
+        nextAfter,
       }),
     ),
   },
@@ -105,6 +108,7 @@ const namespaces: Operation = {
 const tasks: Operation = {
   tag: TAG,
   summary: 'Queues by task; `pending` excludes what is leased.',
+  query: PAGE_QUERY,
   answers: {
     200: answer(
       'Tasks that are not empty, ascending.',
@@ -117,6 +121,7 @@ const tasks: Operation = {
             messages: labelMessages,
           }),
         ),
+        nextAfter,
       }),
     ),
   },

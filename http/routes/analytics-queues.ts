@@ -20,7 +20,7 @@ import {
   missingOf,
   queueOf,
 } from '../series-figures.js';
-import { listText, sendSliced } from '../sliced-answer.js';
+import { arrayText, listText, sendSliced } from '../sliced-answer.js';
 
 const READ = {
   ...ROUTE_DEFAULTS,
@@ -179,13 +179,4 @@ function renderParked(
 
 function* textsOf<Row>(rows: readonly Row[], shown: (row: Row) => object): Generator<string> {
   for (const row of rows) yield JSON.stringify(shown(row));
-}
-
-function* arrayText(items: Iterable<string>): Generator<string> {
-  let separator = '[';
-  for (const item of items) {
-    yield separator + item;
-    separator = ',';
-  }
-  yield separator === '[' ? '[]' : ']';
 }

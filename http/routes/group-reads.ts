@@ -1,19 +1,36 @@
 /** The three reads of consumer groups (inspection 3.1 to 3.3). */
-import type { GroupPartitionView, GroupView, LaggingView, RefusedOutcome } from '@svc/engine';
 import type {
-  ConsumerGroupAnswer,
-  ConsumerGroupPartition,
-  ConsumerGroupRow,
-  LaggingPartition,
-} from '@svc/wire';
+  GroupDetailRow,
+  GroupPartitionView,
+  GroupView,
+  LaggingView,
+  RefusedOutcome,
+} from '@svc/engine';
+import type { ConsumerGroupPartition, ConsumerGroupRow, LaggingPartition } from '@svc/wire';
 import { formatStampUs, QUEUE_MODE_GROUP } from '@svc/wire';
 import type { Exchange } from '../exchange.js';
-import type { GroupDetailView, GroupListView, LaggingGroupsView } from '../group-service.js';
+import type { LaggingGroupsView } from '../group-service.js';
+import {
+  joined,
+  type ListEnd,
+  type ListedView,
+  type ListForm,
+  ListText,
+  renderListed,
+} from '../list-text.js';
 import { nameBudgetRefusal } from '../name-budget.js';
+import { listPagingOf, type Paging, placeToken } from '../paging.js';
 import { textOf } from '../query.js';
 import { PendingReply } from '../reply.js';
 import { queryOf } from '../request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import {
+  type Front,
+  type FrontLogger,
+  ROUTE_DEFAULTS,
+  type Route,
+  type RouteRequest,
+} from '../route.js';
+import { arrayText, sendSliced } from '../sliced-answer.js';
 
 export const groupListRoute: Route = {
   ...ROUTE_DEFAULTS,
@@ -42,6 +59,10 @@ export const laggingGroupsRoute: Route = {
   handle: handleLagging,
 };
 
+/** The letters of the three lists. */
+const LIST = 'g';
+const DETAIL = 'd';
+const LAGGING = 'l';
 const MIN_LAG_SECONDS_DEFAULT = 3600;
 /** A group whose oldest unconsumed message is older counts as lagging. */
 const LAGGING_SECONDS = 300;
@@ -49,36 +70,52 @@ const SECONDS_PER_HOUR = 3600;
 const GROUP_NOT_FOUND = '{"error":"Consumer group not found"}';
 const INTEGER = /^[+-]?\d+$/;
 
-function handleList(front: Front, { exchange, tenant }: RouteRequest): void {
-  const reply = new PendingReply(exchange, front.logger, null, renderList);
-  front.service.groups.list(tenant, reply);
+function handleList(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const paging = listPagingOf(exchange, query, LIST);
+  if (paging === null) return;
+  const reply = new PendingReply(exchange, front.logger, true, renderListed);
+  const newList = () => new ListText(exchange.newText(), LIST_FORM);
+  front.service.groups.list(tenant, paging, newList, reply);
 }
 
-function handleDetail(front: Front, { exchange, tenant, params }: RouteRequest): void {
+function handleDetail(front: Front, request: RouteRequest): void {
+  const { exchange, tenant, params } = request;
   const [group = ''] = params;
+  const query = queryOf(request);
+  if (query === null) return;
+  const paging = listPagingOf(exchange, query, DETAIL);
+  if (paging === null) return;
   // No group can have a name that no key can hold.
   if (nameBudgetRefusal(tenant, '', group, '') !== null) {
     exchange.json('404 Not Found', GROUP_NOT_FOUND);
     return;
   }
-  const reply = new PendingReply(exchange, front.logger, null, renderDetail);
-  front.service.groups.detail(tenant, group, reply);
+  const reply = new PendingReply(exchange, front.logger, paging, renderDetail);
+  const newList = () => new ListText(exchange.newText(), detailForm());
+  front.service.groups.detail(tenant, group, paging, newList, reply);
 }
 
 function handleLagging(front: Front, request: RouteRequest): void {
   const query = queryOf(request);
   if (query === null) return;
   const { exchange, tenant } = request;
+  const paging = listPagingOf(exchange, query, LAGGING);
+  if (paging === null) return;
   const wanted = textOf(query, 'minLagSeconds');
   const seconds = INTEGER.test(wanted) ? Number(wanted) : MIN_LAG_SECONDS_DEFAULT;
-  const reply = new PendingReply(exchange, front.logger, null, renderLagging);
-  front.service.groups.lagging(tenant, seconds, reply);
+  const reply = new PendingReply(exchange, front.logger, front.logger, renderLagging);
+  front.service.groups.lagging(tenant, seconds, paging, reply);
 }
 
-function renderList(exchange: Exchange, _: null, outcome: GroupListView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else exchange.json('200 OK', JSON.stringify(outcome.groups.map(groupRow)));
-}
+const LIST_FORM: ListForm<GroupView, ListEnd> = {
+  open: '[',
+  row: joined((view) => JSON.stringify(groupRow(view))),
+  close: () => ']',
+  token: (place) => placeToken(LIST, place),
+};
 
 function groupRow(view: GroupView): ConsumerGroupRow {
   const { group, queue, cursors, maxLagSeconds, hasConsumed, registration } = view;
@@ -114,26 +151,34 @@ function startUs({ subscription, registeredAtUs }: NonNullable<GroupView['regist
   }
 }
 
+/** The members of a `ConsumerGroupAnswer`, written one by one: names may look like numbers. */
+function detailForm(): ListForm<GroupDetailRow, ListEnd> {
+  let queue: string | null = null;
+  return {
+    open: '{',
+    row: (row) => {
+      const before = queue;
+      queue = row.queue;
+      const text = JSON.stringify(partitionRow(row.partition));
+      if (queue === before) return `,${text}`;
+      const head = `{"conflation":${row.conflation},"kind":"svc","partitions":[`;
+      return `${before === null ? '' : ']},'}${JSON.stringify(queue)}:${head}${text}`;
+    },
+    close: (_, rows) => (rows === 0 ? '}' : ']}}'),
+    token: (place) => placeToken(DETAIL, place),
+  };
+}
+
 function renderDetail(
   exchange: Exchange,
-  _: null,
-  outcome: GroupDetailView | RefusedOutcome,
+  { after }: Paging,
+  outcome: ListedView | RefusedOutcome,
 ): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
-  if (outcome.queues === null) {
-    exchange.json('404 Not Found', GROUP_NOT_FOUND);
-    return;
-  }
-  const answer: ConsumerGroupAnswer = Object.fromEntries(
-    outcome.queues.map(({ queue, conflation, partitions }) => [
-      queue,
-      { conflation, kind: 'svc', partitions: partitions.map(partitionRow) },
-    ]),
-  );
-  exchange.json('200 OK', JSON.stringify(answer));
+  const isNothing =
+    outcome.kind === 'listed' && outcome.list.rows === 0 && outcome.list.nextAfter === null;
+  // Behind the last cursor there is an empty page.
+  if (isNothing && after === '') exchange.json('404 Not Found', GROUP_NOT_FOUND);
+  else renderListed(exchange, true, outcome);
 }
 
 function partitionRow(view: GroupPartitionView): ConsumerGroupPartition {
@@ -150,11 +195,20 @@ function partitionRow(view: GroupPartitionView): ConsumerGroupPartition {
 
 function renderLagging(
   exchange: Exchange,
-  _: null,
+  logger: FrontLogger,
   outcome: LaggingGroupsView | RefusedOutcome,
 ): void {
-  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else exchange.json('200 OK', JSON.stringify(outcome.cursors.map(laggingRow)));
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { views, nextAfter } = outcome;
+  const token = nextAfter === null ? null : placeToken(LAGGING, nextAfter);
+  sendSliced(exchange, logger, arrayText(laggingTexts(views)), token);
+}
+
+function* laggingTexts(views: readonly LaggingView[]): Generator<string> {
+  for (const view of views) yield JSON.stringify(laggingRow(view));
 }
 
 function laggingRow(view: LaggingView): LaggingPartition {

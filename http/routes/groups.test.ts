@@ -227,9 +227,11 @@ const CURSOR: GroupPartitionView = {
   oldestUs: STAMP_US,
 };
 
+const LAST = { nextAfter: null };
+
 describe('reads', () => {
   test('list: every member, in order', async () => {
-    front.service.groups.listed = { kind: 'group-list', groups: [VIEW] };
+    front.service.groups.listed = { rows: [VIEW], end: LAST };
     const answer = await get(GROUPS);
     expect(answer.status).toBe(200);
     expect(answer.body).toBe(
@@ -269,7 +271,7 @@ describe('reads', () => {
       { subscriptionMode: null, subscriptionTimestamp: null, subscriptionCreatedAt: null },
     ],
   ])('list: of %j shows %j', async (view, shown) => {
-    front.service.groups.listed = { kind: 'group-list', groups: [{ ...VIEW, ...view }] };
+    front.service.groups.listed = { rows: [{ ...VIEW, ...view }], end: LAST };
     const [row] = JSON.parse((await get(GROUPS)).body);
     expect(row).toMatchObject(shown);
   });
@@ -280,25 +282,27 @@ describe('reads', () => {
   ])('list: the start point %j', async (subscription, subscriptionTimestamp) => {
     const registration = { ...VIEW.registration, subscription };
     const groups = [{ ...VIEW, registration }] as GroupView[];
-    front.service.groups.listed = { kind: 'group-list', groups };
+    front.service.groups.listed = { rows: groups, end: LAST };
     const [row] = JSON.parse((await get(GROUPS)).body);
     expect(row).toMatchObject({ subscriptionMode: subscription.mode, subscriptionTimestamp });
   });
 
   test('detail: by queue, whatever its name', async () => {
-    const detail = { conflation: true, partitions: [CURSOR] };
-    const queues = [
-      { ...detail, queue: 'orders' },
-      { ...detail, queue: '__proto__', conflation: false, partitions: [] },
+    const rows = [
+      { queue: 'orders', conflation: true, partition: CURSOR },
+      { queue: 'orders', conflation: true, partition: { ...CURSOR, partition: 'p2' } },
+      { queue: '__proto__', conflation: false, partition: CURSOR },
     ];
-    front.service.groups.detailed = { kind: 'group-detail', queues };
+    front.service.groups.detailed = { rows, end: LAST };
     const answer = await get(`${GROUPS}/bil%2Fling`);
     expect(answer.status).toBe(200);
+    const shown = (partition: string) =>
+      `{"partition":"${partition}","workerId":"w-1","lastConsumedAt":null,"totalConsumed":120,` +
+      '"offsetLag":3,"timeLagSeconds":2,"leaseActive":true}';
     expect(answer.body).toBe(
-      '{"orders":{"conflation":true,"kind":"svc","partitions":[{"partition":"Default",' +
-        '"workerId":"w-1","lastConsumedAt":null,"totalConsumed":120,"offsetLag":3,' +
-        '"timeLagSeconds":2,"leaseActive":true}]},' +
-        '"__proto__":{"conflation":false,"kind":"svc","partitions":[]}}',
+      `{"orders":{"conflation":true,"kind":"svc","partitions":[${shown('Default')},` +
+        `${shown('p2')}]},"__proto__":{"conflation":false,"kind":"svc","partitions":[` +
+        `${shown('Default')}]}}`,
     );
     expect(front.service.groups.reads).toEqual([`${DEFAULT_TENANT} bil/ling`]);
   });
@@ -319,7 +323,7 @@ describe('reads', () => {
     ['?minLagSeconds=', 3600],
   ])('lagging%s asks for more than %i seconds', async (query, seconds) => {
     const cursors = [{ ...CURSOR, group: 'billing', queue: 'orders', lagSeconds: 7261, lag: 900 }];
-    front.service.groups.lagged = { kind: 'lagging-groups', cursors };
+    front.service.groups.lagged = { kind: 'lagging-groups', views: cursors, nextAfter: null };
     const answer = await get(`${GROUPS}/lagging${query}`);
     expect(front.service.groups.reads).toEqual([`${DEFAULT_TENANT} ${seconds}`]);
     expect(answer.body).toBe(
@@ -339,5 +343,36 @@ describe('reads', () => {
         },
       ]),
     );
+  });
+
+  test.each([
+    ['', 'g'],
+    ['/billing', 'd'],
+    ['/lagging', 'l'],
+  ] as const)('%s in pages: a header says where the next one begins', async (path, letter) => {
+    const { groups } = front.service;
+    groups.listed = { rows: [VIEW], end: { nextAfter: 'place' } };
+    groups.detailed = {
+      rows: [{ queue: 'orders', conflation: true, partition: CURSOR }],
+      end: { nextAfter: 'place' },
+    };
+    groups.lagged = {
+      kind: 'lagging-groups',
+      views: [{ ...CURSOR, group: 'billing', queue: 'orders' }],
+      nextAfter: 'place',
+    };
+    const first = await get(`${GROUPS}${path}?limit=1`);
+    const token = first.headers.get('x-svc-next-after') ?? '';
+    expect(token).toBe(`${letter}cGxhY2U`);
+    groups.listed = groups.detailed = { rows: [], end: LAST };
+    groups.lagged = { kind: 'lagging-groups', views: [], nextAfter: null };
+    const last = await get(`${GROUPS}${path}?after=${token}`);
+    expect(last.status).toBe(200);
+    expect(last.headers.get('x-svc-next-after')).toBeUndefined();
+    expect(last.body).toBe(letter === 'd' ? '{}' : '[]');
+    expect(groups.pages.map(({ after, limit }) => [after, limit])).toEqual([
+      ['', 1],
+      ['place', 100],
+    ]);
   });
 });

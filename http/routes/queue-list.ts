@@ -1,19 +1,14 @@
-/** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): every queue of the tenant. */
-import type { QueueView, RefusedOutcome } from '@svc/engine';
-import {
-  formatStampUs,
-  type QueueListAnswer,
-  type QueueNamesAnswer,
-  type QueueRow,
-} from '@svc/wire';
-import type { Exchange } from '../exchange.js';
+/** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): the queues of the tenant. */
+import type { QueueName, QueueView } from '@svc/engine';
+import { formatStampUs, type QueueRow } from '@svc/wire';
+import { joined, type ListEnd, type ListForm, ListText, renderListed } from '../list-text.js';
+import { listPagingOf, nextAfterText, type Paging, placeToken } from '../paging.js';
 import { textOf } from '../query.js';
 import { optionsAnswer } from '../queue-options.js';
 import { PendingReply } from '../reply.js';
 import { queryOf } from '../request-query.js';
-import type { QueueNamesView } from '../resource-service.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
-import type { QueueListView } from '../service.js';
+import type { QueueListEnd } from '../service.js';
 
 export const queueListRoute: Route = {
   ...ROUTE_DEFAULTS,
@@ -24,28 +19,38 @@ export const queueListRoute: Route = {
   handle,
 };
 
+/** Both orders are by age, but a place in one is not taken for a place in the other. */
+const ROWS = 'q';
+const NAMES = 'n';
+
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  if (textOf(query, 'stats') === 'lanes') {
-    const reply = new PendingReply(exchange, front.logger, null, renderNames);
-    front.service.resources.queueNames(tenant, reply);
+  const isNames = textOf(query, 'stats') === 'lanes';
+  const paging = listPagingOf(exchange, query, isNames ? NAMES : ROWS);
+  if (paging === null) return;
+  const reply = new PendingReply(exchange, front.logger, false, renderListed);
+  if (isNames) {
+    const form = namesForm(paging);
+    const newList = () => new ListText(exchange.newText(), form);
+    front.service.resources.queueNames(tenant, paging, newList, reply);
   } else {
-    const reply = new PendingReply(exchange, front.logger, null, renderRows);
-    front.service.listQueues(tenant, reply);
+    const form = rowsForm(paging);
+    front.service.listQueues(tenant, paging, () => new ListText(exchange.newText(), form), reply);
   }
 }
 
-function renderRows(exchange: Exchange, _: null, outcome: QueueListView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
-  const { kvRows, kvBytes, timerRows, timerBytes } = outcome;
-  const queues = outcome.queues.map(queueRow);
-  const answer: QueueListAnswer = { queues, kvRows, kvBytes, timerRows, timerBytes };
-  exchange.json('200 OK', JSON.stringify(answer));
+/** A `QueueListAnswer`. */
+function rowsForm(paging: Paging): ListForm<QueueView, QueueListEnd> {
+  return {
+    open: '{"queues":[',
+    row: joined((view) => JSON.stringify(queueRow(view))),
+    close: ({ nextAfter, kvRows, kvBytes, timerRows, timerBytes }) =>
+      `],"kvRows":${kvRows},"kvBytes":${kvBytes},"timerRows":${timerRows},` +
+      `"timerBytes":${timerBytes}${nextAfterText(paging, ROWS, nextAfter)}}`,
+    token: (place) => placeToken(ROWS, place),
+  };
 }
 
 export function queueRow(view: QueueView): QueueRow {
@@ -67,19 +72,15 @@ export function queueRow(view: QueueView): QueueRow {
   };
 }
 
-/** `?stats=lanes`: what a caller needs that only wants to know which queues there are. */
-function renderNames(exchange: Exchange, _: null, outcome: QueueNamesView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
-  const queues = outcome.queues.map(({ id, queue, partitions, createdAtUs }) => ({
-    id,
-    name: queue,
-    queue,
-    partitions,
-    createdAt: formatStampUs(createdAtUs),
-  }));
-  const answer: QueueNamesAnswer = { queues, stats: 'lanes' };
-  exchange.json('200 OK', JSON.stringify(answer));
+/** A `QueueNamesAnswer`: what a caller needs that only wants to know which queues there are. */
+function namesForm(paging: Paging): ListForm<QueueName, ListEnd> {
+  return {
+    open: '{"queues":[',
+    row: joined(({ id, queue, partitions, createdAtUs }) => {
+      const createdAt = formatStampUs(createdAtUs);
+      return JSON.stringify({ id, name: queue, queue, partitions, createdAt });
+    }),
+    close: ({ nextAfter }) => `],"stats":"lanes"${nextAfterText(paging, NAMES, nextAfter)}}`,
+    token: (place) => placeToken(NAMES, place),
+  };
 }

@@ -55,16 +55,11 @@ const VIEW: QueueView = {
   retainedBytes: 4096,
 };
 
+const LIST_END = { nextAfter: null, kvRows: 10, kvBytes: 2048, timerRows: 0, timerBytes: 0 };
+
 describe('list', () => {
   beforeEach(() => {
-    front.service.list = {
-      kind: 'queue-list',
-      queues: [VIEW],
-      kvRows: 10,
-      kvBytes: 2048,
-      timerRows: 0,
-      timerBytes: 0,
-    };
+    front.service.list = { rows: [VIEW], end: LIST_END };
   });
 
   test('pending leaves out what is leased', async () => {
@@ -92,8 +87,8 @@ describe('list', () => {
   test('?stats=lanes', async () => {
     const { id, queue, createdAtUs, partitions } = VIEW;
     front.service.resources.names = {
-      kind: 'queue-names',
-      queues: [{ id, queue, createdAtUs, partitions }],
+      rows: [{ id, queue, createdAtUs, partitions }],
+      end: { nextAfter: null },
     };
     expect(JSON.parse((await get('/api/v1/resources/queues?stats=lanes')).body)).toEqual({
       queues: [
@@ -105,11 +100,56 @@ describe('list', () => {
 
   test('a list of many queues arrives whole', async () => {
     const queues = Array.from({ length: 2_000 }, (_, i) => ({ ...VIEW, queue: `q-${i}` }));
-    front.service.list = { ...front.service.list, kind: 'queue-list', queues } as never;
+    front.service.list = { rows: queues, end: LIST_END };
     const body = JSON.parse((await get('/api/v1/resources/queues')).body);
     expect(body.queues).toHaveLength(2_000);
     expect(body.queues[1_999].name).toBe('q-1999');
+    expect(body).not.toHaveProperty('nextAfter');
+    expect(front.service.pages).toEqual([{ after: '', isPaged: false, limit: Infinity }]);
   });
+
+  test('HEAD tells the length of a list and sends none of it', async () => {
+    const queues = Array.from({ length: 200 }, (_, i) => ({ ...VIEW, queue: `q-${i}` }));
+    front.service.list = { rows: queues, end: LIST_END };
+    const whole = await get('/api/v1/resources/queues');
+    const head = await front.client().request('/api/v1/resources/queues', { method: 'HEAD' });
+    expect(head.headers.get('content-length')).toBe(String(whole.body.length));
+    expect(head.body).toBe('');
+  });
+
+  test('in pages: the place that one page ends with begins the next one', async () => {
+    front.service.list = { rows: [VIEW], end: { ...LIST_END, nextAfter: '\0\0\u0001\xfe' } };
+    const first = JSON.parse((await get('/api/v1/resources/queues?limit=1')).body);
+    expect(first.nextAfter).toBe('qAAAB_g');
+    front.service.list = { rows: [], end: LIST_END };
+    const query = `after=${first.nextAfter}&limit=5000`;
+    const last = JSON.parse((await get(`/api/v1/resources/queues?${query}`)).body);
+    expect(last.nextAfter).toBeNull();
+    expect(front.service.pages).toEqual([
+      { after: '', isPaged: true, limit: 1 },
+      { after: '\0\0\u0001\xfe', isPaged: true, limit: 1000 },
+    ]);
+  });
+
+  test.each([
+    ['limit=0', 1],
+    ['limit=many', 100],
+    ['limit=-3', 1],
+  ])('%s is a page of %i', async (query, limit) => {
+    await get(`/api/v1/resources/queues?${query}`);
+    expect(front.service.pages[0]?.limit).toBe(limit);
+  });
+
+  test.each(['nAAAB_g', 'q', 'qAAAB_g==', 'q%20AAAB', `q${'A'.repeat(4000)}`])(
+    'after=%s is no place of this list',
+    async (after) => {
+      const answer = await get(`/api/v1/resources/queues?after=${after}`);
+      expect(answer.status).toBe(400);
+      const error = 'after is not a place that this list has given';
+      expect(JSON.parse(answer.body)).toEqual({ error, code: 'bad_request' });
+      expect(front.service.pages).toEqual([]);
+    },
+  );
 
   test('a refusal', async () => {
     front.service.list = { kind: 'refused', refusal: { reason: 'retry', error: 'later' } };

@@ -1,9 +1,10 @@
 /** GET /api/v1/resources/namespaces and /tasks (inspection 6.2). */
-import type { Label, LabelSum, RefusedOutcome } from '@svc/engine';
-import type { LabelFigures, NamespacesAnswer, TasksAnswer } from '@svc/wire';
-import type { Exchange } from '../exchange.js';
+import type { Label, LabelSum } from '@svc/engine';
+import type { LabelFigures } from '@svc/wire';
+import { joined, type ListEnd, type ListForm, ListText, renderListed } from '../list-text.js';
+import { listPagingOf, nextAfterText, placeToken } from '../paging.js';
 import { PendingReply } from '../reply.js';
-import type { LabelSumsView } from '../resource-service.js';
+import { queryOf } from '../request-query.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 
 const LABEL_ROUTE = {
@@ -25,21 +26,26 @@ export const tasksRoute: Route = {
   handle: (front, request) => handle(front, request, 'task'),
 };
 
-function handle(front: Front, { exchange, tenant }: RouteRequest, label: Label): void {
-  const reply = new PendingReply(exchange, front.logger, label, render);
-  front.service.resources.sumsByLabel(tenant, label, reply);
+function handle(front: Front, request: RouteRequest, label: Label): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const letter = LETTERS[label];
+  const paging = listPagingOf(exchange, query, letter);
+  if (paging === null) return;
+  const form: ListForm<LabelSum, ListEnd> = {
+    open: `{"${label}s":[`,
+    row: joined((sum) => JSON.stringify({ [label]: sum.label, ...figures(sum) })),
+    close: ({ nextAfter }) => `]${nextAfterText(paging, letter, nextAfter)}}`,
+    token: (place) => placeToken(letter, place),
+  };
+  const reply = new PendingReply(exchange, front.logger, false, renderListed);
+  const newList = () => new ListText(exchange.newText(), form);
+  front.service.resources.sumsByLabel(tenant, label, paging, newList, reply);
 }
 
-function render(exchange: Exchange, label: Label, outcome: LabelSumsView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else exchange.json('200 OK', JSON.stringify(labelAnswer(label, outcome.sums)));
-}
-
-function labelAnswer(label: Label, sums: readonly LabelSum[]): NamespacesAnswer | TasksAnswer {
-  return label === 'namespace'
-    ? { namespaces: sums.map((sum) => ({ namespace: sum.label, ...figures(sum) })) }
-    : { tasks: sums.map((sum) => ({ task: sum.label, ...figures(sum) })) };
-}
+/** The letters of the two lists. */
+const LETTERS = { namespace: 'm', task: 't' } as const;
 
 function figures({ queues, partitions, counts }: LabelSum): LabelFigures {
   const { total, pending, processing } = counts;

@@ -67,16 +67,17 @@ test('an overview of nothing', async () => {
 
 test.each(['namespace', 'task'])('sums by %s', async (label) => {
   const counts = { total: 100, pending: 9, processing: 4, completed: 91, deadLetter: 0 };
-  front.service.resources.labels = {
-    kind: 'label-sums',
-    sums: [{ label: 'shop', queues: 3, partitions: 12, counts }],
-  };
+  const rows = [{ label: 'shop', queues: 3, partitions: 12, counts }];
+  front.service.resources.labels = { rows, end: { nextAfter: null } };
   expect(await get(`${label}s`)).toEqual([
     200,
     `{"${label}s":[{"${label}":"shop","queues":3,"partitions":12,` +
       '"messages":{"total":100,"pending":5}}]}',
   ]);
-  expect(front.service.resources.asked).toEqual([label]);
+  expect(front.service.resources.asked[0]).toBe(label);
+  front.service.resources.labels = { rows, end: { nextAfter: 'shop\0' } };
+  const [, text] = await get(`${label}s?limit=1`);
+  expect(JSON.parse(text).nextAfter).toBe(`${label === 'task' ? 't' : 'm'}c2hvcAA`);
 });
 
 describe('partitions', () => {

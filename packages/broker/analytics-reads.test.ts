@@ -3,7 +3,7 @@
  * whose client goes, makes room for another. Method: rows of one node, and walks that the test
  * takes step by step.
  */
-import { MapState } from '@svc/engine';
+import { MapState, QueueFigures } from '@svc/engine';
 import { expect, test } from 'vitest';
 import { AnalyticsReads, ROW_READS_MAX } from './analytics-reads.js';
 import { ManualClock } from './recovery.fake.js';
@@ -28,6 +28,8 @@ test('reads of rows are refused beyond a number, until one of them ends', () => 
   const walks: Generator<void, unknown>[] = [];
   const analytics = new AnalyticsReads({
     state: new MapState(),
+    walkState: () => new MapState(),
+    figures: new QueueFigures(new MapState()),
     clock,
     reads: {
       confirmed: () => {},

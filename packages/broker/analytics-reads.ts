@@ -8,8 +8,9 @@
  * the loop like every other walk (`state-walks.ts`).
  */
 import {
-  countQueues,
+  type Figures,
   isWanted,
+  nameCountsOf,
   partitionLiveness,
   type QueueFilter,
   type QueueRow,
@@ -63,6 +64,9 @@ import { WorkloadSums } from './workload-sums.js';
 
 export interface AnalyticsReadsOptions {
   readonly state: State;
+  /** For each walk: a view that reads ahead of it. */
+  readonly walkState: () => State;
+  readonly figures: Figures;
   readonly reads: Pick<StateReads, 'confirmed' | 'local'>;
   readonly gather: Pick<SeriesGather, 'ask'>;
   readonly clock: Clock;
@@ -107,7 +111,7 @@ export class AnalyticsReads implements AnalyticsService {
   // --- status ------------------------------------------------------------------------------------
 
   status({ tenant, filter, window }: StatusQuery, reply: Reply<StatusView | RefusedOutcome>): void {
-    const { state, reads } = this.#options;
+    const { state, reads, figures, walkState } = this.#options;
     const isFiltered = filter.queue !== null || filter.namespace !== null || filter.task !== null;
     const nowUs = this.nowUs();
     const question: SeriesQuestion = {
@@ -118,7 +122,7 @@ export class AnalyticsReads implements AnalyticsService {
       queues: isFiltered ? { tenant, queue: filter.queue, names: false } : null,
     };
     const key = keyOf('status', tenant, JSON.stringify(filter));
-    const walk = () => tenantStatus(state, tenant, filter, nowUs);
+    const walk = () => tenantStatus(walkState(), figures, tenant, filter, nowUs);
     this.#gather(question, reply, (gathered) =>
       reads.confirmed(key, walk, reply, (status) =>
         this.#rows(
@@ -140,15 +144,15 @@ export class AnalyticsReads implements AnalyticsService {
     limit: number,
     reply: Reply<QueuePageView | RefusedOutcome>,
   ): void {
-    const { state, reads, clock } = this.#options;
-    const walk = () => queuePage(state, tenant, offset, limit, clock.wallUs());
+    const { reads, clock, figures, walkState } = this.#options;
+    const walk = () => queuePage(walkState(), figures, tenant, offset, limit, clock.wallUs());
     const key = keyOf('page', tenant, String(offset), String(limit));
     reads.confirmed(key, walk, reply, (queues) => reply.send({ kind: 'queue-page', queues }));
   }
 
   messageTotal(tenant: Tenant, reply: Reply<MessageTotalView | RefusedOutcome>): void {
-    const { state, reads, clock } = this.#options;
-    const walk = () => tenantOverview(state, tenant, clock.wallUs());
+    const { reads, clock, figures, walkState } = this.#options;
+    const walk = () => tenantOverview(walkState(), figures, tenant, clock.wallUs());
     reads.confirmed(keyOf('total', tenant), walk, reply, ({ counts }) =>
       reply.send({ kind: 'message-total', nowUs: clock.wallUs(), messages: counts.total }),
     );
@@ -156,14 +160,14 @@ export class AnalyticsReads implements AnalyticsService {
 
   sharedState(reply: Reply<SharedStateView | RefusedOutcome>): void {
     const { state, reads, appliedIndex, durableIndex } = this.#options;
-    reads.local(
-      () => countQueues(state),
-      reply,
-      (queues) => {
-        const indexes = { appliedIndex: appliedIndex(), durableIndex: durableIndex() };
-        reply.send({ kind: 'shared-state', ...indexes, queues });
-      },
-    );
+    // biome-ignore lint/correctness/useYield: it is a walk of one step
+    const walk = function* (): Generator<void, number> {
+      return nameCountsOf(state, null).queues;
+    };
+    reads.local(walk, reply, (queues) => {
+      const indexes = { appliedIndex: appliedIndex(), durableIndex: durableIndex() };
+      reply.send({ kind: 'shared-state', ...indexes, queues });
+    });
   }
 
   liveness(
@@ -172,8 +176,8 @@ export class AnalyticsReads implements AnalyticsService {
     limit: number,
     reply: Reply<LivenessView | RefusedOutcome>,
   ): void {
-    const { state, reads, clock } = this.#options;
-    const walk = () => partitionLiveness(state, tenant, filter, limit, clock.wallUs());
+    const { reads, clock, walkState } = this.#options;
+    const walk = () => partitionLiveness(walkState(), tenant, filter, limit, clock.wallUs());
     const names = [filter.queue, filter.namespace, filter.task].map((name) => `${name}`);
     const key = keyOf('liveness', tenant, String(limit), JSON.stringify(filter), ...names);
     reads.confirmed(key, walk, reply, (rows) =>
@@ -201,9 +205,9 @@ export class AnalyticsReads implements AnalyticsService {
     { tenant, filter, groupBy, window }: WorkloadQuery,
     reply: Reply<WorkloadView | RefusedOutcome>,
   ): void {
-    const { state, reads, clock } = this.#options;
+    const { state, reads, clock, figures, walkState } = this.#options;
     this.#gather(queuesOnly(window, tenant, null, false), reply, (gathered) => {
-      const walk = () => workloadsOf(state, tenant, clock.wallUs());
+      const walk = () => workloadsOf(walkState(), figures, tenant, clock.wallUs());
       reads.confirmed(keyOf('workload', tenant), walk, reply, (workloads) =>
         this.#rows(
           gathered,
@@ -327,11 +331,12 @@ const EVERY_QUEUE: QueueFilter = { queue: null, namespace: null, task: null };
 
 function* workloadsOf(
   state: State,
+  figures: Figures,
   tenant: Tenant,
   nowUs: number,
 ): Generator<void, QueueWorkload[]> {
   const workloads: QueueWorkload[] = [];
-  yield* queueWorkloads(state, tenant, nowUs, (one) => workloads.push(one));
+  yield* queueWorkloads(state, figures, tenant, nowUs, (one) => workloads.push(one));
   return workloads;
 }
 

@@ -5,28 +5,34 @@
 import type {
   Command,
   Outcome,
+  PageQuery,
   PopCommand,
+  QueueFigures,
+  QueueView,
   Refusal,
   RefusedOutcome,
   RequestSession,
   State,
+  TakeRow,
   Tenant,
   TransactionIndex,
 } from '@svc/engine';
-import { kvUseOf, listQueues, queueDepth, queueDetail, timerUseOf } from '@svc/engine';
+import { kvUseOf, listQueues, queueDepth, queueDetail, ReadAhead, timerUseOf } from '@svc/engine';
 import type {
   DeliveredOutcome,
   FetchedOutcome,
   FetchRequest,
+  ListedView,
   MembershipChange,
   MembershipRefused,
   MembershipView,
+  NewList,
   NodeFigures,
   NotFoundOutcome,
   Pressure,
   QueueDepthView,
   QueueDetailView,
-  QueueListView,
+  QueueListEnd,
   RaftMembersView,
   Reply,
   Service,
@@ -56,6 +62,7 @@ import type { OnOutcome } from './held-request.js';
 import { Requests } from './held-requests.js';
 import { KvRequests } from './kv-requests.js';
 import type { Leader } from './leader.js';
+import { sendList } from './listed.js';
 import { Locks } from './locks.js';
 import type { MemberBlocks } from './member-blocks.js';
 import { nodeNumber } from './member-id.js';
@@ -66,7 +73,7 @@ import type { PeerCalls } from './peer-calls.js';
 import { PopDelivery } from './pop-delivery.js';
 import { mayNeedSlices, PushSlices } from './push-slices.js';
 import { RecordReads } from './record-reads.js';
-import { keyOf, ResourceReads } from './resource-reads.js';
+import { keyOf, pageKeyOf, ResourceReads } from './resource-reads.js';
 import type { SeriesGather } from './series-gather.js';
 import { type CallSlices, runSlices } from './sliced-call.js';
 import { StateReads } from './state-reads.js';
@@ -95,6 +102,8 @@ export interface BrokerParts {
   readonly stateless: boolean;
   readonly transactions: TransactionIndex;
   readonly reader: MessageReader;
+  /** Kept by who applies. */
+  readonly queueFigures: QueueFigures;
   readonly fetches: Fetches;
   readonly ephemeral: Ephemeral;
   readonly clock: Clock;
@@ -112,6 +121,8 @@ export interface BrokerParts {
   /** null: what grows the store is not bounded. */
   readonly admission: Admission | null;
   readonly appliedIndex: () => number;
+  /** Of the newest entry that `state` shows. */
+  readonly stateIndex: () => number;
   /** False: no configuration that this node knows names it. */
   readonly isMember: () => boolean;
   /** Why a command is not to be planned at all, if it has never been; null: it may be. */
@@ -142,6 +153,9 @@ const NO_LEADER: RefusedOutcome = {
 
 export class Broker implements Service {
   readonly #state: Checkpoint;
+  /** For each walk: a view that reads ahead of it. */
+  readonly #walkState: () => State;
+  readonly #queueFigures: QueueFigures;
   readonly #fetches: Fetches;
   readonly #clock: Clock;
   readonly #status: NodeStatus;
@@ -179,6 +193,8 @@ export class Broker implements Service {
     this.#pipeline = pipeline;
     this.#figures = parts.figures;
     this.#state = parts.state;
+    this.#queueFigures = parts.queueFigures;
+    this.#walkState = () => new ReadAhead(parts.state, parts.stateIndex);
     this.#fetches = parts.fetches;
     this.ephemeral = parts.ephemeral;
     this.#clock = clock;
@@ -196,7 +212,7 @@ export class Broker implements Service {
     this.#partitionsMax = parts.partitionsMax;
     this.#reads = newReads(parts);
     this.groups = new GroupRequests({
-      state: parts.state,
+      walkState: this.#walkState,
       reads: this.#reads,
       clock,
       submit: (command, onOutcome) => {
@@ -228,6 +244,8 @@ export class Broker implements Service {
     this.timers = new TimerReads(parts.state, this.#reads);
     this.resources = new ResourceReads({
       state: parts.state,
+      walkState: this.#walkState,
+      figures: parts.queueFigures,
       reads: this.#reads,
       clock,
       partitionsMax: parts.partitionsMax,
@@ -244,9 +262,12 @@ export class Broker implements Service {
     return new RecordReads({ state, transactions, reader, reads: this.#reads, clock, deadlineMs });
   }
 
-  #newAnalytics({ state, gather, clock, appliedIndex }: BrokerParts): AnalyticsReads {
+  #newAnalytics(parts: BrokerParts): AnalyticsReads {
+    const { state, gather, clock, appliedIndex } = parts;
     return new AnalyticsReads({
       state,
+      walkState: this.#walkState,
+      figures: parts.queueFigures,
       reads: this.#reads,
       gather,
       clock,
@@ -398,20 +419,29 @@ export class Broker implements Service {
     else reply.send(NO_LEADER);
   }
 
-  listQueues(tenant: Tenant, reply: Reply<QueueListView | RefusedOutcome>): void {
-    const walk = () => listQueues(this.#state, tenant, this.#clock.wallUs());
-    this.#reads.confirmed(keyOf('list', tenant), walk, reply, (queues) => {
-      const kv = kvUseOf(this.#state, tenant);
-      const timer = timerUseOf(this.#state, tenant);
-      reply.send({
-        kind: 'queue-list',
-        queues,
+  listQueues(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<QueueView, QueueListEnd>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
+    const state = this.#state;
+    const nowUs = () => this.#clock.wallUs();
+    const walkState = this.#walkState;
+    const queueFigures = this.#queueFigures;
+    const walk = function* (take: TakeRow<QueueView>): Generator<void, QueueListEnd> {
+      const nextAfter = yield* listQueues(walkState(), queueFigures, tenant, page, nowUs(), take);
+      const kv = kvUseOf(state, tenant);
+      const timer = timerUseOf(state, tenant);
+      return {
+        nextAfter,
         kvRows: kv.rows,
         kvBytes: kv.bytes,
         timerRows: timer.timers,
         timerBytes: timer.bytes,
-      });
-    });
+      };
+    };
+    sendList(this.#reads, pageKeyOf('list', tenant, page), walk, newList, reply);
   }
 
   queueDetail(
@@ -420,7 +450,8 @@ export class Broker implements Service {
     reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
   ): void {
     const shownMax = this.#partitionsMax;
-    const walk = () => queueDetail(this.#state, tenant, queue, shownMax, this.#clock.wallUs());
+    const walk = () =>
+      queueDetail(this.#walkState(), tenant, queue, shownMax, this.#clock.wallUs());
     this.#reads.confirmed(keyOf('detail', tenant, queue), walk, reply, (detail) =>
       reply.send(detail === null ? { kind: 'not-found' } : { kind: 'queue-detail', ...detail }),
     );
@@ -433,7 +464,14 @@ export class Broker implements Service {
     reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
   ): void {
     const walk = () =>
-      queueDepth(this.#state, tenant, queue, group, this.#partitionsMax, this.#clock.wallUs());
+      queueDepth(
+        this.#walkState(),
+        tenant,
+        queue,
+        group,
+        this.#partitionsMax,
+        this.#clock.wallUs(),
+      );
     const key = keyOf('depth', tenant, queue, group ?? '');
     this.#reads.confirmed(key, walk, reply, (depth) =>
       reply.send(depth === null ? { kind: 'not-found' } : { kind: 'queue-depth', ...depth }),

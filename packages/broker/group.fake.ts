@@ -16,7 +16,6 @@ import type {
   MembershipChange,
   MembershipRefused,
   MembershipView,
-  QueueListView,
   RaftMembersView,
   SubmittedCommand,
   SubmittedOutcome,
@@ -36,6 +35,7 @@ import { type OpenDirectory, openDirectory } from './node-directory.js';
 import type { NodeOptions } from './node-options.js';
 import { PeerCalls } from './peer-calls.js';
 import type { PeerChannel, PeerPort } from './peer-port.js';
+import { askQueues, type QueueList } from './queue-list.fake.js';
 import { StateStore } from './state-store.js';
 import { SimulatedPlace } from './state-store-simulated.js';
 
@@ -506,9 +506,9 @@ export class FakeMachine {
     return answers;
   }
 
-  queues(): Answers<QueueListView | RefusedOutcome> {
-    const answers = new Answers<QueueListView | RefusedOutcome>();
-    this.#guard(() => this.node?.broker.listQueues(TENANT, answers));
+  queues(): Answers<QueueList | RefusedOutcome> {
+    const answers = new Answers<QueueList | RefusedOutcome>();
+    this.#guard(() => this.node && askQueues(this.node.broker, answers));
     return answers;
   }
 

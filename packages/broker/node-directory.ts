@@ -7,7 +7,7 @@
  * refuses.
  */
 import { join } from 'node:path';
-import { membershipAt, refuseNewerVersion, TABLES } from '@svc/engine';
+import { buildNameIndex, membershipAt, refuseNewerVersion, TABLES } from '@svc/engine';
 import type { NodeId } from '@svc/raft';
 import {
   type Backing,
@@ -145,6 +145,7 @@ function openAbove(options: DirectoryOptions, below: Below): OpenDirectory {
     defer: (run) => void options.clock.soon(run),
   });
   refuseNewerVersion(state, options.readVersion);
+  buildNameIndex(state);
   logger.info('boot', describeRecovery(log, state));
   const marker = new RecoveringMarker(disk, raftDirectory);
   const stateless = recovery === 'from-snapshot';

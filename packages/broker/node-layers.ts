@@ -12,6 +12,7 @@ import {
   DeadLetterGauges,
   newRequestSession,
   type PayloadCipher,
+  QueueFigures,
   TimerClock,
   TransactionIndex,
 } from '@svc/engine';
@@ -118,6 +119,7 @@ export class NodeLayers {
   /** Every layer adds to the same. */
   readonly meters: Meters;
   readonly deadLetters: DeadLetterGauges;
+  readonly queueFigures: QueueFigures;
 
   constructor(options: NodeOptions, parts: OpenDirectory, events: NodeEvents) {
     const { config, clock, peers = null } = options;
@@ -127,6 +129,7 @@ export class NodeLayers {
     this.#events = events;
     this.meters = options.meters ?? newMeters();
     this.deadLetters = new DeadLetterGauges(state);
+    this.queueFigures = new QueueFigures(state);
     const entryBytesMax = config.turnBytesMax + config.entryBytesMax;
     this.link = peers === null ? null : new GroupLink(peers, self, entryBytesMax);
     this.transactions = TransactionIndex.load(state, options.transactionIndex ?? {});
@@ -193,6 +196,7 @@ export class NodeLayers {
       stateless: this.#parts.stateless,
       transactions: this.transactions,
       reader: this.reader,
+      queueFigures: this.queueFigures,
       fetches: this.fetches,
       ephemeral: this.ephemeral,
       clock,
@@ -202,6 +206,7 @@ export class NodeLayers {
       partitionsMax: config.partitionsShownMax,
       forwarding: this.#newForwarding(),
       admission: this.admission,
+      stateIndex: () => this.replica.appliedIndex,
       // Rows that came with a snapshot are ahead of the log, where the messages are.
       appliedIndex: () => Math.min(this.replica.appliedIndex, this.consensus.applied),
       // While the log is being mended nobody knows yet; what is asked is held.
@@ -272,6 +277,7 @@ export class NodeLayers {
       onEphemeral: (effect) => this.ephemeral.changed(effect),
       pipeline: this.meters.pipeline,
       deadLetters: this.deadLetters,
+      figures: this.queueFigures,
       readVersion: this.#readVersion,
       events: this.#options.series?.activity ?? null,
     });

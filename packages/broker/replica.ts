@@ -16,6 +16,7 @@ import {
   applyMembership,
   type DeadLetterGauges,
   type EphemeralQueueEffect,
+  type QueueFigures,
   readMeta,
   type TransactionIndex,
   WindowSurvey,
@@ -74,6 +75,7 @@ export interface ReplicaOptions {
   readonly observer: AppendObserver;
   readonly pipeline: PipelineMeters;
   readonly deadLetters: DeadLetterGauges;
+  readonly figures: QueueFigures;
   /** It was full, and is not any more. */
   readonly onRoom: () => void;
   /** The newest effect catalogue that this node reads. */
@@ -132,6 +134,7 @@ export class Replica {
       ephemeralChanged: (effect) => this.#declared.push(effect),
       counted: this.#pipeline.applied,
       deadLettersChanged: (queue) => options.deadLetters.changed(queue),
+      figures: options.figures,
       events: options.events ?? undefined,
     };
     this.#index = state.appliedIndex;

@@ -2,36 +2,46 @@
 import {
   type ChangedEntry,
   changedPartitions,
+  type Figures,
   type Label,
+  type LabelSum,
   listQueueNames,
   type OffsetEntry,
   offsetsSince,
   PARTITIONS_WALKED_MAX,
+  type PageQuery,
+  type QueueName,
   queueSizes,
   type RefusedOutcome,
   rankPartitions,
   type State,
   sumsByLabel,
+  type TakeRow,
   type Tenant,
   tenantOverview,
 } from '@svc/engine';
 import type {
   ChangedView,
-  LabelSumsView,
+  ListEnd,
+  ListedView,
+  NewList,
   NotFoundOutcome,
   OffsetsView,
   OverviewView,
   PartitionRankingView,
-  QueueNamesView,
   QueueSizesView,
   Reply,
   ResourceService,
 } from '@svc/http';
 import type { Clock } from './clock.js';
+import { sendList } from './listed.js';
 import type { StateReads } from './state-reads.js';
 
 export interface ResourceReadsOptions {
   readonly state: State;
+  /** For each walk: a view that reads ahead of it. */
+  readonly walkState: () => State;
+  readonly figures: Figures;
   readonly reads: StateReads;
   readonly clock: Clock;
   /** Partitions that one read shows, or looks at where it ranks them. */
@@ -52,28 +62,42 @@ export class ResourceReads implements ResourceService {
     this.#options = options;
   }
 
-  queueNames(tenant: Tenant, reply: Reply<QueueNamesView | RefusedOutcome>): void {
-    const { state, reads } = this.#options;
-    const walk = () => listQueueNames(state, tenant);
-    reads.confirmed(keyOf('names', tenant), walk, reply, (queues) =>
-      reply.send({ kind: 'queue-names', queues }),
-    );
+  queueNames(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<QueueName>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
+    const { reads, walkState } = this.#options;
+    const walk = function* (take: TakeRow<QueueName>): Generator<void, ListEnd> {
+      return { nextAfter: yield* listQueueNames(walkState(), tenant, page, take) };
+    };
+    sendList(reads, pageKeyOf('names', tenant, page), walk, newList, reply);
   }
 
   overview(tenant: Tenant, reply: Reply<OverviewView | RefusedOutcome>): void {
-    const { state, reads, clock } = this.#options;
-    const walk = () => tenantOverview(state, tenant, clock.wallUs());
+    const { reads, clock, figures, walkState } = this.#options;
+    const walk = () => tenantOverview(walkState(), figures, tenant, clock.wallUs());
     reads.confirmed(keyOf('overview', tenant), walk, reply, (overview) =>
       reply.send({ kind: 'overview', nowUs: clock.wallUs(), ...overview }),
     );
   }
 
-  sumsByLabel(tenant: Tenant, label: Label, reply: Reply<LabelSumsView | RefusedOutcome>): void {
-    const { state, reads, clock } = this.#options;
-    const walk = () => sumsByLabel(state, tenant, label, clock.wallUs());
-    reads.confirmed(keyOf(label, tenant), walk, reply, (sums) =>
-      reply.send({ kind: 'label-sums', sums }),
-    );
+  sumsByLabel(
+    tenant: Tenant,
+    label: Label,
+    page: PageQuery,
+    newList: NewList<LabelSum>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
+    const { reads, clock, figures, walkState } = this.#options;
+    const walk = function* (take: TakeRow<LabelSum>): Generator<void, ListEnd> {
+      const nowUs = clock.wallUs();
+      return {
+        nextAfter: yield* sumsByLabel(walkState(), figures, tenant, label, page, nowUs, take),
+      };
+    };
+    sendList(reads, pageKeyOf(label, tenant, page), walk, newList, reply);
   }
 
   rankPartitions(
@@ -82,8 +106,9 @@ export class ResourceReads implements ResourceService {
     limit: number,
     reply: Reply<PartitionRankingView | NotFoundOutcome | RefusedOutcome>,
   ): void {
-    const { state, reads, clock, partitionsMax } = this.#options;
-    const walk = () => rankPartitions(state, tenant, queue, limit, partitionsMax, clock.wallUs());
+    const { reads, clock, partitionsMax, walkState } = this.#options;
+    const walk = () =>
+      rankPartitions(walkState(), tenant, queue, limit, partitionsMax, clock.wallUs());
     const key = keyOf('ranking', tenant, String(limit), queue ?? '', queue === null ? 'all' : '');
     reads.confirmed(key, walk, reply, (ranking) =>
       reply.send(
@@ -97,8 +122,8 @@ export class ResourceReads implements ResourceService {
     queue: string,
     reply: Reply<QueueSizesView | NotFoundOutcome | RefusedOutcome>,
   ): void {
-    const { state, reads, partitionsMax } = this.#options;
-    const walk = () => queueSizes(state, tenant, queue, partitionsMax);
+    const { reads, partitionsMax, walkState } = this.#options;
+    const walk = () => queueSizes(walkState(), tenant, queue, partitionsMax);
     reads.confirmed(keyOf('sizes', tenant, queue), walk, reply, (sizes) =>
       reply.send(sizes === null ? { kind: 'not-found' } : { kind: 'queue-sizes', ...sizes }),
     );
@@ -136,4 +161,9 @@ export class ResourceReads implements ResourceService {
 /** Names come from clients and may hold any character: the lengths keep two lists apart. */
 export function keyOf(...parts: readonly string[]): string {
   return parts.map((part) => `${part.length}:${part}`).join('');
+}
+
+/** Of one page of the list, or of the whole. */
+export function pageKeyOf(list: string, of: string, { after, limit }: PageQuery): string {
+  return keyOf(list, of, after, String(limit));
 }

@@ -93,6 +93,18 @@ export class StateReads {
     });
   }
 
+  /** As `confirmed`; `release` as in `StateWalks.walk`. */
+  confirmedOnce<Result>(
+    key: string,
+    begin: () => Generator<void, Result>,
+    reply: WalkReply,
+    done: (result: Result) => void,
+    release: (result: Result) => void,
+  ): void {
+    const deadlineMs = this.#clock.nowMs() + this.#allowedMs;
+    this.#held.read(deadlineMs, reply, () => this.#walks.walk(key, begin, reply, done, release));
+  }
+
   /** Shows what this node has applied. */
   local<Result>(
     begin: () => Generator<void, Result>,

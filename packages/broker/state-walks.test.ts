@@ -59,6 +59,8 @@ let steps: string[];
 let heard: string[];
 /** Walks that ended, by themselves or not. */
 let ended: string[];
+/** Results that nobody needs any more. */
+let released: string[];
 
 beforeEach(() => {
   clock = new StepClock();
@@ -68,6 +70,7 @@ beforeEach(() => {
   steps = [];
   heard = [];
   ended = [];
+  released = [];
 });
 
 function* walkOf(name: string, length: number): Generator<void, string> {
@@ -95,7 +98,13 @@ function ask(who: string, name: string, length: number, key: string | null = nam
     },
   };
   const done = (shown: string) => heard.push(`${who}: ${shown}`);
-  walks.walk(key, () => walkOf(name, length), reply, done);
+  walks.walk(
+    key,
+    () => walkOf(name, length),
+    reply,
+    done,
+    (shown) => released.push(shown),
+  );
   return reply;
 }
 
@@ -161,6 +170,8 @@ describe('equal walks', () => {
     runAll();
     expect(begun).toHaveLength(2);
     expect(heard).toHaveLength(1000);
+    // Each result once, when the last of those who asked for it has it.
+    expect(released).toHaveLength(2);
   });
 });
 
@@ -173,6 +184,7 @@ describe('readers who go', () => {
     expect(steps.length - before).toBe(0);
     expect(heard).toEqual([]);
     expect(ended, 'what it held is let go of').toEqual(['x@1']);
+    expect(released, 'there is no result').toEqual([]);
   });
 
   test('those who wait for the next walk have it at once', () => {
@@ -182,6 +194,7 @@ describe('readers who go', () => {
     reply.gone = true;
     runAll();
     expect(heard).toEqual(['b: x@2']);
+    expect(released).toEqual(['x@2']);
   });
 });
 

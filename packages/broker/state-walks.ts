@@ -67,13 +67,15 @@ export class StateWalks {
 
   /**
    * Walks, and calls `done` with what comes of it, in this call if it does not take long. `key`
-   * names what is asked, so that equal walks are made once; null: it is like no other.
+   * names what is asked, so that equal walks are made once; null: it is like no other. `release` is
+   * told each result once, when all who asked for it have it.
    */
   walk<Result>(
     key: string | null,
     begin: () => Generator<void, Result>,
     reply: WalkReply,
     done: (result: Result) => void,
+    release: ((result: Result) => void) | null = null,
   ): void {
     const asker: Asker<Result> = { reply, done };
     if (this.#stopped) {
@@ -85,7 +87,8 @@ export class StateWalks {
       known.join(asker as Asker<unknown>);
       return;
     }
-    const walk = new SharedWalk<unknown>(key, begin, asker as Asker<unknown>, this.#onDamage);
+    const shared = new SharedWalk<Result>(key, begin, release, asker, this.#onDamage);
+    const walk = shared as unknown as SharedWalk<unknown>;
     if (walk.ends(this.#clock, this.#clock.nowMs() + SLICE_MS)) return;
     if (key !== null) this.#keyed.set(key, walk);
     this.#long.push(walk);
@@ -127,19 +130,24 @@ class SharedWalk<Result> {
   readonly key: string | null;
   readonly #begin: () => Generator<void, Result>;
   readonly #onDamage: (error: DamageError) => void;
+  readonly #release: ((result: Result) => void) | null;
   #walk: Generator<void, Result>;
   #askers: Asker<Result>[];
   /** They came after the walk had begun. */
   #next: Asker<Result>[] = [];
+  /** What the walk has come to, while those who asked are answered. */
+  #found: { readonly result: Result } | null = null;
 
   constructor(
     key: string | null,
     begin: () => Generator<void, Result>,
+    release: ((result: Result) => void) | null,
     asker: Asker<Result>,
     onDamage: (error: DamageError) => void,
   ) {
     this.key = key;
     this.#begin = begin;
+    this.#release = release;
     this.#onDamage = onDamage;
     this.#walk = begin();
     this.#askers = [asker];
@@ -151,27 +159,30 @@ class SharedWalk<Result> {
 
   refuse(): void {
     this.#walk.return(undefined as Result);
+    if (this.#found !== null) this.#release?.(this.#found.result);
     for (const asker of [...this.#askers, ...this.#next]) refuse(asker, STOPPED);
   }
 
   /** Goes on until then; true: nobody waits for anything any more. */
   ends(clock: Clock, untilMs: number): boolean {
     do {
-      if (this.#askers.every(({ reply }) => reply.gone)) {
+      if (this.#found === null && this.#askers.every(({ reply }) => reply.gone)) {
         // What it holds is let go of; nobody hears of its result.
         this.#walk.return(undefined as Result);
         if (!this.#beginsAgain()) return true;
+      }
+      if (this.#found !== null) {
+        if (this.#answersOne(this.#found.result)) continue;
+        this.#release?.(this.#found.result);
+        this.#found = null;
+        if (!this.#beginsAgain()) return true;
+        continue;
       }
       const step = this.#step();
       if (step === null) {
         for (const asker of this.#askers) refuse(asker, DAMAGED);
         if (!this.#beginsAgain()) return true;
-      } else if (step.done === true) {
-        const askers = this.#askers;
-        this.#askers = [];
-        for (const { reply, done } of askers) if (!reply.gone) done(step.value);
-        if (!this.#beginsAgain()) return true;
-      }
+      } else if (step.done === true) this.#found = { result: step.value };
     } while (clock.nowMs() < untilMs);
     return false;
   }
@@ -185,6 +196,14 @@ class SharedWalk<Result> {
       this.#onDamage(error);
       return null;
     }
+  }
+
+  /** A step of its own for each: a large answer takes a while to hand over. False: all have it. */
+  #answersOne(result: Result): boolean {
+    const asker = this.#askers.shift();
+    if (asker === undefined) return false;
+    if (!asker.reply.gone) asker.done(result);
+    return true;
   }
 
   #beginsAgain(): boolean {

@@ -34,6 +34,8 @@ import {
 } from './keys.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
 import { AppendRun } from './log-use.js';
+import { countPartition, indexCursor, indexGroup, indexQueue, unindexQueue } from './name-index.js';
+import type { FiguresObserver } from './queue-figures.js';
 import { requestKey } from './request-id.js';
 import type { DoomedQueueRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
 import type { State } from './state.js';
@@ -66,6 +68,8 @@ export interface AppendObserver {
   /** Absent: nobody counts. */
   readonly events?: AppliedEvents | undefined;
   readonly counted?: AppliedCounts | undefined;
+  /** Keeps figures of queues; told of what changes them. */
+  readonly figures?: FiguresObserver | undefined;
   /** Told of queues that got or lost dead letters, or are gone. */
   readonly deadLettersChanged?: ((queue: number) => void) | undefined;
 }
@@ -105,6 +109,7 @@ export function applyEntry(
     if (counted !== undefined) counted.effects++;
     if (effect.kind !== 'append') run.settle(state, index);
     if (effect.kind !== 'append' && effect.kind !== 'relocate') {
+      observer?.figures?.effect(effect);
       if (observer?.events !== undefined) tellEvent(state, effect, stampUs, observer.events);
       applyEffect(state, effect, stampUs, readable, totals);
       if (effect.kind === 'dead-letter') {
@@ -128,6 +133,7 @@ export function applyEntry(
     applyAppend(state, header, index, effect.position, effect.length, run);
     totals.pushed += header.count;
     observer?.appended(header.partition, effect.length);
+    observer?.figures?.appended(header.partition);
     if (counted !== undefined) countMessages(counted, header.count, effect.length);
     if (header.hasIds) insertTransactionIds(append, header, transactions);
   }
@@ -282,8 +288,13 @@ function putCursor(
       state.put(sharedLeases, sharedLeaseKey(after, key), { partition, group });
     }
   }
-  if (row === null) state.delete(cursors, key);
-  else state.put(cursors, key, row);
+  if (row === null) {
+    if (known !== undefined) indexCursor(state, partition, group, -1);
+    state.delete(cursors, key);
+  } else {
+    if (known === undefined) indexCursor(state, partition, group, 1);
+    state.put(cursors, key, row);
+  }
 }
 
 function putGroupChange(state: State, id: string, row: GroupChangeRow | null): void {
@@ -295,6 +306,7 @@ function putGroup(state: State, effect: Extract<Effect, { kind: 'group' }>): voi
   const key = numberNameKey(effect.queue, effect.group);
   if (effect.row === null) state.delete(groups, key);
   else state.put(groups, key, effect.row);
+  indexGroup(state, effect.queue, effect.group, effect.row !== null);
 }
 
 function putQueue(state: State, row: QueueRow): void {
@@ -309,6 +321,7 @@ function putQueue(state: State, row: QueueRow): void {
     state.put(meta, SINGLETON_KEY, { ...counters, nextQueue: row.number + 1 });
     state.put(queueNumbers, tenantNameKey(row.tenant, row.name), row.number);
   }
+  indexQueue(state, row, before);
   state.put(queues, key, row);
 }
 
@@ -327,6 +340,7 @@ function createPartition(
   assert(queue !== undefined, `partition ${effect.number} of queue ${effect.queue}: no such queue`);
   state.put(meta, SINGLETON_KEY, { ...counters, nextPartition: effect.number + 1 });
   state.put(queues, queueKey, { ...queue, partitions: queue.partitions + 1 });
+  countPartition(state, queue.tenant, 1);
   const row: PartitionRow = {
     number: effect.number,
     queue: effect.queue,
@@ -351,6 +365,7 @@ function doomQueue(state: State, number: number): void {
   assert(row !== undefined, `queue ${number} deleted, but it does not exist`);
   state.delete(queues, key);
   state.delete(queueNumbers, tenantNameKey(row.tenant, row.name));
+  unindexQueue(state, row);
   const doomed: DoomedQueueRow = { queue: row, stage: 'cursors', nextPartition: 0, nextKey: '' };
   state.put(doomedQueues, key, doomed);
 }

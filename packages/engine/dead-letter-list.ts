@@ -6,7 +6,7 @@
  * with yields; the total comes from the counts; only what is shown is read whole, within a budget
  * of bytes. So memory is bounded by the page, however many dead letters there are.
  */
-import { findQueue } from './catalog.js';
+import { findQueue, queueByNumber } from './catalog.js';
 import type { Tenant } from './commands.js';
 import {
   type DeadLetterBody,
@@ -16,8 +16,8 @@ import {
 } from './dead-letter-tables.js';
 import { deadLetterBody } from './dead-letters.js';
 import { FirstHeap } from './first-heap.js';
-import { numberKey, numberNameKey, numberRange } from './keys.js';
-import { tenantQueues } from './queue-sums.js';
+import { keyText, numberInKey, numberKey, numberNameKey, numberRange } from './keys.js';
+import { NUMBER_END } from './queue-sums.js';
 import type { QueueRow } from './rows.js';
 import type { Key, KeyedRow, State } from './state.js';
 import { partitions } from './tables.js';
@@ -61,6 +61,7 @@ const ROWS_PER_READ = 256;
 /** Over all queues of a list, unless there are more queues: 65,536 * 230 bytes = 15 MB. */
 const HEADS_AHEAD_MAX = 65_536;
 const COUNTS_PER_READ = 1024;
+const NUMBER_CHARS = 4;
 const NO_BYTES = new Uint8Array(0);
 
 export interface FoundDeadLetter {
@@ -76,10 +77,11 @@ export function* listDeadLetters(
 ): Generator<void, DeadLetterList> {
   const sources: QueueLetters[] = [];
   let total = 0;
-  for (const queue of queuesOf(state, filter)) {
-    const count = yield* countDeadLetters(state, queue.number, filter.group);
+  for (const [number, count] of yield* countsOf(state, filter)) {
+    const queue = queueByNumber(state, number);
+    if (queue?.tenant !== filter.tenant) continue;
     total += count;
-    if (count > 0) sources.push(new QueueLetters(state, queue, filter.group, count));
+    sources.push(new QueueLetters(state, queue, filter.group, count));
     yield;
   }
   const found = yield* page(sources, filter);
@@ -126,11 +128,38 @@ export function* newestDeadLetters(
   return yield* page([new QueueLetters(state, queue, null, total)], { limit, offset: 0 });
 }
 
-function* queuesOf(state: State, { tenant, queue }: DeadLetterFilter): Generator<QueueRow> {
-  if (queue === null) yield* tenantQueues(state, tenant);
-  else {
-    const found = findQueue(state, tenant, queue);
-    if (found !== undefined) yield found;
+function* countsOf(
+  state: State,
+  { tenant, queue, group }: DeadLetterFilter,
+): Generator<void, ReadonlyMap<number, number>> {
+  if (queue === null) return yield* deadLettersByQueue(state, group);
+  const found = findQueue(state, tenant, queue);
+  const count = found === undefined ? 0 : yield* countDeadLetters(state, found.number, group);
+  return new Map(found === undefined || count === 0 ? [] : [[found.number, count]]);
+}
+
+/**
+ * How many dead letters each queue has that has any, of all tenants: as many rows are read as there
+ * are groups with dead letters, however many queues have none. `group` null: of all groups.
+ */
+export function* deadLettersByQueue(
+  state: State,
+  group: string | null,
+): Generator<void, Map<number, number>> {
+  const counts = new Map<number, number>();
+  const keyEnd = group === null ? null : keyText(group);
+  let from = numberKey(0);
+  for (;;) {
+    const rows = state.range(deadLetterCounts, from, numberKey(NUMBER_END), COUNTS_PER_READ);
+    for (const { key, row } of rows) {
+      if (row === 0 || (keyEnd !== null && key.slice(NUMBER_CHARS) !== keyEnd)) continue;
+      const number = numberInKey(key);
+      counts.set(number, (counts.get(number) ?? 0) + row);
+    }
+    const last = rows[rows.length - 1];
+    if (last === undefined || rows.length < COUNTS_PER_READ) return counts;
+    from = `${last.key}\0` as Key;
+    yield;
   }
 }
 

@@ -10,6 +10,7 @@ import { applyEntry, readMeta } from './apply.js';
 import { assert } from './assert.js';
 import type { AppendSlice, Command, Outcome } from './commands.js';
 import { EncodedState, PlainTransactions, sum } from './engine.fake.js';
+import { assertNameIndex } from './name-index.fake.js';
 import { Planner } from './planner.js';
 import { SeededRandom } from './random.fake.js';
 import type { Key, Table } from './state.js';
@@ -183,6 +184,8 @@ function copyOf(state: EncodedState): EncodedState {
 }
 
 function expectSame(a: EncodedState, b: EncodedState, what: string): void {
+  assertNameIndex(a);
+  assertNameIndex(b);
   for (const table of TABLES as readonly Table<unknown>[]) {
     if (table.local) continue;
     const [left, right] = [a, b].map((state) =>

@@ -34,9 +34,11 @@ import type { Surroundings } from './draft.js';
 import { findAppend } from './duplicate.js';
 import { appendKeyOffset, secondNumberInKey } from './keys.js';
 import { MapState } from './map-state.js';
+import { assertNameIndex } from './name-index.fake.js';
 import type { PayloadCipher } from './payload-cipher.js';
 import { PLANNER_LIMITS, Planner, type PlannerLimits } from './planner.js';
 import type { PopRoom } from './pop-room.js';
+import type { FiguresObserver } from './queue-figures.js';
 import { SeededRandom } from './random.fake.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
 import { TABLES } from './table-list.js';
@@ -46,6 +48,8 @@ import type { TransactionMatch } from './transaction-id-index.js';
 import { utf8Length, utf8Read, utf8Write } from './utf8.js';
 
 export const TENANT = '00000000-0000-0000-0000-000000000001';
+/** It is made anew for the comparison, which takes as long as the others together. */
+const INDEX_EVERY = 4;
 const FIRST_KEY = '' as Key;
 const LAST_KEY = '\xff'.repeat(600) as Key;
 
@@ -136,6 +140,7 @@ export class EngineRig {
   popRoom: PopRoom | null = null;
   /** Told what entries mean when they are applied. */
   events: AppliedEvents | undefined;
+  figures: FiguresObserver | undefined;
   lag = 0;
   /** Entries written so far. */
   entries = 0;
@@ -427,7 +432,7 @@ export class EngineRig {
     while (this.#inFlight.length > left) {
       const index = this.#inFlight.shift() ?? 0;
       const body = this.#bodies.get(index) ?? utf8('');
-      const observer = { appended: () => {}, events: this.events };
+      const observer = { appended: () => {}, events: this.events, figures: this.figures };
       applyEntry(this.state, this.transactions, index, body, observer);
       if (this.#inFlight.length === 0) this.#compare();
       this.planner.applied(index);
@@ -444,6 +449,9 @@ export class EngineRig {
         `table ${table.name}: the planned rows differ from the applied ones`,
       );
     }
+    if (this.entries % INDEX_EVERY !== 0) return;
+    assertNameIndex(this.state);
+    assertNameIndex(this.planner.state);
   }
 }
 

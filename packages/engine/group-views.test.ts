@@ -3,18 +3,25 @@
 // reads must tell the same story as a count of messages one by one.
 import { QUEUE_MODE_GROUP } from '@svc/wire';
 import { describe, expect, test } from 'vitest';
+import { applyEffect } from './apply.js';
 import { EngineRig, TENANT } from './engine.fake.js';
 import { lowestCommitted, seededGroups } from './group-cursors.js';
 import {
+  type GroupDetailRow,
   type GroupView,
   groupDetail,
+  type LaggingList,
+  type LaggingView,
   laggingGroups,
   listGroups,
   queueNames,
 } from './group-views.js';
 import { numberNameKey } from './keys.js';
+import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from './page.fake.js';
+import { WHOLE } from './page.js';
 import { SeededRandom } from './random.fake.js';
 import type { CursorRow, PartitionRow } from './rows.js';
+import type { State } from './state.js';
 import { cursorOf } from './subscription.js';
 import { cursors, groups, partitions, queues } from './tables.js';
 
@@ -31,11 +38,30 @@ function pauses(walk: Generator<void, unknown>): number {
   return count;
 }
 
-const list = (rig: EngineRig) => end(listGroups(rig.state, TENANT, rig.wallUs));
-const detail = (rig: EngineRig, group: string) =>
-  end(groupDetail(rig.state, TENANT, group, rig.wallUs));
+const lister =
+  (rig: EngineRig, state: State = rig.state): Lister<GroupView> =>
+  (page, take) =>
+    listGroups(state, TENANT, page, rig.wallUs, take);
+const detailer =
+  (rig: EngineRig, group: string, tenant = TENANT): Lister<GroupDetailRow> =>
+  (page, take) =>
+    groupDetail(rig.state, tenant, group, page, rig.wallUs, take);
+const list = (rig: EngineRig) => wholeOf(lister(rig));
+const detail = (rig: EngineRig, group: string) => wholeOf(detailer(rig, group));
 const lagging = (rig: EngineRig, seconds: number) =>
-  end(laggingGroups(rig.state, TENANT, seconds, rig.wallUs));
+  end(laggingGroups(rig.state, TENANT, seconds, WHOLE, rig.wallUs)).views;
+
+function pagedLagging(rig: EngineRig, limit: number): LaggingView[] {
+  const found: LaggingView[] = [];
+  let after: string | null = '';
+  while (after !== null) {
+    const page = { after, limit };
+    const list: LaggingList = end(laggingGroups(rig.state, TENANT, -1, page, rig.wallUs));
+    found.push(...list.views);
+    after = list.nextAfter;
+  }
+  return found;
+}
 
 describe('the list', () => {
   test('has a row for each queue at which a group has a cursor', () => {
@@ -77,16 +103,56 @@ describe('the list', () => {
     for (let i = 0; i < 300; i++) rig.push('wide', `p${i}`, ['x']);
     const [queue] = rig.rows(queues);
     const [partition] = rig.rows(partitions);
-    expect(pauses(listGroups(rig.state, TENANT, rig.wallUs))).toBeLessThan(5);
+    const walk = () => listGroups(rig.state, TENANT, WHOLE, rig.wallUs, () => true);
+    expect(pauses(walk())).toBeLessThan(5);
     const row = { subscription: { mode: 'all' } as const, registeredAtUs: 5, conflation: false };
     for (let i = 0; i < 1000; i++) {
-      const key = numberNameKey(queue?.number ?? 0, `g${i}`);
-      rig.state.put(groups, key, { ...row, isSeeded: true });
+      const group = { queue: queue?.number ?? 0, group: `g${i}`, row: { ...row, isSeeded: true } };
+      applyEffect(rig.state, { kind: 'group', ...group }, 5);
     }
     const readings = 1000 * 300;
-    expect(pauses(listGroups(rig.state, TENANT, rig.wallUs))).toBeGreaterThan(readings / 5000);
+    expect(pauses(walk())).toBeGreaterThan(readings / 6000);
     expect(partition).toBeDefined();
   }, 60_000);
+});
+
+describe('a page of the list', () => {
+  test('costs what it shows, wherever it begins and however many queues no group reads', () => {
+    const rig = new EngineRig();
+    for (let i = 0; i < 100; i++) rig.push(`q${i}`, 'p', ['x']);
+    for (let i = 0; i < 20; i++) rig.pop({ queue: `q${i * 5}`, consumerGroup: `g${i}` });
+    const counted = new CountedState(rig.state);
+    const first = pageOf(lister(rig, counted), { after: '', limit: 5 });
+    expect(first.rows).toHaveLength(5);
+    // Five rows, their queues, partitions, cursors and messages, and what a range reads ahead.
+    const cost = 350;
+    expect(counted.rows).toBeLessThan(cost);
+    counted.rows = 0;
+    const next = pageOf(lister(rig, counted), { after: first.nextAfter ?? '', limit: 5 });
+    expect(next.rows).toHaveLength(5);
+    expect(counted.rows).toBeLessThan(cost);
+    // Without a group nothing is looked at, though there are 100 queues.
+    counted.rows = 0;
+    const other = '00000000-0000-0000-0000-000000000002';
+    wholeOf((page, take) => listGroups(counted, other, page, rig.wallUs, take));
+    expect(counted.rows).toBe(1);
+  });
+
+  test('ends after what it may pass, with a place to go on from', () => {
+    const rig = new EngineRig();
+    rig.call({ kind: 'configure', tenant: TENANT, queue: 'q', replace: false, changes: {} });
+    const queue = rig.rows(queues)[0]?.number ?? 0;
+    const row = { subscription: { mode: 'all' } as const, registeredAtUs: 5, conflation: false };
+    for (let i = 0; i < 5000; i++) {
+      // Registered, and without a cursor until its first pop: not shown.
+      const group = { queue, group: `g${i}`, row: { ...row, isSeeded: false } };
+      applyEffect(rig.state, { kind: 'group', ...group }, 5);
+    }
+    const first = pageOf(lister(rig), { after: '', limit: 10 });
+    expect(first).toMatchObject({ rows: [] });
+    expect(first.nextAfter).not.toBeNull();
+    expect(pagedOf(lister(rig), 10)).toEqual([]);
+  });
 });
 
 describe('the detail', () => {
@@ -105,14 +171,14 @@ describe('the detail', () => {
       lagSeconds: 2,
     };
     expect(detail(rig, 'g')).toMatchObject([{ queue: 'q', conflation: false }]);
-    expect(detail(rig, 'g')?.[0]?.partitions).toMatchObject([cursor]);
+    expect(detail(rig, 'g').map(({ partition }) => partition)).toMatchObject([cursor]);
     rig.advance(30_000);
     const late = { ...cursor, leaseActive: false, lagSeconds: 32 };
-    expect(detail(rig, 'g')?.[0]?.partitions).toMatchObject([late]);
-    expect(detail(rig, 'h')).toBeNull();
+    expect(detail(rig, 'g').map(({ partition }) => partition)).toMatchObject([late]);
+    expect(detail(rig, 'h')).toEqual([]);
     // Another tenant's.
     const other = '00000000-0000-0000-0000-000000000002';
-    expect(end(groupDetail(rig.state, other, 'g', rig.wallUs))).toBeNull();
+    expect(wholeOf(detailer(rig, 'g', other))).toEqual([]);
     expect(end(queueNames(rig.state, other))).toEqual([]);
   });
 });
@@ -165,6 +231,22 @@ function counted(rig: EngineRig, group: string): Partial<GroupView>[] {
   return found.sort((a, b) => (a.queue < b.queue ? -1 : 1));
 }
 
+function cursorAt(rig: EngineRig, partition: PartitionRow, group: string): CursorRow | undefined {
+  const row = rig.state.get(groups, numberNameKey(partition.queue, group));
+  return cursorOf(rig.state, partition, group, row?.isSeeded === true ? row : null, 0);
+}
+
+/** Put together, the pages of each list are the list. */
+function expectPages(rig: EngineRig, names: readonly string[]): void {
+  for (const limit of [1, 2, 5]) {
+    expect(pagedOf(lister(rig), limit)).toEqual(list(rig));
+    for (const group of names) {
+      expect(pagedOf(detailer(rig, group), limit)).toEqual(detail(rig, group));
+    }
+    expect(pagedLagging(rig, limit)).toEqual(lagging(rig, -1));
+  }
+}
+
 const SEEDS = Array.from({ length: 25 }, (_, seed) => seed);
 
 test.each(SEEDS)('the reads of a random state agree (seed %i)', (seed) => {
@@ -212,9 +294,11 @@ test.each(SEEDS)('the reads of a random state agree (seed %i)', (seed) => {
   const lags = lagging(rig, -1);
   expect(lags.length).toBe(rows.reduce((sum, view) => sum + view.cursorsWithLag, 0));
   for (const group of names) {
-    const shown = (detail(rig, group) ?? []).flatMap(({ queue, partitions: all }) =>
-      all.map((view) => ({ ...view, group, queue })),
-    );
+    const shown = detail(rig, group).map(({ queue, partition }) => ({
+      ...partition,
+      group,
+      queue,
+    }));
     const own = rows.filter((view) => view.group === group);
     expect(shown.length).toBe(own.reduce((sum, view) => sum + view.cursors, 0));
     const worst = Math.max(0, ...shown.map(({ lagSeconds }) => lagSeconds));
@@ -223,13 +307,11 @@ test.each(SEEDS)('the reads of a random state agree (seed %i)', (seed) => {
       shown.filter(({ lag }) => lag > 0).length,
     );
   }
+  expectPages(rig, names);
   for (const partition of rig.rows(partitions)) {
     const seeded = end(seededGroups(rig.state, partition.queue));
     const lowest = end(lowestCommitted(rig.state, partition, seeded));
-    const all = names.map((group) => {
-      const row = rig.state.get(groups, numberNameKey(partition.queue, group));
-      return cursorOf(rig.state, partition, group, row?.isSeeded === true ? row : null, 0);
-    });
+    const all = names.map((group) => cursorAt(rig, partition, group));
     const committed = all.flatMap((cursor) => (cursor === undefined ? [] : [cursor.committed]));
     expect(lowest).toBe(committed.length === 0 ? null : Math.min(...committed));
   }

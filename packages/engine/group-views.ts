@@ -1,30 +1,47 @@
 /**
- * Management reads of consumer groups (inspection 3). They walk queues and partitions as the reads
- * of queues do (queue-views.ts): generators that yield, so that a million partitions are spread
- * over turns of the loop. What they gather is bounded by what an answer shows.
+ * Management reads of consumer groups (inspection 3): generators that yield, so that a million
+ * partitions are spread over turns of the loop, and that give their rows away one by one or bound
+ * what they gather.
  *
  * A group is shown at a queue when it has a cursor there, its row or what its start point gives.
+ * Which groups are to be looked at, and where, the index of names says (name-index.ts): a list
+ * passes no queue that no group reads, and a page begins at its place.
  */
+import { queueByNumber } from './catalog.js';
 import type { Tenant } from './commands.js';
 import { findAppend } from './duplicate.js';
 import { eachCursor, type SeededGroup, seededGroups } from './group-cursors.js';
 import {
+  keyText,
   nameInKey,
+  numberInKey,
   numberKey,
   numberNameKey,
   numberPairKey,
   numberRange,
+  stretchKey,
   tenantRange,
 } from './keys.js';
+import { type GroupQueueRow, groupQueues, queuesOfGroup } from './name-index.js';
+import type { NextAfter, PageQuery, TakeRow } from './page.js';
+import { partitionsByName } from './partition-walk.js';
+import { newestNumbers, tenantQueues } from './queue-sums.js';
 import type { CursorRow, GroupRow, PartitionRow, QueueRow } from './rows.js';
-import type { Key, State } from './state.js';
-import { cursorOf } from './subscription.js';
-import { groups, partitions, queueNumbers, queuePartitions, queues } from './tables.js';
+import type { Key, KeyedRow, State } from './state.js';
+import { cursorOf, seedCommitted } from './subscription.js';
+import { cursors, groups, partitions, queuePartitions } from './tables.js';
 
-/** Rows of one answer, some 150 bytes each: 15 MB. */
-const GROUP_ROWS_MAX = 100_000;
+/** Names of queues in one answer. */
+const NAMES_MAX = 100_000;
 /** The worst of them are enough to act on, and they are sorted at a stretch. */
 const LAGGING_MAX = 10_000;
+/** Rows of the index that a page passes: it may end before it is full, also with nothing shown. */
+const PASSED_MAX = 4096;
+/**
+ * Figures that a whole list keeps: those of all groups of a queue come from one walk over it, and
+ * the list shows them one by one, in the order of groups. 200,000 * some 100 bytes: 20 MB.
+ */
+const KEPT_SUMS_MAX = 200_000;
 const PAGE_ROWS = 256;
 /** Rows read between two yields, about 1 us each. */
 const ROWS_PER_STEP = 4096;
@@ -59,11 +76,11 @@ export interface GroupPartitionView {
   readonly oldestUs: number | null;
 }
 
-export interface GroupQueueDetail {
+/** A row of what a group has at the partitions of its queues. */
+export interface GroupDetailRow {
   readonly queue: string;
   readonly conflation: boolean;
-  /** Ascending by name. */
-  readonly partitions: readonly GroupPartitionView[];
+  readonly partition: GroupPartitionView;
 }
 
 export interface LaggingView extends GroupPartitionView {
@@ -71,69 +88,101 @@ export interface LaggingView extends GroupPartitionView {
   readonly queue: string;
 }
 
-/** Ascending by group and then by queue. */
+export interface LaggingList {
+  /** The longest lag first. */
+  readonly views: readonly LaggingView[];
+  readonly nextAfter: NextAfter;
+}
+
+/** Ascending by group and then by queue, in the byte order of names. */
 export function* listGroups(
   state: State,
   tenant: Tenant,
+  { after, limit }: PageQuery,
   nowUs: number,
-): Generator<void, GroupView[]> {
-  const views: GroupView[] = [];
-  for (const queue of queuesOf(state, tenant)) {
-    yield;
-    if (queue === null) continue;
-    const figures = yield* figuresOf(state, queue);
-    for (const [keyEnd, sum] of figures) {
-      if (views.length >= GROUP_ROWS_MAX) break;
-      views.push(groupView(state, queue, keyEnd, sum, nowUs));
-    }
+  take: TakeRow<GroupView>,
+): Generator<void, NextAfter> {
+  const isWhole = limit === Number.POSITIVE_INFINITY;
+  const kept = isWhole ? new KeptSums(state) : null;
+  const pace = new Pace();
+  let passed = 0;
+  let left = limit;
+  let last = after;
+  for (const { key, row } of groupRows(state, tenantRange(tenant), tenant, after)) {
+    if (left === 0 || (!isWhole && passed++ === PASSED_MAX)) return last;
+    last = key.slice(tenant.length);
+    if (pace.spent(3)) yield;
+    const queue = queueByNumber(state, row.queue);
+    // It is deleted, and its rows are still swept.
+    if (queue === undefined) continue;
+    const known = kept === null ? null : yield* kept.of(queue, keyText(row.group));
+    const sum = known ?? (yield* sumOf(state, queue, row));
+    if (sum.cursors === 0) continue;
+    left--;
+    if (!take(groupView(state, queue, row.group, sum, nowUs))) return null;
   }
-  return views.sort((a, b) => compare(a.group, b.group) || compare(a.queue, b.queue));
+  return null;
 }
 
-/** null: the group has no cursor anywhere. Ascending by queue. */
+/** Ascending by queue and then by partition; without a row when the group has no cursor. */
 export function* groupDetail(
   state: State,
   tenant: Tenant,
   group: string,
+  { after, limit }: PageQuery,
   nowUs: number,
-): Generator<void, GroupQueueDetail[] | null> {
-  const details: GroupQueueDetail[] = [];
+  take: TakeRow<GroupDetailRow>,
+): Generator<void, NextAfter> {
+  const bounds = queuesOfGroup(tenant, group);
+  const from = splitPlace(after);
   const pace = new Pace();
-  let shown = 0;
-  for (const queue of queuesOf(state, tenant)) {
-    if (pace.spent(1)) yield;
-    if (queue === null) continue;
+  let passed = 0;
+  let left = limit;
+  let last = after;
+  for (const { key, row } of groupRows(state, bounds, tenant, from.queue, true)) {
+    const tail = key.slice(tenant.length);
+    if (pace.spent(3)) yield;
+    const queue = queueByNumber(state, row.queue);
+    if (queue === undefined) continue;
     const registration = state.get(groups, numberNameKey(queue.number, group)) ?? null;
     const policy = registration?.isSeeded === true ? registration : null;
-    const found: GroupPartitionView[] = [];
-    for (const partition of partitionsOf(state, queue.number)) {
-      if (pace.spent(2)) yield;
-      if (partition === null || shown >= GROUP_ROWS_MAX) continue;
-      const cursor = cursorOf(state, partition, group, policy, nowUs);
-      if (cursor === undefined) continue;
-      found.push(partitionView(state, partition, cursor.committed, cursor, nowUs));
-      shown++;
-    }
-    if (found.length === 0) continue;
-    found.sort((a, b) => compare(a.partition, b.partition));
     const conflation = registration?.conflation ?? false;
-    details.push({ queue: queue.name, conflation, partitions: found });
+    const first = tail === from.queue ? from.partition : null;
+    for (const chunk of partitionsByName(state, queue.number, first)) {
+      for (const partition of chunk) {
+        const isFull = limit !== Number.POSITIVE_INFINITY && passed++ >= PASSED_MAX;
+        if (left === 0 || isFull) return last;
+        last = placeOf(tail, partition.name);
+        if (pace.spent(2)) yield;
+        const cursor = cursorOf(state, partition, group, policy, nowUs);
+        if (cursor === undefined) continue;
+        left--;
+        const view = partitionView(state, partition, cursor.committed, cursor, nowUs);
+        if (!take({ queue: queue.name, conflation, partition: view })) return null;
+      }
+    }
   }
-  return details.length === 0 ? null : details;
+  return null;
 }
 
-/** Cursors that lag by more than so many seconds, queue mode included, the worst first. */
+/**
+ * Cursors that lag by more than so many seconds, queue mode included, the worst first. This order
+ * follows from all of them, so a page costs a walk over all, and less memory.
+ */
 export function* laggingGroups(
   state: State,
   tenant: Tenant,
   minLagSeconds: number,
+  { after, limit }: PageQuery,
   nowUs: number,
-): Generator<void, LaggingView[]> {
-  let worst: LaggingView[] = [];
+): Generator<void, LaggingList> {
+  const shownMax = Math.min(limit, LAGGING_MAX);
+  let worst: Ranked[] = [];
   const pace = new Pace();
-  for (const queue of queuesOf(state, tenant)) {
+  for (const number of newestNumbers(state, tenant)) {
     if (pace.spent(1)) yield;
-    if (queue === null) continue;
+    const queue = queueByNumber(state, number);
+    if (queue === undefined) continue;
     const seeded = yield* seededGroups(state, queue.number);
     for (const partition of partitionsOf(state, queue.number)) {
       if (pace.spent(1)) yield;
@@ -141,29 +190,44 @@ export function* laggingGroups(
       const read = yield* eachCursor(state, partition, seeded, ({ keyEnd, committed, row }) => {
         const view = partitionView(state, partition, committed, row, nowUs);
         if (view.oldestUs === null || view.lagSeconds <= minLagSeconds) return;
-        worst.push({ ...view, group: nameOf(keyEnd), queue: queue.name });
+        const rank = rankOf(view.oldestUs, partition.number, keyEnd);
+        if (rank <= after) return;
+        worst.push({ rank, view: { ...view, group: nameOf(keyEnd), queue: queue.name } });
       });
-      if (worst.length >= 2 * LAGGING_MAX) worst = mostLagging(worst);
+      if (worst.length > 2 * shownMax + 1) worst = mostLagging(worst).slice(0, shownMax + 1);
       if (pace.spent(read)) yield;
     }
   }
-  return mostLagging(worst);
+  worst = mostLagging(worst);
+  const shown = worst.slice(0, shownMax);
+  const nextAfter = worst.length > shown.length ? (shown[shown.length - 1]?.rank ?? null) : null;
+  const isPage = limit !== Number.POSITIVE_INFINITY;
+  return { views: shown.map(({ view }) => view), nextAfter: isPage ? nextAfter : null };
 }
 
 /** All queues of the tenant, by name. */
 export function* queueNames(state: State, tenant: Tenant): Generator<void, string[]> {
   const names: string[] = [];
-  for (const queue of queuesOf(state, tenant)) {
-    if (names.length >= GROUP_ROWS_MAX) break;
-    if (queue !== null) names.push(queue.name);
+  for (const queue of tenantQueues(state, tenant)) {
+    if (names.length >= NAMES_MAX) break;
+    names.push(queue.name);
     if (names.length % ROWS_PER_STEP === 0) yield;
   }
   return names;
 }
 
-function mostLagging(views: LaggingView[]): LaggingView[] {
-  views.sort((a, b) => (a.oldestUs ?? 0) - (b.oldestUs ?? 0));
-  return views.slice(0, LAGGING_MAX);
+interface Ranked {
+  /** The order of the list: the oldest message, then partition and group. */
+  readonly rank: string;
+  readonly view: LaggingView;
+}
+
+function rankOf(oldestUs: number, partition: number, keyEnd: string): string {
+  return stretchKey(oldestUs) + numberKey(partition) + keyEnd;
+}
+
+function mostLagging(ranked: Ranked[]): Ranked[] {
+  return ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1));
 }
 
 /** Its first message is at most as old as the partition. */
@@ -182,8 +246,31 @@ class GroupSum {
   hasConsumed = false;
 }
 
-/** By the bytes of the group's name. */
-function* figuresOf(state: State, queue: QueueRow): Generator<void, Map<string, GroupSum>> {
+/** Sums of queues that a whole list has looked at, by number and by the bytes of group names. */
+class KeptSums {
+  readonly #state: State;
+  readonly #queues = new Map<number, ReadonlyMap<string, GroupSum>>();
+  #left = KEPT_SUMS_MAX;
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** null: it is not kept. */
+  *of(queue: QueueRow, keyEnd: string): Generator<void, GroupSum | null> {
+    let sums = this.#queues.get(queue.number);
+    if (sums === undefined && this.#left > 0) {
+      sums = yield* sumsOf(this.#state, queue);
+      this.#queues.set(queue.number, sums);
+      this.#left -= sums.size + 1;
+    }
+    // A group that came to the queue since is not among them.
+    return sums?.get(keyEnd) ?? null;
+  }
+}
+
+/** Of all groups of the queue, by the bytes of their names. */
+function* sumsOf(state: State, queue: QueueRow): Generator<void, Map<string, GroupSum>> {
   const sums = new Map<string, GroupSum>();
   const seeded: SeededGroup[] = yield* seededGroups(state, queue.number);
   const pace = new Pace();
@@ -201,6 +288,29 @@ function* figuresOf(state: State, queue: QueueRow): Generator<void, Map<string, 
     if (pace.spent(read)) yield;
   }
   return sums;
+}
+
+/** Of one group; one without a start point for the queue has no more cursors than rows. */
+function* sumOf(
+  state: State,
+  queue: QueueRow,
+  { group, cursors: rows }: GroupQueueRow,
+): Generator<void, GroupSum> {
+  const sum = new GroupSum();
+  const registration = state.get(groups, numberNameKey(queue.number, group));
+  const policy = registration?.isSeeded === true ? registration : null;
+  const pace = new Pace();
+  for (const partition of partitionsOf(state, queue.number)) {
+    if (pace.spent(2)) yield;
+    if (policy === null && sum.cursors >= rows) break;
+    if (partition === null) continue;
+    const row = state.get(cursors, numberNameKey(partition.number, group)) ?? null;
+    if (row !== null) addCursor(state, sum, partition, row.committed, row);
+    else if (policy !== null) {
+      addCursor(state, sum, partition, seedCommitted(state, partition, policy), null);
+    }
+  }
+  return sum;
 }
 
 function addCursor(
@@ -225,20 +335,20 @@ function addCursor(
 function groupView(
   state: State,
   queue: QueueRow,
-  keyEnd: string,
+  group: string,
   sum: GroupSum,
   nowUs: number,
 ): GroupView {
   const isBehind = sum.oldestUs !== Number.POSITIVE_INFINITY;
   return {
-    group: nameOf(keyEnd),
+    group,
     queue: queue.name,
     cursors: sum.cursors,
     cursorsWithLag: sum.withLag,
     totalLag: sum.lag,
     maxLagSeconds: isBehind ? secondsSince(sum.oldestUs, nowUs) : 0,
     hasConsumed: sum.hasConsumed,
-    registration: state.get(groups, (numberKey(queue.number) + keyEnd) as Key) ?? null,
+    registration: state.get(groups, numberNameKey(queue.number, group)) ?? null,
   };
 }
 
@@ -282,21 +392,34 @@ function secondsSince(stampUs: number, nowUs: number): number {
 
 // --- walking -------------------------------------------------------------------------------------
 
-/** By name; null where a page ends, so that the caller can pause there. */
-function* queuesOf(state: State, tenant: Tenant): Generator<QueueRow | null> {
-  const [first, end] = tenantRange(tenant);
-  let from = first;
+/** Groups at their queues, those behind `after`, a key without its tenant; or from it on. */
+function* groupRows(
+  state: State,
+  [first, end]: readonly [Key, Key],
+  tenant: Tenant,
+  after: string,
+  isIncluded = false,
+): Generator<KeyedRow<GroupQueueRow>> {
+  const place = `${tenant}${after}${isIncluded ? '' : '\0'}` as Key;
+  let from = after === '' || place < first ? first : place;
   for (;;) {
-    const listed = state.range(queueNumbers, from, end, PAGE_ROWS);
-    for (const { row: number } of listed) {
-      const queue = state.get(queues, numberKey(number));
-      if (queue !== undefined) yield queue;
-    }
-    const last = listed[listed.length - 1];
-    if (last === undefined || listed.length < PAGE_ROWS) return;
+    const rows = state.range(groupQueues, from, end, PAGE_ROWS);
+    yield* rows;
+    const last = rows[rows.length - 1];
+    if (last === undefined || rows.length < PAGE_ROWS) return;
     from = `${last.key}\0` as Key;
-    yield null;
   }
+}
+
+/** A partition in the detail of a group: the key of its queue, and its name. */
+function placeOf(queue: string, partition: string): string {
+  return numberKey(queue.length) + queue + keyText(partition);
+}
+
+function splitPlace(place: string): { readonly queue: string; readonly partition: string | null } {
+  if (place === '') return { queue: '', partition: null };
+  const end = 4 + numberInKey(place as Key);
+  return { queue: place.slice(4, end), partition: place.slice(end) };
 }
 
 /** In the order of creation; null where a page ends. */
@@ -330,8 +453,4 @@ class Pace {
 
 function nameOf(keyEnd: string): string {
   return nameInKey(`0000${keyEnd}` as Key);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

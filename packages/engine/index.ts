@@ -79,10 +79,11 @@ export {
 export type * from './group-commands.js';
 export { type FoundPosition, groupPositions, type PositionPlace } from './group-positions.js';
 export {
+  type GroupDetailRow,
   type GroupPartitionView,
-  type GroupQueueDetail,
   type GroupView,
   groupDetail,
+  type LaggingList,
   type LaggingView,
   laggingGroups,
   listGroups,
@@ -116,8 +117,10 @@ export {
   type MessageList,
   type ReadingMode,
 } from './message-list.js';
+export { buildNameIndex, type Label, type NameCounts, nameCountsOf } from './name-index.js';
 export { type FoundOffset, type OffsetEntry, offsetsSince } from './offsets-since.js';
 export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './outcome-codec.js';
+export { type NextAfter, type PageQuery, type TakeRow, WHOLE } from './page.js';
 export type { MessageCounts } from './partition-counts.js';
 export { partitionLiveness, type QueueLiveness } from './partition-liveness.js';
 export {
@@ -134,8 +137,9 @@ export {
   type Turn,
 } from './planner.js';
 export { ANSWERS_FULL, type PopRoom } from './pop-room.js';
+export { type Figures, QueueFigures } from './queue-figures.js';
 export { isWanted, type QueueFilter } from './queue-filter.js';
-export { countQueues, queuePage } from './queue-page.js';
+export { queuePage } from './queue-page.js';
 export { type QueueSizes, queueSizes } from './queue-sizes.js';
 export type { QueueSum } from './queue-sums.js';
 export {
@@ -150,6 +154,7 @@ export {
   queueDepth,
   queueDetail,
 } from './queue-views.js';
+export { ReadAhead } from './read-ahead.js';
 export type * from './refusals.js';
 export { isLiveAt, type Relocation, relocationOf } from './relocation.js';
 export {
@@ -182,7 +187,6 @@ export { SWITCH_NAMES, type Switches, switchesOf } from './switches.js';
 export { LOCAL_TABLES, TABLES } from './table-list.js';
 export { type HeldQueue, type TenantStatus, tenantStatus } from './tenant-status.js';
 export {
-  type Label,
   type LabelSum,
   sumsByLabel,
   type TenantOverview,

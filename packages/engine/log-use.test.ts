@@ -80,6 +80,11 @@ const REFERS: Readonly<Record<string, boolean>> = {
   timerDue: false,
   timerPayloads: false,
   timerUse: false,
+  queuesByAge: false,
+  groupQueues: false,
+  queueLabels: false,
+  labelCounts: false,
+  nameCounts: false,
   // Offsets and hashes.
   transactionRuns: false,
 };

@@ -23,6 +23,7 @@ import { cursors } from './tables.js';
 
 /** Rows read between two yields of a walk, about 1 us each. */
 const ROWS_PER_STEP = 4096;
+const NEVER = Number.POSITIVE_INFINITY;
 
 /** `pending` includes what is leased: `processing <= pending`. */
 export interface MessageCounts {
@@ -47,6 +48,8 @@ export interface LeaseCounts {
   readonly active: number;
   /** Messages that they hold; one that several groups hold counts several times. */
   readonly messages: number;
+  /** When the first of them runs out; Infinity without one. */
+  readonly untilUs: number;
 }
 
 /** Counts the partitions of one queue. */
@@ -55,14 +58,13 @@ export class PartitionCounter {
   readonly #nowUs: number;
   readonly #seeded: readonly SeededGroup[];
   readonly #unseeded: ReadonlySet<string>;
-  /** The groups of the queue, by how the keys of their cursors end; null: nobody asks. */
-  readonly #groups: Set<string> | null;
   #rows = 0;
   // Of the partition that is being counted:
   #slowest: number | null = null;
   #queueMode: number | null = null;
   #processing = 0;
   #leases = 0;
+  #untilUs = NEVER;
   #consumed = 0;
   #logStart = 0;
   /** Groups that were registered without reading the queue, and have no cursor here. */
@@ -73,31 +75,19 @@ export class PartitionCounter {
     nowUs: number,
     seeded: readonly SeededGroup[],
     unseeded: ReadonlySet<string>,
-    groups: Set<string> | null,
   ) {
-    this.#groups = groups;
     this.#state = state;
     this.#nowUs = nowUs;
     this.#seeded = seeded;
     this.#unseeded = unseeded;
   }
 
-  /**
-   * Reads the groups of the queue, once for all its partitions. `groups` is given all groups that
-   * are registered or are met on a partition.
-   */
-  static *of(
-    state: State,
-    queue: number,
-    nowUs: number,
-    groups: Set<string> | null = null,
-  ): Generator<void, PartitionCounter> {
+  /** Reads the groups of the queue, once for all its partitions. */
+  static *of(state: State, queue: number, nowUs: number): Generator<void, PartitionCounter> {
     const seeded = yield* seededGroups(state, queue);
     const unseeded = yield* unseededGroups(state, queue);
-    for (const { keyEnd } of seeded) groups?.add(keyEnd);
-    for (const keyEnd of unseeded) groups?.add(keyEnd);
     unseeded.delete(QUEUE_MODE_GROUP);
-    return new PartitionCounter(state, nowUs, seeded, unseeded, groups);
+    return new PartitionCounter(state, nowUs, seeded, unseeded);
   }
 
   *count(partition: PartitionRow): Generator<void, PartitionCounts> {
@@ -105,6 +95,7 @@ export class PartitionCounter {
     this.#queueMode = null;
     this.#processing = 0;
     this.#leases = 0;
+    this.#untilUs = NEVER;
     this.#consumed = 0;
     this.#logStart = partition.logStart;
     this.#strangers = this.#unseeded.size;
@@ -114,15 +105,21 @@ export class PartitionCounter {
       this.#rows = 0;
       yield;
     }
-    const leases = { active: this.#leases, messages: this.#processing };
+    const leases = {
+      active: this.#leases,
+      messages: this.#processing,
+      untilUs: this.#untilUs,
+    };
     const slowest = this.#slowest ?? this.#queueMode ?? -1;
     return counts(partition, slowest, leases, this.#consumed);
   }
 
   readonly #meet = ({ keyEnd, committed, row }: GroupCursor): void => {
-    this.#groups?.add(keyEnd);
     if (row !== null) {
-      if (isLeased(row, this.#nowUs)) this.#leases++;
+      if (isLeased(row, this.#nowUs)) {
+        this.#leases++;
+        this.#untilUs = Math.min(this.#untilUs, row.lease?.expiresAtUs ?? this.#untilUs);
+      }
       this.#processing += leased(row, this.#logStart, this.#nowUs);
       if (row.totalConsumed > this.#consumed) this.#consumed = row.totalConsumed;
     }
@@ -143,11 +140,12 @@ export function countForGroup(
   const row = state.get(cursors, numberNameKey(partition.number, group));
   if (row !== undefined) {
     const messages = leased(row, partition.logStart, nowUs);
-    const leases = { active: isLeased(row, nowUs) ? 1 : 0, messages };
+    const untilUs = isLeased(row, nowUs) ? (row.lease?.expiresAtUs ?? NEVER) : NEVER;
+    const leases = { active: isLeased(row, nowUs) ? 1 : 0, messages, untilUs };
     return counts(partition, row.committed, leases, row.totalConsumed);
   }
   const start = registered ? startOf(state, partition, registered) : -1;
-  return counts(partition, start, { active: 0, messages: 0 }, 0);
+  return counts(partition, start, { active: 0, messages: 0, untilUs: NEVER }, 0);
 }
 
 /** The stamp of the oldest message that is not consumed; null: all are. */

@@ -31,10 +31,17 @@ export function* partitionsByAge(
   }
 }
 
-/** In the order of their names, byte by byte. */
-export function* partitionsByName(state: State, queue: number): Generator<PartitionRow[]> {
+/**
+ * In the order of their names, byte by byte; those with names behind `after`, in its bytes, or all
+ * when it is null.
+ */
+export function* partitionsByName(
+  state: State,
+  queue: number,
+  after: string | null = null,
+): Generator<PartitionRow[]> {
   const [first, end] = numberRange(queue);
-  let from = first;
+  let from = after === null ? first : (`${first}${after}\0` as Key);
   for (;;) {
     const listed = state.range(partitionNumbers, from, end, CHUNK_PARTITIONS);
     const rows: PartitionRow[] = [];

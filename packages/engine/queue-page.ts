@@ -1,45 +1,37 @@
-/** A page of the queues of a tenant (inspection 4.2), and how many queues there are at all. */
+/** A page of the queues of a tenant by its offset (inspection 4.2). */
 import type { Tenant } from './commands.js';
 import { numberKey } from './keys.js';
-import { sumQueue, tenantQueues } from './queue-sums.js';
-import { newestFirst, type QueueView, queueView } from './queue-views.js';
-import type { QueueRow } from './rows.js';
-import type { Key, State } from './state.js';
+import { nameCountsOf } from './name-index.js';
+import type { Figures } from './queue-figures.js';
+import { newestNumbers } from './queue-sums.js';
+import { type QueueView, queueView } from './queue-views.js';
+import type { State } from './state.js';
 import { queues } from './tables.js';
 
-const QUEUES_PER_READ = 1024;
-const LAST_QUEUE = 0xffff_ffff;
+/** Passed between two yields, some 1 us each. */
+const KEYS_PER_STEP = 1024;
 
 /** Newest first; only the partitions of the queues of the page are looked at. */
 export function* queuePage(
   state: State,
+  figures: Figures,
   tenant: Tenant,
   offset: number,
   limit: number,
   nowUs: number,
 ): Generator<void, QueueView[]> {
-  const all: QueueRow[] = [];
-  for (const queue of tenantQueues(state, tenant)) {
-    all.push(queue);
-    yield;
-  }
   const views: QueueView[] = [];
-  for (const queue of all.sort(newestFirst).slice(offset, offset + limit)) {
-    views.push(queueView(queue, yield* sumQueue(state, queue, nowUs, false)));
+  if (offset >= nameCountsOf(state, tenant).queues) return views;
+  let toSkip = offset;
+  for (const number of newestNumbers(state, tenant)) {
+    if (toSkip > 0) {
+      if (toSkip-- % KEYS_PER_STEP === 0) yield;
+      continue;
+    }
+    const queue = state.get(queues, numberKey(number));
+    if (queue === undefined) continue;
+    views.push(queueView(queue, yield* figures.of(state, number, nowUs)));
+    if (views.length === limit) break;
   }
   return views;
-}
-
-/** Of all tenants. */
-export function* countQueues(state: State): Generator<void, number> {
-  let from = numberKey(0);
-  let count = 0;
-  for (;;) {
-    const rows = state.range(queues, from, numberKey(LAST_QUEUE), QUEUES_PER_READ);
-    count += rows.length;
-    const last = rows[rows.length - 1];
-    if (last === undefined || rows.length < QUEUES_PER_READ) return count;
-    from = `${last.key}\0` as Key;
-    yield;
-  }
 }

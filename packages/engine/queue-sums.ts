@@ -1,6 +1,7 @@
 /** The queues of a tenant, and what the partitions of a queue come to. */
 import type { Tenant } from './commands.js';
 import { numberKey, tenantRange } from './keys.js';
+import { ageOrderKey, queueInKey, queuesByAge } from './name-index.js';
 import {
   type MessageCounts,
   oldestPendingUs,
@@ -13,6 +14,8 @@ import type { Key, State } from './state.js';
 import { queueNumbers, queues } from './tables.js';
 
 const CHUNK_QUEUES = 256;
+/** Above every number of a queue. */
+export const NUMBER_END = 0xffff_ffff;
 
 /** In the order of their names. */
 export function* tenantQueues(state: State, tenant: Tenant): Generator<QueueRow> {
@@ -30,7 +33,26 @@ export function* tenantQueues(state: State, tenant: Tenant): Generator<QueueRow>
   }
 }
 
+/** The numbers of the tenant's queues that are below `before`, the newest first. */
+export function* newestNumbers(
+  state: State,
+  tenant: Tenant,
+  before = NUMBER_END,
+): Generator<number> {
+  const first = ageOrderKey(tenant, 0);
+  let to = ageOrderKey(tenant, before);
+  for (;;) {
+    const listed = state.range(queuesByAge, first, to, CHUNK_QUEUES, true);
+    for (const { key } of listed) yield queueInKey(key);
+    const last = listed[listed.length - 1];
+    if (last === undefined || listed.length < CHUNK_QUEUES) return;
+    to = last.key;
+  }
+}
+
+/** Immutable once it is made. */
 export class QueueSum {
+  partitions = 0;
   total = 0;
   pending = 0;
   processing = 0;
@@ -38,10 +60,22 @@ export class QueueSum {
   deadLetter = 0;
   segments = 0;
   retainedBytes = 0;
+  /** By the reader that consumed most, over the partitions. */
+  consumed = 0;
+  /** Of all groups: leases that live, the partitions that have any, and the messages they hold. */
+  leases = 0;
+  leasedPartitions = 0;
+  leasedMessages = 0;
+  /** With dead letters. */
+  deadPartitions = 0;
   /** The stamp of the oldest message that the slowest reader has not consumed. */
   oldestPendingUs: number | null = null;
+  /** When the first of the leases runs out: it is another sum then. Infinity without one. */
+  untilUs = Number.POSITIVE_INFINITY;
 
-  add(partition: PartitionRow, figures: MessageCounts): void {
+  add(partition: PartitionRow, figures: PartitionCounts): void {
+    const { leases } = figures;
+    this.partitions++;
     this.total += figures.total;
     this.pending += figures.pending;
     this.processing += figures.processing;
@@ -49,6 +83,12 @@ export class QueueSum {
     this.deadLetter += figures.deadLetter;
     this.segments += partition.appends;
     this.retainedBytes += partition.retainedBytes;
+    this.consumed += figures.consumed;
+    this.leases += leases.active;
+    this.leasedMessages += leases.messages;
+    if (leases.active > 0) this.leasedPartitions++;
+    if (figures.deadLetter > 0) this.deadPartitions++;
+    if (leases.untilUs < this.untilUs) this.untilUs = leases.untilUs;
   }
 
   counts(): MessageCounts {
@@ -57,20 +97,15 @@ export class QueueSum {
   }
 }
 
-/** `withAge`: also how old the oldest pending message is, a row more where something is pending. */
-export function* sumQueue(
-  state: State,
-  queue: QueueRow,
-  nowUs: number,
-  withAge: boolean,
-): Generator<void, QueueSum> {
+/** `queue`: its number. */
+export function* sumQueue(state: State, queue: number, nowUs: number): Generator<void, QueueSum> {
   const sum = new QueueSum();
-  const counter = yield* PartitionCounter.of(state, queue.number, nowUs);
-  for (const chunk of partitionsByAge(state, queue.number)) {
+  const counter = yield* PartitionCounter.of(state, queue, nowUs);
+  for (const chunk of partitionsByAge(state, queue)) {
     for (const partition of chunk) {
       const figures = yield* counter.count(partition);
       sum.add(partition, figures);
-      if (withAge) noteAge(state, sum, partition, figures);
+      noteAge(state, sum, partition, figures);
     }
     yield;
   }
@@ -83,6 +118,8 @@ function noteAge(
   partition: PartitionRow,
   figures: PartitionCounts,
 ): void {
+  // No message is older than its partition.
+  if (sum.oldestPendingUs !== null && partition.createdAtUs >= sum.oldestPendingUs) return;
   const stampUs = oldestPendingUs(state, partition, figures);
   if (stampUs === null) return;
   if (sum.oldestPendingUs === null || stampUs < sum.oldestPendingUs) sum.oldestPendingUs = stampUs;

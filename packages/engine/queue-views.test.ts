@@ -5,11 +5,21 @@ import { applyAppend, applyEffect, applyStamp } from './apply.js';
 import { numberKey, numberNameKey } from './keys.js';
 import { AppendRun } from './log-use.js';
 import { MapState } from './map-state.js';
+import { queuesByAge } from './name-index.js';
+import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from './page.fake.js';
+import { WALKED_FIGURES } from './queue-figures.js';
 import { implicitOptions } from './queue-options.js';
-import { listQueueNames, listQueues, queueDepth, queueDetail } from './queue-views.js';
+import {
+  listQueueNames,
+  listQueues,
+  type QueueName,
+  type QueueView,
+  queueDepth,
+  queueDetail,
+} from './queue-views.js';
 import type { CursorRow, GroupRow } from './rows.js';
 import type { State } from './state.js';
-import { cursors, groups, partitions, queueNumbers } from './tables.js';
+import { cursors, groups, partitions } from './tables.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
 const OTHER_TENANT = '00000000-0000-0000-0000-000000000002';
@@ -60,6 +70,11 @@ function cursor(group: string, committed: number, batchEnd = -1, expiresAtUs = 0
   };
   state.put(cursors, numberNameKey(1, group), row);
 }
+
+const lister =
+  (tenant = TENANT): Lister<QueueView> =>
+  (page, take) =>
+    listQueues(state, WALKED_FIGURES, tenant, page, NOW_US, take);
 
 function result<Result>(walk: Generator<void, Result>): Result {
   for (;;) {
@@ -215,23 +230,59 @@ test('queues, newest first; their names cost no look at partitions', () => {
     };
     applyEffect(state, { kind: 'queue', row }, stampUs);
   }
-  const queues = result(listQueues(state, TENANT, NOW_US));
+  const queues = wholeOf(lister());
   expect(queues.map(({ queue }) => queue)).toEqual(['q3', 'q2', 'q']);
   const watched: State = {
     get: (table, key) => state.get(table, key),
     put: (table, key, row) => state.put(table, key, row),
     delete: (table, key) => state.delete(table, key),
     range: (table, from, to, limit, reverse) => {
-      if (table.id !== queueNumbers.id) throw new Error(`a look at ${table.name}`);
+      if (table.id !== queuesByAge.id) throw new Error(`a look at ${table.name}`);
       return state.range(table, from, to, limit, reverse);
     },
   };
-  const names = result(listQueueNames(watched, TENANT));
+  const namer: Lister<QueueName> = (page, take) => listQueueNames(watched, TENANT, page, take);
+  const names = wholeOf(namer);
   expect(names.map(({ queue, partitions }) => [queue, partitions])).toEqual([
     ['q3', 0],
     ['q2', 0],
     ['q', 1],
   ]);
+  for (const limit of [1, 2, 3, 4]) {
+    expect(pagedOf(lister(), limit)).toEqual(queues);
+    expect(pagedOf(namer, limit)).toEqual(names);
+  }
+});
+
+test('a page of queues costs what it shows, wherever it begins, also among those of others', () => {
+  for (let number = 2; number < 2000; number++) {
+    const tenant = number % 100 === 0 ? TENANT : OTHER_TENANT;
+    const options = implicitOptions('q');
+    const name = `q${number}`;
+    const row = { number, id: ID, tenant, name, createdAtUs: 30, partitions: 0, options };
+    applyEffect(state, { kind: 'queue', row }, 30);
+  }
+  const counted = new CountedState(state);
+  const counting: Lister<QueueView> = (page, take) =>
+    listQueues(counted, WALKED_FIGURES, TENANT, page, NOW_US, take);
+  let after = '';
+  const names: string[] = [];
+  for (let i = 0; i < 4; i++) {
+    counted.rows = 0;
+    const page = pageOf(counting, { after, limit: 5 });
+    names.push(...page.rows.map(({ queue }) => queue));
+    // A number and a row each, four ranges that find nothing, and the numbers behind them.
+    expect(counted.rows).toBeLessThan(5 * 8 + 25);
+    after = page.nextAfter ?? '';
+  }
+  expect(after).toBe('');
+  expect(names).toHaveLength(20);
+  expect(names.slice(0, 2)).toEqual(['q1900', 'q1800']);
+  // A place outlives its queue.
+  const { nextAfter } = pageOf(counting, { after: '', limit: 2 });
+  applyEffect(state, { kind: 'delete-queue', queue: 1800 }, 40);
+  const next = pageOf(counting, { after: nextAfter ?? '', limit: 1 });
+  expect(next.rows.map(({ queue }) => queue)).toEqual(['q1700']);
 });
 
 test('times, bytes and other tenants', () => {
@@ -243,8 +294,8 @@ test('times, bytes and other tenants', () => {
     retainedBytes: 200,
   });
   expect(detail?.view).toMatchObject({ partitions: 1, segments: 2, retainedBytes: 200 });
-  expect(result(listQueues(state, TENANT, NOW_US))).toHaveLength(1);
-  expect(result(listQueues(state, OTHER_TENANT, NOW_US))).toEqual([]);
+  expect(wholeOf(lister())).toHaveLength(1);
+  expect(wholeOf(lister(OTHER_TENANT))).toEqual([]);
   expect(result(queueDetail(state, OTHER_TENANT, 'q', SHOWN_MAX, NOW_US))).toBeNull();
   expect(result(queueDepth(state, TENANT, 'none', null, SHOWN_MAX, NOW_US))).toBeNull();
 });

@@ -3,15 +3,17 @@
  * then, so that a walk over a million partitions is spread over many turns of the loop; a row that
  * changes meanwhile is seen in one state or the other.
  */
-import { findQueue } from './catalog.js';
+import { findQueue, queueByNumber } from './catalog.js';
 import type { QueueOptions, Tenant } from './commands.js';
 import { findAppend } from './duplicate.js';
-import { appendKey, numberNameKey, numberRange } from './keys.js';
+import { appendKey, numberInKey, numberKey, numberNameKey, numberRange } from './keys.js';
+import type { NextAfter, PageQuery, TakeRow } from './page.js';
 import { countForGroup, type MessageCounts, PartitionCounter } from './partition-counts.js';
 import { partitionsByName } from './partition-walk.js';
-import { QueueSum, sumQueue, tenantQueues } from './queue-sums.js';
+import type { Figures } from './queue-figures.js';
+import { NUMBER_END, newestNumbers, QueueSum } from './queue-sums.js';
 import type { PartitionRow, QueueRow } from './rows.js';
-import type { State } from './state.js';
+import type { Key, State } from './state.js';
 import { appends, cursors, groups } from './tables.js';
 
 /** Cursors of a partition that the detail looks at. */
@@ -71,35 +73,51 @@ export interface QueueDepth {
   readonly partitions: readonly PartitionDepth[];
 }
 
-/** All queues of the tenant, newest first. */
+/** Queues of the tenant, newest first. */
 export function* listQueues(
   state: State,
+  figures: Figures,
   tenant: Tenant,
+  page: PageQuery,
   nowUs: number,
-): Generator<void, QueueView[]> {
-  const views: QueueView[] = [];
-  for (const queue of tenantQueues(state, tenant)) {
-    views.push(queueView(queue, yield* sumQueue(state, queue, nowUs, false)));
-  }
-  return views.sort(newestFirst);
+  take: TakeRow<QueueView>,
+): Generator<void, NextAfter> {
+  return yield* eachQueue(state, tenant, page, function* (queue) {
+    return take(queueView(queue, yield* figures.of(state, queue.number, nowUs)));
+  });
 }
 
-/** All queues of the tenant, newest first; costs a row each, however many partitions they have. */
-export function* listQueueNames(state: State, tenant: Tenant): Generator<void, QueueName[]> {
-  const names: QueueName[] = [];
-  for (const { id, name, createdAtUs, partitions } of tenantQueues(state, tenant)) {
-    names.push({ id, queue: name, createdAtUs, partitions });
+/** As `listQueues`; a row costs two rows, however many partitions its queue has. */
+export function* listQueueNames(
+  state: State,
+  tenant: Tenant,
+  page: PageQuery,
+  take: TakeRow<QueueName>,
+): Generator<void, NextAfter> {
+  return yield* eachQueue(state, tenant, page, function* ({ id, name, createdAtUs, partitions }) {
     yield;
-  }
-  return names.sort(newestFirst);
+    return take({ id, queue: name, createdAtUs, partitions });
+  });
 }
 
-/** Queues of one turn have one stamp; their ids rise. */
-export function newestFirst(
-  a: Pick<QueueName, 'id' | 'createdAtUs'>,
-  b: Pick<QueueName, 'id' | 'createdAtUs'>,
-): number {
-  return b.createdAtUs - a.createdAtUs || (a.id < b.id ? 1 : -1);
+/** The place of a queue in this order is its number: later ones have higher numbers. */
+function* eachQueue(
+  state: State,
+  tenant: Tenant,
+  { after, limit }: PageQuery,
+  show: (queue: QueueRow) => Generator<void, boolean>,
+): Generator<void, NextAfter> {
+  let left = limit;
+  let last = after;
+  const before = after === '' ? NUMBER_END : numberInKey(after as Key);
+  for (const number of newestNumbers(state, tenant, before)) {
+    if (left-- === 0) return last;
+    last = numberKey(number);
+    const queue = queueByNumber(state, number);
+    // It was deleted after its number was read.
+    if (queue !== undefined && !(yield* show(queue))) return null;
+  }
+  return null;
 }
 
 /** null: no queue of that name. At most `shownMax` partitions are shown; all are counted. */

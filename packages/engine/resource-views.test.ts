@@ -3,9 +3,12 @@
 // engine itself, with figures that can be counted by hand.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { EngineRig, pushCommand, TENANT } from './engine.fake.js';
+import type { Label } from './name-index.js';
+import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from './page.fake.js';
 import { rankPartitions } from './partition-ranking.js';
+import { WALKED_FIGURES } from './queue-figures.js';
 import { queueSizes } from './queue-sizes.js';
-import { sumsByLabel, tenantOverview } from './tenant-views.js';
+import { type LabelSum, sumsByLabel, tenantOverview } from './tenant-views.js';
 
 const OTHER_TENANT = '00000000-0000-0000-0000-000000000002';
 const SECOND_MS = 1000;
@@ -98,7 +101,7 @@ describe('ranking', () => {
 });
 
 test('overview', () => {
-  expect(result(tenantOverview(rig.state, TENANT, rig.wallUs))).toEqual({
+  expect(result(tenantOverview(rig.state, WALKED_FIGURES, TENANT, rig.wallUs))).toEqual({
     queues: 3,
     partitions: 4,
     namespaces: 2,
@@ -106,15 +109,52 @@ test('overview', () => {
     counts: { total: 10, pending: 8, processing: 2, completed: 2, deadLetter: 0 },
     lag: { queues: 2, secondsSum: 3, secondsMax: 2, messagesSum: 8, messagesMax: 5 },
   });
-  expect(result(tenantOverview(rig.state, TENANT.replace('1', '3'), rig.wallUs))).toMatchObject({
+  expect(
+    result(tenantOverview(rig.state, WALKED_FIGURES, TENANT.replace('1', '3'), rig.wallUs)),
+  ).toMatchObject({
     queues: 0,
     lag: { queues: 0 },
   });
 });
 
+const labels =
+  (label: Label): Lister<LabelSum> =>
+  (page, take) =>
+    sumsByLabel(rig.state, WALKED_FIGURES, TENANT, label, page, rig.wallUs, take);
+
+test('a page of labels is walked from its place', () => {
+  for (let i = 0; i < 40; i++) rig.push(`many${100 + i}.t`, 'p', ['x']);
+  for (const label of ['namespace', 'task'] as const) {
+    const whole = wholeOf(labels(label));
+    for (const limit of [1, 3, 100]) expect(pagedOf(labels(label), limit)).toEqual(whole);
+  }
+  const counted = new CountedState(rig.state);
+  const counting: Lister<LabelSum> = (page, take) =>
+    sumsByLabel(counted, WALKED_FIGURES, TENANT, 'namespace', page, rig.wallUs, take);
+  const first = pageOf(counting, { after: '', limit: 20 });
+  counted.rows = 0;
+  const next = pageOf(counting, { after: first.nextAfter ?? '', limit: 2 });
+  expect(next.rows.map(({ label }) => label)).toEqual(['many119', 'many120']);
+  // What the index reads at a time, and two queues.
+  expect(counted.rows).toBeLessThan(60);
+});
+
+test('labels that begin alike beyond what is indexed are told apart', () => {
+  const begin = 'n'.repeat(600);
+  for (const name of ['u', 'v', 'w']) rig.push(name, 'p', ['x']);
+  rig.configure('u', { namespace: `${begin}2` });
+  rig.configure('v', { namespace: `${begin}1` });
+  rig.configure('w', { namespace: `${begin}2` });
+  const shown = wholeOf(labels('namespace')).filter(({ label }) => label.startsWith('nn'));
+  expect(shown.map(({ label, queues }) => [label.slice(-1), queues])).toEqual([
+    ['1', 1],
+    ['2', 2],
+  ]);
+});
+
 test('sums by label, ascending, without the empty one', () => {
   const sums = (label: 'namespace' | 'task') =>
-    result(sumsByLabel(rig.state, TENANT, label, rig.wallUs)).map((sum) => [
+    wholeOf(labels(label)).map((sum) => [
       sum.label,
       sum.queues,
       sum.partitions,

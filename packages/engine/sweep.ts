@@ -14,6 +14,7 @@ import { type DeadLetterHead, deadLetters } from './dead-letter-tables.js';
 import { forgetDeadLetter } from './dead-letters.js';
 import {
   appendKey,
+  nameInKey,
   numberKey,
   numberNameKey,
   numberPairKey,
@@ -22,7 +23,8 @@ import {
 } from './keys.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
 import { discountAppend } from './log-use.js';
-import type { AppendRow, CursorRow, SweepStage } from './rows.js';
+import { indexCursorOf, indexGroup } from './name-index.js';
+import type { AppendRow, CursorRow, GroupRow, PartitionRow, SweepStage } from './rows.js';
 import type { Key, KeyedRow, State, Table } from './state.js';
 import { doomPartitionState } from './stream-apply.js';
 import {
@@ -74,7 +76,9 @@ function sweepStages(sweep: Sweep): boolean {
   }
   const [from, to] = numberRange(sweep.queue);
   if (sweep.stage === 'groups') {
-    if (!deleteRange(sweep, groups, from, to)) return false;
+    const forget = (state: State, { key }: KeyedRow<GroupRow>) =>
+      indexGroup(state, sweep.queue, nameInKey(key), false);
+    if (!deleteRange(sweep, groups, from, to, forget)) return false;
     sweep.stage = 'dead-letters';
   }
   if (sweep.stage === 'dead-letters') {
@@ -110,7 +114,8 @@ function sweepPartition(sweep: Sweep, listKey: Key): boolean {
   sweep.nextPartition = number;
   const [from, to] = numberRange(number);
   if (sweep.stage === 'cursors') {
-    if (!deleteRange(sweep, cursors, from, to, forgetSharedLease)) return false;
+    const forget = (_: State, one: KeyedRow<CursorRow>) => forgetCursor(state, row, one);
+    if (!deleteRange(sweep, cursors, from, to, forget)) return false;
     sweep.stage = 'appends';
   }
   const firstAppend = appendKey(number, row.logStart);
@@ -128,7 +133,12 @@ function sweepPartition(sweep: Sweep, listKey: Key): boolean {
 }
 
 /** Before the cursor row is deleted. */
-export function forgetSharedLease(state: State, { key, row }: KeyedRow<CursorRow>): void {
+export function forgetCursor(
+  state: State,
+  partition: PartitionRow,
+  { key, row }: KeyedRow<CursorRow>,
+): void {
+  indexCursorOf(state, partition, nameInKey(key), -1);
   const { lease } = row;
   if (lease === null || !isShared(lease.id)) return;
   state.delete(sharedLeases, sharedLeaseKey(lease.id, key));

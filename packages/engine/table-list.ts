@@ -6,6 +6,7 @@ import { ephemeralQueues } from './ephemeral-queues.js';
 import { grants } from './grants.js';
 import { groupChanges } from './group-change-table.js';
 import * as kv from './kv-tables.js';
+import * as names from './name-index.js';
 import { purges } from './purge-table.js';
 import type { Table } from './state.js';
 import * as streams from './stream-tables.js';
@@ -34,6 +35,11 @@ export const TABLES = [
   clusterTotals,
   replicated.logUse,
   replicated.oldestAppends,
+  names.queuesByAge,
+  names.groupQueues,
+  names.queueLabels,
+  names.labelCounts,
+  names.nameCounts,
   dead.deadLetters,
   dead.deadLetterBodies,
   dead.deadLetterOffsets,

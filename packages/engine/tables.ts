@@ -20,6 +20,7 @@
  * | clusterVersions    | (none)                   | catalogue version: see cluster-version.ts   |
  * | logUse             | stretch of the log       | LogUseRow: see log-use.ts                   |
  * | oldestAppends      | queue, stamp, partition  | nothing: partitions by their oldest append  |
+ * | queuesByAge, ...   | see name-index.ts        |                                             |
  * | transactionRuns    | see transaction-id-index.ts | ids known to the transaction index (local)  |
  *
  * Numbers are allocated upward and never reused, so a row of a deleted queue or partition can never

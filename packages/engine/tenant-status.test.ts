@@ -4,9 +4,11 @@
  */
 import { expect, test } from 'vitest';
 import { EngineRig, TENANT } from './engine.fake.js';
+import { nameCountsOf } from './name-index.js';
 import { partitionLiveness } from './partition-liveness.js';
+import { WALKED_FIGURES } from './queue-figures.js';
 import type { QueueFilter } from './queue-filter.js';
-import { countQueues, queuePage } from './queue-page.js';
+import { queuePage } from './queue-page.js';
 import { tenantStatus } from './tenant-status.js';
 import { type QueueWorkload, queueWorkloads } from './workload-figures.js';
 
@@ -21,7 +23,7 @@ function finish<Result>(walk: Generator<void, Result>): Result {
 }
 
 function status(rig: EngineRig, filter: Partial<QueueFilter> = {}) {
-  return finish(tenantStatus(rig.state, TENANT, { ...ALL, ...filter }, rig.wallUs));
+  return finish(tenantStatus(rig.state, WALKED_FIGURES, TENANT, { ...ALL, ...filter }, rig.wallUs));
 }
 
 function file(rig: EngineRig, queue: string, texts: readonly string[]): void {
@@ -94,17 +96,16 @@ test('a page counts its own queues, newest first', () => {
     rig.advance(10);
   }
   const page = (offset: number, limit: number) =>
-    finish(queuePage(rig.state, TENANT, offset, limit, rig.wallUs)).map(({ queue, counts }) => [
-      queue,
-      counts.pending,
-    ]);
+    finish(queuePage(rig.state, WALKED_FIGURES, TENANT, offset, limit, rig.wallUs)).map(
+      ({ queue, counts }) => [queue, counts.pending],
+    );
   expect(page(0, 2)).toEqual([
     ['three', 1],
     ['two', 1],
   ]);
   expect(page(2, 2)).toEqual([['one', 1]]);
   expect(page(3, 2)).toEqual([]);
-  expect(finish(countQueues(rig.state))).toBe(3);
+  expect(nameCountsOf(rig.state, null).queues).toBe(3);
 });
 
 test('a workload knows groups by their registration and by where they have read', () => {
@@ -114,7 +115,7 @@ test('a workload knows groups by their registration and by where they have read'
   rig.pop({ queue: 'both', consumerGroup: '__QUEUE_MODE__' });
   rig.pop({ queue: 'pinned', partition: 'p', consumerGroup: 'g' });
   const found: QueueWorkload[] = [];
-  finish(queueWorkloads(rig.state, TENANT, rig.wallUs, (one) => found.push(one)));
+  finish(queueWorkloads(rig.state, WALKED_FIGURES, TENANT, rig.wallUs, (one) => found.push(one)));
   expect(found.map(({ queue, sum, groups }) => [queue.name, sum.pending, groups.size])).toEqual([
     ['both', 1, 2],
     ['pinned', 1, 1],

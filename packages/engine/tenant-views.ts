@@ -1,8 +1,24 @@
 /** What all queues of a tenant come to: the overview, and sums by label (inspection 6.1, 6.2). */
+import { queueByNumber } from './catalog.js';
 import type { Tenant } from './commands.js';
+import {
+  LABEL_BYTES_MAX,
+  type Label,
+  labelAt,
+  labelRange,
+  nameCountsOf,
+  queueLabels,
+  splitLabelKey,
+} from './name-index.js';
+import type { NextAfter, PageQuery, TakeRow } from './page.js';
 import type { MessageCounts } from './partition-counts.js';
-import { sumQueue, tenantQueues } from './queue-sums.js';
-import type { State } from './state.js';
+import type { Figures } from './queue-figures.js';
+import { newestNumbers, type QueueSum } from './queue-sums.js';
+import type { Key, State } from './state.js';
+
+const LABELS_PER_READ = 256;
+/** Looked up between two yields, where they are kept. */
+const SUMS_PER_STEP = 1024;
 
 /** Queues whose slowest reader has not consumed everything. */
 export interface LagFigures {
@@ -24,8 +40,6 @@ export interface TenantOverview {
   readonly counts: MessageCounts;
   readonly lag: LagFigures;
 }
-
-export type Label = 'namespace' | 'task';
 
 export interface LabelSum {
   readonly label: string;
@@ -52,53 +66,93 @@ const NO_LAG: LagFigures = {
 
 export function* tenantOverview(
   state: State,
+  figures: Figures,
   tenant: Tenant,
   nowUs: number,
 ): Generator<void, TenantOverview> {
-  let queues = 0;
-  let partitions = 0;
   let counts = NO_MESSAGES;
   let lag = NO_LAG;
-  const namespaces = new Set<string>();
-  const tasks = new Set<string>();
-  for (const queue of tenantQueues(state, tenant)) {
-    const sum = yield* sumQueue(state, queue, nowUs, true);
-    queues++;
-    partitions += queue.partitions;
-    namespaces.add(queue.options.namespace);
-    tasks.add(queue.options.task);
+  let passed = 0;
+  for (const number of newestNumbers(state, tenant)) {
+    if (++passed % SUMS_PER_STEP === 0) yield;
+    const sum = yield* figures.of(state, number, nowUs);
     counts = plus(counts, sum);
     if (sum.oldestPendingUs !== null) {
       lag = withQueue(lag, sum.pending, wholeSeconds(nowUs - sum.oldestPendingUs));
     }
   }
-  namespaces.delete('');
-  tasks.delete('');
-  return { queues, partitions, namespaces: namespaces.size, tasks: tasks.size, counts, lag };
+  const { queues, partitions, namespaces, tasks } = nameCountsOf(state, tenant);
+  return { queues, partitions, namespaces, tasks, counts, lag };
 }
 
-/** One row for each label that is not empty, ascending. */
+/** One row for each label that is not empty, ascending by its bytes. */
 export function* sumsByLabel(
   state: State,
+  figures: Figures,
   tenant: Tenant,
   label: Label,
+  { after, limit }: PageQuery,
   nowUs: number,
-): Generator<void, LabelSum[]> {
-  const sums = new Map<string, LabelSum>();
-  for (const queue of tenantQueues(state, tenant)) {
-    const text = queue.options[label];
+  take: TakeRow<LabelSum>,
+): Generator<void, NextAfter> {
+  if (limit === Number.POSITIVE_INFINITY) yield* figures.refresh(state, tenant, nowUs);
+  const [first, end] = labelRange(tenant, label);
+  let from = after === '' ? first : (`${first}${after}\xff` as Key);
+  let sums: LabelSums | null = null;
+  let passed = 0;
+  let left = limit;
+  for (;;) {
+    const listed = state.range(queueLabels, from, end, LABELS_PER_READ);
+    for (const { key } of listed) {
+      const { label: place, queue } = splitLabelKey(key);
+      if (sums !== null && sums.place !== place) {
+        if (!sums.show(take)) return null;
+        left -= sums.size;
+        if (left <= 0) return sums.place;
+        sums = null;
+      }
+      sums ??= new LabelSums(place);
+      if (++passed % SUMS_PER_STEP === 0) yield;
+      const sum = yield* figures.of(state, queue, nowUs);
+      const text = place.length > LABEL_BYTES_MAX ? null : labelAt(place);
+      sums.add(text ?? queueByNumber(state, queue)?.options[label] ?? '', sum);
+    }
+    const last = listed[listed.length - 1];
+    if (last === undefined || listed.length < LABELS_PER_READ) break;
+    from = `${last.key}\0` as Key;
     yield;
-    if (text === '') continue;
-    const sum = yield* sumQueue(state, queue, nowUs, false);
-    const known = sums.get(text);
-    sums.set(text, {
-      label: text,
+  }
+  sums?.show(take);
+  return null;
+}
+
+/** Of the queues under one place of the index: long labels may share it. */
+class LabelSums {
+  readonly place: string;
+  readonly #sums = new Map<string, LabelSum>();
+
+  constructor(place: string) {
+    this.place = place;
+  }
+
+  get size(): number {
+    return this.#sums.size;
+  }
+
+  add(label: string, sum: QueueSum): void {
+    const known = this.#sums.get(label);
+    this.#sums.set(label, {
+      label,
       queues: (known?.queues ?? 0) + 1,
-      partitions: (known?.partitions ?? 0) + queue.partitions,
+      partitions: (known?.partitions ?? 0) + sum.partitions,
       counts: plus(known?.counts ?? NO_MESSAGES, sum),
     });
   }
-  return [...sums.values()].sort((a, b) => (a.label < b.label ? -1 : 1));
+
+  show(take: TakeRow<LabelSum>): boolean {
+    const ordered = [...this.#sums.values()].sort((a, b) => (a.label < b.label ? -1 : 1));
+    return ordered.every(take);
+  }
 }
 
 /** Whole seconds from then to now; clocks of two nodes may stand the other way round. */

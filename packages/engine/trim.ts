@@ -10,9 +10,10 @@ import type { AppendHeader } from './append.js';
 import { assert } from './assert.js';
 import { ageKey, appendKey, numberKey, numberNameKey, numberPairKey, numberRange } from './keys.js';
 import { countAppend, discountAppend } from './log-use.js';
+import { countPartition } from './name-index.js';
 import type { AppendRow } from './rows.js';
 import type { State } from './state.js';
-import { forgetSharedLease } from './sweep.js';
+import { forgetCursor } from './sweep.js';
 import {
   appends,
   cursors,
@@ -83,13 +84,14 @@ export function dropPartition(state: State, number: number): void {
   );
   const [from, to] = numberRange(number);
   for (const one of state.range(cursors, from, to, DROPPED_CURSORS_MAX)) {
-    forgetSharedLease(state, one);
+    forgetCursor(state, row, one);
     state.delete(cursors, one.key);
   }
   const queueKey = numberKey(row.queue);
   const queue = state.get(queues, queueKey);
   assert(queue !== undefined, `partition ${number} of queue ${row.queue}, which does not exist`);
   state.put(queues, queueKey, { ...queue, partitions: queue.partitions - 1 });
+  countPartition(state, queue.tenant, -1);
   state.delete(partitionNumbers, numberNameKey(row.queue, row.name));
   state.delete(partitions, key);
   state.delete(queuePartitions, numberPairKey(row.queue, number));

@@ -1,10 +1,14 @@
 /** What each queue of a tenant holds right now, for the workload by label (inspection 5.3). */
 import type { Tenant } from './commands.js';
-import { PartitionCounter } from './partition-counts.js';
-import { partitionsByAge } from './partition-walk.js';
-import { QueueSum, tenantQueues } from './queue-sums.js';
+import { groupsByQueue } from './name-index.js';
+import type { Figures } from './queue-figures.js';
+import { type QueueSum, tenantQueues } from './queue-sums.js';
 import type { QueueRow } from './rows.js';
 import type { State } from './state.js';
+
+/** Queues between two yields, about 5 us each. */
+const QUEUES_PER_STEP = 256;
+const NO_GROUPS: ReadonlySet<string> = new Set();
 
 export interface QueueWorkload {
   readonly queue: QueueRow;
@@ -16,18 +20,17 @@ export interface QueueWorkload {
 /** `visit` is given all queues, in the order of their names. */
 export function* queueWorkloads(
   state: State,
+  figures: Figures,
   tenant: Tenant,
   nowUs: number,
   visit: (workload: QueueWorkload) => void,
 ): Generator<void, void> {
+  const groups = yield* groupsByQueue(state, tenant);
+  yield* figures.refresh(state, tenant, nowUs);
+  let passed = 0;
   for (const queue of tenantQueues(state, tenant)) {
-    const groups = new Set<string>();
-    const sum = new QueueSum();
-    const counter = yield* PartitionCounter.of(state, queue.number, nowUs, groups);
-    for (const chunk of partitionsByAge(state, queue.number)) {
-      for (const partition of chunk) sum.add(partition, yield* counter.count(partition));
-      yield;
-    }
-    visit({ queue, sum, groups });
+    if (++passed % QUEUES_PER_STEP === 0) yield;
+    const sum = yield* figures.of(state, queue.number, nowUs);
+    visit({ queue, sum, groups: groups.get(queue.number) ?? NO_GROUPS });
   }
 }

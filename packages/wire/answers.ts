@@ -224,6 +224,8 @@ export interface QueueListAnswer {
   readonly kvBytes: number;
   readonly timerRows: number;
   readonly timerBytes: number;
+  /** Of a page alone: where the next one begins; null: it is the last. */
+  readonly nextAfter?: string | null;
 }
 
 export interface QueueRow {
@@ -251,6 +253,7 @@ export interface QueueRow {
 export interface QueueNamesAnswer {
   readonly queues: readonly QueueNameRow[];
   readonly stats: 'lanes';
+  readonly nextAfter?: string | null;
 }
 
 export interface QueueNameRow {

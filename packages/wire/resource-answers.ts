@@ -36,6 +36,7 @@ export interface LabelFigures {
 
 export interface NamespacesAnswer {
   readonly namespaces: readonly NamespaceRow[];
+  readonly nextAfter?: string | null;
 }
 
 export interface NamespaceRow extends LabelFigures {
@@ -44,6 +45,7 @@ export interface NamespaceRow extends LabelFigures {
 
 export interface TasksAnswer {
   readonly tasks: readonly TaskRow[];
+  readonly nextAfter?: string | null;
 }
 
 export interface TaskRow extends LabelFigures {

@@ -8,6 +8,7 @@ import { EPHEMERAL } from './sections-ephemeral.js';
 import { INSPECTION } from './sections-inspection.js';
 import { KV } from './sections-kv.js';
 import { MESSAGE_PLANE } from './sections-message-plane.js';
+import { PAGES } from './sections-pages.js';
 import { STREAMS } from './sections-streams.js';
 import { SURFACE_LIMITS } from './sections-surface-limits.js';
 import { TIMERS } from './sections-timers.js';
@@ -20,6 +21,7 @@ export const SECTIONS = {
   ...STREAMS,
   ...SURFACE_LIMITS,
   ...TIMERS,
+  ...PAGES,
 };
 
 export type SectionName = keyof typeof SECTIONS;

@@ -75,6 +75,7 @@ import { lockAlgorithms, lockAnswers } from './lock-answers.js';
 import { lockModel, lockRequests } from './locks.js';
 import { managementQueries } from './management-queries.js';
 import { inspectionParsing, messageDeletion, messageList, oneMessage } from './messages.js';
+import { pagedLists } from './pages.js';
 import { changed } from './partitions-changed.js';
 import { popAnswer, popParameters, popRoutes } from './pop.js';
 import { positionExamples } from './position-examples.js';
@@ -257,4 +258,5 @@ export const TABLES: readonly ContractTable[] = [
   occupancy,
   tokenBuckets,
   surfaceEnvironment,
+  pagedLists,
 ];

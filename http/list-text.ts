@@ -1,0 +1,89 @@
+/**
+ * A list as it is found: each row is made text of where the walk meets it, so that what a list of a
+ * hundred thousand rows holds is its text and nothing else. All who ask for the same list while it
+ * is made are answered by the same text (`answer-text.ts`).
+ *
+ * A list that was asked for in pages says where the next one begins: an object in `nextAfter`, a
+ * bare array in the header `x-svc-next-after` (contract README, settled point 28).
+ */
+import type { NextAfter, RefusedOutcome } from '@svc/engine';
+import type { AnswerText } from './answer-text.js';
+import type { Exchange } from './exchange.js';
+
+/** What a list ends with; `nextAfter` as the engine has it. */
+export interface ListEnd {
+  readonly nextAfter: NextAfter;
+}
+
+export interface ListForm<Row, End extends ListEnd> {
+  /** Before the first row: `[`, or a head that ends with it. */
+  readonly open: string;
+  /** With what separates it from the row before. */
+  readonly row: (row: Row, isFirst: boolean) => string;
+  /** Behind the last of `rows` rows. */
+  readonly close: (end: End, rows: number) => string;
+  /** The client's form of a place. */
+  readonly token: (nextAfter: string) => string;
+}
+
+export class ListText<Row, End extends ListEnd = ListEnd> {
+  readonly text: AnswerText;
+  readonly #form: ListForm<Row, End>;
+  /** Rows taken. */
+  rows = 0;
+  /** The client's form of the place behind the page; null: there is no more, or no page. */
+  nextAfter: string | null = null;
+
+  constructor(text: AnswerText, form: ListForm<Row, End>) {
+    this.text = text;
+    this.#form = form;
+    text.add(form.open);
+  }
+
+  /** False: there is no room for more. */
+  readonly take = (row: Row): boolean => {
+    const isFirst = this.rows++ === 0;
+    return this.text.add(this.#form.row(row, isFirst));
+  };
+
+  /** False: there was no room for all of it. */
+  end(end: End): boolean {
+    const { nextAfter } = end;
+    this.nextAfter = nextAfter === null ? null : this.#form.token(nextAfter);
+    this.text.add(this.#form.close(end, this.rows));
+    return this.text.finish();
+  }
+
+  drop(): void {
+    this.text.release();
+  }
+}
+
+/** Makes the list anew for each walk: who asks for what somebody else asked for gets his. */
+export type NewList<Row, End extends ListEnd = ListEnd> = () => ListText<Row, End>;
+
+export interface CompleteList {
+  readonly text: AnswerText;
+  readonly rows: number;
+  readonly nextAfter: string | null;
+}
+
+export interface ListedView {
+  readonly kind: 'listed';
+  readonly list: CompleteList;
+}
+
+/** Rows as JSON texts with commas between them. */
+export function joined<Row>(rowText: (row: Row) => string): ListForm<Row, ListEnd>['row'] {
+  return (row, isFirst) => (isFirst ? rowText(row) : `,${rowText(row)}`);
+}
+
+/** Answers with the list; `inHeader`: a bare array, which has no place for `nextAfter`. */
+export function renderListed(
+  exchange: Exchange,
+  inHeader: boolean,
+  outcome: ListedView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
+  else exchange.jsonText(outcome.list.text, inHeader ? outcome.list.nextAfter : null);
+}

@@ -1,0 +1,29 @@
+/** `limit` and `after` of lists that answer in pages when one of them is given. */
+import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../paging.js';
+import { parameter, type QueryParameter } from './operation.js';
+import { describedAs, nullable, optional, text } from './schema.js';
+
+const WHOLE = 'Without `limit` and `after` the list is whole.';
+
+export const PAGE_QUERY: readonly QueryParameter[] = [
+  parameter(
+    'limit',
+    `Asks for a page of so many rows at most: 1 to ${PAGE_LIMIT_MAX}, ${PAGE_LIMIT_DEFAULT} when ` +
+      `it is absent or no integer. ${WHOLE}`,
+    text,
+  ),
+  parameter('after', 'Where an earlier page ended. Opaque; the queue it is of may be gone.', text),
+];
+
+/** Of an object. */
+export const nextAfter = optional(
+  describedAs(
+    'Of a page: what to send as `after` for the next one; `null` behind the last row. A page may ' +
+      'hold fewer rows than its limit, also none, and not be the last.',
+    nullable(text),
+  ),
+);
+
+/** Of a bare array, or of an object whose members are names. */
+export const NEXT_AFTER_HEADER =
+  'A page has the header `x-svc-next-after`, unless it is the last: what to send as `after`.';

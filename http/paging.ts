@@ -1,0 +1,54 @@
+/**
+ * `limit` and `after` of lists that answer in pages when one of them is given (contract README,
+ * settled point 28). `after` is what an earlier page said, and means nothing to clients: the place
+ * in the order of the list, in base64url behind a letter for the list, so that the place of one
+ * list is not taken for that of another.
+ */
+import type { NextAfter, PageQuery } from '@svc/engine';
+import { badRequest } from './errors.js';
+import type { Exchange } from './exchange.js';
+import { lenientInteger, type Query, textOf } from './query.js';
+
+export const PAGE_LIMIT_DEFAULT = 100;
+export const PAGE_LIMIT_MAX = 1000;
+/** Of a place: no key is longer than 1,978 bytes. */
+const PLACE_CHARS_MAX = 2700;
+
+const NOT_A_PLACE = 'after is not a place that this list has given';
+
+export interface Paging extends PageQuery {
+  /** It was asked for in pages. */
+  readonly isPaged: boolean;
+}
+
+/** `list`: the letter of the list. null: the request has been refused. */
+export function listPagingOf(exchange: Exchange, query: Query, list: string): Paging | null {
+  const after = textOf(query, 'after');
+  const isPaged = after !== '' || textOf(query, 'limit') !== '';
+  if (!isPaged) return { after: '', limit: Number.POSITIVE_INFINITY, isPaged };
+  const place = after === '' ? '' : placeOf(after, list);
+  if (place === null) {
+    exchange.refuse(badRequest(NOT_A_PLACE));
+    return null;
+  }
+  const wanted = lenientInteger(query, 'limit') ?? PAGE_LIMIT_DEFAULT;
+  const limit = Math.min(Math.max(wanted, 1), PAGE_LIMIT_MAX);
+  return { after: place, limit, isPaged };
+}
+
+/** What a client gives back as `after`. */
+export function placeToken(list: string, place: string): string {
+  return list + Buffer.from(place, 'latin1').toString('base64url');
+}
+
+function placeOf(token: string, list: string): string | null {
+  if (!token.startsWith(list) || token.length > PLACE_CHARS_MAX) return null;
+  const place = Buffer.from(token.slice(list.length), 'base64url').toString('latin1');
+  return place !== '' && placeToken(list, place) === token ? place : null;
+}
+
+/** `,"nextAfter":...` of a page; nothing of a whole list. */
+export function nextAfterText({ isPaged }: Paging, list: string, nextAfter: NextAfter): string {
+  if (!isPaged) return '';
+  return `,"nextAfter":${nextAfter === null ? 'null' : `"${placeToken(list, nextAfter)}"`}`;
+}

@@ -1,0 +1,20 @@
+/** Lists in pages: a settled point of the contract's README; see sections.ts. */
+import { sections } from './section.js';
+
+export const PAGES = sections({
+  'settled point 28': {
+    rows: [
+      'resources/queues',
+      'resources/queues?stats=lanes',
+      'resources/namespaces',
+      'resources/tasks',
+      'consumer-groups',
+      'consumer-groups/{group}',
+      'consumer-groups/lagging',
+      'a whole list',
+      'limit',
+      'after',
+      'own forms',
+    ],
+  },
+});

@@ -1,0 +1,206 @@
+/**
+ * Lists in pages (settled point 28): put together, the pages of a list are the list, whatever their
+ * length; objects say in `nextAfter` where the next one begins, bare arrays in a header.
+ */
+import { expect } from 'vitest';
+import { bodyOf } from '../broker-api.js';
+import type { BrokerUnderTest } from '../broker-under-test.js';
+import type { ContractRow, ContractTable } from '../table.js';
+
+const PAGES_MAX = 100;
+const NEXT_AFTER = 'x-svc-next-after';
+const NOT_A_PLACE = 'after is not a place that this list has given';
+
+interface ListPath {
+  readonly row: string;
+  /** Of its path behind `/api/v1/`. */
+  readonly path: string;
+  /** The member that holds the rows; null: a bare array. */
+  readonly member: string | null;
+  /** Rows of the whole list. */
+  readonly rows: number;
+}
+
+/** Five queues with labels of their own, three partitions in the first, and two groups at three. */
+async function filled({ api, queue }: BrokerUnderTest): Promise<void> {
+  for (const partition of ['p1', 'p2', 'p3']) await api.pushIds(`n1.t1.${queue}`, partition, ['a']);
+  for (const i of [2, 3, 4, 5]) await api.pushIds(`n${i}.t${i}.${queue}`, 'p1', ['a']);
+  for (const group of ['g', 'h']) {
+    for (const i of [1, 2, 3]) {
+      await api.popQueue(`n${i}.t${i}.${queue}`, { consumerGroup: group, leaseSeconds: 1 });
+    }
+  }
+}
+
+const LISTS: readonly ListPath[] = [
+  { row: 'resources/queues', path: 'resources/queues', member: 'queues', rows: 5 },
+  {
+    row: 'resources/queues?stats=lanes',
+    path: 'resources/queues?stats=lanes',
+    member: 'queues',
+    rows: 5,
+  },
+  { row: 'resources/namespaces', path: 'resources/namespaces', member: 'namespaces', rows: 5 },
+  { row: 'resources/tasks', path: 'resources/tasks', member: 'tasks', rows: 5 },
+  { row: 'consumer-groups', path: 'consumer-groups', member: null, rows: 6 },
+  {
+    row: 'consumer-groups/lagging',
+    path: 'consumer-groups/lagging?minLagSeconds=-1',
+    member: null,
+    rows: 10,
+  },
+];
+
+function nextOf(header: string | string[] | undefined): string | null {
+  return typeof header === 'string' ? header : null;
+}
+
+function withQuery(path: string, query: string): string {
+  return `/api/v1/${path}${path.includes('?') ? '&' : '?'}${query}`;
+}
+
+/** What changes with the moment at which it is looked at. */
+function steady(rows: readonly unknown[]): unknown[] {
+  const changing = ['maxTimeLag', 'time_lag_seconds', 'lag_hours', 'messages'];
+  return rows.map((row) =>
+    Object.fromEntries(Object.entries(row as object).filter(([name]) => !changing.includes(name))),
+  );
+}
+
+async function pageOf({ client }: BrokerUnderTest, path: string, member: string | null) {
+  const answer = await client.get(path);
+  const body = bodyOf(answer, 200) as Record<string, unknown>;
+  const header = nextOf(answer.headers[NEXT_AFTER]);
+  if (member === null) return { rows: body as never as unknown[], next: header, body };
+  expect(header).toBeNull();
+  return { rows: body[member] as unknown[], next: body.nextAfter as string | null, body };
+}
+
+async function pagesOf(
+  broker: BrokerUnderTest,
+  path: string,
+  member: string | null,
+  limit: number,
+): Promise<unknown[]> {
+  const found: unknown[] = [];
+  let after = '';
+  for (let pages = 0; pages < PAGES_MAX; pages++) {
+    const query = `limit=${limit}${after === '' ? '' : `&after=${after}`}`;
+    const { rows, next } = await pageOf(broker, withQuery(path, query), member);
+    expect(rows.length).toBeLessThanOrEqual(limit);
+    found.push(...rows);
+    if (next === null) return found;
+    after = encodeURIComponent(next);
+  }
+  throw new Error(`${path} has no end`);
+}
+
+const inPages: readonly ContractRow[] = LISTS.map(({ row, path, member, rows }) => ({
+  row,
+  does: 'pages of one, two and a hundred are the whole list',
+  run: async (broker) => {
+    await filled(broker);
+    const whole = await pageOf(broker, `/api/v1/${path}`, member);
+    expect(whole.rows).toHaveLength(rows);
+    for (const limit of [1, 2, 100]) {
+      const pages = await pagesOf(broker, path, member, limit);
+      expect(steady(pages)).toEqual(steady(whole.rows));
+    }
+  },
+}));
+
+export const pagedLists: ContractTable = {
+  section: 'settled point 28',
+  rows: [
+    ...inPages,
+    {
+      row: 'consumer-groups/{group}',
+      does: 'a queue goes on on the next page; the header says where',
+      run: async (broker) => {
+        await filled(broker);
+        const found: string[] = [];
+        let after = '';
+        do {
+          const path = `/api/v1/consumer-groups/g?limit=2${after === '' ? '' : `&after=${after}`}`;
+          const answer = await broker.client.get(path);
+          const body = bodyOf(answer, 200) as Record<
+            string,
+            { partitions: { partition: string }[] }
+          >;
+          for (const [queue, { partitions }] of Object.entries(body)) {
+            found.push(...partitions.map(({ partition }) => `${queue.slice(0, 2)} ${partition}`));
+          }
+          after = nextOf(answer.headers[NEXT_AFTER]) ?? '';
+        } while (after !== '');
+        expect(found).toEqual(['n1 p1', 'n1 p2', 'n1 p3', 'n2 p1', 'n3 p1']);
+      },
+    },
+    {
+      row: 'a whole list',
+      does: 'has neither `nextAfter` nor the header',
+      run: async (broker) => {
+        await filled(broker);
+        for (const { path, member } of LISTS) {
+          const { next, body } = await pageOf(broker, `/api/v1/${path}`, member);
+          expect(next ?? null).toBeNull();
+          expect(body).not.toHaveProperty('nextAfter');
+        }
+      },
+    },
+    {
+      row: 'limit',
+      does: 'what is no integer is a page of the standard length; below 1 is 1',
+      run: async (broker) => {
+        await filled(broker);
+        for (const [limit, rows] of [
+          ['many', 5],
+          ['0', 1],
+          ['-7', 1],
+          ['2000', 5],
+        ] as const) {
+          const path = `/api/v1/resources/queues?limit=${limit}`;
+          const page = await pageOf(broker, path, 'queues');
+          expect(page.rows).toHaveLength(rows);
+          expect(page.body).toHaveProperty('nextAfter');
+        }
+      },
+    },
+    {
+      row: 'after',
+      does: 'without `limit` asks for a page; the queue that it is of may be gone',
+      run: async (broker) => {
+        await filled(broker);
+        const first = await pageOf(broker, '/api/v1/resources/queues?limit=2', 'queues');
+        const { name } = first.rows[1] as { name: string };
+        await broker.client.send('DELETE', `/api/v1/resources/queues/${name}`, undefined);
+        const path = `/api/v1/resources/queues?after=${first.next}`;
+        const rest = await pageOf(broker, path, 'queues');
+        expect(rest.rows).toHaveLength(3);
+        expect(rest.next).toBeNull();
+      },
+    },
+    ...['resources/queues', 'resources/tasks', 'consumer-groups', 'consumer-groups/lagging'].map(
+      (path): ContractRow => ({
+        row: 'after',
+        does: `of ${path}, what it has not given is refused`,
+        send: `GET /api/v1/${path}?after=nothing`,
+        answer: { status: 400, error: NOT_A_PLACE, code: 'bad_request' },
+      }),
+    ),
+    {
+      row: 'own forms',
+      does: 'lists that had `limit` before keep what they answer',
+      run: async (broker) => {
+        await filled(broker);
+        for (const path of [
+          'status/queues?limit=1',
+          'resources/partitions?limit=1',
+          'dlq?limit=1',
+        ]) {
+          const body = bodyOf(await broker.client.get(`/api/v1/${path}`), 200);
+          expect(body).not.toHaveProperty('nextAfter');
+        }
+      },
+    },
+  ],
+};
