@@ -24,7 +24,7 @@
  * Cost: all that is needed only where the bound is near, or where each address has one. Below three
  * quarters of the bound a connection costs two additions and a request one comparison. Above, a
  * request is routed twice by the native layer, because the first object stays usable after the
- * answer, and its address is read: about 2 us.
+ * answer, its address is read and a handler is set: 15 us of processor of 50 for the smallest.
  *
  * Rejected: a time limit of our own for idle connections, which the native layer does not have; its
  * child applications, each a group of connections known by name: they accept up to a whole backlog

@@ -66,8 +66,6 @@ export interface UwsResponse extends BodySource {
   /** 4 or 16 bytes; none when the connection is reset or closed. */
   getRemoteAddress(): ArrayBuffer;
   cork(write: () => void): UwsResponse;
-  /** The bytes of the other end's address; not to be asked once the response is complete. */
-  getRemoteAddress(): ArrayBuffer;
 }
 
 /** Only readable until the request handler returns. */
