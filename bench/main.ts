@@ -13,11 +13,13 @@ import { runScrapeBench } from './scrape.js';
 import { runStagesBench } from './stages/stages.js';
 import { runStateBench } from './state.js';
 import { runTimersDueBench } from './timers-due.js';
+import { runPricesBench } from './work-prices.js';
 
 await runProgram(`${USAGE}\n\n${AGAINST_USAGE}`, async (commandLine) => {
   if (asksForAgainst(commandLine)) return runAgainst(readAgainstOptions(commandLine));
   const options = readOptions(commandLine);
   if (options.raft) runRaftBench(options.seconds);
+  else if (options.prices) await runPricesBench();
   else if (options.scrape) await runScrapeBench(options.entry);
   else if (options.limits) await runLimitsBench(options);
   else if (options.stages) await runStagesBench(options);

@@ -21,6 +21,8 @@ export interface BenchOptions {
   readonly raft: boolean;
   /** Nothing but the disk that a queue with a short window takes. */
   readonly retention: boolean;
+  /** Nothing but the prices of units of work. */
+  readonly prices: boolean;
   /** Nothing but a scrape of ten thousand queues. */
   readonly scrape: boolean;
   /** Nothing but what the machine can do without a broker. */
@@ -52,6 +54,7 @@ export const USAGE = `npm run bench -- [options]
   --stored N         messages stored for the storage figures (default 5000000)
   --raft             only the consensus core, three nodes in one process
   --retention        only the disk of a queue that is written at 50 MB/s with a 10 s window
+  --prices           only the prices of units of work, beside what they cost here
   --scrape           only GET /metrics/prometheus on a node with ten thousand queues
   --limits           only what the machine, the disk and the HTTP library can do without a broker
   --stages           only where the time of a node goes, by stage of a request
@@ -81,6 +84,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
       stored: { type: 'string', default: '5000000' },
       raft: { type: 'boolean', default: false },
       retention: { type: 'boolean', default: false },
+      prices: { type: 'boolean', default: false },
       scrape: { type: 'boolean', default: false },
       limits: { type: 'boolean', default: false },
       stages: { type: 'boolean', default: false },
@@ -107,6 +111,7 @@ export function readOptions(commandLine: readonly string[]): BenchOptions {
     storedMessages: integer('stored', values.stored, 1000, 1_000_000_000),
     raft: values.raft,
     retention: values.retention,
+    prices: values.prices,
     scrape: values.scrape,
     limits: values.limits,
     stages: values.stages,

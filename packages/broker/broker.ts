@@ -48,6 +48,7 @@ import type {
   RaftFigures,
   RaftStatusAnswer,
 } from '@svc/wire';
+import { AckSlices, isUnfinished, mayNeedAckSlices } from './ack-slices.js';
 import type { Activity } from './activity.js';
 import type { Admission } from './admission.js';
 import { AnalyticsReads } from './analytics-reads.js';
@@ -371,7 +372,17 @@ export class Broker implements Service {
       this.#submitSlices(command, 'pushed', new PushSlices(command, this.#state), reply);
       return;
     }
+    if (command.kind === 'ack' && mayNeedAckSlices(command)) {
+      this.#submitSlices(command, 'acked', new AckSlices(command), reply);
+      return;
+    }
     this.#submitOne(command, (outcome) => {
+      if (command.kind === 'ack' && outcome.kind === 'acked' && isUnfinished(outcome)) {
+        const slices = new AckSlices(command);
+        slices.resume(outcome);
+        this.#submitSlices(command, 'acked', slices, reply);
+        return;
+      }
       this.#activity?.answered(this.#state, command, outcome);
       reply.send(outcome as SubmittedOutcome);
     });

@@ -1,8 +1,9 @@
 // Goal: dead letters, which copy what they file, cannot make an entry that no node can store, and
-// whatever finds no room is delivered again and filed later.
+// whatever finds no room says so and is filed when it is sent again.
 // Method: leased messages of some MiB are all dead-lettered at once, in one target and in several;
 // entries are counted in bytes, and each step must leave rows from which the next one goes on.
 import { beforeEach, expect, test } from 'vitest';
+import { UNFILED } from './ack-target.js';
 import type { AckCommand, AckItem, Outcome } from './commands.js';
 import { DEAD_LETTER_BYTES_MAX } from './delivery-limits.js';
 import { EngineRig, pushCommand, type Request, TENANT } from './engine.fake.js';
@@ -44,6 +45,11 @@ function filedBy(outcome: Outcome | null): boolean[] {
   return outcome.items.map((item) => item.dlq);
 }
 
+function errors(outcome: Outcome | null): (string | null)[] {
+  if (outcome?.kind !== 'acked') throw new Error('the ack was not answered');
+  return outcome.items.map((item) => item.error);
+}
+
 function cursor(partition: number): CursorRow {
   const row = rig.planner.state.get(cursors, numberNameKey(partition, 'g'));
   if (row === undefined) throw new Error('no cursor');
@@ -54,7 +60,7 @@ function letterBytes(): number {
   return rig.deadLetters().reduce((sum, { payload }) => sum + payload.length, 0);
 }
 
-test('past the room of the entry settling stops and the rest is delivered again', () => {
+test('past the room of the entry the lease goes on, and the rest is filed by another ack', () => {
   pushLong('p', 4);
   const first = rig.pop();
   const number = first.claims[0]?.partitionNumber ?? 0;
@@ -63,10 +69,9 @@ test('past the room of the entry settling stops and the rest is delivered again'
   const request = rig.call(ackCommand(dlq(first.leaseId, number, all)));
   expect(filedBy(request.outcome)).toEqual([true, true, true, false]);
   expect(letterBytes()).toBeLessThanOrEqual(DEAD_LETTER_BYTES_MAX);
-  expect(cursor(number)).toMatchObject({ committed: 2, lease: null, retries: 0 });
-  const second = rig.pop({ partition: 'p' });
-  expect(second.claims[0]?.slices).toMatchObject([{ first: 3, last: 3 }]);
-  const again = rig.call(ackCommand(dlq(second.leaseId, number, all.slice(3))));
+  expect(errors(request.outcome)).toEqual([null, null, null, UNFILED]);
+  expect(cursor(number)).toMatchObject({ committed: 2, lease: { id: first.leaseId }, retries: 0 });
+  const again = rig.call(ackCommand(dlq(first.leaseId, number, all.slice(3))));
   expect(filedBy(again.outcome)).toEqual([true]);
   expect(cursor(number)).toMatchObject({ committed: 3, lease: null });
   const offsets = rig.deadLetters().map(({ offset }) => offset);
@@ -86,7 +91,7 @@ test('the error text that every dead letter repeats counts', () => {
   expect(cursor(number).committed).toBe(62);
 });
 
-test('targets share the room, and a head without room is as if it asked for redelivery', () => {
+test('targets share the room, and of a target without room nothing is carried out', () => {
   rig = new EngineRig(undefined, { entryBytesMax: 18 * MIB });
   rig.lag = 1;
   const items: AckItem[] = [];
@@ -101,7 +106,9 @@ test('targets share the room, and a head without room is as if it asked for rede
   const request = rig.call(ackCommand(items));
   expect(filedBy(request.outcome)).toEqual([true, true, true, false, false]);
   expect(numbers.map((number) => cursor(number).committed)).toEqual([0, 0, 0, -1, -1]);
-  expect(numbers.map((number) => cursor(number).lease)).toEqual([null, null, null, null, null]);
+  const isLeased = numbers.map((number) => cursor(number).lease !== null);
+  expect(isLeased).toEqual([false, false, false, true, true]);
+  expect(errors(request.outcome)).toEqual([null, null, null, UNFILED, UNFILED]);
 });
 
 test('a message beyond every bound is filed when it is the first of its entry', () => {

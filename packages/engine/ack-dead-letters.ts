@@ -4,9 +4,9 @@
  * A dead letter stands in the log a second time, payload and error text included, so an ack of a
  * few hundred bytes can ask for an entry of gigabytes, which no node could store. So dead letters
  * have room in an entry (delivery-limits.ts), over all targets and commands of its turn. Where the
- * room ends, settling stops as at a message that the ack did not decide: the lease is released and
- * the rest is delivered again, to be filed by a later ack. The first dead letter of an entry always
- * finds room, so a message of any length can be filed.
+ * room ends, the target is carried out up to there, its lease goes on, and the rest says that it
+ * was not carried out (ack-target.ts). The first dead letter of an entry always finds room, so a
+ * message of any length can be filed.
  */
 import { isWellFormed, messageId } from '@svc/wire';
 import { NOT_FOUND, type Resolution } from './ack-resolve.js';
@@ -17,6 +17,7 @@ import {
   DEAD_LETTER_BYTES_MAX,
   DEAD_LETTER_ERROR_CHARS_MAX,
   DEAD_LETTER_ROW_BYTES,
+  DEAD_LETTERS_MAX,
 } from './delivery-limits.js';
 import type { Draft } from './draft.js';
 import { findAppend } from './duplicate.js';
@@ -81,7 +82,8 @@ export function deadLettersOf(
     const payload = batch.bytes.slice(batch.payloadStart[at] ?? 0, batch.payloadEnd[at] ?? 0);
     const rowBytes =
       payload.length + utf8Length(error) + utf8Length(own ?? '') + DEAD_LETTER_ROW_BYTES;
-    if (!hasRoom(draft, bytes, rowBytes, room)) return { rows, bytes, end: offset };
+    if (!hasRoom(draft, { count: rows.length, bytes }, rowBytes, room))
+      return { rows, bytes, end: offset };
     bytes += rowBytes;
     const id =
       batch.messageIds?.[at] ?? messageId(batch.stampUs, partition.number, own === null, offset);
@@ -103,8 +105,17 @@ export function deadLettersOf(
   return { rows, bytes, end: Number.POSITIVE_INFINITY };
 }
 
-/** `bytes` are those of the target's dead letters before this one, which are not emitted yet. */
-function hasRoom(draft: Draft, bytes: number, rowBytes: number, room: DeadLetterRoom): boolean {
+/** `own`: the target's dead letters before this one, which are not emitted yet. */
+function hasRoom(
+  draft: Draft,
+  own: { readonly count: number; readonly bytes: number },
+  rowBytes: number,
+  room: DeadLetterRoom,
+): boolean {
+  const { count, bytes } = own;
+  if (room.usedBytes === null && count > 0 && draft.deadLetters + count >= DEAD_LETTERS_MAX) {
+    return false;
+  }
   const before = (room.usedBytes ?? draft.deadLetterBytes) + bytes;
   if (before === 0 || before + rowBytes <= DEAD_LETTER_BYTES_MAX) return true;
   if (room.usedBytes !== null) return false;

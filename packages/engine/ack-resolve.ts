@@ -37,7 +37,8 @@ export interface AckRange {
 }
 
 export class Resolver {
-  readonly #draft: Draft;
+  /** Of the turn that asks. */
+  #draft: Draft;
   readonly #partition: PartitionRow;
   readonly #range: AckRange;
   #purged: Map<string, number> | null = null;
@@ -56,6 +57,11 @@ export class Resolver {
     this.#draft = draft;
     this.#partition = partition;
     this.#range = range;
+  }
+
+  /** Another turn asks on. */
+  goOn(draft: Draft): void {
+    this.#draft = draft;
   }
 
   /** The empty id stands for a missing one and resolves to nothing. */

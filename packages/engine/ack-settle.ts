@@ -4,9 +4,6 @@
  * Items name offsets and say `completed` or one of three signals. The lowest signal, the head,
  * decides: what is completed below it is done, and the head itself is delivered again or filed.
  * Acknowledging is cumulative: what lies unnamed below a completed message is done with it.
- *
- * Filing can end early, at `filesEnd`: a message from there on that would be filed counts as one
- * that asks for its redelivery, whether it is the head or met while settling.
  */
 import type { AckStatus } from './commands.js';
 
@@ -38,15 +35,8 @@ export interface Settlement {
 /** At one offset the stronger word counts. */
 const STRENGTH: Readonly<Record<AckStatus, number>> = { completed: 0, retry: 1, failed: 2, dlq: 3 };
 
-/**
- * `items` are those found in `(committed, batchEnd]`, in any order; no offset from `filesEnd` on
- * can be filed.
- */
-export function settle(
-  input: SettleInput,
-  items: readonly SettleItem[],
-  filesEnd: number = Number.POSITIVE_INFINITY,
-): Settlement {
+/** `items` are those found in `(committed, batchEnd]`, in any order. */
+export function settle(input: SettleInput, items: readonly SettleItem[]): Settlement {
   const words = strongestWords(items);
   let head = Number.POSITIVE_INFINITY;
   for (const [offset, status] of words) {
@@ -67,10 +57,7 @@ export function settle(
   if (headStatus === 'failed' && retries < Math.max(retryLimit, 0)) {
     return { committed: passed, released: true, retries: retries + 1, filed: [] };
   }
-  if (head >= filesEnd && isFiled(input, headStatus)) {
-    return { committed: passed, released: true, retries, filed: [] };
-  }
-  return settleRun(input, words, head, filesEnd);
+  return settleRun(input, words, head);
 }
 
 /** Whether a message of this word, with no retry left, is filed and not dropped. */
@@ -86,7 +73,6 @@ function settleRun(
   input: SettleInput,
   words: ReadonlyMap<number, AckStatus>,
   head: number,
-  filesEnd: number,
 ): Settlement {
   const top = highestCompleted(words, Number.POSITIVE_INFINITY, -1);
   const spent = input.retries >= Math.max(input.retryLimit, 0);
@@ -103,10 +89,7 @@ function settleRun(
       retries = input.retries;
       break;
     }
-    if (isFiled(input, word)) {
-      if (offset >= filesEnd) break;
-      filed.push(offset);
-    }
+    if (isFiled(input, word)) filed.push(offset);
     committed = offset;
   }
   return { committed, released: true, retries, filed };

@@ -30,6 +30,13 @@ const UNRESOLVABLE =
   'unresolvable: transaction not in the ack window (hash purged or never pushed); ' +
   'if leased, the message redelivers';
 
+/**
+ * Said of an item that was not carried out because it would file a dead letter, or waits for one
+ * that would. The node that was asked sends these again by itself (packages/broker).
+ */
+export const UNFILED =
+  'no room for more dead letters in this entry: not carried out, acknowledge it again';
+
 const DIGITS = /^[0-9]+$/;
 const PARTITION_MAX = 0xffff_ffff;
 
@@ -38,6 +45,11 @@ export function partitionOf({ partitionId }: AckItem): number | null {
   if (!isDigits(partitionId)) return null;
   const number = Number(partitionId);
   return number <= PARTITION_MAX ? number : null;
+}
+
+/** Items of one key are one target: "7" and "007" name the same partition. */
+export function ackTargetKey(item: AckItem): string {
+  return `${partitionOf(item)} ${item.leaseId}`;
 }
 
 export function isDigits(partitionId: string): boolean {
@@ -104,8 +116,33 @@ export interface TargetVerdict {
   readonly change: TargetChange | null;
 }
 
+/** The ids that a target of this fence, which is not `refused`, may name. */
+export function resolverOf(draft: Draft, subject: Subject, fence: Fence): Resolver {
+  const { partition, cursor } = subject;
+  const { lease, committed } = cursor;
+  if (fence === 'settled') {
+    const { first, last } = cursor.settled ?? { first: 0, last: NOT_FOUND };
+    const range = { committed: first - 1, first, last, delivered: first, leased: true };
+    return new Resolver(draft, partition, range);
+  }
+  const first = Math.max(committed + 1, partition.logStart);
+  const last = lease === null ? partition.nextOffset - 1 : lease.batchEnd;
+  const delivered = lease?.conflation === true ? last : first;
+  return new Resolver(draft, partition, {
+    committed,
+    first,
+    last,
+    delivered,
+    leased: lease !== null,
+  });
+}
+
 /**
  * Of a target whose fence is open or held.
+ *
+ * When the entry has no room for all dead letters, the target is carried out up to the first one
+ * that has none: what lies below is filed or done with, the lease goes on, and the items from there
+ * on say UNFILED. Sent again under the same lease, they do what they would have done at once.
  * @throws AppendDamage when the log cannot give back a message that is to be filed.
  */
 export function judgeTarget(
@@ -113,16 +150,10 @@ export function judgeTarget(
   subject: Subject,
   items: readonly AckItem[],
   room: DeadLetterRoom,
+  resolver: Resolver = resolverOf(draft, subject, 'open'),
 ): TargetVerdict {
-  const { queue, partition, cursor } = subject;
-  const { options } = queue;
-  const { lease, committed, retries } = cursor;
-  const first = Math.max(committed + 1, partition.logStart);
-  const last = lease === null ? partition.nextOffset - 1 : lease.batchEnd;
-  const conflation = lease?.conflation === true;
-  const delivered = conflation ? last : first;
-  const range = { committed, first, last, delivered, leased: lease !== null };
-  const resolver = new Resolver(draft, partition, range);
+  const { options } = subject.queue;
+  const { lease, committed, retries } = subject.cursor;
   const found = items.map((item) => resolver.resolve(item.transactionId));
   const named: SettleItem[] = [];
   items.forEach(({ status }, i) => {
@@ -134,13 +165,14 @@ export function judgeTarget(
     batchEnd: lease === null ? null : lease.batchEnd,
     retries,
     retryLimit: options.retryLimit,
-    conflation,
+    conflation: lease?.conflation === true,
     fileFailed: options.deadLetterQueue || options.dlqAfterMaxRetries,
   };
   const whole = settle(input, named);
   const letters = deadLettersOf(draft, subject, items, found, whole.filed, room);
-  const all = letters.rows.length === whole.filed.length;
-  const settlement = all ? whole : settle(input, named, letters.end);
+  const { filed } = whole;
+  const fits = letters.rows.length === filed.length;
+  const settlement = fits ? whole : settledBelow(letters, subject.cursor, filed);
   return {
     items: outcomesOf(items, found, settlement, letters),
     found,
@@ -150,6 +182,16 @@ export function judgeTarget(
   };
 }
 
+/** Carried out below the first message that cannot be filed yet; nothing, when it is the first. */
+function settledBelow(
+  { rows, end }: DeadLetters,
+  { committed, retries }: CursorRow,
+  filed: readonly number[],
+): Settlement {
+  const reached = rows.length === 0 ? committed : end - 1;
+  return { committed: reached, released: false, retries, filed: filed.slice(0, rows.length) };
+}
+
 function outcomesOf(
   items: readonly AckItem[],
   found: readonly Resolution[],
@@ -157,11 +199,13 @@ function outcomesOf(
   letters: DeadLetters,
 ): AckItemOutcome[] {
   const { released, filed } = settlement;
+  const isCut = letters.end !== Number.POSITIVE_INFINITY;
   return items.map((item, i) => {
     const at = found[i];
     if (at === undefined || at.offset === NOT_FOUND) return outside(item, at, released);
+    if (isCut && (filed.length === 0 || at.offset >= letters.end)) return refusal(UNFILED, false);
     const signal = item.status === 'dlq' || item.status === 'failed';
-    const dlq = signal && filed.length > 0 && at.offset < letters.end;
+    const dlq = signal && filed.length > 0;
     return { success: true, error: null, leaseReleased: released, dlq, noop: false };
   });
 }
@@ -176,7 +220,15 @@ function changeOf(
   const { committed, released, retries } = settlement;
   if (committed === cursor.committed && !released && retries === cursor.retries) return null;
   const row = settledRow(cursor, settlement, named);
-  return { subject, letters: letters.rows, row, released };
+  // A target that goes on is one call, and its batch is remembered as a whole when it is settled.
+  const goesOn = letters.end !== Number.POSITIVE_INFINITY;
+  const { attemptOffset } = cursor;
+  return {
+    subject,
+    letters: letters.rows,
+    row: goesOn ? { ...row, attemptOffset } : row,
+    released,
+  };
 }
 
 function settledRow(
@@ -222,14 +274,7 @@ function signalledAfter(
 }
 
 /** The answer to the ack that settled this lease was lost, and the client says it again. */
-export function repeatSettled(
-  draft: Draft,
-  subject: Subject,
-  items: readonly AckItem[],
-): AckItemOutcome[] {
-  const { first, last } = subject.cursor.settled ?? { first: 0, last: NOT_FOUND };
-  const range = { committed: first - 1, first, last, delivered: first, leased: true };
-  const resolver = new Resolver(draft, subject.partition, range);
+export function repeatSettled(items: readonly AckItem[], resolver: Resolver): AckItemOutcome[] {
   return items.map((item) => {
     const found = resolver.resolve(item.transactionId);
     if (found.offset === NOT_FOUND) return outside(item, found, true);

@@ -1,4 +1,5 @@
 /** Bounds of delivery, each with its arithmetic. */
+import { PRICES, SLICE_UNITS } from './work-prices.js';
 
 export interface DeliveryLimits {
   /**
@@ -77,6 +78,12 @@ export const DEAD_LETTER_ERROR_CHARS_MAX = 262_144;
  * than `entryBytesMax`.
  */
 export const DEAD_LETTER_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * Dead letters that the acknowledgements of one entry file, beside one for each target: a slice of
+ * work (work-prices.ts), 12,000 units at 20. Transactions are bounded by what they cost.
+ */
+export const DEAD_LETTERS_MAX = SLICE_UNITS / PRICES.deadLetter;
 
 /**
  * Bytes of a dead letter beside payload, error and transaction id, at most but for a long producer

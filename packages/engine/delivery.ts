@@ -29,7 +29,7 @@
  * line; here commands are planned one after the other, and one line is exactly first in, first out,
  * which several lines only come close to.
  */
-import { planAck } from './ack.js';
+import { type LookedUp, planAck } from './ack.js';
 import { assert } from './assert.js';
 import type { AutopilotLimits } from './autopilot.js';
 import { createQueue, findPartition, findQueue } from './catalog.js';
@@ -177,8 +177,8 @@ export class Delivery {
     return this.#memory;
   }
 
-  ack(draft: Draft, command: AckCommand): AckedOutcome {
-    return planAck(draft, this.#memory, command, this.#entryBytesMax);
+  ack(draft: Draft, command: AckCommand, lookedUp?: LookedUp): AckedOutcome {
+    return planAck(draft, this.#memory, command, this.#entryBytesMax, lookedUp);
   }
 
   /** `pushes` may be null when the command pushes nothing. */

@@ -87,6 +87,7 @@ export class Draft {
   readonly #observer: EffectObserver | null;
   readonly #run = new AppendRun();
   #deadLetterBytes = 0;
+  #deadLetters = 0;
   #places = 0;
   #work = 0;
 
@@ -127,6 +128,11 @@ export class Draft {
     this.#work += units;
   }
 
+  /** Dead letters in the entry so far. */
+  get deadLetters(): number {
+    return this.#deadLetters;
+  }
+
   /** Bytes of the dead letters in the entry so far. */
   get deadLetterBytes(): number {
     return this.#deadLetterBytes;
@@ -147,7 +153,10 @@ export class Draft {
     this.#run.settle(this.state, this.index);
     const start = this.#writer.length;
     writeEffect(this.#writer, effect);
-    if (effect.kind === 'dead-letter') this.#deadLetterBytes += this.#writer.length - start;
+    if (effect.kind === 'dead-letter') {
+      this.#deadLetters++;
+      this.#deadLetterBytes += this.#writer.length - start;
+    }
     applyEffect(this.state, effect, this.nowUs);
     this.#observer?.observe(effect);
   }

@@ -2,6 +2,8 @@
  * The deterministic broker. In teaching order: the state and its rows; commands, effects and how
  * they are applied; the leader's planner; reads.
  */
+
+export { ackTargetKey, UNFILED } from './ack-target.js';
 export {
   AppendDamage,
   type Checksum,

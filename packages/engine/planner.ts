@@ -29,11 +29,13 @@
  * them.
  */
 
+import { AckAhead } from './ack-ahead.js';
 import { AUTOPILOT_LIMITS, type AutopilotLimits } from './autopilot.js';
 import { findQueue } from './catalog.js';
 import { clusterVersionOf } from './cluster-version.js';
 import { type DrainCommand, type FillCommand, isFill, outcomeToKeep } from './command-lines.js';
 import {
+  type AckCommand,
   type Command,
   DEADLINE_OVER,
   type DeleteQueueCommand,
@@ -69,7 +71,7 @@ import { TIMER_LIMITS, type TimerLimits, Timers } from './timers.js';
 import { planTrace } from './trace-commands.js';
 import { TraceExpiry } from './trace-expiry.js';
 import { isOlder, TurnLine, type Waiting, WidePace } from './turn-lines.js';
-import { PRICES, TURN_UNITS } from './work-prices.js';
+import { PRICES, SLICE_UNITS, TURN_UNITS } from './work-prices.js';
 
 export interface Answer {
   readonly ticket: Ticket;
@@ -143,6 +145,8 @@ export class Planner {
   readonly #fill = new TurnLine<FillCommand>();
   #arrivals = 0;
   readonly #pace = new WidePace();
+  /** The acknowledgement whose messages are being looked up. */
+  #ahead: { readonly ticket: Ticket; readonly looking: AckAhead } | null = null;
   readonly #fillSite: FillSite;
   readonly #sweeps: QueueSweeps;
   /** 0: nowhere. */
@@ -409,13 +413,20 @@ export class Planner {
     for (const { command, ticket, units } of line) {
       if (lengthOf(draft, requests) >= this.#limits.turnBytesMax) break;
       if (taken > 0 && draft.work + units > TURN_UNITS) break;
+      if (command.kind === 'ack' && units > SLICE_UNITS) {
+        if (this.#lookAhead(draft, command, ticket)) {
+          // What fills has its turn before this one goes on.
+          line[taken] = { command, ticket, units, arrival: this.#arrivals++ };
+          break;
+        }
+      }
       if (command.kind === 'delete-group' && this.#groupChanges.mustLead(draft, command)) break;
       taken++;
       if (requests !== null && !requests.isWanted(ticket)) continue;
       const [before, spent] = [draft.length, draft.work];
       const outcome = this.#plan(draft, command, ticket);
       // What planning has not counted by itself.
-      draft.spend(Math.max(0, spent + units - draft.work));
+      if (command.kind !== 'ack') draft.spend(Math.max(0, spent + units - draft.work));
       this.#surroundings.planned?.(command.kind);
       if (requests !== null && draft.length > before) {
         const kept = outcomeToKeep(command, outcome);
@@ -424,6 +435,22 @@ export class Planner {
       if (outcome !== null) answers.push({ ticket, outcome });
     }
     return taken === line.length ? [] : line.slice(taken);
+  }
+
+  /** True: there is more to look up than a turn takes. */
+  #lookAhead(draft: Draft, command: AckCommand, ticket: Ticket): boolean {
+    let ahead = this.#ahead;
+    if (ahead?.ticket !== ticket) ahead = { ticket, looking: new AckAhead(command) };
+    const isKnown = ahead.looking.step(draft, this.#delivery.memory);
+    this.#ahead = ahead;
+    return !isKnown;
+  }
+
+  #ack(draft: Draft, command: AckCommand, ticket: Ticket): Outcome {
+    draft.spend(PRICES.command);
+    const ahead = this.#ahead?.ticket === ticket ? this.#ahead.looking : null;
+    if (ahead !== null) this.#ahead = null;
+    return this.#delivery.ack(draft, command, ahead?.lookedUp(draft));
   }
 
   /** null: the request is parked, or waits for a sweep. */
@@ -436,7 +463,7 @@ export class Planner {
         this.#delivery.giveBack(draft, command);
         return { kind: 'none' };
       case 'ack':
-        return this.#delivery.ack(draft, command);
+        return this.#ack(draft, command, ticket);
       case 'transaction':
         return this.#delivery.transact(draft, command, null, this.#timers).outcome();
       case 'extend':

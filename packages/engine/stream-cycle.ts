@@ -64,14 +64,14 @@ export function planCycle(
   const { queue, partition } = found;
   const ack = judgeAck(draft, memory, command, partition);
   if (ack === 'bad_lease') return settled(refused(ack, BAD_LEASE));
-  const size: CycleSize = { units: command.state.keys.length * PRICES.key };
+  const size: CycleSize = { units: command.state.keys.length * PRICES.streamKey };
   const flaw = judgeWrites(command, pushes, entryBytesMax, size);
   if (size.units > ATOMIC_UNITS_MAX) {
     const refusal = tooMuchWork('cycle', size.units);
     return { outcome: () => ({ kind: 'refused', refusal }) };
   }
   if (flaw !== null) return settled(flaw);
-  draft.spend(command.state.keys.length * PRICES.key);
+  draft.spend(command.state.keys.length * PRICES.streamKey);
   const { store } = query;
   const changes = changesOf(draft.state, command, store, partition.number);
   if (changes.length > 0) {

@@ -249,15 +249,16 @@ function judgeOne(
     if (!(error instanceof AppendDamage)) throw error;
     return { reason: 'unavailable', error: rolledBack(error.message) };
   }
+  if (verdict.letters.end !== Number.POSITIVE_INFINITY) {
+    return { reason: 'too_large', error: rolledBack('its dead letters do not fit into one entry') };
+  }
   const signalled = fence === 'open' ? new SignalledBefore(draft, subject) : null;
   let refused = 0;
   items.forEach((item, i) => {
     const isRefused = verdict.items[i]?.success !== true;
     if (isRefused || signalled?.names(item, verdict.found[i])) refused++;
   });
-  if (refused > 0) return notLeased(refused, partitionId);
-  if (verdict.letters.end === Number.POSITIVE_INFINITY) return verdict;
-  return { reason: 'too_large', error: rolledBack('its dead letters do not fit into one entry') };
+  return refused > 0 ? notLeased(refused, partitionId) : verdict;
 }
 
 /** Groups that filed one message, of those that are looked at. */

@@ -100,10 +100,10 @@ describe('units', () => {
   });
 
   test('slices of acknowledgements and of pushes take turns', () => {
-    const drains = [rig.send(acks(2000)), rig.send(acks(2000))];
+    const drains = [rig.send(acks(750)), rig.send(acks(750))];
     const fills = [rig.send(wide('a', SLICE)), rig.send(wide('b', SLICE))];
     rig.turn();
-    const again = rig.send(acks(2000));
+    const again = rig.send(acks(750));
     const order: string[] = [];
     for (let turn = 0; turn < 4; turn++) {
       rig.turn();

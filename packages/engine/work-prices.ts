@@ -46,12 +46,16 @@ export const PRICES = {
   /** A partition whose cursor an acknowledgement asks for, and a message that it names. */
   ackTarget: 15,
   ackItem: 4,
+  /** One whose message was looked up in an earlier turn. */
+  knownAckItem: 1,
   /** A message that is filed as a dead letter, beside its bytes. */
   deadLetter: 20,
   /** A cursor that a transaction places in a known partition. */
   position: 15,
-  /** A key that a key/value call names; an operation on the state of a stream. */
+  /** A key that a key/value call names. */
   key: 12,
+  /** A change of a key of a stream's state. */
+  streamKey: 5,
   /** A row of a page of keys. */
   listedKey: 2,
   /** A timer that is scheduled or cancelled. */
@@ -117,7 +121,7 @@ export function priceOf(command: Command): number {
     case 'stream-cycle': {
       const { state, pushes } = command;
       const pushed = pushes === null ? 0 : pushPrice(pushes);
-      return PRICES.command + state.keys.length * PRICES.key + pushed;
+      return PRICES.command + state.keys.length * PRICES.streamKey + pushed;
     }
     case 'kv':
       return PRICES.command + kvPrice(command);
