@@ -89,9 +89,17 @@ describe('reserving', () => {
   test('small answers find room whatever large ones hold', () => {
     for (const owner of ['a', 'b', 'c', 'd']) reserved(owner, 100, MIB);
     expect(budget.used('pop')).toBe(60 * MIB);
-    expect(reserved('a', 1000, 128 * KIB).length).toBe(160);
+    expect(reserved('e', 1000, 128 * KIB).length).toBe(160);
     expect(budget.used('pop')).toBe(80 * MIB);
     expect(new Answer('e').reserve(1)).toBe(false);
+  });
+
+  test('who has spent the room for large ones does not spend that for small ones', () => {
+    reserved('a', 100, 7 * MIB);
+    new Answer('a').wait(7 * MIB);
+    expect(reserved('a', 1000, 128 * KIB).length).toBe(80);
+    expect(new Answer('a').reserve(1)).toBe(false);
+    expect(reserved('b', 1000, 128 * KIB).length).toBe(336);
   });
 
   test('one answer of any size is let in alone, and alone of its owner', () => {

@@ -19,6 +19,8 @@
  *   once and no silent reader holds them: ordinary pops find room whatever large answers do.
  * - One address holds at most half of what large answers may take, unless with a single answer: a
  *   client that does not read spends its own room. (Behind a proxy that is half for all clients.)
+ *   Whoever has spent it, and takes small answers instead, gets no more of the room for those than
+ *   half of what is kept, so that others find the rest.
  * - Whoever waits stands in the line of its address; addresses take turns. Nobody overtakes the
  *   first of a line that the others leave no room for: the largest answer gets its turn as well.
  * - One wait ends in each turn of the loop, so that others come between two large answers.
@@ -116,13 +118,21 @@ class Pool {
     const left = this.bytesMax - small - large;
     const forLarge = Math.min(left, this.largeBytesMax - large, this.#ownLeft(answer));
     if (forLarge > SMALL_ANSWER_BYTES_MAX) return forLarge;
-    return this.smallRoom(small, left);
+    return this.#smallRoom(small, left, this.#ownLeft(answer) <= SMALL_ANSWER_BYTES_MAX);
   }
 
-  /** As `roomFor`, for an answer that stays small. */
-  smallRoom(others = this.smallBytes, left = this.bytesMax - others - this.largeBytes): number {
-    const room = Math.max(this.smallBytesKept - others, left);
-    return Math.max(0, Math.min(room, SMALL_ANSWER_BYTES_MAX));
+  /** As `roomFor`, for an answer that has nothing yet and must not overtake larger ones. */
+  smallRoomFor(answer: UnreadAnswer): number {
+    const left = this.bytesMax - this.smallBytes - this.largeBytes;
+    return this.#smallRoom(this.smallBytes, left, this.lines.has(answer.owner));
+  }
+
+  /** `isSpent`: its owner has no room of its own for large ones. */
+  #smallRoom(others: number, left: number, isSpent: boolean): number {
+    const room = isSpent
+      ? this.smallBytesKept / 2 - others
+      : Math.max(this.smallBytesKept - others, left);
+    return Math.max(0, Math.min(Math.floor(room), SMALL_ANSWER_BYTES_MAX));
   }
 
   /** Of what its owner may hold; Infinity for its only large answer. */
@@ -187,7 +197,7 @@ export class AnswerBudget {
     const pool = this.#pools[share];
     // Nearly always: nobody waits and nothing large is held.
     if (pool.largeBytes === 0 && pool.waiting.size === 0) return Number.MAX_SAFE_INTEGER;
-    if (answer.reservedBytes === 0 && pool.mustQueue(answer)) return pool.smallRoom();
+    if (answer.reservedBytes === 0 && pool.mustQueue(answer)) return pool.smallRoomFor(answer);
     return pool.roomFor(answer);
   }
 

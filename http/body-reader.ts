@@ -10,7 +10,7 @@
  * nothing, so what it says must cost nobody else anything. A body in several pieces doubles its
  * buffer, and what it holds of the budget, until it has all; a body in one piece is copied once.
  */
-import type { BodyShare } from './body-budget.js';
+import { type BodyShare, countedBytes } from './body-budget.js';
 import { BODIES_OVERLOADED_REFUSAL, errorText } from './errors.js';
 import type { Exchange, Rim, Slow } from './exchange.js';
 import {
@@ -109,7 +109,7 @@ class BodyReader implements Slow {
   /** False, as for `#append`: the request was answered, the body too large or the budget spent. */
   #takeWhole(chunk: ArrayBuffer): boolean {
     const length = chunk.byteLength;
-    if (!this.#reserve(length, length)) return false;
+    if (!this.#reserve(length, length === 0 ? 0 : countedBytes(length))) return false;
     // The native buffer is only lent for this call.
     this.#length = length;
     this.#body = Buffer.allocUnsafe(length);

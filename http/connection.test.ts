@@ -201,31 +201,43 @@ describe('bodies that are too large', () => {
 
 describe('the budget', () => {
   test('beyond it bodies are refused before they are read; acks have their own', async () => {
-    await start({ bodyBytesInFlightMax: 1000, drainBodyBytesInFlightMax: 1000 });
+    await start({ bodyBytesInFlightMax: 10_000, drainBodyBytesInFlightMax: 10_000 });
     const held: Reply<SubmittedOutcome>[] = [];
     front.service.onSubmit = (command, reply) => {
       if (command.kind === 'push') held.push(reply);
       else reply.send({ kind: 'extended', renewed: 0, expiresAtUs: null });
     };
     const first = front.client();
-    first.send(requestBytes(PUSH, { body: BODY.padEnd(900, ' ') }));
+    first.send(requestBytes(PUSH, { body: BODY.padEnd(9000, ' ') }));
     await until(() => held.length === 1);
     const second = front.client();
-    const refused = await second.request(PUSH, { body: BODY.padEnd(200, ' ') });
+    const refused = await second.request(PUSH, { body: BODY.padEnd(2000, ' ') });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect(JSON.parse(refused.body).code).toBe('overloaded');
-    const drain = await second.request('/api/v1/lease/L/extend', { body: '{}'.padEnd(900) });
+    const drain = await second.request('/api/v1/lease/L/extend', { body: '{}'.padEnd(9000) });
     expect(drain.status).toBe(200);
     // Its bytes stay in memory though its client goes, until the command is answered.
     first.destroy();
     await until(() => held[0]?.gone === true);
-    const still = await second.request(PUSH, { body: BODY.padEnd(200, ' ') });
+    const still = await second.request(PUSH, { body: BODY.padEnd(2000, ' ') });
     expect(still.status).toBe(503);
     expect(held[0]?.send(PUSHED)).toBe(false);
-    second.send(requestBytes(PUSH, { body: BODY.padEnd(900, ' ') }));
+    second.send(requestBytes(PUSH, { body: BODY.padEnd(9000, ' ') }));
     await until(() => held.length === 2);
     held[1]?.send(PUSHED);
     expect((await second.answer()).status).toBe(201);
+  });
+
+  test('a short body counts as the slab of memory that it keeps', async () => {
+    await start({ bodyBytesInFlightMax: 5 * 8192 });
+    let held = 0;
+    front.service.onSubmit = () => held++;
+    for (let i = 1; i <= 5; i++) {
+      front.client().send(requestBytes(PUSH, { body: BODY }));
+      await until(() => held === i);
+    }
+    expect((await front.client().request(PUSH, { body: BODY })).status).toBe(503);
+    expect(held).toBe(5);
   });
 
   test('a body of unknown length takes its part as it comes', async () => {
