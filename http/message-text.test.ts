@@ -2,7 +2,8 @@
 // Method: the rendered text is parsed, and payloads are compared byte for byte.
 import { messageId } from '@svc/wire';
 import { expect, test } from 'vitest';
-import { claimText, recordsText } from './message-text.js';
+import { AnswerBytes } from './answer-bytes.js';
+import { claimText, expectedBytes, recordsText } from './message-text.js';
 import type { MessageBatch } from './service.js';
 
 const STAMP_US = 1_792_000_000_000_120;
@@ -129,4 +130,23 @@ test('payload bytes are what was pushed', () => {
     ts: STAMP_TEXT,
   });
   expect(recordsText(5, [])).toBe('');
+});
+
+test('a large answer is the same bytes, written as they come', () => {
+  const payloads = Array.from(
+    { length: 300 },
+    (_, i) => `"${'ü'.repeat(i % 7 === 0 ? 9_000 : i)}"`,
+  );
+  const ids = payloads.map((_, i) => (i % 3 === 0 ? null : `id-${i}`));
+  const batches = [batchOf(payloads, ids), batchOf(payloads, ids, { first: 7, last: 8 })];
+  const claim = { queue: 'q', partition: 'p', partitionNumber: 1, deliveryAttempt: 1, batches };
+  for (const expected of [1, expectedBytes(batches)]) {
+    const popped = new AnswerBytes(expected);
+    popped.write(claimText(claim, 'l', 'g', popped));
+    expect(popped.finish().toString('latin1')).toBe(claimText(claim, 'l', 'g'));
+    const fetched = new AnswerBytes(expected);
+    fetched.write(recordsText(1, batches, fetched));
+    expect(fetched.finish().toString('latin1')).toBe(recordsText(1, batches));
+  }
+  expect(expectedBytes(batches)).toBeGreaterThan(claimText(claim, 'l', 'g').length);
 });

@@ -4,13 +4,34 @@
  *
  * What is the same for all messages of a claim or of an append is put together once; what is left
  * for a message is its id, its payload, and a handful of concatenations.
+ *
+ * Of a large answer, `into` takes what has become long, and what is returned comes behind it.
  */
 import { formatStampUs, messageIdPrefix, messageIdSuffix } from '@svc/wire';
+import { AnswerBytes } from './answer-bytes.js';
 import { quotedBytes, quotedBytesOrNull } from './json-text.js';
 import type { MessageBatch, PoppedMessages } from './service.js';
 
+/** Of a message in an answer, beside its payload and long names. */
+const MESSAGE_BYTES = 512;
+
+/** How long the text of the messages is, roughly; seldom shorter. */
+export function expectedBytes(batches: readonly MessageBatch[]): number {
+  let bytes = 0;
+  for (const { first, last, payloadStart, payloadEnd } of batches) {
+    bytes += MESSAGE_BYTES * (last - first + 1);
+    bytes += (payloadEnd[last] ?? 0) - (payloadStart[first] ?? 0);
+  }
+  return bytes;
+}
+
 /** The members of a claim's messages, comma-separated, in the order of message-plane 14. */
-export function claimText(claim: PoppedMessages, leaseId: string, consumerGroup: string): string {
+export function claimText(
+  claim: PoppedMessages,
+  leaseId: string,
+  consumerGroup: string,
+  into: AnswerBytes | null = null,
+): string {
   const { partitionNumber, deliveryAttempt } = claim;
   const queueMember = `","queue":${quotedBytes(claim.queue)},"transactionId":`;
   const tail =
@@ -18,6 +39,7 @@ export function claimText(claim: PoppedMessages, leaseId: string, consumerGroup:
     `"leaseId":${quotedBytes(leaseId)},"consumerGroup":${quotedBytes(consumerGroup)},` +
     `"deliveryAttempt":${deliveryAttempt},"retryCount":${deliveryAttempt - 1},"offset":`;
   let text = '';
+  let begin = '{"id":"';
   for (const batch of claim.batches) {
     const payloads = bufferOf(batch.bytes);
     const idPrefix = messageIdPrefix(batch.stampUs, partitionNumber);
@@ -29,28 +51,35 @@ export function claimText(claim: PoppedMessages, leaseId: string, consumerGroup:
         batch.messageIds?.[i] ??
         idPrefix + messageIdSuffix(partitionNumber, given === null, offset);
       text +=
-        (text === '' ? '{"id":"' : ',{"id":"') +
+        begin +
         id +
         queueMember +
         (given === null ? `"${id}"` : quotedBytes(given)) +
         ',"traceId":' +
         columnText(batch.traceIds, i) +
-        ',"data":' +
-        payloads.toString('latin1', batch.payloadStart[i], batch.payloadEnd[i]) +
+        ',"data":';
+      text =
+        payloadText(text, payloads, batch, i, into) +
         ',"producerSub":' +
         columnText(batch.producerSubs, i) +
         createdMember +
         tail +
         offset +
         '}';
+      begin = ',{"id":"';
     }
   }
   return text;
 }
 
 /** The records of a fetched entry, comma-separated (message-plane 10). */
-export function recordsText(partitionNumber: number, batches: readonly MessageBatch[]): string {
+export function recordsText(
+  partitionNumber: number,
+  batches: readonly MessageBatch[],
+  into: AnswerBytes | null = null,
+): string {
   let text = '';
+  let begin = '{"offset":';
   for (const batch of batches) {
     const payloads = bufferOf(batch.bytes);
     const idPrefix = messageIdPrefix(batch.stampUs, partitionNumber);
@@ -59,18 +88,39 @@ export function recordsText(partitionNumber: number, batches: readonly MessageBa
       const given = batch.transactionIds[i] as string | null;
       const offset = batch.baseOffset + i;
       text +=
-        (text === '' ? '{"offset":' : ',{"offset":') +
+        begin +
         offset +
         ',"transactionId":' +
         (given === null
           ? `"${idPrefix}${messageIdSuffix(partitionNumber, true, offset)}"`
           : quotedBytes(given)) +
-        ',"payload":' +
-        payloads.toString('latin1', batch.payloadStart[i], batch.payloadEnd[i]) +
-        tail;
+        ',"payload":';
+      text = payloadText(text, payloads, batch, i, into) + tail;
+      begin = ',{"offset":';
     }
   }
   return text;
+}
+
+/** What stands before a payload and the payload, but for what `into` has taken of it. */
+function payloadText(
+  text: string,
+  payloads: Buffer,
+  { payloadStart, payloadEnd }: MessageBatch,
+  index: number,
+  into: AnswerBytes | null,
+): string {
+  const start = payloadStart[index] ?? 0;
+  const end = payloadEnd[index] ?? 0;
+  if (into !== null) {
+    const isCopied = AnswerBytes.isCopied(end - start);
+    if (isCopied || AnswerBytes.isLong(text)) {
+      into.write(text);
+      if (isCopied) into.copy(payloads, start, end);
+      return isCopied ? '' : payloads.toString('latin1', start, end);
+    }
+  }
+  return text + payloads.toString('latin1', start, end);
 }
 
 function columnText(column: readonly (string | null)[] | null, index: number): string {

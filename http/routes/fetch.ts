@@ -7,13 +7,15 @@ import {
   FETCH_ENTRY_BYTES_MAX,
   FETCH_WAIT_MS_MAX,
 } from '@svc/wire';
+import { AnswerBytes } from '../answer-bytes.js';
 import { assert } from '../assert.js';
 import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
 import { quotedBytes } from '../json-text.js';
-import { recordsText } from '../message-text.js';
+import { STREAMED_ANSWER_BYTES_MIN } from '../limits.js';
+import { expectedBytes, recordsText } from '../message-text.js';
 import { placesBudgetRefusal } from '../name-budget.js';
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
@@ -151,19 +153,37 @@ function render(
     outcome.entries.length === entries.length,
     `${entries.length} entries asked for, ${outcome.entries.length} answered`,
   );
+  let bytesExpected = 0;
+  for (const { batches } of outcome.entries) bytesExpected += expectedBytes(batches);
+  const isLarge = bytesExpected >= STREAMED_ANSWER_BYTES_MIN;
+  const into = isLarge ? new AnswerBytes(bytesExpected) : null;
   let text = '{"entries":[';
   for (let i = 0; i < entries.length; i++) {
     if (i > 0) text += ',';
-    text += entryText(entries[i] as FetchEntry, outcome.entries[i] as FetchedEntry);
+    text = entryText(text, entries[i] as FetchEntry, outcome.entries[i] as FetchedEntry, into);
   }
-  exchange.jsonBytes('200 OK', Buffer.from(`${text}]}`, 'latin1'));
+  text += ']}';
+  into?.write(text);
+  exchange.jsonBytes('200 OK', into === null ? Buffer.from(text, 'latin1') : into.finish());
 }
 
-function entryText(entry: FetchEntry, fetched: FetchedEntry): string {
+/** Behind `before`, but for what `into` has taken of both. */
+function entryText(
+  before: string,
+  entry: FetchEntry,
+  fetched: FetchedEntry,
+  into: AnswerBytes | null,
+): string {
   const { partitionNumber, batches, highWatermark, logStartOffset, error } = fetched;
+  const { queue, partition } = entry;
+  let text = `${before}{"queue":${quotedBytes(queue)},"partition":${quotedBytes(partition)},`;
+  text += '"records":[';
+  if (into !== null && batches.length > 0) {
+    into.write(text);
+    text = '';
+  }
   return (
-    `{"queue":${quotedBytes(entry.queue)},"partition":${quotedBytes(entry.partition)},` +
-    `"records":[${recordsText(partitionNumber, batches)}],"highWatermark":${highWatermark},` +
+    `${text}${recordsText(partitionNumber, batches, into)}],"highWatermark":${highWatermark},` +
     `"logStartOffset":${logStartOffset}${error === null ? '' : `,"error":"${error}"`}}`
   );
 }

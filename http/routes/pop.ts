@@ -3,15 +3,17 @@
  * alone. 200 with messages or with something to say of the delivery policy, or 204.
  */
 import type { DeliveryTerms, PopCommand, PopScope, RefusedOutcome } from '@svc/engine';
+import { AnswerBytes } from '../answer-bytes.js';
 import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { quotedBytes } from '../json-text.js';
-import { claimText } from '../message-text.js';
+import { STREAMED_ANSWER_BYTES_MIN } from '../limits.js';
+import { claimText, expectedBytes } from '../message-text.js';
 import { nameBudgetRefusal } from '../name-budget.js';
 import { isFault } from '../path.js';
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
-import type { DeliveredOutcome } from '../service.js';
+import type { DeliveredOutcome, PoppedMessages } from '../service.js';
 import { type PopParameters, readPopQuery } from './pop-query.js';
 
 const POP_ROUTE = {
@@ -159,14 +161,30 @@ export function deliveredBytes(command: PopCommand, outcome: DeliveredOutcome): 
     `"partition":${quotedBytes(first?.partition ?? '')},` +
     `"partitionId":"${first?.partitionNumber ?? ''}","leaseId":${quotedBytes(leaseId)},` +
     `"consumerGroup":${quotedBytes(consumerGroup)},"messages":[`;
+  const into = largeAnswer(claims);
   let separator = '';
   for (const claim of claims) {
-    text += separator + claimText(claim, leaseId, consumerGroup);
+    text += separator;
+    if (into !== null) {
+      into.write(text);
+      text = '';
+    }
+    text += claimText(claim, leaseId, consumerGroup, into);
     separator = ',';
   }
   text += `],"partitionsClaimed":${claims.length}`;
   if (outcome.terms !== null) text += termsText(outcome.terms);
-  return Buffer.from(`${text}}`, 'latin1');
+  text += '}';
+  if (into === null) return Buffer.from(text, 'latin1');
+  into.write(text);
+  return into.finish();
+}
+
+/** null: the answer is small, and put together as one text. */
+function largeAnswer(claims: readonly PoppedMessages[]): AnswerBytes | null {
+  let bytes = 0;
+  for (const { batches } of claims) bytes += expectedBytes(batches);
+  return bytes < STREAMED_ANSWER_BYTES_MIN ? null : new AnswerBytes(bytes);
 }
 
 function termsText({ conflation, conflationConflict, autopilot }: DeliveryTerms): string {
