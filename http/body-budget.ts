@@ -3,8 +3,8 @@
  * is answered. Bodies of writes that grow storage and bodies of drain work (acks, renewals, reads)
  * draw from two shares, so that a flood of pushes cannot keep acks out.
  *
- * A short body lies in a slab of the runtime that it shares with others, and keeps the whole slab in
- * memory when the others have gone: it counts as a slab (`countedBytes`).
+ * A short body lies in a slab of the runtime that it shares with others, and keeps the whole slab
+ * in memory when the others have gone: it counts as a slab (`countedBytes`).
  *
  * In each share a quarter is for small bodies alone, so that a few large ones, which may take long
  * to arrive, cannot keep ordinary requests out. A body that grows beyond the small size counts as a

@@ -87,8 +87,8 @@ export class StateReads {
       return;
     }
     room.wait(bytes, untilMs, (hasRoom) => {
-      if (reply.gone) return;
-      if (hasRoom && !this.#stopped) go();
+      if (hasRoom && !this.#stopped && !reply.gone) go();
+      // Also who has gone: the body of a command is let go of with its answer.
       else reply.send(ANSWERS_FULL);
     });
   }
