@@ -23,7 +23,9 @@ beforeEach(() => {
     isMember: () => true,
     read: () => {},
   };
-  reads = new StateReads(source, new MovedClock(), 1000);
+  reads = new StateReads(source, new MovedClock(), 1000, (error) => {
+    throw error;
+  });
 });
 
 class Asked {
