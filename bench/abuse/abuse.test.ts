@@ -83,9 +83,10 @@ describe('a node whose open files are used up', () => {
     ({ node, attack } = await startNode(scratch, SMALL_FILES, launcher));
     silent = await openMany(attack, OPENED, () => undefined);
   });
-  afterAll(() => {
+  afterAll(async () => {
     for (const socket of silent) socket.destroy();
     attack.close();
+    await node.kill();
     scratch.close();
   });
 
@@ -125,8 +126,9 @@ describe('a node of default settings', () => {
   beforeAll(async () => {
     ({ node, attack } = await startNode(scratch, {}));
   });
-  afterAll(() => {
+  afterAll(async () => {
     attack.close();
+    await node.kill();
     scratch.close();
   });
 
