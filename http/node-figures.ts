@@ -1,5 +1,5 @@
 /** The seam to what only the node knows when it is scraped (inspection 9). */
-import type { ClusterTotals, Tenant } from '@svc/engine';
+import type { ClusterTotals, GroupLags, Tenant } from '@svc/engine';
 import type { RaftStatusAnswer } from '@svc/wire';
 import type { Pressure } from './service.js';
 
@@ -23,6 +23,10 @@ export interface NodeFigures {
    * is asked for, and `null` between two queues says that others may go first.
    */
   readonly deadLetters: Iterable<QueueCount | null> | null;
+  /** As a walk over all cursors found them lately; a leader knows them, null on others. */
+  readonly groupLags: GroupLags | null;
+  /** The wall clock at this scrape. */
+  readonly wallUs: number;
 }
 
 export interface MemoryRowsView {

@@ -2,7 +2,14 @@
  * A service that answers what a test tells it to, and remembers what it was asked. Nothing of a
  * broker is in it: it lets tests look at the front alone.
  */
-import type { PageQuery, PopCommand, QueueView, RefusedOutcome, Tenant } from '@svc/engine';
+import type {
+  GroupLags,
+  PageQuery,
+  PopCommand,
+  QueueView,
+  RefusedOutcome,
+  Tenant,
+} from '@svc/engine';
 import type { HealthAnswer, Membership, RaftFigures, RaftStatusAnswer } from '@svc/wire';
 import { FakeAnalytics } from './analytics-service.fake.js';
 import { FakeEphemeral } from './ephemeral-service.fake.js';
@@ -129,6 +136,7 @@ export class FakeService implements Service {
   changed: MembershipView | MembershipRefused = { kind: 'membership', membership: MEMBERSHIP };
   parked: ReadonlyMap<string, number> = new Map();
   deadLetterDepths: Iterable<QueueCount | null> | null = null;
+  groupLags: GroupLags | null = null;
   showsPipeline = true;
   readonly changes: { readonly change: MembershipChange; readonly timeoutMs: number }[] = [];
 
@@ -210,6 +218,8 @@ export class FakeService implements Service {
       totals: { pushed: 5, acked: 4, deadLettered: 1 },
       showsPipeline: this.showsPipeline,
       deadLetters: this.deadLetterDepths,
+      groupLags: this.groupLags,
+      wallUs: 10_000_000,
     };
   }
 

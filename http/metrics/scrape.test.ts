@@ -120,6 +120,33 @@ test('names of queues may hold anything', async () => {
   expect(again.get('svc_queue_pop_lag_milliseconds')?.samples).toEqual(lag);
 });
 
+test('the lag of consumer groups', async () => {
+  expect((await scrape()).get('svc_consumer_group_lag_complete')?.samples).toEqual([]);
+  front.service.groupLags = {
+    isComplete: false,
+    rows: [
+      { queue: 'q"1', group: 'g', messages: 7, oldestUs: 4_000_000 },
+      { queue: 'q2', group: 'g', messages: 0, oldestUs: null },
+    ],
+  };
+  const read = await scrape();
+  const samples = (name: string) =>
+    read.get(name)?.samples.map(({ labels, value }) => [labels, value]);
+  const [first, second] = [
+    { queue: 'q"1', consumer_group: 'g' },
+    { queue: 'q2', consumer_group: 'g' },
+  ];
+  expect(samples('svc_consumer_group_lag_messages')).toEqual([
+    [first, 7],
+    [second, 0],
+  ]);
+  expect(samples('svc_consumer_group_lag_seconds')).toEqual([
+    [first, 6],
+    [second, 0],
+  ]);
+  expect(samples('svc_consumer_group_lag_complete')).toEqual([[{}, 0]]);
+});
+
 test('timings, admission and forwarding can be left out', async () => {
   front.service.showsPipeline = false;
   const read = await scrape();

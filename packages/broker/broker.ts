@@ -530,6 +530,11 @@ export class Broker implements Service {
     this.#membership.change(change, timeoutMs, reply);
   }
 
+  /** Walks over what is applied here, beside everything else. */
+  get walk(): StateReads['local'] {
+    return (begin, reply, done) => this.#reads.local(begin, reply, done);
+  }
+
   raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void {
     this.#blocks.read(reply);
   }

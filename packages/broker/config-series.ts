@@ -13,6 +13,12 @@ export const SERIES_VARIABLES = {
     positive(60_000, { min: 1000, max: 3_600_000 }),
     'milliseconds between flushes of the series that analytics show; rows are of a minute at most',
   ),
+  groupLagCursorsMax: variable(
+    'server',
+    'SVC_METRICS_GROUP_LAG_MAX_CURSORS',
+    positive(200_000, { min: 1 }),
+    'cursors that are visited to tell the lag of consumer groups; some 5 us each, per 15 seconds',
+  ),
   seriesNodeHours: variable(
     'server',
     'SVC_DASH_NODE_RETENTION_H',

@@ -48,6 +48,7 @@ const DEFAULTS: Config = {
   heartbeatMs: 50,
   slowCommandMs: 50,
   seriesFlushMs: 60_000,
+  groupLagCursorsMax: 200_000,
   seriesNodeHours: 168,
   seriesQueueHours: 24,
   seriesQueueRowsMax: 500_000,

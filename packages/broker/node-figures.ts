@@ -3,6 +3,7 @@ import { type DeadLetterGauges, readTotals, storedTraces } from '@svc/engine';
 import type { NodeFigures, Pressure } from '@svc/http';
 import type { Checkpoint } from '@svc/storage';
 import type { Broker } from './broker.js';
+import type { GroupLagFigures } from './group-lag-figures.js';
 import type { NodeStatus } from './node-status.js';
 
 export interface FigureSources {
@@ -10,6 +11,8 @@ export interface FigureSources {
   readonly status: NodeStatus;
   readonly broker: Broker;
   readonly deadLetters: DeadLetterGauges;
+  readonly groupLags: GroupLagFigures;
+  readonly wallUs: () => number;
   readonly pressure: () => Pressure;
   readonly loopLagMs: () => number;
   /** SVC_RAFT_METRICS. */
@@ -20,6 +23,7 @@ const NOTHING_CONSUMED = { groups: 0, parts: 0, partitions: 0 };
 
 export function nodeFigures(sources: FigureSources): NodeFigures {
   const { state, status, broker, deadLetters, pressure, loopLagMs, showsPipeline } = sources;
+  const { groupLags, wallUs } = sources;
   const { leader } = broker;
   leader?.settleCounts();
   return {
@@ -33,6 +37,8 @@ export function nodeFigures(sources: FigureSources): NodeFigures {
     totals: readTotals(state),
     showsPipeline,
     deadLetters: leader === null ? null : deadLetters.read(),
+    groupLags: groupLags.read(leader !== null),
+    wallUs: wallUs(),
   };
 }
 

@@ -27,6 +27,7 @@ import { DiskGate } from './disk-gate.js';
 import type { Ephemeral } from './ephemeral.js';
 import { Fetches } from './fetch.js';
 import { Group } from './group.js';
+import { GROUP_LAG_ROWS_MAX, GroupLagFigures } from './group-lag-figures.js';
 import { GroupLink } from './group-link.js';
 import { GroupRecovery } from './group-recovery.js';
 import { LogBudget } from './log-budget.js';
@@ -120,6 +121,7 @@ export class NodeLayers {
   readonly meters: Meters;
   readonly deadLetters: DeadLetterGauges;
   readonly queueFigures: QueueFigures;
+  readonly groupLags: GroupLagFigures;
 
   constructor(options: NodeOptions, parts: OpenDirectory, events: NodeEvents) {
     const { config, clock, peers = null } = options;
@@ -130,6 +132,10 @@ export class NodeLayers {
     this.meters = options.meters ?? newMeters();
     this.deadLetters = new DeadLetterGauges(state);
     this.queueFigures = new QueueFigures(state);
+    const lagLimits = { cursorsMax: config.groupLagCursorsMax, rowsMax: GROUP_LAG_ROWS_MAX };
+    this.groupLags = new GroupLagFigures(state, clock, lagLimits, (begin, reply, done) =>
+      this.broker.walk(begin, reply, done),
+    );
     const entryBytesMax = config.turnBytesMax + config.entryBytesMax;
     this.link = peers === null ? null : new GroupLink(peers, self, entryBytesMax);
     this.transactions = TransactionIndex.load(state, options.transactionIndex ?? {});
@@ -221,6 +227,8 @@ export class NodeLayers {
           status: this.status,
           broker: this.broker,
           deadLetters: this.deadLetters,
+          groupLags: this.groupLags,
+          wallUs: () => clock.wallUs(),
           pressure: () => this.broker.pressure(),
           loopLagMs: () => options.series?.loopLag.meanMs ?? 0,
           showsPipeline: config.pipelineMetrics,

@@ -128,7 +128,6 @@ export class EngineRig {
   readonly state = new EncodedState();
   readonly transactions = new PlainTransactions();
   planner: Planner;
-  /** How many entries are planned but not applied yet. */
   /** The log gives back other bytes than were written. */
   damaged = false;
   /** Of the planners from the next `restart` on. */
@@ -141,6 +140,7 @@ export class EngineRig {
   /** Told what entries mean when they are applied. */
   events: AppliedEvents | undefined;
   figures: FiguresObserver | undefined;
+  /** How many entries are planned but not applied yet. */
   lag = 0;
   /** Entries written so far. */
   entries = 0;

@@ -423,7 +423,7 @@ function splitPlace(place: string): { readonly queue: string; readonly partition
 }
 
 /** In the order of creation; null where a page ends. */
-function* partitionsOf(state: State, queue: number): Generator<PartitionRow | null> {
+export function* partitionsOf(state: State, queue: number): Generator<PartitionRow | null> {
   const end = numberRange(queue)[1];
   let from = numberPairKey(queue, 0);
   for (;;) {

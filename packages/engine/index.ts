@@ -79,6 +79,7 @@ export {
   grants,
 } from './grants.js';
 export type * from './group-commands.js';
+export { type GroupLag, type GroupLagLimits, type GroupLags, groupLags } from './group-lag.js';
 export { type FoundPosition, groupPositions, type PositionPlace } from './group-positions.js';
 export {
   type GroupDetailRow,

@@ -122,6 +122,9 @@ export const CONTRACT_FAMILIES: readonly ContractFamily[] = [
   open('svc_queue_pop_lag_milliseconds', 'gauge', 'queue', 'stat', 'tenant'),
   open('svc_queue_conflated_per_minute', 'gauge', 'queue', 'tenant'),
   open('svc_dlq_depth_by_queue', 'gauge', 'queue', 'tenant'),
+  open('svc_consumer_group_lag_messages', 'gauge', 'queue', 'consumer_group'),
+  open('svc_consumer_group_lag_seconds', 'gauge', 'queue', 'consumer_group'),
+  open('svc_consumer_group_lag_complete', 'gauge'),
 
   counter('svc_kv_ops_total', { op: KV_OPS, result: RESULTS }),
   gauge('svc_kv_op_duration_milliseconds', { op: KV_OPS, quantile: HALVES }),
