@@ -62,7 +62,7 @@ export interface RaftSettings {
   /** Durable entries kept in memory beside those that are not durable yet. */
   readonly tailBytesMax: number;
   readonly readsMax: number;
-  /** A leader whose oldest append takes this long steps down. Default: the election timeout. */
+  /** A leader whose append shows no progress this long steps down. Default: electionTimeoutMs. */
   readonly appendStuckMs: number;
   /** A peer that did not answer for this long is dead to whoever changes the members. */
   readonly liveWithinMs: number;

@@ -267,6 +267,11 @@ export class Raft {
     core.afterDurable = [];
   }
 
+  /** A part of the oldest append under way is durable: the disk works, though it is not done. */
+  appendMoved(): void {
+    this.#core.appends.moved(this.#core.nowMs);
+  }
+
   /** The transport could not send to a peer: probe instead of piling up appends. */
   reportUnreachable(peer: NodeId): void {
     const progress = this.#core.peers.get(peer);
@@ -304,6 +309,8 @@ export class Raft {
     const deltaMs = nowMs - this.#hostMs;
     this.#hostMs = nowMs;
     core.timePasses(Math.max(deltaMs, 0));
+    const stoodMs = deltaMs - core.settings.heartbeatMs;
+    if (stoodMs > 0) core.appends.hostStood(stoodMs);
     const jumped = deltaMs < 0 || deltaMs >= core.settings.electionTimeoutMs;
     if (jumped && core.role === 'leader' && core.settings.checkQuorum && !core.alone) {
       core.becomeFollower(core.term, NO_NODE);
@@ -434,7 +441,7 @@ export class Raft {
 
   #onAppendDurable(message: AppendDurable): void {
     const { appends, log, term } = this.#core;
-    appends.settle(message.sequence);
+    appends.settle(message.sequence, this.#core.nowMs);
     if (message.term > 0) this.#core.hasDurableTerm = true;
     // In a later term the entries may have been replaced; the write of that term's vote follows and
     // vouches for whatever stands then. A snapshot is committed and cannot be replaced.

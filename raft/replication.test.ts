@@ -351,6 +351,45 @@ describe('stepping down', () => {
     expect(node.raft.status().role).toBe('candidate');
   });
 
+  it('not while its append gets on, nor for one that waited behind another', () => {
+    const node = settled();
+    node.raft.propose(BYTES);
+    node.sendOnly();
+    for (let part = 0; part < 5; part++) {
+      node.pass(90);
+      node.raft.appendMoved();
+    }
+    node.raft.propose(BYTES);
+    node.sendOnly();
+    node.pass(90);
+    expect(node.raft.status()).toMatchObject({ role: 'leader', appendStuck: false });
+    // The first one is durable now; the second has been waiting since, and is written from here on.
+    for (const message of node.disk.sync()) node.raft.step(message);
+    node.pass(90);
+    expect(node.raft.status()).toMatchObject({ role: 'leader', appendStuck: false });
+    node.pass(10);
+    expect(node.raft.status()).toMatchObject({ role: 'follower', appendStuck: true });
+  });
+
+  it('not for an append whose end the host had no time to read', () => {
+    const node = settled();
+    node.raft.propose(BYTES);
+    node.sendOnly();
+    node.pass(50);
+    node.raft.tick(node.nowMs + 90);
+    expect(node.raft.status()).toMatchObject({ role: 'leader', appendStuck: false });
+  });
+
+  it('for a hung disk although each tick comes late', () => {
+    const node = settled();
+    node.raft.propose(BYTES);
+    node.sendOnly();
+    for (let tick = 1; tick <= 9; tick++) node.raft.tick(node.nowMs + 90 * tick);
+    expect(node.raft.status().role).toBe('leader');
+    node.raft.tick(node.nowMs + 900);
+    expect(node.raft.status()).toMatchObject({ role: 'follower', appendStuck: true });
+  });
+
   it('when its own append fails: it ends before the index can be used again', () => {
     const node = settled();
     node.raft.propose(BYTES);

@@ -4,6 +4,7 @@
  * kernel from where it is.
  */
 import { crc32 } from 'node:zlib';
+import type { DiskDone, DiskFile } from './disk.js';
 import { bug } from './faults.js';
 import type { LogEntry } from './log-entry.js';
 import {
@@ -25,6 +26,16 @@ const COPIED_BODY_BYTES_MAX = 16 << 10;
  * behind it wait for no longer, and neither does whoever else syncs to the same disk.
  */
 const GROUP_BYTES_MAX = 1 << 20;
+/**
+ * A group is larger only when it is one large entry, of 64 MiB and a little at most. Its write is
+ * cut into parts, each durable before the next begins, so that whoever watches the disk can tell
+ * much work from a hang: 4 MiB take 40 ms at 100 MB/s, and 17 syncs in place of one add some
+ * milliseconds. Others who sync to the same disk come in between.
+ *
+ * What a crash can leave is no more than before: of one write any part may be on the disk, of
+ * these the first ones and any part of the next.
+ */
+const PART_BYTES = 4 << 20;
 
 export class LogGroup {
   /** What is staged of a group is never more than the group, nor than the head of one entry. */
@@ -39,6 +50,8 @@ export class LogGroup {
   /** Where the group begins in the segment. */
   position = 0;
   bytes = 0;
+  /** Bytes of large groups that were durable before the whole group was; it only rises. */
+  partBytes = 0;
   /** null: nobody counts. */
   readonly timing: LogGroupTiming | null;
 
@@ -100,9 +113,51 @@ export class LogGroup {
     this.#flushPiece();
   }
 
+  write(file: DiskFile, done: DiskDone): void {
+    if (this.bytes <= PART_BYTES) file.writeSynced(this.buffers, this.position, done);
+    else this.#writeParts(file, partsOf(this.buffers), this.position, done);
+  }
+
+  #writeParts(file: DiskFile, parts: Uint8Array[][], position: number, done: DiskDone): void {
+    const part = parts.shift();
+    if (part === undefined) {
+      done(null);
+      return;
+    }
+    file.writeSynced(part, position, (error) => {
+      if (error !== null) {
+        done(error);
+        return;
+      }
+      const bytes = part.reduce((sum, { length }) => sum + length, 0);
+      this.partBytes += bytes;
+      this.#writeParts(file, parts, position + bytes, done);
+    });
+  }
+
   #flushPiece(): void {
     if (this.#staged === this.#pieceStart) return;
     this.buffers.push(this.#staging.subarray(this.#pieceStart, this.#staged));
     this.#pieceStart = this.#staged;
   }
+}
+
+function partsOf(buffers: readonly Uint8Array[]): Uint8Array[][] {
+  const parts: Uint8Array[][] = [];
+  let part: Uint8Array[] = [];
+  let room = PART_BYTES;
+  for (const buffer of buffers) {
+    for (let at = 0; at < buffer.length; ) {
+      const piece = buffer.subarray(at, at + room);
+      part.push(piece);
+      at += piece.length;
+      room -= piece.length;
+      if (room > 0) continue;
+      parts.push(part);
+      part = [];
+      room = PART_BYTES;
+    }
+  }
+  if (part.length > 0) parts.push(part);
+  return parts;
 }

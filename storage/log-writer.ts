@@ -317,7 +317,7 @@ export class LogWriter {
     this.#filledTo = Math.max(this.#filledTo, segment.endPosition + zeros.length);
     group.timing?.syncing();
     this.space.wrote(group.bytes);
-    this.#fileOf(segment).writeSynced(group.buffers, group.position, this.#onGroupDurable);
+    group.write(this.#fileOf(segment), this.#onGroupDurable);
   }
 
   /** Takes entries from the appends at the head of the queue while they fit group and segment. */

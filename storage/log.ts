@@ -89,6 +89,7 @@ export class Log {
   readonly #scrub: LogScrub;
   readonly #tornNote: TornNote;
   readonly #timing: LogGroupTiming | null;
+  readonly #group: LogGroup;
   #firstIndex: number;
   #previousTerm: number;
   #durableIndex: number;
@@ -121,13 +122,14 @@ export class Log {
     this.#keptBytesMax = this.#recentBytesMax;
     const { timing = null } = options;
     this.#timing = timing === null ? null : new LogGroupTiming(timing);
+    this.#group = new LogGroup(this.#timing);
     this.#writer = new LogWriter({
       disk,
       directory,
       identity,
       segments: this.#segments,
       holes: this.#holes,
-      group: new LogGroup(this.#timing),
+      group: this.#group,
       witness: new WitnessFile(disk, directory, identity),
       segmentBytes,
       zeroFillBytes: options.zeroFillBytes ?? ZERO_FILL_BYTES,
@@ -159,6 +161,11 @@ export class Log {
   /** All entries up to here survive the loss of power. */
   get durableIndex(): number {
     return this.#durableIndex;
+  }
+
+  /** Rises while a large entry is written, by what of it is durable already. */
+  get partBytes(): number {
+    return this.#group.partBytes;
   }
 
   /** undefined outside firstIndex - 1 .. lastIndex, and where damage hides it. */

@@ -138,6 +138,8 @@ export class Consensus {
   #alone = false;
   #transferring = false;
   #leaderSilenceMs = 0;
+  /** As of the last tick: how far the log came with large writes. */
+  #partBytes = 0;
 
   constructor(options: ConsensusOptions) {
     this.#options = options;
@@ -361,6 +363,7 @@ export class Consensus {
     const { clock, tickMs } = this.#options;
     this.#started = true;
     this.#stopTicking = clock.every(tickMs, () => {
+      this.#lookAtWriting();
       this.#running.tick(clock.nowMs());
       if (this.#transferring) this.#lookAtTransfer();
       this.#forgetSilentLeader();
@@ -371,6 +374,14 @@ export class Consensus {
     this.#countMembers();
     if (this.#alone) this.#running.campaign();
     this.#pump();
+  }
+
+  /** An entry of 60 MB takes a busy disk seconds: that it gets on is said before time is told. */
+  #lookAtWriting(): void {
+    const { partBytes } = this.#options.log;
+    if (partBytes === this.#partBytes) return;
+    this.#partBytes = partBytes;
+    this.#running.appendMoved();
   }
 
   /**

@@ -1,0 +1,73 @@
+/**
+ * Goal: a large entry becomes durable part by part, in order, and a crash between two parts leaves
+ * the log as if it had never been written. Method: the simulated disk, one operation at a time, and
+ * a loss of power after each of them.
+ */
+import { expect, test } from 'vitest';
+import { SimulatedDisk } from './disk-simulated.js';
+import { Log } from './log.js';
+import type { LogEntry } from './log-entry.js';
+
+const MIB = 1 << 20;
+const BYTES = 10 * MIB;
+
+function entry(index: number, bytes: number): LogEntry {
+  return { index, term: 1, type: 0, data: new Uint8Array(bytes).fill(index) };
+}
+
+function open(disk: SimulatedDisk): Log {
+  return Log.open({
+    disk,
+    directory: '/log',
+    identity: new Uint8Array(16).fill(7),
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+}
+
+/** One small entry is durable, the large one is asked for; `done` runs when it is. */
+function begun(disk: SimulatedDisk, done: () => void): Log {
+  const log = open(disk);
+  log.append([entry(1, 10)], () => {});
+  disk.settle();
+  log.append([entry(2, BYTES)], done);
+  return log;
+}
+
+test('its parts are told of before its end, and small entries have none', () => {
+  const disk = new SimulatedDisk({ seed: 1 });
+  let isDone = false;
+  const log = begun(disk, () => {
+    isDone = true;
+  });
+  expect(log.partBytes).toBe(0);
+  const seen: number[] = [];
+  while (!isDone && disk.step()) {
+    if (log.partBytes !== (seen.at(-1) ?? 0)) seen.push(log.partBytes);
+    expect(log.durableIndex).toBe(isDone ? 2 : 1);
+  }
+  expect(seen.slice(0, 2)).toEqual([4 * MIB, 8 * MIB]);
+  expect(seen).toHaveLength(3);
+  expect(seen[2]).toBeGreaterThan(BYTES);
+});
+
+test('a loss of power after any step leaves all of it or nothing', () => {
+  const found = new Set<number>();
+  for (let steps = 0; ; steps++) {
+    const disk = new SimulatedDisk({ seed: steps });
+    let isDone = false;
+    begun(disk, () => {
+      isDone = true;
+    });
+    for (let step = 0; step < steps; step++) disk.step();
+    disk.crash('power');
+    const log = open(disk);
+    if (isDone) expect(log.lastIndex).toBe(2);
+    found.add(log.lastIndex);
+    const [last] = log.entries(log.lastIndex, log.lastIndex + 1, BYTES);
+    expect(last?.data.length).toBe(log.lastIndex === 2 ? BYTES : 10);
+    if (isDone) break;
+  }
+  expect([...found].sort()).toEqual([1, 2]);
+});
