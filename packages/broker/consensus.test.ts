@@ -1,7 +1,7 @@
 // Goal: committed entries are applied in order whatever the appliers call back, and an error inside
 // a round of work ends the node, whoever catches it. Method: a voter by itself on a simulated disk,
 // under a clock that the test moves.
-import { configuration, type Entry, nodeId } from '@svc/raft';
+import { configuration, type Entry, logIndex, NO_NODE, nodeId, term } from '@svc/raft';
 import { HardStateFile, Log, SimulatedDisk } from '@svc/storage';
 import { describe, expect, test } from 'vitest';
 import { Consensus } from './consensus.js';
@@ -21,7 +21,10 @@ class Lone {
   onEntry: (entry: Entry) => void = () => {};
   readonly consensus: Consensus;
 
-  constructor() {
+  /** How long each leader had not been heard when this node had none any more. */
+  readonly silencesMs: number[] = [];
+
+  constructor(voters: readonly number[] = [1]) {
     const { clock, disk } = this;
     this.consensus = new Consensus({
       id: nodeId(1),
@@ -46,11 +49,14 @@ class Lone {
       onDamage: () => {},
       onCommitted: (entries) => this.#take(entries),
       onApplied: () => {},
-      onRole: () => {},
+      onRole: ({ leader }) => {
+        if (leader === NO_NODE) this.silencesMs.push(this.consensus.leaderSilenceMs);
+      },
       onLoss: () => {},
       onAccepting: () => {},
     });
-    this.consensus.start({ configuration: configuration([nodeId(1)]), index: 0 }, 0, false);
+    const members = { configuration: configuration(voters.map(nodeId)), index: 0 };
+    this.consensus.start(members, 0, false);
     this.settle();
   }
 
@@ -144,4 +150,19 @@ describe('an error inside a round of work', () => {
     lone.consensus.read((confirmed) => answers.push(confirmed));
     expect(answers).toEqual([false]);
   });
+});
+
+test.each([0, 30])('a leader that falls silent after %i ms was heard so long ago', (afterMs) => {
+  const lone = new Lone([1, 2]);
+  const heard = { from: nodeId(2), to: nodeId(1), term: term(1), commit: logIndex(0) };
+  lone.consensus.receive({ type: 'heartbeat', ...heard, round: 1, sentMs: 0 });
+  lone.disk.settle();
+  for (let ms = 0; ms < afterMs; ms++) lone.clock.pass(1);
+  lone.consensus.receive({ type: 'heartbeat', ...heard, round: 2, sentMs: 0 });
+  expect(lone.consensus.leader).toBe(2);
+  for (let ms = 0; ms < 150; ms++) lone.clock.pass(1);
+  expect(lone.consensus.leader).toBe(NO_NODE);
+  const [silenceMs = Infinity] = lone.silencesMs;
+  expect(silenceMs).toBeGreaterThanOrEqual(95);
+  expect(silenceMs).toBeLessThanOrEqual(105);
 });

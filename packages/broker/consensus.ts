@@ -138,6 +138,7 @@ export class Consensus {
   #alone = false;
   #transferring = false;
   #leaderSilenceMs = 0;
+  #leaderHeardMs = 0;
   /** As of the last tick: how far the log came with large writes. */
   #partBytes = 0;
 
@@ -391,9 +392,12 @@ export class Consensus {
   #forgetSilentLeader(): void {
     const { role, leader } = this.#role;
     if (role !== 'follower' || leader === NO_NODE) return;
-    const { electionTimeoutMs = DEFAULT_SETTINGS.electionTimeoutMs } = this.#options.settings;
+    const { clock, settings } = this.#options;
+    const { electionTimeoutMs = DEFAULT_SETTINGS.electionTimeoutMs } = settings;
     const { leaderContactAgeMs } = this.#running.status();
-    this.#leaderSilenceMs = leaderContactAgeMs;
+    // The core knows none any more when the tick has made this node ask for votes.
+    if (leaderContactAgeMs !== Infinity) this.#leaderHeardMs = clock.nowMs() - leaderContactAgeMs;
+    this.#leaderSilenceMs = clock.nowMs() - this.#leaderHeardMs;
     if (leaderContactAgeMs > CAMPAIGN_TIMEOUTS_MAX * electionTimeoutMs) {
       this.#running.forgetLeader();
     }
@@ -520,6 +524,7 @@ export class Consensus {
   #follow(role: SoftState): void {
     const led = this.#role.role === 'leader';
     this.#role = role;
+    if (role.leader !== NO_NODE) this.#leaderHeardMs = this.#options.clock.nowMs();
     if (led && role.role !== 'leader') this.#endLeadership();
     this.#options.onRole(role);
   }
