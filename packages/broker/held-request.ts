@@ -14,6 +14,7 @@
 import {
   type Command,
   DEADLINE_OVER,
+  growingBytes,
   type Outcome,
   type RequestOrigin,
   schedulesOf,
@@ -67,6 +68,17 @@ export function takesSeveralTurns({ kind }: Command): boolean {
   return kind === 'delete-queue' || kind === 'drop-dead-letters' || kind === 'purge-tenant';
 }
 
+/**
+ * A large command may be what costs a leader its office: its entry has to be planned, sent and
+ * written in one piece, and a node or network that cannot do that within an election timeout fails
+ * at the next leader too. Meanwhile all others wait. So it is handed to two leaders, for one change
+ * of leadership is the usual failure of a machine, and then it ends with an error of its own.
+ * 4 MiB are four times what a group of the log holds, and less than any disk takes 100 ms for;
+ * nothing smaller is ever refused because leadership moved.
+ */
+const LARGE_BYTES = 4 * 1024 * 1024;
+const LEADERS_OF_LARGE_MAX = 2;
+
 export interface SubmitOptions {
   /** It has to be taken whatever waits (a claim to be given back). */
   readonly isOwed?: boolean;
@@ -102,6 +114,9 @@ export class ClientRequest implements Request {
   cancelAdmission: Cancel | null = null;
   /** Of a pop's answer: what its leader claims into. */
   readonly room: AnswerRoom | undefined;
+  /** Leaderships that were handed it, and the term of the last one; null: this node's own. */
+  #leaders = 0;
+  #lastTerm: number | null = null;
   readonly #onOutcome: OnOutcome;
   readonly #onEnded: (request: ClientRequest, outcome: Outcome) => void;
 
@@ -118,6 +133,19 @@ export class ClientRequest implements Request {
     this.rank = rankOf(command);
     this.#onOutcome = onOutcome;
     this.#onEnded = onEnded;
+  }
+
+  /**
+   * A leadership is about to be handed it: of that term, or null for this node's own. False: it is
+   * large, and enough leaders had it that did not finish it.
+   */
+  handTo(term: number | null): boolean {
+    if (term !== null && term === this.#lastTerm) return true;
+    const isLarge = growingBytes(this.command) >= LARGE_BYTES;
+    if (isLarge && this.#leaders >= LEADERS_OF_LARGE_MAX) return false;
+    this.#lastTerm = term;
+    this.#leaders++;
+    return true;
   }
 
   /** From the leader of this node. */

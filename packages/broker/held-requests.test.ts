@@ -584,3 +584,13 @@ test('stopped, it answers everything and leaves nothing behind', () => {
   expect(clock.pending).toBe(0);
   expect(reasons(ask(push()))).toEqual(['no_leader']);
 });
+
+test.each([
+  [4 * 1024 * 1024, ['outcome_unknown'], 2],
+  [1000, [], 3],
+])('a push of %d bytes that two leaders did not finish', (bytes, ends, leaders) => {
+  const told = ask(push('x'.repeat(bytes)));
+  for (const node of [2, 3, 4]) follow(node, node);
+  expect(reasons(told)).toEqual(ends);
+  expect(sent.length).toBe(leaders);
+});

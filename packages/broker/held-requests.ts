@@ -19,7 +19,8 @@
  *   too, wherever there are other nodes; the next leader goes on where its record says. (Changes of
  *   groups need none: their rows carry an id of the change itself, see `group-changes.ts`.)
  * - **Nothing accepted is refused because leadership moved.** It is held, and goes on with the time
- *   that it has left; a parked pop is parked again at the next leader. Its deadline ends it.
+ *   that it has left; a parked pop is parked again at the next leader. Its deadline ends it. (A
+ *   large one ends after two leaders, see `LARGE_BYTES`.)
  * - **Order.** One line for each rank, in order of arrival; what comes back stands where it stood,
  *   and a new request never overtakes a held one of its rank. A leader that comes up gets what
  *   drains first. Of requests that did not wait for each other's answers no order is promised.
@@ -107,6 +108,10 @@ const IN_DOUBT: Refusal = {
   reason: 'outcome_unknown',
   error:
     'the leader changed while this change was being made durable: it may or may not have applied',
+};
+const TOO_LARGE: Refusal = {
+  reason: 'outcome_unknown',
+  error: 'two leaders lost office with this large change: it may or may not have applied',
 };
 
 export class Requests {
@@ -219,7 +224,7 @@ export class Requests {
 
   #route(request: ClientRequest): void {
     const leader = this.#leader;
-    if (leader !== null && !leader.stopped) this.#lead(request, leader);
+    if (leader !== null && !leader.stopped && request.handTo(null)) this.#lead(request, leader);
     else this.#hold(request);
     if (this.#draining && request.command.kind === 'pop') this.#hurry(request);
   }
@@ -341,7 +346,8 @@ export class Requests {
   #releaseHere(leader: OwnLeader): void {
     if (leader.stopped) return;
     this.#held.release((request) => {
-      this.#lead(request, leader);
+      if (request.handTo(null)) this.#lead(request, leader);
+      else this.#end(request, refused(TOO_LARGE));
       return true;
     });
   }
@@ -352,8 +358,11 @@ export class Requests {
       if (endMs(request) <= this.#clock.nowMs()) this.#expire(request);
       if (request.place !== 'held') return true;
       if (!sender.hasRoom(request)) return false;
-      request.place = 'sent';
-      sender.send(request, target, endMs(request), this.#onSendEnd);
+      if (!request.handTo(target.term)) this.#end(request, refused(TOO_LARGE));
+      else {
+        request.place = 'sent';
+        sender.send(request, target, endMs(request), this.#onSendEnd);
+      }
       return true;
     });
   }
