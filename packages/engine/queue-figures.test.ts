@@ -6,8 +6,10 @@ import { QUEUE_MODE_GROUP } from '@svc/wire';
 import { expect, test } from 'vitest';
 import { EngineRig, TENANT } from './engine.fake.js';
 import { CountedState } from './page.fake.js';
+import { WHOLE } from './page.js';
 import { QueueFigures, WALKED_FIGURES } from './queue-figures.js';
 import { newestNumbers, type QueueSum } from './queue-sums.js';
+import { listQueues } from './queue-views.js';
 import { SeededRandom } from './random.fake.js';
 
 function finish<Result>(walk: Generator<void, Result>): Result {
@@ -145,4 +147,14 @@ test('as many are kept as may be; the others are walked', () => {
   expect(figures.size).toBe(3);
   rig.call({ kind: 'delete-queue', tenant: TENANT, queue: 'q4' });
   expect(figures.size).toBe(2);
+});
+
+test('a list of queues whose sums are kept pauses at each of them all the same', () => {
+  const { rig, figures } = newRig();
+  for (let i = 0; i < 20; i++) rig.push(`q${i}`, 'p', ['x']);
+  finish(figures.refresh(rig.state, TENANT, rig.wallUs));
+  const walk = listQueues(rig.state, figures, TENANT, WHOLE, rig.wallUs, () => true);
+  let pauses = 0;
+  while (walk.next().done !== true) pauses++;
+  expect(pauses).toBeGreaterThanOrEqual(20);
 });

@@ -113,6 +113,8 @@ function* eachQueue(
   for (const number of newestNumbers(state, tenant, before)) {
     if (left-- === 0) return last;
     last = numberKey(number);
+    // A sum that is kept is there at once, and a whole list may be of nothing else.
+    yield;
     const queue = queueByNumber(state, number);
     // It was deleted after its number was read.
     if (queue !== undefined && !(yield* show(queue))) return null;

@@ -103,3 +103,28 @@ test('a row that was applied meanwhile is seen', () => {
   index++;
   expect(of(ahead, 101)).toContain(-1);
 });
+
+test('a row that is got without an order is got, and no range is begun for it', () => {
+  const state = filled();
+  const counts = { gets: 0, ranges: 0 };
+  const watched: State = {
+    get: (table, key) => {
+      counts.gets++;
+      return state.get(table, key);
+    },
+    put: () => {},
+    delete: () => {},
+    range: (...of) => {
+      counts.ranges++;
+      return state.range(...of);
+    },
+  };
+  const ahead = new ReadAhead(watched, () => 1);
+  const random = new SeededRandom(11);
+  for (let i = 0; i < 240; i++) {
+    const key = numberNameKey(random.below(NUMBERS), '1');
+    expect(ahead.get(ROWS, key)).toBe(state.get(ROWS, key));
+  }
+  expect(counts.gets).toBeGreaterThan(200);
+  expect(counts.ranges).toBeLessThan(24);
+});

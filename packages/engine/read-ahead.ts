@@ -54,7 +54,17 @@ export class ReadAhead implements State {
   }
 
   get<Row>(table: Table<Row>, key: Key): Row | undefined {
-    return this.range(table, key, `${key}\0` as Key, 1)[0]?.row;
+    const stretch = this.#stretch(table.id);
+    const to = `${key}\0` as Key;
+    const known = answerOf(stretch, key, to, 1);
+    if (known !== null) {
+      stretch.answered++;
+      return known[0]?.row as Row | undefined;
+    }
+    // A range for one row costs several times what getting it costs.
+    if (!this.#readsAhead(stretch)) return this.#state.get(table, key);
+    const read = this.#read(table, stretch, key, to, 1);
+    return read === null ? this.#state.get(table, key) : read[0]?.row;
   }
 
   range<Row>(
