@@ -225,6 +225,8 @@ const raftMembers: Operation = {
                 rssBytes: nullable(count),
                 anonBytes: nullable(count),
                 cpuPct: nullable(number),
+                memoryLimitBytes: optional(nullable(count)),
+                diskUsedPct: optional(nullable(number)),
               }),
             }),
             object<RaftUnreachableMember>({

@@ -83,6 +83,9 @@ describe('the members', () => {
             rssBytes: expect.any(Number),
             anonBytes: expect.any(Number),
             cpuPct: expect.any(Number),
+            memoryLimitBytes: expect.any(Number),
+            // The disk of this group is simulated.
+            diskUsedPct: null,
           },
         });
       }

@@ -45,6 +45,8 @@ export interface MemberBlocksParts {
   readonly addresses: () => readonly Peer[];
   /** null: there are no others. */
   readonly calls: PeerCalls | null;
+  /** Of the data. */
+  readonly directory: string;
 }
 
 type Row = MemberReport | { readonly error: string };
@@ -95,12 +97,12 @@ export class MemberBlocks {
   }
 
   #own(): MemberReport {
-    const { self, status } = this.#parts;
+    const { self, status, directory } = this.#parts;
     return {
       member: self,
       block: status.block(),
       replication: status.replication(),
-      host: machineFigures(),
+      host: machineFigures(directory),
     };
   }
 

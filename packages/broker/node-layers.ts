@@ -182,6 +182,7 @@ export class NodeLayers {
       consensusStatus: () => this.consensus.status(),
       addresses: () => this.group.addresses(),
       calls: options.calls ?? null,
+      directory: parts.directory,
     });
     this.gather = this.#newGather();
     this.ephemeral = newEphemeral(options, parts, this);

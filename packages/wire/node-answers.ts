@@ -126,6 +126,10 @@ export interface RaftMemberHost {
   readonly rssBytes: number | null;
   readonly anonBytes: number | null;
   readonly cpuPct: number | null;
+  /** Of the container, or else of the machine. */
+  readonly memoryLimitBytes?: number | null;
+  /** Of the volume that holds the data, 0 to 100; null: the machine does not say. */
+  readonly diskUsedPct?: number | null;
 }
 
 export interface RaftReachableMember extends RaftNodeBlock, RaftMemberProgress {
