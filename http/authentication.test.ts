@@ -8,7 +8,7 @@ import type { PushCommand } from '@svc/engine';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ROLE_BITS, type Role } from './access-level.js';
 import type { Authenticator, Unauthenticated, Verdict } from './authentication.js';
-import type { BodyBudget } from './body-budget.js';
+import { type BodyBudget, countedBytes } from './body-budget.js';
 import { TestFront, until } from './front.fake.js';
 import { requestBytes } from './raw-client.fake.js';
 import type { HttpServerOptions } from './server.js';
@@ -395,7 +395,7 @@ describe('while the caller is found out', () => {
     await until(() => budget.used('growing') === body.length);
     authenticator.decide();
     await until(() => front.service.submitted.length === 1);
-    expect(budget.used('growing')).toBe(body.length);
+    expect(budget.used('growing')).toBe(countedBytes(body.length));
   });
 
   test('one who goes with a body that is not read is noticed when it is', async () => {
