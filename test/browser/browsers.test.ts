@@ -106,7 +106,7 @@ describe.skipIf(reason !== null)('in a browser', () => {
           document.body.innerHTML = '<iframe name="sink"></iframe>'
             + '<form method="post" enctype="text/plain" target="sink"'
             + ' action="${target}/api/v1/push">'
-            + '<input name=\\'{"items":[{"queue":"stolen","payload":1}],"x":"\\'
+            + '<input name=\\'{"items":[{"queue":"stolen","payload":1}],"x":"\\''
             + ' value=\\'"}\\'></form>';
           document.querySelector('iframe').onload = () => done();
           document.querySelector('form').submit();
