@@ -12,20 +12,21 @@
  * answers, and readers that stand still hold what they have: a plain sum would be full of those who
  * do not read, and keep out everybody else.
  *
- * What must hold, of each share:
- * - What is reserved is at most `bytesMax`, but for one large answer, which is let in alone,
- *   whatever its size, and answers of routes that do not reserve (they count when they are made).
+ * What must hold in each share:
+ * - The reserved bytes are at most `bytesMax`, with two exceptions: the only large answer is let in
+ *   whatever its size, and answers of routes that do not reserve count when they are made.
  * - A quarter is for small answers alone. They fit into the buffers of a socket, so they leave at
  *   once and no silent reader holds them: ordinary pops find room whatever large answers do.
- * - One address holds at most half of what large answers may take, unless with a single answer: a
- *   client that does not read spends its own room. (Behind a proxy that is half for all clients.)
- *   Whoever has spent it, and takes small answers instead, gets no more of the room for those than
- *   half of what is kept, so that others find the rest.
- * - Whoever waits stands in the line of its address; addresses take turns. Nobody overtakes the
- *   first of a line that the others leave no room for: the largest answer gets its turn as well.
- * - One wait ends in each turn of the loop, so that others come between two large answers.
- * - Readers are cut off only while somebody waits for the room that they hold: those first that
- *   would take longest, none that is nearly through or not measured yet.
+ * - One address holds at most half of what large answers may take, unless it holds a single answer.
+ *   So a client that does not read spends its own room. (Clients behind one proxy share a half.)
+ *   An address that has spent its half gets room for a small answer only while small answers take
+ *   less than half of the quarter, so that other addresses find the rest.
+ * - Each address has a line of waiting answers, and addresses take turns. When the first answer of
+ *   a line is within the bound of its address but finds no room beside the others, no other large
+ *   answer overtakes it: the largest answer gets its turn as well.
+ * - One wait ends in each turn of the loop, so that other work comes between two large answers.
+ * - A reader is cut off only while an answer waits for the room that it holds: the slowest reader
+ *   first, and none that is nearly through or not measured yet.
  *
  * Rejected: refusing when the request arrives (a parked pop needs nothing yet, and much later on);
  * counting at the socket (claimed, read and rendered by then); a share for each connection (as many
@@ -36,20 +37,23 @@ import { SMALL_ANSWER_BYTES_MAX } from './limits.js';
 export type AnswerShare = 'pop' | 'read';
 
 export interface UnreadAnswer {
-  /** Who asked, as far as the transport knows. */
+  /** Address of the client, as far as the transport knows it. */
   readonly owner: string;
-  /** Kept by the budget. */
+  /** Bytes reserved for this answer; only the budget changes them. */
   reservedBytes: number;
-  /** All its bytes: they are in memory until the last one is taken. */
+  /** Bytes of the whole answer, which stay in memory until the reader has taken the last one. */
   readonly answerBytes: number;
-  /** Measures the progress, and cuts itself off when it is too slow for any reader. */
+  /**
+   * Measures the reader's progress, and ends the answer when the reader is slower than any reader
+   * may be.
+   */
   sweep(nowMs: number): void;
   /**
    * Sweeps until the rest is taken, at the pace of the last ones; Infinity without progress, 0
    * before a whole interval has been measured.
    */
   sweepsLeft(): number;
-  /** Ends it; it is released before this returns. */
+  /** Ends the answer, and releases what it reserved before this returns. */
   cutOff(): void;
 }
 
@@ -65,7 +69,7 @@ const SWEEPS_LEFT_MIN = 2;
 
 class Pool {
   readonly bytesMax: number;
-  /** Of `bytesMax`, what only small answers may take. */
+  /** Part of `bytesMax` that only small answers may take. */
   readonly smallBytesKept: number;
   readonly largeBytesMax: number;
   readonly ownerBytesMax: number;
@@ -73,12 +77,15 @@ class Pool {
   largeBytes = 0;
   /** Large bytes by owner; no zeroes. */
   readonly owned = new Map<string, number>();
-  /** Made, and not taken by their readers. */
+  /** Answers that are made and that their readers have not taken yet. */
   readonly unread = new Set<UnreadAnswer>();
   readonly waiting = new Map<UnreadAnswer, Waiting>();
-  /** Owners in the order of their turns, each with those that wait, oldest first. */
+  /** Owners in the order of their turns, each with its waiting answers, oldest first. */
   readonly lines = new Map<string, Waiting[]>();
-  /** The first of some line fits in for its owner, and not beside what the others hold. */
+  /**
+   * True when the first answer of some line is within the bound of its owner but does not fit
+   * beside what the others hold.
+   */
   crowded = false;
   /** A request was refused since the last sweep. */
   refused = false;
@@ -108,7 +115,7 @@ class Pool {
     else this.owned.set(answer.owner, owned);
   }
 
-  /** The most that the answer may reserve in all, whoever waits. */
+  /** Largest number of bytes that the answer may reserve in all, without regard to the lines. */
   roomFor(answer: UnreadAnswer): number {
     const held = answer.reservedBytes;
     const isLarge = held > SMALL_ANSWER_BYTES_MAX;
@@ -121,13 +128,15 @@ class Pool {
     return this.#smallRoom(small, left, this.#ownLeft(answer) <= SMALL_ANSWER_BYTES_MAX);
   }
 
-  /** As `roomFor`, for an answer that has nothing yet and must not overtake larger ones. */
+  /**
+   * Like `roomFor`, for an answer that has reserved nothing yet and must not overtake larger ones.
+   */
   smallRoomFor(answer: UnreadAnswer): number {
     const left = this.bytesMax - this.smallBytes - this.largeBytes;
     return this.#smallRoom(this.smallBytes, left, this.lines.has(answer.owner));
   }
 
-  /** `isSpent`: its owner has no room of its own for large ones. */
+  /** `isSpent`: the owner has spent its room for large answers, or has an answer in line for it. */
   #smallRoom(others: number, left: number, isSpent: boolean): number {
     const room = isSpent
       ? this.smallBytesKept / 2 - others
@@ -135,19 +144,22 @@ class Pool {
     return Math.max(0, Math.min(Math.floor(room), SMALL_ANSWER_BYTES_MAX));
   }
 
-  /** Of what its owner may hold; Infinity for its only large answer. */
+  /**
+   * Part of the owner's bound that is left for this answer; Infinity when it is the owner's only
+   * large answer.
+   */
   #ownLeft(answer: UnreadAnswer): number {
     const held = answer.reservedBytes > SMALL_ANSWER_BYTES_MAX ? answer.reservedBytes : 0;
     const others = (this.owned.get(answer.owner) ?? 0) - held;
     return others === 0 ? Number.POSITIVE_INFINITY : this.ownerBytesMax - others;
   }
 
-  /** It does not fit because of what its own owner holds. */
+  /** True when the answer does not fit because of what its own owner holds. */
   isOwnFault({ answer, bytes }: Waiting): boolean {
     return bytes > SMALL_ANSWER_BYTES_MAX && bytes > this.#ownLeft(answer);
   }
 
-  /** A large answer that is not in line yet has to stand behind others. */
+  /** True when a large answer that is not in line yet must wait behind others. */
   mustQueue(answer: UnreadAnswer): boolean {
     if (this.waiting.size === 0) return false;
     return this.crowded || this.lines.has(answer.owner);
@@ -180,7 +192,7 @@ export class AnswerBudget {
     return smallBytes + largeBytes;
   }
 
-  /** Answers that stand in line. */
+  /** Number of answers that wait in line. */
   waiting(share: AnswerShare): number {
     return this.#pools[share].waiting.size;
   }
@@ -201,7 +213,10 @@ export class AnswerBudget {
     return pool.roomFor(answer);
   }
 
-  /** In place of what it has reserved. False: there is no room, and nothing has changed. */
+  /**
+   * Reserves `bytes` in place of what the answer has reserved. False: there is no room, and nothing
+   * has changed.
+   */
   reserve(share: AnswerShare, answer: UnreadAnswer, bytes: number): boolean {
     const pool = this.#pools[share];
     if (bytes > answer.reservedBytes && bytes > this.freeFor(share, answer)) return false;
@@ -209,7 +224,10 @@ export class AnswerBudget {
     return true;
   }
 
-  /** It stands at the end of its owner's line, or where it stood. */
+  /**
+   * Puts the answer at the end of its owner's line, or leaves it at its place when it already
+   * waits.
+   */
   wait(
     share: AnswerShare,
     answer: UnreadAnswer,
@@ -228,14 +246,14 @@ export class AnswerBudget {
     this.#pump(pool);
   }
 
-  /** It is made, and waits for its reader: it counts with its length from now on. */
+  /** The answer is made and waits for its reader. From now on it counts with its real length. */
   hold(share: AnswerShare, answer: UnreadAnswer): void {
     const pool = this.#pools[share];
     pool.unread.add(answer);
     this.#set(pool, answer, answer.answerBytes);
   }
 
-  /** It has left, or its client is gone. */
+  /** The answer has been sent in whole, or its client is gone: its room is free again. */
   release(share: AnswerShare, answer: UnreadAnswer): void {
     const pool = this.#pools[share];
     pool.unread.delete(answer);
@@ -268,7 +286,7 @@ export class AnswerBudget {
     });
   }
 
-  /** The owner that gets room goes to the end. */
+  /** Gives room to one waiting answer. Its owner then goes to the end of the turns. */
   #admitOne(pool: Pool): void {
     pool.crowded = false;
     for (const [owner, line] of pool.lines) {
@@ -305,7 +323,10 @@ export class AnswerBudget {
     if (pool.waiting.size > 0) this.#pump(pool);
   }
 
-  /** `owner`: of whom alone; null: of anybody. */
+  /**
+   * Ends unread answers, slowest first, until `isEnough`. `owner`: whose answers alone; null:
+   * anybody's.
+   */
   #cutOff(pool: Pool, owner: string | null, isEnough: () => boolean): void {
     if (isEnough()) return;
     const slowestFirst = [...pool.unread]
@@ -319,7 +340,10 @@ export class AnswerBudget {
   }
 }
 
-/** Those that stand still are equally slow; of them the largest comes first. */
+/**
+ * Orders the slowest first. Answers without progress are equally slow; the largest of them comes
+ * first.
+ */
 function bySlowness(a: UnreadAnswer, b: UnreadAnswer): number {
   const [aLeft, bLeft] = [a.sweepsLeft(), b.sweepsLeft()];
   return aLeft === bLeft ? b.answerBytes - a.answerBytes : aLeft < bLeft ? 1 : -1;

@@ -19,12 +19,12 @@ export class AnswerBytes {
     this.#bytes = Buffer.allocUnsafeSlow(bytesExpected);
   }
 
-  /** Whether a text that grows is to be written now. */
+  /** Whether a growing text is long enough to be written now. */
   static isLong(text: string): boolean {
     return text.length >= TEXT_LENGTH_MAX;
   }
 
-  /** Whether a payload of so many bytes is to be copied, and not made part of a text. */
+  /** Whether a payload of this length is copied instead of becoming part of a text. */
   static isCopied(payloadBytes: number): boolean {
     return payloadBytes >= COPIED_BYTES_MIN;
   }
@@ -40,7 +40,7 @@ export class AnswerBytes {
     this.#length += end - start;
   }
 
-  /** All that was written. */
+  /** All bytes that were written. */
   finish(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }

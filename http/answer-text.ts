@@ -9,12 +9,15 @@
 import type { AnswerBudget, AnswerShare, UnreadAnswer } from './answer-budget.js';
 import { assert } from './assert.js';
 
-/** Pieces are made bytes of by so many chars at a time. */
+/** Length of text at which the pieces so far are encoded into one chunk of bytes. */
 const CHUNK_CHARS = 65_536;
 
-/** Somebody's hold on the room of a text in the budget. */
+/** The room of a text in the budget of answers. */
 export interface TextRoom {
-  /** In place of what was reserved. False: there is no room, and nothing has changed. */
+  /**
+   * Reserves `bytes` in place of what was reserved. False: there is no room, and nothing has
+   * changed.
+   */
   reserve(bytes: number): boolean;
   release(): void;
 }
@@ -22,7 +25,7 @@ export interface TextRoom {
 export class AnswerText {
   readonly #room: TextRoom;
   readonly #chunks: Uint8Array[] = [];
-  /** Where each chunk begins. */
+  /** Offset at which each chunk begins. */
   readonly #starts: number[] = [];
   #pieces: string[] = [];
   #chars = 0;
@@ -34,19 +37,19 @@ export class AnswerText {
     this.#room = room;
   }
 
-  /** Bytes, once it is finished. */
+  /** Length of the text in bytes, once it is finished. */
   get length(): number {
     return this.#length;
   }
 
-  /** False: there is no room for it, and the text can only be let go of. */
+  /** Adds a piece. False: there is no room for it, and the text can only be released. */
   add(piece: string): boolean {
     this.#pieces.push(piece);
     this.#chars += piece.length;
     return this.#chars < CHUNK_CHARS || this.#flush();
   }
 
-  /** Nothing is added any more; as `add`. */
+  /** Ends the text, to which nothing may be added afterwards. Returns the same as `add`. */
   finish(): boolean {
     return this.#flush();
   }
@@ -65,7 +68,7 @@ export class AnswerText {
     return true;
   }
 
-  /** The bytes at `offset` and some that follow, all of one chunk; none at the end. */
+  /** Bytes from `offset` to the end of the chunk that holds it; none at the end of the text. */
   from(offset: number): Uint8Array {
     let low = 0;
     let high = this.#starts.length;
@@ -99,7 +102,7 @@ const NO_BYTES = new Uint8Array(0);
 export class BudgetedRoom implements TextRoom, UnreadAnswer {
   readonly #budget: AnswerBudget;
   readonly #share: AnswerShare;
-  /** Who asked first: his part of the budget is used. */
+  /** Address of the client that asked first, whose part of the budget the text uses. */
   readonly owner: string;
   reservedBytes = 0;
 

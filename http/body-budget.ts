@@ -12,12 +12,12 @@
  */
 import { SMALL_BODY_BYTES_MAX } from './limits.js';
 
-/** What a body of so many bytes keeps in memory at most. */
+/** Largest number of bytes that a body of this length keeps in memory. */
 export function countedBytes(length: number): number {
   return length < POOLED_BODY_BYTES ? Math.max(length, Buffer.poolSize) : length;
 }
 
-/** `Buffer.allocUnsafe` takes what is shorter out of a slab. */
+/** Length below which `Buffer.allocUnsafe` takes a buffer out of a slab. */
 const POOLED_BODY_BYTES = Buffer.poolSize >>> 1;
 
 export type BodyShare = 'growing' | 'drain';

@@ -35,9 +35,12 @@ import type { UwsResponse } from './uws.js';
 
 export interface ConnectionBounds {
   readonly max: number;
-  /** null: no bound for an address. */
+  /** Number of open connections that one address may have; null: no bound. */
   readonly perAddressMax: number | null;
-  /** The bound of an address is not for it. `address` as Node writes it. */
+  /**
+   * Whether `address`, in the notation of Node, is a proxy to which the bound per address does not
+   * apply.
+   */
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
@@ -64,21 +67,24 @@ export class Connections {
   readonly #nowMs: () => number;
   readonly #onFull: () => void;
   readonly #nearAt: number;
-  /** Connections that never had a request, and those that had one; the longest idle first. */
+  /** Idle connections that never had a request, and those that had one; the longest idle first. */
   readonly #silent = new Set<Idle>();
   readonly #answered = new Set<Idle>();
   readonly #idleOf = new Map<string, Set<Idle>>();
-  /** Open connections of each address, where that has a bound. */
+  /** Number of open connections of each address; empty when there is no bound per address. */
   readonly #openOf = new Map<string, number>();
   #tracks: boolean;
   open = 0;
-  /** Grows when one closes: whether a call closed its own is told by it. */
+  /**
+   * Number of connections that have closed. A caller compares it before and after a native call to
+   * learn whether the call closed its own connection.
+   */
   closes = 0;
   refused = 0;
-  /** Ended to make room. */
+  /** Number of connections ended to make room. */
   ended = 0;
 
-  /** `onFull`: a connection was refused. */
+  /** `onFull` is called when a connection was refused. */
   constructor(bounds: ConnectionBounds, nowMs: () => number, onFull: () => void) {
     this.#bounds = bounds;
     this.#nowMs = nowMs;
@@ -87,12 +93,12 @@ export class Connections {
     this.#tracks = bounds.perAddressMax !== null;
   }
 
-  /** Requests are to be announced by `requested`. */
+  /** True while every request must be announced by `requested`. */
   get tracks(): boolean {
     return this.#tracks;
   }
 
-  /** As the native layer calls back: 1 for one that opened, -1 for one that closed. */
+  /** Called by the native layer: `by` is 1 when a connection opened and -1 when one closed. */
   changed(response: UwsResponse, by: number): void {
     if (by > 0) this.#opened(response);
     else this.#closed();
@@ -122,7 +128,10 @@ export class Connections {
     this.#forgetAll();
   }
 
-  /** What `address` has open, the new one not counted, and what all have, with it. */
+  /**
+   * Ends an idle connection where the new one would break a bound; false when none may be ended.
+   * The count of `address` does not include the new connection yet; `open` does.
+   */
   #makeRoomFor(address: string): boolean {
     const { max, perAddressMax, isTrustedProxy } = this.#bounds;
     if (perAddressMax !== null && (this.#openOf.get(address) ?? 0) >= perAddressMax) {
@@ -139,10 +148,14 @@ export class Connections {
     this.#onFull();
   }
 
-  /** A request came on a connection of the address; gives the address. */
+  /**
+   * Announces a request and returns its address. From now on no connection of that address is known
+   * to be idle.
+   */
   requested(response: UwsResponse): string {
     const address = addressOf(response);
-    // The system does not tell the address of a connection that was just reset.
+    // The system does not tell the address of a connection that was just reset, so any idle one
+    // may be meant.
     if (address === '') this.#forgetAll();
     const idle = this.#idleOf.get(address);
     if (idle === undefined) return address;
@@ -154,12 +167,14 @@ export class Connections {
     return address;
   }
 
-  /** `handle` is usable; the answer is out, and the connection still open. */
+  /**
+   * Announces that a request is answered and its connection is still open, so `handle` is usable.
+   */
   answered(handle: UwsResponse, address: string): void {
     this.#isIdle(handle, address, this.#answered);
   }
 
-  /** Of a connection whose address is counted, and that no handler told of. */
+  /** Lowers the count of `address` for one connection that closed, idle or with a request. */
   gone(address: string): void {
     const count = this.#openOf.get(address);
     if (count === undefined) return;
@@ -169,7 +184,7 @@ export class Connections {
 
   #isIdle(response: UwsResponse, address: string, among: Set<Idle>): void {
     const idle: Idle = { response, address, sinceMs: this.#nowMs() };
-    // Its place is taken by the next request, and then it never runs.
+    // The next request on the connection replaces this handler, which then never runs.
     response.onAborted(() => {
       this.#forget(idle);
       this.gone(address);
@@ -200,7 +215,9 @@ export class Connections {
     return this.#nowMs() - sinceMs >= ANSWERED_IDLE_MS_MIN;
   }
 
-  /** Its handler runs, and `changed` is called. */
+  /**
+   * Closes a connection. The close runs its abort handler, and the native layer calls `changed`.
+   */
   #end(idle: Idle): boolean {
     this.ended++;
     this.#forget(idle);
@@ -224,26 +241,29 @@ export class Connections {
   }
 }
 
-/** A request while connections are tracked. */
+/** One request that arrived while connections are tracked. */
 export class TrackedRequest {
   readonly #connections: Connections;
   readonly #handle: UwsResponse;
   readonly #address: string;
   #closesBefore = 0;
 
-  /** `handle` stays usable after the answer, which another object gives. */
+  /** `handle` stays usable after the answer, because the answer is given through another object. */
   constructor(connections: Connections, handle: UwsResponse) {
     this.#connections = connections;
     this.#handle = handle;
     this.#address = connections.requested(handle);
   }
 
-  /** To be called before each call that may complete the answer. */
+  /** Must be called before each call that may complete the answer. */
   answering(): void {
     this.#closesBefore = this.#connections.closes;
   }
 
-  /** What closed within the call was this connection, and its object is not usable any more. */
+  /**
+   * Must be called when the answer is complete. A connection that closed since `answering` was this
+   * one, and its handle is not usable any more.
+   */
   answered(): void {
     if (this.#connections.closes !== this.#closesBefore) this.gone();
     else this.#connections.answered(this.#handle, this.#address);
@@ -263,7 +283,7 @@ function addressOf(response: UwsResponse): string {
   return digits.startsWith(IPV4_MAPPED) ? digits.slice(IPV4_MAPPED.length) : digits;
 }
 
-/** As Node writes addresses. */
+/** The address in the notation of Node. */
 function textOf(digits: string): string {
   const bytes = Buffer.from(digits, 'hex');
   if (bytes.length === IPV4_BYTES) return bytes.join('.');

@@ -36,7 +36,7 @@ export interface DoorOptions {
   readonly allowedOrigins: readonly string[];
   /** Names without ports; empty: the rule of where the node listens. */
   readonly allowedHosts: readonly string[];
-  /** By which a node on loopback is known beside `localhost`; null: there it takes every name. */
+  /** Name that a node on loopback accepts beside `localhost`; null: it accepts every name there. */
   readonly machineName: string | null;
 }
 
@@ -65,7 +65,7 @@ export class Door {
   readonly #hosts: ReadonlySet<string>;
   readonly #machineName: string | null;
   #asksHost: boolean;
-  /** By the header as it came; a client sends the same one with every request. */
+  /** Verdicts by the `Host` header as it came; a client sends the same one with every request. */
   readonly #hostVerdicts = new Map<string, boolean>();
 
   constructor({ allowedOrigins, allowedHosts, machineName }: DoorOptions) {
@@ -136,7 +136,7 @@ export class Door {
     return verdict;
   }
 
-  /** Without a name there is nothing that a page could have rebound: browsers always send one. */
+  /** A request without a name is served: browsers always send one, so it is no rebound page. */
   #isServed(name: string): boolean {
     if (name === '') return true;
     if (this.#hosts.size > 0) return this.#hosts.has(name);
@@ -149,13 +149,16 @@ interface Said {
   readonly origin: string;
   readonly host: string;
   readonly servesHost: boolean;
-  /** It reads the page or a file of it. */
+  /** True when the request reads the page or one of its files. */
   readonly readsPage: boolean;
 }
 
 const OWN_SITES: ReadonlySet<string> = new Set(['', 'same-origin', 'none']);
 
-/** What the browser says outright counts more than what its origin and the name would tell. */
+/**
+ * False when the request comes from a page of another origin. `Sec-Fetch-Site` decides where the
+ * browser sends it; otherwise `Origin`, if there is one, must name the same host as `Host`.
+ */
 function isOwnOrigin({ site, origin, host }: Said): boolean {
   if (site !== '') return site === 'same-origin' || site === 'none';
   if (origin === '') return true;
@@ -165,7 +168,10 @@ function isOwnOrigin({ site, origin, host }: Said): boolean {
   return asked !== '' && asked === host.toLowerCase();
 }
 
-/** `requested` is a list of names, and is said back only if it is nothing else. */
+/**
+ * Headers of the answer to a preflight. The requested header names are repeated in it only if they
+ * are a plain list of names.
+ */
 function preflightHeaders(head: Head): Headers {
   const requested = head.getHeader('access-control-request-headers');
   const headers: [string, string][] = [
@@ -179,13 +185,16 @@ function preflightHeaders(head: Head): Headers {
   return headers;
 }
 
-/** Of a `Host` header: without its port, and without the brackets of an IPv6 literal. */
+/**
+ * Name in a `Host` header, in small letters: without the port, the brackets of an IPv6 literal, and
+ * a final dot.
+ */
 function nameOf(host: string): string {
   const literal = /^\[([^\]]*)\](:\d+)?$/.exec(host)?.[1];
   if (literal !== undefined) return literal.toLowerCase();
   const colon = host.lastIndexOf(':');
   const name = (colon === -1 ? host : host.slice(0, colon)).toLowerCase();
-  // The root is named by a final dot, and means the same name.
+  // A final dot names the root of the DNS: with and without it the name is the same.
   return name.endsWith('.') ? name.slice(0, -1) : name;
 }
 

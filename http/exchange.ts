@@ -86,18 +86,20 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   /** A command has taken the body over: its bytes count until `releaseBody`. */
   #bodyHanded = false;
   #answer: Uint8Array | null = null;
-  /** Instead of `#answer`, where others may be answered by it too. */
+  /**
+   * Text of the answer, in place of `#answer`, where the same text may answer other requests too.
+   */
   #text: AnswerText | null = null;
   #answerShare: AnswerShare = 'read';
-  /** Of an answer that waits for its reader. */
+  /** Progress of an answer that waits for its reader. */
   #progress: AnswerProgress | null = null;
-  /** Beside those that every answer has; of few answers. */
+  /** Headers in addition to those that every answer has; null for most answers. */
   #headers: Headers | null = null;
   onGone: (() => void) | null = null;
-  /** Of the answer; kept by the budget of answers. */
+  /** Bytes reserved for the answer; only the budget of answers changes them. */
   reservedBytes = 0;
   #owner: string | null = null;
-  /** The budget of answers may know it. */
+  /** True once the budget of answers may know this exchange. */
   #isCounted = false;
 
   constructor(response: UwsResponse, rim: Rim, headOnly: boolean, tracked: TrackedRequest | null) {

@@ -36,7 +36,7 @@ export interface GroupService {
     page: PageQuery,
     reply: Reply<LaggingGroupsView | RefusedOutcome>,
   ): void;
-  /** What is stored for each place, in order. */
+  /** Stored position of each place, in the order of `places`. */
   positions(
     tenant: Tenant,
     places: readonly PositionPlace[],

@@ -10,28 +10,31 @@ import type { NextAfter, RefusedOutcome } from '@svc/engine';
 import type { AnswerText } from './answer-text.js';
 import type { Exchange } from './exchange.js';
 
-/** What a list ends with; `nextAfter` as the engine has it. */
+/** End of a list; `nextAfter` is in the engine's form. */
 export interface ListEnd {
   readonly nextAfter: NextAfter;
 }
 
 export interface ListForm<Row, End extends ListEnd> {
-  /** Before the first row: `[`, or a head that ends with it. */
+  /** Text before the first row: `[`, or a head that ends with it. */
   readonly open: string;
-  /** With what separates it from the row before. */
+  /** Text of a row, with the comma that separates it from the row before. */
   readonly row: (row: Row, isFirst: boolean) => string;
-  /** Behind the last of `rows` rows. */
+  /** Text behind the last row; `rows`: how many there were. */
   readonly close: (end: End, rows: number) => string;
-  /** The client's form of a place. */
+  /** Turns a place into the form that clients get. */
   readonly token: (nextAfter: string) => string;
 }
 
 export class ListText<Row, End extends ListEnd = ListEnd> {
   readonly text: AnswerText;
   readonly #form: ListForm<Row, End>;
-  /** Rows taken. */
+  /** Number of rows taken. */
   rows = 0;
-  /** The client's form of the place behind the page; null: there is no more, or no page. */
+  /**
+   * Place behind the page, in the form that clients get; null on the last page and for a whole
+   * list.
+   */
   nextAfter: string | null = null;
 
   constructor(text: AnswerText, form: ListForm<Row, End>) {
@@ -40,13 +43,13 @@ export class ListText<Row, End extends ListEnd = ListEnd> {
     text.add(form.open);
   }
 
-  /** False: there is no room for more. */
+  /** Takes one row. False: there is no room for more. */
   readonly take = (row: Row): boolean => {
     const isFirst = this.rows++ === 0;
     return this.text.add(this.#form.row(row, isFirst));
   };
 
-  /** False: there was no room for all of it. */
+  /** Ends the list. False: there was no room for all of it. */
   end(end: End): boolean {
     const { nextAfter } = end;
     this.nextAfter = nextAfter === null ? null : this.#form.token(nextAfter);
@@ -59,7 +62,10 @@ export class ListText<Row, End extends ListEnd = ListEnd> {
   }
 }
 
-/** Makes the list anew for each walk: who asks for what somebody else asked for gets his. */
+/**
+ * Makes an empty list for a walk. It is not called for a request that is answered by the list of
+ * another request.
+ */
 export type NewList<Row, End extends ListEnd = ListEnd> = () => ListText<Row, End>;
 
 export interface CompleteList {
@@ -78,7 +84,10 @@ export function joined<Row>(rowText: (row: Row) => string): ListForm<Row, ListEn
   return (row, isFirst) => (isFirst ? rowText(row) : `,${rowText(row)}`);
 }
 
-/** Answers with the list; `inHeader`: a bare array, which has no place for `nextAfter`. */
+/**
+ * Answers with the list. `inHeader`: `nextAfter` goes into a header, because a bare array cannot
+ * hold it.
+ */
 export function renderListed(
   exchange: Exchange,
   inHeader: boolean,

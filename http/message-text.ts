@@ -5,17 +5,18 @@
  * What is the same for all messages of a claim or of an append is put together once; what is left
  * for a message is its id, its payload, and a handful of concatenations.
  *
- * Of a large answer, `into` takes what has become long, and what is returned comes behind it.
+ * The caller of a large answer passes `into`: text that has become long is written there, and the
+ * returned text follows what was written.
  */
 import { formatStampUs, messageIdPrefix, messageIdSuffix } from '@svc/wire';
 import { AnswerBytes } from './answer-bytes.js';
 import { quotedBytes, quotedBytesOrNull } from './json-text.js';
 import type { MessageBatch, PoppedMessages } from './service.js';
 
-/** Of a message in an answer, beside its payload and long names. */
+/** Bytes of a message in an answer, apart from its payload and long names. */
 const MESSAGE_BYTES = 512;
 
-/** How long the text of the messages is, roughly; seldom shorter. */
+/** Estimated length of the messages' text in bytes; seldom too low. */
 export function expectedBytes(batches: readonly MessageBatch[]): number {
   let bytes = 0;
   for (const { first, last, payloadStart, payloadEnd } of batches) {
@@ -102,7 +103,7 @@ export function recordsText(
   return text;
 }
 
-/** What stands before a payload and the payload, but for what `into` has taken of it. */
+/** `text` followed by a payload, without the part that was written to `into`. */
 function payloadText(
   text: string,
   payloads: Buffer,

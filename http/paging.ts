@@ -11,13 +11,16 @@ import { lenientInteger, type Query, textOf } from './query.js';
 
 export const PAGE_LIMIT_DEFAULT = 100;
 export const PAGE_LIMIT_MAX = 1000;
-/** Of a place: no key is longer than 1,978 bytes. */
+/**
+ * Length of a place as clients send it. A key has at most 1,978 bytes, which are 2,638 characters
+ * of base64url behind the letter of the list.
+ */
 const PLACE_CHARS_MAX = 2700;
 
 const NOT_A_PLACE = 'after is not a place that this list has given';
 
 export interface Paging extends PageQuery {
-  /** It was asked for in pages. */
+  /** True when the request asks for a page. */
   readonly isPaged: boolean;
 }
 
@@ -36,7 +39,7 @@ export function listPagingOf(exchange: Exchange, query: Query, list: string): Pa
   return { after: place, limit, isPaged };
 }
 
-/** What a client gives back as `after`. */
+/** The form in which a client gets a place and gives it back as `after`. */
 export function placeToken(list: string, place: string): string {
   return list + Buffer.from(place, 'latin1').toString('base64url');
 }
@@ -47,7 +50,7 @@ function placeOf(token: string, list: string): string | null {
   return place !== '' && placeToken(list, place) === token ? place : null;
 }
 
-/** `,"nextAfter":...` of a page; nothing of a whole list. */
+/** The member `nextAfter` of a page, with a comma before it; "" for a whole list. */
 export function nextAfterText({ isPaged }: Paging, list: string, nextAfter: NextAfter): string {
   if (!isPaged) return '';
   return `,"nextAfter":${nextAfter === null ? 'null' : `"${placeToken(list, nextAfter)}"`}`;

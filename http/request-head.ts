@@ -41,7 +41,10 @@ const LENGTH_DIGITS_MAX = 15;
 const DIGIT_ZERO = 48;
 
 export class Head {
-  /** Of the body; -1 when none is told, -2 when what is told is no length. */
+  /**
+   * Length of the body in bytes; -1 when the head names none, -2 when it names something that is no
+   * length.
+   */
   bodyLength = -1;
   readonly #query: string;
   #seen = 0;
@@ -63,7 +66,7 @@ export class Head {
     return this.#query;
   }
 
-  /** "" for a header that is absent, or that nothing here reads. */
+  /** Value of a header; "" when it is absent or not among those that are kept. */
   getHeader(name: string): string {
     switch (name) {
       case 'host':
@@ -81,7 +84,10 @@ export class Head {
     }
   }
 
-  /** By length first: most headers are of no interest here. */
+  /**
+   * Keeps a header if it is one of those that are read. The length is compared first, because most
+   * headers are of no interest here.
+   */
   take(name: string, value: string): void {
     switch (name.length) {
       case 4:
@@ -117,7 +123,7 @@ export class Head {
     }
   }
 
-  /** True: nothing is wrong with the head. False: the request has its answer, or will have it. */
+  /** True: nothing is wrong with the head. False: the request has been refused, or will be. */
   passes(exchange: Exchange): boolean {
     if (this.#repeated !== '') {
       refuseLater(exchange, '400 Bad Request', `the header \`${this.#repeated}\` comes twice`);
@@ -143,7 +149,7 @@ export class Head {
   }
 }
 
-/** -2: not a number of 1 to LENGTH_DIGITS_MAX digits. */
+/** The length in a Content-Length; -2 when it is not a number of 1 to LENGTH_DIGITS_MAX digits. */
 function lengthIn(text: string): number {
   if (text.length === 0 || text.length > LENGTH_DIGITS_MAX) return -2;
   let length = 0;

@@ -110,11 +110,14 @@ export interface HttpServerOptions {
   readonly skipPaths?: readonly string[];
   /** `SVC_SERVER_ID`, for `/auth/me`. */
   readonly serverId?: string;
-  /** How many connections there may be; without it no bound. */
+  /** Bounds of connections; unbounded when left out. */
   readonly connections?: ConnectionBounds;
-  /** A connection was refused because of that bound. */
+  /** Called when a connection was refused because of those bounds. */
   readonly onConnectionsFull?: () => void;
-  /** Whose requests are let in; without it a name is not asked, and no other origin is allowed. */
+  /**
+   * Rules for `Host` and `Origin`. When left out, every name is served and no other origin is
+   * allowed.
+   */
   readonly door?: DoorOptions;
   /** Rates and grants of the state surfaces; the contract's standard when absent. */
   readonly gate?: GateOptions;
@@ -207,7 +210,9 @@ class FrontServer implements HttpServer, Rim {
   readonly #authenticator: Authenticator | null;
   readonly #openPaths: OpenPaths;
   readonly connections: Connections;
-  /** Of the request that the native layer is about to give to its second route. */
+  /**
+   * Request that the first route has announced and that the native layer gives to the second next.
+   */
   #tracked: TrackedRequest | null = null;
   readonly #tenancyHeader: boolean;
   readonly #bodyBytesMax: number;

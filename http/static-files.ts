@@ -64,7 +64,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Of the page and its files. */
+/** Headers of the page and its files. */
 export const PAGE_HEADERS: Headers = [
   ['Content-Security-Policy', CONTENT_SECURITY_POLICY],
   ['X-Frame-Options', 'DENY'],
@@ -72,7 +72,7 @@ export const PAGE_HEADERS: Headers = [
   ['Cross-Origin-Resource-Policy', 'same-origin'],
 ];
 
-/** What a browser may read outside the API: a file of the page, or the page. */
+/** True for a GET or HEAD outside the API: it reads the page or one of its files. */
 export function isPageRead(method: string, path: string): boolean {
   return (method === 'GET' || method === 'HEAD') && !isApiPath(path);
 }

@@ -43,7 +43,7 @@ export class AttackProcess {
     });
   }
 
-  /** All its connections end with it. */
+  /** Ends the process, and with it all its connections. */
   end(): void {
     this.#child.kill('SIGKILL');
   }

@@ -8,7 +8,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Address } from '../http-connection.js';
 
-/** Every attack comes from here, so that a node can tell it from everybody else. */
+/** Address of every attacker, so that a node can tell attackers from other clients. */
 export const ATTACKER_HOST = '127.0.0.2';
 
 export interface AttackAnswer {
@@ -29,13 +29,13 @@ const HEAD_BYTES_MAX = 64 * 1024;
 
 export class AttackSocket {
   closed = false;
-  /** All bytes that came, of heads and bodies. */
+  /** Bytes received so far, of heads and bodies. */
   receivedBytes = 0;
   readonly #socket: Socket;
   #head: Buffer = Buffer.alloc(0);
   #status = 0;
   #bodyBytes = 0;
-  /** Of the body, still to come; -1 while the head is not complete. */
+  /** Bytes of the body that are still to come; -1 while the head is not complete. */
   #missingBytes = -1;
   #kept: Buffer = Buffer.alloc(0);
   #finish: ((answer: AttackAnswer) => void) | null = null;
@@ -61,7 +61,7 @@ export class AttackSocket {
     this.#socket.on('close', () => this.#close());
   }
 
-  /** null: the node took no connection. */
+  /** Opens a connection; null when the node accepted none. */
   static open(address: Address): Promise<AttackSocket | null> {
     return new Promise((resolve) => {
       const opened = new AttackSocket(address);

@@ -9,7 +9,7 @@ const ASK_MS_MAX = 180_000;
 const ONCE_MS_MAX = 60_000;
 
 export interface AttackPlan {
-  /** The leader first. */
+  /** Addresses of the nodes, the leader first. */
   readonly nodes: readonly Address[];
   readonly seconds: number;
   readonly say: (line: string) => void;
@@ -33,7 +33,7 @@ export class Attack implements AttackContext {
     this.#exchange = new HttpExchange(first);
   }
 
-  /** Its time runs from now on. */
+  /** Starts the time of the attack. */
   begin(): void {
     this.#untilMs = performance.now() + this.seconds * 1000;
   }
@@ -45,7 +45,9 @@ export class Attack implements AttackContext {
     this.outcomes.set(key, (this.outcomes.get(key) ?? 0) + times);
   };
 
-  /** Of several checks of one thing the first that failed stays. */
+  /**
+   * Records a check. Several checks with the same `what` become one, which keeps the first failure.
+   */
   readonly check = (what: string, held: boolean, seen: string): void => {
     const before = this.checks.findIndex((check) => check.what === what);
     if (before < 0) this.checks.push({ what, held, seen });

@@ -8,7 +8,7 @@ import { type Address, HttpConnection, requestBytes } from '../http-connection.j
 import { type Elapsed, longer, type Mark, NO_TIME, Stopwatch } from './stopwatch.js';
 
 const INTERVAL_MS = 50;
-/** New connections that wait for an answer at a time: six seconds' worth. */
+/** New connections that may wait for an answer at a time: as many as are opened in six seconds. */
 const OPEN_MAX = 120;
 const CONNECT_MS_MAX = 5000;
 const HEALTH = requestBytes('GET', '/health');
@@ -108,7 +108,7 @@ class Absence {
     this.#since ??= due;
   }
 
-  /** `due`: of the question that was answered, where several may be open. */
+  /** `due`: when the answered question was due; needed where several questions may be open. */
   answered(status: number, due: Mark | null = this.#since): void {
     if (status !== 200 || due === null) return;
     this.#longest = longer(this.#longest, this.#stopwatch.since(this.#earlier(due)));
@@ -120,7 +120,7 @@ class Absence {
     this.#since = null;
   }
 
-  /** What is still open counts. */
+  /** Longest absence so far, including one that has not ended yet. */
   longest(): Elapsed {
     if (this.#since === null) return this.#longest;
     return longer(this.#longest, this.#stopwatch.since(this.#since));

@@ -24,9 +24,9 @@ const POLL_INTERVAL_MS = 50;
 const POLL_LANES = 4;
 const PARTITIONS = 16;
 const CONNECT_MS_MAX = 5000;
-/** After it an answer is given up: the error counts, and so does the time. */
+/** Time after which the client gives up an answer. The error counts, and so does the time. */
 const ANSWER_MS_MAX = 60_000;
-/** What is still without an answer so long after the last push is an error. */
+/** Time after the last push within which every push must be answered and its message received. */
 const DRAIN_MS_MAX = 20_000;
 const ERRORS_SHOWN_MAX = 6;
 
@@ -58,7 +58,7 @@ interface HonestAnswer {
   readonly body: Buffer;
 }
 
-/** A connection that comes back; one request at a time. */
+/** A connection that is opened again after it closed. It carries one request at a time. */
 class Lane {
   readonly #address: Address;
   #connection: HttpConnection | null = null;
@@ -146,13 +146,13 @@ export class HonestClient {
     this.#polling = Promise.all(this.#pollers.map((lane) => this.#poll(lane)));
   }
 
-  /** What is answered from now on counts. */
+  /** Starts the measurement: every answer that arrives from now on counts. */
   measure(): void {
     this.#leftOut = 0;
     this.#isMeasured = true;
   }
 
-  /** Pushes nothing more, and waits for the answers and for what was pushed. */
+  /** Stops pushing, then waits for the missing answers and for the messages that were pushed. */
   async stop(): Promise<void> {
     if (this.#timer === null) return;
     clearInterval(this.#timer);
@@ -229,7 +229,7 @@ export class HonestClient {
     }
   }
 
-  /** Acknowledges what came. */
+  /** Acknowledges the popped messages. */
   async #settle(lane: Lane, { body, status }: HonestAnswer): Promise<void> {
     if (status !== 200) return;
     const messages = readPopAnswer(body);
@@ -250,7 +250,9 @@ export class HonestClient {
     }
   }
 
-  /** null: no success, which counts as an error. */
+  /**
+   * Sends one request and times it. null: the answer is no success, and was counted as an error.
+   */
   async #timed(
     lane: Lane,
     method: string,

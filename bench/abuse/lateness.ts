@@ -16,7 +16,7 @@ export class Lateness {
     }, INTERVAL_MS);
   }
 
-  /** The longest since the last time it was asked. */
+  /** Greatest lateness since the previous call. */
   take(): number {
     const longestMs = this.#longestMs;
     this.#longestMs = 0;

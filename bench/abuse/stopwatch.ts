@@ -1,10 +1,10 @@
-// Times as they are, and without the machine's share.
+// Measures times, each as it was and without the machine's share.
 //
 // A machine that does other work makes any node look slow. The kernel counts for how long a thread
 // was ready to run and had no processor, so each time is taken twice: as it was, and without the
 // time for which the node's main thread, or that of this program, waited for a processor (the
-// longer of both, since they may have waited together). What is missed by the first and met by the
-// second may be the machine's and is called noisy; what is missed by both is the node's.
+// longer of both, since they may have waited together). A bound that only the first time misses is
+// called noisy, because the machine may be the cause. A bound that both miss is the node's fault.
 
 import { readFileSync } from 'node:fs';
 
@@ -16,14 +16,14 @@ export interface Mark {
 
 export interface Elapsed {
   readonly ms: number;
-  /** Without what the node or this program waited for a processor. */
+  /** `ms` less the time for which the node or this program waited for a processor. */
   readonly quietMs: number;
 }
 
 export const NO_TIME: Elapsed = { ms: 0, quietMs: 0 };
 
 export class Stopwatch {
-  /** Of the node. */
+  /** Process of the node. */
   readonly #pid: number;
   #nodeWaitedMs = 0;
 
@@ -34,7 +34,10 @@ export class Stopwatch {
     this.#start = timesOf(pid) ?? [0, 0];
   }
 
-  /** Of the time since it was made in which the node wanted a processor, the part it had one. */
+  /**
+   * Share of processor time that the node got of what it wanted, since this object was made: the
+   * time that its main thread ran, divided by the time that it ran or waited for a processor.
+   */
   processorShare(): number {
     const [ranMs, waitedMs] = timesOf(this.#pid) ?? [0, 0];
     const ran = ranMs - this.#start[0];
@@ -42,7 +45,7 @@ export class Stopwatch {
     return ran + waited <= 0 ? 1 : ran / (ran + waited);
   }
 
-  /** `atMs`: a moment a little before now, as that at which something was due. */
+  /** `atMs`: the moment to mark when it was a little before now, such as when a push was due. */
   mark(atMs = performance.now()): Mark {
     this.#nodeWaitedMs = timesOf(this.#pid)?.[1] ?? this.#nodeWaitedMs;
     return {
@@ -70,7 +73,10 @@ export function longer(one: Elapsed, other: Elapsed): Elapsed {
   };
 }
 
-/** How long the main thread of a process ran, and was ready without running; null: it has ended. */
+/**
+ * Time for which the main thread of a process ran, and time for which it waited for a processor;
+ * null when the process has ended.
+ */
 function timesOf(pid: number): readonly [ranMs: number, waitedMs: number] | null {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8');

@@ -1,5 +1,5 @@
-// What is attacked: a node alone or a cluster of three, at the defaults of a node, as real
-// processes. It knows their memory, their term, and which of them have ended.
+// The subject of an attack: one node or a cluster of three, as real processes with the default
+// settings. It tells the memory of each node, the term, and which nodes have ended.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,9 +25,9 @@ export interface SubjectPlan {
 }
 
 export interface Office {
-  /** The newest that any node knows; 0: none answered. */
+  /** Newest term that any node knows; 0 when no node answered. */
   readonly term: number;
-  /** Index of the node that leads it; -1: none. */
+  /** Index of the node that leads in this term; -1 when none does. */
   readonly leader: number;
 }
 
@@ -93,7 +93,7 @@ export class Subject {
     });
   }
 
-  /** The highest of each node since the last `restartPeaks`. */
+  /** Highest resident memory of each node since the last `restartPeaks`. */
   peakBytes(): readonly number[] {
     this.#sample();
     return [...this.#peakBytes];
@@ -104,7 +104,7 @@ export class Subject {
     this.#sample();
   }
 
-  /** How many have ended by themselves. */
+  /** Number of nodes that have ended by themselves. */
   ended(): number {
     return this.nodes.filter((node) => !node.isRunning).length;
   }

@@ -1,4 +1,4 @@
-// What a scenario measured, and what the bounds say of it.
+// The figures that a scenario measured, and the verdict of the bounds on them.
 
 import {
   HEALTH_AWAY_MS_MAX,
@@ -19,10 +19,10 @@ export interface Measured {
   readonly build: string;
   readonly seconds: number;
   readonly honest: HonestFigures;
-  /** Of the node that was away longest: on the connection that stays, and on new ones. */
+  /** Longest absence of `/health` at any node: on the connection that stays, and on new ones. */
   readonly healthKept: Elapsed;
   readonly healthFresh: Elapsed;
-  /** Of the node that grew most. */
+  /** Resident memory of the node whose memory grew most. */
   readonly idleBytes: number;
   readonly filledBytes: number;
   readonly peakBytes: number;
@@ -30,9 +30,9 @@ export interface Measured {
   readonly termAfter: number;
   readonly leaderStays: boolean;
   readonly ended: number;
-  /** How late the timers of this program were at most. */
+  /** Greatest lateness of a timer of this program. */
   readonly ownLatenessMs: number;
-  /** Of the time in which the leader wanted a processor, the part in which it had one. */
+  /** Share of processor time that the leader got of what it wanted (`Stopwatch.processorShare`). */
   readonly processorShare: number;
   readonly outcomes: readonly (readonly [outcome: string, times: number])[];
   readonly checks: readonly Check[];
@@ -90,7 +90,10 @@ export function growthBytes({ peakBytes, idleBytes }: Measured): number {
   return peakBytes - idleBytes;
 }
 
-/** A leader that gets no processor loses its office to anybody. */
+/**
+ * Change of leader or term. It is no certain fault on a busy machine, where a leader that gets no
+ * processor is replaced whatever the attack does.
+ */
 function officeMissed({ termBefore, termAfter, leaderStays }: Measured): string[] {
   return termAfter === termBefore && leaderStays ? [] : [`term ${termBefore} to ${termAfter}`];
 }

@@ -15,7 +15,7 @@ export const PAGE_QUERY: readonly QueryParameter[] = [
   parameter('after', 'Where an earlier page ended. Opaque; the queue it is of may be gone.', text),
 ];
 
-/** Of an object. */
+/** Schema of `nextAfter` in an answer that is an object. */
 export const nextAfter = optional(
   describedAs(
     'Of a page: what to send as `after` for the next one; `null` behind the last row. A page may ' +
@@ -24,6 +24,9 @@ export const nextAfter = optional(
   ),
 );
 
-/** Of a bare array, or of an object whose members are names. */
+/**
+ * Description of the header that stands in for `nextAfter` where the answer is a bare array, or an
+ * object whose members are names.
+ */
 export const NEXT_AFTER_HEADER =
   'A page has the header `x-svc-next-after`, unless it is the last: what to send as `after`.';

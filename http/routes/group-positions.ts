@@ -38,7 +38,7 @@ const PARTITION = 2;
 const REQUIRED = (1 << QUEUE) | (1 << CONSUMER_GROUP);
 
 interface Asked extends PositionPlace {
-  /** Why it is not looked up; null: it is. */
+  /** Why the position is not looked up; null when it is. */
   readonly error: string | null;
 }
 

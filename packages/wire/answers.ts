@@ -224,7 +224,7 @@ export interface QueueListAnswer {
   readonly kvBytes: number;
   readonly timerRows: number;
   readonly timerBytes: number;
-  /** Of a page alone: where the next one begins; null: it is the last. */
+  /** Where the next page begins, null on the last one; absent when the list is whole. */
   readonly nextAfter?: string | null;
 }
 

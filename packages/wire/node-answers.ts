@@ -126,9 +126,9 @@ export interface RaftMemberHost {
   readonly rssBytes: number | null;
   readonly anonBytes: number | null;
   readonly cpuPct: number | null;
-  /** Of the container, or else of the machine. */
+  /** Memory limit of the container, or the memory of the machine where no limit is set. */
   readonly memoryLimitBytes?: number | null;
-  /** Of the volume that holds the data, 0 to 100; null: the machine does not say. */
+  /** Used part of the volume that holds the data, 0 to 100; null when the machine does not tell. */
   readonly diskUsedPct?: number | null;
 }
 

@@ -4,7 +4,7 @@ export interface PlatformsOptions {
   readonly majors: readonly number[];
   readonly suite: string;
   readonly mirror: string;
-  /** Of one test run, after which it is ended. */
+  /** Time limit of one test run, in minutes; a run that takes longer is ended. */
   readonly minutes: number;
   /** Choose test files; all of them when empty. */
   readonly filters: readonly string[];
@@ -22,7 +22,7 @@ export const USAGE = `npm run platforms -- [options] [filters]
 const MAJORS: readonly number[] = [22, 24];
 const MINUTES_MAX = 1_440;
 
-/** A text: what is wrong. */
+/** Reads the arguments. A text says what is wrong with them. */
 export function parsePlatformsOptions(args: readonly string[]): PlatformsOptions | string {
   let majors = MAJORS;
   let suite = 'trixie';

@@ -187,7 +187,10 @@ export function haproxyArguments(withTls: boolean): string[] {
   return ['-db', ...files.flatMap((file) => ['-f', join(DEPLOY, 'haproxy', file)])];
 }
 
-/** Of a day, for 127.0.0.1: `svc.crt`, `svc.key`, and both in `svc.pem`. */
+/**
+ * Makes a certificate for 127.0.0.1 that is valid for one day: `svc.crt`, `svc.key`, and both in
+ * `svc.pem`.
+ */
 export function makeCertificate(directory: string): void {
   const subject = ['-subj', '/CN=svc.test', '-addext', `subjectAltName=IP:${HOST}`];
   const [key, certificate] = [join(directory, 'svc.key'), join(directory, 'svc.crt')];

@@ -13,7 +13,7 @@ const NOT_A_PLACE = 'after is not a place that this list has given';
 
 interface ListPath {
   readonly row: string;
-  /** Of its path behind `/api/v1/`. */
+  /** Path of the list, without the leading `/api/v1/`. */
   readonly path: string;
   /** The member that holds the rows; null: a bare array. */
   readonly member: string | null;
