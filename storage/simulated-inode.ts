@@ -66,7 +66,7 @@ export class Inode {
     return this.#seen.view();
   }
 
-  /** Of no bytes: nothing, not even a file that is longer. */
+  /** A write of no bytes changes nothing: it does not even lengthen the file. */
   write(position: number, bytes: Uint8Array): void {
     if (bytes.length > 0) this.#change({ kind: 'write', position, bytes: bytes.slice() });
   }

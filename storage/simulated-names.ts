@@ -176,7 +176,7 @@ export class SimulatedNames {
     for (const root of [this.#absolute, this.#relative]) restore(root);
   }
 
-  /** Of all files, as seen. */
+  /** All files, by the names that are seen now; a loss of power may undo these. */
   *files(): Generator<readonly [string, Inode], void, void> {
     yield* filesIn('/', this.#absolute);
     yield* filesIn('', this.#relative);

@@ -122,14 +122,14 @@ export interface BrokerParts {
   /** null: what grows the store is not bounded. */
   readonly admission: Admission | null;
   readonly appliedIndex: () => number;
-  /** Of the newest entry that `state` shows. */
+  /** Index of the newest entry that `state` shows. */
   readonly stateIndex: () => number;
   /** False: no configuration that this node knows names it. */
   readonly isMember: () => boolean;
   /** Why a command is not to be planned at all, if it has never been; null: it may be. */
   readonly refusal: (command: Command) => Refusal | null;
   readonly pressure: () => Pressure;
-  /** A read has met a row that is not what was written. */
+  /** Called when a read meets a row that differs from what was written. */
   readonly onDamage: (error: Error) => void;
   readonly meters: Meters;
   readonly figures: () => NodeFigures;

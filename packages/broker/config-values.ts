@@ -20,7 +20,7 @@ export interface Kind<Value> {
   readonly minimum: number | null;
   /** `text` is undefined when the variable is unset; `name` is for the refusal. */
   parse(text: string | undefined, name: string, environment: Environment): Parsed<Value>;
-  /** What is wrong with a value that is not refused but replaced; null, or absent: nothing is. */
+  /** The fault of a value that is replaced instead of refused; null, or left out: it has none. */
   doubt?(text: string): string | null;
   /** The value in the line that the node logs at boot; secrets are masked. */
   show(value: Value): string;

@@ -1,7 +1,7 @@
 /**
- * What the environment holds that somebody meant and that this build does not take: values that are
- * replaced by a default, and names that it does not read. Each is a line at boot that says what is
- * used instead and what to write.
+ * Warnings about variables of the environment that have no effect as written: values that are
+ * replaced, and names that this build does not read. Each warning is a line at boot that says what
+ * is used instead and what to write.
  *
  * The contract replaces such values silently, so the node starts; it does not have to be silent
  * towards its operator.
@@ -10,11 +10,11 @@ import type { Environment } from './config-values.js';
 import type { Variable } from './config-variable.js';
 import { ABSENT_VARIABLES, VARIABLES } from './config-variables.js';
 
-/** Of the balancers of deploy/, of tests, and of the demo cluster: no setting of a node. */
+/** Variables that a node does not read: balancers of deploy/, tests and the demo cluster do. */
 const OTHERS = /^SVC_(LB_|TEST_|CRASH_AT$|DIFFERENTIAL_RUNS$)/;
 /** A container platform tells every container where a service named `svc` is. */
 const SERVICE_LINKS = /^SVC_(\w+_)?(SERVICE_(HOST|PORT\w*)|PORT(_\d+_(TCP|UDP)\w*)?)$/;
-/** A name that differs by more is another word. */
+/** Edits up to which a name counts as a misspelling; beyond them it is another word. */
 const DISTANCE_MAX = 3;
 
 export function configWarnings(environment: Environment): string[] {

@@ -237,8 +237,8 @@ export class EphemeralHandOver {
     }
     if (refused !== null && refused.size === 0) lane.pauseMs = PAUSE_MS_MIN;
     else this.#pause(lane);
-    // Of the others nothing is known that was not before: a look at all of them after each batch
-    // would be 250 looks at 250,000 rings.
+    // The answer tells nothing new about the other moves, so they are not aimed again: aiming all
+    // of them after each batch would be 250 looks at 250,000 rings.
     for (const move of sent.keys()) if (this.#moves.has(move)) this.#aim(move);
     this.#sendAll();
   }

@@ -49,12 +49,12 @@ import type { MessageReader } from './message-reader.js';
 interface Waiter {
   readonly request: FetchRequest;
   readonly reply: Reply<FetchedOutcome | RefusedOutcome>;
-  /** Those that it is registered for. */
+  /** Numbers of the partitions that it is registered for. */
   readonly partitions: Set<number>;
   /** Its entries up to these offsets are known to hold `measuredBytes` of payload. */
   measuredTo: readonly number[];
   measuredBytes: number;
-  /** Parked: so many bytes have to be appended before it can be enough. */
+  /** While parked: bytes that must be appended before the fetch can have enough. */
   missingBytes: number;
   /** Its messages are being read, or it stands in line for room. */
   isReading: boolean;
@@ -82,7 +82,7 @@ interface Found {
   readonly entries: readonly Located[];
   /** The answer is as large as one may be. */
   readonly isSpent: boolean;
-  /** Of the answer, at most. */
+  /** Upper bound of the answer's bytes. */
   readonly answerBytes: number;
 }
 
@@ -97,9 +97,9 @@ export class Fetches {
   readonly #clock: Clock;
   readonly #waiters = new Map<number, Set<Waiter>>();
   readonly #all = new Set<Waiter>();
-  /** Bytes appended to partitions that somebody waits for, and not told to them yet. */
+  /** Bytes appended by partition, not yet subtracted from what its waiters miss. */
   readonly #grown = new Map<number, number>();
-  /** They may have enough now. */
+  /** Waiters that may have enough now. */
   readonly #due = new Set<Waiter>();
   #isArmed = false;
   #stopped = false;
@@ -166,7 +166,7 @@ export class Fetches {
     this.#grown.clear();
   }
 
-  /** What is appended to a partition that can still give more counts from now on. */
+  /** From now on, counts appends to the partitions that can still give this fetch more. */
   #register(waiter: Waiter, found: Found): void {
     this.#all.add(waiter);
     for (const { slices, answer } of found.entries) {
@@ -236,14 +236,14 @@ export class Fetches {
     else this.#measure(waiter, found, unread, untilMs);
   }
 
-  /** It is answered with what there is. */
+  /** True: the fetch is answered now, with what there is. */
   #isOver({ request }: Waiter, { entries, isSpent }: Found): boolean {
     if (request.maxWaitMs === 0 || request.minBytes <= 0 || isSpent || this.#stopped) return true;
     if (entries.some(({ answer }) => answer.error !== null)) return true;
     return this.#clock.nowMs() >= request.deadlineMs;
   }
 
-  /** Calls `go` with room for so many bytes, or refuses. */
+  /** Calls `go` if the bytes can be reserved now; else waits for room, then attempts or refuses. */
   #reserved(waiter: Waiter, bytes: number, untilMs: number, go: () => void): void {
     const { room, gone } = waiter.reply;
     waiter.isReading = true;
@@ -254,7 +254,7 @@ export class Fetches {
     room.reserve(0);
     room.wait(bytes, untilMs, (hasRoom) => {
       waiter.isReading = false;
-      // What is there may have changed meanwhile.
+      // The messages to answer with may have changed while it waited.
       if (hasRoom) this.#attempt(waiter, untilMs);
       else this.#refuse(waiter, ANSWERS_FULL);
     });
@@ -265,7 +265,7 @@ export class Fetches {
     waiter.reply.send(refused);
   }
 
-  /** Adds what has come since the last time; of that nothing is kept. */
+  /** Adds the payload bytes of `unread` to those measured so far; keeps none of the messages. */
   #measure(waiter: Waiter, found: Found, unread: readonly AppendSlice[], untilMs: number): void {
     this.#reserved(waiter, 2 * lengthOf(unread), untilMs, () => {
       this.#reader.read(unread, (error, batches) => {
@@ -311,7 +311,7 @@ export class Fetches {
     });
   }
 
-  /** Of each entry what it asked for, decrypted. */
+  /** Gives each entry the messages that it asked for, decrypted. */
   #open(
     { entries }: FetchRequest,
     found: Found,

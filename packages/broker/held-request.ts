@@ -80,9 +80,9 @@ const LARGE_BYTES = 4 * 1024 * 1024;
 const LEADERS_OF_LARGE_MAX = 2;
 
 export interface SubmitOptions {
-  /** It has to be taken whatever waits (a claim to be given back). */
+  /** The command is taken however many wait (a claim to be given back). */
   readonly isOwed?: boolean;
-  /** Of a pop's answer; left out: it is not counted. */
+  /** Room for a pop's answer; left out: the answer is not counted. */
   readonly room?: AnswerRoom | undefined;
 }
 
@@ -105,14 +105,14 @@ export class ClientRequest implements Request {
   call: OwnCall | null = null;
   /** Sendings whose end was not heard of. */
   attempts = 0;
-  /** A leader had it that has not answered and will not. */
+  /** It was handed to a leader whose answer is lost: it may have been applied. */
   isDoubtful = false;
   /** It was there when the deadlines were looked at: so it has been waiting. */
   isSeen = false;
   /** Bytes that count in the admission until the end. */
   admittedBytes = 0;
   cancelAdmission: Cancel | null = null;
-  /** Of a pop's answer: what its leader claims into. */
+  /** Room for a pop's answer; when this node leads, it looks there before it claims. */
   readonly room: AnswerRoom | undefined;
   /** Leaderships that were handed it, and the term of the last one; null: this node's own. */
   #leaders = 0;

@@ -32,7 +32,7 @@ export interface KvRequestsOptions {
   readonly state: State;
   readonly reads: StateReads;
   readonly clock: Clock;
-  /** Of one call. */
+  /** Time for one call. */
   readonly allowedMs: number;
   readonly submit: (
     call: KvCall,
@@ -41,7 +41,7 @@ export interface KvRequestsOptions {
   ) => void;
 }
 
-/** Of most writes; it leaves in the turn it is made. */
+/** Most writes answer with less; such an answer is sent in the turn in which it is made. */
 const SMALL_ANSWER_BYTES = 65_536;
 
 export class KvRequests implements KvService {

@@ -55,25 +55,25 @@ import type { Cancel, Clock } from './clock.js';
 import type { LogBudget } from './log-budget.js';
 
 const STEP_MS = 100;
-/** Read and written; a tenth of it in each step. */
+/** Bytes read and written in a second; each step has a tenth of them. */
 const BYTES_PER_S = 64 * 1024 * 1024;
-/** Of one entry's moves, as much as a turn may still add to its entry. */
+/** Bytes of the appends that one batch moves: as many as a turn may still add to its entry. */
 const BATCH_BYTES = 1024 * 1024;
 /**
- * Appends of a batch, to which the rest of a window comes: at most 1,600 (65,536 bytes of effects
- * of 41 bytes at least). Reading and verifying one that is in memory takes 2 us, so a batch of
- * 2,600 takes 5 ms. A batch follows each STEP_MS, so at least 10,000 appends move in a second.
+ * Appends of a batch. The last window may add 1,600 at most (65,536 bytes of effects of 41 bytes at
+ * least). Reading and verifying one that is in memory takes 2 us, so a batch of 2,600 takes 5 ms. A
+ * batch follows each STEP_MS, so at least 10,000 appends move in a second.
  */
 const BATCH_APPENDS = 1024;
 /** A stretch that is still live so long after it was walked is walked again. */
 const AGAIN_MS = 5000;
 
-/** Of a part of a stretch, from where the one before it ended. */
+/** A walk over a part of a stretch. It begins where the walk before it ended. */
 interface Walk {
   readonly leads: RelocatingLeader;
   /** The first entry behind the stretch. */
   readonly end: number;
-  /** The next window: of this entry, from this byte of its body on. */
+  /** The next window is in this entry and begins at byte `from` of its body. */
   index: number;
   from: number;
   readonly live: FoundAppend[];

@@ -33,7 +33,7 @@ const BYTES_MAX = 256 * 1024;
 interface MemberReport {
   readonly member: NodeId;
   readonly block: RaftNodeBlock;
-  /** Of the leader only. */
+  /** Figures of the leader; null on other nodes. */
   readonly replication: readonly RaftPeerFigures[] | null;
   readonly host: RaftMemberHost;
 }
@@ -43,9 +43,9 @@ export interface MemberBlocksParts {
   readonly status: NodeStatus;
   readonly consensusStatus: () => Status | null;
   readonly addresses: () => readonly Peer[];
-  /** null: there are no others. */
+  /** null: there are no other nodes. */
   readonly calls: PeerCalls | null;
-  /** Of the data. */
+  /** The data directory. */
   readonly directory: string;
 }
 
@@ -54,7 +54,7 @@ type Reader = Reply<RaftMembersView | RefusedOutcome>;
 
 export class MemberBlocks {
   readonly #parts: MemberBlocksParts;
-  /** Who waits for the round of questions that is under way: one is enough for all of them. */
+  /** Readers that wait for the round of questions under way: all of them share one round. */
   #readers: Reader[] = [];
   #stopServing: Cancel = () => {};
 

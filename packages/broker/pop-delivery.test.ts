@@ -59,7 +59,7 @@ class Client implements Reply<DeliveredOutcome | RefusedOutcome> {
   onGone = null;
   readonly room = shared.one();
   answer: DeliveredOutcome | RefusedOutcome | null = null;
-  /** What was reserved when the answer was made. */
+  /** Bytes that were reserved when the answer was made. */
   reservedBytes = 0;
 
   send(answer: DeliveredOutcome | RefusedOutcome): boolean {
@@ -93,7 +93,7 @@ test.each([true, false])(
     log.push('p', [LONG]);
     const clients = crowd(100);
     clock.move(0);
-    // What is read off the disk counts as well (a front lets go of it when the answer is made).
+    // Bytes read off the disk count as well (a front releases them when the answer is made).
     const first = isIn ? 8 : 4;
     expect(answered(clients)).toBe(first);
     expect(shared.waiting.length).toBe(100 - first);

@@ -13,8 +13,8 @@
  * - Nothing is read before there is room for what is read and for the answer that is made of it.
  *   Once the messages are there their bytes are known: an answer that is larger than was reserved
  *   lets go of them, and waits for room of that size with nothing in hand.
- * - A small answer (nearly all) is made in the call that brings its claims. Of large ones a turn of
- *   the loop makes TURN_BYTES_MAX and the last: whoever else has something to do goes between.
+ * - A small answer (nearly all) is made in the call that brings its claims. Large answers are begun
+ *   in turns of the loop, until one turn has TURN_BYTES_MAX; other work runs between the turns.
  * - Claims wait for room for HOLD_MS at most. Then they are given back, attempt included, and the
  *   client is told to come again.
  *
@@ -64,20 +64,20 @@ interface Delivery {
 const MESSAGE_BYTES = 512;
 /** Answers up to this size are made at once. */
 const SMALL_BYTES_MAX = 65_536;
-/** Rendering goes at some 500 MB/s: 2 ms. */
+/** Bytes of large answers after which a turn begins no more: 2 ms of rendering at 500 MB/s. */
 const TURN_BYTES_MAX = 1024 * 1024;
-/** Claims do not wait longer for room: leases are of minutes, and a client that waits is alive. */
+/** How long claims wait for room: short against a lease, which lasts minutes. */
 const HOLD_MS = 5000;
 
 export class PopDelivery {
   readonly #options: PopDeliveryOptions;
-  /** Large ones, the next one first. */
+  /** Claims with large answers that have not begun, the next one first. */
   #line: Delivery[] = [];
-  /** Of large answers that were begun in this turn of the loop. */
+  /** Bytes of the large answers that were begun in this turn of the loop. */
   #turnBytes = 0;
-  /** The next turn goes on. */
+  /** The next turn of the loop goes on with the line. */
   #isArmed = false;
-  /** Of those that left the line: they wait for room, or their messages are being read. */
+  /** Answers that left the line and wait for room, or whose messages are being read. */
   #underway = 0;
 
   constructor(options: PopDeliveryOptions) {

@@ -113,7 +113,7 @@ export class PushSlices implements CallSlices<PushCommand, PushedOutcome> {
     });
   }
 
-  /** What was not sent counts as not stored. */
+  /** The outcome of the whole push. Items that were not sent are reported as not stored. */
   outcome(): PushedOutcome {
     for (const { item, first } of this.#followers) {
       const status = this.#status[first] ?? ITEM_ERROR;
@@ -259,7 +259,7 @@ export class PushSlices implements CallSlices<PushCommand, PushedOutcome> {
   }
 }
 
-/** What is left in a slice. */
+/** Units of work and bytes that are left in a slice. */
 interface Room {
   units: number;
   bytes: number;

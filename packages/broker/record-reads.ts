@@ -78,9 +78,9 @@ const MINUTE_US = 60_000_000;
 const ENVELOPE_BEGIN = Buffer.from('{"encrypted":"', 'latin1');
 const ENVELOPE_END = Buffer.from('"}', 'latin1');
 
-/** Of a list of dead letters or traces, which the engine ends at 16 MiB and the last of them. */
+/** Room for a list of dead letters or traces. The engine ends one at 16 MiB and its last item. */
 const LIST_ANSWER_BYTES = 17 * 1024 * 1024;
-/** Of a message in an answer, beside its payload. */
+/** Bytes of a message in an answer, without its payload. */
 const MESSAGE_BYTES = 1024;
 
 /** A message found: where it stands, in the state as it was looked at. */
@@ -337,7 +337,7 @@ function refuse(reply: { send(refused: RefusedOutcome): boolean }, error: Error)
   reply.send({ kind: 'refused', refusal: { reason: 'internal', error: error.message } });
 }
 
-/** Of the answer, which shows each payload twice. */
+/** Upper bound of the answer's bytes. The answer shows each payload twice. */
 function shownBytesOf(slices: readonly AppendSlice[], messages: number, bytesMax: number): number {
   let all = 0;
   let longest = 0;

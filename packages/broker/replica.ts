@@ -107,7 +107,7 @@ export class Replica {
   #bytesSince = 0;
   #halted = false;
   #cancelTimer: Cancel | null = null;
-  /** Of the entry being applied: the partition of each append, and its bytes. */
+  /** Partition and bytes of each append in the entry being applied, one after the other. */
   readonly #appended: number[] = [];
   readonly #declared: EphemeralQueueEffect[] = [];
 

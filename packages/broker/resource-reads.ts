@@ -163,7 +163,7 @@ export function keyOf(...parts: readonly string[]): string {
   return parts.map((part) => `${part.length}:${part}`).join('');
 }
 
-/** Of one page of the list, or of the whole. */
+/** The key under which reads of the same page of a list, or of the whole list, share a walk. */
 export function pageKeyOf(list: string, of: string, { after, limit }: PageQuery): string {
   return keyOf(list, of, after, String(limit));
 }

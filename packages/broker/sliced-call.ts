@@ -14,13 +14,13 @@
  */
 import type { Outcome } from '@svc/engine';
 
-/** The commands of one call, and what their outcomes come to. */
+/** The commands of one call, and the outcome of the whole call. */
 export interface CallSlices<C, O> {
-  /** The next command; null: there are none. Not asked for before the last one has its outcome. */
+  /** The next command; null at the end. Called once the last command has its outcome. */
   next(): C | null;
   /** The outcome of the last command. */
   add(outcome: O): void;
-  /** Of all that has been done. */
+  /** The outcome of the whole call, from all outcomes that were added. */
   outcome(): O;
 }
 

@@ -65,9 +65,9 @@ interface Transfer {
 export class SnapshotSender {
   readonly #options: SnapshotSenderOptions;
   readonly #views: OpenView[] = [];
-  /** The latest of each receiver. */
+  /** The latest transfer of each receiver. */
   readonly #transfers = new Map<NodeId, Transfer>();
-  /** Of each receiver the attempt whose time ran out, until it begins another. */
+  /** By receiver, the attempt whose time ran out, kept until the receiver begins another. */
   readonly #ended = new Map<NodeId, number>();
   #chunks = 0;
   #bytes = 0;

@@ -2,10 +2,10 @@
  * Reads of the applied state for clients: when they may look, how long at a stretch, and into how
  * much room.
  *
- * Room for the answer is reserved before the rows are collected that it is made of. A walk that
- * several share collects once for all of them: there each reserves before its own answer is made of
- * what was found. Whoever finds no room stands in line until its deadline, HOLD_MS at most, and is
- * refused then.
+ * A read reserves room for its answer before it collects the rows. A walk that several reads share
+ * collects once for all of them: there each read reserves before its own answer is made of what was
+ * found. A read that finds no room stands in line until its deadline, HOLD_MS at most, and is then
+ * refused.
  */
 import { ANSWERS_FULL } from '@svc/engine';
 import type { AnswerRoom } from '@svc/http';
@@ -13,17 +13,17 @@ import type { Clock } from './clock.js';
 import { HeldReads, type ReadSource } from './held-reads.js';
 import { StateWalks, type WalkReply } from './state-walks.js';
 
-/** Whoever asks. */
+/** The client of a read, and the room that its answer is counted in. */
 export interface ReadReply extends WalkReply {
   readonly room?: AnswerRoom | undefined;
 }
 
 /**
- * Of most answers; pages are far smaller, and whole lists that are longer reserve more while they
- * are written (`sendSliced` of the front).
+ * Bytes reserved for an answer unless the caller says how many. Pages are far smaller; a whole list
+ * that is longer reserves more while it is written (`sendSliced` of the front).
  */
 const ANSWER_BYTES = 4 * 1024 * 1024;
-/** A client that is still there after this is better told to come again. */
+/** How long a read waits for room. After that its client is told to come again. */
 const HOLD_MS = 5000;
 
 export class StateReads {

@@ -331,7 +331,7 @@ describe.each([
     store.open(IDENTITY);
     for (const snapshot of [old, await snapshotOf(15, 30), fresh]) {
       const incoming = await receive(store, snapshot.name);
-      // What nobody decided to install is gone before its successor takes room.
+      // A snapshot that nobody decided to install is deleted before the next one takes room.
       expect(machine.names().filter((name) => name === 'state.received')).toEqual([]);
       expect(await write(incoming, snapshot.rows)).toBeNull();
       expect(await finish(incoming)).toBeNull();

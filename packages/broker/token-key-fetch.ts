@@ -12,7 +12,7 @@ import { get as httpsGet } from 'node:https';
 /** Resolves with the text of the answer; rejects when there is none within `timeoutMs`. */
 export type FetchText = (url: string, timeoutMs: number) => Promise<string>;
 
-/** What was fetched is no key set. */
+/** The fetch gave no key set: no answer in time, another status than 200, or another text. */
 export class KeySetError extends Error {
   readonly code = 'key_set';
 }

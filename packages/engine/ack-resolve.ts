@@ -37,7 +37,7 @@ export interface AckRange {
 }
 
 export class Resolver {
-  /** Of the turn that asks. */
+  /** The draft of the turn that asks. */
   #draft: Draft;
   readonly #partition: PartitionRow;
   readonly #range: AckRange;

@@ -31,18 +31,18 @@ export interface DeadLetterFilter {
   readonly offset: number;
 }
 
-/** Of a stored payload, what readers get (payload-cipher.ts). */
+/** Turns a stored payload into what readers get (payload-cipher.ts). */
 export type OpenPayload = (stored: Uint8Array) => Uint8Array;
 
 export interface ListedDeadLetter extends DeadLetterBody {
   readonly id: string;
   readonly queue: string;
-  /** null: it is gone. */
+  /** null: the partition is gone. */
   readonly partition: string | null;
   readonly partitionNumber: number;
   readonly group: string;
   readonly offset: number;
-  /** False: it found no room in the answer, and `payload` is empty. */
+  /** False: the payload found no room in the answer, and `payload` is empty. */
   readonly isPayloadShown: boolean;
 }
 

@@ -43,13 +43,13 @@ export interface Surroundings {
   readonly readLog: (location: AppendLocation) => Uint8Array;
   /** null: there is no key, and everything is stored as it comes. */
   readonly cipher: PayloadCipher | null;
-  /** Of the node: it outlives a leadership. Left out: one that begins with the first turn. */
+  /** The node's clock, which outlives a leadership. Left out: one begins with the first turn. */
   readonly timerClock?: TimerClock;
   /** False: what grows the store of its own accord has to wait. Left out: it never has to. */
   readonly mayGrow?: () => boolean;
-  /** Told of each command when it was planned, for whoever has a clock. */
+  /** Called when a command was planned, so that a caller with a clock can time it. */
   readonly planned?: (kind: Command['kind']) => void;
-  /** Of the answers of pops. Left out: there is always room. */
+  /** Room for the answers of pops. Left out: there is always room. */
   readonly popRoom?: PopRoom;
 }
 

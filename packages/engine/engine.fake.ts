@@ -130,12 +130,12 @@ export class EngineRig {
   planner: Planner;
   /** The log gives back other bytes than were written. */
   damaged = false;
-  /** Of the planners from the next `restart` on. */
+  /** The cipher of the planners from the next `restart` on. */
   cipher: PayloadCipher | null = null;
-  /** Likewise: of the node that leads; null: each planner has one of its own. */
+  /** The clock of the leading node, likewise; null: each planner has one of its own. */
   timerClock: TimerClock | null = null;
   mayGrow = true;
-  /** Of the answers of pops, for the planners from the next `restart` on; null: there is always. */
+  /** Room for the answers of pops, from the next `restart` on; null: there is always room. */
   popRoom: PopRoom | null = null;
   /** Told what entries mean when they are applied. */
   events: AppliedEvents | undefined;
@@ -144,7 +144,7 @@ export class EngineRig {
   lag = 0;
   /** Entries written so far. */
   entries = 0;
-  /** Of the entry of the last turn; 0: it has none. */
+  /** Bytes of the last turn's entry; 0: it has none. */
   entryBytes = 0;
   /** Units of work of the last turn. */
   units = 0;

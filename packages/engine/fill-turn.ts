@@ -71,7 +71,7 @@ export class FillTurn {
   readonly #plan: PushPlan;
   readonly #isFull: boolean;
   readonly #smallUnitsMax: number;
-  /** Of what is placed, and not written yet. */
+  /** Bytes that the placed commands may still add to the entry. */
   #bytes = 0;
   readonly #placed: { readonly ticket: Ticket; readonly verdict: PlacedFill }[] = [];
 
@@ -91,7 +91,7 @@ export class FillTurn {
     return this.#draft.work + this.#plan.units;
   }
 
-  /** Of the entry so far, with the records that are made. */
+  /** Bytes of the entry so far, including the outcome records made in this turn. */
   get #length(): number {
     return this.#draft.length + (this.#requests?.freshBytes ?? 0);
   }
@@ -135,7 +135,7 @@ export class FillTurn {
     this.#placed.push({ ticket, verdict });
     const written = draft.length - before;
     this.#bytes += this.#unwrittenBytes(command, verdict, written);
-    // What the others have changed is to be seen in their outcomes.
+    // The outcomes of the other commands show what they changed: they need no record here.
     if (command.kind !== 'kv' && command.kind !== 'timers') return;
     if (written > 0) this.#requests?.record(ticket, verdict.outcome());
   }
@@ -165,7 +165,7 @@ export class FillTurn {
     }
   }
 
-  /** What comes into the entry of a command that was placed, when the pushes are written. */
+  /** Bytes that a placed command may still add to the entry when the pushes are written. */
   #unwrittenBytes(command: FillCommand, verdict: PlacedFill, written: number): number {
     if (command.kind === 'kv' || command.kind === 'timers') return 0;
     if (command.kind === 'transaction') {

@@ -256,7 +256,7 @@ class KeptSums {
     this.#state = state;
   }
 
-  /** null: it is not kept. */
+  /** null: the sum is not kept. */
   *of(queue: QueueRow, keyEnd: string): Generator<void, GroupSum | null> {
     let sums = this.#queues.get(queue.number);
     if (sums === undefined && this.#left > 0) {
@@ -264,12 +264,12 @@ class KeptSums {
       this.#queues.set(queue.number, sums);
       this.#left -= sums.size + 1;
     }
-    // A group that came to the queue since is not among them.
+    // A group that came to the queue after the sums were made is not among them.
     return sums?.get(keyEnd) ?? null;
   }
 }
 
-/** Of all groups of the queue, by the bytes of their names. */
+/** The sums of all groups of the queue, by the bytes of the group names. */
 function* sumsOf(state: State, queue: QueueRow): Generator<void, Map<string, GroupSum>> {
   const sums = new Map<string, GroupSum>();
   const seeded: SeededGroup[] = yield* seededGroups(state, queue.number);
@@ -290,7 +290,7 @@ function* sumsOf(state: State, queue: QueueRow): Generator<void, Map<string, Gro
   return sums;
 }
 
-/** Of one group; one without a start point for the queue has no more cursors than rows. */
+/** The sum of one group. Without a start point for the queue it has no more cursors than rows. */
 function* sumOf(
   state: State,
   queue: QueueRow,

@@ -42,9 +42,9 @@ export function kvReadBudget(): KvBudget {
   return { bytesLeft: READ_BYTES_MAX };
 }
 
-/** The value of a row at most, as `SVC_KV_MAX_VALUE_BYTES` begins. */
+/** The longest value of a row: the default of `SVC_KV_MAX_VALUE_BYTES`. */
 const VALUE_BYTES_MAX = 65_536;
-/** Of a row in an answer beside its value: a key of 512 bytes, some of them escaped, and names. */
+/** Bytes of a row in an answer without its value: a key of 512, some escaped, and names. */
 const ROW_ANSWER_BYTES = 768;
 
 /** What the answer of a call takes at most, from its operations alone. */
@@ -191,7 +191,7 @@ class Judge {
       case 'check': {
         const loss = lossOf(op.expect, live);
         if (loss !== null) return judged(loss, live);
-        // Whoever checks knows the row: its value is not read to the client once more.
+        // The caller of a check knows the row, so the answer does not carry its value.
         return { kind: 'judged', loss, value: null, version: live?.version ?? 0 };
       }
     }

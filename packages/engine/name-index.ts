@@ -69,7 +69,7 @@ export const NO_NAMES: NameCounts = {
 
 export type Label = 'namespace' | 'task';
 
-/** Nobody bounds a label; what is longer is indexed by its beginning. */
+/** No rule bounds a label; a longer one is indexed by its first LABEL_BYTES_MAX bytes. */
 export const LABEL_BYTES_MAX = 512;
 
 function localTable<Row>(...of: Parameters<typeof table<Row>>): Table<Row> {
@@ -167,13 +167,13 @@ export function splitLabelKey(key: Key): { readonly label: string; readonly queu
   };
 }
 
-/** The label itself, where the place holds all of it: of at most LABEL_BYTES_MAX bytes. */
+/** The label at a place that holds all of it: a place of at most LABEL_BYTES_MAX bytes. */
 export function labelAt(place: string): string {
   const bytes = place.slice(0, -1).replaceAll('\0\xff', '\0');
   return textInKey(bytes as Key, 0, bytes.length);
 }
 
-/** Of a tenant's label: where its queues begin, behind those of all labels before it. */
+/** Where the queues of a tenant's label begin, behind those of all labels before it. */
 export function labelKey(tenant: Tenant, label: Label, text: string): Key {
   return (tenant + LABEL_KINDS[label] + withEnd(labelText(text))) as Key;
 }
@@ -306,7 +306,7 @@ export function indexCursorOf(
   putGroupRow(state, queue, key, { ...row, cursors: row.cursors + change });
 }
 
-/** The group was registered at the queue, or is not any more. */
+/** Notes that the group was registered at the queue, or is registered there no longer. */
 export function indexGroup(
   state: State,
   number: number,

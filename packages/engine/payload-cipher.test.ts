@@ -96,7 +96,7 @@ test('duplicates, acks and ids go on as if it were clear', () => {
 });
 
 describe('a message that dies', () => {
-  /** Of a key that none of these envelopes was written with. */
+  /** A cipher whose key wrote none of these envelopes: it gives them back unopened. */
   const OTHER_KEY: PayloadCipher = { ...PLAIN_TO_SEE, open: (bytes) => bytes };
 
   function die(): void {

@@ -12,13 +12,13 @@
  * - A pop whose answer is counted claims no more than the room that it was shown. When the first
  *   message alone needs more, nothing is claimed and nothing in the lines changes: the pop stays
  *   parked. One that does not wait, or whose time is up, is refused as overloaded.
- * - Whoever waits behind a pop without room is not tried before it: a group is served again when
+ * - Pops that wait behind a pop without room are not tried before it: a group is served again when
  *   there is room (`Delivery.roomFreed`) or the pop has gone. Until then it costs no turn anything.
  * - The engine counts nothing: the rim does. What it says is input, as the time is.
  *
  * Bytes are those of `PopBudget`: an append's average message and MESSAGE_ANSWER_BYTES for each. A
- * message may be longer than the average of its append: whoever makes the answer knows its bytes
- * exactly, and reserves those before it makes it (`pop-delivery.ts` of the broker).
+ * message may be longer than the average of its append: the broker, which makes the answer, knows
+ * its bytes exactly and reserves them first (`pop-delivery.ts`).
  *
  * Rejected: a number of bytes for the whole turn, because the room of two clients differs; claims
  * that are undone when there is no room (a row and an attempt for each, over and over, and the
@@ -30,13 +30,13 @@ import { POP_BYTES_MAX } from './delivery-limits.js';
 export interface PopRoom {
   /** Bytes that the answer of this pop may take now. Infinity: its answer is not counted here. */
   bytesFor(ticket: object): number;
-  /** The pop has claimed, and its answer takes so many of them. */
+  /** The pop has claimed, and its answer takes so many bytes. */
   claimed(ticket: object, bytes: number): void;
-  /** Nothing was claimed, for the first message needs so many. */
+  /** Nothing was claimed, because the first message needs so many bytes. */
   starved(ticket: object, bytes: number): void;
 }
 
-/** Of a pop whose first message needs more room than there is. */
+/** What comes of a pop whose first message needs more room than there is. */
 export const NO_ROOM = 'no-room';
 
 /** One attempt of a pop: what it may take, and what came of it. */

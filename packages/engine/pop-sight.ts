@@ -34,9 +34,9 @@ export interface PopBudget {
   /** May become negative by the last message taken. */
   bytes: number;
   appends: number;
-  /** Of the answer (pop-room.ts): nothing goes beyond it, not even the first message. */
+  /** Room left for the answer (pop-room.ts). Not even the first message may exceed it. */
   roomBytes: number;
-  /** What the message needs that found no room; 0: none was left out for it. */
+  /** Bytes that the message left out for lack of room needs; 0: none was left out. */
   neededBytes: number;
 }
 

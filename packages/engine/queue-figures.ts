@@ -1,5 +1,5 @@
 /**
- * What the partitions of each queue come to, kept in memory between the reads that ask for it.
+ * The sums of each queue over its partitions, kept in memory between the reads that ask for them.
  *
  * The job: overviews, sums by label, lists and statuses are made of the figures of every queue of a
  * tenant, and a figure is made of every partition and cursor of its queue. Nearly all queues have
@@ -14,9 +14,9 @@
  * message stops being leased when time passes, so a sum is also kept no longer than its first
  * lease lives.
  *
- * What must hold: a sum that is shown is what a walk would find now. A walk yields; a sum whose
- * queue is touched meanwhile is given to those who wait for it, as that of every other walk, and
- * not kept.
+ * What must hold: a sum that is shown is what a walk would find now. A walk yields; if its queue is
+ * touched meanwhile, the sum is given to the reads that wait for it, as any walk's is, and is not
+ * kept.
  *
  * Memory: KEPT_MAX sums; queues beyond are walked each time.
  */
@@ -27,34 +27,34 @@ import { newestNumbers, type QueueSum, sumQueue } from './queue-sums.js';
 import type { State } from './state.js';
 import { partitions } from './tables.js';
 
-/** 262,144 * some 250 bytes: 65 MB. */
+/** Sums kept: 262,144 * some 250 bytes are 65 MB. */
 const KEPT_MAX = 262_144;
-/** So many changes without a question: nobody asks any more. */
+/** After so many changes without a question nobody asks any more: all sums are dropped. */
 const CHANGES_UNASKED_MAX = 1_000_000;
 /** Kept sums that are passed between two yields: 0.1 us each. */
 const SUMS_PER_STEP = 4096;
 
 interface Kept {
   sum: QueueSum | null;
-  /** Of the changes that the queue has seen since it is known here. */
+  /** Counts the changes of the queue since it is known here. */
   version: number;
 }
 
-/** Told of what is applied. */
+/** Called for each append and each effect of an applied entry. */
 export interface FiguresObserver {
   appended(partition: number): void;
-  /** Before it is applied. */
+  /** Called before the effect is applied. */
   effect(effect: Exclude<Effect, AppendEffect | RelocateEffect>): void;
 }
 
 /** Gives the sum of a queue, by its number, as it is now. */
 export interface Figures {
   of(state: State, queue: number, nowUs: number): Generator<void, QueueSum>;
-  /** Makes sure of all sums of the tenant, in the order in which they are read fastest. */
+  /** Brings all sums of the tenant up to date, in the order in which they are read fastest. */
   refresh(state: State, tenant: Tenant, nowUs: number): Generator<void, void>;
 }
 
-/** Keeps nothing. */
+/** Keeps no sum: each one is walked when somebody asks. */
 export const WALKED_FIGURES: Figures = {
   of: sumQueue,
   *refresh() {},
@@ -66,7 +66,7 @@ export class QueueFigures implements Figures, FiguresObserver {
   readonly #kept = new Map<number, Kept>();
   #unasked = 0;
 
-  /** `state`: what is applied. */
+  /** `state` is the applied state. */
   constructor(state: State, keptMax = KEPT_MAX) {
     this.#state = state;
     this.#keptMax = keptMax;

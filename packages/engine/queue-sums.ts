@@ -60,17 +60,17 @@ export class QueueSum {
   deadLetter = 0;
   segments = 0;
   retainedBytes = 0;
-  /** By the reader that consumed most, over the partitions. */
+  /** Sum over partitions: what the reader that consumed most has consumed. */
   consumed = 0;
-  /** Of all groups: leases that live, the partitions that have any, and the messages they hold. */
+  /** Live leases of all groups, the partitions that have any, and the messages they hold. */
   leases = 0;
   leasedPartitions = 0;
   leasedMessages = 0;
-  /** With dead letters. */
+  /** Partitions with dead letters. */
   deadPartitions = 0;
   /** The stamp of the oldest message that the slowest reader has not consumed. */
   oldestPendingUs: number | null = null;
-  /** When the first of the leases runs out: it is another sum then. Infinity without one. */
+  /** When the first lease runs out, which changes the sum; Infinity without leases. */
   untilUs = Number.POSITIVE_INFINITY;
 
   add(partition: PartitionRow, figures: PartitionCounts): void {

@@ -1,17 +1,17 @@
 /**
- * A view of the state for walks: rows that a walk will ask for next are read with those it asks
- * for.
+ * A view of the state for walks. It reads ahead: with the rows that a walk asks for it reads those
+ * that the walk will ask for next.
  *
  * The job: a walk over a hundred thousand queues asks for the groups, partitions and cursors of
  * each by ranges of a row or none. A range costs some 12 us to begin and 1 us a row, so nearly all
  * of the walk's time goes into beginning ranges that lie next to each other.
  *
- * Outline. Of each table the view keeps the stretch that it read last. A range within that stretch
- * is answered from it. Another one is read with a window of rows behind it, or before it when the
- * walk goes down; the window grows while stretches are used and shrinks to nothing while they are
- * not, so a walk without an order costs what it cost before.
+ * Outline. The view keeps, for each table, the stretch that it read last. A range within that
+ * stretch is answered from it. Any other range is read with a window of rows behind it, or before
+ * it when the walk goes down. The window grows while stretches are used and shrinks to nothing
+ * while they are not, so a walk without an order costs what it costs without the view.
  *
- * What must hold: nobody is shown a row that has changed since. Rows change only by applying, so
+ * What must hold: no walk sees a row that has changed since. Rows change only by applying, so
  * stretches are dropped when the applied index has moved; within one slice of a walk it does not.
  */
 import { bug } from './assert.js';

@@ -126,7 +126,7 @@ export function* sumsByLabel(
   return null;
 }
 
-/** Of the queues under one place of the index: long labels may share it. */
+/** Sums, by label, of the queues under one place of the index; long labels may share a place. */
 class LabelSums {
   readonly place: string;
   readonly #sums = new Map<string, LabelSum>();

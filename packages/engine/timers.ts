@@ -299,8 +299,8 @@ export class Timers {
 }
 
 /**
- * What was encrypted when it was scheduled is taken as it stands, in any queue. What was not is
- * encrypted if the queue asks for that by now.
+ * A payload that was encrypted when it was scheduled is pushed as it is, to any queue. A payload
+ * that was not is encrypted if the queue asks for that by now.
  */
 function pushOf(timer: Key, row: TimerRow, payload: Uint8Array): PushCommand {
   const { tenant, queue } = timerName(timer);

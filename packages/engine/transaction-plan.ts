@@ -137,7 +137,7 @@ interface EntryShare {
   pushUnits: number;
 }
 
-/** What is known of its price before anything is looked up. */
+/** Units of the transaction without its pushes; known before anything is looked up. */
 function unitsWithoutPushes({ acks, positions, kv, timers }: TransactionCommand): number {
   const moved = acks.length * PRICES.ackItem + positions.length * PRICES.position;
   return PRICES.command + moved + (kv === null ? 0 : kvPrice(kv)) + timersPrice(timers);

@@ -96,7 +96,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'campaignAfterMs',
   'promisedUntilMs',
   'promiseRenewed',
-  // Of lease reads, which the model does without.
+  // Used by lease reads only, which the model leaves out.
   'hasDurableTerm',
   'transferSinceMs',
   'uncommittedBytes',
