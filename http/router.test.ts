@@ -93,7 +93,7 @@ test('HEAD is answered by each GET of the API that takes nothing, and by nothing
   for (const { method, path } of ROUTES) {
     const asked = path.replaceAll('...}', '}').replaceAll(/\{[^}]+\}/g, 'x');
     const isRead = method === 'GET' && !path.includes('/pop');
-    const known = ROUTES.some((route) => route.method === 'GET' && route.path === path);
+    const known = all.match('GET', asked) !== null;
     if (isRead) expect(all.match('HEAD', asked), path).not.toBeNull();
     else if (!known) expect(all.match('HEAD', asked), path).toBeNull();
   }

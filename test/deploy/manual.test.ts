@@ -54,8 +54,8 @@ const PRELUDE = `
 `;
 
 function script(): string {
-  const [, byHand, look, start4, add4, remove4, remove2, start2, add2, force, ...more] =
-    blocks('A cluster');
+  const [, byHand, look, start4, add4, remove4, transfer, ...replacing] = blocks('A cluster');
+  const [remove2, start2, add2, force, ...more] = replacing;
   const [backup, ...others] = blocks('Backup');
   expect([more, others]).toEqual([[], []]);
   return `${PRELUDE}
@@ -68,6 +68,7 @@ function script(): string {
     up 6644
     say remove4; ${remove4}
     gone TERM $node4
+    say transfer; ${transfer}
     gone KILL \${nodes[1]}
     say remove2; ${remove2}
     ${start2}
@@ -127,6 +128,7 @@ test('the chapter about clusters', async () => {
   expect(['add4', 'remove4', 'remove2', 'add2'].map(ok)).toEqual([2, 1, 1, 2]);
   expect(printed.get('add4')).toContain('"voters":[1,2,3,4]');
   expect(printed.get('remove4')).toContain('"voters":[1,2,3]');
+  expect(printed.get('transfer')).toContain('"leader":2');
   expect(printed.get('add2')).toContain('"voters":[1,2,3]');
   expect(printed.get('backup')).toContain('identity.json');
   expect(printed.get('recovered')).toContain('"voters":[1]');

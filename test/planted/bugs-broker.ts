@@ -178,9 +178,10 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/broker/broker.ts',
-        find: 'const { consensus, isMember, clock, deadlines, stateless } = parts;',
+        find: 'const { consensus, isMember, clock, deadlines, stateless, onDamage } = parts;',
         replace:
-          'const { consensus, isMember, clock, deadlines } = parts; const stateless = false;',
+          'const { consensus, isMember, clock, deadlines, onDamage } = parts; ' +
+          'const stateless = false;',
       },
     ],
     hunt: 'busy',

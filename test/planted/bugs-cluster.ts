@@ -20,9 +20,9 @@ const REQUESTS: readonly PlantedBug[] = [
     meaning: 'what a client that has gone had claimed is not given back',
     edits: [
       {
-        file: 'packages/broker/broker.ts',
-        find: 'else if (late || reply.gone)\nthis.#giveBack(command, outcome);',
-        replace: 'else if (late || reply.gone) return;',
+        file: 'packages/broker/pop-delivery.ts',
+        find: 'this.#options.giveBack({',
+        replace: 'if (false) this.#options.giveBack({',
       },
     ],
     hunt: 'busy',

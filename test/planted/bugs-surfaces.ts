@@ -73,7 +73,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/broker/kv-requests.ts',
-        find: 'reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), deadlineMs);',
+        find: 'reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), deadlineMs, bytes);',
         replace:
           'const steps = walk(); let step = steps.next(); ' +
           'while (!step.done) step = steps.next(); reply.send(step.value);',
@@ -101,8 +101,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/engine/kv-judge.ts',
-        find: 'return judged(lossOf(op.expect, live), live);',
-        replace: 'return judged(null, live);',
+        find: "case 'check': {\nconst loss = lossOf(op.expect, live);",
+        replace: "case 'check': { const loss = null;",
       },
     ],
     hunt: 'single',
