@@ -95,7 +95,10 @@ describe.each([
 });
 
 describe.each(own)('on a node with settings of its own: %s', (_, tables) => {
-  const [place, failed] = usePlace(() => openNode(new BodySeeds(), tables[0]?.environment));
+  const [place, failed] = usePlace(() => {
+    const [table] = tables;
+    return openNode(new BodySeeds(), table?.environment, table?.reader?.());
+  });
   for (const [section, rows] of bySection(tables)) {
     describe(section, () => {
       for (const row of rows) test(section, row, place, failed);

@@ -40,7 +40,11 @@ export const SHARED: Environment = {
   SVC_KV_WRITE_BURST: '100000',
 };
 
-export async function openNode(seeds: BodySeeds, environment?: Environment): Promise<OpenPlace> {
+export async function openNode(
+  seeds: BodySeeds,
+  environment?: Environment,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<OpenPlace> {
   const directory = temporaryDirectory();
   const port = await freePort();
   const settings = { directory: directory.path, port, environment: environment ?? SHARED };
@@ -53,7 +57,7 @@ export async function openNode(seeds: BodySeeds, environment?: Environment): Pro
   return {
     name: environment === undefined ? 'one node' : 'a node of its own',
     clients: [client],
-    ...(await judged(client, seeds)),
+    ...(await judged(client, seeds, headers)),
     ...(environment === undefined ? {} : { restart }),
     close: async (failure) => {
       client.close();
@@ -82,8 +86,9 @@ export async function openCluster(seeds: BodySeeds): Promise<OpenPlace> {
 async function judged(
   client: HttpClient,
   seeds: BodySeeds,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly judge: OpenApiJudge; readonly observe: Observe }> {
-  const { text } = await client.get('/openapi.json');
+  const { text } = await client.get('/openapi.json', { headers });
   const judge = new OpenApiJudge(JSON.parse(text) as OpenApi);
   const observe: Observe = (exchange) => {
     judge.judge(exchange);

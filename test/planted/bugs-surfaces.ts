@@ -73,7 +73,9 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/broker/kv-requests.ts',
-        find: 'reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), deadlineMs, bytes);',
+        find:
+          'reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), ' +
+          'deadlineMs, bytes);',
         replace:
           'const steps = walk(); let step = steps.next(); ' +
           'while (!step.done) step = steps.next(); reply.send(step.value);',

@@ -109,6 +109,7 @@ function level(name: keyof typeof OF_LEVEL, roles: readonly Role[]): ContractRow
 export const levels: ContractTable = {
   section: 'specification authentication',
   environment: STRICT,
+  reader: () => bearer({ role: 'admin' }),
   rows: [
     {
       row: 'Authorization: Bearer',
@@ -234,6 +235,7 @@ export const levels: ContractTable = {
 export const tokenTexts: ContractTable = {
   section: 'cluster-and-config 2.7',
   environment: STRICT,
+  reader: () => bearer({ role: 'admin' }),
   rows: [
     {
       row: 'Authentication required',
@@ -335,6 +337,9 @@ function named(row: string, name: string, statuses: readonly number[]): Contract
 export const ownNames: ContractTable = {
   section: 'cluster-and-config 2.7',
   environment: OWN_NAMES,
+  reader: () => ({
+    authorization: signedToken(ed25519, { groups: ['people'], exp: secondsFromNow(60) }),
+  }),
   rows: [
     {
       row: 'JWT_SKIP_PATHS',
