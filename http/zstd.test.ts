@@ -153,7 +153,7 @@ describe('the line', () => {
   });
 
   test('many slow payloads of a tenant hold up another for one of them', async () => {
-    zstd = new Zstd(() => performance.now(), 200);
+    zstd = new Zstd(() => performance.now(), 1000);
     const ended: string[] = [];
     const slow = Array.from({ length: 5 }, () => ask('a', BOMB).then(() => ended.push('a')));
     const other = ask('b', DECLARED);
