@@ -9,9 +9,7 @@
  * waits behind another one is not late either: its own write has not begun.
  *
  * Nor does time count in which the host did not run: what the disk reported meanwhile is still
- * unread. The host promises a tick in each heartbeat, and what a tick comes later than that is
- * taken off (`hostStood`). A heartbeat for each tick still counts, so a host that is always late
- * finds a hung disk after a bounded number of ticks.
+ * unread. All times here are of `running-time.ts`.
  *
  * Nothing here is needed for safety. An entry counts once a quorum holds it durably, whoever leads
  * and for however long; reads ask a quorum, or the lease, which goes by the times at which
@@ -32,8 +30,8 @@ export class AppendWatch {
   }
 
   /** Returns the sequence number of the append. */
-  start(nowMs: number): number {
-    this.#startedMs.push(nowMs);
+  start(ranMs: number): number {
+    this.#startedMs.push(ranMs);
     return this.started;
   }
 
@@ -42,28 +40,22 @@ export class AppendWatch {
     return this.#settled + this.#startedMs.length;
   }
 
-  settle(sequence: number, nowMs: number): void {
+  settle(sequence: number, ranMs: number): void {
     while (this.#settled < sequence && this.#startedMs.length > 0) {
       this.#startedMs.shift();
       this.#settled++;
-      this.#movedMs = nowMs;
+      this.#movedMs = ranMs;
     }
   }
 
   /** A part of the oldest append is durable. */
-  moved(nowMs: number): void {
-    this.#movedMs = nowMs;
+  moved(ranMs: number): void {
+    this.#movedMs = ranMs;
   }
 
-  /** The host did not run for `ms` of the time that has just passed. */
-  hostStood(ms: number): void {
+  stuck(ranMs: number): boolean {
     const sinceMs = this.#sinceMs;
-    if (sinceMs !== undefined) this.#movedMs = sinceMs + ms;
-  }
-
-  stuck(nowMs: number): boolean {
-    const sinceMs = this.#sinceMs;
-    return sinceMs !== undefined && nowMs - sinceMs >= this.#stuckMs;
+    return sinceMs !== undefined && ranMs - sinceMs >= this.#stuckMs;
   }
 
   /** Since when nothing has come of the oldest append; undefined: none is under way. */

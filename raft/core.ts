@@ -18,6 +18,7 @@ import { Progress } from './progress.js';
 import { Reads } from './reads.js';
 import type { Role } from './ready.js';
 import { Recovery } from './recovery.js';
+import { RunningTime } from './running-time.js';
 
 const NO_CONTEXT = new Uint8Array(0);
 
@@ -53,6 +54,8 @@ export class Core {
 
   /** The sum of forward steps of the host's clock: it never goes back. */
   nowMs = 0;
+  readonly #running: RunningTime;
+  /** In running time, as are `transferSinceMs`, the appends and the last replies of the peers. */
   electionSinceMs = 0;
   heartbeatSinceMs = 0;
   /** This round's own random waiting time, in [1, 2) election timeouts. */
@@ -95,6 +98,7 @@ export class Core {
       options.applied,
       settings.tailBytesMax,
     );
+    this.#running = new RunningTime(settings.heartbeatMs);
     this.appends = new AppendWatch(settings.appendStuckMs);
     this.reads = new Reads(options.id, options.random);
     assert(isCount(hardState.term) && hardState.term <= TERM_MAX, `term ${hardState.term}`);
@@ -145,7 +149,7 @@ export class Core {
   live(id: NodeId): boolean {
     const peer = this.peers.get(id);
     if (id === this.id || peer === undefined) return id === this.id;
-    return this.nowMs - peer.lastReplyMs < this.settings.liveWithinMs;
+    return this.ranMs - peer.lastReplyMs < this.settings.liveWithinMs;
   }
 
   /** No other node's word is needed for anything. */
@@ -155,11 +159,16 @@ export class Core {
   }
 
   get appendStuck(): boolean {
-    return this.appends.stuck(this.nowMs);
+    return this.appends.stuck(this.ranMs);
+  }
+
+  /** How long the host has run: what every silence is measured by. See `running-time.ts`. */
+  get ranMs(): number {
+    return this.#running.ms;
   }
 
   sinceLeaderMs(): number {
-    return this.nowMs - this.electionSinceMs;
+    return this.ranMs - this.electionSinceMs;
   }
 
   becomeFollower(newTerm: Term, leader: NodeId): void {
@@ -177,7 +186,7 @@ export class Core {
   hearLeader(from: NodeId): void {
     if (this.role !== 'follower') this.becomeFollower(this.term, from);
     this.leader = from;
-    this.electionSinceMs = this.nowMs;
+    this.electionSinceMs = this.ranMs;
     if (this.settings.reads === 'lease') this.promiseRenewed = true;
   }
 
@@ -195,6 +204,11 @@ export class Core {
     if (!this.promiseRenewed) return;
     this.promiseRenewed = false;
     this.promisedUntilMs = this.nowMs + this.settings.electionTimeoutMs;
+  }
+
+  /** The host has begun another turn: what arrived before its last one was read. */
+  tick(): void {
+    this.#running.tick(this.nowMs);
   }
 
   /** Asking around changes neither the term nor the vote. */
@@ -292,7 +306,7 @@ export class Core {
       this.vote = NO_NODE;
     }
     this.leader = NO_NODE;
-    this.electionSinceMs = this.nowMs;
+    this.electionSinceMs = this.ranMs;
     this.heartbeatSinceMs = this.nowMs;
     const { electionTimeoutMs, inFlightMessagesMax, inFlightBytesMax } = this.settings;
     this.campaignAfterMs =

@@ -28,7 +28,7 @@ export function campaign(core: Core, forced: boolean): void {
   // Its own vote, too, is promised to nobody while a leader may count on it.
   if (!forced && core.promised) return;
   if (forced && !isVoter(core.configuration, core.id)) return;
-  core.electionSinceMs = core.nowMs;
+  core.electionSinceMs = core.ranMs;
   if (configurationUnapplied(core)) return;
   if (core.settings.preVote && !forced) askForPreVotes(core);
   else askForVotes(core, forced);
@@ -79,7 +79,7 @@ export function onVoteRequest(core: Core, message: VoteRequest | PreVoteRequest)
   });
   if (granted && !pre) {
     core.vote = message.from;
-    core.electionSinceMs = core.nowMs;
+    core.electionSinceMs = core.ranMs;
   }
 }
 

@@ -66,11 +66,15 @@ export class Raft {
     this.#applyWindow = new ApplyWindow(settings.applyingBytesMax);
   }
 
-  /** Time has come to `nowMs` on the host's monotonic clock. Call at least every heartbeat. */
+  /**
+   * Time has come to `nowMs` on the host's monotonic clock. Call at least every heartbeat, and
+   * between two calls step the messages that had arrived before the first (`running-time.ts`).
+   */
   tick(nowMs: number): void {
     const core = this.#core;
     this.#advanceTo(nowMs);
-    core.reads.expire(core.nowMs - core.settings.electionTimeoutMs);
+    core.tick();
+    core.reads.expire(core.ranMs - core.settings.electionTimeoutMs);
     if (core.role === 'leader') this.#tickLeader();
     else if (core.sinceLeaderMs() >= core.campaignAfterMs) campaign(core, false);
   }
@@ -164,7 +168,7 @@ export class Raft {
     const id = core.reads.mint();
     if (core.role === 'leader') startRead(core, { id, from: core.id });
     else {
-      core.reads.forward(id, core.nowMs);
+      core.reads.forward(id, core.ranMs);
       core.send({ type: 'read-request', from: core.id, to: core.leader, term: core.term, id });
     }
     return { accepted: true, id };
@@ -269,7 +273,7 @@ export class Raft {
 
   /** A part of the oldest append under way is durable: the disk works, though it is not done. */
   appendMoved(): void {
-    this.#core.appends.moved(this.#core.nowMs);
+    this.#core.appends.moved(this.#core.ranMs);
   }
 
   /** The transport could not send to a peer: probe instead of piling up appends. */
@@ -299,8 +303,10 @@ export class Raft {
   }
 
   /**
-   * Moves the core's own clock, which only goes forward. A leader whose host stood still (or whose
-   * clock went back) cannot tell for how long it did not lead: its lease may be over.
+   * Moves the core's own clock, which only goes forward. A step forward, whatever its size, ends a
+   * lease that is over by then, and costs nobody the leadership (`running-time.ts`). When the clock
+   * goes back, nobody can tell how much time has passed: a lease may be over, so a leader steps
+   * down.
    */
   #advanceTo(nowMs: number): void {
     const core = this.#core;
@@ -309,10 +315,7 @@ export class Raft {
     const deltaMs = nowMs - this.#hostMs;
     this.#hostMs = nowMs;
     core.timePasses(Math.max(deltaMs, 0));
-    const stoodMs = deltaMs - core.settings.heartbeatMs;
-    if (stoodMs > 0) core.appends.hostStood(stoodMs);
-    const jumped = deltaMs < 0 || deltaMs >= core.settings.electionTimeoutMs;
-    if (jumped && core.role === 'leader' && core.settings.checkQuorum && !core.alone) {
+    if (deltaMs < 0 && core.role === 'leader' && core.settings.checkQuorum && !core.alone) {
       core.becomeFollower(core.term, NO_NODE);
     }
   }
@@ -321,10 +324,10 @@ export class Raft {
     const core = this.#core;
     const { settings } = core;
     if (core.sinceLeaderMs() >= settings.electionTimeoutMs) {
-      core.electionSinceMs = core.nowMs;
+      core.electionSinceMs = core.ranMs;
       if (settings.checkQuorum) checkQuorum(core);
     }
-    if (core.nowMs - core.transferSinceMs >= settings.electionTimeoutMs) {
+    if (core.ranMs - core.transferSinceMs >= settings.electionTimeoutMs) {
       core.transferTarget = NO_NODE;
     }
     // Alone, nobody could take over, and stepping down would only add an election to a slow disk.
@@ -441,7 +444,7 @@ export class Raft {
 
   #onAppendDurable(message: AppendDurable): void {
     const { appends, log, term } = this.#core;
-    appends.settle(message.sequence, this.#core.nowMs);
+    appends.settle(message.sequence, this.#core.ranMs);
     if (message.term > 0) this.#core.hasDurableTerm = true;
     // In a later term the entries may have been replaced; the write of that term's vote follows and
     // vouches for whatever stands then. A snapshot is committed and cannot be replaced.
@@ -477,7 +480,7 @@ export class Raft {
       from: core.id,
       to: core.id,
       term: core.term,
-      sequence: core.appends.start(core.nowMs),
+      sequence: core.appends.start(core.ranMs),
       index,
       entryTerm: core.log.lastTerm,
       snapshotIndex,

@@ -97,8 +97,9 @@ export class Reads {
     return count === 0 ? [] : this.#waiting.splice(0, count);
   }
 
-  forward(id: number, nowMs: number): void {
-    this.#forwarded.set(id, nowMs);
+  /** `ranMs`, as everything here that is a time: while the host stands, the answer is unread. */
+  forward(id: number, ranMs: number): void {
+    this.#forwarded.set(id, ranMs);
   }
 
   /** The leader's answer; false when nobody waits for it any more. */

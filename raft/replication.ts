@@ -202,7 +202,7 @@ export function startTransfer(core: Core, target: NodeId, peer: Progress): void 
   core.transferTarget = target;
   // It has one election timeout from now. The check of the quorum goes by a time of its own: else
   // one transfer after the other would put it off for ever.
-  core.transferSinceMs = core.nowMs;
+  core.transferSinceMs = core.ranMs;
   if (peer.match === core.log.last) sendTimeoutNow(core);
   else sendAppend(core, target, peer, true);
 }
@@ -257,6 +257,6 @@ function heard(core: Core, from: NodeId): Progress | undefined {
     return undefined;
   }
   peer.recentlyActive = true;
-  peer.lastReplyMs = core.nowMs;
+  peer.lastReplyMs = core.ranMs;
   return peer;
 }

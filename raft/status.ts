@@ -48,6 +48,6 @@ function peersOf(core: Core): readonly PeerStatus[] {
     inFlightMessages: peer.inFlight.count,
     inFlightBytes: peer.inFlight.bytes,
     recentlyActive: peer.recentlyActive,
-    lastReplyAgeMs: core.nowMs - peer.lastReplyMs,
+    lastReplyAgeMs: core.ranMs - peer.lastReplyMs,
   }));
 }

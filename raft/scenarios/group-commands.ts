@@ -64,7 +64,12 @@ export const GROUP_COMMANDS: Commands = {
     );
   },
   jump: (stage, words) => {
-    stage.node(words.number()).pass(words.number());
+    const node = stage.node(words.number());
+    const ms = words.number();
+    for (let left = words.ended ? 1 : words.number(); left > 0; left--) {
+      node.pass(ms);
+      stage.work();
+    }
   },
 };
 

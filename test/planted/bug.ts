@@ -4,8 +4,8 @@
  */
 
 /**
- * `storm` and `model`: the raft core alone, the former of any kind or with a focus. `disk`: the log
- * and the file of term and vote. The others run whole simulated machines.
+ * `storm`, `model` and `scenarios`: the raft core alone, the first of any kind or with a focus.
+ * `disk`: the log and the file of term and vote. The others run whole simulated machines.
  */
 export const HUNTS = [
   'storm',
@@ -15,6 +15,7 @@ export const HUNTS = [
   'storm-members',
   'storm-losses',
   'model',
+  'scenarios',
   'single',
   'cluster',
   'busy',

@@ -323,6 +323,55 @@ const READS: readonly PlantedBug[] = [
   },
 ];
 
+const LATE_TICKS: readonly PlantedBug[] = [
+  {
+    name: 'late-tick-counts-in-full',
+    meaning: 'the time in which the host stood counts as silence of the others',
+    edits: [
+      {
+        file: 'raft/running-time.ts',
+        find: 'if (passedMs > this.#tickMsMax)',
+        replace: 'if (false)',
+      },
+    ],
+    hunt: 'scenarios',
+    seeds: 1,
+  },
+  {
+    name: 'late-tick-judges-at-once',
+    meaning: 'a late tick judges before what arrived meanwhile was read',
+    edits: [
+      {
+        file: 'raft/running-time.ts',
+        find: 'this.#owedMs = this.#tickMsMax;',
+        replace: 'this.#ms += this.#tickMsMax;',
+      },
+    ],
+    hunt: 'scenarios',
+    seeds: 1,
+  },
+  {
+    name: 'late-ticks-never-count',
+    meaning: 'a host whose ticks are always late never finds that it is cut off',
+    edits: [{ file: 'raft/running-time.ts', find: 'this.#ms += this.#owedMs;', replace: '' }],
+    hunt: 'scenarios',
+    seeds: 1,
+  },
+  {
+    name: 'lease-by-running-time',
+    meaning: 'a lease goes on while the host stands, although the others do not wait',
+    edits: [
+      {
+        file: 'raft/reading.ts',
+        find: 'return core.nowMs < ackedMs',
+        replace: 'return core.ranMs < ackedMs',
+      },
+    ],
+    hunt: 'storm-leases',
+    seeds: 40,
+  },
+];
+
 const MEMBERS: readonly PlantedBug[] = [
   {
     name: 'two-changes-at-once',
@@ -394,5 +443,6 @@ export const RAFT_BUGS: readonly PlantedBug[] = [
   ...ELECTIONS,
   ...REPLICATION,
   ...READS,
+  ...LATE_TICKS,
   ...MEMBERS,
 ];

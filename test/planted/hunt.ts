@@ -10,12 +10,13 @@ import type { HuntAnswer, HuntTask } from './hunt-task.js';
 import { huntOf } from './hunts.js';
 import type { PatchData } from './patch-hook.js';
 
+const OF_RAFT_ALONE: ReadonlySet<string> = new Set(['model', 'scenarios']);
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Where the compiled form of a source file is loaded from in this hunt. */
 function compiledUrl(task: HuntTask, file: string): string {
   const compiled = file.replace(/\.ts$/, '.js');
-  if (task.hunt.startsWith('storm') || task.hunt === 'model') {
+  if (task.hunt.startsWith('storm') || OF_RAFT_ALONE.has(task.hunt)) {
     return pathToFileURL(join(task.raftFolder, compiled.replace(/^raft\//, ''))).href;
   }
   const inDist = compiled.replace(/^((?:packages\/)?[^/]+)\//, '$1/dist/');

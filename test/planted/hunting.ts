@@ -15,8 +15,8 @@ const ROOT = fileURLToPath(
 );
 
 /**
- * Compiles raft together with its storms and its model, which are no part of its build, into a
- * folder of its own. Returns the folder and what removes it.
+ * Compiles raft together with its storms, its model and its scenarios, which are no part of its
+ * build, into a folder of its own. Returns the folder and what removes it.
  */
 export function buildRaft(): { readonly folder: string; readonly remove: () => void } {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-planted-'));
@@ -31,7 +31,7 @@ export function buildRaft(): { readonly folder: string; readonly remove: () => v
       outDir: folder,
     },
     include: [join(ROOT, 'raft/**/*.ts')],
-    exclude: ['raft/dist', 'raft/**/*.test.ts', 'raft/scenarios'].map((path) => join(ROOT, path)),
+    exclude: ['raft/dist', 'raft/**/*.test.ts'].map((path) => join(ROOT, path)),
   };
   writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify(options));
   writeFileSync(join(scratch, 'package.json'), '{ "type": "module" }');

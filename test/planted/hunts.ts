@@ -2,14 +2,16 @@
  * The seeded hunts. Each takes a seed and answers with what it found wrong, or null; an error that
  * the program throws is a finding too.
  */
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { ShapeName } from '../simulation/shape.js';
 import type { HuntName } from './bug.js';
 import type { HuntTask } from './hunt-task.js';
 
 export type Hunt = (seed: number) => string | null;
 
+const SCRIPTS = fileURLToPath(new URL('../../../raft/scenarios/scripts', import.meta.url));
 const STORM_STEPS = 1000;
 const MODEL_STATES_MAX = 120_000;
 const SINGLE_MS = 2000;
@@ -26,6 +28,7 @@ export async function huntOf(task: HuntTask): Promise<Hunt> {
     'storm-members': () => storms(task.raftFolder, 'members'),
     'storm-losses': () => storms(task.raftFolder, 'losses'),
     model: () => models(task.raftFolder),
+    scenarios: () => scenarios(task.raftFolder),
     single: () => simulations('single', SINGLE_MS),
     cluster: () => simulations('cluster', CLUSTER_MS),
     busy: () => simulations('busy', BUSY_MS),
@@ -50,6 +53,20 @@ async function models(raftFolder: string): Promise<Hunt> {
     const { finding } = exploration as { readonly finding?: { readonly text: string } };
     return finding === undefined ? null : finding.text;
   };
+}
+
+/** All scripts, whatever the seed: the first that prints something else. */
+async function scenarios(raftFolder: string): Promise<Hunt> {
+  const { play } = await loaded(raftFolder, 'scenarios/commands.js');
+  const { stepsOf } = await loaded(raftFolder, 'scenarios/script.js');
+  const { differences } = await loaded(raftFolder, 'scenarios/comparison.js');
+  const scripts = readdirSync(SCRIPTS).filter((name) => name.endsWith('.txt'));
+  const perform = (name: string): void => {
+    const steps = call(stepsOf, readFileSync(join(SCRIPTS, name), 'utf8'));
+    const text = call(differences, name, steps, call(play, steps));
+    if (text !== '') throw new Error(`${text}`);
+  };
+  return () => found(() => scripts.forEach(perform));
 }
 
 async function simulations(shape: ShapeName, simMs: number): Promise<Hunt> {
