@@ -46,6 +46,7 @@ export const STATUS_OF_REASON: { readonly [reason in RefusalReason]: RefusalStat
   overloaded: UNAVAILABLE,
   storage_full: { status: '507 Insufficient Storage', retryAfter: false },
   internal: { status: '500 Internal Server Error', retryAfter: false },
+  quota_exceeded: { status: '403 Forbidden', retryAfter: false },
   too_large: { status: '413 Payload Too Large', retryAfter: false },
   kv_check_needs_cluster_version_5: UNAVAILABLE,
 };

@@ -12,6 +12,7 @@ export interface NodeFigures {
   readonly parked: ReadonlyMap<string, number>;
   /** Rows of the state that are held in memory since they changed. */
   readonly memoryRows: readonly MemoryRowsView[];
+  readonly names: NamesView;
   readonly tracesStored: number;
   readonly consumption: ConsumptionView;
   /** Lifetime totals of the cluster, equal on nodes that have applied the same entries. */
@@ -27,6 +28,20 @@ export interface NodeFigures {
   readonly groupLags: GroupLags | null;
   /** The wall clock at this scrape. */
   readonly wallUs: number;
+}
+
+export interface NamesView {
+  readonly counts: NameKinds<number>;
+  /** null: any number. */
+  readonly limits: NameKinds<number | null>;
+}
+
+/** The members name the kinds in the text of a scrape. */
+export interface NameKinds<Value> {
+  readonly [kind: string]: Value;
+  readonly queues: Value;
+  readonly partitions: Value;
+  readonly consumer_groups: Value;
 }
 
 export interface MemoryRowsView {

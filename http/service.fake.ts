@@ -213,6 +213,10 @@ export class FakeService implements Service {
       loopLagMs: 0.5,
       parked: this.parked,
       memoryRows: [{ table: 'queues', level: 'active', rows: 3 }],
+      names: {
+        counts: { queues: 3, partitions: 5, consumer_groups: 2 },
+        limits: { queues: 1000, partitions: null, consumer_groups: null },
+      },
       tracesStored: 4,
       consumption: { groups: 1, parts: 2, partitions: 2 },
       totals: { pushed: 5, acked: 4, deadLettered: 1 },

@@ -6,6 +6,7 @@ import { DEFAULT_PORT } from '@svc/wire';
 import { directory, host, listenKind, port, serverIdKind } from './config-addresses.js';
 import { AUTHENTICATION_VARIABLES } from './config-authentication.js';
 import { DOOR_VARIABLES } from './config-door.js';
+import { NAME_VARIABLES } from './config-names.js';
 import { forceRecoverKind, nodeIdKind, peersKind, replicatorKind, timing } from './config-peers.js';
 import { SERIES_VARIABLES } from './config-series.js';
 import { SURFACE_VARIABLES } from './config-surfaces.js';
@@ -83,6 +84,7 @@ export const VARIABLES = {
     'partitions that one management read shows of a queue, or ranks; it counts all of them',
   ),
   ...DOOR_VARIABLES,
+  ...NAME_VARIABLES,
   ...SERIES_VARIABLES,
   cellId: variable(
     'server',

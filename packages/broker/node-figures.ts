@@ -1,6 +1,12 @@
 /** What a node tells a scrape beside what was counted (inspection 9). */
-import { type DeadLetterGauges, readTotals, storedTraces } from '@svc/engine';
-import type { NodeFigures, Pressure } from '@svc/http';
+import {
+  type DeadLetterGauges,
+  type NameLimits,
+  nameCountsOf,
+  readTotals,
+  storedTraces,
+} from '@svc/engine';
+import type { NamesView, NodeFigures, Pressure } from '@svc/http';
 import type { Checkpoint } from '@svc/storage';
 import type { Broker } from './broker.js';
 import type { GroupLagFigures } from './group-lag-figures.js';
@@ -12,6 +18,8 @@ export interface FigureSources {
   readonly broker: Broker;
   readonly deadLetters: DeadLetterGauges;
   readonly groupLags: GroupLagFigures;
+  /** Bounds of names over all tenants. */
+  readonly nameLimits: NameLimits;
   readonly wallUs: () => number;
   readonly pressure: () => Pressure;
   readonly loopLagMs: () => number;
@@ -32,6 +40,7 @@ export function nodeFigures(sources: FigureSources): NodeFigures {
     loopLagMs: loopLagMs(),
     parked: parkedByQueue(broker),
     memoryRows: state.memoryRows(),
+    names: namesView(state, sources.nameLimits),
     tracesStored: storedTraces(state),
     consumption: leader?.consumption ?? NOTHING_CONSUMED,
     totals: readTotals(state),
@@ -39,6 +48,18 @@ export function nodeFigures(sources: FigureSources): NodeFigures {
     deadLetters: leader === null ? null : deadLetters.read(),
     groupLags: groupLags.read(leader !== null),
     wallUs: wallUs(),
+  };
+}
+
+function namesView(state: Checkpoint, limits: NameLimits): NamesView {
+  const { queues, partitions, groups } = nameCountsOf(state, null);
+  return {
+    counts: { queues, partitions, consumer_groups: groups },
+    limits: {
+      queues: limits.queues,
+      partitions: limits.partitions,
+      consumer_groups: limits.groups,
+    },
   };
 }
 

@@ -22,6 +22,7 @@ import { Admission } from './admission.js';
 import { Broker, type Forwarding } from './broker.js';
 import { ClusterVersion } from './cluster-version.js';
 import type { Config } from './config.js';
+import { nameBounds } from './config-names.js';
 import { Consensus } from './consensus.js';
 import { DiskGate } from './disk-gate.js';
 import type { Ephemeral } from './ephemeral.js';
@@ -229,6 +230,7 @@ export class NodeLayers {
           broker: this.broker,
           deadLetters: this.deadLetters,
           groupLags: this.groupLags,
+          nameLimits: nameBounds(config).all,
           wallUs: () => clock.wallUs(),
           pressure: () => this.broker.pressure(),
           loopLagMs: () => options.series?.loopLag.meanMs ?? 0,

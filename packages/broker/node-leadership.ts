@@ -10,6 +10,7 @@ import {
 } from '@svc/engine';
 import { DamageError } from '@svc/storage';
 import type { Config } from './config.js';
+import { nameBounds } from './config-names.js';
 import { Leader } from './leader.js';
 import { NODE_NUMBER_MAX } from './member-id.js';
 import type { OpenDirectory } from './node-directory.js';
@@ -55,6 +56,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
     traceRetentionSeconds: config.traceRetentionSeconds,
     housekeeping: housekeepingLimits(config),
     timers: timerLimits(config),
+    names: nameBounds(config),
     autopilot: {
       drainMs: config.autopilotDrainMs,
       batchMin: config.autopilotBatchMin,

@@ -3,8 +3,9 @@
  */
 import { DEFAULT_PARTITION } from '@svc/wire';
 import { createPartition, createQueue, findQueue } from './catalog.js';
-import type { ConfigureCommand, ConfiguredOutcome } from './commands.js';
+import type { ConfigureCommand, ConfiguredOutcome, RefusedOutcome } from './commands.js';
 import type { Draft } from './draft.js';
+import { type NameGuard, refusedBy } from './name-bounds.js';
 import { changeOptions } from './queue-options.js';
 import type { PartitionRow, QueueRow } from './rows.js';
 
@@ -18,10 +19,14 @@ export function planConfigure(
   draft: Draft,
   command: ConfigureCommand,
   listener: ConfigureListener,
-): ConfiguredOutcome {
+  names: NameGuard | null,
+): ConfiguredOutcome | RefusedOutcome {
   const before = findQueue(draft.state, command.tenant, command.queue);
   const options = changeOptions(before?.options ?? null, command.changes, command.replace);
   if (before === undefined) {
+    const made = { queues: 1, partitions: 1, groups: 0 };
+    const closed = refusedBy(names?.judge(draft.state, command.tenant, made) ?? null);
+    if (closed !== null) return closed;
     const queue = createQueue(draft, command.tenant, command.queue, options);
     listener.queueCreated(draft, queue);
     const partition = createPartition(draft, queue.number, DEFAULT_PARTITION);

@@ -32,7 +32,7 @@
 import { type LookedUp, planAck } from './ack.js';
 import { assert } from './assert.js';
 import type { AutopilotLimits } from './autopilot.js';
-import { createQueue, findPartition, findQueue } from './catalog.js';
+import { createQueue, findPartition, findQueue, queueByNumber } from './catalog.js';
 import type {
   AckCommand,
   AckedOutcome,
@@ -57,15 +57,14 @@ import { scanGroup } from './delivery-scan.js';
 import { type DeliveryTerms, termsOf } from './delivery-terms.js';
 import type { Draft } from './draft.js';
 import { pinnedPolicy, register, storedTerms } from './first-contact.js';
-import { numberKey } from './keys.js';
 import { planExtend, planGiveBack } from './lease.js';
-import { popPartition, popReady, seedPinned, type Tried } from './pop.js';
+import type { NameGuard } from './name-bounds.js';
+import { isOutcome, popPartition, popReady, seedPinned, type Tried } from './pop.js';
 import { popped } from './pop-claim.js';
 import { isPatient, mayWait, type PopTimes, timesOf } from './pop-gather.js';
 import { ANSWERS_FULL, NO_ROOM, PopShare } from './pop-room.js';
 import type { PushPlan } from './push.js';
 import type { PartitionRow, QueueRow } from './rows.js';
-import { queues } from './tables.js';
 import type { TimerWriter } from './timer-transaction.js';
 import type { TransactionCommand } from './transaction-command.js';
 import {
@@ -73,7 +72,7 @@ import {
   planTransaction,
   type TransactionSite,
 } from './transaction-plan.js';
-import { namesKey, Waiters } from './waiters.js';
+import { isScanned, namesKey, Waiters } from './waiters.js';
 
 /** The waiting request, minted by the caller and known by identity. */
 export type Ticket = object;
@@ -87,6 +86,7 @@ export interface DeliveryOptions {
   readonly autopilot?: AutopilotLimits;
   /** Dead letters do not make an entry longer, but for the first of them. */
   readonly entryBytesMax: number;
+  readonly names: NameGuard | null;
 }
 
 export class Delivery {
@@ -101,6 +101,7 @@ export class Delivery {
   readonly #starved = new Set<DeliveryGroup>();
   readonly #share = new PopShare();
   readonly #entryBytesMax: number;
+  readonly #names: NameGuard | null;
   readonly #transactionSite: TransactionSite;
   #scanRowsLeft: number;
   #wakes = 0;
@@ -109,12 +110,14 @@ export class Delivery {
     const limits = options.limits ?? DELIVERY_LIMITS;
     this.#memory = new DeliveryMemory(options.leaseGraceMs, limits, options.autopilot);
     this.#entryBytesMax = options.entryBytesMax;
+    this.#names = options.names;
     this.#scanRowsLeft = limits.scanRowsPerTurn;
     this.#waiters = new Waiters(this.#memory);
     this.#discovery = new Discovery(this.#memory);
     this.#transactionSite = {
       memory: this.#memory,
       entryBytesMax: options.entryBytesMax,
+      names: options.names,
       partitionCreated: (draft, queue, partition) => this.partitionCreated(draft, queue, partition),
     };
   }
@@ -161,11 +164,10 @@ export class Delivery {
         const matches = this.#discovery.open(draft, tenant, scope);
         this.#settleChanges(draft);
         this.#walk(draft, matches);
-        const groups: DeliveryGroup[] = [];
-        for (const number of matches.queues) {
-          const queue = draft.state.get(queues, numberKey(number));
-          if (queue !== undefined) groups.push(register(draft, this.#memory, queue, command));
-        }
+        const found = [...matches.queues].flatMap((one) => queueByNumber(draft.state, one) ?? []);
+        const closed = this.#names?.judgeGroups(draft.state, found, command.consumerGroup) ?? null;
+        if (closed !== null) return closed;
+        const groups = found.map((queue) => register(draft, this.#memory, queue, command));
         for (const group of groups) this.#scan(draft, group);
         return this.#popReady(draft, command, ticket, groups, matches);
       }
@@ -401,6 +403,12 @@ export class Delivery {
     return queue;
   }
 
+  /** The waiter's group may not begin to read it. Its next pop is told why. */
+  #isClosed({ state }: Draft, queue: QueueRow, { command }: Waiter): boolean {
+    if (this.#names === null) return false;
+    return this.#names.judgeGroup(state, queue, command.consumerGroup) !== null;
+  }
+
   #scan(draft: Draft, group: DeliveryGroup): void {
     this.#scanRowsLeft -= scanGroup(draft, this.#memory, group, this.#scanRowsLeft);
   }
@@ -413,6 +421,7 @@ export class Delivery {
   /** A queue turned out to match: those who wait for its labels wait at it too. */
   #join(draft: Draft, matches: QueueMatches, queue: QueueRow): void {
     for (const waiter of matches.waiters) {
+      if (this.#isClosed(draft, queue, waiter)) continue;
       const group = register(draft, this.#memory, queue, waiter.command);
       this.#waiters.place(waiter, group, null);
     }
@@ -537,10 +546,11 @@ export class Delivery {
     times: PopTimes | null,
   ): Tried {
     const { command, arrivedUs } = waiter;
-    const queue = draft.state.get(queues, numberKey(group.queue));
+    const queue = queueByNumber(draft.state, group.queue);
     assert(queue !== undefined, `queue ${group.queue} is gone, but its group is remembered`);
-    const policy = pinnedPolicy(draft, command, group, partition, arrivedUs);
     const share = this.#share.open(draft.surroundings.popRoom, waiter.ticket);
+    if (this.#isClosed(draft, queue, waiter)) return popped(command, '', [], null);
+    const policy = pinnedPolicy(draft, command, group, partition, arrivedUs);
     return popPartition(
       draft,
       this.#memory,
@@ -585,13 +595,4 @@ export class Delivery {
     const waitedFor = places.map((place) => place.group);
     return termsOf(command.conflation, waitedFor, null);
   }
-}
-
-function isOutcome(tried: Tried): tried is PoppedOutcome {
-  return tried !== null && typeof tried === 'object';
-}
-
-function isScanned(waiter: Waiter): boolean {
-  if (waiter.matches !== null && waiter.matches.scanFrom !== null) return false;
-  return waiter.places.every((place) => place.group.scan !== 'running');
 }

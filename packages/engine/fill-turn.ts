@@ -13,8 +13,9 @@ import type { Delivery, Ticket } from './delivery.js';
 import type { Draft, Surroundings } from './draft.js';
 import { growingBytes, kvTurnBytes } from './growing-bytes.js';
 import { type PlacedKv, planKv } from './kv-plan.js';
+import { type NameGuard, refusedBy } from './name-bounds.js';
 import { sealingBytes } from './payload-cipher.js';
-import { type PlacedPush, PushPlan } from './push.js';
+import { type PlacedPush, PushPlan, type RefusedPush } from './push.js';
 import { type PlacedReplay, planReplay, replayBytes } from './replay.js';
 import type { RequestMemory } from './request-memory.js';
 import type { State } from './state.js';
@@ -26,6 +27,7 @@ import { kvPrice, PRICES, TURN_UNITS, timersPrice } from './work-prices.js';
 
 type PlacedFill =
   | PlacedPush
+  | RefusedPush
   | PlacedTransaction
   | PlacedReplay
   | PlacedCycle
@@ -38,6 +40,7 @@ export interface FillSite {
   readonly limits: { readonly turnBytesMax: number; readonly entryBytesMax: number };
   readonly delivery: Delivery;
   readonly timers: Timers;
+  readonly names: NameGuard | null;
 }
 
 /** What small commands that fill may always spend, however much those that drain have spent. */
@@ -76,11 +79,11 @@ export class FillTurn {
   readonly #placed: { readonly ticket: Ticket; readonly verdict: PlacedFill }[] = [];
 
   constructor(site: FillSite, draft: Draft, requests: RequestMemory | null) {
-    const { limits, delivery, timers } = site;
+    const { limits, delivery, timers, names } = site;
     this.#site = site;
     this.#draft = draft;
     this.#requests = requests;
-    this.#plan = new PushPlan(draft, limits, delivery);
+    this.#plan = new PushPlan(draft, { ...limits, names }, delivery);
     this.#isFull = this.#length >= limits.turnBytesMax;
     if (!this.#isFull) this.#bytes = timers.fire(draft, this.#plan, delivery);
     this.#smallUnitsMax = Math.max(TURN_UNITS, draft.work + SHARE_UNITS);
@@ -141,7 +144,7 @@ export class FillTurn {
   }
 
   #place(command: FillCommand): PlacedFill {
-    const { delivery, timers, limits } = this.#site;
+    const { delivery, timers, limits, names } = this.#site;
     const draft = this.#draft;
     switch (command.kind) {
       case 'push':
@@ -159,6 +162,8 @@ export class FillTurn {
         return planKv(draft, command, limits.entryBytesMax);
       case 'timers': {
         draft.spend(timersPrice(command));
+        const closed = refusedBy(names?.judgeTimers(draft.state, command) ?? null);
+        if (closed !== null) return { outcome: () => closed };
         const outcome = timers.plan(draft, command);
         return { outcome: () => outcome };
       }

@@ -80,6 +80,7 @@ import type {
   SeekCommand,
 } from './group-commands.js';
 import { tenantNameKey, tenantRange } from './keys.js';
+import { type NameGuard, refusedBy } from './name-bounds.js';
 import type { QueueRow } from './rows.js';
 import { seekCommitted } from './seek.js';
 import type { State } from './state.js';
@@ -88,6 +89,7 @@ export interface GroupChangesLimits {
   readonly rowsPerTurn: number;
   /** How long an outcome is kept. */
   readonly windowMs: number;
+  readonly names: NameGuard | null;
 }
 
 export type AnswerChange = (ticket: Ticket, outcome: GroupChangedOutcome) => void;
@@ -165,6 +167,8 @@ export class GroupChanges {
       known.tickets.push(ticket);
       return null;
     }
+    const closed = this.#judge(draft, command);
+    if (closed !== null) return closed;
     if (command.kind === 'seek' && command.partition !== null) {
       return this.#seekPartition(draft, command, command.partition);
     }
@@ -198,6 +202,15 @@ export class GroupChanges {
     }
     this.#rowsLeft = this.#limits.rowsPerTurn;
     this.#ledLength = draft.length;
+  }
+
+  /** A seek gives the group cursors at a queue that it may not have read before. */
+  #judge(draft: Draft, command: GroupCommand): RefusedOutcome | null {
+    const { names } = this.#limits;
+    if (names === null || command.kind !== 'seek') return null;
+    const queue = findQueue(draft.state, command.tenant, command.queue);
+    if (queue === undefined) return null;
+    return refusedBy(names.judgeGroup(draft.state, queue, command.consumerGroup));
   }
 
   #seekPartition(draft: Draft, command: SeekCommand, name: string): GroupChangedOutcome {

@@ -120,6 +120,7 @@ export {
   type MessageList,
   type ReadingMode,
 } from './message-list.js';
+export type { NameBounds, NameLimits } from './name-bounds.js';
 export { buildNameIndex, type Label, type NameCounts, nameCountsOf } from './name-index.js';
 export { type FoundOffset, type OffsetEntry, offsetsSince } from './offsets-since.js';
 export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './outcome-codec.js';
@@ -134,11 +135,10 @@ export {
 export { leastPayloadBytes, type PayloadCipher, sealedBytes } from './payload-cipher.js';
 export {
   type Answer,
-  PLANNER_LIMITS,
   Planner,
-  type PlannerLimits,
   type Turn,
 } from './planner.js';
+export { PLANNER_LIMITS, type PlannerLimits } from './planner-limits.js';
 export { ANSWERS_FULL, type PopRoom } from './pop-room.js';
 export { type Figures, QueueFigures } from './queue-figures.js';
 export { isWanted, type QueueFilter } from './queue-filter.js';

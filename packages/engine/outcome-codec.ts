@@ -99,6 +99,7 @@ const REASONS: readonly [RefusalReason, ...RefusalReason[]] = [
   'internal',
   'too_large',
   'kv_check_needs_cluster_version_5',
+  'quota_exceeded',
 ];
 const TEXT_BYTES_MAX = 2 ** 31;
 const NUMBER_MAX = 0xffff_ffff;

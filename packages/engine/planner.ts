@@ -30,7 +30,6 @@
  */
 
 import { AckAhead } from './ack-ahead.js';
-import { AUTOPILOT_LIMITS, type AutopilotLimits } from './autopilot.js';
 import { findQueue } from './catalog.js';
 import { clusterVersionOf } from './cluster-version.js';
 import { type DrainCommand, type FillCommand, isFill, outcomeToKeep } from './command-lines.js';
@@ -45,15 +44,17 @@ import {
 import { planConfigure } from './configure.js';
 import { DeadLetterDrops } from './dead-letter-drops.js';
 import { Delivery, type Ticket } from './delivery.js';
-import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
+import { DELIVERY_LIMITS } from './delivery-limits.js';
 import type { Consumption, Turnover } from './delivery-memory.js';
 import { Draft, type EffectObserver, type Surroundings } from './draft.js';
 import { planEphemeral } from './ephemeral-queues.js';
 import { countFills, type FillSite, FillTurn } from './fill-turn.js';
 import { GroupChanges } from './group-changes.js';
-import { Housekeeping, type HousekeepingLimits } from './housekeeping.js';
+import { Housekeeping } from './housekeeping.js';
+import { NameGuard } from './name-bounds.js';
 import { PlannedState } from './planned-state.js';
 import { type AppliedTransactions, PlannedTransactions } from './planned-transaction-ids.js';
+import { PLANNER_LIMITS, type PlannerLimits } from './planner-limits.js';
 import { popped } from './pop-claim.js';
 import { TenantPurges } from './purge.js';
 import { PURGE_SURFACES } from './purge-surfaces.js';
@@ -67,7 +68,7 @@ import { planCycle } from './stream-cycle.js';
 import { planRegisterStream } from './stream-register.js';
 import { planGrant, planSwitches } from './surface-commands.js';
 import { TimerClock } from './timer-clock.js';
-import { TIMER_LIMITS, type TimerLimits, Timers } from './timers.js';
+import { TIMER_LIMITS, Timers } from './timers.js';
 import { planTrace } from './trace-commands.js';
 import { TraceExpiry } from './trace-expiry.js';
 import { isOlder, TurnLine, type Waiting, WidePace } from './turn-lines.js';
@@ -86,42 +87,6 @@ export interface Turn {
   readonly units: number;
 }
 
-export interface PlannerLimits {
-  /**
-   * Bytes of an entry at which its turn takes no further command. The last one may be larger: an
-   * entry is at most this, and what a single command adds.
-   */
-  readonly turnBytesMax: number;
-  readonly entryBytesMax: number;
-  /** Rows of deleted queues that one turn sweeps. */
-  readonly sweepRowsMax: number;
-  /**
-   * Rows that changes of groups look at in one turn: 200 * 25 us for reading, writing and applying
-   * a cursor = 5 ms, and what others do waits for as many of these as there are entries in flight.
-   */
-  readonly groupChangeRowsMax: number;
-  /** Added to leases that another node granted, for the difference of clocks. */
-  readonly leaseGraceMs: number;
-  /** How long the outcome of a request is kept whose sender does not say that it is settled. */
-  readonly requestWindowMs: number;
-  readonly traceRetentionSeconds: number;
-  readonly delivery?: DeliveryLimits;
-  readonly housekeeping?: HousekeepingLimits;
-  readonly timers?: TimerLimits;
-  readonly autopilot: AutopilotLimits;
-}
-
-export const PLANNER_LIMITS: PlannerLimits = {
-  turnBytesMax: 4 * 1024 * 1024,
-  entryBytesMax: 96 * 1024 * 1024,
-  sweepRowsMax: 1000,
-  groupChangeRowsMax: 200,
-  leaseGraceMs: 500,
-  requestWindowMs: 60_000,
-  traceRetentionSeconds: 604_800,
-  autopilot: AUTOPILOT_LIMITS,
-};
-
 /** Entry bytes that a command other than a push needs, roughly; entries grow when it is more. */
 const DRAIN_COMMAND_BYTES = 256;
 
@@ -130,6 +95,7 @@ export class Planner {
   readonly #transactions: PlannedTransactions;
   readonly #surroundings: Surroundings;
   readonly #limits: PlannerLimits;
+  readonly #names: NameGuard | null;
   readonly #delivery: Delivery;
   readonly #requests: RequestMemory;
   readonly #groupChanges: GroupChanges;
@@ -164,11 +130,13 @@ export class Planner {
     this.#transactions = new PlannedTransactions(transactions);
     this.#surroundings = surroundings;
     this.#limits = limits;
+    this.#names = NameGuard.of(limits.names);
     this.#delivery = new Delivery({
       leaseGraceMs: limits.leaseGraceMs,
       limits: limits.delivery ?? DELIVERY_LIMITS,
       autopilot: limits.autopilot,
       entryBytesMax: limits.entryBytesMax,
+      names: this.#names,
     });
     this.#requests = new RequestMemory(this.#state, limits.requestWindowMs, {
       withdraw: (first) => this.#delivery.withdraw(first),
@@ -193,6 +161,7 @@ export class Planner {
     this.#groupChanges = new GroupChanges(this.#state, this.#delivery, {
       rowsPerTurn: limits.groupChangeRowsMax,
       windowMs: limits.requestWindowMs,
+      names: this.#names,
     });
     this.#fillSite = {
       state: this.#state,
@@ -200,6 +169,7 @@ export class Planner {
       limits,
       delivery: this.#delivery,
       timers: this.#timers,
+      names: this.#names,
     };
   }
 
@@ -469,7 +439,7 @@ export class Planner {
       case 'extend':
         return this.#delivery.extend(draft, command);
       case 'configure':
-        return planConfigure(draft, command, this.#delivery);
+        return planConfigure(draft, command, this.#delivery, this.#names);
       case 'delete-queue':
         return this.#deleteQueue(draft, command, ticket);
       case 'seek':
@@ -502,6 +472,8 @@ export class Planner {
   }
 
   #pop(draft: Draft, command: PopCommand, ticket: Ticket): Outcome | null {
+    const closed = this.#names?.judgePop(draft.state, command) ?? null;
+    if (closed !== null) return closed;
     const outcome = this.#delivery.pop(draft, command, ticket);
     if (outcome?.kind === 'popped') draft.spend(outcome.claims.length * PRICES.claim);
     return outcome;

@@ -48,6 +48,7 @@ export class PopShare {
   neededBytes = 0;
 
   open(room: PopRoom | undefined, ticket: object): this {
+    this.takenBytes = 0;
     this.roomBytes = room === undefined ? Number.POSITIVE_INFINITY : room.bytesFor(ticket);
     return this;
   }

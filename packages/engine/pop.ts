@@ -124,3 +124,7 @@ export function seedPinned(
   if (row === undefined) return;
   draft.emit({ kind: 'cursor', partition: partition.number, group: group.name, row });
 }
+
+export function isOutcome(tried: Tried): tried is PoppedOutcome {
+  return tried !== null && typeof tried === 'object';
+}

@@ -6,6 +6,7 @@ import { messageId, parseMessageId, ZERO_UUID } from '@svc/wire';
 import { beforeEach, expect, test } from 'vitest';
 import { decodeAppend, verifyAppend } from './append.js';
 import { applyEntry } from './apply.js';
+import { assert } from './assert.js';
 import { findPartition, findQueue } from './catalog.js';
 import {
   ITEM_DUPLICATE,
@@ -90,7 +91,7 @@ function turn(commands: PushCommand[], entryBytesMax = 1 << 20) {
     cipher: null,
   };
   const draft = new Draft(planned, plannedIds, surroundings, { index, wallUs, nowMs: 0 }, 64);
-  const plan = new PushPlan(draft, { entryBytesMax }, NO_ONE);
+  const plan = new PushPlan(draft, { entryBytesMax, names: null }, NO_ONE);
   const placed = commands.map((one) => plan.push(one));
   plan.finish();
   const outcomes = placed.map((one) => one.outcome());
@@ -99,7 +100,10 @@ function turn(commands: PushCommand[], entryBytesMax = 1 << 20) {
     inFlight.push({ index, body });
     bodies.set(index, body);
   }
-  return outcomes.map(({ status, messageIds }) => ({ status: [...status], messageIds }));
+  return outcomes.map((outcome) => {
+    assert(outcome.kind === 'pushed', 'a push without bounds was refused');
+    return { status: [...outcome.status], messageIds: outcome.messageIds };
+  });
 }
 
 function settle(): void {

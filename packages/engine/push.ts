@@ -32,11 +32,14 @@ import {
   type PushCommand,
   type PushedOutcome,
   type PushGroup,
+  type RefusedOutcome,
   type Tenant,
 } from './commands.js';
 import type { Draft } from './draft.js';
 import { originalOf, storedMessageId } from './duplicate.js';
+import { type NameGuard, type NewNames, NO_NEW, PlacedNames } from './name-bounds.js';
 import { isSealing, sealedBytes } from './payload-cipher.js';
+import type { Refusal } from './refusals.js';
 import type { PartitionRow, QueueRow } from './rows.js';
 import { bytesPrice, PRICES } from './work-prices.js';
 
@@ -53,6 +56,8 @@ export interface PushLimits {
    * more beside its largest command, so no entry is much larger.
    */
   readonly entryBytesMax: number;
+  /** How many names there may be; null: any number. */
+  readonly names: NameGuard | null;
 }
 
 /** Everything of this turn that goes to one partition; the item columns grow in step. */
@@ -70,6 +75,8 @@ interface Target {
   hasMessageIds: boolean;
   /** Its payloads are encrypted when they are written. */
   readonly isSealing: boolean;
+  /** The turn knows it; a target that is only judged is forgotten. */
+  isPlaced: boolean;
 }
 
 /**
@@ -96,7 +103,7 @@ class Call implements PlacedPush {
   readonly command: PushCommand;
   /** null: no item has a trace id. */
   readonly traceIds: readonly (string | null)[] | null;
-  readonly targets: readonly Target[];
+  readonly targets: Target[];
   /** Log bytes of what was placed, at most. */
   bytes = 0;
   readonly status: Uint8Array;
@@ -109,7 +116,7 @@ class Call implements PlacedPush {
   constructor(
     command: PushCommand,
     traceIds: readonly (string | null)[] | null,
-    targets: readonly Target[],
+    targets: Target[],
   ) {
     const items = command.itemGroup.length;
     this.command = command;
@@ -159,12 +166,23 @@ export interface PlacedPush {
   outcome(): PushedOutcome;
 }
 
+/** A command that would make more names than there may be. */
+export interface RefusedPush {
+  outcome(): RefusedOutcome;
+}
+
 /** Whether pushes that stand or fall together can be placed. */
 export type PushVerdict =
   /** They can, and take so many bytes and units of work. */
-  | { readonly kind: 'clear'; readonly bytes: number; readonly units: number }
+  | {
+      readonly kind: 'clear';
+      readonly bytes: number;
+      readonly units: number;
+      readonly made: NewNames;
+    }
   /** They cost more than what applies as a whole may. */
   | { readonly kind: 'too-much'; readonly units: number }
+  | { readonly kind: 'no-names'; readonly refusal: Refusal }
   | { readonly kind: 'duplicate'; readonly group: PushGroup; readonly offset: number }
   /** What they add to one partition. */
   | { readonly kind: 'too-large'; readonly group: PushGroup; readonly bytes: number };
@@ -183,11 +201,18 @@ export class PushPlan {
   /** Looked up last: the next command is likely to name it again. */
   #queue: QueueTargets | null = null;
   #units = 0;
+  readonly #names: PlacedNames | null;
 
   constructor(draft: Draft, limits: PushLimits, listener: PushListener) {
     this.#draft = draft;
     this.#limits = limits;
     this.#listener = listener;
+    this.#names = limits.names === null ? null : new PlacedNames();
+  }
+
+  /** What it makes and has not written; null: names are not bounded. */
+  get placedNames(): PlacedNames | null {
+    return this.#names;
   }
 
   /** Units of work of all that was placed, of writing and applying it too. */
@@ -195,9 +220,22 @@ export class PushPlan {
     return this.#units;
   }
 
-  /** Places what is new, item by item. */
-  push(command: PushCommand): PlacedPush {
-    const call = this.#open(command, null, true);
+  /** Places what is new, item by item; or nothing, when it would make too many names. */
+  push(command: PushCommand): PlacedPush | RefusedPush {
+    const call = this.#open(command, null);
+    const refusal = this.#names === null ? null : this.#judgeNames(call);
+    if (refusal !== null) return { outcome: () => ({ kind: 'refused', refusal }) };
+    return this.#push(call);
+  }
+
+  /** The same, whatever names it makes: the message was promised. */
+  pushPromised(command: PushCommand): PlacedPush {
+    return this.#push(this.#open(command, null));
+  }
+
+  #push(call: Call): PlacedPush {
+    const { command } = call;
+    this.#place(call);
     this.#units += bytesPrice(command.body.length) + placeItems(this.#draft, call, this.#limits);
     return call;
   }
@@ -209,11 +247,14 @@ export class PushPlan {
   judge(command: PushCommand, unitsMax: number): PushVerdict {
     const least = leastUnits(command);
     if (least > unitsMax) return { kind: 'too-much', units: least };
-    const call = this.#open(command, null, false);
+    const call = this.#open(command, null);
     const units = unitsOf(call);
     if (units > unitsMax) return { kind: 'too-much', units };
     const verdict = judgeTogether(this.#draft, call, this.#limits);
-    return verdict.kind === 'clear' ? { ...verdict, units } : verdict;
+    const refusal = this.#names === null ? null : this.#judgeNames(call);
+    if (verdict.kind === 'clear' && refusal !== null) return { kind: 'no-names', refusal };
+    const made = this.#names === null ? NO_NEW : this.#newNames(call);
+    return verdict.kind === 'clear' ? { ...verdict, units, made } : verdict;
   }
 
   /**
@@ -221,7 +262,8 @@ export class PushPlan {
    * `judge` has found nothing against it.
    */
   placeAll(command: PushCommand, traceIds: readonly (string | null)[] | null): PlacedPush {
-    const call = this.#open(command, traceIds, true);
+    const call = this.#open(command, traceIds);
+    this.#place(call);
     this.#units += itemUnits(command);
     for (let item = 0; item < command.itemGroup.length; item++) {
       const target = call.targets[command.itemGroup[item] ?? 0] as Target;
@@ -240,20 +282,20 @@ export class PushPlan {
     }
   }
 
-  #open(
-    command: PushCommand,
-    traceIds: readonly (string | null)[] | null,
-    isPlaced: boolean,
-  ): Call {
-    const targetOf = (group: PushGroup) => this.#target(command, group, isPlaced);
-    return new Call(command, traceIds, command.groups.map(targetOf));
+  /** Looks its targets up, and places nothing. */
+  #open(command: PushCommand, traceIds: readonly (string | null)[] | null): Call {
+    return new Call(
+      command,
+      traceIds,
+      command.groups.map((group) => this.#target(command, group)),
+    );
   }
 
-  #target(command: PushCommand, group: PushGroup, isPlaced: boolean): Target {
+  #target(command: PushCommand, group: PushGroup): Target {
     const { queue, targets } = this.#queueTargets(command.tenant, group.queue);
     const known = targets.get(group.partition);
     if (known !== undefined) return known;
-    const target: Target = {
+    return {
       group,
       command,
       queue,
@@ -265,13 +307,50 @@ export class PushPlan {
       hasIds: false,
       hasMessageIds: false,
       isSealing: isSealing(this.#draft, queue),
+      isPlaced: false,
     };
-    if (isPlaced) {
-      this.#units += targetUnits(target, targets.size === 0);
-      targets.set(group.partition, target);
+  }
+
+  #place({ command, targets }: Call): void {
+    for (let at = 0; at < targets.length; at++) {
+      const target = targets[at] as Target;
+      if (target.isPlaced) continue;
+      const { group } = target;
+      const known = this.#queueTargets(command.tenant, group.queue).targets;
+      const same = known.get(group.partition);
+      if (same !== undefined) {
+        // A command that names a pair twice.
+        targets[at] = same;
+        continue;
+      }
+      this.#units += targetUnits(target, known.size === 0);
+      if (this.#names !== null && target.partition === undefined) {
+        const queues = target.queue === undefined && known.size === 0 ? 1 : 0;
+        this.#names.add(command.tenant, { queues, partitions: 1, groups: 0 });
+      }
+      target.isPlaced = true;
+      known.set(group.partition, target);
       this.#targets.push(target);
     }
-    return target;
+  }
+
+  /** The names that the command would make, beside those that the turn makes already. */
+  #newNames({ command, targets }: Call): NewNames {
+    const queues = new Set<string>();
+    let partitions = 0;
+    for (const { isPlaced, group, queue, partition } of targets) {
+      if (isPlaced || partition !== undefined) continue;
+      partitions++;
+      const isKnown = this.#queueTargets(command.tenant, group.queue).targets.size > 0;
+      if (queue === undefined && !isKnown) queues.add(group.queue);
+    }
+    return { queues: queues.size, partitions, groups: 0 };
+  }
+
+  #judgeNames(call: Call): Refusal | null {
+    const { names } = this.#limits;
+    const { tenant } = call.command;
+    return names?.judge(this.#draft.state, tenant, this.#newNames(call), this.#names) ?? null;
   }
 
   #queueTargets(tenant: Tenant, name: string): QueueTargets {
@@ -378,7 +457,11 @@ function placeItem(
   call.status[item] = ITEM_QUEUED;
 }
 
-function judgeTogether(draft: Draft, call: Call, limits: PushLimits): PushVerdict {
+type JudgedTogether =
+  | Exclude<PushVerdict, { readonly kind: 'clear' }>
+  | { readonly kind: 'clear'; readonly bytes: number };
+
+function judgeTogether(draft: Draft, call: Call, limits: PushLimits): JudgedTogether {
   const { itemGroup, groups, transactionIds } = call.command;
   const ids = groups.map(() => new Set<string>());
   const bytes = groups.map(() => 0);
@@ -401,7 +484,7 @@ function judgeTogether(draft: Draft, call: Call, limits: PushLimits): PushVerdic
     if (own > limits.entryBytesMax) return { kind: 'too-large', group, bytes: own };
     total += own;
   }
-  return { kind: 'clear', bytes: total, units: 0 };
+  return { kind: 'clear', bytes: total };
 }
 
 /** The lowest offset inside the window that carries the id, or will with this entry. */

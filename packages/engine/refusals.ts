@@ -15,6 +15,7 @@ export type RefusalReason =
   | 'overloaded'
   | 'internal'
   | 'too_large'
+  | 'quota_exceeded'
   | 'kv_check_needs_cluster_version_5';
 
 export interface Refusal {

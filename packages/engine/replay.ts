@@ -11,7 +11,13 @@
 import { DEFAULT_PARTITION, NAME_BYTES_MAX } from '@svc/wire';
 import { assert } from './assert.js';
 import { findNamedPartition } from './catalog.js';
-import { ITEM_DUPLICATE, ITEM_DUPLICATE_GONE, ITEM_QUEUED, type PushCommand } from './commands.js';
+import {
+  ITEM_DUPLICATE,
+  ITEM_DUPLICATE_GONE,
+  ITEM_QUEUED,
+  type PushCommand,
+  type RefusedOutcome,
+} from './commands.js';
 import type { Replay, ReplayCommand, ReplayedOutcome } from './dead-letter-commands.js';
 import type { DeadLetterHead } from './dead-letter-tables.js';
 import { deadLetterBody, deadLettersAt, findDeadLetter } from './dead-letters.js';
@@ -27,7 +33,7 @@ import { utf8Length } from './utf8.js';
 /** A replay that was placed in the turn. */
 export interface PlacedReplay {
   /** To be asked for when the pushes of the turn are written. */
-  outcome(): ReplayedOutcome;
+  outcome(): ReplayedOutcome | RefusedOutcome;
 }
 
 export function planReplay(draft: Draft, command: ReplayCommand, pushes: PushPlan): PlacedReplay {
@@ -62,11 +68,16 @@ export function planReplay(draft: Draft, command: ReplayCommand, pushes: PushPla
     envelopes: [envelope],
   };
   const placed = pushes.push(push);
-  const status = placed.outcome().status[0];
+  const first = placed.outcome();
+  if (first.kind === 'refused') return { outcome: () => first };
+  const [status] = first.status;
   if (status === ITEM_DUPLICATE || status === ITEM_DUPLICATE_GONE) return ended('duplicate');
   if (status !== ITEM_QUEUED) return ended('too_large');
   draft.emit({ kind: 'drop-dead-letters', queue: queue.number, ids: [id] });
-  return ended('moved', () => placed.outcome().messageIds[0] ?? '');
+  return ended('moved', () => {
+    const outcome = placed.outcome();
+    return outcome.kind === 'pushed' ? (outcome.messageIds[0] ?? '') : '';
+  });
 }
 
 /** Bytes of the message that the command would store; 0: there is no such dead letter. */

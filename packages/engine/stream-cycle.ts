@@ -22,6 +22,7 @@ import type { PushCommand, RefusedOutcome } from './commands.js';
 import type { DeliveryMemory } from './delivery-memory.js';
 import type { Draft } from './draft.js';
 import type { PlacedPush, PushPlan } from './push.js';
+import type { Refusal } from './refusals.js';
 import type { CursorRow, LeaseState, PartitionRow } from './rows.js';
 import type { State } from './state.js';
 import type { StreamChange } from './stream-apply.js';
@@ -64,12 +65,17 @@ export function planCycle(
   const { queue, partition } = found;
   const ack = judgeAck(draft, memory, command, partition);
   if (ack === 'bad_lease') return settled(refused(ack, BAD_LEASE));
-  const size: CycleSize = { units: command.state.keys.length * PRICES.streamKey };
+  const size: CycleSize = {
+    units: command.state.keys.length * PRICES.streamKey,
+    refusal: null,
+  };
   const flaw = judgeWrites(command, pushes, entryBytesMax, size);
   if (size.units > ATOMIC_UNITS_MAX) {
     const refusal = tooMuchWork('cycle', size.units);
     return { outcome: () => ({ kind: 'refused', refusal }) };
   }
+  const { refusal } = size;
+  if (refusal !== null) return { outcome: () => ({ kind: 'refused', refusal }) };
   if (flaw !== null) return settled(flaw);
   draft.spend(command.state.keys.length * PRICES.streamKey);
   const { store } = query;
@@ -191,6 +197,8 @@ const CYCLE_BYTES = 1024;
 /** Units of work of the whole, as far as it was judged (work-prices.ts). */
 interface CycleSize {
   units: number;
+  /** It makes more names than there may be. */
+  refusal: Refusal | null;
 }
 
 function judgeWrites(
@@ -212,6 +220,10 @@ function judgeWrites(
     const verdict = plan.judge(pushes, ATOMIC_UNITS_MAX - size.units);
     if (verdict.kind === 'too-much') {
       size.units += verdict.units;
+      return null;
+    }
+    if (verdict.kind === 'no-names') {
+      size.refusal = verdict.refusal;
       return null;
     }
     if (verdict.kind === 'duplicate') {

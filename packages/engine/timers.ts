@@ -242,7 +242,7 @@ export class Timers {
     const row = this.#state.get(timers, timer);
     assert(row !== undefined, 'a timer is due that does not exist');
     const payload = jsonPayload(timerPayload(this.#state, row), row.isJson);
-    const [status] = plan.push(pushOf(timer, row, payload)).outcome().status;
+    const [status] = plan.pushPromised(pushOf(timer, row, payload)).outcome().status;
     const isDuplicate = status === ITEM_DUPLICATE || status === ITEM_DUPLICATE_GONE;
     if (status === ITEM_QUEUED || isDuplicate) return true;
     // A push is refused only for its length: an entry may hold less than when it was scheduled.

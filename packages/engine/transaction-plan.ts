@@ -47,8 +47,12 @@ import type { DeliveryMemory } from './delivery-memory.js';
 import type { Draft } from './draft.js';
 import { deadLetterKey, numberNameKey } from './keys.js';
 import { judgeKvLeg, kvLegRefusal } from './kv-transaction.js';
+import { type NameGuard, type NewNames, NO_NEW, type PlacedNames } from './name-bounds.js';
+import { readsQueue } from './name-index.js';
 import type { PlacedPush, PushPlan } from './push.js';
+import type { Refusal } from './refusals.js';
 import type { CursorRow, PartitionRow, QueueRow } from './rows.js';
+import type { State } from './state.js';
 import { firstPolicy } from './subscription.js';
 import { groups } from './tables.js';
 import { judgeTimersLeg, type TimerWriter, timersLegRefusal } from './timer-transaction.js';
@@ -74,6 +78,7 @@ export interface PlacedTransaction {
 export interface TransactionSite {
   readonly memory: DeliveryMemory;
   readonly entryBytesMax: number;
+  readonly names: NameGuard | null;
   partitionCreated(draft: Draft, queue: QueueRow, partition: PartitionRow): void;
 }
 
@@ -85,7 +90,13 @@ export function planTransaction(
   pushes: PushPlan | null,
   timers: TimerWriter,
 ): PlacedTransaction {
-  const size: EntryShare = { bytes: 0, units: unitsWithoutPushes(command), pushUnits: 0 };
+  const size: EntryShare = {
+    bytes: 0,
+    units: unitsWithoutPushes(command),
+    pushUnits: 0,
+    made: NO_NEW,
+    refusal: null,
+  };
   if (size.units > ATOMIC_UNITS_MAX) return refusedFor(size);
   const refusal = kvLegRefusal(draft, command.kv) ?? timersLegRefusal(draft, command.timers);
   if (refusal !== null) return rolledBackBy(refusal);
@@ -95,13 +106,17 @@ export function planTransaction(
   const rollback =
     acks.rollback ??
     judgePushes(command, site, pushes, size) ??
-    judgePositions(draft, command, places, size) ??
+    judgePositions(draft, site, command, places, size, pushes?.placedNames ?? null) ??
     kv.rollback ??
     judgeTimersLeg(draft, command.timers, size) ??
     judgeSize(site, size);
   // It may have been given up before all of it was judged, so this comes first.
   if (size.units > ATOMIC_UNITS_MAX) return refusedFor(size);
   if (rollback !== null) return rolledBackBy(rollback);
+  if (command.timers !== null) {
+    size.refusal ??= site.names?.judgeTimers(draft.state, command.timers) ?? null;
+  }
+  if (size.refusal !== null) return refusedAs(size.refusal);
   // What its pushes cost is counted where they are placed.
   draft.spend(size.units - size.pushUnits);
   for (const change of acks.changes) writeTarget(draft, site.memory, change);
@@ -135,6 +150,10 @@ interface EntryShare {
   /** Units of work (work-prices.ts), those of its pushes included. */
   units: number;
   pushUnits: number;
+  /** Names that its pushes make. */
+  made: NewNames;
+  /** It makes more names than there may be. */
+  refusal: Refusal | null;
 }
 
 /** Units of the transaction without its pushes; known before anything is looked up. */
@@ -144,7 +163,10 @@ function unitsWithoutPushes({ acks, positions, kv, timers }: TransactionCommand)
 }
 
 function refusedFor({ units }: EntryShare): PlacedTransaction {
-  const refusal = tooMuchWork('transaction', units);
+  return refusedAs(tooMuchWork('transaction', units));
+}
+
+function refusedAs(refusal: Refusal): PlacedTransaction {
   return { bytes: 0, outcome: () => ({ kind: 'refused', refusal }) };
 }
 
@@ -337,9 +359,16 @@ function judgePushes(
   assert(plan !== null, 'a transaction that pushes was planned where nothing is pushed');
   const verdict = plan.judge(command.pushes, ATOMIC_UNITS_MAX - size.units);
   if (verdict.kind === 'clear' || verdict.kind === 'too-much') {
-    if (verdict.kind === 'clear') size.bytes += verdict.bytes;
+    if (verdict.kind === 'clear') {
+      size.bytes += verdict.bytes;
+      size.made = verdict.made;
+    }
     size.pushUnits = verdict.units;
     size.units += verdict.units;
+    return null;
+  }
+  if (verdict.kind === 'no-names') {
+    size.refusal = verdict.refusal;
     return null;
   }
   if (verdict.kind === 'duplicate') {
@@ -374,9 +403,11 @@ interface Place {
 /** Adds the place of each position, so that nothing is looked up twice. */
 function judgePositions(
   draft: Draft,
+  { names }: TransactionSite,
   { tenant, positions, flaw }: TransactionCommand,
   places: Place[],
   size: EntryShare,
+  placed: PlacedNames | null,
 ): Rollback | null {
   const known = new Map<string, QueueRow>();
   for (const { queue: name, consumerGroup, partition, metadata } of positions) {
@@ -392,7 +423,31 @@ function judgePositions(
     const texts = utf8Length(consumerGroup) * 2 + utf8Length(partition);
     size.bytes += POSITION_BYTES + texts + utf8Length(metadata ?? '');
   }
+  if (names !== null && positions.length > 0) {
+    const made = newNames(draft.state, positions, places, size.made);
+    size.refusal ??= names.judge(draft.state, tenant, made, placed);
+  }
   return flaw;
+}
+
+/** The partitions and groups that positions make. */
+function newNames(
+  state: State,
+  positions: readonly Position[],
+  places: readonly Place[],
+  pushed: NewNames,
+): NewNames {
+  const fresh = { partitions: new Set<string>(), groups: new Set<string>() };
+  positions.forEach(({ consumerGroup, partition: name, offset }, i) => {
+    const place = places[i];
+    if (place === undefined || offset === null) return;
+    const { queue, partition } = place;
+    if (partition === undefined) fresh.partitions.add(`${queue.number} ${name}`);
+    if (!readsQueue(state, queue, consumerGroup))
+      fresh.groups.add(`${queue.number} ${consumerGroup}`);
+  });
+  const partitions = pushed.partitions + fresh.partitions.size;
+  return { queues: 0, partitions, groups: fresh.groups.size };
 }
 
 function setPosition(

@@ -217,3 +217,8 @@ export class Waiters {
     if (group.scan === 'none' && status.state !== 'held') this.#memory.forget(status);
   }
 }
+
+export function isScanned(waiter: Waiter): boolean {
+  if (waiter.matches !== null && waiter.matches.scanFrom !== null) return false;
+  return waiter.places.every((place) => place.group.scan !== 'running');
+}
