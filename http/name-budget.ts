@@ -3,7 +3,7 @@
  * group and partition share 447 bytes. Checked here, in bytes, before anything is planned, because
  * a key that the store refuses while an entry is applied would stop every node.
  */
-import type { Refusal } from '@svc/engine';
+import type { OptionChanges, Refusal } from '@svc/engine';
 import { NAME_BYTES_MAX, utf8Length } from '@svc/wire';
 
 /**
@@ -33,6 +33,31 @@ export function nameBudgetRefusal(
     reason: 'name_too_long',
     error:
       `${field} name is ${longest} bytes; ` +
+      `the composite store key limit leaves ${NAME_BYTES_MAX} bytes for names`,
+  };
+}
+
+/**
+ * The same for the labels of a queue: a label stands in a key of the store beside the tenant. A
+ * label that a queue gets from its own name is shorter than that name.
+ */
+export function labelBudgetRefusal(tenant: string, changes: OptionChanges): Refusal | null {
+  for (const field of ['namespace', 'task'] as const) {
+    const text = changes[field];
+    const refusal = typeof text === 'string' ? labelRefusal(tenant, field, text) : null;
+    if (refusal !== null) return refusal;
+  }
+  return null;
+}
+
+function labelRefusal(tenant: string, field: string, text: string): Refusal | null {
+  if ((tenant.length + text.length) * 3 <= NAME_BYTES_MAX) return null;
+  const bytes = utf8Length(text);
+  if (utf8Length(tenant) + bytes <= NAME_BYTES_MAX) return null;
+  return {
+    reason: 'name_too_long',
+    error:
+      `${field} is ${bytes} bytes; ` +
       `the composite store key limit leaves ${NAME_BYTES_MAX} bytes for names`,
   };
 }

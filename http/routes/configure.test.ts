@@ -166,5 +166,29 @@ describe('requests', () => {
     expect(front.service.submitted).toEqual([]);
     await client.request('/api/v1/configure', { body: name(404) });
     expect(front.service.submitted).toHaveLength(1);
+    // A label has the room of a queue's name; a wrong mode is not sent back whole.
+    for (const field of ['namespace', 'task']) {
+      const label = (length: number) => ({ [field]: '\u00e9'.repeat(length / 2) });
+      const beside = JSON.stringify({ queue: 'q', ...label(412) });
+      const within = JSON.stringify({ queue: 'q', options: label(412) });
+      for (const text of [beside, within]) {
+        const refused = await client.request('/api/v1/configure', { body: text });
+        expect([refused.status, JSON.parse(refused.body)]).toEqual([
+          413,
+          {
+            error: `${field} is 412 bytes; the composite store key limit leaves 447 bytes for names`,
+            code: 'name_too_long',
+          },
+        ]);
+      }
+      const fits = JSON.stringify({ queue: 'q', ...label(410) });
+      await client.request('/api/v1/configure', { body: fits });
+    }
+    expect(front.service.submitted).toHaveLength(3);
+    const mode = await client.request('/api/v1/configure', {
+      body: JSON.stringify({ queue: 'q', mode: 'x'.repeat(1_000_000) }),
+    });
+    expect(mode.status).toBe(400);
+    expect(mode.body.length).toBeLessThan(200);
   });
 });

@@ -8,7 +8,7 @@ import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
-import { nameBudgetRefusal } from '../name-budget.js';
+import { labelBudgetRefusal, nameBudgetRefusal } from '../name-budget.js';
 import {
   OPTION_KINDS,
   type OptionFault,
@@ -37,7 +37,9 @@ function handle(front: Front, request: RouteRequest): void {
     exchange.refuse(badRequest(command.error));
     return;
   }
-  const refusal = nameBudgetRefusal(tenant, command.queue, '', DEFAULT_PARTITION);
+  const refusal =
+    nameBudgetRefusal(tenant, command.queue, '', DEFAULT_PARTITION) ??
+    labelBudgetRefusal(tenant, command.changes);
   if (refusal !== null) {
     exchange.refuse(refusal);
     return;
@@ -51,6 +53,8 @@ const BODY_KEYS = keySet(...OPTION_NAMES, 'queue', 'mode', 'options');
 const QUEUE = OPTION_NAMES.length;
 const MODE = QUEUE + 1;
 const OPTIONS = QUEUE + 2;
+/** Of a wrong mode, in the answer. */
+const SHOWN_CHARS_MAX = 64;
 
 /** Throws `JsonError` when the body is not an object, or `options` is something else than one. */
 export function readConfigureBody(body: Buffer, tenant: string): ConfigureCommand | OptionFault {
@@ -80,7 +84,8 @@ export function readConfigureBody(body: Buffer, tenant: string): ConfigureComman
   if (queue.includes('\0')) return { error: 'queue holds a NUL character' };
   const replace = mode === '"replace"';
   if (!replace && mode !== '"merge"' && mode !== 'null') {
-    return { error: `mode must be "merge" or "replace", got ${mode}` };
+    const shown = mode.length > SHOWN_CHARS_MAX ? `${mode.slice(0, SHOWN_CHARS_MAX)}...` : mode;
+    return { error: `mode must be "merge" or "replace", got ${shown}` };
   }
   const changes = optionChanges(options === null ? beside : withLabels(options, beside));
   if (isOptionFault(changes)) return changes;

@@ -59,14 +59,19 @@ function wrongIn(change: MembershipChange): string | null {
   if (change.kind === 'promote' && nodes.length === 0) return 'ids names no node';
   if (change.kind !== 'add-learner') return null;
   const { raftAddress, httpAddress } = change;
-  if (!isHostPort(raftAddress)) return `raft address \`${raftAddress}\` is not host:port`;
-  if (!isHostPort(httpAddress)) return `http address \`${httpAddress}\` is not host:port`;
+  if (!isHostPort(raftAddress)) return `raft address \`${shown(raftAddress)}\` is not host:port`;
+  if (!isHostPort(httpAddress)) return `http address \`${shown(httpAddress)}\` is not host:port`;
   return null;
 }
 
 const PORT_MAX = 65_535;
 /** The longest name of a host is 253 characters. */
 const HOST_PORT = /^(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9._-]{1,253})):(\d{1,5})$/;
+
+/** An address that is none, in the answer: a caller can send megabytes of it. */
+function shown(text: string): string {
+  return text.length > 300 ? `${text.slice(0, 300)}...` : text;
+}
 
 function isHostPort(text: string): boolean {
   const port = Number(HOST_PORT.exec(text)?.[3] ?? 0);

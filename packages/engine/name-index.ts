@@ -69,7 +69,10 @@ export const NO_NAMES: NameCounts = {
 
 export type Label = 'namespace' | 'task';
 
-/** No rule bounds a label; a longer one is indexed by its first LABEL_BYTES_MAX bytes. */
+/**
+ * Labels are as short as names. Stores of earlier builds may hold longer ones, which are indexed by
+ * their first LABEL_BYTES_MAX bytes.
+ */
 export const LABEL_BYTES_MAX = 512;
 
 function localTable<Row>(...of: Parameters<typeof table<Row>>): Table<Row> {
