@@ -163,7 +163,8 @@ function overrun(
     if (limit === null || made[kind] === 0) continue;
     const count = counts[kind] + placed[kind];
     if (count + made[kind] <= limit) continue;
-    const error = `${whose} ${count} ${WORDS[kind]} of at most ${limit}; this call makes ${made[kind]} more`;
+    const more = `this call makes ${made[kind]} more`;
+    const error = `${whose} ${count} ${WORDS[kind]} of at most ${limit}; ${more}`;
     return { reason: 'quota_exceeded', error };
   }
   return null;
