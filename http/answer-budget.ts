@@ -224,6 +224,11 @@ export class AnswerBudget {
     return true;
   }
 
+  /** As `reserve`, for an answer that is made whether there is room for it or not. */
+  count(share: AnswerShare, answer: UnreadAnswer, bytes: number): void {
+    this.#set(this.#pools[share], answer, bytes);
+  }
+
   /**
    * Puts the answer at the end of its owner's line, or leaves it at its place when it already
    * waits.

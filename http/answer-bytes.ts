@@ -4,16 +4,31 @@
  * Put together as one text an answer stands in memory three times for a moment: the parts, the text
  * that is made of them, and its bytes. Here parts are written as they come, and a long payload is
  * copied once. The buffer is as long as the caller's bound; what is not written of it takes address
- * space and no memory.
+ * space and no memory. A payload of many megabytes gets its place at once, and is copied there in
+ * parts (`copyPart`), so that nobody waits for all of it.
  *
  * Texts are byte strings: every char code is one byte.
  */
+import { assert } from './assert.js';
+
 const TEXT_LENGTH_MAX = 65_536;
 const COPIED_BYTES_MIN = 16_384;
+/** Bytes copied at a stretch: a tenth of a millisecond, and the page faults of as many bytes. */
+const COPY_BYTES_MAX = 1_048_576;
+
+/** A payload that is not copied whole yet. */
+interface Owed {
+  readonly bytes: Uint8Array;
+  start: number;
+  readonly end: number;
+  /** Where the byte at `start` goes. */
+  at: number;
+}
 
 export class AnswerBytes {
   #bytes: Buffer;
   #length = 0;
+  readonly #owed: Owed[] = [];
 
   constructor(bytesExpected: number) {
     this.#bytes = Buffer.allocUnsafeSlow(bytesExpected);
@@ -36,12 +51,26 @@ export class AnswerBytes {
 
   copy(bytes: Uint8Array, start: number, end: number): void {
     this.#reserve(end - start);
-    this.#bytes.set(bytes.subarray(start, end), this.#length);
+    this.#owed.push({ bytes, start, end, at: this.#length });
     this.#length += end - start;
+    if (end - start <= COPY_BYTES_MAX) this.copyPart();
   }
 
-  /** All bytes that were written. */
+  /** Copies a part of what is owed of payloads. False: nothing was. */
+  copyPart(): boolean {
+    const [owed] = this.#owed;
+    if (owed === undefined) return false;
+    const end = Math.min(owed.end, owed.start + COPY_BYTES_MAX);
+    this.#bytes.set(owed.bytes.subarray(owed.start, end), owed.at);
+    owed.at += end - owed.start;
+    owed.start = end;
+    if (end === owed.end) this.#owed.shift();
+    return true;
+  }
+
+  /** All bytes that were written; nothing of a payload is owed. */
   finish(): Buffer {
+    assert(this.#owed.length === 0, 'an answer is finished without all of its payloads');
     return this.#bytes.subarray(0, this.#length);
   }
 

@@ -104,12 +104,15 @@ export class BudgetedRoom implements TextRoom, UnreadAnswer {
   readonly #share: AnswerShare;
   /** Address of the client that asked first, whose part of the budget the text uses. */
   readonly owner: string;
+  readonly #isOwed: boolean;
   reservedBytes = 0;
 
-  constructor(budget: AnswerBudget, share: AnswerShare, owner: string) {
+  /** `isOwed`: the text counts as all do, and is made also when there is no room. */
+  constructor(budget: AnswerBudget, share: AnswerShare, owner: string, isOwed = false) {
     this.#budget = budget;
     this.#share = share;
     this.owner = owner;
+    this.#isOwed = isOwed;
   }
 
   get answerBytes(): number {
@@ -117,7 +120,9 @@ export class BudgetedRoom implements TextRoom, UnreadAnswer {
   }
 
   reserve(bytes: number): boolean {
-    return this.#budget.reserve(this.#share, this, bytes);
+    if (!this.#isOwed) return this.#budget.reserve(this.#share, this, bytes);
+    this.#budget.count(this.#share, this, bytes);
+    return true;
   }
 
   release(): void {

@@ -74,6 +74,11 @@ export const STATUS_OF_MEMBERSHIP_ERROR: { readonly [code in MembershipErrorCode
     timeout: { status: '504 Gateway Timeout', retryAfter: false },
   };
 
+/** The answer to a body that is none for its route; `what` says why and at which byte. */
+export function badBodyText(badBody: string, what: string): string {
+  return errorText(`${badBody}: ${what}`, 'bad_body');
+}
+
 export const RESERVED_TENANT_REFUSAL: Refusal = {
   reason: 'reserved_tenant',
   error: 'this tenant is reserved: no route acts on it',

@@ -17,14 +17,19 @@ import type { AnswerRoom } from './answer-room.js';
 import { AnswerText, BudgetedRoom } from './answer-text.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
 import type { TrackedRequest } from './connections.js';
-import { errorText, STATUS_OF_REASON, type Status } from './errors.js';
+import { errorText, INTERNAL_REFUSAL, STATUS_OF_REASON, type Status } from './errors.js';
 import { STREAMED_ANSWER_BYTES_MIN } from './limits.js';
+import type { LoopShare } from './loop-share.js';
+import type { FrontLogger } from './route.js';
 import type { UwsResponse } from './uws.js';
 
 /** What exchanges share and report to. */
 export interface Rim {
   readonly budget: BodyBudget;
   readonly answers: AnswerBudget;
+  /** For reading large bodies and making large answers. */
+  readonly loop: LoopShare;
+  readonly logger: FrontLogger;
   /** A request came; `settled` follows when it is answered or gone. */
   opened(): void;
   settled(): void;
@@ -192,17 +197,25 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     } else this.#write(status, 'application/json', bytes, false, null, false);
   }
 
-  /** A text for an answer of this share, whoever it is sent to. */
-  newText(): AnswerText {
-    return new AnswerText(new BudgetedRoom(this.#rim.answers, this.#answerShare, this.owner));
+  /**
+   * A text for an answer of this share, whoever it is sent to. `isOwed`: it tells what was done,
+   * and is made whether there is room for it or not.
+   */
+  newText(isOwed = false): AnswerText {
+    const { answers } = this.#rim;
+    return new AnswerText(new BudgetedRoom(answers, this.#answerShare, this.owner, isOwed));
   }
 
   /** `nextAfter`: for the header of a page; null: none. The text is held until it is taken. */
-  jsonText(text: AnswerText, nextAfter: string | null = null): void {
+  jsonText(
+    text: AnswerText,
+    nextAfter: string | null = null,
+    status: '200 OK' | '201 Created' = '200 OK',
+  ): void {
     if (this.#state !== 'open') return;
     if (nextAfter !== null) this.addHeaders([[NEXT_AFTER_HEADER, nextAfter]]);
-    if (text.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) this.#streamText(text);
-    else this.#write('200 OK', 'application/json', text, false, null, false);
+    if (text.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) this.#streamText(status, text);
+    else this.#write(status, 'application/json', text, false, null, false);
   }
 
   /** With an `ETag`, whose quotes come with it. */
@@ -224,6 +237,31 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   refuse(refusal: Refusal): void {
     const { status, retryAfter } = STATUS_OF_REASON[refusal.reason];
     this.json(status, errorText(refusal.error, refusal.reason, refusal.leader), retryAfter);
+  }
+
+  /**
+   * Does long work for this request in parts, in turns with that of others (`loop-share.ts`):
+   * `part` is called until it returns true or the client has gone, and `over` then, once. A part
+   * that throws costs this request a 500.
+   */
+  inParts(part: () => boolean, over: () => void): void {
+    this.#rim.loop.run(() => {
+      let isOver = !this.open;
+      try {
+        isOver = isOver || part();
+      } catch (error) {
+        this.failed('an answer could not be rendered', error);
+        isOver = true;
+      }
+      if (isOver) over();
+      return isOver;
+    });
+  }
+
+  /** The request ends with a 500, and `what` and the error in the log. */
+  failed(what: string, error: unknown): void {
+    this.#rim.logger.error(what, error);
+    this.refuse(INTERNAL_REFUSAL);
   }
 
   /** For requests after which the connection's bytes cannot be trusted to be another request. */
@@ -324,12 +362,12 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   }
 
   /** The text counts by itself, once, for all who are answered by it. */
-  #streamText(text: AnswerText): void {
+  #streamText(status: Status, text: AnswerText): void {
     text.retain();
     this.#text = text;
     let done = false;
     this.#response.cork(() => {
-      this.#response.writeStatus(headOf('200 OK', 'application/json'));
+      this.#response.writeStatus(headOf(status, 'application/json'));
       this.#writeHeaders();
       done = this.#sendText(text, 0) === 'done';
     });

@@ -26,6 +26,30 @@ export function expectedBytes(batches: readonly MessageBatch[]): number {
   return bytes;
 }
 
+/** Bytes of the messages in a part of an answer, and one message at least. */
+const PART_BYTES = 131_072;
+
+/** The batches in parts: lists of them, the last and the first of each cut between two messages. */
+export function* inParts(batches: readonly MessageBatch[]): Generator<MessageBatch[]> {
+  let part: MessageBatch[] = [];
+  let bytes = 0;
+  for (const batch of batches) {
+    const { payloadStart, payloadEnd, last } = batch;
+    let { first } = batch;
+    for (let i = first; i <= last; i++) {
+      bytes += MESSAGE_BYTES + (payloadEnd[i] ?? 0) - (payloadStart[i] ?? 0);
+      if (bytes < PART_BYTES) continue;
+      part.push({ ...batch, first, last: i });
+      yield part;
+      part = [];
+      bytes = 0;
+      first = i + 1;
+    }
+    if (first <= last) part.push(first === batch.first ? batch : { ...batch, first });
+  }
+  if (part.length > 0) yield part;
+}
+
 /** The members of a claim's messages, comma-separated, in the order of message-plane 14. */
 export function claimText(
   claim: PoppedMessages,

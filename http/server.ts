@@ -35,10 +35,9 @@ import { DOOR_DEFAULTS, Door, type DoorOptions } from './door.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
   AUTH_REQUIRED_TEXT,
+  badBodyText,
   badRequest,
-  errorText,
   INSUFFICIENT_TEXT,
-  INTERNAL_REFUSAL,
   RESERVED_TENANT_REFUSAL,
   UNREADY_REFUSAL,
 } from './errors.js';
@@ -54,6 +53,7 @@ import {
   DRAIN_MS_DEFAULT,
   SWEEP_INTERVAL_MS,
 } from './limits.js';
+import { LoopShare } from './loop-share.js';
 import { Scraper } from './metrics/scrape.js';
 import { OpenPaths } from './open-paths.js';
 import { type DecodeFault, isFault } from './path.js';
@@ -195,6 +195,8 @@ class FrontServer implements HttpServer, Rim {
   readonly meters: Meters;
   readonly budget: BodyBudget;
   readonly answers: AnswerBudget;
+  readonly loop = new LoopShare(() => this.monotonicMs());
+  readonly logger: FrontLogger;
   readonly slow: Rim['slow'] = new Set();
   stopping = false;
   readonly #uws: Uws;
@@ -226,6 +228,7 @@ class FrontServer implements HttpServer, Rim {
   constructor(options: HttpServerOptions, first: Service | Unready, uws: Uws) {
     this.#uws = uws;
     this.meters = options.meters ?? newMeters();
+    this.logger = options.logger;
     this.#authenticator = options.authenticator ?? null;
     this.#openPaths = new OpenPaths(options.skipPaths ?? []);
     this.#tenancyHeader = options.tenancyHeader ?? false;
@@ -508,11 +511,10 @@ class FrontServer implements HttpServer, Rim {
 
   #failed(exchange: Exchange, error: unknown, badBody: string): void {
     if (error instanceof JsonError) {
-      exchange.json('400 Bad Request', errorText(`${badBody}: ${error.message}`, 'bad_body'));
+      exchange.json('400 Bad Request', badBodyText(badBody, error.message));
       return;
     }
-    this.#frontParts.logger.error('a request failed', error);
-    exchange.refuse(INTERNAL_REFUSAL);
+    exchange.failed('a request failed', error);
   }
 }
 

@@ -138,9 +138,15 @@ export class FakeService implements Service {
   deadLetterDepths: Iterable<QueueCount | null> | null = null;
   groupLags: GroupLags | null = null;
   showsPipeline = true;
+  /** Passes with each look at the clock. */
+  tickMs = 0;
+  /** Looks at the clock so far. */
+  looks = 0;
   readonly changes: { readonly change: MembershipChange; readonly timeoutMs: number }[] = [];
 
   monotonicMs(): number {
+    this.looks++;
+    this.nowMs += this.tickMs;
     return this.nowMs;
   }
 

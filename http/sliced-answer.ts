@@ -1,60 +1,81 @@
 /**
- * Answers that take long to put together: text in pieces, a few milliseconds at a time, so that
- * nobody else waits for them. While it goes on the exchange is open, and ends when its client goes.
+ * Answers that take long to put together: text in pieces, in parts of some 64 KiB that take turns
+ * with other long work (`loop-share.ts`). While it goes on the exchange is open, and ends when its
+ * client goes.
  *
  * How long the text becomes is known at its end. So the text reserves room as it grows: a list
  * that has the room to itself may be of any length, and one of many that grow at once is refused.
+ * An answer that tells what was done is made in any case, and counts as it grows.
  */
+import type { AnswerBytes } from './answer-bytes.js';
 import type { AnswerText } from './answer-text.js';
-import { ANSWERS_OVERLOADED_REFUSAL, INTERNAL_REFUSAL } from './errors.js';
+import { ANSWERS_OVERLOADED_REFUSAL } from './errors.js';
 import type { Exchange } from './exchange.js';
-import type { FrontLogger } from './route.js';
 
-const SLICE_MS = 4;
-/** Pieces between two looks at the clock. */
-const PIECES_PER_LOOK = 64;
+/** Characters of a part: a millisecond or less. */
+const PART_CHARS = 65_536;
+/** A piece may be short or empty, where the walk behind it has to look for the next one. */
+const PIECES_PER_PART = 64;
 
 /** Sends the pieces as one JSON text. A failure costs this request a 500, no room for it a 503. */
 export function sendSliced(
   exchange: Exchange,
-  logger: FrontLogger,
   pieces: Generator<string>,
   nextAfter: string | null = null,
 ): void {
   const text = exchange.newText();
-  const slice = () => {
-    const isOver = !exchange.open || makeSlice(exchange, logger, pieces, text, nextAfter);
-    if (isOver) text.release();
-    else setImmediate(slice);
+  const end = () => exchange.jsonText(text, nextAfter);
+  exchange.inParts(
+    () => addPart(exchange, pieces, text, end),
+    () => text.release(),
+  );
+}
+
+/** As `sendSliced`, for an answer that tells what was done: there is room for it always. */
+export function sendOwed(
+  exchange: Exchange,
+  status: '200 OK' | '201 Created',
+  pieces: Generator<string>,
+): void {
+  const text = exchange.newText(true);
+  const end = () => exchange.jsonText(text, null, status);
+  exchange.inParts(
+    () => addPart(exchange, pieces, text, end),
+    () => text.release(),
+  );
+}
+
+/**
+ * Sends what is written into the bytes of an answer, for which the caller has reserved room.
+ * `parts` stops after each part.
+ */
+export function sendParts(exchange: Exchange, into: AnswerBytes, parts: Generator<void>): void {
+  const part = () => {
+    if (into.copyPart() || parts.next().done !== true) return false;
+    exchange.jsonBytes('200 OK', into.finish());
+    return true;
   };
-  slice();
+  exchange.inParts(part, () => {});
 }
 
 /** True: the request is answered. */
-function makeSlice(
+function addPart(
   exchange: Exchange,
-  logger: FrontLogger,
   pieces: Generator<string>,
   text: AnswerText,
-  nextAfter: string | null,
+  end: () => void,
 ): boolean {
-  try {
-    const untilMs = performance.now() + SLICE_MS;
-    do {
-      for (let left = PIECES_PER_LOOK; left > 0; left--) {
-        const next = pieces.next();
-        const hasRoom = next.done === true ? text.finish() : text.add(next.value);
-        if (!hasRoom) exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
-        else if (next.done === true) exchange.jsonText(text, nextAfter);
-        if (!hasRoom || next.done === true) return true;
-      }
-    } while (performance.now() < untilMs);
-    return false;
-  } catch (error) {
-    logger.error('an answer could not be rendered', error);
-    exchange.refuse(INTERNAL_REFUSAL);
-    return true;
+  let chars = 0;
+  for (let left = PIECES_PER_PART; left > 0 && chars < PART_CHARS; left--) {
+    const next = pieces.next();
+    const isLast = next.done === true;
+    const hasRoom = isLast ? text.finish() : text.add(next.value);
+    if (!hasRoom) exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
+    else if (isLast) end();
+    if (!hasRoom || isLast) return true;
+    chars += next.value.length;
   }
+  return false;
 }
 
 /** `{"head":..,"name":[..],"tail":..}` with a piece for each of the items. */

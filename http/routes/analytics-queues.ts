@@ -35,7 +35,7 @@ export const queueOpsRoute: Route = {
   handle: (front, request) => {
     const asked = querySeries(front, request, true);
     if (asked === null) return;
-    const reply = new PendingReply(request.exchange, front.logger, { front, ...asked }, renderOps);
+    const reply = new PendingReply(request.exchange, front.logger, asked, renderOps);
     front.service.analytics.queueSeries(asked.query, reply);
   },
 };
@@ -46,7 +46,7 @@ export const queueLagRoute: Route = {
   handle: (front, request) => {
     const asked = querySeries(front, request, false);
     if (asked === null) return;
-    const reply = new PendingReply(request.exchange, front.logger, { front, ...asked }, renderLag);
+    const reply = new PendingReply(request.exchange, front.logger, asked, renderLag);
     front.service.analytics.queueSeries(asked.query, reply);
   },
 };
@@ -57,18 +57,13 @@ export const parkedReplicasRoute: Route = {
   handle: (front, request) => {
     const asked = querySeries(front, request, true);
     if (asked === null) return;
-    const context = { front, ...asked };
-    const reply = new PendingReply(request.exchange, front.logger, context, renderParked);
+    const reply = new PendingReply(request.exchange, front.logger, asked, renderParked);
     front.service.analytics.parked(asked.query, reply);
   },
 };
 
 interface Asked {
   readonly query: QueueSeriesQuery;
-}
-
-interface Context extends Asked {
-  readonly front: Front;
 }
 
 /** null: the request has been answered. `rounds`: the span that the width is chosen by. */
@@ -82,7 +77,7 @@ function querySeries(front: Front, request: RouteRequest, rounds: boolean): Aske
 
 function renderOps(
   exchange: Exchange,
-  { front, query }: Context,
+  { query }: Asked,
   outcome: QueueSeriesView | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') {
@@ -95,7 +90,7 @@ function renderOps(
   const queues = [...new Set(rows.map(({ queue }) => queue))].sort();
   const tail = { queues, ...(truncated ? { truncated } : {}), ...missingOf(missing) };
   const items = textsOf(rows, (row) => opsRow(row, window.widthMinutes));
-  sendSliced(exchange, front.logger, listText(head, 'series', items, tail));
+  sendSliced(exchange, listText(head, 'series', items, tail));
 }
 
 function opsRow({ minute, queue, counts }: QueueSeriesRow, widthMinutes: number): QueueOpsRow {
@@ -125,7 +120,7 @@ function opsRow({ minute, queue, counts }: QueueSeriesRow, widthMinutes: number)
 
 function renderLag(
   exchange: Exchange,
-  { front, query }: Context,
+  { query }: Asked,
   outcome: QueueSeriesView | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') {
@@ -136,7 +131,7 @@ function renderLag(
   // Newest bucket first; within one the queues stay in their order.
   rows.sort((a, b) => b.minute - a.minute);
   const { widthMinutes } = query.window;
-  sendSliced(exchange, front.logger, arrayText(textsOf(rows, (row) => lagRow(row, widthMinutes))));
+  sendSliced(exchange, arrayText(textsOf(rows, (row) => lagRow(row, widthMinutes))));
 }
 
 function lagRow({ minute, queue, counts }: QueueSeriesRow, bucketMinutes: number): QueueLagRow {
@@ -152,7 +147,7 @@ function lagRow({ minute, queue, counts }: QueueSeriesRow, bucketMinutes: number
 
 function renderParked(
   exchange: Exchange,
-  { front, query }: Context,
+  { query }: Asked,
   outcome: ParkedSeriesView | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') {
@@ -174,7 +169,7 @@ function renderParked(
       parkedCount: round(parked, 2),
     }),
   );
-  sendSliced(exchange, front.logger, listText(head, 'series', items, tail));
+  sendSliced(exchange, listText(head, 'series', items, tail));
 }
 
 function* textsOf<Row>(rows: readonly Row[], shown: (row: Row) => object): Generator<string> {

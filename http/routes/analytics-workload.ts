@@ -41,7 +41,6 @@ const BUCKETS_MAX = 200_000;
 const CELLS_MAX = 1_000_000;
 
 interface Context {
-  readonly front: Front;
   readonly query: WorkloadQuery;
   readonly axis: readonly number[];
 }
@@ -63,7 +62,7 @@ function handle(front: Front, request: RouteRequest): void {
     return;
   }
   const asked: WorkloadQuery = { tenant, filter: exactFilterOf(query, tenant), groupBy, window };
-  const context: Context = { front, query: asked, axis };
+  const context: Context = { query: asked, axis };
   const reply = new PendingReply(exchange, front.logger, context, render);
   front.service.analytics.workload(asked, reply);
 }
@@ -88,7 +87,7 @@ function refuseBuckets(exchange: Exchange, why: string): void {
 
 function render(
   exchange: Exchange,
-  { front, query, axis }: Context,
+  { query, axis }: Context,
   outcome: WorkloadView | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') {
@@ -112,7 +111,7 @@ function render(
     tenant: tenant === null ? {} : figuresOf(tenant, axis),
     ...missingOf(missing),
   };
-  sendSliced(exchange, front.logger, listText(head, 'rows', rowTexts(groups, groupBy, axis), tail));
+  sendSliced(exchange, listText(head, 'rows', rowTexts(groups, groupBy, axis), tail));
 }
 
 function* rowTexts(

@@ -210,13 +210,13 @@ function list(front: Front, request: RouteRequest): void {
   if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
   const wanted = lenientInteger(query, 'limit') ?? LIST_LIMIT_MAX;
   const limit = Math.min(Math.max(wanted, 1), LIST_LIMIT_MAX);
-  const reply = new PendingReply(exchange, front.logger, front, renderList);
+  const reply = new PendingReply(exchange, front.logger, null, renderList);
   front.service.ephemeral.queues(tenant, after, limit, reply);
 }
 
 function renderList(
   exchange: Exchange,
-  front: Front,
+  _: null,
   outcome: EphemeralQueuesPage | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') {
@@ -230,7 +230,7 @@ function renderList(
     truncated,
     nextAfter,
   };
-  sendSliced(exchange, front.logger, listText({}, 'queues', queueTexts(queues), tail));
+  sendSliced(exchange, listText({}, 'queues', queueTexts(queues), tail));
 }
 
 function* queueTexts(queues: EphemeralQueuesPage['queues']): Generator<string> {

@@ -15,11 +15,12 @@ import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
 import { quotedBytes } from '../json-text.js';
 import { STREAMED_ANSWER_BYTES_MIN } from '../limits.js';
-import { expectedBytes, recordsText } from '../message-text.js';
+import { expectedBytes, inParts, recordsText } from '../message-text.js';
 import { placesBudgetRefusal } from '../name-budget.js';
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import type { FetchEntry, FetchedEntry, FetchedOutcome, FetchRequest } from '../service.js';
+import { sendParts } from '../sliced-answer.js';
 
 export const fetchRoute: Route = {
   ...ROUTE_DEFAULTS,
@@ -155,35 +156,53 @@ function render(
   );
   let bytesExpected = 0;
   for (const { batches } of outcome.entries) bytesExpected += expectedBytes(batches);
-  const isLarge = bytesExpected >= STREAMED_ANSWER_BYTES_MIN;
-  const into = isLarge ? new AnswerBytes(bytesExpected) : null;
+  if (bytesExpected >= STREAMED_ANSWER_BYTES_MIN) {
+    const into = new AnswerBytes(bytesExpected);
+    sendParts(exchange, into, largeAnswer(request, outcome, into));
+    return;
+  }
   let text = '{"entries":[';
   for (let i = 0; i < entries.length; i++) {
-    if (i > 0) text += ',';
-    text = entryText(text, entries[i] as FetchEntry, outcome.entries[i] as FetchedEntry, into);
+    const fetched = outcome.entries[i] as FetchedEntry;
+    text +=
+      (i === 0 ? '' : ',') +
+      headText(entries[i] as FetchEntry) +
+      recordsText(fetched.partitionNumber, fetched.batches) +
+      tailText(fetched);
   }
-  text += ']}';
-  into?.write(text);
-  exchange.jsonBytes('200 OK', into === null ? Buffer.from(text, 'latin1') : into.finish());
+  exchange.jsonBytes('200 OK', Buffer.from(`${text}]}`, 'latin1'));
 }
 
-/** Behind `before`, but for what `into` has taken of both. */
-function entryText(
-  before: string,
-  entry: FetchEntry,
-  fetched: FetchedEntry,
-  into: AnswerBytes | null,
-): string {
-  const { partitionNumber, batches, highWatermark, logStartOffset, error } = fetched;
-  const { queue, partition } = entry;
-  let text = `${before}{"queue":${quotedBytes(queue)},"partition":${quotedBytes(partition)},`;
-  text += '"records":[';
-  if (into !== null && batches.length > 0) {
-    into.write(text);
-    text = '';
+/** Stops after each part of the records, and of entries without any. */
+function* largeAnswer(
+  { entries }: FetchRequest,
+  outcome: FetchedOutcome,
+  into: AnswerBytes,
+): Generator<void> {
+  into.write('{"entries":[');
+  for (let i = 0; i < entries.length; i++) {
+    const fetched = outcome.entries[i] as FetchedEntry;
+    into.write((i === 0 ? '' : ',') + headText(entries[i] as FetchEntry));
+    let separator = '';
+    for (const batches of inParts(fetched.batches)) {
+      into.write(separator);
+      into.write(recordsText(fetched.partitionNumber, batches, into));
+      separator = ',';
+      yield;
+    }
+    into.write(tailText(fetched));
+    if (separator === '') yield;
   }
+  into.write(']}');
+}
+
+function headText({ queue, partition }: FetchEntry): string {
+  return `{"queue":${quotedBytes(queue)},"partition":${quotedBytes(partition)},"records":[`;
+}
+
+function tailText({ highWatermark, logStartOffset, error }: FetchedEntry): string {
   return (
-    `${text}${recordsText(partitionNumber, batches, into)}],"highWatermark":${highWatermark},` +
-    `"logStartOffset":${logStartOffset}${error === null ? '' : `,"error":"${error}"`}}`
+    `],"highWatermark":${highWatermark},"logStartOffset":${logStartOffset}` +
+    `${error === null ? '' : `,"error":"${error}"`}}`
   );
 }

@@ -23,13 +23,7 @@ import { listPagingOf, type Paging, placeToken } from '../paging.js';
 import { textOf } from '../query.js';
 import { PendingReply } from '../reply.js';
 import { queryOf } from '../request-query.js';
-import {
-  type Front,
-  type FrontLogger,
-  ROUTE_DEFAULTS,
-  type Route,
-  type RouteRequest,
-} from '../route.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import { arrayText, sendSliced } from '../sliced-answer.js';
 
 export const groupListRoute: Route = {
@@ -106,7 +100,7 @@ function handleLagging(front: Front, request: RouteRequest): void {
   if (paging === null) return;
   const wanted = textOf(query, 'minLagSeconds');
   const seconds = INTEGER.test(wanted) ? Number(wanted) : MIN_LAG_SECONDS_DEFAULT;
-  const reply = new PendingReply(exchange, front.logger, front.logger, renderLagging);
+  const reply = new PendingReply(exchange, front.logger, null, renderLagging);
   front.service.groups.lagging(tenant, seconds, paging, reply);
 }
 
@@ -195,7 +189,7 @@ function partitionRow(view: GroupPartitionView): ConsumerGroupPartition {
 
 function renderLagging(
   exchange: Exchange,
-  logger: FrontLogger,
+  _: null,
   outcome: LaggingGroupsView | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') {
@@ -204,7 +198,7 @@ function renderLagging(
   }
   const { views, nextAfter } = outcome;
   const token = nextAfter === null ? null : placeToken(LAGGING, nextAfter);
-  sendSliced(exchange, logger, arrayText(laggingTexts(views)), token);
+  sendSliced(exchange, arrayText(laggingTexts(views)), token);
 }
 
 function* laggingTexts(views: readonly LaggingView[]): Generator<string> {

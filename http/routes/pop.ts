@@ -8,12 +8,13 @@ import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { quotedBytes } from '../json-text.js';
 import { STREAMED_ANSWER_BYTES_MIN } from '../limits.js';
-import { claimText, expectedBytes } from '../message-text.js';
+import { claimText, expectedBytes, inParts } from '../message-text.js';
 import { nameBudgetRefusal } from '../name-budget.js';
 import { isFault } from '../path.js';
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import type { DeliveredOutcome, PoppedMessages } from '../service.js';
+import { sendParts } from '../sliced-answer.js';
 import { type PopParameters, readPopQuery } from './pop-query.js';
 
 const POP_ROUTE = {
@@ -111,7 +112,7 @@ function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
     autopilot: scope.kind === 'queue' ? parameters.autopilot : null,
   };
   const context: PopContext = { command, front, beganMs };
-  front.service.pop(command, new PendingReply(exchange, front.logger, context, renderTimed));
+  front.service.pop(command, new PendingReply(exchange, front.logger, context, render));
 }
 
 function refuseConflict(exchange: Exchange, error: string): void {
@@ -119,32 +120,29 @@ function refuseConflict(exchange: Exchange, error: string): void {
   exchange.json('400 Bad Request', text);
 }
 
-function renderTimed(
-  exchange: Exchange,
-  context: PopContext,
-  outcome: DeliveredOutcome | RefusedOutcome,
-): void {
-  render(exchange, context, outcome);
-  const { meters, service } = context.front;
-  meters.pipeline.popTotal.record((service.monotonicMs() - context.beganMs) * US_PER_MS);
-}
-
 function render(
   exchange: Exchange,
   context: PopContext,
   outcome: DeliveredOutcome | RefusedOutcome,
 ): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
+  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
+  else if (outcome.claims.length === 0 && !tellsPolicy(outcome.terms)) exchange.noContent();
+  else {
+    context.front.meters.calls.popMessages += messageCount(outcome);
+    const bytesExpected = bytesOf(outcome.claims);
+    if (bytesExpected >= STREAMED_ANSWER_BYTES_MIN) {
+      const into = new AnswerBytes(bytesExpected);
+      sendParts(exchange, into, largeAnswer(context, outcome, into));
+      return;
+    }
+    exchange.jsonBytes('200 OK', smallAnswer(context.command, outcome));
   }
-  if (outcome.claims.length === 0 && !tellsPolicy(outcome.terms)) {
-    exchange.noContent();
-    return;
-  }
-  const bytes = deliveredBytes(context.command, outcome);
-  context.front.meters.calls.popMessages += messageCount(outcome);
-  exchange.jsonBytes('200 OK', bytes);
+  recordTotal(context);
+}
+
+function recordTotal({ front, beganMs }: PopContext): void {
+  const { meters, service } = front;
+  meters.pipeline.popTotal.record((service.monotonicMs() - beganMs) * US_PER_MS);
 }
 
 /** Also an answer without messages tells what became of a delivery policy. */
@@ -152,39 +150,57 @@ function tellsPolicy(terms: DeliveryTerms | null): boolean {
   return terms !== null && (terms.conflation || terms.conflationConflict);
 }
 
-export function deliveredBytes(command: PopCommand, outcome: DeliveredOutcome): Buffer {
-  const { scope, consumerGroup } = command;
+function smallAnswer({ scope, consumerGroup }: PopCommand, outcome: DeliveredOutcome): Buffer {
   const { claims, leaseId } = outcome;
-  const first = claims[0];
-  let text =
-    `{"success":true,"queue":${quotedBytes(scope.kind === 'discovery' ? '' : scope.queue)},` +
-    `"partition":${quotedBytes(first?.partition ?? '')},` +
-    `"partitionId":"${first?.partitionNumber ?? ''}","leaseId":${quotedBytes(leaseId)},` +
-    `"consumerGroup":${quotedBytes(consumerGroup)},"messages":[`;
-  const into = largeAnswer(claims);
+  let text = headText(scope, consumerGroup, outcome);
   let separator = '';
   for (const claim of claims) {
-    text += separator;
-    if (into !== null) {
-      into.write(text);
-      text = '';
-    }
-    text += claimText(claim, leaseId, consumerGroup, into);
+    text += separator + claimText(claim, leaseId, consumerGroup);
     separator = ',';
   }
-  text += `],"partitionsClaimed":${claims.length}`;
-  if (outcome.terms !== null) text += termsText(outcome.terms);
-  text += '}';
-  if (into === null) return Buffer.from(text, 'latin1');
-  into.write(text);
-  return into.finish();
+  return Buffer.from(text + tailText(outcome), 'latin1');
 }
 
-/** null: the answer is small, and put together as one text. */
-function largeAnswer(claims: readonly PoppedMessages[]): AnswerBytes | null {
+/** Stops after each part of the messages. */
+function* largeAnswer(
+  context: PopContext,
+  outcome: DeliveredOutcome,
+  into: AnswerBytes,
+): Generator<void> {
+  const { scope, consumerGroup } = context.command;
+  const { claims, leaseId } = outcome;
+  into.write(headText(scope, consumerGroup, outcome));
+  let separator = '';
+  for (const claim of claims) {
+    for (const batches of inParts(claim.batches)) {
+      into.write(separator);
+      into.write(claimText({ ...claim, batches }, leaseId, consumerGroup, into));
+      separator = ',';
+      yield;
+    }
+  }
+  into.write(tailText(outcome));
+  recordTotal(context);
+}
+
+function headText(scope: PopScope, consumerGroup: string, outcome: DeliveredOutcome): string {
+  const first = outcome.claims[0];
+  return (
+    `{"success":true,"queue":${quotedBytes(scope.kind === 'discovery' ? '' : scope.queue)},` +
+    `"partition":${quotedBytes(first?.partition ?? '')},` +
+    `"partitionId":"${first?.partitionNumber ?? ''}","leaseId":${quotedBytes(outcome.leaseId)},` +
+    `"consumerGroup":${quotedBytes(consumerGroup)},"messages":[`
+  );
+}
+
+function tailText({ claims, terms }: DeliveredOutcome): string {
+  return `],"partitionsClaimed":${claims.length}${terms === null ? '' : termsText(terms)}}`;
+}
+
+function bytesOf(claims: readonly PoppedMessages[]): number {
   let bytes = 0;
   for (const { batches } of claims) bytes += expectedBytes(batches);
-  return bytes < STREAMED_ANSWER_BYTES_MIN ? null : new AnswerBytes(bytes);
+  return bytes;
 }
 
 function termsText({ conflation, conflationConflict, autopilot }: DeliveryTerms): string {

@@ -9,6 +9,7 @@ import type { PushGroup } from '@svc/engine';
 import { DEFAULT_PARTITION } from '@svc/wire';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
+import type { PartReader } from '../large-body.js';
 import { PUSH_ITEMS_MAX } from '../limits.js';
 
 /**
@@ -33,30 +34,61 @@ const HAS_PAYLOAD = 1 << PAYLOAD;
 
 /** Throws `JsonError` for a body of another shape. */
 export function readPushBody(body: Buffer): PushColumns {
-  const reader = new JsonReader(body);
-  const columns = new PushColumnBuilder();
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(PUSH_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key === KEY_UNKNOWN) {
-      reader.skipValue();
-      continue;
+  const reader = new PushBodyReader(body);
+  reader.read(Number.POSITIVE_INFINITY);
+  return reader.columns;
+}
+
+/** Reads a body in parts, which end between two items. */
+export class PushBodyReader implements PartReader {
+  readonly columns = new PushColumnBuilder();
+  readonly #reader: JsonReader;
+  #head: ItemHead | null = null;
+  #seen = 0;
+  #state: 'begin' | 'members' | 'items' = 'begin';
+
+  constructor(body: Buffer) {
+    this.#reader = new JsonReader(body);
+  }
+
+  read(bytes: number): boolean {
+    const reader = this.#reader;
+    const until = reader.at + bytes;
+    if (this.#state === 'begin') reader.enterObject('the body');
+    else if (this.#state === 'items' && !this.#readItems(until)) return false;
+    this.#state = 'members';
+    for (;;) {
+      const key = reader.nextKey(PUSH_BODY_KEYS, this.#seen);
+      if (key === KEYS_END) break;
+      if (key === KEY_UNKNOWN) {
+        reader.skipValue();
+        continue;
+      }
+      this.#seen = 1;
+      reader.enterArray('items');
+      if (!this.#readItems(until)) {
+        this.#state = 'items';
+        return false;
+      }
     }
-    seen = 1;
-    reader.enterArray('items');
-    let head: ItemHead | null = null;
+    reader.finish();
+    if (this.#seen === 0) reader.fail('missing field `items`', reader.at);
+    return true;
+  }
+
+  /** False: there may be more of them. */
+  #readItems(until: number): boolean {
+    const reader = this.#reader;
+    const { columns } = this;
     while (reader.nextElement()) {
       if (columns.itemGroup.length === PUSH_ITEMS_MAX) {
         reader.fail(`more than ${PUSH_ITEMS_MAX} items`, reader.at);
       }
-      head = readItem(reader, columns, head);
+      this.#head = readItem(reader, columns, this.#head);
+      if (reader.at >= until) return false;
     }
+    return true;
   }
-  reader.finish();
-  if (seen === 0) reader.fail('missing field `items`', reader.at);
-  return columns;
 }
 
 /**

@@ -9,6 +9,7 @@ import type {
   ITEM_QUEUED,
   PushCommand,
   PushedOutcome,
+  PushGroup,
   Refusal,
 } from '@svc/engine';
 import { TRANSACTION_ID_BYTES_MAX, utf8Length, ZERO_UUID } from '@svc/wire';
@@ -16,10 +17,12 @@ import { assert } from '../assert.js';
 import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { quoted } from '../json-text.js';
+import { isReadAtOnce, type PartReader, readInParts } from '../large-body.js';
 import { nameBudgetRefusal } from '../name-budget.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import { sendOwed } from '../sliced-answer.js';
 import { type OutcomeRenderer, submit } from '../submit.js';
-import { type PushColumns, readPushBody } from './push-body.js';
+import { PushBodyReader, type PushColumns, readPushBody } from './push-body.js';
 
 /** The engine's item statuses; only its types are used here, and they hold the numbers together. */
 const QUEUED: typeof ITEM_QUEUED = 0;
@@ -38,6 +41,8 @@ export const pushRoute: Route = {
 };
 
 const US_PER_MS = 1000;
+/** Items whose answer is made in one piece: 90 KiB of it, less than a millisecond. */
+const UNCUT_ITEMS_MAX = 512;
 
 /** Renders the outcome of one push, and times the stages that the push passes here. */
 class TimedPush implements OutcomeRenderer<PushCommand, 'pushed'> {
@@ -61,10 +66,23 @@ class TimedPush implements OutcomeRenderer<PushCommand, 'pushed'> {
 
   render(exchange: Exchange, command: PushCommand, outcome: PushedOutcome): void {
     const { meters, service } = this.#front;
-    const { pushAwait, pushTotal } = meters.pipeline;
-    pushAwait.record((service.monotonicMs() - this.#preparedMs) * US_PER_MS);
-    render(exchange, command, outcome);
-    pushTotal.record((service.monotonicMs() - this.#beganMs) * US_PER_MS);
+    meters.pipeline.pushAwait.record((service.monotonicMs() - this.#preparedMs) * US_PER_MS);
+    const count = command.itemGroup.length;
+    assert(
+      outcome.status.length === count && outcome.messageIds.length === count,
+      () => `${count} items, ${outcome.status.length} statuses, ${outcome.messageIds.length} ids`,
+    );
+    if (count > UNCUT_ITEMS_MAX) {
+      sendOwed(exchange, '201 Created', itemTexts(command, outcome, this));
+      return;
+    }
+    exchange.json('201 Created', `${itemsText('[', command, outcome, 0, count)}]`);
+    this.made();
+  }
+
+  made(): void {
+    const { meters, service } = this.#front;
+    meters.pipeline.pushTotal.record((service.monotonicMs() - this.#beganMs) * US_PER_MS);
   }
 }
 
@@ -72,13 +90,29 @@ function handle(front: Front, request: RouteRequest): void {
   const beganMs = front.service.monotonicMs();
   front.meters.calls.pushRequests++;
   const { exchange, tenant, body } = request;
-  const columns = readPushBody(body);
+  if (isReadAtOnce(body)) {
+    const columns = readPushBody(body);
+    const refusal = groupRefusal(tenant, columns, 0) ?? idRefusal(columns, 0);
+    push(front, request, columns, refusal, beganMs);
+    return;
+  }
+  const reader = new LargePushReader(tenant, body);
+  const done = () => push(front, request, reader.columns, reader.refusal, beganMs);
+  readInParts(exchange, pushRoute.badBody, reader, done);
+}
+
+function push(
+  front: Front,
+  { exchange, tenant, subject, body }: RouteRequest,
+  columns: PushColumns,
+  refusal: Refusal | null,
+  beganMs: number,
+): void {
   const { groups, itemGroup, transactionIds, payloadStart, payloadEnd } = columns;
   if (itemGroup.length === 0) {
     exchange.json('201 Created', '[]');
     return;
   }
-  const refusal = pushRefusal(tenant, columns);
   if (refusal !== null) {
     exchange.refuse(refusal);
     return;
@@ -87,7 +121,7 @@ function handle(front: Front, request: RouteRequest): void {
   const command: PushCommand = {
     kind: 'push',
     tenant,
-    producerSub: request.subject,
+    producerSub: subject,
     body,
     groups,
     itemGroup,
@@ -100,13 +134,53 @@ function handle(front: Front, request: RouteRequest): void {
   timed.submitted();
 }
 
-/** Null when every name and id is within its bound. The call is refused as a whole. */
-function pushRefusal(tenant: string, columns: PushColumns): Refusal | null {
-  for (const { queue, partition } of columns.groups) {
+/** Checks what each part has read before it reads the next. */
+class LargePushReader implements PartReader {
+  readonly #tenant: string;
+  readonly #reader: PushBodyReader;
+  #groups = 0;
+  #ids = 0;
+  #ofGroups: Refusal | null = null;
+  #ofIds: Refusal | null = null;
+
+  constructor(tenant: string, body: Buffer) {
+    this.#tenant = tenant;
+    this.#reader = new PushBodyReader(body);
+  }
+
+  get columns(): PushColumns {
+    return this.#reader.columns;
+  }
+
+  /** The same as of a body that is read at once. */
+  get refusal(): Refusal | null {
+    return this.#ofGroups ?? this.#ofIds;
+  }
+
+  read(bytes: number): boolean {
+    const { columns } = this.#reader;
+    const isOver = this.#reader.read(bytes);
+    this.#ofGroups ??= groupRefusal(this.#tenant, columns, this.#groups);
+    this.#ofIds ??= idRefusal(columns, this.#ids);
+    this.#groups = columns.groups.length;
+    this.#ids = columns.transactionIds.length;
+    return isOver;
+  }
+}
+
+/** Null when every name from that place on is within its bound. The call is refused as a whole. */
+function groupRefusal(tenant: string, { groups }: PushColumns, from: number): Refusal | null {
+  for (let i = from; i < groups.length; i++) {
+    const { queue, partition } = groups[i] as PushGroup;
     const refusal = nameBudgetRefusal(tenant, queue, '', partition);
     if (refusal !== null) return refusal;
   }
-  for (const id of columns.transactionIds) {
+  return null;
+}
+
+function idRefusal({ transactionIds }: PushColumns, from: number): Refusal | null {
+  for (let i = from; i < transactionIds.length; i++) {
+    const id = transactionIds[i] as string | null;
     // A UTF-16 code unit is three bytes at most.
     if (id === null || id.length * 3 <= TRANSACTION_ID_BYTES_MAX) continue;
     if (utf8Length(id) > TRANSACTION_ID_BYTES_MAX) {
@@ -116,32 +190,55 @@ function pushRefusal(tenant: string, columns: PushColumns): Refusal | null {
   return null;
 }
 
-function render(exchange: Exchange, command: PushCommand, outcome: PushedOutcome): void {
-  const { groups, itemGroup, transactionIds } = command;
-  const count = itemGroup.length;
-  assert(
-    outcome.status.length === count && outcome.messageIds.length === count,
-    () => `${count} items, ${outcome.status.length} statuses, ${outcome.messageIds.length} ids`,
-  );
+function* itemTexts(
+  command: PushCommand,
+  outcome: PushedOutcome,
+  timed: TimedPush,
+): Generator<string> {
+  const { length } = command.itemGroup;
+  const step = 32;
+  for (let i = 0; i < length; i += step) {
+    const to = Math.min(i + step, length);
+    yield itemsText(i === 0 ? '[' : ',', command, outcome, i, to);
+  }
+  yield ']';
+  timed.made();
+}
+
+/** Behind `before`, the elements of the items `from..to`. */
+function itemsText(
+  before: string,
+  { groups, itemGroup, transactionIds }: PushCommand,
+  outcome: PushedOutcome,
+  from: number,
+  to: number,
+): string {
   // Few and long pieces: joining them, and flattening the text at last, costs by the piece.
-  const queueMembers = groups.map(({ queue }) => `,"queueName":${quoted(queue)},"status":"`);
-  let text = '';
-  for (let i = 0; i < count; i++) {
+  let text = before;
+  // Items that follow each other mostly name one queue, which is quoted once.
+  let queue: string | null = null;
+  let queueMember = '';
+  for (let i = from; i < to; i++) {
+    const group = groups[itemGroup[i] as number] as PushGroup;
+    if (group.queue !== queue) {
+      queue = group.queue;
+      queueMember = `,"queueName":${quoted(queue)},"status":"`;
+    }
     const status = outcome.status[i] as number;
     const minted = outcome.messageIds[i] as string;
     const given = transactionIds[i] as string | null;
     text +=
-      (i === 0 ? '[{"index":' : ',{"index":') +
+      (i === from ? '{"index":' : ',{"index":') +
       i +
       ',"message_id":"' +
       (status === DUPLICATE_GONE ? ZERO_UUID : minted) +
       (given === null ? '","transaction_id":"' : '","transaction_id":') +
       (given === null ? minted : quoted(given)) +
       (given === null ? '"' : '') +
-      (queueMembers[itemGroup[i] as number] as string) +
+      queueMember +
       statusEnd(status);
   }
-  exchange.json('201 Created', `${text}]`);
+  return text;
 }
 
 /** The name of a status, and the end of its item. */

@@ -1,63 +1,31 @@
 // Goal: a batch of acknowledgements that is cut does what the uncut one does, and dead letters that
 // find no room in one entry are filed by the next. Method: random leases and words in two planners
 // over maps, whole in one and cut in the other; and batches of more dead letters than an entry has.
-import { crc32 } from 'node:zlib';
 import {
   type AckCommand,
   type AckedOutcome,
   type AckItem,
-  applyEntry,
   type Command,
-  MapState,
   type Outcome,
-  Planner,
   type PopCommand,
-  TransactionIndex,
   UNFILED,
 } from '@svc/engine';
 import { describe, expect, test } from 'vitest';
 import { AckSlices, isUnfinished, mayNeedAckSlices } from './ack-slices.js';
 import { popOf, pushOf, TENANT } from './group-clients.fake.js';
+import { LoneLeader } from './lone-leader.fake.js';
 import { seededRandom } from './recovery.fake.js';
-import { runSlices } from './sliced-call.js';
 
-/** A leader without a log. */
+/** A leader with one queue. */
 class Engine {
-  readonly #state = new MapState();
-  readonly #transactions = TransactionIndex.load(this.#state);
-  readonly #entries = new Map<number, Uint8Array>();
-  readonly #planner: Planner;
-  #index = 0;
-  #minted = 0;
-
-  constructor() {
-    this.#planner = new Planner(this.#state, this.#transactions, {
-      nodeId: 1,
-      checksum: crc32,
-      newUuid: () => `01a2b3c4-0000-7000-8000-${String(++this.#minted).padStart(12, '0')}`,
-      readLog: ({ index, position, length }) =>
-        (this.#entries.get(index) ?? new Uint8Array(0)).subarray(position, position + length),
-      cipher: null,
-    });
-  }
+  readonly #leader = new LoneLeader();
 
   call(command: Command): Outcome {
-    const ticket = {};
-    this.#planner.enqueue(command, ticket);
-    for (let turns = 0; turns < 1000; turns++) {
-      const index = this.#index + 1;
-      const at = { index, wallUs: 1_800_000_000_000_000 + index, nowMs: 1000 };
-      const { body, answers } = this.#planner.turn(at);
-      if (body !== null) {
-        this.#index = index;
-        this.#entries.set(index, body);
-        applyEntry(this.#state, this.#transactions, index, body, { appended: () => {} });
-        this.#planner.applied(index);
-      }
-      const answer = answers.find((each) => each.ticket === ticket);
-      if (answer !== undefined) return answer.outcome;
-    }
-    throw new Error('no answer');
+    return this.#leader.call(command);
+  }
+
+  cut(command: AckCommand, unitsMax?: number) {
+    return this.#leader.callInSlices(new AckSlices(command, unitsMax), 'acked');
   }
 
   push(partition: string, ids: readonly string[]): void {
@@ -82,25 +50,6 @@ class Engine {
     const slices = claim?.slices.map(({ first, last }) => [first, last]) ?? [];
     return { leaseId: outcome.leaseId, number: claim?.partitionNumber ?? 0, slices };
   }
-}
-
-function cut(engine: Engine, command: AckCommand, unitsMax?: number) {
-  const sent: AckCommand[] = [];
-  let joined: AckedOutcome | null = null;
-  runSlices<AckCommand, AckedOutcome>({
-    slices: new AckSlices(command, unitsMax),
-    kind: 'acked',
-    submit: (slice, onOutcome) => {
-      sent.push(slice);
-      onOutcome(engine.call(slice));
-    },
-    isGone: () => false,
-    done: (outcome) => {
-      joined = outcome;
-    },
-  });
-  if (joined === null) throw new Error('no outcome');
-  return { sent, outcome: joined as AckedOutcome };
 }
 
 function ackOf(items: readonly AckItem[]): AckCommand {
@@ -139,7 +88,7 @@ describe('random batches', () => {
     });
     const [whole, sliced] = engines;
     const uncut = whole.call(ackOf(items));
-    expect(cut(sliced, ackOf(items), 30 + random.below(200)).outcome).toEqual(uncut);
+    expect(sliced.cut(ackOf(items), 30 + random.below(200)).outcome).toEqual(uncut);
     for (const name of names) {
       expect(sliced.pop(name, 100).slices).toEqual(whole.pop(name, 100).slices);
     }
@@ -164,7 +113,7 @@ describe('more dead letters than an entry has', () => {
   test('all of them are filed, by several entries, and the answer is one', () => {
     const { engine, items } = leased();
     expect(mayNeedAckSlices(ackOf(items))).toBe(true);
-    const { sent, outcome } = cut(engine, ackOf(items));
+    const { sent, outcome } = engine.cut(ackOf(items));
     expect(sent).toHaveLength(2);
     expect(outcome.items).toEqual(
       items.map(({ status }) => ({
@@ -182,7 +131,7 @@ describe('more dead letters than an entry has', () => {
 
   test('sent again, it is known to be done', () => {
     const { engine, items } = leased();
-    cut(engine, ackOf(items));
+    engine.cut(ackOf(items));
     const again = engine.call(ackOf(items.slice(0, 10)));
     const success = { success: true, leaseReleased: true, noop: true };
     expect(again).toMatchObject({ items: items.slice(0, 10).map(() => success) });
@@ -213,6 +162,9 @@ test('100,000 acknowledgements of unknown partitions come in slices', () => {
     return { transactionId: 'x', partitionId, leaseId: '', status: 'completed', error: null };
   });
   const slices = new AckSlices(ackOf(items));
+  let parts = 1;
+  while (!slices.prepare()) parts++;
+  expect(parts).toBe(100);
   let count = 0;
   for (let slice = slices.next(); slice !== null; slice = slices.next()) {
     expect(slice.items.length).toBeLessThanOrEqual(632);

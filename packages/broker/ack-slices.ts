@@ -40,7 +40,7 @@ export function isUnfinished({ items }: AckedOutcome): boolean {
 
 interface Target {
   /** Places of its items in the command. */
-  readonly all: readonly number[];
+  readonly all: number[];
   /** Those without an answer. */
   open: readonly number[];
   /** The text of its dead letters without one; asked for when a part of it is sent again. */
@@ -55,10 +55,16 @@ const NO_ANSWER: AckItemOutcome = {
   noop: false,
 };
 
+/** Items that are put to their targets at a stretch: a millisecond of it. */
+const PREPARED_ITEMS = 1000;
+
 export class AckSlices implements CallSlices<AckCommand, AckedOutcome> {
   readonly #command: AckCommand;
   readonly #unitsMax: number;
-  readonly #targets: Target[];
+  readonly #targets: Target[] = [];
+  readonly #byKey = new Map<string, Target>();
+  /** Items that belong to a target already. */
+  #prepared = 0;
   readonly #outcomes: AckItemOutcome[];
   /** The next target that was not sent. */
   #next = 0;
@@ -69,19 +75,32 @@ export class AckSlices implements CallSlices<AckCommand, AckedOutcome> {
   constructor(command: AckCommand, unitsMax = SLICE_UNITS) {
     this.#command = command;
     this.#unitsMax = unitsMax;
-    const targets = new Map<string, number[]>();
-    command.items.forEach((item, at) => {
-      const key = ackTargetKey(item);
-      const places = targets.get(key);
-      if (places === undefined) targets.set(key, [at]);
-      else places.push(at);
-    });
-    this.#targets = [...targets.values()].map((all) => ({ all, open: all, text: null }));
     this.#outcomes = new Array<AckItemOutcome>(command.items.length).fill(NO_ANSWER);
+  }
+
+  prepare(): boolean {
+    const { items } = this.#command;
+    const end = Math.min(items.length, this.#prepared + PREPARED_ITEMS);
+    for (; this.#prepared < end; this.#prepared++) {
+      const key = ackTargetKey(items[this.#prepared] as AckItem);
+      const known = this.#byKey.get(key);
+      if (known !== undefined) {
+        known.all.push(this.#prepared);
+        continue;
+      }
+      const all = [this.#prepared];
+      const target: Target = { all, open: all, text: null };
+      this.#byKey.set(key, target);
+      this.#targets.push(target);
+    }
+    if (end < items.length) return false;
+    this.#byKey.clear();
+    return true;
   }
 
   /** As if the whole command had been the first slice. */
   resume(outcome: AckedOutcome): void {
+    while (!this.prepare());
     this.#next = this.#targets.length;
     this.#settle(this.#targets, (at) => outcome.items[at]);
   }

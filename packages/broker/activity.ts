@@ -18,6 +18,8 @@
  * one that is older than the process, or than `LATE_US` before the open bucket, counts for nothing.
  */
 import {
+  type AckCommand,
+  type AckedOutcome,
   type AckItem,
   type AppliedEvents,
   type Claim,
@@ -33,6 +35,7 @@ import {
   type StreamCycleCommand,
   type StreamCycledOutcome,
   type TransactionCommand,
+  UNFILED,
 } from '@svc/engine';
 import type { QueueFigures, QueueMeters } from '@svc/wire';
 import type { Clock } from './clock.js';
@@ -79,13 +82,7 @@ export class Activity implements AppliedEvents {
       this.#pushed(state, command, outcome, null);
     } else if (command.kind === 'ack' && outcome.kind === 'acked') {
       this.#process.ackRequests++;
-      const { tenant, items } = command;
-      const acks = new AckCounter(this, this.#process, state, tenant, null);
-      for (let i = 0; i < items.length; i++) {
-        const verdict = outcome.items[i];
-        const isDone = verdict?.success === true && items[i]?.status === 'completed';
-        acks.count(items[i] as AckItem, isDone, verdict?.dlq === true);
-      }
+      this.#acked(state, command, outcome, null);
     } else if (command.kind === 'transaction' && outcome.kind === 'transacted') {
       if (outcome.rollback !== null) return;
       this.#process.transactions++;
@@ -93,6 +90,29 @@ export class Activity implements AppliedEvents {
     } else if (command.kind === 'stream-cycle' && outcome.kind === 'stream-cycled') {
       this.#cycled(state, command, outcome);
     }
+  }
+
+  /**
+   * One slice of a call was answered. `touched` collects the queues of the call, which counts as
+   * one request to each of them when it ends.
+   */
+  sliceAnswered(
+    state: State,
+    command: Command,
+    outcome: Outcome,
+    touched: Set<QueueFigures>,
+  ): void {
+    if (command.kind === 'push' && outcome.kind === 'pushed') {
+      this.#pushed(state, command, outcome, touched);
+    } else if (command.kind === 'ack' && outcome.kind === 'acked') {
+      this.#acked(state, command, outcome, touched);
+    }
+  }
+
+  slicesEnded(kind: 'push' | 'ack', touched: ReadonlySet<QueueFigures>): void {
+    const field = kind === 'push' ? 'pushRequests' : 'ackRequests';
+    this.#process[field]++;
+    for (const figures of touched) figures[field]++;
   }
 
   /** A pop was answered with nothing. */
@@ -174,6 +194,22 @@ export class Activity implements AppliedEvents {
       this.#process.pushMessages++;
       const figures = byGroup[itemGroup[i] ?? 0] ?? null;
       if (figures !== null) figures.pushMessages++;
+    }
+  }
+
+  /** What the leader has left open is answered later, and counted then. */
+  #acked(
+    state: State,
+    { tenant, items }: AckCommand,
+    outcome: AckedOutcome,
+    touched: Set<QueueFigures> | null,
+  ): void {
+    const acks = new AckCounter(this, this.#process, state, tenant, touched);
+    for (let i = 0; i < items.length; i++) {
+      const verdict = outcome.items[i];
+      if (verdict?.error === UNFILED) continue;
+      const isDone = verdict?.success === true && items[i]?.status === 'completed';
+      acks.count(items[i] as AckItem, isDone, verdict?.dlq === true);
     }
   }
 

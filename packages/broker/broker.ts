@@ -3,10 +3,12 @@
  * answers (`held-requests.ts`); reads are served from the state that is applied here.
  */
 import type {
+  AckCommand,
   Command,
   Outcome,
   PageQuery,
   PopCommand,
+  PushCommand,
   QueueFigures,
   QueueView,
   Refusal,
@@ -45,6 +47,7 @@ import type {
   HealthAnswer,
   Meters,
   PipelineMeters,
+  QueueFigures as QueueCounts,
   RaftFigures,
   RaftStatusAnswer,
 } from '@svc/wire';
@@ -380,7 +383,7 @@ export class Broker implements Service {
       if (command.kind === 'ack' && outcome.kind === 'acked' && isUnfinished(outcome)) {
         const slices = new AckSlices(command);
         slices.resume(outcome);
-        this.#submitSlices(command, 'acked', slices, reply);
+        this.#submitSlices(command, 'acked', slices, reply, outcome);
         return;
       }
       this.#activity?.answered(this.#state, command, outcome);
@@ -395,20 +398,33 @@ export class Broker implements Service {
     this.#requests.submit(command, deadlineMs, onOutcome);
   }
 
-  /** Counted once, as one call, for what was done. */
-  #submitSlices<C extends SubmittedCommand, O extends SubmittedOutcome>(
+  /**
+   * Counted as one call, for what was done. `begun`: the outcome of the whole command, of which the
+   * slices are what is left.
+   */
+  #submitSlices<C extends PushCommand | AckCommand, O extends SubmittedOutcome>(
     command: C,
     kind: O['kind'],
     slices: CallSlices<C, O>,
     reply: Reply<SubmittedOutcome>,
+    begun: O | null = null,
   ): void {
+    const touched = new Set<QueueCounts>();
+    const answered = (part: C, outcome: Outcome) =>
+      this.#activity?.sliceAnswered(this.#state, part, outcome, touched);
+    if (begun !== null) answered(command, begun);
     runSlices<C, O>({
       slices,
       kind,
-      submit: (slice, onOutcome) => this.#submitOne(slice, onOutcome),
+      submit: (slice, onOutcome) =>
+        this.#submitOne(slice, (outcome) => {
+          answered(slice, outcome);
+          onOutcome(outcome);
+        }),
+      soon: (work) => this.#clock.soon(work),
       isGone: () => reply.gone,
       done: (outcome, refusal) => {
-        if (outcome !== null) this.#activity?.answered(this.#state, command, outcome);
+        if (outcome !== null) this.#activity?.slicesEnded(command.kind, touched);
         reply.send((refusal ?? outcome ?? NO_LEADER) as SubmittedOutcome);
       },
     });

@@ -2,9 +2,7 @@
 // slices that cost what they may. Method: random pushes into two planners over maps, whole into
 // one and cut into the other, with slices far smaller than real ones; and the real bounds on a push
 // of 100,000 new partitions.
-import { crc32 } from 'node:zlib';
 import {
-  applyEntry,
   findPartition,
   findQueue,
   ITEM_DUPLICATE,
@@ -12,23 +10,21 @@ import {
   ITEM_QUEUED,
   MapState,
   type Outcome,
-  Planner,
   type PushCommand,
   type PushedOutcome,
   priceOf,
   SLICE_UNITS,
-  TransactionIndex,
   TURN_UNITS,
 } from '@svc/engine';
 import { describe, expect, test } from 'vitest';
 import { TENANT } from './group-clients.fake.js';
+import { LoneLeader } from './lone-leader.fake.js';
 import { mayNeedSlices, PushSlices, type SliceLimits } from './push-slices.js';
-
 import { seededRandom } from './recovery.fake.js';
 import { runSlices } from './sliced-call.js';
 
 /** How many messages each partition has. */
-function messages({ state }: Engine): string[] {
+function messages({ state }: LoneLeader): string[] {
   const found: string[] = [];
   for (const queue of ['q0', 'q1', 'q2']) {
     const row = findQueue(state, TENANT, queue);
@@ -40,64 +36,8 @@ function messages({ state }: Engine): string[] {
   return found;
 }
 
-/** A leader without a log. */
-class Engine {
-  readonly state = new MapState();
-  readonly #transactions = TransactionIndex.load(this.state);
-  readonly #entries = new Map<number, Uint8Array>();
-  readonly #planner: Planner;
-  readonly units: number[] = [];
-  #index = 0;
-  #minted = 0;
-
-  constructor() {
-    this.#planner = new Planner(this.state, this.#transactions, {
-      nodeId: 1,
-      checksum: crc32,
-      newUuid: () => `01a2b3c4-0000-7000-8000-${String(++this.#minted).padStart(12, '0')}`,
-      readLog: ({ index, position, length }) =>
-        (this.#entries.get(index) ?? new Uint8Array(0)).subarray(position, position + length),
-      cipher: null,
-    });
-  }
-
-  call(command: PushCommand): Outcome {
-    const ticket = {};
-    this.#planner.enqueue(command, ticket);
-    for (;;) {
-      const index = this.#index + 1;
-      const at = { index, wallUs: 1_800_000_000_000_000 + index, nowMs: 1000 };
-      const { body, answers, units } = this.#planner.turn(at);
-      this.units.push(units);
-      if (body !== null) {
-        this.#index = index;
-        this.#entries.set(index, body);
-        applyEntry(this.state, this.#transactions, index, body, { appended: () => {} });
-        this.#planner.applied(index);
-      }
-      const answer = answers.find((each) => each.ticket === ticket);
-      if (answer !== undefined) return answer.outcome;
-    }
-  }
-}
-
-function cut(engine: Engine, command: PushCommand, limits?: SliceLimits) {
-  const sent: PushCommand[] = [];
-  let joined: PushedOutcome | null = null;
-  runSlices<PushCommand, PushedOutcome>({
-    slices: new PushSlices(command, engine.state, limits),
-    kind: 'pushed',
-    submit: (slice, onOutcome) => {
-      sent.push(slice);
-      onOutcome(engine.call(slice));
-    },
-    isGone: () => false,
-    done: (outcome) => {
-      joined = outcome;
-    },
-  });
-  if (joined === null) throw new Error('no outcome');
-  return { sent, outcome: joined as PushedOutcome };
+function cut(engine: LoneLeader, command: PushCommand, limits?: SliceLimits) {
+  return engine.callInSlices(new PushSlices(command, engine.state, limits), 'pushed');
 }
 
 /** `queue/partition`, an id or null, and the payload of each item. */
@@ -171,7 +111,7 @@ function stored(commands: readonly PushCommand[], outcomes: readonly PushedOutco
 describe('random pushes', () => {
   test.each(Array.from({ length: 60 }, (_, seed) => seed))('seed %i', (seed) => {
     const random = seededRandom(seed);
-    const [whole, sliced] = [new Engine(), new Engine()];
+    const [whole, sliced] = [new LoneLeader(), new LoneLeader()];
     for (let round = 0; round < 6; round++) {
       const command = randomPush(random);
       const limits = { units: 40 + random.below(400), bytes: 20 + random.below(300) };
@@ -191,7 +131,7 @@ test('slices carry the payloads of their items, scattered or not', () => {
     return ['q', `p${i % 2}`, `t${i}`, `"${i}${'y'.repeat(i)}"`] as const;
   });
   const command = pushOf(items);
-  const engine = new Engine();
+  const engine = new LoneLeader();
   const { sent, outcome } = cut(engine, command, { units: 120, bytes: 1000 });
   expect([...outcome.status]).toEqual(items.map(() => ITEM_QUEUED));
   const all = (slices: readonly PushCommand[]) =>
@@ -209,7 +149,7 @@ test('slices carry the payloads of their items, scattered or not', () => {
 test('a pair of more than a slice is cut in its order, and its repeats follow the first', () => {
   const ids = Array.from({ length: 300 }, (_, i) => `t${i % 100}`);
   const command = pushOf(ids.map((id) => ['q', 'p', id, '1'] as const));
-  const engine = new Engine();
+  const engine = new LoneLeader();
   const { sent, outcome } = cut(engine, command, { units: 300, bytes: 10_000 });
   expect(sent.length).toBeGreaterThan(2);
   expect(sent.flatMap(({ transactionIds }) => transactionIds)).toEqual(ids.slice(0, 100));
@@ -226,7 +166,7 @@ test('100,000 new partitions come in slices that cost what a turn takes', () => 
     items += slice.itemGroup.length;
     expect(priceOf(slice)).toBeLessThanOrEqual(SLICE_UNITS);
     if (items < 1000) {
-      const engine = new Engine();
+      const engine = new LoneLeader();
       engine.call(slice);
       expect(engine.units.every((units) => units <= TURN_UNITS + 100)).toBe(true);
     }
@@ -237,7 +177,7 @@ test('100,000 new partitions come in slices that cost what a turn takes', () => 
 
 test('known partitions are cheaper, so their slices are wider', () => {
   const command = pushOf(Array.from({ length: 2000 }, (_, i) => ['q', `p${i}`, null, '1']));
-  const engine = new Engine();
+  const engine = new LoneLeader();
   const first = cut(engine, command);
   const second = cut(engine, command);
   expect(first.sent.length).toBeGreaterThanOrEqual(11);
@@ -261,7 +201,7 @@ describe('a call that ends early', () => {
   const LIMITS = { units: 200, bytes: 1000 };
   const command = pushOf(Array.from({ length: 20 }, (_, i) => ['q', `p${i}`, null, '1']));
 
-  function run(engine: Engine, refuseAt: number, goneAt: number) {
+  function run(engine: LoneLeader, refuseAt: number, goneAt: number) {
     let sent = 0;
     const seen: { outcome: PushedOutcome | null; refusal: Outcome | null }[] = [];
     runSlices<PushCommand, PushedOutcome>({
@@ -272,6 +212,7 @@ describe('a call that ends early', () => {
         if (sent++ === refuseAt) onOutcome({ kind: 'refused', refusal });
         else onOutcome(engine.call(slice));
       },
+      soon: (work) => work(),
       isGone: () => sent >= goneAt,
       done: (outcome, refusal) => seen.push({ outcome, refusal }),
     });
@@ -280,7 +221,7 @@ describe('a call that ends early', () => {
   }
 
   test('a refusal ends it, and what was stored before is told apart', () => {
-    const { sent, outcome, refusal } = run(new Engine(), 2, 100);
+    const { sent, outcome, refusal } = run(new LoneLeader(), 2, 100);
     expect(sent).toBe(3);
     expect(refusal).toMatchObject({ refusal: { reason: 'timeout' } });
     const status = [...(outcome?.status ?? [])];
@@ -289,11 +230,11 @@ describe('a call that ends early', () => {
   });
 
   test('refused at once, nothing was done', () => {
-    expect(run(new Engine(), 0, 100)).toMatchObject({ sent: 1, outcome: null });
+    expect(run(new LoneLeader(), 0, 100)).toMatchObject({ sent: 1, outcome: null });
   });
 
   test('when the client has gone, nothing more is submitted', () => {
-    const { sent, refusal } = run(new Engine(), 100, 3);
+    const { sent, refusal } = run(new LoneLeader(), 100, 3);
     expect(sent).toBe(3);
     expect(refusal).toBe(null);
   });

@@ -11,11 +11,14 @@
  * - A client that has gone gets nothing more done: what would come next is not submitted. It cannot
  *   tell how far its call came, as it could not before. A node that stops goes on until it refuses.
  * - Commands may be answered at once, in the call that submits them: nothing recurses.
+ * - What a call needs before its first command is done in parts, in turns of the loop.
  */
 import type { Outcome } from '@svc/engine';
 
 /** The commands of one call, and the outcome of the whole call. */
 export interface CallSlices<C, O> {
+  /** Does a part of what has to be done before `next`. True: all of it is done. */
+  prepare(): boolean;
   /** The next command; null at the end. Called once the last command has its outcome. */
   next(): C | null;
   /** The outcome of the last command. */
@@ -28,6 +31,8 @@ export interface SlicedCallOptions<C, O extends Outcome> {
   readonly slices: CallSlices<C, O>;
   readonly kind: O['kind'];
   readonly submit: (command: C, onOutcome: (outcome: Outcome) => void) => void;
+  /** Runs what it is given in a later turn of the loop. */
+  readonly soon: (work: () => void) => unknown;
   /** Nobody waits for the answer. */
   readonly isGone: () => boolean;
   /**
@@ -38,7 +43,7 @@ export interface SlicedCallOptions<C, O extends Outcome> {
 }
 
 export function runSlices<C, O extends Outcome>(options: SlicedCallOptions<C, O>): void {
-  const { slices, kind, submit, isGone, done } = options;
+  const { slices, kind, submit, soon, isGone, done } = options;
   let isLooping = false;
   let isAnswered = false;
   let hasBegun = false;
@@ -63,5 +68,9 @@ export function runSlices<C, O extends Outcome>(options: SlicedCallOptions<C, O>
     }
     isLooping = false;
   };
-  goOn();
+  const prepare = () => {
+    if (isGone() || slices.prepare()) goOn();
+    else soon(prepare);
+  };
+  prepare();
 }

@@ -1,0 +1,47 @@
+/**
+ * Reads the JSON of large bodies in parts, in turns with other long work (`loop-share.ts`). A body
+ * of 64 MiB in small items takes a second, in which nobody else would be answered.
+ *
+ * What is wrong with a body is answered when it is met, as for one that is read at once.
+ */
+import { badBodyText } from './errors.js';
+import type { Exchange } from './exchange.js';
+import { JsonError } from './json-error.js';
+import { UNCUT_BODY_BYTES_MAX } from './limits.js';
+
+export interface PartReader {
+  /**
+   * Reads so many bytes or more, to the end of an item. True: the whole body is read. Throws
+   * `JsonError`.
+   */
+  read(bytes: number): boolean;
+}
+
+/** Some 1,000 of the shortest items: a millisecond, or two. */
+const PART_BYTES = 32_768;
+
+/** So small that it is read in the call that brings it: nearly every body. */
+export function isReadAtOnce(body: Buffer): boolean {
+  return body.length <= UNCUT_BODY_BYTES_MAX;
+}
+
+/** Calls `done` when all is read, in this call or later; never if the request was answered. */
+export function readInParts(
+  exchange: Exchange,
+  badBody: string,
+  reader: PartReader,
+  done: () => void,
+): void {
+  const part = () => {
+    try {
+      if (!reader.read(PART_BYTES)) return false;
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      exchange.json('400 Bad Request', badBodyText(badBody, error.message));
+      return true;
+    }
+    done();
+    return true;
+  };
+  exchange.inParts(part, () => {});
+}
