@@ -1,5 +1,7 @@
 /** The part of the fake service that stands for looking at timers: answers what a test says. */
-import type { RefusedOutcome, Tenant } from '@svc/engine';
+import type { PageQuery, RefusedOutcome, Tenant, TimerQueue } from '@svc/engine';
+import { type FakeList, sendList } from './list.fake.js';
+import type { ListedView, NewList } from './list-text.js';
 import type { Reply } from './service.js';
 import type { TimerPageView, TimerPeekView, TimerService } from './timer-service.js';
 
@@ -12,6 +14,7 @@ export class FakeTimers implements TimerService {
   /** Of the lists: queue, key to begin behind, and limit. */
   readonly listed: (readonly [queue: string, after: string, limit: number])[] = [];
   page: TimerPageView | RefusedOutcome = REFUSED;
+  queueList: FakeList<TimerQueue> = REFUSED;
   peeked: TimerPeekView | RefusedOutcome = REFUSED;
 
   list(
@@ -23,6 +26,15 @@ export class FakeTimers implements TimerService {
   ): void {
     this.listed.push([queue, after, limit]);
     reply.send(this.page);
+  }
+
+  queues(
+    _: Tenant,
+    _page: PageQuery,
+    newList: NewList<TimerQueue>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
+    sendList(this.queueList, newList, reply);
   }
 
   peek(

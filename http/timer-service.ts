@@ -1,15 +1,30 @@
 /** The seam to the broker for looking at timers (state-surfaces 3.1). See `service.ts`. */
-import type { RefusedOutcome, Tenant, TimerPage, TimerView } from '@svc/engine';
+import type {
+  PageQuery,
+  RefusedOutcome,
+  Tenant,
+  TimerPage,
+  TimerQueue,
+  TimerView,
+} from '@svc/engine';
+import type { ListedView, NewList } from './list-text.js';
 import type { Reply } from './service.js';
 
 export interface TimerService {
-  /** Both show everything answered before they were asked. `after` "": from the first on. */
+  /** All show everything answered before they were asked. `after` "": from the first on. */
   list(
     tenant: Tenant,
     queue: string,
     after: string,
     limit: number,
     reply: Reply<TimerPageView | RefusedOutcome>,
+  ): void;
+  /** The queues that have timers. */
+  queues(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<TimerQueue>,
+    reply: Reply<ListedView | RefusedOutcome>,
   ): void;
   peek(
     tenant: Tenant,

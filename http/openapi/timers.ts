@@ -6,6 +6,8 @@ import type {
   TimerListAnswer,
   TimerMissingAnswer,
   TimerPeekAnswer,
+  TimerQueueRow,
+  TimerQueuesAnswer,
   TimerResultAnswer,
   TimerRowAnswer,
   TimersAnswer,
@@ -20,6 +22,7 @@ import {
   parameter,
   STORAGE_FULL,
 } from './operation.js';
+import { nextAfter, PAGE_QUERY } from './pages.js';
 import {
   type AnySchema,
   anything,
@@ -198,6 +201,31 @@ const timerList: Operation = {
   answers: { 200: answer('A page.', page), ...refused },
 };
 
+const timerQueues: Operation = {
+  tag: 'timers',
+  summary: 'The queues that have timers, by name.',
+  query: PAGE_QUERY,
+  answers: {
+    200: answer(
+      'The queues.',
+      object<TimerQueuesAnswer>({
+        timers: list(
+          named(
+            'TimerQueueRow',
+            object<TimerQueueRow>({
+              queue: text,
+              pending: count,
+              nextAt: describedAs('When the next one is due.', stamp),
+            }),
+          ),
+        ),
+        nextAfter,
+      }),
+    ),
+    ...refused,
+  },
+};
+
 const timerPeek: Operation = {
   tag: 'timers',
   summary: 'One pending timer with its payload.',
@@ -218,6 +246,7 @@ const timerCancel: Operation = {
 
 export const TIMER_OPERATIONS: Operations = {
   'POST /api/v1/timers': timers,
+  'GET /api/v1/resources/timers': timerQueues,
   'GET /api/v1/timers/{queue}': timerList,
   'GET /api/v1/timers/{queue}/{timerKey...}': timerPeek,
   'DELETE /api/v1/timers/{queue}/{timerKey...}': timerCancel,

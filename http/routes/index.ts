@@ -62,6 +62,7 @@ import { raftStatusRoute } from './raft-status.js';
 import { namespacesRoute, tasksRoute } from './resource-labels.js';
 import { resourceOverviewRoute } from './resource-overview.js';
 import { resourcePartitionsRoute } from './resource-partitions.js';
+import { timerQueuesRoute } from './resource-timers.js';
 import { statusRoute } from './status.js';
 import { statusAnalyticsRoute, statusQueueRoute, statusQueuesRoute } from './status-queues.js';
 import { streamCycleRoute } from './stream-cycle.js';
@@ -109,6 +110,7 @@ const DESCRIBED: readonly Route[] = [
   namedTracesRoute,
   messageTracesRoute,
   timersRoute,
+  timerQueuesRoute,
   timerListRoute,
   timerPeekRoute,
   timerCancelRoute,

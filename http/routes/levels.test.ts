@@ -54,6 +54,7 @@ const LEVELS: { readonly [route: string]: AccessLevel } = {
   // state-surfaces 2
   'POST /api/v1/locks': 'read-write',
   // state-surfaces 3
+  'GET /api/v1/resources/timers': 'read-only',
   'GET /api/v1/timers/{queue}': 'read-only',
   'GET /api/v1/timers/{queue}/{timerKey...}': 'read-only',
   'DELETE /api/v1/timers/{queue}/{timerKey...}': 'read-write',

@@ -1,6 +1,26 @@
 /** Looking at pending timers: reads of the applied state that show everything answered before. */
-import { findTimer, listTimers, type RefusedOutcome, type State, type Tenant } from '@svc/engine';
-import type { Reply, TimerPageView, TimerPeekView, TimerService } from '@svc/http';
+import {
+  findTimer,
+  listTimerQueues,
+  listTimers,
+  type PageQuery,
+  type RefusedOutcome,
+  type State,
+  type TakeRow,
+  type Tenant,
+  type TimerQueue,
+} from '@svc/engine';
+import type {
+  ListEnd,
+  ListedView,
+  NewList,
+  Reply,
+  TimerPageView,
+  TimerPeekView,
+  TimerService,
+} from '@svc/http';
+import { sendList } from './listed.js';
+import { pageKeyOf } from './resource-reads.js';
 import type { StateReads } from './state-reads.js';
 
 export class TimerReads implements TimerService {
@@ -21,6 +41,19 @@ export class TimerReads implements TimerService {
   ): void {
     const walk = () => listTimers(this.#state, tenant, queue, after, limit);
     this.#reads.confirmed(null, walk, reply, (page) => reply.send({ kind: 'timer-page', ...page }));
+  }
+
+  queues(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<TimerQueue>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
+    const state = this.#state;
+    const walk = function* (take: TakeRow<TimerQueue>): Generator<void, ListEnd> {
+      return { nextAfter: yield* listTimerQueues(state, tenant, page, take) };
+    };
+    sendList(this.#reads, pageKeyOf('timers', tenant, page), walk, newList, reply);
   }
 
   peek(

@@ -198,6 +198,7 @@ export {
 export * from './timer-call.js';
 export { TimerClock } from './timer-clock.js';
 export { findTimer, listTimers } from './timer-list.js';
+export { listTimerQueues, type TimerQueue } from './timer-queues.js';
 export { timerUseOf } from './timer-tables.js';
 export type { TimerLimits } from './timers.js';
 export type * from './trace-commands.js';

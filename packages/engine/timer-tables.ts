@@ -156,9 +156,15 @@ export interface TimerName {
 
 const TENANT_CHARS = 36;
 
-export function timerName(key: Key): TimerName {
+/** Where the name of the queue ends in a timer's key; it begins behind the tenant. */
+export function queueEndInTimerKey(key: Key): number {
   const end = key.indexOf(END, TENANT_CHARS);
   assert(end >= TENANT_CHARS, `a timer's key of ${key.length} bytes names no queue`);
+  return end;
+}
+
+export function timerName(key: Key): TimerName {
+  const end = queueEndInTimerKey(key);
   return {
     tenant: key.slice(0, TENANT_CHARS),
     queue: textInKey(key, TENANT_CHARS, end),

@@ -61,6 +61,20 @@ export interface TimerMissingAnswer {
 
 export type TimerPeekAnswer = TimerFoundAnswer | TimerMissingAnswer;
 
+/** A queue that has timers. */
+export interface TimerQueueRow {
+  readonly queue: string;
+  readonly pending: number;
+  /** When the next one is due. */
+  readonly nextAt: string;
+}
+
+export interface TimerQueuesAnswer {
+  readonly timers: readonly TimerQueueRow[];
+  /** Of a page only. */
+  readonly nextAfter?: string | null;
+}
+
 export interface TimerListAnswer {
   readonly rows: readonly TimerRowAnswer[];
   readonly truncated: boolean;

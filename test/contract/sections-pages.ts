@@ -8,6 +8,7 @@ export const PAGES = sections({
       'resources/queues?stats=lanes',
       'resources/namespaces',
       'resources/tasks',
+      'resources/timers',
       'consumer-groups',
       'consumer-groups/{group}',
       'consumer-groups/lagging',

@@ -21,10 +21,22 @@ interface ListPath {
   readonly rows: number;
 }
 
-/** Five queues with labels of their own, three partitions in the first, and two groups at three. */
-async function filled({ api, queue }: BrokerUnderTest): Promise<void> {
+/**
+ * Five queues with labels of their own and timers, three partitions in the first, and two groups at
+ * three.
+ */
+async function filled({ api, client, queue }: BrokerUnderTest): Promise<void> {
   for (const partition of ['p1', 'p2', 'p3']) await api.pushIds(`n1.t1.${queue}`, partition, ['a']);
   for (const i of [2, 3, 4, 5]) await api.pushIds(`n${i}.t${i}.${queue}`, 'p1', ['a']);
+  const operations = [1, 1, 2, 3, 4, 5].map((i, at) => ({
+    op: 'schedule',
+    queue: `n${i}.t${i}.${queue}`,
+    timerKey: `k${at}`,
+    delayMs: 3_600_000 + at * 1000,
+    txn: `t${at}`,
+    payload: 'MQ==',
+  }));
+  bodyOf(await client.post('/api/v1/timers', { operations }), 200);
   for (const group of ['g', 'h']) {
     for (const i of [1, 2, 3]) {
       await api.popQueue(`n${i}.t${i}.${queue}`, { consumerGroup: group, leaseSeconds: 1 });
@@ -42,6 +54,7 @@ const LISTS: readonly ListPath[] = [
   },
   { row: 'resources/namespaces', path: 'resources/namespaces', member: 'namespaces', rows: 5 },
   { row: 'resources/tasks', path: 'resources/tasks', member: 'tasks', rows: 5 },
+  { row: 'resources/timers', path: 'resources/timers', member: 'timers', rows: 5 },
   { row: 'consumer-groups', path: 'consumer-groups', member: null, rows: 6 },
   {
     row: 'consumer-groups/lagging',
@@ -113,6 +126,28 @@ export const pagedLists: ContractTable = {
   section: 'settled point 28',
   rows: [
     ...inPages,
+    {
+      row: 'resources/timers',
+      does: 'how many a queue has, and when the next is due',
+      run: async (broker) => {
+        await filled(broker);
+        const { rows } = await pageOf(broker, '/api/v1/resources/timers', 'timers');
+        const shown = rows as { queue: string; pending: number; nextAt: string }[];
+        expect(shown.map(({ queue, pending }) => `${queue.slice(0, 2)} ${pending}`)).toEqual([
+          'n1 2',
+          'n2 1',
+          'n3 1',
+          'n4 1',
+          'n5 1',
+        ]);
+        for (const { queue, nextAt } of shown) {
+          const path = `/api/v1/timers/${queue}`;
+          const { rows: own } = await pageOf(broker, path, 'rows');
+          const stamps = (own as { deliverAt: string }[]).map(({ deliverAt }) => deliverAt);
+          expect(nextAt).toBe(stamps.sort()[0]);
+        }
+      },
+    },
     {
       row: 'consumer-groups/{group}',
       does: 'a queue goes on on the next page; the header says where',
