@@ -92,12 +92,7 @@ export class Core {
     this.#random = options.random;
     this.#context = options.context ?? (() => NO_CONTEXT);
     const { hardState } = options;
-    this.log = new RaftLog(
-      options.storage,
-      hardState.commit,
-      options.applied,
-      settings.tailBytesMax,
-    );
+    this.log = new RaftLog(options.storage, hardState.commit, options.applied, settings);
     this.#running = new RunningTime(settings.heartbeatMs);
     this.appends = new AppendWatch(settings.appendStuckMs);
     this.reads = new Reads(options.id, options.random);

@@ -12,11 +12,14 @@
  *
  * Invariants: applied <= applying <= min(committed, durable); durable <= handedOut <= last; the
  * tail is contiguous, ends at last, and starts at or before durable + 1. It keeps durable entries
- * up to `tailBytesMax` so that followers and apply are normally served without the storage.
+ * up to `tailBytesMax` so that followers are normally served without the storage, and those that
+ * are still to be applied up to `tailUnappliedBytesMax`: an entry of 60 MB that was dropped between
+ * its write and its commit would be read back, and checked, in one piece.
  */
 import { assert } from './assert.js';
 import { type Entry, entryBytes } from './entry.js';
 import { type LogIndex, logIndex, type Term, term } from './identifiers.js';
+import type { RaftSettings } from './options.js';
 import type { RaftStorage, Snapshot } from './storage.js';
 
 /** Dropped entries leave the array in runs of at least this many, so that dropping costs O(1). */
@@ -30,9 +33,12 @@ const DROPPED: Entry = {
   data: new Uint8Array(0),
 };
 
+export type TailBounds = Pick<RaftSettings, 'tailBytesMax' | 'tailUnappliedBytesMax'>;
+
 export class RaftLog {
   readonly #storage: RaftStorage;
   readonly #tailBytesMax: number;
+  readonly #unappliedBytesMax: number;
   /** `#tail[#head]` is entry `#tailFirst`. */
   #tail: Entry[] = [];
   #head = 0;
@@ -48,9 +54,10 @@ export class RaftLog {
   #snapshot: Snapshot | undefined;
   #snapshotHandedOut = false;
 
-  constructor(storage: RaftStorage, commit: LogIndex, applied: LogIndex, tailBytesMax: number) {
+  constructor(storage: RaftStorage, commit: LogIndex, applied: LogIndex, bounds: TailBounds) {
     this.#storage = storage;
-    this.#tailBytesMax = tailBytesMax;
+    this.#tailBytesMax = bounds.tailBytesMax;
+    this.#unappliedBytesMax = bounds.tailUnappliedBytesMax;
     this.#last = storage.lastIndex();
     const first = storage.firstIndex();
     assert(
@@ -251,6 +258,7 @@ export class RaftLog {
     const entries = this.entries(logIndex(this.#applying + 1), end, bytesMax);
     assert(entries.length > 0, `storage has no entry ${this.#applying + 1} to apply`);
     this.#applying = logIndex(this.#applying + entries.length);
+    this.#trim();
     return entries;
   }
 
@@ -300,7 +308,10 @@ export class RaftLog {
   }
 
   #trim(): void {
-    while (this.#tailBytes > this.#tailBytesMax && this.#tailFirst <= this.#durable) {
+    while (this.#tailFirst <= this.#durable) {
+      const isWanted = this.#tailFirst > this.#applying;
+      const bytesMax = isWanted ? this.#unappliedBytesMax : this.#tailBytesMax;
+      if (this.#tailBytes <= bytesMax) break;
       const entry = this.#tail[this.#head];
       if (entry === undefined) break;
       this.#tailBytes -= entryBytes(entry);

@@ -61,6 +61,8 @@ export interface RaftSettings {
   readonly applyingBytesMax: number;
   /** Durable entries kept in memory beside those that are not durable yet. */
   readonly tailBytesMax: number;
+  /** The same for entries that are still to be applied, whether committed or not. */
+  readonly tailUnappliedBytesMax: number;
   readonly readsMax: number;
   /** A leader whose append shows no progress this long steps down. Default: electionTimeoutMs. */
   readonly appendStuckMs: number;
@@ -90,6 +92,7 @@ export const DEFAULT_SETTINGS: RaftSettings = {
   uncommittedBytesMax: 256 * 1024 * 1024,
   applyingBytesMax: 64 * 1024 * 1024,
   tailBytesMax: 64 * 1024 * 1024,
+  tailUnappliedBytesMax: 64 * 1024 * 1024,
   readsMax: 65_536,
   appendStuckMs: 1000,
   liveWithinMs: 2000,

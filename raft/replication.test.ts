@@ -3,7 +3,7 @@
  * Method: one leader whose peers the test plays; small groups where both sides matter.
  */
 import { describe, expect, it } from 'vitest';
-import { logIndex, nodeId, term } from './identifiers.js';
+import { type LogIndex, logIndex, nodeId, term } from './identifiers.js';
 import type { AppendRequest, Message } from './messages.js';
 import { FakeGroup } from './testing/group.fake.js';
 import { entriesOf, LoneNode } from './testing/lone.fake.js';
@@ -47,6 +47,30 @@ function leaderOfLaggard(): LoneNode {
   node.step({ type: 'append-rejection', ...envelope, rejectedIndex, ...empty });
   return node;
 }
+
+describe('the tail', () => {
+  it('keeps what is to be applied, so that nothing is read back between write and commit', () => {
+    const node = settled({ settings: { tailBytesMax: 0, tailUnappliedBytesMax: 1000 } });
+    const { index } = node.raft.propose(new Uint8Array(900)) as { readonly index: LogIndex };
+    node.drain();
+    node.disk.cold = true;
+    node.acknowledge(2, index);
+    node.drain();
+    expect(node.raft.status().applied).toBe(index);
+    // It is handed out, and not kept any longer.
+    expect(node.raft.isCatchingUp(logIndex(index - 1))).toBe(true);
+  });
+
+  it('but no more of that than its bound', () => {
+    const node = settled({ settings: { tailBytesMax: 0, tailUnappliedBytesMax: 1000 } });
+    const { lastIndex } = node.raft.status();
+    for (let i = 0; i < 3; i++) node.raft.propose(new Uint8Array(900));
+    node.drain();
+    node.acknowledge(2, lastIndex + 3);
+    node.disk.cold = true;
+    expect(() => node.drain()).toThrow('storage has no entry');
+  });
+});
 
 describe('commit', () => {
   it('needs the leader of the entry: copies of an old term are not counted', () => {

@@ -18,9 +18,10 @@ import {
   text,
   WHOLE,
 } from './damaged-log.fake.js';
-import type { SimulatedDisk } from './disk-simulated.js';
+import { SimulatedDisk } from './disk-simulated.js';
 import { DamageError } from './faults.js';
 import type { Log } from './log.js';
+import type { LogEntry } from './log-entry.js';
 
 const SECOND = `${DIRECTORY}/segment-0000000002.log`;
 
@@ -81,6 +82,32 @@ describe('scrub', () => {
         }
       }
     }
+  });
+
+  test('a record of many megabytes is read a part per call', () => {
+    const disk = new SimulatedDisk({ seed: 1 });
+    const log = open(disk, SUBJECT, 'refuse');
+    const data = new Uint8Array(5 * 1024 * 1024 + 5).map((_, at) => at % 251);
+    const large: LogEntry = { index: 2, term: 1, type: 0, data };
+    for (const each of [entry(1, 1), large, entry(3, 1), ...[4, 5, 6].map((i) => entry(i, 1))]) {
+      log.append([each], () => {});
+      disk.settle();
+    }
+    const file = log.segments().find(({ firstIndex, lastIndex }) => {
+      return firstIndex <= 2 && lastIndex >= 2;
+    })?.file;
+    if (file === undefined) throw new Error('the large record is in no segment');
+    const calls = (): number => {
+      for (let call = 1; call <= 40; call++) if (log.scrub(1 << 20) !== null) return call;
+      return Number.POSITIVE_INFINITY;
+    };
+    disk.flipBit(file, positionOf(disk, file, 2) + 40 + data.length - 1, 2);
+    expect(calls()).toBeGreaterThanOrEqual(6);
+    expect(log.damage()).toMatchObject([{ index: 2, kind: 'record' }]);
+    log.repair(large, () => {});
+    for (let turn = 0; turn < 5; turn++) disk.settle();
+    expect(log.isWhole).toBe(true);
+    expect(calls()).toBe(Number.POSITIVE_INFINITY);
   });
 
   test('what is damaged before the floor is dead, and what is damaged after it is found', () => {

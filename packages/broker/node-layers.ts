@@ -58,6 +58,8 @@ import { UnopenedPayloads } from './unopened-payloads.js';
 const DECODED_BYTES_MAX = 8 * 1024 * 1024;
 /** Durable entries that consensus keeps itself: few, for the log keeps recent ones too. */
 const RAFT_TAIL_BYTES_MAX = 4 * 1024 * 1024;
+/** The largest entry, of 64 MiB and a little, and the small ones around it. */
+const RAFT_TAIL_UNAPPLIED_BYTES_MAX = 72 * 1024 * 1024;
 /** Of entries in one append: what is read, verified and sent at a stretch, about a millisecond. */
 const APPEND_BYTES_MAX = 512 * 1024;
 /** To one member: 100 MB/s with 160 ms between sending and the acknowledgement of its disk. */
@@ -311,6 +313,7 @@ export class NodeLayers {
         promoteMaxLag: config.promoteMaxLag,
         liveWithinMs: liveWithinMs(config),
         tailBytesMax: RAFT_TAIL_BYTES_MAX,
+        tailUnappliedBytesMax: RAFT_TAIL_UNAPPLIED_BYTES_MAX,
         appendBytesMax: APPEND_BYTES_MAX,
         inFlightBytesMax: IN_FLIGHT_BYTES_MAX,
         // The leader bounds what is in flight; a refusal would end a leadership that is in order.

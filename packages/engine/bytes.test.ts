@@ -74,3 +74,11 @@ test('a cut buffer is a bug, not a wrong value', () => {
 test.each([-1, Number.MAX_SAFE_INTEGER + 1, Number.NaN])('%d is not written', (value) => {
   expect(() => new ByteWriter(16).varint(value)).toThrow(EngineBug);
 });
+
+test('a large part is copied once, whatever little follows it', () => {
+  const w = new ByteWriter(64);
+  w.copy(new Uint8Array(1_000_000), 0, 1_000_000);
+  const { buffer } = w.bytes;
+  for (let i = 0; i < 1000; i++) w.u32(i);
+  expect(w.finish().buffer).toBe(buffer);
+});

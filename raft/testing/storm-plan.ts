@@ -71,6 +71,7 @@ export function drawPlan(seed: number, chance: Chance, focus: Focus | undefined)
       uncommittedBytesMax: chance.between(1, 100),
       applyingBytesMax: chance.between(1, 200),
       tailBytesMax: chance.hits(0.5) ? 0 : 1000,
+      tailUnappliedBytesMax: (seed & 1) * 100,
     },
     diskShowsAccepted: chance.hits(0.5),
     keepEntries: chance.hits(0.6) ? chance.between(1, 20) : Infinity,
