@@ -1,16 +1,20 @@
 /**
- * Answers of the key/value routes (state-surfaces 1.6, 1.7). They hold values byte for byte, so
- * they are put together as byte strings: every char code is one byte.
+ * Answers of the key/value routes (state-surfaces 1.6, 1.7). They show values byte for byte, and
+ * may be megabytes of them: each is copied once, to where the answer is sent from.
  */
 import type { KvFailure, KvJson, KvOp, KvOutcome, KvResult, KvView, Refusal } from '@svc/engine';
 import { formatStampUs } from '@svc/wire';
+import { AnswerBytes } from './answer-bytes.js';
 import { errorText, type Status } from './errors.js';
 import type { Exchange } from './exchange.js';
 import { quotedBytes, quotedBytesOrNull } from './json-text.js';
 import type { KvFault } from './kv-op-rules.js';
+import { bufferOf } from './message-text.js';
 
 /** A longer failure is told without what stands in it. */
 export const FAILURE_CHARS_MAX = 4096;
+/** Of an element beside its value: names, numbers, and a key of ordinary length. */
+const ELEMENT_BYTES = 256;
 const ZERO = 0x30;
 const TOO_LARGE: ReadonlySet<string> = new Set(['kv_key_too_large', 'kv_value_too_large']);
 
@@ -48,14 +52,34 @@ export function refuseKv(exchange: Exchange, refusal: Refusal): void {
 }
 
 /** Of the whole call. */
-export function outcomeText(ops: readonly KvOp[], { failure, results }: KvOutcome): string {
-  if (failure !== null) return failureText(failure);
-  let text = '{"results":[';
+export function outcomeBytes(ops: readonly KvOp[], { failure, results }: KvOutcome): Buffer {
+  if (failure !== null) return Buffer.from(failureText(failure), 'latin1');
+  const into = new AnswerBytes(resultsLength(ops, results));
+  into.write('{"results":[');
   for (let i = 0; i < ops.length; i++) {
-    if (i > 0) text += ',';
-    text += elementText(`{"index":${i}`, ops[i] as KvOp, results[i] as KvResult);
+    const head = `${i > 0 ? ',' : ''}{"index":${i}`;
+    writeElement(into, head, ops[i] as KvOp, results[i] as KvResult);
   }
-  return `${text}]}`;
+  into.write(']}');
+  return into.finish();
+}
+
+/** About the bytes of elements: exact in their values. */
+export function resultsLength(ops: readonly KvOp[], results: readonly KvResult[]): number {
+  let bytes = 64;
+  for (let i = 0; i < results.length; i++) {
+    const result = results[i] as KvResult;
+    if (result.kind === 'many' || result.kind === 'page') {
+      for (const row of result.rows) bytes += ELEMENT_BYTES + (row.value?.length ?? 0);
+    } else bytes += ELEMENT_BYTES + (valueShown(ops[i] as KvOp, result)?.length ?? 0);
+  }
+  return bytes;
+}
+
+function valueShown(op: KvOp, result: KvResult): KvJson | null {
+  if (result.kind === 'got') return result.row?.value ?? null;
+  if (result.kind === 'put') return 'value' in op ? op.value : null;
+  return result.kind === 'judged' ? result.value : null;
 }
 
 export function failureText(failure: KvFailure): string {
@@ -66,7 +90,7 @@ export function failureText(failure: KvFailure): string {
 
 /** `index` is where the operation stands among the results of the whole call. */
 export function failureMembers({ loss, version, value }: KvFailure, index: number): string {
-  const member = valueText(value);
+  const member = value === null ? 'null' : bufferOf(value).toString('latin1');
   return `"failedIndex":${index},"kvReason":"${loss}","version":${version},"value":${member}`;
 }
 
@@ -76,60 +100,75 @@ function isTooLong(text: string): boolean {
 }
 
 /** `head` opens the object and holds where the element stands. */
-export function elementText(head: string, op: KvOp, result: KvResult): string {
+export function writeElement(into: AnswerBytes, head: string, op: KvOp, result: KvResult): void {
   const begin = `${head},"op":"${op.op}"`;
   switch (result.kind) {
     case 'got': {
-      const found = result.row !== null;
+      const { row } = result;
       const key = op.op === 'get' ? op.key : '';
-      const start = `${begin},"found":${found}`;
-      return result.row === null
-        ? `${start},"key":${quotedBytes(key)}}`
-        : `${start},${viewMembers(result.row)}}`;
+      if (row === null) into.write(`${begin},"found":false,"key":${quotedBytes(key)}}`);
+      else writeView(into, `${begin},"found":true,`, row);
+      break;
     }
     case 'many': {
+      writeViews(into, `${begin},"rows":[`, result.rows);
       const missing = result.missing.map(quotedBytes).join();
-      const rows = result.rows.map(viewText).join();
-      return `${begin},"rows":[${rows}],"missing":[${missing}],"truncated":${result.truncated}}`;
+      into.write(`],"missing":[${missing}],"truncated":${result.truncated}}`);
+      break;
     }
     case 'page': {
-      const rows = result.rows.map(viewText).join();
+      writeViews(into, `${begin},"rows":[`, result.rows);
       const next = quotedBytesOrNull(result.nextAfter);
-      return `${begin},"rows":[${rows}],"truncated":${result.truncated},"nextAfter":${next}}`;
+      into.write(`],"truncated":${result.truncated},"nextAfter":${next}}`);
+      break;
     }
     case 'put': {
       const { key, value } = op as Extract<KvOp, { readonly value: KvJson }>;
-      const { version } = result;
-      const name = quotedBytes(key);
-      return `${begin},"applied":true,"key":${name},"value":${value},"version":${version}}`;
+      into.write(`${begin},"applied":true,"key":${quotedBytes(key)},"value":`);
+      into.copy(value, 0, value.length);
+      into.write(`,"version":${result.version}}`);
+      break;
     }
     case 'judged': {
-      const { loss, version } = result;
+      const { loss, value, version } = result;
       const { key } = op as Extract<KvOp, { readonly key: string }>;
       const verdict = loss === null ? '"applied":true' : `"applied":false,"reason":"${loss}"`;
+      into.write(`${begin},${verdict},"key":${quotedBytes(key)},`);
       const isHeldCheck = op.op === 'check' && loss === null;
-      const value = isHeldCheck ? '' : `"value":${valueText(result.value)},`;
-      return `${begin},${verdict},"key":${quotedBytes(key)},${value}"version":${version}}`;
+      if (!isHeldCheck) {
+        into.write('"value":');
+        writeValue(into, value);
+        into.write(',');
+      }
+      into.write(`"version":${version}}`);
+      break;
     }
   }
 }
 
-function viewText(view: KvView): string {
-  return `{${viewMembers(view)}}`;
+function writeViews(into: AnswerBytes, head: string, rows: readonly KvView[]): void {
+  into.write(head);
+  rows.forEach((row, i) => {
+    writeView(into, i > 0 ? ',{' : '{', row);
+  });
 }
 
 /** Without the value where only keys were asked for. */
-function viewMembers({ key, value, version, expiresAtUs, updatedAtUs }: KvView): string {
-  const shown = value === null ? '' : `"value":${value},`;
+function writeView(into: AnswerBytes, head: string, view: KvView): void {
+  const { key, value, version, expiresAtUs, updatedAtUs } = view;
+  into.write(`${head}"key":${quotedBytes(key)},`);
+  if (value !== null) {
+    into.write('"value":');
+    into.copy(value, 0, value.length);
+    into.write(',');
+  }
   const expires = expiresAtUs === null ? 'null' : `"${kvStamp(expiresAtUs)}"`;
-  return (
-    `"key":${quotedBytes(key)},${shown}"version":${version},"expiresAt":${expires},` +
-    `"updatedAt":"${kvStamp(updatedAtUs)}"`
-  );
+  into.write(`"version":${version},"expiresAt":${expires},"updatedAt":"${kvStamp(updatedAtUs)}"}`);
 }
 
-export function valueText(value: KvJson | null): string {
-  return value ?? 'null';
+function writeValue(into: AnswerBytes, value: KvJson | null): void {
+  if (value === null) into.write('null');
+  else into.copy(value, 0, value.length);
 }
 
 /** `2026-09-22T10:15:30.1234+00:00`: no zeros at the end of the fraction (state-surfaces 0.5). */

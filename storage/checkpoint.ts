@@ -47,8 +47,11 @@ const CACHED_ROWS_MAX = 1 << 16;
 const CACHED_ROW_BYTES_MAX = 1024;
 /** 131,072 rows * some 400 bytes: 50 MB. */
 const CLEAN_ROWS_MAX = 1 << 17;
-/** And what they hold: rows with long values weigh more. */
-const CLEAN_BYTES_MAX = 1 << 26;
+/**
+ * And what they hold: rows with long values weigh more. It is half of what a checkpoint may hold of
+ * them (CHANGED_BYTES_MAX of the host), so that a stream of long values is not kept a third time.
+ */
+const CLEAN_BYTES_MAX = 1 << 24;
 const DIGEST_ROWS_PER_READ = 1000;
 
 const ADVICE =
@@ -147,6 +150,11 @@ export class Checkpoint implements State {
     return this.#active.rowCount;
   }
 
+  /** Long texts in rows that were put since the last freeze, see `Table.heldBytes`. */
+  get changedBytes(): number {
+    return this.#active.heldBytes;
+  }
+
   /** A checkpoint is being written; another may not start. */
   get busy(): boolean {
     return this.#frozen !== null;
@@ -163,6 +171,7 @@ export class Checkpoint implements State {
   }
 
   put<Row>(table: Table<Row>, key: Key, row: Row): void {
+    if (table.heldBytes !== undefined) this.#active.heldBytes += table.heldBytes(row);
     this.#change(table.id, key, row);
   }
 
@@ -304,9 +313,11 @@ export class Checkpoint implements State {
     rows: Iterator<FrozenChange>,
     finish: () => void,
     changedBefore = 0,
+    bytesBefore = 0,
   ): void {
-    const changed = this.changedRows - changedBefore;
-    const factor = Math.min(FACTOR_MAX, Math.max(1, changed / ROWS_PER_TURN));
+    const rowsFactor = (this.changedRows - changedBefore) / ROWS_PER_TURN;
+    const bytesFactor = (this.changedBytes - bytesBefore) / BYTES_PER_TURN;
+    const factor = Math.min(FACTOR_MAX, Math.max(1, rowsFactor, bytesFactor));
     const [rowsMax, bytesMax] = [factor * ROWS_PER_TURN, factor * BYTES_PER_TURN];
     let bytes = 0;
     for (let count = 0; count < rowsMax && bytes < bytesMax; count++) {
@@ -317,8 +328,8 @@ export class Checkpoint implements State {
       }
       bytes += this.#write(transaction, value);
     }
-    const before = this.changedRows;
-    this.#defer(() => this.#writePortion(transaction, rows, finish, before));
+    const { changedRows, changedBytes } = this;
+    this.#defer(() => this.#writePortion(transaction, rows, finish, changedRows, changedBytes));
   }
 
   #write(transaction: BackingTransaction, { table, key, change }: FrozenChange): number {

@@ -40,6 +40,8 @@ export class Overlay {
   readonly #tables: (OverlayTable | undefined)[] = [];
   /** Puts and deletions, counted by the owner. */
   changes = 0;
+  /** Sum over puts of `Table.heldBytes`, counted by the owner; of rows put again each time. */
+  heldBytes = 0;
 
   /** Tables that the overlay before kept in order will be read in order again. */
   constructor(before: Overlay | null) {

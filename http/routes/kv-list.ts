@@ -9,6 +9,7 @@ import {
   KV_PREFIX_LIMIT_MAX,
   type KvNamespacesAnswer,
 } from '@svc/wire';
+import { AnswerBytes } from '../answer-bytes.js';
 import type { Exchange } from '../exchange.js';
 import type { Pass } from '../gate.js';
 import { GatedReply } from '../gated-reply.js';
@@ -21,6 +22,9 @@ import type { KvListedRow, KvListQuery, KvListView, KvNamespacesView } from '../
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import { refuseShape } from './kv.js';
+
+/** Of a row beside its value: names, numbers, and a key of ordinary length. */
+const ROW_BYTES = 256;
 
 export const kvNamespacesRoute: Route = {
   ...ROUTE_DEFAULTS,
@@ -144,18 +148,27 @@ function renderList(exchange: Exchange, _: ListWish, outcome: KvListView | Refus
     return;
   }
   const { rows, truncated, nextAfter, bytes } = outcome;
-  const text =
-    `{"rows":[${rows.map(rowText).join()}],"truncated":${truncated},` +
-    `"nextAfter":${quotedBytesOrNull(nextAfter)},"bytes":${bytes}}`;
-  exchange.jsonBytes('200 OK', Buffer.from(text, 'latin1'));
+  const into = new AnswerBytes(rows.length * ROW_BYTES + bytes);
+  into.write('{"rows":[');
+  rows.forEach((row, i) => {
+    writeRow(into, i > 0 ? ',{' : '{', row);
+  });
+  const next = quotedBytesOrNull(nextAfter);
+  into.write(`],"truncated":${truncated},"nextAfter":${next},"bytes":${bytes}}`);
+  exchange.jsonBytes('200 OK', into.finish());
 }
 
-function rowText(row: KvListedRow): string {
+function writeRow(into: AnswerBytes, head: string, row: KvListedRow): void {
   const { key, value, version, expiresAtUs, updatedAtUs, expired } = row;
-  const shown = value === null ? '' : `"value":${value},`;
+  into.write(`${head}"key":${quotedBytes(key)},`);
+  if (value !== null) {
+    into.write('"value":');
+    into.copy(value, 0, value.length);
+    into.write(',');
+  }
   const expires = expiresAtUs === null ? 'null' : `"${formatStampUs(expiresAtUs)}"`;
-  return (
-    `{"key":${quotedBytes(key)},${shown}"version":${version},"expiresAt":${expires},` +
-    `"updatedAt":"${formatStampUs(updatedAtUs)}","expired":${expired}}`
+  into.write(
+    `"version":${version},"expiresAt":${expires},` +
+      `"updatedAt":"${formatStampUs(updatedAtUs)}","expired":${expired}}`,
   );
 }

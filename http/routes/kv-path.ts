@@ -4,10 +4,11 @@
  * POST /api/v1/kv; what the path says may not stand in it.
  */
 import type { KvOp, KvOutcome, KvResult } from '@svc/engine';
+import { AnswerBytes } from '../answer-bytes.js';
 import { assert } from '../assert.js';
 import type { Exchange } from '../exchange.js';
 import { JsonReader } from '../json-reader.js';
-import { elementText, failureText } from '../kv-answers.js';
+import { failureText, resultsLength, writeElement } from '../kv-answers.js';
 import { KvFault } from '../kv-op-rules.js';
 import { type KvField, KvRawOps } from '../kv-raw-ops.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
@@ -85,7 +86,9 @@ function render(exchange: Exchange, [op]: readonly KvOp[], outcome: KvOutcome): 
   }
   const [result] = results;
   assert(op !== undefined && result !== undefined, 'a call of one operation has no result');
-  const bytes = Buffer.from(elementText('{"index":0', op, result), 'latin1');
+  const into = new AnswerBytes(resultsLength([op], results));
+  writeElement(into, '{"index":0', op, result);
+  const bytes = into.finish();
   const version = versionRead(result);
   if (version === null) exchange.jsonBytes('200 OK', bytes);
   else exchange.jsonTagged(bytes, `"${version}"`);

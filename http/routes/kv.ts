@@ -6,7 +6,7 @@ import { GatedReply } from '../gated-reply.js';
 import { JsonError } from '../json-error.js';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
-import { outcomeText, refuseKv, refuseKvFault } from '../kv-answers.js';
+import { outcomeBytes, refuseKv, refuseKvFault } from '../kv-answers.js';
 import { countKv } from '../kv-meters.js';
 import { checkSizes, demandOf, KvFault, readOps } from '../kv-op-rules.js';
 import { KvRawOps } from '../kv-raw-ops.js';
@@ -140,5 +140,5 @@ export function submitKv(
 }
 
 function renderCall(exchange: Exchange, ops: readonly KvOp[], outcome: KvOutcome): void {
-  exchange.jsonBytes('200 OK', Buffer.from(outcomeText(ops, outcome), 'latin1'));
+  exchange.jsonBytes('200 OK', outcomeBytes(ops, outcome));
 }

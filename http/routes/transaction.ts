@@ -17,6 +17,7 @@ import type {
   TransactionCommand,
 } from '@svc/engine';
 import { TRANSACTION_ID_BYTES_MAX, utf8Length, ZERO_UUID } from '@svc/wire';
+import { AnswerBytes } from '../answer-bytes.js';
 import { assert } from '../assert.js';
 import type { Status } from '../errors.js';
 import type { Exchange } from '../exchange.js';
@@ -24,7 +25,13 @@ import { NOTHING_OWED, type Pass } from '../gate.js';
 import type { GateRefusal } from '../gate-refusal.js';
 import { JsonError } from '../json-error.js';
 import { quotedBytes } from '../json-text.js';
-import { elementText, FAILURE_CHARS_MAX, failureMembers, kvFaultStatus } from '../kv-answers.js';
+import {
+  FAILURE_CHARS_MAX,
+  failureMembers,
+  kvFaultStatus,
+  resultsLength,
+  writeElement,
+} from '../kv-answers.js';
 import { countKv } from '../kv-meters.js';
 import { checkSizes, KvFault, limitsInTransaction, readOps } from '../kv-op-rules.js';
 import { mintId } from '../minted-id.js';
@@ -275,20 +282,32 @@ function render(exchange: Exchange, call: TransactionCall, outcome: TransactedOu
   const results = slots.map((slot, index) => {
     return slot === 'ack' ? elements.ack(index) : elements.push(index);
   });
+  let index = results.length + (kv?.ops.length ?? 0);
   const opHead = (opIndex: number, type: string) =>
-    `{"index":${results.length},"opIndex":${opIndex},"type":"${type}"`;
-  kv?.ops.forEach((op, i) => {
-    results.push(elementText(opHead(i, 'kv'), op, outcome.kv?.results[i] as KvResult));
-  });
-  timers?.ops.forEach((op, i) => {
+    `{"index":${index++},"opIndex":${opIndex},"type":"${type}"`;
+  const others = (timers?.ops ?? []).map((op, i) => {
     const members = timerMembers(op, outcome.timers?.results[i] as TimerResult);
-    results.push(`${opHead(i, 'timer')},${members}}`);
+    return `${opHead(i, 'timer')},${members}}`;
   });
   for (let i = 0; i < positions.length; i++) {
-    results.push(`${opHead(i, 'position')},"success":true}`);
+    others.push(`${opHead(i, 'position')},"success":true}`);
   }
-  const text = `{"transactionId":"${transactionId}","success":true,"results":[${results.join()}]}`;
-  send(exchange, '200 OK', text);
+  const head = `{"transactionId":"${transactionId}","success":true,"results":[`;
+  if (kv === null) {
+    send(exchange, '200 OK', `${head}${results.concat(others).join()}]}`);
+    return;
+  }
+  const [before, after] = [results.join(), others.join()];
+  const stored = outcome.kv?.results ?? [];
+  const into = new AnswerBytes(before.length + after.length + resultsLength(kv.ops, stored));
+  into.write(head + before);
+  kv.ops.forEach((op, i) => {
+    const at = results.length + i;
+    const begin = `${at > 0 ? ',' : ''}{"index":${at},"opIndex":${i},"type":"kv"`;
+    writeElement(into, begin, op, stored[i] as KvResult);
+  });
+  into.write(`${after === '' ? '' : ','}${after}]}`);
+  exchange.jsonBytes('200 OK', into.finish());
 }
 
 /** The results of acks and pushes, to be asked for in their order. */

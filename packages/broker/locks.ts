@@ -297,7 +297,9 @@ function permitOf(row: KvView, slot: number): Permit {
 /** Of a value that key/value was given by somebody else, whatever it is. */
 function objectIn(json: KvJson | null): Readonly<Record<string, unknown>> {
   if (json === null) return {};
-  const value: unknown = JSON.parse(Buffer.from(json, 'latin1').toString('utf8'));
+  const value: unknown = JSON.parse(
+    Buffer.from(json.buffer, json.byteOffset, json.length).toString('utf8'),
+  );
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? (value as Record<string, unknown>) : {};
 }

@@ -47,7 +47,7 @@ import { NodeReports } from './node-reports.js';
 import { NodeStatus } from './node-status.js';
 import { PayloadOpener } from './opened-batch.js';
 import { payloadCipher } from './payload-cipher.js';
-import { CHANGED_ROWS_MAX, Replica } from './replica.js';
+import { CHANGED_BYTES_MAX, CHANGED_ROWS_MAX, Replica } from './replica.js';
 import { SendBuffers } from './send-buffers.js';
 import { SeriesGather } from './series-gather.js';
 import { snapshotOffer } from './snapshot-offer.js';
@@ -277,6 +277,7 @@ export class NodeLayers {
         everyMs: config.checkpointEveryMs,
         everyBytes: config.checkpointEveryBytes,
         changedRowsMax,
+        changedBytesMax: CHANGED_BYTES_MAX,
         digests: {
           every: this.link === null ? 0 : digestEvery,
           onPoint: (index) => this.group.tellDigest(index),

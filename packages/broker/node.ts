@@ -22,6 +22,7 @@ import {
 } from '@svc/raft';
 import { DiskError } from '@svc/storage';
 import type { Membership } from '@svc/wire';
+import { ApplyTurns } from './apply-turns.js';
 import type { Broker } from './broker.js';
 import type { Cancel } from './clock.js';
 import type { Peer } from './config-peers.js';
@@ -68,6 +69,7 @@ export class Node {
   readonly #options: NodeOptions;
   readonly #parts: OpenDirectory;
   readonly #layers: NodeLayers;
+  readonly #applyTurns: ApplyTurns;
   readonly #roles: RoleLog;
   #onServing: (() => void) | null = null;
   #stopTicking: Cancel | null = null;
@@ -90,6 +92,7 @@ export class Node {
     };
     this.#layers = new NodeLayers(options, parts, events);
     const { consensus } = this.#layers;
+    this.#applyTurns = new ApplyTurns(options.clock, () => consensus.applyMore());
     this.#roles = new RoleLog({
       logger: options.logger,
       clock: options.clock,
@@ -395,16 +398,15 @@ export class Node {
     const { broker, meters, replica } = this.#layers;
     meters.pipeline.applyReceives++;
     meters.pipeline.applyDepth.record(entries.length);
-    let count = 0;
-    for (const entry of entries) {
+    const count = this.#applyTurns.take(entries, (entry) => {
       if (!this.#holds(entry.index)) {
-        if (replica.isFull) break;
+        if (replica.isFull) return false;
         broker.leader?.committed(entry.index);
         replica.apply(entry);
       }
       broker.applied(entry.index, entry.term);
-      count++;
-    }
+      return true;
+    });
     this.#hearOfTimers();
     this.#lookAtMembers(entries.slice(0, count));
     return count;

@@ -12,8 +12,11 @@ import { MovedClock } from './moved-clock.fake.js';
 import { Replica } from './replica.js';
 
 const CHANGED_ROWS_MAX = 40;
+const CHANGED_BYTES_MAX = 1000;
 /** A table whose rows are numbers. */
 const COUNTS = tableNamed('kvNamespaces');
+/** A table whose rows are values. */
+const VALUES = tableNamed('streamValues');
 
 class Fixture {
   readonly #waiting: (() => void)[] = [];
@@ -41,6 +44,7 @@ class Fixture {
         everyMs: 1000,
         everyBytes,
         changedRowsMax: CHANGED_ROWS_MAX,
+        changedBytesMax: CHANGED_BYTES_MAX,
         digests: { every: 0, onPoint: () => {} },
       },
       clock: this.clock,
@@ -111,6 +115,23 @@ test('few rows may be long: bytes of entries count like rows', () => {
   expect(replica.isFull).toBe(true);
   fixture.settle();
   expect([state.appliedIndex, replica.isFull, fixture.rooms]).toEqual([2, false, 1]);
+});
+
+test('few rows may be long: values in rows count by their bytes, and others do not', () => {
+  const fixture = new Fixture();
+  const { replica, state } = fixture;
+  const putValue = (key: string, bytes: number) => {
+    state.put(VALUES, key as Key, new Uint8Array(bytes));
+    fixture.apply(1);
+  };
+  putValue('a', CHANGED_BYTES_MAX - 1);
+  expect([state.changedBytes, state.busy]).toEqual([CHANGED_BYTES_MAX - 1, false]);
+  putValue('b', 1);
+  expect([state.changedBytes, state.busy, replica.isFull]).toEqual([0, true, false]);
+  putValue('c', CHANGED_BYTES_MAX);
+  expect([state.busy, replica.isFull]).toEqual([true, true]);
+  fixture.settle();
+  expect([state.changedBytes, replica.isFull, fixture.rooms]).toEqual([0, false, 1]);
 });
 
 test.each([

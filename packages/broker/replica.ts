@@ -32,6 +32,13 @@ import type { Reach } from './crash-points.js';
  * 2 * 131,072 rows * some 400 bytes = 105 MB.
  */
 export const CHANGED_ROWS_MAX = 1 << 17;
+/**
+ * Bytes of values and payloads in rows that were put since the last freeze (`Table.heldBytes`).
+ * While a stream of long values is stored, memory holds this five times: those that came since,
+ * those that are written, their packed form, the pages of the store, and half as many that are
+ * kept clean: 4.5 * 32 MiB = 144 MiB.
+ */
+export const CHANGED_BYTES_MAX = 32 * 1024 * 1024;
 /** The part of the time between two checkpoints that is left to chance. */
 const SPREAD = 0.25;
 /** How soon a checkpoint is tried again while the last one is still being written. */
@@ -60,6 +67,8 @@ export interface CheckpointPolicy {
   readonly everyBytes: number;
   /** Or as soon as this many rows have changed, likewise. */
   readonly changedRowsMax: number;
+  /** Or as soon as changed rows hold so many bytes of values and payloads, likewise. */
+  readonly changedBytesMax: number;
   readonly digests: DigestPolicy;
 }
 
@@ -157,9 +166,10 @@ export class Replica {
    */
   get isFull(): boolean {
     if (this.#halted) return false;
-    const { changedRowsMax, everyBytes } = this.#policy;
-    // Rows may be long, and none is longer than the entry that it came with.
-    return this.#state.changedRows >= changedRowsMax || this.#bytesSince >= everyBytes;
+    const { changedRowsMax, changedBytesMax, everyBytes } = this.#policy;
+    const { changedRows, changedBytes } = this.#state;
+    if (changedRows >= changedRowsMax || changedBytes >= changedBytesMax) return true;
+    return this.#bytesSince >= everyBytes;
   }
 
   apply(entry: Entry): void {

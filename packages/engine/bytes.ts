@@ -116,7 +116,7 @@ export class ByteWriter {
     this.copy(value, 0, value.length);
   }
 
-  /** A byte string: every char code is one byte. */
+  /** A key as a byte string: every char code is one byte. */
   latin1(value: string): void {
     const { length } = value;
     this.varint(length);

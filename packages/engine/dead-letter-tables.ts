@@ -60,7 +60,13 @@ export const deadLetters = table<DeadLetterHead>(
   }),
 );
 
-export const deadLetterBodies = table<DeadLetterBody>(21, 'deadLetterBodies', writeBody, readBody);
+export const deadLetterBodies = table<DeadLetterBody>(
+  21,
+  'deadLetterBodies',
+  writeBody,
+  readBody,
+  ({ payload }) => payload.length,
+);
 
 export const deadLetterOffsets = table<true>(
   22,

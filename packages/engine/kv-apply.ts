@@ -66,7 +66,7 @@ export function writeKvEffect(w: ByteWriter, { tenant, writes }: KvEffect): void
     w.latin1(key.slice(tenant.length));
     w.flag(value !== null);
     if (value !== null) {
-      w.latin1(value);
+      w.blob(value);
       w.varint(expiresAtUs);
     }
     w.flag(replaced !== null);
@@ -82,7 +82,7 @@ export function readKvEffect(r: ByteReader): KvEffect {
   const writes: KvWrite[] = [];
   for (let left = r.varint(); left > 0; left--) {
     const key = (tenant + r.latin1()) as Key;
-    const value = r.flag() ? (r.latin1() as KvJson) : null;
+    const value = r.flag() ? (r.blob() as KvJson) : null;
     const expiresAtUs = value === null ? 0 : r.varint();
     const replaced = r.flag() ? { bytes: r.varint(), expiresAtUs: r.varint() } : null;
     writes.push({ key, value, expiresAtUs, replaced });

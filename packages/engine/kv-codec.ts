@@ -76,7 +76,7 @@ function writeOp(w: ByteWriter, op: KvOp): void {
       writeOptional(w, op.expect);
       w.flag(op.required);
       writeOptional(w, op.ttlSeconds);
-      w.latin1(op.value);
+      w.blob(op.value);
       break;
     case 'incr':
       w.flag(op.required);
@@ -172,11 +172,11 @@ function readOptional(r: GuardedReader, least: number): number | null {
   return r.flag() ? r.within(least, VERSION_MAX) : null;
 }
 
-/** What `ByteWriter.latin1` wrote. */
+/** A view of the frame, or of the record. */
 function readValue(r: GuardedReader): KvJson {
   const length = r.count(1, VALUE_BYTES_MAX);
   if (length === 0) r.refuse();
-  return r.latin1(length) as KvJson;
+  return r.view(length) as KvJson;
 }
 
 // --- outcomes ----------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ function writeView(w: ByteWriter, view: KvView): void {
 
 function writeValue(w: ByteWriter, value: KvJson | null): void {
   w.flag(value !== null);
-  if (value !== null) w.latin1(value);
+  if (value !== null) w.blob(value);
 }
 
 export function readKvOutcome(r: GuardedReader): KvOutcome {

@@ -24,7 +24,7 @@ const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /** Sums of two of them are exact. */
 const SHORT_INTEGER = /^-?\d{1,15}$/;
 
-/** Whether the byte string is a JSON number. */
+/** Whether the text is a JSON number. */
 export function isNumberText(text: string): boolean {
   return LITERAL.test(text);
 }

@@ -13,17 +13,19 @@
  */
 import { keyText } from './keys.js';
 import type { KvWrite } from './kv-apply.js';
-import type {
-  KvCall,
-  KvFailure,
-  KvGetMany,
-  KvGetPrefix,
-  KvIncr,
-  KvJson,
-  KvLoss,
-  KvPut,
-  KvResult,
-  KvSingleOp,
+import {
+  type KvCall,
+  type KvFailure,
+  type KvGetMany,
+  type KvGetPrefix,
+  type KvIncr,
+  type KvJson,
+  type KvLoss,
+  type KvPut,
+  type KvResult,
+  type KvSingleOp,
+  kvJson,
+  kvText,
 } from './kv-call.js';
 import { addDecimals, compareDecimals, isNumberText } from './kv-decimal.js';
 import { type KvBudget, readMany, readPage, viewOf } from './kv-read.js';
@@ -35,7 +37,10 @@ const READ_BYTES_MAX = 4 * 1024 * 1024;
 /** 2^53 - 1 microseconds, in the year 2255: what is to live longer lives until then. */
 const EXPIRY_MAX_US = Number.MAX_SAFE_INTEGER;
 const US_PER_SECOND = 1_000_000;
-const ZERO = '0' as KvJson;
+const ZERO = kvJson('0');
+const MINUS = 0x2d;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
 
 /** What one call, or one page, may show. */
 export function kvReadBudget(): KvBudget {
@@ -206,12 +211,13 @@ class Judge {
   #incr(op: KvIncr, key: Key, live: KvRow | undefined): KvResult {
     const before = live?.value ?? ZERO;
     const version = live?.version ?? 0;
-    if (!isNumberText(before)) return { kind: 'judged', loss: 'type', value: ZERO, version };
-    const after = addDecimals(before, op.delta);
+    const number = mayBeNumber(before) ? kvText(before) : '';
+    if (!isNumberText(number)) return { kind: 'judged', loss: 'type', value: ZERO, version };
+    const after = addDecimals(number, op.delta);
     if (after === null || isOutside(after, op)) {
       return { kind: 'judged', loss: 'limit', value: before, version };
     }
-    const value = after as KvJson;
+    const value = kvJson(after);
     const expiresAtUs = live === undefined ? this.#expiry(op.ttlSeconds) : live.expiresAtUs;
     return { kind: 'judged', loss: null, value, version: this.#write(key, value, expiresAtUs) };
   }
@@ -248,6 +254,12 @@ function lossOf(expect: number | null, live: KvRow | undefined): KvLoss | null {
 
 function judged(loss: KvLoss | null, live: KvRow | undefined): KvResult {
   return { kind: 'judged', loss, value: live?.value ?? null, version: live?.version ?? 0 };
+}
+
+/** By its first byte: most texts that are no numbers need not be read to their end. */
+function mayBeNumber(value: KvJson): boolean {
+  const first = value[0] ?? 0;
+  return first === MINUS || (first >= DIGIT_0 && first <= DIGIT_9);
 }
 
 function isOutside(value: string, { min, max }: KvIncr): boolean {

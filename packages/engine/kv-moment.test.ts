@@ -5,7 +5,15 @@
  */
 import { expect, test } from 'vitest';
 import { EngineRig, TENANT } from './engine.fake.js';
-import { type KvCall, type KvOp, type KvOutcome, type KvPut, kvJson } from './kv-call.js';
+import {
+  type KvCall,
+  type KvOp,
+  type KvOutcome,
+  type KvPut,
+  type KvView,
+  kvJson,
+  kvText,
+} from './kv-call.js';
 import { readKv } from './kv-plan.js';
 
 const KEYS = Array.from({ length: 200 }, (_, i) => `k${String(i).padStart(3, '0')}`);
@@ -44,10 +52,13 @@ function read(
 
 function valuesIn({ results }: KvOutcome): (string | null)[] {
   return results.flatMap((result) => {
-    if (result.kind === 'got') return [result.row?.value ?? null];
-    if (result.kind === 'many' || result.kind === 'page') return result.rows.map((r) => r.value);
-    return [];
+    if (result.kind === 'got') return [textOf(result.row)];
+    return result.kind === 'many' || result.kind === 'page' ? result.rows.map(textOf) : [];
   });
+}
+
+function textOf(row: KvView | null): string | null {
+  return row?.value == null ? null : kvText(row.value);
 }
 
 const MANY: KvOp = { op: 'getMany', namespace: 'n', keys: KEYS };

@@ -10,7 +10,7 @@ import type { Command, Outcome } from './commands.js';
 import { DELIVERY_LIMITS } from './delivery-limits.js';
 import { EngineRig, pushCommand, type Request, TENANT } from './engine.fake.js';
 import { randomKvCall } from './kv.fake.js';
-import { type KvCall, type KvOp, type KvPut, kvJson } from './kv-call.js';
+import { type KvCall, type KvOp, type KvPut, kvJson, kvText } from './kv-call.js';
 import { kvKey, kvRows } from './kv-tables.js';
 import { SeededRandom } from './random.fake.js';
 import { newRequestSession } from './request-id.js';
@@ -154,7 +154,11 @@ test('what was found and has changed since is not made up', () => {
   const loser = call([put('big1', '1', { expect: 0 })]);
   const firsts = [swap, bystander, loser].map((command, i) => told(rig, command, i));
   expect(firsts[0]).toMatchObject({
-    results: [{ row: { value: BIG } }, { kind: 'put' }, { row: { value: OTHER_BIG } }],
+    results: [
+      { row: { value: kvJson(BIG) } },
+      { kind: 'put' },
+      { row: { value: kvJson(OTHER_BIG) } },
+    ],
   });
   expect([swap, bystander, loser].map((command, i) => told(rig, command, i))).toEqual(firsts);
   rig.call(call([put('big0', '1'), put('big1', '1')]));
@@ -163,7 +167,7 @@ test('what was found and has changed since is not made up', () => {
   expect(reasonOf(told(rig, loser, 2))).toBe('outcome_unknown');
   rig.restart(2);
   expect(told(rig, swap, 0)).toEqual(firsts[0]);
-  expect(rig.state.get(kvRows, kvKey(TENANT, 'n', 'big0'))?.value).toBe('1');
+  expect(rig.state.get(kvRows, kvKey(TENANT, 'n', 'big0'))?.value).toEqual(kvJson('1'));
 });
 
 /** With a look at what others write. Values become long, but for those of half of the calls. */
@@ -172,7 +176,7 @@ function lengthened(random: SeededRandom, asked: KvCall): KvCall {
   if (random.below(2) === 0) return { ...asked, ops: [...asked.ops, look] };
   const ops = [...asked.ops, look].map((op): KvOp => {
     if (op.op !== 'put' && op.op !== 'putIfAbsent') return op;
-    return { ...op, value: kvJson(JSON.stringify(`${op.value} ${'z'.repeat(100)}`)) };
+    return { ...op, value: kvJson(JSON.stringify(`${kvText(op.value)} ${'z'.repeat(100)}`)) };
   });
   return { ...asked, ops };
 }

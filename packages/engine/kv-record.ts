@@ -57,28 +57,24 @@ export function recalledOutcome(state: State, command: Command, kept: Outcome): 
 // --- keeping -------------------------------------------------------------------------------------
 
 function keptKv(call: KvCall, outcome: KvOutcome): KvOutcome {
-  if (!outcome.results.some(showsLong)) return outcome;
+  if (!outcome.results.some(showsValue)) return outcome;
   const keeper = new Keeper(call, outcome.results);
   const results = outcome.results.map((result, i) => keeper.kept(call.ops[i] as KvOp, result));
   return { ...outcome, results };
 }
 
-function showsLong(result: KvResult): boolean {
+function showsValue(result: KvResult): boolean {
   switch (result.kind) {
     case 'got':
-      return result.row !== null && isLong(result.row.value);
+      return result.row !== null;
     case 'many':
     case 'page':
-      return result.rows.some(({ value }) => isLong(value));
+      return result.rows.length > 0;
     case 'judged':
-      return isLong(result.value);
+      return result.value !== null;
     case 'put':
       return false;
   }
-}
-
-function isLong(value: KvJson | null): value is KvJson {
-  return value !== null && value.length > SHORT_BYTES;
 }
 
 /** It made the row go, or gave it what is in the outcome anyway. */
@@ -125,10 +121,13 @@ class Keeper {
   }
 
   #value(op: KvOp, key: string, version: number, value: KvJson | null): KvJson | null {
-    if (!isLong(value)) return value;
-    if (this.#told.has(version) || !this.#changed.has(placeOf(op.namespace, key))) return null;
-    this.#told.add(version);
-    return value;
+    if (value === null) return null;
+    if (value.length > SHORT_BYTES) {
+      if (this.#told.has(version) || !this.#changed.has(placeOf(op.namespace, key))) return null;
+      this.#told.add(version);
+    }
+    // It may be a view of the request that wrote it, and would keep megabytes in memory.
+    return new Uint8Array(value) as KvJson;
   }
 }
 

@@ -41,14 +41,15 @@ export const kvRows = table<KvRow>(
     w.varint(row.version);
     w.varint(row.expiresAtUs);
     w.varint(row.updatedAtUs);
-    w.latin1(row.value);
+    w.blob(row.value);
   },
   (r) => ({
     version: r.varint(),
     expiresAtUs: r.varint(),
     updatedAtUs: r.varint(),
-    value: r.latin1() as KvJson,
+    value: r.blob() as KvJson,
   }),
+  ({ value }) => value.length,
 );
 
 export const kvExpiries = table<true>(

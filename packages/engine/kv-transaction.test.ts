@@ -51,10 +51,10 @@ test('everything applies together, and its reads see it', () => {
   const { rollback, kv, pushed } = transact(rig, [many, GET, put('"v"'), GET], pushing());
   expect([rollback, pushed?.messageIds.length]).toEqual([null, 1]);
   expect(kv?.results).toMatchObject([
-    { kind: 'many', rows: [{ value: '"v"', version: 1 }] },
+    { kind: 'many', rows: [{ value: kvJson('"v"'), version: 1 }] },
     { kind: 'got', row: null },
     { kind: 'put', version: 1 },
-    { kind: 'got', row: { value: '"v"' } },
+    { kind: 'got', row: { value: kvJson('"v"') } },
   ]);
 });
 
@@ -66,9 +66,9 @@ test.each([{}, pushing()])('a precondition that was required rolls all of it bac
   // The put runs first, as it stands first: what the check sees is the row that it would leave.
   expect(rollback).toMatchObject({
     reason: 'kv_precondition',
-    kv: { index: 1, loss: 'version', value: '2' },
+    kv: { index: 1, loss: 'version', value: kvJson('2') },
   });
-  expect(rig.rows(kvRows)).toMatchObject([{ value: '1', version: 1 }]);
+  expect(rig.rows(kvRows)).toMatchObject([{ value: kvJson('1'), version: 1 }]);
   expect(rig.rows(partitions)).toEqual([]);
 });
 

@@ -12,6 +12,7 @@ import {
   type KvResult,
   type KvView,
   kvJson,
+  kvText,
 } from './kv-call.js';
 import type { SeededRandom } from './random.fake.js';
 
@@ -71,8 +72,8 @@ export class KvModel {
     const expiry = (ttl: number | null) => (ttl === null ? null : nowUs + ttl * 1_000_000);
     if (op.op === 'get') return { kind: 'got', row: live && viewOf(op.key, live) };
     if (op.op === 'incr') {
-      if (live !== null && !/^-?\d/.test(live.value)) return judged('type', kvJson('0'));
-      const sum = Number(live?.value ?? 0) + Number(op.delta);
+      if (live !== null && !/^-?\d/.test(kvText(live.value))) return judged('type', kvJson('0'));
+      const sum = Number(live === null ? 0 : kvText(live.value)) + Number(op.delta);
       const isLow = op.min !== null && sum < Number(op.min);
       const isHigh = op.max !== null && sum > Number(op.max);
       if (isLow || isHigh) return judged('limit', live?.value ?? kvJson('0'));

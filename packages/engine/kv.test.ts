@@ -8,14 +8,7 @@ import { expect, test } from 'vitest';
 import { decodeForwarded, encodeForwarded } from './command-codec.js';
 import { EngineRig, TENANT } from './engine.fake.js';
 import { KvModel, randomKvCall } from './kv.fake.js';
-import {
-  type KvCall,
-  type KvJson,
-  type KvOp,
-  type KvOutcome,
-  type KvPut,
-  kvJson,
-} from './kv-call.js';
+import { type KvCall, type KvOp, type KvOutcome, type KvPut, kvJson } from './kv-call.js';
 import { readKv } from './kv-plan.js';
 import { walkPage } from './kv-read.js';
 import {
@@ -120,11 +113,11 @@ test('the order in which operations run, and what each sees', () => {
     put('a', '"first"'),
   ]);
   expect(results).toMatchObject([
-    { kind: 'many', rows: [{ value: '2' }, { value: '2' }], missing: ['z'] },
-    { kind: 'got', row: { value: '1', version: 1 } },
+    { kind: 'many', rows: [{ value: kvJson('2') }, { value: kvJson('2') }], missing: ['z'] },
+    { kind: 'got', row: { value: kvJson('1'), version: 1 } },
     // `a` ran before `k`, so it got the version before.
-    { kind: 'judged', value: '2', version: 3 },
-    { kind: 'got', row: { value: '2', version: 3 } },
+    { kind: 'judged', value: kvJson('2'), version: 3 },
+    { kind: 'got', row: { value: kvJson('2'), version: 3 } },
     { kind: 'put', version: 2 },
   ]);
   // The first that loses in the order of keys is named, and nothing is written.
@@ -133,7 +126,7 @@ test('the order in which operations run, and what each sees', () => {
     put('k', '9', { expect: 7, required: true }),
     put('a', '9', { expect: 0, required: true }),
   ]);
-  expect(lost.failure).toEqual({ index: 2, loss: 'exists', version: 2, value: '"first"' });
+  expect(lost.failure).toEqual({ index: 2, loss: 'exists', version: 2, value: kvJson('"first"') });
   expect(read(rig, [get('x')]).results).toEqual([{ kind: 'got', row: null }]);
 });
 
@@ -142,7 +135,7 @@ test('a call whose writes all lose writes no entry and answers its reads', () =>
   call(rig, [put('k', '1')]);
   const { entries } = rig;
   const { results } = call(rig, [put('k', '2', { expect: 0 }), get('k')]);
-  expect(results).toMatchObject([{ loss: 'exists' }, { row: { value: '1' } }]);
+  expect(results).toMatchObject([{ loss: 'exists' }, { row: { value: kvJson('1') } }]);
   expect(rig.entries).toBe(entries);
 });
 
@@ -189,7 +182,7 @@ test('a sweep goes in steps, and a row that was written again stays', () => {
     rig.advance(25);
     rig.turn();
   }
-  expect(rig.rows(kvRows)).toMatchObject([{ value: '2' }]);
+  expect(rig.rows(kvRows)).toMatchObject([{ value: kvJson('2') }]);
   checkBooks(rig);
   // Nothing is due for a minute, and then it is.
   expect((rig.planner.nextDueMs() ?? 0) - rig.nowMs).toBeGreaterThan(50_000);
@@ -250,8 +243,8 @@ test('tenants do not meet, and the longest names fit', () => {
   call(rig, [put(key, '1', { namespace, ttlSeconds: 60 })]);
   call(rig, [put(key, '2', { namespace, ttlSeconds: 60 })], OTHER);
   const ops: KvOp[] = [{ op: 'get', namespace, key }];
-  expect(call(rig, ops).results).toMatchObject([{ row: { value: '1', key } }]);
-  expect(call(rig, ops, OTHER).results).toMatchObject([{ row: { value: '2', key } }]);
+  expect(call(rig, ops).results).toMatchObject([{ row: { value: kvJson('1'), key } }]);
+  expect(call(rig, ops, OTHER).results).toMatchObject([{ row: { value: kvJson('2'), key } }]);
   expect(kvUseOf(rig.state, OTHER)).toEqual({ rows: 1, bytes: 1 });
 });
 
@@ -276,7 +269,7 @@ test('a request that is sent again gets its first answer, from another leader to
   expect(send()).toEqual(first);
   rig.restart(2);
   expect(send()).toEqual(first);
-  expect(rig.rows(kvRows)).toMatchObject([{ value: '2', version: 2 }]);
+  expect(rig.rows(kvRows)).toMatchObject([{ value: kvJson('2'), version: 2 }]);
 });
 
 test('a turn takes calls by what they name, be it read or deleted', () => {
@@ -302,13 +295,13 @@ test('calls and outcomes as bytes', () => {
   for (let i = 0; i < 500; i++) {
     const command = randomKvCall(random, TENANT, () => random.below(9));
     const forwarded = { term: 3, deadlineMs: 1000, origin: null, command };
-    const bytes = Buffer.concat(encodeForwarded(forwarded, 0));
+    const bytes = new Uint8Array(Buffer.concat(encodeForwarded(forwarded, 0)));
     expect(decodeForwarded(bytes, 0)).toMatchObject({ command });
     const outcome = model.call(command, i * SECOND_US);
     const answer = { index: 4, term: 3, outcome };
     expect(decodeAnswer(encodeAnswer(answer))).toEqual(answer);
   }
-  const value = 'x' as KvJson;
+  const value = kvJson('x');
   const bad = { ...put('', '1'), value };
   const command: KvCall = { kind: 'kv', tenant: TENANT, ops: [bad] };
   const forwarded = { term: 3, deadlineMs: 1000, origin: null, command };

@@ -12,7 +12,7 @@
 import { expect, test } from 'vitest';
 import { type Command, DEADLINE_OVER, type Outcome } from './commands.js';
 import { pushCommand, TENANT } from './engine.fake.js';
-import type { KvCall } from './kv-call.js';
+import { type KvCall, kvText } from './kv-call.js';
 import { kvKey, kvRows } from './kv-tables.js';
 import { SeededRandom } from './random.fake.js';
 import { type Copy, RequestGroup } from './request-group.fake.js';
@@ -236,7 +236,7 @@ function countOf(outcome: Outcome): number | null {
   const [counted, read] = outcome.results;
   const value = counted?.kind === 'judged' ? counted.value : null;
   expect(read).toMatchObject({ kind: 'many', rows: [{ value }] });
-  return Number(value);
+  return value === null ? 0 : Number(kvText(value));
 }
 
 function popOf(group: RequestGroup, wait: boolean): (isOver: boolean) => Command {
@@ -318,7 +318,8 @@ function check(seed: number, run: Run): void {
   }
   // Numbers that nobody was told of are of calls that were given up.
   const lostCounts = calls.filter((call) => call.gaveUp && call.command(false) === INCR).length;
-  const total = Number(run.group.planner.state.get(kvRows, kvKey(TENANT, 'n', 'k'))?.value ?? 0);
+  const counter = run.group.planner.state.get(kvRows, kvKey(TENANT, 'n', 'k'));
+  const total = counter === undefined ? 0 : Number(kvText(counter.value));
   const untold = total - counted.size;
   expect([seed, untold >= 0 && untold <= lostCounts]).toEqual([seed, true]);
   // What no pop was given was taken by one that was given up, two at most by each.

@@ -16,6 +16,11 @@ export interface Table<Row> {
   readonly name: string;
   /** Rows of a local table describe this node only and stay out of the state digest. */
   readonly local: boolean;
+  /**
+   * Only where rows hold texts of clients that may be long: the bytes of those in a row. They count
+   * in memory until they are in a checkpoint.
+   */
+  readonly heldBytes?: (row: Row) => number;
   readonly encode: (row: Row) => Uint8Array;
   readonly decode: (bytes: Uint8Array) => Row;
 }

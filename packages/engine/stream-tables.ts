@@ -151,6 +151,7 @@ export const streamValues = table<Uint8Array>(
   'streamValues',
   (w, row) => w.blob(row),
   (r) => r.blob(),
+  ({ length }) => length,
 );
 
 // --- row forms that effects share --------------------------------------------------------------

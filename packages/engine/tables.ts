@@ -58,11 +58,13 @@ export function table<Row>(
   name: string,
   write: (writer: ByteWriter, row: Row) => void,
   read: (reader: ByteReader) => Row,
+  heldBytes?: (row: Row) => number,
 ): Table<Row> {
   return {
     id,
     name,
     local: false,
+    ...(heldBytes !== undefined && { heldBytes }),
     encode: (row) => {
       rowWriter.length = 0;
       write(rowWriter, row);

@@ -111,6 +111,7 @@ export const timerPayloads = table<Uint8Array>(
   'timerPayloads',
   (w, row) => w.blob(row),
   (r) => r.blob(),
+  ({ length }) => length,
 );
 
 export const timerUse = table<TimerUseRow>(

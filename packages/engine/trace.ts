@@ -80,6 +80,7 @@ export const traceData = table<Uint8Array>(
   'traceData',
   (w, row) => w.blob(row),
   (r) => r.blob(),
+  ({ length }) => length,
 );
 
 export const traceIndex = table<true>(

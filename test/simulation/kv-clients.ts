@@ -5,10 +5,12 @@
  */
 import {
   type KvCall,
+  type KvJson,
   type KvOp,
   type KvOutcome,
   type KvResult,
   kvJson,
+  kvText,
   type RefusedOutcome,
 } from '@svc/engine';
 import { checkBatches } from '../checkers/batch-checker.js';
@@ -204,7 +206,7 @@ function answerOf(action: KvAction, result: KvResult): KvAnswer {
   switch (result.kind) {
     case 'got': {
       const { value = null, version = 0 } = result.row ?? {};
-      return { applied: result.row !== null, reason: null, value, version };
+      return { applied: result.row !== null, reason: null, value: textOf(value), version };
     }
     case 'put': {
       const value = action.op === 'put' ? action.value : null;
@@ -212,7 +214,7 @@ function answerOf(action: KvAction, result: KvResult): KvAnswer {
     }
     case 'judged': {
       const { loss, value, version } = result;
-      return { applied: loss === null, reason: loss, value, version };
+      return { applied: loss === null, reason: loss, value: textOf(value), version };
     }
     default:
       throw new Error(`a single operation was answered as ${result.kind}`);
@@ -237,6 +239,10 @@ function batchOf(
 }
 
 function readsOf(many: Extract<KvResult, { readonly kind: 'many' }>): KvRead[] {
-  const rows = many.rows.map(({ key, value, version }) => ({ key, value, version }));
+  const rows = many.rows.map(({ key, value, version }) => ({ key, value: textOf(value), version }));
   return [...rows, ...many.missing.map((key) => ({ key, value: null, version: 0 }))];
+}
+
+function textOf(value: KvJson | null): string | null {
+  return value === null ? null : kvText(value);
 }

@@ -6,7 +6,14 @@
  * lease allows it once. And some are made to fail, by a guard of the store that cannot hold; the
  * same input is settled properly after it.
  */
-import type { KvOp, KvOutcome, RefusedOutcome, TransactionCommand } from '@svc/engine';
+import {
+  type KvJson,
+  type KvOp,
+  type KvOutcome,
+  kvText,
+  type RefusedOutcome,
+  type TransactionCommand,
+} from '@svc/engine';
 import type { SubmittedOutcome } from '@svc/http';
 import type { ReadRecord } from '../checkers/history.js';
 import { checkPipeline, type PipelineAttempt } from '../checkers/pipeline-checker.js';
@@ -155,7 +162,7 @@ export class PipelineClients implements SurfaceClient {
       (answer) => {
         this.#isCounting = false;
         const [result] = isTold(answer) ? answer.results : [];
-        if (result?.kind === 'got') this.#counter = Number(result.row?.value ?? 0);
+        if (result?.kind === 'got') this.#counter = numberIn(result.row?.value ?? null) ?? 0;
       },
     );
   }
@@ -185,5 +192,9 @@ function commandOf(claimed: Claimed, value: string, fails: boolean): Transaction
 function countOf(answer: SubmittedOutcome | NoAnswer): number | null {
   if (!isTold(answer) || answer.kind !== 'transacted') return null;
   const [result] = answer.kv?.results ?? [];
-  return result?.kind === 'judged' && result.value !== null ? Number(result.value) : null;
+  return result?.kind === 'judged' ? numberIn(result.value) : null;
+}
+
+function numberIn(value: KvJson | null): number | null {
+  return value === null ? null : Number(kvText(value));
 }
