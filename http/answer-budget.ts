@@ -215,11 +215,18 @@ export class AnswerBudget {
 
   /**
    * Reserves `bytes` in place of what the answer has reserved. False: there is no room, and nothing
-   * has changed.
+   * has changed. An answer that has its room stands in no line, and its wait is not answered.
    */
   reserve(share: AnswerShare, answer: UnreadAnswer, bytes: number): boolean {
     const pool = this.#pools[share];
     if (bytes > answer.reservedBytes && bytes > this.freeFor(share, answer)) return false;
+    if (bytes > 0 && pool.waiting.size > 0) {
+      const entry = pool.waiting.get(answer);
+      if (entry !== undefined) {
+        pool.leave(entry);
+        this.#pump(pool);
+      }
+    }
     this.#set(pool, answer, bytes);
     return true;
   }

@@ -7,7 +7,10 @@ export interface AnswerRoom {
   /** What `reserve` would grant now, at most. */
   readonly freeBytes: number;
   readonly reservedBytes: number;
-  /** Reserves so much in all, in place of what was reserved. False: no room, nothing changed. */
+  /**
+   * Reserves so much in all, in place of what was reserved. False: no room, nothing changed. A wait
+   * ends with it, and its `done` does not run.
+   */
   reserve(bytes: number): boolean;
   /**
    * Stands in line for so much. `done` runs once, in no call of this object but the one that ends

@@ -107,7 +107,10 @@ export interface EphemeralQueuesPage {
 export interface EphemeralService {
   push(request: EphemeralPush, reply: Reply<EphemeralPushed | EphemeralRefused>): void;
   /** A pop that nobody receives any more is given back. */
-  pop(request: EphemeralPop, reply: Reply<EphemeralPopped | EphemeralRefused>): void;
+  pop(
+    request: EphemeralPop,
+    reply: Reply<EphemeralPopped | EphemeralRefused | RefusedOutcome>,
+  ): void;
   ack(request: EphemeralAcks, reply: Reply<EphemeralAcked | EphemeralRefused>): void;
   /** Answered when every node that is there goes by it. */
   configure(

@@ -120,7 +120,8 @@ const GATED = refusal('`feature_gated`: the tenant has no grant; or `ephemeral_q
 const BAD = refusal('`ephemeral_bad_request`: the shape, a name, or too many items.');
 const TOO_LONG = refusal('`name_too_long`: with the tenant, 447 bytes at most.');
 const AWAY = refusal(
-  '`ephemeral_disabled`, `ephemeral_unavailable`, `owner_moved` or `ephemeral_forward_failed`.',
+  '`ephemeral_disabled`, `ephemeral_unavailable`, `owner_moved`, `ephemeral_forward_failed` or ' +
+    '`overloaded`.',
 );
 
 export const EPHEMERAL_OPERATIONS: Operations = {

@@ -1,14 +1,23 @@
 /** GET /api/v1/ephemeral/pop (state-surfaces 4.2): 200 always, also without messages. */
+import type { RefusedOutcome } from '@svc/engine';
 import { EPHEMERAL_ITEMS_MAX, QUEUE_MODE_GROUP } from '@svc/wire';
+import { AnswerBytes } from '../answer-bytes.js';
 import { nameFault, refuseEphemeral, refuseEphemeralBody } from '../ephemeral-refusals.js';
-import type { EphemeralPop, EphemeralPopped, EphemeralRefused } from '../ephemeral-service.js';
+import type {
+  EphemeralMessage,
+  EphemeralPop,
+  EphemeralPopped,
+  EphemeralRefused,
+} from '../ephemeral-service.js';
 import type { Exchange } from '../exchange.js';
 import { quotedBytes } from '../json-text.js';
+import { STREAMED_ANSWER_BYTES_MIN } from '../limits.js';
 import { bufferOf } from '../message-text.js';
 import { type DecodeFault, isFault } from '../path.js';
 import { parseQuery, textOf, typedBoolean, typedInteger, typedUint64 } from '../query.js';
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
+import { sendParts } from '../sliced-answer.js';
 
 const TIMEOUT_MS_MAX = 300_000;
 const INT32 = 2 ** 31;
@@ -20,6 +29,7 @@ export const ephemeralPopRoute: Route = {
   level: 'read-write',
   consumes: true,
   largeAnswer: 'pop',
+  reserves: true,
   handle,
 };
 
@@ -68,23 +78,78 @@ function readPop(front: Front, tenant: string, text: string): EphemeralPop | Dec
   };
 }
 
+/** What a message takes beside its payload, seldom less. */
+const MESSAGE_BYTES = 256;
+/** Messages in a part of a large answer. */
+const PART_MESSAGES = 128;
+
 /** A byte string, so that payloads come through as they were pushed. */
 function render(
   exchange: Exchange,
   queue: string,
-  outcome: EphemeralPopped | EphemeralRefused,
+  outcome: EphemeralPopped | EphemeralRefused | RefusedOutcome,
 ): void {
-  if (outcome.kind === 'ephemeral-refused') {
-    refuseEphemeral(exchange, outcome.code);
-    return;
+  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
+  else if (outcome.kind === 'ephemeral-refused') refuseEphemeral(exchange, outcome.code);
+  else {
+    const { messages } = outcome;
+    let bytes = MESSAGE_BYTES * (messages.length + 1);
+    for (const { start, end } of messages) bytes += end - start;
+    if (bytes >= STREAMED_ANSWER_BYTES_MIN) {
+      const into = new AnswerBytes(bytes);
+      sendParts(exchange, into, answerParts(queue, messages, into));
+      return;
+    }
+    let text = headText(queue);
+    let separator = '';
+    for (const message of messages) {
+      const payload = bufferOf(message.bytes).toString('latin1', message.start, message.end);
+      text += `${separator}${beginText(message)}${payload}}`;
+      separator = ',';
+    }
+    exchange.jsonBytes('200 OK', Buffer.from(`${text}]}`, 'latin1'));
   }
-  let text = `{"queue":${quotedBytes(queue)},"messages":[`;
+}
+
+function headText(queue: string): string {
+  return `{"queue":${quotedBytes(queue)},"messages":[`;
+}
+
+/** A message before its payload. */
+function beginText({ id, partition, attempts }: EphemeralMessage): string {
+  return (
+    `{"id":${quotedBytes(id)},"partition":${quotedBytes(partition)},` +
+    `"attempts":${attempts},"payload":`
+  );
+}
+
+/** Stops after each part of the messages, and after a payload that is copied in parts. */
+function* answerParts(
+  queue: string,
+  messages: readonly EphemeralMessage[],
+  into: AnswerBytes,
+): Generator<void> {
+  let text = headText(queue);
   let separator = '';
-  for (const { id, partition, attempts, bytes, start, end } of outcome.messages) {
-    text +=
-      `${separator}{"id":${quotedBytes(id)},"partition":${quotedBytes(partition)},` +
-      `"attempts":${attempts},"payload":${bufferOf(bytes).toString('latin1', start, end)}}`;
+  let left = PART_MESSAGES;
+  for (const message of messages) {
+    const { bytes, start, end } = message;
+    text += separator + beginText(message);
     separator = ',';
+    if (AnswerBytes.isCopied(end - start)) {
+      into.write(text);
+      into.copy(bytes, start, end);
+      text = '}';
+      yield;
+      continue;
+    }
+    text += `${bufferOf(bytes).toString('latin1', start, end)}}`;
+    if (AnswerBytes.isLong(text) || --left === 0) {
+      into.write(text);
+      text = '';
+      left = PART_MESSAGES;
+      yield;
+    }
   }
-  exchange.jsonBytes('200 OK', Buffer.from(`${text}]}`, 'latin1'));
+  into.write(`${text}]}`);
 }

@@ -22,6 +22,7 @@ import {
 import type { EphemeralAckOutcome, EphemeralAcks, EphemeralMessage, EphemeralPop } from '@svc/http';
 import { DEFAULT_PARTITION, type EphemeralMeters } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
+import { EphemeralAnswers } from './ephemeral-answers.js';
 import { declaredTerms } from './ephemeral-declared.js';
 import type { AskedGiveBack } from './ephemeral-frames.js';
 
@@ -43,6 +44,7 @@ export class LocalRings {
   readonly #options: LocalRingsOptions;
   readonly #clock: Clock;
   readonly #rings: EphemeralRings;
+  readonly #answers: EphemeralAnswers;
   #cancelTimer: Cancel = () => {};
   #armedMs = Number.POSITIVE_INFINITY;
   #stopped = false;
@@ -51,12 +53,16 @@ export class LocalRings {
     const { clock, fraction, limits, meters, declared, allowance } = options;
     this.#options = options;
     this.#clock = clock;
+    this.#answers = new EphemeralAnswers(clock, (ticket) =>
+      this.#done(this.#rings.retry(ticket, clock.nowMs())),
+    );
     this.#rings = new EphemeralRings({
       limits,
       newIncarnation: () => 1 + Math.floor(fraction() * (INCARNATIONS - 1)),
       dropped: meters.dropped,
       declaredOf: (tenant, queue) => declaredTerms(declared(tenant, queue)),
       allowanceOf: allowance,
+      room: this.#answers,
     });
   }
 
@@ -88,10 +94,11 @@ export class LocalRings {
 
   /**
    * `onEnd` runs once, also before this returns; not when it is refused or given up, which the
-   * result does.
+   * result does. `ticket`: a reply with room for the answer, or one without, which counts nothing.
    */
-  pop(request: EphemeralPop, onEnd: (end: PopEnd) => void): RingRefusal | Cancel {
-    const outcome = this.#done(this.#rings.pop({ ...request, onEnd }, this.#clock.nowMs()));
+  pop(request: EphemeralPop, ticket: object, onEnd: (end: PopEnd) => void): RingRefusal | Cancel {
+    const pop = { ...request, ticket, onEnd };
+    const outcome = this.#done(this.#rings.pop(pop, this.#clock.nowMs()));
     if (typeof outcome === 'string') return outcome;
     if (outcome === null) return () => {};
     return () => this.#done(this.#rings.cancel(outcome, this.#clock.nowMs()));
@@ -144,6 +151,7 @@ export class LocalRings {
   /** Nothing is due any more. */
   stop(): void {
     this.#stopped = true;
+    this.#answers.stop();
     this.#cancelTimer();
   }
 

@@ -112,9 +112,9 @@ export class EphemeralServer {
       end(call, 'owner_moved');
       return;
     }
-    const outcome = rings.pop(asked, (popped) => {
-      if (popped === 'moved') {
-        end(call, 'owner_moved');
+    const outcome = rings.pop(asked, call, (popped) => {
+      if (popped === 'moved' || popped === 'no-room') {
+        end(call, popped === 'moved' ? 'owner_moved' : 'ephemeral_unavailable');
         return;
       }
       if (call.answer(poppedParts(popped)) || popped.length === 0 || asked.autoAck) return;

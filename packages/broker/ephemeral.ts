@@ -9,6 +9,7 @@
  * Status reads tell of the node that is asked.
  */
 import {
+  ANSWERS_FULL,
   declaredOptions,
   type EphemeralQueueEffect,
   grantOf,
@@ -85,8 +86,12 @@ const GIVE_BACK_MS = 5000;
 /** A call and its names, beside its payloads. */
 const CALL_BYTES = 256;
 const ACK_BYTES = 64;
+/** What a message adds to an answer. */
+const MESSAGE_BYTES = 256;
 const EPOCHS = 2 ** 48;
 const NOTHING_WAITS: Cancel = () => {};
+
+type PopReply = Reply<EphemeralPopped | EphemeralRefused | RefusedOutcome>;
 
 interface AppliedWaiter {
   readonly index: number;
@@ -325,7 +330,7 @@ export class Ephemeral implements EphemeralService {
     });
   }
 
-  pop(request: EphemeralPop, reply: Reply<EphemeralPopped | EphemeralRefused>): void {
+  pop(request: EphemeralPop, reply: PopReply): void {
     const { clock } = this.#options;
     const { tenant, queue, partition } = request;
     const asked = this.#draining ? { ...request, deadlineMs: null } : request;
@@ -341,7 +346,7 @@ export class Ephemeral implements EphemeralService {
       there: (answer, owner) => {
         const popped = readPopped(answer);
         if (popped === null) return false;
-        this.#deliver(asked, popped.map(messageOf), owner, reply);
+        this.#deliverFrom(owner, asked, popped.map(messageOf), reply);
         return true;
       },
       refuse: (code) => reply.send({ kind: 'ephemeral-refused', code }),
@@ -351,17 +356,14 @@ export class Ephemeral implements EphemeralService {
     reply.onGone = this.#errands.run(errand, hasShare);
   }
 
-  #popHere(
-    request: EphemeralPop,
-    reply: Reply<EphemeralPopped | EphemeralRefused>,
-    done: (outcome: HereOutcome) => void,
-  ): Cancel {
-    const outcome = this.#rings.pop(request, (end) => {
+  #popHere(request: EphemeralPop, reply: PopReply, done: (outcome: HereOutcome) => void): Cancel {
+    const outcome = this.#rings.pop(request, reply, (end) => {
       if (end === 'moved') {
         done('moved');
         return;
       }
-      this.#deliver(request, end.map(messageOf), this.#options.self, reply);
+      if (end === 'no-room') reply.send(ANSWERS_FULL);
+      else this.#deliver(request, end.map(messageOf), this.#options.self, reply);
       done('done');
     });
     if (typeof outcome !== 'string') return outcome;
@@ -369,19 +371,41 @@ export class Ephemeral implements EphemeralService {
     return () => {};
   }
 
+  /**
+   * What another node has taken, without knowing of room here. Without room it goes back at once,
+   * so that nothing is held; what nobody would get again is delivered in any case.
+   */
+  #deliverFrom(
+    owner: number,
+    request: EphemeralPop,
+    messages: readonly EphemeralMessage[],
+    reply: PopReply,
+  ): void {
+    let bytes = 0;
+    for (const { start, end } of messages) bytes += end - start + MESSAGE_BYTES;
+    const hasRoom = reply.room?.reserve(2 * bytes) ?? true;
+    if (hasRoom || request.autoAck) {
+      this.#deliver(request, messages, owner, reply);
+      return;
+    }
+    this.#giveBack(request, messages, owner);
+    reply.send(ANSWERS_FULL);
+  }
+
   /** What reaches nobody goes back to where it came from. */
   #deliver(
     request: EphemeralPop,
     messages: readonly EphemeralMessage[],
     owner: number,
-    reply: Reply<EphemeralPopped | EphemeralRefused>,
+    reply: PopReply,
   ): void {
-    const { self, calls, meters } = this.#options;
     if (reply.send({ kind: 'ephemeral-popped', messages })) {
-      meters.messages.popped += messages.length;
-      return;
-    }
-    if (request.autoAck || messages.length === 0) return;
+      this.#options.meters.messages.popped += messages.length;
+    } else if (!request.autoAck && messages.length > 0) this.#giveBack(request, messages, owner);
+  }
+
+  #giveBack(request: EphemeralPop, messages: readonly EphemeralMessage[], owner: number): void {
+    const { self, calls } = this.#options;
     const { tenant, queue, group } = request;
     const back = { tenant, queue, group, ids: messages.map(({ id }) => id) };
     if (owner === self) this.#rings.giveBack(back);

@@ -114,13 +114,20 @@ export class MessageLog {
   }
 }
 
+interface Waiting {
+  /** The answer whose wait it is. */
+  readonly owner: unknown;
+  readonly bytes: number;
+  readonly admit: (hasRoom: boolean) => void;
+}
+
 /** So much for all answers together; whoever waits is let in by `admit`. */
 export class SharedRoom {
   bytesMax: number;
   used = 0;
   /** The most that was ever reserved. */
   peak = 0;
-  readonly waiting: { readonly bytes: number; readonly admit: (hasRoom: boolean) => void }[] = [];
+  readonly waiting: Waiting[] = [];
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
@@ -135,6 +142,7 @@ export class SharedRoom {
       held = bytes;
       shared.peak = Math.max(shared.peak, shared.used);
     };
+    const place = () => shared.waiting.findIndex(({ owner }) => owner === set);
     return {
       get freeBytes() {
         return shared.bytesMax - shared.used + held;
@@ -144,17 +152,18 @@ export class SharedRoom {
       },
       reserve(bytes) {
         if (bytes > held && bytes > this.freeBytes) return false;
+        if (bytes > 0 && place() >= 0) shared.waiting.splice(place(), 1);
         set(bytes);
         return true;
       },
       wait(bytes, _, done) {
-        shared.waiting.push({
-          bytes,
-          admit: (hasRoom) => {
-            if (hasRoom) set(Math.max(held, bytes));
-            done(hasRoom);
-          },
-        });
+        const admit = (hasRoom: boolean) => {
+          if (hasRoom) set(Math.max(held, bytes));
+          done(hasRoom);
+        };
+        const waiting = { owner: set, bytes, admit };
+        if (place() >= 0) shared.waiting[place()] = waiting;
+        else shared.waiting.push(waiting);
       },
       release: () => set(0),
     };

@@ -18,7 +18,7 @@ interface Answered {
 
 export class PopAnswers implements PopRoom {
   /** A pop that stood in line has room: it is to be tried again. null: nobody plans any more. */
-  onRoom: (() => void) | null = null;
+  onRoom: ((ticket: object) => void) | null = null;
   /** Parked pops that were given room since the last turn. */
   readonly #given = new Set<AnswerRoom>();
 
@@ -41,7 +41,7 @@ export class PopAnswers implements PopRoom {
       if (this.onRoom === null) room.reserve(0);
       else {
         this.#given.add(room);
-        this.onRoom();
+        this.onRoom(ticket);
       }
     });
   }

@@ -13,6 +13,7 @@
  * refuses them is the ring, the tenant's allowance and the node's total (state-surfaces 4.3).
  */
 import { DueHeap } from './due-heap.js';
+import type { PopRoom } from './pop-room.js';
 import type { DeclaredTerms, TermCeilings } from './queue-terms.js';
 import type { PopEnd, WaitingPop } from './waiting-pop.js';
 
@@ -82,6 +83,7 @@ export interface RingSurroundings {
   /** null: the queue is not declared. */
   readonly declaredOf: (tenant: string, queue: string) => DeclaredTerms | null;
   readonly allowanceOf: (tenant: string) => Allowance;
+  readonly room: PopRoom;
 }
 
 interface EndedPop {
@@ -98,6 +100,8 @@ export class Books {
   places = 0;
   parked = 0;
   queues = 0;
+  /** Pops that could be answered but for room, by their tickets. */
+  readonly starved = new Map<object, WaitingPop>();
   #ended: EndedPop[] = [];
 
   constructor(surroundings: RingSurroundings) {

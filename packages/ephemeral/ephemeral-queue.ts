@@ -8,8 +8,9 @@
 import type { Books, DropCounts } from './books.js';
 import type { CarriedRing } from './carried-ring.js';
 import type { DueItem } from './due-heap.js';
-import { type Delivered, GroupCursor, type TakeBudget, type Verdict } from './group-cursor.js';
+import { type Delivered, GroupCursor, type Verdict } from './group-cursor.js';
 import type { MessageId } from './message-id.js';
+import { ANSWER_BYTES } from './pop-room.js';
 import { QueueGroup } from './queue-group.js';
 import { type DeclaredTerms, type QueueTerms, termsInForce } from './queue-terms.js';
 import { Ring } from './ring.js';
@@ -164,21 +165,34 @@ export class EphemeralQueue implements DueItem {
   /** At once, without what other pops of the group may be gathering being kept for them. */
   take(
     group: QueueGroup,
-    { partition, batch, autoAck }: Pick<WaitingPopTerms, 'partition' | 'batch' | 'autoAck'>,
+    {
+      partition,
+      batch,
+      autoAck,
+      ticket,
+    }: Pick<WaitingPopTerms, 'partition' | 'batch' | 'autoAck' | 'ticket'>,
     nowMs: number,
-  ): Delivered[] {
+  ): Delivered[] | 'no-room' {
+    const { room } = this.#books.surroundings;
     const taken: Delivered[] = [];
-    const budget: TakeBudget = { messages: batch, bytes: POP_BYTES_MAX };
+    const roomBytes = room.bytesFor(ticket);
+    const budget = { messages: batch, bytes: POP_BYTES_MAX, roomBytes, neededBytes: 0 };
     const own = partition === null ? null : this.#rings.get(partition)?.cursors.get(group.name);
     const cursors = own === null ? [...readyFor(group, batch)] : own === undefined ? [] : [own];
     for (const cursor of cursors) {
       if (budget.messages === 0) break;
       cursor.take(nowMs, autoAck, budget, taken);
+      if (budget.neededBytes > 0) break;
       group.recount(cursor);
       group.putLast(cursor);
       if (autoAck) this.#reclaim(cursor.ring);
       else this.#planDue(cursor.ring, nowMs);
     }
+    if (budget.neededBytes > 0) {
+      room.starved(ticket, budget.neededBytes);
+      return 'no-room';
+    }
+    if (taken.length > 0) room.claimed(ticket, answerBytesOf(taken));
     return taken;
   }
 
@@ -207,8 +221,13 @@ export class EphemeralQueue implements DueItem {
       if (pop.heapIndex < 0) this.#books.due.set(pop, pop.deadlineMs);
       return;
     }
-    this.#end(pop, []);
+    this.#lastAttempt(pop, nowMs);
     this.#serveLike(pop, nowMs);
+  }
+
+  /** There may be room for what it found none for. */
+  retry(pop: WaitingPop, nowMs: number): void {
+    if (pop.isParked) this.#serveLike(pop, nowMs);
   }
 
   // --- ack -------------------------------------------------------------------------------------
@@ -478,9 +497,24 @@ export class EphemeralQueue implements DueItem {
   #serve(group: QueueGroup, ring: Ring, nowMs: number): void {
     for (;;) {
       const pop = group.longestWaiting(ring.partition);
-      if (pop === null || !this.#isReady(pop, nowMs)) return;
-      this.#end(pop, this.take(group, pop, nowMs));
+      if (pop === null || !this.#isReady(pop, nowMs) || !this.#answer(pop, nowMs)) return;
     }
+  }
+
+  /** False: it goes on waiting, because there is no room for its answer in this turn. */
+  #answer(pop: WaitingPop, nowMs: number): boolean {
+    const { surroundings, starved } = this.#books;
+    const isLater = surroundings.room.postpones(pop.ticket);
+    const taken = isLater ? 'no-room' : this.take(pop.group, pop, nowMs);
+    if (taken === 'no-room') starved.set(pop.ticket, pop);
+    else this.#end(pop, taken);
+    return taken !== 'no-room';
+  }
+
+  /** Its time is up: what it waited for room with is taken now or not at all. */
+  #lastAttempt(pop: WaitingPop, nowMs: number): void {
+    const isStarved = this.#books.starved.has(pop.ticket);
+    this.#end(pop, isStarved ? this.take(pop.group, pop, nowMs) : []);
   }
 
   /**
@@ -497,8 +531,7 @@ export class EphemeralQueue implements DueItem {
   #serveAll(group: QueueGroup, nowMs: number): void {
     for (;;) {
       const pop = group.waitsForWhole;
-      if (pop === null || !this.#isReady(pop, nowMs)) break;
-      this.#end(pop, this.take(group, pop, nowMs));
+      if (pop === null || !this.#isReady(pop, nowMs) || !this.#answer(pop, nowMs)) break;
     }
     for (const { ring } of group.readyAndPinned()) this.#serve(group, ring, nowMs);
   }
@@ -529,12 +562,19 @@ export class EphemeralQueue implements DueItem {
     pop.group.unpark(pop);
     this.#addParked(-1);
     this.#books.due.remove(pop);
+    this.#books.starved.delete(pop.ticket);
     return true;
   }
 
   #end(pop: WaitingPop, end: PopEnd): void {
     if (this.#unpark(pop)) this.#books.ended(pop, end);
   }
+}
+
+function answerBytesOf(messages: readonly Delivered[]): number {
+  let bytes = ANSWER_BYTES * messages.length;
+  for (const { start, end } of messages) bytes += end - start;
+  return bytes;
 }
 
 /** Cursors that a pop of so many messages can need. */

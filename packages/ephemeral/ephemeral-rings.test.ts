@@ -5,6 +5,7 @@ import { type Allowance, type RingLimits, ringLimits } from './books.js';
 import { EphemeralRings, type RingPlace, type RingPop } from './ephemeral-rings.js';
 import { formatMessageId, parseMessageId } from './message-id.js';
 import { ownerOf } from './owner.js';
+import { FakeRoom } from './pop-room.fake.js';
 import { QueueGroup } from './queue-group.js';
 import { type DeclaredTerms, termsInForce } from './queue-terms.js';
 import type { PopEnd, WaitingPop } from './waiting-pop.js';
@@ -30,6 +31,7 @@ class Rings {
       dropped: { bounds: 0, ttl: 0, retry: 0 },
       declaredOf: () => declared ?? null,
       allowanceOf: () => ({ bytesMax: null, queuesMax: null, ...allowance }),
+      room: new FakeRoom(),
     });
   }
 
@@ -54,6 +56,7 @@ class Rings {
       group: 'g',
       batch: 100,
       autoAck: false,
+      ticket: popping,
       deadlineMs: null,
       ...asked,
       onEnd: (end) => {

@@ -60,6 +60,8 @@ export interface RingPop {
   readonly group: string;
   readonly batch: number;
   readonly autoAck: boolean;
+  /** What `PopRoom` knows it by. */
+  readonly ticket: object;
   /** null: it does not wait. */
   readonly deadlineMs: number | null;
   /** Runs once, also within `pop`; not when the pop is refused or given up. */
@@ -186,6 +188,14 @@ export class EphemeralRings {
     if (waits) return queue.park(group, { ...pop, deadlineMs, number: ++this.#pops }, nowMs);
     pop.onEnd(queue.take(group, pop, nowMs));
     return null;
+  }
+
+  /** There may be room for the answer of this pop, which found none or was to be tried later. */
+  retry(ticket: object, nowMs: number): void {
+    this.#runDue(nowMs);
+    const pop = this.#books.starved.get(ticket);
+    pop?.queue.retry(pop, nowMs);
+    this.#books.tellEnded();
   }
 
   /** Nobody wants its messages any more. */

@@ -13,6 +13,7 @@
  */
 
 import type { CarriedGroup } from './carried-ring.js';
+import { ANSWER_BYTES } from './pop-room.js';
 import type { QueueGroup } from './queue-group.js';
 import type { Ring } from './ring.js';
 import { SequenceHeap } from './sequence-heap.js';
@@ -29,7 +30,12 @@ export interface Delivered extends StoredMessage {
 /** What a pop may still take. */
 export interface TakeBudget {
   messages: number;
+  /** Of payloads. */
   bytes: number;
+  /** Of the answer. */
+  roomBytes: number;
+  /** Set when the first message needs more room than there is. */
+  neededBytes: number;
 }
 
 export type Verdict = 'completed' | 'failed';
@@ -75,7 +81,10 @@ export class GroupCursor {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Takes what the budget allows, and one message whatever its size if it is the first. */
+  /**
+   * Takes what the budget allows, and the first message of a pop whatever its size if there is room
+   * for it.
+   */
   take(nowMs: number, autoAck: boolean, budget: TakeBudget, into: Delivered[]): void {
     const { messages, partition, incarnation } = this.ring;
     while (budget.messages > 0 && this.waiting > 0) {
@@ -84,7 +93,10 @@ export class GroupCursor {
       const message = messages.at(sequence);
       if (message === undefined) break;
       const { bytes, start, end, atMs } = message;
-      if (end - start > budget.bytes && into.length > 0) {
+      const answerBytes = end - start + ANSWER_BYTES;
+      const isFirst = into.length === 0;
+      if (answerBytes > budget.roomBytes || (end - start > budget.bytes && !isFirst)) {
+        if (isFirst) budget.neededBytes = answerBytes;
         budget.messages = 0;
         break;
       }
@@ -92,6 +104,7 @@ export class GroupCursor {
       else this.next++;
       budget.messages--;
       budget.bytes -= end - start;
+      budget.roomBytes -= answerBytes;
       const attempts = this.#attempts.get(sequence) ?? 0;
       into.push({ bytes, start, end, atMs, partition, incarnation, sequence, attempts });
       if (autoAck) this.#attempts.delete(sequence);

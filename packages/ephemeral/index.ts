@@ -22,6 +22,7 @@ export {
 export type { Delivered, Verdict } from './group-cursor.js';
 export { formatMessageId, type MessageId, parseMessageId } from './message-id.js';
 export { ownerOf } from './owner.js';
+export type { PopRoom } from './pop-room.js';
 export {
   type DeclaredTerms,
   LEASE_SECONDS_MAX,

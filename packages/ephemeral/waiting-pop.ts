@@ -7,8 +7,11 @@ import type { EphemeralQueue } from './ephemeral-queue.js';
 import type { Delivered } from './group-cursor.js';
 import type { QueueGroup } from './queue-group.js';
 
-/** `moved`: this node has nothing of what it asks for any more. */
-export type PopEnd = readonly Delivered[] | 'moved';
+/**
+ * `moved`: this node has nothing of what it asks for any more. `no-room`: there are messages for
+ * it, and no room for its answer.
+ */
+export type PopEnd = readonly Delivered[] | 'moved' | 'no-room';
 
 export interface WaitingPopTerms {
   /** Rises from pop to pop on a node. */
@@ -17,6 +20,8 @@ export interface WaitingPopTerms {
   readonly partition: string | null;
   readonly batch: number;
   readonly autoAck: boolean;
+  /** What `PopRoom` knows it by. */
+  readonly ticket: object;
   readonly deadlineMs: number;
   /** Runs once, when nothing of the queue is in motion. */
   readonly onEnd: (end: PopEnd) => void;
@@ -31,6 +36,7 @@ export class WaitingPop implements DueItem {
   readonly partition: string | null;
   readonly batch: number;
   readonly autoAck: boolean;
+  readonly ticket: object;
   readonly deadlineMs: number;
   readonly onEnd: (end: PopEnd) => void;
   isParked = false;
@@ -44,6 +50,7 @@ export class WaitingPop implements DueItem {
     this.partition = terms.partition;
     this.batch = terms.batch;
     this.autoAck = terms.autoAck;
+    this.ticket = terms.ticket;
     this.deadlineMs = terms.deadlineMs;
     this.onEnd = terms.onEnd;
   }
