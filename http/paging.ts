@@ -50,6 +50,16 @@ function placeOf(token: string, list: string): string | null {
   return place !== '' && placeToken(list, place) === token ? place : null;
 }
 
+/** The member `nextAfter` of a page; none for a whole list. */
+export function nextAfterMember(
+  { isPaged }: Paging,
+  list: string,
+  nextAfter: NextAfter,
+): { readonly nextAfter?: string | null } {
+  if (!isPaged) return {};
+  return { nextAfter: nextAfter === null ? null : placeToken(list, nextAfter) };
+}
+
 /** The member `nextAfter` of a page, with a comma before it; "" for a whole list. */
 export function nextAfterText({ isPaged }: Paging, list: string, nextAfter: NextAfter): string {
   if (!isPaged) return '';

@@ -75,6 +75,7 @@ export class FakeResources implements ResourceService {
   queueSizes(
     _: Tenant,
     queue: string,
+    _page: PageQuery,
     reply: Reply<QueueSizesView | NotFoundOutcome | RefusedOutcome>,
   ): void {
     this.asked.push(queue);

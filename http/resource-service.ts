@@ -47,6 +47,7 @@ export interface ResourceService {
   queueSizes(
     tenant: Tenant,
     queue: string,
+    page: PageQuery,
     reply: Reply<QueueSizesView | NotFoundOutcome | RefusedOutcome>,
   ): void;
   changed(

@@ -179,9 +179,11 @@ export class FakeService implements Service {
   queueDetail(
     tenant: Tenant,
     queue: string,
+    page: PageQuery,
     reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
   ): void {
     this.reads.push(`${tenant} ${queue}`);
+    this.pages.push(page);
     reply.send(this.detail);
   }
 
@@ -189,9 +191,11 @@ export class FakeService implements Service {
     tenant: Tenant,
     queue: string,
     group: string | null,
+    page: PageQuery,
     reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
   ): void {
     this.reads.push(`${tenant} ${queue} ${group}`);
+    this.pages.push(page);
     reply.send(this.depth);
   }
 

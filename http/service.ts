@@ -20,6 +20,7 @@ import type {
   DeletedOutcome,
   DeleteQueueCommand,
   DeliveryTerms,
+  DepthSums,
   DropDeadLettersCommand,
   EphemeralCommand,
   EphemeralConfiguredOutcome,
@@ -27,6 +28,7 @@ import type {
   ExtendCommand,
   ExtendedOutcome,
   GroupChangedOutcome,
+  NextAfter,
   PageQuery,
   PartitionView,
   PopCommand,
@@ -153,6 +155,7 @@ export interface Service {
   queueDetail(
     tenant: Tenant,
     queue: string,
+    page: PageQuery,
     reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
   ): void;
   /** `group` null: the slowest reader (inspection 6.4). A linearizable read. */
@@ -160,6 +163,7 @@ export interface Service {
     tenant: Tenant,
     queue: string,
     group: string | null,
+    page: PageQuery,
     reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
   ): void;
 
@@ -298,6 +302,7 @@ export interface QueueDetailView {
   /** Ascending by name. */
   readonly partitions: readonly PartitionView[];
   readonly partitionsTruncated: boolean;
+  readonly nextAfter: NextAfter;
 }
 
 export interface QueueDepthView {
@@ -305,6 +310,9 @@ export interface QueueDepthView {
   /** The group whose policy conflates counts partitions instead of messages. */
   readonly conflation: boolean;
   /** Ascending by name. `processing <= pending`. */
+  /** Of a page: over all partitions. */
+  readonly sums: DepthSums;
+  readonly nextAfter: NextAfter;
   readonly partitions: readonly {
     readonly partition: string;
     readonly pending: number;

@@ -236,6 +236,7 @@ const QUEUE_NOT_FOUND = refusal('`Queue not found`');
 const queueDetail: Operation = {
   tag: 'queues',
   summary: 'One queue with its partitions; `pending` includes what is leased.',
+  query: PAGE_QUERY,
   answers: {
     200: answer(
       'The queue.',
@@ -251,6 +252,7 @@ const queueDetail: Operation = {
         segments,
         totals: messageFigures,
         retainedBytes: count,
+        nextAfter,
       }),
     ),
     404: QUEUE_NOT_FOUND,
@@ -260,7 +262,7 @@ const queueDetail: Operation = {
 const queueDepth: Operation = {
   tag: 'queues',
   summary: 'How much a group has not consumed. A linearizable read.',
-  query: [parameter('group', 'The slowest named group when absent or empty.', text)],
+  query: [parameter('group', 'The slowest named group when absent or empty.', text), ...PAGE_QUERY],
   answers: {
     200: answer(
       'Totals and partitions; `pending` includes what is leased.',
@@ -286,6 +288,7 @@ const queueDepth: Operation = {
             ready: count,
           }),
         ),
+        nextAfter,
       }),
     ),
     404: QUEUE_NOT_FOUND,

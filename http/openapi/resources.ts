@@ -159,6 +159,7 @@ const ranking: Operation = {
 const sizes: Operation = {
   tag: TAG,
   summary: 'Retained bytes of each partition of a queue.',
+  query: PAGE_QUERY,
   answers: {
     200: answer(
       'Bytes by partition name.',
@@ -166,6 +167,7 @@ const sizes: Operation = {
         queue: text,
         partitions: record(count),
         truncated: optional(constant(true)),
+        nextAfter,
       }),
     ),
     404: QUEUE_NOT_FOUND,

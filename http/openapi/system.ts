@@ -10,6 +10,7 @@ import type {
 } from '@svc/wire';
 import { RAFT_FIGURES } from './node.js';
 import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
+import { nextAfter, PAGE_QUERY } from './pages.js';
 import { messageFigures, partitionRow, queueRow } from './queues.js';
 import {
   constant,
@@ -43,6 +44,7 @@ const statusQueues: Operation = {
 const statusQueue: Operation = {
   tag: QUEUES,
   summary: 'One queue and its partitions; `pending` includes what is leased.',
+  query: PAGE_QUERY,
   answers: {
     200: answer(
       'The queue.',
@@ -59,6 +61,7 @@ const statusQueue: Operation = {
         partitions: list(partitionRow),
         partitionsTruncated: optional(constant(true)),
         totals: object<StatusQueueAnswer['totals']>({ messages: messageFigures }),
+        nextAfter,
       }),
     ),
     404: refusal('`Queue not found`'),

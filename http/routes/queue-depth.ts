@@ -3,11 +3,13 @@ import type { RefusedOutcome } from '@svc/engine';
 import type { DepthAnswer } from '@svc/wire';
 import type { Exchange } from '../exchange.js';
 import { nameBudgetRefusal } from '../name-budget.js';
+import { listPagingOf, nextAfterMember, type Paging } from '../paging.js';
 import { textOf } from '../query.js';
 import { PendingReply } from '../reply.js';
 import { queryOf } from '../request-query.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import type { NotFoundOutcome, QueueDepthView } from '../service.js';
+import { listText, sendSliced } from '../sliced-answer.js';
 import { queueNotFound } from './queue-detail.js';
 
 export const queueDepthRoute: Route = {
@@ -19,7 +21,11 @@ export const queueDepthRoute: Route = {
   handle,
 };
 
+/** The letter of the list. */
+const LIST = 'e';
+
 interface DepthContext {
+  readonly paging: Paging;
   readonly queue: string;
   readonly group: string | null;
 }
@@ -29,6 +35,8 @@ function handle(front: Front, request: RouteRequest): void {
   const [queue = ''] = params;
   const query = queryOf(request);
   if (query === null) return;
+  const paging = listPagingOf(exchange, query, LIST);
+  if (paging === null) return;
   if (nameBudgetRefusal(tenant, queue, '', '') !== null) {
     queueNotFound(exchange);
     return;
@@ -40,9 +48,9 @@ function handle(front: Front, request: RouteRequest): void {
     return;
   }
   const group = groupText === '' ? null : groupText;
-  const context: DepthContext = { queue, group };
+  const context: DepthContext = { paging, queue, group };
   const reply = new PendingReply(exchange, front.logger, context, render);
-  front.service.queueDepth(tenant, queue, group, reply);
+  front.service.queueDepth(tenant, queue, group, paging, reply);
 }
 
 function render(
@@ -58,28 +66,21 @@ function render(
       queueNotFound(exchange);
       return;
     case 'queue-depth':
-      exchange.json('200 OK', JSON.stringify(depthAnswer(context, outcome)));
+      sendSliced(
+        exchange,
+        listText(depthHead(context, outcome), 'partitions', depthTexts(outcome), {
+          ...nextAfterMember(context.paging, LIST, outcome.nextAfter),
+        }),
+      );
   }
 }
 
-function depthAnswer(context: DepthContext, outcome: QueueDepthView): DepthAnswer {
-  const partitions = outcome.partitions.map(({ partition, pending, processing }) => ({
-    partition,
-    pending,
-    processing,
-    ready: pending - processing,
-  }));
-  let pending = 0;
-  let processing = 0;
-  let partitionsPending = 0;
-  let partitionsReady = 0;
-  for (const row of partitions) {
-    pending += row.pending;
-    processing += row.processing;
-    if (row.pending > 0) partitionsPending++;
-    if (row.ready > 0) partitionsReady++;
-  }
-  const { conflation } = outcome;
+/** The members of a `DepthAnswer` that stand before its partitions. */
+function depthHead(
+  context: DepthContext,
+  { conflation, sums }: QueueDepthView,
+): Omit<DepthAnswer, 'partitions'> {
+  const { pending, processing, partitionsPending, partitionsReady } = sums;
   return {
     queue: context.queue,
     group: context.group,
@@ -92,6 +93,11 @@ function depthAnswer(context: DepthContext, outcome: QueueDepthView): DepthAnswe
     effectivePending: conflation ? partitionsPending : pending,
     effectiveReady: conflation ? partitionsReady : pending - processing,
     ...(conflation ? { effective: partitionsPending } : {}),
-    partitions,
   };
+}
+
+function* depthTexts({ partitions }: QueueDepthView): Generator<string> {
+  for (const { partition, pending, processing } of partitions) {
+    yield JSON.stringify({ partition, pending, processing, ready: pending - processing });
+  }
 }

@@ -8,10 +8,13 @@ import {
 } from '@svc/wire';
 import type { Exchange } from '../exchange.js';
 import { nameBudgetRefusal } from '../name-budget.js';
+import { listPagingOf, nextAfterMember, type Paging } from '../paging.js';
 import { optionsAnswer } from '../queue-options.js';
 import { PendingReply } from '../reply.js';
+import { queryOf } from '../request-query.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import type { NotFoundOutcome, QueueDetailView } from '../service.js';
+import { listText, sendSliced } from '../sliced-answer.js';
 
 export const queueDetailRoute: Route = {
   ...ROUTE_DEFAULTS,
@@ -19,30 +22,46 @@ export const queueDetailRoute: Route = {
   path: '/api/v1/resources/queues/{queue}',
   level: 'read-only',
   largeAnswer: 'read',
-  handle: (front, request) => answerQueue(front, request, detailAnswer),
+  handle: (front, request) => answerQueue(front, request, { head: detailHead, tail: detailTail }),
 };
 
 export function queueNotFound(exchange: Exchange): void {
   exchange.json('404 Not Found', '{"error":"Queue not found"}');
 }
 
-type AnswerOf = (view: QueueDetailView) => object;
+/** What stands before and behind the partitions of the queue in an answer. */
+export interface DetailForm {
+  readonly head: (view: QueueDetailView) => object;
+  readonly tail: (view: QueueDetailView) => object;
+}
 
-/** Answers with what `answerOf` shows of the queue that the path names. */
-export function answerQueue(front: Front, request: RouteRequest, answerOf: AnswerOf): void {
+interface DetailContext {
+  readonly form: DetailForm;
+  readonly paging: Paging;
+}
+
+/** The letter of the list of partitions. */
+const LIST = 'p';
+
+/** Answers with what `form` shows of the queue that the path names, and its partitions. */
+export function answerQueue(front: Front, request: RouteRequest, form: DetailForm): void {
   const { exchange, tenant, params } = request;
   const [queue = ''] = params;
+  const query = queryOf(request);
+  if (query === null) return;
+  const paging = listPagingOf(exchange, query, LIST);
+  if (paging === null) return;
   // No queue can have a name that no key can hold.
   if (nameBudgetRefusal(tenant, queue, '', '') !== null) queueNotFound(exchange);
   else {
-    const reply = new PendingReply(exchange, front.logger, answerOf, render);
-    front.service.queueDetail(tenant, queue, reply);
+    const reply = new PendingReply(exchange, front.logger, { form, paging }, render);
+    front.service.queueDetail(tenant, queue, paging, reply);
   }
 }
 
 function render(
   exchange: Exchange,
-  answerOf: AnswerOf,
+  { form, paging }: DetailContext,
   outcome: QueueDetailView | NotFoundOutcome | RefusedOutcome,
 ): void {
   switch (outcome.kind) {
@@ -53,28 +72,44 @@ function render(
       queueNotFound(exchange);
       return;
     case 'queue-detail':
-      exchange.json('200 OK', JSON.stringify(answerOf(outcome)));
+      sendSliced(
+        exchange,
+        listText(form.head(outcome), 'partitions', partitionTexts(outcome), {
+          ...(outcome.partitionsTruncated ? { partitionsTruncated: true } : {}),
+          ...form.tail(outcome),
+          ...nextAfterMember(paging, LIST, outcome.nextAfter),
+        }),
+      );
   }
 }
 
-function detailAnswer(outcome: QueueDetailView): QueueDetailAnswer {
-  const { id, queue, options, counts, segments, retainedBytes } = outcome.view;
+function* partitionTexts({ partitions }: QueueDetailView): Generator<string> {
+  for (const one of partitions) yield JSON.stringify(partitionRow(one));
+}
+
+/** The members of a `QueueDetailAnswer` that stand before its partitions. */
+function detailHead({ view }: QueueDetailView): Partial<QueueDetailAnswer> {
+  const { id, queue, options, createdAtUs } = view;
   return {
     id,
     name: queue,
     namespace: options.namespace,
     task: options.task,
-    createdAt: formatStampUs(outcome.view.createdAtUs),
+    createdAt: formatStampUs(createdAtUs),
     options: optionsAnswer(options),
-    partitions: outcome.partitions.map(partitionRow),
-    ...(outcome.partitionsTruncated ? { partitionsTruncated: true } : {}),
+  };
+}
+
+function detailTail({ view }: QueueDetailView): Partial<QueueDetailAnswer> {
+  const { counts, segments, retainedBytes } = view;
+  return {
     segments: { segments, messages: counts.total },
     totals: messageFigures(counts),
     retainedBytes,
   };
 }
 
-export function partitionRow(view: PartitionView): PartitionRow {
+function partitionRow(view: PartitionView): PartitionRow {
   const messages = messageFigures(view.counts);
   return {
     id: view.id,

@@ -2,10 +2,13 @@
 import type { RefusedOutcome } from '@svc/engine';
 import type { Exchange } from '../exchange.js';
 import { nameBudgetRefusal } from '../name-budget.js';
+import { listPagingOf, nextAfterText, type Paging } from '../paging.js';
 import { PendingReply } from '../reply.js';
+import { queryOf } from '../request-query.js';
 import type { QueueSizesView } from '../resource-service.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import type { NotFoundOutcome } from '../service.js';
+import { sendSliced } from '../sliced-answer.js';
 import { queueNotFound } from './queue-detail.js';
 
 export const queueSizesRoute: Route = {
@@ -17,20 +20,32 @@ export const queueSizesRoute: Route = {
   handle,
 };
 
+/** The letter of the list. */
+const LIST = 'z';
+
+interface SizesContext {
+  readonly queue: string;
+  readonly paging: Paging;
+}
+
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant, params } = request;
   const [queue = ''] = params;
+  const query = queryOf(request);
+  if (query === null) return;
+  const paging = listPagingOf(exchange, query, LIST);
+  if (paging === null) return;
   // No queue can have a name that no key can hold.
   if (nameBudgetRefusal(tenant, queue, '', '') !== null) queueNotFound(exchange);
   else {
-    const reply = new PendingReply(exchange, front.logger, queue, render);
-    front.service.resources.queueSizes(tenant, queue, reply);
+    const reply = new PendingReply(exchange, front.logger, { queue, paging }, render);
+    front.service.resources.queueSizes(tenant, queue, paging, reply);
   }
 }
 
 function render(
   exchange: Exchange,
-  queue: string,
+  context: SizesContext,
   outcome: QueueSizesView | NotFoundOutcome | RefusedOutcome,
 ): void {
   switch (outcome.kind) {
@@ -41,7 +56,7 @@ function render(
       queueNotFound(exchange);
       return;
     case 'queue-sizes':
-      exchange.json('200 OK', sizesText(queue, outcome));
+      sendSliced(exchange, sizesText(context, outcome));
   }
 }
 
@@ -49,8 +64,15 @@ function render(
  * A `QueueSizesAnswer`. Written member by member: as the keys of an object, names that look like
  * numbers would change their places, and `__proto__` would be lost.
  */
-function sizesText(queue: string, { partitions, truncated }: QueueSizesView): string {
-  const members = partitions.map(({ partition, bytes }) => `${JSON.stringify(partition)}:${bytes}`);
-  const end = truncated ? ',"truncated":true}' : '}';
-  return `{"queue":${JSON.stringify(queue)},"partitions":{${members.join(',')}}${end}`;
+function* sizesText(
+  { queue, paging }: SizesContext,
+  { partitions, truncated, nextAfter }: QueueSizesView,
+): Generator<string> {
+  yield `{"queue":${JSON.stringify(queue)},"partitions":{`;
+  let separator = '';
+  for (const { partition, bytes } of partitions) {
+    yield `${separator}${JSON.stringify(partition)}:${bytes}`;
+    separator = ',';
+  }
+  yield `}${truncated ? ',"truncated":true' : ''}${nextAfterText(paging, LIST, nextAfter)}}`;
 }

@@ -178,6 +178,7 @@ describe('detail', () => {
         },
       ],
       partitionsTruncated: false,
+      nextAfter: null,
     };
     const answer = await get('/api/v1/resources/queues/ship.labels');
     const figures = {
@@ -219,6 +220,7 @@ describe('detail', () => {
       view: VIEW,
       partitions: [],
       partitionsTruncated: true,
+      nextAfter: null,
     };
     const body = JSON.parse((await get('/api/v1/resources/queues/q')).body);
     expect(body.partitionsTruncated).toBe(true);
@@ -239,9 +241,11 @@ describe('depth', () => {
     { partition: 'cust-7', pending: 4, processing: 4 },
     { partition: 'idle', pending: 0, processing: 0 },
   ];
+  const sums = { pending: 5, processing: 4, partitionsPending: 2, partitionsReady: 1 };
+  const depths = { partitions, sums, nextAfter: null };
 
   test('sums over the partitions', async () => {
-    front.service.depth = { kind: 'queue-depth', conflation: false, partitions };
+    front.service.depth = { kind: 'queue-depth', conflation: false, ...depths };
     const answer = await get('/api/v1/resources/queues/ship.labels/depth?group=printer');
     expect([answer.status, answer.body]).toEqual([
       200,
@@ -255,7 +259,7 @@ describe('depth', () => {
   });
 
   test('a conflating group counts partitions', async () => {
-    front.service.depth = { kind: 'queue-depth', conflation: true, partitions };
+    front.service.depth = { kind: 'queue-depth', conflation: true, ...depths };
     const body = JSON.parse((await get('/api/v1/resources/queues/q/depth?group=')).body);
     expect(body).toMatchObject({ group: null, effectivePending: 2, effectiveReady: 1, pending: 5 });
     expect(front.service.reads).toEqual([`${DEFAULT_TENANT} q null`]);

@@ -130,12 +130,18 @@ describe('sizes', () => {
       kind: 'queue-sizes',
       partitions: names.map((partition, i) => ({ partition, bytes: i })),
       truncated: true,
+      nextAfter: null,
     };
     expect(await get('queues/a%20b/sizes')).toEqual([
       200,
       '{"queue":"a b","partitions":{"10":0,"9":1,"__proto__":2,"a\\"b":3,"ü":4},"truncated":true}',
     ]);
-    front.service.resources.sizes = { kind: 'queue-sizes', partitions: [], truncated: false };
+    front.service.resources.sizes = {
+      kind: 'queue-sizes',
+      partitions: [],
+      truncated: false,
+      nextAfter: null,
+    };
     expect(await get('queues/q/sizes')).toEqual([200, '{"queue":"q","partitions":{}}']);
   });
 

@@ -13,7 +13,7 @@ import { PendingReply } from '../reply.js';
 import { queryOf } from '../request-query.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import type { QueueDetailView } from '../service.js';
-import { answerQueue, messageFigures, partitionRow } from './queue-detail.js';
+import { answerQueue, messageFigures } from './queue-detail.js';
 import { queueRow } from './queue-list.js';
 
 const READ = {
@@ -32,7 +32,7 @@ export const statusQueuesRoute: Route = {
 export const statusQueueRoute: Route = {
   ...READ,
   path: '/api/v1/status/queues/{queue}',
-  handle: (front, request) => answerQueue(front, request, oneAnswer),
+  handle: (front, request) => answerQueue(front, request, { head: oneHead, tail: oneTail }),
 };
 
 export const statusAnalyticsRoute: Route = {
@@ -65,8 +65,9 @@ function renderPage(exchange: Exchange, _: null, outcome: QueuePageView | Refuse
   exchange.json('200 OK', JSON.stringify(answer));
 }
 
-function oneAnswer({ view, partitions, partitionsTruncated }: QueueDetailView): StatusQueueAnswer {
-  const { id, queue, options, counts, createdAtUs } = view;
+/** The members of a `StatusQueueAnswer` that stand before its partitions. */
+function oneHead({ view }: QueueDetailView): Partial<StatusQueueAnswer> {
+  const { id, queue, options, createdAtUs } = view;
   return {
     queue: {
       id,
@@ -77,10 +78,11 @@ function oneAnswer({ view, partitions, partitionsTruncated }: QueueDetailView): 
       createdAt: formatStampUs(createdAtUs),
       config: { leaseTime: options.leaseTime },
     },
-    partitions: partitions.map(partitionRow),
-    ...(partitionsTruncated ? { partitionsTruncated: true } : {}),
-    totals: { messages: messageFigures(counts) },
   };
+}
+
+function oneTail({ view }: QueueDetailView): Partial<StatusQueueAnswer> {
+  return { totals: { messages: messageFigures(view.counts) } };
 }
 
 function renderTotal(

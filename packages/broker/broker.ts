@@ -474,12 +474,14 @@ export class Broker implements Service {
   queueDetail(
     tenant: Tenant,
     queue: string,
+    page: PageQuery,
     reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
   ): void {
-    const shownMax = this.#partitionsMax;
+    const [shownMax, figures] = [this.#partitionsMax, this.#queueFigures];
+    const nowUs = () => this.#clock.wallUs();
     const walk = () =>
-      queueDetail(this.#walkState(), tenant, queue, shownMax, this.#clock.wallUs());
-    this.#reads.confirmed(keyOf('detail', tenant, queue), walk, reply, (detail) =>
+      queueDetail(this.#walkState(), figures, tenant, queue, page, shownMax, nowUs());
+    this.#reads.confirmed(keyOf(pageKeyOf('detail', tenant, page), queue), walk, reply, (detail) =>
       reply.send(detail === null ? { kind: 'not-found' } : { kind: 'queue-detail', ...detail }),
     );
   }
@@ -488,6 +490,7 @@ export class Broker implements Service {
     tenant: Tenant,
     queue: string,
     group: string | null,
+    page: PageQuery,
     reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
   ): void {
     const walk = () =>
@@ -496,10 +499,11 @@ export class Broker implements Service {
         tenant,
         queue,
         group,
+        page,
         this.#partitionsMax,
         this.#clock.wallUs(),
       );
-    const key = keyOf('depth', tenant, queue, group ?? '');
+    const key = keyOf(pageKeyOf('depth', tenant, page), queue, group ?? '');
     this.#reads.confirmed(key, walk, reply, (depth) =>
       reply.send(depth === null ? { kind: 'not-found' } : { kind: 'queue-depth', ...depth }),
     );

@@ -120,11 +120,13 @@ export class ResourceReads implements ResourceService {
   queueSizes(
     tenant: Tenant,
     queue: string,
+    page: PageQuery,
     reply: Reply<QueueSizesView | NotFoundOutcome | RefusedOutcome>,
   ): void {
     const { reads, partitionsMax, walkState } = this.#options;
-    const walk = () => queueSizes(walkState(), tenant, queue, partitionsMax);
-    reads.confirmed(keyOf('sizes', tenant, queue), walk, reply, (sizes) =>
+    const walk = () => queueSizes(walkState(), tenant, queue, page, partitionsMax);
+    const key = keyOf(pageKeyOf('sizes', tenant, page), queue);
+    reads.confirmed(key, walk, reply, (sizes) =>
       reply.send(sizes === null ? { kind: 'not-found' } : { kind: 'queue-sizes', ...sizes }),
     );
   }

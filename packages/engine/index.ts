@@ -146,6 +146,7 @@ export { queuePage } from './queue-page.js';
 export { type QueueSizes, queueSizes } from './queue-sizes.js';
 export type { QueueSum } from './queue-sums.js';
 export {
+  type DepthSums,
   listQueueNames,
   listQueues,
   type PartitionDepth,

@@ -1,6 +1,8 @@
 /** Retained bytes by partition (message-plane 15). */
 import { findQueue } from './catalog.js';
 import type { Tenant } from './commands.js';
+import { keyText } from './keys.js';
+import type { NextAfter, PageQuery } from './page.js';
 import { partitionsByName } from './partition-walk.js';
 import type { State } from './state.js';
 
@@ -8,6 +10,7 @@ export interface QueueSizes {
   /** Ascending by name. */
   readonly partitions: readonly { readonly partition: string; readonly bytes: number }[];
   readonly truncated: boolean;
+  readonly nextAfter: NextAfter;
 }
 
 /** null: no queue of that name. */
@@ -15,17 +18,21 @@ export function* queueSizes(
   state: State,
   tenant: Tenant,
   name: string,
+  { after, limit }: PageQuery,
   shownMax: number,
 ): Generator<void, QueueSizes | null> {
   const queue = findQueue(state, tenant, name);
   if (queue === undefined) return null;
   const sizes: { partition: string; bytes: number }[] = [];
-  for (const chunk of partitionsByName(state, queue.number)) {
+  let place: NextAfter = null;
+  for (const chunk of partitionsByName(state, queue.number, after === '' ? null : after)) {
     for (const partition of chunk) {
-      if (sizes.length >= shownMax) return { partitions: sizes, truncated: true };
+      if (sizes.length === limit) return { partitions: sizes, truncated: false, nextAfter: place };
+      if (sizes.length >= shownMax) return { partitions: sizes, truncated: true, nextAfter: null };
+      place = keyText(partition.name);
       sizes.push({ partition: partition.name, bytes: partition.retainedBytes });
     }
     yield;
   }
-  return { partitions: sizes, truncated: false };
+  return { partitions: sizes, truncated: false, nextAfter: null };
 }

@@ -2,13 +2,16 @@
 // from. Method: one partition with a given cursor table; each row of the table states the counts.
 import { beforeEach, expect, test } from 'vitest';
 import { applyAppend, applyEffect, applyStamp } from './apply.js';
+import { assert } from './assert.js';
 import { numberKey, numberNameKey } from './keys.js';
 import { AppendRun } from './log-use.js';
 import { MapState } from './map-state.js';
 import { queuesByAge } from './name-index.js';
 import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from './page.fake.js';
+import { type PageQuery, WHOLE } from './page.js';
 import { WALKED_FIGURES } from './queue-figures.js';
 import { implicitOptions } from './queue-options.js';
+import { queueSizes } from './queue-sizes.js';
 import {
   listQueueNames,
   listQueues,
@@ -84,7 +87,7 @@ function result<Result>(walk: Generator<void, Result>): Result {
 }
 
 function figures() {
-  const detail = result(queueDetail(state, TENANT, 'q', SHOWN_MAX, NOW_US));
+  const detail = result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, SHOWN_MAX, NOW_US));
   const { total, pending, processing, completed } = detail?.partitions[0]?.counts ?? {};
   return [total, pending, processing, completed];
 }
@@ -144,13 +147,13 @@ test.each([
 test('depth of one group, and of a group without a cursor', () => {
   cursor('g', 1, 4, NOW_US + 1);
   const row = { partition: 'p', pending: 6, processing: 3 };
-  expect(depth('g')).toEqual({ conflation: false, partitions: [row] });
+  expect(depth('g')).toMatchObject({ conflation: false, partitions: [row] });
   const fresh = { partition: 'p', pending: 8, processing: 0 };
-  expect(depth('new')).toEqual({ conflation: false, partitions: [fresh] });
+  expect(depth('new')).toMatchObject({ conflation: false, partitions: [fresh] });
 });
 
 function depth(group: string | null, shownMax = SHOWN_MAX) {
-  return result(queueDepth(state, TENANT, 'q', group, shownMax, NOW_US));
+  return result(queueDepth(state, TENANT, 'q', group, WHOLE, shownMax, NOW_US));
 }
 
 function register(group: string, changes: Partial<GroupRow>): void {
@@ -202,15 +205,38 @@ test('partitions by name; those above the bound are counted and not shown', () =
     const header = { partition: number, baseOffset: 0, stampUs: 40, count: 2, hasIds: false };
     applyAppend(state, header, 1, 0, 50, new AppendRun());
   }
-  const all = result(queueDetail(state, TENANT, 'q', 5, NOW_US));
+  const all = result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, 5, NOW_US));
   expect(all?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a', 'b', 'p', 'ü']);
   expect(all?.partitionsTruncated).toBe(false);
-  const cut = result(queueDetail(state, TENANT, 'q', 2, NOW_US));
+  const cut = result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, 2, NOW_US));
   expect(cut?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a']);
   expect(cut?.partitionsTruncated).toBe(true);
   expect(cut?.view).toEqual(all?.view);
   expect(cut?.view).toMatchObject({ segments: 6, retainedBytes: 400, counts: { total: 16 } });
   expect(depth(null, 3)?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a', 'b']);
+  // Pages put together are the whole list; each has the sums of all partitions.
+  const whole = [all, depth(null), result(queueSizes(state, TENANT, 'q', WHOLE, 9))] as const;
+  for (const limit of [1, 2, 4, 5, 6]) {
+    const readers = [
+      (page: PageQuery) => result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', page, 1, NOW_US)),
+      (page: PageQuery) => result(queueDepth(state, TENANT, 'q', null, page, 1, NOW_US)),
+      (page: PageQuery) => result(queueSizes(state, TENANT, 'q', page, 9)),
+    ] as const;
+    readers.forEach((read, at) => {
+      const found: unknown[] = [];
+      let after: string | null = '';
+      while (after !== null) {
+        const page: ReturnType<typeof read> = read({ after, limit });
+        assert(page !== null, 'the queue is not there');
+        expect(page.partitions.length).toBeLessThanOrEqual(limit);
+        if ('view' in page) expect(page.view).toEqual(all?.view);
+        if ('sums' in page) expect(page.sums).toEqual(whole[1]?.sums);
+        found.push(...page.partitions);
+        after = page.nextAfter;
+      }
+      expect(found).toEqual(whole[at]?.partitions);
+    });
+  }
 });
 
 test('queues, newest first; their names cost no look at partitions', () => {
@@ -286,7 +312,7 @@ test('a page of queues costs what it shows, wherever it begins, also among those
 });
 
 test('times, bytes and other tenants', () => {
-  const detail = result(queueDetail(state, TENANT, 'q', SHOWN_MAX, NOW_US));
+  const detail = result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, SHOWN_MAX, NOW_US));
   expect(detail?.partitions[0]).toMatchObject({
     oldestMessageUs: 10,
     newestMessageUs: 20,
@@ -296,8 +322,10 @@ test('times, bytes and other tenants', () => {
   expect(detail?.view).toMatchObject({ partitions: 1, segments: 2, retainedBytes: 200 });
   expect(wholeOf(lister())).toHaveLength(1);
   expect(wholeOf(lister(OTHER_TENANT))).toEqual([]);
-  expect(result(queueDetail(state, OTHER_TENANT, 'q', SHOWN_MAX, NOW_US))).toBeNull();
-  expect(result(queueDepth(state, TENANT, 'none', null, SHOWN_MAX, NOW_US))).toBeNull();
+  expect(
+    result(queueDetail(state, WALKED_FIGURES, OTHER_TENANT, 'q', WHOLE, SHOWN_MAX, NOW_US)),
+  ).toBeNull();
+  expect(result(queueDepth(state, TENANT, 'none', null, WHOLE, SHOWN_MAX, NOW_US))).toBeNull();
 });
 
 test('group names are read once per queue, and many cursors make a walk pause in between', () => {
@@ -315,7 +343,7 @@ test('group names are read once per queue, and many cursors make a walk pause in
       return state.range(table, from, to, limit, reverse);
     },
   };
-  const walk = queueDepth(watched, TENANT, 'q', null, SHOWN_MAX, NOW_US);
+  const walk = queueDepth(watched, TENANT, 'q', null, WHOLE, SHOWN_MAX, NOW_US);
   let pauses = 0;
   while (walk.next().done !== true) pauses++;
   expect(groupReadings).toBe(2);

@@ -6,7 +6,7 @@
 import { findQueue, queueByNumber } from './catalog.js';
 import type { QueueOptions, Tenant } from './commands.js';
 import { findAppend } from './duplicate.js';
-import { appendKey, numberInKey, numberKey, numberNameKey, numberRange } from './keys.js';
+import { appendKey, keyText, numberInKey, numberKey, numberNameKey, numberRange } from './keys.js';
 import type { NextAfter, PageQuery, TakeRow } from './page.js';
 import { countForGroup, type MessageCounts, PartitionCounter } from './partition-counts.js';
 import { partitionsByName } from './partition-walk.js';
@@ -58,6 +58,7 @@ export interface QueueDetail {
   /** Ascending by name. */
   readonly partitions: readonly PartitionView[];
   readonly partitionsTruncated: boolean;
+  readonly nextAfter: NextAfter;
 }
 
 export interface PartitionDepth {
@@ -71,6 +72,16 @@ export interface QueueDepth {
   readonly conflation: boolean;
   /** Ascending by name. */
   readonly partitions: readonly PartitionDepth[];
+  /** Of a page: over all partitions; of the whole list: over those that are shown. */
+  readonly sums: DepthSums;
+  readonly nextAfter: NextAfter;
+}
+
+export interface DepthSums {
+  readonly pending: number;
+  readonly processing: number;
+  readonly partitionsPending: number;
+  readonly partitionsReady: number;
 }
 
 /** Queues of the tenant, newest first. */
@@ -122,16 +133,24 @@ function* eachQueue(
   return null;
 }
 
-/** null: no queue of that name. At most `shownMax` partitions are shown; all are counted. */
+/**
+ * null: no queue of that name. The whole list shows `shownMax` partitions at most, and counts all.
+ * A page takes the sums that are kept, and looks at the partitions that it shows.
+ */
 export function* queueDetail(
   state: State,
+  figures: Figures,
   tenant: Tenant,
   name: string,
+  page: PageQuery,
   shownMax: number,
   nowUs: number,
 ): Generator<void, QueueDetail | null> {
   const queue = findQueue(state, tenant, name);
   if (queue === undefined) return null;
+  if (page.limit !== Number.POSITIVE_INFINITY) {
+    return yield* detailPage(state, figures, queue, page, nowUs);
+  }
   const sum = new QueueSum();
   const shown: PartitionView[] = [];
   const counter = yield* PartitionCounter.of(state, queue.number, nowUs);
@@ -149,7 +168,37 @@ export function* queueDetail(
     view: queueView(queue, sum),
     partitions: shown,
     partitionsTruncated: walked > shown.length,
+    nextAfter: null,
   };
+}
+
+function* detailPage(
+  state: State,
+  figures: Figures,
+  queue: QueueRow,
+  { after, limit }: PageQuery,
+  nowUs: number,
+): Generator<void, QueueDetail> {
+  const sum = yield* figures.of(state, queue.number, nowUs);
+  const shown: PartitionView[] = [];
+  const counter = yield* PartitionCounter.of(state, queue.number, nowUs);
+  const end = (nextAfter: NextAfter): QueueDetail => ({
+    view: queueView(queue, sum),
+    partitions: shown,
+    partitionsTruncated: false,
+    nextAfter,
+  });
+  let place = after;
+  for (const chunk of partitionsByName(state, queue.number, after === '' ? null : after)) {
+    for (const partition of chunk) {
+      if (shown.length === limit) return end(place);
+      const counts = yield* counter.count(partition);
+      shown.push(partitionView(state, partition, counts));
+      place = keyText(partition.name);
+    }
+    yield;
+  }
+  return end(null);
 }
 
 /** Per-partition depth for one group, or for the slowest reader when `group` is null. */
@@ -158,6 +207,7 @@ export function* queueDepth(
   tenant: Tenant,
   name: string,
   group: string | null,
+  page: PageQuery,
   shownMax: number,
   nowUs: number,
 ): Generator<void, QueueDepth | null> {
@@ -167,19 +217,33 @@ export function* queueDepth(
   const registered =
     group === null ? undefined : state.get(groups, numberNameKey(queue.number, group));
   const counter = yield* PartitionCounter.of(state, queue.number, nowUs);
+  const isWhole = page.limit === Number.POSITIVE_INFINITY;
+  const sums = { pending: 0, processing: 0, partitionsPending: 0, partitionsReady: 0 };
+  let place: NextAfter = null;
+  let nextAfter: NextAfter = null;
   for (const chunk of partitionsByName(state, queue.number)) {
     for (const partition of chunk) {
-      if (depths.length >= shownMax) break;
+      if (isWhole && depths.length >= shownMax) break;
       const { pending, processing } =
         group === null
           ? yield* counter.count(partition)
           : countForGroup(state, partition, group, registered, nowUs);
-      depths.push({ partition: partition.name, pending, processing });
+      sums.pending += pending;
+      sums.processing += processing;
+      if (pending > 0) sums.partitionsPending++;
+      if (pending > processing) sums.partitionsReady++;
+      const at = keyText(partition.name);
+      if (!isWhole && at <= page.after) continue;
+      if (depths.length === page.limit) nextAfter = place;
+      else {
+        depths.push({ partition: partition.name, pending, processing });
+        place = at;
+      }
     }
     yield;
-    if (depths.length >= shownMax) break;
+    if (isWhole && depths.length >= shownMax) break;
   }
-  return { conflation: registered?.conflation ?? false, partitions: depths };
+  return { conflation: registered?.conflation ?? false, partitions: depths, sums, nextAfter };
 }
 
 export function queueView(queue: QueueRow, sum: QueueSum): QueueView {

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { EngineRig, pushCommand, TENANT } from './engine.fake.js';
 import type { Label } from './name-index.js';
 import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from './page.fake.js';
+import { WHOLE } from './page.js';
 import { rankPartitions } from './partition-ranking.js';
 import { WALKED_FIGURES } from './queue-figures.js';
 import { queueSizes } from './queue-sizes.js';
@@ -172,13 +173,13 @@ test('sums by label, ascending, without the empty one', () => {
 });
 
 test('sizes, by name', () => {
-  const sizes = result(queueSizes(rig.state, TENANT, 'a.x', 10));
+  const sizes = result(queueSizes(rig.state, TENANT, 'a.x', WHOLE, 10));
   expect(sizes?.partitions.map(({ partition }) => partition)).toEqual(['p1', 'p2']);
   const [first, second] = sizes?.partitions ?? [];
   expect(first?.bytes).toBeGreaterThan(second?.bytes ?? 0);
   expect(sizes?.truncated).toBe(false);
-  const cut = result(queueSizes(rig.state, TENANT, 'a.x', 1));
-  expect(cut).toEqual({ partitions: [first], truncated: true });
-  expect(result(queueSizes(rig.state, TENANT, 'a.x', 2))?.truncated).toBe(false);
-  expect(result(queueSizes(rig.state, OTHER_TENANT, 'a.x', 1))).toBeNull();
+  const cut = result(queueSizes(rig.state, TENANT, 'a.x', WHOLE, 1));
+  expect(cut).toEqual({ partitions: [first], truncated: true, nextAfter: null });
+  expect(result(queueSizes(rig.state, TENANT, 'a.x', WHOLE, 2))?.truncated).toBe(false);
+  expect(result(queueSizes(rig.state, OTHER_TENANT, 'a.x', WHOLE, 1))).toBeNull();
 });

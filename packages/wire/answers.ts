@@ -286,6 +286,8 @@ export interface QueueDetailAnswer {
   readonly segments: SegmentFigures;
   readonly totals: MessageFigures;
   readonly retainedBytes: number;
+  /** Of a page only. */
+  readonly nextAfter?: string | null;
 }
 
 export interface PartitionRow {
@@ -316,6 +318,8 @@ export interface DepthAnswer {
   /** The same as `effectivePending`; only where the group conflates. */
   readonly effective?: number;
   readonly partitions: readonly PartitionDepth[];
+  /** Of a page only. */
+  readonly nextAfter?: string | null;
 }
 
 export interface PartitionDepth {

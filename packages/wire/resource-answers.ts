@@ -74,6 +74,8 @@ export interface QueueSizesAnswer {
   readonly queue: string;
   readonly partitions: { readonly [name: string]: number };
   readonly truncated?: true;
+  /** Of a page only. */
+  readonly nextAfter?: string | null;
 }
 
 /** message-plane 10. */

@@ -21,6 +21,8 @@ export interface StatusQueueAnswer {
   readonly partitions: readonly PartitionRow[];
   readonly partitionsTruncated?: true;
   readonly totals: { readonly messages: MessageFigures };
+  /** Of a page only. */
+  readonly nextAfter?: string | null;
 }
 
 /** inspection 7. */

@@ -1,4 +1,5 @@
 /** Whether a group has anything left of a queue, as the machines say that are asked for it. */
+import { WHOLE } from '@svc/engine';
 import type { QueueDepthView } from '@svc/http';
 import { TENANT } from './client-messages.js';
 import type { Caller } from './client-network.js';
@@ -25,7 +26,7 @@ export class Leftover {
   #ask(): void {
     this.#isAsking = true;
     this.#caller.call<QueueDepthView | { readonly kind: 'not-found' | 'refused' }>(
-      (broker, reply) => broker.queueDepth(TENANT, this.#queue, this.#group, reply),
+      (broker, reply) => broker.queueDepth(TENANT, this.#queue, this.#group, WHOLE, reply),
       (answer) => {
         this.#isAsking = false;
         if (answer === 'refused' || answer === 'unknown') return;

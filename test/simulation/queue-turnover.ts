@@ -8,6 +8,7 @@
  * nobody has a request for it under way. A push that was repeated may still arrive late and create
  * the queue anew: such a leftover is deleted with the next ones.
  */
+import { WHOLE } from '@svc/engine';
 import type { ReadRecord } from '../checkers/history.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { TENANT } from './client-messages.js';
@@ -90,7 +91,7 @@ export class QueueTurnover {
   /** `done(true)`: the machine that answered shows everything that was answered before. */
   #confirm(queue: string, done: (confirmed: boolean) => void): void {
     this.#caller.call<{ readonly kind: string }>(
-      (broker, reply) => broker.queueDetail(TENANT, queue, reply),
+      (broker, reply) => broker.queueDetail(TENANT, queue, WHOLE, reply),
       (answer) => done(answer !== 'refused' && answer !== 'unknown' && answer.kind !== 'refused'),
     );
   }

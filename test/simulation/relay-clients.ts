@@ -18,7 +18,7 @@
  * result: of a batch from several partitions one part may be held yet and another not, and so may a
  * lease be that was over for one leader and has its grace from the next.
  */
-import type { AckItem, TransactionCommand } from '@svc/engine';
+import { type AckItem, type TransactionCommand, WHOLE } from '@svc/engine';
 import type { DeliveredOutcome, QueueDepthView, SubmittedOutcome } from '@svc/http';
 import {
   type Ack,
@@ -109,7 +109,7 @@ export class RelayClients {
   hasFollowed(caller: Caller, done: (followed: boolean | null) => void): void {
     const { queue } = this.#options;
     caller.call<QueueDepthView | { readonly kind: 'not-found' | 'refused' }>(
-      (broker, reply) => broker.queueDepth(TENANT, queue, FOLLOWER_GROUP, reply),
+      (broker, reply) => broker.queueDepth(TENANT, queue, FOLLOWER_GROUP, WHOLE, reply),
       (answer) => {
         if (answer === 'refused' || answer === 'unknown') done(null);
         else if (answer.kind === 'queue-depth') {

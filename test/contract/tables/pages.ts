@@ -122,10 +122,56 @@ const inPages: readonly ContractRow[] = LISTS.map(({ row, path, member, rows }) 
   },
 }));
 
+/** Lists of the partitions of a queue; without them, and where a page ends, their answers agree. */
+const partitionLists = (
+  [
+    ['resources/queues/{queue}', (body) => body.partitions],
+    ['status/queues/{queue}', (body) => body.partitions],
+    ['resources/queues/{queue}/depth', (body) => body.partitions],
+    ['resources/queues/{queue}/sizes', (body) => Object.entries(body.partitions as object)],
+  ] as const satisfies readonly (readonly [
+    string,
+    (body: Readonly<Record<string, unknown>>) => unknown,
+  ])[]
+).map(
+  ([row, rowsOf]): ContractRow => ({
+    row,
+    does: 'pages of partitions are the whole list; sums are of all partitions on each page',
+    run: async (broker) => {
+      const { api, client, queue } = broker;
+      for (const partition of ['b', 'a', 'ü', 'd e', 'c']) {
+        await api.pushIds(queue, partition, ['1', '2']);
+      }
+      const path = `/api/v1/${row.replace('{queue}', queue)}`;
+      const bodyAt = async (query: string) =>
+        bodyOf(await client.get(`${path}${query}`), 200) as Readonly<Record<string, unknown>>;
+      const { partitions: _, ...whole } = await bodyAt('');
+      const rows = rowsOf(await bodyAt(''));
+      expect(whole).not.toHaveProperty('nextAfter');
+      for (const limit of [1, 2, 5, 9]) {
+        const found: unknown[] = [];
+        let after: string | null = '';
+        while (after !== null) {
+          const query: string = after === '' ? '' : `&after=${after}`;
+          const body = await bodyAt(`?limit=${limit}${query}`);
+          const { partitions: _, nextAfter, ...others } = body;
+          expect(others).toEqual(whole);
+          found.push(...(rowsOf(body) as unknown[]));
+          after = nextAfter as string | null;
+        }
+        expect(found).toEqual(rows);
+      }
+      const wrong = await client.get(`${path}?after=nothing`);
+      expect(bodyOf(wrong, 400)).toEqual({ error: NOT_A_PLACE, code: 'bad_request' });
+    },
+  }),
+);
+
 export const pagedLists: ContractTable = {
   section: 'settled point 28',
   rows: [
     ...inPages,
+    ...partitionLists,
     {
       row: 'resources/timers',
       does: 'how many a queue has, and when the next is due',
