@@ -435,7 +435,7 @@ const MEMBERS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'storm',
-    seeds: 500,
+    seeds: 800,
   },
 ];
 

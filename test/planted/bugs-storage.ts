@@ -7,9 +7,9 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'entries are reported durable without an fdatasync',
     edits: [
       {
-        file: 'storage/log-writer.ts',
-        find: 'this.#fileOf(segment).writeSynced(',
-        replace: 'this.#fileOf(segment).write(',
+        file: 'storage/log-group.ts',
+        find: 'writeSynced(this.buffers, this.position',
+        replace: 'write(this.buffers, this.position',
       },
     ],
     hunt: 'disk',

@@ -3,24 +3,19 @@
  * something, prints the answer as one line of JSON. Started by `hunting.ts` alone.
  */
 import { register } from 'node:module';
-import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
+import { compiledInRaft, compiledPath } from './compiled.js';
 import type { HuntAnswer, HuntTask } from './hunt-task.js';
 import { huntOf } from './hunts.js';
 import type { PatchData } from './patch-hook.js';
 
 const OF_RAFT_ALONE: ReadonlySet<string> = new Set(['model', 'scenarios']);
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Where the compiled form of a source file is loaded from in this hunt. */
 function compiledUrl(task: HuntTask, file: string): string {
-  const compiled = file.replace(/\.ts$/, '.js');
-  if (task.hunt.startsWith('storm') || OF_RAFT_ALONE.has(task.hunt)) {
-    return pathToFileURL(join(task.raftFolder, compiled.replace(/^raft\//, ''))).href;
-  }
-  const inDist = compiled.replace(/^((?:packages\/)?[^/]+)\//, '$1/dist/');
-  return pathToFileURL(join(ROOT, inDist)).href;
+  const alone = task.hunt.startsWith('storm') || OF_RAFT_ALONE.has(task.hunt);
+  return pathToFileURL(alone ? compiledInRaft(task.raftFolder, file) : compiledPath(file)).href;
 }
 
 /** Returns what tells afterwards which files were never loaded, and so never changed. */

@@ -3,16 +3,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { ROOT } from './compiled.js';
 import type { HuntAnswer, HuntTask } from './hunt-task.js';
 
 /** A hunt that takes longer hangs. */
 const HUNT_MS_MAX = 120_000;
-
-/** This file is in `test/planted` or, built, in `test/dist/planted`. */
-const ROOT = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '../..' : '../../..', import.meta.url),
-);
 
 /**
  * Compiles raft together with its storms, its model and its scenarios, which are no part of its

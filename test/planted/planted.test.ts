@@ -5,9 +5,11 @@
  * one. `npm run planted -- --bug <name>` repeats one by hand. Runs the built program, as `npm test`
  * does after building it.
  */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { HuntName } from './bug.js';
 import { BUGS } from './bugs.js';
+import { compiledPath } from './compiled.js';
 import type { HuntAnswer, HuntTask } from './hunt-task.js';
 import { buildRaft, hunt, inTurns } from './hunting.js';
 import { patched } from './patch-hook.js';
@@ -34,6 +36,23 @@ function taskOf(name: HuntName, seeds: number): HuntTask {
 function notHunted(error: Error): HuntAnswer {
   return { needed: null, found: [], text: error.message, tookMs: 0 };
 }
+
+test('every text of the table stands in the program once', () => {
+  const compiled = new Map<string, string>();
+  const faults: string[] = [];
+  for (const { name, edits } of BUGS) {
+    for (const edit of edits) {
+      const source = compiled.get(edit.file) ?? readFileSync(compiledPath(edit.file), 'utf8');
+      compiled.set(edit.file, source);
+      try {
+        patched(source, edit);
+      } catch (error) {
+        faults.push(`${name}: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+  }
+  expect(faults).toEqual([]);
+});
 
 test('every planted bug is found within its seeds', { timeout: TEST_MS_MAX }, async () => {
   const rows = await inTurns(BUGS, AT_A_TIME, async (bug) => {

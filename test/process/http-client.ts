@@ -34,10 +34,16 @@ export interface RequestOptions {
 export type Caller = Pick<HttpClient, 'get' | 'post' | 'send'>;
 
 const TIMEOUT_MS_DEFAULT = 10_000;
+/**
+ * A node ends connections that are idle for 8 seconds. A test whose checker has computed for longer
+ * has not read of that yet, and would send its next request into an ended connection.
+ */
+const IDLE_MS_MAX = 4000;
 
 export class HttpClient {
   readonly #port: number;
   readonly #agent: Agent;
+  #sentMs = performance.now();
 
   constructor(port: number) {
     this.#port = port;
@@ -61,6 +67,7 @@ export class HttpClient {
     body: Uint8Array | string | undefined,
     options: RequestOptions = {},
   ): Promise<Answer> {
+    this.#endIdle();
     return new Promise((resolve, reject) => {
       let connected = false;
       const request = httpRequest({
@@ -74,12 +81,14 @@ export class HttpClient {
         ...(options.signal === undefined ? {} : { signal: options.signal }),
       });
       const fail = (error: Error) =>
-        reject(new NoAnswer(connected ? 'unknown' : 'refused', error.message));
+        reject(
+          new NoAnswer(connected ? 'unknown' : 'refused', `${method} ${path}: ${error.message}`),
+        );
       request.on('socket', (socket) => {
         if (!socket.connecting) connected = true;
         else socket.once('connect', () => (connected = true));
       });
-      request.on('timeout', () => request.destroy(new Error(`${path}: no answer in time`)));
+      request.on('timeout', () => request.destroy(new Error('no answer in time')));
       request.on('error', fail);
       request.on('response', (response) => {
         const chunks: Buffer[] = [];
@@ -102,6 +111,16 @@ export class HttpClient {
 
   close(): void {
     this.#agent.destroy();
+  }
+
+  #endIdle(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#sentMs > IDLE_MS_MAX) {
+      for (const sockets of Object.values(this.#agent.freeSockets)) {
+        for (const socket of sockets ?? []) socket.destroy();
+      }
+    }
+    this.#sentMs = nowMs;
   }
 }
 
