@@ -23,7 +23,7 @@ beforeEach(() => {
   log = new MessageLog();
   shared = new SharedRoom(1024 * KIB);
   // Nothing is kept of what was read.
-  const reader = new MessageReader(log.log, null, 0, () => {});
+  const reader = new MessageReader(log.log, null, clock, 0, () => {});
   fetches = new Fetches(log.state, reader, clock);
   log.onAppended = (partition, bytes) => fetches.appended(partition, bytes);
 });

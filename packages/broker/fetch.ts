@@ -44,7 +44,7 @@ import type {
 } from '@svc/http';
 import { FETCH_RECORDS_MAX } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
-import type { MessageReader } from './message-reader.js';
+import { EntryGone, type MessageReader, READS_MAX } from './message-reader.js';
 
 interface Waiter {
   readonly request: FetchRequest;
@@ -58,6 +58,8 @@ interface Waiter {
   missingBytes: number;
   /** Its messages are being read, or it stands in line for room. */
   isReading: boolean;
+  /** Reads that failed because what they read has moved. */
+  reads: number;
   cancelTimer: Cancel | null;
 }
 
@@ -119,6 +121,7 @@ export class Fetches {
       measuredBytes: 0,
       missingBytes: 0,
       isReading: false,
+      reads: 0,
       cancelTimer: null,
     };
     reply.onGone = () => this.#forget(waiter);
@@ -260,6 +263,15 @@ export class Fetches {
     });
   }
 
+  /** What has moved within the log while it was read is looked for anew. */
+  #failed(waiter: Waiter, error: Error, untilMs: number): void {
+    waiter.isReading = false;
+    waiter.reads++;
+    const isMoved = error instanceof EntryGone && waiter.reads < READS_MAX;
+    if (isMoved) this.#attempt(waiter, untilMs);
+    else this.#refuse(waiter, internal(error));
+  }
+
   #refuse(waiter: Waiter, refused: RefusedOutcome): void {
     this.#forget(waiter);
     waiter.reply.send(refused);
@@ -270,7 +282,7 @@ export class Fetches {
     this.#reserved(waiter, 2 * lengthOf(unread), untilMs, () => {
       this.#reader.read(unread, (error, batches) => {
         if (error !== null) {
-          this.#refuse(waiter, internal(error));
+          this.#failed(waiter, error, untilMs);
           return;
         }
         for (const batch of batches) waiter.measuredBytes += payloadBytes(batch);
@@ -294,7 +306,7 @@ export class Fetches {
     this.#reserved(waiter, bytes, untilMs, () => {
       this.#reader.readStored(slices, (error, batches) => {
         if (error !== null) {
-          this.#refuse(waiter, internal(error));
+          this.#failed(waiter, error, untilMs);
           return;
         }
         this.#open(request, found, batches, (entries) => {

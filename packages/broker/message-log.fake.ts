@@ -50,6 +50,8 @@ export class MessageLog {
       firstIndex: 1,
       recent: (slice: AppendSlice) => (this.isRecent ? bytesOf(slice) : undefined),
       read: (slice: AppendSlice, done: (error: null, bytes: Uint8Array | undefined) => void) => {
+        // As the log does: to ask for what it has given up is a mistake.
+        if (slice.index < log.firstIndex) throw new Error(`entry ${slice.index} is given up`);
         this.reads++;
         this.readBytes += slice.length;
         const answer = () => done(null, bytesOf(slice));
@@ -63,6 +65,11 @@ export class MessageLog {
   /** Reads that wait. */
   get reading(): number {
     return this.#reading.length;
+  }
+
+  /** Entries before this one are gone. */
+  giveUpBefore(index: number): void {
+    (this.log as { firstIndex: number }).firstIndex = index;
   }
 
   answerReads(): void {

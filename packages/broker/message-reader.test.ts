@@ -5,8 +5,9 @@ import { crc32 } from 'node:zlib';
 import { type AppendSlice, ByteWriter } from '@svc/engine';
 import type { MessageBatch } from '@svc/http';
 import type { Log } from '@svc/storage';
-import { expect, test } from 'vitest';
-import { MessageReader } from './message-reader.js';
+import { describe, expect, test } from 'vitest';
+import { EntryGone, MessageReader } from './message-reader.js';
+import { MovedClock } from './moved-clock.fake.js';
 
 const PARTITION = 7;
 const STAMP_US = 1_792_000_000_000_000;
@@ -73,6 +74,8 @@ function offsetsOf(reader: MessageReader, slices: readonly AppendSlice[]): numbe
   });
 }
 
+const clock = new MovedClock();
+
 function fail(error: Error): void {
   throw error;
 }
@@ -80,7 +83,7 @@ function fail(error: Error): void {
 test('an append that is read in parts is asked for once, in memory and on disk', () => {
   for (const isRecent of [true, false]) {
     const { log, asked } = logOf([appendOf(0)], isRecent);
-    const reader = new MessageReader(log, null, 1 << 20, fail);
+    const reader = new MessageReader(log, null, clock, 1 << 20, fail);
     expect(offsetsOf(reader, [slice(0, 0, 3)])).toEqual([0, 1, 2, 3]);
     expect(offsetsOf(reader, [slice(0, 4, 9)])).toEqual([4, 5, 6, 7, 8, 9]);
     expect(offsetsOf(reader, [slice(0, 0, 9)])).toHaveLength(COUNT);
@@ -91,7 +94,7 @@ test('an append that is read in parts is asked for once, in memory and on disk',
 test('an append that is read whole is kept when it came from the disk, and else not', () => {
   for (const isRecent of [true, false]) {
     const { log, asked } = logOf([appendOf(0), appendOf(COUNT)], isRecent);
-    const reader = new MessageReader(log, null, 1 << 20, fail);
+    const reader = new MessageReader(log, null, clock, 1 << 20, fail);
     const both = [slice(0, 0, 9), slice(1, 0, 9)];
     expect(offsetsOf(reader, both)).toEqual(Array.from({ length: 2 * COUNT }, (_, i) => i));
     expect(offsetsOf(reader, both)).toHaveLength(2 * COUNT);
@@ -103,7 +106,7 @@ test('what is kept stays within its bound, and what was used last stays longest'
   const appends = Array.from({ length: 9 }, (_, i) => appendOf(i * COUNT));
   const bytes = appends[8]?.buffer.byteLength ?? 0;
   const { log, asked } = logOf(appends, true);
-  const reader = new MessageReader(log, null, 8 * bytes, fail);
+  const reader = new MessageReader(log, null, clock, 8 * bytes, fail);
   for (let i = 0; i < 8; i++) offsetsOf(reader, [slice(i, 0, 0)]);
   expect(asked.times).toBe(8);
   // The first is used again; then one more than there is room for lets the oldest ones go.
@@ -115,4 +118,42 @@ test('what is kept stays within its bound, and what was used last stays longest'
   expect(asked.times).toBe(9);
   offsetsOf(reader, [slice(1, 1, 1)]);
   expect(asked.times).toBe(10);
+});
+
+describe('much at a time', () => {
+  function read(reader: MessageReader, slices: readonly AppendSlice[]) {
+    const ends: { readonly error: Error | null; readonly count: number }[] = [];
+    reader.read(slices, (error, batches) => ends.push({ error, count: batches.length }));
+    return ends;
+  }
+
+  test.each([
+    ['in memory', true, 256],
+    ['on disk', false, 32],
+  ])('a thousand small appends %s are read in parts', (_, isRecent, inPart) => {
+    const { log, asked } = logOf(
+      Array.from({ length: 1000 }, (_, i) => appendOf(i * COUNT)),
+      isRecent,
+    );
+    const slices = Array.from({ length: 1000 }, (_, i) => slice(i, 0, 9));
+    const ends = read(new MessageReader(log, null, clock, 1 << 20, fail), slices);
+    // Nothing but the overhead of each is counted: the slices of this test have no length.
+    expect([asked.times, ends.length]).toEqual([inPart, 0]);
+    clock.move(0);
+    expect(asked.times).toBe(1000);
+    expect(ends).toEqual([{ error: null, count: 1000 }]);
+  });
+
+  test('an entry that was given up between two parts ends the read, and is no damage', () => {
+    const { log } = logOf(
+      Array.from({ length: 100 }, (_, i) => appendOf(i * COUNT)),
+      false,
+    );
+    const slices = Array.from({ length: 100 }, (_, i) => slice(i, 0, 9));
+    const ends = read(new MessageReader(log, null, clock, 1 << 20, fail), slices);
+    (log as { firstIndex: number }).firstIndex = 60;
+    clock.move(0);
+    expect(ends).toHaveLength(1);
+    expect(ends[0]?.error).toBeInstanceOf(EntryGone);
+  });
 });

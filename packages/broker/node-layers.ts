@@ -151,7 +151,7 @@ export class NodeLayers {
       () => unopened.met(),
     );
     const opener = this.cipher === null ? null : new PayloadOpener(this.cipher, clock);
-    this.reader = new MessageReader(log, opener, DECODED_BYTES_MAX, (error) => {
+    this.reader = new MessageReader(log, opener, clock, DECODED_BYTES_MAX, (error) => {
       options.logger.error('log', error.message);
       this.recovery?.damageMet();
     });

@@ -26,15 +26,19 @@ beforeEach(() => {
   log = new MessageLog();
   shared = new SharedRoom(60 * MIB);
   givenBack = [];
-  pops = new PopDelivery({
+  pops = deliveryOf(8 * MIB);
+});
+
+function deliveryOf(pinnedBytesMax: number): PopDelivery {
+  return new PopDelivery({
     state: log.state,
-    reader: new MessageReader(log.log, null, 8 * MIB, () => {}),
+    reader: new MessageReader(log.log, null, clock, pinnedBytesMax, () => {}),
     clock,
     activity: null,
     pipeline: newPipelineMeters(),
     giveBack: (command) => givenBack.push(command),
   });
-});
+}
 
 function commandOf(group: string, batch = 100): PopCommand {
   return {
@@ -167,6 +171,26 @@ test('a stopped node gives back what stands in line', () => {
   pops.stop();
   clock.move(0);
   expect([givenBack.length, pops.idle]).toEqual([4, true]);
+});
+
+test('claims whose entries the log gives up while they wait are given back', () => {
+  pops = deliveryOf(0);
+  log.push('p', [LONG]);
+  const clients = crowd(100);
+  clock.move(0);
+  const before = answered(clients);
+  log.giveUpBefore(1000);
+  for (const client of clients) {
+    client.room.release();
+    shared.admit();
+    clock.move(0);
+  }
+  expect(answered(clients)).toBe(before);
+  const refused = clients.flatMap(({ answer }) => (answer?.kind === 'refused' ? [answer] : []));
+  expect(refused.map(({ refusal }) => refusal.reason)).toEqual(
+    Array.from({ length: 100 - before }, () => 'internal'),
+  );
+  expect([givenBack.length, pops.idle]).toEqual([100 - before, true]);
 });
 
 test('room that was given to a parked pop and not claimed into is free after the turn', () => {

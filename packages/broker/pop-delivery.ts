@@ -15,6 +15,7 @@
  *   lets go of them, and waits for room of that size with nothing in hand.
  * - A small answer (nearly all) is made in the call that brings its claims. Large answers are begun
  *   in turns of the loop, until one turn has TURN_BYTES_MAX; other work runs between the turns.
+ * - What waits may move within the log meanwhile. It is looked for anew then.
  * - Claims wait for room for HOLD_MS at most. Then they are given back, attempt included, and the
  *   client is told to come again.
  *
@@ -38,7 +39,7 @@ import type { PipelineMeters } from '@svc/wire';
 import type { Activity } from './activity.js';
 import type { Clock } from './clock.js';
 import { freshClaims } from './fresh-claims.js';
-import type { MessageReader } from './message-reader.js';
+import { EntryGone, type MessageReader, READS_MAX } from './message-reader.js';
 
 export interface PopDeliveryOptions {
   readonly state: State;
@@ -58,6 +59,7 @@ interface Delivery {
   readonly reply: PopReply;
   readonly claims: readonly Claim[];
   readonly slices: readonly AppendSlice[];
+  readonly reads: number;
 }
 
 /** What an answer adds to a message at most, but for names: keys, ids, stamps, an attempt. */
@@ -89,7 +91,8 @@ export class PopDelivery {
     return this.#line.length === 0 && this.#underway === 0;
   }
 
-  deliver(command: PopCommand, outcome: PoppedOutcome, reply: PopReply): void {
+  /** `reads`: the first one, or one more of what has moved meanwhile. */
+  deliver(command: PopCommand, outcome: PoppedOutcome, reply: PopReply, reads = 1): void {
     const { state, reader } = this.#options;
     const claims = freshClaims(state, reader.firstIndex, outcome.claims);
     if (claims.length === 0) this.giveBack(command, outcome);
@@ -97,7 +100,7 @@ export class PopDelivery {
     const [only] = claims;
     const isOne = only !== undefined && claims.length === 1;
     const slices = isOne ? only.slices : claims.flatMap((claim) => claim.slices);
-    const delivery: Delivery = { command, outcome, reply, claims, slices };
+    const delivery: Delivery = { command, outcome, reply, claims, slices, reads };
     const bytes = boundOf(slices);
     const isSmall = bytes <= SMALL_BYTES_MAX;
     if (reply.room === undefined || (isSmall && reply.room.reserve(bytes))) this.#read(delivery);
@@ -164,12 +167,23 @@ export class PopDelivery {
 
   #readLarge(delivery: Delivery, room: AnswerRoom, readBytes: number): void {
     this.#options.reader.read(delivery.slices, (error, batches) => {
+      if (error instanceof EntryGone && delivery.reads < READS_MAX) {
+        this.#underway--;
+        this.#again(delivery);
+        return;
+      }
       const answerBytes = error === null ? bytesOf(batches) : 0;
       if (delivery.reply.gone || room.reserve(readBytes + answerBytes)) {
         this.#underway--;
         this.#send(delivery, error, batches);
       } else this.#attempt(delivery, room, answerBytes);
     });
+  }
+
+  /** What it claims has moved within the log while it waited: it begins anew. */
+  #again({ command, outcome, reply, reads }: Delivery): void {
+    reply.room?.reserve(0);
+    this.deliver(command, outcome, reply, reads + 1);
   }
 
   #giveUp(delivery: Delivery): void {
@@ -189,7 +203,8 @@ export class PopDelivery {
     const sinceMs = clock.nowMs();
     reader.read(delivery.slices, (error, batches) => {
       pipeline.popRead.record((clock.nowMs() - sinceMs) * 1000);
-      this.#send(delivery, error, batches);
+      if (error instanceof EntryGone && delivery.reads < READS_MAX) this.#again(delivery);
+      else this.#send(delivery, error, batches);
     });
   }
 

@@ -101,7 +101,7 @@ beforeEach(() => {
   });
   const recent: Log['recent'] = ({ index, position, length }) =>
     bodies.get(index)?.subarray(position, position + length);
-  const reader = new MessageReader({ recent } as Log, null, 1 << 26, () => {});
+  const reader = new MessageReader({ recent } as Log, null, clock, 1 << 26, () => {});
   const source = {
     stateless: false,
     leadsAlone: true,

@@ -48,7 +48,7 @@ import type {
 import { messageId } from '@svc/wire';
 import { callLoop } from './call-loop.js';
 import type { Clock } from './clock.js';
-import type { MessageReader } from './message-reader.js';
+import { EntryGone, type MessageReader, READS_MAX } from './message-reader.js';
 import { MessageSearch } from './message-search.js';
 import { keyOf } from './resource-reads.js';
 import type { ReadReply, StateReads } from './state-reads.js';
@@ -282,6 +282,7 @@ export class RecordReads implements RecordService {
     places: readonly Place[],
     shownBytesMax: number,
     done: (error: Error | null, contents: (MessageContent | null)[]) => void,
+    tries = 1,
   ): void {
     const { reader, reads, state } = this.#options;
     const slices = new Map<string, AppendSlice>();
@@ -297,6 +298,10 @@ export class RecordReads implements RecordService {
     const bytes = reader.bytesToRead(wanted) + shownBytesOf(wanted, places.length, shownBytesMax);
     reads.inRoom(reply, bytes, () => {
       reader.readStored(wanted, (error, batches) => {
+        if (error instanceof EntryGone && tries < READS_MAX) {
+          this.#read(reply, places, shownBytesMax, done, tries + 1);
+          return;
+        }
         const byKey = new Map(keys.map((key, i) => [key, batches[i]]));
         let bytesLeft = shownBytesMax;
         const contents = places.map((place) => {
