@@ -57,6 +57,8 @@ export const transactionRoute: Route = {
   path: '/api/v1/transaction',
   level: 'read-write',
   body: 'growing',
+  largeAnswer: 'read',
+  reserves: true,
   handle,
 };
 

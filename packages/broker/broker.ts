@@ -64,7 +64,7 @@ import { ForwardSender, type Leadership } from './forward-sender.js';
 import { ForwardServer } from './forward-server.js';
 import type { OnOutcome } from './held-request.js';
 import { Requests } from './held-requests.js';
-import { KvRequests } from './kv-requests.js';
+import { KvRequests, planInRoom } from './kv-requests.js';
 import type { Leader } from './leader.js';
 import { sendList } from './listed.js';
 import { Locks } from './locks.js';
@@ -379,6 +379,15 @@ export class Broker implements Service {
       this.#submitSlices(command, 'acked', new AckSlices(command), reply);
       return;
     }
+    if (command.kind === 'transaction' && command.kv !== null) {
+      const untilMs = this.#clock.nowMs() + this.#deadlines.statementMs;
+      planInRoom(this.#reads, reply, command.kv, () => this.#submitWhole(command, reply), untilMs);
+      return;
+    }
+    this.#submitWhole(command, reply);
+  }
+
+  #submitWhole(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
     this.#submitOne(command, (outcome) => {
       if (command.kind === 'ack' && outcome.kind === 'acked' && isUnfinished(outcome)) {
         const slices = new AckSlices(command);

@@ -26,7 +26,7 @@ import {
 import type { KvListQuery, KvListView, KvNamespacesView, KvService, Reply } from '@svc/http';
 import type { Clock } from './clock.js';
 import { keyOf } from './resource-reads.js';
-import type { StateReads } from './state-reads.js';
+import type { ReadReply, StateReads } from './state-reads.js';
 
 export interface KvRequestsOptions {
   readonly state: State;
@@ -40,9 +40,6 @@ export interface KvRequestsOptions {
     onOutcome: (outcome: Outcome) => void,
   ) => void;
 }
-
-/** Most writes answer with less; such an answer is sent in the turn in which it is made. */
-const SMALL_ANSWER_BYTES = 65_536;
 
 export class KvRequests implements KvService {
   readonly #options: KvRequestsOptions;
@@ -58,15 +55,13 @@ export class KvRequests implements KvService {
     deadlineMs = this.#deadlineMs(),
   ): void {
     const { state, reads, submit } = this.#options;
-    const bytes = kvAnswerBytes(call);
     if (kvWrites(call)) {
       const plan = () =>
         submit(call, deadlineMs, (outcome) => reply.send(outcome as KvOutcome | RefusedOutcome));
-      // What it reads beside its writes is in the leader's outcome, made before this node sees it.
-      if (bytes <= SMALL_ANSWER_BYTES) plan();
-      else reads.inRoom(reply, bytes, plan, deadlineMs);
+      planInRoom(reads, reply, call, plan, deadlineMs);
       return;
     }
+    const bytes = kvAnswerBytes(call);
     const walk = () => readKv(state, this.#nowUs(), call);
     reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), deadlineMs, bytes);
   }
@@ -112,6 +107,25 @@ export class KvRequests implements KvService {
     const { state, clock } = this.#options;
     return Math.max(clock.wallUs(), readMeta(state).stampUs);
   }
+}
+
+/** Most writes answer with less; such an answer is sent in the turn in which it is made. */
+const SMALL_ANSWER_BYTES = 128 * 1024;
+
+/**
+ * Plans a command with key/value operations once there is room for the values that its answer may
+ * show: they are in the leader's outcome, which is made before this node sees it.
+ */
+export function planInRoom(
+  reads: StateReads,
+  reply: ReadReply,
+  call: KvCall,
+  plan: () => void,
+  untilMs: number,
+): void {
+  const bytes = kvAnswerBytes(call);
+  if (bytes <= SMALL_ANSWER_BYTES) plan();
+  else reads.inRoom(reply, bytes, plan, untilMs);
 }
 
 function isExpiredAt({ expiresAtUs }: KvView, nowUs: number): boolean {

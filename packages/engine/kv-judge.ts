@@ -52,17 +52,29 @@ const VALUE_BYTES_MAX = 65_536;
 /** Bytes of a row in an answer without its value: a key of 512, some escaped, and names. */
 const ROW_ANSWER_BYTES = 768;
 
-/** What the answer of a call takes at most, from its operations alone. */
+/**
+ * What the answer of a call takes at most, from its operations alone. Not only reads show values: a
+ * put echoes its own, and a write or a check that loses, a deletion and a counter show the row's.
+ */
 export function kvAnswerBytes({ ops }: KvCall): number {
   let rows = 0;
-  let shown = 0;
+  let bytes = 0;
+  /** Rows of reads of many keys, which have a bound in common. */
+  let read = 0;
   for (const op of ops) {
-    const count = op.op === 'getMany' ? op.keys.length : op.op === 'getPrefix' ? op.limit : 1;
-    rows += count;
-    if (op.op.startsWith('get') && !(op.op === 'getPrefix' && op.keysOnly)) shown += count;
+    if (op.op === 'getMany' || op.op === 'getPrefix') {
+      const count = op.op === 'getMany' ? op.keys.length : op.limit;
+      rows += count;
+      if (op.op === 'getMany' || !op.keysOnly) read += count;
+      continue;
+    }
+    rows++;
+    const isPut = op.op === 'put' || op.op === 'putIfAbsent';
+    const ownBytes = isPut ? op.value.length : VALUE_BYTES_MAX;
+    bytes += isPut && op.expect !== null ? Math.max(ownBytes, VALUE_BYTES_MAX) : ownBytes;
   }
-  const valueBytes = Math.min(shown * VALUE_BYTES_MAX, READ_BYTES_MAX + VALUE_BYTES_MAX);
-  return valueBytes + rows * ROW_ANSWER_BYTES;
+  bytes += Math.min(read * VALUE_BYTES_MAX, READ_BYTES_MAX + VALUE_BYTES_MAX);
+  return bytes + rows * ROW_ANSWER_BYTES;
 }
 
 export interface KvVerdict {

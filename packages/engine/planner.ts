@@ -324,7 +324,8 @@ export class Planner {
     this.#delivery.serve(draft, answer);
     if (requests !== null) closeRequests(draft, answers, requests, told);
     const body = draft.empty ? null : draft.finish();
-    this.#pace.end(body === null ? 0 : at.index, draft.work);
+    const wideBytes = takesWide ? (body?.length ?? 0) : 0;
+    this.#pace.end(body === null ? 0 : at.index, draft.work, wideBytes);
     return { body, answers: requests === null ? answers : told, units: draft.work };
   }
 

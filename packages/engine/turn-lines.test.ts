@@ -4,9 +4,17 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { AckCommand, PushCommand } from './commands.js';
 import { EngineRig, pushCommand, type Request, TENANT } from './engine.fake.js';
+import { type KvCall, kvJson } from './kv-call.js';
 import type { TransactionCommand } from './transaction-command.js';
 import { WidePace } from './turn-lines.js';
-import { ATOMIC_UNITS_MAX, PRICES, SLICE_UNITS, TURN_UNITS } from './work-prices.js';
+import {
+  ATOMIC_UNITS_MAX,
+  PRICES,
+  SLICE_BYTES,
+  SLICE_UNITS,
+  TURN_UNITS,
+  WIDE_BYTES_IN_FLIGHT,
+} from './work-prices.js';
 
 let rig: EngineRig;
 
@@ -176,9 +184,9 @@ describe('the rest after a heavy turn', () => {
   test('it lasts until the entry and those planned beside it are applied', () => {
     const pace = new WidePace();
     expect(pace.begin(true)).toBe(true);
-    pace.end(7, HEAVY);
+    pace.end(7, HEAVY, 0);
     expect(pace.begin(false)).toBe(false);
-    pace.end(8, 10);
+    pace.end(8, 10, 0);
     pace.applied(7);
     expect(pace.open).toBe(false);
     pace.applied(8);
@@ -188,12 +196,12 @@ describe('the rest after a heavy turn', () => {
   test('small commands that have come meanwhile go before the next one, once', () => {
     const pace = new WidePace();
     pace.begin(false);
-    pace.end(7, HEAVY);
+    pace.end(7, HEAVY, 0);
     pace.applied(7);
     expect(pace.begin(true)).toBe(false);
-    pace.end(8, 10);
+    pace.end(8, 10, 0);
     expect(pace.begin(true)).toBe(false);
-    pace.end(9, 10);
+    pace.end(9, 10, 0);
     pace.applied(8);
     expect(pace.begin(true)).toBe(true);
   });
@@ -201,17 +209,62 @@ describe('the rest after a heavy turn', () => {
   test('a heavy turn that changes nothing is followed by the small ones too', () => {
     const pace = new WidePace();
     pace.begin(false);
-    pace.end(0, HEAVY);
+    pace.end(0, HEAVY, 0);
     expect(pace.begin(true)).toBe(false);
-    pace.end(0, 10);
+    pace.end(0, 10, 0);
     expect(pace.begin(true)).toBe(true);
   });
 
   test('nothing waits where nobody else is there', () => {
     const pace = new WidePace();
     pace.begin(false);
-    pace.end(7, HEAVY);
+    pace.end(7, HEAVY, 0);
     pace.applied(7);
     expect(pace.begin(false)).toBe(true);
+  });
+
+  test('wide commands wait while much of them is in flight', () => {
+    const pace = new WidePace();
+    for (const index of [1, 2]) {
+      expect(pace.begin(true)).toBe(true);
+      pace.end(index, 10, WIDE_BYTES_IN_FLIGHT / 2);
+    }
+    expect([pace.open, pace.begin(true)]).toEqual([false, false]);
+    pace.end(3, 10, 0);
+    pace.applied(1);
+    expect(pace.open).toBe(true);
+  });
+});
+
+describe('commands with many bytes', () => {
+  const value = kvJson(`"${'x'.repeat(65_000)}"`);
+  const puts = (name: string, count: number): KvCall => ({
+    kind: 'kv',
+    tenant: TENANT,
+    ops: Array.from({ length: count }, (_, i) => {
+      const place = { namespace: 'n', key: `${name}${i}` };
+      return { op: 'put', ...place, value, ttlSeconds: null, expect: null, required: false };
+    }),
+  });
+
+  test('small ones do not stand behind them', () => {
+    const large = Array.from({ length: 20 }, (_, i) => rig.send(puts(`k${i}-`, 8)));
+    const one = small();
+    rig.turn();
+    expect([isDone(one), large.filter(isDone).length]).toEqual([true, 8]);
+    expect(rig.entryBytes).toBeLessThanOrEqual(SLICE_BYTES + 8 * 66_000);
+  });
+
+  test('what is planned and not applied of them is bounded, and small ones go on', () => {
+    rig.lag = 100;
+    const large = Array.from({ length: 6 }, (_, i) => rig.send(puts(`k${i}-`, 64)));
+    for (let turn = 0; turn < 10; turn++) {
+      const one = small();
+      rig.turn();
+      expect(isDone(one)).toBe(true);
+    }
+    const bytes = large.filter(isDone).length * 64 * 65_000;
+    expect(bytes).toBeLessThanOrEqual(WIDE_BYTES_IN_FLIGHT + SLICE_BYTES);
+    expect(bytes).toBeGreaterThanOrEqual(WIDE_BYTES_IN_FLIGHT - SLICE_BYTES);
   });
 });

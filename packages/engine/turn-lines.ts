@@ -5,12 +5,15 @@
  * not slow the others beyond a bound, and must not wait for ever either.
  *
  * What must hold:
- * - A line is two: small commands, and wide ones by their price (`work-prices.ts`). A turn takes
+ * - A line is two: small commands, and wide ones, by their price and by the bytes that they add to
+ *   the log (`work-prices.ts`). A turn takes
  *   the small ones first, in their order, until its units are spent; then wide ones, in their
  *   order, one at least. So a small command waits for one wide command at most in each turn, and
  *   wide commands go on however many small ones come.
  * - What drains and what fills take turns with their wide commands, by order of arrival. The next
  *   slice of a call arrives when the one before it is answered, so calls go round.
+ * - Entries with wide commands that are in flight have WIDE_BYTES_IN_FLIGHT and one turn more: what
+ *   is planned behind them waits until the disk and the followers have taken all of that.
  * - A heavy turn, which one wide command alone has made longer than two turns (a transaction cannot
  *   be cut), is followed by a rest: no wide command is planned until its entry is applied, and
  *   until the small commands that arrived meanwhile are planned and applied. So two heavy turns
@@ -21,7 +24,14 @@
  */
 import type { Command } from './commands.js';
 import type { Ticket } from './delivery.js';
-import { priceOf, SMALL_UNITS, TURN_UNITS } from './work-prices.js';
+import { growingBytes } from './growing-bytes.js';
+import {
+  priceOf,
+  SMALL_BYTES,
+  SMALL_UNITS,
+  TURN_UNITS,
+  WIDE_BYTES_IN_FLIGHT,
+} from './work-prices.js';
 
 export interface Waiting<C extends Command> {
   readonly command: C;
@@ -37,7 +47,8 @@ export class TurnLine<C extends Command> {
 
   add(command: C, ticket: Ticket, arrival: number): void {
     const units = priceOf(command);
-    const line = units <= SMALL_UNITS ? this.small : this.wide;
+    const isSmall = units <= SMALL_UNITS && growingBytes(command) <= SMALL_BYTES;
+    const line = isSmall ? this.small : this.wide;
     line.push({ command, ticket, units, arrival });
   }
 
@@ -59,8 +70,11 @@ export function isOlder<A extends Command, B extends Command>(
 /** A turn of more units than this is heavy: as many as small and wide commands have at most. */
 const HEAVY_UNITS = 2 * TURN_UNITS;
 
-/** Lets wide commands rest after a heavy turn. */
+/** Lets wide commands rest after a heavy turn, and while much of them is in flight. */
 export class WidePace {
+  /** Entries with wide commands that are in flight, oldest first, and their bytes. */
+  readonly #inFlight: { readonly index: number; readonly bytes: number }[] = [];
+  #bytes = 0;
   #planned = 0;
   #applied = 0;
   /** Wide commands wait until the entry at this index is applied. */
@@ -72,7 +86,7 @@ export class WidePace {
 
   /** A turn has something to do for wide commands, or will after the small ones. */
   get open(): boolean {
-    return this.#applied >= this.#until;
+    return this.#applied >= this.#until && this.#bytes < WIDE_BYTES_IN_FLIGHT;
   }
 
   /** At the beginning of a turn: whether it may take wide commands. */
@@ -87,9 +101,11 @@ export class WidePace {
     return true;
   }
 
-  /** At its end. `index` is 0 when it changes nothing. */
-  end(index: number, units: number): void {
+  /** At its end. `index` is 0 when it changes nothing; `bytes` of the entry if it may be wide. */
+  end(index: number, units: number, bytes: number): void {
     if (index > 0) this.#planned = index;
+    if (bytes > 0) this.#inFlight.push({ index, bytes });
+    this.#bytes += bytes;
     if (units > HEAVY_UNITS) {
       this.#yields = true;
       this.#heavy = index;
@@ -99,6 +115,11 @@ export class WidePace {
 
   applied(index: number): void {
     this.#applied = index;
+    for (let first = this.#inFlight[0]; first !== undefined && first.index <= index; ) {
+      this.#bytes -= first.bytes;
+      this.#inFlight.shift();
+      first = this.#inFlight[0];
+    }
     if (this.#heavy === 0 || index < this.#heavy) return;
     this.#heavy = 0;
     // Those that were planned while it was under way get their answers first.

@@ -72,6 +72,20 @@ export const TURN_UNITS = 12_000;
 /** What a command may cost to stand among the small ones: four of them are a turn. */
 export const SMALL_UNITS = 3000;
 
+/**
+ * And what it may add to the log: sixteen of them fill an entry. Bytes are cheap to plan, but an
+ * entry of megabytes takes the disk, the followers and apply tens of milliseconds.
+ */
+export const SMALL_BYTES = 256 * 1024;
+
+/**
+ * With so many bytes of entries with wide commands in flight, no further wide command is planned.
+ * Entries are made durable and applied in order, so a small command waits for all that is in
+ * flight: for 8 MiB and one more wide command, some 100 ms on a disk that takes 100 MiB a second.
+ * Two slices of pushes are enough to keep such a disk busy.
+ */
+export const WIDE_BYTES_IN_FLIGHT = 2 * 4 * 1024 * 1024;
+
 /** What a slice of a call costs at most, unless it is a single message. */
 export const SLICE_UNITS = TURN_UNITS;
 
