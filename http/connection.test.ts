@@ -3,26 +3,18 @@
 // anything. Method: bytes on real sockets, a fake service and its clock.
 import type { RefusedOutcome } from '@svc/engine';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { TestFront, until } from './front.fake.js';
+import { PUSHED, TestFront, until } from './front.fake.js';
 import { type RawClient, requestBytes } from './raw-client.fake.js';
 import type { HttpServerOptions } from './server.js';
 import type { FetchedOutcome, MessageBatch, Reply, SubmittedOutcome } from './service.js';
 
 const PUSH = '/api/v1/push';
 const BODY = '{"items":[{"queue":"q","payload":"ü"}]}';
-const PUSHED: SubmittedOutcome = {
-  kind: 'pushed',
-  status: new Uint8Array(1),
-  messageIds: ['01a2b3c4-0000-7000-8000-000000000001'],
-};
 
 let front: TestFront;
 
 async function start(options: Partial<HttpServerOptions> = {}): Promise<void> {
-  front = await TestFront.start(options);
-  front.service.onSubmit = (_, reply) => {
-    setImmediate(() => reply.send(PUSHED));
-  };
+  front = await TestFront.startPushed(options);
 }
 
 afterEach(() => front.stop());

@@ -5,25 +5,16 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { TestFront } from './front.fake.js';
 import type { RawAnswer, RawRequest } from './raw-client.fake.js';
 import type { HttpServerOptions } from './server.js';
-import type { SubmittedOutcome } from './service.js';
 
 const PUSH = '/api/v1/push';
 const POP = '/api/v1/pop/queue/q?autoAck=true';
 const BODY = '{"items":[{"queue":"q","payload":1}]}';
-const PUSHED: SubmittedOutcome = {
-  kind: 'pushed',
-  status: new Uint8Array(1),
-  messageIds: ['01a2b3c4-0000-7000-8000-000000000001'],
-};
 const NO_DOOR = { allowedOrigins: [], allowedHosts: [], machineName: null };
 
 let front: TestFront;
 
 async function start(options: Partial<HttpServerOptions> = {}): Promise<void> {
-  front = await TestFront.start(options);
-  front.service.onSubmit = (_, reply) => {
-    setImmediate(() => reply.send(PUSHED));
-  };
+  front = await TestFront.startPushed(options);
 }
 
 afterEach(() => front.stop());

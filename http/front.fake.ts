@@ -2,6 +2,14 @@
 import { RawClient } from './raw-client.fake.js';
 import { createServer, type HttpServer, type HttpServerOptions } from './server.js';
 import { FakeService } from './service.fake.js';
+import type { SubmittedOutcome } from './service.js';
+
+/** The outcome of a push of one message. */
+export const PUSHED: SubmittedOutcome = {
+  kind: 'pushed',
+  status: new Uint8Array(1),
+  messageIds: ['01a2b3c4-0000-7000-8000-000000000001'],
+};
 
 export class TestFront {
   readonly service: FakeService;
@@ -29,6 +37,15 @@ export class TestFront {
     const server = createServer({ logger, ...options }, service);
     const port = await server.listen('127.0.0.1', 0);
     return new TestFront(service, server, port, logged);
+  }
+
+  /** One whose service answers every push, in a later turn. */
+  static async startPushed(options: Partial<HttpServerOptions> = {}): Promise<TestFront> {
+    const front = await TestFront.start(options);
+    front.service.onSubmit = (_, reply) => {
+      setImmediate(() => reply.send(PUSHED));
+    };
+    return front;
   }
 
   client(): RawClient {

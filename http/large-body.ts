@@ -18,11 +18,38 @@ export interface PartReader {
 }
 
 /** Some 1,000 of the shortest items: a millisecond, or two. */
-const PART_BYTES = 32_768;
+export const PART_BYTES = 32_768;
 
 /** So small that it is read in the call that brings it: nearly every body. */
 export function isReadAtOnce(body: Buffer): boolean {
   return body.length <= UNCUT_BODY_BYTES_MAX;
+}
+
+/** What a generator that stops after each part returns at its end. */
+export function readAll<Body>(parts: Generator<void, Body>): Body {
+  for (;;) {
+    const next = parts.next();
+    if (next.done === true) return next.value;
+  }
+}
+
+/** As `readInParts`, for a body that a generator reads, which stops after each part. */
+export function readGenerated<Body>(
+  exchange: Exchange,
+  badBody: string,
+  parts: Generator<void, Body>,
+  done: (body: Body) => void,
+): void {
+  let read: IteratorResult<void, Body> | null = null;
+  const reader: PartReader = {
+    read: () => {
+      read = parts.next();
+      return read.done === true;
+    },
+  };
+  readInParts(exchange, badBody, reader, () => {
+    if (read?.done === true) done(read.value);
+  });
 }
 
 /** Calls `done` when all is read, in this call or later; never if the request was answered. */

@@ -89,6 +89,24 @@ describe('bodies and their answers', () => {
     expect(JSON.parse(body)).toEqual(expected);
   });
 
+  test('20,000 changes of the state of a stream, and as many items', async () => {
+    const operations = Array.from({ length: 20_000 }, (_, i) => `{"key":"k${i}","value":${i}}`);
+    const items = Array.from({ length: 20_000 }, (_, i) => `{"queue":"q","payload":${i}}`);
+    const id = '01a2b3c4-0000-7000-8000-000000000001';
+    const lists = `"state_ops":[${operations.join(',')}],"push_items":[${items.join(',')}]`;
+    const body = `{"query_id":"${id}","partition_id":"1",${lists}}`;
+    front.service.onSubmit = (_, reply) =>
+      reply.send({ kind: 'refused', refusal: { reason: 'too_large', error: 'too much' } });
+    const [{ status }, parts] = await partsOf(() =>
+      front.client().request('/streams/v1/cycle', { body }),
+    );
+    expect(status).toBe(413);
+    expect(parts).toBeGreaterThan(body.length / 40_000);
+    const [command] = front.service.submitted;
+    if (command?.kind !== 'stream-cycle') throw new Error('a cycle was expected');
+    expect([command.state.keys.length, command.pushes?.itemGroup.length]).toEqual([20_000, 20_000]);
+  });
+
   test('a hundred of either come in one part', async () => {
     expect((await ack(100))[1]).toBe(0);
     // A push looks at the clock for its figures: five times.

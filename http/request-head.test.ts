@@ -2,17 +2,11 @@
 // what nobody here understands, is refused whatever the values, and nothing behind it is taken for
 // a request. Method: bytes on real sockets, and a fake service that notes what reached it.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { TestFront, until } from './front.fake.js';
-import type { SubmittedOutcome } from './service.js';
+import { PUSHED, TestFront, until } from './front.fake.js';
 
 const PUSH = '/api/v1/push';
 const BODY = '{"items":[{"queue":"q","payload":1}]}';
 const LENGTH = `Content-Length: ${BODY.length}`;
-const PUSHED: SubmittedOutcome = {
-  kind: 'pushed',
-  status: new Uint8Array(1),
-  messageIds: ['01a2b3c4-0000-7000-8000-000000000001'],
-};
 
 let front: TestFront;
 

@@ -9,6 +9,7 @@ import type { StateColumns, StreamAck } from '@svc/engine';
 import { canonicalUuid, INT32_MAX, INT32_MIN, QUEUE_MODE_GROUP } from '@svc/wire';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
+import { PART_BYTES, readAll } from '../large-body.js';
 import { STREAM_CYCLE_ITEMS_MAX } from '../limits.js';
 import { PushColumnBuilder, type PushColumns } from './push-body.js';
 import { readTruth } from './stream-query.js';
@@ -50,6 +51,11 @@ const EMPTY_PAYLOAD = Buffer.from('{}', 'latin1');
 
 /** Throws `JsonError` for a body of another shape. */
 export function readStreamCycleBody(body: Buffer): StreamCycleBody {
+  return readAll(streamCycleParts(body));
+}
+
+/** Reads a body, and stops after each part of its elements. Throws `JsonError`. */
+export function* streamCycleParts(body: Buffer): Generator<void, StreamCycleBody> {
   const reader = new JsonReader(body);
   const state = new StateColumnBuilder();
   const pushes = new PushColumnBuilder();
@@ -70,9 +76,9 @@ export function readStreamCycleBody(body: Buffer): StreamCycleBody {
     else if (key === QUERY_ID) queryId = readQueryId(reader);
     else if (key === PARTITION_ID) partitionId = reader.readText('partition_id');
     else if (key === CONSUMER_GROUP) consumerGroup = reader.readName('consumer_group');
-    else if (key === STATE_OPS) readStateOps(reader, state);
+    else if (key === STATE_OPS) yield* readStateOps(reader, state);
     else if (key === PUSH_ITEMS) {
-      addsPayload = readPushItems(reader, pushes, messageIds, body.length);
+      addsPayload = yield* readPushItems(reader, pushes, messageIds, body.length);
     } else if (key === ACK) ack = readAck(reader);
     else releaseLease = readTruth(reader, 'release_lease');
   }
@@ -118,14 +124,18 @@ class StateColumnBuilder implements StateColumns {
   readonly windowEnds: (number | null)[] = [];
 }
 
-function readStateOps(reader: JsonReader, columns: StateColumnBuilder): void {
+function* readStateOps(reader: JsonReader, columns: StateColumnBuilder): Generator<void, void> {
   let elements = 0;
+  let until = reader.at + PART_BYTES;
   reader.enterArray('state_ops');
   while (reader.nextElement()) {
     if (++elements > STREAM_CYCLE_ITEMS_MAX) {
       reader.fail(`state_ops has more than ${STREAM_CYCLE_ITEMS_MAX} elements`, reader.at);
     }
     if (entersObject(reader, 'a state operation')) readStateOp(reader, columns);
+    if (reader.at < until) continue;
+    yield;
+    until = reader.at + PART_BYTES;
   }
 }
 
@@ -193,18 +203,23 @@ const TRANSACTION_ID = 5;
 const HAS_PAYLOAD = 1 << PAYLOAD;
 
 /** True when an item needs the payload that stands behind the body, at `emptyAt`. */
-function readPushItems(
+function* readPushItems(
   reader: JsonReader,
   columns: PushColumnBuilder,
   messageIds: (string | null)[],
   emptyAt: number,
-): boolean {
+): Generator<void, boolean> {
   let elements = 0;
+  let until = reader.at;
   let isNeeded = false;
   reader.enterArray('push_items');
   while (reader.nextElement()) {
     if (++elements > STREAM_CYCLE_ITEMS_MAX) {
       reader.fail(`push_items has more than ${STREAM_CYCLE_ITEMS_MAX} elements`, reader.at);
+    }
+    if (reader.at >= until) {
+      yield;
+      until = reader.at + PART_BYTES;
     }
     if (!entersObject(reader, 'an item')) continue;
     const item = readPushItem(reader);

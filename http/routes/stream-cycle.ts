@@ -15,10 +15,15 @@ import { assert } from '../assert.js';
 import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { quoted } from '../json-text.js';
+import { isReadAtOnce, readGenerated } from '../large-body.js';
 import { nameBudgetRefusal } from '../name-budget.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import { type OutcomeRenderer, submit } from '../submit.js';
-import { readStreamCycleBody, type StreamCycleBody } from './stream-cycle-body.js';
+import {
+  readStreamCycleBody,
+  type StreamCycleBody,
+  streamCycleParts,
+} from './stream-cycle-body.js';
 
 export const streamCycleRoute: Route = {
   ...ROUTE_DEFAULTS,
@@ -34,8 +39,17 @@ const renderer: OutcomeRenderer<StreamCycleCommand, 'stream-cycled'> = {
   render,
 };
 
-function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const cycle = readStreamCycleBody(body);
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, body } = request;
+  if (isReadAtOnce(body)) {
+    commit(front, request, readStreamCycleBody(body));
+    return;
+  }
+  const done = (cycle: StreamCycleBody) => commit(front, request, cycle);
+  readGenerated(exchange, streamCycleRoute.badBody, streamCycleParts(body), done);
+}
+
+function commit(front: Front, { exchange, tenant }: RouteRequest, cycle: StreamCycleBody): void {
   const { queryId, partitionId, consumerGroup, bytes, state, ack, releaseLease } = cycle;
   if (queryId === null) {
     exchange.refuse(badRequest('query_id is required'));
