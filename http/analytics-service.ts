@@ -4,6 +4,7 @@
  * answer. Minutes are since the epoch; a bucket is named by the minute at which it begins.
  */
 import type {
+  PageQuery,
   QueueFilter,
   QueueLiveness,
   QueueView,
@@ -84,6 +85,8 @@ export interface StatusQuery {
   readonly tenant: Tenant;
   readonly filter: QueueFilter;
   readonly window: SeriesWindow;
+  /** Of the queues. */
+  readonly page: PageQuery;
 }
 
 export interface StatusView {

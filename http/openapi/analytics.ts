@@ -24,6 +24,7 @@ import type {
   WorkloadWindow,
 } from '@svc/wire';
 import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
+import { nextAfter, PAGE_QUERY } from './pages.js';
 import {
   constant,
   count,
@@ -106,6 +107,7 @@ const status: Operation = {
     QUEUE,
     parameter('namespace', 'Of queues with this namespace.', text),
     parameter('task', 'Of queues with this task.', text),
+    ...PAGE_QUERY,
   ],
   answers: {
     200: answer(
@@ -124,6 +126,7 @@ const status: Operation = {
             totalConsumed: count,
           }),
         ),
+        nextAfter,
         messages: object<StatusAnswer['messages']>({
           total: count,
           pending: count,

@@ -297,6 +297,7 @@ const STATUS: StatusView = {
         consumed: 1000,
       },
     ],
+    nextAfter: null,
     pending: 30,
     processing: 10,
     leases: { active: 2, partitions: 2, messages: 10 },

@@ -1,5 +1,5 @@
 /** GET /api/v1/status (inspection 4.1): throughput of all nodes, and what the tenant holds now. */
-import type { QueueRow, RefusedOutcome } from '@svc/engine';
+import type { QueueRow, RefusedOutcome, TenantStatus } from '@svc/engine';
 import type {
   ByCall,
   QueueCounts,
@@ -16,6 +16,7 @@ import type {
 } from '../analytics-service.js';
 import { bucketText, perSecond, round, timeRange, windowOf } from '../analytics-window.js';
 import type { Exchange } from '../exchange.js';
+import { listPagingOf, nextAfterMember, type Paging } from '../paging.js';
 import { PendingReply } from '../reply.js';
 import { queryOf } from '../request-query.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
@@ -26,6 +27,7 @@ import {
   filterOfNames,
   missingOf,
 } from '../series-figures.js';
+import { listText, sendSliced } from '../sliced-answer.js';
 import { hasImpliedLabels } from './message-list.js';
 
 export const statusRoute: Route = {
@@ -40,20 +42,30 @@ export const statusRoute: Route = {
 const BYTES_PER_MB = 1024 * 1024;
 const UNKNOWN_ERROR = 'unknown';
 
+/** The letter of the list of queues. */
+const LIST = 's';
+
+interface Asked extends StatusQuery {
+  readonly paging: Paging;
+}
+
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
   const window = windowOf(exchange, query, front.service.analytics.nowUs());
   if (window === null) return;
-  const asked: StatusQuery = { tenant, filter: filterOfNames(query, tenant), window };
+  const paging = listPagingOf(exchange, query, LIST);
+  if (paging === null) return;
+  const filter = filterOfNames(query, tenant);
+  const asked: Asked = { tenant, filter, window, page: paging, paging };
   const reply = new PendingReply(exchange, front.logger, asked, render);
   front.service.analytics.status(asked, reply);
 }
 
 function render(
   exchange: Exchange,
-  { window }: StatusQuery,
+  { window, paging }: Asked,
   outcome: StatusView | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') {
@@ -63,12 +75,13 @@ function render(
   const { nodes, status, totals, missing, statsAge } = outcome;
   const { leases, deadLetters } = status;
   const throughput = throughputOf(outcome, window.widthMinutes);
-  const answer: StatusAnswer = {
+  const head: Partial<StatusAnswer> = {
     timeRange: timeRange(window),
     bucketMinutes: window.widthMinutes,
     pointCount: throughput.length,
     throughput,
-    queues: status.queues.map(({ queue, consumed }) => queueOf(queue, consumed)),
+  };
+  const tail: Partial<StatusAnswer> = {
     messages: messagesOf(outcome),
     leases: {
       active: leases.active,
@@ -90,8 +103,13 @@ function render(
     statsAge,
     engine: 'raft',
     ...missingOf(missing),
+    ...nextAfterMember(paging, LIST, status.nextAfter),
   };
-  exchange.json('200 OK', JSON.stringify(answer));
+  sendSliced(exchange, listText(head, 'queues', queueTexts(status), tail));
+}
+
+function* queueTexts({ queues }: TenantStatus): Generator<string> {
+  for (const { queue, consumed } of queues) yield JSON.stringify(queueOf(queue, consumed));
 }
 
 function throughputOf({ nodes, queueBuckets }: StatusView, width: number): ThroughputPoint[] {

@@ -48,7 +48,7 @@ import type {
 import { newQueueCounts, type QueueCounts } from '@svc/wire';
 import type { Clock } from './clock.js';
 import { type NewestRows, newestRows } from './newest-rows.js';
-import { keyOf } from './resource-reads.js';
+import { keyOf, pageKeyOf } from './resource-reads.js';
 import { minuteAt, minuteFrom, minuteUs } from './series-buckets.js';
 import {
   eachQueueRow,
@@ -110,7 +110,10 @@ export class AnalyticsReads implements AnalyticsService {
 
   // --- status ------------------------------------------------------------------------------------
 
-  status({ tenant, filter, window }: StatusQuery, reply: Reply<StatusView | RefusedOutcome>): void {
+  status(
+    { tenant, filter, window, page }: StatusQuery,
+    reply: Reply<StatusView | RefusedOutcome>,
+  ): void {
     const { state, reads, figures, walkState } = this.#options;
     const isFiltered = filter.queue !== null || filter.namespace !== null || filter.task !== null;
     const nowUs = this.nowUs();
@@ -121,8 +124,8 @@ export class AnalyticsReads implements AnalyticsService {
       recentFrom: minuteAt(nowUs) - RECENT_STATUS_MINUTES,
       queues: isFiltered ? { tenant, queue: filter.queue, names: false } : null,
     };
-    const key = keyOf('status', tenant, JSON.stringify(filter));
-    const walk = () => tenantStatus(walkState(), figures, tenant, filter, nowUs);
+    const key = keyOf(pageKeyOf('status', tenant, page), JSON.stringify(filter));
+    const walk = () => tenantStatus(walkState(), figures, tenant, filter, page, nowUs);
     this.#gather(question, reply, (gathered) =>
       reads.confirmed(key, walk, reply, (status) =>
         this.#rows(

@@ -5,9 +5,10 @@
 import { QUEUE_MODE_GROUP } from '@svc/wire';
 import { expect, test } from 'vitest';
 import { EngineRig, TENANT } from './engine.fake.js';
+import { nameCountsOf } from './name-index.js';
 import { CountedState } from './page.fake.js';
 import { WHOLE } from './page.js';
-import { QueueFigures, WALKED_FIGURES } from './queue-figures.js';
+import { type Figures, QueueFigures, WALKED_FIGURES } from './queue-figures.js';
 import { newestNumbers, type QueueSum } from './queue-sums.js';
 import { listQueues } from './queue-views.js';
 import { SeededRandom } from './random.fake.js';
@@ -31,6 +32,13 @@ function sums(rig: EngineRig, figures = WALKED_FIGURES): (readonly [number, Queu
     number,
     finish(figures.of(rig.state, number, rig.wallUs)),
   ]);
+}
+
+/** As one question about all queues of the tenant shows them. */
+function all(rig: EngineRig, figures: Figures = WALKED_FIGURES): (readonly [number, QueueSum])[] {
+  const found: (readonly [number, QueueSum])[] = [];
+  finish(figures.each(rig.state, TENANT, rig.wallUs, (queue, sum) => found.push([queue, sum])));
+  return found.sort(([a], [b]) => a - b);
 }
 
 const SEEDS = Array.from({ length: 20 }, (_, seed) => seed);
@@ -97,8 +105,10 @@ test.each(SEEDS)('whatever happens, they are what a walk finds (seed %i)', (seed
     }
     if (random.below(3) > 0) rig.advance(random.below(1500));
     if (random.below(2) === 0) expect(sums(rig, figures)).toEqual(sums(rig));
+    if (random.below(2) === 0) expect(all(rig, figures)).toEqual(all(rig));
   }
   expect(sums(rig, figures)).toEqual(sums(rig));
+  expect(all(rig, figures)).toEqual(all(rig));
 });
 
 test('a question walks the queues that have changed, and no other', () => {
@@ -107,15 +117,23 @@ test('a question walks the queues that have changed, and no other', () => {
   const counted = new CountedState(rig.state);
   const ask = (): number => {
     counted.rows = 0;
-    finish(figures.refresh(counted, TENANT, rig.wallUs));
+    let visited = 0;
+    finish(figures.each(counted, TENANT, rig.wallUs, () => visited++));
+    expect(visited).toBe(nameCountsOf(rig.state, TENANT).queues);
     return counted.rows;
   };
   expect(ask()).toBeGreaterThan(20 * 5);
-  // The numbers of the queues alone.
-  expect(ask()).toBeLessThanOrEqual(21);
+  // The count of the tenant alone.
+  expect(ask()).toBeLessThanOrEqual(2);
   rig.push('q7', 'p', ['y']);
-  expect(ask()).toBeLessThanOrEqual(21 + 12);
-  expect(ask()).toBeLessThanOrEqual(21);
+  expect(ask()).toBeLessThanOrEqual(2 + 12);
+  expect(ask()).toBeLessThanOrEqual(2);
+  rig.call({ kind: 'delete-queue', tenant: TENANT, queue: 'q3' });
+  expect(ask()).toBeLessThanOrEqual(2);
+  // One that is new is found where the numbers of the youngest queues are.
+  rig.push('q20', 'p', ['z']);
+  expect(ask()).toBeLessThanOrEqual(2 + 20 + 12);
+  expect(ask()).toBeLessThanOrEqual(2);
 });
 
 test('a lease that runs out is another sum', () => {
@@ -142,8 +160,7 @@ test('what changes under a walk is not kept', () => {
 test('as many are kept as may be; the others are walked', () => {
   const { rig, figures } = newRig(3);
   for (let i = 0; i < 5; i++) rig.push(`q${i}`, 'p', ['x']);
-  finish(figures.refresh(rig.state, TENANT, rig.wallUs));
-  expect(sums(rig, figures)).toEqual(sums(rig));
+  expect(all(rig, figures)).toEqual(all(rig));
   expect(figures.size).toBe(3);
   rig.call({ kind: 'delete-queue', tenant: TENANT, queue: 'q4' });
   expect(figures.size).toBe(2);
@@ -152,7 +169,7 @@ test('as many are kept as may be; the others are walked', () => {
 test('a list of queues whose sums are kept pauses at each of them all the same', () => {
   const { rig, figures } = newRig();
   for (let i = 0; i < 20; i++) rig.push(`q${i}`, 'p', ['x']);
-  finish(figures.refresh(rig.state, TENANT, rig.wallUs));
+  all(rig, figures);
   const walk = listQueues(rig.state, figures, TENANT, WHOLE, rig.wallUs, () => true);
   let pauses = 0;
   while (walk.next().done !== true) pauses++;

@@ -14,6 +14,11 @@
  * message stops being leased when time passes, so a sum is also kept no longer than its first
  * lease lives.
  *
+ * Which queues a tenant has is kept too, once somebody has asked for all of them: a question about
+ * all then looks at what has changed and adds up the rest, without a row of the store. Queues that
+ * are new since are found at the young end of the list of queues, because their number says that
+ * they are there and the count of the tenant says how many are missing.
+ *
  * What must hold: a sum that is shown is what a walk would find now. A walk yields; if its queue is
  * touched meanwhile, the sum is given to the reads that wait for it, as any walk's is, and is not
  * kept.
@@ -23,9 +28,10 @@
 import type { Tenant } from './commands.js';
 import type { AppendEffect, Effect, RelocateEffect } from './effects.js';
 import { numberKey } from './keys.js';
-import { newestNumbers, type QueueSum, sumQueue } from './queue-sums.js';
+import { nameCountsOf } from './name-index.js';
+import { newestFirst, newestNumbers, type QueueSum, sumQueue } from './queue-sums.js';
 import type { State } from './state.js';
-import { partitions } from './tables.js';
+import { partitions, queues } from './tables.js';
 
 /** Sums kept: 262,144 * some 250 bytes are 65 MB. */
 const KEPT_MAX = 262_144;
@@ -50,20 +56,29 @@ export interface FiguresObserver {
 /** Gives the sum of a queue, by its number, as it is now. */
 export interface Figures {
   of(state: State, queue: number, nowUs: number): Generator<void, QueueSum>;
-  /** Brings all sums of the tenant up to date, in the order in which they are read fastest. */
-  refresh(state: State, tenant: Tenant, nowUs: number): Generator<void, void>;
+  /** Visits the sums of all queues of the tenant, in the order in which they are read fastest. */
+  each(state: State, tenant: Tenant, nowUs: number, visit: VisitSum): Generator<void, void>;
 }
+
+/** `queue`: its number. */
+export type VisitSum = (queue: number, sum: QueueSum) => void;
 
 /** Keeps no sum: each one is walked when somebody asks. */
 export const WALKED_FIGURES: Figures = {
   of: sumQueue,
-  *refresh() {},
+  *each(state, tenant, nowUs, visit) {
+    for (const number of newestNumbers(state, tenant)) {
+      visit(number, yield* sumQueue(state, number, nowUs));
+    }
+  },
 };
 
 export class QueueFigures implements Figures, FiguresObserver {
   readonly #state: State;
   readonly #keptMax: number;
   readonly #kept = new Map<number, Kept>();
+  /** Numbers of the queues of tenants of which all were asked for. */
+  readonly #known = new Map<Tenant, Set<number>>();
   #unasked = 0;
 
   /** `state` is the applied state. */
@@ -94,13 +109,45 @@ export class QueueFigures implements Figures, FiguresObserver {
     return sum;
   }
 
-  *refresh(state: State, tenant: Tenant, nowUs: number): Generator<void, void> {
-    let passed = 0;
-    for (const number of newestNumbers(state, tenant)) {
-      if (++passed % SUMS_PER_STEP === 0) yield;
-      if (passed > this.#keptMax) return;
-      yield* this.of(state, number, nowUs);
+  *each(state: State, tenant: Tenant, nowUs: number, visit: VisitSum): Generator<void, void> {
+    this.#unasked = 0;
+    if (nameCountsOf(state, tenant).queues > this.#keptMax) {
+      for (const number of newestNumbers(state, tenant)) {
+        visit(number, yield* this.of(state, number, nowUs));
+      }
+      return;
     }
+    let passed = 0;
+    for (const number of yield* this.#numbersOf(state, tenant)) {
+      if (++passed % SUMS_PER_STEP === 0) yield;
+      const sum = this.#kept.get(number)?.sum ?? null;
+      if (sum !== null && nowUs < sum.untilUs) visit(number, sum);
+      else visit(number, yield* this.of(state, number, nowUs));
+    }
+  }
+
+  /** The numbers of all queues of the tenant; deleted ones leave while somebody walks over them. */
+  *#numbersOf(state: State, tenant: Tenant): Generator<void, ReadonlySet<number>> {
+    let known = this.#known.get(tenant);
+    if (known === undefined) {
+      if (this.#knownCount + nameCountsOf(state, tenant).queues > this.#keptMax)
+        this.#known.clear();
+      known = new Set();
+      this.#known.set(tenant, known);
+    }
+    if (known.size >= nameCountsOf(state, tenant).queues) return known;
+    for (const numbers of newestFirst(state, tenant)) {
+      for (const number of numbers) known.add(number);
+      if (known.size >= nameCountsOf(state, tenant).queues) break;
+      yield;
+    }
+    return known;
+  }
+
+  get #knownCount(): number {
+    let count = 0;
+    for (const numbers of this.#known.values()) count += numbers.size;
+    return count;
   }
 
   // --- changes -----------------------------------------------------------------------------------
@@ -110,7 +157,7 @@ export class QueueFigures implements Figures, FiguresObserver {
   }
 
   effect(effect: Exclude<Effect, AppendEffect | RelocateEffect>): void {
-    if (this.#kept.size === 0) return;
+    if (this.#kept.size === 0 && this.#known.size === 0) return;
     switch (effect.kind) {
       case 'cursor':
       case 'trim':
@@ -126,9 +173,15 @@ export class QueueFigures implements Figures, FiguresObserver {
         this.#queue(effect.row.queue);
         break;
       case 'delete-queue':
-        this.#kept.delete(effect.queue);
+        this.#forget(effect.queue);
         break;
     }
+  }
+
+  #forget(number: number): void {
+    this.#kept.delete(number);
+    const queue = this.#state.get(queues, numberKey(number));
+    if (queue !== undefined) this.#known.get(queue.tenant)?.delete(number);
   }
 
   #partition(number: number): void {
@@ -142,6 +195,8 @@ export class QueueFigures implements Figures, FiguresObserver {
       kept.sum = null;
       kept.version++;
     }
-    if (++this.#unasked > CHANGES_UNASKED_MAX) this.#kept.clear();
+    if (++this.#unasked <= CHANGES_UNASKED_MAX) return;
+    this.#kept.clear();
+    this.#known.clear();
   }
 }

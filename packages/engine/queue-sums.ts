@@ -19,14 +19,19 @@ export const NUMBER_END = 0xffff_ffff;
 
 /** In the order of their names. */
 export function* tenantQueues(state: State, tenant: Tenant): Generator<QueueRow> {
+  for (const number of numbersByName(state, tenant)) {
+    const queue = state.get(queues, numberKey(number));
+    if (queue !== undefined) yield queue;
+  }
+}
+
+/** Their numbers; those behind the name `after`, in the bytes of keys, if it is not "". */
+export function* numbersByName(state: State, tenant: Tenant, after = ''): Generator<number> {
   const [first, end] = tenantRange(tenant);
-  let from = first;
+  let from = after === '' ? first : (`${first}${after}\0` as Key);
   for (;;) {
     const listed = state.range(queueNumbers, from, end, CHUNK_QUEUES);
-    for (const { row: number } of listed) {
-      const queue = state.get(queues, numberKey(number));
-      if (queue !== undefined) yield queue;
-    }
+    for (const { row: number } of listed) yield number;
     const last = listed[listed.length - 1];
     if (last === undefined || listed.length < CHUNK_QUEUES) return;
     from = `${last.key}\0` as Key;
@@ -39,11 +44,20 @@ export function* newestNumbers(
   tenant: Tenant,
   before = NUMBER_END,
 ): Generator<number> {
+  for (const numbers of newestFirst(state, tenant, before)) yield* numbers;
+}
+
+/** The same in chunks, each as it stands when it is read: some 0.5 ms. */
+export function* newestFirst(
+  state: State,
+  tenant: Tenant,
+  before = NUMBER_END,
+): Generator<number[]> {
   const first = ageOrderKey(tenant, 0);
   let to = ageOrderKey(tenant, before);
   for (;;) {
     const listed = state.range(queuesByAge, first, to, CHUNK_QUEUES, true);
-    for (const { key } of listed) yield queueInKey(key);
+    yield listed.map(({ key }) => queueInKey(key));
     const last = listed[listed.length - 1];
     if (last === undefined || listed.length < CHUNK_QUEUES) return;
     to = last.key;

@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { EngineRig, TENANT } from './engine.fake.js';
 import { nameCountsOf } from './name-index.js';
+import { type PageQuery, WHOLE } from './page.js';
 import { partitionLiveness } from './partition-liveness.js';
 import { WALKED_FIGURES } from './queue-figures.js';
 import type { QueueFilter } from './queue-filter.js';
@@ -22,8 +23,9 @@ function finish<Result>(walk: Generator<void, Result>): Result {
   }
 }
 
-function status(rig: EngineRig, filter: Partial<QueueFilter> = {}) {
-  return finish(tenantStatus(rig.state, WALKED_FIGURES, TENANT, { ...ALL, ...filter }, rig.wallUs));
+function status(rig: EngineRig, filter: Partial<QueueFilter> = {}, page: PageQuery = WHOLE) {
+  const wanted = { ...ALL, ...filter };
+  return finish(tenantStatus(rig.state, WALKED_FIGURES, TENANT, wanted, page, rig.wallUs));
 }
 
 function file(rig: EngineRig, queue: string, texts: readonly string[]): void {
@@ -70,6 +72,27 @@ test('queues, leases and what the slowest reader has before it', () => {
   expect(status(rig, { task: 'task' }).pending).toBe(4);
   expect(status(rig, { queue: 'a' }).pending).toBe(1);
   expect(status(rig, { queue: 'a', task: 'task' }).queues).toEqual([]);
+});
+
+test('queues in pages; the other figures are of all queues', () => {
+  const rig = new EngineRig();
+  for (const name of ['c', 'a', 'ü', 'b.x', 'd']) rig.push(name, 'p', [name]);
+  rig.configure('empty', {});
+  const { queues: whole, nextAfter, ...others } = status(rig);
+  expect(whole.map(({ queue }) => queue.name)).toEqual(['a', 'b.x', 'c', 'd', 'ü']);
+  expect(nextAfter).toBeNull();
+  for (const limit of [1, 2, 3, 5, 6]) {
+    const found: unknown[] = [];
+    let after: string | null = '';
+    while (after !== null) {
+      const page: ReturnType<typeof status> = status(rig, {}, { after, limit });
+      expect(page.queues.length).toBeLessThanOrEqual(limit);
+      expect(page).toMatchObject(others);
+      found.push(...page.queues);
+      after = page.nextAfter;
+    }
+    expect(found).toEqual(whole);
+  }
 });
 
 test('errors of dead letters, most frequent first', () => {

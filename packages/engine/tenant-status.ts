@@ -1,15 +1,20 @@
 /** What the queues of a tenant hold right now: messages, leases, dead letters (inspection 4.1). */
+import { findQueue, queueByNumber } from './catalog.js';
 import type { Tenant } from './commands.js';
 import { deadLettersByQueue, newestDeadLetters } from './dead-letter-list.js';
 import { deadLetterBody } from './dead-letters.js';
+import { keyText } from './keys.js';
+import type { NextAfter, PageQuery } from './page.js';
 import type { Figures } from './queue-figures.js';
-import { type QueueFilter, queuesMatching } from './queue-filter.js';
+import { isWanted, type QueueFilter, queuesMatching } from './queue-filter.js';
+import { numbersByName, type QueueSum } from './queue-sums.js';
 import type { QueueRow } from './rows.js';
 import type { State } from './state.js';
 
 export interface TenantStatus {
-  /** Those that hold messages, by name. */
+  /** Those that hold messages, by name: all, or a page of them. */
   readonly queues: readonly HeldQueue[];
+  readonly nextAfter: NextAfter;
   /** Includes what is leased. */
   readonly pending: number;
   readonly processing: number;
@@ -46,43 +51,95 @@ export function* tenantStatus(
   figures: Figures,
   tenant: Tenant,
   filter: QueueFilter,
+  page: PageQuery,
   nowUs: number,
 ): Generator<void, TenantStatus> {
-  const queues: HeldQueue[] = [];
-  const errors = new Map<string, number>();
-  const leases = { active: 0, partitions: 0, messages: 0 };
-  const dead = { rows: 0, partitions: 0 };
-  let pending = 0;
-  let processing = 0;
-  let errorsLeft = ERRORS_READ_MAX;
+  const sums = new StatusSums();
   const isWhole = filter.queue === null && filter.namespace === null && filter.task === null;
-  if (isWhole) yield* figures.refresh(state, tenant, nowUs);
-  const deadByQueue = yield* deadLettersByQueue(state, null);
-  let passed = 0;
-  for (const queue of queuesMatching(state, tenant, filter)) {
-    if (++passed % QUEUES_PER_STEP === 0) yield;
-    const sum = yield* figures.of(state, queue.number, nowUs);
-    pending += sum.pending;
-    processing += sum.processing;
-    leases.active += sum.leases;
-    leases.messages += sum.leasedMessages;
-    leases.partitions += sum.leasedPartitions;
-    dead.partitions += sum.deadPartitions;
-    if (sum.total > 0) queues.push({ queue, consumed: sum.consumed });
-    // Those of timers belong to no partition.
-    const deadHere = deadByQueue.get(queue.number) ?? 0;
-    dead.rows += deadHere;
-    if (deadHere > 0 && errorsLeft > 0) {
-      errorsLeft -= yield* readErrors(state, queue, errors, errorsLeft);
+  if (isWhole) yield* figures.each(state, tenant, nowUs, (_, sum) => sums.add(sum));
+  else {
+    for (const queue of queuesMatching(state, tenant, filter)) {
+      sums.add(yield* figures.of(state, queue.number, nowUs));
+      yield;
     }
   }
-  return {
-    queues,
-    pending,
-    processing,
-    leases,
-    deadLetters: { ...dead, errors: mostFrequent(errors) },
-  };
+  const listed = yield* heldQueues(state, figures, tenant, filter, page, nowUs);
+  const dead = yield* deadLettersOf(state, tenant, filter);
+  const { pending, processing, leases, deadPartitions: partitions } = sums;
+  return { ...listed, pending, processing, leases, deadLetters: { ...dead, partitions } };
+}
+
+class StatusSums {
+  pending = 0;
+  processing = 0;
+  deadPartitions = 0;
+  readonly leases = { active: 0, partitions: 0, messages: 0 };
+
+  add(sum: QueueSum): void {
+    this.pending += sum.pending;
+    this.processing += sum.processing;
+    this.deadPartitions += sum.deadPartitions;
+    this.leases.active += sum.leases;
+    this.leases.messages += sum.leasedMessages;
+    this.leases.partitions += sum.leasedPartitions;
+  }
+}
+
+/** A page of the queues that hold messages; the place in it is the name of a queue. */
+function* heldQueues(
+  state: State,
+  figures: Figures,
+  tenant: Tenant,
+  filter: QueueFilter,
+  { after, limit }: PageQuery,
+  nowUs: number,
+): Generator<void, Pick<TenantStatus, 'queues' | 'nextAfter'>> {
+  const queues: HeldQueue[] = [];
+  let place: NextAfter = null;
+  let passed = 0;
+  for (const number of numbersMatching(state, tenant, filter, after)) {
+    if (++passed % QUEUES_PER_STEP === 0) yield;
+    const { total, consumed } = yield* figures.of(state, number, nowUs);
+    // Its row is looked at only if it is shown.
+    const queue = total > 0 ? queueByNumber(state, number) : undefined;
+    if (queue === undefined || !isWanted(queue, filter)) continue;
+    if (queues.length === limit) return { queues, nextAfter: place };
+    queues.push({ queue, consumed });
+    place = keyText(queue.name);
+  }
+  return { queues, nextAfter: null };
+}
+
+function* numbersMatching(
+  state: State,
+  tenant: Tenant,
+  { queue }: QueueFilter,
+  after: string,
+): Generator<number> {
+  if (queue === null) yield* numbersByName(state, tenant, after);
+  else {
+    const named = findQueue(state, tenant, queue);
+    if (named !== undefined && keyText(named.name) > after) yield named.number;
+  }
+}
+
+function* deadLettersOf(
+  state: State,
+  tenant: Tenant,
+  filter: QueueFilter,
+): Generator<void, Omit<TenantStatus['deadLetters'], 'partitions'>> {
+  const errors = new Map<string, number>();
+  let rows = 0;
+  let errorsLeft = ERRORS_READ_MAX;
+  // Those of timers belong to no partition.
+  for (const [number, count] of yield* deadLettersByQueue(state, null)) {
+    const queue = queueByNumber(state, number);
+    yield;
+    if (queue === undefined || queue.tenant !== tenant || !isWanted(queue, filter)) continue;
+    rows += count;
+    if (errorsLeft > 0) errorsLeft -= yield* readErrors(state, queue, errors, errorsLeft);
+  }
+  return { rows, errors: mostFrequent(errors) };
 }
 
 function* readErrors(

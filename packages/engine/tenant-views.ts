@@ -13,7 +13,7 @@ import {
 import type { NextAfter, PageQuery, TakeRow } from './page.js';
 import type { MessageCounts } from './partition-counts.js';
 import type { Figures } from './queue-figures.js';
-import { newestNumbers, type QueueSum } from './queue-sums.js';
+import type { QueueSum } from './queue-sums.js';
 import type { Key, State } from './state.js';
 
 const LABELS_PER_READ = 256;
@@ -72,15 +72,12 @@ export function* tenantOverview(
 ): Generator<void, TenantOverview> {
   let counts = NO_MESSAGES;
   let lag = NO_LAG;
-  let passed = 0;
-  for (const number of newestNumbers(state, tenant)) {
-    if (++passed % SUMS_PER_STEP === 0) yield;
-    const sum = yield* figures.of(state, number, nowUs);
+  yield* figures.each(state, tenant, nowUs, (_, sum) => {
     counts = plus(counts, sum);
     if (sum.oldestPendingUs !== null) {
       lag = withQueue(lag, sum.pending, wholeSeconds(nowUs - sum.oldestPendingUs));
     }
-  }
+  });
   const { queues, partitions, namespaces, tasks } = nameCountsOf(state, tenant);
   return { queues, partitions, namespaces, tasks, counts, lag };
 }
@@ -95,7 +92,7 @@ export function* sumsByLabel(
   nowUs: number,
   take: TakeRow<LabelSum>,
 ): Generator<void, NextAfter> {
-  if (limit === Number.POSITIVE_INFINITY) yield* figures.refresh(state, tenant, nowUs);
+  if (limit === Number.POSITIVE_INFINITY) yield* figures.each(state, tenant, nowUs, () => {});
   const [first, end] = labelRange(tenant, label);
   let from = after === '' ? first : (`${first}${after}\xff` as Key);
   let sums: LabelSums | null = null;

@@ -26,7 +26,7 @@ export function* queueWorkloads(
   visit: (workload: QueueWorkload) => void,
 ): Generator<void, void> {
   const groups = yield* groupsByQueue(state, tenant);
-  yield* figures.refresh(state, tenant, nowUs);
+  yield* figures.each(state, tenant, nowUs, () => {});
   let passed = 0;
   for (const queue of tenantQueues(state, tenant)) {
     if (++passed % QUEUES_PER_STEP === 0) yield;

@@ -78,6 +78,8 @@ export interface StatusAnswer extends WindowAnswer {
   /** Newest first. */
   readonly throughput: readonly ThroughputPoint[];
   readonly queues: readonly StatusQueue[];
+  /** Of a page of the queues only. */
+  readonly nextAfter?: string | null;
   readonly messages: {
     readonly total: number;
     readonly pending: number;

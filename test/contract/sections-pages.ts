@@ -9,6 +9,7 @@ export const PAGES = sections({
       'resources/namespaces',
       'resources/tasks',
       'resources/timers',
+      'status',
       'resources/queues/{queue}',
       'status/queues/{queue}',
       'resources/queues/{queue}/depth',

@@ -55,6 +55,7 @@ const LISTS: readonly ListPath[] = [
   { row: 'resources/namespaces', path: 'resources/namespaces', member: 'namespaces', rows: 5 },
   { row: 'resources/tasks', path: 'resources/tasks', member: 'tasks', rows: 5 },
   { row: 'resources/timers', path: 'resources/timers', member: 'timers', rows: 5 },
+  { row: 'status', path: 'status', member: 'queues', rows: 5 },
   { row: 'consumer-groups', path: 'consumer-groups', member: null, rows: 6 },
   {
     row: 'consumer-groups/lagging',
