@@ -17,7 +17,13 @@ import type { AnswerRoom } from './answer-room.js';
 import { AnswerText, BudgetedRoom } from './answer-text.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
 import type { TrackedRequest } from './connections.js';
-import { errorText, INTERNAL_REFUSAL, STATUS_OF_REASON, type Status } from './errors.js';
+import {
+  ANSWERS_OVERLOADED_REFUSAL,
+  errorText,
+  INTERNAL_REFUSAL,
+  STATUS_OF_REASON,
+  type Status,
+} from './errors.js';
 import { STREAMED_ANSWER_BYTES_MIN } from './limits.js';
 import type { LoopShare } from './loop-share.js';
 import type { FrontLogger } from './route.js';
@@ -96,6 +102,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
    */
   #text: AnswerText | null = null;
   #answerShare: AnswerShare = 'read';
+  #isRefusable = false;
   /** Progress of an answer that waits for its reader. */
   #progress: AnswerProgress | null = null;
   /** Headers in addition to those that every answer has; null for most answers. */
@@ -125,9 +132,13 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     return this.#state === 'gone';
   }
 
-  /** Where its answer counts, if it is large and waits for its reader. */
-  answerInto(share: AnswerShare): void {
+  /**
+   * Where its answer counts, if it is large. `isRefusable`: nobody reserves room for it, and it
+   * tells of nothing done; so it is refused if there is no room for it once it is made.
+   */
+  answerInto(share: AnswerShare, isRefusable: boolean): void {
     this.#answerShare = share;
+    this.#isRefusable = isRefusable;
   }
 
   addHeaders(headers: Headers): void {
@@ -335,6 +346,10 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     cacheControl: string | null,
   ): void {
     if (this.#state !== 'open') return;
+    if (this.#isRefusable && !this.reserve(bytes.length)) {
+      this.refuse(ANSWERS_OVERLOADED_REFUSAL);
+      return;
+    }
     const response = this.#response;
     this.#answer = bytes;
     let done = false;

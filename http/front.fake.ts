@@ -1,4 +1,6 @@
 /** A listening front over a fake service, for tests that look at the wire. */
+import type { AnswerShare } from './answer-budget.js';
+import type { Rim } from './exchange.js';
 import { RawClient } from './raw-client.fake.js';
 import { createServer, type HttpServer, type HttpServerOptions } from './server.js';
 import { FakeService } from './service.fake.js';
@@ -46,6 +48,11 @@ export class TestFront {
       setImmediate(() => reply.send(PUSHED));
     };
     return front;
+  }
+
+  /** Bytes that answers of this share have reserved. */
+  reserved(share: AnswerShare): number {
+    return (this.server as unknown as Rim).answers.used(share);
   }
 
   client(): RawClient {

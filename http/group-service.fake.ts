@@ -32,6 +32,8 @@ export class FakeGroups implements GroupService {
     views: [],
     nextAfter: null,
   };
+  onPositions: (reply: Reply<GroupPositionsView | RefusedOutcome>) => void = (reply) =>
+    reply.send(this.positioned);
   positioned: GroupPositionsView | RefusedOutcome = { kind: 'group-positions', positions: [] };
   removed: GroupDeletedView | RefusedOutcome = { kind: 'group-deleted', cursors: 0, queues: [] };
 
@@ -75,7 +77,7 @@ export class FakeGroups implements GroupService {
     reply: Reply<GroupPositionsView | RefusedOutcome>,
   ): void {
     this.reads.push(`${tenant} ${places.length}`);
-    reply.send(this.positioned);
+    this.onPositions(reply);
   }
 
   delete(command: DeleteGroupCommand, reply: Reply<GroupDeletedView | RefusedOutcome>): void {

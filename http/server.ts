@@ -464,7 +464,8 @@ class FrontServer implements HttpServer, Rim {
         exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
         return;
       }
-      exchange.answerInto(route.largeAnswer);
+      // What has changed something is told in any case.
+      exchange.answerInto(route.largeAnswer, !route.reserves && route.method !== 'DELETE');
     }
     const query = head.getQuery();
     if (route.body === null) {
