@@ -30,13 +30,13 @@ export const ACK_ITEMS_MAX = 100_000;
 
 /**
  * Acks and pushed items of one transaction, by the same arithmetic. It is not cut, and the engine
- * refuses what takes more than 250,000 units: 62,000 acks, or 31,000 messages with ids.
+ * refuses what takes more than 410,000 units: 100,000 acks, or 51,000 messages with ids.
  */
 export const TRANSACTION_ITEMS_MAX = 100_000;
 
 /**
  * Operations on state, and pushed items, of one stream cycle, which is not cut either: 50,000
- * operations at 5 units are those 250,000.
+ * operations at 5 units are 250,000 of the 410,000 that it may take.
  */
 export const STREAM_CYCLE_ITEMS_MAX = 50_000;
 

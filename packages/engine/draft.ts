@@ -73,6 +73,16 @@ export interface EffectObserver {
   observe(effect: Effect): void;
 }
 
+/** An append that holds the original of a repeated message. */
+export interface OriginalAppend {
+  readonly partition: number;
+  readonly baseOffset: number;
+  /** Beyond its last message. */
+  readonly end: number;
+  /** null: none of its messages was promised an id. */
+  readonly messageIds: readonly (string | null)[] | null;
+}
+
 export class Draft {
   readonly state: PlannedState;
   readonly transactions: TransactionLookup;
@@ -86,6 +96,8 @@ export class Draft {
   readonly #writer: ByteWriter;
   readonly #observer: EffectObserver | null;
   readonly #run = new AppendRun();
+  /** The last one that was looked up: see `storedMessageId`. */
+  originalAppend: OriginalAppend | null = null;
   #deadLetterBytes = 0;
   #deadLetters = 0;
   #places = 0;

@@ -1,7 +1,7 @@
 /** Finding the message that already carries a transaction id (message-plane 11.1). */
 import { messageId, parseMessageId } from '@svc/wire';
 import { AppendDamage, decodeAppend } from './append.js';
-import type { Draft } from './draft.js';
+import type { Draft, OriginalAppend } from './draft.js';
 import { appendKey, appendKeyOffset } from './keys.js';
 import type { AppendRow, PartitionRow } from './rows.js';
 import type { State } from './state.js';
@@ -56,21 +56,35 @@ export function findImplicit(state: State, partition: PartitionRow, id: string):
 /**
  * The id of a stored message: that of its place, unless it was promised one, which then stands with
  * it in the log. What is damaged there has the id of its place.
+ *
+ * Repetitions come as batches: a client that had no answer sends its call again. The messages of a
+ * call mostly lie in one append, so the draft remembers the last one. Finding it takes two reads of
+ * the store, and its promised ids a read of the log and a decoding of the whole append: for each
+ * message of a batch, that was the square of the batch. What is remembered is true for the turn: a
+ * row of an append does not change, and the log keeps what a turn could read when it began.
  */
 export function storedMessageId(draft: Draft, partition: number, original: Original): string {
   const { offset, stampUs, implicit } = original;
   if (original.messageId !== undefined) return original.messageId;
-  const found = findAppend(draft.state, partition, offset);
-  if (found?.row.hasMessageIds === true) {
-    const promised = promisedId(draft, found.row, offset - found.baseOffset);
-    if (promised !== null) return promised;
-  }
-  return messageId(stampUs, partition, implicit, offset);
+  const found = originalAppend(draft, partition, offset);
+  const promised = found?.messageIds?.[offset - found.baseOffset] ?? null;
+  return promised ?? messageId(stampUs, partition, implicit, offset);
 }
 
-function promisedId(draft: Draft, row: AppendRow, at: number): string | null {
+function originalAppend(draft: Draft, partition: number, offset: number): OriginalAppend | null {
+  const last = draft.originalAppend;
+  if (last?.partition === partition && offset >= last.baseOffset && offset < last.end) return last;
+  const found = findAppend(draft.state, partition, offset);
+  if (found === undefined) return null;
+  const { baseOffset, row } = found;
+  const messageIds = row.hasMessageIds ? promisedIds(draft, row) : null;
+  draft.originalAppend = { partition, baseOffset, end: baseOffset + row.count, messageIds };
+  return draft.originalAppend;
+}
+
+function promisedIds(draft: Draft, row: AppendRow): OriginalAppend['messageIds'] {
   try {
-    return decodeAppend(draft.readAppend(row)).messageIds?.[at] ?? null;
+    return decodeAppend(draft.readAppend(row)).messageIds;
   } catch (error) {
     if (!(error instanceof AppendDamage)) throw error;
     return null;

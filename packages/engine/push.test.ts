@@ -9,6 +9,7 @@ import { applyEntry } from './apply.js';
 import { assert } from './assert.js';
 import { findPartition, findQueue } from './catalog.js';
 import {
+  type AppendLocation,
   ITEM_DUPLICATE,
   ITEM_DUPLICATE_GONE,
   ITEM_ERROR,
@@ -22,7 +23,7 @@ import { PlannedState } from './planned-state.js';
 import { PlannedTransactions } from './planned-transaction-ids.js';
 import { PushPlan } from './push.js';
 import { findSlices } from './slices.js';
-import { partitions, queues } from './tables.js';
+import { appends, partitions, queues } from './tables.js';
 import { TransactionIndex } from './transaction-id-index.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
@@ -66,6 +67,7 @@ let wallUs: number;
 let index: number;
 let inFlight: { index: number; body: Uint8Array }[];
 let bodies: Map<number, Uint8Array>;
+let logReads: number;
 
 beforeEach(() => {
   applied = new MapState();
@@ -76,6 +78,7 @@ beforeEach(() => {
   index = 0;
   inFlight = [];
   bodies = new Map();
+  logReads = 0;
 });
 
 /** Plans one turn; the entry stays in flight until `settle`. */
@@ -87,7 +90,10 @@ function turn(commands: PushCommand[], entryBytesMax = 1 << 20) {
     nodeId: 1,
     checksum: crc32,
     newUuid: () => '01a2b3c4-0000-7000-8000-00000000ffff',
-    readLog: () => new Uint8Array(0),
+    readLog: ({ index: at, position, length }: AppendLocation) => {
+      logReads++;
+      return (bodies.get(at) as Uint8Array).slice(position, position + length);
+    },
     cipher: null,
   };
   const draft = new Draft(planned, plannedIds, surroundings, { index, wallUs, nowMs: 0 }, 64);
@@ -187,6 +193,23 @@ for (const when of ['in flight', 'applied'] as const) {
     expect(parseMessageId(again.messageIds[0] as string)?.offset).toBe(1);
   });
 }
+
+test('a call that comes again finds its append once, whatever it holds', () => {
+  const items = Array.from({ length: 300 }, (_, i): Item => ['q', 'p', `id${i}`, `${i}`]);
+  const promised = items.map((_, i) => `01a2b3c4-0000-7000-8000-${String(i).padStart(12, '0')}`);
+  turn([{ ...command(items), messageIds: promised }]);
+  settle();
+  let rows = 0;
+  const { get } = applied;
+  applied.get = (table, key) => {
+    if (table.id === appends.id) rows++;
+    return get.call(applied, table, key) as never;
+  };
+  const again = push(...items);
+  expect(again.status).toEqual(items.map(() => ITEM_DUPLICATE));
+  expect(again.messageIds).toEqual(promised);
+  expect({ rows, logReads }).toEqual({ rows: 1, logReads: 1 });
+});
 
 test('in one call the first wins and later ones follow it', () => {
   const { status, messageIds } = push(

@@ -539,3 +539,18 @@ describe('the turn', () => {
     expect(rollsBack({ acks }).reason).toBe('too_large');
   });
 });
+
+test('a group is looked at once for all of its positions', () => {
+  rig.push('q', 'p', ['a']);
+  const positions = (offset: number) =>
+    Array.from({ length: 50 }, (_, i) => positionOf('q', `n${i}`, offset));
+  transact(rig, { positions: positions(1) });
+  const reads = new Map<string, number>();
+  const { get } = rig.state;
+  rig.state.get = (table, key) => {
+    reads.set(table.name, (reads.get(table.name) ?? 0) + 1);
+    return get.call(rig.state, table, key) as never;
+  };
+  transact(rig, { positions: positions(2) });
+  expect(reads.get(groups.name)).toBe(1);
+});

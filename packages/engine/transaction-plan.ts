@@ -121,9 +121,7 @@ export function planTransaction(
   draft.spend(size.units - size.pushUnits);
   for (const change of acks.changes) writeTarget(draft, site.memory, change);
   const placed = placePushes(command, pushes);
-  command.positions.forEach((position, i) => {
-    setPosition(draft, site, position, places[i] as Place);
-  });
+  setPositions(draft, site, command.positions, places);
   const { filed } = acks;
   const stored = kv.write();
   const timed = command.timers === null ? null : timers.write(draft, command.timers);
@@ -437,17 +435,36 @@ function newNames(
   places: readonly Place[],
   pushed: NewNames,
 ): NewNames {
-  const fresh = { partitions: new Set<string>(), groups: new Set<string>() };
+  const fresh = { partitions: new Set<string>(), groups: 0 };
+  const looked = new Set<string>();
   positions.forEach(({ consumerGroup, partition: name, offset }, i) => {
     const place = places[i];
     if (place === undefined || offset === null) return;
     const { queue, partition } = place;
     if (partition === undefined) fresh.partitions.add(`${queue.number} ${name}`);
-    if (!readsQueue(state, queue, consumerGroup))
-      fresh.groups.add(`${queue.number} ${consumerGroup}`);
+    const group = `${queue.number} ${consumerGroup}`;
+    if (looked.has(group)) return;
+    looked.add(group);
+    if (!readsQueue(state, queue, consumerGroup)) fresh.groups++;
   });
   const partitions = pushed.partitions + fresh.partitions.size;
-  return { queues: 0, partitions, groups: fresh.groups.size };
+  return { queues: 0, partitions, groups: fresh.groups };
+}
+
+/** A group at a queue is looked at once, however many of its positions come. */
+function setPositions(
+  draft: Draft,
+  site: TransactionSite,
+  positions: readonly Position[],
+  places: readonly Place[],
+): void {
+  const registered = new Set<string>();
+  positions.forEach((position, i) => {
+    const place = places[i] as Place;
+    const group = `${place.queue.number} ${position.consumerGroup}`;
+    setPosition(draft, site, position, place, registered.has(group));
+    if (position.offset !== null) registered.add(group);
+  });
 }
 
 function setPosition(
@@ -455,6 +472,7 @@ function setPosition(
   site: TransactionSite,
   { consumerGroup, partition: name, offset, metadata, subscription }: Position,
   { queue, partition: known }: Place,
+  isRegistered: boolean,
 ): void {
   let partition = known ?? findPartition(draft.state, queue.number, name);
   if (offset === null) {
@@ -465,7 +483,7 @@ function setPosition(
     partition = createPartition(draft, queue.number, name);
     site.partitionCreated(draft, queue, partition);
   }
-  register(draft, site.memory, queue.number, consumerGroup, subscription);
+  if (!isRegistered) register(draft, site.memory, queue.number, consumerGroup, subscription);
   moveCursor(draft, site.memory, partition, consumerGroup, offset - 1, metadata);
 }
 

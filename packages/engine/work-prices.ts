@@ -36,7 +36,10 @@ export const PRICES = {
   item: 1,
   /** Its transaction id: a look-up for duplicates, and its place in the index. */
   itemId: 7,
-  /** A message that is not stored, because its partition has its transaction id already. */
+  /**
+   * A message that is not stored, because its partition has its transaction id already: the append
+   * that holds the original is found. Those of one append cost nothing beside the first.
+   */
   duplicate: 12,
   /** 1,024 bytes of payload or value: copied, checked, written. */
   kibibyte: 1,
@@ -50,8 +53,8 @@ export const PRICES = {
   knownAckItem: 1,
   /** A message that is filed as a dead letter, beside its bytes. */
   deadLetter: 20,
-  /** A cursor that a transaction places in a known partition. */
-  position: 15,
+  /** A cursor that a transaction places in a known partition: three rows that are looked up. */
+  position: 25,
   /** A key that a key/value call names. */
   key: 12,
   /** A change of a key of a stream's state. */
@@ -93,11 +96,13 @@ export const SLICE_UNITS = TURN_UNITS;
 export const SLICE_BYTES = 4 * 1024 * 1024;
 
 /**
- * What a transaction or a stream cycle may cost: 16,384 positions in known partitions at 15 units
- * are 245,760. While it is planned nothing else is, for a quarter of a second; two of them never
- * follow each other at once (`turn-lines.ts`).
+ * What a transaction or a stream cycle may cost: 16,384 positions in known partitions at 25 units
+ * are 409,600. While it is planned nothing else is, for 0.3 to 0.4 s, and what else such a call may
+ * hold takes less (the prices of messages and of acknowledgements are above what they take). It
+ * goes after all small commands, and two of them never follow each other at once
+ * (`turn-lines.ts`).
  */
-export const ATOMIC_UNITS_MAX = 250_000;
+export const ATOMIC_UNITS_MAX = 410_000;
 
 /** Why a call that applies as a whole is not planned: it costs `units`, or more. */
 export function tooMuchWork(what: string, units: number): Refusal {
