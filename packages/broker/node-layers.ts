@@ -7,6 +7,7 @@
  */
 import { crc32 } from 'node:zlib';
 import {
+  AppliedFigures,
   CLUSTER_VERSION_READ,
   clusterVersionOf,
   DeadLetterGauges,
@@ -290,10 +291,27 @@ export class NodeLayers {
       onRoom: () => this.consensus.applyMore(),
       onEphemeral: (effect) => this.ephemeral.changed(effect),
       pipeline: this.meters.pipeline,
-      deadLetters: this.deadLetters,
-      figures: this.queueFigures,
+      figures: this.#appliedFigures(),
       readVersion: this.#readVersion,
-      events: this.#options.series?.activity ?? null,
+    });
+  }
+
+  /** A figure that fails at every entry is told once. */
+  #appliedFigures(): AppliedFigures {
+    const { logger, series } = this.#options;
+    let told = '';
+    return new AppliedFigures({
+      figures: this.queueFigures,
+      deadLetters: this.deadLetters,
+      events: series?.activity,
+      onFailure: (error) => {
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        if (text === told) return;
+        told = text;
+        logger.warn('raft', 'a figure failed beside an applied entry, and begins anew', {
+          error: text,
+        });
+      },
     });
   }
 

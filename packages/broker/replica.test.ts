@@ -3,7 +3,7 @@
  * and nothing waits for ever. Method: a replica applies entries beside which rows change, and its
  * checkpoint is written only as far as the test lets it.
  */
-import { DeadLetterGauges, type Key, QueueFigures, TABLES, TransactionIndex } from '@svc/engine';
+import { AppliedFigures, type Key, TABLES, TransactionIndex } from '@svc/engine';
 import { configuration, encodeConfiguration, logIndex, nodeId, term } from '@svc/raft';
 import { Checkpoint, type Log, SimulatedBacking } from '@svc/storage';
 import { newMeters } from '@svc/wire';
@@ -56,9 +56,7 @@ class Fixture {
         this.rooms++;
       },
       readVersion: 5,
-      events: null,
-      deadLetters: new DeadLetterGauges(this.state),
-      figures: new QueueFigures(this.state),
+      figures: new AppliedFigures({ onFailure: () => {} }),
       onEphemeral: () => {},
     });
   }

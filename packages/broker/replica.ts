@@ -11,12 +11,10 @@
  */
 import {
   type AppendObserver,
-  type AppliedEvents,
+  type AppliedFigures,
   applyEntry,
   applyMembership,
-  type DeadLetterGauges,
   type EphemeralQueueEffect,
-  type QueueFigures,
   readMeta,
   type TransactionIndex,
   WindowSurvey,
@@ -83,16 +81,13 @@ export interface ReplicaOptions {
   readonly reach: Reach;
   readonly observer: AppendObserver;
   readonly pipeline: PipelineMeters;
-  readonly deadLetters: DeadLetterGauges;
-  readonly figures: QueueFigures;
+  readonly figures: AppliedFigures;
   /** It was full, and is not any more. */
   readonly onRoom: () => void;
   /** The newest effect catalogue that this node reads. */
   readonly readVersion: number;
   /** What is declared of an ephemeral queue has changed by an entry that is applied. */
   readonly onEphemeral: (effect: EphemeralQueueEffect) => void;
-  /** Told what entries mean for those who count it; null: nobody does. */
-  readonly events: AppliedEvents | null;
 }
 
 export class Replica {
@@ -142,9 +137,7 @@ export class Replica {
       },
       ephemeralChanged: (effect) => this.#declared.push(effect),
       counted: this.#pipeline.applied,
-      deadLettersChanged: (queue) => options.deadLetters.changed(queue),
       figures: options.figures,
-      events: options.events ?? undefined,
     };
     this.#index = state.appliedIndex;
     this.#term = state.appliedTerm;

@@ -13,7 +13,7 @@ import {
   readAppendHeader,
   type TransactionSink,
 } from './append.js';
-import { type AppliedEvents, tellEvent } from './applied-events.js';
+import type { AppliedFigures } from './applied-figures.js';
 import { assert, bug } from './assert.js';
 import { ByteReader } from './bytes.js';
 import { EntryTotals } from './cluster-totals.js';
@@ -35,7 +35,6 @@ import {
 import { isShared, sharedLeaseKey } from './lease-id.js';
 import { AppendRun } from './log-use.js';
 import { countPartition, indexCursor, indexGroup, indexQueue, unindexQueue } from './name-index.js';
-import type { FiguresObserver } from './queue-figures.js';
 import { requestKey } from './request-id.js';
 import type { DoomedQueueRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
 import type { State } from './state.js';
@@ -66,12 +65,8 @@ export interface AppendObserver {
   /** A declaration has changed, or the queue is gone. Absent: nobody holds such queues. */
   ephemeralChanged?(effect: EphemeralQueueEffect): void;
   /** Absent: nobody counts. */
-  readonly events?: AppliedEvents | undefined;
   readonly counted?: AppliedCounts | undefined;
-  /** Keeps figures of queues; told of what changes them. */
-  readonly figures?: FiguresObserver | undefined;
-  /** Told of queues that got or lost dead letters, or are gone. */
-  readonly deadLettersChanged?: ((queue: number) => void) | undefined;
+  readonly figures?: AppliedFigures | undefined;
 }
 
 /** What entries held, since the start. */
@@ -109,15 +104,9 @@ export function applyEntry(
     if (counted !== undefined) counted.effects++;
     if (effect.kind !== 'append') run.settle(state, index);
     if (effect.kind !== 'append' && effect.kind !== 'relocate') {
-      observer?.figures?.effect(effect);
-      if (observer?.events !== undefined) tellEvent(state, effect, stampUs, observer.events);
+      observer?.figures?.effect(state, effect, stampUs);
       applyEffect(state, effect, stampUs, readable, totals);
-      if (effect.kind === 'dead-letter') {
-        totals.deadLettered++;
-        observer?.deadLettersChanged?.(effect.row.queue);
-      } else if (effect.kind === 'drop-dead-letters' || effect.kind === 'delete-queue') {
-        observer?.deadLettersChanged?.(effect.queue);
-      }
+      if (effect.kind === 'dead-letter') totals.deadLettered++;
       if (effect.kind === 'ephemeral-queue') observer?.ephemeralChanged?.(effect);
       if (effect.kind === 'requests' && counted !== undefined) {
         counted.outcomes_recorded += effect.records.length;

@@ -40,7 +40,7 @@ export class DeadLetterGauges {
   changed(queue: number): void {
     if (this.#known === null) return;
     this.#stale.add(queue);
-    if (this.#stale.size > this.#queuesMax) this.#forget();
+    if (this.#stale.size > this.#queuesMax) this.forget();
   }
 
   /** Every queue that has some; `null` says that others may go first. */
@@ -66,11 +66,12 @@ export class DeadLetterGauges {
       reads++;
       if (reads % READS_PER_STEP === 0) yield null;
     }
-    if (known.size > this.#queuesMax) this.#forget();
+    if (known.size > this.#queuesMax) this.forget();
     yield* known.values();
   }
 
-  #forget(): void {
+  /** Every count is read again when somebody asks. */
+  forget(): void {
     this.#known = null;
     this.#stale = new Set();
   }

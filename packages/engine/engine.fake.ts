@@ -6,6 +6,7 @@
 import { messageId, uuidV7 } from '@svc/wire';
 import { decodeAppend } from './append.js';
 import type { AppliedEvents } from './applied-events.js';
+import { AppliedFigures } from './applied-figures.js';
 import { applyEntry } from './apply.js';
 import { assert } from './assert.js';
 import { findPartition, findQueue } from './catalog.js';
@@ -182,6 +183,11 @@ export class EngineRig {
     const request: Request = { outcome: null };
     this.planner.enqueue(command, request);
     return request;
+  }
+
+  /** What was planned, by index. */
+  get written(): ReadonlyMap<number, Uint8Array> {
+    return this.#bodies;
   }
 
   /** Plans one turn, applies what is no longer in flight, and hands out the answers. */
@@ -433,7 +439,14 @@ export class EngineRig {
     while (this.#inFlight.length > left) {
       const index = this.#inFlight.shift() ?? 0;
       const body = this.#bodies.get(index) ?? utf8('');
-      const observer = { appended: () => {}, events: this.events, figures: this.figures };
+      const figures = new AppliedFigures({
+        events: this.events,
+        figures: this.figures,
+        onFailure: (error) => {
+          throw error;
+        },
+      });
+      const observer = { appended: () => {}, figures };
       applyEntry(this.state, this.transactions, index, body, observer);
       if (this.#inFlight.length === 0) this.#compare();
       this.planner.applied(index);

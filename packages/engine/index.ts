@@ -14,6 +14,7 @@ export {
 } from './append.js';
 export { offsetOfTransaction } from './append-search.js';
 export type { AppliedEvents } from './applied-events.js';
+export { AppliedFigures } from './applied-figures.js';
 export { type AppendObserver, applyEntry, readMeta } from './apply.js';
 export { EngineBug } from './assert.js';
 export { ByteWriter } from './bytes.js';

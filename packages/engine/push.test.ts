@@ -23,6 +23,7 @@ import { PlannedState } from './planned-state.js';
 import { PlannedTransactions } from './planned-transaction-ids.js';
 import { PushPlan } from './push.js';
 import { findSlices } from './slices.js';
+import type { Key, Table } from './state.js';
 import { appends, partitions, queues } from './tables.js';
 import { TransactionIndex } from './transaction-id-index.js';
 
@@ -201,9 +202,9 @@ test('a call that comes again finds its append once, whatever it holds', () => {
   settle();
   let rows = 0;
   const { get } = applied;
-  applied.get = (table, key) => {
+  applied.get = <Row>(table: Table<Row>, key: Key): Row | undefined => {
     if (table.id === appends.id) rows++;
-    return get.call(applied, table, key) as never;
+    return (get<Row>).call(applied, table, key);
   };
   const again = push(...items);
   expect(again.status).toEqual(items.map(() => ITEM_DUPLICATE));

@@ -51,6 +51,8 @@ export interface FiguresObserver {
   appended(partition: number): void;
   /** Called before the effect is applied. */
   effect(effect: Exclude<Effect, AppendEffect | RelocateEffect>): void;
+  /** What is kept may be wrong. */
+  forget(): void;
 }
 
 /** Gives the sum of a queue, by its number, as it is now. */
@@ -152,6 +154,11 @@ export class QueueFigures implements Figures, FiguresObserver {
 
   // --- changes -----------------------------------------------------------------------------------
 
+  forget(): void {
+    this.#kept.clear();
+    this.#known.clear();
+  }
+
   appended(partition: number): void {
     if (this.#kept.size > 0) this.#partition(partition);
   }
@@ -195,8 +202,6 @@ export class QueueFigures implements Figures, FiguresObserver {
       kept.sum = null;
       kept.version++;
     }
-    if (++this.#unasked <= CHANGES_UNASKED_MAX) return;
-    this.#kept.clear();
-    this.#known.clear();
+    if (++this.#unasked > CHANGES_UNASKED_MAX) this.forget();
   }
 }

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ITEM_DUPLICATE, ITEM_QUEUED, type PoppedOutcome } from './commands.js';
 import { EngineRig, pushCommand } from './engine.fake.js';
 import { numberNameKey } from './keys.js';
+import type { Key, Table } from './state.js';
 import { TABLES } from './table-list.js';
 import { cursors, groups, partitions, queues } from './tables.js';
 import {
@@ -547,9 +548,9 @@ test('a group is looked at once for all of its positions', () => {
   transact(rig, { positions: positions(1) });
   const reads = new Map<string, number>();
   const { get } = rig.state;
-  rig.state.get = (table, key) => {
+  rig.state.get = <Row>(table: Table<Row>, key: Key): Row | undefined => {
     reads.set(table.name, (reads.get(table.name) ?? 0) + 1);
-    return get.call(rig.state, table, key) as never;
+    return (get<Row>).call(rig.state, table, key);
   };
   transact(rig, { positions: positions(2) });
   expect(reads.get(groups.name)).toBe(1);
