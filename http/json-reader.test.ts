@@ -361,6 +361,26 @@ describe('agreement with the platform', () => {
     expect(accepted).toBeGreaterThan(5_000);
   });
 
+  test('strings of any characters, wherever their words of four bytes begin', () => {
+    const next = generator(25_11);
+    const pieces = ['a', 'é', '€', '😀', 'plain text ', '!', '#', '[', '\\n', '\\"'];
+    const faults = ['"', '\\', '\n', '\u0001', '\u001f', '\x80', '\xc3'];
+    let accepted = 0;
+    for (let round = 0; round < 20_000; round++) {
+      const parts = Array.from({ length: next(30) }, () =>
+        bytesOf(pieces[next(pieces.length)] ?? ''),
+      );
+      const fault = Buffer.from(faults[next(faults.length)] ?? '', 'latin1');
+      if (next(2) === 0) parts.splice(next(parts.length + 1), 0, fault);
+      const body = Buffer.concat([bytesOf('["'), ...parts, bytesOf('"]')]);
+      const ours = refusalOf(body);
+      const message = `round ${round}: ${JSON.stringify(body.toString('latin1'))}`;
+      expect(ours === null, `${message} ${ours?.message}`).toBe(platformAccepts(body));
+      if (ours === null) accepted++;
+    }
+    expect(accepted).toBeGreaterThan(5_000);
+  });
+
   test('every prefix of a valid text is refused', () => {
     const text = '{"a":[1.5e3,"\\u00fc\\n ü",{"b":null,"c":[true,false,{}]}],"d":""}';
     const bytes = bytesOf(text);

@@ -367,7 +367,7 @@ export class JsonReader {
         case NON_ASCII:
           this.#nonAscii = true;
           if (!this.#utf8Checked) this.#checkUtf8();
-          at++;
+          at = this.#checkedEnd(at + 1);
           break;
         default:
           this.fail('control character in a string', at);
@@ -383,6 +383,17 @@ export class JsonReader {
     const last = start + this.#end - WORD_BYTES;
     let place = start + at;
     while (place <= last && isPlainWord(view.getInt32(place))) place += WORD_BYTES;
+    return place - start;
+  }
+
+  /** Behind the words from `at` on without a quote, a backslash or a control; it is UTF-8. */
+  #checkedEnd(at: number): number {
+    this.#view ??= viewOf(this.#bytes);
+    const view = this.#view;
+    const start = this.#bytes.byteOffset;
+    const last = start + this.#end - WORD_BYTES;
+    let place = start + at;
+    while (place <= last && isCheckedWord(view.getInt32(place))) place += WORD_BYTES;
     return place - start;
   }
 
@@ -559,6 +570,15 @@ function isPlainWord(word: number): boolean {
   const controlOrQuote = (word ^ 0x02020202) - 0x21212121;
   const backslash = (word ^ 0x5c5c5c5c) - 0x01010101;
   return ((controlOrQuote | backslash | word) & 0x80808080) === 0;
+}
+
+/** As `isPlainWord`, of UTF-8 that was checked: bytes above 0x7f pass. */
+function isCheckedWord(word: number): boolean {
+  const changed = word ^ 0x02020202;
+  const controlOrQuote = (changed - 0x21212121) & ~changed;
+  const slashed = word ^ 0x5c5c5c5c;
+  const backslash = (slashed - 0x01010101) & ~slashed;
+  return ((controlOrQuote | backslash) & 0x80808080) === 0;
 }
 
 function isDigit(byte: number): boolean {

@@ -18,7 +18,7 @@ export const UNCUT_BODY_BYTES_MAX = 131_072;
  * parts of a millisecond or two. Both were measured with 100,000 items in one piece: to read an
  * item takes 0.3 us where it is short and 1.8 us where it names a partition and an id of its own;
  * to make its answer takes 1 to 3 us. What is left in one piece is a long value: 0.7 ms for a MiB
- * of a string, 5 ms for a MiB of numbers or small objects. With the shortest item,
+ * of a string, in any script, 5 ms for a MiB of numbers or small objects. With the shortest item,
  * `{"queue":"","payload":0}` and a comma, a body of 64 MiB would hold 2.7 million.
  */
 export const PUSH_ITEMS_MAX = 100_000;

@@ -89,7 +89,8 @@ export function readAckBody(body: Buffer): AckBody {
 /** Reads a body in parts, which end between two acknowledgements. */
 class AckBodyReader implements PartReader {
   readonly #reader: JsonReader;
-  readonly #single = new AckFields();
+  /** Of the top level. */
+  #single: AckFields | null = null;
   #items: AckItem[] | null = null;
   #consumerGroup = '';
   #seen = 0;
@@ -103,7 +104,7 @@ class AckBodyReader implements PartReader {
     const consumerGroup = this.#consumerGroup;
     return {
       consumerGroup: consumerGroup === '' ? QUEUE_MODE_GROUP : consumerGroup,
-      items: this.#items ?? [this.#single.item()],
+      items: this.#items ?? [(this.#single ?? new AckFields()).item()],
     };
   }
 
@@ -124,7 +125,10 @@ class AckBodyReader implements PartReader {
           this.#state = 'items';
           return false;
         }
-      } else this.#single.read(reader, key);
+      } else {
+        this.#single ??= new AckFields();
+        this.#single.read(reader, key);
+      }
     }
     reader.finish();
     return true;

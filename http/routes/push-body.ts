@@ -80,12 +80,15 @@ export class PushBodyReader implements PartReader {
   #readItems(until: number): boolean {
     const reader = this.#reader;
     const { columns } = this;
+    let head = this.#head;
     while (reader.nextElement()) {
       if (columns.itemGroup.length === PUSH_ITEMS_MAX) {
         reader.fail(`more than ${PUSH_ITEMS_MAX} items`, reader.at);
       }
-      this.#head = readItem(reader, columns, this.#head);
-      if (reader.at >= until) return false;
+      head = readItem(reader, columns, head);
+      if (reader.at < until) continue;
+      this.#head = head;
+      return false;
     }
     return true;
   }
