@@ -24,6 +24,8 @@ export interface NodeFigures {
    * is asked for, and `null` between two queues says that others may go first.
    */
   readonly deadLetters: Iterable<QueueCount | null> | null;
+  /** Queues that a family with a sample for each of them tells at most. */
+  readonly queueSeriesMax: number;
   /** As a walk over all cursors found them lately; a leader knows them, null on others. */
   readonly groupLags: GroupLags | null;
   /** The wall clock at this scrape. */

@@ -136,6 +136,7 @@ export class FakeService implements Service {
   changed: MembershipView | MembershipRefused = { kind: 'membership', membership: MEMBERSHIP };
   parked: ReadonlyMap<string, number> = new Map();
   deadLetterDepths: Iterable<QueueCount | null> | null = null;
+  queueSeriesMax = 20_000;
   groupLags: GroupLags | null = null;
   showsPipeline = true;
   /** Passes with each look at the clock. */
@@ -232,6 +233,7 @@ export class FakeService implements Service {
       totals: { pushed: 5, acked: 4, deadLettered: 1 },
       showsPipeline: this.showsPipeline,
       deadLetters: this.deadLetterDepths,
+      queueSeriesMax: this.queueSeriesMax,
       groupLags: this.groupLags,
       wallUs: 10_000_000,
     };

@@ -1,115 +1,192 @@
 /**
- * Families with a sample for each queue: label `queue`, and `tenant` for any but the default one.
+ * Families with a sample for each queue: label `queue`, summed over tenants. A queue is there from
+ * the flush bucket in which something of it happened until five minutes after it stopped, so that a
+ * rate falls to 0 instead of ending in the middle of a graph.
  *
- * Bound: QUEUES_SCRAPED_MAX queues of a family; a remark in the text says how many more there are.
- * A queue is there only while there is something to say of it, so ten thousand queues are shown
- * whole, and of a million those that were delivered from in the last minute.
+ * Bound: `queueSeriesMax` queues of a family; `svc_queue_series_omitted` says how many more there
+ * are, so that an alert on a queue can tell silence from absence.
  */
-import { DEFAULT_TENANT, type QueueFigures } from '@svc/wire';
+import type { QueueMeters } from '@svc/wire';
 import { type Exposition, labelText } from './exposition.js';
-import { custom, type Family } from './family.js';
+import { custom, type Family, labelled, type Scraped } from './family.js';
 
-/** 20,000 queues * 2 samples * 100 bytes = 4 MB for the widest family. */
-export const QUEUES_SCRAPED_MAX = 20_000;
 /** Samples between two moments in which others may go first: some 0.2 ms. */
 const SAMPLES_PER_STEP = 512;
 
-/**
- * A bucket that is closed does not change, and is scraped several times: its lines are made once.
- * They go with it.
- */
-const lagLines = new WeakMap<readonly QueueFigures[], string>();
-const LAG = 'svc_queue_pop_lag_milliseconds';
+/** What happened to a queue in the last flush bucket, over all tenants. */
+interface QueueSeries {
+  readonly queue: string;
+  pushed: number;
+  delivered: number;
+  acked: number;
+  conflated: number;
+  lagMsSum: number;
+  lagMsMax: number;
+}
+
+/** Samples of one scrape: how many queues a family left out, and how many dead letters there are. */
+interface Told {
+  readonly omitted: { traffic: number; dead_letters: number; long_polls: number };
+  deadLetters: number | null;
+}
+
+const told = new WeakMap<Scraped, Told>();
+
+function toldBy(scraped: Scraped): Told {
+  let known = told.get(scraped);
+  if (known === undefined) {
+    known = { omitted: { traffic: 0, dead_letters: 0, long_polls: 0 }, deadLetters: null };
+    told.set(scraped, known);
+  }
+  return known;
+}
 
 export const QUEUE_FAMILIES: readonly Family[] = [
   custom(
     'svc_parked_long_polls',
     'gauge',
-    'Long polls parked now at this node, by queue over all tenants; of discovery pops under "".',
-    function* (out, { figures }) {
-      const polls = [...figures.parked].map(([queue, count]) => ({ queue, count }));
-      yield* bounded(out, polls, ({ queue, count }) =>
+    'Long polls parked now at this node, by queue; of discovery pops under "".',
+    function* (out, scraped) {
+      const { parked, queueSeriesMax } = scraped.figures;
+      toldBy(scraped).omitted.long_polls = Math.max(0, parked.size - queueSeriesMax);
+      yield* first(parked, queueSeriesMax, ([queue, count]) =>
+        out.sample(labelText('queue', queue), count),
+      );
+    },
+  ),
+  traffic(
+    'svc_queue_pop_lag_milliseconds',
+    'Age of messages when this node delivered them, in the last flush bucket; 0 without any.',
+    (out, label, { delivered, lagMsSum, lagMsMax }) => {
+      const average = delivered === 0 ? 0 : lagMsSum / delivered;
+      out.sample(`${label},stat="avg"`, toMicroseconds(average));
+      out.sample(`${label},stat="max"`, toMicroseconds(lagMsMax));
+    },
+  ),
+  traffic(
+    'svc_queue_conflated_per_minute',
+    'Messages that conflating groups passed over at this node, of the last flush bucket.',
+    (out, label, { conflated }) => out.sample(label, conflated),
+  ),
+  rate('pushed', 'Messages pushed through this node, per second of the last flush bucket.'),
+  rate('delivered', 'Messages delivered by this node, per second of the last flush bucket.'),
+  rate('acked', 'Messages acknowledged through this node, per second of the last flush bucket.'),
+  custom(
+    'svc_dlq_depth_by_queue',
+    'gauge',
+    'Dead letters by queue, of the whole cluster; only the leader tells it.',
+    function* (out, scraped) {
+      const { deadLetters, queueSeriesMax } = scraped.figures;
+      if (deadLetters === null) return;
+      const known = toldBy(scraped);
+      const byQueue = new Map<string, number>();
+      let total = 0;
+      let passed = 0;
+      for (const one of deadLetters) {
+        if (one === null || ++passed % SAMPLES_PER_STEP === 0) yield;
+        if (one === null) continue;
+        total += one.count;
+        const before = byQueue.get(one.queue);
+        if (before !== undefined) byQueue.set(one.queue, before + one.count);
+        else if (byQueue.size < queueSeriesMax) byQueue.set(one.queue, one.count);
+        else known.omitted.dead_letters++;
+      }
+      known.deadLetters = total;
+      yield* first(byQueue, queueSeriesMax, ([queue, count]) =>
         out.sample(labelText('queue', queue), count),
       );
     },
   ),
   custom(
-    LAG,
+    'svc_dlq_depth',
     'gauge',
-    'Age of messages when this node delivered them, of the last flush bucket.',
-    function* (out, { meters }) {
-      const { closed } = meters.queues;
-      const known = lagLines.get(closed);
-      if (known !== undefined) {
-        out.lines(known);
-        return;
-      }
-      const delivered = closed.filter(({ popMessages }) => popMessages > 0);
-      let text = '';
-      yield* bounded(
-        { comment: (remark) => (text += `# ${remark}\n`) },
-        delivered,
-        ({ tenant, queue, lagMsSum, lagMsMax, popMessages }) => {
-          const labels = `${LAG}{${queueLabels(tenant, queue)}`;
-          text += `${labels},stat="avg"} ${toMicroseconds(lagMsSum / popMessages)}\n`;
-          text += `${labels},stat="max"} ${toMicroseconds(lagMsMax)}\n`;
-        },
-      );
-      lagLines.set(closed, text);
-      out.lines(text);
+    'Dead letters of all queues, of the whole cluster; only the leader tells it.',
+    (out, scraped) => {
+      const { deadLetters } = toldBy(scraped);
+      if (deadLetters !== null) out.sample('', deadLetters);
     },
   ),
-  custom(
-    'svc_queue_conflated_per_minute',
+  labelled(
+    'svc_queue_series_omitted',
     'gauge',
-    'Messages that conflating groups passed over at this node, of the last flush bucket.',
-    function* (out, { meters }) {
-      const passed = meters.queues.closed.filter(({ conflated }) => conflated > 0);
-      yield* bounded(out, passed, ({ tenant, queue, conflated }) =>
-        out.sample(queueLabels(tenant, queue), conflated),
-      );
-    },
-  ),
-  custom(
-    'svc_dlq_depth_by_queue',
-    'gauge',
-    'Dead letters by queue, of the whole cluster; only the leader tells it.',
-    function* (out, { figures }) {
-      yield* bounded(out, figures.deadLetters ?? [], ({ tenant, queue, count }) =>
-        out.sample(queueLabels(tenant, queue), count),
-      );
-    },
+    'of',
+    'Queues that the families above left out, because they tell of so many at most.',
+    (scraped) => toldBy(scraped).omitted,
   ),
 ];
 
+/** A family of what happened to queues lately. */
+function traffic(
+  name: string,
+  help: string,
+  write: (out: Exposition, label: string, series: QueueSeries, seconds: number) => void,
+): Family {
+  return custom(name, 'gauge', help, function* (out, scraped) {
+    const { meters, figures } = scraped;
+    const series = yield* seriesOf(meters.queues);
+    const { closedSeconds } = meters.queues;
+    toldBy(scraped).omitted.traffic = Math.max(0, series.length - figures.queueSeriesMax);
+    yield* first(series, figures.queueSeriesMax, (one) =>
+      write(out, labelText('queue', one.queue), one, closedSeconds),
+    );
+  });
+}
+
+function rate(of: 'pushed' | 'delivered' | 'acked', help: string): Family {
+  return traffic(`svc_queue_${of}_per_second`, help, (out, label, series, seconds) =>
+    out.sample(label, toMicroseconds(series[of] / seconds)),
+  );
+}
+
+/** A bucket that is closed does not change, and is scraped several times by several families. */
+const known = new WeakMap<object, readonly QueueSeries[]>();
+
+function* seriesOf(queues: QueueMeters): Generator<void, readonly QueueSeries[]> {
+  const { closed } = queues;
+  const made = known.get(closed);
+  if (made !== undefined) return made;
+  const byQueue = new Map<string, QueueSeries>();
+  let passed = 0;
+  for (const one of closed) {
+    if (++passed % SAMPLES_PER_STEP === 0) yield;
+    const series = seriesAt(byQueue, one.queue);
+    series.pushed += one.pushMessages;
+    series.delivered += one.popMessages;
+    series.acked += one.ackSuccess;
+    series.conflated += one.conflated;
+    series.lagMsSum += one.lagMsSum;
+    series.lagMsMax = Math.max(series.lagMsMax, one.lagMsMax);
+  }
+  // The queues of this bucket come first: where not all are told, those that are quiet are left out.
+  for (const queue of [...queues.recent]) seriesAt(byQueue, queue);
+  const series = [...byQueue.values()];
+  known.set(closed, series);
+  return series;
+}
+
+function seriesAt(byQueue: Map<string, QueueSeries>, queue: string): QueueSeries {
+  let series = byQueue.get(queue);
+  if (series === undefined) {
+    series = { queue, pushed: 0, delivered: 0, acked: 0, conflated: 0, lagMsSum: 0, lagMsMax: 0 };
+    byQueue.set(queue, series);
+  }
+  return series;
+}
+
 /** A clock tells no more, and long fractions take long to write. */
-function toMicroseconds(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
+function toMicroseconds(value: number): number {
+  return Math.round(value * 1000) / 1000;
 }
 
-function queueLabels(tenant: string, queue: string): string {
-  const label = labelText('queue', queue);
-  return tenant === DEFAULT_TENANT ? label : `${label},${labelText('tenant', tenant)}`;
-}
-
-/** A `null` among the items is a moment in which others may go first. */
-function* bounded<Item>(
-  out: Pick<Exposition, 'comment'>,
-  items: Iterable<Item | null>,
+function* first<Item>(
+  items: Iterable<Item>,
+  max: number,
   write: (item: Item) => void,
 ): Generator<void> {
   let written = 0;
   for (const item of items) {
-    if (item === null) {
-      yield;
-      continue;
-    }
-    if (written === QUEUES_SCRAPED_MAX) {
-      out.comment(`only the first ${QUEUES_SCRAPED_MAX} queues are told of`);
-      return;
-    }
+    if (written === max) return;
     write(item);
-    written++;
-    if (written % SAMPLES_PER_STEP === 0) yield;
+    if (++written % SAMPLES_PER_STEP === 0) yield;
   }
 }

@@ -19,6 +19,12 @@ export const SERIES_VARIABLES = {
     positive(200_000, { min: 1 }),
     'cursors that are visited to tell the lag of consumer groups; some 5 us each, per 15 seconds',
   ),
+  queueSeriesMax: variable(
+    'server',
+    'SVC_METRICS_QUEUE_SERIES_MAX',
+    positive(20_000, { min: 1, max: 100_000 }),
+    'queues of a Prometheus family; `svc_queue_series_omitted` tells how many were left out',
+  ),
   seriesNodeHours: variable(
     'server',
     'SVC_DASH_NODE_RETENTION_H',

@@ -49,6 +49,7 @@ const DEFAULTS: Config = {
   slowCommandMs: 50,
   seriesFlushMs: 60_000,
   groupLagCursorsMax: 200_000,
+  queueSeriesMax: 20_000,
   seriesNodeHours: 168,
   seriesQueueHours: 24,
   seriesQueueRowsMax: 500_000,

@@ -20,6 +20,8 @@ export interface FigureSources {
   readonly groupLags: GroupLagFigures;
   /** Bounds of names over all tenants. */
   readonly nameLimits: NameLimits;
+  /** SVC_METRICS_QUEUE_SERIES_MAX. */
+  readonly queueSeriesMax: number;
   readonly wallUs: () => number;
   readonly pressure: () => Pressure;
   readonly loopLagMs: () => number;
@@ -46,6 +48,7 @@ export function nodeFigures(sources: FigureSources): NodeFigures {
     totals: readTotals(state),
     showsPipeline,
     deadLetters: leader === null ? null : deadLetters.read(),
+    queueSeriesMax: sources.queueSeriesMax,
     groupLags: groupLags.read(leader !== null),
     wallUs: wallUs(),
   };

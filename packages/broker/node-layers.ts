@@ -234,6 +234,7 @@ export class NodeLayers {
           deadLetters: this.deadLetters,
           groupLags: this.groupLags,
           nameLimits: nameBounds(config).all,
+          queueSeriesMax: config.queueSeriesMax,
           wallUs: () => clock.wallUs(),
           pressure: () => this.broker.pressure(),
           loopLagMs: () => options.series?.loopLag.meanMs ?? 0,

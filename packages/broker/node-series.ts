@@ -69,6 +69,7 @@ interface Finished {
 
 const SAMPLE_MS = 1000;
 const MS_PER_MINUTE = 60_000;
+const US_PER_MS = 1000;
 const MINUTES_PER_HOUR = 60;
 const BUCKETS_WAITING_MAX = 4;
 /** Queues looked up and written between two yields, 3 us each. */
@@ -87,6 +88,8 @@ export class NodeSeries {
   #node: ObservedNode | null = null;
   #stopTicking: Cancel = () => {};
   #minute: number;
+  /** The wall clock when the open bucket began. */
+  #sealedMs: number;
   #slot: number;
   #parkedSamples = 0;
   #waiting: Sealed[] = [];
@@ -112,6 +115,7 @@ export class NodeSeries {
     });
     this.#walks = new StateWalks(clock, ({ message }) => logger.error('boot', message));
     const nowMs = clock.wallUs() / 1000;
+    this.#sealedMs = nowMs;
     this.#minute = Math.floor(nowMs / MS_PER_MINUTE);
     this.#slot = Math.floor(nowMs / config.seriesFlushMs);
   }
@@ -162,7 +166,9 @@ export class NodeSeries {
 
   #seal(nowUs: number, isLast: boolean): void {
     const counts = this.activity.rotate(nowUs);
-    const figures = this.activity.queues.rotate();
+    const nowMs = nowUs / US_PER_MS;
+    const figures = this.activity.queues.rotate(nowMs, nowMs - this.#sealedMs);
+    this.#sealedMs = nowMs;
     rotateSummaries(this.#options.meters);
     const { samples, gauges } = this.#sampler.take();
     const minute = this.#minute;

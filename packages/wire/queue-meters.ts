@@ -11,6 +11,11 @@
  */
 
 export const QUEUES_METERED_MAX = 100_000;
+/** How long a queue is remembered after the last bucket in which something of it happened. */
+const RECENT_MS = 300_000;
+const MS_PER_SECOND = 1000;
+/** Of a bucket, where nobody says how long it was. */
+const BUCKET_MS_DEFAULT = 60_000;
 /** Partitions whose queue is remembered, so that an ack need not look it up: 65,536 * 40 bytes. */
 const PARTITIONS_KNOWN_MAX = 65_536;
 
@@ -62,11 +67,27 @@ export class QueueMeters {
   #list: QueueFigures[] = [];
   readonly #byPartition = new Map<number, QueueFigures>();
   #closed: readonly QueueFigures[] = [];
+  #closedSeconds = BUCKET_MS_DEFAULT / MS_PER_SECOND;
+  /**
+   * Names of queues, whosever they are, with the end of the last bucket in which something of them
+   * happened, the longest ago first: QUEUES_METERED_MAX of them at most, 10 MB.
+   */
+  readonly #recent = new Map<string, number>();
   #missed = 0;
 
   /** What the bucket before this one held. */
   get closed(): readonly QueueFigures[] {
     return this.#closed;
+  }
+
+  /** How long that bucket was. */
+  get closedSeconds(): number {
+    return this.#closedSeconds;
+  }
+
+  /** Names of the queues of which something happened in the last five minutes or a bucket more. */
+  get recent(): Iterable<string> {
+    return this.#recent.keys();
   }
 
   /** How often something was counted for no queue, since the start. */
@@ -116,13 +137,26 @@ export class QueueMeters {
     this.#byPartition.clear();
   }
 
-  /** Closes the bucket and gives what it held. */
-  rotate(): readonly QueueFigures[] {
+  /** Closes the bucket, which ends at `nowMs` and was `lengthMs` long, and gives what it held. */
+  rotate(nowMs = 0, lengthMs = BUCKET_MS_DEFAULT): readonly QueueFigures[] {
     this.#closed = this.#list;
+    this.#closedSeconds = Math.max(1, lengthMs) / MS_PER_SECOND;
+    this.#remember(nowMs);
     this.#list = [];
     this.#open = new Map();
     this.#byPartition.clear();
     return this.#closed;
+  }
+
+  #remember(nowMs: number): void {
+    for (const { queue } of this.#closed) {
+      this.#recent.delete(queue);
+      this.#recent.set(queue, nowMs);
+    }
+    for (const [queue, seenMs] of this.#recent) {
+      if (this.#recent.size <= QUEUES_METERED_MAX && nowMs - seenMs <= RECENT_MS) return;
+      this.#recent.delete(queue);
+    }
   }
 }
 
