@@ -16,6 +16,7 @@ import type {
   RaftLivenessAnswer,
   RaftLivenessMember,
   RaftMemberHost,
+  RaftMemberRates,
   RaftMembersAnswer,
   RaftNodeBlock,
   RaftPeerFigures,
@@ -228,6 +229,16 @@ const raftMembers: Operation = {
                 memoryLimitBytes: optional(nullable(count)),
                 diskUsedPct: optional(nullable(number)),
               }),
+              rates: optional(
+                describedAs(
+                  'Messages of clients of the node, per second of its last flush bucket.',
+                  object<RaftMemberRates>({
+                    pushedPerSecond: number,
+                    deliveredPerSecond: number,
+                    ackedPerSecond: number,
+                  }),
+                ),
+              ),
             }),
             object<RaftUnreachableMember>({
               ...PROGRESS,

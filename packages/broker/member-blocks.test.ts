@@ -87,6 +87,7 @@ describe('the members', () => {
             // The disk of this group is simulated.
             diskUsedPct: null,
           },
+          rates: { pushedPerSecond: 0, deliveredPerSecond: 0, ackedPerSecond: 0 },
         });
       }
     }

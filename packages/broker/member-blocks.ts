@@ -12,6 +12,7 @@ import { isVoter, members, type NodeId, type Status } from '@svc/raft';
 import type {
   RaftMemberHost,
   RaftMemberProgress,
+  RaftMemberRates,
   RaftMembersAnswer,
   RaftNodeBlock,
   RaftPeerFigures,
@@ -36,6 +37,8 @@ interface MemberReport {
   /** Figures of the leader; null on other nodes. */
   readonly replication: readonly RaftPeerFigures[] | null;
   readonly host: RaftMemberHost;
+  /** Left out by earlier builds. */
+  readonly rates?: RaftMemberRates;
 }
 
 export interface MemberBlocksParts {
@@ -47,6 +50,7 @@ export interface MemberBlocksParts {
   readonly calls: PeerCalls | null;
   /** The data directory. */
   readonly directory: string;
+  readonly rates: () => RaftMemberRates;
 }
 
 type Row = MemberReport | { readonly error: string };
@@ -97,12 +101,13 @@ export class MemberBlocks {
   }
 
   #own(): MemberReport {
-    const { self, status, directory } = this.#parts;
+    const { self, status, directory, rates } = this.#parts;
     return {
       member: self,
       block: status.block(),
       replication: status.replication(),
       host: machineFigures(directory),
+      rates: rates(),
     };
   }
 
@@ -139,7 +144,9 @@ export class MemberBlocks {
     const progress = progressOf(nodeNumber(member), leader);
     if (!('error' in row)) {
       const local = member === this.#parts.self;
-      return { ...row.block, local, reachable: true, ...progress, host: row.host };
+      const { rates } = row;
+      const shown = rates === undefined ? {} : { rates };
+      return { ...row.block, local, reachable: true, ...progress, host: row.host, ...shown };
     }
     const nodeId = nodeNumber(member);
     const address = this.#parts.addresses().find((peer) => peer.id === nodeId);

@@ -187,6 +187,7 @@ export class NodeLayers {
       addresses: () => this.group.addresses(),
       calls: options.calls ?? null,
       directory: parts.directory,
+      rates: () => this.meters.queues.closedRates(),
     });
     this.gather = this.#newGather();
     this.ephemeral = newEphemeral(options, parts, this);

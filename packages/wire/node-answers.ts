@@ -132,8 +132,17 @@ export interface RaftMemberHost {
   readonly diskUsedPct?: number | null;
 }
 
+/** Messages of clients of the node, per second of its last flush bucket. */
+export interface RaftMemberRates {
+  readonly pushedPerSecond: number;
+  readonly deliveredPerSecond: number;
+  readonly ackedPerSecond: number;
+}
+
 export interface RaftReachableMember extends RaftNodeBlock, RaftMemberProgress {
   readonly host: RaftMemberHost;
+  /** A node of an earlier build does not say. */
+  readonly rates?: RaftMemberRates;
 }
 
 export interface RaftUnreachableMember extends RaftMemberProgress {

@@ -85,6 +85,22 @@ export class QueueMeters {
     return this.#closedSeconds;
   }
 
+  /** Messages of all queues, per second of that bucket. */
+  closedRates(): { pushedPerSecond: number; deliveredPerSecond: number; ackedPerSecond: number } {
+    const sums = { pushed: 0, delivered: 0, acked: 0 };
+    for (const { pushMessages, popMessages, ackSuccess } of this.#closed) {
+      sums.pushed += pushMessages;
+      sums.delivered += popMessages;
+      sums.acked += ackSuccess;
+    }
+    const perSecond = (count: number) => Math.round((100 * count) / this.#closedSeconds) / 100;
+    return {
+      pushedPerSecond: perSecond(sums.pushed),
+      deliveredPerSecond: perSecond(sums.delivered),
+      ackedPerSecond: perSecond(sums.acked),
+    };
+  }
+
   /** Names of the queues of which something happened in the last five minutes or a bucket more. */
   get recent(): Iterable<string> {
     return this.#recent.keys();
