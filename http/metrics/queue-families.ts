@@ -24,7 +24,7 @@ interface QueueSeries {
   lagMsMax: number;
 }
 
-/** Samples of one scrape: how many queues a family left out, and how many dead letters there are. */
+/** What the families of one scrape leave out, and how many dead letters there are. */
 interface Told {
   readonly omitted: { traffic: number; dead_letters: number; long_polls: number };
   deadLetters: number | null;
@@ -157,7 +157,7 @@ function* seriesOf(queues: QueueMeters): Generator<void, readonly QueueSeries[]>
     series.lagMsSum += one.lagMsSum;
     series.lagMsMax = Math.max(series.lagMsMax, one.lagMsMax);
   }
-  // The queues of this bucket come first: where not all are told, those that are quiet are left out.
+  // Queues of this bucket come first: where not all are told, those that are quiet are left out.
   for (const queue of [...queues.recent]) seriesAt(byQueue, queue);
   const series = [...byQueue.values()];
   known.set(closed, series);
