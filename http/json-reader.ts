@@ -24,6 +24,7 @@ import { isUtf8 } from 'node:buffer';
 import { isWellFormed } from '@svc/wire';
 import { JsonError } from './json-error.js';
 import { findKey, type KeySet } from './json-keys.js';
+import { type KnownValues, knownValuesOf } from './known-values.js';
 import { JSON_DEPTH_MAX } from './limits.js';
 import { nameAt } from './name-table.js';
 import { utf8FaultAt } from './utf8-fault.js';
@@ -75,6 +76,7 @@ let sharedView: DataView = new DataView(new ArrayBuffer(0));
 export class JsonReader {
   readonly #bytes: Buffer;
   readonly #end: number;
+  readonly #known: KnownValues | null;
   /** Of the memory that the body stands in; made when it is needed. */
   #view: DataView | null = null;
   #at = 0;
@@ -92,6 +94,7 @@ export class JsonReader {
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
     this.#end = bytes.length;
+    this.#known = knownValuesOf(bytes);
     this.#skipSpace();
     if (this.#at === this.#end) {
       this.fail(this.#end === 0 ? 'the body is empty' : 'the body holds no value', 0);
@@ -273,7 +276,9 @@ export class JsonReader {
   skipValue(): void {
     this.#skipSpace();
     const start = this.#at;
-    this.#at = this.#valueEnd(start);
+    const known = this.#known?.get(start);
+    if (known instanceof JsonError) throw known;
+    this.#at = known ?? this.#valueEnd(start);
     this.valueStart = start;
     this.valueEnd = this.#at;
   }

@@ -5,6 +5,7 @@ import type { AckItemOutcome } from '@svc/engine';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TestFront } from './front.fake.js';
 import { type RawAnswer, requestBytes } from './raw-client.fake.js';
+import { readPushBody } from './routes/push-body.js';
 import type { FetchedOutcome, MessageBatch } from './service.js';
 
 let front: TestFront;
@@ -130,6 +131,40 @@ describe('bodies and their answers', () => {
     const [refused] = await partsOf(() => front.client().request('/api/v1/push', { body: named }));
     expect([refused.status, JSON.parse(refused.body).code]).toEqual([413, 'name_too_long']);
     expect(front.service.submitted).toEqual([]);
+  });
+
+  test('one value of many megabytes is passed in parts, and arrives as it was sent', async () => {
+    const value = `[${'{"a":[1,2]},"ü",'.repeat(300_000)}{}]`;
+    const body = `{"other":${value},"items":[{"queue":"q","payload":${value}}]}`;
+    const [{ status }, parts] = await partsOf(() =>
+      front.client().request('/api/v1/push', { body }),
+    );
+    expect(status).toBe(201);
+    expect(parts).toBeGreaterThan(Buffer.byteLength(body) / 131_072);
+    const [command] = front.service.submitted;
+    if (command?.kind !== 'push') throw new Error('a push was expected');
+    const [start, end] = [command.payloadStart[0], command.payloadEnd[0]];
+    expect(Buffer.from(command.body).toString('utf8', start, end)).toBe(value);
+  });
+
+  test.each([
+    ['within a long value', '[[[1,2],[3;4]]'],
+    ['at its end', '[[1,2],[3,4]}'],
+    ['in a name', '[{"a":1},{"a\u0001":2}]'],
+    ['too deep', `${'['.repeat(130)}${']'.repeat(130)}`],
+    ['nowhere, but the body goes on', '[]}]},'],
+    ['in its shape', '[]}],"items":[{"queue":7,"payload":[]'],
+  ])('what is wrong %s is said as of a body that is read at once', async (_, end) => {
+    const text = `{"items":[{"queue":"q","payload":[${'[12345678],'.repeat(450_000)}${end}]}]}`;
+    let expected = '';
+    try {
+      readPushBody(Buffer.from(text));
+    } catch (error) {
+      expected = `bad push body: ${(error as Error).message}`;
+    }
+    expect(expected).not.toBe('');
+    const answer = await front.client().request('/api/v1/push', { body: text });
+    expect([answer.status, JSON.parse(answer.body).error]).toEqual([400, expected]);
   });
 
   test('a client that leaves while its body is read gets nothing done', async () => {

@@ -13,12 +13,24 @@ export const JSON_DEPTH_MAX = 128;
 export const UNCUT_BODY_BYTES_MAX = 131_072;
 
 /**
+ * In bodies from this size on long values are found beforehand, in parts (`long-values.ts`). Below
+ * it the longest value takes 20 ms; each item of a larger body is read twice.
+ */
+export const SCANNED_BODY_BYTES_MIN = 4 * 1_048_576;
+
+/**
+ * Values below this length are passed in a third of a millisecond; a body has 1,024 longer ones in
+ * each level.
+ */
+export const LONG_VALUE_BYTES_MIN = 65_536;
+
+/**
  * Items of one push. What planning and applying them costs is bounded by slices of 12 ms, whatever
  * they name (work-prices.ts of the engine). Reading them and making their answer are cut too, into
  * parts of a millisecond or two. Both were measured with 100,000 items in one piece: to read an
  * item takes 0.3 us where it is short and 1.8 us where it names a partition and an id of its own;
- * to make its answer takes 1 to 3 us. What is left in one piece is a long value: 0.7 ms for a MiB
- * of a string, in any script, 5 ms for a MiB of numbers or small objects. With the shortest item,
+ * to make its answer takes 1 to 3 us. What is left in one piece is a long string: 0.7 ms for a
+ * MiB, in any script. With the shortest item,
  * `{"queue":"","payload":0}` and a comma, a body of 64 MiB would hold 2.7 million.
  */
 export const PUSH_ITEMS_MAX = 100_000;

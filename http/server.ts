@@ -51,8 +51,10 @@ import {
   BODY_BYTES_IN_FLIGHT_DEFAULT,
   DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
   DRAIN_MS_DEFAULT,
+  SCANNED_BODY_BYTES_MIN,
   SWEEP_INTERVAL_MS,
 } from './limits.js';
+import { findLongValues } from './long-values.js';
 import { LoopShare } from './loop-share.js';
 import { Scraper } from './metrics/scrape.js';
 import { OpenPaths } from './open-paths.js';
@@ -483,10 +485,17 @@ class FrontServer implements HttpServer, Rim {
       this.#refuseUnready(request.exchange, match.route);
       return;
     }
+    const { exchange, body } = request;
+    const { route } = match;
+    if (body.length < SCANNED_BODY_BYTES_MIN) this.#route(front, route, request);
+    else findLongValues(exchange, body, () => this.#route(front, route, request));
+  }
+
+  #route(front: Front, route: Route, request: RouteRequest): void {
     try {
-      match.route.handle(front, request);
+      route.handle(front, request);
     } catch (error) {
-      this.#failed(request.exchange, error, match.route.badBody);
+      this.#failed(request.exchange, error, route.badBody);
     }
   }
 
