@@ -80,6 +80,8 @@ const BATCH_BYTES_MAX = 8 * 1024 * 1024;
  * them through, which the other node takes in one turn at some 20 us each: 1,000 are 20 ms.
  */
 const BATCH_PARTS_MAX = 1000;
+/** Owners that are looked up in a turn: one is 2 us, for as many nodes as there are. */
+const AIMED_PER_TURN = 2000;
 const ATTEMPT_MS = 10_000;
 const RING_MS = 30_000;
 const LEAVING_MS = 15_000;
@@ -93,6 +95,7 @@ export class EphemeralHandOver {
   readonly #moves = new Set<Move>();
   readonly #lanes = new Map<number, Lane>();
   #cancelLook: Cancel | null = null;
+  #cancelAim: Cancel | null = null;
   #onIdle: (() => void)[] = [];
   #stopped = false;
 
@@ -125,9 +128,23 @@ export class EphemeralHandOver {
     this.#armLook();
   }
 
-  /** Other nodes count than before. */
+  /** Other nodes count than before. The first AIMED_PER_TURN rings know their owner at once. */
   ownersChanged(): void {
-    for (const move of [...this.#moves]) this.#aim(move);
+    this.#cancelAim?.();
+    this.#aimSome(this.#moves.values());
+  }
+
+  #aimSome(moves: Iterator<Move>): void {
+    this.#cancelAim = null;
+    for (let count = 0; count < AIMED_PER_TURN; count++) {
+      const next = moves.next();
+      if (next.done === true) {
+        this.#sendAll();
+        return;
+      }
+      this.#aim(next.value);
+    }
+    if (!this.#stopped) this.#cancelAim = this.#options.clock.soon(() => this.#aimSome(moves));
     this.#sendAll();
   }
 
@@ -151,6 +168,7 @@ export class EphemeralHandOver {
     for (const move of [...this.#moves]) this.#end(move, this.#options.onLost);
     this.#stopped = true;
     this.#cancelLook?.();
+    this.#cancelAim?.();
     for (const { cancelPause } of this.#lanes.values()) cancelPause?.();
   }
 

@@ -131,8 +131,14 @@ export class LocalRings {
     this.#done(undefined);
   }
 
-  detach(staysHere: (place: RingPlace) => boolean): CarriedRing[] {
-    return this.#done(this.#rings.detach(staysHere, DEFAULT_PARTITION, this.#clock.nowMs()));
+  /** Takes out what belongs elsewhere, a batch at a step. */
+  *detach(staysHere: (place: RingPlace) => boolean): Generator<CarriedRing[], void> {
+    const walk = this.#rings.detach(staysHere, DEFAULT_PARTITION, () => this.#clock.nowMs());
+    for (;;) {
+      const step = this.#done(walk.next());
+      if (step.done === true) return;
+      yield step.value;
+    }
   }
 
   landed(ring: CarriedRing): void {

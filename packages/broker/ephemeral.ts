@@ -36,6 +36,7 @@ import type {
 import { DEFAULT_PARTITION, type EphemeralDepthAnswer, type EphemeralMeters } from '@svc/wire';
 import type { Cancel, Clock } from './clock.js';
 import { EphemeralAdoption } from './ephemeral-adoption.js';
+import { EphemeralDeparture } from './ephemeral-departure.js';
 import { depthAnswer } from './ephemeral-depth.js';
 import { type Errand, Errands, type HereOutcome } from './ephemeral-errand.js';
 import {
@@ -103,6 +104,7 @@ export class Ephemeral implements EphemeralService {
   readonly #rings: LocalRings;
   readonly #placement: EphemeralPlacement;
   readonly #errands: Errands;
+  readonly #departure: EphemeralDeparture;
   readonly #handOver: EphemeralHandOver;
   readonly #walks: StateWalks;
   /** null: there are no other nodes. */
@@ -152,6 +154,11 @@ export class Ephemeral implements EphemeralService {
       onReturned: (ring) => this.#returned(ring),
       onLost: (ring) => this.#lost(ring),
     });
+    this.#departure = new EphemeralDeparture({
+      clock,
+      detach: () => rings.detach((place) => this.#staysHere(place)),
+      take: (moved) => this.#handOver.take(moved),
+    });
     const adoption = new EphemeralAdoption({
       clock,
       owns: (place) => placement.owns(place),
@@ -194,8 +201,11 @@ export class Ephemeral implements EphemeralService {
       return;
     }
     this.#placement.leave();
-    if (this.#placement.live.length === 0) this.#handOver.stop();
-    this.#handOver.leave(done);
+    if (this.#placement.live.length === 0) {
+      this.#departure.stop();
+      this.#handOver.stop();
+    }
+    this.#departure.whenDone(() => this.#handOver.leave(done));
   }
 
   /** Rings that are left are lost. */
@@ -203,6 +213,7 @@ export class Ephemeral implements EphemeralService {
     this.#walks.stop();
     this.#server?.stop();
     this.#placement.stop();
+    this.#departure.stop();
     this.#handOver.stop();
     this.#errands.stop();
     this.#rings.stop();
@@ -440,11 +451,9 @@ export class Ephemeral implements EphemeralService {
 
   // --- rings that move ---------------------------------------------------------------------------
 
-  /** What belongs elsewhere leaves at once, and what waited to know goes on. */
+  /** What belongs elsewhere begins to leave, and what waited to know goes on. */
   #ownersChanged(): void {
-    if (this.#placement.settled || this.#placement.isLeaving) {
-      this.#handOver.take(this.#rings.detach((place) => this.#staysHere(place)));
-    }
+    if (this.#placement.settled || this.#placement.isLeaving) this.#departure.begin();
     this.#handOver.ownersChanged();
     this.#errands.ownersChanged();
   }

@@ -35,6 +35,13 @@ import type { Ring } from './ring.js';
 import { type Payloads, packMessages, payloadBytes } from './stored-messages.js';
 import type { PopEnd, WaitingPop } from './waiting-pop.js';
 
+/**
+ * Rings and queues that one step of `detach` passes: 10 us for one that leaves. Of a ring with many
+ * messages each 50 count as another one.
+ */
+const DETACH_STEP_RINGS = 1000;
+const DETACHED_MESSAGES_PER_RING = 50;
+
 /** What this node cannot take; in the order in which they are asked for. */
 export type RingRefusal =
   /** It does not fit into the ring, however empty that is. */
@@ -281,28 +288,57 @@ export class EphemeralRings {
   // --- moving ------------------------------------------------------------------------------------
 
   /**
-   * Takes out the rings that belong elsewhere; they count as memory until `landed`. Pops of a whole
-   * queue that has no ring here wait where its partition `unnamed` belongs: there they are asked
-   * for.
+   * Takes out the rings that belong elsewhere, a batch at a step; they count as memory until
+   * `landed`. Pops of a whole queue that has no ring here wait where its partition `unnamed`
+   * belongs: there they are asked for. Between two steps anything may happen.
    */
-  detach(staysHere: (place: RingPlace) => boolean, unnamed: string, nowMs: number): CarriedRing[] {
-    this.#runDue(nowMs);
-    const carried: CarriedRing[] = [];
-    for (const [tenant, { queues }] of this.#tenants) {
-      for (const queue of queues.values()) {
-        for (const ring of [...queue.rings.values()]) {
-          const { partition } = ring;
-          if (staysHere({ tenant, queue: queue.name, partition })) continue;
-          const moved = queue.detach(ring);
-          this.#movingBytes += carriedBytes(moved);
-          carried.push(moved);
+  *detach(
+    staysHere: (place: RingPlace) => boolean,
+    unnamed: string,
+    now: () => number,
+  ): Generator<CarriedRing[], void> {
+    let carried: CarriedRing[] = [];
+    let work = 0;
+    for (const { tenant, queue, ring } of this.#everyRing()) {
+      if (work === 0) this.#runDue(now());
+      const partition = ring?.partition ?? unnamed;
+      if (ring === null) {
+        const isEmpty = queue.rings.size === 0 && this.find(tenant, queue.name) === queue;
+        if (isEmpty && !staysHere({ tenant, queue: queue.name, partition })) {
+          queue.endWaiting('moved');
         }
-        const place = { tenant, queue: queue.name, partition: unnamed };
-        if (queue.rings.size === 0 && !staysHere(place)) queue.endWaiting('moved');
+      } else if (
+        queue.rings.get(partition) === ring &&
+        !staysHere({ tenant, queue: queue.name, partition })
+      ) {
+        const moved = queue.detach(ring);
+        this.#movingBytes += carriedBytes(moved);
+        carried.push(moved);
+        work += Math.floor(moved.messages.length / DETACHED_MESSAGES_PER_RING);
       }
+      work++;
+      if (work < DETACH_STEP_RINGS) continue;
+      this.#books.tellEnded();
+      yield carried;
+      carried = [];
+      work = 0;
     }
     this.#books.tellEnded();
-    return carried;
+    if (carried.length > 0) yield carried;
+  }
+
+  /** The rings of each queue, and then the queue itself. One may be gone when it is passed. */
+  *#everyRing(): Generator<{
+    readonly tenant: string;
+    readonly queue: EphemeralQueue;
+    readonly ring: Ring | null;
+  }> {
+    for (const [tenant, { queues }] of this.#tenants) {
+      for (const queue of queues.values()) {
+        for (const ring of queue.rings.values()) yield { tenant, queue, ring };
+        yield { tenant, queue, ring: null };
+      }
+    }
   }
 
   /** A ring that was detached is elsewhere, or nowhere. */

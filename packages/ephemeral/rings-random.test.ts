@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { type DropCounts, ringLimits } from './books.js';
 import type { CarriedRing } from './carried-ring.js';
 import { Chance } from './chance.fake.js';
-import { EphemeralRings, type RingPop } from './ephemeral-rings.js';
+import { EphemeralRings, type RingPlace, type RingPop } from './ephemeral-rings.js';
 import type { Delivered } from './group-cursor.js';
 import { FakeRoom } from './pop-room.fake.js';
 import { type DeclaredTerms, type QueueTerms, termsInForce } from './queue-terms.js';
@@ -203,7 +203,8 @@ class Run {
   move(): void {
     const partition = this.#partition;
     this.model.pass(this.terms, this.nowMs);
-    const gone = this.rings.detach((place) => place.partition !== partition, 'Default', this.nowMs);
+    const staysHere = (place: RingPlace) => place.partition !== partition;
+    const gone = [...this.rings.detach(staysHere, 'Default', () => this.nowMs)].flat();
     const before = this.rings.bytes;
     this.model.moved(partition);
     const back = gone.map((ring): CarriedRing => structuredClone(ring));
