@@ -74,21 +74,6 @@ export function flag(standard: boolean): Kind<boolean> {
   };
 }
 
-/** Off only for `0`, `false`, `off` and `no`; anything else leaves it on. */
-export function onUnlessOff(): Kind<boolean> {
-  return {
-    label: 'switch',
-    defaultText: 'on',
-    minimum: null,
-    parse: (given) => {
-      const word = (given ?? '').trim().toLowerCase();
-      return accepted(!['0', 'false', 'off', 'no'].includes(word));
-    },
-    doubt: switchDoubt,
-    show: (on) => (on ? 'on' : 'off'),
-  };
-}
-
 interface NumberBounds {
   readonly min: number;
   readonly max?: number;
@@ -117,30 +102,6 @@ export function percent(standard: number): Kind<number> {
         ? null
         : `is not a number from 1 to 100: ${standard} is used`,
     show: String,
-  };
-}
-
-/** An engine switch: on only for the words that say so, and off for everything else. */
-export function switchedOn(): Kind<boolean> {
-  return {
-    label: 'switch',
-    defaultText: 'off',
-    minimum: null,
-    parse: (given) => accepted(TRUE_WORDS.includes(given?.trim().toLowerCase() ?? '')),
-    doubt: switchDoubt,
-    show: (value) => (value ? 'on' : 'off'),
-  };
-}
-
-/** The same the other way round: off only for the words that say so. */
-export function switchedOff(): Kind<boolean> {
-  return {
-    label: 'switch',
-    defaultText: 'on',
-    minimum: null,
-    parse: (given) => accepted(!FALSE_WORDS.includes(given?.trim().toLowerCase() ?? '')),
-    doubt: switchDoubt,
-    show: (value) => (value ? 'on' : 'off'),
   };
 }
 
@@ -270,12 +231,6 @@ function wholeNumberText(given: string): string {
   const bytes = Number(digits) * (UNIT_BYTES.get(unit.toLowerCase()) ?? 1);
   const meant = digits === undefined ? '' : `; ${given} in bytes is ${bytes}`;
   return `is not a whole number without a unit${meant}`;
-}
-
-function switchDoubt(given: string): string | null {
-  const word = given.toLowerCase();
-  if (TRUE_WORDS.includes(word) || FALSE_WORDS.includes(word)) return null;
-  return 'is neither on nor off (true/false, 1/0, yes/no, on/off): the default is used';
 }
 
 const TRUE_WORDS = ['true', '1', 'yes', 'on'];

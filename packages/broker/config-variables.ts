@@ -18,7 +18,6 @@ import {
   integer,
   type Kind,
   MEGABYTE,
-  onUnlessOff,
   optionalInteger,
   optionalText,
   percent,
@@ -26,8 +25,6 @@ import {
   quoted,
   refused,
   secret,
-  switchedOff,
-  switchedOn,
   TIMER_MS_MAX,
 } from './config-values.js';
 import { type Area, type Variable, variable } from './config-variable.js';
@@ -188,7 +185,7 @@ export const VARIABLES = {
   raftJoin: variable(
     'raft',
     'SVC_RAFT_JOIN',
-    switchedOn(),
+    flag(false),
     'a fresh node waits to be added and never founds a cluster',
   ),
   forceRecover: variable(
@@ -218,7 +215,7 @@ export const VARIABLES = {
   pipelineMetrics: variable(
     'raft',
     'SVC_RAFT_METRICS',
-    onUnlessOff(),
+    flag(true),
     'timings, admission and forwarding in `/metrics/prometheus`',
   ),
   pipelineMax: variable('raft', 'SVC_RAFT_PIPELINE', positive(8, { min: 1 }), 'entries in flight'),
@@ -381,7 +378,7 @@ export const VARIABLES = {
   partitionCleanup: variable(
     'delivery',
     'SVC_PARTITION_CLEANUP_ENABLED',
-    switchedOff(),
+    flag(true),
     'remove partitions that are empty and that nobody has used for long',
   ),
   partitionCleanupDays: variable(

@@ -26,11 +26,6 @@ const TOLD: readonly [Environment, string][] = [
     'SVC_MAX_CONNECTIONS="many" is not a whole number without a unit: it counts as unset',
   ],
   [
-    { SVC_RAFT_METRICS: 'none' },
-    'SVC_RAFT_METRICS="none" is neither on nor off (true/false, 1/0, yes/no, on/off): ' +
-      'the default is used',
-  ],
-  [
     { SVC_MAX_BODY_BYTE: '1000' },
     'SVC_MAX_BODY_BYTE is set, and this build reads no such variable: is SVC_MAX_BODY_BYTES meant?',
   ],

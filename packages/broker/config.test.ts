@@ -206,7 +206,7 @@ const ACCEPTED: readonly [Environment, Partial<Config>][] = [
   [{ SVC_RAFT_SLOW_COMMAND_MS: '0' }, { slowCommandMs: 50 }],
   [{ SVC_RAFT_METRICS: ' Off ' }, { pipelineMetrics: false }],
   [{ SVC_RAFT_METRICS: '0' }, { pipelineMetrics: false }],
-  [{ SVC_RAFT_METRICS: 'whatever' }, { pipelineMetrics: true }],
+  [{ SVC_RAFT_METRICS: ' ' }, { pipelineMetrics: true }],
   [{ SVC_RAFT_PIPELINE: 'many' }, { pipelineMax: 8 }],
   [{ SVC_RAFT_LOG_CACHE_MB: '2' }, { logCacheBytes: 2 * 1024 * 1024 }],
   [{ SVC_RAFT_DURABLE_EVERY_MS: '99999999999' }, { checkpointEveryMs: 2 ** 31 - 1 }],
@@ -262,12 +262,10 @@ const ACCEPTED: readonly [Environment, Partial<Config>][] = [
   [{ SVC_RAFT_ADMIT_MAX_MB: '0' }, { admitBytesMax: 0 }],
   [{ SVC_RAFT_ADMIT_MAX_MB: '2' }, { admitBytesMax: 2 * 1024 * 1024 }],
   [{ SVC_RAFT_ADMIT_MAX_MB: 'two' }, { admitBytesMax: null }],
-  // a switch is on only for what says so
   [
     { SVC_RAFT_JOIN: ' True ', SVC_RAFT_REPLICATOR: 'openraft' },
     { raftJoin: true, peers: [] },
   ],
-  [{ SVC_RAFT_JOIN: 'maybe' }, { raftJoin: false }],
   [{ SVC_RAFT_FORCE_RECOVER: '1', SVC_RAFT_REPLICATOR: 'raft' }, { forceRecover: 1 }],
   [{ SVC_RAFT_TOKEN: 'x' }, { raftToken: 'x' }],
   // what is off is off
@@ -293,6 +291,13 @@ const NOT_BOOLEAN = 'is not a boolean (expected true/false, 1/0, yes/no, on/off)
 
 const REFUSED: readonly [Environment, string][] = [
   [{ SVC_KV_REQUIRE_GRANT: 'maybe' }, `SVC_KV_REQUIRE_GRANT="maybe" ${NOT_BOOLEAN}`],
+  // Every boolean, whatever it switches.
+  ...Object.values(VARIABLES)
+    .filter(({ kind }) => kind.label === 'boolean')
+    .map(({ names: [name = ''] }): [Environment, string] => [
+      { [name]: 'maybe' },
+      `${name}="maybe" ${NOT_BOOLEAN}`,
+    ]),
   [{ PORT: '' }, 'PORT= is not a port (expected a number from 0 to 65535)'],
   [{ PORT: 'http' }, 'PORT=http is not a port (expected a number from 0 to 65535)'],
   [{ PORT: '65536' }, 'PORT=65536 is not a port (expected a number from 0 to 65535)'],
