@@ -11,6 +11,8 @@ import {
   type AckCommand,
   applyEntry,
   type Command,
+  type KvOp,
+  kvJson,
   LOCAL_TABLES,
   type Outcome,
   Planner,
@@ -27,7 +29,10 @@ const TENANT = '00000000-0000-0000-0000-000000000001';
 const ROUNDS = 3;
 const COUNT = 20_000;
 const POSITIONS = 16_384;
+const VALUES = 64;
+const VALUE_BYTES = 65_536;
 const US_PER_MS = 1000;
+const DAY_US = 86_400_000_000;
 const BODY = new TextEncoder().encode('{"n":1234567890,"text":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}');
 
 interface Case {
@@ -98,6 +103,36 @@ const CASES: readonly Case[] = [
     price: position,
     count: POSITIONS,
     command: (round) => positions((i) => `${round}-${i}`),
+  },
+  {
+    what: 'key that is put, 64 bytes',
+    price: PRICES.key,
+    count: COUNT,
+    command: (round) => puts(COUNT, 62, (i) => `${round}-${i}`),
+  },
+  {
+    what: 'kibibyte of values that are put',
+    price: PRICES.kibibyte,
+    count: (VALUES * VALUE_BYTES) / 1024,
+    command: (round) => puts(VALUES, VALUE_BYTES - 2, (i) => `long-${round}-${i}`),
+  },
+  {
+    what: 'kibibyte of values that are replaced',
+    price: PRICES.kibibyte,
+    count: (VALUES * VALUE_BYTES) / 1024,
+    command: (round) => puts(VALUES, VALUE_BYTES - 2, (i) => `long-${round}-${i}`),
+  },
+  {
+    what: 'kibibyte of values that are read',
+    price: PRICES.kibibyte,
+    count: (VALUES * VALUE_BYTES) / 1024,
+    command: (round) => gets((i) => `long-${round}-${i}`),
+  },
+  {
+    what: 'timer that is scheduled',
+    price: PRICES.timer,
+    count: COUNT,
+    command: (round) => schedules((i) => `${round}-${i}`),
   },
 ];
 
@@ -248,6 +283,40 @@ function acks(partition: (i: number) => string): AckCommand {
     error: null,
   }));
   return { kind: 'ack', tenant: TENANT, consumerGroup: 'g', items };
+}
+
+function puts(count: number, chars: number, key: (i: number) => string): Command {
+  const value = kvJson(`"${'x'.repeat(chars)}"`);
+  const more = { ttlSeconds: null, expect: null, required: false };
+  const ops = Array.from({ length: count }, (_, i): KvOp => {
+    return { op: 'put', namespace: 'n', key: key(i), value, ...more };
+  });
+  return { kind: 'kv', tenant: TENANT, ops };
+}
+
+/** Beside one that writes, so that the planner reads them. */
+function gets(key: (i: number) => string): Command {
+  const ops = Array.from({ length: VALUES }, (_, i): KvOp => {
+    return { op: 'get', namespace: 'n', key: key(i) };
+  });
+  const count = { min: null, max: null, ttlSeconds: null, required: false };
+  ops.push({ op: 'incr', namespace: 'n', key: 'reads', delta: '1', ...count });
+  return { kind: 'kv', tenant: TENANT, ops };
+}
+
+function schedules(name: (i: number) => string): Command {
+  const ops = numbers(COUNT).map((i) => ({
+    op: 'schedule' as const,
+    queue: 'rung',
+    partition: 'p',
+    timerKey: name(i),
+    delayUs: DAY_US,
+    txn: name(i),
+    payload: BODY,
+    isJson: true,
+    encrypted: false,
+  }));
+  return { kind: 'timers', tenant: TENANT, producerSub: null, ops };
 }
 
 function positions(partition: (i: number) => string): Command {

@@ -5,7 +5,8 @@
  *
  * Bounds of a turn: bytes of the entry (`turnBytesMax`), where what is placed counts like what is
  * written, and units of work (`work-prices.ts`). The first command of each kind of line goes
- * whatever it takes, or it would never go.
+ * whatever it takes, or it would never go. Small commands have a quarter of both to themselves:
+ * timers with long payloads that are due, or dead letters, may fill one turn after another.
  */
 import type { FillCommand } from './command-lines.js';
 import type { Outcome } from './commands.js';
@@ -45,6 +46,7 @@ export interface FillSite {
 
 /** What small commands that fill may always spend, however much those that drain have spent. */
 const SHARE_UNITS = TURN_UNITS / 4;
+const SHARE_OF_BYTES = 1 / 4;
 
 /** How many of the oldest in line fit into so many bytes, at least one, and their bytes. */
 export function countFills(
@@ -74,6 +76,7 @@ export class FillTurn {
   readonly #plan: PushPlan;
   readonly #isFull: boolean;
   readonly #smallUnitsMax: number;
+  readonly #smallBytesMax: number;
   /** Bytes that the placed commands may still add to the entry. */
   #bytes = 0;
   readonly #placed: { readonly ticket: Ticket; readonly verdict: PlacedFill }[] = [];
@@ -86,7 +89,10 @@ export class FillTurn {
     this.#plan = new PushPlan(draft, { ...limits, names }, delivery);
     this.#isFull = this.#length >= limits.turnBytesMax;
     if (!this.#isFull) this.#bytes = timers.fire(draft, this.#plan, delivery);
-    this.#smallUnitsMax = Math.max(TURN_UNITS, draft.work + SHARE_UNITS);
+    this.#smallUnitsMax = Math.max(TURN_UNITS, this.#work + SHARE_UNITS);
+    const { turnBytesMax } = limits;
+    const spent = this.#length + this.#bytes;
+    this.#smallBytesMax = Math.max(turnBytesMax, spent + turnBytesMax * SHARE_OF_BYTES);
   }
 
   /** Units of work of the whole turn so far. */
@@ -101,22 +107,24 @@ export class FillTurn {
 
   /** Takes from the front of the line what there is room for. */
   takeSmall(line: Waiting<FillCommand>[]): void {
-    const left = this.#site.limits.turnBytesMax - this.#length - this.#bytes;
-    if (this.#isFull || left <= 0 || line.length === 0) return;
-    this.#take(line, countFills(this.#site, line, left).count, this.#smallUnitsMax);
+    const bytesMax = this.#smallBytesMax;
+    const left = bytesMax - this.#length - this.#bytes;
+    if (left <= 0 || line.length === 0) return;
+    this.#take(line, countFills(this.#site, line, left).count, this.#smallUnitsMax, bytesMax);
   }
 
   /** As before; the first goes although the small ones have left no room. */
   takeWide(line: Waiting<FillCommand>[]): void {
     if (this.#isFull || line.length === 0) return;
-    const left = this.#site.limits.turnBytesMax - this.#length - this.#bytes;
-    this.#take(line, countFills(this.#site, line, left).count, TURN_UNITS);
+    const { turnBytesMax } = this.#site.limits;
+    const left = turnBytesMax - this.#length - this.#bytes;
+    this.#take(line, countFills(this.#site, line, left).count, TURN_UNITS, turnBytesMax);
   }
 
-  #take(line: Waiting<FillCommand>[], count: number, unitsMax: number): void {
+  #take(line: Waiting<FillCommand>[], count: number, unitsMax: number, bytesMax: number): void {
     let taken = 0;
     for (const { command, ticket, units } of line) {
-      if (taken === count || (taken > 0 && this.#isOver(units, unitsMax))) break;
+      if (taken === count || (taken > 0 && this.#isOver(units, unitsMax, bytesMax))) break;
       taken++;
       if (this.#requests === null || this.#requests.isWanted(ticket)) this.#add(command, ticket);
     }
@@ -124,8 +132,8 @@ export class FillTurn {
   }
 
   /** What a record holds, and what names are new, is only known once it is planned. */
-  #isOver(units: number, unitsMax: number): boolean {
-    if (this.#length + this.#bytes >= this.#site.limits.turnBytesMax) return true;
+  #isOver(units: number, unitsMax: number, bytesMax: number): boolean {
+    if (this.#length + this.#bytes >= bytesMax) return true;
     return this.#work + units > unitsMax;
   }
 

@@ -8,12 +8,13 @@ import type { RefusedOutcome, Tenant } from './commands.js';
 import type { Draft } from './draft.js';
 import { tenantRange } from './keys.js';
 import type { KvWrite } from './kv-apply.js';
-import type { KvCall, KvOutcome } from './kv-call.js';
+import type { KvCall, KvOutcome, KvResult } from './kv-call.js';
 import { judgeKv, type KvVerdict, readManyKv } from './kv-judge.js';
 import { atOneMoment } from './kv-moment.js';
 import { kvRows } from './kv-tables.js';
 import type { Refusal } from './refusals.js';
 import type { Key, State } from './state.js';
+import { bytesPrice } from './work-prices.js';
 
 /** Before it, an older member could be asked for what it does not know (state-surfaces 1.7). */
 const CHECK_VERSION = 5;
@@ -60,10 +61,7 @@ export function kvCallBytes({ ops }: KvCall, { writes, results }: KvVerdict): nu
     else if (op.op !== 'getMany') bytes += FOUND_BYTES + op.key.length * UTF8_BYTES_MAX;
     else for (const key of op.keys) bytes += FOUND_BYTES + key.length * UTF8_BYTES_MAX;
   }
-  for (const result of results) {
-    if (result?.kind === 'got') bytes += result.row?.value?.length ?? 0;
-    else if (result?.kind === 'judged') bytes += result.value?.length ?? 0;
-  }
+  for (const result of results) if (result !== undefined) bytes += bytesFound(result);
   return bytes;
 }
 
@@ -72,12 +70,31 @@ export function writeKv(draft: Draft, tenant: Tenant, { writes }: KvVerdict): vo
 }
 
 /** After `writeKv`. */
-export function finishKv({ state, nowUs }: Draft, call: KvCall, verdict: KvVerdict): KvOutcome {
+export function finishKv(draft: Draft, call: KvCall, verdict: KvVerdict): KvOutcome {
+  const { state, nowUs } = draft;
   if (verdict.failure !== null) return { kind: 'kv', failure: verdict.failure, results: [] };
   const reads = readManyKv(state, nowUs, call, verdict);
   for (;;) {
     const step = reads.next();
-    if (step.done) return { kind: 'kv', failure: null, results: step.value };
+    if (step.done !== true) continue;
+    const results = step.value;
+    // How long values are that a call finds is known when they are found.
+    draft.spend(results.reduce((units, result) => units + bytesPrice(bytesFound(result)), 0));
+    return { kind: 'kv', failure: null, results };
+  }
+}
+
+function bytesFound(result: KvResult): number {
+  switch (result.kind) {
+    case 'got':
+      return result.row?.value?.length ?? 0;
+    case 'many':
+    case 'page':
+      return result.rows.reduce((bytes, { value }) => bytes + (value?.length ?? 0), 0);
+    case 'judged':
+      return result.value?.length ?? 0;
+    case 'put':
+      return 0;
   }
 }
 

@@ -1,9 +1,12 @@
 // Goal: the list of namespaces is bounded, however many a tenant has, and says so (state-surfaces
 // 1.8). Method: more rows than are shown, of two tenants; each bound around the end.
 import { expect, test } from 'vitest';
-import { type KvNamespaces, listKvNamespaces } from './kv-read.js';
-import { kvNamespaceKey, kvNamespaces } from './kv-tables.js';
+import { kvJson } from './kv-call.js';
+import { kvReadBudget } from './kv-judge.js';
+import { type KvNamespaces, listKvNamespaces, walkPage } from './kv-read.js';
+import { kvKey, kvNamespaceKey, kvNamespaces, kvRows } from './kv-tables.js';
 import { MapState } from './map-state.js';
+import type { State } from './state.js';
 
 const TENANT = 'aaaaaaaa-0000-4000-8000-000000000001';
 const OTHER = 'aaaaaaaa-0000-4000-8000-000000000000';
@@ -41,3 +44,36 @@ test.each([0, 1, 511, 512, 513, 1024, 1025])('all of %i are shown', (count) => {
   }
   if (count > 0) expect(listed(state, count - 1)).toMatchObject({ truncated: true });
 });
+
+test.each([
+  ['long values', 65_000, [16, 17, 17, 16]],
+  ['short ones', 100, [16, 64, 21]],
+])(
+  'a page of %s reads no more rows at a time, and in all, than it needs',
+  (_, length, expected) => {
+    const state = new MapState();
+    const value = kvJson(`"${'x'.repeat(length)}"`);
+    const row = { value, version: 1, expiresAtUs: 0, updatedAtUs: 0 };
+    for (let i = 0; i < 1000; i++) state.put(kvRows, kvKey(TENANT, 'n', `k${1000 + i}`), row);
+    const portions: number[] = [];
+    const counted: State = {
+      get: (table, key) => state.get(table, key),
+      put: (table, key, found) => state.put(table, key, found),
+      delete: (table, key) => state.delete(table, key),
+      range: (table, from, to, limit) => {
+        portions.push(limit);
+        return state.range(table, from, to, limit);
+      },
+    };
+    const place = { tenant: TENANT, namespace: 'n', prefix: 'k', after: '' };
+    const wish = { limit: 100, keysOnly: false, includeExpired: false };
+    const walk = walkPage(counted, 1, place, wish, kvReadBudget());
+    for (;;) {
+      const step = walk.next();
+      if (step.done !== true) continue;
+      expect(step.value.truncated).toBe(true);
+      break;
+    }
+    expect(portions).toEqual(expected);
+  },
+);

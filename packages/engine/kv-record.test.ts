@@ -77,6 +77,13 @@ function reasonOf(outcome: Outcome | null): string | null {
   return outcome?.kind === 'refused' ? outcome.refusal.reason : (outcome?.kind ?? null);
 }
 
+/** Megabytes of values are compared as one text. */
+function textOf(outcome: Outcome | null): string {
+  return JSON.stringify(outcome, (_, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+  );
+}
+
 test('a call that reads a great deal makes an entry of what it writes', () => {
   const rig = new EngineRig();
   fill(rig, 0, 1);
@@ -84,8 +91,8 @@ test('a call that reads a great deal makes an entry of what it writes', () => {
   const requests = Array.from({ length: 8 }, (_, i) =>
     send(rig, call([put(`k${i}`, '1'), ...reads]), i),
   );
-  // Three of them are the units of a turn.
-  for (let turns = 0; turns < 3; turns++) rig.turn();
+  // The values that one of them finds are more than the units of a turn.
+  for (let turns = 0; turns < 8; turns++) rig.turn();
   expect(requests.map(({ outcome }) => reasonOf(outcome))).toEqual(Array(8).fill('kv'));
   expect(rig.entryBytes).toBeLessThan(100 * KIB);
   // Also of a key that it writes itself: the old value is kept once.
@@ -93,7 +100,7 @@ test('a call that reads a great deal makes an entry of what it writes', () => {
   const first = told(rig, swap, 100);
   expect(rig.entryBytes).toBeLessThan(200 * KIB);
   rig.restart(2);
-  expect(told(rig, swap, 100)).toEqual(first);
+  expect(textOf(told(rig, swap, 100)) === textOf(first)).toBe(true);
 });
 
 test.each([

@@ -288,7 +288,7 @@ test.each(['timers', 'streams', 'ephemeral'] as const)('what came behind its pla
   };
   rig.call({ kind: 'set-grant', tenant: OTHER, surface: 'streams', grant: GRANT });
   for (const name of names(500)) make(name);
-  rig.turn();
+  rig.turnAll();
   expect(left()).toBe(500);
   const request = rig.send({ kind: 'purge-tenant', tenant: OTHER });
   let isMade = false;

@@ -69,9 +69,10 @@ import {
   timerPayload,
   timers,
 } from './timer-tables.js';
+import { PRICES, TURN_UNITS } from './work-prices.js';
 
 export interface TimerLimits {
-  /** Timers that one turn fires: 256 * 40 us = 10 ms. */
+  /** Timers that one turn fires. */
   readonly batchMax: number;
   /** Of their messages in the entry, unless the first alone is longer. */
   readonly batchBytesMax: number;
@@ -105,6 +106,11 @@ export interface TimerSite {
   readonly mayGrow: () => boolean;
 }
 
+/**
+ * No further timer fires in a turn that has spent so much: the rest is for small commands. 256
+ * timers of a few known partitions take less; but a timer may make a partition, or a queue.
+ */
+const FIRING_UNITS = (TURN_UNITS * 3) / 4;
 const FIRST_KEY = '' as Key;
 const LAST_DUE_KEY = '\xff'.repeat(9) as Key;
 /** No sleep is longer: a platform's timer counts 24 days at most, a timer waits 90. */
@@ -201,11 +207,12 @@ export class Timers {
     const gone: Key[] = [];
     const mayBePurged = isPurging(this.#state);
     for (const [i, { key, row }] of found.entries()) {
-      const isFull = i > 0 && bytes + row.bytes > this.#batchBytesMax;
-      if (isFull) {
+      const isLong = bytes + row.bytes > this.#batchBytesMax;
+      if (i > 0 && (isLong || draft.work + plan.units >= FIRING_UNITS)) {
         this.#more = true;
         break;
       }
+      draft.spend(PRICES.timer);
       bytes += row.bytes;
       this.#from = `${key}\0` as Key;
       const { timer } = row;

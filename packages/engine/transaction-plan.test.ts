@@ -508,12 +508,12 @@ describe('the turn', () => {
   });
 
   test('the dead letters of others do not decide whether a transaction commits', () => {
-    // Rows of this length are not compared after each turn.
-    rig.lag = 99;
     const long = (name: string, mebibytes: number) => name.repeat(mebibytes * 1024 * 1024);
     rig.push('q', 'p', [long('a', 9)], false);
     rig.push('q', 'o', [long('b', 5), long('c', 5)], false);
     const [first, second] = [rig.pop({ partition: 'p' }), rig.pop({ partition: 'o' })];
+    // Rows of this length are not compared after each turn.
+    rig.lag = 99;
     const acks = rig.minted('o', [0, 1]).map((id) => {
       return ackOf(numberOf('o'), id, second.leaseId, 'dlq');
     });

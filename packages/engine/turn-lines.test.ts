@@ -3,8 +3,10 @@
 // memory; what is looked at is units of work and the order of answers, and never time.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { AckCommand, PushCommand } from './commands.js';
-import { EngineRig, pushCommand, type Request, TENANT } from './engine.fake.js';
+import { EngineRig, pushCommand, type Request, TENANT, utf8 } from './engine.fake.js';
 import { type KvCall, kvJson } from './kv-call.js';
+import { timers } from './timer-tables.js';
+import { scheduleOf, timerCall } from './timers.fake.js';
 import type { TransactionCommand } from './transaction-command.js';
 import { WidePace } from './turn-lines.js';
 import {
@@ -267,4 +269,45 @@ describe('commands with many bytes', () => {
     expect(bytes).toBeLessThanOrEqual(WIDE_BYTES_IN_FLIGHT + SLICE_BYTES);
     expect(bytes).toBeGreaterThanOrEqual(WIDE_BYTES_IN_FLIGHT - SLICE_BYTES);
   });
+
+  test('small ones go on while timers with long payloads fire', () => {
+    const payload = new Uint8Array(utf8(`"${'x'.repeat(100_000)}"`));
+    const ops = Array.from({ length: 100 }, (_, i) => {
+      return scheduleOf(`k${i}`, { delayMs: 0, payload });
+    });
+    rig.call(timerCall(ops));
+    rig.advance(1);
+    const one = small();
+    rig.turn();
+    expect(isDone(one)).toBe(true);
+    expect(rig.rows(timers).length).toBeGreaterThan(50);
+  });
+
+  test('what a call finds is counted by its bytes', () => {
+    rig.call(puts('k', 64));
+    const place = { namespace: 'n', key: 'c' };
+    const incr = { op: 'incr', ...place, delta: '1', min: null, max: null } as const;
+    const gets = Array.from({ length: 64 }, (_, i) => {
+      return { op: 'get', namespace: 'n', key: `k${i}` } as const;
+    });
+    const ops = [{ ...incr, ttlSeconds: null, required: false }, ...gets];
+    rig.call({ kind: 'kv', tenant: TENANT, ops });
+    expect(rig.units).toBeGreaterThanOrEqual(65 * PRICES.key + 64 * 63 * PRICES.kibibyte);
+  });
+});
+
+test('timers that make partitions stop firing when three quarters of a turn are spent', () => {
+  const ops = Array.from({ length: 256 }, (_, i) => {
+    return scheduleOf(`k${i}`, { delayMs: 0, partition: `p${i}` });
+  });
+  rig.call(timerCall(ops));
+  rig.advance(1);
+  const one = NEW + PRICES.item + PRICES.itemId + PRICES.timer;
+  const FIRING = (TURN_UNITS * 3) / 4;
+  let turns = 0;
+  for (; rig.rows(timers).length > 0; turns++) {
+    rig.turn();
+    expect(rig.units).toBeLessThanOrEqual(FIRING + one + PRICES.newQueue);
+  }
+  expect(turns).toBeGreaterThanOrEqual(Math.floor((256 * one) / FIRING));
 });

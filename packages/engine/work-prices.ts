@@ -61,8 +61,8 @@ export const PRICES = {
   streamKey: 5,
   /** A row of a page of keys. */
   listedKey: 2,
-  /** A timer that is scheduled or cancelled. */
-  timer: 15,
+  /** A timer that is scheduled or cancelled, or that fires, beside its message. */
+  timer: 25,
 } as const;
 
 /**
