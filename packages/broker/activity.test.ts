@@ -4,6 +4,7 @@
 import { crc32 } from 'node:zlib';
 import {
   type AckItem,
+  AppliedFigures,
   applyEntry,
   type Command,
   MapState,
@@ -12,6 +13,7 @@ import {
   type PoppedOutcome,
   type PushCommand,
   TransactionIndex,
+  UNFILED,
 } from '@svc/engine';
 import { type QueueFigures, QueueMeters } from '@svc/wire';
 import { beforeEach, expect, test } from 'vitest';
@@ -57,7 +59,11 @@ function plan(command: Command): Outcome {
   if (turn.body === null) index--;
   else {
     bodies.set(index, turn.body);
-    const observer = { appended: () => {}, events: activity };
+    const onFailure = (error: unknown) => {
+      throw error;
+    };
+    const figures = new AppliedFigures({ events: activity, onFailure });
+    const observer = { appended: () => {}, figures };
     applyEntry(state, transactions, index, turn.body, observer);
     planner.applied(index);
   }
@@ -179,6 +185,33 @@ test('an ack of two queues is a request of each, once', () => {
   ack([one, ...acksOf(b, ['3'], 'completed'), two] as AckItem[]);
   expect([of('a').ackRequests, of('b').ackRequests]).toEqual([1, 1]);
   expect([of('a').ackSuccess, of('b').ackSuccess]).toEqual([2, 1]);
+});
+
+test('a call in slices is one request of each queue, and what is left open counts later', () => {
+  const pushes = new Set<QueueFigures>();
+  for (const slice of [pushOf('a/p 1', 'a/p 2'), pushOf('a/p 3', 'b/p 4')]) {
+    activity.sliceAnswered(state, slice, plan(slice), pushes);
+  }
+  activity.slicesEnded('push', pushes);
+  expect([of('a').pushRequests, of('a').pushMessages]).toEqual([1, 3]);
+  expect([of('b').pushRequests, of('b').pushMessages]).toEqual([1, 1]);
+  const acks = new Set<QueueFigures>();
+  const items = acksOf(pop('a', 3), ['1', '2', '3'], 'completed');
+  const verdict = { leaseReleased: false, dlq: false, noop: false };
+  const answer = (which: readonly AckItem[], open: number) => {
+    const command: Command = { kind: 'ack', tenant: TENANT, consumerGroup: 'g', items: which };
+    const verdicts = which.map((_, i) =>
+      i < open
+        ? { ...verdict, success: false, error: UNFILED }
+        : { ...verdict, success: true, error: null },
+    );
+    activity.sliceAnswered(state, command, { kind: 'acked', items: verdicts }, acks);
+  };
+  answer(items, 2);
+  answer(items.slice(0, 2), 0);
+  activity.slicesEnded('ack', acks);
+  expect(of('a')).toMatchObject({ ackRequests: 1, ackSuccess: 3 });
+  expect(activity.process).toMatchObject({ pushRequests: 1, ackRequests: 1, ackFailed: 0 });
 });
 
 test("another tenant's partition is not counted for its queue", () => {
