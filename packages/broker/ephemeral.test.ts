@@ -6,6 +6,7 @@ import { ownerOf } from '@svc/ephemeral';
 import type { EphemeralMessage } from '@svc/http';
 import { describe, expect, it } from 'vitest';
 import { type Answered, EphemeralGroup, type Popped, TENANT } from './ephemeral.fake.js';
+import { SharedRoom } from './message-log.fake.js';
 import { seededRandom } from './recovery.fake.js';
 
 const QUEUE = 'q';
@@ -101,6 +102,37 @@ describe('ephemeral queues of three nodes', () => {
     group.clock.pass(20);
     expect(payloadsOf(again)).toEqual(['x']);
     expect(messagesOf(again)[0]?.attempts).toBe(0);
+  });
+
+  it.each([false, true])('what comes to a node without room for it, autoAck %s', (autoAck) => {
+    const group = threeNodes();
+    const partition = partitionOf(2);
+    group.push(2, QUEUE, partition, ['a', 'b']);
+    const full = new SharedRoom(10);
+    let outcome: unknown = null;
+    const request = { tenant: TENANT, queue: QUEUE, partition, group: 'g', batch: 2, autoAck };
+    group.node(1).ephemeral.pop(
+      { ...request, deadlineMs: null },
+      {
+        gone: false,
+        onGone: null,
+        room: full.one(),
+        send: (sent) => {
+          outcome = sent;
+          return true;
+        },
+      },
+    );
+    group.clock.pass(50);
+    // What nobody would get again is delivered in any case; the rest goes back, unattempted.
+    expect(outcome).toMatchObject(
+      autoAck ? { kind: 'ephemeral-popped' } : { refusal: { reason: 'overloaded' } },
+    );
+    const next = group.pop(3, { queue: QUEUE, partition, batch: 2 });
+    group.clock.pass(50);
+    expect(payloadsOf(next)).toEqual(autoAck ? [] : ['a', 'b']);
+    expect(messagesOf(next).every(({ attempts }) => attempts === 0)).toBe(true);
+    expect([full.used, group.node(1).ephemeral.idle]).toEqual([0, true]);
   });
 
   it('a node that leaves hands over its rings, and who waits there is sent after them', () => {
