@@ -51,7 +51,7 @@ const CLEAN_ROWS_MAX = 1 << 17;
  * And what they hold: rows with long values weigh more. It is half of what a checkpoint may hold of
  * them (CHANGED_BYTES_MAX of the host), so that a stream of long values is not kept a third time.
  */
-const CLEAN_BYTES_MAX = 1 << 24;
+const CLEAN_BYTES_MAX = 1 << 23;
 const DIGEST_ROWS_PER_READ = 1000;
 
 const ADVICE =

@@ -34,9 +34,9 @@ export const CHANGED_ROWS_MAX = 1 << 17;
  * Bytes of values and payloads in rows that were put since the last freeze (`Table.heldBytes`).
  * While a stream of long values is stored, memory holds this five times: those that came since,
  * those that are written, their packed form, the pages of the store, and half as many that are
- * kept clean: 4.5 * 32 MiB = 144 MiB.
+ * kept clean: 4.5 * 16 MiB = 72 MiB.
  */
-export const CHANGED_BYTES_MAX = 32 * 1024 * 1024;
+export const CHANGED_BYTES_MAX = 16 * 1024 * 1024;
 /** The part of the time between two checkpoints that is left to chance. */
 const SPREAD = 0.25;
 /** How soon a checkpoint is tried again while the last one is still being written. */
