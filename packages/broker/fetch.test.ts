@@ -191,3 +191,35 @@ test('a client that has gone costs nothing more', () => {
   clock.move(5000);
   expect([log.reads, asked.answer]).toEqual([0, null]);
 });
+
+test('wide fetches that come at once take their turns, and one that has gone or is stopped', () => {
+  shared.bytesMax = 16 * 1024 * KIB;
+  push(['1']);
+  const entries = Array.from({ length: 64 }, () => ({
+    queue: 'q',
+    partition: 'p',
+    offset: 0,
+    maxBytes: 10,
+  }));
+  const ask = () => {
+    const asked = new Asked();
+    const about = { tenant: DEFAULT_TENANT, entries, maxWaitMs: 0, minBytes: 1 };
+    fetches.fetch({ ...about, deadlineMs: clock.nowMs() }, asked);
+    return asked;
+  };
+  const all = Array.from({ length: 40 }, ask);
+  expect([log.reads, all.filter(({ answer }) => answer !== null)]).toEqual([0, []]);
+  const [gone] = all;
+  if (gone !== undefined) gone.gone = true;
+  gone?.onGone?.();
+  clock.move(0);
+  expect(all.map(({ answer }) => answer?.kind ?? null)).toEqual([
+    null,
+    ...Array.from({ length: 39 }, () => 'fetched'),
+  ]);
+  for (const { room } of all) room.release();
+  const last = ask();
+  fetches.stop();
+  clock.move(0);
+  expect(last.answer?.kind).toBe('fetched');
+});

@@ -76,6 +76,11 @@ const RECORD_BYTES = 512;
 const RECHECK_MS = 1000;
 /** How long a fetch stands in line for room. */
 const HOLD_MS = 5000;
+/**
+ * Entries of a fetch that is looked at in the call that brings it. A wider one takes its turn: to
+ * look for what an entry has to offer takes 0.2 ms, and forty of 64 entries may come at once.
+ */
+const NARROW_ENTRIES_MAX = 8;
 /** How long fetches that may have enough hold the loop at a stretch. */
 const SLICE_MS = 4;
 
@@ -125,7 +130,11 @@ export class Fetches {
       cancelTimer: null,
     };
     reply.onGone = () => this.#forget(waiter);
-    this.#attempt(waiter);
+    if (request.entries.length <= NARROW_ENTRIES_MAX || this.#stopped) this.#attempt(waiter);
+    else {
+      this.#due.add(waiter);
+      this.#arm();
+    }
   }
 
   /** An entry that is being applied has added so many bytes to the partition. */
@@ -138,7 +147,8 @@ export class Fetches {
   /** Answers everything that waits with what there is; nothing waits any more. */
   stop(): void {
     this.#stopped = true;
-    for (const waiter of [...this.#all]) if (!waiter.isReading) this.#attempt(waiter);
+    const waiting = new Set([...this.#all, ...this.#due]);
+    for (const waiter of waiting) if (!waiter.isReading) this.#attempt(waiter);
   }
 
   // --- who waits for what ------------------------------------------------------------------------
