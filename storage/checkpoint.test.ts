@@ -38,17 +38,6 @@ const LOCAL = table(9, true);
 const TABLES = [OTHER, ROWS, LOCAL];
 const key = (text: string) => text as Key;
 
-/** How often each key of `ROWS` is read from a backing. */
-function counted(backing: SimulatedBacking): Map<string, number> {
-  const reads = new Map<string, number>();
-  const { get } = backing;
-  backing.get = (found) => {
-    reads.set(found.slice(1), (reads.get(found.slice(1)) ?? 0) + 1);
-    return get.call(backing, found);
-  };
-  return reads;
-}
-
 class Fixture {
   readonly backing: SimulatedBacking;
   readonly cleanRowsMax: number;
@@ -418,28 +407,4 @@ test.each([false, true])('what passes deletions reads keys and no rows, reverse 
   expect(state.range(OTHER, key(''), key('\xff'), 1)).toEqual([]);
   expect(state.range(ROWS, name(1500), key('\xff'), 1)).toEqual([expected[reverse ? 2 : 0]]);
   expect(read, 'nothing behind the last one').toBeLessThan(12);
-});
-
-test('that there is no row is read once, and forgotten when one is put', () => {
-  for (const seed of [0, 1, 2]) {
-    const fixture = new Fixture(seed);
-    const { state } = fixture;
-    const reads = counted(fixture.backing);
-    for (let i = 0; i < 3; i++) expect(state.get(ROWS, key('a'))).toBeUndefined();
-    expect(reads.get('a')).toBe(1);
-    state.put(ROWS, key('a'), { text: 'here' });
-    for (let round = 1; round <= 2; round++) {
-      state.checkpoint(round, 1, round, () => {});
-      fixture.settle();
-      expect(state.get(ROWS, key('a'))).toEqual({ text: 'here' });
-      state.put(ROWS, key('other'), { text: `${round}` });
-    }
-    state.delete(ROWS, key('a'));
-    for (let round = 3; round <= 4; round++) {
-      state.checkpoint(round, 1, round, () => {});
-      fixture.settle();
-      expect(state.get(ROWS, key('a'))).toBeUndefined();
-      state.put(ROWS, key('other'), { text: `${round}` });
-    }
-  }
 });

@@ -80,9 +80,6 @@ export interface MemoryRows {
   readonly rows: number;
 }
 
-/** In the cache: the backing has no such row. */
-const ABSENT = Symbol('absent');
-
 export class Checkpoint implements State {
   readonly #backing: Backing;
   readonly #tables: readonly Table<unknown>[];
@@ -201,14 +198,10 @@ export class Checkpoint implements State {
 
   #read<Row>(table: Table<Row>, key: string): Row | undefined {
     const cached = this.#cache.get(table.id, key);
-    if (cached !== undefined) return cached === ABSENT ? undefined : (cached as Row);
+    if (cached !== undefined) return cached as Row;
     const backingKey = prefixed(table.id, key);
     const value = this.#backing.get(backingKey);
-    if (value === undefined) {
-      // Whoever makes a row asks for it three times before: to plan it, and when it is applied.
-      this.#cache.set(table.id, key, ABSENT);
-      return undefined;
-    }
+    if (value === undefined) return undefined;
     const row = this.#decode(table, backingKey, value);
     if (value.length <= CACHED_ROW_BYTES_MAX) this.#cache.set(table.id, key, row);
     return row;

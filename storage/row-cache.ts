@@ -1,8 +1,8 @@
 /**
- * Decoded rows that were read from the backing, and that it has none under a key, so that a hot row
- * is not fetched and decoded for every use. Bounded by count in two generations: what was used
- * since the last turn of generations stays. A map for each table, because one name for table and
- * key would be a new string, and a new hash, for every question.
+ * Decoded rows that were read from the backing, so that a hot row is not fetched and decoded for
+ * every use. Bounded by count in two generations: what was used since the last turn of generations
+ * stays. A map for each table, because one name for table and key would be a new string, and a new
+ * hash, for every question.
  */
 export class RowCache {
   readonly #perGenerationMax: number;
