@@ -85,7 +85,7 @@ export interface StatusQuery {
   readonly tenant: Tenant;
   readonly filter: QueueFilter;
   readonly window: SeriesWindow;
-  /** Of the queues. */
+  /** Selects a page of the queues. */
   readonly page: PageQuery;
 }
 

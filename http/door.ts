@@ -1,6 +1,6 @@
 /**
- * Whose requests are let in, before anything else is asked of them: what a browser sends on behalf
- * of a page of another site is not.
+ * The first check of every request. It refuses what a browser sends on behalf of a page of another
+ * site.
  *
  * The job: a node without tokens does what anybody asks who reaches its port, and a browser on the
  * same machine or network reaches it for every page that it shows. A page cannot read an answer

@@ -1,4 +1,4 @@
-/** What is known of the long values of large bodies before their routes read them. */
+/** Long values of large bodies, found before the routes read them. */
 import type { JsonError } from './json-error.js';
 import { SCANNED_BODY_BYTES_MIN } from './limits.js';
 

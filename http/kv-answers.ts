@@ -13,7 +13,7 @@ import { bufferOf } from './message-text.js';
 
 /** A longer failure is told without what stands in it. */
 export const FAILURE_CHARS_MAX = 4096;
-/** Of an element beside its value: names, numbers, and a key of ordinary length. */
+/** Room for an element beside its value: names, numbers, and a key of ordinary length. */
 const ELEMENT_BYTES = 256;
 const ZERO = 0x30;
 const TOO_LARGE: ReadonlySet<string> = new Set(['kv_key_too_large', 'kv_value_too_large']);

@@ -2,7 +2,7 @@
  * Reads the JSON of large bodies in parts, in turns with other long work (`loop-share.ts`). A body
  * of 64 MiB in small items takes a second, in which nobody else would be answered.
  *
- * What is wrong with a body is answered when it is met, as for one that is read at once.
+ * A fault in a body is answered when it is met, as for one that is read at once.
  */
 import { badBodyText } from './errors.js';
 import type { Exchange } from './exchange.js';

@@ -310,7 +310,7 @@ export interface QueueDepthView {
   /** The group whose policy conflates counts partitions instead of messages. */
   readonly conflation: boolean;
   /** Ascending by name. `processing <= pending`. */
-  /** Of a page: over all partitions. */
+  /** A page carries the sums over all partitions. */
   readonly sums: DepthSums;
   readonly nextAfter: NextAfter;
   readonly partitions: readonly {

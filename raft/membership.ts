@@ -127,7 +127,7 @@ function switchTo(core: Core, entry: Entry): void {
     core.transferTarget = NO_NODE;
   }
   // A smaller quorum may already hold what a larger one lacked, and have answered a read's round.
-  // Nobody else asks again: a leader that is left alone hears no more answers.
+  // A leader that is left alone hears no more answers, so nothing else asks again.
   if (advanceCommit(core)) afterCommit(core);
   else sendMissing(core);
   confirmReads(core);

@@ -30,7 +30,7 @@
 export class RunningTime {
   readonly #tickMsMax: number;
   #ms = 0;
-  /** Of the last tick, which was late: it counts at the next. */
+  /** Time of the last tick, which was late: it counts at the next. */
   #owedMs = 0;
   #tickedAtMs = 0;
 

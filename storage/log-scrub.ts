@@ -39,7 +39,7 @@ const PART_BYTES = 1024 * 1024;
 /** What has been read of a record that is read in parts. */
 interface Part {
   readonly index: number;
-  /** Of its body. */
+  /** Bytes of its body. */
   readonly length: number;
   readonly bodyCrc: number;
   readonly headerCrc: number;
@@ -56,7 +56,7 @@ export class LogScrub {
   #index = 0;
   /** Header CRC of the record before; null when that is damaged. */
   #crc: number | null = null;
-  /** Of the record at the cursor; null: it is not read in parts, or not begun. */
+  /** The part read of the record at the cursor; null: it is not read in parts, or not begun. */
   #part: Part | null = null;
   /** Read by the call under way. */
   #bytes = 0;

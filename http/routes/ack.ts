@@ -89,7 +89,7 @@ export function readAckBody(body: Buffer): AckBody {
 /** Reads a body in parts, which end between two acknowledgements. */
 class AckBodyReader implements PartReader {
   readonly #reader: JsonReader;
-  /** Of the top level. */
+  /** The acknowledgement that the top level holds; null: none yet. */
   #single: AckFields | null = null;
   #items: AckItem[] | null = null;
   #consumerGroup = '';

@@ -53,7 +53,7 @@ const BODY_KEYS = keySet(...OPTION_NAMES, 'queue', 'mode', 'options');
 const QUEUE = OPTION_NAMES.length;
 const MODE = QUEUE + 1;
 const OPTIONS = QUEUE + 2;
-/** Of a wrong mode, in the answer. */
+/** Characters of a wrong mode that the answer repeats. */
 const SHOWN_CHARS_MAX = 64;
 
 /** Throws `JsonError` when the body is not an object, or `options` is something else than one. */

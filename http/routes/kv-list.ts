@@ -23,7 +23,7 @@ import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import { refuseShape } from './kv.js';
 
-/** Of a row beside its value: names, numbers, and a key of ordinary length. */
+/** Room for a row beside its value: names, numbers, and a key of ordinary length. */
 const ROW_BYTES = 256;
 
 export const kvNamespacesRoute: Route = {

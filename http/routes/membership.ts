@@ -76,7 +76,7 @@ export const membershipMemberRoute = changing('DELETE', '/members/{id}', (_body,
     : { wrong: `\`${param}\` is not a node id` },
 );
 
-/** Who leads is no change of the members, but goes the same way. */
+/** A transfer changes no member, but its call takes the same way. */
 export const leadershipTransferRoute: Route = {
   ...ROUTE_DEFAULTS,
   method: 'POST',
@@ -146,46 +146,23 @@ function refuse(exchange: Exchange, code: MembershipErrorCode, error: string): v
   exchange.json(status, JSON.stringify(answer), retryAfter);
 }
 
-function renderView(
-  exchange: Exchange,
-  _: null,
-  outcome: MembershipView | MembershipRefused,
-): void {
-  if (outcome.kind === 'membership-refused') {
-    refuse(exchange, outcome.code, outcome.error);
-    return;
-  }
-  const answer: MembershipAnswer = { engine: 'raft', membership: outcome.membership };
-  exchange.json('200 OK', JSON.stringify(answer));
-}
+type Shown = MembershipAnswer | MembershipChangedAnswer | LeadershipTransferAnswer;
 
-function renderChanged(
-  exchange: Exchange,
-  _: null,
-  outcome: MembershipView | MembershipRefused,
-): void {
-  if (outcome.kind === 'membership-refused') {
-    refuse(exchange, outcome.code, outcome.error);
-    return;
-  }
-  const answer: MembershipChangedAnswer = { ok: true, membership: outcome.membership };
-  exchange.json('200 OK', JSON.stringify(answer));
-}
+const renderView = rendering(({ membership }) => ({ engine: 'raft', membership }));
+const renderChanged = rendering(({ membership }) => ({ ok: true, membership }));
+const renderTransferred = rendering(({ membership: { leader, term } }) =>
+  leader === null ? null : { ok: true, leader, term },
+);
 
-function renderTransferred(
-  exchange: Exchange,
-  _: null,
-  outcome: MembershipView | MembershipRefused,
-): void {
-  if (outcome.kind === 'membership-refused') {
-    refuse(exchange, outcome.code, outcome.error);
-    return;
-  }
-  const { leader, term } = outcome.membership;
-  if (leader === null) {
-    refuse(exchange, 'leader_changed', 'leadership moved on meanwhile; ask who leads');
-    return;
-  }
-  const answer: LeadershipTransferAnswer = { ok: true, leader, term };
-  exchange.json('200 OK', JSON.stringify(answer));
+/** `shownOf` returns null when leadership moved on meanwhile. */
+function rendering(shownOf: (view: MembershipView) => Shown | null) {
+  return (exchange: Exchange, _: null, outcome: MembershipView | MembershipRefused): void => {
+    if (outcome.kind === 'membership-refused') {
+      refuse(exchange, outcome.code, outcome.error);
+      return;
+    }
+    const shown = shownOf(outcome);
+    if (shown !== null) exchange.json('200 OK', JSON.stringify(shown));
+    else refuse(exchange, 'leader_changed', 'leadership moved on meanwhile; ask who leads');
+  };
 }

@@ -131,8 +131,8 @@ export class Admission {
   }
 
   /**
-   * Who is let in may leave before `done` returns (its request is refused at once): that makes room
-   * for the next, who is let in by this loop and not by one within it.
+   * A request may leave before `done` returns, because it is refused at once. That makes room for
+   * the next one, which this loop lets in, and not a loop within it.
    */
   #admit(): void {
     if (this.#admitting) return;

@@ -76,7 +76,7 @@ test('a megabyte to each of 500 groups: two in a turn, and 30 MiB at most', () =
     before = now;
   }
   expect(shared.peak).toBeGreaterThan(20 * MIB);
-  // Whoever finds room for a part of it takes that part.
+  // A pop with room for a part of it takes that part.
   const counts = clients.map(({ end }) => end?.length ?? 0);
   expect(counts.filter((count) => count === 100).length).toBeGreaterThan(400);
   expect(Math.min(...counts)).toBeGreaterThan(0);

@@ -57,7 +57,7 @@ export class EphemeralAnswers implements PopRoom {
     return true;
   }
 
-  /** Nobody is tried again. */
+  /** Ends the answers: no waiting pop is tried again. */
   stop(): void {
     this.#answers.stop();
     this.#postponed.clear();

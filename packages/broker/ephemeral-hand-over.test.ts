@@ -19,7 +19,7 @@ import { ManualClock } from './recovery.fake.js';
 const RINGS = 5000;
 const CEILINGS = { maxBytes: 4_000_000, maxLength: 10_000, leaseSeconds: 5, retryLimit: 1000 };
 
-/** What is to run soon waits for the next turn. */
+/** Work that is to run soon waits for the next turn. */
 class TurnClock implements Clock {
   readonly #clock = new ManualClock();
   #soon: (() => void)[] = [];

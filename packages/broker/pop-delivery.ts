@@ -110,7 +110,7 @@ export class PopDelivery {
     }
   }
 
-  /** Nobody received the claims of this pop: undo them, attempt included. */
+  /** Undoes the claims of a pop that no client received, attempt included. */
   giveBack(command: PopCommand, outcome: PoppedOutcome): void {
     if (outcome.leaseId === '' || outcome.claims.length === 0) return;
     this.#options.giveBack({

@@ -33,7 +33,7 @@ export interface SlicedCallOptions<C, O extends Outcome> {
   readonly submit: (command: C, onOutcome: (outcome: Outcome) => void) => void;
   /** Runs what it is given in a later turn of the loop. */
   readonly soon: (work: () => void) => unknown;
-  /** Nobody waits for the answer. */
+  /** True once the caller no longer waits for the answer. */
   readonly isGone: () => boolean;
   /**
    * `outcome` is what was done, null: nothing. `refusal` is null when that is everything, or when

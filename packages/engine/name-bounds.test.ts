@@ -60,7 +60,7 @@ test('a push, a configure and a pop make no queue above the bound', () => {
   };
   expect(refusalOf(rig.call(configure))).toBe(text);
   expect(refusalOf(rig.call(rig.popCommand({ queue: 'c' })))).toBe(text);
-  // Whatever exists goes on, and another tenant has a bound of its own.
+  // Existing queues go on, and another tenant has a bound of its own.
   rig.push('b', 'q', ['4']);
   expect(refusalOf(rig.call({ ...configure, queue: 'a' }))).toBe('configured');
   expect(refusalOf(rig.call({ ...configure, tenant: OTHER }))).toBe('configured');
@@ -124,7 +124,7 @@ test('a group is one at each queue it reads; pops, seeks and positions make none
   expect(refusalOf(rig.call(seek('c', '2', 'p')))).toMatch(text);
   const position = transactionCommand({ positions: [positionOf('c', 'p', 0)] });
   expect(refusalOf(rig.call(position))).toMatch(text);
-  // Who reads already goes on reading.
+  // A group that reads already goes on reading.
   expect(refusalOf(rig.call(seek('a', 'g', null)))).toBe('group-changed');
   const known = transactionCommand({ positions: [positionOf('a', 'p', 0)] });
   expect(refusalOf(rig.call(known))).toBe('transacted');

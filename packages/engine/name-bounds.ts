@@ -42,9 +42,9 @@ export interface NameLimits {
 }
 
 export interface NameBounds {
-  /** Of each tenant. */
+  /** The bounds of each tenant. */
   readonly tenant: NameLimits;
-  /** Of all tenants together. */
+  /** The bounds of all tenants together. */
   readonly all: NameLimits;
 }
 

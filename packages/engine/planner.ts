@@ -107,7 +107,7 @@ export class Planner {
   /** Told of every effect that is planned. */
   readonly #observer: EffectObserver;
   readonly #drain = new TurnLine<DrainCommand>();
-  /** Whatever fills, in one line, so that neither kind waits for the other. */
+  /** All kinds of commands that fill, in one line, so that no kind waits for another. */
   readonly #fill = new TurnLine<FillCommand>();
   #arrivals = 0;
   readonly #pace = new WidePace();

@@ -51,7 +51,7 @@ export interface FiguresObserver {
   appended(partition: number): void;
   /** Called before the effect is applied. */
   effect(effect: Exclude<Effect, AppendEffect | RelocateEffect>): void;
-  /** What is kept may be wrong. */
+  /** Drops the kept figures, because they may be wrong. */
   forget(): void;
 }
 

@@ -72,7 +72,7 @@ export interface QueueDepth {
   readonly conflation: boolean;
   /** Ascending by name. */
   readonly partitions: readonly PartitionDepth[];
-  /** Of a page: over all partitions; of the whole list: over those that are shown. */
+  /** A page sums over all partitions, a whole list over those that it shows. */
   readonly sums: DepthSums;
   readonly nextAfter: NextAfter;
 }

@@ -137,7 +137,7 @@ export class Waiters {
     return this.#byTicket.get(waiter.ticket) === waiter;
   }
 
-  /** Who waits under this ticket. */
+  /** Returns the waiter of a ticket. */
   find(ticket: object): Waiter | undefined {
     return this.#byTicket.get(ticket);
   }

@@ -10,7 +10,7 @@
  * (`npm run bench -- --prices` prints the table of the machine that it runs on). The prices only
  * have to be right among each other: a machine that is half as fast has turns twice as long.
  *
- * Who uses them:
+ * Users of the prices:
  * - `CallSlices` (packages/broker) cuts a push or a batch of acknowledgements that costs more than
  *   SLICE_UNITS into commands that cost less, and submits them one after another.
  * - The planner counts each command at its price when it arrives, which decides its line

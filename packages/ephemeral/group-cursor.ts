@@ -30,9 +30,9 @@ export interface Delivered extends StoredMessage {
 /** What a pop may still take. */
 export interface TakeBudget {
   messages: number;
-  /** Of payloads. */
+  /** Bytes of the payloads. */
   bytes: number;
-  /** Of the answer. */
+  /** Room that the answer needs. */
   roomBytes: number;
   /** Set when the first message needs more room than there is. */
   neededBytes: number;

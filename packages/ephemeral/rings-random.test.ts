@@ -62,7 +62,7 @@ class Run {
     if (this.isScarce) this.room.bytesFor = () => this.random.below(1500);
     if (this.isScarce) this.room.isSpent = () => this.random.below(3) === 0;
     this.#step();
-    // Whoever was told is tried again, and that is enough: nobody waits beside messages.
+    // Trying the told pops again is enough: after it no pop waits beside messages.
     while (this.room.told.size > 0)
       this.room.free((ticket) => this.rings.retry(ticket, this.nowMs));
     this.check();

@@ -78,7 +78,7 @@ export interface StatusAnswer extends WindowAnswer {
   /** Newest first. */
   readonly throughput: readonly ThroughputPoint[];
   readonly queues: readonly StatusQueue[];
-  /** Of a page of the queues only. */
+  /** Present in a page of the queues only. */
   readonly nextAfter?: string | null;
   readonly messages: {
     readonly total: number;

@@ -286,7 +286,7 @@ export interface QueueDetailAnswer {
   readonly segments: SegmentFigures;
   readonly totals: MessageFigures;
   readonly retainedBytes: number;
-  /** Of a page only. */
+  /** Present in a page only. */
   readonly nextAfter?: string | null;
 }
 
@@ -318,7 +318,7 @@ export interface DepthAnswer {
   /** The same as `effectivePending`; only where the group conflates. */
   readonly effective?: number;
   readonly partitions: readonly PartitionDepth[];
-  /** Of a page only. */
+  /** Present in a page only. */
   readonly nextAfter?: string | null;
 }
 

@@ -218,7 +218,7 @@ export interface RaftLivenessAnswer {
   readonly term: number;
   /** How old the picture of the members is; null: this node never had one. */
   readonly viewAgeMs: number | null;
-  /** Whose picture it is; null: no leader could be asked. */
+  /** The leader that gave this picture; null: no leader could be asked. */
   readonly viewLeaderId: number | null;
   readonly members: readonly RaftLivenessMember[];
 }

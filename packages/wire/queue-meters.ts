@@ -14,7 +14,7 @@ export const QUEUES_METERED_MAX = 100_000;
 /** How long a queue is remembered after the last bucket in which something of it happened. */
 const RECENT_MS = 300_000;
 const MS_PER_SECOND = 1000;
-/** Of a bucket, where nobody says how long it was. */
+/** Length of a bucket whose length is not told. */
 const BUCKET_MS_DEFAULT = 60_000;
 /** Partitions whose queue is remembered, so that an ack need not look it up: 65,536 * 40 bytes. */
 const PARTITIONS_KNOWN_MAX = 65_536;

@@ -74,7 +74,7 @@ export interface QueueSizesAnswer {
   readonly queue: string;
   readonly partitions: { readonly [name: string]: number };
   readonly truncated?: true;
-  /** Of a page only. */
+  /** Present in a page only. */
   readonly nextAfter?: string | null;
 }
 

@@ -21,7 +21,7 @@ export interface StatusQueueAnswer {
   readonly partitions: readonly PartitionRow[];
   readonly partitionsTruncated?: true;
   readonly totals: { readonly messages: MessageFigures };
-  /** Of a page only. */
+  /** Present in a page only. */
   readonly nextAfter?: string | null;
 }
 

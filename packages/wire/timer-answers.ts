@@ -71,7 +71,7 @@ export interface TimerQueueRow {
 
 export interface TimerQueuesAnswer {
   readonly timers: readonly TimerQueueRow[];
-  /** Of a page only. */
+  /** Present in a page only. */
   readonly nextAfter?: string | null;
 }
 
