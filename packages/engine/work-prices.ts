@@ -97,9 +97,9 @@ export const SLICE_BYTES = 4 * 1024 * 1024;
 
 /**
  * What a transaction or a stream cycle may cost: 16,384 positions in known partitions at 25 units
- * are 409,600. While it is planned nothing else is, for 0.3 to 0.4 s, and what else such a call may
- * hold takes less (the prices of messages and of acknowledgements are above what they take). It
- * goes after all small commands, and two of them never follow each other at once
+ * are 409,600. While it is planned nothing else is, for some half a second, and what else such a
+ * call may hold takes less (the prices of messages and of acknowledgements are above what they
+ * take). It goes after all small commands, and two of them never follow each other at once
  * (`turn-lines.ts`).
  */
 export const ATOMIC_UNITS_MAX = 410_000;
