@@ -7,10 +7,16 @@
  * away, so that one who sends everything before it reads finds the answer and not a reset.
  *
  * Memory is reserved for bytes that came, never for a length that was told: a head costs its sender
- * nothing, so what it says must cost nobody else anything. A body in several pieces doubles its
- * buffer, and what it holds of the budget, until it has all; a body in one piece is copied once.
+ * nothing, so what it says must cost nobody else anything. A body in several pieces doubles what it
+ * holds of the budget, and its buffer, until it has all; a body in one piece is copied once. From
+ * WHOLE_BODY_BYTES_MIN on the buffer is made for the whole length that was told: pages of it that
+ * nothing was written to take no memory, while each doubling fills fresh ones, at a millisecond and
+ * a half a MiB.
+ *
+ * Large bodies are read in turns (`body-turns.ts`).
  */
 import { type BodyShare, countedBytes } from './body-budget.js';
+import type { Paused } from './body-turns.js';
 import { BODIES_OVERLOADED_REFUSAL, errorText } from './errors.js';
 import type { Exchange, Rim, Slow } from './exchange.js';
 import {
@@ -18,6 +24,8 @@ import {
   BODY_BYTES_PER_MS_MIN,
   BODY_PATIENCE_MS,
   CHUNKED_BODY_BYTES_FIRST,
+  TURN_BODY_BYTES_MIN,
+  WHOLE_BODY_BYTES_MIN,
 } from './limits.js';
 import { Pace } from './pace.js';
 import type { BodySource } from './uws.js';
@@ -45,11 +53,12 @@ export function readBody(
     exchange.json('413 Payload Too Large', tooLargeText(bytesMax));
     return;
   }
-  const reader = new BodyReader(exchange, rim, announced, share, bytesMax, done);
+  const reader = new BodyReader(source, exchange, rim, announced, share, bytesMax, done);
   source.onData((chunk, isLast) => reader.take(chunk, isLast));
 }
 
-class BodyReader implements Slow {
+class BodyReader implements Slow, Paused {
+  readonly #source: BodySource;
   readonly #exchange: Exchange;
   readonly #rim: Rim;
   /** -1: sent in chunks. */
@@ -59,6 +68,10 @@ class BodyReader implements Slow {
   readonly #done: (body: Buffer) => void;
   #body: Buffer = EMPTY;
   #length = 0;
+  /** Of the budget. */
+  #reserved = 0;
+  /** Since when it waits for its turn to be read on; null: it does not. */
+  #pausedMs: number | null = null;
   /**
    * From its first piece on. Most bodies come in one piece and are never watched. One that sends
    * nothing at all is cut off by the native layer.
@@ -66,6 +79,7 @@ class BodyReader implements Slow {
   #pace: Pace | null = null;
 
   constructor(
+    source: BodySource,
     exchange: Exchange,
     rim: Rim,
     announced: number,
@@ -73,6 +87,7 @@ class BodyReader implements Slow {
     bytesMax: number,
     done: (body: Buffer) => void,
   ) {
+    this.#source = source;
     this.#exchange = exchange;
     this.#rim = rim;
     this.#announced = announced;
@@ -88,11 +103,21 @@ class BodyReader implements Slow {
     }
     const taken = isLast && this.#length === 0 ? this.#takeWhole(chunk) : this.#append(chunk);
     if (!taken) return;
-    if (!isLast) return;
+    if (!isLast) {
+      if (this.#pausedMs === null && this.#isLarge()) this.#pause();
+      return;
+    }
     this.#unwatch();
+    this.#resume();
     this.#done(
       this.#body.length === this.#length ? this.#body : this.#body.subarray(0, this.#length),
     );
+  }
+
+  goOn(): boolean {
+    if (this.#pausedMs === null || !this.#exchange.open) return false;
+    this.#resume();
+    return true;
   }
 
   sweep(nowMs: number): void {
@@ -100,6 +125,7 @@ class BodyReader implements Slow {
       this.#unwatch();
       return;
     }
+    if (this.#pausedMs !== null) return;
     if (this.#pace?.tooSlow(nowMs, this.#length) !== true) return;
     this.#drop();
     const text = errorText('the request body arrives too slowly', 'timeout');
@@ -120,7 +146,7 @@ class BodyReader implements Slow {
   #append(chunk: ArrayBuffer): boolean {
     if (this.#pace === null) this.#watch();
     const length = this.#length + chunk.byteLength;
-    if (length > this.#body.length && !this.#grow(length)) return false;
+    if (length > this.#reserved && !this.#grow(length)) return false;
     this.#body.set(new Uint8Array(chunk), this.#length);
     this.#length = length;
     return true;
@@ -130,29 +156,53 @@ class BodyReader implements Slow {
     const chunked = this.#announced < 0;
     const first = chunked ? CHUNKED_BODY_BYTES_FIRST : ANNOUNCED_BODY_BYTES_FIRST;
     const last = chunked ? this.#bytesMax : this.#announced;
-    const doubled = Math.max(length, 2 * this.#body.length, first);
-    const capacity = Math.max(length, Math.min(doubled, last));
-    if (!this.#reserve(length, capacity)) return false;
-    const grown = Buffer.allocUnsafeSlow(capacity);
+    const doubled = Math.max(length, 2 * this.#reserved, first);
+    const reserved = Math.max(length, Math.min(doubled, last));
+    if (!this.#reserve(length, reserved)) return false;
+    if (length <= this.#body.length) return true;
+    const isWhole = !chunked && reserved >= WHOLE_BODY_BYTES_MIN;
+    const grown = Buffer.allocUnsafeSlow(isWhole ? Math.max(reserved, last) : reserved);
     grown.set(this.#body.subarray(0, this.#length));
     this.#body = grown;
     return true;
   }
 
-  /** `length` bytes have come, and `capacity` are to be held for them. */
-  #reserve(length: number, capacity: number): boolean {
-    if (length > this.#bytesMax) {
-      this.#exchange.json('413 Payload Too Large', tooLargeText(this.#bytesMax));
-    } else if (this.#exchange.reserveBody(this.#share, capacity - this.#body.length)) {
-      return true;
-    } else this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
+  /** `length` bytes have come, and `bytes` in all are to be held for them. */
+  #reserve(length: number, bytes: number): boolean {
+    if (length <= this.#bytesMax) {
+      if (this.#exchange.reserveBody(this.#share, bytes - this.#reserved)) {
+        this.#reserved = bytes;
+        return true;
+      }
+    }
     this.#drop();
+    if (length <= this.#bytesMax) this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
+    else this.#exchange.json('413 Payload Too Large', tooLargeText(this.#bytesMax));
     return false;
   }
 
   #drop(): void {
     this.#unwatch();
+    this.#resume();
     this.#body = EMPTY;
+  }
+
+  #isLarge(): boolean {
+    return Math.max(this.#announced, this.#length) >= TURN_BODY_BYTES_MIN;
+  }
+
+  #pause(): void {
+    this.#source.pause();
+    this.#pausedMs = this.#rim.monotonicMs();
+    this.#rim.bodies.wait(this);
+  }
+
+  /** To be called before the request is answered or handed on: what follows it is read then. */
+  #resume(): void {
+    if (this.#pausedMs === null) return;
+    this.#pace?.rested(this.#rim.monotonicMs() - this.#pausedMs);
+    this.#pausedMs = null;
+    this.#source.resume();
   }
 
   #watch(): void {

@@ -85,6 +85,18 @@ export const BODY_BYTES_PER_MS_MIN = 32;
  */
 export const ANNOUNCED_BODY_BYTES_FIRST = 65_536;
 
+/**
+ * A body that holds so much of the budget gets a buffer of the length that was told: 2 MiB of it
+ * came, and are copied in 3 ms. There are 30 such bodies at most, and what they ask for without
+ * filling it is 2 GiB of address space.
+ */
+export const WHOLE_BODY_BYTES_MIN = 4 * 1_048_576;
+
+/**
+ * Bodies from this size on are read in turns (`body-turns.ts`): a MiB takes a millisecond or two.
+ */
+export const TURN_BODY_BYTES_MIN = 1_048_576;
+
 /** The first allocation for a body of unknown length; it doubles from there. */
 export const CHUNKED_BODY_BYTES_FIRST = 16_384;
 

@@ -30,6 +30,7 @@ import { AnswerBudget } from './answer-budget.js';
 import type { Authenticator, Caller, Verdict } from './authentication.js';
 import { BodyBudget } from './body-budget.js';
 import { readBody } from './body-reader.js';
+import { BodyTurns } from './body-turns.js';
 import { type ConnectionBounds, Connections, TrackedRequest, UNBOUNDED } from './connections.js';
 import { DOOR_DEFAULTS, Door, type DoorOptions } from './door.js';
 import {
@@ -198,6 +199,7 @@ class FrontServer implements HttpServer, Rim {
   readonly budget: BodyBudget;
   readonly answers: AnswerBudget;
   readonly loop = new LoopShare(() => this.monotonicMs());
+  readonly bodies = new BodyTurns(() => this.monotonicMs());
   readonly logger: FrontLogger;
   readonly slow: Rim['slow'] = new Set();
   stopping = false;
