@@ -33,23 +33,31 @@ export function readAll<Body>(parts: Generator<void, Body>): Body {
   }
 }
 
-/** As `readInParts`, for a body that a generator reads, which stops after each part. */
+/**
+ * As `readInParts`, for a body that a generator reads, which stops after each part. `refuse`
+ * answers for an error, or throws what is no fault of the body again.
+ */
 export function readGenerated<Body>(
   exchange: Exchange,
-  badBody: string,
+  refuse: (error: unknown) => void,
   parts: Generator<void, Body>,
   done: (body: Body) => void,
 ): void {
-  let read: IteratorResult<void, Body> | null = null;
-  const reader: PartReader = {
-    read: () => {
-      read = parts.next();
-      return read.done === true;
+  exchange.inParts(
+    () => {
+      let read: IteratorResult<void, Body>;
+      try {
+        read = parts.next();
+      } catch (error) {
+        refuse(error);
+        return true;
+      }
+      if (read.done !== true) return false;
+      done(read.value);
+      return true;
     },
-  };
-  readInParts(exchange, badBody, reader, () => {
-    if (read?.done === true) done(read.value);
-  });
+    () => {},
+  );
 }
 
 /** Calls `done` when all is read, in this call or later; never if the request was answered. */
@@ -63,12 +71,17 @@ export function readInParts(
     try {
       if (!reader.read(PART_BYTES)) return false;
     } catch (error) {
-      if (!(error instanceof JsonError)) throw error;
-      exchange.json('400 Bad Request', badBodyText(badBody, error.message));
+      refuseBadBody(exchange, badBody, error);
       return true;
     }
     done();
     return true;
   };
   exchange.inParts(part, () => {});
+}
+
+/** Throws again what is no fault of the body. */
+export function refuseBadBody(exchange: Exchange, badBody: string, error: unknown): void {
+  if (!(error instanceof JsonError)) throw error;
+  exchange.json('400 Bad Request', badBodyText(badBody, error.message));
 }

@@ -108,6 +108,53 @@ describe('bodies and their answers', () => {
     expect([command.state.keys.length, command.pushes?.itemGroup.length]).toEqual([20_000, 20_000]);
   });
 
+  describe('a transaction of 10,000 items, 10,000 positions and 64 keys', () => {
+    const list = (count: number, element: (i: number) => string) =>
+      Array.from({ length: count }, (_, i) => element(i)).join(',');
+    const items = list(10_000, (i) => `{"queue":"q${i % 3}","payload":${i}}`);
+    const place = '"queue":"q","consumerGroup":"g"';
+    const positions = list(10_000, (i) => `{${place},"partition":"p${i}","offset":${i}}`);
+    const value = `"${'x'.repeat(30_000)}"`;
+    const puts = list(
+      64,
+      (i) => `{"op":"put","ns":"n","key":"k${i}","value":${value},"forever":true}`,
+    );
+    const body =
+      `{"operations":[{"type":"push","items":[${items}]}],"positions":[${positions}],` +
+      `"kv":[${puts}]}`;
+    const transact = (text: string) =>
+      partsOf(() => front.client().request('/api/v1/transaction', { body: text }));
+
+    test('is read in parts', async () => {
+      front.service.onSubmit = (_, reply) =>
+        reply.send({ kind: 'refused', refusal: { reason: 'too_large', error: 'too much' } });
+      const [{ status }, parts] = await transact(body);
+      expect(status).toBe(413);
+      // A part of keys is a key and a half, 32 KiB, that is two of them.
+      expect(parts).toBeGreaterThan(body.length / 65_536);
+      const [command] = front.service.submitted;
+      if (command?.kind !== 'transaction') throw new Error('a transaction was expected');
+      expect(command.pushes?.itemGroup.length).toBe(10_000);
+      expect(command.positions[9999]).toMatchObject({ queue: 'q', partition: 'p9999' });
+      expect(command.kv?.ops.length).toBe(64);
+    });
+
+    test('what is wrong behind the first parts is said as of a small one', async () => {
+      const [shape] = await transact(body.replace('"offset":9999', '"offset":-1'));
+      expect([shape.status, JSON.parse(shape.body)]).toMatchObject([
+        400,
+        {
+          success: false,
+          reason: 'bad_request',
+          error: 'positions[9999]: offset is a non-negative integer or null',
+        },
+      ]);
+      const [json] = await transact(`${body}]`);
+      expect(JSON.parse(json.body).error).toMatch(/^bad body: .* at byte \d{7}$/);
+      expect(front.service.submitted).toEqual([]);
+    });
+  });
+
   test('a hundred of either come in one part', async () => {
     expect((await ack(100))[1]).toBe(0);
     // A push looks at the clock for its figures: five times.

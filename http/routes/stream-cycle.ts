@@ -15,7 +15,7 @@ import { assert } from '../assert.js';
 import { badRequest } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { quoted } from '../json-text.js';
-import { isReadAtOnce, readGenerated } from '../large-body.js';
+import { isReadAtOnce, readGenerated, refuseBadBody } from '../large-body.js';
 import { nameBudgetRefusal } from '../name-budget.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
 import { type OutcomeRenderer, submit } from '../submit.js';
@@ -46,7 +46,8 @@ function handle(front: Front, request: RouteRequest): void {
     return;
   }
   const done = (cycle: StreamCycleBody) => commit(front, request, cycle);
-  readGenerated(exchange, streamCycleRoute.badBody, streamCycleParts(body), done);
+  const refuse = (error: unknown) => refuseBadBody(exchange, streamCycleRoute.badBody, error);
+  readGenerated(exchange, refuse, streamCycleParts(body), done);
 }
 
 function commit(front: Front, { exchange, tenant }: RouteRequest, cycle: StreamCycleBody): void {

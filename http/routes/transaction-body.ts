@@ -11,6 +11,7 @@ import { canonicalUuid, QUEUE_MODE_GROUP } from '@svc/wire';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
 import { KvRawOps } from '../kv-raw-ops.js';
+import { PART_BYTES, readAll } from '../large-body.js';
 import { TRANSACTION_ITEMS_MAX } from '../limits.js';
 import {
   type RawTimerOp,
@@ -20,7 +21,7 @@ import {
 } from '../timer-ops.js';
 import { PushColumnBuilder, type PushColumns } from './push-body.js';
 import { TransactionFault } from './transaction-fault.js';
-import { readPositions } from './transaction-positions.js';
+import { positionParts } from './transaction-positions.js';
 
 /** What an operation, or an item of one, adds to the results. */
 export type Slot = 'ack' | 'push';
@@ -52,14 +53,23 @@ const TIMERS = 3;
 const TYPE_KEYS = keySet('type');
 
 /**
- * Throws `JsonError` for a body of another shape, and `TransactionFault` for what has a text of its
- * own. `defaultSubscription` is that of positions which name none.
+ * Throws `JsonError` for a body of another shape, and `TransactionFault` or `TimerFault` for what
+ * has a text of its own. `defaultSubscription` is that of positions which name none.
  */
 export function readTransactionBody(
   body: Buffer,
   defaultSubscription: Subscription,
   timerLimits: TimerCallLimits = TIMER_CALL_DEFAULTS,
 ): TransactionBody {
+  return readAll(transactionParts(body, defaultSubscription, timerLimits));
+}
+
+/** Reads a body, and stops after each part of its elements. Throws as `readTransactionBody`. */
+export function* transactionParts(
+  body: Buffer,
+  defaultSubscription: Subscription,
+  timerLimits: TimerCallLimits,
+): Generator<void, TransactionBody> {
   const reader = new JsonReader(body);
   const parts = new Parts();
   let leases: readonly string[] = [];
@@ -74,11 +84,11 @@ export function readTransactionBody(
     if (key !== KEY_UNKNOWN) seen |= 1 << key;
     // A null is an absent array, and other members mean nothing.
     if (key === KEY_UNKNOWN || reader.isNull()) reader.skipValue();
-    else if (key === OPERATIONS) readOperations(reader, parts);
+    else if (key === OPERATIONS) yield* readOperations(reader, parts);
     else if (key === REQUIRED_LEASES) leases = readLeases(reader);
-    else if (key === KV) readKvOps(reader, kv);
+    else if (key === KV) yield* readKvOps(reader, kv);
     else if (key === TIMERS) timers = readTimerList(reader, timerLimits);
-    else positions = readPositions(reader, defaultSubscription);
+    else positions = yield* positionParts(reader, defaultSubscription);
   }
   reader.finish();
   if (parts.isEmpty && positions.length + kv.count + timers.length === 0) {
@@ -131,21 +141,33 @@ function readLeases(reader: JsonReader): string[] {
   return leases;
 }
 
-function readKvOps(reader: JsonReader, kv: KvRawOps): void {
+function* readKvOps(reader: JsonReader, kv: KvRawOps): Generator<void, void> {
+  let until = reader.at + PART_BYTES;
   reader.enterArray('kv');
-  while (reader.nextElement()) kv.read(reader);
+  while (reader.nextElement()) {
+    kv.read(reader);
+    if (reader.at < until) continue;
+    yield;
+    until = reader.at + PART_BYTES;
+  }
 }
 
 // --- operations ----------------------------------------------------------------------------------
 
-function readOperations(reader: JsonReader, parts: Parts): void {
+function* readOperations(reader: JsonReader, parts: Parts): Generator<void, void> {
+  let until = reader.at + PART_BYTES;
   reader.enterArray('operations');
   while (reader.nextElement()) {
     parts.isEmpty = false;
+    if (reader.at >= until) {
+      yield;
+      until = reader.at + PART_BYTES;
+    }
     const type = reader.lookAhead(typeOf);
     switch (type) {
       case 'push':
-        readPush(reader, parts);
+        if (reader.lookAhead(findItems)) yield* readItems(reader, parts);
+        else readItem(reader, parts);
         break;
       case 'ack':
         readAck(reader, parts);
@@ -193,13 +215,9 @@ const PAYLOAD = 3;
 const TRACE_ID = 4;
 const ITEMS = 5;
 
-/** A list of items, or one item that is the operation itself. */
-function readPush(reader: JsonReader, parts: Parts): void {
-  const hasItems = reader.lookAhead(findItems);
-  if (!hasItems) {
-    readItem(reader, parts);
-    return;
-  }
+/** The items of a push that has a list of them. */
+function* readItems(reader: JsonReader, parts: Parts): Generator<void, void> {
+  let until = reader.at + PART_BYTES;
   let seen = 0;
   reader.enterObject('an operation');
   for (;;) {
@@ -211,10 +229,16 @@ function readPush(reader: JsonReader, parts: Parts): void {
       continue;
     }
     reader.enterArray('items');
-    while (reader.nextElement()) readItem(reader, parts);
+    while (reader.nextElement()) {
+      readItem(reader, parts);
+      if (reader.at < until) continue;
+      yield;
+      until = reader.at + PART_BYTES;
+    }
   }
 }
 
+/** True: the push has a list of items. False: it is one item itself. */
 function findItems(reader: JsonReader): boolean {
   reader.enterObject('an operation');
   for (;;) {

@@ -11,6 +11,7 @@ import {
 } from '@svc/wire';
 import { keySet } from '../json-keys.js';
 import { type JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
+import { PART_BYTES } from '../large-body.js';
 import { nameBudgetRefusal } from '../name-budget.js';
 import { subscriptionOfMode, UNKNOWN_SUBSCRIPTION_MODE } from './pop-query.js';
 import { TransactionFault } from './transaction-fault.js';
@@ -34,15 +35,28 @@ const METADATA = 4;
 const SUBSCRIPTION_MODE = 5;
 const HAS_OFFSET = 1 << OFFSET;
 
-/** As many positions of a call as there are; more than the ceiling are only counted. */
-export function readPositions(reader: JsonReader, otherwise: Subscription): Position[] {
+/**
+ * As many positions of a call as there are, in parts; more than the ceiling are only counted.
+ */
+export function* positionParts(
+  reader: JsonReader,
+  otherwise: Subscription,
+): Generator<void, Position[]> {
   const positions: Position[] = [];
+  let before: Position | null = null;
   let count = 0;
+  let until = reader.at + PART_BYTES;
   reader.enterArray('positions');
   while (reader.nextElement()) {
     count++;
     if (count > POSITIONS_MAX) reader.skipValue();
-    else positions.push(new PositionReader(reader, count - 1, otherwise).read());
+    else {
+      before = new PositionReader(reader, count - 1, otherwise, before).read();
+      positions.push(before);
+    }
+    if (reader.at < until) continue;
+    yield;
+    until = reader.at + PART_BYTES;
   }
   if (count <= POSITIONS_MAX) return positions;
   throw new TransactionFault(`${count} positions in one call, the ceiling is ${POSITIONS_MAX}`);
@@ -52,11 +66,14 @@ class PositionReader {
   readonly #reader: JsonReader;
   readonly #index: number;
   readonly #otherwise: Subscription;
+  /** Most positions of a call repeat the names of the one before: they share its strings. */
+  readonly #before: Position | null;
 
-  constructor(reader: JsonReader, index: number, otherwise: Subscription) {
+  constructor(reader: JsonReader, index: number, otherwise: Subscription, before: Position | null) {
     this.#reader = reader;
     this.#index = index;
     this.#otherwise = otherwise;
+    this.#before = before;
   }
 
   read(): Position {
@@ -108,9 +125,9 @@ class PositionReader {
     throw new TransactionFault(`positions[${this.#index}]: ${what}`);
   }
 
-  #mustBeName(field: string): string {
+  #mustBeName(field: 'queue' | 'consumerGroup'): string {
     if (!this.#reader.isString()) this.#fail(`${field} is required`);
-    return this.#reader.readName(field);
+    return this.#reader.readRepeatedName(field, this.#before?.[field] ?? '');
   }
 
   #offset(): number | null {

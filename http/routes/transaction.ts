@@ -34,6 +34,7 @@ import {
 } from '../kv-answers.js';
 import { countKv } from '../kv-meters.js';
 import { checkSizes, KvFault, limitsInTransaction, readOps } from '../kv-op-rules.js';
+import { isReadAtOnce, readAll, readGenerated } from '../large-body.js';
 import { mintId } from '../minted-id.js';
 import { nameBudgetRefusal } from '../name-budget.js';
 import { PendingReply } from '../reply.js';
@@ -47,7 +48,7 @@ import {
   timerMembers,
   nameRefusal as timerNameRefusal,
 } from './timers.js';
-import { readTransactionBody, type Slot, type TransactionBody } from './transaction-body.js';
+import { type Slot, type TransactionBody, transactionParts } from './transaction-body.js';
 import { TransactionFault } from './transaction-fault.js';
 import { plannable } from './transaction-positions.js';
 
@@ -77,13 +78,36 @@ const NOTHING_STORED: KvOutcome = { kind: 'kv', failure: null, results: [] };
 const renderer: OutcomeRenderer<TransactionCall, 'transacted'> = { kind: 'transacted', render };
 
 function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, body } = request;
+  const { exchange, body } = request;
   const transactionId = mintId();
-  let parts: TransactionBody;
+  const { defaultSubscription, timers } = front;
+  const parts = transactionParts(body, defaultSubscription, timers.limits);
+  const refuse = (error: unknown) => refuseShape(exchange, transactionId, error);
+  const done = (read: TransactionBody) => commit(front, request, transactionId, read);
+  if (!isReadAtOnce(body)) {
+    readGenerated(exchange, refuse, parts, done);
+    return;
+  }
+  let read: TransactionBody;
+  try {
+    read = readAll(parts);
+  } catch (error) {
+    refuse(error);
+    return;
+  }
+  done(read);
+}
+
+function commit(
+  front: Front,
+  request: RouteRequest,
+  transactionId: string,
+  parts: TransactionBody,
+): void {
+  const { exchange, tenant } = request;
   let kv: KvCall | null;
   let timers: readonly SoundTimerOp[];
   try {
-    parts = readTransactionBody(body, front.defaultSubscription, front.timers.limits);
     checkIds(parts);
     kv = kvCallOf(tenant, parts, front);
     timers = timersOf(tenant, parts, front);

@@ -23,7 +23,7 @@ import type { State } from './state.js';
 import { type PlacedCycle, planCycle } from './stream-cycle.js';
 import type { Timers } from './timers.js';
 import type { PlacedTransaction } from './transaction-plan.js';
-import type { Waiting } from './turn-lines.js';
+import { readAhead, type Waiting } from './turn-lines.js';
 import { kvPrice, PRICES, TURN_UNITS, timersPrice } from './work-prices.js';
 
 type PlacedFill =
@@ -114,8 +114,14 @@ export class FillTurn {
   }
 
   /** As before; the first goes although the small ones have left no room. */
-  takeWide(line: Waiting<FillCommand>[]): void {
-    if (this.#isFull || line.length === 0) return;
+  takeWide(line: Waiting<FillCommand>[], arrival: () => number): void {
+    const [first] = line;
+    if (this.#isFull || first === undefined) return;
+    const later = readAhead(first, this.#draft, arrival);
+    if (later !== null) {
+      line[0] = later;
+      return;
+    }
     const { turnBytesMax } = this.#site.limits;
     const left = turnBytesMax - this.#length - this.#bytes;
     this.#take(line, countFills(this.#site, line, left).count, TURN_UNITS, turnBytesMax);

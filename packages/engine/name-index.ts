@@ -305,8 +305,10 @@ export function indexCursorOf(
 ): void {
   const queue = homeOf(state, partition.queue);
   if (queue === undefined) return;
-  const { key, row } = groupRow(state, queue, group);
-  putGroupRow(state, queue, key, { ...row, cursors: row.cursors + change });
+  const at = groupRow(state, queue, group);
+  const { cursors: before = 0, isRegistered = false } = at.row ?? {};
+  const row = { queue: queue.number, group, cursors: before + change, isRegistered };
+  putGroupRow(state, queue, at, row);
 }
 
 /** Notes that the group was registered at the queue, or is registered there no longer. */
@@ -318,8 +320,10 @@ export function indexGroup(
 ): void {
   const queue = homeOf(state, number);
   if (queue === undefined) return;
-  const { key, row } = groupRow(state, queue, group);
-  if (row.isRegistered !== isRegistered) putGroupRow(state, queue, key, { ...row, isRegistered });
+  const at = groupRow(state, queue, group);
+  const { cursors: known = 0, isRegistered: before = false } = at.row ?? {};
+  if (before === isRegistered) return;
+  putGroupRow(state, queue, at, { queue: queue.number, group, cursors: known, isRegistered });
 }
 
 /** A deleted queue has its rows until it is swept. */
@@ -328,22 +332,33 @@ function homeOf(state: State, number: number): QueueRow | undefined {
   return state.get(queues, key) ?? state.get(doomedQueues, key)?.queue;
 }
 
-function groupRow(
-  state: State,
-  queue: QueueRow,
-  group: string,
-): { readonly key: Key; readonly row: GroupQueueRow } {
-  const key = groupQueueKey(queue, group);
-  const row = state.get(groupQueues, key);
-  return { key, row: row ?? { queue: queue.number, group, cursors: 0, isRegistered: false } };
+interface GroupRowAt {
+  readonly key: Key;
+  /** undefined: the group does not read the queue yet. */
+  readonly row: GroupQueueRow | undefined;
 }
 
-function putGroupRow(state: State, { tenant }: QueueRow, key: Key, row: GroupQueueRow): void {
-  const isKnown = state.get(groupQueues, key) !== undefined;
+/** The last key that was made: many cursors of one group come one after another. */
+let lastKey: { readonly queue: QueueRow; readonly group: string; readonly key: Key } | null = null;
+
+function groupRow(state: State, queue: QueueRow, group: string): GroupRowAt {
+  if (lastKey?.queue !== queue || lastKey.group !== group) {
+    lastKey = { queue, group, key: groupQueueKey(queue, group) };
+  }
+  const { key } = lastKey;
+  return { key, row: state.get(groupQueues, key) };
+}
+
+function putGroupRow(
+  state: State,
+  { tenant }: QueueRow,
+  { key, row: before }: GroupRowAt,
+  row: GroupQueueRow,
+): void {
   const isLeft = row.cursors > 0 || row.isRegistered;
   if (isLeft) state.put(groupQueues, key, row);
   else state.delete(groupQueues, key);
-  if (isLeft !== isKnown) count(state, tenant, { groups: isLeft ? 1 : -1 });
+  if (isLeft !== (before !== undefined)) count(state, tenant, { groups: isLeft ? 1 : -1 });
 }
 
 function count(state: State, tenant: Tenant, changes: Partial<NameCounts>): void {

@@ -71,7 +71,7 @@ import { TimerClock } from './timer-clock.js';
 import { TIMER_LIMITS, Timers } from './timers.js';
 import { planTrace } from './trace-commands.js';
 import { TraceExpiry } from './trace-expiry.js';
-import { isOlder, TurnLine, type Waiting, WidePace } from './turn-lines.js';
+import { isOlder, readAhead, TurnLine, type Waiting, WidePace } from './turn-lines.js';
 import { PRICES, SLICE_UNITS, TURN_UNITS } from './work-prices.js';
 
 export interface Answer {
@@ -110,6 +110,7 @@ export class Planner {
   /** All kinds of commands that fill, in one line, so that no kind waits for another. */
   readonly #fill = new TurnLine<FillCommand>();
   #arrivals = 0;
+  readonly #nextArrival = (): number => this.#arrivals++;
   readonly #pace = new WidePace();
   /** The acknowledgement whose messages are being looked up. */
   #ahead: { readonly ticket: Ticket; readonly looking: AckAhead } | null = null;
@@ -313,7 +314,7 @@ export class Planner {
     this.#planDrain(draft, answers, requests, drains);
     const fills = new FillTurn(this.#fillSite, draft, requests);
     fills.takeSmall(this.#fill.small);
-    if (takesWide && !drains) fills.takeWide(this.#fill.wide);
+    if (takesWide && !drains) fills.takeWide(this.#fill.wide, this.#nextArrival);
     fills.finish(answer);
     this.#sweeps.turn(draft, answer);
     this.#traces.turn(draft);
@@ -381,13 +382,14 @@ export class Planner {
     line: Waiting<DrainCommand>[],
   ): Waiting<DrainCommand>[] {
     let taken = 0;
-    for (const { command, ticket, units } of line) {
+    for (const waiting of line) {
+      const { command, ticket, units } = waiting;
       if (lengthOf(draft, requests) >= this.#limits.turnBytesMax) break;
       if (taken > 0 && draft.work + units > TURN_UNITS) break;
-      if (command.kind === 'ack' && units > SLICE_UNITS) {
-        if (this.#lookAhead(draft, command, ticket)) {
-          // What fills has its turn before this one goes on.
-          line[taken] = { command, ticket, units, arrival: this.#arrivals++ };
+      if (units > SLICE_UNITS) {
+        const later = this.#goAhead(draft, waiting);
+        if (later !== null) {
+          line[taken] = later;
           break;
         }
       }
@@ -406,6 +408,17 @@ export class Planner {
       if (outcome !== null) answers.push({ ticket, outcome });
     }
     return taken === line.length ? [] : line.slice(taken);
+  }
+
+  /**
+   * What waits in the place of a command that has more to look up than a turn takes: what fills
+   * has its turn before it goes on. null: it can be planned.
+   */
+  #goAhead(draft: Draft, waiting: Waiting<DrainCommand>): Waiting<DrainCommand> | null {
+    const { command, ticket } = waiting;
+    if (command.kind !== 'ack') return readAhead(waiting, draft, this.#nextArrival);
+    const isLooking = this.#lookAhead(draft, command, ticket);
+    return isLooking ? { ...waiting, arrival: this.#nextArrival() } : null;
   }
 
   /** True: there is more to look up than a turn takes. */

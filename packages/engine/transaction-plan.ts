@@ -410,11 +410,14 @@ function judgePositions(
   const known = new Map<string, QueueRow>();
   for (const { queue: name, consumerGroup, partition, metadata } of positions) {
     if (size.units > ATOMIC_UNITS_MAX) return null;
-    const queue = known.get(name) ?? findQueue(draft.state, tenant, name);
+    let queue = known.get(name);
     if (queue === undefined) {
-      return { reason: 'queue_not_found', error: `queue ${name} does not exist` };
+      queue = findQueue(draft.state, tenant, name);
+      if (queue === undefined) {
+        return { reason: 'queue_not_found', error: `queue ${name} does not exist` };
+      }
+      known.set(name, queue);
     }
-    known.set(name, queue);
     const place = { queue, partition: findPartition(draft.state, queue.number, partition) };
     if (place.partition === undefined) size.units += PRICES.newPartition;
     places.push(place);
@@ -459,12 +462,21 @@ function setPositions(
   places: readonly Place[],
 ): void {
   const registered = new Set<string>();
-  positions.forEach((position, i) => {
+  // Nearly always all positions are of one group at one queue.
+  let [lastQueue, lastGroup, isRegistered] = [-1, '', false];
+  for (let i = 0; i < positions.length; i++) {
+    const position = positions[i] as Position;
     const place = places[i] as Place;
-    const group = `${place.queue.number} ${position.consumerGroup}`;
-    setPosition(draft, site, position, place, registered.has(group));
-    if (position.offset !== null) registered.add(group);
-  });
+    const { number } = place.queue;
+    if (number !== lastQueue || position.consumerGroup !== lastGroup) {
+      [lastQueue, lastGroup] = [number, position.consumerGroup];
+      isRegistered = registered.has(`${number} ${lastGroup}`);
+    }
+    setPosition(draft, site, position, place, isRegistered);
+    if (isRegistered || position.offset === null) continue;
+    isRegistered = true;
+    registered.add(`${number} ${lastGroup}`);
+  }
 }
 
 function setPosition(

@@ -14,6 +14,7 @@ import {
   PRICES,
   SLICE_BYTES,
   SLICE_UNITS,
+  SMALL_UNITS,
   TURN_UNITS,
   WIDE_BYTES_IN_FLIGHT,
 } from './work-prices.js';
@@ -143,21 +144,59 @@ describe('what applies as a whole', () => {
     expect(rig.units).toBeLessThanOrEqual(ATOMIC_UNITS_MAX + 2 * PRICES.command);
   });
 
-  test('16,384 positions in known partitions are applied', () => {
-    rig.call(wide('q', 128));
-    const request = rig.call(
+  describe('the rows of many positions are read before', () => {
+    const POSITIONS = 16_384;
+    const READS = Math.ceil(POSITIONS / Math.floor(SLICE_UNITS / PRICES.positionRows));
+    const many = () =>
       positions(
-        16_384,
+        POSITIONS,
         (i) => `p${i % 128}`,
         (i) => `g${i >> 7}`,
-      ),
-    );
-    expect(request.outcome).toMatchObject({ kind: 'transacted', rollback: null });
+      );
+
+    test('a slice in each turn, and small commands go on meanwhile', () => {
+      rig.call(wide('q', 128));
+      const request = rig.send(many());
+      for (let turn = 1; turn < READS; turn++) {
+        const one = small();
+        rig.turn();
+        expect([isDone(one), isDone(request)]).toEqual([true, false]);
+        expect(rig.units).toBeLessThan(TURN_UNITS + SMALL_UNITS);
+      }
+      rig.turn();
+      expect(request.outcome).toMatchObject({ kind: 'transacted', rollback: null });
+      expect(rig.units).toBeLessThan(POSITIONS * PRICES.position + TURN_UNITS);
+    });
+
+    test('so it is where the transaction pushes too, and what drains takes turns with it', () => {
+      rig.call(wide('q', 128));
+      const pushes = pushCommand('q', 'p0', ['x'], false) as PushCommand;
+      const request = rig.send({ ...many(), pushes });
+      const drains = Array.from({ length: 3 }, () => rig.send(acks(750)));
+      for (let turn = 1; turn < READS + 3; turn++) {
+        rig.turn();
+        expect(isDone(request)).toBe(false);
+        expect(rig.units).toBeLessThan(2 * TURN_UNITS);
+      }
+      expect(drains.every(isDone)).toBe(true);
+      rig.turn();
+      expect(request.outcome).toMatchObject({ kind: 'transacted', rollback: null });
+    });
+
+    test('it is judged by what is there when it is planned', () => {
+      rig.call(wide('q', 128));
+      const request = rig.send(many());
+      rig.turn();
+      rig.send({ kind: 'delete-queue', tenant: TENANT, queue: 'q' });
+      for (let turn = 1; turn < READS; turn++) rig.turn();
+      expect(request.outcome).toMatchObject({ rollback: { reason: 'queue_not_found' } });
+    });
   });
 
   test('positions that make their partitions are counted as such', () => {
     rig.call(wide('q', 1));
-    const request = rig.call(positions(16_384, (i) => `new${i}`));
+    const request = rig.send(positions(16_384, (i) => `new${i}`));
+    while (!isDone(request)) rig.turn();
     expect(request.outcome).toMatchObject({ refusal: { reason: 'too_large' } });
     const fits = rig.call(positions(500, (i) => `new${i}`));
     expect(fits.outcome).toMatchObject({ kind: 'transacted', rollback: null });

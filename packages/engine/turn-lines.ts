@@ -24,9 +24,12 @@
  */
 import type { Command } from './commands.js';
 import type { Ticket } from './delivery.js';
+import type { Draft } from './draft.js';
 import { growingBytes } from './growing-bytes.js';
+import { TransactionAhead } from './transaction-ahead.js';
 import {
   priceOf,
+  SLICE_UNITS,
   SMALL_BYTES,
   SMALL_UNITS,
   TURN_UNITS,
@@ -39,6 +42,8 @@ export interface Waiting<C extends Command> {
   /** What it costs, as far as could be seen when it came. */
   readonly units: number;
   readonly arrival: number;
+  /** Reads the rows of a transaction that is wider than a slice; absent until it has begun. */
+  readonly ahead?: TransactionAhead;
 }
 
 export class TurnLine<C extends Command> {
@@ -55,6 +60,22 @@ export class TurnLine<C extends Command> {
   get length(): number {
     return this.small.length + this.wide.length;
   }
+}
+
+/**
+ * What waits in the place of a transaction until all of its rows are read; null: it can be planned.
+ * What fills and what drains take turns meanwhile.
+ */
+export function readAhead<C extends Command>(
+  waiting: Waiting<C>,
+  draft: Draft,
+  arrival: () => number,
+): Waiting<C> | null {
+  const { command, units, ahead } = waiting;
+  if (units <= SLICE_UNITS || command.kind !== 'transaction') return null;
+  if (command.positions.length === 0) return null;
+  const reading = ahead ?? new TransactionAhead(command);
+  return reading.step(draft) ? null : { ...waiting, arrival: arrival(), ahead: reading };
 }
 
 /** Its turn came before that of `other`; false when there is none. */
