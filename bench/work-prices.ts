@@ -6,145 +6,129 @@
 // beside its price.
 
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import {
   type AckCommand,
-  applyEntry,
   type Command,
   type KvOp,
   kvJson,
-  LOCAL_TABLES,
-  type Outcome,
-  Planner,
   PRICES,
   type PushCommand,
-  TABLES,
-  TransactionIndex,
 } from '@svc/engine';
-import { Checkpoint, openLmdb, RealDisk } from '@svc/storage';
-import { uuidV7 } from '@svc/wire';
+import { DELIVERY_CASES, SURFACE_CASES } from './delivery-prices.js';
+import { BODY, type Case, numbers, PriceEngine, pushOf, TENANT } from './price-engine.js';
 import { Scratch } from './scratch.js';
 
-const TENANT = '00000000-0000-0000-0000-000000000001';
 const ROUNDS = 3;
 const COUNT = 20_000;
 const POSITIONS = 16_384;
 const VALUES = 64;
 const VALUE_BYTES = 65_536;
-const US_PER_MS = 1000;
 const DAY_US = 86_400_000_000;
-const BODY = new TextEncoder().encode('{"n":1234567890,"text":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}');
 
-interface Case {
-  readonly what: string;
-  readonly price: number;
-  readonly count: number;
-  readonly command: (round: number) => Command;
-}
-
-const { append, newPartition, newQueue, item, itemId, duplicate, position } = PRICES;
-const CASES: readonly Case[] = [
+const { append, newPartition, newQueue, item, itemId, duplicate, position, positionRows } = PRICES;
+const COMMAND_CASES: readonly Case[] = [
   {
     what: 'message in a new partition',
     price: item + append + newPartition,
     count: COUNT,
-    command: (round) => wide((i) => ['wide', `${round}-${i}`]),
+    commands: (round) => [wide((i) => ['wide', `${round}-${i}`])],
   },
   {
     what: 'message in a known partition',
     price: item + append,
     count: COUNT,
-    command: (round) => wide((i) => ['wide', `${round}-${i}`]),
+    commands: (round) => [wide((i) => ['wide', `${round}-${i}`])],
   },
   {
     what: 'message in a new queue',
     price: item + append + newPartition + newQueue,
     count: COUNT,
-    command: (round) => wide((i) => [`${round}-${i}`, 'p']),
+    commands: (round) => [wide((i) => [`${round}-${i}`, 'p'])],
   },
   {
     what: 'message without an id',
     price: item,
     count: COUNT,
-    command: () => deep(() => null),
+    commands: () => [deep(() => null)],
   },
   {
     what: 'message with an id',
     price: item + itemId,
     count: COUNT,
-    command: (round) => deep((i) => `${round}-${i}`),
+    commands: (round) => [deep((i) => `${round}-${i}`)],
   },
   {
     what: 'message that is there already',
     price: item + itemId + duplicate,
     count: COUNT,
-    command: (round) => deep((i) => `${round}-${i}`),
+    commands: (round) => [deep((i) => `${round}-${i}`)],
   },
   {
     what: 'message that is there, each elsewhere',
     price: append + item + itemId + duplicate,
     count: COUNT,
-    command: () => repeated(),
+    commands: () => [repeated()],
   },
   {
     what: 'acknowledgement of an unknown partition',
     price: PRICES.ackTarget + PRICES.ackItem,
     count: COUNT,
-    command: () => acks((i) => String(2_000_000_000 + i)),
+    commands: () => [acks((i) => String(2_000_000_000 + i))],
   },
   {
     what: 'acknowledgement, one partition',
     price: PRICES.ackItem,
     count: COUNT,
-    command: () => acks(() => '1'),
+    commands: () => [acks(() => '1')],
   },
   {
     what: 'position in a known partition',
-    price: position,
+    price: position + positionRows,
     count: POSITIONS,
-    command: (round) => positions((i) => `${round}-${i}`),
+    commands: (round) => [positions((i) => `${round}-${i}`)],
   },
   {
     what: 'key that is put, 64 bytes',
     price: PRICES.key,
     count: COUNT,
-    command: (round) => puts(COUNT, 62, (i) => `${round}-${i}`),
+    commands: (round) => [puts(COUNT, 62, (i) => `${round}-${i}`)],
   },
   {
     what: 'kibibyte of values that are put',
     price: PRICES.kibibyte,
     count: (VALUES * VALUE_BYTES) / 1024,
-    command: (round) => puts(VALUES, VALUE_BYTES - 2, (i) => `long-${round}-${i}`),
+    commands: (round) => [puts(VALUES, VALUE_BYTES - 2, (i) => `long-${round}-${i}`)],
   },
   {
     what: 'kibibyte of values that are replaced',
     price: PRICES.kibibyte,
     count: (VALUES * VALUE_BYTES) / 1024,
-    command: (round) => puts(VALUES, VALUE_BYTES - 2, (i) => `long-${round}-${i}`),
+    commands: (round) => [puts(VALUES, VALUE_BYTES - 2, (i) => `long-${round}-${i}`)],
   },
   {
     what: 'kibibyte of values that are read',
     price: PRICES.kibibyte,
     count: (VALUES * VALUE_BYTES) / 1024,
-    command: (round) => gets((i) => `long-${round}-${i}`),
+    commands: (round) => [gets((i) => `long-${round}-${i}`)],
   },
   {
     what: 'timer that is scheduled',
     price: PRICES.timer,
     count: COUNT,
-    command: (round) => schedules((i) => `${round}-${i}`),
+    commands: (round) => [schedules((i) => `${round}-${i}`)],
   },
 ];
 
 export async function runPricesBench(): Promise<void> {
+  const CASES = [...COMMAND_CASES, ...DELIVERY_CASES, ...SURFACE_CASES];
   const scratch = new Scratch();
   scratch.endOnSignals();
   try {
-    const engine = new Engine(join(scratch.directory('prices'), 'state'));
+    const engine = new PriceEngine(join(scratch.directory('prices'), 'state'));
     const least = CASES.map(() => Number.POSITIVE_INFINITY);
     for (let round = 0; round < ROUNDS; round++) {
-      for (const [at, { count, command }] of CASES.entries()) {
-        const tookUs = engine.run(command(round)) / count;
+      for (const [at, { count, commands, afterMs = 0 }] of CASES.entries()) {
+        const tookUs = engine.run(commands(round, engine), afterMs) / count;
         least[at] = Math.min(least[at] ?? tookUs, tookUs);
         await engine.checkpoint();
       }
@@ -157,91 +141,6 @@ export async function runPricesBench(): Promise<void> {
   } finally {
     scratch.close();
   }
-}
-
-class Engine {
-  readonly #backing: ReturnType<typeof openLmdb>;
-  readonly #state: Checkpoint;
-  readonly #transactions: TransactionIndex;
-  readonly #planner: Planner;
-  readonly #entries = new Map<number, Uint8Array>();
-  #index = 0;
-
-  constructor(directory: string) {
-    const disk = new RealDisk();
-    const identity = new Uint8Array(16);
-    this.#backing = openLmdb({ disk, directory, identity, localTables: LOCAL_TABLES });
-    const onFailure = (error: Error): void => {
-      throw error;
-    };
-    this.#state = new Checkpoint({ backing: this.#backing, tables: TABLES, onFailure });
-    this.#transactions = TransactionIndex.load(this.#state);
-    const word = () => Math.floor(Math.random() * 2 ** 32);
-    this.#planner = new Planner(this.#state, this.#transactions, {
-      nodeId: 1,
-      checksum: crc32,
-      newUuid: (us) => uuidV7(Math.floor(us / US_PER_MS), word(), word(), word()),
-      readLog: ({ index, position: at, length }) =>
-        (this.#entries.get(index) ?? BODY).subarray(at, at + length),
-      cipher: null,
-    });
-  }
-
-  /** Microseconds of the processor for planning the command and applying what it does. */
-  run(command: Command): number {
-    const ticket = {};
-    let outcome: Outcome | null = null;
-    const began = process.cpuUsage();
-    this.#planner.enqueue(command, ticket);
-    while (this.#planner.waiting > 0) {
-      const index = this.#index + 1;
-      const at = { index, wallUs: Date.now() * US_PER_MS, nowMs: performance.now() };
-      const { body, answers } = this.#planner.turn(at);
-      outcome = answers.find((each) => each.ticket === ticket)?.outcome ?? outcome;
-      if (body === null) continue;
-      this.#index = index;
-      this.#entries.set(index, body);
-      applyEntry(this.#state, this.#transactions, index, body, { appended: () => {} });
-      this.#planner.applied(index);
-    }
-    const { user, system } = process.cpuUsage(began);
-    if (outcome === null || outcome.kind === 'refused') throw new Error(`refused: ${command.kind}`);
-    return user + system;
-  }
-
-  /** Rows are read from the store from now on, as those of a node that runs for long are. */
-  async checkpoint(): Promise<void> {
-    this.#transactions.flush();
-    await new Promise<void>((resolve) => {
-      this.#state.checkpoint(this.#index, 1, this.#index, () => resolve());
-    });
-  }
-
-  async close(): Promise<void> {
-    await this.#backing.close();
-  }
-}
-
-function pushOf(
-  groups: PushCommand['groups'],
-  itemGroup: readonly number[],
-  ids: readonly (string | null)[],
-): PushCommand {
-  return {
-    kind: 'push',
-    tenant: TENANT,
-    producerSub: null,
-    body: BODY,
-    groups,
-    itemGroup,
-    transactionIds: ids,
-    payloadStart: itemGroup.map(() => 0),
-    payloadEnd: itemGroup.map(() => BODY.length),
-  };
-}
-
-function numbers(count: number): readonly number[] {
-  return Array.from({ length: count }, (_, i) => i);
 }
 
 /** A message for each of so many partitions. */

@@ -48,7 +48,7 @@ export const TRANSACTION_ITEMS_MAX = 100_000;
 
 /**
  * Operations on state, and pushed items, of one stream cycle, which is not cut either: 50,000
- * operations at 5 units are 250,000 of the 410,000 that it may take.
+ * operations at 7 units are 350,000 of the 410,000 that it may take.
  */
 export const STREAM_CYCLE_ITEMS_MAX = 50_000;
 

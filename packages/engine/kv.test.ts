@@ -284,8 +284,8 @@ test('a turn takes calls by what they name, be it read or deleted', () => {
     );
     let turns = 0;
     for (; requests.some(({ outcome }) => outcome === null); turns++) rig.turn();
-    // 12,000 units a turn: five pages of 1,000 rows at 2, or three calls of 256 keys at 12.
-    expect(turns).toBe(ops === reading ? 20 : 34);
+    // 12,000 units a turn: two pages of 1,000 rows at 5, or five calls of 256 keys at 8.
+    expect(turns).toBe(ops === reading ? 50 : 20);
   }
 });
 
