@@ -28,14 +28,18 @@ const COPIED_BODY_BYTES_MAX = 16 << 10;
 const GROUP_BYTES_MAX = 1 << 20;
 /**
  * A group is larger only when it is one large entry, of 64 MiB and a little at most. Its write is
- * cut into parts, each durable before the next begins, so that whoever watches the disk can tell
- * much work from a hang: 4 MiB take 40 ms at 100 MB/s, and 17 syncs in place of one add some
- * milliseconds. Others who sync to the same disk come in between.
+ * cut into parts, so that whoever watches the disk can tell much work from a hang: 4 MiB take 40 ms
+ * at 100 MB/s. Others who sync to the same disk come in between.
  *
- * What a crash can leave is no more than before: of one write any part may be on the disk, of
- * these the first ones and any part of the next.
+ * Two parts are under way at a time: while the disk stores one, the next is copied to the kernel
+ * and its blocks are found. For 64 MiB that makes 190 ms of 310 (ext4, 2 cores); three at a time,
+ * parts of 8 MiB, or all in one write, are no faster.
+ *
+ * What a crash can leave is no more than of one write, of which any part may be on the disk. All
+ * parts belong to one group, and it is durable before the next begins.
  */
 const PART_BYTES = 4 << 20;
+const PARTS_AT_ONCE = 2;
 
 export class LogGroup {
   /** What is staged of a group is never more than the group, nor than the head of one entry. */
@@ -115,24 +119,35 @@ export class LogGroup {
 
   write(file: DiskFile, done: DiskDone): void {
     if (this.bytes <= PART_BYTES) file.writeSynced(this.buffers, this.position, done);
-    else this.#writeParts(file, partsOf(this.buffers), this.position, done);
+    else this.#writeParts(file, partsOf(this.buffers), done);
   }
 
-  #writeParts(file: DiskFile, parts: Uint8Array[][], position: number, done: DiskDone): void {
-    const part = parts.shift();
-    if (part === undefined) {
-      done(null);
-      return;
-    }
-    file.writeSynced(part, position, (error) => {
-      if (error !== null) {
-        done(error);
-        return;
-      }
+  #writeParts(file: DiskFile, parts: readonly Uint8Array[][], done: DiskDone): void {
+    let position = this.position;
+    let begun = 0;
+    let stored = 0;
+    let hasFailed = false;
+    const begin = () => {
+      const part = parts[begun];
+      if (part === undefined) return;
+      begun++;
       const bytes = part.reduce((sum, { length }) => sum + length, 0);
-      this.partBytes += bytes;
-      this.#writeParts(file, parts, position + bytes, done);
-    });
+      const at = position;
+      position += bytes;
+      file.writeSynced(part, at, (error) => {
+        if (hasFailed) return;
+        if (error !== null) {
+          hasFailed = true;
+          done(error);
+          return;
+        }
+        stored++;
+        this.partBytes += bytes;
+        if (stored === parts.length) done(null);
+        else begin();
+      });
+    };
+    for (let count = 0; count < PARTS_AT_ONCE; count++) begin();
   }
 
   #flushPiece(): void {

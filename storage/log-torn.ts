@@ -4,7 +4,8 @@
  * Records are written over zeros or beyond the end of the file, never over other content: what is
  * cut is truncated durably before the next write. A device stores a sector whole or not at all, so
  * an interrupted write leaves, in each sector, either all of what was written or the zeros from
- * before. A killed process or a full disk leaves a beginning of the write, and zeros behind it.
+ * before. A killed process or a full disk leaves a beginning of the write, and zeros behind it; of
+ * a large write a beginning of each part that was under way (log-group.ts).
  *
  * So a record that is not valid although none of its sectors is zeros, and which does not end in
  * zeros up to the end of the file, was written whole and has changed since: it is damage, even in
