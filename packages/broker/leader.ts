@@ -32,6 +32,7 @@ import type {
 } from '@svc/engine';
 import type { Cancel, Clock } from './clock.js';
 import type { Reach } from './crash-points.js';
+import type { EntryMemory } from './entry-memory.js';
 import type { PopAnswers } from './pop-answers.js';
 import type { SealAhead } from './seal-ahead.js';
 import type { TurnMeters } from './turn-meters.js';
@@ -103,6 +104,8 @@ export class Leader {
   readonly #reach: Reach;
   /** null: nothing is encrypted. */
   readonly #ahead: SealAhead | null;
+  /** null: turns make the memory of their entries themselves. */
+  readonly #memory: EntryMemory | null;
   /** null: nothing is timed. */
   readonly #meters: TurnMeters | null;
   /** null: answers of pops are not counted. */
@@ -118,8 +121,10 @@ export class Leader {
     ahead: SealAhead | null = null,
     meters: TurnMeters | null = null,
     pops: PopAnswers | null = null,
+    memory: EntryMemory | null = null,
   ) {
     this.#pops = pops;
+    this.#memory = memory;
     this.#ahead = ahead;
     this.#meters = meters;
     this.#planner = planner;
@@ -158,7 +163,7 @@ export class Leader {
 
   /** Nothing waits for a turn or for its entry. */
   get idle(): boolean {
-    if (this.#ahead?.idle === false) return false;
+    if (this.#ahead?.idle === false || this.#memory?.idle === false) return false;
     return this.#inFlight.length === 0 && this.#confirming === 0 && !this.#planner.busy;
   }
 
@@ -186,6 +191,14 @@ export class Leader {
   }
 
   #enqueue(command: Command, request: Request): void {
+    const { origin } = request;
+    const memory = this.#memory;
+    if (memory === null || !memory.takes(command, origin, () => this.#place(command, request))) {
+      this.#place(command, request);
+    }
+  }
+
+  #place(command: Command, request: Request): void {
     this.#planner.enqueue(command, request, request.origin);
     this.#wake();
   }
@@ -211,7 +224,8 @@ export class Leader {
 
   /** A request of this id waits, or its outcome is known: it will not be planned again. */
   knows(origin: RequestOrigin): boolean {
-    return this.#planner.knows(origin) || this.#ahead?.knows(origin) === true;
+    if (this.#ahead?.knows(origin) === true || this.#memory?.knows(origin) === true) return true;
+    return this.#planner.knows(origin);
   }
 
   /** True: the pop was parked, and now it is not and never claims. */
@@ -265,6 +279,7 @@ export class Leader {
     if (!this.#stopped) this.settleCounts();
     this.#stopped = true;
     this.#ahead?.stop();
+    this.#memory?.stop();
     this.#pops?.stop();
     this.#cancelTurn?.();
     this.#due?.cancel();

@@ -11,6 +11,7 @@ import {
 import { DamageError } from '@svc/storage';
 import type { Config } from './config.js';
 import { nameBounds } from './config-names.js';
+import { EntryMemory } from './entry-memory.js';
 import { Leader } from './leader.js';
 import { NODE_NUMBER_MAX } from './member-id.js';
 import type { OpenDirectory } from './node-directory.js';
@@ -27,6 +28,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
   const { consensus, reader, transactions } = layers;
   const meters = new TurnMeters(layers.meters.pipeline, clock, config.slowCommandMs);
   const pops = new PopAnswers();
+  const memory = new EntryMemory(clock);
   const surroundings: Surroundings = {
     nodeId: granter(identity.nodeId, layers),
     checksum: crc32,
@@ -44,6 +46,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
     timerClock: layers.timerClock,
     mayGrow: () => layers.gate.space !== 'full',
     planned: (kind) => meters.planned(kind),
+    memory: (bytes) => memory.take(bytes),
     popRoom: pops,
   };
   const planner = new Planner(state, transactions, surroundings, {
@@ -74,6 +77,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
     ahead,
     meters,
     pops,
+    memory,
   );
 }
 

@@ -31,8 +31,8 @@ export class ByteWriter {
   bytes: Uint8Array;
   length = 0;
 
-  constructor(capacityBytes: number) {
-    this.bytes = new Uint8Array(capacityBytes);
+  constructor(capacityBytes: number, memory: Uint8Array = new Uint8Array(capacityBytes)) {
+    this.bytes = memory;
   }
 
   /**

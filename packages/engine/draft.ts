@@ -49,6 +49,8 @@ export interface Surroundings {
   readonly mayGrow?: () => boolean;
   /** Called when a command was planned, so that a caller with a clock can time it. */
   readonly planned?: (kind: Command['kind']) => void;
+  /** Memory for an entry of so many bytes. Left out: it is made. */
+  readonly memory?: (bytes: number) => Uint8Array;
   /** Room for the answers of pops. Left out: there is always room. */
   readonly popRoom?: PopRoom;
 }
@@ -117,7 +119,7 @@ export class Draft {
     this.index = at.index;
     this.nowMs = at.nowMs;
     this.nowUs = Math.max(at.wallUs, readMeta(state).stampUs + 1);
-    this.#writer = new ByteWriter(capacityBytes);
+    this.#writer = new ByteWriter(capacityBytes, surroundings.memory?.(capacityBytes));
     this.#observer = observer;
     state.begin(at.index);
   }

@@ -89,6 +89,8 @@ export interface Turn {
 
 /** Entry bytes that a command other than a push needs, roughly; entries grow when it is more. */
 const DRAIN_COMMAND_BYTES = 256;
+/** So little of 256 KiB that the entry is not copied to its exact size. */
+const WIDE_ROOM_BYTES = 4096;
 
 export class Planner {
   readonly #state: PlannedState;
@@ -347,9 +349,11 @@ export class Planner {
       bytes += more.bytes;
       count += more.count;
     }
-    return (
-      64 + Math.min(this.#drain.length * DRAIN_COMMAND_BYTES, turnBytesMax) + bytes + count * 64
-    );
+    // What a wide command makes beside its bytes, a queue say: without room for it the buffer grows,
+    // and all of the command's bytes go into fresh memory.
+    const room = takesWide ? WIDE_ROOM_BYTES : 64;
+    const drained = Math.min(this.#drain.length * DRAIN_COMMAND_BYTES, turnBytesMax);
+    return room + drained + bytes + count * 64;
   }
 
   /**
