@@ -1,7 +1,7 @@
 /**
  * Goal: a large entry becomes durable part by part, two at a time, and a crash between two parts
- * leaves the log as if it had never been written. Method: the simulated disk, one operation at a time, and
- * a loss of power after each of them.
+ * leaves the log as if it had never been written. Method: the simulated disk, one operation at a
+ * time, and a loss of power after each of them.
  */
 import { expect, test } from 'vitest';
 import { SimulatedDisk } from './disk-simulated.js';

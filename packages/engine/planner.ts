@@ -349,8 +349,8 @@ export class Planner {
       bytes += more.bytes;
       count += more.count;
     }
-    // What a wide command makes beside its bytes, a queue say: without room for it the buffer grows,
-    // and all of the command's bytes go into fresh memory.
+    // What a wide command makes beside its bytes, a queue say: without room for it the buffer
+    // grows, and all of the command's bytes go into fresh memory.
     const room = takesWide ? WIDE_ROOM_BYTES : 64;
     const drained = Math.min(this.#drain.length * DRAIN_COMMAND_BYTES, turnBytesMax);
     return room + drained + bytes + count * 64;
