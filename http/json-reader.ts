@@ -225,22 +225,26 @@ export class JsonReader {
    * `last` is compared by its code units, so only ASCII texts gain.
    */
   readRepeatedName(name: string, last: string): string {
+    return this.#passRepeated(last) ? last : this.readName(name);
+  }
+
+  /** The same for a text that may be null. */
+  readRepeatedTextOrNull(name: string, last: string): string | null {
+    return this.#passRepeated(last) ? last : this.readTextOrNull(name);
+  }
+
+  /** Passes a string that is `last`, spelled without escapes; false, and stays, before others. */
+  #passRepeated(last: string): boolean {
     const bytes = this.#bytes;
     const start = this.peek() === 0x22 ? this.#at + 1 : this.#end;
-    const length = last.length;
-    if (start + length < this.#end && bytes[start + length] === 0x22) {
-      let i = 0;
-      while (i < length) {
-        const byte = bytes[start + i] as number;
-        if (byte !== last.charCodeAt(i) || STRING_CLASS[byte] !== PLAIN) break;
-        i++;
-      }
-      if (i === length) {
-        this.#at = start + length + 1;
-        return last;
-      }
+    const end = start + last.length;
+    if (end >= this.#end || bytes[end] !== 0x22) return false;
+    for (let at = start; at < end; at++) {
+      const byte = bytes[at] as number;
+      if (byte !== last.charCodeAt(at - start) || STRING_CLASS[byte] !== PLAIN) return false;
     }
-    return this.readName(name);
+    this.#at = end + 1;
+    return true;
   }
 
   readNameOrNull(name: string): string | null {

@@ -10,10 +10,6 @@ export function quoted(text: string): string {
   return NEEDS_CARE.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-export function quotedOrNull(text: string | null): string {
-  return text === null ? 'null' : quoted(text);
-}
-
 /**
  * As `quoted`, as a byte string: every char code is one byte of the UTF-8 text. Answers that hold
  * payloads are byte strings, because payload bytes must come through as they are.

@@ -47,6 +47,25 @@ describe('bodies', () => {
     expect(read('{"acknowledgments":[]}').items).toEqual([]);
   });
 
+  test('what an item repeats of the one before it, and what only begins or ends alike', () => {
+    const acks = [
+      ['L', '12'],
+      ['L', '12'],
+      ['Lx', '1'],
+      ['L', '12'],
+      ['', ''],
+      ['L\u0022', '12'],
+      ['L\u0022', '12'],
+      ['ü', '12'],
+      ['ü', '12'],
+    ].map(([leaseId, partitionId]) => ({ leaseId, partitionId, status: 'Completed' }));
+    const text = JSON.stringify({ acknowledgments: acks });
+    const items = acks.map((ack) => ({ ...ITEM, ...ack, status: 'completed' }));
+    expect(read(text).items).toEqual(items);
+    // Another spelling of the same text.
+    expect(read(text.replaceAll('"L"', '"\\u004c"')).items).toEqual(items);
+  });
+
   test('null and the empty group mean absent', () => {
     expect(
       read(
@@ -141,6 +160,24 @@ describe('requests', () => {
       consumerGroup: 'g',
     });
     expect(front.server.meters.calls).toMatchObject({ ackRequests: 1, ackMessages: 2 });
+  });
+
+  test('many at a time: each has its own verdict, and texts keep their bytes', async () => {
+    const ids = ['a', 'b', 'ü', 'ü', 'c "d"', '日本'];
+    const acks = ids.map((transactionId) => ({ transactionId, partitionId: '1', leaseId: 'L' }));
+    const body = JSON.stringify({ consumerGroup: 'g', acknowledgments: acks });
+    const { status, body: text } = await front.client().request('/api/v1/ack', { body });
+    expect(status).toBe(200);
+    const done = { success: true, error: null, leaseReleased: true, dlq: false, noop: false };
+    const error = 'unresolvable: "x"';
+    const not = { success: false, error, leaseReleased: false, dlq: true, noop: true };
+    expect(JSON.parse(text)).toEqual(
+      ids.map((transactionId, index) => ({
+        index,
+        transactionId,
+        ...(transactionId === 'ü' ? not : done),
+      })),
+    );
   });
 
   test('nothing to acknowledge needs no command', async () => {

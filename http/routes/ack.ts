@@ -8,7 +8,7 @@ import { assert } from '../assert.js';
 import type { Exchange } from '../exchange.js';
 import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
-import { quoted, quotedOrNull } from '../json-text.js';
+import { quoted, quotedBytes } from '../json-text.js';
 import { isReadAtOnce, type PartReader, readInParts } from '../large-body.js';
 import { ACK_ITEMS_MAX } from '../limits.js';
 import { nameBudgetRefusal } from '../name-budget.js';
@@ -154,15 +154,16 @@ class AckBodyReader implements PartReader {
       if (items.length === ACK_ITEMS_MAX) {
         reader.fail(`more than ${ACK_ITEMS_MAX} acknowledgments`, reader.at);
       }
-      items.push(readItem(reader));
+      items.push(readItem(reader, items.at(-1)));
       if (reader.at >= until) return false;
     }
     return true;
   }
 }
 
-function readItem(reader: JsonReader): AckItem {
-  const fields = new AckFields();
+/** `before`: the item before it, whose partition and lease it mostly has too. */
+function readItem(reader: JsonReader, before: AckItem | undefined): AckItem {
+  const fields = new AckFields(before?.partitionId, before?.leaseId);
   let seen = 0;
   reader.enterObject('an acknowledgment');
   for (;;) {
@@ -176,11 +177,19 @@ function readItem(reader: JsonReader): AckItem {
 
 /** The members of one acknowledgement while they are read. */
 class AckFields {
+  /** What is likely to stand here again. */
+  readonly #lastPartitionId: string;
+  readonly #lastLeaseId: string;
   #transactionId = '';
   #partitionId = '';
   #leaseId = '';
   #status: AckStatus = 'completed';
   #error: string | null = null;
+
+  constructor(lastPartitionId = '', lastLeaseId = '') {
+    this.#lastPartitionId = lastPartitionId;
+    this.#lastLeaseId = lastLeaseId;
+  }
 
   read(reader: JsonReader, key: number): void {
     switch (key) {
@@ -188,13 +197,14 @@ class AckFields {
         this.#transactionId = reader.readTextOrNull('transactionId') ?? '';
         return;
       case PARTITION_ID:
-        this.#partitionId = reader.readTextOrNull('partitionId') ?? '';
+        this.#partitionId =
+          reader.readRepeatedTextOrNull('partitionId', this.#lastPartitionId) ?? '';
         return;
       case LEASE_ID:
-        this.#leaseId = reader.readTextOrNull('leaseId') ?? '';
+        this.#leaseId = reader.readRepeatedTextOrNull('leaseId', this.#lastLeaseId) ?? '';
         return;
       case STATUS:
-        this.#status = ackStatus(reader.readTextOrNull('status'));
+        this.#status = ackStatus(reader.readRepeatedTextOrNull('status', 'completed'));
         return;
       case ERROR:
         this.#error = reader.readTextOrNull('error');
@@ -217,7 +227,8 @@ class AckFields {
 
 /** What is not known is a failure (contract README, settled point 3). */
 function ackStatus(text: string | null): AckStatus {
-  switch (text === null ? 'completed' : text.toLowerCase()) {
+  if (text === null || text === 'completed') return 'completed';
+  switch (text.toLowerCase()) {
     case 'completed':
     case 'success':
     case 'acked':
@@ -234,38 +245,65 @@ function ackStatus(text: string | null): AckStatus {
 
 /** Acknowledgements whose answer is made in one piece: 70 KiB of it, half a millisecond. */
 const UNCUT_ITEMS_MAX = 512;
+/** Of so many, the native layer takes the answer faster as bytes than as a string. */
+const BYTE_TEXT_ITEMS_MIN = 4;
 
 function render(exchange: Exchange, command: AckCommand, outcome: AckedOutcome): void {
   const { items } = command;
   const { length } = items;
   assert(outcome.items.length === length, () => `${length} acks, ${outcome.items.length} outcomes`);
   if (length > UNCUT_ITEMS_MAX) sendOwed(exchange, '200 OK', verdictTexts(items, outcome));
-  else exchange.json('200 OK', `[${verdictsText(items, outcome, 0, length)}]`);
+  else if (length < BYTE_TEXT_ITEMS_MIN) {
+    exchange.json('200 OK', `[${verdictsText(items, outcome, 0, length, quoted)}]`);
+  } else {
+    exchange.jsonByteText('200 OK', `[${verdictsText(items, outcome, 0, length, quotedBytes)}]`);
+  }
 }
 
 function* verdictTexts(items: readonly AckItem[], outcome: AckedOutcome): Generator<string> {
   const step = 32;
   for (let i = 0; i < items.length; i += step) {
-    const text = verdictsText(items, outcome, i, Math.min(i + step, items.length));
+    const text = verdictsText(items, outcome, i, Math.min(i + step, items.length), quoted);
     yield `${i === 0 ? '[' : ','}${text}`;
   }
   yield ']';
 }
 
+type Verdict = AckedOutcome['items'][number];
+
+/** The elements `from..to`; `quote` makes their texts literals. */
 function verdictsText(
   items: readonly AckItem[],
   outcome: AckedOutcome,
   from: number,
   to: number,
+  quote: (text: string) => string,
 ): string {
   let text = '';
+  // What is said of items that follow each other is mostly the same, and is put together once.
+  let told: Verdict | null = null;
+  let end = '';
   for (let i = from; i < to; i++) {
-    const item = items[i] as AckItem;
-    const verdict = outcome.items[i] as AckedOutcome['items'][number];
-    text +=
-      `${i === from ? '' : ','}{"index":${i},"transactionId":${quoted(item.transactionId)},` +
-      `"success":${verdict.success},"error":${quotedOrNull(verdict.error)},` +
-      `"leaseReleased":${verdict.leaseReleased},"dlq":${verdict.dlq},"noop":${verdict.noop}}`;
+    const verdict = outcome.items[i] as Verdict;
+    if (told === null || !isSame(told, verdict)) {
+      const error = verdict.error === null ? 'null' : quote(verdict.error);
+      end =
+        `,"success":${verdict.success},"error":${error},` +
+        `"leaseReleased":${verdict.leaseReleased},"dlq":${verdict.dlq},"noop":${verdict.noop}}`;
+      told = verdict;
+    }
+    const id = quote((items[i] as AckItem).transactionId);
+    text += `${i === from ? '' : ','}{"index":${i},"transactionId":${id}${end}`;
   }
   return text;
+}
+
+function isSame(one: Verdict, other: Verdict): boolean {
+  return (
+    one.success === other.success &&
+    one.error === other.error &&
+    one.leaseReleased === other.leaseReleased &&
+    one.dlq === other.dlq &&
+    one.noop === other.noop
+  );
 }

@@ -73,7 +73,7 @@ function renderList(
   const text =
     `{"messages":[${letters.map(letterText).join(',')}],"total":${total},` +
     `"pagination":{"limit":${limit},"offset":${offset}}}`;
-  exchange.jsonBytes('200 OK', Buffer.from(text, 'latin1'));
+  exchange.jsonByteText('200 OK', text);
 }
 
 function letterText(letter: ListedDeadLetter): string {

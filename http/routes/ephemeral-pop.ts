@@ -107,7 +107,7 @@ function render(
       text += `${separator}${beginText(message)}${payload}}`;
       separator = ',';
     }
-    exchange.jsonBytes('200 OK', Buffer.from(`${text}]}`, 'latin1'));
+    exchange.jsonByteText('200 OK', `${text}]}`);
   }
 }
 

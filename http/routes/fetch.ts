@@ -170,7 +170,7 @@ function render(
       recordsText(fetched.partitionNumber, fetched.batches) +
       tailText(fetched);
   }
-  exchange.jsonBytes('200 OK', Buffer.from(`${text}]}`, 'latin1'));
+  exchange.jsonByteText('200 OK', `${text}]}`);
 }
 
 /** Stops after each part of the records, and of entries without any. */

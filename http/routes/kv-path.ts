@@ -81,7 +81,7 @@ function readBody(raw: KvRawOps, mayBeAbsent: boolean): void {
 function render(exchange: Exchange, [op]: readonly KvOp[], outcome: KvOutcome): void {
   const { failure, results } = outcome;
   if (failure !== null) {
-    exchange.jsonBytes('200 OK', Buffer.from(failureText(failure), 'latin1'));
+    exchange.jsonByteText('200 OK', failureText(failure));
     return;
   }
   const [result] = results;

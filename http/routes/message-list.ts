@@ -86,7 +86,7 @@ function render(
     `{"messages":[${rows.join(',')}],"total":${rows.length},` +
     `"pagination":{"limit":${limit},"offset":${offset}},"mode":${modeText(mode)}` +
     `${truncated ? ',"truncated":true}' : '}'}`;
-  exchange.jsonBytes('200 OK', Buffer.from(text, 'latin1'));
+  exchange.jsonByteText('200 OK', text);
 }
 
 export function modeText({ hasQueueMode, groups }: MessageListView['mode']): string {

@@ -64,7 +64,7 @@ function renderMessage(
       exchange.json('404 Not Found', '{"error":"Message not found"}');
       return;
     case 'message':
-      exchange.jsonBytes('200 OK', Buffer.from(messageText(outcome), 'latin1'));
+      exchange.jsonByteText('200 OK', messageText(outcome));
   }
 }
 

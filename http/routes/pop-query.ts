@@ -149,7 +149,9 @@ function readSubscription(
   query: Query,
   defaultSubscription: Subscription,
 ): Subscription | DecodeFault {
-  const mode = subscriptionOfMode(textOf(query, 'subscriptionMode'), defaultSubscription);
+  const modeText = textOf(query, 'subscriptionMode');
+  const mode =
+    modeText === '' ? defaultSubscription : subscriptionOfMode(modeText, defaultSubscription);
   if (mode === null) return { fault: UNKNOWN_SUBSCRIPTION_MODE };
   const from = textOf(query, 'subscriptionFrom').trim();
   if (from === '') return mode;

@@ -135,7 +135,7 @@ function render(
       sendParts(exchange, into, largeAnswer(context, outcome, into));
       return;
     }
-    exchange.jsonBytes('200 OK', smallAnswer(context.command, outcome));
+    exchange.jsonByteText('200 OK', smallAnswer(context.command, outcome));
   }
   recordTotal(context);
 }
@@ -150,7 +150,7 @@ function tellsPolicy(terms: DeliveryTerms | null): boolean {
   return terms !== null && (terms.conflation || terms.conflationConflict);
 }
 
-function smallAnswer({ scope, consumerGroup }: PopCommand, outcome: DeliveredOutcome): Buffer {
+function smallAnswer({ scope, consumerGroup }: PopCommand, outcome: DeliveredOutcome): string {
   const { claims, leaseId } = outcome;
   let text = headText(scope, consumerGroup, outcome);
   let separator = '';
@@ -158,7 +158,7 @@ function smallAnswer({ scope, consumerGroup }: PopCommand, outcome: DeliveredOut
     text += separator + claimText(claim, leaseId, consumerGroup);
     separator = ',';
   }
-  return Buffer.from(text + tailText(outcome), 'latin1');
+  return text + tailText(outcome);
 }
 
 /** Stops after each part of the messages. */

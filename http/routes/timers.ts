@@ -213,7 +213,7 @@ function renderCall(exchange: Exchange, { ops }: TimerCall, { results }: TimersO
 
 /** `text` is a byte string, as what stands in answers of this surface. */
 export function sendBytes(exchange: Exchange, text: string): void {
-  exchange.jsonBytes('200 OK', Buffer.from(text, 'latin1'));
+  exchange.jsonByteText('200 OK', text);
 }
 
 /** The members of one result. */

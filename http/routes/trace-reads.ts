@@ -100,7 +100,7 @@ function renderTraces(
   const text =
     `{"traces":[${rows}],"events":[${rows}],"total":${outcome.total},` +
     `"pagination":{"limit":${limit},"offset":${offset}}}`;
-  exchange.jsonBytes('200 OK', Buffer.from(text, 'latin1'));
+  exchange.jsonByteText('200 OK', text);
 }
 
 function traceText(view: TraceView): string {

@@ -141,8 +141,9 @@ export class ClientRequest implements Request {
    */
   handTo(term: number | null): boolean {
     if (term !== null && term === this.#lastTerm) return true;
-    const isLarge = growingBytes(this.command) >= LARGE_BYTES;
-    if (isLarge && this.#leaders >= LEADERS_OF_LARGE_MAX) return false;
+    if (this.#leaders >= LEADERS_OF_LARGE_MAX && growingBytes(this.command) >= LARGE_BYTES) {
+      return false;
+    }
     this.#lastTerm = term;
     this.#leaders++;
     return true;

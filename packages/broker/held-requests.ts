@@ -202,12 +202,13 @@ export class Requests {
     const { admission, refusal } = this.#options;
     const { command } = request;
     const why = refusal(command);
+    const bytes = admission === null ? 0 : growingBytes(command);
     if (why !== null) this.#end(request, refused(why));
-    else if (admission === null || growingBytes(command) === 0) this.#route(request);
-    else if (admission.tryEnter(growingBytes(command))) {
-      request.admittedBytes = growingBytes(command);
+    else if (admission === null || bytes === 0) this.#route(request);
+    else if (admission.tryEnter(bytes)) {
+      request.admittedBytes = bytes;
       this.#route(request);
-    } else this.#awaitRoom(request, growingBytes(command), admission);
+    } else this.#awaitRoom(request, bytes, admission);
   }
 
   #awaitRoom(request: ClientRequest, bytes: number, admission: Admission): void {

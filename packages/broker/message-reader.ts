@@ -120,6 +120,15 @@ export class MessageReader {
    * message costs microseconds.
    */
   readStored(slices: readonly AppendSlice[], done: BatchesDone): void {
+    const [only] = slices;
+    if (only !== undefined && slices.length === 1) {
+      // Nearly every pop: one append, which is in memory.
+      const ready = this.#ready(only);
+      if (ready !== null) {
+        done(null, [batchOf(ready, only)]);
+        return;
+      }
+    }
     const batches = new Array<MessageBatch>(slices.length);
     let missing = 1;
     let failure: Error | null = null;

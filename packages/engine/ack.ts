@@ -65,6 +65,10 @@ export function planAck(
     return { kind: 'acked', items: ackUndamaged(site, target) };
   }
   const targets = targetsOf(command);
+  const [first] = targets;
+  if (first !== undefined && targets.length === 1) {
+    return { kind: 'acked', items: ackUndamaged(site, first) };
+  }
   const outcomes = new Array<AckItemOutcome>(command.items.length);
   for (const target of targets) {
     const answers = ackUndamaged(site, target);
@@ -78,17 +82,24 @@ export function planAck(
 /** In the order in which the first item of each came. */
 export function targetsOf({ items }: AckCommand): readonly PlacedTarget[] {
   const targets = new Map<string, PlacedTarget>();
-  items.forEach((item, at) => {
-    const key = ackTargetKey(item);
-    const target = targets.get(key);
-    if (target === undefined) {
-      const { leaseId } = item;
-      targets.set(key, { partition: partitionOf(item), leaseId, items: [item], at: [at] });
-    } else {
-      target.items.push(item);
-      target.at.push(at);
+  // Items that follow each other mostly name one target, and then no key is made.
+  let before: AckItem | null = null;
+  let target: PlacedTarget | undefined;
+  for (let at = 0; at < items.length; at++) {
+    const item = items[at] as AckItem;
+    const { partitionId, leaseId } = item;
+    if (before?.partitionId !== partitionId || before.leaseId !== leaseId) {
+      const key = ackTargetKey(item);
+      target = targets.get(key);
+      if (target === undefined) {
+        target = { partition: partitionOf(item), leaseId, items: [], at: [] };
+        targets.set(key, target);
+      }
     }
-  });
+    target?.items.push(item);
+    target?.at.push(at);
+    before = item;
+  }
   return [...targets.values()];
 }
 

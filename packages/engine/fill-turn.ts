@@ -12,7 +12,7 @@ import type { FillCommand } from './command-lines.js';
 import type { Outcome } from './commands.js';
 import type { Delivery, Ticket } from './delivery.js';
 import type { Draft, Surroundings } from './draft.js';
-import { growingBytes, kvTurnBytes } from './growing-bytes.js';
+import { kvTurnBytes } from './growing-bytes.js';
 import { type PlacedKv, planKv } from './kv-plan.js';
 import { type NameGuard, refusedBy } from './name-bounds.js';
 import { sealingBytes } from './payload-cipher.js';
@@ -57,8 +57,9 @@ export function countFills(
   let bytes = 0;
   let taken = 0;
   let count = 0;
-  for (const { command } of line) {
-    const length = shareOf(site, command);
+  for (const waiting of line) {
+    const { command } = waiting;
+    const length = shareOf(site, waiting);
     const share = length + sealedShareOf(site, command);
     if (count > 0 && taken + share > bytesMax) break;
     taken += share;
@@ -129,10 +130,11 @@ export class FillTurn {
 
   #take(line: Waiting<FillCommand>[], count: number, unitsMax: number, bytesMax: number): void {
     let taken = 0;
-    for (const { command, ticket, units } of line) {
+    for (const waiting of line) {
+      const { ticket, units } = waiting;
       if (taken === count || (taken > 0 && this.#isOver(units, unitsMax, bytesMax))) break;
       taken++;
-      if (this.#requests === null || this.#requests.isWanted(ticket)) this.#add(command, ticket);
+      if (this.#requests === null || this.#requests.isWanted(ticket)) this.#add(waiting);
     }
     line.splice(0, taken);
   }
@@ -143,7 +145,8 @@ export class FillTurn {
     return this.#work + units > unitsMax;
   }
 
-  #add(command: FillCommand, ticket: Ticket): void {
+  #add(waiting: Waiting<FillCommand>): void {
+    const { command, ticket } = waiting;
     const draft = this.#draft;
     const before = draft.length;
     const verdict = this.#place(command);
@@ -151,7 +154,7 @@ export class FillTurn {
     this.#site.surroundings.planned?.(command.kind);
     this.#placed.push({ ticket, verdict });
     const written = draft.length - before;
-    this.#bytes += this.#unwrittenBytes(command, verdict, written);
+    this.#bytes += this.#unwrittenBytes(waiting, verdict, written);
     // The outcomes of the other commands show what they changed: they need no record here.
     if (command.kind !== 'kv' && command.kind !== 'timers') return;
     if (written > 0) this.#requests?.record(ticket, verdict.outcome());
@@ -185,12 +188,13 @@ export class FillTurn {
   }
 
   /** Bytes that a placed command may still add to the entry when the pushes are written. */
-  #unwrittenBytes(command: FillCommand, verdict: PlacedFill, written: number): number {
+  #unwrittenBytes(waiting: Waiting<FillCommand>, verdict: PlacedFill, written: number): number {
+    const { command } = waiting;
     if (command.kind === 'kv' || command.kind === 'timers') return 0;
     if (command.kind === 'transaction') {
       return Math.max(0, (verdict as PlacedTransaction).bytes - written);
     }
-    return shareOf(this.#site, command) + sealedShareOf(this.#site, command);
+    return shareOf(this.#site, waiting) + sealedShareOf(this.#site, command);
   }
 
   /** Writes the pushes, and answers all that was taken. */
@@ -202,9 +206,9 @@ export class FillTurn {
 }
 
 /** Bytes that a command may add to its entry, as they were sent. */
-function shareOf({ state }: FillSite, command: FillCommand): number {
+function shareOf({ state }: FillSite, { command, bytes }: Waiting<FillCommand>): number {
   if (command.kind === 'replay') return replayBytes(state, command);
-  return command.kind === 'kv' ? kvTurnBytes(command) : growingBytes(command);
+  return command.kind === 'kv' ? kvTurnBytes(command) : bytes;
 }
 
 /** What encryption adds. */

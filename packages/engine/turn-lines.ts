@@ -41,6 +41,8 @@ export interface Waiting<C extends Command> {
   readonly ticket: Ticket;
   /** What it costs, as far as could be seen when it came. */
   readonly units: number;
+  /** What it adds to the log, as `growingBytes` counts it. */
+  readonly bytes: number;
   readonly arrival: number;
   /** Reads the rows of a transaction that is wider than a slice; absent until it has begun. */
   readonly ahead?: TransactionAhead;
@@ -52,9 +54,10 @@ export class TurnLine<C extends Command> {
 
   add(command: C, ticket: Ticket, arrival: number): void {
     const units = priceOf(command);
-    const isSmall = units <= SMALL_UNITS && growingBytes(command) <= SMALL_BYTES;
+    const bytes = growingBytes(command);
+    const isSmall = units <= SMALL_UNITS && bytes <= SMALL_BYTES;
     const line = isSmall ? this.small : this.wide;
-    line.push({ command, ticket, units, arrival });
+    line.push({ command, ticket, units, bytes, arrival });
   }
 
   get length(): number {
