@@ -24,6 +24,7 @@
  * that the next record names (log-mend.ts). It counts as a group of its own.
  */
 import { crc32 } from 'node:zlib';
+import { shortCrc } from './short-crc.js';
 
 export const FORMAT_VERSION = 1;
 export const SEGMENT_HEADER_BYTES = 64;
@@ -140,7 +141,7 @@ export function writeRecordHeader(
   view.setUint32(position + 32, header.groupDistance, true);
   const mark = header.mended ? MENDED_MARK : RECORD_MARK;
   view.setUint32(position + 36, header.type + mark * 0x100, true);
-  const crc = crc32(bytes.subarray(position + 4, position + RECORD_HEADER_BYTES), seed);
+  const crc = shortCrc(bytes, position + 4, position + RECORD_HEADER_BYTES, seed);
   view.setUint32(position, crc, true);
   return crc;
 }
@@ -158,8 +159,8 @@ export function readRecordHeader(
   const mark = typeAndMark >>> 8;
   if (mark !== RECORD_MARK && mark !== MENDED_MARK) return false;
   into.headerCrc = view.getUint32(position, true);
-  const header = bytes.subarray(position + 4, position + RECORD_HEADER_BYTES);
-  if (crc32(header, seed) !== into.headerCrc) return false;
+  const crc = shortCrc(bytes, position + 4, position + RECORD_HEADER_BYTES, seed);
+  if (crc !== into.headerCrc) return false;
   into.bodyCrc = view.getUint32(position + 4, true);
   into.previousCrc = view.getUint32(position + 8, true);
   into.length = view.getUint32(position + 12, true);

@@ -3,31 +3,19 @@
  * its key, each character of which counts as the UTF-8 that it would be.
  */
 import { crc32 } from 'node:zlib';
+import { crcStep, SHORT_BYTES_MAX, shortCrc } from './short-crc.js';
 import { ROW_CHECKSUM_BYTES } from './state-digest.js';
-
-/** Calling out of JavaScript costs more than so many steps of it. */
-const STEPPED_ROW_BYTES_MAX = 64;
-
-/** The remainders of CRC-32, reflected, for each byte. */
-const REMAINDERS = Int32Array.from({ length: 256 }, (_, byte) => {
-  let rest = byte;
-  for (let bit = 0; bit < 8; bit++) rest = (rest >>> 1) ^ (rest & 1 ? 0xedb88320 : 0);
-  return rest;
-});
-
-function step(checksum: number, byte: number): number {
-  return (checksum >>> 8) ^ (REMAINDERS[(checksum ^ byte) & 0xff] as number);
-}
 
 /** The same as `crc32(backingKey, crc32(row))`, for a key of bytes. */
 function checksumOf(backingKey: string, row: Uint8Array): number {
-  let rest = -1;
-  if (row.length > STEPPED_ROW_BYTES_MAX) rest = ~crc32(row);
-  else for (let i = 0; i < row.length; i++) rest = step(rest, row[i] as number);
+  const { length } = row;
+  let rest = ~(length > SHORT_BYTES_MAX ? crc32(row) : shortCrc(row, 0, length, 0));
   for (let i = 0; i < backingKey.length; i++) {
     const code = backingKey.charCodeAt(i);
     rest =
-      code < 0x80 ? step(rest, code) : step(step(rest, 0xc0 | (code >>> 6)), 0x80 | (code & 0x3f));
+      code < 0x80
+        ? crcStep(rest, code)
+        : crcStep(crcStep(rest, 0xc0 | (code >>> 6)), 0x80 | (code & 0x3f));
   }
   return ~rest;
 }
