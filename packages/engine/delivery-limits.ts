@@ -18,9 +18,8 @@ export interface DeliveryLimits {
   readonly duePerTurn: number;
   /**
    * What waiters that can be served add to the entry of one turn, beside the last of them: 1 MiB,
-   * some 5,000 claims of 200 bytes, each with a row. As many pops may wait as there are
-   * connections, and all for what one transaction or the end of a delay makes ready: 65,536 claims
-   * would be 13 MB in one entry. The others are served in the turns that follow at once.
+   * some 5,000 claims of 200 bytes. Their work ends a turn before that (`waiters-room.ts`), unless
+   * claims are long. The others are served in the turns that follow at once.
    */
   readonly servedBytesPerTurn: number;
   /**

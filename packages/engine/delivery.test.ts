@@ -6,6 +6,7 @@ import { DELIVERY_LIMITS } from './delivery-limits.js';
 import { EngineRig, pushCommand, type Request, TENANT } from './engine.fake.js';
 import { appendKey, numberKey } from './keys.js';
 import { appends, cursors, groups, partitions, queues, sharedLeases } from './tables.js';
+import { PRICES, TURN_UNITS } from './work-prices.js';
 
 let rig: EngineRig;
 
@@ -60,6 +61,61 @@ describe('waiting', () => {
       if (turns < 6) expect(dueMs, 'the next turn comes at once').toBe(0);
     }
     expect(waiters.flatMap(texts).sort()).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
+  });
+
+  describe('what is due for thousands at once is done over several turns', () => {
+    const COUNT = 3000;
+
+    /** A pop that waits in each of so many groups, which have had what there was. */
+    function park(): Request[] {
+      rig.push('q', 'p', ['old']);
+      const pops = () =>
+        Array.from({ length: COUNT }, (_, i) =>
+          rig.send(rig.popCommand({ consumerGroup: `g${i}`, wait: true, autoAck: true })),
+        );
+      const before = pops();
+      while (before.some(({ outcome }) => outcome === null)) rig.turn();
+      const waiters = pops();
+      while (rig.planner.waiting > 0) rig.turn();
+      expect(waiters.filter(({ outcome }) => outcome !== null)).toEqual([]);
+      return waiters;
+    }
+
+    /** The answers of each turn, beside a push that is answered in every one. */
+    function answered(waiters: readonly Request[], each: number): void {
+      let before = 0;
+      for (let turns = 1; before < COUNT; turns++) {
+        const one = rig.send(pushCommand('other', 'p', ['x'], true));
+        rig.turn();
+        expect(one.outcome, `turn ${turns}`).not.toBe(null);
+        const count = waiters.filter(({ outcome }) => outcome !== null).length;
+        expect(count - before, `turn ${turns}`).toBeLessThanOrEqual(each);
+        expect(count, `turn ${turns}`).toBeGreaterThan(before);
+        expect(rig.units).toBeLessThan(TURN_UNITS + PRICES.pop + PRICES.claim);
+        before = count;
+      }
+    }
+
+    test('claims of one push', () => {
+      const waiters = park();
+      rig.send(pushCommand('q', 'p2', ['new'], true));
+      answered(waiters, TURN_UNITS / (PRICES.pop + PRICES.claim));
+      expect(new Set(waiters.flatMap(texts))).toEqual(new Set(['new']));
+    });
+
+    test('the end of their time', () => {
+      const waiters = park();
+      rig.advance(29_999);
+      answered(waiters, TURN_UNITS / PRICES.pop);
+      expect(waiters.flatMap(texts)).toEqual([]);
+    });
+
+    test('the end of their queue', () => {
+      const waiters = park();
+      rig.send({ kind: 'delete-queue', tenant: TENANT, queue: 'q' });
+      answered(waiters, TURN_UNITS / PRICES.pop);
+      expect(waiters.flatMap(texts)).toEqual([]);
+    });
   });
 
   test('as many waiters are served as there are partitions', () => {

@@ -72,7 +72,8 @@ import {
   planTransaction,
   type TransactionSite,
 } from './transaction-plan.js';
-import { isScanned, namesKey, Waiters } from './waiters.js';
+import { namesKey, Waiters } from './waiters.js';
+import { spendTry, WaitersRoom } from './waiters-room.js';
 
 /** The waiting request, minted by the caller and known by identity. */
 export type Ticket = object;
@@ -286,22 +287,19 @@ export class Delivery {
     this.#fireDue(draft);
     this.#settleChanges(draft);
     this.#advanceScans(draft);
-    const bytesMax = draft.length + this.#memory.limits.servedBytesPerTurn;
+    const room = new WaitersRoom(draft, this.#memory.limits.servedBytesPerTurn);
     for (const group of this.#memory.woken) {
-      if (draft.length >= bytesMax) break;
+      if (room.isFull) break;
       this.#memory.woken.delete(group);
       if (this.#starved.has(group)) continue;
-      const isServed = this.#serveGroup(draft, group, answer, bytesMax);
+      const isServed = this.#serveGroup(draft, group, answer, room);
       // Others that were woken come before it in the next turn.
       if (!isServed) this.#memory.woken.add(group);
     }
-    for (const waiter of this.#late) this.#endWait(draft, waiter, answer, true);
-    this.#late.length = 0;
-    for (const waiter of this.#waiters.takeStranded()) {
-      this.#endWait(draft, waiter, answer, true);
-    }
-    for (const waiter of this.#waiters.impatient) {
-      this.#endWait(draft, waiter, answer, isScanned(waiter));
+    if (this.#late.length > 0 || this.#waiters.count > 0 || this.#waiters.busy) {
+      this.#waiters.endDue(draft, this.#late, (waiter, isAllFound) => {
+        this.#endWait(draft, waiter, answer, isAllFound);
+      });
     }
     this.#scanRowsLeft = this.#memory.limits.scanRowsPerTurn;
   }
@@ -312,7 +310,7 @@ export class Delivery {
       this.#memory.woken.size > 0 ||
       this.#memory.scanning.size > 0 ||
       this.#late.length > 0 ||
-      this.#waiters.strandedCount > 0 ||
+      this.#waiters.busy ||
       this.#discovery.busy;
     return busy ? 0 : (this.#memory.due.first?.dueMs ?? null);
   }
@@ -478,10 +476,10 @@ export class Delivery {
    * lines of partitions that are waited for by name do not wait for each other. False: the turn is
    * full, and there may be more.
    */
-  #serveGroup(draft: Draft, group: DeliveryGroup, answer: AnswerPop, bytesMax: number): boolean {
+  #serveGroup(draft: Draft, group: DeliveryGroup, answer: AnswerPop, room: WaitersRoom): boolean {
     let gathers = false;
     for (;;) {
-      if (draft.length >= bytesMax) return false;
+      if (room.isFull) return false;
       const waits = group.ready.size > 0 && !gathers;
       const shared = waits ? (group.waiters.first?.waiter ?? null) : null;
       const status = group.pinnedReady.values().next().value;
@@ -498,6 +496,7 @@ export class Delivery {
         gathers = typeof tried === 'number' || tried === NO_ROOM;
       } else return true;
       this.#wakes++;
+      spendTry(draft, tried);
       if (tried === null) continue;
       if (typeof tried === 'number') this.#waiters.gather(served, tried);
       else if (tried === NO_ROOM) {
@@ -572,6 +571,7 @@ export class Delivery {
     // A waiter can be in several of the lists that end here, and may have been served meanwhile.
     if (!this.#waiters.isParked(waiter)) return;
     const left = this.#takeLeft(draft, waiter);
+    spendTry(draft, left);
     assert(typeof left !== 'number', 'a pop gathers that has no time left');
     if (left === null && !isAllFound) return;
     const outcome = left ?? popped(waiter.command, '', [], this.#termsOfWaiter(draft, waiter));

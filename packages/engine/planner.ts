@@ -324,11 +324,12 @@ export class Planner {
     const recordBytes = requests?.freshBytes ?? 0;
     const { turnBytesMax, entryBytesMax } = this.#limits;
     this.#housekeeping.turn(draft, turnBytesMax + entryBytesMax - recordBytes);
+    const commandUnits = draft.work;
     this.#delivery.serve(draft, answer);
     if (requests !== null) closeRequests(draft, answers, requests, told);
     const body = draft.empty ? null : draft.finish();
     const wideBytes = takesWide ? (body?.length ?? 0) : 0;
-    this.#pace.end(body === null ? 0 : at.index, draft.work, wideBytes);
+    this.#pace.end(body === null ? 0 : at.index, commandUnits, wideBytes);
     return { body, answers: requests === null ? answers : told, units: draft.work };
   }
 

@@ -10,6 +10,7 @@ import type {
 } from './delivery-memory.js';
 import type { Draft } from './draft.js';
 import { Fifo } from './waiters-fifo.js';
+import { endFirst, WaitersRoom } from './waiters-room.js';
 
 /**
  * Monotonic time at which an empty answer goes out: early enough that a claim could still be made.
@@ -33,24 +34,44 @@ export class Waiters {
    * Pops that do not wait, but could not be judged at once: a scan or an older waiter comes first.
    */
   readonly #impatient = new Set<Waiter>();
-  /** To be answered empty at the end of the turn: their queue is gone. */
-  #stranded: Waiter[] = [];
+  /** Of those, how many the last turn had no room for. */
+  #impatientLeft = 0;
+  /** To be answered empty, oldest first: their queue is gone. Whoever answers takes them out. */
+  readonly stranded: Waiter[] = [];
   #order = 0;
 
   constructor(memory: DeliveryMemory) {
     this.#memory = memory;
   }
 
-  get impatient(): Iterable<Waiter> {
-    return this.#impatient;
+  /**
+   * Ends those that are `late`, those whose queue is gone, and of the pops that do not wait those
+   * for which all was found, each kind while the turn has room. `end` may leave a waiter of the
+   * last kind parked.
+   */
+  endDue(draft: Draft, late: Waiter[], end: (waiter: Waiter, isAllFound: boolean) => void): void {
+    const endOne = (waiter: Waiter) => end(waiter, true);
+    endFirst(draft, late, endOne);
+    endFirst(draft, this.stranded, endOne);
+    const room = new WaitersRoom(draft);
+    let left = this.#impatient.size;
+    for (const waiter of this.#impatient) {
+      if (left === 0 || room.isFull) break;
+      left--;
+      end(waiter, isScanned(waiter));
+      // If it stays, it is looked at after the others.
+      if (this.#impatient.delete(waiter)) this.#impatient.add(waiter);
+    }
+    this.#impatientLeft = left;
+  }
+
+  /** The next turn has pops to end. */
+  get busy(): boolean {
+    return this.stranded.length > 0 || this.#impatientLeft > 0;
   }
 
   get count(): number {
     return this.#byTicket.size;
-  }
-
-  get strandedCount(): number {
-    return this.#stranded.length;
   }
 
   park(draft: Draft, command: PopCommand, ticket: object, matches: QueueMatches | null): Waiter {
@@ -174,7 +195,7 @@ export class Waiters {
         this.#leave(place);
         const { waiter } = place;
         waiter.places.splice(waiter.places.indexOf(place), 1);
-        if (all || waiter.matches === null) this.#stranded.push(waiter);
+        if (all || waiter.matches === null) this.stranded.push(waiter);
       }
     }
   }
@@ -184,12 +205,6 @@ export class Waiters {
     if (at === -1) return;
     this.#leave(waiter.places[at] as Place);
     waiter.places.splice(at, 1);
-  }
-
-  takeStranded(): readonly Waiter[] {
-    const stranded = this.#stranded;
-    this.#stranded = [];
-    return stranded;
   }
 
   #leave(place: Place): void {
@@ -218,7 +233,7 @@ export class Waiters {
   }
 }
 
-export function isScanned(waiter: Waiter): boolean {
+function isScanned(waiter: Waiter): boolean {
   if (waiter.matches !== null && waiter.matches.scanFrom !== null) return false;
   return waiter.places.every((place) => place.group.scan !== 'running');
 }
