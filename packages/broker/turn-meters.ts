@@ -21,6 +21,8 @@ export class TurnMeters {
   /** Of the turn under way, and of what was planned last in it. */
   #beganMs = 0;
   #lastMs = 0;
+  /** Its entry has its place, which is the last thing in it that takes time. */
+  #isProposed = false;
   #settled = { wakes: 0, loaded: 0, unloaded: 0 };
 
   constructor(pipeline: PipelineMeters, clock: Clock, slowMs: number) {
@@ -36,6 +38,7 @@ export class TurnMeters {
   began(nowMs: number): void {
     this.#beganMs = nowMs;
     this.#lastMs = nowMs;
+    this.#isProposed = false;
   }
 
   /** A command of this turn was planned. */
@@ -71,6 +74,8 @@ export class TurnMeters {
   proposed(answers: readonly Answer[]): number {
     const { arrivalToProposed, drainToPropose } = this.#pipeline;
     const nowMs = this.#clock.nowMs();
+    this.#lastMs = nowMs;
+    this.#isProposed = true;
     this.#pipeline.proposals++;
     drainToPropose.record((nowMs - this.#beganMs) * US_PER_MS);
     for (const { ticket } of answers) {
@@ -83,7 +88,8 @@ export class TurnMeters {
 
   /** Everything that the turn had to do is done. */
   turned(): void {
-    this.#pipeline.turn.record((this.#clock.nowMs() - this.#beganMs) * US_PER_MS);
+    const nowMs = this.#isProposed ? this.#lastMs : this.#clock.nowMs();
+    this.#pipeline.turn.record((nowMs - this.#beganMs) * US_PER_MS);
   }
 
   /** What this leadership has counted by itself since its beginning. */
