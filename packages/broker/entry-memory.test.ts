@@ -107,16 +107,30 @@ test('small commands wait for nothing, and get memory of their own', () => {
   expect(memory.take(4 * MIB).buffer.byteLength).toBe(4 * MIB);
 });
 
-test('one at a time, in their order; what was not taken serves the next that it fits', () => {
-  const done: string[] = [];
-  for (const name of ['a', 'b']) memory.takes(push(8 * MIB), null, () => done.push(name));
+test('one at a time, in their order, and none is given away twice', () => {
+  const given: Uint8Array[] = [];
+  const planned = () => void works.push(() => given.push(memory.take(8 * MIB)));
+  for (let count = 0; count < 4; count++) memory.takes(push(8 * MIB), null, planned);
   expect(works).toHaveLength(1);
-  expect(run().turns).toBe(5 + 1);
-  expect(done).toEqual(['a', 'b']);
+  // Each turn comes while the memory of the next one is being made.
+  const { turns } = run();
+  expect(new Set(given.map(({ buffer }) => buffer)).size).toBe(4);
+  expect(given.map(({ buffer }) => buffer.byteLength)).toEqual(new Array(4).fill(9 * MIB));
+  expect(turns).toBe(4 * (5 + 1));
+});
+
+test('what nobody takes is bounded, the oldest goes, and a turn takes what fits it', () => {
+  const sizes = [10, 20, 50].map((mib) => mib * MIB);
+  for (const bytes of sizes) memory.takes(push(bytes), null, () => {});
+  run();
+  // 11 and 21 MiB would be 83 with 51.
+  const lengths = sizes.map((bytes) => memory.take(bytes).buffer.byteLength);
+  expect(lengths).toEqual([10 * MIB, 20 * MIB, 51 * MIB]);
   // Far smaller: it would hold the whole buffer for a part of it.
-  memory.takes(push(3 * MIB), null, () => done.push('c'));
-  expect(run().turns).toBe(2);
-  expect(memory.take(3 * MIB).buffer.byteLength).toBe(4 * MIB);
+  memory.takes(push(20 * MIB), null, () => {});
+  run();
+  expect(memory.take(3 * MIB).buffer.byteLength).toBe(3 * MIB);
+  expect(memory.take(20 * MIB).buffer.byteLength).toBe(21 * MIB);
 });
 
 test('it is known while it waits, and forgotten when the leadership ends', () => {

@@ -9,8 +9,10 @@
  *
  * What must hold:
  * - It is only memory. A turn that needs more, or comes when there is none, makes its own.
- * - One buffer at most is ready and one is being made. What the next command finds ready serves it
- *   too, so commands that are never planned (repetitions) leave nothing behind that grows.
+ * - A buffer is in one place: being made, ready, or given away for good. An entry in it is read by
+ *   the log and by apply, and whoever wrote to it again would damage both.
+ * - One buffer is being made at a time, and what is ready has a bound: the oldest goes when there
+ *   is no room. So commands that are never planned (repetitions) leave nothing that grows.
  * - A command that waits here is known, as in `seal-ahead.ts`, and in the order of arrival.
  *
  * Rejected: buffers that are used again. The log, readers at its tail and what is on its way to
@@ -23,6 +25,8 @@ import type { Cancel, Clock } from './clock.js';
 const PREPARED_BYTES_MIN = 2 << 20;
 /** Written to in one turn of the loop: 3 ms. */
 const PART_BYTES = 2 << 20;
+/** Of what is ready: one buffer of the largest size, or some of 4 MiB for turns that follow. */
+const READY_BYTES_MAX = 64 << 20;
 /** For the effects beside the payloads, and small commands of the same turn. */
 const ROOM_BYTES = 1 << 20;
 
@@ -36,7 +40,8 @@ export class EntryMemory {
   readonly #clock: Clock;
   /** The memory of the first one is being made. */
   #line: Waiting[] = [];
-  #ready: Uint8Array | null = null;
+  /** Oldest first. */
+  #ready: Uint8Array[] = [];
   #cancelPart: Cancel | null = null;
 
   constructor(clock: Clock) {
@@ -65,10 +70,9 @@ export class EntryMemory {
 
   /** For an entry of so many bytes. */
   take(bytes: number): Uint8Array {
-    const ready = this.#ready;
-    if (ready === null || !isFit(ready, bytes)) return new Uint8Array(bytes);
-    this.#ready = null;
-    return ready.subarray(0, bytes);
+    const at = this.#ready.findIndex((memory) => isFit(memory, bytes));
+    const [memory] = at < 0 ? [] : this.#ready.splice(at, 1);
+    return memory === undefined ? new Uint8Array(bytes) : memory.subarray(0, bytes);
   }
 
   /** Nothing is handed on any more. */
@@ -76,18 +80,17 @@ export class EntryMemory {
     this.#cancelPart?.();
     this.#cancelPart = null;
     this.#line = [];
-    this.#ready = null;
+    this.#ready = [];
   }
 
   #begin(): void {
     const [first] = this.#line;
     if (first === undefined) return;
-    const ready = this.#ready;
-    if (ready !== null && isFit(ready, first.bytes)) this.#write(ready, ready.length);
-    else {
-      this.#ready = null;
-      this.#write(new Uint8Array(first.bytes), 0);
+    let readyBytes = this.#ready.reduce((sum, { length }) => sum + length, 0);
+    while (readyBytes > 0 && readyBytes + first.bytes > READY_BYTES_MAX) {
+      readyBytes -= this.#ready.shift()?.length ?? 0;
     }
+    this.#write(new Uint8Array(first.bytes), 0);
   }
 
   #write(memory: Uint8Array, from: number): void {
@@ -99,7 +102,7 @@ export class EntryMemory {
         this.#write(memory, to);
         return;
       }
-      this.#ready = memory;
+      this.#ready.push(memory);
       this.#line.shift()?.done();
       this.#begin();
     });
