@@ -111,7 +111,9 @@ export class FillTurn {
     const bytesMax = this.#smallBytesMax;
     const left = bytesMax - this.#length - this.#bytes;
     if (left <= 0 || line.length === 0) return;
-    this.#take(line, countFills(this.#site, line, left).count, this.#smallUnitsMax, bytesMax);
+    // The first goes whatever it takes, and mostly it is the only one.
+    const count = line.length === 1 ? 1 : countFills(this.#site, line, left).count;
+    this.#take(line, count, this.#smallUnitsMax, bytesMax);
   }
 
   /** As before; the first goes although the small ones have left no room. */
