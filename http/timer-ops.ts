@@ -73,6 +73,11 @@ export const TIMER_OP_KEYS = keySet(
   ...SERVER_OWNED_NAMES,
 );
 
+/** A bit for each name that may come once. */
+const KEY_BITS: ReadonlyMap<string, number> = new Map(
+  TIMER_OP_KEYS.names.map((name, at) => [name, 1 << at]),
+);
+
 const SERVER_OWNED: ReadonlySet<string> = new Set(SERVER_OWNED_NAMES);
 
 /** Members as they came; null: absent, or of another type than they have. */
@@ -119,15 +124,14 @@ export function readTimerOp(reader: JsonReader): RawTimerOp {
     return raw;
   }
   raw.isObject = true;
-  const seen = new Set<string>();
+  let seen = 0;
   reader.enterObject('an operation');
   for (;;) {
     const name = reader.nextName();
     if (name === null) return raw;
-    if (TIMER_OP_KEYS.names.some((known) => known === name)) {
-      if (seen.has(name)) reader.fail(`duplicate field \`${name}\``, reader.at);
-      seen.add(name);
-    }
+    const bit = KEY_BITS.get(name) ?? 0;
+    if ((seen & bit) !== 0) reader.fail(`duplicate field \`${name}\``, reader.at);
+    seen |= bit;
     readMember(reader, raw, name);
   }
 }

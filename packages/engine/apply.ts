@@ -34,10 +34,17 @@ import {
 } from './keys.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
 import { AppendRun } from './log-use.js';
-import { countPartition, indexCursor, indexGroup, indexQueue, unindexQueue } from './name-index.js';
+import {
+  countPartition,
+  indexCursor,
+  indexCursorOf,
+  indexGroup,
+  indexQueue,
+  unindexQueue,
+} from './name-index.js';
 import { requestKey } from './request-id.js';
-import type { DoomedQueueRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
-import type { State } from './state.js';
+import type { CursorRow, DoomedQueueRow, MetaRow, PartitionRow, QueueRow } from './rows.js';
+import type { Key, State } from './state.js';
 import { sweepQueue } from './sweep.js';
 import {
   appends,
@@ -267,6 +274,18 @@ function putCursor(
   const key = numberNameKey(partition, group);
   const known = state.get(cursors, key);
   if (row !== null) totals?.consumed(known, row);
+  replaceCursor(state, effect, key, known, null);
+}
+
+/** `known`: the row at `key`; `home`: its partition, null when it is to be looked up. */
+export function replaceCursor(
+  state: State,
+  effect: Extract<Effect, { kind: 'cursor' }>,
+  key: Key,
+  known: CursorRow | undefined,
+  home: PartitionRow | null,
+): void {
+  const { partition, group, row } = effect;
   const before = known?.lease?.id ?? null;
   const after = row?.lease?.id ?? null;
   if (before !== after) {
@@ -277,13 +296,13 @@ function putCursor(
       state.put(sharedLeases, sharedLeaseKey(after, key), { partition, group });
     }
   }
-  if (row === null) {
-    if (known !== undefined) indexCursor(state, partition, group, -1);
-    state.delete(cursors, key);
-  } else {
-    if (known === undefined) indexCursor(state, partition, group, 1);
-    state.put(cursors, key, row);
+  if ((known === undefined) !== (row === null)) {
+    const change = row === null ? -1 : 1;
+    if (home === null) indexCursor(state, partition, group, change);
+    else indexCursorOf(state, home, group, change);
   }
+  if (row === null) state.delete(cursors, key);
+  else state.put(cursors, key, row);
 }
 
 function putGroupChange(state: State, id: string, row: GroupChangeRow | null): void {

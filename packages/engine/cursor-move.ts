@@ -54,10 +54,12 @@ export function moveCursor(
   committed: number,
   metadata: string | null = null,
 ): boolean {
-  const before = draft.state.get(cursors, numberNameKey(partition.number, group));
+  const key = numberNameKey(partition.number, group);
+  const before = draft.state.get(cursors, key);
   if (before !== undefined && isAt(before, committed, metadata)) return false;
   const row = movedCursor(before, committed, draft.nowUs, metadata);
-  draft.emit({ kind: 'cursor', partition: partition.number, group, row });
+  const effect = { kind: 'cursor', partition: partition.number, group, row } as const;
+  draft.emitCursor(effect, key, before, partition);
   cursorMoved(draft, memory, partition, group);
   return true;
 }

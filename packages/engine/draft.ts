@@ -12,7 +12,7 @@ import {
   verifyAppend,
   type WriteMessage,
 } from './append.js';
-import { applyAppend, applyEffect, applyStamp, readMeta } from './apply.js';
+import { applyAppend, applyEffect, applyStamp, readMeta, replaceCursor } from './apply.js';
 import { assert, bug } from './assert.js';
 import { ByteReader, ByteWriter } from './bytes.js';
 import type { AppendLocation, Command } from './commands.js';
@@ -28,6 +28,8 @@ import { AppendRun } from './log-use.js';
 import { messageWriter, type PayloadCipher } from './payload-cipher.js';
 import type { PlannedState } from './planned-state.js';
 import type { PopRoom } from './pop-room.js';
+import type { CursorRow, PartitionRow } from './rows.js';
+import type { Key } from './state.js';
 import type { TimerClock } from './timer-clock.js';
 import type { TransactionMatch } from './transaction-id-index.js';
 import { relocateAppend } from './trim.js';
@@ -163,16 +165,31 @@ export class Draft {
   }
 
   emit(effect: Effect): void {
+    this.#write(effect);
+    applyEffect(this.state, effect, this.nowUs);
+    this.#observer?.observe(effect);
+  }
+
+  /** As `emit`, for a cursor whose row and partition were looked up a moment ago. */
+  emitCursor(
+    effect: Extract<Effect, { kind: 'cursor' }>,
+    key: Key,
+    before: CursorRow | undefined,
+    partition: PartitionRow,
+  ): void {
+    this.#write(effect);
+    replaceCursor(this.state, effect, key, before, partition);
+    this.#observer?.observe(effect);
+  }
+
+  #write(effect: Effect): void {
     this.#open();
     this.#run.settle(this.state, this.index);
     const start = this.#writer.length;
     writeEffect(this.#writer, effect);
-    if (effect.kind === 'dead-letter') {
-      this.#deadLetters++;
-      this.#deadLetterBytes += this.#writer.length - start;
-    }
-    applyEffect(this.state, effect, this.nowUs);
-    this.#observer?.observe(effect);
+    if (effect.kind !== 'dead-letter') return;
+    this.#deadLetters++;
+    this.#deadLetterBytes += this.#writer.length - start;
   }
 
   /**

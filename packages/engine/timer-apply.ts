@@ -28,11 +28,18 @@ export function putTimer(state: State, key: Key, row: TimerRow, payload: Uint8Ar
 
 /** These timers, which exist, are gone: fired, cancelled or filed as dead. */
 export function removeTimers(state: State, keys: readonly Key[]): void {
-  for (const key of keys) {
+  // What a tenant has pending is counted once for all of its timers that stand together.
+  let [removed, bytes] = [0, 0];
+  for (const [i, key] of keys.entries()) {
     const row = timerAt(state, key);
     forget(state, row);
     state.delete(timers, key);
-    count(state, key, -1, -row.payloadBytes);
+    removed++;
+    bytes += row.payloadBytes;
+    const next = keys[i + 1];
+    if (next !== undefined && tenantOfTimer(next) === tenantOfTimer(key)) continue;
+    count(state, key, -removed, -bytes);
+    [removed, bytes] = [0, 0];
   }
 }
 

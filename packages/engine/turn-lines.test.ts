@@ -1,10 +1,11 @@
 // Goal: what a turn costs is bounded, small commands go before wide ones, wide ones take turns, and
 // after a heavy one those who waited get their answers first. Method: the planner over rows in
 // memory; what is looked at is units of work and the order of answers, and never time.
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AckCommand, PushCommand } from './commands.js';
 import { EngineRig, pushCommand, type Request, TENANT, utf8 } from './engine.fake.js';
 import { type KvCall, kvJson } from './kv-call.js';
+import { cursors } from './tables.js';
 import { timers } from './timer-tables.js';
 import { scheduleOf, timerCall } from './timers.fake.js';
 import type { TransactionCommand } from './transaction-command.js';
@@ -63,13 +64,14 @@ function positions(
   count: number,
   partition: (i: number) => string,
   group: (i: number) => string = () => 'g',
+  offset = 1,
 ): TransactionCommand {
   return transaction({
     positions: Array.from({ length: count }, (_, i) => ({
       queue: 'q',
       consumerGroup: group(i),
       partition: partition(i),
-      offset: 1,
+      offset,
       metadata: null,
       subscription: { mode: 'all' },
     })),
@@ -191,6 +193,20 @@ describe('what applies as a whole', () => {
       for (let turn = 1; turn < READS; turn++) rig.turn();
       expect(request.outcome).toMatchObject({ rollback: { reason: 'queue_not_found' } });
     });
+  });
+
+  test('the cursor of a position is looked up once to plan it, and once to apply it', () => {
+    const COUNT = 500;
+    rig.call(wide('q', COUNT));
+    const get = vi.spyOn(rig.state, 'get');
+    const looks = () => get.mock.calls.filter(([table]) => table.id === cursors.id).length;
+    for (const offset of [1, 2]) {
+      get.mockClear();
+      const request = rig.call(positions(COUNT, (i) => `p${i}`, undefined, offset));
+      expect(request.outcome).toMatchObject({ kind: 'transacted', rollback: null });
+      expect(rig.rows(cursors)).toHaveLength(COUNT);
+      expect(looks()).toBe(2 * COUNT);
+    }
   });
 
   test('positions that make their partitions are counted as such', () => {

@@ -113,7 +113,7 @@ export const SLICE_BYTES = 4 * 1024 * 1024;
  *
  * Measured on 26 November 2026 on two cores of an AMD EPYC that others used too, processor time of
  * the main thread, rows read from LMDB: 16,384 positions take 14 turns of 2 to 8 ms and one of 50
- * to 80, the first such call of a process 130; applying the entry takes 20, the first time 65.
+ * to 80, the first such call of a process 95; applying the entry takes 20, the first time 60.
  */
 export const ATOMIC_UNITS_MAX = 410_000;
 
