@@ -45,7 +45,8 @@ function guarded<T>(operation: string, path: string, run: () => T): T {
  * A write through a descriptor with O_DSYNC returns when the bytes are on the medium, as after an
  * fdatasync of them: the same work for the disk, but one trip to the thread pool and not two, which
  * is worth 25 us to whoever waits. The descriptor is one of its own, opened at the first such
- * write, so that all other writes stay unsynced.
+ * write, so that all other writes stay unsynced. It is closed when no such write follows soon, or
+ * each sealed segment of the log would take two of the files that the process may open.
  *
  * A close waits for what is on the thread pool: the kernel gives the number of a closed descriptor
  * to the next file that is opened, and a write that comes to its turn late would go there.
@@ -55,6 +56,7 @@ class RealFile implements DiskFile {
   readonly #descriptor: number;
   readonly #mode: OpenMode;
   #syncing: number | null = null;
+  #isResting = false;
   /** Operations on the thread pool that have not ended. */
   #underWay = 0;
   #closed = false;
@@ -101,6 +103,7 @@ class RealFile implements DiskFile {
 
   writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void {
     const ended = this.#watched('write', done);
+    this.#isResting = false;
     try {
       this.#syncing ??= this.#openSyncing();
     } catch (error) {
@@ -109,6 +112,11 @@ class RealFile implements DiskFile {
       return;
     }
     this.#write(this.#syncing, buffers, position, ended);
+  }
+
+  restSynced(): void {
+    this.#isResting = true;
+    if (this.#underWay === 0) this.#closeSyncing();
   }
 
   /** By the path, which must still lead to this file. */
@@ -209,12 +217,19 @@ class RealFile implements DiskFile {
 
   #end(): void {
     this.#underWay--;
-    if (this.#closed && this.#underWay === 0) this.#close();
+    if (this.#underWay > 0) return;
+    if (this.#closed) this.#close();
+    else if (this.#isResting) this.#closeSyncing();
   }
 
   #close(): void {
     guarded('close', this.path, () => fs.closeSync(this.#descriptor));
+    this.#closeSyncing();
+  }
+
+  #closeSyncing(): void {
     const syncing = this.#syncing;
+    this.#syncing = null;
     if (syncing !== null) guarded('close', this.path, () => fs.closeSync(syncing));
   }
 }

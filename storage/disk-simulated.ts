@@ -385,6 +385,10 @@ class SimulatedFile implements DiskFile {
     });
   }
 
+  restSynced(): void {
+    this.#isSyncing = false;
+  }
+
   writeSync(bytes: Uint8Array, position: number): void {
     this.#take('write');
     this.#write(bytes, position);

@@ -327,6 +327,11 @@ describe.each([
       disk.removeSync(at('file'));
       await synced();
       expect(file.sizeSync()).toBe(1);
+      // What is under way when it rests comes to its end; the next one goes by the name again.
+      const last = synced();
+      file.restSynced();
+      await last;
+      await expect(synced()).rejects.toMatchObject({ code: 'ENOENT' });
     });
   });
 

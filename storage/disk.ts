@@ -21,6 +21,11 @@ export interface DiskFile {
   write(buffers: readonly Uint8Array[], position: number, done: DiskDone): void;
   /** As `write` and then `sync`, but of these bytes alone, and one call where the system has it. */
   writeSynced(buffers: readonly Uint8Array[], position: number, done: DiskDone): void;
+  /**
+   * No such write follows soon: what is held for them is let go of when those under way have ended.
+   * A later one begins anew, by the name of the file.
+   */
+  restSynced(): void;
   writeSync(bytes: Uint8Array, position: number): void;
   /** fdatasync: what was written before is on the medium once `done` is called without an error. */
   sync(done: DiskDone): void;

@@ -81,7 +81,9 @@ export class LogSegments {
   push(segment: Segment): void {
     const sealed = this.#list.at(-1);
     this.#list.push(segment);
-    if (sealed !== undefined) this.#touch(sealed);
+    if (sealed === undefined) return;
+    sealed.open?.file.restSynced();
+    this.#touch(sealed);
   }
 
   /** Takes `segment` out of the log and closes it. */

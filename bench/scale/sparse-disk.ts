@@ -79,6 +79,9 @@ class SparseFile implements DiskFile {
     });
   }
 
+  /** Nothing is held for them. */
+  restSynced(): void {}
+
   writeSync(bytes: Uint8Array, position: number): void {
     for (const piece of this.#withoutZeros(bytes, position)) {
       this.#file.writeSync(piece.bytes, piece.position);

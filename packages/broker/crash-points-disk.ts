@@ -160,6 +160,9 @@ class CrashPointsFile implements DiskFile {
     });
   }
 
+  /** Nothing is held for them. */
+  restSynced(): void {}
+
   writeSync(bytes: Uint8Array, position: number): void {
     this.#at(this.#points.beforeWrite);
     this.#file.writeSync(bytes, position);
