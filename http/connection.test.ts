@@ -310,6 +310,20 @@ describe('pace', () => {
     await client.closed();
     expect(front.service.submitted).toEqual([]);
   });
+
+  test('chunks with extensions, whose end nobody sees, are answered 408 and cut off', async () => {
+    const client = front.client();
+    const length = Buffer.byteLength(BODY).toString(16);
+    const chunks = `${length};a=b\r\n${BODY}\r\n0\r\n\r\n`;
+    client.send(`POST ${PUSH} HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`);
+    await until(() => front.server.inFlight() === 1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    front.service.nowMs += 8_000;
+    const answer = await client.answer();
+    expect([answer.status, answer.headers.get('connection')]).toEqual([408, 'close']);
+    await client.closed();
+    expect(front.service.submitted).toEqual([]);
+  });
 });
 
 describe('answers that nobody takes', () => {

@@ -20,13 +20,10 @@ const OPEN_MAX = 72;
 /** How many descriptors there are of each file in the directory. */
 function openIn(directory: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
-  for (const descriptor of readdirSync(DESCRIPTORS)) {
-    let target = '';
-    try {
-      target = readlinkSync(join(DESCRIPTORS, descriptor));
-    } catch {
-      // It was that of the listing.
-    }
+  // The descriptor of the listing is among them, and closed by now.
+  const paths = readdirSync(DESCRIPTORS).map((descriptor) => join(DESCRIPTORS, descriptor));
+  for (const path of paths.filter(existsSync)) {
+    const target = readlinkSync(path);
     if (target.startsWith(directory)) found.set(target, (found.get(target) ?? 0) + 1);
   }
   return found;

@@ -40,8 +40,12 @@ const TOOLS = 'tools.example';
 
 async function startAll(): Promise<void> {
   browser = new Chromium();
-  pages = createServer((_, response) => {
+  pages = createServer(({ url = '' }, response) => {
     response.setHeader('Content-Type', 'text/html');
+    // A page that leads elsewhere: `/to/` and the address.
+    if (url.startsWith('/to/')) {
+      response.writeHead(302, { Location: decodeURIComponent(url.slice('/to/'.length)) });
+    }
     response.end('<!doctype html><title>page</title><body></body>');
   });
   pagesPort = await freePort();
@@ -135,6 +139,54 @@ describe.skipIf(reason !== null)('in a browser', () => {
     expect(await takeAll(client, 'kept')).toEqual(['mine']);
   });
 
+  test('nor by leading there: a link, a form, a redirect, a request unanswered', async () => {
+    const items = [{ queue: 'led', payload: 'mine' }];
+    expect((await client.post('/api/v1/push', { items })).status).toBe(201);
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const pop = `http://${host}:${guarded.port}/api/v1/pop/queue/led?autoAck=true`;
+      const led = `/to/${encodeURIComponent(pop)}`;
+      const page = await browser.open(`http://evil.example:${pagesPort}/`);
+      await page.run(`fetch('${pop}', { mode: 'no-cors' }).catch(() => null)`);
+      await page.run(`fetch('${led}', { mode: 'no-cors' }).catch(() => null)`);
+      await page.run(`new Promise((done) => {
+        document.body.innerHTML = '<iframe name="sink"></iframe><form target="sink"'
+          + ' action="${pop}"><input name="autoAck" value="true"></form>';
+        document.querySelector('iframe').onload = () => done();
+        document.querySelector('form').submit();
+      })`);
+      for (const address of [pop, led]) {
+        const leading = await browser.open(`http://evil.example:${pagesPort}/`);
+        await leading.run(`void (location.href = '${address}')`);
+        await expect
+          .poll(() => leading.run('document.body.innerText').catch(() => ''))
+          .toContain('csrf_rejected');
+      }
+    }
+    expect(await takeAll(client, 'led')).toEqual(['mine']);
+  });
+
+  test('nor change what is set', async () => {
+    const page = await browser.open(`http://evil.example:${pagesPort}/`);
+    const retention = '{"queue":"set","options":{"retentionSeconds":1}}';
+    const switches = () =>
+      Promise.all([client, openClient].map((from) => from.get('/api/v1/system/kv-timers')));
+    const before = (await switches()).map(({ text }) => text);
+    for (const target of targets()) {
+      for (const [path, body] of [
+        ['configure', retention],
+        ['system/kv-timers', '{"kv":false}'],
+      ]) {
+        await page.run(`fetch('${target}/api/v1/${path}', {
+          method: 'POST', mode: 'no-cors', body: '${body}',
+        }).catch(() => null)`);
+      }
+    }
+    for (const from of [client, openClient]) {
+      expect((await from.get('/api/v1/resources/queues/set')).status).toBe(404);
+    }
+    expect((await switches()).map(({ text }) => text)).toEqual(before);
+  });
+
   test('nor read, under its own name or under one that leads here', async () => {
     const page = await browser.open(`http://evil.example:${pagesPort}/`);
     for (const target of targets()) {
@@ -209,6 +261,18 @@ describe.skipIf(reason !== null)('in a browser', () => {
       await page.run(`fetch('http://svc.example:${port}/api/v1/push', { method: 'POST',
         mode: 'no-cors', body: '{"items":[{"queue":"stolen","payload":1}]}' }).catch(() => null)`);
       expect(await takeAll(openClient, 'stolen')).toEqual([]);
+      // What the browser says of its page goes through.
+      const kept = `kept-${kind}`;
+      await openClient.post('/api/v1/push', { items: [{ queue: kept, payload: 'mine' }] });
+      const pop = `http://127.0.0.1:${port}/api/v1/pop/queue/${kept}?autoAck=true`;
+      await page.run(`new Promise((done) => {
+        const image = new Image();
+        image.onload = image.onerror = () => done();
+        image.src = '${pop}';
+      })`);
+      const read = `fetch('${pop}').then(() => 'read', () => 'not read')`;
+      expect(await page.run(read)).toBe('not read');
+      expect(await takeAll(openClient, kept)).toEqual(['mine']);
     } finally {
       await balancer.stop();
     }
