@@ -1,42 +1,18 @@
 // Goal: an operator can add, promote and remove nodes at any node of the cluster, is told exactly
 // why something is refused, and may repeat everything; nothing is written when nothing changes.
 // Method: whole nodes over simulated disks and a network that a test cuts; the routes' own calls.
-import type { MembershipChange, MembershipRefused, MembershipView } from '@svc/http';
-import type { Membership, MembershipErrorCode } from '@svc/wire';
+import type { MembershipChange } from '@svc/http';
+import type { MembershipErrorCode } from '@svc/wire';
 import { describe, expect, test } from 'vitest';
 import { ELECTION_MS, FakeGroup, type FakeMachine } from './group.fake.js';
-import type { Answers } from './group-clients.fake.js';
-
-type Answer = MembershipView | MembershipRefused;
-
-function answerOf(group: FakeGroup, answers: Answers<Answer>, msMax = 60_000): Answer {
-  group.until('an answer', () => answers.all.length > 0, msMax);
-  return answers.one;
-}
-
-function follower(group: FakeGroup): FakeMachine {
-  const leader = group.leader();
-  const other = [...group.machines.values()].find((one) => one !== leader && one.node !== null);
-  if (other === undefined) throw new Error('everybody leads');
-  return other;
-}
-
-function changed(group: FakeGroup, at: FakeMachine, change: MembershipChange): Membership {
-  const answer = answerOf(group, at.changeMembership(change));
-  if (answer.kind !== 'membership') throw new Error(`${answer.code}: ${answer.error}`);
-  return answer.membership;
-}
-
-function refused(
-  group: FakeGroup,
-  at: FakeMachine,
-  change: MembershipChange,
-  timeoutMs = 30_000,
-): [MembershipErrorCode, string] {
-  const answer = answerOf(group, at.changeMembership(change, timeoutMs));
-  if (answer.kind === 'membership') throw new Error('it was not refused');
-  return [answer.code, answer.error];
-}
+import {
+  acknowledged,
+  answerOf,
+  changed,
+  follower,
+  lastIndex,
+  refused,
+} from './membership-calls.fake.js';
 
 function add(node: number): MembershipChange {
   const [raftAddress, httpAddress] = [`node-${node}:7400`, `node-${node}:6632`];
@@ -50,18 +26,6 @@ const setVoters = (nodes: number[], force = false): MembershipChange => {
   return { kind: 'set-voters', nodes, force };
 };
 const remove = (node: number): MembershipChange => ({ kind: 'remove', node });
-
-function acknowledged(group: FakeGroup, id: string): void {
-  const answers = group.leader().push('q', id);
-  group.until(`an answer to ${id}`, () => answers.all.length > 0);
-  expect(answers.one).toMatchObject({ kind: 'pushed' });
-}
-
-/** The last entry of the leader's log, once nothing moves. */
-function lastIndex(group: FakeGroup): number {
-  group.run(5 * ELECTION_MS);
-  return group.leader().status.lastIndex;
-}
 
 describe('growing and shrinking', () => {
   test('a node is added, promoted and removed through any node; repeating writes nothing', () => {

@@ -1,13 +1,17 @@
 // Goal: an operator moves leadership from any node, is answered by the leader that follows, and a
 // target that cannot lead costs nobody anything. Method: whole nodes over simulated disks and a
 // network that a test cuts; the routes' own calls.
-import type { MembershipChange, MembershipRefused, MembershipView } from '@svc/http';
-import type { Membership, MembershipErrorCode } from '@svc/wire';
+import type { MembershipChange } from '@svc/http';
 import { describe, expect, test } from 'vitest';
-import { ELECTION_MS, FakeGroup, type FakeMachine } from './group.fake.js';
-import type { Answers } from './group-clients.fake.js';
-
-type Answer = MembershipView | MembershipRefused;
+import { ELECTION_MS, FakeGroup } from './group.fake.js';
+import {
+  acknowledged,
+  answerOf,
+  changed,
+  follower,
+  lastIndex,
+  refused,
+} from './membership-calls.fake.js';
 
 const transfer = (to: number): MembershipChange => ({ kind: 'transfer', node: to });
 const LEARNER: MembershipChange = {
@@ -16,46 +20,6 @@ const LEARNER: MembershipChange = {
   raftAddress: 'node-4:7400',
   httpAddress: 'node-4:6632',
 };
-
-function answerOf(group: FakeGroup, answers: Answers<Answer>): Answer {
-  group.until('an answer', () => answers.all.length > 0, 60_000);
-  return answers.one;
-}
-
-function changed(group: FakeGroup, at: FakeMachine, change: MembershipChange): Membership {
-  const answer = answerOf(group, at.changeMembership(change));
-  if (answer.kind !== 'membership') throw new Error(`${answer.code}: ${answer.error}`);
-  return answer.membership;
-}
-
-function refused(
-  group: FakeGroup,
-  at: FakeMachine,
-  change: MembershipChange,
-): [MembershipErrorCode, string] {
-  const answer = answerOf(group, at.changeMembership(change));
-  if (answer.kind === 'membership') throw new Error('it was not refused');
-  return [answer.code, answer.error];
-}
-
-function follower(group: FakeGroup): FakeMachine {
-  const leader = group.leader();
-  const other = [...group.machines.values()].find((one) => one !== leader && one.node !== null);
-  if (other === undefined) throw new Error('everybody leads');
-  return other;
-}
-
-function acknowledged(group: FakeGroup, id: string): void {
-  const answers = group.leader().push('q', id);
-  group.until(`an answer to ${id}`, () => answers.all.length > 0);
-  expect(answers.one).toMatchObject({ kind: 'pushed' });
-}
-
-/** The last entry of the leader's log, once nothing moves. */
-function lastIndex(group: FakeGroup): number {
-  group.run(5 * ELECTION_MS);
-  return group.leader().status.lastIndex;
-}
 
 describe('a transfer of leadership', () => {
   test('is asked of any node and answered by the next leader; repeated it does nothing', () => {
