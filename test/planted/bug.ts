@@ -36,6 +36,12 @@ export interface PlantedBug {
   readonly meaning: string;
   readonly edits: readonly Edit[];
   readonly hunt: HuntName;
-  /** It is found by the seeds 1 to this one. For the model: by its first so many variants. */
+  /** It is found by so many seeds. Seed n of the model is its variant n. */
   readonly seeds: number;
+  /**
+   * They begin with this one: 1 unless given. A rare bug of the raft core or of the disk is found
+   * at once by a seed that is known to show it, until these parts change; then by one of the
+   * others.
+   */
+  readonly first?: number;
 }

@@ -54,6 +54,7 @@ const ELECTIONS: readonly PlantedBug[] = [
     ],
     hunt: 'storm-elections',
     seeds: 60,
+    first: 60,
   },
   {
     name: 'vote-cleared-within-a-term',
@@ -87,6 +88,7 @@ const ELECTIONS: readonly PlantedBug[] = [
     ],
     hunt: 'storm-members',
     seeds: 250,
+    first: 245,
   },
 ];
 
@@ -155,6 +157,7 @@ const REPLICATION: readonly PlantedBug[] = [
     ],
     hunt: 'storm',
     seeds: 120,
+    first: 17,
   },
   {
     name: 'commit-beyond-the-match',
@@ -254,6 +257,7 @@ const READS: readonly PlantedBug[] = [
     ],
     hunt: 'storm-reads',
     seeds: 100,
+    first: 21,
   },
   {
     name: 'read-joins-a-round-under-way',
@@ -263,6 +267,7 @@ const READS: readonly PlantedBug[] = [
     ],
     hunt: 'storm-reads',
     seeds: 120,
+    first: 19,
   },
   {
     name: 'lease-from-the-answer',
@@ -276,6 +281,7 @@ const READS: readonly PlantedBug[] = [
     ],
     hunt: 'storm-leases',
     seeds: 100,
+    first: 22,
   },
   {
     name: 'lease-kept-after-handover',
@@ -283,6 +289,7 @@ const READS: readonly PlantedBug[] = [
     edits: [{ file: 'raft/replication.ts', find: 'core.leaseGivenUp = true;', replace: '' }],
     hunt: 'storm-leases',
     seeds: 40,
+    first: 13,
   },
   {
     name: 'promise-forgotten-by-restart',
@@ -320,6 +327,7 @@ const READS: readonly PlantedBug[] = [
     ],
     hunt: 'storm-leases',
     seeds: 300,
+    first: 93,
   },
 ];
 
@@ -385,6 +393,7 @@ const MEMBERS: readonly PlantedBug[] = [
     ],
     hunt: 'storm-members',
     seeds: 60,
+    first: 12,
   },
   {
     name: 'vote-while-recovering',
@@ -398,6 +407,7 @@ const MEMBERS: readonly PlantedBug[] = [
     ],
     hunt: 'storm-losses',
     seeds: 100,
+    first: 85,
   },
   {
     name: 'match-kept-after-a-loss',
@@ -417,7 +427,8 @@ const MEMBERS: readonly PlantedBug[] = [
     meaning: 'acknowledgements of before a loss count after it',
     edits: [{ file: 'raft/replication.ts', find: 'if (life === peer.life)', replace: 'if (true)' }],
     hunt: 'model',
-    seeds: 3,
+    seeds: 1,
+    first: 3,
   },
   {
     name: 'replaced-entry-reported-durable',
@@ -436,6 +447,7 @@ const MEMBERS: readonly PlantedBug[] = [
     ],
     hunt: 'storm',
     seeds: 800,
+    first: 753,
   },
 ];
 

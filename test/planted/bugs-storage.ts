@@ -27,6 +27,7 @@ const LOG: readonly PlantedBug[] = [
     ],
     hunt: 'disk',
     seeds: 200,
+    first: 21,
   },
   {
     name: 'replaced-entries-reported-durable',
@@ -49,6 +50,7 @@ const LOG: readonly PlantedBug[] = [
     ],
     hunt: 'disk',
     seeds: 120,
+    first: 15,
   },
   {
     name: 'witness-ahead-of-the-log',
@@ -64,6 +66,7 @@ const LOG: readonly PlantedBug[] = [
     ],
     hunt: 'disk',
     seeds: 300,
+    first: 39,
   },
   {
     name: 'segment-name-not-durable',
@@ -116,6 +119,7 @@ const LOG: readonly PlantedBug[] = [
     ],
     hunt: 'disk',
     seeds: 250,
+    first: 33,
   },
   {
     name: 'bytes-left-behind-a-cut',
@@ -129,6 +133,7 @@ const LOG: readonly PlantedBug[] = [
     ],
     hunt: 'disk',
     seeds: 150,
+    first: 15,
   },
   {
     name: 'cut-beside-removals',
@@ -142,6 +147,7 @@ const LOG: readonly PlantedBug[] = [
     ],
     hunt: 'disk',
     seeds: 250,
+    first: 23,
   },
   {
     name: 'cut-at-a-bad-checksum',
@@ -208,6 +214,7 @@ const VOTES: readonly PlantedBug[] = [
     edits: [{ file: 'storage/hard-state.ts', find: 'if (error !== null)', replace: 'if (false)' }],
     hunt: 'disk',
     seeds: 900,
+    first: 113,
   },
   {
     name: 'vote-in-one-copy',
@@ -247,6 +254,7 @@ const VOTES: readonly PlantedBug[] = [
     ],
     hunt: 'disk',
     seeds: 150,
+    first: 15,
   },
   {
     name: 'vote-not-verified',

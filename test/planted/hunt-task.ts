@@ -3,8 +3,8 @@ import type { HuntName, PlantedBug } from './bug.js';
 
 export interface HuntTask {
   readonly hunt: HuntName;
-  readonly firstSeed: number;
-  readonly seeds: number;
+  /** In the order in which they are run. */
+  readonly seeds: readonly number[];
   /** Goes on after the first seed that finds something: how often is it found? */
   readonly all: boolean;
   /** Null: the program as it is. */

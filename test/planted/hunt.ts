@@ -1,7 +1,8 @@
 /**
- * One hunt in a process of its own: plants the bug, runs the seeds until one finds
+ * One hunt in a process of its own: reads its task, plants the bug, runs the seeds until one finds
  * something, prints the answer as one line of JSON. Started by `hunting.ts` alone.
  */
+import { readFileSync } from 'node:fs';
 import { register } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
@@ -39,14 +40,14 @@ function plant(task: HuntTask): () => readonly string[] {
   };
 }
 
-const task = JSON.parse(process.argv[2] ?? '') as HuntTask;
+const task = JSON.parse(readFileSync(0, 'utf8')) as HuntTask;
 const unplanted = plant(task);
 const hunt = await huntOf(task);
 const missing = unplanted();
 if (missing.length > 0) throw new Error(`never loaded: ${missing.join(', ')}`);
 const found: number[] = [];
 let text = '';
-for (let seed = task.firstSeed; seed < task.firstSeed + task.seeds; seed++) {
+for (const seed of task.seeds) {
   const seen = hunt(seed);
   if (seen === null) continue;
   if (found.length === 0) text = seen;
@@ -55,7 +56,7 @@ for (let seed = task.firstSeed; seed < task.firstSeed + task.seeds; seed++) {
 }
 const { user, system } = process.cpuUsage();
 const [first] = found;
-const needed = first === undefined ? null : first - task.firstSeed + 1;
+const needed = first === undefined ? null : task.seeds.indexOf(first) + 1;
 const answer: HuntAnswer = { needed, found, text, tookMs: (user + system) / 1000 };
 console.log(JSON.stringify(answer));
 process.exit(0);

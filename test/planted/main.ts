@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { HUNTS, type PlantedBug } from './bug.js';
 import { BUGS } from './bugs.js';
-import { buildRaft, hunt, inTurns } from './hunting.js';
+import { buildRaft, hunt, inTurns, seedsFrom } from './hunting.js';
 import { HEADING, rateOf, rowOf } from './report.js';
 
 const USAGE = `npm run planted -- [--bug NAME] [--seeds N]
@@ -13,7 +13,7 @@ const USAGE = `npm run planted -- [--bug NAME] [--seeds N]
   --list       the bugs, and what each of them means
   --bug NAME   this one alone; a part of the name is enough
   --hunt NAME  hunt with ${HUNTS.join(', ')} instead
-  --first N    the first seed; 1 unless given
+  --first N    the first seed; the one that the table names unless given
   --seeds N    so many seeds instead of those that the table allows
   --times N    N times as many seeds as the table allows
   --all        run all of them and count those that find the bug
@@ -32,7 +32,7 @@ function readArguments() {
         list: { type: 'boolean', default: false },
         bug: { type: 'string' },
         hunt: { type: 'string' },
-        first: { type: 'string', default: '1' },
+        first: { type: 'string' },
         seeds: { type: 'string' },
         times: { type: 'string', default: '1' },
         all: { type: 'boolean', default: false },
@@ -63,14 +63,16 @@ function chosen(): readonly PlantedBug[] {
   const times = numberOf(given.times);
   return bugs.map((bug) => {
     const seeds = given.seeds === undefined ? bug.seeds * times : numberOf(given.seeds);
-    return { ...bug, seeds, hunt: other ?? bug.hunt };
+    const known = other === undefined ? (bug.first ?? 1) : 1;
+    const first = given.first === undefined ? known : numberOf(given.first);
+    return { ...bug, seeds, first, hunt: other ?? bug.hunt };
   });
 }
 
 /** Prints what came of each; returns how many were missed. */
 async function huntAll(bugs: readonly PlantedBug[]): Promise<number> {
   const { all, none } = given;
-  const [firstSeed, jobs] = [numberOf(given.first), numberOf(given.jobs)];
+  const jobs = numberOf(given.jobs);
   const { folder: raftFolder, remove } = buildRaft();
   let missed = 0;
   try {
@@ -81,8 +83,7 @@ async function huntAll(bugs: readonly PlantedBug[]): Promise<number> {
       try {
         const answer = await hunt({
           hunt: bug.hunt,
-          firstSeed,
-          seeds,
+          seeds: seedsFrom(bug.first ?? 1, seeds),
           all,
           bug: planted,
           raftFolder,
@@ -102,7 +103,7 @@ async function huntAll(bugs: readonly PlantedBug[]): Promise<number> {
 
 if (given.help) console.log(USAGE);
 else if (given.list) {
-  for (const { name, meaning, hunt: hunter, seeds } of BUGS) {
-    console.log(`${name} (${hunter}, ${seeds} seeds): ${meaning}`);
+  for (const { name, meaning, hunt: hunter, seeds, first = 1 } of BUGS) {
+    console.log(`${name} (${hunter}, ${seeds} seeds from ${first} on): ${meaning}`);
   }
 } else process.exitCode = (await huntAll(chosen())) === 0 ? 0 : 1;
