@@ -1,5 +1,61 @@
 import { availableParallelism } from 'node:os';
+import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import {
+  BaseSequencer,
+  type TestSequencer,
+  type TestSpecification,
+  type Vitest,
+} from 'vitest/node';
+
+/**
+ * The longest first, those that mostly compute and those that mostly wait in turns. A file is one
+ * task of one worker: one that takes minutes and begins last leaves the other workers idle. Without
+ * the durations of an earlier run, which a fresh clone has not, vitest goes by the sizes of the
+ * files, and some of these are small.
+ */
+const LONGEST: readonly string[] = [
+  'test/planted/planted.test.ts',
+  'test/cluster/cluster.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/process/crash-campaign.test.ts',
+  'test/bit-flips/bit-flips.test.ts',
+  'test/contract/contract.test.ts',
+  'raft/model/model.test.ts',
+  'test/process/boot-refusals.test.ts',
+  'raft/storm.test.ts',
+  'test/contract/cluster-routes.test.ts',
+  'test/process/cluster-boot.test.ts',
+];
+
+class LongestFirst implements TestSequencer {
+  readonly #standard: BaseSequencer;
+
+  constructor(context: Vitest) {
+    this.#standard = new BaseSequencer(context);
+  }
+
+  shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return this.#standard.shard(files);
+  }
+
+  async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await this.#standard.sort(files);
+    const placed = sorted.map((file) => ({ file, place: placeOf(file) }));
+    return placed.sort((a, b) => a.place - b.place).map(({ file }) => file);
+  }
+}
+
+function placeOf({ moduleId, project }: TestSpecification): number {
+  const place = LONGEST.indexOf(relative(project.config.root, moduleId));
+  return place === -1 ? LONGEST.length : place;
+}
+
+const NOT_OURS = ['**/node_modules/**', '**/dist/**'];
+/** Folders whose tests compute: no socket, no process, nothing of a module that one changes. */
+const COMPUTE = ['raft', 'storage', 'packages/engine', 'packages/ephemeral', 'packages/wire'].map(
+  (folder) => `${folder}/**/*.test.ts`,
+);
 
 // Workspaces are tested from their sources (the "svc-source" export condition), so a unit test
 // never needs a build. Tests that start real nodes use the built output; `npm test` builds first.
@@ -7,14 +63,26 @@ export default defineConfig({
   resolve: { conditions: ['svc-source'] },
   ssr: { resolve: { conditions: ['svc-source'] } },
   test: {
-    include: ['**/*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**'],
     pool: 'forks',
-    // Never one alone: half of the long files wait for nodes, which leaves processors idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // One more than there are processors: half of the long files wait for nodes.
+    maxWorkers: availableParallelism() + 1,
+    // Twice what the slowest takes alone, and more workers than processors make each slower.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // Only rows of contract tables run side by side, most of which wait for an answer.
     maxConcurrency: 16,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'apart', include: ['**/*.test.ts'], exclude: [...NOT_OURS, ...COMPUTE] },
+      },
+      // A worker keeps the modules of one file for the next: to load and to compile them again for
+      // each file takes as long as its tests.
+      {
+        extends: true,
+        test: { name: 'shared', include: COMPUTE, exclude: NOT_OURS, isolate: false },
+      },
+    ],
   },
 });
