@@ -104,7 +104,7 @@ class BodyReader implements Slow, Paused {
     const taken = isLast && this.#length === 0 ? this.#takeWhole(chunk) : this.#append(chunk);
     if (!taken) return;
     if (!isLast) {
-      if (this.#pausedMs === null && this.#isLarge()) this.#pause();
+      if (this.#pausedMs === null && this.#isLarge()) this.#takeTurns(chunk.byteLength);
       return;
     }
     this.#unwatch();
@@ -191,10 +191,10 @@ class BodyReader implements Slow, Paused {
     return Math.max(this.#announced, this.#length) >= TURN_BODY_BYTES_MIN;
   }
 
-  #pause(): void {
+  #takeTurns(bytes: number): void {
+    if (this.#rim.bodies.read(this, bytes)) return;
     this.#source.pause();
     this.#pausedMs = this.#rim.monotonicMs();
-    this.#rim.bodies.wait(this);
   }
 
   /** To be called before the request is answered or handed on: what follows it is read then. */
@@ -211,6 +211,8 @@ class BodyReader implements Slow, Paused {
   }
 
   #unwatch(): void {
-    if (this.#pace !== null) this.#rim.slow.delete(this);
+    if (this.#pace === null) return;
+    this.#rim.slow.delete(this);
+    this.#rim.bodies.leave(this);
   }
 }

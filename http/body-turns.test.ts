@@ -9,91 +9,117 @@ import { requestBytes } from './raw-client.fake.js';
 
 const MIB = 1_048_576;
 
+interface Connection {
+  left: number;
+  isPaused: boolean;
+  /** False: its client has gone. */
+  readonly isOpen: boolean;
+  goOn(): boolean;
+}
+
 class Rig {
   nowMs = 0;
-  readonly read: string[] = [];
   readonly rests: number[] = [];
+  readonly #connections: { name: string; one: Connection; bytes: number; ms: number }[] = [];
   #later: (() => void)[] = [];
-  #rest: (() => void) | null = null;
   readonly turns = new BodyTurns(
     () => this.nowMs,
     (run) => this.#later.push(run),
     (ms, run) => {
       this.rests.push(ms);
-      this.#rest = () => {
+      this.#later.push(() => {
         this.nowMs += ms;
         run();
-      };
+      });
     },
   );
 
-  /** A body that is read for `ms` in each of its turns, and waits again while some are left. */
-  body(name: string, turns: number, ms: number): void {
-    let left = turns;
-    const waiting = {
+  /** One that holds `bytes` in each turn of the loop, which take `ms` to read. */
+  connect(name: string, left: number, bytes: number, ms: number, isOpen = true): Connection {
+    const one: Connection = {
+      left,
+      isPaused: false,
+      isOpen,
       goOn: () => {
-        if (left === 0) return false;
-        this.read.push(name);
-        left--;
-        this.#later.unshift(() => {
-          this.turns.wait(waiting);
-          this.nowMs += ms;
-        });
-        return true;
+        one.isPaused = !isOpen;
+        return isOpen;
       },
     };
-    this.turns.wait(waiting);
+    this.#connections.push({ name, one, bytes, ms });
+    return one;
   }
 
-  /** What was read in it. */
+  /** A turn of the loop; who was read in it. */
   turn(): string {
-    this.read.length = 0;
+    let names = '';
+    for (const { name, one, bytes, ms } of this.#connections) {
+      if (one.isPaused || one.left === 0 || bytes === 0) continue;
+      names += name;
+      const count = Math.min(bytes, one.left);
+      one.left -= count;
+      if (one.left === 0) this.turns.leave(one);
+      else one.isPaused = !this.turns.read(one, count);
+      this.nowMs += ms;
+    }
     for (const run of this.#later.splice(0)) run();
-    return this.read.join('');
+    return names;
   }
 
-  rest(): string {
-    this.read.length = 0;
-    this.#rest?.();
-    this.#rest = null;
-    return this.read.join('');
+  turnsOf(count: number): string[] {
+    return Array.from({ length: count }, () => this.turn()).filter((names) => names !== '');
   }
 }
 
-test('one in a turn, in the order in which they came, and each again behind the others', () => {
+test('full connections are read one in a turn of the loop, and each again behind the others', () => {
   const rig = new Rig();
-  for (const name of ['a', 'b', 'c']) rig.body(name, 2, 1);
-  let order = '';
-  for (let turns = 0; turns < 30; turns++) {
-    const read = rig.turn();
-    expect(read.length).toBeLessThanOrEqual(1);
-    order += read;
-  }
-  expect(order).toBe('abcabc');
+  for (const name of ['a', 'b', 'c']) rig.connect(name, 5 * MIB, 2 * MIB, 1);
+  // The first bytes of all of them come before anybody knows how many follow.
+  expect(rig.turnsOf(40)).toEqual(['abc', 'a', 'b', 'c', 'a', 'b', 'c']);
   expect(rig.rests).toEqual([]);
 });
 
-test('behind a long turn nobody is read for as long, with an end', () => {
+test('one that is filled again and again has the turn until it is complete, or for 8 MiB', () => {
   const rig = new Rig();
-  rig.body('a', 2, 40);
-  rig.body('b', 2, 900);
+  for (const name of ['a', 'b']) rig.connect(name, 2 * MIB, MIB / 4, 1);
+  rig.connect('c', 12 * MIB, MIB / 2, 1);
+  rig.connect('d', MIB, MIB / 4, 1);
+  const order = rig.turnsOf(200).join('');
+  expect(order).toBe(`abcd${'a'.repeat(7)}${'b'.repeat(7)}${'c'.repeat(16)}ddd${'c'.repeat(7)}`);
+});
+
+test('one that brings nothing loses the turn, and waits again when it does', () => {
+  const rig = new Rig();
+  const slow = rig.connect('a', 3 * MIB, MIB, 1);
+  for (const name of ['b', 'c']) rig.connect(name, 3 * MIB, MIB, 1);
+  rig.turn();
+  const held = slow.left;
+  slow.left = 0;
+  expect(rig.turnsOf(20)).toEqual(['b', 'c', 'b', 'c']);
+  expect(slow.isPaused).toBe(false);
+  slow.left = held;
+  expect(rig.turnsOf(20)).toEqual(['a', 'a']);
+});
+
+test('behind a long turn of the loop nobody is read for as long, with an end', () => {
+  const rig = new Rig();
+  rig.connect('a', 3 * MIB, MIB, 20);
+  rig.connect('b', 3 * MIB, MIB, 900);
   const order: string[] = [];
-  for (let turns = 0; turns < 30; turns++) {
-    const read = rig.turn();
-    if (read !== '') order.push(read);
-    const rested = rig.rests.at(-1);
-    const after = rig.rest();
-    if (after !== '') order.push(`${rested} ms`, after);
+  for (let turns = 0; turns < 40; turns++) {
+    const rests = rig.rests.length;
+    const names = rig.turn();
+    if (names !== '') order.push(names);
+    if (rig.rests.length > rests) order.push(`${rig.rests.at(-1)} ms`);
   }
-  expect(order.join(' ')).toBe('a 40 ms b 150 ms a 40 ms b');
+  expect(order.join(' ')).toBe('ab 50 ms a 20 ms b 50 ms a b');
 });
 
 test('who does not wait any more takes nobody else his turn', () => {
   const rig = new Rig();
-  for (let left = 0; left < 3; left++) rig.turns.wait({ goOn: () => false });
-  rig.body('a', 1, 1);
+  for (let left = 0; left < 3; left++) rig.connect('x', 4 * MIB, MIB, 1, false);
+  rig.connect('a', 2 * MIB, MIB, 1);
   rig.turn();
-  expect(rig.turn()).toBe('a');
+  expect(rig.turnsOf(4)).toEqual(['a']);
 });
 
 /** Number of bodies that come to hold 2 MiB, in each turn of the loop that has some. */

@@ -7,11 +7,16 @@
  * asked for in between counts only when the connection is empty.
  *
  * What must hold:
- * - Of the connections whose large body is not complete, all are paused but those whose turn came.
- *   A turn of the loop brings one of them its turn.
- * - Behind a turn that took long, nobody has a turn for as long as it took: what others wait for (a
- *   small body, its entry, its answer) needs several turns of the loop, and finds short ones.
+ * - Of the connections whose large body is not complete, one has the turn; the others are paused.
+ *   It has the turn until its body is complete, until it has brought TURN_BYTES, or much at once,
+ *   or until it brings nothing for a moment. A connection that was paused holds little, and needs
+ *   several looks until its sender has filled it again: with a turn for each look bodies of 4 MiB
+ *   from 32 clients took seconds.
+ * - Behind a turn of the loop that took long, nobody is read for as long as it took, 50 ms at most:
+ *   what others wait for (a small body, its entry, its answer) needs several turns of the loop, and
+ *   finds short ones.
  * - Turns go in the order in which they were asked for. Who is not paused any more is passed over.
+ *   Who was slow is not paused, and waits again with the next bytes that come.
  *
  * Rejected: as many bytes for each turn. The native layer gives no way to stop in the middle, and
  * the size of what a socket holds is not ours to set.
@@ -22,16 +27,27 @@ export interface Paused {
   goOn(): boolean;
 }
 
-/** What may be read in a turn without a rest behind it: some 4 MiB. */
+/** What may be read in a turn of the loop without a rest behind it: some 4 MiB. */
 const SHORT_MS = 4;
-/** One body of 64 MiB; a turn that took longer stood still for other reasons too. */
-const REST_MS_MAX = 150;
+const REST_MS_MAX = 50;
+/** Of one body before others have their turn. */
+const TURN_BYTES = 8 << 20;
+/** Read in one turn of the loop: the socket may be as full as it likes. */
+const LONG_BYTES = 1 << 20;
+/** So many turns of the loop without bytes end the turn. */
+const IDLE_LOOKS = 3;
 
 export class BodyTurns {
   readonly #nowMs: () => number;
   readonly #soon: (run: () => void) => void;
   readonly #after: (ms: number, run: () => void) => void;
   readonly #line: Paused[] = [];
+  /** Who has the turn. */
+  #current: Paused | null = null;
+  #currentBytes = 0;
+  /** Of the one that has the turn, in this turn of the loop. */
+  #loopBytes = 0;
+  #idleLooks = 0;
   /** When the first large body of this turn of the loop was read; null: none was. */
   #beganMs: number | null = null;
   #restUntilMs = 0;
@@ -49,12 +65,32 @@ export class BodyTurns {
     this.#after = after;
   }
 
-  /** For the first bytes that a turn of the loop has of a large body, which is paused now. */
-  wait(one: Paused): void {
+  /**
+   * So many bytes came of a large body that is not complete. False: the connection is to be paused;
+   * `goOn` is called when its turn has come.
+   */
+  read(one: Paused, bytes: number): boolean {
+    this.#begin();
+    if (one === this.#current) {
+      this.#currentBytes += bytes;
+      this.#loopBytes += bytes;
+      if (this.#currentBytes < TURN_BYTES && this.#loopBytes < LONG_BYTES) return true;
+      this.#current = null;
+    }
     this.#line.push(one);
+    return false;
+  }
+
+  /** It is complete, or nobody reads it any more. */
+  leave(one: Paused): void {
+    if (one === this.#current) this.#current = null;
+  }
+
+  #begin(): void {
     if (this.#beganMs !== null) return;
     const beganMs = this.#nowMs();
     this.#beganMs = beganMs;
+    this.#loopBytes = 0;
     this.#soon(() => {
       this.#beganMs = null;
       const nowMs = this.#nowMs();
@@ -74,9 +110,29 @@ export class BodyTurns {
 
   #next(): void {
     this.#isArmed = false;
-    // The one before had bytes in this turn: what comes behind it is decided at the turn's end.
+    // What comes behind this turn of the loop is decided at its end.
     if (this.#beganMs !== null) return;
-    while (this.#line.shift()?.goOn() === false);
+    if (this.#isIdle()) this.#give();
     this.#arm();
+  }
+
+  /** Nobody has the turn, or has brought nothing for a moment. */
+  #isIdle(): boolean {
+    if (this.#current === null) return true;
+    this.#idleLooks = this.#loopBytes > 0 ? 0 : this.#idleLooks + 1;
+    this.#loopBytes = 0;
+    return this.#idleLooks >= IDLE_LOOKS;
+  }
+
+  #give(): void {
+    this.#current = null;
+    this.#currentBytes = 0;
+    this.#loopBytes = 0;
+    this.#idleLooks = 0;
+    for (let one = this.#line.shift(); one !== undefined; one = this.#line.shift()) {
+      this.#current = one;
+      if (one.goOn()) return;
+      this.#current = null;
+    }
   }
 }
