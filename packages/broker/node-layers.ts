@@ -291,6 +291,7 @@ export class NodeLayers {
       reach: crash.reach,
       observer: this.fetches,
       onRoom: () => this.consensus.applyMore(),
+      onEased: () => this.broker.leader?.resume(),
       onEphemeral: (effect) => this.ephemeral.changed(effect),
       pipeline: this.meters.pipeline,
       figures: this.#appliedFigures(),

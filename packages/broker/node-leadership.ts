@@ -45,6 +45,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
     cipher: layers.cipher,
     timerClock: layers.timerClock,
     mayGrow: () => layers.gate.space !== 'full',
+    mayTakeWide: () => !layers.replica.isTight,
     planned: (kind) => meters.planned(kind),
     memory: (bytes) => memory.take(bytes),
     popRoom: pops,

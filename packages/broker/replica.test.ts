@@ -24,6 +24,7 @@ class Fixture {
   readonly state: Checkpoint;
   readonly replica: Replica;
   rooms = 0;
+  eased = 0;
   #index = 0;
 
   constructor(everyBytes = 1 << 30, fraction = 0) {
@@ -54,6 +55,10 @@ class Fixture {
       pipeline: newMeters().pipeline,
       onRoom: () => {
         this.rooms++;
+      },
+      onEased: () => {
+        expect(this.replica.isTight).toBe(false);
+        this.eased++;
       },
       readVersion: 5,
       figures: new AppliedFigures({ onFailure: () => {} }),
@@ -102,6 +107,31 @@ test('it is full while the store is behind, and says so when there is room', () 
   expect(replica.isFull).toBe(false);
   expect(fixture.rooms).toBe(1);
   expect([state.appliedIndex, state.busy]).toEqual([2, false]);
+});
+
+test('it is tight before it is full, only while the store is behind, and says when not', () => {
+  const fixture = new Fixture();
+  const { replica, state } = fixture;
+  fixture.apply(35);
+  expect(replica.isTight).toBe(false);
+  fixture.apply(5);
+  expect([state.busy, replica.isTight]).toEqual([true, false]);
+  fixture.apply(28);
+  expect(replica.isTight).toBe(false);
+  fixture.apply(1);
+  expect([replica.isTight, replica.isFull]).toEqual([true, false]);
+  fixture.settle();
+  expect([replica.isTight, fixture.eased, fixture.rooms]).toEqual([false, 1, 0]);
+  // Values count from three eighths of their bound on.
+  fixture.apply(10);
+  state.put(VALUES, 'a' as Key, new Uint8Array(375));
+  fixture.apply(1);
+  expect([state.busy, replica.isTight]).toEqual([true, true]);
+  fixture.settle();
+  // A checkpoint behind which little has changed tells nobody.
+  fixture.apply();
+  fixture.settle();
+  expect([replica.isTight, fixture.eased]).toEqual([false, 2]);
 });
 
 test('few rows may be long: bytes of entries count like rows', () => {

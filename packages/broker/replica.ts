@@ -37,6 +37,14 @@ export const CHANGED_ROWS_MAX = 1 << 17;
  * kept clean: 4.5 * 16 MiB = 72 MiB.
  */
 export const CHANGED_BYTES_MAX = 16 * 1024 * 1024;
+/**
+ * While a checkpoint is written, wide commands are planned up to these parts of the bounds. What is
+ * in flight by then (8 MiB of entries with wide commands and one more) and small commands have the
+ * rest, so that apply need not stop: that stops everybody. A slice makes some 1,000 rows, 24 of
+ * which are a quarter of the rows; of bytes, whatever is in flight may be values.
+ */
+const WIDE_ROWS_PART = 0.75;
+const WIDE_BYTES_PART = 0.375;
 /** The part of the time between two checkpoints that is left to chance. */
 const SPREAD = 0.25;
 /** How soon a checkpoint is tried again while the last one is still being written. */
@@ -84,6 +92,8 @@ export interface ReplicaOptions {
   readonly figures: AppliedFigures;
   /** It was full, and is not any more. */
   readonly onRoom: () => void;
+  /** It was tight, and is not any more. */
+  readonly onEased: () => void;
   /** The newest effect catalogue that this node reads. */
   readonly readVersion: number;
   /** What is declared of an ephemeral queue has changed by an entry that is applied. */
@@ -101,6 +111,7 @@ export class Replica {
   readonly #observer: AppendObserver;
   readonly #pipeline: PipelineMeters;
   readonly #onRoom: () => void;
+  readonly #onEased: () => void;
   readonly #onEphemeral: (effect: EphemeralQueueEffect) => void;
   readonly #readVersion: number;
   readonly #windows: WindowSurvey;
@@ -127,6 +138,7 @@ export class Replica {
     this.#observer = options.observer;
     this.#pipeline = options.pipeline;
     this.#onRoom = options.onRoom;
+    this.#onEased = options.onEased;
     this.#onEphemeral = options.onEphemeral;
     this.#readVersion = options.readVersion;
     this.#windows = new WindowSurvey(state);
@@ -163,6 +175,21 @@ export class Replica {
     const { changedRows, changedBytes } = this.#state;
     if (changedRows >= changedRowsMax || changedBytes >= changedBytesMax) return true;
     return this.#bytesSince >= everyBytes;
+  }
+
+  /**
+   * It would soon be full: a checkpoint is being written, and much has changed meanwhile. Who leads
+   * plans no wide commands now, so that small ones find room.
+   */
+  get isTight(): boolean {
+    return this.#state.busy && this.#hasChangedMuch;
+  }
+
+  get #hasChangedMuch(): boolean {
+    const { changedRowsMax, changedBytesMax } = this.#policy;
+    const { changedRows, changedBytes } = this.#state;
+    if (changedRows >= changedRowsMax * WIDE_ROWS_PART) return true;
+    return changedBytes >= changedBytesMax * WIDE_BYTES_PART;
   }
 
   apply(entry: Entry): void {
@@ -262,9 +289,12 @@ export class Replica {
       this.#pipeline.checkpoint.record((this.#clock.nowMs() - sinceMs) * 1000);
       if (isPoint) this.#policy.digests.onPoint(index);
       done();
-      if (!this.isFull) return;
-      this.#checkpoint();
-      this.#onRoom();
+      const wasTight = this.#hasChangedMuch;
+      if (this.isFull) {
+        this.#checkpoint();
+        this.#onRoom();
+      }
+      if (wasTight) this.#onEased();
     });
   }
 }

@@ -49,6 +49,8 @@ export interface Surroundings {
   readonly timerClock?: TimerClock;
   /** False: what grows the store of its own accord has to wait. Left out: it never has to. */
   readonly mayGrow?: () => boolean;
+  /** False: wide commands wait, for the store takes changes too slowly. Left out: they never do. */
+  readonly mayTakeWide?: () => boolean;
   /** Called when a command was planned, so that a caller with a clock can time it. */
   readonly planned?: (kind: Command['kind']) => void;
   /** Memory for an entry of so many bytes. Left out: it is made. */

@@ -137,6 +137,7 @@ export class EngineRig {
   /** The clock of the leading node, likewise; null: each planner has one of its own. */
   timerClock: TimerClock | null = null;
   mayGrow = true;
+  mayTakeWide = true;
   /** Room for the answers of pops, from the next `restart` on; null: there is always room. */
   popRoom: PopRoom | null = null;
   /** Told what entries mean when they are applied. */
@@ -429,6 +430,7 @@ export class EngineRig {
       },
       cipher: this.cipher,
       mayGrow: () => this.mayGrow,
+      mayTakeWide: () => this.mayTakeWide,
       ...(this.timerClock === null ? {} : { timerClock: this.timerClock }),
       ...(this.popRoom === null ? {} : { popRoom: this.popRoom }),
     };

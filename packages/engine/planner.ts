@@ -232,7 +232,7 @@ export class Planner {
   /** There is something for the next turn to do now. */
   get busy(): boolean {
     if (this.#hasSmall || this.#sweeps.busy) return true;
-    if (this.#hasWide && this.#pace.open) return true;
+    if (this.#hasWide && this.#pace.open && this.#hasRoomForWide()) return true;
     if (this.#groupChanges.busy || this.#drops.busy || this.#housekeeping.busy) return true;
     return this.#timers.busy || this.#requests.busy || this.#raiseTo > 0;
   }
@@ -248,6 +248,10 @@ export class Planner {
 
   get #hasSmall(): boolean {
     return this.#drain.small.length > 0 || this.#fill.small.length > 0;
+  }
+
+  #hasRoomForWide(): boolean {
+    return this.#surroundings.mayTakeWide?.() !== false;
   }
 
   get #hasWide(): boolean {
@@ -288,7 +292,8 @@ export class Planner {
    * `nowMs` is monotonic, `wallUs` the wall clock.
    */
   turn(at: { readonly index: number; readonly wallUs: number; readonly nowMs: number }): Turn {
-    const takesWide = this.#hasWide && this.#pace.begin(this.#hasSmall);
+    const mayTakeWide = this.#hasWide && this.#hasRoomForWide();
+    const takesWide = mayTakeWide && this.#pace.begin(this.#hasSmall);
     const capacity = this.#capacityOf(takesWide);
     this.#transactions.begin(at.index);
     const draft = new Draft(

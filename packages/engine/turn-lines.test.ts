@@ -325,6 +325,21 @@ describe('commands with many bytes', () => {
     expect(bytes).toBeGreaterThanOrEqual(WIDE_BYTES_IN_FLIGHT - SLICE_BYTES);
   });
 
+  test('while the store is behind they wait, without a turn for them, and small ones go on', () => {
+    rig.mayTakeWide = false;
+    const large = rig.send(puts('k', 8));
+    for (let turn = 0; turn < 5; turn++) {
+      const one = small();
+      rig.turn();
+      expect([isDone(one), isDone(large)]).toEqual([true, false]);
+    }
+    expect(rig.planner.busy).toBe(false);
+    rig.mayTakeWide = true;
+    expect(rig.planner.busy).toBe(true);
+    rig.turn();
+    expect(isDone(large)).toBe(true);
+  });
+
   test('small ones go on while timers with long payloads fire', () => {
     const payload = new Uint8Array(utf8(`"${'x'.repeat(100_000)}"`));
     const ops = Array.from({ length: 100 }, (_, i) => {
