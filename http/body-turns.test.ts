@@ -70,7 +70,7 @@ class Rig {
   }
 }
 
-test('full connections are read one in a turn of the loop, and each again behind the others', () => {
+test('full connections are read one in a turn of the loop, each again behind the others', () => {
   const rig = new Rig();
   for (const name of ['a', 'b', 'c']) rig.connect(name, 5 * MIB, 2 * MIB, 1);
   // The first bytes of all of them come before anybody knows how many follow.
