@@ -4,7 +4,7 @@
  * counted when they are handed on, on a node of one for transactions.
  */
 import { type KvCall, type KvOp, kvAnswerBytes, kvJson, MapState, type Outcome } from '@svc/engine';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { FakeGroup } from './group.fake.js';
 import { KvRequests } from './kv-requests.js';
 import { SharedRoom } from './message-log.fake.js';
@@ -72,25 +72,62 @@ class Answers {
   }
 }
 
-test('calls that write are planned as there is room for what they answer', () => {
-  const shared = new SharedRoom(30 * MIB);
-  const clock = new MovedClock();
+function newReads(clock: MovedClock): StateReads {
   const source = {
     stateless: false,
     leadsAlone: true,
     isLed: true,
     isMember: () => true,
-    read: () => {},
+    read: () => undefined,
   };
-  const reads = new StateReads(source, clock, 1000, (error) => {
+  return new StateReads(source, clock, 1000, (error) => {
     throw error;
   });
+}
+
+const call = (asked: readonly KvOp[]): KvCall => ({ kind: 'kv', tenant: TENANT, ops: asked });
+
+test('sixty pages of long values are read as there is room for what they show', () => {
+  const shared = new SharedRoom(30 * MIB);
+  const clock = new MovedClock();
+  const state = new MapState();
+  const range = vi.spyOn(state, 'range');
+  const submit = () => {};
+  const kv = new KvRequests({ state, reads: newReads(clock), clock, allowedMs: 1000, submit });
+  const page: KvOp = {
+    op: 'getPrefix',
+    namespace: 'n',
+    prefix: 'k',
+    after: '',
+    limit: 1000,
+    keysOnly: false,
+  };
+  const bytes = kvAnswerBytes(call([page]));
+  const fits = Math.floor((30 * MIB) / bytes);
+  const all = Array.from({ length: 60 }, () => {
+    const answers = new Answers(shared);
+    kv.call(call([page]), answers);
+    return answers;
+  });
+  expect([shared.used, shared.waiting.length]).toEqual([fits * bytes, 60 - fits]);
+  expect(range.mock.calls.length).toBe(fits);
+  for (const { room } of all) {
+    room.release();
+    shared.admit();
+  }
+  const answered = all.filter(({ outcomes }) => outcomes.length === 1).length;
+  expect([answered, shared.peak]).toEqual([60, fits * bytes]);
+});
+
+test('calls that write are planned as there is room for what they answer', () => {
+  const shared = new SharedRoom(30 * MIB);
+  const clock = new MovedClock();
+  const reads = newReads(clock);
   let planned = 0;
   const submit = () => {
     planned++;
   };
   const kv = new KvRequests({ state: new MapState(), reads, clock, allowedMs: 1000, submit });
-  const call = (asked: readonly KvOp[]): KvCall => ({ kind: 'kv', tenant: TENANT, ops: asked });
   const large = Array.from({ length: 20 }, () => {
     const answers = new Answers(shared);
     kv.call(call(ops(64, (i) => put(i, LONG))), answers);

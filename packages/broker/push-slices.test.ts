@@ -10,6 +10,7 @@ import {
   ITEM_QUEUED,
   MapState,
   type Outcome,
+  PRICES,
   type PushCommand,
   type PushedOutcome,
   priceOf,
@@ -175,6 +176,18 @@ test('100,000 new partitions come in slices that cost what a turn takes', () => 
   expect(items).toBe(100_000);
 });
 
+test('100,000 new queues come in slices that know what a queue costs', () => {
+  const command = pushOf(Array.from({ length: 100_000 }, (_, i) => [`q${i}`, 'p', null, '1']));
+  const slices = new PushSlices(command, new MapState());
+  const each = PRICES.newQueue + PRICES.newPartition + PRICES.append + PRICES.item;
+  let queues = 0;
+  for (let slice = slices.next(); slice !== null; slice = slices.next()) {
+    queues += slice.groups.length;
+    expect(slice.groups.length * each + PRICES.command).toBeLessThanOrEqual(SLICE_UNITS);
+  }
+  expect(queues).toBe(100_000);
+});
+
 test('known partitions are cheaper, so their slices are wider', () => {
   const command = pushOf(Array.from({ length: 2000 }, (_, i) => ['q', `p${i}`, null, '1']));
   const engine = new LoneLeader();
@@ -231,6 +244,28 @@ describe('a call that ends early', () => {
 
   test('refused at once, nothing was done', () => {
     expect(run(new LoneLeader(), 0, 100)).toMatchObject({ sent: 1, outcome: null });
+  });
+
+  test('slices that are answered at once take no stack, however many there are', () => {
+    let sent = 0;
+    let ended = 0;
+    const nothing = { kind: 'pushed', status: new Uint8Array(0), messageIds: [] } as const;
+    runSlices<PushCommand, PushedOutcome>({
+      slices: {
+        prepare: () => true,
+        next: () => (sent++ < 100_000 ? command : null),
+        add: () => {},
+        outcome: () => nothing,
+      },
+      kind: 'pushed',
+      submit: (_, onOutcome) => onOutcome(nothing),
+      soon: (work) => work(),
+      isGone: () => false,
+      done: () => {
+        ended++;
+      },
+    });
+    expect([sent, ended]).toEqual([100_001, 1]);
   });
 
   test('when the client has gone, nothing more is submitted', () => {

@@ -73,6 +73,20 @@ test('state, pushes and the acknowledgement are one entry', () => {
   expect(rig.texts(sink)).toEqual(['0', '1']);
 });
 
+test('a cycle that costs more than what applies as a whole may does nothing', () => {
+  const { rig, queryId, leaseId } = leased();
+  const { entries } = rig;
+  const pushes = Array.from({ length: 7000 }, (_, i) => ['out', `p${i}`, null] as const);
+  const ack = { leaseId, count: 10 };
+  const wide = rig.call(cycleCommand({ queryId, partitionId: 1, pushes, ack }));
+  expect(wide.outcome).toMatchObject({ kind: 'refused', refusal: { reason: 'too_large' } });
+  const state = Array.from({ length: 100_000 }, (_, i) => [`k${i}`, null] as const);
+  const keys = rig.call(cycleCommand({ queryId, partitionId: 1, state, ack }));
+  expect(keys.outcome).toMatchObject({ kind: 'refused', refusal: { reason: 'too_large' } });
+  expect([rig.entries, cursor(rig).committed]).toEqual([entries, -1]);
+  expect(cycle(rig, { queryId, partitionId: 1, ack })).toMatchObject({ result: 'committed' });
+});
+
 test('the whole of a leased batch is done, whatever the count says', () => {
   const { rig, queryId, leaseId } = leased(6);
   const verdict = cycle(rig, { queryId, partitionId: 1, ack: { leaseId, count: 2 } });

@@ -139,6 +139,21 @@ describe('what applies as a whole', () => {
     expect(rig.units).toBeLessThan(TURN_UNITS);
   });
 
+  test('what costs too much by its items alone is refused without a look at its names', () => {
+    const get = vi.spyOn(rig.state, 'get');
+    const pushes = wide('q', 100_000);
+    expect(rig.call(transaction({ pushes })).outcome).toMatchObject({ kind: 'refused' });
+    expect(get.mock.calls.length).toBeLessThan(100);
+  });
+
+  test('what costs too much by the names that it makes is refused as well', () => {
+    const count = Math.ceil(ATOMIC_UNITS_MAX / (NEW + PRICES.item));
+    expect(count * (PRICES.append + PRICES.item)).toBeLessThan(ATOMIC_UNITS_MAX);
+    const request = rig.call(transaction({ pushes: wide('q', count) }));
+    expect(request.outcome).toMatchObject({ refusal: { reason: 'too_large' } });
+    expect(rig.entries).toBe(0);
+  });
+
   test('what fits is applied, in a turn of its own', () => {
     const count = Math.floor(ATOMIC_UNITS_MAX / (NEW + PRICES.item)) - 10;
     const request = rig.call(transaction({ pushes: wide('q', count) }));
