@@ -8,18 +8,19 @@
  *
  * What must hold:
  * - Of the connections whose large body is not complete, one has the turn; the others are paused.
- *   It has the turn until its body is complete, until it has brought TURN_BYTES, or much at once,
- *   or until it brings nothing for a moment. A connection that was paused holds little, and needs
- *   several looks until its sender has filled it again: with a turn for each look bodies of 4 MiB
- *   from 32 clients took seconds.
- * - Behind a turn of the loop that took long, nobody is read for as long as it took, 50 ms at most:
- *   what others wait for (a small body, its entry, its answer) needs several turns of the loop, and
- *   finds short ones.
+ *   It has the turn until its body is complete, until it brings nothing for a moment, or for
+ *   TURN_MS. So bodies are completed one after the other: were all of them read a little at a time,
+ *   16 bodies of 64 MiB would fill the budget together and none would be complete. TURN_MS is for a
+ *   client that brings as little as the pace allows; a body of 64 MiB takes half of it.
+ * - Behind a turn of the loop that took long, nobody is read for as long as it took, 50 ms at most,
+ *   the one that has the turn neither: what others wait for (a small body, its entry, its answer)
+ *   needs several turns of the loop, and finds short ones.
  * - Turns go in the order in which they were asked for. Who is not paused any more is passed over.
  *   Who was slow is not paused, and waits again with the next bytes that come.
  *
- * Rejected: as many bytes for each turn. The native layer gives no way to stop in the middle, and
- * the size of what a socket holds is not ours to set.
+ * Rejected: a turn of so many bytes. The native layer gives no way to stop in the middle, the size
+ * of what a socket holds is not ours to set, and a connection that was paused holds little: with
+ * turns of one look bodies of 4 MiB from 32 clients took seconds.
  */
 
 export interface Paused {
@@ -30,9 +31,9 @@ export interface Paused {
 /** What may be read in a turn of the loop without a rest behind it: some 4 MiB. */
 const SHORT_MS = 4;
 const REST_MS_MAX = 50;
-/** Of one body before others have their turn. */
-const TURN_BYTES = 8 << 20;
-/** Read in one turn of the loop: the socket may be as full as it likes. */
+/** Of one body before others have their turn, with the rests in between. */
+const TURN_MS = 1000;
+/** Read in one turn of the loop: the rest of that turn belongs to others. */
 const LONG_BYTES = 1 << 20;
 /** So many turns of the loop without bytes end the turn. */
 const IDLE_LOOKS = 3;
@@ -42,9 +43,11 @@ export class BodyTurns {
   readonly #soon: (run: () => void) => void;
   readonly #after: (ms: number, run: () => void) => void;
   readonly #line: Paused[] = [];
-  /** Who has the turn. */
+  /** Who has the turn and is read. */
   #current: Paused | null = null;
-  #currentBytes = 0;
+  /** Whose turn it is, read or paused until the next turn of the loop, and until when. */
+  #owner: Paused | null = null;
+  #ownerUntilMs = 0;
   /** Of the one that has the turn, in this turn of the loop. */
   #loopBytes = 0;
   #idleLooks = 0;
@@ -71,19 +74,23 @@ export class BodyTurns {
    */
   read(one: Paused, bytes: number): boolean {
     this.#begin();
-    if (one === this.#current) {
-      this.#currentBytes += bytes;
-      this.#loopBytes += bytes;
-      if (this.#currentBytes < TURN_BYTES && this.#loopBytes < LONG_BYTES) return true;
-      this.#current = null;
+    if (one !== this.#current) {
+      this.#line.push(one);
+      return false;
     }
-    this.#line.push(one);
+    this.#loopBytes += bytes;
+    const isOver = this.#nowMs() >= this.#ownerUntilMs;
+    if (!isOver && this.#loopBytes < LONG_BYTES) return true;
+    this.#current = null;
+    if (isOver) this.#line.push(one);
+    else this.#line.unshift(one);
     return false;
   }
 
   /** It is complete, or nobody reads it any more. */
   leave(one: Paused): void {
     if (one === this.#current) this.#current = null;
+    if (one === this.#owner) this.#owner = null;
   }
 
   #begin(): void {
@@ -126,13 +133,15 @@ export class BodyTurns {
 
   #give(): void {
     this.#current = null;
-    this.#currentBytes = 0;
     this.#loopBytes = 0;
     this.#idleLooks = 0;
     for (let one = this.#line.shift(); one !== undefined; one = this.#line.shift()) {
+      if (one !== this.#owner) this.#ownerUntilMs = this.#nowMs() + TURN_MS;
+      this.#owner = one;
       this.#current = one;
       if (one.goOn()) return;
       this.#current = null;
     }
+    this.#owner = null;
   }
 }
