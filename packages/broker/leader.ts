@@ -336,7 +336,7 @@ export class Leader {
     }
     // All that waited has been planned: the others have an outcome, or gave their place to a
     // repetition of theirs.
-    if (!this.#planner.busy) this.#hurried.clear();
+    if (this.#planner.waiting === 0) this.#hurried.clear();
   }
 
   #propose(body: Uint8Array, index: number, answers: readonly Answer[]): void {

@@ -12,6 +12,8 @@ import type { QueueRow } from './rows.js';
 import type { Key } from './state.js';
 import { queueNumbers, queues } from './tables.js';
 
+type DiscoveryScope = Extract<PopScope, { kind: 'discovery' }>;
+
 export class Discovery {
   readonly #memory: DeliveryMemory;
   readonly #lists = new Map<string, QueueMatches>();
@@ -22,15 +24,14 @@ export class Discovery {
     this.#memory = memory;
   }
 
-  /** The list for these labels; the empty label counts as not given. */
-  open(
-    draft: Draft,
-    tenant: string,
-    scope: Extract<PopScope, { kind: 'discovery' }>,
-  ): QueueMatches {
-    const namespace = scope.namespace === '' ? null : scope.namespace;
-    const task = scope.task === '' ? null : scope.task;
-    const key = JSON.stringify([tenant, namespace, task]);
+  /** How many queues are known to have these labels: a pop by them looks at each. */
+  known(tenant: string, scope: DiscoveryScope): number {
+    return this.#lists.get(listOf(tenant, scope).key)?.queues.length ?? 0;
+  }
+
+  /** The list for these labels. */
+  open(draft: Draft, tenant: string, scope: DiscoveryScope): QueueMatches {
+    const { key, namespace, task } = listOf(tenant, scope);
     const known = this.#lists.get(key);
     if (known !== undefined) {
       known.usedAtMs = draft.nowMs;
@@ -153,4 +154,11 @@ function placeOf(numbers: readonly number[], number: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** What a list is known by; the empty label counts as not given. */
+function listOf(tenant: string, scope: DiscoveryScope) {
+  const namespace = scope.namespace === '' ? null : scope.namespace;
+  const task = scope.task === '' ? null : scope.task;
+  return { key: JSON.stringify([tenant, namespace, task]), namespace, task };
 }

@@ -93,7 +93,7 @@ export interface DeliveryOptions {
 export class Delivery {
   readonly #memory: DeliveryMemory;
   readonly #waiters: Waiters;
-  readonly #discovery: Discovery;
+  readonly discovery: Discovery;
   /**
    * Waiters whose time has come; answered at the end of the turn, after those who can be served.
    */
@@ -114,7 +114,7 @@ export class Delivery {
     this.#names = options.names;
     this.#scanRowsLeft = limits.scanRowsPerTurn;
     this.#waiters = new Waiters(this.#memory);
-    this.#discovery = new Discovery(this.#memory);
+    this.discovery = new Discovery(this.#memory);
     this.#transactionSite = {
       memory: this.#memory,
       entryBytesMax: options.entryBytesMax,
@@ -162,7 +162,7 @@ export class Delivery {
         return this.#popReady(draft, command, ticket, [group], null);
       }
       case 'discovery': {
-        const matches = this.#discovery.open(draft, tenant, scope);
+        const matches = this.discovery.open(draft, tenant, scope);
         this.#settleChanges(draft);
         this.#walk(draft, matches);
         const found = [...matches.queues].flatMap((one) => queueByNumber(draft.state, one) ?? []);
@@ -224,7 +224,7 @@ export class Delivery {
   }
 
   queueCreated(_draft: Draft, queue: QueueRow): void {
-    this.#discovery.queueChanged(queue.number);
+    this.discovery.queueChanged(queue.number);
   }
 
   /** To be called before `appended`: pops may wait for the partition by its name. */
@@ -239,7 +239,7 @@ export class Delivery {
 
   /** Options changed: delays are judged anew, labels may match other discovery pops. */
   queueChanged(queue: QueueRow): void {
-    this.#discovery.queueChanged(queue.number);
+    this.discovery.queueChanged(queue.number);
     for (const group of this.#memory.groupsOf(queue.number)?.values() ?? []) {
       group.minPopWaitMs = queue.options.minPopWaitTime;
       for (const status of group.statuses.values()) {
@@ -251,7 +251,7 @@ export class Delivery {
 
   /** Pops parked at the queue are answered empty by the next `serve`. */
   queueDeleted(queue: number): void {
-    this.#discovery.queueDeleted(queue);
+    this.discovery.queueDeleted(queue);
     for (const group of [...(this.#memory.groupsOf(queue)?.values() ?? [])]) {
       this.#waiters.strand(group);
       this.#memory.drop(group);
@@ -311,7 +311,7 @@ export class Delivery {
       this.#memory.scanning.size > 0 ||
       this.#late.length > 0 ||
       this.#waiters.busy ||
-      this.#discovery.busy;
+      this.discovery.busy;
     return busy ? 0 : (this.#memory.due.first?.dueMs ?? null);
   }
 
@@ -413,7 +413,7 @@ export class Delivery {
 
   #walk(draft: Draft, matches: QueueMatches): void {
     const join = (queue: QueueRow) => this.#join(draft, matches, queue);
-    this.#scanRowsLeft -= this.#discovery.walk(draft, matches, this.#scanRowsLeft, join);
+    this.#scanRowsLeft -= this.discovery.walk(draft, matches, this.#scanRowsLeft, join);
   }
 
   /** A queue turned out to match: those who wait for its labels wait at it too. */
@@ -426,7 +426,7 @@ export class Delivery {
   }
 
   #settleChanges(draft: Draft): void {
-    this.#discovery.settleChanges(
+    this.discovery.settleChanges(
       draft,
       (matches, queue) => this.#join(draft, matches, queue),
       (matches, queue) => {
@@ -436,7 +436,7 @@ export class Delivery {
   }
 
   #advanceScans(draft: Draft): void {
-    for (const matches of this.#discovery.unfinished()) this.#walk(draft, matches);
+    for (const matches of this.discovery.unfinished()) this.#walk(draft, matches);
     for (const group of this.#memory.scanning) {
       if (this.#scanRowsLeft <= 0) return;
       // To the end of the line, so that a long scan does not keep the others waiting.
@@ -465,7 +465,7 @@ export class Delivery {
           this.#memory.dropIfIdle(item, draft.nowMs);
           break;
         case 'matches':
-          this.#discovery.dropIfIdle(item, draft.nowMs);
+          this.discovery.dropIfIdle(item, draft.nowMs);
           break;
       }
     }

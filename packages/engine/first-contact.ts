@@ -16,6 +16,7 @@ import type { GroupRow, QueueRow } from './rows.js';
 import type { State } from './state.js';
 import { firstPolicy } from './subscription.js';
 import { cursors, groups } from './tables.js';
+import { PRICES } from './work-prices.js';
 
 /** The group as a pop of the queue leaves it: registered, and told of everything from here on. */
 export function register(
@@ -29,6 +30,7 @@ export function register(
   if (group.policy === null || !group.policy.isSeeded) {
     const policy = group.policy ?? firstPolicy(consumerGroup, command, draft.nowUs);
     storePolicy(draft, group, { ...policy, isSeeded: true });
+    draft.spend(PRICES.newGroup);
   }
   memory.watch(group);
   return group;

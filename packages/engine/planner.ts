@@ -188,7 +188,14 @@ export class Planner {
   enqueue(command: Command, ticket: Ticket, origin: RequestOrigin | null = null): void {
     if (origin !== null && !this.#requests.enter(origin, command, ticket)) return;
     if (isFill(command)) this.#fill.add(command, ticket, this.#arrivals++);
-    else this.#drain.add(command, ticket, this.#arrivals++);
+    else this.#drain.add(command, ticket, this.#arrivals++, this.#unitsBeside(command));
+  }
+
+  /** A pop by labels looks at every queue that has them. */
+  #unitsBeside(command: DrainCommand): number {
+    if (command.kind !== 'pop' || command.scope.kind !== 'discovery') return 0;
+    const { tenant, scope } = command;
+    return this.#delivery.discovery.known(tenant, scope) * PRICES.matchedQueue;
   }
 
   /** The next turn lets the catalogue be used up to this version, unless it may be already. */

@@ -127,6 +127,39 @@ describe('units', () => {
   });
 });
 
+describe('pops by labels', () => {
+  const QUEUES = 2000;
+  const scope = { kind: 'discovery', namespace: null, task: null } as const;
+  const byLabels = (consumerGroup: string) =>
+    rig.send({ ...rig.popCommand({ consumerGroup, autoAck: true }), scope });
+
+  beforeEach(() => {
+    const one = wide('q', QUEUES);
+    rig.call({ ...one, groups: one.groups.map((_, i) => ({ queue: `q${i}`, partition: 'p' })) });
+    const first = byLabels('known');
+    while (!isDone(first) || rig.planner.nextDueMs() === 0) rig.turn();
+  });
+
+  test('count the queues that they look at, and stand behind small pops', () => {
+    const pops = Array.from({ length: 8 }, () => byLabels('known'));
+    const each = Math.floor(TURN_UNITS / (QUEUES * PRICES.matchedQueue + PRICES.pop));
+    // The first turn is the rest after that in which the group was registered.
+    for (let turn = 0; !pops.every(isDone); turn++) {
+      const one = rig.send(rig.popCommand({ queue: 'q1', consumerGroup: 'other' }));
+      rig.turn();
+      expect(isDone(one)).toBe(true);
+      expect(rig.units).toBeLessThan(TURN_UNITS + PRICES.pop + PRICES.claim);
+      expect(pops.filter(isDone)).toHaveLength(Math.min(pops.length, turn * each));
+    }
+  });
+
+  test('count the queues that their group begins to read', () => {
+    byLabels('fresh');
+    rig.turn();
+    expect(rig.units).toBeGreaterThan(QUEUES * PRICES.newGroup);
+  });
+});
+
 describe('what applies as a whole', () => {
   test('100,000 new partitions are refused, and nothing is written', () => {
     const pushes = wide('q', 100_000);

@@ -52,8 +52,9 @@ export class TurnLine<C extends Command> {
   small: Waiting<C>[] = [];
   wide: Waiting<C>[] = [];
 
-  add(command: C, ticket: Ticket, arrival: number): void {
-    const units = priceOf(command);
+  /** `beside`: what the command costs beside its price. */
+  add(command: C, ticket: Ticket, arrival: number, beside = 0): void {
+    const units = priceOf(command) + beside;
     const bytes = growingBytes(command);
     const isSmall = units <= SMALL_UNITS && bytes <= SMALL_BYTES;
     const line = isSmall ? this.small : this.wide;

@@ -51,6 +51,9 @@ export const PRICES = {
   /** A pop, beside the command; and each partition that it claims: a row read, a cursor written. */
   pop: 10,
   claim: 35,
+  /** A queue that a pop by namespace or task looks at; and one that its group begins to read. */
+  matchedQueue: 2,
+  newGroup: 13,
   /** A partition whose cursor an acknowledgement asks for, and a message that it names. */
   ackTarget: 15,
   ackItem: 4,
