@@ -288,6 +288,37 @@ test('a hurried pop ends where it stands: parked, queued, or with what it claime
   expect(claiming.outcomes).toMatchObject([{ kind: 'popped', claims: [{ queue: 'q' }] }]);
 });
 
+test('a hurried pop by labels that waits for a turn of wide commands ends in it', async () => {
+  const queues = Array.from({ length: 1600 }, (_, i) => ({ queue: `q${i}`, partition: 'p' }));
+  const all = queues.map((_, i) => i);
+  const nulls = all.map(() => null);
+  const [start, end] = [all.map(() => 0), all.map(() => 2)];
+  const places = { groups: queues, itemGroup: all, transactionIds: nulls };
+  submit({ ...push(), ...places, payloadStart: start, payloadEnd: end });
+  await turns();
+  commit();
+  const scope = { kind: 'discovery', namespace: null, task: null } as const;
+  const byLabels = { ...pop(true), scope, subscription: { mode: 'new' } } as const;
+  const known = submit(byLabels);
+  await turns();
+  while (proposer.entries.length > 0) commit();
+  leader.withdraw(known.request);
+  // So many bytes in flight that no further wide command is planned.
+  const body = new Uint8Array(9 * 1024 * 1024).fill(0x20);
+  body[0] = 0x31;
+  const other = '00000000-0000-0000-0000-000000000002';
+  submit({ ...push(), tenant: other, body, payloadEnd: [body.length] });
+  await turns();
+  const waiting = submit(byLabels);
+  await turns();
+  leader.hurry(waiting.request);
+  await turns();
+  expect(proposer.entries).toHaveLength(1);
+  commit();
+  await turns();
+  expect(waiting.outcomes).toMatchObject([{ kind: 'popped', claims: [] }]);
+});
+
 test('a withdrawn pop claims nothing', async () => {
   submit(push());
   await turns();
