@@ -173,7 +173,7 @@ class Run {
     this.#plan = plan;
     const random = new SeededRandom(seed);
     this.#random = random;
-    this.#shape = drawShape(shape, random);
+    this.#shape = drawShape(plan, random);
     const { machines, spares, faults, tempo } = this.#shape;
     const loop = this.#loop;
     const note = (text: string) => this.#note(text);

@@ -27,6 +27,10 @@ export interface Shape {
 }
 
 const MACHINES_MAX = 5;
+/** By the numbers of seeds. A log is cut short only when it has rested, a change lasts moments. */
+const SELDOM: readonly (Fault | null)[] = ['truncate', null, 'other-members', null];
+/** Of the time with faults: clients that came after it would not meet any. */
+const QUIET_SHARES = [0, 1 / 6, 1 / 3, 1 / 2, 2 / 3];
 
 /** Only these reach a machine without peers. */
 export const SINGLE_FAULTS: readonly Fault[] = [
@@ -83,12 +87,19 @@ const SCHEDULED = new Set<Fault>([
   'transfer',
 ]);
 
-export function drawShape(name: ShapeName, random: SeededRandom): Shape {
-  switch (name) {
+/** What of a run's plan its shape depends on. */
+export interface ShapePlan {
+  readonly seed: number;
+  readonly shape: ShapeName;
+  readonly simMs: number;
+}
+
+export function drawShape(plan: ShapePlan, random: SeededRandom): Shape {
+  switch (plan.shape) {
     case 'single':
       return drawSingle(random);
     case 'cluster':
-      return drawCluster(random);
+      return drawCluster(plan, random);
     case 'busy':
       return drawBusy(random);
   }
@@ -110,13 +121,20 @@ function drawSingle(random: SeededRandom): Shape {
   return { ...shape, faults: new Set(SINGLE_FAULTS.filter(() => random.chance(share))) };
 }
 
-function drawCluster(random: SeededRandom): Shape {
+/**
+ * Each seed draws its kinds of faults, and has others that its number says: as many seeds in a row
+ * as there are kinds have all of them, and every other seed has one that seldom can happen.
+ */
+function drawCluster({ seed, simMs }: ShapePlan, random: SeededRandom): Shape {
   const machines = random.pick([1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 5, 5]);
   const share = random.pick([0.1, 0.25, 0.25, 0.5]);
   const faults = new Set(FAULT_NAMES.filter(() => random.chance(share)));
+  const said = [FAULT_NAMES[seed % FAULT_NAMES.length], SELDOM[seed % SELDOM.length]];
+  for (const fault of said) if (fault) faults.add(fault);
+  if (faults.has('other-members')) faults.add('members');
   const spares = faults.has('members') ? Math.min(1, MACHINES_MAX - machines) : 0;
   const everyMs = random.pick([500, 1500, 4000]);
-  const quietUntilMs = random.pick([0, 10_000, 20_000, 30_000, 40_000]);
+  const quietUntilMs = simMs * random.pick(QUIET_SHARES);
   return { machines, spares, faults, everyMs, quietUntilMs, tempo: 1 };
 }
 
