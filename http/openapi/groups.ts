@@ -1,18 +1,16 @@
 /** Consumer groups: reads, seeks, deletion, another start point (inspection 3, message-plane 9). */
-import type {
-  ConsumerGroupPartition,
-  ConsumerGroupQueue,
-  ConsumerGroupRow,
-  GroupDeletedAnswer,
-  GroupPositionAnswer,
-  GroupPositionsAnswer,
-  LaggingPartition,
-  SeekAnswer,
-  SeekNotFoundAnswer,
-  SeekRefusal,
-  SubscriptionAnswer,
+import {
+  consumerGroupAnswer,
+  consumerGroupRow,
+  groupDeletedAnswer,
+  groupPositionsAnswer,
+  laggingPartition,
+  POSITIONS_MAX,
+  seekAnswer,
+  seekNotFoundAnswer,
+  seekRefusal,
+  subscriptionAnswer,
 } from '@svc/wire';
-import { POSITIONS_MAX } from '@svc/wire';
 import { POSITION_PLACE_KEYS, POSITIONS_BODY_KEYS } from '../routes/group-positions.js';
 import { SEEK_BODY_KEYS } from '../routes/group-seek.js';
 import { SUBSCRIPTION_BODY_KEYS } from '../routes/group-subscription.js';
@@ -22,72 +20,23 @@ import {
   type AnySchema,
   body,
   constant,
-  count,
   either,
   instant,
   integer,
   list,
-  named,
   nothing,
   nullable,
-  number,
-  object,
-  oneOf,
   optional,
-  record,
-  stamp,
-  stampMs,
   text,
   truth,
-  uuid,
 } from './schema.js';
-
-const groupRow = named(
-  'ConsumerGroupRow',
-  object<ConsumerGroupRow>({
-    name: text,
-    topics: list(text),
-    queueName: text,
-    members: count,
-    partitionCursors: count,
-    partitionsWithLag: count,
-    totalLag: count,
-    maxTimeLag: count,
-    state: oneOf('Lagging', 'Stable', 'Dead'),
-    storage: constant('segments'),
-    kind: constant('svc'),
-    subscriptionMode: nullable(oneOf('all', 'new', 'timestamp')),
-    subscriptionTimestamp: nullable(stamp),
-    subscriptionCreatedAt: nullable(stamp),
-    conflation: truth,
-  }),
-);
 
 const groupList: Operation = {
   tag: 'consumer groups',
   summary: 'Groups at the queues where they have a cursor, by group and queue.',
   query: PAGE_QUERY,
-  answers: { 200: answer(`A bare array. ${NEXT_AFTER_HEADER}`, list(groupRow)) },
+  answers: { 200: answer(`A bare array. ${NEXT_AFTER_HEADER}`, list(consumerGroupRow)) },
 };
-
-const groupQueue = named(
-  'ConsumerGroupQueue',
-  object<ConsumerGroupQueue>({
-    conflation: truth,
-    kind: constant('svc'),
-    partitions: list(
-      object<ConsumerGroupPartition>({
-        partition: text,
-        workerId: nullable(text),
-        lastConsumedAt: nothing,
-        totalConsumed: count,
-        offsetLag: count,
-        timeLagSeconds: count,
-        leaseActive: truth,
-      }),
-    ),
-  }),
-);
 
 const groupDetail: Operation = {
   tag: 'consumer groups',
@@ -97,7 +46,7 @@ const groupDetail: Operation = {
     200: answer(
       'One member for each queue, with its partitions by name; a queue may go on on the next ' +
         `page. ${NEXT_AFTER_HEADER}`,
-      record(groupQueue),
+      consumerGroupAnswer,
     ),
     404: refusal('`Consumer group not found`: it has no cursor anywhere.'),
   },
@@ -113,21 +62,7 @@ const lagging: Operation = {
   answers: {
     200: answer(
       `A bare array, the most lagging first. ${NEXT_AFTER_HEADER}`,
-      list(
-        object<LaggingPartition>({
-          consumer_group: text,
-          queue_name: text,
-          partition_name: text,
-          partition_id: uuid,
-          worker_id: nullable(text),
-          kind: constant('svc'),
-          offset_lag: count,
-          time_lag_seconds: count,
-          lag_hours: number,
-          oldest_unconsumed_at: stampMs,
-          last_consumed_at: nothing,
-        }),
-      ),
+      list(laggingPartition),
     ),
   },
 };
@@ -144,17 +79,7 @@ function groupDelete(summary: string): Operation {
       ),
     ],
     answers: {
-      200: answer(
-        'Also when there was nothing to delete.',
-        object<GroupDeletedAnswer>({
-          success: constant(true),
-          consumerGroup: text,
-          queueName: nullable(text),
-          deletedPartitions: count,
-          metadataDeleted: truth,
-          queues: list(text),
-        }),
-      ),
+      200: answer('Also when there was nothing to delete.', groupDeletedAnswer),
       413: refusal('`name_too_long`'),
     },
   };
@@ -178,18 +103,7 @@ const positions: Operation = {
   answers: {
     200: answer(
       'One element for each position, in their order. `offset` is null where none is stored.',
-      object<GroupPositionsAnswer>({
-        positions: list(
-          object<GroupPositionAnswer>({
-            queue: text,
-            consumerGroup: text,
-            partition: text,
-            offset: nullable(count),
-            metadata: nullable(text),
-            error: optional(text),
-          }),
-        ),
-      }),
+      groupPositionsAnswer,
     ),
   },
 };
@@ -199,15 +113,7 @@ const subscription: Operation = {
   summary: 'Another start point for partitions that the group has not met.',
   body: { schema: body(SUBSCRIPTION_BODY_KEYS, { subscriptionTimestamp: instant }) },
   answers: {
-    200: answer(
-      'How many registrations were rewritten.',
-      object<SubscriptionAnswer>({
-        success: constant(true),
-        consumerGroup: text,
-        newTimestamp: text,
-        rowsUpdated: count,
-      }),
-    ),
+    200: answer('How many registrations were rewritten.', subscriptionAnswer),
     413: refusal('`name_too_long`'),
   },
 };
@@ -231,33 +137,9 @@ function seek(summary: string, schema: AnySchema, isOptional: boolean): Operatio
     summary,
     body: isOptional ? { schema, optional: true } : { schema },
     answers: {
-      200: answer(
-        'Leases and attempts of the cursors are gone.',
-        object<SeekAnswer>({
-          success: constant(true),
-          consumerGroup: text,
-          queueName: text,
-          partitionName: nullable(text),
-          seekToEnd: truth,
-          targetTimestamp: nullable(stamp),
-          partitionsUpdated: count,
-          updated: constant(true),
-        }),
-      ),
-      400: answer(
-        'Neither `toEnd` nor a timestamp, or one that cannot be read.',
-        object<SeekRefusal>({ success: constant(false), error: text }),
-      ),
-      404: answer(
-        'No such queue or partition.',
-        object<SeekNotFoundAnswer>({
-          success: constant(false),
-          error: text,
-          consumerGroup: text,
-          queueName: text,
-          partitionsUpdated: constant(0),
-        }),
-      ),
+      200: answer('Leases and attempts of the cursors are gone.', seekAnswer),
+      400: answer('Neither `toEnd` nor a timestamp, or one that cannot be read.', seekRefusal),
+      404: answer('No such queue or partition.', seekNotFoundAnswer),
       413: refusal('`name_too_long`'),
     },
   };

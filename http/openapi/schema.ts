@@ -1,126 +1,19 @@
-/**
- * JSON schemas as values, from small parts: what `/openapi.json` says of bodies and answers.
- *
- * A schema carries, for the compiler alone, the type of the values that it describes, and is
- * invariant in it. So the schema of an answer, written as `object<PushResult>({...})`, must name
- * exactly the members of the wire type that the route renders, each with its own type, optional
- * where it is optional; a member that is added, renamed or may become null does not compile until
- * its schema says so too.
- */
-import { assert } from '../assert.js';
+/** The schemas of bodies, which are made over the key sets of their parsers. */
+import { type AnySchema, type Field, fields, type Optional, type Schema } from '@svc/schema';
 import type { KeySet } from '../json-keys.js';
 
-export type Json =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Json[]
-  | { readonly [name: string]: Json };
+export * from '@svc/schema';
 
-export type JsonObject = { readonly [name: string]: Json };
-
-declare const described: unique symbol;
-
-/** A schema whose type is of no concern. */
-export interface AnySchema {
-  readonly json: JsonObject;
-  /** The named schemas that `json` refers to, and those that they refer to. */
-  readonly uses: ReadonlyMap<string, JsonObject>;
-}
-
-export interface Schema<Value> extends AnySchema {
-  readonly [described]?: (value: Value) => Value;
-}
-
-/** A member that may be absent. */
-export interface Optional<Value> {
-  readonly optional: Schema<Value>;
-}
-
-type AnyField = AnySchema | { readonly optional: AnySchema };
-
-type Field<Type, Name extends keyof Type> =
+type FieldOf<Type, Name extends keyof Type> =
   object extends Pick<Type, Name> ? Optional<Exclude<Type[Name], undefined>> : Schema<Type[Name]>;
 
-type Fields<Type> = { readonly [Name in keyof Type]-?: Field<Type, Name> };
-
-const NONE: ReadonlyMap<string, JsonObject> = new Map();
-const COMPONENTS = '#/components/schemas/';
-
-function leaf<Value>(json: JsonObject): Schema<Value> {
-  return { json, uses: NONE };
-}
-
-export const text = leaf<string>({ type: 'string' });
-export const truth = leaf<boolean>({ type: 'boolean' });
-export const number = leaf<number>({ type: 'number' });
-export const integer = leaf<number>({ type: 'integer' });
-/** Of what is counted. */
-export const count = leaf<number>({ type: 'integer', minimum: 0 });
-export const nothing = leaf<null>({ type: 'null' });
-export const emptyList = leaf<readonly []>({ type: 'array', maxItems: 0 });
-/** Any JSON value. */
-export const anything = leaf<unknown>({});
-export const uuid = leaf<string>({ type: 'string', format: 'uuid' });
-/** UTC with microseconds. */
-export const stamp = leaf<string>({
-  type: 'string',
-  format: 'date-time',
-  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}Z$',
-});
-/** A partition's number as its decimal digits. */
-export const partitionNumber = leaf<string>({ type: 'string', pattern: '^\\d+$' });
-
-export function integerBetween(minimum: number, maximum: number): Schema<number> {
-  return leaf({ type: 'integer', minimum, maximum });
-}
-
-export function matching(pattern: RegExp): Schema<string> {
-  return leaf({ type: 'string', pattern: pattern.source });
-}
-
-/** UTC with milliseconds. */
-export const stampMs = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-
-export function constant<const Value extends string | number | boolean>(
-  value: Value,
-): Schema<Value> {
-  return leaf({ const: value });
-}
-
-export function oneOf<const Value extends string>(...values: readonly Value[]): Schema<Value> {
-  return leaf({ enum: values });
-}
-
-export function nullable<Value>(schema: Schema<Value>): Schema<Value | null> {
-  const { json, uses } = schema;
-  if (typeof json.type === 'string') return { json: { ...json, type: [json.type, 'null'] }, uses };
-  return { json: { anyOf: [json, { type: 'null' }] }, uses };
-}
-
-/** A value of any of the kinds. */
-export function either<Value>(...schemas: readonly AnySchema[]): Schema<Value> {
-  return { json: { anyOf: schemas.map(({ json }) => json) }, uses: usesOf(schemas) };
-}
-
-export function list<Value>(of: Schema<Value>, itemsMax?: number): Schema<readonly Value[]> {
-  const bound = itemsMax === undefined ? {} : { maxItems: itemsMax };
-  return { json: { type: 'array', items: of.json, ...bound }, uses: of.uses };
-}
-
-/** An object whose members have any names, and values of one kind. */
-export function record<Value>(of: Schema<Value>): Schema<Readonly<Record<string, Value>>> {
-  return { json: { type: 'object', additionalProperties: of.json }, uses: of.uses };
-}
-
-export function optional<Value>(schema: Schema<Value>): Optional<Value> {
-  return { optional: schema };
-}
-
-/** Exactly the members of `Type`; what else an object holds is nobody's business. */
-export function object<Type>(fields: Fields<Type>): Schema<Type> {
-  return objectOf(Object.entries<AnyField>(fields as Readonly<Record<string, AnyField>>));
+/** Exactly the members of `Type`; what else an object holds is not described. */
+export function object<Type>(
+  members: {
+    readonly [Name in keyof Type]-?: FieldOf<Type, Name>;
+  },
+): Schema<Type> {
+  return fields(members as Readonly<Record<string, Field>>) as Schema<Type>;
 }
 
 /**
@@ -129,58 +22,7 @@ export function object<Type>(fields: Fields<Type>): Schema<Type> {
  */
 export function body<Name extends string>(
   keys: KeySet<Name>,
-  fields: { readonly [Key in Name]: AnyField },
-): Schema<unknown> {
-  return objectOf(keys.names.map((name) => [name, fields[name]]));
-}
-
-/** An object that no wire type and no key set describes. */
-export function fields(all: Readonly<Record<string, AnyField>>): AnySchema {
-  return objectOf(Object.entries(all));
-}
-
-/** Described once, under its name, and referred to. */
-export function named<Value>(name: string, schema: Schema<Value>): Schema<Value> {
-  const uses = new Map(schema.uses);
-  addUse(uses, name, schema.json);
-  return { json: { $ref: `${COMPONENTS}${name}` }, uses };
-}
-
-/** A name stands for one schema; two of one name would be described by either. */
-export function addUse(uses: Map<string, JsonObject>, name: string, json: JsonObject): void {
-  const known = uses.get(name);
-  const isSame = known === undefined || JSON.stringify(known) === JSON.stringify(json);
-  assert(isSame, `two different schemas are called ${name}`);
-  uses.set(name, json);
-}
-
-export function describedAs<Value>(description: string, schema: Schema<Value>): Schema<Value> {
-  return { json: { ...schema.json, description }, uses: schema.uses };
-}
-
-/** How a request may spell an instant. */
-export const instant = describedAs(
-  'ISO-8601 date and time; without a zone, UTC.',
-  matching(/^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}([.,]\d{1,9})?([Zz]|[+-]\d{2}:?\d{2})?$/),
-);
-
-function objectOf<Value>(fields: readonly (readonly [string, AnyField])[]): Schema<Value> {
-  const schemas = fields.map(([, field]) => ('optional' in field ? field.optional : field));
-  const required = fields.filter(([, field]) => !('optional' in field)).map(([name]) => name);
-  return {
-    json: {
-      type: 'object',
-      properties: Object.fromEntries(
-        fields.map(([name], index) => [name, (schemas[index] as AnySchema).json]),
-      ),
-      ...(required.length === 0 ? {} : { required }),
-    },
-    uses: usesOf(schemas),
-  };
-}
-
-function usesOf(schemas: readonly AnySchema[]): ReadonlyMap<string, JsonObject> {
-  const uses = new Map<string, JsonObject>();
-  for (const schema of schemas) for (const [name, json] of schema.uses) addUse(uses, name, json);
-  return uses;
+  members: { readonly [Key in Name]: Field },
+): AnySchema {
+  return fields(Object.fromEntries(keys.names.map((name) => [name, members[name]])));
 }

@@ -1,119 +1,152 @@
-/** Answers of the consumer-group routes (inspection 3, message-plane 9), member by member. */
+/** Answers of the consumer-group routes (inspection 3, message-plane 9). */
+import {
+  constant,
+  count,
+  describedAs,
+  type Infer,
+  list,
+  named,
+  nothing,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  stamp,
+  stampMs,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
 
 /** inspection 3.1: a group at one queue. */
-export interface ConsumerGroupRow {
-  readonly name: string;
-  readonly topics: readonly string[];
-  readonly queueName: string;
-  readonly members: number;
-  readonly partitionCursors: number;
-  readonly partitionsWithLag: number;
-  readonly totalLag: number;
-  /** Seconds. */
-  readonly maxTimeLag: number;
-  readonly state: 'Lagging' | 'Stable' | 'Dead';
-  readonly storage: 'segments';
-  readonly kind: 'svc';
-  /** null, as the two below: the group is not registered. */
-  readonly subscriptionMode: 'all' | 'new' | 'timestamp' | null;
-  readonly subscriptionTimestamp: string | null;
-  readonly subscriptionCreatedAt: string | null;
-  readonly conflation: boolean;
-}
+export const consumerGroupRow = named(
+  'ConsumerGroupRow',
+  object({
+    name: text,
+    topics: list(text),
+    queueName: text,
+    members: count,
+    partitionCursors: count,
+    partitionsWithLag: count,
+    totalLag: count,
+    maxTimeLag: describedAs('Seconds.', count),
+    state: oneOf('Lagging', 'Stable', 'Dead'),
+    storage: constant('segments'),
+    kind: constant('svc'),
+    subscriptionMode: describedAs(
+      '`null`: the group is not registered.',
+      nullable(oneOf('all', 'new', 'timestamp')),
+    ),
+    subscriptionTimestamp: nullable(stamp),
+    subscriptionCreatedAt: nullable(stamp),
+    conflation: truth,
+  }),
+);
+export type ConsumerGroupRow = Infer<typeof consumerGroupRow>;
+
+export const consumerGroupPartition = object({
+  partition: text,
+  workerId: nullable(text),
+  lastConsumedAt: nothing,
+  totalConsumed: count,
+  offsetLag: count,
+  timeLagSeconds: count,
+  leaseActive: truth,
+});
+export type ConsumerGroupPartition = Infer<typeof consumerGroupPartition>;
+
+export const consumerGroupQueue = named(
+  'ConsumerGroupQueue',
+  object({
+    conflation: truth,
+    kind: constant('svc'),
+    partitions: list(consumerGroupPartition),
+  }),
+);
+export type ConsumerGroupQueue = Infer<typeof consumerGroupQueue>;
 
 /** inspection 3.2: by queue. */
-export type ConsumerGroupAnswer = Readonly<Record<string, ConsumerGroupQueue>>;
-
-export interface ConsumerGroupQueue {
-  readonly conflation: boolean;
-  readonly kind: 'svc';
-  readonly partitions: readonly ConsumerGroupPartition[];
-}
-
-export interface ConsumerGroupPartition {
-  readonly partition: string;
-  readonly workerId: string | null;
-  readonly lastConsumedAt: null;
-  readonly totalConsumed: number;
-  readonly offsetLag: number;
-  readonly timeLagSeconds: number;
-  readonly leaseActive: boolean;
-}
+export const consumerGroupAnswer = record(consumerGroupQueue);
+export type ConsumerGroupAnswer = Infer<typeof consumerGroupAnswer>;
 
 /** inspection 3.3. */
-export interface LaggingPartition {
-  readonly consumer_group: string;
-  readonly queue_name: string;
-  readonly partition_name: string;
-  readonly partition_id: string;
-  readonly worker_id: string | null;
-  readonly kind: 'svc';
-  readonly offset_lag: number;
-  readonly time_lag_seconds: number;
-  readonly lag_hours: number;
-  /** Milliseconds. */
-  readonly oldest_unconsumed_at: string;
-  readonly last_consumed_at: null;
-}
+export const laggingPartition = object({
+  consumer_group: text,
+  queue_name: text,
+  partition_name: text,
+  partition_id: uuid,
+  worker_id: nullable(text),
+  kind: constant('svc'),
+  offset_lag: count,
+  time_lag_seconds: count,
+  lag_hours: number,
+  oldest_unconsumed_at: stampMs,
+  last_consumed_at: nothing,
+});
+export type LaggingPartition = Infer<typeof laggingPartition>;
+
+export const groupPositionAnswer = object({
+  queue: text,
+  consumerGroup: text,
+  partition: text,
+  offset: describedAs(
+    'The next offset that the group reads; `null`: none is stored.',
+    nullable(count),
+  ),
+  metadata: nullable(text),
+  error: optional(describedAs('Why it cannot be told.', text)),
+});
+export type GroupPositionAnswer = Infer<typeof groupPositionAnswer>;
 
 /** Settled point 29: one for each position asked for, in order. */
-export interface GroupPositionsAnswer {
-  readonly positions: readonly GroupPositionAnswer[];
-}
-
-export interface GroupPositionAnswer {
-  readonly queue: string;
-  readonly consumerGroup: string;
-  readonly partition: string;
-  /** The next offset that the group reads; null: no position is stored. */
-  readonly offset: number | null;
-  readonly metadata: string | null;
-  /** Why it cannot be told. */
-  readonly error?: string;
-}
+export const groupPositionsAnswer = object({ positions: list(groupPositionAnswer) });
+export type GroupPositionsAnswer = Infer<typeof groupPositionsAnswer>;
 
 /** inspection 3.4. */
-export interface GroupDeletedAnswer {
-  readonly success: true;
-  readonly consumerGroup: string;
-  readonly queueName: string | null;
-  readonly deletedPartitions: number;
-  readonly metadataDeleted: boolean;
-  readonly queues: readonly string[];
-}
+export const groupDeletedAnswer = object({
+  success: constant(true),
+  consumerGroup: text,
+  queueName: nullable(text),
+  deletedPartitions: count,
+  metadataDeleted: truth,
+  queues: list(text),
+});
+export type GroupDeletedAnswer = Infer<typeof groupDeletedAnswer>;
 
 /** inspection 3.5. */
-export interface SubscriptionAnswer {
-  readonly success: true;
-  readonly consumerGroup: string;
-  /** As the request spelled it. */
-  readonly newTimestamp: string;
-  readonly rowsUpdated: number;
-}
+export const subscriptionAnswer = object({
+  success: constant(true),
+  consumerGroup: text,
+  newTimestamp: describedAs('As the request spelled it.', text),
+  rowsUpdated: count,
+});
+export type SubscriptionAnswer = Infer<typeof subscriptionAnswer>;
 
 /** inspection 3.6. */
-export interface SeekAnswer {
-  readonly success: true;
-  readonly consumerGroup: string;
-  readonly queueName: string;
-  readonly partitionName: string | null;
-  readonly seekToEnd: boolean;
-  readonly targetTimestamp: string | null;
-  readonly partitionsUpdated: number;
-  readonly updated: true;
-}
+export const seekAnswer = object({
+  success: constant(true),
+  consumerGroup: text,
+  queueName: text,
+  partitionName: nullable(text),
+  seekToEnd: truth,
+  targetTimestamp: nullable(stamp),
+  partitionsUpdated: count,
+  updated: constant(true),
+});
+export type SeekAnswer = Infer<typeof seekAnswer>;
 
 /** 404. */
-export interface SeekNotFoundAnswer {
-  readonly success: false;
-  readonly error: string;
-  readonly consumerGroup: string;
-  readonly queueName: string;
-  readonly partitionsUpdated: 0;
-}
+export const seekNotFoundAnswer = object({
+  success: constant(false),
+  error: text,
+  consumerGroup: text,
+  queueName: text,
+  partitionsUpdated: constant(0),
+});
+export type SeekNotFoundAnswer = Infer<typeof seekNotFoundAnswer>;
 
 /** 400. */
-export interface SeekRefusal {
-  readonly success: false;
-  readonly error: string;
-}
+export const seekRefusal = object({ success: constant(false), error: text });
+export type SeekRefusal = Infer<typeof seekRefusal>;

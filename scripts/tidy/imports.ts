@@ -30,13 +30,14 @@ const LAYERS = [
 /** Longer folders first; what stands in no row is not restricted. */
 const TABLE: readonly Row[] = [
   { folder: 'raft', values: [], types: [] },
-  { folder: 'packages/wire', values: [], types: [] },
+  { folder: 'packages/schema', values: [], types: [] },
+  { folder: 'packages/wire', values: ['@svc/schema'], types: [] },
   { folder: 'packages/engine', values: ['@svc/wire'], types: [] },
   { folder: 'packages/ephemeral', values: ['@svc/wire'], types: [] },
   { folder: 'storage', values: [NODE, 'lmdb'], types: ['@svc/raft', '@svc/engine'] },
   {
     folder: 'http',
-    values: [NODE, '@svc/wire', 'fzstd'],
+    values: [NODE, '@svc/schema', '@svc/wire', 'fzstd'],
     types: ['@svc/engine'],
   },
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
