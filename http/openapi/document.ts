@@ -28,16 +28,10 @@
  * It is public: it is the same on every node of a version and says nothing of one, and tools fetch
  * it before they have a credential.
  */
-import { TENANT_HEADER, VERSION } from '@svc/wire';
+import { type AnySchema, addUse, either, type Json, type JsonObject } from '@svc/schema';
+import { errorAnswer, TENANT_HEADER, VERSION } from '@svc/wire';
 import type { Route } from '../route.js';
-import {
-  errorAnswer,
-  type Operation,
-  type OperationAnswer,
-  type Operations,
-  refusal,
-} from './operation.js';
-import { type AnySchema, addUse, either, type Json, type JsonObject } from './schema.js';
+import { type Operation, type OperationAnswer, type Operations, refusal } from './operation.js';
 
 const JSON_TYPE = 'application/json';
 

@@ -1,26 +1,6 @@
 /** Ephemeral queues (state-surfaces 4). */
-import type {
-  EphemeralAckAnswer,
-  EphemeralConfigureAnswer,
-  EphemeralDeclaredOptions,
-  EphemeralDeleteAnswer,
-  EphemeralDepthAnswer,
-  EphemeralOptionsView,
-  EphemeralPopAnswer,
-  EphemeralPushAnswer,
-  EphemeralQueuesAnswer,
-  EphemeralQueueView,
-  EphemeralResetAnswer,
-} from '@svc/wire';
-import { EPHEMERAL_ITEMS_MAX } from '@svc/wire';
-import { EPHEMERAL_ACK_KEYS, EPHEMERAL_ACKS_KEYS } from '../routes/ephemeral-ack.js';
-import { EPHEMERAL_MESSAGE_KEYS, EPHEMERAL_PUSH_KEYS } from '../routes/ephemeral-push.js';
-import { EPHEMERAL_CONFIGURE_KEYS, EPHEMERAL_RESET_KEYS } from '../routes/ephemeral-queues.js';
-import { answer, type Operations, parameter, refusal } from './operation.js';
 import {
   anything,
-  body,
-  constant,
   count,
   describedAs,
   integer,
@@ -28,13 +8,27 @@ import {
   matching,
   named,
   nullable,
-  object,
-  oneOf,
   optional,
-  type Schema,
   text,
   truth,
-} from './schema.js';
+} from '@svc/schema';
+import {
+  EPHEMERAL_ITEMS_MAX,
+  ephemeralAckAnswer,
+  ephemeralConfigureAnswer,
+  ephemeralDeclaredOptions,
+  ephemeralDeleteAnswer,
+  ephemeralDepthAnswer,
+  ephemeralPopAnswer,
+  ephemeralPushAnswer,
+  ephemeralQueuesAnswer,
+  ephemeralResetAnswer,
+} from '@svc/wire';
+import { EPHEMERAL_ACK_KEYS, EPHEMERAL_ACKS_KEYS } from '../routes/ephemeral-ack.js';
+import { EPHEMERAL_MESSAGE_KEYS, EPHEMERAL_PUSH_KEYS } from '../routes/ephemeral-push.js';
+import { EPHEMERAL_CONFIGURE_KEYS, EPHEMERAL_RESET_KEYS } from '../routes/ephemeral-queues.js';
+import { answer, type Operations, parameter, refusal } from './operation.js';
+import { body } from './schema.js';
 
 const NAME = '[^\\u0000-\\u001f]{1,512}';
 const queueName = describedAs('1 to 512 bytes.', matching(new RegExp(`^${NAME}$`, 'u')));
@@ -64,57 +58,6 @@ const ack = named(
     error: optional(describedAs('Not kept.', anything)),
   }),
 );
-
-const options = named(
-  'EphemeralOptionsInForce',
-  object<EphemeralOptionsView>({
-    maxBytes: count,
-    maxLength: count,
-    policy: oneOf('reject', 'dropOldest'),
-    ttlSeconds: count,
-    leaseSeconds: count,
-    retryLimit: count,
-    windowBuffer: nullable(object({ ms: count, count })),
-  }),
-);
-
-/** What is not described is refused. */
-function closed<Value>({ json, uses }: Schema<Value>): Schema<Value> {
-  return { json: { ...json, additionalProperties: false }, uses };
-}
-
-const given = optional(nullable(count));
-const declared = describedAs(
-  'No others than these; what is null is not stated.',
-  closed(
-    object<EphemeralDeclaredOptions>({
-      maxBytes: given,
-      maxLength: given,
-      policy: optional(nullable(oneOf('reject', 'dropOldest'))),
-      ttlSeconds: given,
-      leaseSeconds: given,
-      retryLimit: given,
-      windowBuffer: optional(nullable(closed(object({ ms: count, count })))),
-    }),
-  ),
-);
-
-const tier = oneOf('declared', 'implicit');
-
-const queueView = named(
-  'EphemeralQueue',
-  object<EphemeralQueueView>({
-    queue: text,
-    tier,
-    depth: count,
-    bytes: count,
-    partitions: count,
-    groups: count,
-    drops: object({ bounds: count, ttl: count, retry: count }),
-    options,
-  }),
-);
-
 const TAG = 'ephemeral queues';
 const GATED = refusal('`feature_gated`: the tenant has no grant; or `ephemeral_quota_exceeded`.');
 const BAD = refusal('`ephemeral_bad_request`: the shape, a name, or too many items.');
@@ -136,7 +79,7 @@ export const EPHEMERAL_OPERATIONS: Operations = {
       }),
     },
     answers: {
-      201: answer('How many were stored.', object<EphemeralPushAnswer>({ pushed: count })),
+      201: answer('How many were stored.', ephemeralPushAnswer),
       400: BAD,
       403: GATED,
       413: refusal('`ephemeral_too_large`: it does not fit into an empty queue either.'),
@@ -158,23 +101,7 @@ export const EPHEMERAL_OPERATIONS: Operations = {
       parameter('commitOnDelivery', 'The other name of autoAck.', truth),
     ],
     answers: {
-      200: answer(
-        'Also without messages.',
-        object<EphemeralPopAnswer>({
-          queue: text,
-          messages: list(
-            named(
-              'EphemeralDelivered',
-              object<EphemeralPopAnswer['messages'][number]>({
-                id: describedAs('Opaque.', text),
-                partition: text,
-                attempts: describedAs('Deliveries that failed before.', count),
-                payload: anything,
-              }),
-            ),
-          ),
-        }),
-      ),
+      200: answer('Also without messages.', ephemeralPopAnswer),
       400: BAD,
       403: GATED,
       503: AWAY,
@@ -193,14 +120,7 @@ export const EPHEMERAL_OPERATIONS: Operations = {
     answers: {
       200: answer(
         'One result for each ack, in their order; none of them is an error.',
-        object<EphemeralAckAnswer>({
-          results: list(
-            object<EphemeralAckAnswer['results'][number]>({
-              id: text,
-              outcome: oneOf('acked', 'redelivered', 'stale', 'unknown'),
-            }),
-          ),
-        }),
+        ephemeralAckAnswer,
       ),
       400: BAD,
       403: GATED,
@@ -213,17 +133,13 @@ export const EPHEMERAL_OPERATIONS: Operations = {
     body: {
       schema: body(EPHEMERAL_CONFIGURE_KEYS, {
         queue: queueName,
-        options: optional(nullable(declared)),
+        options: optional(nullable(ephemeralDeclaredOptions)),
       }),
     },
     answers: {
       201: answer(
         'The options as they were sent; in force are those that the list shows.',
-        object<EphemeralConfigureAnswer>({
-          queue: text,
-          options: declared,
-          declared: constant(true),
-        }),
+        ephemeralConfigureAnswer,
       ),
       400: BAD,
       403: GATED,
@@ -236,10 +152,7 @@ export const EPHEMERAL_OPERATIONS: Operations = {
     summary: 'Drops the messages of a queue on every node; its options stay',
     body: { schema: body(EPHEMERAL_RESET_KEYS, { queue: queueName }) },
     answers: {
-      200: answer(
-        'What the node that was asked has dropped.',
-        object<EphemeralResetAnswer>({ queue: text, dropped: count }),
-      ),
+      200: answer('What the node that was asked has dropped.', ephemeralResetAnswer),
       400: BAD,
       403: GATED,
       503: AWAY,
@@ -249,10 +162,7 @@ export const EPHEMERAL_OPERATIONS: Operations = {
     tag: TAG,
     summary: 'Ends a queue on every node; it may come again by its name',
     answers: {
-      200: answer(
-        'Whether it was declared, twice.',
-        object<EphemeralDeleteAnswer>({ queue: text, deleted: truth, declared: truth }),
-      ),
+      200: answer('Whether it was declared, twice.', ephemeralDeleteAnswer),
       400: BAD,
       403: GATED,
       413: TOO_LONG,
@@ -267,16 +177,7 @@ export const EPHEMERAL_OPERATIONS: Operations = {
       parameter('limit', 'Queues at most: 1 to 10000; 10000 when absent.', integer),
     ],
     answers: {
-      200: answer(
-        'By the bytes of their names.',
-        object<EphemeralQueuesAnswer>({
-          queues: list(queueView),
-          count,
-          cellBytes: describedAs('Of this node, over all tenants.', count),
-          truncated: describedAs('There are more, after `nextAfter`.', truth),
-          nextAfter: nullable(text),
-        }),
-      ),
+      200: answer('By the bytes of their names.', ephemeralQueuesAnswer),
       400: BAD,
       403: GATED,
       503: AWAY,
@@ -287,31 +188,7 @@ export const EPHEMERAL_OPERATIONS: Operations = {
     summary: 'What is pending in a queue on the node that is asked',
     query: [parameter('group', 'Of this group alone.', text)],
     answers: {
-      200: answer(
-        'Partitions and groups by name.',
-        object<EphemeralDepthAnswer>({
-          queue: text,
-          group: nullable(text),
-          tier,
-          pending: count,
-          partitionsPending: count,
-          bytes: count,
-          partitions: list(
-            object<EphemeralDepthAnswer['partitions'][number]>({
-              partition: text,
-              pending: count,
-              bytes: count,
-            }),
-          ),
-          groups: list(
-            object<EphemeralDepthAnswer['groups'][number]>({
-              group: text,
-              pending: count,
-              skipped: describedAs('Messages that it lost to dropping.', count),
-            }),
-          ),
-        }),
-      ),
+      200: answer('Partitions and groups by name.', ephemeralDepthAnswer),
       400: BAD,
       403: GATED,
       404: refusal('`ephemeral_queue_not_found`: this node knows no such queue.'),

@@ -1,5 +1,18 @@
 /** Consumer groups: reads, seeks, deletion, another start point (inspection 3, message-plane 9). */
 import {
+  type AnySchema,
+  constant,
+  either,
+  instant,
+  integer,
+  list,
+  nothing,
+  nullable,
+  optional,
+  text,
+  truth,
+} from '@svc/schema';
+import {
   consumerGroupAnswer,
   consumerGroupRow,
   groupDeletedAnswer,
@@ -16,20 +29,7 @@ import { SEEK_BODY_KEYS } from '../routes/group-seek.js';
 import { SUBSCRIPTION_BODY_KEYS } from '../routes/group-subscription.js';
 import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
 import { NEXT_AFTER_HEADER, PAGE_QUERY } from './pages.js';
-import {
-  type AnySchema,
-  body,
-  constant,
-  either,
-  instant,
-  integer,
-  list,
-  nothing,
-  nullable,
-  optional,
-  text,
-  truth,
-} from './schema.js';
+import { body } from './schema.js';
 
 const groupList: Operation = {
   tag: 'consumer groups',

@@ -1,71 +1,60 @@
 /** The key/value store (state-surfaces 1). */
-import type {
-  KvCallAnswer,
-  KvFailureAnswer,
-  KvListAnswer,
-  KvListedRowAnswer,
-  KvNamespacesAnswer,
-  KvResultAnswer,
-  KvRowAnswer,
-  SurfaceErrorAnswer,
+import {
+  type AnySchema,
+  anything,
+  constant,
+  count,
+  describedAs,
+  either,
+  type Field,
+  fields,
+  integer,
+  integerBetween,
+  type JsonObject,
+  list,
+  matching,
+  named,
+  never,
+  nothing,
+  nullable,
+  number,
+  optional,
+  text,
+  truth,
+} from '@svc/schema';
+import {
+  errorAnswer,
+  KV_NAMESPACE,
+  kvCallAnswer,
+  kvFailureAnswer,
+  kvListAnswer,
+  kvNamespacesAnswer,
+  kvResultAnswer,
+  surfaceErrorAnswer,
 } from '@svc/wire';
-import { KV_NAMESPACE } from '@svc/wire';
 import { KV_LIMITS } from '../kv-op-rules.js';
 import { KV_OP_KEYS } from '../kv-raw-ops.js';
 import { KV_LIST_BODY_KEYS } from '../routes/kv-list.js';
 import {
   answer,
-  errorAnswer,
   type Operation,
   type OperationAnswer,
   type Operations,
   STORAGE_FULL,
 } from './operation.js';
-import {
-  type AnySchema,
-  anything,
-  body,
-  constant,
-  count,
-  describedAs,
-  either,
-  fields,
-  integer,
-  integerBetween,
-  list,
-  matching,
-  named,
-  nothing,
-  nullable,
-  number,
-  object,
-  oneOf,
-  optional,
-  type Schema,
-  stamp,
-  text,
-  truth,
-} from './schema.js';
+import { body } from './schema.js';
 
-/** A member that may not be there. */
-const never: Schema<unknown> = { json: { not: {} }, uses: new Map() };
-const literal = either<unknown>(number, truth);
+const only = (json: JsonObject): AnySchema => ({ json, uses: new Map() });
+const literal = either(number, truth);
 
 const namespace = describedAs(
   'The literal of a number or a boolean is read as text.',
-  either<unknown>(
-    matching(KV_NAMESPACE),
-    { json: { type: 'number', minimum: 0 }, uses: never.uses },
-    truth,
-  ),
+  either(matching(KV_NAMESPACE), only({ type: 'number', minimum: 0 }), truth),
 );
-const withoutNul: Schema<unknown> = {
-  json: { type: 'string', pattern: '^[^\\u0000]+$' },
-  uses: never.uses,
-};
+const withoutNul = only({ type: 'string', pattern: '^[^\\u0000]+$' });
 const key = describedAs(
   '1 to 512 bytes without NUL; the literal of a number or a boolean is read as text.',
-  either<unknown>(withoutNul, literal),
+  either(withoutNul, literal),
 );
 const expect = optional(
   describedAs('The version that the row must have; 0: there must be none.', count),
@@ -95,13 +84,14 @@ const UNREAD = {
   tenantId: optional(never),
   _tenant: optional(never),
 };
+type OpFields = { readonly [Name in keyof typeof UNREAD | 'op']: Field };
+
 const PLACE = { ...UNREAD, ns: namespace, key };
-const notForever: Schema<unknown> = { json: { not: { const: true } }, uses: never.uses };
-const FOR_A_TIME = { ttlSeconds, forever: optional(notForever) };
+const FOR_A_TIME = { ttlSeconds, forever: optional(only({ not: { const: true } })) };
 const FOR_EVER = { ttlSeconds: optional(never), forever: constant(true) };
 
 /** With one of the two expiries. */
-function expiring(name: string, given: typeof PUT | typeof INCR): readonly AnySchema[] {
+function expiring(name: string, given: OpFields): readonly AnySchema[] {
   return [
     named(`Kv${name}ForATime`, body(KV_OP_KEYS, { ...given, ...FOR_A_TIME })),
     named(`Kv${name}ForEver`, body(KV_OP_KEYS, { ...given, ...FOR_EVER })),
@@ -128,7 +118,7 @@ const INCR = {
 const singleOps: readonly AnySchema[] = [
   named('KvGet', body(KV_OP_KEYS, { ...PLACE, op: constant('get') })),
   ...expiring('Put', PUT),
-  ...expiring('PutIfAbsent', PUT_IF_ABSENT as unknown as typeof PUT),
+  ...expiring('PutIfAbsent', PUT_IF_ABSENT),
   ...expiring('Incr', INCR),
   named('KvDelete', body(KV_OP_KEYS, { ...PLACE, op: constant('delete'), expect, required })),
   named('KvCheck', body(KV_OP_KEYS, { ...PLACE, op: constant('check'), expect: count, required })),
@@ -144,7 +134,7 @@ const getMany: readonly AnySchema[] = [
     body(KV_OP_KEYS, {
       ...UNREAD,
       op: constant('getMany'),
-      keys: optional(nullable(list<unknown>(anything, 0))),
+      keys: optional(nullable(list(anything, 0))),
     }),
   ),
 ];
@@ -155,7 +145,7 @@ const getPrefix = named(
     ...UNREAD,
     op: constant('getPrefix'),
     ns: namespace,
-    prefix: either<unknown>(withoutNul, literal),
+    prefix: either(withoutNul, literal),
     after: optional(describedAs('Only keys behind it; `nextAfter` of the page before.', anything)),
     limit: optional(describedAs('100; brought into 1 to 1000.', nullable(integer))),
     keysOnly: optional(nullable(truth)),
@@ -166,17 +156,15 @@ const getPrefix = named(
 const OPS_MAX = KV_LIMITS.opsMax;
 
 /** An operation of a transaction. */
-export const kvTransactionOp = either<unknown>(...singleOps, ...getMany);
-const kvOp = either<unknown>(...singleOps, ...getMany, getPrefix);
+export const kvTransactionOp = either(...singleOps, ...getMany);
+const kvOp = either(...singleOps, ...getMany, getPrefix);
 
 const kvBody = named(
   'KvBody',
-  either<unknown>(list(kvOp, OPS_MAX), fields({ operations: list(kvOp, OPS_MAX) })),
+  either(list(kvOp, OPS_MAX), fields({ operations: list(kvOp, OPS_MAX) })),
 );
 
 /** What the path says may not be said once more; of the rest only these members are read. */
-type Field = AnySchema | { readonly optional: AnySchema };
-
 function onPath(read: { readonly [Name in keyof typeof UNREAD]?: Field }): AnySchema {
   return body(KV_OP_KEYS, {
     ...UNREAD,
@@ -193,74 +181,8 @@ function onPath(read: { readonly [Name in keyof typeof UNREAD]?: Field }): AnySc
 
 // --- answers -----------------------------------------------------------------------------------
 
-/** `2026-09-22T10:15:30.1234+00:00` */
-const shortStamp = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,5}[1-9])?\+00:00$/);
-
-const loss = oneOf('exists', 'absent', 'version', 'limit', 'type');
-
-const row = named(
-  'KvRow',
-  object<KvRowAnswer>({
-    key: text,
-    value: optional(anything),
-    version: count,
-    expiresAt: nullable(shortStamp),
-    updatedAt: shortStamp,
-  }),
-);
-
-export const KV_RESULT = {
-  index: count,
-  op: oneOf(
-    'get',
-    'getMany',
-    'getPrefix',
-    'put',
-    'putIfAbsent',
-    'delete',
-    'incr',
-    'check',
-  ) as Schema<string>,
-  found: optional(truth),
-  applied: optional(describedAs('Of a check: it held.', truth)),
-  reason: optional(loss as Schema<string>),
-  key: optional(text),
-  value: optional(describedAs('Of what lost: the value that is there, or null.', anything)),
-  version: optional(describedAs('Rises with every write; 0: there is no row.', count)),
-  expiresAt: optional(nullable(shortStamp)),
-  updatedAt: optional(shortStamp),
-  rows: optional(list(row)),
-  missing: optional(list(text)),
-  truncated: optional(describedAs('There is more than is shown.', truth)),
-  nextAfter: optional(nullable(text)),
-};
-
-const result = named('KvResult', object<KvResultAnswer>(KV_RESULT));
-
-/** Of a failure, beside its reason. */
-export const KV_FAILURE = {
-  failedIndex: optional(describedAs('Of the operation that lost.', count)),
-  kvReason: optional(loss as Schema<string>),
-  version: optional(count),
-  value: optional(describedAs('What is there, or null.', anything)),
-};
-
-const failure = named(
-  'KvFailure',
-  object<KvFailureAnswer>({
-    ok: constant(false),
-    reason: constant('kv_precondition'),
-    ...KV_FAILURE,
-  }),
-);
-
-export const surfaceError = named(
-  'SurfaceError',
-  object<SurfaceErrorAnswer>({ error: text, reason: optional(text), detail: optional(text) }),
-);
-
 function surfaceRefusal(description: string): OperationAnswer {
-  return answer(description, either<unknown>(surfaceError, errorAnswer));
+  return answer(description, either(surfaceErrorAnswer, errorAnswer));
 }
 
 /** What calls of key/value, locks and timers can be answered besides. */
@@ -272,7 +194,7 @@ export const SURFACE_REFUSALS: Readonly<Record<number, OperationAnswer>> = {
   503: surfaceRefusal('Switched off, or not served at the moment.'),
 };
 
-const elementOrFailure = either<unknown>(result, failure);
+const elementOrFailure = either(kvResultAnswer, kvFailureAnswer);
 
 const call: Operation = {
   tag: 'kv',
@@ -281,7 +203,7 @@ const call: Operation = {
   answers: {
     200: answer(
       'What came of each operation, or that a required one lost.',
-      either<unknown>(object<KvCallAnswer>({ results: list(result) }), failure),
+      either(kvCallAnswer, kvFailureAnswer),
     ),
     ...SURFACE_REFUSALS,
     507: STORAGE_FULL,
@@ -291,14 +213,17 @@ const call: Operation = {
 const get: Operation = {
   tag: 'kv',
   summary: 'The row of one key.',
-  answers: { 200: answer('`found` says whether there is one.', result), ...SURFACE_REFUSALS },
+  answers: {
+    200: answer('`found` says whether there is one.', kvResultAnswer),
+    ...SURFACE_REFUSALS,
+  },
 };
 
 const put: Operation = {
   tag: 'kv',
   summary: 'Writes the row of one key.',
   body: {
-    schema: either<unknown>(
+    schema: either(
       onPath({ value: VALUE, expect, required, ...FOR_A_TIME }),
       onPath({ value: VALUE, expect, required, ...FOR_EVER }),
     ),
@@ -314,7 +239,7 @@ const remove: Operation = {
   tag: 'kv',
   summary: 'Deletes the row of one key.',
   body: {
-    schema: either<unknown>(nothing, onPath({ expect, required })),
+    schema: either(nothing, onPath({ expect, required })),
     optional: true,
   },
   answers: { 200: answer('Whether there was one.', elementOrFailure), ...SURFACE_REFUSALS },
@@ -324,15 +249,7 @@ const namespaces: Operation = {
   tag: 'kv',
   summary: 'The namespaces of the tenant, in byte order.',
   answers: {
-    200: answer(
-      '`keys` counts every stored row, expired ones included.',
-      object<KvNamespacesAnswer>({
-        namespaces: list(
-          object<KvNamespacesAnswer['namespaces'][number]>({ namespace: text, keys: count }),
-        ),
-        truncated: optional(describedAs('There are more than are shown.', constant(true))),
-      }),
-    ),
+    200: answer('`keys` counts every stored row, expired ones included.', kvNamespacesAnswer),
     ...SURFACE_REFUSALS,
   },
 };
@@ -356,27 +273,7 @@ const rows: Operation = {
     }),
   },
   answers: {
-    200: answer(
-      'In the byte order of keys.',
-      object<KvListAnswer>({
-        rows: list(
-          named(
-            'KvListedRow',
-            object<KvListedRowAnswer>({
-              key: text,
-              value: optional(anything),
-              version: count,
-              expiresAt: nullable(stamp),
-              updatedAt: stamp,
-              expired: truth,
-            }),
-          ),
-        ),
-        truncated: truth,
-        nextAfter: nullable(text),
-        bytes: describedAs('Of the values shown.', count),
-      }),
-    ),
+    200: answer('In the byte order of keys.', kvListAnswer),
     ...SURFACE_REFUSALS,
   },
 };

@@ -1,13 +1,29 @@
 /** Push, pop, ack, lease extension (message-plane 2 to 5). */
-import type {
-  AckResult,
-  ExtendAnswer,
-  PopAnswer,
-  PoppedMessage,
-  PopRefusal,
-  PushResult,
+import {
+  anything,
+  count,
+  describedAs,
+  either,
+  integer,
+  integerBetween,
+  list,
+  matching,
+  named,
+  nullable,
+  optional,
+  text,
+  truth,
+} from '@svc/schema';
+import {
+  ackResult,
+  errorAnswer,
+  extendAnswer,
+  INT32_MAX,
+  INT32_MIN,
+  popAnswer,
+  popRefusal,
+  pushResult,
 } from '@svc/wire';
-import { INT32_MAX, INT32_MIN } from '@svc/wire';
 import { ACK_ITEMS_MAX, PUSH_ITEMS_MAX } from '../limits.js';
 import { ACK_BODY_KEYS } from '../routes/ack.js';
 import { EXTEND_BODY_KEYS } from '../routes/extend.js';
@@ -15,7 +31,6 @@ import { SUBSCRIPTION_MODE } from '../routes/pop-query.js';
 import { PUSH_BODY_KEYS, PUSH_ITEM_KEYS } from '../routes/push-body.js';
 import {
   answer,
-  errorAnswer,
   type Operation,
   type Operations,
   parameter,
@@ -23,29 +38,7 @@ import {
   refusal,
   STORAGE_FULL,
 } from './operation.js';
-import {
-  anything,
-  body,
-  constant,
-  count,
-  describedAs,
-  either,
-  emptyList,
-  integer,
-  integerBetween,
-  list,
-  matching,
-  named,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  partitionNumber,
-  stamp,
-  text,
-  truth,
-  uuid,
-} from './schema.js';
+import { body } from './schema.js';
 
 const int32 = integerBetween(INT32_MIN, INT32_MAX);
 
@@ -61,17 +54,6 @@ const pushItem = named(
   }),
 );
 
-const pushResult = named(
-  'PushResult',
-  object<PushResult>({
-    index: count,
-    message_id: uuid,
-    transaction_id: text,
-    queueName: text,
-    status: oneOf('queued', 'duplicate', 'error'),
-  }),
-);
-
 const push: Operation = {
   tag: 'messages',
   summary: 'Store messages. Each group of one queue and partition commits by itself.',
@@ -81,57 +63,6 @@ const push: Operation = {
     507: STORAGE_FULL,
   },
 };
-
-const message = named(
-  'Message',
-  object<PoppedMessage>({
-    id: uuid,
-    queue: text,
-    partition: text,
-    partitionId: partitionNumber,
-    transactionId: text,
-    traceId: nullable(uuid),
-    data: anything,
-    createdAt: stamp,
-    producerSub: nullable(text),
-    leaseId: text,
-    consumerGroup: text,
-    deliveryAttempt: integerBetween(1, Number.MAX_SAFE_INTEGER),
-    retryCount: count,
-    offset: count,
-  }),
-);
-
-const popAnswer = named(
-  'PopAnswer',
-  object<PopAnswer>({
-    success: constant(true),
-    queue: text,
-    partition: text,
-    partitionId: matching(/^\d*$/),
-    leaseId: text,
-    consumerGroup: text,
-    messages: list(message),
-    partitionsClaimed: count,
-    conflation: optional(constant(true)),
-    conflationConflict: optional(constant(true)),
-    autopilot: optional(
-      object<{ readonly partitions: number; readonly batch: number }>({
-        partitions: count,
-        batch: count,
-      }),
-    ),
-  }),
-);
-
-const popRefusal = named(
-  'PopRefusal',
-  object<PopRefusal>({
-    success: constant(false),
-    error: text,
-    messages: emptyList,
-  }),
-);
 
 const POP_QUERY: readonly QueryParameter[] = [
   parameter(
@@ -210,19 +141,6 @@ const ackBody = named(
   }),
 );
 
-const ackResult = named(
-  'AckResult',
-  object<AckResult>({
-    index: count,
-    transactionId: text,
-    success: truth,
-    error: nullable(text),
-    leaseReleased: truth,
-    dlq: truth,
-    noop: truth,
-  }),
-);
-
 const ack: Operation = {
   tag: 'messages',
   summary: 'Acknowledge messages: one at the top level, or many as `acknowledgments`.',
@@ -243,14 +161,7 @@ const extend: Operation = {
   answers: {
     200: answer(
       'The earliest end of the leases that were lengthened, or `success: false` when none was.',
-      object<ExtendAnswer>({
-        leaseId: text,
-        success: truth,
-        renewed: count,
-        newExpiresAt: nullable(stamp),
-        expiresAt: nullable(stamp),
-        lease_expires_at: nullable(stamp),
-      }),
+      extendAnswer,
     ),
   },
 };

@@ -1,6 +1,6 @@
 /** What `/openapi.json` says of one route: its parameters, its body and its answers. */
-import type { ErrorAnswer } from '@svc/wire';
-import { type AnySchema, named, object, optional, text } from './schema.js';
+import type { AnySchema } from '@svc/schema';
+import { errorAnswer } from '@svc/wire';
 
 export interface QueryParameter {
   readonly name: string;
@@ -42,11 +42,6 @@ export interface Operation {
 
 /** Operations by `METHOD path`, as the routes spell them. */
 export type Operations = Readonly<Record<string, Operation>>;
-
-export const errorAnswer = named(
-  'Error',
-  object<ErrorAnswer>({ error: text, code: optional(text), leader: optional(text) }),
-);
 
 export function refusal(description: string): OperationAnswer {
   return { description, schema: errorAnswer };

@@ -1,7 +1,7 @@
 /**
  * What is said of each route. A test holds it against the routes: none is missing, none is left.
  */
-
+import { anything, record } from '@svc/schema';
 import { ANALYTICS_OPERATIONS } from './analytics.js';
 import { EPHEMERAL_OPERATIONS } from './ephemeral.js';
 import { GROUP_OPERATIONS } from './groups.js';
@@ -14,7 +14,6 @@ import { PROCESS_OPERATIONS } from './processes.js';
 import { QUEUE_OPERATIONS } from './queues.js';
 import { RECORD_OPERATIONS } from './records.js';
 import { RESOURCE_OPERATIONS } from './resources.js';
-import { anything, record } from './schema.js';
 import { STREAM_OPERATIONS } from './streams.js';
 import { SURFACE_OPERATIONS } from './surfaces.js';
 import { SYSTEM_OPERATIONS } from './system.js';

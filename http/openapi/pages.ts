@@ -1,7 +1,7 @@
 /** `limit` and `after` of lists that answer in pages when one of them is given. */
+import { text } from '@svc/schema';
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../paging.js';
 import { parameter, type QueryParameter } from './operation.js';
-import { describedAs, nullable, optional, text } from './schema.js';
 
 const WHOLE = 'Without `limit` and `after` the list is whole.';
 
@@ -14,15 +14,6 @@ export const PAGE_QUERY: readonly QueryParameter[] = [
   ),
   parameter('after', 'Where an earlier page ended. Opaque; the queue it is of may be gone.', text),
 ];
-
-/** Schema of `nextAfter` in an answer that is an object. */
-export const nextAfter = optional(
-  describedAs(
-    'Of a page: what to send as `after` for the next one; `null` behind the last row. A page may ' +
-      'hold fewer rows than its limit, also none, and not be the last.',
-    nullable(text),
-  ),
-);
 
 /**
  * Description of the header that stands in for `nextAfter` where the answer is a bare array, or an

@@ -1,23 +1,35 @@
 /** Configuring, listing and deleting queues, and reading by position (message-plane 7, 8, 10). */
-import type {
-  ConfigureAnswer,
-  DepthAnswer,
-  FetchAnswer,
-  FetchedEntryAnswer,
-  FetchedRecord,
-  MessageFigures,
-  OptionsAnswer,
-  PartitionDepth,
-  PartitionRow,
-  QueueDeletedAnswer,
-  QueueDetailAnswer,
-  QueueListAnswer,
-  QueueNameRow,
-  QueueNamesAnswer,
-  QueueRow,
-  SegmentFigures,
+import {
+  type AnySchema,
+  anything,
+  count,
+  describedAs,
+  either,
+  fields,
+  integer,
+  integerBetween,
+  list,
+  matching,
+  named,
+  nothing,
+  nullable,
+  oneOf,
+  optional,
+  text,
+  truth,
+} from '@svc/schema';
+import {
+  configureAnswer,
+  depthAnswer,
+  FETCH_ENTRIES_MAX,
+  fetchAnswer,
+  INT32_MAX,
+  INT32_MIN,
+  queueDeletedAnswer,
+  queueDetailAnswer,
+  queueListAnswer,
+  queueNamesAnswer,
 } from '@svc/wire';
-import { FETCH_ENTRIES_MAX, INT32_MAX, INT32_MIN } from '@svc/wire';
 import {
   OPTION_KINDS,
   type OptionKind,
@@ -34,31 +46,8 @@ import {
   refusal,
   STORAGE_FULL,
 } from './operation.js';
-import { nextAfter, PAGE_QUERY } from './pages.js';
-import {
-  type AnySchema,
-  anything,
-  body,
-  constant,
-  count,
-  describedAs,
-  either,
-  fields,
-  integer,
-  integerBetween,
-  list,
-  matching,
-  named,
-  nothing,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  stamp,
-  text,
-  truth,
-  uuid,
-} from './schema.js';
+import { PAGE_QUERY } from './pages.js';
+import { body } from './schema.js';
 
 const int32 = integerBetween(INT32_MIN, INT32_MAX);
 
@@ -92,79 +81,15 @@ const configureBody = either(
   }),
 );
 
-export const optionsAnswer = named(
-  'QueueOptionsAnswer',
-  object<OptionsAnswer>({
-    priority: integer,
-    leaseTime: integer,
-    retryLimit: integer,
-    retryDelay: integer,
-    maxSize: integer,
-    maxQueueSize: integer,
-    ttl: integer,
-    deadLetterQueue: truth,
-    dlqAfterMaxRetries: truth,
-    delayedProcessing: integer,
-    windowBuffer: integer,
-    retentionSeconds: integer,
-    completedRetentionSeconds: integer,
-    retentionEnabled: truth,
-    encryptionEnabled: truth,
-    maxWaitTimeSeconds: integer,
-    minPopWaitTime: integer,
-    dedupWindowSeconds: integer,
-    retentionSinkHold: text,
-    retentionSinkHoldMaxSeconds: integer,
-  }),
-);
-
 const configure: Operation = {
   tag: 'queues',
   summary: 'Create a queue, or change options of one.',
   body: { schema: configureBody },
   answers: {
-    200: answer(
-      'The queue with its whole effective set of options.',
-      object<ConfigureAnswer>({
-        configured: constant(true),
-        queueId: uuid,
-        partitionId: nothing,
-        queue: text,
-        namespace: text,
-        task: text,
-        storage: constant('segments'),
-        options: optionsAnswer,
-      }),
-    ),
+    200: answer('The queue with its whole effective set of options.', configureAnswer),
     507: STORAGE_FULL,
   },
 };
-
-const segments = object<SegmentFigures>({ segments: count, messages: count });
-
-export const queueRow = named(
-  'Queue',
-  object<QueueRow>({
-    id: uuid,
-    name: text,
-    queue: text,
-    namespace: text,
-    task: text,
-    storage: constant('segments'),
-    partitions: count,
-    segments,
-    messages: object<QueueRow['messages']>({
-      total: count,
-      pending: count,
-      processing: count,
-      completed: count,
-      deadLetter: count,
-    }),
-    retainedBytes: count,
-    options: optionsAnswer,
-    createdAt: stamp,
-  }),
-);
 
 const queueList: Operation = {
   tag: 'queues',
@@ -174,62 +99,9 @@ const queueList: Operation = {
     ...PAGE_QUERY,
   ],
   answers: {
-    200: answer(
-      'The queues, with figures or without.',
-      either(
-        object<QueueListAnswer>({
-          queues: list(queueRow),
-          kvRows: count,
-          kvBytes: count,
-          timerRows: count,
-          timerBytes: count,
-          nextAfter,
-        }),
-        object<QueueNamesAnswer>({
-          queues: list(
-            object<QueueNameRow>({
-              id: uuid,
-              name: text,
-              queue: text,
-              partitions: count,
-              createdAt: stamp,
-            }),
-          ),
-          stats: constant('lanes'),
-          nextAfter,
-        }),
-      ),
-    ),
+    200: answer('The queues, with figures or without.', either(queueListAnswer, queueNamesAnswer)),
   },
 };
-
-export const messageFigures = named(
-  'MessageFigures',
-  object<MessageFigures>({
-    total: count,
-    pending: count,
-    processing: count,
-    completed: count,
-    failed: nothing,
-    deadLetter: count,
-  }),
-);
-
-export const partitionRow = named(
-  'Partition',
-  object<PartitionRow>({
-    id: uuid,
-    name: text,
-    createdAt: stamp,
-    messages: messageFigures,
-    stats: messageFigures,
-    cursor: object<PartitionRow['cursor']>({ totalConsumed: count, batchesConsumed: constant(0) }),
-    lastActivity: nullable(stamp),
-    oldestMessage: nullable(stamp),
-    newestMessage: nullable(stamp),
-    retainedBytes: count,
-  }),
-);
 
 const QUEUE_NOT_FOUND = refusal('`Queue not found`');
 
@@ -238,23 +110,7 @@ const queueDetail: Operation = {
   summary: 'One queue with its partitions; `pending` includes what is leased.',
   query: PAGE_QUERY,
   answers: {
-    200: answer(
-      'The queue.',
-      object<QueueDetailAnswer>({
-        id: uuid,
-        name: text,
-        namespace: text,
-        task: text,
-        createdAt: stamp,
-        options: optionsAnswer,
-        partitions: list(partitionRow),
-        partitionsTruncated: optional(constant(true)),
-        segments,
-        totals: messageFigures,
-        retainedBytes: count,
-        nextAfter,
-      }),
-    ),
+    200: answer('The queue.', queueDetailAnswer),
     404: QUEUE_NOT_FOUND,
   },
 };
@@ -264,33 +120,7 @@ const queueDepth: Operation = {
   summary: 'How much a group has not consumed. A linearizable read.',
   query: [parameter('group', 'The slowest named group when absent or empty.', text), ...PAGE_QUERY],
   answers: {
-    200: answer(
-      'Totals and partitions; `pending` includes what is leased.',
-      object<DepthAnswer>({
-        queue: text,
-        group: nullable(text),
-        pending: count,
-        processing: count,
-        ready: count,
-        partitionsPending: count,
-        partitionsReady: count,
-        conflation: truth,
-        effectivePending: count,
-        effectiveReady: count,
-        effective: optional(
-          describedAs('The same as `effectivePending`; only where the group conflates.', count),
-        ),
-        partitions: list(
-          object<PartitionDepth>({
-            partition: text,
-            pending: count,
-            processing: count,
-            ready: count,
-          }),
-        ),
-        nextAfter,
-      }),
-    ),
+    200: answer('Totals and partitions; `pending` includes what is leased.', depthAnswer),
     404: QUEUE_NOT_FOUND,
     413: refusal('`name_too_long`'),
   },
@@ -300,15 +130,7 @@ const queueDelete: Operation = {
   tag: 'queues',
   summary: 'Delete a queue with all that belongs to it.',
   answers: {
-    200: answer(
-      'Whether it existed.',
-      object<QueueDeletedAnswer>({
-        deleted: truth,
-        existed: truth,
-        queue: text,
-        message: optional(text),
-      }),
-    ),
+    200: answer('Whether it existed.', queueDeletedAnswer),
   },
 };
 
@@ -324,20 +146,6 @@ const fetchEntry = named(
   }),
 );
 
-const fetched = named(
-  'FetchedEntry',
-  object<FetchedEntryAnswer>({
-    queue: text,
-    partition: text,
-    records: list(
-      object<FetchedRecord>({ offset: count, transactionId: text, payload: anything, ts: stamp }),
-    ),
-    highWatermark: count,
-    logStartOffset: count,
-    error: optional(oneOf('UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_OUT_OF_RANGE')),
-  }),
-);
-
 const fetch: Operation = {
   tag: 'reads by position',
   summary: 'Records by position, without a lease, as the node that is asked has applied them.',
@@ -349,10 +157,7 @@ const fetch: Operation = {
     }),
   },
   answers: {
-    200: answer(
-      'One element for each entry, in their order.',
-      object<FetchAnswer>({ entries: list(fetched) }),
-    ),
+    200: answer('One element for each entry, in their order.', fetchAnswer),
   },
 };
 

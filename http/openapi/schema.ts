@@ -1,20 +1,6 @@
 /** The schemas of bodies, which are made over the key sets of their parsers. */
-import { type AnySchema, type Field, fields, type Optional, type Schema } from '@svc/schema';
+import { type AnySchema, type Field, fields } from '@svc/schema';
 import type { KeySet } from '../json-keys.js';
-
-export * from '@svc/schema';
-
-type FieldOf<Type, Name extends keyof Type> =
-  object extends Pick<Type, Name> ? Optional<Exclude<Type[Name], undefined>> : Schema<Type[Name]>;
-
-/** Exactly the members of `Type`; what else an object holds is not described. */
-export function object<Type>(
-  members: {
-    readonly [Name in keyof Type]-?: FieldOf<Type, Name>;
-  },
-): Schema<Type> {
-  return fields(members as Readonly<Record<string, Field>>) as Schema<Type>;
-}
 
 /**
  * The object that a parser reads with `keys`: exactly the names that it knows, so that a field

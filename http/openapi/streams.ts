@@ -1,45 +1,6 @@
 /** Streaming queries, their state and their cycles (streams). */
-import type {
-  StreamAckResult,
-  StreamCycleAnswer,
-  StreamCycleMissingAnswer,
-  StreamCycleRefusedAnswer,
-  StreamDeniedAnswer,
-  StreamMismatchAnswer,
-  StreamPushResult,
-  StreamRegisteredAnswer,
-  StreamStateAnswerBody,
-  StreamStateAnswerRow,
-} from '@svc/wire';
-import {
-  INT32_MAX,
-  INT32_MIN,
-  STREAM_CONFIG_HASH_BYTES_MAX,
-  STREAM_KEY_BYTES_MAX,
-  STREAM_KEYS_MAX,
-} from '@svc/wire';
-import { STREAM_CYCLE_ITEMS_MAX } from '../limits.js';
-import {
-  STREAM_ACK_KEYS,
-  STREAM_CYCLE_BODY_KEYS,
-  STREAM_PUSH_ITEM_KEYS,
-  STREAM_STATE_OP_KEYS,
-} from '../routes/stream-cycle-body.js';
-import { STREAM_QUERY_BODY_KEYS } from '../routes/stream-query.js';
-import { STREAM_STATE_BODY_KEYS } from '../routes/stream-state.js';
-import {
-  answer,
-  errorAnswer,
-  type Operation,
-  type Operations,
-  refusal,
-  STORAGE_FULL,
-} from './operation.js';
 import {
   anything,
-  body,
-  constant,
-  count,
   describedAs,
   either,
   integer,
@@ -50,15 +11,37 @@ import {
   nothing,
   nullable,
   number,
-  object,
-  oneOf,
   optional,
-  partitionNumber,
-  stamp,
   text,
   truth,
   uuid,
-} from './schema.js';
+} from '@svc/schema';
+import {
+  errorAnswer,
+  INT32_MAX,
+  INT32_MIN,
+  STREAM_CONFIG_HASH_BYTES_MAX,
+  STREAM_KEY_BYTES_MAX,
+  STREAM_KEYS_MAX,
+  streamCycleAnswer,
+  streamCycleMissingAnswer,
+  streamCycleRefusedAnswer,
+  streamDeniedAnswer,
+  streamMismatchAnswer,
+  streamRegisteredAnswer,
+  streamStateAnswerBody,
+} from '@svc/wire';
+import { STREAM_CYCLE_ITEMS_MAX } from '../limits.js';
+import {
+  STREAM_ACK_KEYS,
+  STREAM_CYCLE_BODY_KEYS,
+  STREAM_PUSH_ITEM_KEYS,
+  STREAM_STATE_OP_KEYS,
+} from '../routes/stream-cycle-body.js';
+import { STREAM_QUERY_BODY_KEYS } from '../routes/stream-query.js';
+import { STREAM_STATE_BODY_KEYS } from '../routes/stream-state.js';
+import { answer, type Operation, type Operations, refusal, STORAGE_FULL } from './operation.js';
+import { body } from './schema.js';
 
 const nonEmpty = matching(/./s);
 
@@ -83,38 +66,13 @@ const register: Operation = {
     ),
   },
   answers: {
-    200: answer(
-      'Registered, now or before.',
-      object<StreamRegisteredAnswer>({
-        success: constant(true),
-        query_id: uuid,
-        name: text,
-        config_hash: text,
-        fresh: truth,
-        reset: truth,
-      }),
-    ),
+    200: answer('Registered, now or before.', streamRegisteredAnswer),
     400: refusal('A field is missing.'),
     403: answer(
       'A new name, and the tenant may have no more.',
-      either<StreamDeniedAnswer>(
-        object<StreamDeniedAnswer>({
-          success: constant(false),
-          denied: constant(true),
-          error: text,
-        }),
-        errorAnswer,
-      ),
+      either(streamDeniedAnswer, errorAnswer),
     ),
-    409: answer(
-      'Known by another configuration; nothing was changed.',
-      object<StreamMismatchAnswer>({
-        success: constant(false),
-        query_id: uuid,
-        name: text,
-        error: text,
-      }),
-    ),
+    409: answer('Known by another configuration; nothing was changed.', streamMismatchAnswer),
     413: refusal('`name_too_long`.'),
     507: STORAGE_FULL,
   },
@@ -142,15 +100,7 @@ const state: Operation = {
   answers: {
     200: answer(
       'Every row that matches, ascending by the bytes of the key.',
-      object<StreamStateAnswerBody>({
-        success: constant(true),
-        rows: list(
-          named(
-            'StreamStateRow',
-            object<StreamStateAnswerRow>({ key: text, value: anything, updated_at: stamp }),
-          ),
-        ),
-      }),
+      streamStateAnswerBody,
     ),
     400: refusal('A field is missing.'),
     404: refusal('The tenant has no such query, or no such partition.'),
@@ -189,7 +139,7 @@ const pushItem = named(
 );
 
 /** An element that is no object. */
-const passedOver = either<unknown>(nothing, truth, number, text, list(anything));
+const passedOver = either(nothing, truth, number, text, list(anything));
 
 const ack = named(
   'StreamAck',
@@ -237,45 +187,10 @@ const cycle: Operation = {
   answers: {
     200: answer(
       'Committed or refused: `success` tells. A refused cycle has done nothing.',
-      either<StreamCycleAnswer | StreamCycleRefusedAnswer>(
-        named(
-          'StreamCycleAnswer',
-          object<StreamCycleAnswer>({
-            success: constant(true),
-            query_id: uuid,
-            partition_id: partitionNumber,
-            queueName: text,
-            state_ops_applied: count,
-            push_results: list(
-              object<StreamPushResult>({
-                queueName: text,
-                messageId: uuid,
-                transactionId: text,
-                status: constant('created'),
-              }),
-            ),
-            ack_result: nullable(
-              object<StreamAckResult>({
-                success: constant(true),
-                count,
-                lease_released: truth,
-                dlq: constant(false),
-              }),
-            ),
-          }),
-        ),
-        object<StreamCycleRefusedAnswer>({
-          success: constant(false),
-          error: text,
-          reason: describedAs('Why.', oneOf('bad_lease', 'duplicate', 'too_large')),
-        }),
-      ),
+      either(streamCycleAnswer, streamCycleRefusedAnswer),
     ),
     400: refusal('A field is missing.'),
-    404: answer(
-      'The tenant has no such query, or no such partition.',
-      object<StreamCycleMissingAnswer>({ success: constant(false), error: text }),
-    ),
+    404: answer('The tenant has no such query, or no such partition.', streamCycleMissingAnswer),
     413: refusal('`name_too_long`.'),
     507: STORAGE_FULL,
   },

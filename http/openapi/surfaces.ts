@@ -1,25 +1,33 @@
 /** Locks, switches, grants and the end of a tenant (state-surfaces 2, 5). */
-import type {
-  EphemeralSwitchAnswer,
-  EphemeralSwitchedAnswer,
-  KvTimersAnswer,
-  LockAcquired,
-  LockGot,
-  LockGuard,
-  LockHolder,
-  LockHolderDetail,
-  LockNotAcquired,
-  LockNotReleased,
-  LockNotRenewed,
-  LockReleased,
-  LockRenewed,
-  LockResult,
-  LocksAnswer,
-  QuotaAnswer,
-  TenantNotPurgedAnswer,
-  TenantPurgedAnswer,
+import {
+  anything,
+  constant,
+  describedAs,
+  either,
+  integerBetween,
+  list,
+  matching,
+  named,
+  never,
+  nothing,
+  nullable,
+  oneOf,
+  optional,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import {
+  ephemeralSwitchAnswer,
+  ephemeralSwitchedAnswer,
+  errorAnswer,
+  GRANT_KINDS,
+  kvTimersAnswer,
+  locksAnswer,
+  quotaAnswer,
+  tenantNotPurgedAnswer,
+  tenantPurgedAnswer,
 } from '@svc/wire';
-import { GRANT_KINDS } from '@svc/wire';
 import { LOCK_OP_KEYS, LOCK_OPS_MAX, LOCKS_BODY_KEYS } from '../lock-ops.js';
 import { LOCK_SLOTS_MAX } from '../lock-service.js';
 import { EPHEMERAL_SWITCH_BODY_KEYS, SWITCH_BODY_KEYS } from '../routes/system-switches.js';
@@ -27,42 +35,18 @@ import { PURGE_BODY_KEYS, QUOTA_BODY_KEYS } from '../routes/tenant-quota.js';
 import { SURFACE_REFUSALS } from './kv.js';
 import {
   answer,
-  errorAnswer,
   type Operation,
   type Operations,
   parameter,
   refusal,
   STORAGE_FULL,
 } from './operation.js';
-import {
-  anything,
-  body,
-  constant,
-  count,
-  describedAs,
-  either,
-  integerBetween,
-  list,
-  matching,
-  named,
-  nothing,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  type Schema,
-  stamp,
-  text,
-  truth,
-  uuid,
-} from './schema.js';
+import { body } from './schema.js';
 
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 
 // --- locks ---------------------------------------------------------------------------------------
 
-/** A member that may not be there. */
-const never: Schema<unknown> = { json: { not: {} }, uses: new Map() };
 const positive = integerBetween(1, NUMBER_MAX);
 
 /** What an operation does not read may be anything; whose tenant it is follows from the call. */
@@ -95,7 +79,7 @@ const HELD = {
   slot: optional(describedAs('0 when absent.', nullable(integerBetween(0, LOCK_SLOTS_MAX - 1)))),
 };
 
-const lockOp = either<unknown>(
+const lockOp = either(
   named(
     'LockAcquire',
     body(LOCK_OP_KEYS, {
@@ -112,109 +96,14 @@ const lockOp = either<unknown>(
   named('LockGet', body(LOCK_OP_KEYS, { ...UNREAD, op: constant('get') })),
 );
 const lockOps = list(lockOp, LOCK_OPS_MAX);
-
-const guard = named(
-  'LockGuard',
-  object<LockGuard>({
-    op: constant('check'),
-    ns: text,
-    key: text,
-    expect: count,
-    required: constant(true),
-  }),
-);
-const holder = object<LockHolder>({ slot: count, owner: nullable(text) });
-const lost = constant('lost');
-
-const lockResult = named(
-  'LockResult',
-  either<LockResult>(
-    object<LockAcquired>({
-      index: count,
-      op: constant('acquire'),
-      name: text,
-      acquired: constant(true),
-      already: optional(describedAs('Held before; its lifetime is what it was.', constant(true))),
-      slot: count,
-      token: describedAs('Fences: it rises with each holder and renewal.', count),
-      owner: nullable(text),
-      guard: describedAs('For the `kv` array of a transaction.', guard),
-    }),
-    object<LockNotAcquired>({
-      index: count,
-      op: constant('acquire'),
-      name: text,
-      acquired: constant(false),
-      reason: oneOf('held', 'contended'),
-      holders: list(holder),
-    }),
-    object<LockRenewed>({
-      index: count,
-      op: constant('renew'),
-      name: text,
-      renewed: constant(true),
-      slot: count,
-      token: count,
-      guard,
-    }),
-    object<LockNotRenewed>({
-      index: count,
-      op: constant('renew'),
-      name: text,
-      renewed: constant(false),
-      reason: lost,
-      slot: count,
-      holders: list(holder),
-    }),
-    object<LockReleased>({
-      index: count,
-      op: constant('release'),
-      name: text,
-      released: constant(true),
-      slot: count,
-    }),
-    object<LockNotReleased>({
-      index: count,
-      op: constant('release'),
-      name: text,
-      released: constant(false),
-      reason: lost,
-      slot: count,
-      holders: list(holder),
-    }),
-    object<LockGot>({
-      index: count,
-      op: constant('get'),
-      name: text,
-      held: truth,
-      holders: list(
-        object<LockHolderDetail>({
-          slot: count,
-          owner: nullable(text),
-          token: count,
-          since: text,
-          expiresAt: nullable(stamp),
-          renewedAt: stamp,
-        }),
-      ),
-    }),
-  ),
-);
-
 const locks: Operation = {
   tag: 'locks',
   summary: 'Acquires, renews, releases and shows locks and semaphores, each for itself.',
   body: {
-    schema: named(
-      'LocksBody',
-      either<unknown>(lockOps, body(LOCKS_BODY_KEYS, { operations: lockOps })),
-    ),
+    schema: named('LocksBody', either(lockOps, body(LOCKS_BODY_KEYS, { operations: lockOps }))),
   },
   answers: {
-    200: answer(
-      'The verdict of each operation, in their order.',
-      object<LocksAnswer>({ results: list(lockResult) }),
-    ),
+    200: answer('The verdict of each operation, in their order.', locksAnswer),
     ...SURFACE_REFUSALS,
     507: STORAGE_FULL,
   },
@@ -222,37 +111,26 @@ const locks: Operation = {
 
 // --- switches ------------------------------------------------------------------------------------
 
-const kvTimers = named(
-  'KvTimers',
-  object<KvTimersAnswer>({
-    kvEnabled: truth,
-    timersScheduleEnabled: truth,
-    timersFireEnabled: truth,
-    quotaTenants: describedAs('With an allowance, and measured by this node.', count),
-    quotaAgeMs: describedAs('Since the latest measurement.', nullable(count)),
-    quotaHot: describedAs('Of these tenants, those near an end of it.', count),
-  }),
-);
 const [some, any] = [truth, optional(truth)];
 
 const readSwitches: Operation = {
   tag: 'operations',
   summary: 'Whether key/value and timers are switched on.',
-  answers: { 200: answer('As they are on the whole cluster.', kvTimers) },
+  answers: { 200: answer('As they are on the whole cluster.', kvTimersAnswer) },
 };
 
 const setSwitches: Operation = {
   tag: 'operations',
   summary: 'Switches key/value, scheduling and firing of timers on or off.',
   body: {
-    schema: either<unknown>(
+    schema: either(
       body(SWITCH_BODY_KEYS, { kv: some, timersSchedule: any, timersFire: any }),
       body(SWITCH_BODY_KEYS, { kv: any, timersSchedule: some, timersFire: any }),
       body(SWITCH_BODY_KEYS, { kv: any, timersSchedule: any, timersFire: some }),
     ),
   },
   answers: {
-    200: answer('As they are from now on.', kvTimers),
+    200: answer('As they are from now on.', kvTimersAnswer),
     400: refusal('None is named, or one is no boolean.'),
   },
 };
@@ -261,10 +139,7 @@ const readEphemeral: Operation = {
   tag: 'operations',
   summary: 'Whether ephemeral queues are switched on.',
   answers: {
-    200: answer(
-      'On the whole cluster.',
-      object<EphemeralSwitchAnswer>({ ephemeralEnabled: truth }),
-    ),
+    200: answer('On the whole cluster.', ephemeralSwitchAnswer),
   },
 };
 
@@ -273,10 +148,7 @@ const setEphemeral: Operation = {
   summary: 'Switches ephemeral queues on or off.',
   body: { schema: body(EPHEMERAL_SWITCH_BODY_KEYS, { enabled: truth }) },
   answers: {
-    200: answer(
-      'From now on.',
-      object<EphemeralSwitchedAnswer>({ ephemeralEnabled: truth, mirrored: constant(true) }),
-    ),
+    200: answer('From now on.', ephemeralSwitchedAnswer),
     400: refusal('`enabled` is missing or no boolean.'),
   },
 };
@@ -285,8 +157,6 @@ const setEphemeral: Operation = {
 
 const limit = optional(nullable(integerBetween(0, NUMBER_MAX)));
 const whose = optional(describedAs("The caller's when absent.", nullable(uuid)));
-const granted = nullable(count);
-
 const quota: Operation = {
   tag: 'operations',
   summary: 'Grants a tenant a surface, with limits; replaces what was granted before.',
@@ -321,27 +191,7 @@ const quota: Operation = {
     ),
   },
   answers: {
-    200: answer(
-      'The grant; null where it does not limit.',
-      named(
-        'Quota',
-        object<QuotaAnswer>({
-          success: constant(true),
-          tenant: uuid,
-          kind: oneOf(...GRANT_KINDS),
-          enabled: truth,
-          maxRows: granted,
-          maxBytes: granted,
-          maxTimers: granted,
-          maxTimerHorizonSeconds: granted,
-          maxReadsPerSecond: granted,
-          maxWritesPerSecond: granted,
-          maxQueues: granted,
-          maxMessagesPerSecond: granted,
-          maxQueries: granted,
-        }),
-      ),
-    ),
+    200: answer('The grant; null where it does not limit.', quotaAnswer),
     400: refusal('A member is not what it should be.'),
     403: refusal('`reserved_tenant`.'),
   },
@@ -352,29 +202,15 @@ const purge: Operation = {
   summary: 'Removes whatever a tenant has, its grants included.',
   query: [parameter('tenant', 'Else the one that the body names.', text)],
   body: {
-    schema: either<unknown>(
+    schema: either(
       nothing,
       body(PURGE_BODY_KEYS, { tenant: whose, tenantId: whose, tenant_id: whose }),
     ),
     optional: true,
   },
   answers: {
-    200: answer(
-      'Nothing is left of it.',
-      object<TenantPurgedAnswer>({
-        success: constant(true),
-        tenant: uuid,
-        partitionsDeleted: count,
-        done: constant(true),
-      }),
-    ),
-    400: answer(
-      'No tenant that could be purged.',
-      either<TenantNotPurgedAnswer>(
-        object<TenantNotPurgedAnswer>({ success: constant(false), error: text }),
-        errorAnswer,
-      ),
-    ),
+    200: answer('Nothing is left of it.', tenantPurgedAnswer),
+    400: answer('No tenant that could be purged.', either(tenantNotPurgedAnswer, errorAnswer)),
     403: refusal('`reserved_tenant`.'),
   },
 };

@@ -1,32 +1,16 @@
 /** Status of queues, and the routes that say what this build is (inspection 4, 7, 8.3). */
-import type {
-  LinkAnswer,
-  ProcessStatusAnswer,
-  SharedStateAnswer,
-  StatsRefreshAnswer,
-  StatusAnalyticsAnswer,
-  StatusQueueAnswer,
-  StatusQueuesAnswer,
-} from '@svc/wire';
-import { RAFT_FIGURES } from './node.js';
-import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
-import { nextAfter, PAGE_QUERY } from './pages.js';
-import { messageFigures, partitionRow, queueRow } from './queues.js';
+import { text } from '@svc/schema';
 import {
-  constant,
-  count,
-  emptyList,
-  integer,
-  list,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  stamp,
-  text,
-  truth,
-  uuid,
-} from './schema.js';
+  linkAnswer,
+  processStatusAnswer,
+  sharedStateAnswer,
+  statsRefreshAnswer,
+  statusAnalyticsAnswer,
+  statusQueueAnswer,
+  statusQueuesAnswer,
+} from '@svc/wire';
+import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
+import { PAGE_QUERY } from './pages.js';
 
 const QUEUES = 'queues';
 const NODE = 'node';
@@ -38,7 +22,7 @@ const statusQueues: Operation = {
     parameter('limit', '100 when absent; clamped to 1..1000.', text),
     parameter('offset', '0 when absent.', text),
   ],
-  answers: { 200: answer('The page.', object<StatusQueuesAnswer>({ queues: list(queueRow) })) },
+  answers: { 200: answer('The page.', statusQueuesAnswer) },
 };
 
 const statusQueue: Operation = {
@@ -46,24 +30,7 @@ const statusQueue: Operation = {
   summary: 'One queue and its partitions; `pending` includes what is leased.',
   query: PAGE_QUERY,
   answers: {
-    200: answer(
-      'The queue.',
-      object<StatusQueueAnswer>({
-        queue: object<StatusQueueAnswer['queue']>({
-          id: uuid,
-          name: text,
-          namespace: text,
-          task: text,
-          priority: integer,
-          createdAt: stamp,
-          config: object<StatusQueueAnswer['queue']['config']>({ leaseTime: integer }),
-        }),
-        partitions: list(partitionRow),
-        partitionsTruncated: optional(constant(true)),
-        totals: object<StatusQueueAnswer['totals']>({ messages: messageFigures }),
-        nextAfter,
-      }),
-    ),
+    200: answer('The queue.', statusQueueAnswer),
     404: refusal('`Queue not found`'),
   },
 };
@@ -72,20 +39,7 @@ const statusAnalytics: Operation = {
   tag: QUEUES,
   summary: 'How many messages the queues of the tenant hold.',
   answers: {
-    200: answer(
-      'One point.',
-      object<StatusAnalyticsAnswer>({
-        dataPoints: list(
-          object<StatusAnalyticsAnswer['dataPoints'][number]>({
-            timestamp: stamp,
-            messages: count,
-          }),
-        ),
-        interval: constant('hour'),
-        from: stamp,
-        to: stamp,
-      }),
-    ),
+    200: answer('One point.', statusAnalyticsAnswer),
   },
 };
 
@@ -93,14 +47,7 @@ const statsRefresh: Operation = {
   tag: NODE,
   summary: 'Without effect: figures are counted for each answer.',
   answers: {
-    200: answer(
-      'Nothing was done.',
-      object<StatsRefreshAnswer>({
-        success: constant(true),
-        refreshed: constant(false),
-        engine: constant('raft'),
-      }),
-    ),
+    200: answer('Nothing was done.', statsRefreshAnswer),
   },
 };
 
@@ -108,16 +55,7 @@ const sharedState: Operation = {
   tag: NODE,
   summary: 'How far the node that is asked has applied the log, and how many queues there are.',
   answers: {
-    200: answer(
-      'The indexes.',
-      object<SharedStateAnswer>({
-        enabled: constant(true),
-        reason: constant('raft_state_machine'),
-        appliedIndex: count,
-        durableIndex: count,
-        queues: count,
-      }),
-    ),
+    200: answer('The indexes.', sharedStateAnswer),
   },
 };
 
@@ -125,10 +63,7 @@ const link: Operation = {
   tag: NODE,
   summary: 'What this cluster is to another one.',
   answers: {
-    200: answer(
-      'It is linked to none; `leader`: the node that is asked leads it.',
-      object<LinkAnswer>({ role: constant('primary'), leader: truth }),
-    ),
+    200: answer('It is linked to none; `leader`: the node that is asked leads it.', linkAnswer),
   },
 };
 
@@ -145,30 +80,7 @@ const processStatus: Operation = {
   answers: {
     200: answer(
       'The process, and the parts of it that other protocols speak to.',
-      object<ProcessStatusAnswer>({
-        engine: constant('raft'),
-        version: text,
-        serverId: text,
-        nodeId: integer,
-        hostname: nullable(text),
-        pid: integer,
-        uptimeSeconds: count,
-        status: oneOf('healthy', 'settling'),
-        role: RAFT_FIGURES.role,
-        memory: object<ProcessStatusAnswer['memory']>({ rss: count }),
-        raft: object<ProcessStatusAnswer['raft']>(RAFT_FIGURES),
-        kafka: object<ProcessStatusAnswer['kafka']>({
-          mode: constant('off'),
-          phase: constant('stopped'),
-        }),
-        s3: object<ProcessStatusAnswer['s3']>({
-          mode: constant('off'),
-          phase: constant('stopped'),
-          threads: constant(0),
-          controlPlane: constant(false),
-          sinks: emptyList,
-        }),
-      }),
+      processStatusAnswer,
     ),
   },
 };

@@ -1,34 +1,8 @@
 /** Timers (state-surfaces 3). */
-import type {
-  TimerAbsentAnswer,
-  TimerDoneAnswer,
-  TimerFoundAnswer,
-  TimerListAnswer,
-  TimerMissingAnswer,
-  TimerPeekAnswer,
-  TimerQueueRow,
-  TimerQueuesAnswer,
-  TimerResultAnswer,
-  TimerRowAnswer,
-  TimersAnswer,
-} from '@svc/wire';
-import { TIMER_OP_KEYS } from '../timer-ops.js';
-import { SURFACE_REFUSALS, surfaceError } from './kv.js';
-import {
-  answer,
-  errorAnswer,
-  type Operation,
-  type Operations,
-  parameter,
-  STORAGE_FULL,
-} from './operation.js';
-import { nextAfter, PAGE_QUERY } from './pages.js';
 import {
   type AnySchema,
   anything,
-  body,
   constant,
-  count,
   describedAs,
   either,
   fields,
@@ -36,26 +10,34 @@ import {
   list,
   matching,
   named,
+  never,
   nullable,
   number,
-  object,
   oneOf,
   optional,
-  type Schema,
-  stamp,
   text,
   truth,
-  uuid,
-} from './schema.js';
+} from '@svc/schema';
+import {
+  base64,
+  errorAnswer,
+  surfaceErrorAnswer,
+  timerListAnswer,
+  timerPeekAnswer,
+  timerQueuesAnswer,
+  timerResultAnswer,
+  timersAnswer,
+} from '@svc/wire';
+import { TIMER_OP_KEYS } from '../timer-ops.js';
+import { SURFACE_REFUSALS } from './kv.js';
+import { answer, type Operation, type Operations, parameter, STORAGE_FULL } from './operation.js';
+import { PAGE_QUERY } from './pages.js';
+import { body } from './schema.js';
 
-const never: Schema<unknown> = { json: { not: {} }, uses: new Map() };
 const nonEmpty = matching(/^[^\0]/);
-const base64 = matching(
-  /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/,
-);
 const anyTruth = describedAs(
   'false when absent; 1 and 0, and the words in quotes, are taken too.',
-  nullable(either<unknown>(truth, oneOf('true', 'false'), constant(0), constant(1))),
+  nullable(either(truth, oneOf('true', 'false'), constant(0), constant(1))),
 );
 
 /** What the broker owns. */
@@ -112,81 +94,22 @@ const cancel = operation('TimerCancel', {
 });
 
 /** An operation, also of a transaction. */
-export const timerOp = either<unknown>(schedule, cancel);
+export const timerOp = either(schedule, cancel);
 
 const timersBody = named(
   'TimersBody',
-  either<unknown>(list(timerOp), fields({ operations: list(timerOp) })),
+  either(list(timerOp), fields({ operations: list(timerOp) })),
 );
 
 // --- answers -----------------------------------------------------------------------------------
-
-const NAMES = { queue: text, timerKey: text };
-
-const DONE = {
-  ok: constant(true),
-  status: oneOf('scheduled', 'rescheduled', 'cancelled'),
-  ...NAMES,
-  txn: describedAs('Of the timer; a cancelled one names what it had.', text),
-  messageId: optional(describedAs('Of the message that it will be.', uuid)),
-  deliverAt: optional(stamp),
-};
-const ABSENT = {
-  ok: constant(false),
-  status: constant('absent'),
-  ...NAMES,
-  txn: describedAs("The caller's.", nullable(text)),
-};
-
-const result = either<TimerResultAnswer>(
-  named('TimerDone', object<TimerDoneAnswer>(DONE)),
-  named('TimerAbsent', object<TimerAbsentAnswer>(ABSENT)),
-);
-
-/** Members of a result, in a transaction. */
-export const TIMER_DONE = DONE;
-export const TIMER_ABSENT = ABSENT;
-
-const ROW = {
-  ...NAMES,
-  partition: text,
-  deliverAt: stamp,
-  txn: text,
-  messageId: uuid,
-  payloadZstd: constant(false),
-  encrypted: truth,
-  producerSub: nullable(text),
-  attempts: count,
-  lastError: nullable(text),
-  claimed: constant(false),
-  createdAt: stamp,
-  updatedAt: stamp,
-};
-
-const page = object<TimerListAnswer>({
-  rows: list(named('TimerRow', object<TimerRowAnswer>(ROW))),
-  truncated: truth,
-  nextAfter: nullable(text),
-});
-
-const peeked = either<TimerPeekAnswer>(
-  object<TimerFoundAnswer>({
-    found: constant(true),
-    ...ROW,
-    payload: describedAs('base64; what was encrypted stays so.', base64),
-  }),
-  object<TimerMissingAnswer>({ found: constant(false), ...NAMES }),
-);
-
-const refused = { ...SURFACE_REFUSALS };
 
 const timers: Operation = {
   tag: 'timers',
   summary: 'Schedules, reschedules and cancels timers; all of it or nothing.',
   body: { schema: timersBody },
   answers: {
-    200: answer('One result for each operation.', object<TimersAnswer>({ results: list(result) })),
-    ...refused,
+    200: answer('One result for each operation.', timersAnswer),
+    ...SURFACE_REFUSALS,
     507: STORAGE_FULL,
   },
 };
@@ -198,7 +121,7 @@ const timerList: Operation = {
     parameter('after', '`nextAfter` of the page before.', text),
     parameter('limit', '100 when absent or no integer; brought into 1 to 1000.', integer),
   ],
-  answers: { 200: answer('A page.', page), ...refused },
+  answers: { 200: answer('A page.', timerListAnswer), ...SURFACE_REFUSALS },
 };
 
 const timerQueues: Operation = {
@@ -206,30 +129,18 @@ const timerQueues: Operation = {
   summary: 'The queues that have timers, by name.',
   query: PAGE_QUERY,
   answers: {
-    200: answer(
-      'The queues.',
-      object<TimerQueuesAnswer>({
-        timers: list(
-          named(
-            'TimerQueueRow',
-            object<TimerQueueRow>({
-              queue: text,
-              pending: count,
-              nextAt: describedAs('When the next one is due.', stamp),
-            }),
-          ),
-        ),
-        nextAfter,
-      }),
-    ),
-    ...refused,
+    200: answer('The queues.', timerQueuesAnswer),
+    ...SURFACE_REFUSALS,
   },
 };
 
 const timerPeek: Operation = {
   tag: 'timers',
   summary: 'One pending timer with its payload.',
-  answers: { 200: answer('The timer, or that there is none.', peeked), ...refused },
+  answers: {
+    200: answer('The timer, or that there is none.', timerPeekAnswer),
+    ...SURFACE_REFUSALS,
+  },
 };
 
 const timerCancel: Operation = {
@@ -237,8 +148,8 @@ const timerCancel: Operation = {
   summary: 'Cancels a timer. No switch, quota or rate stops it.',
   query: [parameter('txn', 'Echoed when there is no such timer.', text)],
   answers: {
-    200: answer('What became of it.', result),
-    400: answer('A `txn` or a query that cannot be.', either(surfaceError, errorAnswer)),
+    200: answer('What became of it.', timerResultAnswer),
+    400: answer('A `txn` or a query that cannot be.', either(surfaceErrorAnswer, errorAnswer)),
     413: answer('Names that are too long.', errorAnswer),
     429: answer('Too much waits to be planned.', errorAnswer),
   },

@@ -1,27 +1,6 @@
 /** Transactions (message-plane 6). */
-import type {
-  TransactionAckResult,
-  TransactionAnswer,
-  TransactionKvResult,
-  TransactionPositionResult,
-  TransactionPushResult,
-  TransactionResult,
-  TransactionTimerAbsent,
-  TransactionTimerDone,
-} from '@svc/wire';
-import { POSITIONS_MAX } from '@svc/wire';
-import { SUBSCRIPTION_MODE } from '../routes/pop-query.js';
-import {
-  TRANSACTION_ACK_KEYS,
-  TRANSACTION_BODY_KEYS,
-  TRANSACTION_PUSH_KEYS,
-} from '../routes/transaction-body.js';
-import { POSITION_KEYS } from '../routes/transaction-positions.js';
-import { KV_FAILURE, KV_RESULT, kvTransactionOp } from './kv.js';
-import { answer, errorAnswer, type Operation, type Operations, STORAGE_FULL } from './operation.js';
 import {
   anything,
-  body,
   constant,
   count,
   describedAs,
@@ -32,14 +11,22 @@ import {
   named,
   nothing,
   nullable,
-  object,
   optional,
   partitionNumber,
   text,
-  truth,
-  uuid,
-} from './schema.js';
-import { TIMER_ABSENT, TIMER_DONE, timerOp } from './timers.js';
+} from '@svc/schema';
+import { errorAnswer, POSITIONS_MAX, transactionAnswer } from '@svc/wire';
+import { SUBSCRIPTION_MODE } from '../routes/pop-query.js';
+import {
+  TRANSACTION_ACK_KEYS,
+  TRANSACTION_BODY_KEYS,
+  TRANSACTION_PUSH_KEYS,
+} from '../routes/transaction-body.js';
+import { POSITION_KEYS } from '../routes/transaction-positions.js';
+import { kvTransactionOp } from './kv.js';
+import { answer, type Operation, type Operations, STORAGE_FULL } from './operation.js';
+import { body } from './schema.js';
+import { timerOp } from './timers.js';
 
 const ITEM_FIELDS = {
   partition: optional(describedAs('`Default` when absent, null or empty.', nullable(text))),
@@ -140,83 +127,6 @@ const transactionBody = named('TransactionBody', {
 function nonEmpty(name: string): JsonObject {
   return { required: [name], properties: { [name]: { type: 'array', minItems: 1 } } };
 }
-
-const result = either<TransactionResult>(
-  named(
-    'TransactionAckResult',
-    object<TransactionAckResult>({
-      index: count,
-      type: constant('ack'),
-      success: constant(true),
-      transactionId: text,
-      error: nothing,
-      dlq: describedAs('It filed a dead letter.', truth),
-    }),
-  ),
-  named(
-    'TransactionPushResult',
-    object<TransactionPushResult>({
-      index: count,
-      type: constant('push'),
-      success: constant(true),
-      transactionId: text,
-      messageId: uuid,
-      queueName: text,
-      duplicate: optional(describedAs('It follows an earlier item of the call.', constant(true))),
-    }),
-  ),
-  named(
-    'TransactionKvResult',
-    object<TransactionKvResult>({ ...KV_RESULT, opIndex: count, type: constant('kv') }),
-  ),
-  named(
-    'TransactionTimerDone',
-    object<TransactionTimerDone>({
-      ...TIMER_DONE,
-      index: count,
-      opIndex: count,
-      type: constant('timer'),
-    }),
-  ),
-  named(
-    'TransactionTimerAbsent',
-    object<TransactionTimerAbsent>({
-      ...TIMER_ABSENT,
-      index: count,
-      opIndex: count,
-      type: constant('timer'),
-    }),
-  ),
-  named(
-    'TransactionPositionResult',
-    object<TransactionPositionResult>({
-      index: count,
-      opIndex: count,
-      type: constant('position'),
-      success: constant(true),
-    }),
-  ),
-);
-
-const transactionAnswer = named(
-  'TransactionAnswer',
-  object<TransactionAnswer>({
-    transactionId: uuid,
-    success: truth,
-    reason: optional(
-      describedAs(
-        'Of a rollback: `rejected_ack`, `duplicate`, `queue_not_found`, `unavailable`, ' +
-          '`too_large`, `name_too_long`, `kv_precondition`; with another status than 200 ' +
-          '`bad_request` and those of its parts.',
-        text,
-      ),
-    ),
-    error: optional(text),
-    ok: optional(constant(false)),
-    ...KV_FAILURE,
-    results: list(result),
-  }),
-);
 
 const transaction: Operation = {
   tag: 'messages',

@@ -68,6 +68,10 @@ export const integer = leaf<number>({ type: 'integer' });
 export const count = leaf<number>({ type: 'integer', minimum: 0 });
 export const nothing = leaf<null>({ type: 'null' });
 export const emptyList = leaf<readonly []>({ type: 'array', maxItems: 0 });
+/** An object that has no member. */
+export const noMembers = leaf<Readonly<Record<string, never>>>({ type: 'object', properties: {} });
+/** No value at all; as `optional(never)`, a member that may not be there. */
+export const never = leaf<never>({ not: {} });
 /** Any JSON value. */
 export const anything = leaf<unknown>({});
 export const uuid = leaf<string>({ type: 'string', format: 'uuid' });
@@ -108,7 +112,9 @@ export function nullable<Value>(schema: Schema<Value>): Schema<Value | null> {
 }
 
 /** A value of any of the kinds. */
-export function either<Value>(...schemas: readonly AnySchema[]): Schema<Value> {
+export function either<const Kinds extends readonly AnySchema[]>(
+  ...schemas: Kinds
+): Schema<Infer<Kinds[number]>> {
   return { json: { anyOf: schemas.map(({ json }) => json) }, uses: usesOf(schemas) };
 }
 
@@ -131,6 +137,19 @@ export function object<const Fields extends Readonly<Record<string, Field>>>(
   fields: Fields,
 ): Schema<Flat<ObjectOf<Fields>>> {
   return objectOf(Object.entries<Field>(fields));
+}
+
+/** Members of these names, alike: to be spread among the members of an object. */
+export function each<const Name extends string, F extends Field>(
+  names: readonly Name[],
+  field: F,
+): { readonly [Key in Name]: F } {
+  return Object.fromEntries(names.map((name) => [name, field])) as { readonly [K in Name]: F };
+}
+
+/** An object that holds no member besides those described. */
+export function closed<Value>({ json, uses }: Schema<Value>): Schema<Value> {
+  return { json: { ...json, additionalProperties: false }, uses };
 }
 
 /** An object whose type is of no concern. */

@@ -1,433 +1,474 @@
 /**
  * Status and analytics (inspection 4, 5): the past of the nodes in buckets of time. `null` stands
- * for what an older release knew and this one has not, or for what was not measured.
+ * for what an older release knew and this one does not, or for what was not measured.
  */
+import {
+  constant,
+  count,
+  describedAs,
+  each,
+  either,
+  type Infer,
+  integer,
+  list,
+  matching,
+  named,
+  noMembers,
+  nothing,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  stamp,
+  stampMs,
+  text,
+  uuid,
+} from '@svc/schema';
+import { nextAfter } from './page-answers.js';
 
-/** Added where nodes did not answer in time: their numbers. */
-export interface GatheredAnswer {
-  readonly nodesMissing?: readonly number[];
-}
+/** UTC with seconds. */
+const stampS = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+const rate = describedAs('Per second.', number);
 
-export interface TimeRange {
-  readonly from: string;
-  readonly to: string;
-}
+const GATHERED = {
+  nodesMissing: optional(
+    describedAs('The numbers of the nodes that did not answer in time.', list(integer)),
+  ),
+};
 
-export interface WindowAnswer extends GatheredAnswer {
-  readonly timeRange: TimeRange;
-  /** The width of a bucket. */
-  readonly bucketMinutes: number;
-}
+/** Added where nodes did not answer in time. */
+const gatheredAnswer = object(GATHERED);
+export type GatheredAnswer = Infer<typeof gatheredAnswer>;
+
+export const timeRange = named('TimeRange', object({ from: stampMs, to: stampMs }));
+export type TimeRange = Infer<typeof timeRange>;
+
+const WINDOW = {
+  timeRange,
+  bucketMinutes: describedAs('The width of a bucket.', count),
+  ...GATHERED,
+};
 
 // --- status (inspection 4.1) ---------------------------------------------------------------------
 
-export interface ThroughputPoint {
-  readonly timestamp: string;
-  readonly ingested: number;
-  readonly processed: number;
-  readonly popMessages: number;
-  readonly ingestedPerSecond: number;
-  readonly processedPerSecond: number;
-  readonly popPerSecond: number;
-  /** 0 where nothing was delivered. */
-  readonly avgLagMs: number;
-  readonly maxLagMs: number;
-  readonly avgEventLoopLagMs: number | null;
-  readonly maxEventLoopLagMs: number | null;
-  readonly minFreeSlots: null;
-  readonly dbErrors: 0;
-  readonly ackFailed: number;
-  readonly dlqCount: number;
-  readonly svcCpuUserPct: number | null;
-  readonly svcCpuSysPct: number | null;
-  readonly svcRssMb: number | null;
-  readonly dbPoolActive: null;
-  readonly dbPoolIdle: null;
-  readonly dbPoolSize: null;
-}
+export const throughputPoint = object({
+  timestamp: stampS,
+  ingested: count,
+  processed: count,
+  popMessages: count,
+  ingestedPerSecond: rate,
+  processedPerSecond: rate,
+  popPerSecond: rate,
+  avgLagMs: describedAs('0 where nothing was delivered.', number),
+  maxLagMs: describedAs('0 where nothing was delivered.', count),
+  avgEventLoopLagMs: nullable(count),
+  maxEventLoopLagMs: nullable(count),
+  minFreeSlots: nothing,
+  dbErrors: constant(0),
+  ackFailed: count,
+  dlqCount: count,
+  svcCpuUserPct: nullable(number),
+  svcCpuSysPct: nullable(number),
+  svcRssMb: nullable(number),
+  dbPoolActive: nothing,
+  dbPoolIdle: nothing,
+  dbPoolSize: nothing,
+});
+export type ThroughputPoint = Infer<typeof throughputPoint>;
 
-export interface StatusQueue {
-  readonly id: string;
-  readonly name: string;
-  readonly namespace: string | null;
-  readonly task: string | null;
-  readonly partitions: number;
-  readonly totalConsumed: number;
-}
+export const statusQueue = object({
+  id: uuid,
+  name: text,
+  namespace: nullable(text),
+  task: nullable(text),
+  partitions: count,
+  totalConsumed: count,
+});
+export type StatusQueue = Infer<typeof statusQueue>;
 
-export interface StatusWorker {
-  readonly hostname: string;
-  readonly workerId: 0;
-  readonly avgEventLoopLagMs: number;
-  readonly maxEventLoopLagMs: number;
-  readonly freeSlots: null;
-  readonly dbConnections: null;
-  readonly jobQueueSize: null;
-  /** Pushed and acknowledged. */
-  readonly messagesProcessed: number;
-}
+export const statusWorker = object({
+  hostname: text,
+  workerId: constant(0),
+  avgEventLoopLagMs: count,
+  maxEventLoopLagMs: count,
+  freeSlots: nothing,
+  dbConnections: nothing,
+  jobQueueSize: nothing,
+  messagesProcessed: describedAs('The messages that were pushed and acknowledged.', count),
+});
+export type StatusWorker = Infer<typeof statusWorker>;
 
-export interface ByCall {
-  readonly push: number;
-  readonly pop: number;
-  readonly ack: number;
-}
+export const byCall = object({ push: number, pop: number, ack: number });
+export type ByCall = Infer<typeof byCall>;
 
-export interface StatusAnswer extends WindowAnswer {
-  readonly pointCount: number;
-  /** Newest first. */
-  readonly throughput: readonly ThroughputPoint[];
-  readonly queues: readonly StatusQueue[];
-  /** Present in a page of the queues only. */
-  readonly nextAfter?: string | null;
-  readonly messages: {
-    readonly total: number;
-    readonly pending: number;
-    readonly processing: number;
-    readonly completed: number;
-    readonly failed: number;
-    readonly deadLetter: number;
-    readonly requests: ByCall;
-    readonly batchEfficiency: ByCall;
-  };
-  readonly leases: {
-    readonly active: number;
-    readonly partitionsWithLeases: number;
-    readonly totalBatchSize: number;
-    readonly totalAcked: 0;
-  };
-  readonly deadLetterQueue: {
-    readonly totalMessages: number;
-    readonly currentMessages: number;
-    readonly affectedPartitions: number;
-    readonly topErrors: readonly { readonly error: string; readonly count: number }[];
-  };
-  readonly workers: readonly StatusWorker[];
-  readonly errors: {
-    readonly dbErrors: 0;
-    readonly ackFailed: number;
-    readonly dlqMessages: number;
-  };
-  /** Seconds; -1: there is no row. */
-  readonly statsAge: number;
-  readonly engine: 'raft';
-}
+export const statusAnswer = object({
+  ...WINDOW,
+  pointCount: count,
+  throughput: describedAs('The newest point comes first.', list(throughputPoint)),
+  queues: list(statusQueue),
+  nextAfter,
+  messages: object({
+    total: count,
+    pending: count,
+    processing: count,
+    completed: count,
+    failed: count,
+    deadLetter: count,
+    requests: byCall,
+    batchEfficiency: byCall,
+  }),
+  leases: object({
+    active: count,
+    partitionsWithLeases: count,
+    totalBatchSize: count,
+    totalAcked: constant(0),
+  }),
+  deadLetterQueue: object({
+    totalMessages: count,
+    currentMessages: count,
+    affectedPartitions: count,
+    topErrors: list(object({ error: text, count })),
+  }),
+  workers: list(statusWorker),
+  errors: object({ dbErrors: constant(0), ackFailed: count, dlqMessages: count }),
+  statsAge: describedAs('Seconds; -1: there is no row.', integer),
+  engine: constant('raft'),
+});
+export type StatusAnswer = Infer<typeof statusAnswer>;
 
 /** inspection 4.4. */
-export interface StatusAnalyticsAnswer {
-  readonly dataPoints: readonly { readonly timestamp: string; readonly messages: number }[];
-  readonly interval: 'hour';
-  readonly from: string;
-  readonly to: string;
-}
+export const statusAnalyticsAnswer = object({
+  dataPoints: list(object({ timestamp: stamp, messages: count })),
+  interval: constant('hour'),
+  from: stamp,
+  to: stamp,
+});
+export type StatusAnalyticsAnswer = Infer<typeof statusAnalyticsAnswer>;
 
 // --- queues over time ----------------------------------------------------------------------------
 
+export const queueOpsRow = object({
+  bucket: stampS,
+  queueName: text,
+  pushRequests: count,
+  pushMessages: count,
+  popMessages: count,
+  popEmpty: count,
+  ackRequests: count,
+  ackSuccess: count,
+  ackFailed: count,
+  transactions: count,
+  partitionsCreated: count,
+  partitionsDeleted: count,
+  partitionCount: nothing,
+  avgLagMs: describedAs('`null`: nothing was delivered.', nullable(number)),
+  maxLagMs: describedAs('`null`: nothing was delivered.', nullable(count)),
+  pushPerSecond: rate,
+  popPerSecond: rate,
+  ackPerSecond: rate,
+  emptyPerSecond: rate,
+  parkedCount: number,
+});
+export type QueueOpsRow = Infer<typeof queueOpsRow>;
+
 /** inspection 5.2. */
-export interface QueueOpsAnswer extends WindowAnswer {
-  /** By bucket, then by queue. */
-  readonly series: readonly QueueOpsRow[];
-  readonly queues: readonly string[];
-  /** The oldest rows are left out. */
-  readonly truncated?: true;
-}
+export const queueOpsAnswer = object({
+  ...WINDOW,
+  series: describedAs('The rows stand by bucket, then by queue.', list(queueOpsRow)),
+  queues: list(text),
+  truncated: optional(describedAs('The oldest rows are left out.', constant(true))),
+});
+export type QueueOpsAnswer = Infer<typeof queueOpsAnswer>;
 
-export interface QueueOpsRow {
-  readonly bucket: string;
-  readonly queueName: string;
-  readonly pushRequests: number;
-  readonly pushMessages: number;
-  readonly popMessages: number;
-  readonly popEmpty: number;
-  readonly ackRequests: number;
-  readonly ackSuccess: number;
-  readonly ackFailed: number;
-  readonly transactions: number;
-  readonly partitionsCreated: number;
-  readonly partitionsDeleted: number;
-  readonly partitionCount: null;
-  /** null: nothing was delivered. */
-  readonly avgLagMs: number | null;
-  readonly maxLagMs: number | null;
-  readonly pushPerSecond: number;
-  readonly popPerSecond: number;
-  readonly ackPerSecond: number;
-  readonly emptyPerSecond: number;
-  readonly parkedCount: number;
-}
-
-/** inspection 5.3. */
-export interface WorkloadAnswer extends WindowAnswer {
-  readonly groupBy: 'namespace' | 'task' | 'queue';
-  /** The whole axis. */
-  readonly buckets: readonly string[];
-  readonly rows: readonly WorkloadRow[];
-  /** Without members when the tenant has no queue. */
-  readonly tenant: WorkloadFigures | Readonly<Record<string, never>>;
-}
-
-export interface WorkloadFigures {
-  readonly queues: number;
-  readonly window: WorkloadWindow;
-  readonly series: WorkloadSeries;
-  readonly now: WorkloadNow;
-}
-
-export interface WorkloadRow extends WorkloadFigures {
-  readonly key: string;
-  /** With `groupBy=queue`. */
-  readonly namespace?: string;
-  readonly task?: string;
-}
-
-export interface WorkloadWindow {
-  readonly pushMessages: number;
-  readonly pushRequests: number;
-  readonly popMessages: number;
-  readonly popEmpty: number;
-  readonly ackRequests: number;
-  readonly ackSuccess: number;
-  readonly ackFailed: number;
-  readonly transactions: number;
-  readonly conflated: number;
-  readonly partitionsCreated: number;
-  readonly partitionsDeleted: number;
-  readonly parkedAvg: number;
-  readonly avgLagMs: number | null;
-  readonly maxLagMs: number | null;
-}
+export const workloadWindow = object({
+  pushMessages: count,
+  pushRequests: count,
+  popMessages: count,
+  popEmpty: count,
+  ackRequests: count,
+  ackSuccess: count,
+  ackFailed: count,
+  transactions: count,
+  conflated: count,
+  partitionsCreated: count,
+  partitionsDeleted: count,
+  parkedAvg: number,
+  avgLagMs: nullable(count),
+  maxLagMs: nullable(count),
+});
+export type WorkloadWindow = Infer<typeof workloadWindow>;
 
 /** Along the axis; null where nothing happened. */
-export interface WorkloadSeries {
-  readonly push: readonly (number | null)[];
-  readonly pop: readonly (number | null)[];
-  readonly popEmpty: readonly (number | null)[];
-  readonly ackFailed: readonly (number | null)[];
-  readonly parked: readonly (number | null)[];
-  readonly avgLagMs: readonly (number | null)[];
-  readonly maxLagMs: readonly (number | null)[];
-}
+export const workloadSeries = object(
+  each(
+    ['push', 'pop', 'popEmpty', 'ackFailed', 'parked', 'avgLagMs', 'maxLagMs'],
+    list(nullable(number)),
+  ),
+);
+export type WorkloadSeries = Infer<typeof workloadSeries>;
 
-export interface WorkloadNow {
-  /** Includes what is leased. */
-  readonly pending: number;
-  readonly processing: number;
-  readonly deadLetter: number;
-  readonly retainedBytes: number;
-  readonly partitions: number;
-  readonly groups: number;
-  readonly queuesWithoutGroup: number;
-  readonly pendingWithoutGroup: number;
-  readonly queuesTouched: number;
-  readonly queuesActive: number;
-}
+export const workloadNow = object({
+  pending: describedAs('Messages that are leased are counted here too.', count),
+  processing: count,
+  deadLetter: count,
+  retainedBytes: count,
+  partitions: count,
+  groups: count,
+  queuesWithoutGroup: count,
+  pendingWithoutGroup: count,
+  queuesTouched: count,
+  queuesActive: count,
+});
+export type WorkloadNow = Infer<typeof workloadNow>;
+
+const WORKLOAD_FIGURES = {
+  queues: count,
+  window: workloadWindow,
+  series: workloadSeries,
+  now: workloadNow,
+};
+export const workloadFigures = object(WORKLOAD_FIGURES);
+export type WorkloadFigures = Infer<typeof workloadFigures>;
+
+export const workloadRow = object({
+  key: text,
+  namespace: optional(describedAs('Present with `groupBy=queue` only.', text)),
+  task: optional(describedAs('Present with `groupBy=queue` only.', text)),
+  ...WORKLOAD_FIGURES,
+});
+export type WorkloadRow = Infer<typeof workloadRow>;
+
+/** inspection 5.3. */
+export const workloadAnswer = object({
+  ...WINDOW,
+  groupBy: oneOf('namespace', 'task', 'queue'),
+  buckets: describedAs('The whole axis.', list(stampS)),
+  rows: list(workloadRow),
+  tenant: describedAs(
+    'The object has no members when the tenant has no queue.',
+    either(workloadFigures, noMembers),
+  ),
+});
+export type WorkloadAnswer = Infer<typeof workloadAnswer>;
+
+const RETENTION_FIGURES = {
+  retentionMsgs: count,
+  completedRetentionMsgs: count,
+  evictionMsgs: count,
+  totalMsgs: count,
+  eventCount: count,
+};
 
 /** inspection 5.4. */
-export interface RetentionFigures {
-  readonly retentionMsgs: number;
-  readonly completedRetentionMsgs: number;
-  readonly evictionMsgs: number;
-  readonly totalMsgs: number;
-  readonly eventCount: number;
-}
+export const retentionFigures = object(RETENTION_FIGURES);
+export type RetentionFigures = Infer<typeof retentionFigures>;
 
-export interface RetentionAnswer extends WindowAnswer {
-  readonly series: readonly RetentionPoint[];
-  readonly totals: RetentionFigures;
-  readonly rows?: readonly RetentionRow[];
-}
+export const retentionPoint = object({ bucket: stampS, ...RETENTION_FIGURES });
+export type RetentionPoint = Infer<typeof retentionPoint>;
 
-export interface RetentionPoint extends RetentionFigures {
-  readonly bucket: string;
-}
+export const retentionRow = object({ key: text, queues: count, totals: retentionFigures });
+export type RetentionRow = Infer<typeof retentionRow>;
 
-export interface RetentionRow {
-  readonly key: string;
-  readonly queues: number;
-  readonly totals: RetentionFigures;
-}
+export const retentionAnswer = object({
+  ...WINDOW,
+  series: list(retentionPoint),
+  totals: retentionFigures,
+  rows: optional(list(retentionRow)),
+});
+export type RetentionAnswer = Infer<typeof retentionAnswer>;
 
 /** inspection 5.5: a list of these. */
-export interface QueueLagRow {
-  readonly queueName: string;
-  readonly popCount: number;
-  readonly avgLagMs: number;
-  readonly maxLagMs: number;
-  readonly bucketMinutes: number;
-  readonly bucketTime: string;
-}
+export const queueLagRow = object({
+  queueName: text,
+  popCount: count,
+  avgLagMs: number,
+  maxLagMs: count,
+  bucketMinutes: count,
+  bucketTime: stampS,
+});
+export type QueueLagRow = Infer<typeof queueLagRow>;
+
+export const parkedReplicaRow = object({
+  bucket: stampS,
+  queueName: text,
+  hostname: text,
+  workerId: constant(0),
+  parkedCount: number,
+});
+export type ParkedReplicaRow = Infer<typeof parkedReplicaRow>;
 
 /** inspection 5.6. */
-export interface ParkedReplicasAnswer extends WindowAnswer {
-  readonly series: readonly ParkedReplicaRow[];
-  readonly replicas: readonly { readonly hostname: string; readonly workerId: 0 }[];
-  readonly truncated?: true;
-}
-
-export interface ParkedReplicaRow {
-  readonly bucket: string;
-  readonly queueName: string;
-  readonly hostname: string;
-  readonly workerId: 0;
-  readonly parkedCount: number;
-}
+export const parkedReplicasAnswer = object({
+  ...WINDOW,
+  series: list(parkedReplicaRow),
+  replicas: list(object({ hostname: text, workerId: constant(0) })),
+  truncated: optional(constant(true)),
+});
+export type ParkedReplicasAnswer = Infer<typeof parkedReplicasAnswer>;
 
 // --- processes over time -------------------------------------------------------------------------
 
-export interface GaugeAnswer {
-  readonly avg: number;
-  readonly min: number;
-  readonly max: number;
-  readonly last: number;
-}
+export const gaugeAnswer = named(
+  'Gauge',
+  object({ avg: number, min: number, max: number, last: number }),
+);
+export type GaugeAnswer = Infer<typeof gaugeAnswer>;
 
-type Gauge = GaugeAnswer | null;
-
-/** inspection 5.7. */
-export interface SystemMetricsAnswer extends WindowAnswer {
-  readonly pointCount: number;
-  readonly replicaCount: number;
-  readonly replicas: readonly SystemReplica[];
-}
-
-export interface SystemReplica {
-  readonly hostname: string;
-  readonly port: number;
-  readonly workerId: 'worker-0';
-  readonly timeSeries: readonly SystemPoint[];
-}
-
-export interface SystemPoint {
-  readonly timestamp: string;
-  readonly sampleCount: number;
-  readonly metrics: SystemMetrics;
-}
-
-export interface SystemMetrics {
-  /** Hundredths of a percent of one processor. */
-  readonly cpu: { readonly user_us: Gauge; readonly system_us: Gauge };
-  readonly memory: { readonly rss_bytes: Gauge; readonly virtual_bytes: Gauge };
-  readonly database: {
-    readonly pool_size: null;
-    readonly pool_idle: null;
-    readonly pool_active: null;
-  };
-  readonly threadpool: {
-    readonly db: { readonly pool_size: null; readonly queue_size: null };
-    readonly system: { readonly pool_size: null; readonly queue_size: null };
-  };
-  readonly registries: { readonly response: null };
-  readonly shared_state: SharedStateMetrics;
-  readonly raft: {
-    readonly inflight: Gauge;
-    readonly applied_lag: Gauge;
-    readonly log_bytes: Gauge;
-    readonly log_files: Gauge;
-    readonly map_used_pct: Gauge;
-  };
-}
+const gauge = nullable(gaugeAnswer);
 
 /** Kept for readers of older releases. */
-export interface SharedStateMetrics {
-  readonly enabled: null;
-  readonly sidecar_ops: {
-    readonly push: { readonly count: null; readonly latency_us: null; readonly items: null };
-  };
-  readonly queue_backoff: Readonly<Record<string, never>>;
-  readonly queue_backoff_summary: null;
-  readonly queue_config_cache: Readonly<Record<string, never>>;
-  readonly consumer_presence: Readonly<Record<string, never>>;
-  readonly server_health: Readonly<Record<string, never>>;
-  readonly transport: Readonly<Record<string, never>>;
-}
+export const sharedStateMetrics = object({
+  enabled: nothing,
+  sidecar_ops: object({ push: object({ count: nothing, latency_us: nothing, items: nothing }) }),
+  queue_backoff: noMembers,
+  queue_backoff_summary: nothing,
+  queue_config_cache: noMembers,
+  consumer_presence: noMembers,
+  server_health: noMembers,
+  transport: noMembers,
+});
+export type SharedStateMetrics = Infer<typeof sharedStateMetrics>;
+
+export const systemMetrics = object({
+  cpu: describedAs(
+    'Hundredths of a percent of one processor.',
+    object({ user_us: gauge, system_us: gauge }),
+  ),
+  memory: object({ rss_bytes: gauge, virtual_bytes: gauge }),
+  database: object({ pool_size: nothing, pool_idle: nothing, pool_active: nothing }),
+  threadpool: object({
+    db: object({ pool_size: nothing, queue_size: nothing }),
+    system: object({ pool_size: nothing, queue_size: nothing }),
+  }),
+  registries: object({ response: nothing }),
+  shared_state: sharedStateMetrics,
+  raft: object({
+    inflight: gauge,
+    applied_lag: gauge,
+    log_bytes: gauge,
+    log_files: gauge,
+    map_used_pct: gauge,
+  }),
+});
+export type SystemMetrics = Infer<typeof systemMetrics>;
+
+export const systemPoint = object({
+  timestamp: stampMs,
+  sampleCount: count,
+  metrics: systemMetrics,
+});
+export type SystemPoint = Infer<typeof systemPoint>;
+
+export const systemReplica = object({
+  hostname: text,
+  port: count,
+  workerId: constant('worker-0'),
+  timeSeries: list(systemPoint),
+});
+export type SystemReplica = Infer<typeof systemReplica>;
+
+/** inspection 5.7. */
+export const systemMetricsAnswer = object({
+  ...WINDOW,
+  pointCount: count,
+  replicaCount: count,
+  replicas: list(systemReplica),
+});
+export type SystemMetricsAnswer = Infer<typeof systemMetricsAnswer>;
+
+export const workerPoint = object({
+  timestamp: stampS,
+  pushMessages: count,
+  popMessages: count,
+  ackMessages: count,
+  pushRequests: count,
+  popRequests: count,
+  ackRequests: count,
+  jobsDone: count,
+  pushPerSecond: rate,
+  popPerSecond: rate,
+  ackPerSecond: rate,
+  avgEventLoopLagMs: count,
+  maxEventLoopLagMs: count,
+  avgFreeSlots: nothing,
+  minFreeSlots: nothing,
+  dbConnections: nothing,
+  avgJobQueueSize: nothing,
+  maxJobQueueSize: nothing,
+  backoffSize: nothing,
+  avgLagMs: number,
+  maxLagMs: count,
+  lagCount: count,
+  dbErrors: constant(0),
+  ackSuccess: count,
+  ackFailed: count,
+  dlqCount: count,
+});
+export type WorkerPoint = Infer<typeof workerPoint>;
+
+export const workerRow = object({
+  hostname: text,
+  workerId: constant(0),
+  avgEventLoopLagMs: count,
+  maxEventLoopLagMs: count,
+  freeSlots: nothing,
+  dbConnections: nothing,
+  jobQueueSize: nothing,
+  backoffSize: nothing,
+  messagesProcessed: count,
+  lastSeen: stamp,
+});
+export type WorkerRow = Infer<typeof workerRow>;
+
+export const workerQueue = object({
+  queueName: text,
+  popCount: count,
+  avgLagMs: number,
+  maxLagMs: count,
+});
+export type WorkerQueue = Infer<typeof workerQueue>;
 
 /** inspection 5.8. */
-export interface WorkerMetricsAnswer extends WindowAnswer {
-  readonly pointCount: number;
-  /** Newest first. */
-  readonly timeSeries: readonly WorkerPoint[];
-  readonly workers: readonly WorkerRow[];
-  readonly queues: readonly WorkerQueue[];
-  readonly summary: {
-    readonly totalPushMessages: number;
-    readonly totalPopMessages: number;
-    readonly totalAckMessages: number;
-    readonly totalPushRequests: number;
-    readonly totalPopRequests: number;
-    readonly totalAckRequests: number;
-    readonly totalDbErrors: 0;
-    readonly totalAckFailed: number;
-    readonly totalDlq: number;
-    /** Pushed less popped, which is negative where several groups read. */
-    readonly pendingMessages: number;
-  };
-}
+export const workerMetricsAnswer = object({
+  ...WINDOW,
+  pointCount: count,
+  timeSeries: describedAs('The newest point comes first.', list(workerPoint)),
+  workers: list(workerRow),
+  queues: list(workerQueue),
+  summary: object({
+    totalPushMessages: count,
+    totalPopMessages: count,
+    totalAckMessages: count,
+    totalPushRequests: count,
+    totalPopRequests: count,
+    totalAckRequests: count,
+    totalDbErrors: constant(0),
+    totalAckFailed: count,
+    totalDlq: count,
+    pendingMessages: describedAs(
+      'Pushed less popped messages: negative where several groups read.',
+      integer,
+    ),
+  }),
+});
+export type WorkerMetricsAnswer = Infer<typeof workerMetricsAnswer>;
 
-export interface WorkerPoint {
-  readonly timestamp: string;
-  readonly pushMessages: number;
-  readonly popMessages: number;
-  readonly ackMessages: number;
-  readonly pushRequests: number;
-  readonly popRequests: number;
-  readonly ackRequests: number;
-  readonly jobsDone: number;
-  readonly pushPerSecond: number;
-  readonly popPerSecond: number;
-  readonly ackPerSecond: number;
-  readonly avgEventLoopLagMs: number;
-  readonly maxEventLoopLagMs: number;
-  readonly avgFreeSlots: null;
-  readonly minFreeSlots: null;
-  readonly dbConnections: null;
-  readonly avgJobQueueSize: null;
-  readonly maxJobQueueSize: null;
-  readonly backoffSize: null;
-  readonly avgLagMs: number;
-  readonly maxLagMs: number;
-  readonly lagCount: number;
-  readonly dbErrors: 0;
-  readonly ackSuccess: number;
-  readonly ackFailed: number;
-  readonly dlqCount: number;
-}
-
-export interface WorkerRow {
-  readonly hostname: string;
-  readonly workerId: 0;
-  readonly avgEventLoopLagMs: number;
-  readonly maxEventLoopLagMs: number;
-  readonly freeSlots: null;
-  readonly dbConnections: null;
-  readonly jobQueueSize: null;
-  readonly backoffSize: null;
-  readonly messagesProcessed: number;
-  readonly lastSeen: string;
-}
-
-export interface WorkerQueue {
-  readonly queueName: string;
-  readonly popCount: number;
-  readonly avgLagMs: number;
-  readonly maxLagMs: number;
-}
+export const livenessRow = object({
+  queue: text,
+  namespace: text,
+  task: text,
+  partitions: count,
+  live1h: count,
+  live24h: count,
+  live7d: count,
+  created24h: count,
+  oldestWriteAt: nullable(stampMs),
+  newestWriteAt: nullable(stampMs),
+  pending: count,
+});
+export type LivenessRow = Infer<typeof livenessRow>;
 
 /** inspection 5.10. */
-export interface LivenessAnswer {
-  readonly capturedAt: string;
-  readonly rows: readonly LivenessRow[];
-}
-
-export interface LivenessRow {
-  readonly queue: string;
-  readonly namespace: string;
-  readonly task: string;
-  readonly partitions: number;
-  readonly live1h: number;
-  readonly live24h: number;
-  readonly live7d: number;
-  readonly created24h: number;
-  readonly oldestWriteAt: string | null;
-  readonly newestWriteAt: string | null;
-  readonly pending: number;
-}
+export const livenessAnswer = object({ capturedAt: stampMs, rows: list(livenessRow) });
+export type LivenessAnswer = Infer<typeof livenessAnswer>;

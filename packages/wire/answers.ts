@@ -2,17 +2,46 @@
  * Answers of the message plane, the queue resources and the operational routes, member by member as
  * they stand on the wire. The broker's front renders exactly these; clients read them.
  */
-
-import type { KvFailureAnswer, KvResultAnswer } from './kv-answers.js';
-import type { TimerAbsentAnswer, TimerDoneAnswer } from './timer-answers.js';
+import {
+  anything,
+  constant,
+  count,
+  describedAs,
+  either,
+  emptyList,
+  type Infer,
+  integer,
+  integerBetween,
+  list,
+  matching,
+  named,
+  nothing,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  partitionNumber,
+  stamp,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import { KV_FAILURE_FIELDS, KV_RESULT_FIELDS } from './kv-answers.js';
+import { nextAfter } from './page-answers.js';
+import { TIMER_ABSENT_FIELDS, TIMER_DONE_FIELDS } from './timer-answers.js';
 
 /** Every refusal; `code` is additive, the status and `error` are what clients may rely on. */
-export interface ErrorAnswer {
-  readonly error: string;
-  readonly code?: string;
-  /** Of a 503 `retry`: the node that is thought to lead. */
-  readonly leader?: string;
-}
+export const errorAnswer = named(
+  'Error',
+  object({
+    error: text,
+    code: optional(text),
+    leader: optional(
+      describedAs('Of a 503 with the code `retry`: the node that is thought to lead.', text),
+    ),
+  }),
+);
+export type ErrorAnswer = Infer<typeof errorAnswer>;
 
 export interface NoSuchRouteAnswer {
   readonly error: 'no_such_route';
@@ -20,335 +49,409 @@ export interface NoSuchRouteAnswer {
   readonly path: string;
 }
 
+export const PUSH_RESULT_FIELDS = {
+  index: count,
+  message_id: uuid,
+  transaction_id: text,
+  queueName: text,
+  status: oneOf('queued', 'duplicate', 'error'),
+};
+
 /**
  * message-plane 2: the element of a push answer, in request order. The mixed casing is the
  * contract.
  */
-export interface PushResult {
-  readonly index: number;
-  readonly message_id: string;
-  readonly transaction_id: string;
-  readonly queueName: string;
-  readonly status: 'queued' | 'duplicate' | 'error';
-}
+export const pushResult = named('PushResult', object(PUSH_RESULT_FIELDS));
+export type PushResult = Infer<typeof pushResult>;
+
+export const poppedMessage = named(
+  'Message',
+  object({
+    id: uuid,
+    queue: text,
+    partition: text,
+    partitionId: partitionNumber,
+    transactionId: text,
+    traceId: nullable(uuid),
+    data: describedAs('The JSON text of the payload as it was pushed.', anything),
+    createdAt: stamp,
+    producerSub: nullable(text),
+    leaseId: text,
+    consumerGroup: text,
+    deliveryAttempt: integerBetween(1, Number.MAX_SAFE_INTEGER),
+    retryCount: count,
+    offset: count,
+  }),
+);
+export type PoppedMessage = Infer<typeof poppedMessage>;
 
 /** message-plane 3.2. */
-export interface PopAnswer {
-  readonly success: true;
-  readonly queue: string;
-  readonly partition: string;
-  readonly partitionId: string;
-  readonly leaseId: string;
-  readonly consumerGroup: string;
-  readonly messages: readonly PoppedMessage[];
-  readonly partitionsClaimed: number;
-  readonly conflation?: true;
-  readonly conflationConflict?: true;
-  readonly autopilot?: { readonly partitions: number; readonly batch: number };
-}
-
-export interface PoppedMessage {
-  readonly id: string;
-  readonly queue: string;
-  readonly partition: string;
-  readonly partitionId: string;
-  readonly transactionId: string;
-  readonly traceId: string | null;
-  /** The payload's JSON text as it was pushed. */
-  readonly data: unknown;
-  readonly createdAt: string;
-  readonly producerSub: string | null;
-  readonly leaseId: string;
-  readonly consumerGroup: string;
-  readonly deliveryAttempt: number;
-  readonly retryCount: number;
-  readonly offset: number;
-}
+export const popAnswer = named(
+  'PopAnswer',
+  object({
+    success: constant(true),
+    queue: text,
+    partition: text,
+    partitionId: matching(/^\d*$/),
+    leaseId: text,
+    consumerGroup: text,
+    messages: list(poppedMessage),
+    partitionsClaimed: count,
+    conflation: optional(constant(true)),
+    conflationConflict: optional(constant(true)),
+    autopilot: optional(object({ partitions: count, batch: count })),
+  }),
+);
+export type PopAnswer = Infer<typeof popAnswer>;
 
 /** message-plane 3.1: what a pop route answers with status 400 for a request it cannot serve. */
-export interface PopRefusal {
-  readonly success: false;
-  readonly error: string;
-  readonly messages: readonly [];
-}
+export const popRefusal = named(
+  'PopRefusal',
+  object({ success: constant(false), error: text, messages: emptyList }),
+);
+export type PopRefusal = Infer<typeof popRefusal>;
 
-/**
- * message-plane 6: the answer of a transaction. `success` false: nothing was done, and `results` is
- * empty.
- */
-export interface TransactionAnswer extends Partial<Omit<KvFailureAnswer, 'reason'>> {
-  /** Of the call, minted for it; no key of anything. */
-  readonly transactionId: string;
-  readonly success: boolean;
-  readonly reason?: string;
-  readonly error?: string;
-  readonly results: readonly TransactionResult[];
-}
+export const transactionAckResult = named(
+  'TransactionAckResult',
+  object({
+    index: count,
+    type: constant('ack'),
+    success: constant(true),
+    transactionId: text,
+    error: nothing,
+    dlq: describedAs('Whether the ack filed a dead letter.', truth),
+  }),
+);
+export type TransactionAckResult = Infer<typeof transactionAckResult>;
+
+export const transactionPushResult = named(
+  'TransactionPushResult',
+  object({
+    index: count,
+    type: constant('push'),
+    success: constant(true),
+    transactionId: text,
+    messageId: uuid,
+    queueName: text,
+    duplicate: optional(
+      describedAs(
+        'The item follows an earlier item of the call, whose message it names.',
+        constant(true),
+      ),
+    ),
+  }),
+);
+export type TransactionPushResult = Infer<typeof transactionPushResult>;
+
+/** As an element of a key/value call. */
+export const transactionKvResult = named(
+  'TransactionKvResult',
+  object({
+    ...KV_RESULT_FIELDS,
+    opIndex: describedAs('The index among the key/value operations.', count),
+    type: constant('kv'),
+  }),
+);
+export type TransactionKvResult = Infer<typeof transactionKvResult>;
+
+const OF_TIMER = {
+  index: count,
+  opIndex: describedAs('The index among the timers.', count),
+  type: constant('timer'),
+};
+
+export const transactionTimerDone = named(
+  'TransactionTimerDone',
+  object({ ...TIMER_DONE_FIELDS, ...OF_TIMER }),
+);
+export type TransactionTimerDone = Infer<typeof transactionTimerDone>;
+
+export const transactionTimerAbsent = named(
+  'TransactionTimerAbsent',
+  object({ ...TIMER_ABSENT_FIELDS, ...OF_TIMER }),
+);
+export type TransactionTimerAbsent = Infer<typeof transactionTimerAbsent>;
+
+export type TransactionTimerResult = TransactionTimerDone | TransactionTimerAbsent;
+
+export const transactionPositionResult = named(
+  'TransactionPositionResult',
+  object({
+    index: count,
+    opIndex: describedAs('The index among the positions.', count),
+    type: constant('position'),
+    success: constant(true),
+  }),
+);
+export type TransactionPositionResult = Infer<typeof transactionPositionResult>;
 
 /**
  * In one index space: the operations, each pushed item by itself, then key/value operations, timers
  * and positions.
  */
-export type TransactionResult =
-  | TransactionAckResult
-  | TransactionPushResult
-  | TransactionKvResult
-  | TransactionTimerResult
-  | TransactionPositionResult;
+export const transactionResult = either(
+  transactionAckResult,
+  transactionPushResult,
+  transactionKvResult,
+  transactionTimerDone,
+  transactionTimerAbsent,
+  transactionPositionResult,
+);
+export type TransactionResult = Infer<typeof transactionResult>;
 
-export interface TransactionAckResult {
-  readonly index: number;
-  readonly type: 'ack';
-  readonly success: true;
-  readonly transactionId: string;
-  readonly error: null;
-  readonly dlq: boolean;
-}
-
-export interface TransactionPushResult {
-  readonly index: number;
-  readonly type: 'push';
-  readonly success: true;
-  readonly transactionId: string;
-  readonly messageId: string;
-  readonly queueName: string;
-  /** The item follows an earlier one of the call, whose message it names. */
-  readonly duplicate?: true;
-}
-
-/** As an element of a key/value call. */
-export interface TransactionKvResult extends KvResultAnswer {
-  /** Among the key/value operations. */
-  readonly opIndex: number;
-  readonly type: 'kv';
-}
-
-export type TransactionTimerResult = TransactionTimerDone | TransactionTimerAbsent;
-
-export interface TransactionTimerDone extends TimerDoneAnswer {
-  readonly index: number;
-  /** Among the timers. */
-  readonly opIndex: number;
-  readonly type: 'timer';
-}
-
-export interface TransactionTimerAbsent extends TimerAbsentAnswer {
-  readonly index: number;
-  readonly opIndex: number;
-  readonly type: 'timer';
-}
-
-export interface TransactionPositionResult {
-  readonly index: number;
-  /** Among the positions. */
-  readonly opIndex: number;
-  readonly type: 'position';
-  readonly success: true;
-}
+/** message-plane 6: the answer of a transaction. */
+export const transactionAnswer = named(
+  'TransactionAnswer',
+  object({
+    transactionId: describedAs('The id of the call, minted for it; no key of anything.', uuid),
+    success: describedAs('`false`: nothing was done, and `results` is empty.', truth),
+    reason: optional(
+      describedAs(
+        'Of a rollback: `rejected_ack`, `duplicate`, `queue_not_found`, `unavailable`, ' +
+          '`too_large`, `name_too_long`, `kv_precondition`; with another status than 200 ' +
+          '`bad_request` and those of its parts.',
+        text,
+      ),
+    ),
+    error: optional(text),
+    ok: optional(constant(false)),
+    ...KV_FAILURE_FIELDS,
+    results: list(transactionResult),
+  }),
+);
+export type TransactionAnswer = Infer<typeof transactionAnswer>;
 
 /** message-plane 4: the element of an ack answer, in request order. */
-export interface AckResult {
-  readonly index: number;
-  readonly transactionId: string;
-  readonly success: boolean;
-  readonly error: string | null;
-  readonly leaseReleased: boolean;
-  readonly dlq: boolean;
-  readonly noop: boolean;
-}
+export const ackResult = named(
+  'AckResult',
+  object({
+    index: count,
+    transactionId: text,
+    success: truth,
+    error: nullable(text),
+    leaseReleased: truth,
+    dlq: truth,
+    noop: truth,
+  }),
+);
+export type AckResult = Infer<typeof ackResult>;
 
 /** message-plane 5: the three times are one value. */
-export interface ExtendAnswer {
-  readonly leaseId: string;
-  readonly success: boolean;
-  readonly renewed: number;
-  readonly newExpiresAt: string | null;
-  readonly expiresAt: string | null;
-  readonly lease_expires_at: string | null;
-}
+export const extendAnswer = object({
+  leaseId: text,
+  success: truth,
+  renewed: count,
+  newExpiresAt: nullable(stamp),
+  expiresAt: describedAs('The same as `newExpiresAt`.', nullable(stamp)),
+  lease_expires_at: describedAs('The same as `newExpiresAt`.', nullable(stamp)),
+});
+export type ExtendAnswer = Infer<typeof extendAnswer>;
 
 /** The 20 members under `options` (inspection 6.6); the labels stand beside it. */
-export interface OptionsAnswer {
-  readonly priority: number;
-  readonly leaseTime: number;
-  readonly retryLimit: number;
-  readonly retryDelay: number;
-  readonly maxSize: number;
-  /** The same as `maxSize`. */
-  readonly maxQueueSize: number;
-  readonly ttl: number;
-  readonly deadLetterQueue: boolean;
-  readonly dlqAfterMaxRetries: boolean;
-  readonly delayedProcessing: number;
-  readonly windowBuffer: number;
-  readonly retentionSeconds: number;
-  readonly completedRetentionSeconds: number;
-  readonly retentionEnabled: boolean;
-  readonly encryptionEnabled: boolean;
-  readonly maxWaitTimeSeconds: number;
-  readonly minPopWaitTime: number;
-  readonly dedupWindowSeconds: number;
-  readonly retentionSinkHold: string;
-  readonly retentionSinkHoldMaxSeconds: number;
-}
+export const optionsAnswer = named(
+  'QueueOptionsAnswer',
+  object({
+    priority: integer,
+    leaseTime: integer,
+    retryLimit: integer,
+    retryDelay: integer,
+    maxSize: integer,
+    maxQueueSize: describedAs('The same as `maxSize`.', integer),
+    ttl: integer,
+    deadLetterQueue: truth,
+    dlqAfterMaxRetries: truth,
+    delayedProcessing: integer,
+    windowBuffer: integer,
+    retentionSeconds: integer,
+    completedRetentionSeconds: integer,
+    retentionEnabled: truth,
+    encryptionEnabled: truth,
+    maxWaitTimeSeconds: integer,
+    minPopWaitTime: integer,
+    dedupWindowSeconds: integer,
+    retentionSinkHold: text,
+    retentionSinkHoldMaxSeconds: integer,
+  }),
+);
+export type OptionsAnswer = Infer<typeof optionsAnswer>;
 
 /** message-plane 7. */
-export interface ConfigureAnswer {
-  readonly configured: true;
-  readonly queueId: string;
-  readonly partitionId: null;
-  readonly queue: string;
-  readonly namespace: string;
-  readonly task: string;
-  readonly storage: 'segments';
-  readonly options: OptionsAnswer;
-}
+export const configureAnswer = object({
+  configured: constant(true),
+  queueId: uuid,
+  partitionId: nothing,
+  queue: text,
+  namespace: text,
+  task: text,
+  storage: constant('segments'),
+  options: optionsAnswer,
+});
+export type ConfigureAnswer = Infer<typeof configureAnswer>;
 
 /** message-plane 8. */
-export interface QueueDeletedAnswer {
-  readonly deleted: boolean;
-  readonly existed: boolean;
-  readonly queue: string;
-  readonly message?: string;
-}
+export const queueDeletedAnswer = object({
+  deleted: truth,
+  existed: truth,
+  queue: text,
+  message: optional(text),
+});
+export type QueueDeletedAnswer = Infer<typeof queueDeletedAnswer>;
 
-export interface SegmentFigures {
-  readonly segments: number;
-  readonly messages: number;
-}
+export const segmentFigures = object({ segments: count, messages: count });
+export type SegmentFigures = Infer<typeof segmentFigures>;
 
-/** inspection 6.5; `pending` here excludes what is leased. */
-export interface QueueListAnswer {
-  readonly queues: readonly QueueRow[];
-  readonly kvRows: number;
-  readonly kvBytes: number;
-  readonly timerRows: number;
-  readonly timerBytes: number;
-  /** Where the next page begins, null on the last one; absent when the list is whole. */
-  readonly nextAfter?: string | null;
-}
+export const queueRow = named(
+  'Queue',
+  object({
+    id: uuid,
+    name: text,
+    queue: text,
+    namespace: text,
+    task: text,
+    storage: constant('segments'),
+    partitions: count,
+    segments: segmentFigures,
+    messages: object({
+      total: count,
+      pending: describedAs('Messages that are leased are not counted here.', count),
+      processing: count,
+      completed: count,
+      deadLetter: count,
+    }),
+    retainedBytes: count,
+    options: optionsAnswer,
+    createdAt: stamp,
+  }),
+);
+export type QueueRow = Infer<typeof queueRow>;
 
-export interface QueueRow {
-  readonly id: string;
-  readonly name: string;
-  readonly queue: string;
-  readonly namespace: string;
-  readonly task: string;
-  readonly storage: 'segments';
-  readonly partitions: number;
-  readonly segments: SegmentFigures;
-  readonly messages: {
-    readonly total: number;
-    readonly pending: number;
-    readonly processing: number;
-    readonly completed: number;
-    readonly deadLetter: number;
-  };
-  readonly retainedBytes: number;
-  readonly options: OptionsAnswer;
-  readonly createdAt: string;
-}
+/** inspection 6.5. */
+export const queueListAnswer = object({
+  queues: list(queueRow),
+  kvRows: count,
+  kvBytes: count,
+  timerRows: count,
+  timerBytes: count,
+  nextAfter,
+});
+export type QueueListAnswer = Infer<typeof queueListAnswer>;
+
+export const queueNameRow = object({
+  id: uuid,
+  name: text,
+  queue: text,
+  partitions: count,
+  createdAt: stamp,
+});
+export type QueueNameRow = Infer<typeof queueNameRow>;
 
 /** message-plane 8: the list with `?stats=lanes`. */
-export interface QueueNamesAnswer {
-  readonly queues: readonly QueueNameRow[];
-  readonly stats: 'lanes';
-  readonly nextAfter?: string | null;
-}
+export const queueNamesAnswer = object({
+  queues: list(queueNameRow),
+  stats: constant('lanes'),
+  nextAfter,
+});
+export type QueueNamesAnswer = Infer<typeof queueNamesAnswer>;
 
-export interface QueueNameRow {
-  readonly id: string;
-  readonly name: string;
-  readonly queue: string;
-  readonly partitions: number;
-  readonly createdAt: string;
-}
+/** inspection 6.6. */
+export const messageFigures = named(
+  'MessageFigures',
+  object({
+    total: count,
+    pending: describedAs('Messages that are leased are counted here too.', count),
+    processing: count,
+    completed: count,
+    failed: nothing,
+    deadLetter: count,
+  }),
+);
+export type MessageFigures = Infer<typeof messageFigures>;
 
-/** inspection 6.6; `pending` here includes what is leased. */
-export interface MessageFigures {
-  readonly total: number;
-  readonly pending: number;
-  readonly processing: number;
-  readonly completed: number;
-  readonly failed: null;
-  readonly deadLetter: number;
-}
+export const partitionRow = named(
+  'Partition',
+  object({
+    id: uuid,
+    name: text,
+    createdAt: stamp,
+    messages: messageFigures,
+    stats: messageFigures,
+    cursor: object({ totalConsumed: count, batchesConsumed: constant(0) }),
+    lastActivity: nullable(stamp),
+    oldestMessage: nullable(stamp),
+    newestMessage: nullable(stamp),
+    retainedBytes: count,
+  }),
+);
+export type PartitionRow = Infer<typeof partitionRow>;
 
-export interface QueueDetailAnswer {
-  readonly id: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly task: string;
-  readonly createdAt: string;
-  readonly options: OptionsAnswer;
-  readonly partitions: readonly PartitionRow[];
-  readonly partitionsTruncated?: true;
-  readonly segments: SegmentFigures;
-  readonly totals: MessageFigures;
-  readonly retainedBytes: number;
-  /** Present in a page only. */
-  readonly nextAfter?: string | null;
-}
+export const queueDetailAnswer = object({
+  id: uuid,
+  name: text,
+  namespace: text,
+  task: text,
+  createdAt: stamp,
+  options: optionsAnswer,
+  partitions: list(partitionRow),
+  partitionsTruncated: optional(constant(true)),
+  segments: segmentFigures,
+  totals: messageFigures,
+  retainedBytes: count,
+  nextAfter,
+});
+export type QueueDetailAnswer = Infer<typeof queueDetailAnswer>;
 
-export interface PartitionRow {
-  readonly id: string;
-  readonly name: string;
-  readonly createdAt: string;
-  readonly messages: MessageFigures;
-  readonly stats: MessageFigures;
-  readonly cursor: { readonly totalConsumed: number; readonly batchesConsumed: 0 };
-  readonly lastActivity: string | null;
-  readonly oldestMessage: string | null;
-  readonly newestMessage: string | null;
-  readonly retainedBytes: number;
-}
+export const partitionDepth = object({
+  partition: text,
+  pending: count,
+  processing: count,
+  ready: count,
+});
+export type PartitionDepth = Infer<typeof partitionDepth>;
 
 /** inspection 6.4. */
-export interface DepthAnswer {
-  readonly queue: string;
-  readonly group: string | null;
-  readonly pending: number;
-  readonly processing: number;
-  readonly ready: number;
-  readonly partitionsPending: number;
-  readonly partitionsReady: number;
-  readonly conflation: boolean;
-  readonly effectivePending: number;
-  readonly effectiveReady: number;
-  /** The same as `effectivePending`; only where the group conflates. */
-  readonly effective?: number;
-  readonly partitions: readonly PartitionDepth[];
-  /** Present in a page only. */
-  readonly nextAfter?: string | null;
-}
+export const depthAnswer = object({
+  queue: text,
+  group: nullable(text),
+  pending: count,
+  processing: count,
+  ready: count,
+  partitionsPending: count,
+  partitionsReady: count,
+  conflation: truth,
+  effectivePending: count,
+  effectiveReady: count,
+  effective: optional(
+    describedAs('The same as `effectivePending`; only where the group conflates.', count),
+  ),
+  partitions: list(partitionDepth),
+  nextAfter,
+});
+export type DepthAnswer = Infer<typeof depthAnswer>;
 
-export interface PartitionDepth {
-  readonly partition: string;
-  readonly pending: number;
-  readonly processing: number;
-  readonly ready: number;
-}
+const fetchEntryError = oneOf('UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_OUT_OF_RANGE');
+export type FetchEntryError = Infer<typeof fetchEntryError>;
+
+export const fetchedRecord = object({
+  offset: count,
+  transactionId: text,
+  payload: anything,
+  ts: stamp,
+});
+export type FetchedRecord = Infer<typeof fetchedRecord>;
+
+export const fetchedEntryAnswer = named(
+  'FetchedEntry',
+  object({
+    queue: text,
+    partition: text,
+    records: list(fetchedRecord),
+    highWatermark: describedAs('The next offset to be assigned.', count),
+    logStartOffset: count,
+    error: optional(fetchEntryError),
+  }),
+);
+export type FetchedEntryAnswer = Infer<typeof fetchedEntryAnswer>;
 
 /** message-plane 10. */
-export interface FetchAnswer {
-  readonly entries: readonly FetchedEntryAnswer[];
-}
-
-export type FetchEntryError = 'UNKNOWN_TOPIC_OR_PARTITION' | 'OFFSET_OUT_OF_RANGE';
-
-export interface FetchedEntryAnswer {
-  readonly queue: string;
-  readonly partition: string;
-  readonly records: readonly FetchedRecord[];
-  /** The next offset to be assigned. */
-  readonly highWatermark: number;
-  readonly logStartOffset: number;
-  readonly error?: FetchEntryError;
-}
-
-export interface FetchedRecord {
-  readonly offset: number;
-  readonly transactionId: string;
-  readonly payload: unknown;
-  readonly ts: string;
-}
+export const fetchAnswer = object({ entries: list(fetchedEntryAnswer) });
+export type FetchAnswer = Infer<typeof fetchAnswer>;

@@ -1,107 +1,136 @@
 /** Answers of the routes of ephemeral queues (state-surfaces 4.2). */
+import {
+  anything,
+  closed,
+  constant,
+  count,
+  describedAs,
+  type Infer,
+  list,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  text,
+  truth,
+} from '@svc/schema';
 
-export interface EphemeralPushAnswer {
-  readonly pushed: number;
-}
+export const ephemeralPushAnswer = object({ pushed: count });
+export type EphemeralPushAnswer = Infer<typeof ephemeralPushAnswer>;
 
-export interface EphemeralPopAnswer {
-  readonly queue: string;
-  readonly messages: readonly {
-    /** Opaque: `e:<incarnation hex>:<partition>:<sequence>`. */
-    readonly id: string;
-    readonly partition: string;
-    /** Deliveries that failed before this one. */
-    readonly attempts: number;
-    /** As it was pushed, byte for byte. */
-    readonly payload: unknown;
-  }[];
-}
+const delivered = named(
+  'EphemeralDelivered',
+  object({
+    id: describedAs('Opaque: `e:<incarnation hex>:<partition>:<sequence>`.', text),
+    partition: text,
+    attempts: describedAs('The number of deliveries that failed before this one.', count),
+    payload: describedAs('The payload as it was pushed, byte for byte.', anything),
+  }),
+);
 
-export interface EphemeralAckAnswer {
-  readonly results: readonly {
-    readonly id: string;
-    readonly outcome: 'acked' | 'redelivered' | 'stale' | 'unknown';
-  }[];
-}
+export const ephemeralPopAnswer = object({ queue: text, messages: list(delivered) });
+export type EphemeralPopAnswer = Infer<typeof ephemeralPopAnswer>;
 
-/** What is null is not stated. */
-export interface EphemeralDeclaredOptions {
-  readonly maxBytes?: number | null;
-  readonly maxLength?: number | null;
-  readonly policy?: 'reject' | 'dropOldest' | null;
-  readonly ttlSeconds?: number | null;
-  readonly leaseSeconds?: number | null;
-  readonly retryLimit?: number | null;
-  readonly windowBuffer?: { readonly ms: number; readonly count: number } | null;
-}
+export const ephemeralAckAnswer = object({
+  results: list(object({ id: text, outcome: oneOf('acked', 'redelivered', 'stale', 'unknown') })),
+});
+export type EphemeralAckAnswer = Infer<typeof ephemeralAckAnswer>;
 
-export interface EphemeralConfigureAnswer {
-  readonly queue: string;
-  /** As they were sent. */
-  readonly options: EphemeralDeclaredOptions;
-  readonly declared: true;
-}
+const given = optional(nullable(count));
 
-export interface EphemeralResetAnswer {
-  readonly queue: string;
-  /** Messages of the node that was asked. */
-  readonly dropped: number;
-}
+/** In requests, and in the answer to a declaration. */
+export const ephemeralDeclaredOptions = describedAs(
+  'No other options than these; an option that is `null` is not stated.',
+  closed(
+    object({
+      maxBytes: given,
+      maxLength: given,
+      policy: optional(nullable(oneOf('reject', 'dropOldest'))),
+      ttlSeconds: given,
+      leaseSeconds: given,
+      retryLimit: given,
+      windowBuffer: optional(nullable(closed(object({ ms: count, count })))),
+    }),
+  ),
+);
+export type EphemeralDeclaredOptions = Infer<typeof ephemeralDeclaredOptions>;
 
-export interface EphemeralDeleteAnswer {
-  readonly queue: string;
-  /** Both say whether it was declared. */
-  readonly deleted: boolean;
-  readonly declared: boolean;
-}
+/** The options are those that were sent. */
+export const ephemeralConfigureAnswer = object({
+  queue: text,
+  options: ephemeralDeclaredOptions,
+  declared: constant(true),
+});
+export type EphemeralConfigureAnswer = Infer<typeof ephemeralConfigureAnswer>;
 
-/** In force. */
-export interface EphemeralOptionsView {
-  readonly maxBytes: number;
-  readonly maxLength: number;
-  readonly policy: 'reject' | 'dropOldest';
-  readonly ttlSeconds: number;
-  readonly leaseSeconds: number;
-  readonly retryLimit: number;
-  readonly windowBuffer: { readonly ms: number; readonly count: number } | null;
-}
+export const ephemeralResetAnswer = object({
+  queue: text,
+  dropped: describedAs('The number of messages that the node that was asked has dropped.', count),
+});
+export type EphemeralResetAnswer = Infer<typeof ephemeralResetAnswer>;
 
-export interface EphemeralQueueView {
-  readonly queue: string;
-  readonly tier: 'declared' | 'implicit';
-  readonly depth: number;
-  readonly bytes: number;
-  readonly partitions: number;
-  readonly groups: number;
-  readonly drops: { readonly bounds: number; readonly ttl: number; readonly retry: number };
-  readonly options: EphemeralOptionsView;
-}
+export const ephemeralDeleteAnswer = object({
+  queue: text,
+  deleted: describedAs('Whether the queue was declared.', truth),
+  declared: describedAs('The same as `deleted`.', truth),
+});
+export type EphemeralDeleteAnswer = Infer<typeof ephemeralDeleteAnswer>;
 
-export interface EphemeralQueuesAnswer {
-  readonly queues: readonly EphemeralQueueView[];
-  readonly count: number;
-  /** Of this node, over all tenants. */
-  readonly cellBytes: number;
-  /** There are more than were shown: those after `nextAfter`. */
-  readonly truncated: boolean;
-  readonly nextAfter: string | null;
-}
+export const ephemeralOptionsView = named(
+  'EphemeralOptionsInForce',
+  object({
+    maxBytes: count,
+    maxLength: count,
+    policy: oneOf('reject', 'dropOldest'),
+    ttlSeconds: count,
+    leaseSeconds: count,
+    retryLimit: count,
+    windowBuffer: nullable(object({ ms: count, count })),
+  }),
+);
+export type EphemeralOptionsView = Infer<typeof ephemeralOptionsView>;
 
-export interface EphemeralDepthAnswer {
-  readonly queue: string;
-  readonly group: string | null;
-  readonly tier: 'declared' | 'implicit';
-  readonly pending: number;
-  readonly partitionsPending: number;
-  readonly bytes: number;
-  readonly partitions: readonly {
-    readonly partition: string;
-    readonly pending: number;
-    readonly bytes: number;
-  }[];
-  readonly groups: readonly {
-    readonly group: string;
-    readonly pending: number;
-    readonly skipped: number;
-  }[];
-}
+const tier = oneOf('declared', 'implicit');
+
+export const ephemeralQueueView = named(
+  'EphemeralQueue',
+  object({
+    queue: text,
+    tier,
+    depth: count,
+    bytes: count,
+    partitions: count,
+    groups: count,
+    drops: object({ bounds: count, ttl: count, retry: count }),
+    options: ephemeralOptionsView,
+  }),
+);
+export type EphemeralQueueView = Infer<typeof ephemeralQueueView>;
+
+export const ephemeralQueuesAnswer = object({
+  queues: list(ephemeralQueueView),
+  count,
+  cellBytes: describedAs('The bytes that this node holds, over all tenants.', count),
+  truncated: describedAs('There are more queues than are shown: those after `nextAfter`.', truth),
+  nextAfter: nullable(text),
+});
+export type EphemeralQueuesAnswer = Infer<typeof ephemeralQueuesAnswer>;
+
+export const ephemeralDepthAnswer = object({
+  queue: text,
+  group: nullable(text),
+  tier,
+  pending: count,
+  partitionsPending: count,
+  bytes: count,
+  partitions: list(object({ partition: text, pending: count, bytes: count })),
+  groups: list(
+    object({
+      group: text,
+      pending: count,
+      skipped: describedAs('The number of messages that the group lost to dropping.', count),
+    }),
+  ),
+});
+export type EphemeralDepthAnswer = Infer<typeof ephemeralDepthAnswer>;

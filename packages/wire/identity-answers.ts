@@ -1,31 +1,45 @@
-/** Who the caller is, as the dashboard asks it (gateway 7). */
-export interface IdentityAnswer {
-  /** `standalone` while tokens are not checked; otherwise `sub` of the token, "" without one. */
-  readonly user_id: string;
-  readonly email: string | null;
-  readonly tenant_slug: string;
-  readonly is_operator: boolean;
-  readonly operator_enabled: boolean;
-  readonly operator_live: boolean;
-  readonly acting_cluster: { readonly id: string; readonly slug: string } | null;
-  /** Name of the header that chooses it. */
-  readonly act_cluster_header: string;
-  /** The widest role of the token: `admin`, `read-write`, `read-only`, `write-only` or `none`. */
-  readonly role: string;
-  readonly cluster: string | null;
-  readonly clusters: readonly IdentityCluster[];
-  /** There is no gateway, so there are no sessions. */
-  readonly standalone: true;
-  /** The node that answers, by its name. */
-  readonly server_id: string;
-}
+import {
+  constant,
+  describedAs,
+  type Infer,
+  list,
+  nullable,
+  object,
+  text,
+  truth,
+} from '@svc/schema';
 
-export interface IdentityCluster {
-  readonly id: string;
-  readonly slug: string;
-  readonly role: string;
-  readonly tenant_slug: string;
-  readonly tenant_id: string;
-  readonly status: string;
-  readonly cell_slug: string;
-}
+export const identityCluster = object({
+  id: text,
+  slug: text,
+  role: text,
+  tenant_slug: text,
+  tenant_id: text,
+  status: text,
+  cell_slug: text,
+});
+export type IdentityCluster = Infer<typeof identityCluster>;
+
+/** Who the caller is, as the dashboard asks it (gateway 7). */
+export const identityAnswer = object({
+  user_id: describedAs(
+    '`standalone` while tokens are not checked; otherwise `sub` of the token, "" without one.',
+    text,
+  ),
+  email: nullable(text),
+  tenant_slug: text,
+  is_operator: truth,
+  operator_enabled: truth,
+  operator_live: truth,
+  acting_cluster: nullable(object({ id: text, slug: text })),
+  act_cluster_header: describedAs('The name of the header that chooses the cluster.', text),
+  role: describedAs(
+    'The widest role of the token: `admin`, `read-write`, `read-only`, `write-only` or `none`.',
+    text,
+  ),
+  cluster: nullable(text),
+  clusters: list(identityCluster),
+  standalone: describedAs('There is no gateway, so there are no sessions.', constant(true)),
+  server_id: describedAs('The name of the node that answers.', text),
+});
+export type IdentityAnswer = Infer<typeof identityAnswer>;

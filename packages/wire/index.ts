@@ -1,4 +1,4 @@
-/** Shapes, names, limits and formats of the public API. Pure: imports nothing. */
+/** Shapes, names, limits and formats of the public API. Pure: imports '@svc/schema' alone. */
 export * from './analytics-answers.js';
 export * from './answers.js';
 export * from './ephemeral-answers.js';
@@ -60,6 +60,6 @@ export { Summary } from './summary.js';
 export * from './surface-answers.js';
 export * from './system-answers.js';
 export { isWellFormed, utf8Length } from './text.js';
-export type * from './timer-answers.js';
+export * from './timer-answers.js';
 export { formatStampMs, formatStampUs, parseIsoUs } from './timestamp.js';
 export { canonicalUuid, formatUuid, isUuid, parseUuid, uuidV7 } from './uuid.js';

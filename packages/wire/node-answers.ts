@@ -1,285 +1,365 @@
 /**
- * What a node says of itself and its cluster: `/health`, `/metrics` and the raft routes. These
- * shapes are filled in by the broker as they are; an unknown figure is null, never 0.
+ * What a node says of itself and its cluster: `/health`, `/metrics` and the raft routes. The broker
+ * fills in these shapes as they are; an unknown figure is null, never 0.
  */
+import {
+  anything,
+  constant,
+  count,
+  describedAs,
+  either,
+  type Infer,
+  integer,
+  list,
+  named,
+  nothing,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  text,
+  truth,
+} from '@svc/schema';
 
-export type NodeRole = 'leader' | 'follower' | 'learner' | 'candidate' | 'stopped';
+export const nodeRole = oneOf('leader', 'follower', 'learner', 'candidate', 'stopped');
+export type NodeRole = Infer<typeof nodeRole>;
 
-/** cluster-and-config 6, inspection 8.1. */
-export interface HealthAnswer {
-  readonly status: 'healthy' | 'settling';
-  readonly engine: 'raft';
-  readonly version: string;
-  readonly raft: RaftHealth;
-}
+export const healthStatus = oneOf('healthy', 'settling');
+
+const RAFT_FIGURES = {
+  role: nodeRole,
+  leader: describedAs('Whether a leader is known.', truth),
+  term: count,
+  applied: count,
+  commit: count,
+  lag: describedAs('Milliseconds; 0 on a leader.', number),
+  storageReady: truth,
+};
 
 /** The figures that `/health` and `/metrics` share. */
-export interface RaftFigures {
-  readonly role: NodeRole;
-  /** Whether a leader is known. */
-  readonly leader: boolean;
-  readonly term: number;
-  readonly applied: number;
-  readonly commit: number;
-  /** Milliseconds; 0 on a leader. */
-  readonly lag: number;
-  readonly storageReady: boolean;
-}
+export const raftFigures = object(RAFT_FIGURES);
+export type RaftFigures = Infer<typeof raftFigures>;
 
-export interface RaftHealth extends RaftFigures {
-  readonly clusterVersion: number;
-  /** The highest data version that this build reads. */
-  readonly kinds: number;
-  readonly apply?: {
-    readonly failure: ApplyFailure | null;
-    readonly skipped: readonly number[];
-  };
-  /** Only on a linked cluster. */
-  readonly link?: Readonly<Record<string, unknown>>;
-}
+export const applyFailure = object({
+  class: oneOf('deterministic', 'node-local'),
+  index: count,
+  term: count,
+  digest: text,
+  command: nullable(text),
+  effect: nullable(text),
+  error: text,
+});
+export type ApplyFailure = Infer<typeof applyFailure>;
 
-export interface ApplyFailure {
-  readonly class: 'deterministic' | 'node-local';
-  readonly index: number;
-  readonly term: number;
-  readonly digest: string;
-  readonly command: string | null;
-  readonly effect: string | null;
-  readonly error: string;
-}
+export const raftHealth = object({
+  ...RAFT_FIGURES,
+  clusterVersion: count,
+  kinds: describedAs('The highest data version that this build reads.', count),
+  apply: optional(object({ failure: nullable(applyFailure), skipped: list(count) })),
+  link: optional(describedAs('Only a linked cluster has this member.', record(anything))),
+});
+export type RaftHealth = Infer<typeof raftHealth>;
+
+/** cluster-and-config 6, inspection 8.1. */
+export const healthAnswer = named(
+  'Health',
+  object({ status: healthStatus, engine: constant('raft'), version: text, raft: raftHealth }),
+);
+export type HealthAnswer = Infer<typeof healthAnswer>;
+
+const counted = object({ total: count, rate: constant(0) });
 
 /** inspection 8.2. */
-export interface MetricsAnswer {
-  readonly uptime: number;
-  readonly requests: { readonly total: number; readonly rate: 0 };
-  readonly messages: { readonly total: number; readonly rate: 0 };
-  readonly memory: {
-    readonly rss: number;
-    readonly heapTotal: 0;
-    readonly heapUsed: 0;
-    readonly external: 0;
-    readonly arrayBuffers: 0;
-  };
-  readonly cpu: { readonly user: 0; readonly system: 0 };
-  readonly engine: 'raft';
-  readonly raft: RaftFigures;
-}
+export const metricsAnswer = object({
+  uptime: count,
+  requests: counted,
+  messages: counted,
+  memory: object({
+    rss: count,
+    heapTotal: constant(0),
+    heapUsed: constant(0),
+    external: constant(0),
+    arrayBuffers: constant(0),
+  }),
+  cpu: object({ user: constant(0), system: constant(0) }),
+  engine: constant('raft'),
+  raft: raftFigures,
+});
+export type MetricsAnswer = Infer<typeof metricsAnswer>;
+
+const votes = oneOf('voter', 'learner');
+
+const NODE_BLOCK = {
+  nodeId: integer,
+  hostname: nullable(text),
+  raftAddr: nullable(text),
+  httpAddr: nullable(text),
+  role: votes,
+  state: oneOf('leader', 'follower', 'candidate', 'learner', 'shutdown'),
+  local: truth,
+  reachable: constant(true),
+  leaderId: nullable(integer),
+  term: count,
+  lastLogIndex: nullable(count),
+  committedIndex: nullable(count),
+  appliedIndex: nullable(count),
+  durableIndex: nullable(count),
+  inflight: nullable(count),
+  proposals: nullable(count),
+  log: object({ files: nullable(count), bytes: nullable(count) }),
+  store: object({
+    mapBytes: nullable(count),
+    usedBytes: nullable(count),
+    mapUsedPct: describedAs('A percentage, not a fraction.', nullable(number)),
+    readersInUse: nullable(count),
+    maxReaders: nullable(count),
+  }),
+  version: text,
+  uptimeSeconds: count,
+  error: nullable(text),
+};
 
 /** cluster-and-config 4: the node block, alike in both raft routes. */
-export interface RaftNodeBlock {
-  readonly nodeId: number;
-  readonly hostname: string | null;
-  readonly raftAddr: string | null;
-  readonly httpAddr: string | null;
-  readonly role: 'voter' | 'learner';
-  readonly state: 'leader' | 'follower' | 'candidate' | 'learner' | 'shutdown';
-  readonly local: boolean;
-  readonly reachable: true;
-  readonly leaderId: number | null;
-  readonly term: number;
-  readonly lastLogIndex: number | null;
-  readonly committedIndex: number | null;
-  readonly appliedIndex: number | null;
-  readonly durableIndex: number | null;
-  readonly inflight: number | null;
-  readonly proposals: number | null;
-  readonly log: { readonly files: number | null; readonly bytes: number | null };
-  readonly store: {
-    readonly mapBytes: number | null;
-    readonly usedBytes: number | null;
-    /** A percentage already. */
-    readonly mapUsedPct: number | null;
-    readonly readersInUse: number | null;
-    readonly maxReaders: number | null;
-  };
-  readonly version: string;
-  readonly uptimeSeconds: number;
-  readonly error: string | null;
-}
+export const raftNodeBlock = object(NODE_BLOCK);
+export type RaftNodeBlock = Infer<typeof raftNodeBlock>;
 
 /** The leader shows how far the others are; on other nodes null. */
-export interface RaftPeerFigures {
-  readonly nodeId: number;
-  readonly matchIndex: number | null;
-  readonly heartbeatAgeMs: number | null;
-}
+export const raftPeerFigures = object({
+  nodeId: integer,
+  matchIndex: nullable(count),
+  heartbeatAgeMs: nullable(number),
+});
+export type RaftPeerFigures = Infer<typeof raftPeerFigures>;
 
-export interface RaftStatusAnswer extends RaftNodeBlock {
-  readonly engine: 'raft';
-  readonly clusterId: string;
-  readonly self: number;
-  readonly voters: number;
-  readonly singleNode: boolean;
-  readonly replication: readonly RaftPeerFigures[] | null;
-  /** Frames of other nodes that this one did not take, by reason. */
-  readonly refusedFrames: Readonly<Record<string, number>>;
-}
+export const raftStatusAnswer = object({
+  ...NODE_BLOCK,
+  engine: constant('raft'),
+  clusterId: text,
+  self: integer,
+  voters: count,
+  singleNode: truth,
+  replication: describedAs(
+    'How far the other nodes are, as the leader shows it; `null` on every other node.',
+    nullable(list(raftPeerFigures)),
+  ),
+  refusedFrames: describedAs(
+    'Frames of other nodes that this node did not take, by reason.',
+    record(count),
+  ),
+});
+export type RaftStatusAnswer = Infer<typeof raftStatusAnswer>;
+
+const PROGRESS = {
+  matchIndex: nullable(count),
+  heartbeatAgeMs: nullable(number),
+  lagEntries: nullable(count),
+};
 
 /** What the members route adds to each block from the leader's own. */
-export interface RaftMemberProgress {
-  readonly matchIndex: number | null;
-  readonly heartbeatAgeMs: number | null;
-  readonly lagEntries: number | null;
-}
+const raftMemberProgress = object(PROGRESS);
+export type RaftMemberProgress = Infer<typeof raftMemberProgress>;
 
-export interface RaftMemberHost {
-  readonly rssBytes: number | null;
-  readonly anonBytes: number | null;
-  readonly cpuPct: number | null;
-  /** Memory limit of the container, or the memory of the machine where no limit is set. */
-  readonly memoryLimitBytes?: number | null;
-  /** Used part of the volume that holds the data, 0 to 100; null when the machine does not tell. */
-  readonly diskUsedPct?: number | null;
-}
+export const raftMemberHost = object({
+  rssBytes: nullable(count),
+  anonBytes: nullable(count),
+  cpuPct: nullable(number),
+  memoryLimitBytes: optional(
+    describedAs(
+      'The memory limit of the container, or the memory of the machine where no limit is set.',
+      nullable(count),
+    ),
+  ),
+  diskUsedPct: optional(
+    describedAs(
+      'The used part of the volume that holds the data, 0 to 100; `null` when the machine does ' +
+        'not tell.',
+      nullable(number),
+    ),
+  ),
+});
+export type RaftMemberHost = Infer<typeof raftMemberHost>;
 
-/** Messages of clients of the node, per second of its last flush bucket. */
-export interface RaftMemberRates {
-  readonly pushedPerSecond: number;
-  readonly deliveredPerSecond: number;
-  readonly ackedPerSecond: number;
-}
+export const raftMemberRates = object({
+  pushedPerSecond: number,
+  deliveredPerSecond: number,
+  ackedPerSecond: number,
+});
+export type RaftMemberRates = Infer<typeof raftMemberRates>;
 
-export interface RaftReachableMember extends RaftNodeBlock, RaftMemberProgress {
-  readonly host: RaftMemberHost;
-  /** A node of an earlier build does not say. */
-  readonly rates?: RaftMemberRates;
-}
+export const raftReachableMember = object({
+  ...NODE_BLOCK,
+  ...PROGRESS,
+  host: raftMemberHost,
+  rates: optional(
+    describedAs(
+      'Messages of clients of the node, per second of its last flush bucket. A node of an ' +
+        'earlier build does not have this member.',
+      raftMemberRates,
+    ),
+  ),
+});
+export type RaftReachableMember = Infer<typeof raftReachableMember>;
 
-export interface RaftUnreachableMember extends RaftMemberProgress {
-  readonly nodeId: number;
-  readonly role: 'voter' | 'learner';
-  readonly state: 'unreachable';
-  readonly local: false;
-  readonly reachable: false;
-  readonly raftAddr: string | null;
-  readonly httpAddr: string | null;
-  readonly hostname: null;
-  readonly error: string;
-}
+export const raftUnreachableMember = object({
+  ...PROGRESS,
+  nodeId: integer,
+  role: votes,
+  state: constant('unreachable'),
+  local: constant(false),
+  reachable: constant(false),
+  raftAddr: nullable(text),
+  httpAddr: nullable(text),
+  hostname: nothing,
+  error: text,
+});
+export type RaftUnreachableMember = Infer<typeof raftUnreachableMember>;
 
-export interface RaftMembersAnswer {
-  readonly engine: 'raft';
-  readonly clusterId: string;
-  readonly leaderId: number | null;
-  readonly term: number;
-  readonly self: number;
-  readonly voters: number;
-  /** Ascending by `nodeId`. */
-  readonly members: readonly (RaftReachableMember | RaftUnreachableMember)[];
-}
+export const raftMembersAnswer = object({
+  engine: constant('raft'),
+  clusterId: text,
+  leaderId: nullable(integer),
+  term: count,
+  self: integer,
+  voters: count,
+  members: describedAs(
+    'The members ascend by `nodeId`.',
+    list(either(raftReachableMember, raftUnreachableMember)),
+  ),
+});
+export type RaftMembersAnswer = Infer<typeof raftMembersAnswer>;
 
 // --- membership (cluster-and-config 5) -----------------------------------------------------------
 
-export interface MembershipMember {
-  readonly nodeId: number;
-  readonly voter: boolean;
-  /** null where the membership does not say. */
-  readonly raft: string | null;
-  readonly http: string | null;
-  /** The rest is known to the leader only: null, and not live, elsewhere. */
-  readonly matched: number | null;
-  readonly lag: number | null;
-  readonly lastAckMs: number | null;
-  readonly live: boolean;
-}
+const ofLeader = (description: string) =>
+  `${description} Only the leader knows; \`null\` elsewhere.`;
 
-export interface Membership {
-  /** Who answered. */
-  readonly nodeId: number;
-  /** `follower`: no leader could be asked. */
-  readonly source: 'leader' | 'follower';
-  /** How old the picture is: since this node last heard from a leader; null: it never did. */
-  readonly viewAgeMs: number | null;
-  readonly leader: number | null;
-  readonly term: number;
-  /** Ascending, as all lists of nodes here. */
-  readonly voters: readonly number[];
-  readonly learners: readonly number[];
-  /** The old and the new voters of an unfinished change. */
-  readonly joint: readonly (readonly number[])[] | null;
-  /** The entry that brought this membership. */
-  readonly membershipIndex: number;
-  readonly membershipCommitted: boolean;
-  readonly changeInFlight: boolean;
-  readonly lastLogIndex: number;
-  readonly committedIndex: number;
-  /** A member that acknowledged within this time is live. */
-  readonly liveWithinMs: number;
-  /** Entries that a learner may be behind when it is promoted without `force`. */
-  readonly promoteMaxLag: number;
-  readonly members: readonly MembershipMember[];
-}
+export const membershipMember = object({
+  nodeId: integer,
+  voter: truth,
+  raft: describedAs('`null` where the membership does not say.', nullable(text)),
+  http: describedAs('`null` where the membership does not say.', nullable(text)),
+  matched: describedAs(ofLeader('The last index that the member has.'), nullable(count)),
+  lag: describedAs(ofLeader('The entries that the member is behind.'), nullable(count)),
+  lastAckMs: describedAs(
+    ofLeader('Milliseconds since the member last acknowledged.'),
+    nullable(number),
+  ),
+  live: describedAs('Only the leader knows; `false` elsewhere.', truth),
+});
+export type MembershipMember = Infer<typeof membershipMember>;
+
+export const membership = named(
+  'Membership',
+  object({
+    nodeId: describedAs('The node that answered.', integer),
+    source: describedAs('`follower`: no leader could be asked.', oneOf('leader', 'follower')),
+    viewAgeMs: describedAs(
+      'How old the picture is: the time since this node last heard from a leader; `null`: it ' +
+        'never did.',
+      nullable(number),
+    ),
+    leader: nullable(integer),
+    term: count,
+    voters: describedAs('This list ascends, as do all lists of nodes here.', list(integer)),
+    learners: list(integer),
+    joint: describedAs(
+      'The old and the new voters of an unfinished change.',
+      nullable(list(list(integer))),
+    ),
+    membershipIndex: describedAs('The index of the entry that brought this membership.', count),
+    membershipCommitted: truth,
+    changeInFlight: truth,
+    lastLogIndex: count,
+    committedIndex: count,
+    liveWithinMs: describedAs('A member that acknowledged within this time is live.', count),
+    promoteMaxLag: describedAs(
+      'The entries that a learner may be behind when it is promoted without `force`.',
+      count,
+    ),
+    members: list(membershipMember),
+  }),
+);
+export type Membership = Infer<typeof membership>;
+
+export const raftLivenessMember = object({
+  nodeId: integer,
+  role: votes,
+  state: oneOf('leader', 'follower', 'candidate', 'learner', 'shutdown', 'unreachable'),
+  http: nullable(text),
+  raft: nullable(text),
+  lastAckMs: describedAs(
+    'Milliseconds since the leader last heard the member; `null`: it never did, or this is not ' +
+      'known.',
+    nullable(number),
+  ),
+  matchIndex: nullable(count),
+  local: truth,
+});
+export type RaftLivenessMember = Infer<typeof raftLivenessMember>;
 
 /** inspection 12. */
-export interface RaftLivenessAnswer {
-  readonly engine: 'raft';
-  readonly nodeId: number;
-  readonly leaderId: number | null;
-  readonly term: number;
-  /** How old the picture of the members is; null: this node never had one. */
-  readonly viewAgeMs: number | null;
-  /** The leader that gave this picture; null: no leader could be asked. */
-  readonly viewLeaderId: number | null;
-  readonly members: readonly RaftLivenessMember[];
-}
+export const raftLivenessAnswer = object({
+  engine: constant('raft'),
+  nodeId: integer,
+  leaderId: nullable(integer),
+  term: count,
+  viewAgeMs: describedAs(
+    'How old the picture of the members is; `null`: this node never had one.',
+    nullable(number),
+  ),
+  viewLeaderId: describedAs(
+    'The leader that gave this picture; `null`: no leader could be asked.',
+    nullable(integer),
+  ),
+  members: list(raftLivenessMember),
+});
+export type RaftLivenessAnswer = Infer<typeof raftLivenessAnswer>;
 
-export interface RaftLivenessMember {
-  readonly nodeId: number;
-  readonly role: 'voter' | 'learner';
-  readonly state: RaftNodeBlock['state'] | 'unreachable';
-  readonly http: string | null;
-  readonly raft: string | null;
-  /** Since the leader heard it last; null: never, or not known. */
-  readonly lastAckMs: number | null;
-  readonly matchIndex: number | null;
-  readonly local: boolean;
-}
+export const membershipAnswer = object({ engine: constant('raft'), membership });
+export type MembershipAnswer = Infer<typeof membershipAnswer>;
 
-export interface MembershipAnswer {
-  readonly engine: 'raft';
-  readonly membership: Membership;
-}
+export const membershipChangedAnswer = object({ ok: constant(true), membership });
+export type MembershipChangedAnswer = Infer<typeof membershipChangedAnswer>;
 
-export interface MembershipChangedAnswer {
-  readonly ok: true;
-  readonly membership: Membership;
-}
+export const leadershipTransferAnswer = object({
+  ok: constant(true),
+  leader: describedAs('The node that was asked for.', integer),
+  term: count,
+});
+export type LeadershipTransferAnswer = Infer<typeof leadershipTransferAnswer>;
 
-export interface LeadershipTransferAnswer {
-  readonly ok: true;
-  /** The node that was asked for. */
-  readonly leader: number;
-  readonly term: number;
-}
-
-export type MembershipErrorCode =
-  | 'bad_request'
-  | 'forbidden'
+const membershipErrorCode = oneOf(
+  'bad_request',
+  'forbidden',
   /** A change is running, or the members are joint, or their entry is not committed. */
-  | 'in_flight'
+  'in_flight',
   /** The old or the new voters have no majority that lives. */
-  | 'no_quorum'
-  | 'last_voter'
+  'no_quorum',
+  'last_voter',
   /** Too many entries to go, or not live; or it cannot read what the cluster writes. */
-  | 'learner_behind'
-  | 'already_voter'
+  'learner_behind',
+  'already_voter',
   /** The node is known at, or answers from, another place than the request says. */
-  | 'address_mismatch'
+  'address_mismatch',
   /** Somebody else changed the members while this change was being prepared. */
-  | 'membership_changed'
+  'membership_changed',
   /** The leader lost its leadership: the change may still complete. */
-  | 'leader_changed'
-  | 'not_a_learner'
-  | 'not_a_member'
+  'leader_changed',
+  'not_a_learner',
+  'not_a_member',
   /** Leadership can go to a voter only. */
-  | 'not_a_voter'
-  | 'leader_unreachable'
+  'not_a_voter',
+  'leader_unreachable',
   /** Nothing was changed, and the same request may succeed soon. */
-  | 'retry'
-  | 'timeout';
+  'retry',
+  'timeout',
+);
+export type MembershipErrorCode = Infer<typeof membershipErrorCode>;
 
-export interface MembershipErrorAnswer {
-  readonly ok: false;
-  readonly code: MembershipErrorCode;
-  readonly error: string;
-}
+export const membershipErrorAnswer = named(
+  'MembershipError',
+  object({ ok: constant(false), code: membershipErrorCode, error: text }),
+);
+export type MembershipErrorAnswer = Infer<typeof membershipErrorAnswer>;

@@ -1,234 +1,287 @@
 /** Answers about single messages, dead letters and traces (inspection 1, 2; state-surfaces 6). */
-import type { OptionsAnswer, PushResult } from './answers.js';
+import {
+  anything,
+  constant,
+  count,
+  describedAs,
+  type Infer,
+  integer,
+  list,
+  matching,
+  named,
+  nothing,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  partitionNumber,
+  stamp,
+  stampMs,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import { optionsAnswer, PUSH_RESULT_FIELDS } from './answers.js';
 
 export const MESSAGE_STATUSES = ['pending', 'processing', 'completed', 'dead_letter'] as const;
 
-export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+export const messageStatus = oneOf(...MESSAGE_STATUSES);
+export type MessageStatus = Infer<typeof messageStatus>;
 
 /** Who reads what was asked for: named groups are a bus. */
-export interface ReadingModeAnswer {
-  readonly hasQueueMode: boolean;
-  readonly busGroupsCount: number;
-  readonly type: 'none' | 'queue' | 'bus' | 'hybrid';
-}
+export const readingModeAnswer = named(
+  'ReadingMode',
+  object({
+    hasQueueMode: truth,
+    busGroupsCount: count,
+    type: oneOf('none', 'queue', 'bus', 'hybrid'),
+  }),
+);
+export type ReadingModeAnswer = Infer<typeof readingModeAnswer>;
 
-export interface PageAnswer {
-  readonly limit: number;
-  readonly offset: number;
-}
+export const pageAnswer = object({ limit: count, offset: count });
+export type PageAnswer = Infer<typeof pageAnswer>;
+
+export const messageRow = named(
+  'MessageRow',
+  object({
+    id: uuid,
+    transactionId: text,
+    txnHash: describedAs('32 hexadecimal digits.', matching(/^[0-9a-f]{32}$/)),
+    data: anything,
+    payload: describedAs('The same as `data`.', anything),
+    traceId: nullable(uuid),
+    producerSub: nullable(text),
+    createdAt: stampMs,
+    offset: count,
+    queue: text,
+    partition: text,
+    partitionId: describedAs('The UUID of the partition.', uuid),
+    status: messageStatus,
+    queueStatus: messageStatus,
+    busStatus: object({ consumedBy: count, totalGroups: count }),
+    queuePath: text,
+    namespace: nullable(text),
+    task: nullable(text),
+    queuePriority: integer,
+    payloadAvailable: describedAs(
+      '`false`: the payload found no room in the answer, and is shown as `null`.',
+      truth,
+    ),
+    leaseExpiresAt: nullable(stampMs),
+    segment: object({ seq: count, frameIdx: count }),
+    isEncrypted: truth,
+  }),
+);
+export type MessageRow = Infer<typeof messageRow>;
 
 /** inspection 1.1. */
-export interface MessageListAnswer {
-  readonly messages: readonly MessageRow[];
-  /** Rows of this page. */
-  readonly total: number;
-  readonly pagination: PageAnswer;
-  readonly mode: ReadingModeAnswer;
-  /** There may be more than the bounds of one answer let it show. */
-  readonly truncated?: true;
-}
+export const messageListAnswer = object({
+  messages: list(messageRow),
+  total: describedAs('The number of rows of this page.', count),
+  pagination: pageAnswer,
+  mode: readingModeAnswer,
+  truncated: optional(
+    describedAs(
+      'There may be more messages than the bounds of one answer let it show.',
+      constant(true),
+    ),
+  ),
+});
+export type MessageListAnswer = Infer<typeof messageListAnswer>;
 
-export interface MessageRow {
-  readonly id: string;
-  readonly transactionId: string;
-  /** 32 hexadecimal digits. */
-  readonly txnHash: string;
-  readonly data: unknown;
-  /** The same as `data`. */
-  readonly payload: unknown;
-  readonly traceId: string | null;
-  readonly producerSub: string | null;
-  readonly createdAt: string;
-  readonly offset: number;
-  readonly queue: string;
-  readonly partition: string;
-  /** The partition's UUID. */
-  readonly partitionId: string;
-  readonly status: MessageStatus;
-  readonly queueStatus: MessageStatus;
-  readonly busStatus: { readonly consumedBy: number; readonly totalGroups: number };
-  readonly queuePath: string;
-  readonly namespace: string | null;
-  readonly task: string | null;
-  readonly queuePriority: number;
-  /** False: the payload found no room in the answer, and is shown as null. */
-  readonly payloadAvailable: boolean;
-  readonly leaseExpiresAt: string | null;
-  readonly segment: { readonly seq: number; readonly frameIdx: number };
-  readonly isEncrypted: boolean;
-}
+export const messageGroupRow = object({
+  name: text,
+  committed: integer,
+  consumed: truth,
+  leaseExpiresAt: nullable(stamp),
+});
+export type MessageGroupRow = Infer<typeof messageGroupRow>;
 
 /** inspection 1.2. */
-export interface MessageAnswer {
-  readonly id: string;
-  readonly transactionId: string;
-  readonly data: unknown;
-  readonly payload: unknown;
-  readonly traceId: string | null;
-  readonly producerSub: string | null;
-  readonly createdAt: string;
-  readonly partitionId: string;
-  readonly partition: string;
-  readonly queue: string;
-  readonly queuePath: string;
-  readonly namespace: string | null;
-  readonly task: string | null;
-  readonly status: MessageStatus;
-  readonly errorMessage: string | null;
-  readonly retryCount: number;
-  readonly isEncrypted: boolean;
-  readonly queueConfig: OptionsAnswer;
-  readonly mode: ReadingModeAnswer;
-  readonly consumerGroups: readonly MessageGroupRow[];
-}
-
-export interface MessageGroupRow {
-  readonly name: string;
-  readonly committed: number;
-  readonly consumed: boolean;
-  readonly leaseExpiresAt: string | null;
-}
+export const messageAnswer = object({
+  id: uuid,
+  transactionId: text,
+  data: anything,
+  payload: anything,
+  traceId: nullable(uuid),
+  producerSub: nullable(text),
+  createdAt: stamp,
+  partitionId: uuid,
+  partition: text,
+  queue: text,
+  queuePath: text,
+  namespace: nullable(text),
+  task: nullable(text),
+  status: messageStatus,
+  errorMessage: nullable(text),
+  retryCount: count,
+  isEncrypted: truth,
+  queueConfig: optionsAnswer,
+  mode: readingModeAnswer,
+  consumerGroups: list(messageGroupRow),
+});
+export type MessageAnswer = Infer<typeof messageAnswer>;
 
 /** inspection 1.3. */
-export interface MessageDeletedAnswer {
-  readonly success: true;
-  readonly partitionId: string;
-  readonly transactionId: string;
-  readonly deleted: number;
-}
+export const messageDeletedAnswer = object({
+  success: constant(true),
+  partitionId: text,
+  transactionId: text,
+  deleted: count,
+});
+export type MessageDeletedAnswer = Infer<typeof messageDeletedAnswer>;
 
-export interface MessageNotDeletedAnswer {
-  readonly success: false;
-  readonly partitionId: string;
-  readonly transactionId: string;
-  readonly error: string;
-  readonly message: string;
-}
+export const messageNotDeletedAnswer = object({
+  success: constant(false),
+  partitionId: text,
+  transactionId: text,
+  error: text,
+  message: text,
+});
+export type MessageNotDeletedAnswer = Infer<typeof messageNotDeletedAnswer>;
+
+export const deadLetterAnswerRow = named(
+  'DeadLetterRow',
+  object({
+    id: uuid,
+    queue: text,
+    partition: nullable(text),
+    partitionId: partitionNumber,
+    createdAt: describedAs('The same as `failedAt`.', stamp),
+    consumerGroup: text,
+    offset: integer,
+    messageId: nullable(uuid),
+    transactionId: text,
+    data: anything,
+    payload: anything,
+    errorMessage: text,
+    retryCount: count,
+    failedAt: stamp,
+    payloadAvailable: optional(
+      describedAs(
+        'Present only where the payload found no room in the answer, and is shown as `null`.',
+        constant(false),
+      ),
+    ),
+  }),
+);
+export type DeadLetterAnswerRow = Infer<typeof deadLetterAnswerRow>;
 
 /** inspection 2.1. */
-export interface DeadLetterListAnswer {
-  readonly messages: readonly DeadLetterAnswerRow[];
-  /** All that match. */
-  readonly total: number;
-  readonly pagination: PageAnswer;
-}
-
-export interface DeadLetterAnswerRow {
-  readonly id: string;
-  readonly queue: string;
-  readonly partition: string | null;
-  readonly partitionId: string;
-  /** The same as `failedAt`. */
-  readonly createdAt: string;
-  readonly consumerGroup: string;
-  readonly offset: number;
-  readonly messageId: string | null;
-  readonly transactionId: string;
-  readonly data: unknown;
-  readonly payload: unknown;
-  readonly errorMessage: string;
-  readonly retryCount: number;
-  readonly failedAt: string;
-  /** Only where the payload found no room in the answer, and is shown as null. */
-  readonly payloadAvailable?: false;
-}
+export const deadLetterListAnswer = object({
+  messages: list(deadLetterAnswerRow),
+  total: describedAs('The number of all dead letters that match.', count),
+  pagination: pageAnswer,
+});
+export type DeadLetterListAnswer = Infer<typeof deadLetterListAnswer>;
 
 /** inspection 2.2. */
-export interface DeadLettersPurgedAnswer {
-  readonly success: true;
-  readonly queue: string;
-  readonly consumerGroup: string | null;
-  readonly deleted: number;
-}
+export const deadLettersPurgedAnswer = object({
+  success: constant(true),
+  queue: text,
+  consumerGroup: nullable(text),
+  deleted: count,
+});
+export type DeadLettersPurgedAnswer = Infer<typeof deadLettersPurgedAnswer>;
 
 /** inspection 2.3. */
-export interface ReplayAnswer {
-  readonly success: true;
-  readonly result: 'moved' | 'duplicate';
-  readonly queue: string;
-  readonly partition: string;
-  readonly consumerGroup: string;
-  readonly dlqId: string;
-  readonly originalTransactionId: string;
-  readonly replayedAs: PushResult & { readonly offset?: number };
-  readonly dlqRowRemoved: boolean;
-}
+export const replayAnswer = object({
+  success: constant(true),
+  result: oneOf('moved', 'duplicate'),
+  queue: text,
+  partition: text,
+  consumerGroup: text,
+  dlqId: uuid,
+  originalTransactionId: text,
+  replayedAs: object({ ...PUSH_RESULT_FIELDS, offset: optional(count) }),
+  dlqRowRemoved: truth,
+});
+export type ReplayAnswer = Infer<typeof replayAnswer>;
 
-export interface ReplayRefusedAnswer {
-  readonly success: false;
-  readonly error: string;
-  readonly reason: string;
-  readonly dlqRowRemoved: false;
-}
+export const replayRefusedAnswer = object({
+  success: constant(false),
+  error: text,
+  reason: text,
+  dlqRowRemoved: constant(false),
+});
+export type ReplayRefusedAnswer = Infer<typeof replayRefusedAnswer>;
 
 /** inspection 5.9. */
-export interface DeadLetterSignaturesAnswer {
-  readonly queue: string;
-  readonly rowsNow: number;
-  readonly sample: number;
-  readonly retryCounts: readonly number[];
-  readonly groups: readonly string[];
-  readonly oldest: string | null;
-  readonly newest: string | null;
-  readonly avgBytes: number;
-  readonly signatures: readonly {
-    readonly text: string;
-    readonly n: number;
-    readonly share: number;
-  }[];
-  readonly byDay: readonly { readonly day: string; readonly n: number }[];
-}
+export const deadLetterSignaturesAnswer = object({
+  queue: text,
+  rowsNow: count,
+  sample: count,
+  retryCounts: list(count),
+  groups: list(text),
+  oldest: nullable(stampMs),
+  newest: nullable(stampMs),
+  avgBytes: count,
+  signatures: list(object({ text, n: count, share: number })),
+  byDay: list(object({ day: matching(/^\d{4}-\d\d-\d\d$/), n: count })),
+});
+export type DeadLetterSignaturesAnswer = Infer<typeof deadLetterSignaturesAnswer>;
 
 /** state-surfaces 6.1. */
-export interface TracedAnswer {
-  readonly success: true;
-  readonly traceId: string;
-}
+export const tracedAnswer = object({ success: constant(true), traceId: uuid });
+export type TracedAnswer = Infer<typeof tracedAnswer>;
 
-/** state-surfaces 6.2: `events` is the same list as `traces`. */
-export interface TraceListAnswer {
-  readonly traces: readonly TraceAnswerRow[];
-  readonly events: readonly TraceAnswerRow[];
-  readonly total: number;
-  readonly pagination: PageAnswer;
-}
+export const traceAnswerRow = named(
+  'TraceRow',
+  object({
+    traceId: uuid,
+    trace_id: uuid,
+    partitionId: nullable(partitionNumber),
+    partition_id: nullable(partitionNumber),
+    messageId: nullable(uuid),
+    message_id: nullable(uuid),
+    transactionId: text,
+    transaction_id: text,
+    consumerGroup: nullable(text),
+    consumer_group: nullable(text),
+    eventType: text,
+    event_type: text,
+    data: anything,
+    worker: nullable(text),
+    worker_id: nullable(text),
+    names: list(text),
+    trace_names: list(text),
+    createdAt: stamp,
+    created_at: stamp,
+    queue_name: nullable(text),
+    partition_name: nullable(text),
+    message_payload: nothing,
+    dataAvailable: optional(
+      describedAs(
+        'Present only where the data found no room in the answer, and is shown as `null`.',
+        constant(false),
+      ),
+    ),
+  }),
+);
+export type TraceAnswerRow = Infer<typeof traceAnswerRow>;
 
-export interface TraceAnswerRow {
-  readonly traceId: string;
-  readonly trace_id: string;
-  readonly partitionId: string | null;
-  readonly partition_id: string | null;
-  readonly messageId: string | null;
-  readonly message_id: string | null;
-  readonly transactionId: string;
-  readonly transaction_id: string;
-  readonly consumerGroup: string | null;
-  readonly consumer_group: string | null;
-  readonly eventType: string;
-  readonly event_type: string;
-  readonly data: unknown;
-  readonly worker: string | null;
-  readonly worker_id: string | null;
-  readonly names: readonly string[];
-  readonly trace_names: readonly string[];
-  readonly createdAt: string;
-  readonly created_at: string;
-  readonly queue_name: string | null;
-  readonly partition_name: string | null;
-  readonly message_payload: null;
-  /** Only where the data found no room in the answer, and is shown as null. */
-  readonly dataAvailable?: false;
-}
+/** state-surfaces 6.2. */
+export const traceListAnswer = object({
+  traces: list(traceAnswerRow),
+  events: describedAs('The same list as `traces`.', list(traceAnswerRow)),
+  total: count,
+  pagination: pageAnswer,
+});
+export type TraceListAnswer = Infer<typeof traceListAnswer>;
 
-export interface TraceNamesAnswer {
-  readonly trace_names: readonly TraceNameRow[];
-  readonly total: number;
-  readonly pagination: PageAnswer;
-}
+export const traceNameRow = object({
+  trace_name: text,
+  trace_count: count,
+  message_count: count,
+  last_seen: stamp,
+});
+export type TraceNameRow = Infer<typeof traceNameRow>;
 
-export interface TraceNameRow {
-  readonly trace_name: string;
-  readonly trace_count: number;
-  readonly message_count: number;
-  readonly last_seen: string;
-}
+export const traceNamesAnswer = object({
+  trace_names: list(traceNameRow),
+  total: count,
+  pagination: pageAnswer,
+});
+export type TraceNamesAnswer = Infer<typeof traceNamesAnswer>;

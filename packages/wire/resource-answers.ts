@@ -1,122 +1,142 @@
 /** Answers about the queues of a tenant, and positions in them, beside those in answers.ts. */
+import {
+  constant,
+  count,
+  describedAs,
+  either,
+  type Infer,
+  integer,
+  list,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  record,
+  stamp,
+  stampMs,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import { nextAfter } from './page-answers.js';
+
+export const overviewLag = named(
+  'OverviewLag',
+  object({ avg: count, median: constant(0), min: constant(0), max: count }),
+);
+export type OverviewLag = Infer<typeof overviewLag>;
 
 /** inspection 6.1. `failed`, `median` and `min` are part of the shape and always 0. */
-export interface OverviewAnswer {
-  readonly queues: number;
-  readonly partitions: number;
-  readonly namespaces: number;
-  readonly tasks: number;
-  readonly messages: {
-    readonly total: number;
-    readonly pending: number;
-    readonly processing: number;
-    readonly completed: number;
-    readonly failed: 0;
-    readonly deadLetter: number;
-  };
-  readonly lag: { readonly time: OverviewLag; readonly offset: OverviewLag };
-  readonly timestamp: string;
-  /** Seconds: the figures are counted for the answer. */
-  readonly statsAge: 0;
-}
+export const overviewAnswer = object({
+  queues: count,
+  partitions: count,
+  namespaces: count,
+  tasks: count,
+  messages: object({
+    total: count,
+    pending: count,
+    processing: count,
+    completed: count,
+    failed: constant(0),
+    deadLetter: count,
+  }),
+  lag: object({ time: overviewLag, offset: overviewLag }),
+  timestamp: stampMs,
+  statsAge: describedAs('Seconds; 0, because the figures are counted for the answer.', constant(0)),
+});
+export type OverviewAnswer = Infer<typeof overviewAnswer>;
 
-export interface OverviewLag {
-  readonly avg: number;
-  readonly median: 0;
-  readonly min: 0;
-  readonly max: number;
-}
+const LABEL_FIGURES = {
+  queues: count,
+  partitions: count,
+  messages: object({ total: count, pending: count }),
+};
 
 /** inspection 6.2; `pending` excludes what is leased. */
-export interface LabelFigures {
-  readonly queues: number;
-  readonly partitions: number;
-  readonly messages: { readonly total: number; readonly pending: number };
-}
+const labelFigures = object(LABEL_FIGURES);
+export type LabelFigures = Infer<typeof labelFigures>;
 
-export interface NamespacesAnswer {
-  readonly namespaces: readonly NamespaceRow[];
-  readonly nextAfter?: string | null;
-}
+export const namespaceRow = object({ namespace: text, ...LABEL_FIGURES });
+export type NamespaceRow = Infer<typeof namespaceRow>;
 
-export interface NamespaceRow extends LabelFigures {
-  readonly namespace: string;
-}
+export const namespacesAnswer = object({ namespaces: list(namespaceRow), nextAfter });
+export type NamespacesAnswer = Infer<typeof namespacesAnswer>;
 
-export interface TasksAnswer {
-  readonly tasks: readonly TaskRow[];
-  readonly nextAfter?: string | null;
-}
+export const taskRow = object({ task: text, ...LABEL_FIGURES });
+export type TaskRow = Infer<typeof taskRow>;
 
-export interface TaskRow extends LabelFigures {
-  readonly task: string;
-}
+export const tasksAnswer = object({ tasks: list(taskRow), nextAfter });
+export type TasksAnswer = Infer<typeof tasksAnswer>;
+
+export const rankedPartitionRow = object({
+  queue: text,
+  partition: text,
+  id: uuid,
+  pending: count,
+  processing: count,
+  lagSeconds: describedAs('`null`: everything is consumed.', nullable(count)),
+});
+export type RankedPartitionRow = Infer<typeof rankedPartitionRow>;
 
 /** message-plane 8, inspection 6.3; `pending` includes what is leased. */
-export interface PartitionRankingAnswer {
-  readonly partitions: readonly RankedPartitionRow[];
-  readonly walked: number;
-  readonly truncated: boolean;
-}
+export const partitionRankingAnswer = object({
+  partitions: list(rankedPartitionRow),
+  walked: count,
+  truncated: truth,
+});
+export type PartitionRankingAnswer = Infer<typeof partitionRankingAnswer>;
 
-export interface RankedPartitionRow {
-  readonly queue: string;
-  readonly partition: string;
-  readonly id: string;
-  readonly pending: number;
-  readonly processing: number;
-  /** null: everything is consumed. */
-  readonly lagSeconds: number | null;
-}
+/** message-plane 15. */
+export const queueSizesAnswer = object({
+  queue: text,
+  partitions: describedAs('Retained bytes by partition name.', record(count)),
+  truncated: optional(constant(true)),
+  nextAfter,
+});
+export type QueueSizesAnswer = Infer<typeof queueSizesAnswer>;
 
-/** message-plane 15: retained bytes by partition name. */
-export interface QueueSizesAnswer {
-  readonly queue: string;
-  readonly partitions: { readonly [name: string]: number };
-  readonly truncated?: true;
-  /** Present in a page only. */
-  readonly nextAfter?: string | null;
-}
+export const changedPartitionRow = object({
+  name: text,
+  id: uuid,
+  lastOffset: describedAs('-1: nothing was ever written.', integer),
+  logStart: count,
+  lastWriteAt: stamp,
+});
+export type ChangedPartitionRow = Infer<typeof changedPartitionRow>;
+
+export const changedPageAnswer = object({
+  queue: text,
+  partitions: list(changedPartitionRow),
+  next: describedAs('`null`: there are no more partitions.', nullable(text)),
+});
+export type ChangedPageAnswer = Infer<typeof changedPageAnswer>;
+
+const changedEntryError = oneOf('UNKNOWN_TOPIC_OR_PARTITION', 'BAD_CURSOR');
+export type ChangedEntryError = Infer<typeof changedEntryError>;
+
+export const changedEntryErrorAnswer = object({ queue: text, error: changedEntryError });
+export type ChangedEntryErrorAnswer = Infer<typeof changedEntryErrorAnswer>;
 
 /** message-plane 10. */
-export interface ChangedAnswer {
-  readonly safeTime: string;
-  readonly safeTimeDegraded: false;
-  readonly entries: readonly (ChangedPageAnswer | ChangedEntryErrorAnswer)[];
-}
+export const changedAnswer = object({
+  safeTime: stamp,
+  safeTimeDegraded: constant(false),
+  entries: list(either(changedPageAnswer, changedEntryErrorAnswer)),
+});
+export type ChangedAnswer = Infer<typeof changedAnswer>;
 
-export interface ChangedPageAnswer {
-  readonly queue: string;
-  readonly partitions: readonly ChangedPartitionRow[];
-  readonly next: string | null;
-}
-
-export interface ChangedPartitionRow {
-  readonly name: string;
-  readonly id: string;
-  readonly lastOffset: number;
-  readonly logStart: number;
-  readonly lastWriteAt: string;
-}
-
-export interface ChangedEntryErrorAnswer {
-  readonly queue: string;
-  readonly error: ChangedEntryError;
-}
-
-export type ChangedEntryError = 'UNKNOWN_TOPIC_OR_PARTITION' | 'BAD_CURSOR';
+export const foundOffsetAnswer = object({
+  queue: text,
+  partition: text,
+  offset: nullable(count),
+  ts: nullable(stamp),
+  highWatermark: count,
+  logStartOffset: count,
+  error: optional(constant('UNKNOWN_TOPIC_OR_PARTITION')),
+});
+export type FoundOffsetAnswer = Infer<typeof foundOffsetAnswer>;
 
 /** message-plane 15: the first offset appended at or after a time. */
-export interface FetchOffsetsAnswer {
-  readonly entries: readonly FoundOffsetAnswer[];
-}
-
-export interface FoundOffsetAnswer {
-  readonly queue: string;
-  readonly partition: string;
-  readonly offset: number | null;
-  readonly ts: string | null;
-  readonly highWatermark: number;
-  readonly logStartOffset: number;
-  readonly error?: 'UNKNOWN_TOPIC_OR_PARTITION';
-}
+export const fetchOffsetsAnswer = object({ entries: list(foundOffsetAnswer) });
+export type FetchOffsetsAnswer = Infer<typeof fetchOffsetsAnswer>;

@@ -1,76 +1,102 @@
 /** Answers of the stream routes (streams 2 to 4). */
+import {
+  anything,
+  constant,
+  count,
+  describedAs,
+  type Infer,
+  list,
+  named,
+  nullable,
+  object,
+  oneOf,
+  partitionNumber,
+  stamp,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
 
-export interface StreamRegisteredAnswer {
-  readonly success: true;
-  readonly query_id: string;
-  readonly name: string;
-  readonly config_hash: string;
-  /** The name was new. */
-  readonly fresh: boolean;
-  /** All state of the query is gone. */
-  readonly reset: boolean;
-}
+export const streamRegisteredAnswer = object({
+  success: constant(true),
+  query_id: uuid,
+  name: text,
+  config_hash: text,
+  fresh: describedAs('Whether the name was new.', truth),
+  reset: describedAs('Whether all state of the query was deleted.', truth),
+});
+export type StreamRegisteredAnswer = Infer<typeof streamRegisteredAnswer>;
 
-export interface StreamMismatchAnswer {
-  readonly success: false;
-  readonly query_id: string;
-  readonly name: string;
-  readonly error: string;
-}
+export const streamMismatchAnswer = object({
+  success: constant(false),
+  query_id: uuid,
+  name: text,
+  error: text,
+});
+export type StreamMismatchAnswer = Infer<typeof streamMismatchAnswer>;
 
-export interface StreamDeniedAnswer {
-  readonly success: false;
-  readonly denied: true;
-  readonly error: string;
-}
+export const streamDeniedAnswer = object({
+  success: constant(false),
+  denied: constant(true),
+  error: text,
+});
+export type StreamDeniedAnswer = Infer<typeof streamDeniedAnswer>;
 
-export interface StreamStateAnswerBody {
-  readonly success: true;
-  /** Ascending by the bytes of the key. */
-  readonly rows: readonly StreamStateAnswerRow[];
-}
+export const streamStateAnswerRow = named(
+  'StreamStateRow',
+  object({ key: text, value: anything, updated_at: stamp }),
+);
+export type StreamStateAnswerRow = Infer<typeof streamStateAnswerRow>;
 
-export interface StreamStateAnswerRow {
-  readonly key: string;
-  readonly value: unknown;
-  readonly updated_at: string;
-}
+export const streamStateAnswerBody = object({
+  success: constant(true),
+  rows: describedAs('The rows ascend by the bytes of their keys.', list(streamStateAnswerRow)),
+});
+export type StreamStateAnswerBody = Infer<typeof streamStateAnswerBody>;
 
-export interface StreamCycleAnswer {
-  readonly success: true;
-  readonly query_id: string;
-  /** Digits, whatever the request called it. */
-  readonly partition_id: string;
-  readonly queueName: string;
-  readonly state_ops_applied: number;
-  /** In the order of the items that were not skipped. */
-  readonly push_results: readonly StreamPushResult[];
-  /** null: none was asked for. */
-  readonly ack_result: StreamAckResult | null;
-}
+export const streamPushResult = object({
+  queueName: text,
+  messageId: uuid,
+  transactionId: text,
+  status: constant('created'),
+});
+export type StreamPushResult = Infer<typeof streamPushResult>;
 
-export interface StreamPushResult {
-  readonly queueName: string;
-  readonly messageId: string;
-  readonly transactionId: string;
-  readonly status: 'created';
-}
+export const streamAckResult = object({
+  success: constant(true),
+  count,
+  lease_released: truth,
+  dlq: constant(false),
+});
+export type StreamAckResult = Infer<typeof streamAckResult>;
 
-export interface StreamAckResult {
-  readonly success: true;
-  readonly count: number;
-  readonly lease_released: boolean;
-  readonly dlq: false;
-}
+export const streamCycleAnswer = named(
+  'StreamCycleAnswer',
+  object({
+    success: constant(true),
+    query_id: uuid,
+    partition_id: describedAs(
+      'The number of the partition in digits, whatever the request called it.',
+      partitionNumber,
+    ),
+    queueName: text,
+    state_ops_applied: count,
+    push_results: describedAs(
+      'The results stand in the order of the items that were not skipped.',
+      list(streamPushResult),
+    ),
+    ack_result: describedAs('`null`: no ack was asked for.', nullable(streamAckResult)),
+  }),
+);
+export type StreamCycleAnswer = Infer<typeof streamCycleAnswer>;
 
-export interface StreamCycleRefusedAnswer {
-  readonly success: false;
-  readonly error: string;
-  readonly reason: 'bad_lease' | 'duplicate' | 'too_large';
-}
+export const streamCycleRefusedAnswer = object({
+  success: constant(false),
+  error: text,
+  reason: describedAs('Why nothing was done.', oneOf('bad_lease', 'duplicate', 'too_large')),
+});
+export type StreamCycleRefusedAnswer = Infer<typeof streamCycleRefusedAnswer>;
 
 /** Status 404. */
-export interface StreamCycleMissingAnswer {
-  readonly success: false;
-  readonly error: string;
-}
+export const streamCycleMissingAnswer = object({ success: constant(false), error: text });
+export type StreamCycleMissingAnswer = Infer<typeof streamCycleMissingAnswer>;

@@ -1,4 +1,22 @@
 /** Answers about switches, grants, purges and locks (state-surfaces 2, 5). */
+import {
+  constant,
+  count,
+  describedAs,
+  each,
+  either,
+  type Infer,
+  list,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  stamp,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
 
 /** What a tenant can be granted. */
 export const GRANT_KINDS = ['kv', 'ephemeral', 'streams'] as const;
@@ -19,146 +37,181 @@ export const GRANT_LIMITS = [
 export type GrantLimit = (typeof GRANT_LIMITS)[number];
 
 /** state-surfaces 5.1. */
-export interface KvTimersAnswer {
-  readonly kvEnabled: boolean;
-  readonly timersScheduleEnabled: boolean;
-  readonly timersFireEnabled: boolean;
-  /** Tenants with an allowance that this node has measured. */
-  readonly quotaTenants: number;
-  /** Milliseconds since the latest of these measurements. */
-  readonly quotaAgeMs: number | null;
-  /** Those near an end of their allowance. */
-  readonly quotaHot: number;
-}
+export const kvTimersAnswer = named(
+  'KvTimers',
+  object({
+    kvEnabled: truth,
+    timersScheduleEnabled: truth,
+    timersFireEnabled: truth,
+    quotaTenants: describedAs(
+      'The number of tenants with an allowance that this node has measured.',
+      count,
+    ),
+    quotaAgeMs: describedAs(
+      'Milliseconds since the latest of these measurements.',
+      nullable(count),
+    ),
+    quotaHot: describedAs(
+      'The number of these tenants that are near an end of their allowance.',
+      count,
+    ),
+  }),
+);
+export type KvTimersAnswer = Infer<typeof kvTimersAnswer>;
 
-export interface EphemeralSwitchAnswer {
-  readonly ephemeralEnabled: boolean;
-}
+export const ephemeralSwitchAnswer = object({ ephemeralEnabled: truth });
+export type EphemeralSwitchAnswer = Infer<typeof ephemeralSwitchAnswer>;
 
-export interface EphemeralSwitchedAnswer extends EphemeralSwitchAnswer {
-  readonly mirrored: true;
-}
+export const ephemeralSwitchedAnswer = object({
+  ephemeralEnabled: truth,
+  mirrored: constant(true),
+});
+export type EphemeralSwitchedAnswer = Infer<typeof ephemeralSwitchedAnswer>;
 
-/** state-surfaces 5.2; null: not limited. */
-export type QuotaAnswer = {
-  readonly success: true;
-  readonly tenant: string;
-  readonly kind: GrantKind;
-  readonly enabled: boolean;
-} & { readonly [limit in GrantLimit]: number | null };
+/** state-surfaces 5.2; a limit that is `null` does not limit. */
+export const quotaAnswer = named(
+  'Quota',
+  object({
+    success: constant(true),
+    tenant: uuid,
+    kind: oneOf(...GRANT_KINDS),
+    enabled: truth,
+    ...each(GRANT_LIMITS, nullable(count)),
+  }),
+);
+export type QuotaAnswer = Infer<typeof quotaAnswer>;
 
-export interface TenantPurgedAnswer {
-  readonly success: true;
-  readonly tenant: string;
-  readonly partitionsDeleted: number;
-  readonly done: true;
-}
+export const tenantPurgedAnswer = object({
+  success: constant(true),
+  tenant: uuid,
+  partitionsDeleted: count,
+  done: constant(true),
+});
+export type TenantPurgedAnswer = Infer<typeof tenantPurgedAnswer>;
 
-export interface TenantNotPurgedAnswer {
-  readonly success: false;
-  readonly error: string;
-}
+export const tenantNotPurgedAnswer = object({ success: constant(false), error: text });
+export type TenantNotPurgedAnswer = Infer<typeof tenantNotPurgedAnswer>;
 
 // --- locks (state-surfaces 2.3) ------------------------------------------------------------------
 
-export interface LockGuard {
-  readonly op: 'check';
-  readonly ns: string;
-  readonly key: string;
-  readonly expect: number;
-  readonly required: true;
-}
+export const lockGuard = named(
+  'LockGuard',
+  object({
+    op: constant('check'),
+    ns: text,
+    key: text,
+    expect: count,
+    required: constant(true),
+  }),
+);
+export type LockGuard = Infer<typeof lockGuard>;
 
 /** On refusals. */
-export interface LockHolder {
-  readonly slot: number;
-  readonly owner: string | null;
-}
+export const lockHolder = object({ slot: count, owner: nullable(text) });
+export type LockHolder = Infer<typeof lockHolder>;
 
-export interface LockHolderDetail extends LockHolder {
-  readonly token: number;
-  readonly since: string;
-  readonly expiresAt: string | null;
-  readonly renewedAt: string;
-}
+export const lockHolderDetail = object({
+  slot: count,
+  owner: nullable(text),
+  token: count,
+  since: text,
+  expiresAt: nullable(stamp),
+  renewedAt: stamp,
+});
+export type LockHolderDetail = Infer<typeof lockHolderDetail>;
 
-export interface LockAcquired {
-  readonly index: number;
-  readonly op: 'acquire';
-  readonly name: string;
-  readonly acquired: true;
-  /** The owner held it before; its lifetime is what it was. */
-  readonly already?: true;
-  readonly slot: number;
-  readonly token: number;
-  readonly owner: string | null;
-  readonly guard: LockGuard;
-}
+export const lockAcquired = object({
+  index: count,
+  op: constant('acquire'),
+  name: text,
+  acquired: constant(true),
+  already: optional(
+    describedAs('The owner held it before; its lifetime is what it was.', constant(true)),
+  ),
+  slot: count,
+  token: describedAs(
+    'The token is for fencing: it rises with each holder and each renewal.',
+    count,
+  ),
+  owner: nullable(text),
+  guard: describedAs('The guard goes into the `kv` array of a transaction.', lockGuard),
+});
+export type LockAcquired = Infer<typeof lockAcquired>;
 
-export interface LockNotAcquired {
-  readonly index: number;
-  readonly op: 'acquire';
-  readonly name: string;
-  readonly acquired: false;
-  readonly reason: 'held' | 'contended';
-  readonly holders: readonly LockHolder[];
-}
+export const lockNotAcquired = object({
+  index: count,
+  op: constant('acquire'),
+  name: text,
+  acquired: constant(false),
+  reason: oneOf('held', 'contended'),
+  holders: list(lockHolder),
+});
+export type LockNotAcquired = Infer<typeof lockNotAcquired>;
 
-export interface LockRenewed {
-  readonly index: number;
-  readonly op: 'renew';
-  readonly name: string;
-  readonly renewed: true;
-  readonly slot: number;
-  readonly token: number;
-  readonly guard: LockGuard;
-}
+export const lockRenewed = object({
+  index: count,
+  op: constant('renew'),
+  name: text,
+  renewed: constant(true),
+  slot: count,
+  token: count,
+  guard: lockGuard,
+});
+export type LockRenewed = Infer<typeof lockRenewed>;
 
-export interface LockNotRenewed {
-  readonly index: number;
-  readonly op: 'renew';
-  readonly name: string;
-  readonly renewed: false;
-  readonly reason: 'lost';
-  readonly slot: number;
-  readonly holders: readonly LockHolder[];
-}
+export const lockNotRenewed = object({
+  index: count,
+  op: constant('renew'),
+  name: text,
+  renewed: constant(false),
+  reason: constant('lost'),
+  slot: count,
+  holders: list(lockHolder),
+});
+export type LockNotRenewed = Infer<typeof lockNotRenewed>;
 
-export interface LockReleased {
-  readonly index: number;
-  readonly op: 'release';
-  readonly name: string;
-  readonly released: true;
-  readonly slot: number;
-}
+export const lockReleased = object({
+  index: count,
+  op: constant('release'),
+  name: text,
+  released: constant(true),
+  slot: count,
+});
+export type LockReleased = Infer<typeof lockReleased>;
 
-export interface LockNotReleased {
-  readonly index: number;
-  readonly op: 'release';
-  readonly name: string;
-  readonly released: false;
-  readonly reason: 'lost';
-  readonly slot: number;
-  readonly holders: readonly LockHolder[];
-}
+export const lockNotReleased = object({
+  index: count,
+  op: constant('release'),
+  name: text,
+  released: constant(false),
+  reason: constant('lost'),
+  slot: count,
+  holders: list(lockHolder),
+});
+export type LockNotReleased = Infer<typeof lockNotReleased>;
 
-export interface LockGot {
-  readonly index: number;
-  readonly op: 'get';
-  readonly name: string;
-  readonly held: boolean;
-  readonly holders: readonly LockHolderDetail[];
-}
+export const lockGot = object({
+  index: count,
+  op: constant('get'),
+  name: text,
+  held: truth,
+  holders: list(lockHolderDetail),
+});
+export type LockGot = Infer<typeof lockGot>;
 
-export type LockResult =
-  | LockAcquired
-  | LockNotAcquired
-  | LockRenewed
-  | LockNotRenewed
-  | LockReleased
-  | LockNotReleased
-  | LockGot;
+export const lockResult = named(
+  'LockResult',
+  either(
+    lockAcquired,
+    lockNotAcquired,
+    lockRenewed,
+    lockNotRenewed,
+    lockReleased,
+    lockNotReleased,
+    lockGot,
+  ),
+);
+export type LockResult = Infer<typeof lockResult>;
 
-export interface LocksAnswer {
-  readonly results: readonly LockResult[];
-}
+export const locksAnswer = object({ results: list(lockResult) });
+export type LocksAnswer = Infer<typeof locksAnswer>;

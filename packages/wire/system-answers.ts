@@ -1,71 +1,93 @@
 /** Status of queues, and the system routes that say what this build is (inspection 4, 7, 8.3). */
-import type { MessageFigures, PartitionRow, QueueRow } from './answers.js';
-import type { NodeRole, RaftFigures } from './node-answers.js';
+import {
+  constant,
+  count,
+  describedAs,
+  emptyList,
+  type Infer,
+  integer,
+  list,
+  nullable,
+  object,
+  optional,
+  stamp,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import { messageFigures, partitionRow, queueRow } from './answers.js';
+import { healthStatus, nodeRole, raftFigures } from './node-answers.js';
+import { nextAfter } from './page-answers.js';
 
 /** inspection 4.2. */
-export interface StatusQueuesAnswer {
-  readonly queues: readonly QueueRow[];
-}
+export const statusQueuesAnswer = object({ queues: list(queueRow) });
+export type StatusQueuesAnswer = Infer<typeof statusQueuesAnswer>;
 
 /** inspection 4.3. */
-export interface StatusQueueAnswer {
-  readonly queue: {
-    readonly id: string;
-    readonly name: string;
-    readonly namespace: string;
-    readonly task: string;
-    readonly priority: number;
-    readonly createdAt: string;
-    readonly config: { readonly leaseTime: number };
-  };
-  readonly partitions: readonly PartitionRow[];
-  readonly partitionsTruncated?: true;
-  readonly totals: { readonly messages: MessageFigures };
-  /** Present in a page only. */
-  readonly nextAfter?: string | null;
-}
+export const statusQueueAnswer = object({
+  queue: object({
+    id: uuid,
+    name: text,
+    namespace: text,
+    task: text,
+    priority: integer,
+    createdAt: stamp,
+    config: object({ leaseTime: integer }),
+  }),
+  partitions: list(partitionRow),
+  partitionsTruncated: optional(constant(true)),
+  totals: object({ messages: messageFigures }),
+  nextAfter,
+});
+export type StatusQueueAnswer = Infer<typeof statusQueueAnswer>;
 
 /** inspection 7. */
-export interface StatsRefreshAnswer {
-  readonly success: true;
-  readonly refreshed: false;
-  readonly engine: 'raft';
-}
+export const statsRefreshAnswer = object({
+  success: constant(true),
+  refreshed: constant(false),
+  engine: constant('raft'),
+});
+export type StatsRefreshAnswer = Infer<typeof statsRefreshAnswer>;
 
-export interface SharedStateAnswer {
-  readonly enabled: true;
-  readonly reason: 'raft_state_machine';
-  readonly appliedIndex: number;
-  readonly durableIndex: number;
-  readonly queues: number;
-}
+export const sharedStateAnswer = object({
+  enabled: constant(true),
+  reason: constant('raft_state_machine'),
+  appliedIndex: count,
+  durableIndex: count,
+  queues: count,
+});
+export type SharedStateAnswer = Infer<typeof sharedStateAnswer>;
 
 /** Of a cluster that is linked to no other. */
-export interface LinkAnswer {
-  readonly role: 'primary';
-  readonly leader: boolean;
-}
+export const linkAnswer = object({ role: constant('primary'), leader: truth });
+export type LinkAnswer = Infer<typeof linkAnswer>;
 
 /** inspection 8.3: the process, and the parts of it that other protocols speak to. */
-export interface ProcessStatusAnswer {
-  readonly engine: 'raft';
-  readonly version: string;
-  readonly serverId: string;
-  readonly nodeId: number;
-  readonly hostname: string | null;
-  readonly pid: number;
-  readonly uptimeSeconds: number;
-  readonly status: 'healthy' | 'settling';
-  readonly role: NodeRole;
-  readonly memory: { readonly rss: number };
-  readonly raft: RaftFigures;
-  /** Not part of this build. */
-  readonly kafka: { readonly mode: 'off'; readonly phase: 'stopped' };
-  readonly s3: {
-    readonly mode: 'off';
-    readonly phase: 'stopped';
-    readonly threads: 0;
-    readonly controlPlane: false;
-    readonly sinks: readonly [];
-  };
-}
+export const processStatusAnswer = object({
+  engine: constant('raft'),
+  version: text,
+  serverId: text,
+  nodeId: integer,
+  hostname: nullable(text),
+  pid: integer,
+  uptimeSeconds: count,
+  status: healthStatus,
+  role: nodeRole,
+  memory: object({ rss: count }),
+  raft: raftFigures,
+  kafka: describedAs(
+    'This build does not include it.',
+    object({ mode: constant('off'), phase: constant('stopped') }),
+  ),
+  s3: describedAs(
+    'This build does not include it.',
+    object({
+      mode: constant('off'),
+      phase: constant('stopped'),
+      threads: constant(0),
+      controlPlane: constant(false),
+      sinks: emptyList,
+    }),
+  ),
+});
+export type ProcessStatusAnswer = Infer<typeof processStatusAnswer>;

@@ -1,82 +1,115 @@
 /** Answers about timers (state-surfaces 3.2). */
+import {
+  constant,
+  count,
+  describedAs,
+  either,
+  type Infer,
+  list,
+  matching,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  stamp,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import { nextAfter } from './page-answers.js';
 
-/** Of an operation that did something. */
-export interface TimerDoneAnswer {
-  readonly ok: true;
-  readonly status: 'scheduled' | 'rescheduled' | 'cancelled';
-  readonly queue: string;
-  readonly timerKey: string;
-  /** Of a cancelled one: what it had. */
-  readonly txn: string;
-  /** Of the message that it will be. Absent when it was cancelled, as the next one. */
-  readonly messageId?: string;
-  readonly deliverAt?: string;
-}
+/** How the bytes of a message are spelled, in requests too. */
+export const base64 = matching(
+  /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/,
+);
 
-/** Of a cancellation that found nothing. */
-export interface TimerAbsentAnswer {
-  readonly ok: false;
-  readonly status: 'absent';
-  readonly queue: string;
-  readonly timerKey: string;
-  /** The caller's. */
-  readonly txn: string | null;
-}
+const NAMES = { queue: text, timerKey: text };
 
-export type TimerResultAnswer = TimerDoneAnswer | TimerAbsentAnswer;
+/** Of an operation that did something, also in a transaction. */
+export const TIMER_DONE_FIELDS = {
+  ok: constant(true),
+  status: oneOf('scheduled', 'rescheduled', 'cancelled'),
+  ...NAMES,
+  txn: describedAs('The `txn` of the timer; of a cancelled timer: the one that it had.', text),
+  messageId: optional(
+    describedAs('The id of the message that it will be; absent when it was cancelled.', uuid),
+  ),
+  deliverAt: optional(describedAs('Absent when it was cancelled.', stamp)),
+};
 
-export interface TimersAnswer {
-  readonly results: readonly TimerResultAnswer[];
-}
+export const timerDoneAnswer = named('TimerDone', object(TIMER_DONE_FIELDS));
+export type TimerDoneAnswer = Infer<typeof timerDoneAnswer>;
 
-export interface TimerRowAnswer {
-  readonly queue: string;
-  readonly timerKey: string;
-  readonly partition: string;
-  readonly deliverAt: string;
-  readonly txn: string;
-  readonly messageId: string;
-  /** Payloads are stored decompressed. */
-  readonly payloadZstd: false;
-  readonly encrypted: boolean;
-  readonly producerSub: string | null;
-  readonly attempts: number;
-  readonly lastError: string | null;
-  readonly claimed: false;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
+/** Of a cancellation that found nothing, also in a transaction. */
+export const TIMER_ABSENT_FIELDS = {
+  ok: constant(false),
+  status: constant('absent'),
+  ...NAMES,
+  txn: describedAs('The `txn` that the caller sent.', nullable(text)),
+};
 
-export interface TimerFoundAnswer extends TimerRowAnswer {
-  readonly found: true;
-  /** base64, as it is stored. */
-  readonly payload: string;
-}
+export const timerAbsentAnswer = named('TimerAbsent', object(TIMER_ABSENT_FIELDS));
+export type TimerAbsentAnswer = Infer<typeof timerAbsentAnswer>;
 
-export interface TimerMissingAnswer {
-  readonly found: false;
-  readonly queue: string;
-  readonly timerKey: string;
-}
+export const timerResultAnswer = either(timerDoneAnswer, timerAbsentAnswer);
+export type TimerResultAnswer = Infer<typeof timerResultAnswer>;
 
-export type TimerPeekAnswer = TimerFoundAnswer | TimerMissingAnswer;
+export const timersAnswer = object({ results: list(timerResultAnswer) });
+export type TimersAnswer = Infer<typeof timersAnswer>;
+
+const ROW = {
+  ...NAMES,
+  partition: text,
+  deliverAt: stamp,
+  txn: text,
+  messageId: uuid,
+  payloadZstd: describedAs('Payloads are stored decompressed.', constant(false)),
+  encrypted: truth,
+  producerSub: nullable(text),
+  attempts: count,
+  lastError: nullable(text),
+  claimed: constant(false),
+  createdAt: stamp,
+  updatedAt: stamp,
+};
+
+export const timerRowAnswer = named('TimerRow', object(ROW));
+export type TimerRowAnswer = Infer<typeof timerRowAnswer>;
+
+export const timerFoundAnswer = object({
+  found: constant(true),
+  ...ROW,
+  payload: describedAs(
+    'The payload in base64, as it is stored: what was encrypted stays so.',
+    base64,
+  ),
+});
+export type TimerFoundAnswer = Infer<typeof timerFoundAnswer>;
+
+export const timerMissingAnswer = object({ found: constant(false), ...NAMES });
+export type TimerMissingAnswer = Infer<typeof timerMissingAnswer>;
+
+export const timerPeekAnswer = either(timerFoundAnswer, timerMissingAnswer);
+export type TimerPeekAnswer = Infer<typeof timerPeekAnswer>;
 
 /** A queue that has timers. */
-export interface TimerQueueRow {
-  readonly queue: string;
-  readonly pending: number;
-  /** When the next one is due. */
-  readonly nextAt: string;
-}
+export const timerQueueRow = named(
+  'TimerQueueRow',
+  object({
+    queue: text,
+    pending: count,
+    nextAt: describedAs('When the next timer is due.', stamp),
+  }),
+);
+export type TimerQueueRow = Infer<typeof timerQueueRow>;
 
-export interface TimerQueuesAnswer {
-  readonly timers: readonly TimerQueueRow[];
-  /** Present in a page only. */
-  readonly nextAfter?: string | null;
-}
+export const timerQueuesAnswer = object({ timers: list(timerQueueRow), nextAfter });
+export type TimerQueuesAnswer = Infer<typeof timerQueuesAnswer>;
 
-export interface TimerListAnswer {
-  readonly rows: readonly TimerRowAnswer[];
-  readonly truncated: boolean;
-  readonly nextAfter: string | null;
-}
+export const timerListAnswer = object({
+  rows: list(timerRowAnswer),
+  truncated: truth,
+  nextAfter: nullable(text),
+});
+export type TimerListAnswer = Infer<typeof timerListAnswer>;
