@@ -45,7 +45,8 @@ export class Discovery {
       task,
       queues: [],
       scanFrom: tenantRange(tenant)[0],
-      waiters: new Set(),
+      lines: new Map(),
+      lastJoin: 0,
       usedAtMs: draft.nowMs,
       dueMs: 0,
       heapAt: -1,
@@ -114,8 +115,13 @@ export class Discovery {
     for (const matches of this.#lists.values()) removeNumber(matches.queues, queue);
   }
 
+  /** The queue has the labels, as far as is known. */
+  has(matches: QueueMatches, queue: number): boolean {
+    return matches.queues[placeOf(matches.queues, queue)] === queue;
+  }
+
   dropIfIdle(matches: QueueMatches, nowMs: number): void {
-    const idleAtMs = matches.waiters.size > 0 ? nowMs + IDLE_MS : matches.usedAtMs + IDLE_MS;
+    const idleAtMs = matches.lines.size > 0 ? nowMs + IDLE_MS : matches.usedAtMs + IDLE_MS;
     if (idleAtMs > nowMs) this.#memory.due.set(matches, idleAtMs);
     else this.#lists.delete(matches.key);
   }

@@ -39,14 +39,8 @@ export interface PartitionStatus extends Due, Linked<PartitionStatus> {
   graced: boolean;
 }
 
-/** Where a parked pop stands: in the line of a group, or of one partition of it. */
-export interface Place extends Linked<Place> {
-  readonly waiter: Waiter;
-  readonly group: DeliveryGroup;
-  readonly partition: number | null;
-}
-
-export interface Waiter extends Due {
+/** A parked pop. It stands in one line: of a group, of one partition of it, or of its labels. */
+export interface Waiter extends Due, Linked<Waiter> {
   readonly kind: 'waiter';
   readonly ticket: object;
   readonly command: PopCommand;
@@ -56,10 +50,14 @@ export interface Waiter extends Due {
   readonly arrivedMs: number;
   /** When it is answered empty. It may fall due before that, while it gathers. */
   readonly answerByMs: number;
-  /** One in the line of every group that can serve it; by queue number on discovery. */
-  readonly places: Place[];
-  /** The list of queues that a discovery pop waits at. */
-  readonly matches: QueueMatches | null;
+  /** The group in whose line it stands; null: it is gone, or the pop names no queue that exists. */
+  group: DeliveryGroup | null;
+  /** Null: any partition of the group. */
+  partition: number | null;
+  /** Of a discovery pop. */
+  line: LabelLine | null;
+  /** Others may wait behind it although something is ready (pop-gather.ts). */
+  gathers: boolean;
   /** Names of the queue and partition that do not exist yet (pinned). */
   missing: string | null;
 }
@@ -80,12 +78,34 @@ export interface DeliveryGroup extends Due {
   rescan: boolean;
   readonly statuses: Map<number, PartitionStatus>;
   readonly ready: Fifo<PartitionStatus>;
-  readonly waiters: Fifo<Place>;
-  readonly pinned: Map<number, Fifo<Place>>;
+  /** Those that wait for any partition of this queue; by labels others do (`lines`). */
+  readonly waiters: Fifo<Waiter>;
+  /** With the labels of one queue there are four at most: each label is given or not. */
+  readonly lines: LabelLine[];
+  readonly pinned: Map<number, Fifo<Waiter>>;
   /** Ready partitions that somebody waits for by name. */
   readonly pinnedReady: Set<PartitionStatus>;
   held: number;
   usedAtMs: number;
+}
+
+/**
+ * Parked pops by the same labels of one consumer group, at all queues that have the labels. They
+ * stand in it once, however many queues there are, and a queue that comes to match knows the line
+ * and not who stands in it: both numbers are the clients' to choose, and their product would be
+ * places. A line exists while somebody stands in it, and until its group is registered at the
+ * queues that were found by then (label-joins.ts).
+ */
+export interface LabelLine {
+  readonly matches: QueueMatches;
+  readonly consumerGroup: string;
+  /** By which its group registers: of the oldest who waits, or of one who has waited. */
+  command: PopCommand;
+  readonly waiters: Fifo<Waiter>;
+  /** Ascending by queue number; none while nobody waits. */
+  readonly groups: DeliveryGroup[];
+  /** The last join that was under way when nobody waited any more. */
+  lastJoin: number;
 }
 
 /** The queues of a tenant that carry the labels of a discovery pop (delivery-discovery.ts). */
@@ -99,7 +119,10 @@ export interface QueueMatches extends Due {
   readonly queues: number[];
   /** Where the walk over the tenant's queues goes on; null when it has ended. */
   scanFrom: string | null;
-  readonly waiters: Set<Waiter>;
+  /** By consumer group. */
+  readonly lines: Map<string, LabelLine>;
+  /** The newest queue that not all lines have joined yet (label-joins.ts); 0: there is none. */
+  lastJoin: number;
   usedAtMs: number;
 }
 
@@ -210,6 +233,7 @@ export class DeliveryMemory {
       statuses: new Map(),
       ready: new Fifo(),
       waiters: new Fifo(),
+      lines: [],
       pinned: new Map(),
       pinnedReady: new Set(),
       held: 0,
@@ -282,7 +306,7 @@ export class DeliveryMemory {
 
   /** When an unused group falls due: dropped, unless somebody waits or a lease is live. */
   dropIfIdle(group: DeliveryGroup, nowMs: number): void {
-    const used = group.waiters.size > 0 || group.pinned.size > 0 || group.held > 0;
+    const used = isWaitedFor(group) || group.pinned.size > 0 || group.held > 0;
     const idleAtMs = used ? nowMs + IDLE_MS : group.usedAtMs + IDLE_MS;
     if (idleAtMs > nowMs) this.due.set(group, idleAtMs);
     else this.drop(group);
@@ -299,7 +323,7 @@ export class DeliveryMemory {
       if (looks-- === 0) return;
       const sparedMs = group.scan === 'none' ? 0 : DROP_SPARES_MS;
       const used = group.usedAtMs + sparedMs >= nowMs;
-      if (used || group.waiters.size > 0 || group.pinned.size > 0 || isGraced(group)) {
+      if (used || isWaitedFor(group) || group.pinned.size > 0 || isGraced(group)) {
         this.#byAge.delete(group);
         this.#byAge.add(group);
         continue;
@@ -335,7 +359,7 @@ export class DeliveryMemory {
   rouse(status: PartitionStatus): void {
     const { group } = status;
     if (group.pinned.has(status.partition)) group.pinnedReady.add(status);
-    if (group.waiters.size > 0 || group.pinnedReady.size > 0) this.woken.add(group);
+    if (isWaitedFor(group) || group.pinnedReady.size > 0) this.woken.add(group);
   }
 
   makeReady(status: PartitionStatus): void {
@@ -344,7 +368,7 @@ export class DeliveryMemory {
     status.state = 'ready';
     group.ready.push(status);
     if (group.pinned.has(status.partition)) group.pinnedReady.add(status);
-    if (group.waiters.size > 0 || group.pinnedReady.size > 0) this.woken.add(group);
+    if (isWaitedFor(group) || group.pinnedReady.size > 0) this.woken.add(group);
   }
 
   hold(status: PartitionStatus, leaseId: string, endsMs: number): void {
@@ -433,7 +457,7 @@ export class DeliveryMemory {
       group.ready.remove(status);
       group.pinnedReady.delete(status);
       // The next in line comes within reach of a pop that gathers, and may fill it.
-      if (group.minPopWaitMs > 0 && group.waiters.size > 0) this.woken.add(group);
+      if (group.minPopWaitMs > 0 && isWaitedFor(group)) this.woken.add(group);
     }
     this.due.remove(status);
     status.state = 'idle';
@@ -443,6 +467,11 @@ export class DeliveryMemory {
     if (group.scan !== 'running' || group.ready.size >= this.limits.readyLow) return;
     this.scanning.add(group);
   }
+}
+
+/** Pops wait for any partition of the group. */
+export function isWaitedFor(group: DeliveryGroup): boolean {
+  return group.waiters.size > 0 || group.lines.length > 0;
 }
 
 /** Its row could not tell the end of such a lease again; only leases of earlier leaders are. */

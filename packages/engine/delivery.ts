@@ -19,9 +19,9 @@
  *
  * Outline: `delivery-memory` holds what is known about groups; `first-contact` registers them;
  * `pop-sight` shows what they may see of a partition and `pop-claim` claims it; `pop` fills a pop,
- * or lets it gather (`pop-gather`); `ack` and `lease` settle, prolong and undo; this file gives
- * each command its way and serves, at the end of the turn, whoever waits for what the turn made
- * ready.
+ * or lets it gather (`pop-gather`); `waiters` parks it, and `label-joins` lets pops by labels wait
+ * at queues that come to match; `ack` and `lease` settle, prolong and undo; this file gives each
+ * command its way and serves, at the end of the turn, whoever waits for what the turn made ready.
  *
  * Rejected: a lease table with timers of its own (a second truth beside the cursor rows), polling
  * waiters (work proportional to who waits and not to what happens), and several lines of ready
@@ -49,6 +49,7 @@ import {
   type Consumption,
   type DeliveryGroup,
   DeliveryMemory,
+  isWaitedFor,
   type QueueMatches,
   type Turnover,
   type Waiter,
@@ -57,6 +58,7 @@ import { scanGroup } from './delivery-scan.js';
 import { type DeliveryTerms, termsOf } from './delivery-terms.js';
 import type { Draft } from './draft.js';
 import { pinnedPolicy, register, storedTerms } from './first-contact.js';
+import { LabelJoins } from './label-joins.js';
 import { planExtend, planGiveBack } from './lease.js';
 import type { NameGuard } from './name-bounds.js';
 import { isOutcome, popPartition, popReady, seedPinned, type Tried } from './pop.js';
@@ -72,7 +74,7 @@ import {
   planTransaction,
   type TransactionSite,
 } from './transaction-plan.js';
-import { namesKey, Waiters } from './waiters.js';
+import { firstWaiter, groupsOf, namesKey, Waiters, waiterCount } from './waiters.js';
 import { spendTry, WaitersRoom } from './waiters-room.js';
 
 /** The waiting request, minted by the caller and known by identity. */
@@ -94,6 +96,7 @@ export class Delivery {
   readonly #memory: DeliveryMemory;
   readonly #waiters: Waiters;
   readonly discovery: Discovery;
+  readonly #joins: LabelJoins;
   /**
    * Waiters whose time has come; answered at the end of the turn, after those who can be served.
    */
@@ -115,6 +118,7 @@ export class Delivery {
     this.#scanRowsLeft = limits.scanRowsPerTurn;
     this.#waiters = new Waiters(this.#memory);
     this.discovery = new Discovery(this.#memory);
+    this.#joins = new LabelJoins(this.#memory, this.#waiters, this.discovery, options.names);
     this.#transactionSite = {
       memory: this.#memory,
       entryBytesMax: options.entryBytesMax,
@@ -163,13 +167,18 @@ export class Delivery {
       }
       case 'discovery': {
         const matches = this.discovery.open(draft, tenant, scope);
-        this.#settleChanges(draft);
+        this.#joins.settleChanges(draft);
         this.#walk(draft, matches);
         const found = [...matches.queues].flatMap((one) => queueByNumber(draft.state, one) ?? []);
         const closed = this.#names?.judgeGroups(draft.state, found, command.consumerGroup) ?? null;
         if (closed !== null) return closed;
         const groups = found.map((queue) => register(draft, this.#memory, queue, command));
         for (const group of groups) this.#scan(draft, group);
+        // Whoever waits by these labels in the same group comes first, at a new queue too.
+        const line = matches.lines.get(command.consumerGroup);
+        if (line !== undefined && line.waiters.size > 0) {
+          for (const group of groups) this.#waiters.enter(line, group);
+        }
         return this.#popReady(draft, command, ticket, groups, matches);
       }
     }
@@ -285,7 +294,9 @@ export class Delivery {
   /** The end of a turn: what fell due, unfinished scans, and everyone who can be served now. */
   serve(draft: Draft, answer: AnswerPop): void {
     this.#fireDue(draft);
-    this.#settleChanges(draft);
+    this.#joins.settleChanges(draft);
+    for (const matches of this.discovery.unfinished()) this.#walk(draft, matches);
+    this.#joins.join(draft);
     this.#advanceScans(draft);
     const room = new WaitersRoom(draft, this.#memory.limits.servedBytesPerTurn);
     for (const group of this.#memory.woken) {
@@ -311,6 +322,7 @@ export class Delivery {
       this.#memory.scanning.size > 0 ||
       this.#late.length > 0 ||
       this.#waiters.busy ||
+      this.#joins.busy ||
       this.discovery.busy;
     return busy ? 0 : (this.#memory.due.first?.dueMs ?? null);
   }
@@ -322,7 +334,7 @@ export class Delivery {
     groups: readonly DeliveryGroup[],
     matches: QueueMatches | null,
   ): PoppedOutcome | RefusedOutcome | null {
-    const inLine = groups.some((group) => group.waiters.size > 0 || group.pinnedReady.size > 0);
+    const inLine = groups.some((group) => isWaitedFor(group) || group.pinnedReady.size > 0);
     let tried: Tried = null;
     if (!inLine) {
       const times = timesOf(draft, command, groups);
@@ -338,8 +350,9 @@ export class Delivery {
     if (!undecided && !mayWait(draft, command)) {
       return popped(command, '', [], termsOf(command.conflation, groups, null));
     }
-    const waiter = this.#waiters.park(draft, command, ticket, matches);
-    for (const group of groups) this.#waiters.place(waiter, group, null);
+    const waiter = this.#waiters.park(draft, command, ticket);
+    if (matches !== null) this.#waiters.placeByLabels(waiter, matches, groups);
+    else for (const group of groups) this.#waiters.place(waiter, group, null);
     return null;
   }
 
@@ -357,7 +370,7 @@ export class Delivery {
       if (!mayWait(draft, command)) {
         return popped(command, '', [], storedTerms(draft.state, command));
       }
-      const waiter = this.#waiters.park(draft, command, ticket, null);
+      const waiter = this.#waiters.park(draft, command, ticket);
       this.#waiters.placeMissing(waiter, namesKey(tenant, queueName, partitionName));
       return null;
     }
@@ -365,7 +378,7 @@ export class Delivery {
     const { number } = partition;
     const inLine =
       group.statuses.get(number)?.state === 'ready' &&
-      (group.waiters.size > 0 || group.pinned.has(number));
+      (isWaitedFor(group) || group.pinned.has(number));
     const policy = pinnedPolicy(draft, command, group, number, draft.nowUs);
     let tried: Tried = null;
     if (!inLine) {
@@ -389,7 +402,7 @@ export class Delivery {
         return popped(command, '', [], termsOf(command.conflation, [group], null));
       }
     }
-    const waiter = this.#waiters.park(draft, command, ticket, null);
+    const waiter = this.#waiters.park(draft, command, ticket);
     this.#waiters.place(waiter, group, number);
     if (tried !== null) this.#memory.arm(group, number);
     return null;
@@ -412,31 +425,10 @@ export class Delivery {
   }
 
   #walk(draft: Draft, matches: QueueMatches): void {
-    const join = (queue: QueueRow) => this.#join(draft, matches, queue);
-    this.#scanRowsLeft -= this.discovery.walk(draft, matches, this.#scanRowsLeft, join);
-  }
-
-  /** A queue turned out to match: those who wait for its labels wait at it too. */
-  #join(draft: Draft, matches: QueueMatches, queue: QueueRow): void {
-    for (const waiter of matches.waiters) {
-      if (this.#isClosed(draft, queue, waiter)) continue;
-      const group = register(draft, this.#memory, queue, waiter.command);
-      this.#waiters.place(waiter, group, null);
-    }
-  }
-
-  #settleChanges(draft: Draft): void {
-    this.discovery.settleChanges(
-      draft,
-      (matches, queue) => this.#join(draft, matches, queue),
-      (matches, queue) => {
-        for (const waiter of matches.waiters) this.#waiters.leaveGroup(waiter, queue);
-      },
-    );
+    this.#scanRowsLeft -= this.#joins.walk(draft, matches, this.#scanRowsLeft);
   }
 
   #advanceScans(draft: Draft): void {
-    for (const matches of this.discovery.unfinished()) this.#walk(draft, matches);
     for (const group of this.#memory.scanning) {
       if (this.#scanRowsLeft <= 0) return;
       // To the end of the line, so that a long scan does not keep the others waiting.
@@ -481,9 +473,9 @@ export class Delivery {
     for (;;) {
       if (room.isFull) return false;
       const waits = group.ready.size > 0 && !gathers;
-      const shared = waits ? (group.waiters.first?.waiter ?? null) : null;
+      const shared = waits ? firstWaiter(group) : null;
       const status = group.pinnedReady.values().next().value;
-      const pinned = status && group.pinned.get(status.partition)?.first?.waiter;
+      const pinned = status && group.pinned.get(status.partition)?.first;
       let served: Waiter;
       let tried: Tried;
       if (status && pinned && (shared === null || pinned.order < shared.order)) {
@@ -496,7 +488,7 @@ export class Delivery {
         gathers = typeof tried === 'number' || tried === NO_ROOM;
       } else return true;
       this.#wakes++;
-      spendTry(draft, tried);
+      spendTry(draft, served, tried);
       if (tried === null) continue;
       if (typeof tried === 'number') this.#waiters.gather(served, tried);
       else if (tried === NO_ROOM) {
@@ -516,7 +508,7 @@ export class Delivery {
 
   /** The waiter leaves: whoever it stood before without room is looked at by itself. */
   #remove(waiter: Waiter): void {
-    const groups = this.#starved.size === 0 ? [] : waiter.places.map(({ group }) => group);
+    const groups = this.#starved.size === 0 ? [] : [...groupsOf(waiter)];
     this.#waiters.remove(waiter);
     for (const group of groups) if (this.#starved.delete(group)) this.#tryAgain(group);
   }
@@ -530,9 +522,9 @@ export class Delivery {
   }
 
   #tryReady(draft: Draft, waiter: Waiter, mayGather: boolean): Tried {
-    const groups = waiter.places.map((place) => place.group);
+    const groups = groupsOf(waiter);
     const times = mayGather && isPatient(groups) ? waiter : null;
-    const others = (groups[0]?.waiters.size ?? 1) - 1;
+    const others = groups[0] === undefined ? 0 : waiterCount(groups[0]) - 1;
     const share = this.#share.open(draft.surroundings.popRoom, waiter.ticket);
     return popReady(draft, this.#memory, waiter.command, groups, others, times, share);
   }
@@ -571,7 +563,7 @@ export class Delivery {
     // A waiter can be in several of the lists that end here, and may have been served meanwhile.
     if (!this.#waiters.isParked(waiter)) return;
     const left = this.#takeLeft(draft, waiter);
-    spendTry(draft, left);
+    spendTry(draft, waiter, left);
     assert(typeof left !== 'number', 'a pop gathers that has no time left');
     if (left === null && !isAllFound) return;
     const outcome = left ?? popped(waiter.command, '', [], this.#termsOfWaiter(draft, waiter));
@@ -582,17 +574,17 @@ export class Delivery {
   }
 
   #takeLeft(draft: Draft, waiter: Waiter): Tried {
-    const [place] = waiter.places;
-    if (place === undefined) return null;
-    const { group, partition } = place;
+    const { group, partition, line } = waiter;
+    if (line !== null) return this.#tryReady(draft, waiter, false);
+    if (group === null) return null;
     if (partition === null) return this.#tryReady(draft, waiter, false);
     if (group.statuses.get(partition)?.state !== 'ready') return null;
     return this.#tryPinned(draft, waiter, group, partition, null);
   }
 
-  #termsOfWaiter(draft: Draft, { command, missing, places }: Waiter): DeliveryTerms | null {
+  #termsOfWaiter(draft: Draft, waiter: Waiter): DeliveryTerms | null {
+    const { command, missing } = waiter;
     if (missing !== null) return storedTerms(draft.state, command);
-    const waitedFor = places.map((place) => place.group);
-    return termsOf(command.conflation, waitedFor, null);
+    return termsOf(command.conflation, groupsOf(waiter), null);
   }
 }

@@ -10,7 +10,7 @@
 import type { Waiter } from './delivery-memory.js';
 import type { Draft } from './draft.js';
 import { isOutcome, type Tried } from './pop.js';
-import { PRICES, TURN_UNITS } from './work-prices.js';
+import { LOOKS_PER_UNIT, PRICES, TURN_UNITS } from './work-prices.js';
 
 /** Some forty claims, or eighty empty answers: 2 ms. */
 export const WAITERS_UNITS_MIN = TURN_UNITS / 6;
@@ -33,9 +33,10 @@ export class WaitersRoom {
 }
 
 /** A waiter was tried: what that took, and what it claimed. */
-export function spendTry(draft: Draft, tried: Tried): void {
+export function spendTry(draft: Draft, { line }: Waiter, tried: Tried): void {
   const claims = isOutcome(tried) ? tried.claims.length : 0;
-  draft.spend(PRICES.pop + claims * PRICES.claim);
+  const looks = line === null ? 0 : line.groups.length;
+  draft.spend(PRICES.pop + claims * PRICES.claim + Math.floor(looks / LOOKS_PER_UNIT));
 }
 
 /** Ends those at the front of the list for which there is room, and takes them out. */

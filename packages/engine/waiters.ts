@@ -1,12 +1,13 @@
 /** Parked pops: who waits where, and until when (message-plane 3.6). */
 import type { PopCommand } from './commands.js';
 import { ANSWER_EARLY_MS_MAX, ANSWER_MARGIN_MS } from './delivery-limits.js';
-import type {
-  DeliveryGroup,
-  DeliveryMemory,
-  Place,
-  QueueMatches,
-  Waiter,
+import {
+  type DeliveryGroup,
+  type DeliveryMemory,
+  isWaitedFor,
+  type LabelLine,
+  type QueueMatches,
+  type Waiter,
 } from './delivery-memory.js';
 import type { Draft } from './draft.js';
 import { Fifo } from './waiters-fifo.js';
@@ -74,7 +75,7 @@ export class Waiters {
     return this.#byTicket.size;
   }
 
-  park(draft: Draft, command: PopCommand, ticket: object, matches: QueueMatches | null): Waiter {
+  park(draft: Draft, command: PopCommand, ticket: object): Waiter {
     const waiter: Waiter = {
       kind: 'waiter',
       ticket,
@@ -83,28 +84,35 @@ export class Waiters {
       arrivedUs: draft.nowUs,
       arrivedMs: draft.nowMs,
       answerByMs: answerByMs(command.deadlineMs, draft.nowMs),
-      places: [],
-      matches,
+      group: null,
+      partition: null,
+      line: null,
+      gathers: false,
       missing: null,
       dueMs: 0,
       heapAt: -1,
+      previous: null,
+      next: null,
+      linked: false,
     };
     this.#byTicket.set(ticket, waiter);
     this.#memory.due.set(waiter, waiter.answerByMs);
     if (!command.wait) this.#impatient.add(waiter);
-    matches?.waiters.add(waiter);
     return waiter;
   }
 
   /** The waiter is to be looked at again at `untilMs`, which is not after its last moment. */
   gather(waiter: Waiter, untilMs: number): void {
+    waiter.gathers = true;
     this.#memory.due.set(waiter, untilMs);
   }
 
   /** The waiter has gathered long enough, if it did: whatever is ready may serve it. */
   gathered(waiter: Waiter): void {
     this.#memory.due.set(waiter, waiter.answerByMs);
-    for (const { group, partition } of waiter.places) {
+    waiter.gathers = false;
+    const { partition } = waiter;
+    for (const group of groupsOf(waiter)) {
       if (group.minPopWaitMs === 0) continue;
       if (partition !== null) this.#memory.arm(group, partition);
       else if (group.ready.size > 0) this.#memory.woken.add(group);
@@ -113,12 +121,10 @@ export class Waiters {
 
   /** Puts the waiter at the end of the group's line, or of the line of one partition. */
   place(waiter: Waiter, group: DeliveryGroup, partition: number | null): void {
-    const place: Place = { waiter, group, partition, previous: null, next: null, linked: false };
-    let at = waiter.places.length;
-    while (at > 0 && (waiter.places[at - 1]?.group.queue ?? 0) > group.queue) at--;
-    waiter.places.splice(at, 0, place);
+    waiter.group = group;
+    waiter.partition = partition;
     if (partition === null) {
-      group.waiters.push(place);
+      group.waiters.push(waiter);
       if (group.ready.size > 0) this.#memory.woken.add(group);
       return;
     }
@@ -127,11 +133,42 @@ export class Waiters {
       line = new Fifo();
       group.pinned.set(partition, line);
     }
-    line.push(place);
+    line.push(waiter);
     const status = group.statuses.get(partition);
     if (status?.state !== 'ready') return;
     group.pinnedReady.add(status);
     this.#memory.woken.add(group);
+  }
+
+  /** Puts a discovery pop at the end of its line, which waits at all these groups. */
+  placeByLabels(waiter: Waiter, matches: QueueMatches, groups: readonly DeliveryGroup[]): void {
+    const { command } = waiter;
+    const { consumerGroup } = command;
+    let line = matches.lines.get(consumerGroup);
+    if (line === undefined) {
+      const waiters = new Fifo<Waiter>();
+      line = { matches, consumerGroup, command, waiters, groups: [], lastJoin: 0 };
+      matches.lines.set(consumerGroup, line);
+    } else if (line.waiters.size === 0) line.command = command;
+    waiter.line = line;
+    line.waiters.push(waiter);
+    for (const group of groups) this.enter(line, group);
+  }
+
+  /** The line waits at the group from here on, if it did not. */
+  enter(line: LabelLine, group: DeliveryGroup): void {
+    if (!group.lines.includes(line)) {
+      group.lines.push(line);
+      line.groups.splice(placeIn(line, group), 0, group);
+    }
+    if (group.ready.size > 0) this.#memory.woken.add(group);
+  }
+
+  /** The line waits at the group no longer. */
+  exit(line: LabelLine, group: DeliveryGroup): void {
+    line.groups.splice(placeIn(line, group), 1);
+    this.#forgetLine(group, line);
+    this.#wakeNext(group);
   }
 
   placeMissing(waiter: Waiter, names: string): void {
@@ -168,9 +205,7 @@ export class Waiters {
     this.#byTicket.delete(waiter.ticket);
     this.#impatient.delete(waiter);
     this.#memory.due.remove(waiter);
-    waiter.matches?.waiters.delete(waiter);
-    for (const place of waiter.places) this.#leave(place);
-    waiter.places.length = 0;
+    this.#leave(waiter);
     if (waiter.missing === null) return;
     const waiting = this.#missing.get(waiter.missing);
     waiting?.delete(waiter);
@@ -190,39 +225,77 @@ export class Waiters {
   }
 
   #strand(group: DeliveryGroup, all: boolean): void {
-    for (const line of [group.waiters, ...group.pinned.values()]) {
-      for (let place = line.first; place !== null; place = line.first) {
-        this.#leave(place);
-        const { waiter } = place;
-        waiter.places.splice(waiter.places.indexOf(place), 1);
-        if (all || waiter.matches === null) this.stranded.push(waiter);
+    for (const fifo of [group.waiters, ...group.pinned.values()]) {
+      for (let waiter = fifo.first; waiter !== null; waiter = fifo.first) {
+        this.#leave(waiter);
+        this.stranded.push(waiter);
       }
+    }
+    for (const line of [...group.lines]) {
+      if (all) this.#strandLine(line);
+      else this.exit(line, group);
     }
   }
 
-  leaveGroup(waiter: Waiter, queue: number): void {
-    const at = waiter.places.findIndex((place) => place.group.queue === queue);
-    if (at === -1) return;
-    this.#leave(waiter.places[at] as Place);
-    waiter.places.splice(at, 1);
+  /** It waits nowhere any more: once for all of its groups, which may go one after the other. */
+  #strandLine(line: LabelLine): void {
+    const { matches, consumerGroup } = line;
+    if (matches.lines.get(consumerGroup) === line) matches.lines.delete(consumerGroup);
+    for (const group of this.#exitAll(line)) this.#wakeNext(group);
+    for (let waiter = line.waiters.first; waiter !== null; waiter = waiter.next) {
+      this.stranded.push(waiter);
+    }
   }
 
-  #leave(place: Place): void {
-    const { group, partition } = place;
-    // Whoever was behind one that gathered is looked at by itself from here on.
-    const isPatient = group.minPopWaitMs > 0;
+  #leave(waiter: Waiter): void {
+    const { line, group, partition } = waiter;
+    if (line !== null) this.#leaveLine(line, waiter);
+    if (group === null) return;
+    waiter.group = null;
     if (partition === null) {
-      group.waiters.remove(place);
-      if (isPatient && group.waiters.size > 0 && group.ready.size > 0) {
-        this.#memory.woken.add(group);
-      }
-      return;
+      group.waiters.remove(waiter);
+      this.#wakeNext(group);
+    } else this.#leavePartition(group, partition, waiter);
+  }
+
+  #leaveLine(line: LabelLine, waiter: Waiter): void {
+    const { matches, consumerGroup, waiters } = line;
+    waiters.remove(waiter);
+    line.command = waiters.first?.command ?? waiter.command;
+    let groups: readonly DeliveryGroup[] = line.groups;
+    if (waiters.size === 0) {
+      groups = this.#exitAll(line);
+      line.lastJoin = matches.lastJoin;
+      const isKnown = matches.lines.get(consumerGroup) === line;
+      if (isKnown && line.lastJoin === 0) matches.lines.delete(consumerGroup);
     }
+    if (waiter.gathers) for (const group of groups) this.#wakeNext(group);
+  }
+
+  #exitAll(line: LabelLine): DeliveryGroup[] {
+    const groups = line.groups.splice(0);
+    for (const group of groups) this.#forgetLine(group, line);
+    return groups;
+  }
+
+  #forgetLine(group: DeliveryGroup, line: LabelLine): void {
+    const at = group.lines.indexOf(line);
+    if (at !== -1) group.lines.splice(at, 1);
+  }
+
+  /** Whoever was behind one that gathered is looked at by itself from here on. */
+  #wakeNext(group: DeliveryGroup): void {
+    if (group.minPopWaitMs > 0 && isWaitedFor(group) && group.ready.size > 0) {
+      this.#memory.woken.add(group);
+    }
+  }
+
+  #leavePartition(group: DeliveryGroup, partition: number, waiter: Waiter): void {
     const line = group.pinned.get(partition);
-    line?.remove(place);
+    line?.remove(waiter);
     if (line?.size !== 0) {
       const status = group.statuses.get(partition);
-      if (isPatient && status?.state === 'ready') this.#memory.rouse(status);
+      if (group.minPopWaitMs > 0 && status?.state === 'ready') this.#memory.rouse(status);
       return;
     }
     group.pinned.delete(partition);
@@ -233,7 +306,42 @@ export class Waiters {
   }
 }
 
+/** The groups that can serve the waiter; by queue number on discovery. */
+export function groupsOf({ line, group }: Waiter): readonly DeliveryGroup[] {
+  if (line !== null) return line.groups;
+  return group === null ? [] : [group];
+}
+
+/** The oldest of those that wait for any partition of the group. */
+export function firstWaiter(group: DeliveryGroup): Waiter | null {
+  let { first } = group.waiters;
+  for (const { waiters } of group.lines) {
+    const other = waiters.first;
+    if (other !== null && (first === null || other.order < first.order)) first = other;
+  }
+  return first;
+}
+
+/** How many wait for any partition of the group. */
+export function waiterCount(group: DeliveryGroup): number {
+  let count = group.waiters.size;
+  for (const { waiters } of group.lines) count += waiters.size;
+  return count;
+}
+
 function isScanned(waiter: Waiter): boolean {
-  if (waiter.matches !== null && waiter.matches.scanFrom !== null) return false;
-  return waiter.places.every((place) => place.group.scan !== 'running');
+  if (waiter.line !== null && waiter.line.matches.scanFrom !== null) return false;
+  return groupsOf(waiter).every((group) => group.scan !== 'running');
+}
+
+/** Where the group stands in the line's list, or where it would. */
+function placeIn({ groups }: LabelLine, { queue }: DeliveryGroup): number {
+  let low = 0;
+  let high = groups.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((groups[middle]?.queue ?? 0) < queue) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

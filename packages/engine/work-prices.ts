@@ -77,6 +77,9 @@ export const PRICES = {
   timer: 25,
 } as const;
 
+/** A parked pop by labels looks at so many of its queues for one unit, when it is tried. */
+export const LOOKS_PER_UNIT = 32;
+
 /**
  * Units that a turn takes of small commands; and, beside those, one command that is not small. So a
  * turn of slices and small commands is 24 ms at most, and what waits for its entry waits for two
