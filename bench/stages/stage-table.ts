@@ -60,6 +60,7 @@ export const RULES: { readonly [beginning: string]: Rule } = {
   'packages/engine/apply.': 'apply',
   'packages/engine/planner.': 'plan',
   'packages/ephemeral/': 'other',
+  'packages/schema/': 'caller',
   'packages/wire/': 'caller',
   'raft/': 'consensus',
   'storage/': 'caller',
