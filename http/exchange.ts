@@ -27,7 +27,6 @@ import {
 } from './errors.js';
 import { STREAMED_ANSWER_BYTES_MIN } from './limits.js';
 import type { LoopShare } from './loop-share.js';
-import type { FrontLogger } from './route.js';
 import type { UwsResponse } from './uws.js';
 
 /** What exchanges share and report to. */
@@ -475,4 +474,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
 
 function lengthOf(body: string | Uint8Array | AnswerText): number {
   return body instanceof AnswerText ? body.length : Buffer.byteLength(body);
+}
+
+export interface FrontLogger {
+  error(message: string, error: unknown): void;
 }

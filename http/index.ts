@@ -7,10 +7,11 @@ export type { Authenticator, Caller, Unauthenticated, Verdict } from './authenti
 export type { ConnectionBounds } from './connections.js';
 export { type DoorOptions, isLoopback } from './door.js';
 export type * from './ephemeral-service.js';
+export type { FrontLogger } from './exchange.js';
 export type { GateOptions } from './gate.js';
 export type * from './group-service.js';
-export { KV_LIMITS, type KvLimits } from './kv-op-rules.js';
 export type * from './kv-service.js';
+export { KV_LIMITS, type KvLimits, TIMER_CALL_DEFAULTS, type TimerCallLimits } from './limits.js';
 export * from './list-text.js';
 export * from './lock-service.js';
 export {
@@ -23,7 +24,7 @@ export { type ReadFamily, readExposition } from './metrics/exposition-reader.fak
 export type * from './node-figures.js';
 export type * from './record-service.js';
 export type * from './resource-service.js';
-export { type FrontLogger, methodsOf, type Route } from './route.js';
+export { methodsOf, type Route } from './route.js';
 export { ROUTES } from './routes/index.js';
 export {
   createServer,
@@ -37,6 +38,5 @@ export { StaticFilesError } from './static-files.js';
 export { streamRowsText } from './stream-rows.js';
 export type * from './stream-service.js';
 export type * from './surface-service.js';
-export { TIMER_CALL_DEFAULTS, type TimerCallLimits } from './timer-ops.js';
 export type * from './timer-service.js';
 export { loadUws, NativeBuildMissingError, type UwsResponse } from './uws.js';

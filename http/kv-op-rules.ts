@@ -10,6 +10,7 @@ import {
 import type { Demand } from './gate.js';
 import { JsonReader } from './json-reader.js';
 import { type KvField, type KvRawOps, textAt } from './kv-raw-ops.js';
+import type { KvLimits } from './limits.js';
 
 /** A call that is refused, by a name and with a sentence. */
 export class KvFault extends Error {
@@ -22,13 +23,6 @@ export class KvFault extends Error {
   }
 }
 
-export interface KvLimits {
-  readonly opsMax: number;
-  readonly keysMax: number;
-  readonly valueBytesMax: number;
-}
-
-export const KV_LIMITS: KvLimits = { opsMax: 256, keysMax: 1024, valueBytesMax: 65_536 };
 /** Of a transaction (specification, Limits). */
 const TRANSACTION_OPS_MAX = 64;
 const TRANSACTION_KEYS_MAX = 256;

@@ -155,3 +155,26 @@ export const CONNECTIONS_NEAR_SHARE = 0.75;
 
 /** A connection that had its answer less than this ago is about to be used again. */
 export const ANSWERED_IDLE_MS_MIN = 1_000;
+
+export interface KvLimits {
+  readonly opsMax: number;
+  readonly keysMax: number;
+  readonly valueBytesMax: number;
+}
+
+export const KV_LIMITS: KvLimits = { opsMax: 256, keysMax: 1024, valueBytesMax: 65_536 };
+
+export interface TimerCallLimits {
+  /** SVC_TIMERS_MAX_OPS_PER_CALL. */
+  readonly opsMax: number;
+  /** Of a payload as it was sent, without base64. SVC_TIMERS_MAX_PAYLOAD_BYTES. */
+  readonly payloadBytesMax: number;
+  /** SVC_TIMERS_MAX_HORIZON_S. */
+  readonly horizonSeconds: number;
+}
+
+export const TIMER_CALL_DEFAULTS: TimerCallLimits = {
+  opsMax: 256,
+  payloadBytesMax: 1_048_576,
+  horizonSeconds: 7_776_000,
+};

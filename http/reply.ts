@@ -5,8 +5,7 @@
  */
 import type { AnswerRoom } from './answer-room.js';
 import { INTERNAL_REFUSAL } from './errors.js';
-import type { Exchange } from './exchange.js';
-import type { FrontLogger } from './route.js';
+import type { Exchange, FrontLogger } from './exchange.js';
 import type { Reply } from './service.js';
 
 export type Render<Context, Answer> = (

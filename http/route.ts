@@ -4,17 +4,12 @@ import type { Meters } from '@svc/wire';
 import type { AccessLevel, RoleSet } from './access-level.js';
 import type { AnswerShare } from './answer-budget.js';
 import type { BodyShare } from './body-budget.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange, FrontLogger } from './exchange.js';
 import type { Gate } from './gate.js';
-import type { KvLimits } from './kv-op-rules.js';
+import type { KvLimits, TimerCallLimits } from './limits.js';
 import type { Scraper } from './metrics/scrape.js';
 import type { Service } from './service.js';
-import type { TimerCallLimits } from './timer-ops.js';
 import type { Zstd } from './zstd.js';
-
-export interface FrontLogger {
-  error(message: string, error: unknown): void;
-}
 
 /** One for the whole front. */
 export interface Front {

@@ -42,18 +42,21 @@ import {
   RESERVED_TENANT_REFUSAL,
   UNREADY_REFUSAL,
 } from './errors.js';
-import { Exchange, type Rim } from './exchange.js';
+import { Exchange, type FrontLogger, type Rim } from './exchange.js';
 import { GATE_DEFAULTS, Gate, type GateOptions } from './gate.js';
 import { HeldBody } from './held-body.js';
 import { JsonError } from './json-error.js';
-import { KV_LIMITS, type KvLimits } from './kv-op-rules.js';
 import {
   ANSWER_BYTES_IN_FLIGHT_DEFAULT,
   BODY_BYTES_IN_FLIGHT_DEFAULT,
   DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
   DRAIN_MS_DEFAULT,
+  KV_LIMITS,
+  type KvLimits,
   SCANNED_BODY_BYTES_MIN,
   SWEEP_INTERVAL_MS,
+  TIMER_CALL_DEFAULTS,
+  type TimerCallLimits,
 } from './limits.js';
 import { findLongValues } from './long-values.js';
 import { LoopShare } from './loop-share.js';
@@ -61,20 +64,13 @@ import { Scraper } from './metrics/scrape.js';
 import { OpenPaths } from './open-paths.js';
 import { type DecodeFault, isFault } from './path.js';
 import { type Head, readHead } from './request-head.js';
-import {
-  type Front,
-  type FrontLogger,
-  ROUTE_DEFAULTS,
-  type Route,
-  type RouteRequest,
-} from './route.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from './route.js';
 import { type RouteMatch, Router } from './router.js';
 import { answerHealth, healthRoute } from './routes/health.js';
 import { ROUTES } from './routes/index.js';
 import type { Service } from './service.js';
 import { isPageRead, PAGE_HEADERS, StaticFiles } from './static-files.js';
 import { INVALID_TENANT_TEXT, tenantOfHeader } from './tenant.js';
-import { TIMER_CALL_DEFAULTS, type TimerCallLimits } from './timer-ops.js';
 import {
   type BodySource,
   loadUws,

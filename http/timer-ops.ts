@@ -10,21 +10,7 @@ import type { TimerOp } from '@svc/engine';
 import { DEFAULT_PARTITION, TRANSACTION_ID_BYTES_MAX, utf8Length } from '@svc/wire';
 import { keySet } from './json-keys.js';
 import type { JsonReader } from './json-reader.js';
-
-export interface TimerCallLimits {
-  /** SVC_TIMERS_MAX_OPS_PER_CALL. */
-  readonly opsMax: number;
-  /** Of a payload as it was sent, without base64. SVC_TIMERS_MAX_PAYLOAD_BYTES. */
-  readonly payloadBytesMax: number;
-  /** SVC_TIMERS_MAX_HORIZON_S. */
-  readonly horizonSeconds: number;
-}
-
-export const TIMER_CALL_DEFAULTS: TimerCallLimits = {
-  opsMax: 256,
-  payloadBytesMax: 1_048_576,
-  horizonSeconds: 7_776_000,
-};
+import type { TimerCallLimits } from './limits.js';
 
 /** What a call is refused for. */
 export class TimerFault extends Error {

@@ -32,8 +32,8 @@ import {
   kvResultAnswer,
   surfaceErrorAnswer,
 } from '@svc/wire';
-import { KV_LIMITS } from '../kv-op-rules.js';
 import { KV_OP_KEYS } from '../kv-raw-ops.js';
+import { KV_LIMITS } from '../limits.js';
 import { KV_LIST_BODY_KEYS } from '../routes/kv-list.js';
 import {
   answer,

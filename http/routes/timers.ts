@@ -19,6 +19,7 @@ import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
 import { quotedBytes, quotedBytesOrNull } from '../json-text.js';
 import { refuseKv } from '../kv-answers.js';
+import type { TimerCallLimits } from '../limits.js';
 import { nameBudgetRefusal } from '../name-budget.js';
 import { PendingReply } from '../reply.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../route.js';
@@ -31,7 +32,6 @@ import {
   type SoundTimerOp,
   scheduleCount,
   soundTimerOps,
-  type TimerCallLimits,
   TimerFault,
 } from '../timer-ops.js';
 import { plainTimers } from '../timer-payloads.js';

@@ -12,13 +12,8 @@ import { keySet } from '../json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../json-reader.js';
 import { KvRawOps } from '../kv-raw-ops.js';
 import { PART_BYTES, readAll } from '../large-body.js';
-import { TRANSACTION_ITEMS_MAX } from '../limits.js';
-import {
-  type RawTimerOp,
-  readTimerList,
-  TIMER_CALL_DEFAULTS,
-  type TimerCallLimits,
-} from '../timer-ops.js';
+import { TIMER_CALL_DEFAULTS, type TimerCallLimits, TRANSACTION_ITEMS_MAX } from '../limits.js';
+import { type RawTimerOp, readTimerList } from '../timer-ops.js';
 import { PushColumnBuilder, type PushColumns } from './push-body.js';
 import { TransactionFault } from './transaction-fault.js';
 import { positionParts } from './transaction-positions.js';

@@ -11,6 +11,7 @@
 import { isWellFormed, messageId } from '@svc/wire';
 import { NOT_FOUND, type Resolution } from './ack-resolve.js';
 import { type DecodedAppend, decodeAppend } from './append.js';
+import { findAppend } from './append-search.js';
 import { assert } from './assert.js';
 import type { AckItem } from './commands.js';
 import {
@@ -20,7 +21,6 @@ import {
   DEAD_LETTERS_MAX,
 } from './delivery-limits.js';
 import type { Draft } from './draft.js';
-import { findAppend } from './duplicate.js';
 import type { CursorRow, DeadLetterRow, PartitionRow, QueueRow } from './rows.js';
 import { utf8Length } from './utf8.js';
 

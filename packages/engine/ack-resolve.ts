@@ -3,9 +3,10 @@
  */
 import { messageId, parseMessageId } from '@svc/wire';
 import { decodeAppend } from './append.js';
+import { findAppend } from './append-search.js';
 import { ACK_WINDOW_SECONDS_MIN } from './delivery-limits.js';
 import type { Draft } from './draft.js';
-import { findAppend, findImplicit } from './duplicate.js';
+import { findImplicit } from './duplicate.js';
 import type { AppendRow, PartitionRow } from './rows.js';
 
 export const NOT_FOUND = -1;

@@ -1,13 +1,9 @@
-/** Queues and partitions by name, and their creation inside an entry (message-plane 2, 7.2). */
+/** Queues and partitions by name (message-plane 2). */
 
 import { PARTITION_NUMBER_MAX } from '@svc/wire';
-import { readMeta } from './apply.js';
-import { assert } from './assert.js';
-import type { QueueOptions, Tenant } from './commands.js';
-import type { Draft } from './draft.js';
+import type { Tenant } from './commands.js';
 import { numberKey, numberNameKey, tenantNameKey } from './keys.js';
-import { mintPartitionId, parsePartitionId } from './partition-id.js';
-import { implicitOptions } from './queue-options.js';
+import { parsePartitionId } from './partition-id.js';
 import type { PartitionRow, QueueRow } from './rows.js';
 import type { State } from './state.js';
 import { partitionNumbers, partitions, queueNumbers, queues } from './tables.js';
@@ -58,32 +54,4 @@ export function findNamedPartition(
   if (parsed === null) return undefined;
   const found = findOwnPartition(state, tenant, parsed.number);
   return found?.partition.id === parsed.id ? found : undefined;
-}
-
-export function createQueue(
-  draft: Draft,
-  tenant: Tenant,
-  name: string,
-  options: QueueOptions = implicitOptions(name),
-): QueueRow {
-  const row: QueueRow = {
-    number: readMeta(draft.state).nextQueue,
-    id: draft.surroundings.newUuid(draft.nowUs),
-    tenant,
-    name,
-    createdAtUs: draft.nowUs,
-    partitions: 0,
-    options,
-  };
-  draft.emit({ kind: 'queue', row });
-  return row;
-}
-
-export function createPartition(draft: Draft, queue: number, name: string): PartitionRow {
-  const number = readMeta(draft.state).nextPartition;
-  const id = mintPartitionId(draft.nowUs, number, draft.surroundings.newUuid(draft.nowUs));
-  draft.emit({ kind: 'partition', number, queue, id, name });
-  const row = draft.state.get(partitions, numberKey(number));
-  assert(row !== undefined, `partition ${number} is missing right after its creation`);
-  return row;
 }

@@ -31,9 +31,9 @@ import {
   readReplay,
   writeDropDeadLetters,
   writeReplay,
-} from './dead-letter-commands.js';
+} from './dead-letter-codec.js';
 import type { AutopilotWish } from './delivery-terms.js';
-import { readEphemeralCommand, writeEphemeralCommand } from './ephemeral-queues.js';
+import { readEphemeralCommand, writeEphemeralCommand } from './ephemeral-codec.js';
 import { readGroupCommand, writeGroupCommand } from './group-command-codec.js';
 import { growingBody } from './growing-bytes.js';
 import { GuardedReader } from './guarded-reader.js';
@@ -47,17 +47,12 @@ import {
   SESSION_BYTES,
   SETTLED_MAX,
 } from './request-id.js';
-import {
-  readCycle,
-  readRegisterStream,
-  writeCycle,
-  writeRegisterStream,
-} from './stream-commands.js';
+import { readCycle, readRegisterStream, writeCycle, writeRegisterStream } from './stream-codec.js';
 import { readGivenSubscription } from './subscription-codec.js';
-import { readSurfaceCommand, writeSurfaceCommand } from './surface-commands.js';
+import { readSurfaceCommand, writeSurfaceCommand } from './surface-codec.js';
 import { writeSubscription } from './tables.js';
 import { readTimerCall, writeTimerCall } from './timer-codec.js';
-import { readTraceCommand, writeTraceCommand } from './trace-commands.js';
+import { readTraceCommand, writeTraceCommand } from './trace-codec.js';
 import { readTransaction, writeTransaction } from './transaction-codec.js';
 
 /** A command that one node asks another to plan. */

@@ -16,7 +16,7 @@ import type {
   EphemeralCommand,
   EphemeralConfiguredOutcome,
   EphemeralDeletedOutcome,
-} from './ephemeral-queues.js';
+} from './ephemeral-commands.js';
 import type { GroupChangedOutcome, GroupCommand } from './group-commands.js';
 import type { KvCall, KvOutcome } from './kv-call.js';
 import type { Refusal } from './refusals.js';

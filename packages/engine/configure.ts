@@ -2,8 +2,9 @@
  * Planning configure (message-plane 7): creates the queue with partition `Default`, or edits it.
  */
 import { DEFAULT_PARTITION } from '@svc/wire';
-import { createPartition, createQueue, findQueue } from './catalog.js';
+import { findQueue } from './catalog.js';
 import type { ConfigureCommand, ConfiguredOutcome, RefusedOutcome } from './commands.js';
+import { createPartition, createQueue } from './creation.js';
 import type { Draft } from './draft.js';
 import { type NameGuard, refusedBy } from './name-bounds.js';
 import { changeOptions } from './queue-options.js';

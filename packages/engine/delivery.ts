@@ -32,7 +32,7 @@
 import { type LookedUp, planAck } from './ack.js';
 import { assert } from './assert.js';
 import type { AutopilotLimits } from './autopilot.js';
-import { createQueue, findPartition, findQueue, queueByNumber } from './catalog.js';
+import { findPartition, findQueue, queueByNumber } from './catalog.js';
 import type {
   AckCommand,
   AckedOutcome,
@@ -43,6 +43,7 @@ import type {
   PoppedOutcome,
   RefusedOutcome,
 } from './commands.js';
+import { createQueue } from './creation.js';
 import { Discovery } from './delivery-discovery.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
 import {

@@ -1,11 +1,10 @@
 /** Finding the message that already carries a transaction id (message-plane 11.1). */
 import { messageId, parseMessageId } from '@svc/wire';
 import { AppendDamage, decodeAppend } from './append.js';
+import { findAppend } from './append-search.js';
 import type { Draft, OriginalAppend } from './draft.js';
-import { appendKey, appendKeyOffset } from './keys.js';
 import type { AppendRow, PartitionRow } from './rows.js';
 import type { State } from './state.js';
-import { appends } from './tables.js';
 
 export interface Original {
   readonly offset: number;
@@ -14,27 +13,6 @@ export interface Original {
   readonly implicit: boolean;
   /** Promised, of an entry in flight; of others the log knows it. */
   readonly messageId?: string;
-}
-
-/** The retained append that holds `offset`; undefined outside [logStart, nextOffset). */
-export function findAppend(
-  state: State,
-  partition: number,
-  offset: number,
-): { readonly baseOffset: number; readonly row: AppendRow } | undefined {
-  // Many appends hold one message, and most cursors stand at a border: no search is needed then.
-  const exact = state.get(appends, appendKey(partition, offset));
-  if (exact !== undefined) return { baseOffset: offset, row: exact };
-  const found = state.range(
-    appends,
-    appendKey(partition, 0),
-    appendKey(partition, offset),
-    1,
-    true,
-  )[0];
-  if (found === undefined) return undefined;
-  const baseOffset = appendKeyOffset(found.key);
-  return offset < baseOffset + found.row.count ? { baseOffset, row: found.row } : undefined;
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import { messageId, uuidV7 } from '@svc/wire';
 import { decodeAppend } from './append.js';
+import { findAppend } from './append-search.js';
 import type { AppliedEvents } from './applied-events.js';
 import { AppliedFigures } from './applied-figures.js';
 import { applyEntry } from './apply.js';
@@ -32,7 +33,6 @@ import {
 } from './dead-letter-tables.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from './delivery-limits.js';
 import type { Surroundings } from './draft.js';
-import { findAppend } from './duplicate.js';
 import { appendKeyOffset, secondNumberInKey } from './keys.js';
 import { MapState } from './map-state.js';
 import { assertNameIndex } from './name-index.fake.js';

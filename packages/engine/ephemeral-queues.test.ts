@@ -5,14 +5,13 @@ import { expect, test } from 'vitest';
 import { ByteReader, ByteWriter } from './bytes.js';
 import type { Draft } from './draft.js';
 import { readEffect, writeEffect } from './effects.js';
+import type { EphemeralCommand } from './ephemeral-commands.js';
+import { planEphemeral, purgeEphemeral } from './ephemeral-plan.js';
 import {
   applyEphemeralEffect,
   declaredOptions,
   declaredQueues,
-  type EphemeralCommand,
   type EphemeralQueueEffect,
-  planEphemeral,
-  purgeEphemeral,
 } from './ephemeral-queues.js';
 import { type GrantRow, grantKey, grants } from './grants.js';
 import { MapState } from './map-state.js';

@@ -5,7 +5,7 @@
  * rows and says that it is not complete. Queues come in the order of their creation, each of them
  * whole, so what is shown of a group at a queue is exact, and a new queue cannot hide an old one.
  */
-import { findAppend } from './duplicate.js';
+import { findAppend } from './append-search.js';
 import { eachCursor, seededGroups } from './group-cursors.js';
 import { partitionsOf } from './group-views.js';
 import { nameInKey, numberKey } from './keys.js';

@@ -7,9 +7,10 @@
  * Which groups are to be looked at, and where, the index of names says (name-index.ts): a list
  * passes no queue that no group reads, and a page begins at its place.
  */
+
+import { findAppend } from './append-search.js';
 import { queueByNumber } from './catalog.js';
 import type { Tenant } from './commands.js';
-import { findAppend } from './duplicate.js';
 import { eachCursor, type SeededGroup, seededGroups } from './group-cursors.js';
 import {
   keyText,

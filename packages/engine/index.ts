@@ -12,7 +12,7 @@ export {
   type TransactionSink,
   verifyAppend,
 } from './append.js';
-export { offsetOfTransaction } from './append-search.js';
+export { findAppend, offsetOfTransaction } from './append-search.js';
 export type { AppliedEvents } from './applied-events.js';
 export { AppliedFigures } from './applied-figures.js';
 export { type AppendObserver, applyEntry, readMeta } from './apply.js';
@@ -57,19 +57,20 @@ export type { Ticket } from './delivery.js';
 export type { Consumption, Turnover } from './delivery-memory.js';
 export type { AutopilotSizes, AutopilotWish, DeliveryTerms } from './delivery-terms.js';
 export type { Surroundings } from './draft.js';
-export { findAppend } from './duplicate.js';
+export type {
+  EphemeralCommand,
+  EphemeralConfigureCommand,
+  EphemeralConfiguredOutcome,
+  EphemeralDeleteCommand,
+  EphemeralDeletedOutcome,
+} from './ephemeral-commands.js';
+export { planEphemeral } from './ephemeral-plan.js';
 export {
   applyEphemeralEffect,
   type DeclaredQueue,
   declaredOptions,
   declaredQueues,
-  type EphemeralCommand,
-  type EphemeralConfigureCommand,
-  type EphemeralConfiguredOutcome,
-  type EphemeralDeleteCommand,
-  type EphemeralDeletedOutcome,
   type EphemeralQueueEffect,
-  planEphemeral,
 } from './ephemeral-queues.js';
 export { storedTerms } from './first-contact.js';
 export { FirstHeap } from './first-heap.js';

@@ -5,13 +5,8 @@ import { isUuid } from '@svc/wire';
 import { expect, test } from 'vitest';
 import { Draft } from './draft.js';
 import { numberNameKey } from './keys.js';
-import {
-  isShared,
-  mintLeaseId,
-  parseLeaseId,
-  sharedLeaseKey,
-  sharedLeaseRange,
-} from './lease-id.js';
+import { mintLeaseId } from './lease.js';
+import { isShared, parseLeaseId, sharedLeaseKey, sharedLeaseRange } from './lease-id.js';
 import { MapState } from './map-state.js';
 import { PlannedState } from './planned-state.js';
 import { PlannedTransactions } from './planned-transaction-ids.js';

@@ -9,21 +9,13 @@
  * lease every cursor that holds it has a row in the table `sharedLeases`, which apply keeps beside
  * the cursor rows.
  */
-import { messageId, parseMessageId } from '@svc/wire';
-import { assert } from './assert.js';
+import { parseMessageId } from '@svc/wire';
 import { hexDigit } from './bytes.js';
-import type { Draft } from './draft.js';
 import type { Key } from './state.js';
 
 /** The digit that holds two bits of the partition, `shared` and the highest random bit. */
 const SHARED_DIGIT_AT = 25;
 const SHARED_BIT = 2;
-
-export function mintLeaseId(draft: Draft, partition: number, shared: boolean): string {
-  const random = parseMessageId(draft.surroundings.newUuid(draft.nowUs));
-  assert(random !== null, 'the surroundings gave a UUID that is not of version 7');
-  return messageId(draft.nowUs, partition, shared, random.offset);
-}
 
 /** The partition to look at and whether there are more; null: no lease id of this broker. */
 export function parseLeaseId(

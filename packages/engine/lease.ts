@@ -1,4 +1,7 @@
 /** Leases after their claim: prolonged (message-plane 5), released, or given back unseen. */
+
+import { messageId, parseMessageId } from '@svc/wire';
+import { assert } from './assert.js';
 import { findOwnPartition } from './catalog.js';
 import type { ExtendCommand, ExtendedOutcome, GiveBackCommand } from './commands.js';
 import type { DeliveryGroup, DeliveryMemory } from './delivery-memory.js';
@@ -106,4 +109,10 @@ export function releaseLease(
     if (status === undefined) memory.arm(group, partition.number);
     else memory.wake(status);
   } else if (status !== undefined) memory.forget(status);
+}
+
+export function mintLeaseId(draft: Draft, partition: number, shared: boolean): string {
+  const random = parseMessageId(draft.surroundings.newUuid(draft.nowUs));
+  assert(random !== null, 'the surroundings gave a UUID that is not of version 7');
+  return messageId(draft.nowUs, partition, shared, random.offset);
 }

@@ -7,7 +7,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { applyEntry } from './apply.js';
-import { createPartition, createQueue } from './catalog.js';
+import { createPartition, createQueue } from './creation.js';
 import { Draft } from './draft.js';
 import { EngineRig, pushCommand, TENANT } from './engine.fake.js';
 import { appendKeyOffset, numberKey, numberRange } from './keys.js';

@@ -8,9 +8,9 @@
  * itself has the last word: the index knows ids by their hashes.
  */
 import { type MessageStatus, messageId, parseMessageId } from '@svc/wire';
+import { findAppend } from './append-search.js';
 import { deadLetterBody, deadLetterOf } from './dead-letters.js';
 import { ACK_WINDOW_SECONDS_MIN } from './delivery-limits.js';
-import { findAppend } from './duplicate.js';
 import { eachCursor, seededGroups } from './group-cursors.js';
 import { numberKey, textInKey } from './keys.js';
 import { messageStatus, partitionReaders } from './message-status.js';

@@ -6,8 +6,8 @@
  */
 import { QUEUE_MODE_GROUP } from '@svc/wire';
 import { describe, expect, test } from 'vitest';
+import { findAppend } from './append-search.js';
 import { findNamedPartition, findPartition, findQueue } from './catalog.js';
-import { findAppend } from './duplicate.js';
 import { EngineRig, pushCommand, TENANT } from './engine.fake.js';
 import { forgottenEnd, messageCandidates, messageDetail } from './message-find.js';
 import { listMessages, type MessageFilter, type MessageList } from './message-list.js';

@@ -23,9 +23,9 @@
  * for, but holds everything that nobody asked for.
  */
 import { type MessageStatus, QUEUE_MODE_GROUP } from '@svc/wire';
+import { findAppend } from './append-search.js';
 import { findPartition, findQueue } from './catalog.js';
 import type { Tenant } from './commands.js';
-import { findAppend } from './duplicate.js';
 import { FirstHeap } from './first-heap.js';
 import { eachCursor, type SeededGroup, seededGroups } from './group-cursors.js';
 import { numberKey } from './keys.js';

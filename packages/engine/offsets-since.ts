@@ -1,7 +1,8 @@
 /** The first offset that was appended at or after an instant (message-plane 15). */
+
+import { findAppend } from './append-search.js';
 import { findPartition, findQueue } from './catalog.js';
 import type { Tenant } from './commands.js';
-import { findAppend } from './duplicate.js';
 import type { State } from './state.js';
 import { firstOffsetSince } from './subscription.js';
 

@@ -37,7 +37,7 @@ import {
   type QueueOptions,
   type RefusedOutcome,
 } from './commands.js';
-import { readReplayed, writeReplayed } from './dead-letter-commands.js';
+import { readReplayed, writeReplayed } from './dead-letter-codec.js';
 import { POP_APPENDS_MAX } from './delivery-limits.js';
 import { readTerms, writeTerms } from './delivery-terms.js';
 import { readGroupChanged, writeGroupChanged } from './group-command-codec.js';
@@ -46,8 +46,8 @@ import { readKvOutcome, writeKvOutcome } from './kv-codec.js';
 import { COMMAND_ITEMS_MAX } from './push-ack-codec.js';
 import { CONFIGURE_DEFAULTS } from './queue-options.js';
 import type { Refusal, RefusalReason } from './refusals.js';
-import { readCycled, readRegistered, writeCycled, writeRegistered } from './stream-commands.js';
-import { readSurfaceOutcome, writeSurfaceOutcome } from './surface-commands.js';
+import { readCycled, readRegistered, writeCycled, writeRegistered } from './stream-codec.js';
+import { readSurfaceOutcome, writeSurfaceOutcome } from './surface-codec.js';
 import { readTimersOutcome, writeTimersOutcome } from './timer-codec.js';
 import { readRollback, writeRollback } from './transaction-codec.js';
 import type { TransactedOutcome } from './transaction-command.js';

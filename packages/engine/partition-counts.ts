@@ -7,7 +7,7 @@
  * of what there was; one that was registered without ever reading the queue has consumed nothing.
  */
 import { QUEUE_MODE_GROUP } from '@svc/wire';
-import { findAppend } from './duplicate.js';
+import { findAppend } from './append-search.js';
 import {
   eachCursor,
   type GroupCursor,

@@ -9,7 +9,7 @@ import type { DeliveryGroup, DeliveryMemory, PartitionStatus } from './delivery-
 import type { DeliveryTerms } from './delivery-terms.js';
 import type { Draft } from './draft.js';
 import { numberKey } from './keys.js';
-import { mintLeaseId } from './lease-id.js';
+import { mintLeaseId } from './lease.js';
 import { lookAt, lookAtNewest, type PopBudget } from './pop-sight.js';
 import type { CursorRow, GroupRow, PartitionRow, QueueRow } from './rows.js';
 import { cursorOf, signalledUpTo } from './subscription.js';

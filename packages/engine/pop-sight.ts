@@ -10,9 +10,10 @@
  * A group that conflates sees one message, the newest visible one. Everything between its cursor
  * and that message is superseded: it is never delivered to the group, and counts as done with it.
  */
+
+import { findAppend } from './append-search.js';
 import type { AppendSlice, QueueOptions } from './commands.js';
 import { MESSAGE_ANSWER_BYTES } from './delivery-limits.js';
-import { findAppend } from './duplicate.js';
 import { appendKey } from './keys.js';
 import type { AppendRow, PartitionRow } from './rows.js';
 import type { State } from './state.js';

@@ -1,5 +1,5 @@
 /** How each surface that keeps rows of a tenant lets them go when the tenant is purged. */
-import { purgeEphemeral } from './ephemeral-queues.js';
+import { purgeEphemeral } from './ephemeral-plan.js';
 import { purgeKv } from './kv-plan.js';
 import type { PurgeSurfaces } from './purge.js';
 import { purgeStreams } from './stream-sweep.js';

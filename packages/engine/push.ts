@@ -23,7 +23,7 @@
  */
 import { messageIdPrefix, messageIdSuffix, ZERO_UUID } from '@svc/wire';
 import { writeMessage } from './append.js';
-import { createPartition, createQueue, findPartition, findQueue } from './catalog.js';
+import { findPartition, findQueue } from './catalog.js';
 import {
   ITEM_DUPLICATE,
   ITEM_DUPLICATE_GONE,
@@ -35,6 +35,7 @@ import {
   type RefusedOutcome,
   type Tenant,
 } from './commands.js';
+import { createPartition, createQueue } from './creation.js';
 import type { Draft } from './draft.js';
 import { originalOf, storedMessageId } from './duplicate.js';
 import { type NameGuard, type NewNames, NO_NEW, PlacedNames } from './name-bounds.js';

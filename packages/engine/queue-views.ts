@@ -3,9 +3,10 @@
  * then, so that a walk over a million partitions is spread over many turns of the loop; a row that
  * changes meanwhile is seen in one state or the other.
  */
+
+import { findAppend } from './append-search.js';
 import { findQueue, queueByNumber } from './catalog.js';
 import type { QueueOptions, Tenant } from './commands.js';
-import { findAppend } from './duplicate.js';
 import { appendKey, keyText, numberInKey, numberKey, numberNameKey, numberRange } from './keys.js';
 import type { NextAfter, PageQuery, TakeRow } from './page.js';
 import { countForGroup, type MessageCounts, PartitionCounter } from './partition-counts.js';

@@ -1,6 +1,7 @@
 /** Where runs of messages stand: from an offset to the appends of the log that hold it. */
+
+import { findAppend } from './append-search.js';
 import type { AppendSlice } from './commands.js';
-import { findAppend } from './duplicate.js';
 import { appendKey, appendKeyOffset, numberRange } from './keys.js';
 import type { PartitionRow } from './rows.js';
 import type { State } from './state.js';

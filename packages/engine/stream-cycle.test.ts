@@ -6,8 +6,8 @@
 import { messageId } from '@svc/wire';
 import { expect, test } from 'vitest';
 import { decodeAppend } from './append.js';
+import { findAppend } from './append-search.js';
 import type { AppendSlice, PoppedOutcome, PushCommand } from './commands.js';
-import { findAppend } from './duplicate.js';
 import { EngineRig, pushCommand, TENANT } from './engine.fake.js';
 import type { CursorRow } from './rows.js';
 import { type CycleParts, cycle, cycleCommand, filterOf, queryOf, stateOf } from './stream.fake.js';

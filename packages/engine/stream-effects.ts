@@ -7,7 +7,7 @@ import {
   putStreamQuery,
   type StreamChange,
 } from './stream-apply.js';
-import { sweepStreams } from './stream-sweep.js';
+import { sweepStreams } from './stream-doomed.js';
 import {
   readQuery,
   readWindowEnd,

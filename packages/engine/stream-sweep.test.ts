@@ -5,7 +5,8 @@ import { expect, test } from 'vitest';
 import type { Draft } from './draft.js';
 import { MapState } from './map-state.js';
 import type { Key, State } from './state.js';
-import { purgeStreams, sweepStreams } from './stream-sweep.js';
+import { sweepStreams } from './stream-doomed.js';
+import { purgeStreams } from './stream-sweep.js';
 import { doomedPartitionKey, doomedStoreKey, doomedStreams } from './stream-tables.js';
 
 const TENANT = 'aaaaaaaa-0000-4000-8000-000000000001';

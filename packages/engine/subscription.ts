@@ -1,7 +1,7 @@
 /** Where a group starts to read a partition (message-plane 3.3). */
 import { QUEUE_MODE_GROUP } from '@svc/wire';
+import { findAppend } from './append-search.js';
 import type { PopCommand } from './commands.js';
-import { findAppend } from './duplicate.js';
 import { numberNameKey } from './keys.js';
 import type { CursorRow, GroupRow, PartitionRow } from './rows.js';
 import type { State } from './state.js';

@@ -40,7 +40,7 @@
 import { TIMER_GROUP } from '@svc/wire';
 import { readMeta } from './apply.js';
 import { assert } from './assert.js';
-import { createPartition, createQueue, findPartition, findQueue } from './catalog.js';
+import { findPartition, findQueue } from './catalog.js';
 import {
   ITEM_DUPLICATE,
   ITEM_DUPLICATE_GONE,
@@ -48,6 +48,7 @@ import {
   type PushCommand,
   type RefusedOutcome,
 } from './commands.js';
+import { createPartition, createQueue } from './creation.js';
 import type { Draft } from './draft.js';
 import type { Effect } from './effects.js';
 import { dropsTimersOf, isPurging } from './purge-table.js';

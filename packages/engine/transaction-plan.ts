@@ -38,8 +38,9 @@ import {
 } from './ack-target.js';
 import { AppendDamage } from './append.js';
 import { assert } from './assert.js';
-import { createPartition, findPartition, findQueue } from './catalog.js';
+import { findPartition, findQueue } from './catalog.js';
 import type { RefusedOutcome } from './commands.js';
+import { createPartition } from './creation.js';
 import { forgetCursor, moveCursor } from './cursor-move.js';
 import { deadLetters } from './dead-letter-tables.js';
 import { deadLettersAt } from './dead-letters.js';
