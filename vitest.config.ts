@@ -21,7 +21,7 @@ const LONGEST: readonly string[] = [
   'test/process/crash-campaign.test.ts',
   'test/bit-flips/bit-flips.test.ts',
   'test/contract/contract.test.ts',
-  'raft/model/model.test.ts',
+  'raft/testing/model/model.test.ts',
   'test/process/boot-refusals.test.ts',
   'raft/storm.test.ts',
   'test/contract/cluster-routes.test.ts',

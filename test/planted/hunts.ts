@@ -11,7 +11,7 @@ import type { HuntTask } from './hunt-task.js';
 
 export type Hunt = (seed: number) => string | null;
 
-const SCRIPTS = fileURLToPath(new URL('../../../raft/scenarios/scripts', import.meta.url));
+const SCRIPTS = fileURLToPath(new URL('../../../raft/testing/scenarios/scripts', import.meta.url));
 const STORM_STEPS = 1000;
 const MODEL_STATES_MAX = 120_000;
 const SINGLE_MS = 2000;
@@ -44,8 +44,8 @@ async function storms(raftFolder: string, focus: string | undefined): Promise<Hu
 
 /** Seed n is the model's variant n. */
 async function models(raftFolder: string): Promise<Hunt> {
-  const { VARIANTS } = await loaded(raftFolder, 'model/variants.js');
-  const { explore } = await loaded(raftFolder, 'model/explore.js');
+  const { VARIANTS } = await loaded(raftFolder, 'testing/model/variants.js');
+  const { explore } = await loaded(raftFolder, 'testing/model/explore.js');
   const variants = VARIANTS as readonly unknown[];
   return (seed) => {
     const limits = { depthMax: 100, statesMax: MODEL_STATES_MAX, goOn: () => true };
@@ -57,9 +57,9 @@ async function models(raftFolder: string): Promise<Hunt> {
 
 /** All scripts, whatever the seed: the first that prints something else. */
 async function scenarios(raftFolder: string): Promise<Hunt> {
-  const { play } = await loaded(raftFolder, 'scenarios/commands.js');
-  const { stepsOf } = await loaded(raftFolder, 'scenarios/script.js');
-  const { differences } = await loaded(raftFolder, 'scenarios/comparison.js');
+  const { play } = await loaded(raftFolder, 'testing/scenarios/commands.js');
+  const { stepsOf } = await loaded(raftFolder, 'testing/scenarios/script.js');
+  const { differences } = await loaded(raftFolder, 'testing/scenarios/comparison.js');
   const scripts = readdirSync(SCRIPTS).filter((name) => name.endsWith('.txt'));
   const perform = (name: string): void => {
     const steps = call(stepsOf, readFileSync(join(SCRIPTS, name), 'utf8'));

@@ -4,14 +4,14 @@
  * itself. `rename` gives nodes other numbers, so that states which differ in the naming of the
  * nodes alone can be recognised as one.
  */
-import { assert } from '../assert.js';
-import type { Configuration } from '../configuration.js';
-import { readConfiguration } from '../configuration-codec.js';
-import type { Core } from '../core.js';
-import type { Entry } from '../entry.js';
-import type { Message } from '../messages.js';
-import type { Progress } from '../progress.js';
-import type { HardState } from '../ready.js';
+import { assert } from '../../assert.js';
+import type { Configuration } from '../../configuration.js';
+import { readConfiguration } from '../../configuration-codec.js';
+import type { Core } from '../../core.js';
+import type { Entry } from '../../entry.js';
+import type { Message } from '../../messages.js';
+import type { Progress } from '../../progress.js';
+import type { HardState } from '../../ready.js';
 import type { Machine } from './machine.js';
 
 export type Rename = (id: number) => number;

@@ -2,7 +2,7 @@
  * The interpreter: runs the commands of a scenario one after the other and returns what each of
  * them printed. README.md lists the language.
  */
-import { RaftBug } from '../assert.js';
+import { RaftBug } from '../../assert.js';
 import type { Commands } from './command.js';
 import { FAULT_COMMANDS } from './fault-commands.js';
 import { GROUP_COMMANDS } from './group-commands.js';

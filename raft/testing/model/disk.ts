@@ -5,11 +5,11 @@
  * A commit index alone is not worth a write: it waits for the next one, as the core allows, and is
  * always lost in a crash, which is the harder of the two cases for whoever restarts.
  */
-import type { Entry } from '../entry.js';
-import { type LogIndex, logIndex, NO_NODE, type Term, term } from '../identifiers.js';
-import type { Message } from '../messages.js';
-import type { HardState, Ready } from '../ready.js';
-import type { RaftStorage } from '../storage.js';
+import type { Entry } from '../../entry.js';
+import { type LogIndex, logIndex, NO_NODE, type Term, term } from '../../identifiers.js';
+import type { Message } from '../../messages.js';
+import type { HardState, Ready } from '../../ready.js';
+import type { RaftStorage } from '../../storage.js';
 
 /** What survives a crash. */
 export interface Plate {

@@ -6,8 +6,8 @@
  * `History` is what a checker must remember because the nodes may forget it: who led which term,
  * who voted for whom, what was committed.
  */
-import type { Entry } from '../entry.js';
-import type { Message } from '../messages.js';
+import type { Entry } from '../../entry.js';
+import type { Message } from '../../messages.js';
 import { asItIs, entryText, type Rename } from './fingerprint.js';
 import type { Machine } from './machine.js';
 import { type Members, membersIn, quorumAgrees } from './naive-members.js';

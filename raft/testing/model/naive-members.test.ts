@@ -3,9 +3,9 @@
  * configuration entry as the core writes them.
  */
 import { expect, test } from 'vitest';
-import { configuration } from '../configuration.js';
-import { encodeConfiguration } from '../configuration-codec.js';
-import { nodeId } from '../identifiers.js';
+import { configuration } from '../../configuration.js';
+import { encodeConfiguration } from '../../configuration-codec.js';
+import { nodeId } from '../../identifiers.js';
 import { membersIn, quorumAgrees } from './naive-members.js';
 
 const group = (voters: number[], outgoing: number[] = []) => ({

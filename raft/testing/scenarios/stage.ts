@@ -3,12 +3,12 @@
  * after each command every host does what it can. A judge from outside watches throughout, so that
  * a script cannot describe a broken promise as if it were right.
  */
-import { RaftBug } from '../assert.js';
-import type { Entry } from '../entry.js';
-import { type LogIndex, type NodeId, nodeId } from '../identifiers.js';
-import type { Message } from '../messages.js';
-import type { RaftSettings } from '../options.js';
-import { Judge } from '../testing/judge.js';
+import { RaftBug } from '../../assert.js';
+import type { Entry } from '../../entry.js';
+import { type LogIndex, type NodeId, nodeId } from '../../identifiers.js';
+import type { Message } from '../../messages.js';
+import type { RaftSettings } from '../../options.js';
+import { Judge } from '../judge.js';
 import { ALL, Mail, type Selection } from './mail.js';
 import { type Beginning, StagedNode, type Surroundings } from './staged-node.js';
 import { messageLine } from './telling.js';

@@ -2,18 +2,18 @@
  * One node of a scenario: the real class with a disk, a clock and a host that a script can hold up
  * at every step. It prints what it does as it does it.
  */
-import { assert } from '../assert.js';
-import { type Configuration, configuration } from '../configuration.js';
-import { decodeConfiguration } from '../configuration-codec.js';
-import type { Entry } from '../entry.js';
-import { type LogIndex, logIndex, type NodeId } from '../identifiers.js';
-import type { Message } from '../messages.js';
-import type { RaftSettings } from '../options.js';
-import { Raft } from '../raft.js';
-import type { HardState, Ready } from '../ready.js';
-import type { Snapshot } from '../storage.js';
-import { FakeDisk } from '../testing/disk.fake.js';
-import { NOTHING } from '../testing/lone.fake.js';
+import { assert } from '../../assert.js';
+import { type Configuration, configuration } from '../../configuration.js';
+import { decodeConfiguration } from '../../configuration-codec.js';
+import type { Entry } from '../../entry.js';
+import { type LogIndex, logIndex, type NodeId } from '../../identifiers.js';
+import type { Message } from '../../messages.js';
+import type { RaftSettings } from '../../options.js';
+import { Raft } from '../../raft.js';
+import type { HardState, Ready } from '../../ready.js';
+import type { Snapshot } from '../../storage.js';
+import { FakeDisk } from '../disk.fake.js';
+import { NOTHING } from '../lone.fake.js';
 import { changesText, configurationText, entriesText } from './telling.js';
 import { ScriptError } from './words.js';
 

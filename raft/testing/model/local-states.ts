@@ -6,7 +6,7 @@
  * A Raft cannot be copied, so a state is kept as the way to it: the plate of its last restart and
  * the inputs since. To take a step from it, that way is walked again with a new object.
  */
-import type { Message } from '../messages.js';
+import type { Message } from '../../messages.js';
 import { EMPTY_PLATE, type Plate } from './disk.js';
 import { asItIs, machineText, messageText, type Rename } from './fingerprint.js';
 import { type Halves, halvesOf, stirred } from './hashing.js';

@@ -1,5 +1,5 @@
 /** Commands that only look. Without node numbers they show every running node. */
-import { logIndex } from '../identifiers.js';
+import { logIndex } from '../../identifiers.js';
 import type { Command, Commands } from './command.js';
 import type { Stage } from './stage.js';
 import type { StagedNode } from './staged-node.js';

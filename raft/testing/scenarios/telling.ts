@@ -1,10 +1,10 @@
 /** Messages, entries and states in words, one line each. */
-import { type Configuration, isJoint } from '../configuration.js';
-import { decodeConfiguration } from '../configuration-codec.js';
-import type { Entry } from '../entry.js';
-import { type LogIndex, NO_NODE, type Term } from '../identifiers.js';
-import type { Message } from '../messages.js';
-import type { HardState, PeerStatus, SoftState, Status } from '../ready.js';
+import { type Configuration, isJoint } from '../../configuration.js';
+import { decodeConfiguration } from '../../configuration-codec.js';
+import type { Entry } from '../../entry.js';
+import { type LogIndex, NO_NODE, type Term } from '../../identifiers.js';
+import type { Message } from '../../messages.js';
+import type { HardState, PeerStatus, SoftState, Status } from '../../ready.js';
 
 const SHOWN_TEXT_MAX = 12;
 

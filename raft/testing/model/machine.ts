@@ -3,13 +3,17 @@
  * a deterministic machine: the plate that it started from and the inputs since then decide what it
  * is and what it says. That makes its steps worth remembering (`local-states.ts`).
  */
-import { assert } from '../assert.js';
-import { type Configuration, type ConfigurationChange, configuration } from '../configuration.js';
-import { Core } from '../core.js';
-import { logIndex, type NodeId, nodeId } from '../identifiers.js';
-import type { Message } from '../messages.js';
-import type { RaftSettings } from '../options.js';
-import { Raft } from '../raft.js';
+import { assert } from '../../assert.js';
+import {
+  type Configuration,
+  type ConfigurationChange,
+  configuration,
+} from '../../configuration.js';
+import { Core } from '../../core.js';
+import { logIndex, type NodeId, nodeId } from '../../identifiers.js';
+import type { Message } from '../../messages.js';
+import type { RaftSettings } from '../../options.js';
+import { Raft } from '../../raft.js';
 import { afterCrash, afterLoss, ModelDisk, type Plate } from './disk.js';
 
 export type Input =

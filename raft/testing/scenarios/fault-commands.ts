@@ -1,5 +1,5 @@
 /** Commands for hosts and disks: held up, failed, crashed, restarted, compacted. */
-import { logIndex } from '../identifiers.js';
+import { logIndex } from '../../identifiers.js';
 import type { Command, Commands } from './command.js';
 import { changeSettings } from './group-commands.js';
 import { HOLDS, type Hold, type StagedNode } from './staged-node.js';

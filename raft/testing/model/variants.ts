@@ -1,7 +1,7 @@
 /** What the model is run with: the group, the faults, and how far it goes. */
-import type { ConfigurationChange, NodeChange } from '../configuration.js';
-import { nodeId } from '../identifiers.js';
-import type { Message } from '../messages.js';
+import type { ConfigurationChange, NodeChange } from '../../configuration.js';
+import { nodeId } from '../../identifiers.js';
+import type { Message } from '../../messages.js';
 import type { MachineOptions } from './machine.js';
 
 export interface Bounds {

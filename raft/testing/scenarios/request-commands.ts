@@ -1,6 +1,6 @@
 /** Commands that ask a node for something, as clients, operators and transports do. */
-import type { ConfigurationChange, NodeChange } from '../configuration.js';
-import { logIndex, nodeId } from '../identifiers.js';
+import type { ConfigurationChange, NodeChange } from '../../configuration.js';
+import { logIndex, nodeId } from '../../identifiers.js';
 import type { Commands } from './command.js';
 import { bytesOf } from './group-commands.js';
 import type { Stage } from './stage.js';

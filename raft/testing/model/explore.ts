@@ -3,7 +3,7 @@
  * the whole group once, states that differ in the names of nodes alone counted as one. After every
  * step the rules are checked; what breaks one is returned with the shortest way to it.
  */
-import { assert } from '../assert.js';
+import { assert } from '../../assert.js';
 import { type Cell, Cells, type Move } from './cells.js';
 import { messageText, type Rename } from './fingerprint.js';
 import { addTo, type Halves, halvesOf, NumberSet, smallest, stirred } from './hashing.js';

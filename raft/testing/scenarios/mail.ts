@@ -2,10 +2,10 @@
  * Messages between the nodes of a scenario. Nothing arrives by itself: they wait, in the order in
  * which they were sent, until the script delivers, drops, repeats or delays them.
  */
-import type { NodeId } from '../identifiers.js';
-import { nodeId } from '../identifiers.js';
-import { SENT_KINDS } from '../message-codec.js';
-import type { Message } from '../messages.js';
+import type { NodeId } from '../../identifiers.js';
+import { nodeId } from '../../identifiers.js';
+import { SENT_KINDS } from '../../message-codec.js';
+import type { Message } from '../../messages.js';
 import { ScriptError, type Words } from './words.js';
 
 /** Which messages a command means; undefined = any. */

@@ -2,8 +2,8 @@
  * Messages written by the script itself: from a member of a former life, from a node that is not
  * on the stage, or such as no sound node sends.
  */
-import { logIndex, type NodeId, nodeId, type Term, term } from '../identifiers.js';
-import type { Message } from '../messages.js';
+import { logIndex, type NodeId, nodeId, type Term, term } from '../../identifiers.js';
+import type { Message } from '../../messages.js';
 import { oldEntries } from './group-commands.js';
 import { ScriptError, type Words } from './words.js';
 

@@ -1,8 +1,8 @@
 /** Commands that set up a group, let its time pass and bring it to an election. */
-import { configuration } from '../configuration.js';
-import type { Entry } from '../entry.js';
-import { logIndex, nodeId, term } from '../identifiers.js';
-import { DEFAULT_SETTINGS, type RaftSettings } from '../options.js';
+import { configuration } from '../../configuration.js';
+import type { Entry } from '../../entry.js';
+import { logIndex, nodeId, term } from '../../identifiers.js';
+import { DEFAULT_SETTINGS, type RaftSettings } from '../../options.js';
 import type { Commands } from './command.js';
 import { BROKEN_PROMISE, ELECTION_MS, HEARTBEAT_MS, type Stage } from './stage.js';
 import type { StagedNode } from './staged-node.js';
