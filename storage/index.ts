@@ -10,6 +10,30 @@
  * entry after it cannot be applied.
  */
 
+export type {
+  DirectoryLock,
+  Disk,
+  DiskDone,
+  DiskFile,
+  DiskReadDone,
+  DiskSpace,
+  OpenMode,
+} from './disk/disk.js';
+export { readFileSync, replaceFileSync } from './disk/disk.js';
+export { DamageError, DiskError, LockedError, StateFullError, StorageBug } from './disk/faults.js';
+export { RealDisk } from './disk/real.js';
+export type { WriteTiming } from './disk/write-timing.js';
+export type {
+  DamagedSlot,
+  EntryAnswer,
+  EntryQuestion,
+  RepairOutcome,
+  RepairVerdict,
+} from './log/damage.js';
+export type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log/entry.js';
+export { type HardState, HardStateFile, type HardStateOptions } from './log/hard-state.js';
+export { type Identity, identityBytes, readIdentity, writeIdentity } from './log/identity.js';
+export { Log, type LogOptions, type ReadDone } from './log/log.js';
 export {
   type Applied,
   type Backing,
@@ -20,34 +44,14 @@ export {
   type LogPosition,
   NOTHING_APPLIED,
   type ViewPortion,
-} from './backing.js';
-export { SimulatedBacking, type SimulatedBackingOptions } from './backing-simulated.js';
-export { Checkpoint, type CheckpointOptions, type MemoryRows } from './checkpoint.js';
-export type {
-  DirectoryLock,
-  Disk,
-  DiskDone,
-  DiskFile,
-  DiskReadDone,
-  DiskSpace,
-  OpenMode,
-} from './disk.js';
-export { readFileSync, replaceFileSync } from './disk.js';
-export { RealDisk } from './disk-real.js';
-export { type Operation, SimulatedDisk, type SimulatedDiskOptions } from './disk-simulated.js';
-export { DamageError, DiskError, LockedError, StateFullError, StorageBug } from './faults.js';
-export { type HardState, HardStateFile, type HardStateOptions } from './hard-state.js';
-export { type Identity, identityBytes, readIdentity, writeIdentity } from './identity.js';
-export { type LmdbOptions, openLmdb } from './lmdb.js';
-export { CommitError } from './lmdb-writer.js';
-export { Log, type LogOptions, type ReadDone } from './log.js';
-export type {
-  DamagedSlot,
-  EntryAnswer,
-  EntryQuestion,
-  RepairOutcome,
-  RepairVerdict,
-} from './log-damage.js';
-export type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log-entry.js';
-export { openRow, sealRow } from './state-row.js';
-export type { WriteTiming } from './write-timing.js';
+} from './state/backing.js';
+export { Checkpoint, type CheckpointOptions, type MemoryRows } from './state/checkpoint.js';
+export { type LmdbOptions, openLmdb } from './state/lmdb/lmdb.js';
+export { CommitError } from './state/lmdb/writer.js';
+export { openRow, sealRow } from './state/row.js';
+export { SimulatedBacking, type SimulatedBackingOptions } from './testing/simulated-backing.js';
+export {
+  type Operation,
+  SimulatedDisk,
+  type SimulatedDiskOptions,
+} from './testing/simulated-disk.js';

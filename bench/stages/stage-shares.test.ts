@@ -44,11 +44,11 @@ test('the same code belongs to whoever called it', () => {
   const [planner, apply] = ['packages/engine/dist/planner.js', 'packages/engine/dist/apply.js'];
   expect(stageOf(['packages/engine/dist/append.js', planner])).toBe('plan');
   expect(stageOf(['packages/engine/dist/append.js', apply])).toBe('apply');
-  expect(stageOf(['storage/dist/overlay.js', '', planner, apply])).toBe('plan');
+  expect(stageOf(['storage/dist/state/overlay.js', '', planner, apply])).toBe('plan');
   expect(stageOf(['http/dist/json-reader.js', 'http/dist/exchange.js'])).toBe('parse');
   expect(stageOf(['http/dist/reply.js', 'packages/broker/dist/leader.js'])).toBe('render');
   expect(stageOf(['http/dist/exchange.js', 'packages/broker/dist/leader.js'])).toBe('socket');
-  expect(stageOf(['storage/dist/log-group.js'])).toBe('log');
+  expect(stageOf(['storage/dist/log/group.js'])).toBe('log');
   expect(stageOf(['', ''])).toBe('other');
 });
 
@@ -63,7 +63,7 @@ test('samples are scaled to what the thread ran, and the rest of it is the libra
       { id: 2, ...frame('(idle)', '') },
       { id: 3, ...frame('(garbage collector)', '') },
       { id: 4, ...frame('turn', 'packages/engine/dist/planner.js'), children: [5] },
-      { id: 5, ...frame('put', 'storage/dist/overlay.js') },
+      { id: 5, ...frame('put', 'storage/dist/state/overlay.js') },
       { id: 6, ...frame('elsewhere', 'node_modules/x/index.js') },
     ],
     // At 1,100, 1,200, ... ; the first one lies before the window, the last one behind it.

@@ -5,7 +5,7 @@
  *
  * Files that are not clients', at most:
  *
- *     log         64 sealed segments open for reads (`log-segments.ts`), the last one twice
+ *     log         64 sealed segments open for reads (`log/segments.ts`), the last one twice
  *                 (reads and synced writes), the next one, index and witness, a repair:        72
  *     store       the file of rows in the node and in its writer, a state being received:       8
  *     small files term and vote, lock, reserve, series, directories that are synced, one copy: 16

@@ -7,7 +7,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'entries are reported durable without an fdatasync',
     edits: [
       {
-        file: 'storage/log-group.ts',
+        file: 'storage/log/group.ts',
         find: 'writeSynced(this.buffers, this.position',
         replace: 'write(this.buffers, this.position',
       },
@@ -20,7 +20,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'entries are reported durable although their fdatasync failed',
     edits: [
       {
-        file: 'storage/log-writer.ts',
+        file: 'storage/log/writer.ts',
         find: '#onGroupDurable = (error) => {\nif (error !== null) {',
         replace: '#onGroupDurable = (error) => {\nif (false) {',
       },
@@ -32,7 +32,7 @@ const LOG: readonly PlantedBug[] = [
   {
     name: 'replaced-entries-reported-durable',
     meaning: 'the end of a write counts for entries that were cut off and replaced meanwhile',
-    edits: [{ file: 'storage/log-writer.ts', find: 'this.#capDurable(index - 1);', replace: '' }],
+    edits: [{ file: 'storage/log/writer.ts', find: 'this.#capDurable(index - 1);', replace: '' }],
     hunt: 'disk',
     seeds: 30,
   },
@@ -41,7 +41,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'records are cut while the witness still names one of them',
     edits: [
       {
-        file: 'storage/log-writer.ts',
+        file: 'storage/log/writer.ts',
         find:
           'this.#options.witness.lower(NO_WITNESS, ' +
           'this.unlessFailed(() => this.#truncateSegments(index, false, done)));',
@@ -57,7 +57,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'the witness names a record before it is durable',
     edits: [
       {
-        file: 'storage/log-writer.ts',
+        file: 'storage/log/writer.ts',
         find: 'this.#filledTo = Math.max(this.#filledTo, segment.endPosition + zeros.length);',
         replace:
           'this.#durable = this.#lastRecord();\n' +
@@ -73,7 +73,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'a new segment is used before its name in the directory is durable',
     edits: [
       {
-        file: 'storage/log-writer.ts',
+        file: 'storage/log/writer.ts',
         find: 'const synced = this.unlessFailed(() => disk.syncDirectory(directory, named));',
         replace: 'const synced = this.unlessFailed(() => named(null));',
       },
@@ -86,7 +86,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'a new segment is used before its header is durable',
     edits: [
       {
-        file: 'storage/log-writer.ts',
+        file: 'storage/log/writer.ts',
         find: 'file.writeSynced([encodeSegmentHeader(identity, header)]',
         replace: 'file.write([encodeSegmentHeader(identity, header)]',
       },
@@ -99,7 +99,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'old segments are removed in the wrong order: a crash leaves a gap',
     edits: [
       {
-        file: 'storage/log-writer.ts',
+        file: 'storage/log/writer.ts',
         find: 'for (const segment of segments)\nthis.inBackground',
         replace: 'for (const segment of [...segments].reverse())\nthis.inBackground',
       },
@@ -112,7 +112,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'a segment is removed before the removal of the one before it is durable',
     edits: [
       {
-        file: 'storage/space-return.ts',
+        file: 'storage/disk/space-return.ts',
         find: 'else\nthis.#disk.syncDirectory(this.#directory, named);',
         replace: 'else\nnamed(null);',
       },
@@ -126,7 +126,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'a cut leaves the old records behind the new end of the file',
     edits: [
       {
-        file: 'storage/log-writer.ts',
+        file: 'storage/log/writer.ts',
         find: 'file.truncate(segment.endPosition, this.unlessFailed(() => file.sync(synced)));',
         replace: 'file.sync(synced);',
       },
@@ -140,7 +140,7 @@ const LOG: readonly PlantedBug[] = [
     meaning: 'the tail is cut while old segments are being removed',
     edits: [
       {
-        file: 'storage/log-writer.ts',
+        file: 'storage/log/writer.ts',
         find: 'this.#whenBackgroundIdle(() => this.#startTruncate(change.index, change.done));',
         replace: 'this.#startTruncate(change.index, change.done);',
       },
@@ -153,9 +153,9 @@ const LOG: readonly PlantedBug[] = [
     name: 'cut-at-a-bad-checksum',
     meaning: 'damage in the middle of the log is taken for a torn end and cut off',
     edits: [
-      { file: 'storage/log-scan.ts', find: 'if (sameGroup)', replace: 'if (true)' },
+      { file: 'storage/log/scan.ts', find: 'if (sameGroup)', replace: 'if (true)' },
       {
-        file: 'storage/log-scan.ts',
+        file: 'storage/log/scan.ts',
         find: 'if (mayBeTorn(bytes, position, recordEnd))',
         replace: 'if (true)',
       },
@@ -171,7 +171,7 @@ const REPAIR: readonly PlantedBug[] = [
     meaning: 'a damaged record is replaced by whatever a peer sends',
     edits: [
       {
-        file: 'storage/log-mend.ts',
+        file: 'storage/log/mend.ts',
         find: 'return crc === hole.lastCrc ? asStored : null;',
         replace: 'return asStored;',
       },
@@ -184,7 +184,7 @@ const REPAIR: readonly PlantedBug[] = [
     meaning: 'a repaired record counts as intact before it is on disk',
     edits: [
       {
-        file: 'storage/log-repair.ts',
+        file: 'storage/log/repair.ts',
         find: 'const synced = writer.unlessFailed(() => file.sync(done));',
         replace: 'const synced = writer.unlessFailed(() => done(null));',
       },
@@ -200,7 +200,7 @@ const VOTES: readonly PlantedBug[] = [
     meaning: 'term and vote are reported durable without an fdatasync',
     edits: [
       {
-        file: 'storage/hard-state.ts',
+        file: 'storage/log/hard-state.ts',
         find: 'this.#file.writeSynced([bytes], position, (error) => {',
         replace: 'this.#file.write([bytes], position, (error) => {',
       },
@@ -211,7 +211,9 @@ const VOTES: readonly PlantedBug[] = [
   {
     name: 'vote-after-a-failed-sync',
     meaning: 'term and vote are reported durable although their fdatasync failed',
-    edits: [{ file: 'storage/hard-state.ts', find: 'if (error !== null)', replace: 'if (false)' }],
+    edits: [
+      { file: 'storage/log/hard-state.ts', find: 'if (error !== null)', replace: 'if (false)' },
+    ],
     hunt: 'disk',
     seeds: 900,
     first: 113,
@@ -221,7 +223,7 @@ const VOTES: readonly PlantedBug[] = [
     meaning: 'a vote is reported when the first of its two copies is stored',
     edits: [
       {
-        file: 'storage/hard-state.ts',
+        file: 'storage/log/hard-state.ts',
         find: 'this.#store(slot, SLOT_POSITIONS[1], () => {',
         replace: '((run) => run())(() => {',
       },
@@ -234,7 +236,7 @@ const VOTES: readonly PlantedBug[] = [
     meaning: 'both copies of a vote go to the same place',
     edits: [
       {
-        file: 'storage/hard-state.ts',
+        file: 'storage/log/hard-state.ts',
         find: 'this.#store(slot, SLOT_POSITIONS[1]',
         replace: 'this.#store(slot, SLOT_POSITIONS[0]',
       },
@@ -247,7 +249,7 @@ const VOTES: readonly PlantedBug[] = [
     meaning: 'a start acts on a vote that stands in one copy alone',
     edits: [
       {
-        file: 'storage/hard-state.ts',
+        file: 'storage/log/hard-state.ts',
         find: 'for (const position of [...SLOT_POSITIONS].reverse()) {',
         replace: 'for (const position of []) {',
       },
@@ -261,7 +263,7 @@ const VOTES: readonly PlantedBug[] = [
     meaning: 'the checksum of term and vote is not compared',
     edits: [
       {
-        file: 'storage/hard-state.ts',
+        file: 'storage/log/hard-state.ts',
         find: 'if (crc32(bytes.subarray(0, 60)) !== view.getUint32(60, true))',
         replace: 'if (false)',
       },
@@ -277,7 +279,7 @@ const CHECKPOINT: readonly PlantedBug[] = [
     meaning: 'rows of the checkpoint that is being written are not seen',
     edits: [
       {
-        file: 'storage/checkpoint.ts',
+        file: 'storage/state/checkpoint.ts',
         find: 'change = this.#frozen?.find(table.id)?.rows.get(key);',
         replace: 'change = undefined;',
       },
@@ -289,7 +291,7 @@ const CHECKPOINT: readonly PlantedBug[] = [
     name: 'deletions-not-stored',
     meaning: 'a checkpoint leaves out the rows that were deleted',
     edits: [
-      { file: 'storage/checkpoint.ts', find: 'transaction.delete(backingKey);', replace: '' },
+      { file: 'storage/state/checkpoint.ts', find: 'transaction.delete(backingKey);', replace: '' },
     ],
     hunt: 'single',
     seeds: 20,
@@ -297,7 +299,9 @@ const CHECKPOINT: readonly PlantedBug[] = [
   {
     name: 'cached-row-kept',
     meaning: 'a row that was changed is read from the cache once its change is checkpointed',
-    edits: [{ file: 'storage/checkpoint.ts', find: 'this.#cache.forget(id, key);', replace: '' }],
+    edits: [
+      { file: 'storage/state/checkpoint.ts', find: 'this.#cache.forget(id, key);', replace: '' },
+    ],
     hunt: 'single',
     seeds: 20,
   },
@@ -306,7 +310,7 @@ const CHECKPOINT: readonly PlantedBug[] = [
     meaning: 'a checkpoint claims one entry less than its rows hold: it is applied twice',
     edits: [
       {
-        file: 'storage/checkpoint.ts',
+        file: 'storage/state/checkpoint.ts',
         find: 'transaction.commit({ index: appliedIndex, term: appliedTerm }',
         replace:
           'const named = Math.max(this.#appliedIndex, appliedIndex - 1);\n' +
@@ -321,7 +325,7 @@ const CHECKPOINT: readonly PlantedBug[] = [
     meaning: 'a checkpoint claims one entry more than its rows hold: it is never applied',
     edits: [
       {
-        file: 'storage/checkpoint.ts',
+        file: 'storage/state/checkpoint.ts',
         find: 'transaction.commit({ index: appliedIndex, term: appliedTerm }',
         replace: 'transaction.commit({ index: appliedIndex + 1, term: appliedTerm }',
       },

@@ -7,7 +7,7 @@ export const ROOT = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../..' : '../../..', import.meta.url),
 );
 
-/** The file that the build writes for a source file: `storage/dist/log.js` for `storage/log.ts`. */
+/** What the build writes for a source file: `storage/dist/log/log.js` for `storage/log/log.ts`. */
 export function compiledPath(file: string): string {
   const inDist = file.replace(/^((?:packages\/)?[^/]+)\//, '$1/dist/');
   return join(ROOT, inDist.replace(/\.ts$/, '.js'));
