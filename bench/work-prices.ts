@@ -1,5 +1,5 @@
 // `npm run bench -- --prices`: what the units of work cost on this machine (the table of prices is
-// packages/engine/work-prices.ts). A planner plans commands of one kind, and their entries are
+// packages/engine/base/work-prices.ts). A planner plans commands of one kind, and their entries are
 // applied to a checkpoint over LMDB, in one thread and without a log or HTTP: the time that
 // nothing else on a node gets. Each figure is the least of three rounds, in microseconds of the
 // processor (a busy machine shows the same ones) for one of the things that are counted, and stands

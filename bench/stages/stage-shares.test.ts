@@ -41,9 +41,12 @@ test('every file of the product has a stage, and every line of the table a file'
 });
 
 test('the same code belongs to whoever called it', () => {
-  const [planner, apply] = ['packages/engine/dist/planner.js', 'packages/engine/dist/apply.js'];
-  expect(stageOf(['packages/engine/dist/append.js', planner])).toBe('plan');
-  expect(stageOf(['packages/engine/dist/append.js', apply])).toBe('apply');
+  const [planner, apply] = [
+    'packages/engine/dist/planner/planner.js',
+    'packages/engine/dist/state/apply.js',
+  ];
+  expect(stageOf(['packages/engine/dist/base/append.js', planner])).toBe('plan');
+  expect(stageOf(['packages/engine/dist/base/append.js', apply])).toBe('apply');
   expect(stageOf(['storage/dist/state/overlay.js', '', planner, apply])).toBe('plan');
   expect(stageOf(['http/dist/json-reader.js', 'http/dist/exchange.js'])).toBe('parse');
   expect(stageOf(['http/dist/reply.js', 'packages/broker/dist/leader.js'])).toBe('render');
@@ -62,7 +65,7 @@ test('samples are scaled to what the thread ran, and the rest of it is the libra
       { id: 1, ...frame('(root)', ''), children: [2, 3, 4, 6] },
       { id: 2, ...frame('(idle)', '') },
       { id: 3, ...frame('(garbage collector)', '') },
-      { id: 4, ...frame('turn', 'packages/engine/dist/planner.js'), children: [5] },
+      { id: 4, ...frame('turn', 'packages/engine/dist/planner/planner.js'), children: [5] },
       { id: 5, ...frame('put', 'storage/dist/state/overlay.js') },
       { id: 6, ...frame('elsewhere', 'node_modules/x/index.js') },
     ],

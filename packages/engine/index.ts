@@ -3,7 +3,6 @@
  * they are applied; the leader's planner; reads.
  */
 
-export { ackTargetKey, UNFILED } from './ack-target.js';
 export {
   AppendDamage,
   type Checksum,
@@ -11,78 +10,173 @@ export {
   decodeAppend,
   type TransactionSink,
   verifyAppend,
-} from './append.js';
-export { findAppend, offsetOfTransaction } from './append-search.js';
-export type { AppliedEvents } from './applied-events.js';
-export { AppliedFigures } from './applied-figures.js';
-export { type AppendObserver, applyEntry, readMeta } from './apply.js';
-export { EngineBug } from './assert.js';
-export { ByteWriter } from './bytes.js';
-export {
-  findNamedPartition,
-  findOwnPartition,
-  findPartition,
-  findQueue,
-  queueByNumber,
-} from './catalog.js';
-export { CatalogueFault } from './catalogue-fault.js';
-export {
-  type ChangedEntry,
-  type ChangedPage,
-  type ChangedPartitions,
-  changedPartitions,
-  PARTITIONS_WALKED_MAX,
-} from './changed-partitions.js';
-export { type ClusterTotals, readTotals } from './cluster-totals.js';
-export { CLUSTER_VERSION_READ, clusterVersionOf, refuseNewerVersion } from './cluster-version.js';
-export {
-  type CodecRefusal,
-  decodeForwarded,
-  encodeForwarded,
-  type ForwardedCommand,
-} from './command-codec.js';
-export * from './commands.js';
-export type * from './dead-letter-commands.js';
-export type { DeadLetterDepth } from './dead-letter-depths.js';
-export { DeadLetterGauges } from './dead-letter-gauges.js';
-export {
-  type DeadLetterFilter,
-  type DeadLetterList,
-  type ListedDeadLetter,
-  listDeadLetters,
-} from './dead-letter-list.js';
-export { type DeadLetterSignatures, deadLetterSignatures } from './dead-letter-signatures.js';
-export { transactionDigest } from './dead-letter-tables.js';
-export type { Ticket } from './delivery.js';
-export type { Consumption, Turnover } from './delivery-memory.js';
-export type { AutopilotSizes, AutopilotWish, DeliveryTerms } from './delivery-terms.js';
-export type { Surroundings } from './draft.js';
+} from './base/append.js';
+export { findAppend, offsetOfTransaction } from './base/append-search.js';
+export { EngineBug } from './base/assert.js';
+export { ByteWriter } from './base/bytes.js';
+export { CatalogueFault } from './base/catalogue-fault.js';
+export * from './base/commands/commands.js';
+export type * from './base/commands/dead-letters.js';
 export type {
   EphemeralCommand,
   EphemeralConfigureCommand,
   EphemeralConfiguredOutcome,
   EphemeralDeleteCommand,
   EphemeralDeletedOutcome,
-} from './ephemeral-commands.js';
-export { planEphemeral } from './ephemeral-plan.js';
+} from './base/commands/ephemeral.js';
+export type * from './base/commands/groups.js';
+export { growingBytes } from './base/commands/growing-bytes.js';
+export * from './base/commands/kv.js';
+export type {
+  RegisterStreamCommand,
+  StateColumns,
+  StreamAck,
+  StreamCycleCommand,
+  StreamCycledOutcome,
+  StreamRegisteredOutcome,
+} from './base/commands/streams.js';
+export type * from './base/commands/surfaces.js';
+export * from './base/commands/timers.js';
+export type * from './base/commands/traces.js';
+export type * from './base/commands/transaction.js';
+export type { AutopilotSizes, AutopilotWish, DeliveryTerms } from './base/delivery-terms.js';
+export { FirstHeap } from './base/first-heap.js';
+export {
+  type GrantLimits,
+  type GrantRow,
+  grantOf,
+  grants,
+} from './base/grants.js';
+export { GuardedReader } from './base/guarded-reader.js';
+export { keyText } from './base/keys.js';
+export { MapState } from './base/map-state.js';
+export { type NextAfter, type PageQuery, type TakeRow, WHOLE } from './base/page.js';
+export { ANSWERS_FULL, type PopRoom } from './base/pop-room.js';
+export { ReadAhead } from './base/read-ahead.js';
+export type * from './base/refusals.js';
+export type * from './base/rows.js';
+export type * from './base/state.js';
+export { SWITCH_NAMES, type Switches, switchesOf } from './base/switches.js';
+export { TimerClock } from './base/timer-clock.js';
+export {
+  ATOMIC_UNITS_MAX,
+  bytesPrice,
+  PRICES,
+  priceOf,
+  pushPrice,
+  SLICE_BYTES,
+  SLICE_UNITS,
+  SMALL_UNITS,
+  TURN_UNITS,
+} from './base/work-prices.js';
+export { ackTargetKey, UNFILED } from './delivery/ack-target.js';
+export type { Ticket } from './delivery/delivery.js';
+export { storedTerms } from './delivery/first-contact.js';
+export type { Consumption, Turnover } from './delivery/memory.js';
+export type { Surroundings } from './draft/draft.js';
+export type { NameBounds, NameLimits } from './draft/name-bounds.js';
+export { leastPayloadBytes, type PayloadCipher, sealedBytes } from './draft/payload-cipher.js';
+export { planEphemeral } from './features/ephemeral/plan.js';
+export { kvAnswerBytes, kvReadBudget } from './features/kv/judge.js';
+export { atOneMoment } from './features/kv/moment.js';
+export { readKv } from './features/kv/plan.js';
+export { type KvNamespaces, listKvNamespaces, walkPage } from './features/kv/read.js';
+export { findTimer, listTimers } from './features/timers/list.js';
+export { listTimerQueues, type TimerQueue } from './features/timers/queues.js';
+export type { TimerLimits } from './features/timers/timers.js';
+export {
+  type CodecRefusal,
+  decodeForwarded,
+  encodeForwarded,
+  type ForwardedCommand,
+} from './forwarding/command-codec.js';
+export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './forwarding/outcome-codec.js';
+export { PLANNER_LIMITS, type PlannerLimits } from './planner/limits.js';
+export {
+  type Answer,
+  Planner,
+  type Turn,
+} from './planner/planner.js';
+export type { AppliedEvents } from './state/applied-events.js';
+export { AppliedFigures } from './state/applied-figures.js';
+export { type AppendObserver, applyEntry, readMeta } from './state/apply.js';
+export {
+  findNamedPartition,
+  findOwnPartition,
+  findPartition,
+  findQueue,
+  queueByNumber,
+} from './state/catalog.js';
+export { type ClusterTotals, readTotals } from './state/cluster-totals.js';
+export {
+  CLUSTER_VERSION_READ,
+  clusterVersionOf,
+  refuseNewerVersion,
+} from './state/cluster-version.js';
+export type { DeadLetterDepth } from './state/dead-letters/depths.js';
+export { DeadLetterGauges } from './state/dead-letters/gauges.js';
+export { transactionDigest } from './state/dead-letters/tables.js';
 export {
   applyEphemeralEffect,
   type DeclaredQueue,
   declaredOptions,
   declaredQueues,
   type EphemeralQueueEffect,
-} from './ephemeral-queues.js';
-export { storedTerms } from './first-contact.js';
-export { FirstHeap } from './first-heap.js';
+} from './state/ephemeral-queues.js';
+export { type KvRow, type KvUseRow, kvUseOf } from './state/kv/tables.js';
+export { CONTENT_WINDOW_BYTES, type FoundAppend, scanContents } from './state/log-contents.js';
+export { type LiveStretch, liveStretches } from './state/log-use.js';
+export { applyMembership, type Membership, membershipAt } from './state/memberships.js';
 export {
-  type GrantLimits,
-  type GrantRow,
-  grantOf,
-  grants,
-} from './grants.js';
-export type * from './group-commands.js';
-export { type GroupLag, type GroupLagLimits, type GroupLags, groupLags } from './group-lag.js';
-export { type FoundPosition, groupPositions, type PositionPlace } from './group-positions.js';
+  buildNameIndex,
+  type Label,
+  type NameCounts,
+  nameCountsOf,
+} from './state/names/name-index.js';
+export type { MessageCounts } from './state/partition-counts.js';
+export { type Figures, QueueFigures } from './state/queue-figures.js';
+export type { QueueSum } from './state/queue-sums.js';
+export {
+  newRequestSession,
+  type RequestId,
+  type RequestOrigin,
+  type RequestSession,
+  SETTLED_MAX,
+} from './state/request-id.js';
+export { findSlices, freshSlice } from './state/slices.js';
+export { LOCAL_TABLES, TABLES } from './state/table-list.js';
+export { timerUseOf } from './state/timers/tables.js';
+export { TransactionIndex } from './state/transaction-ids/id-index.js';
+export {
+  readStreamState,
+  type StreamReadRoom,
+  type StreamStateAnswer,
+  type StreamStateEntry,
+  type StreamStateFilter,
+} from './streams/state.js';
+export { HOUSEKEEPING_LIMITS, type HousekeepingLimits } from './upkeep/housekeeping.js';
+export { isLiveAt, type Relocation, relocationOf } from './upkeep/relocation.js';
+export {
+  type ChangedEntry,
+  type ChangedPage,
+  type ChangedPartitions,
+  changedPartitions,
+  PARTITIONS_WALKED_MAX,
+} from './views/changed-partitions.js';
+export {
+  type DeadLetterFilter,
+  type DeadLetterList,
+  type ListedDeadLetter,
+  listDeadLetters,
+} from './views/dead-letter-list.js';
+export { type DeadLetterSignatures, deadLetterSignatures } from './views/dead-letter-signatures.js';
+export {
+  type GroupLag,
+  type GroupLagLimits,
+  type GroupLags,
+  groupLags,
+} from './views/group-lag.js';
+export { type FoundPosition, groupPositions, type PositionPlace } from './views/group-positions.js';
 export {
   type GroupDetailRow,
   type GroupPartitionView,
@@ -93,60 +187,31 @@ export {
   laggingGroups,
   listGroups,
   queueNames,
-} from './group-views.js';
-export { growingBytes } from './growing-bytes.js';
-export { GuardedReader } from './guarded-reader.js';
-export { HOUSEKEEPING_LIMITS, type HousekeepingLimits } from './housekeeping.js';
-export { keyText } from './keys.js';
-export * from './kv-call.js';
-export { kvAnswerBytes, kvReadBudget } from './kv-judge.js';
-export { atOneMoment } from './kv-moment.js';
-export { readKv } from './kv-plan.js';
-export { type KvNamespaces, listKvNamespaces, walkPage } from './kv-read.js';
-export { type KvRow, type KvUseRow, kvUseOf } from './kv-tables.js';
-export { CONTENT_WINDOW_BYTES, type FoundAppend, scanContents } from './log-contents.js';
-export { type LiveStretch, liveStretches } from './log-use.js';
-export { MapState } from './map-state.js';
-export { applyMembership, type Membership, membershipAt } from './memberships.js';
+} from './views/group-views.js';
 export {
   forgottenEnd,
   type MessageDetail,
   messageCandidates,
   messageDetail,
   partitionOf,
-} from './message-find.js';
+} from './views/message-find.js';
 export {
   type ListedMessage,
   listMessages,
   type MessageFilter,
   type MessageList,
   type ReadingMode,
-} from './message-list.js';
-export type { NameBounds, NameLimits } from './name-bounds.js';
-export { buildNameIndex, type Label, type NameCounts, nameCountsOf } from './name-index.js';
-export { type FoundOffset, type OffsetEntry, offsetsSince } from './offsets-since.js';
-export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './outcome-codec.js';
-export { type NextAfter, type PageQuery, type TakeRow, WHOLE } from './page.js';
-export type { MessageCounts } from './partition-counts.js';
-export { partitionLiveness, type QueueLiveness } from './partition-liveness.js';
+} from './views/message-list.js';
+export { type FoundOffset, type OffsetEntry, offsetsSince } from './views/offsets-since.js';
+export { partitionLiveness, type QueueLiveness } from './views/partition-liveness.js';
 export {
   type PartitionRanking,
   type RankedPartition,
   rankPartitions,
-} from './partition-ranking.js';
-export { leastPayloadBytes, type PayloadCipher, sealedBytes } from './payload-cipher.js';
-export {
-  type Answer,
-  Planner,
-  type Turn,
-} from './planner.js';
-export { PLANNER_LIMITS, type PlannerLimits } from './planner-limits.js';
-export { ANSWERS_FULL, type PopRoom } from './pop-room.js';
-export { type Figures, QueueFigures } from './queue-figures.js';
-export { isWanted, type QueueFilter } from './queue-filter.js';
-export { queuePage } from './queue-page.js';
-export { type QueueSizes, queueSizes } from './queue-sizes.js';
-export type { QueueSum } from './queue-sums.js';
+} from './views/partition-ranking.js';
+export { isWanted, type QueueFilter } from './views/queue-filter.js';
+export { queuePage } from './views/queue-page.js';
+export { type QueueSizes, queueSizes } from './views/queue-sizes.js';
 export {
   type DepthSums,
   listQueueNames,
@@ -159,52 +224,14 @@ export {
   type QueueView,
   queueDepth,
   queueDetail,
-} from './queue-views.js';
-export { ReadAhead } from './read-ahead.js';
-export type * from './refusals.js';
-export { isLiveAt, type Relocation, relocationOf } from './relocation.js';
-export {
-  newRequestSession,
-  type RequestId,
-  type RequestOrigin,
-  type RequestSession,
-  SETTLED_MAX,
-} from './request-id.js';
-export type * from './rows.js';
-export { findSlices, freshSlice } from './slices.js';
-export type * from './state.js';
-export type {
-  RegisterStreamCommand,
-  StateColumns,
-  StreamAck,
-  StreamCycleCommand,
-  StreamCycledOutcome,
-  StreamRegisteredOutcome,
-} from './stream-commands.js';
-export {
-  readStreamState,
-  type StreamReadRoom,
-  type StreamStateAnswer,
-  type StreamStateEntry,
-  type StreamStateFilter,
-} from './stream-state.js';
-export type * from './surface-commands.js';
-export { SWITCH_NAMES, type Switches, switchesOf } from './switches.js';
-export { LOCAL_TABLES, TABLES } from './table-list.js';
-export { type HeldQueue, type TenantStatus, tenantStatus } from './tenant-status.js';
+} from './views/queue-views.js';
+export { type HeldQueue, type TenantStatus, tenantStatus } from './views/tenant-status.js';
 export {
   type LabelSum,
   sumsByLabel,
   type TenantOverview,
   tenantOverview,
-} from './tenant-views.js';
-export * from './timer-call.js';
-export { TimerClock } from './timer-clock.js';
-export { findTimer, listTimers } from './timer-list.js';
-export { listTimerQueues, type TimerQueue } from './timer-queues.js';
-export { timerUseOf } from './timer-tables.js';
-export type { TimerLimits } from './timers.js';
-export type * from './trace-commands.js';
+} from './views/tenant-views.js';
 export {
   listTraceNames,
   messageTraces,
@@ -214,19 +241,6 @@ export {
   type TraceList,
   type TraceNameList,
   type TraceView,
-} from './trace-list.js';
-export type * from './transaction-command.js';
-export { TransactionIndex } from './transaction-id-index.js';
-export { WindowSurvey } from './window-survey.js';
-export {
-  ATOMIC_UNITS_MAX,
-  bytesPrice,
-  PRICES,
-  priceOf,
-  pushPrice,
-  SLICE_BYTES,
-  SLICE_UNITS,
-  SMALL_UNITS,
-  TURN_UNITS,
-} from './work-prices.js';
-export { type QueueWorkload, queueWorkloads } from './workload-figures.js';
+} from './views/trace-list.js';
+export { WindowSurvey } from './views/window-survey.js';
+export { type QueueWorkload, queueWorkloads } from './views/workload-figures.js';

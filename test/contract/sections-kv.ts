@@ -28,7 +28,7 @@ export const KV = sections({
   },
   'state-surfaces 0.3': {
     rows: ['any node', 'reads are linearizable', 'time of a write', 'time of a read'],
-    elsewhere: { 'time of a read': 'packages/engine/kv.test.ts' },
+    elsewhere: { 'time of a read': 'packages/engine/features/kv/kv.test.ts' },
   },
   'state-surfaces 0.5': { rows: ['kv results and path GET', 'kv/list rows'] },
   'state-surfaces 1.1': {
@@ -86,7 +86,7 @@ export const KV = sections({
       'order',
       'nothing written',
     ],
-    elsewhere: { too_large: 'packages/engine/kv-transaction.test.ts' },
+    elsewhere: { too_large: 'packages/engine/features/kv/transaction.test.ts' },
   },
   'state-surfaces 1.4': {
     rows: [
@@ -145,8 +145,8 @@ export const KV = sections({
       'putIfAbsent is safe to repeat',
     ],
     elsewhere: {
-      '403 in a transaction': 'packages/engine/kv-transaction.test.ts',
-      kv_check_needs_cluster_version_5: 'packages/engine/kv-transaction.test.ts',
+      '403 in a transaction': 'packages/engine/features/kv/transaction.test.ts',
+      kv_check_needs_cluster_version_5: 'packages/engine/features/kv/transaction.test.ts',
     },
   },
   'state-surfaces 1.8': {

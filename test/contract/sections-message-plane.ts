@@ -85,7 +85,7 @@ export const MESSAGE_PLANE = sections({
       'no atomicity across partitions',
       'producerSub is never taken from the body',
     ],
-    elsewhere: { error: 'packages/engine/push.test.ts' },
+    elsewhere: { error: 'packages/engine/push/push.test.ts' },
   },
   // --- pop -------------------------------------------------------------------------------------
   'message-plane 3': { rows: ['wildcard', 'pinned', 'discovery', 'segments are decoded once'] },
@@ -297,9 +297,9 @@ export const MESSAGE_PLANE = sections({
     ],
     elsewhere: {
       // A turn is serial: nobody meets a cursor that a transaction holds.
-      reserved: 'packages/engine/transaction-plan.test.ts',
-      unavailable: 'packages/engine/transaction-plan.test.ts',
-      'holds the cursors it touches': 'packages/engine/transaction-plan.test.ts',
+      reserved: 'packages/engine/delivery/transaction-plan.test.ts',
+      unavailable: 'packages/engine/delivery/transaction-plan.test.ts',
+      'holds the cursors it touches': 'packages/engine/delivery/transaction-plan.test.ts',
     },
   },
   // --- configure, queues -------------------------------------------------------------------------
@@ -463,10 +463,10 @@ export const MESSAGE_PLANE = sections({
     rows: ['an idle empty partition goes', 'what keeps it', 'switched off', 'recreated'],
     // The least that can be set is a day.
     elsewhere: {
-      'an idle empty partition goes': 'packages/engine/partition-cleanup.test.ts',
-      'what keeps it': 'packages/engine/partition-cleanup.test.ts',
-      'switched off': 'packages/engine/partition-cleanup.test.ts',
-      recreated: 'packages/engine/partition-cleanup.test.ts',
+      'an idle empty partition goes': 'packages/engine/upkeep/partition-cleanup.test.ts',
+      'what keeps it': 'packages/engine/upkeep/partition-cleanup.test.ts',
+      'switched off': 'packages/engine/upkeep/partition-cleanup.test.ts',
+      recreated: 'packages/engine/upkeep/partition-cleanup.test.ts',
     },
   },
   'message-plane 11.4': {

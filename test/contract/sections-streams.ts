@@ -35,7 +35,7 @@ export const STREAMS = sections({
       'no TTL, survives retention and seeks',
       'a tenant purge removes it',
     ],
-    elsewhere: { 'a tenant purge removes it': 'packages/engine/stream-register.test.ts' },
+    elsewhere: { 'a tenant purge removes it': 'packages/engine/streams/register.test.ts' },
   },
   'streams 2': {
     rows: [
@@ -119,7 +119,7 @@ export const STREAMS = sections({
       'all or nothing across a leader change',
     ],
     elsewhere: {
-      'all or nothing across a leader change': 'packages/engine/stream-random.test.ts',
+      'all or nothing across a leader change': 'packages/engine/streams/stream-random.test.ts',
     },
   },
   'streams 4.3': {

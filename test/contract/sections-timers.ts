@@ -88,11 +88,11 @@ export const TIMERS = sections({
       'the timersFire switch',
     ],
     elsewhere: {
-      'transient failure': 'packages/engine/timers.test.ts',
-      'permanent failure': 'packages/engine/timers.test.ts',
-      'after a restart': 'packages/engine/timers.test.ts',
-      'batch bounds': 'packages/engine/timers.test.ts',
-      'the timersFire switch': 'packages/engine/timers.test.ts',
+      'transient failure': 'packages/engine/features/timers/timers.test.ts',
+      'permanent failure': 'packages/engine/features/timers/timers.test.ts',
+      'after a restart': 'packages/engine/features/timers/timers.test.ts',
+      'batch bounds': 'packages/engine/features/timers/timers.test.ts',
+      'the timersFire switch': 'packages/engine/features/timers/timers.test.ts',
     },
   },
 });

@@ -20,7 +20,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'messages under a live lease are handed out to another consumer',
     edits: [
       {
-        file: 'packages/engine/pop-claim.ts',
+        file: 'packages/engine/delivery/pop-claim.ts',
         find: 'cursor.lease !== null && memory.leaseLive(draft, group, number, cursor.lease)',
         replace: 'false',
       },
@@ -33,7 +33,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'a transaction id that is known is stored a second time',
     edits: [
       {
-        file: 'packages/engine/push.ts',
+        file: 'packages/engine/push/push.ts',
         find: 'const original = originalOf(draft, target.partition, id, draft.nowUs - windowUs);',
         replace: 'const original = null;',
       },
@@ -108,7 +108,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'an append that moves within the log is looked for at its former byte',
     edits: [
       {
-        file: 'packages/engine/trim.ts',
+        file: 'packages/engine/state/trim.ts',
         find: 'state.put(appends, key, { ...row, index, position });',
         replace: 'state.put(appends, key, { ...row, index });',
       },
@@ -121,7 +121,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'an append is moved by what was read of it, whatever has become of it since',
     edits: [
       {
-        file: 'packages/engine/relocation.ts',
+        file: 'packages/engine/upkeep/relocation.ts',
         find: 'if (!isLiveAt(draft.state, move))',
         replace: 'if (move === null)',
       },
@@ -134,7 +134,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'retention takes no account of groups that have not come to a partition yet',
     edits: [
       {
-        file: 'packages/engine/retention.ts',
+        file: 'packages/engine/upkeep/retention.ts',
         find: 'if (withRow.has(nameOf(key)))',
         replace: 'if (rows.length > 0 || withRow.has(nameOf(key)))',
       },
@@ -147,7 +147,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'a transaction whose pushes are refused has acknowledged its messages all the same',
     edits: [
       {
-        file: 'packages/engine/transaction-plan.ts',
+        file: 'packages/engine/delivery/transaction-plan.ts',
         find: 'const acks = judgeAcks(draft, site, command, size);',
         replace:
           'const acks = judgeAcks(draft, site, command, size); ' +
@@ -162,7 +162,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'a transaction whose pushes are refused has stored those that were new',
     edits: [
       {
-        file: 'packages/engine/transaction-plan.ts',
+        file: 'packages/engine/delivery/transaction-plan.ts',
         find: 'if (rollback !== null)',
         replace:
           "if (rollback?.reason === 'duplicate') pushes.push(command.pushes);" +
@@ -192,7 +192,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'a seek that takes several entries leaves out a partition between two of them',
     edits: [
       {
-        file: 'packages/engine/group-change-walk.ts',
+        file: 'packages/engine/upkeep/group-change-walk.ts',
         find: 'row.nextPartition = number + 1;',
         replace: 'row.nextPartition = number + 2;',
       },

@@ -7,7 +7,7 @@ const REQUESTS: readonly PlantedBug[] = [
     meaning: 'a new leader does not look for the outcomes that its predecessors recorded',
     edits: [
       {
-        file: 'packages/engine/request-memory.ts',
+        file: 'packages/engine/planner/request-memory.ts',
         find: "known.set(requestOfKey(key).sequence, { stage: 'recorded', sinceMs: AGE_UNKNOWN });",
         replace: '',
       },

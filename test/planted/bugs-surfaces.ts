@@ -7,7 +7,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'the version of a removed row is given once more',
     edits: [
       {
-        file: 'packages/engine/kv-apply.ts',
+        file: 'packages/engine/state/kv/apply.ts',
         find: 'state.delete(kvRows, key);\nelse {',
         replace: '{ state.delete(kvRows, key); version--; }\nelse {',
       },
@@ -20,7 +20,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'an increment does not look at the upper bound',
     edits: [
       {
-        file: 'packages/engine/kv-judge.ts',
+        file: 'packages/engine/features/kv/judge.ts',
         find: 'return max !== null && compareDecimals(value, max) > 0;',
         replace: 'return false;',
       },
@@ -33,7 +33,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a write that expects a version is applied to any live row',
     edits: [
       {
-        file: 'packages/engine/kv-judge.ts',
+        file: 'packages/engine/features/kv/judge.ts',
         find: "return live.version === expect ? null : 'version';",
         replace: 'return null;',
       },
@@ -46,7 +46,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a row that is to be created replaces one that is there',
     edits: [
       {
-        file: 'packages/engine/kv-judge.ts',
+        file: 'packages/engine/features/kv/judge.ts',
         find: "return 'exists';",
         replace: 'return null;',
       },
@@ -59,7 +59,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a call that lost what it required has written what stood before that',
     edits: [
       {
-        file: 'packages/engine/kv-judge.ts',
+        file: 'packages/engine/features/kv/judge.ts',
         find: 'writes: failure === null ? writes : []',
         replace: 'writes',
       },
@@ -89,7 +89,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a transaction whose acks are refused has counted all the same',
     edits: [
       {
-        file: 'packages/engine/kv-transaction.ts',
+        file: 'packages/engine/features/kv/transaction.ts',
         find: 'size.bytes += kvCallBytes(call, verdict);',
         replace: 'writeKv(draft, call.tenant, verdict);',
       },
@@ -102,7 +102,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a check holds whatever the version of the row is',
     edits: [
       {
-        file: 'packages/engine/kv-judge.ts',
+        file: 'packages/engine/features/kv/judge.ts',
         find: "case 'check': {\nconst loss = lossOf(op.expect, live);",
         replace: "case 'check': { const loss = null;",
       },
@@ -115,7 +115,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a row that has expired is live until it is swept',
     edits: [
       {
-        file: 'packages/engine/kv-judge.ts',
+        file: 'packages/engine/features/kv/judge.ts',
         find: 'stored !== undefined && isLiveAt(stored, this.#nowUs) ? stored : undefined',
         replace: 'stored',
       },
@@ -128,7 +128,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a row is swept when its first lifetime ends, whatever renewed it',
     edits: [
       {
-        file: 'packages/engine/kv-apply.ts',
+        file: 'packages/engine/state/kv/apply.ts',
         find: 'state.delete(kvExpiries, kvExpiryKey(before, key));',
         replace: '{}',
       },
@@ -167,7 +167,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a timer that has fired stays, and fires again',
     edits: [
       {
-        file: 'packages/engine/timers.ts',
+        file: 'packages/engine/features/timers/timers.ts',
         find: 'if (gone.length > 0)',
         replace: 'if (gone.length > 1)',
       },
@@ -180,7 +180,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a cancel is confirmed, and the timer fires',
     edits: [
       {
-        file: 'packages/engine/timer-plan.ts',
+        file: 'packages/engine/features/timers/plan.ts',
         find: 'if (cancelled.length > 0)',
         replace: 'if (cancelled.length > 1)',
       },
@@ -193,7 +193,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a leader does not look for timers that were there before it',
     edits: [
       {
-        file: 'packages/engine/timers.ts',
+        file: 'packages/engine/features/timers/timers.ts',
         find: 'this.#nextUs = this.#first();\nsite.clock.lead();',
         replace: 'this.#nextUs = null; site.clock.lead();',
       },
@@ -206,7 +206,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a timer fires half a second before it is due',
     edits: [
       {
-        file: 'packages/engine/timers.ts',
+        file: 'packages/engine/features/timers/timers.ts',
         find: 'const nowUs = this.#now(draft);\nif (this.#nextUs > nowUs)',
         replace: 'const nowUs = this.#now(draft) + 500_000; if (this.#nextUs > nowUs)',
       },
@@ -219,7 +219,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a cycle is committed under a lease that is over',
     edits: [
       {
-        file: 'packages/engine/stream-cycle.ts',
+        file: 'packages/engine/streams/cycle.ts',
         find: "if (fenceOf(draft, memory, subject, ack.leaseId) !== 'held')",
         replace: 'if (subject.cursor.lease === null)',
       },
@@ -232,7 +232,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a cycle whose lease is over has changed the state',
     edits: [
       {
-        file: 'packages/engine/stream-cycle.ts',
+        file: 'packages/engine/streams/cycle.ts',
         find: "if (ack === 'bad_lease')",
         replace:
           "draft.emit({ kind: 'stream-state', store: query.store, partition: partition.number, " +
@@ -248,7 +248,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'an ack of a part of the batch passes the whole of it',
     edits: [
       {
-        file: 'packages/engine/stream-cycle.ts',
+        file: 'packages/engine/streams/cycle.ts',
         find: 'lease.conflation ? lease.batchEnd : first + done - 1;',
         replace: 'lease.batchEnd;',
       },

@@ -1,0 +1,336 @@
+/**
+ * What goes into the engine and what comes out of it. A command is what a client asked for, already
+ * parsed and validated for shape by the HTTP front; an outcome is the verdict that the front
+ * renders. Neither knows HTTP: a status code is chosen from the outcome in one table of `http/`.
+ *
+ * Units: `...Us` microseconds since the epoch, `...Ms` milliseconds, `...Seconds` seconds.
+ */
+
+import type { AutopilotWish, DeliveryTerms } from '../delivery-terms.js';
+import type { Refusal } from '../refusals.js';
+import type {
+  DeadLettersDroppedOutcome,
+  DropDeadLettersCommand,
+  ReplayCommand,
+  ReplayedOutcome,
+} from './dead-letters.js';
+import type {
+  EphemeralCommand,
+  EphemeralConfiguredOutcome,
+  EphemeralDeletedOutcome,
+} from './ephemeral.js';
+import type { GroupChangedOutcome, GroupCommand } from './groups.js';
+import type { KvCall, KvOutcome } from './kv.js';
+import type {
+  RegisterStreamCommand,
+  StreamCycleCommand,
+  StreamCycledOutcome,
+  StreamRegisteredOutcome,
+} from './streams.js';
+import type { SurfaceCommand, SurfaceOutcome } from './surfaces.js';
+import type { TimerCall, TimersOutcome } from './timers.js';
+import type { TraceCommand, TracedOutcome } from './traces.js';
+import type { TransactedOutcome, TransactionCommand } from './transaction.js';
+
+/** The scope of every row (contract: message-plane 1.2): a lower-case UUID. */
+export type Tenant = string;
+
+// --- push (message-plane 2) --------------------------------------------------------------------
+
+export interface PushGroup {
+  readonly queue: string;
+  readonly partition: string;
+}
+
+/**
+ * Items stand in columns, not in objects: a batch of 100 is five arrays. `payloadStart/End` are
+ * byte positions in `body`; the bytes between them are the exact JSON text of the payload.
+ */
+export interface PushCommand {
+  readonly kind: 'push';
+  readonly tenant: Tenant;
+  readonly producerSub: string | null;
+  /** Owned by the command; nobody writes to it after submission. */
+  readonly body: Uint8Array;
+  /** Distinct (queue, partition) pairs in first-seen order. */
+  readonly groups: readonly PushGroup[];
+  readonly itemGroup: readonly number[];
+  /** null: none given, the message id becomes the transaction id. */
+  readonly transactionIds: readonly (string | null)[];
+  readonly payloadStart: readonly number[];
+  readonly payloadEnd: readonly number[];
+  /**
+   * Payloads that were encrypted before, by item: taken in queues that ask for it when the command
+   * is planned, which encrypts what is missing.
+   */
+  readonly envelopes?: readonly (Uint8Array | undefined)[];
+  /**
+   * Ids that were promised, to the client of a timer (timers.ts), or that a cycle names for what it
+   * emits (streams 4.1), by item; null: the broker's own. Left out: no item has one.
+   */
+  readonly messageIds?: readonly (string | null)[];
+}
+
+export const ITEM_QUEUED = 0;
+export const ITEM_DUPLICATE = 1;
+/** A duplicate whose original is not stored any more: answered with the all-zero UUID. */
+export const ITEM_DUPLICATE_GONE = 2;
+export const ITEM_ERROR = 3;
+
+/** One column entry per item of the command, in request order. */
+export interface PushedOutcome {
+  readonly kind: 'pushed';
+  readonly status: Uint8Array;
+  /** The message id of each item, as 36-character lower-case UUIDs. */
+  readonly messageIds: readonly string[];
+}
+
+// --- pop (message-plane 3) ---------------------------------------------------------------------
+
+/**
+ * The deadline of a pop whose deadline was over when it was sent on: asked for the outcome that it
+ * had, and to be answered empty when it had none.
+ */
+export const DEADLINE_OVER = Number.NEGATIVE_INFINITY;
+
+export type PopScope =
+  | { readonly kind: 'queue'; readonly queue: string }
+  | { readonly kind: 'partition'; readonly queue: string; readonly partition: string }
+  /** At least one of the two is a non-empty string. */
+  | {
+      readonly kind: 'discovery';
+      readonly namespace: string | null;
+      readonly task: string | null;
+    };
+
+export interface PopCommand {
+  readonly kind: 'pop';
+  readonly tenant: Tenant;
+  readonly scope: PopScope;
+  readonly consumerGroup: string;
+  /** >= 1: the message budget of the whole call. */
+  readonly batch: number;
+  /** 1..64. */
+  readonly partitions: number;
+  readonly autoAck: boolean;
+  readonly wait: boolean;
+  /** Monotonic milliseconds at which the answer must be out. DEADLINE_OVER: it takes nothing. */
+  readonly deadlineMs: number;
+  /** null: the queue's `leaseTime`. */
+  readonly leaseSeconds: number | null;
+  /** The start point that the request names, used only at the group's first contact. */
+  readonly subscription: Subscription;
+  /** The delivery policy that the request names, stored at the group's registration; null: none. */
+  readonly conflation: boolean | null;
+  /** What of `batch` and `partitions` the leader chooses instead; null: neither. */
+  readonly autopilot: AutopilotWish | null;
+}
+
+export type Subscription =
+  | { readonly mode: 'all' }
+  | { readonly mode: 'new' }
+  | { readonly mode: 'timestamp'; readonly atUs: number };
+
+/**
+ * Where the bytes of one append stand: `length` bytes at `position` of the body of entry `index`.
+ */
+export interface AppendLocation {
+  readonly index: number;
+  readonly position: number;
+  readonly length: number;
+}
+
+/** A run of messages of one append, `first..last` inclusive offsets. */
+export interface AppendSlice extends AppendLocation {
+  readonly baseOffset: number;
+  readonly stampUs: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface Claim {
+  readonly queue: string;
+  readonly partition: string;
+  readonly partitionNumber: number;
+  readonly deliveryAttempt: number;
+  /** Messages that were passed over for the one delivered; 0 where the group gets all of them. */
+  readonly skipped: number;
+  readonly slices: readonly AppendSlice[];
+}
+
+export interface PoppedOutcome {
+  readonly kind: 'popped';
+  /** The path queue; "" on discovery. */
+  readonly queue: string;
+  readonly consumerGroup: string;
+  /** "" with autoAck or without a claim. */
+  readonly leaseId: string;
+  readonly claims: readonly Claim[];
+  /** null: nothing to say of how it was served; then no claims is 204. */
+  readonly terms: DeliveryTerms | null;
+}
+
+/** Undo the claims of a pop that nobody received, attempt included. */
+export interface GiveBackCommand {
+  readonly kind: 'give-back';
+  readonly tenant: Tenant;
+  readonly consumerGroup: string;
+  readonly leaseId: string;
+  readonly partitionNumbers: readonly number[];
+}
+
+// --- ack (message-plane 4) ---------------------------------------------------------------------
+
+export type AckStatus = 'completed' | 'failed' | 'retry' | 'dlq';
+
+export interface AckItem {
+  readonly transactionId: string;
+  /** The text as received; digits or not is judged per item. */
+  readonly partitionId: string;
+  /** "" = lease-less. */
+  readonly leaseId: string;
+  readonly status: AckStatus;
+  readonly error: string | null;
+}
+
+export interface AckCommand {
+  readonly kind: 'ack';
+  readonly tenant: Tenant;
+  readonly consumerGroup: string;
+  readonly items: readonly AckItem[];
+}
+
+export interface AckItemOutcome {
+  readonly success: boolean;
+  readonly error: string | null;
+  readonly leaseReleased: boolean;
+  readonly dlq: boolean;
+  readonly noop: boolean;
+}
+
+export interface AckedOutcome {
+  readonly kind: 'acked';
+  readonly items: readonly AckItemOutcome[];
+}
+
+// --- lease extension (message-plane 5) ---------------------------------------------------------
+
+export interface ExtendCommand {
+  readonly kind: 'extend';
+  readonly tenant: Tenant;
+  readonly leaseId: string;
+  /** >= 1. */
+  readonly seconds: number;
+}
+
+export interface ExtendedOutcome {
+  readonly kind: 'extended';
+  readonly renewed: number;
+  /** The earliest resulting expiry; null when nothing was renewed. */
+  readonly expiresAtUs: number | null;
+}
+
+// --- queues (message-plane 7, 8) ---------------------------------------------------------------
+
+/** Option values named in a configure call; null = restore the default, absent = keep. */
+export type OptionChanges = { readonly [name: string]: string | number | boolean | null };
+
+export interface ConfigureCommand {
+  readonly kind: 'configure';
+  readonly tenant: Tenant;
+  readonly queue: string;
+  readonly replace: boolean;
+  readonly changes: OptionChanges;
+}
+
+export interface ConfiguredOutcome {
+  readonly kind: 'configured';
+  readonly queueId: string;
+  readonly queue: string;
+  readonly options: QueueOptions;
+}
+
+/** Every option of message-plane 7.1, in its order. */
+export interface QueueOptions {
+  readonly namespace: string;
+  readonly task: string;
+  readonly priority: number;
+  readonly leaseTime: number;
+  readonly retryLimit: number;
+  readonly retryDelay: number;
+  readonly maxSize: number;
+  readonly ttl: number;
+  readonly deadLetterQueue: boolean;
+  readonly dlqAfterMaxRetries: boolean;
+  readonly delayedProcessing: number;
+  readonly windowBuffer: number;
+  readonly retentionEnabled: boolean;
+  readonly retentionSeconds: number;
+  readonly completedRetentionSeconds: number;
+  readonly maxWaitTimeSeconds: number;
+  readonly minPopWaitTime: number;
+  readonly encryptionEnabled: boolean;
+  readonly dedupWindowSeconds: number;
+  readonly retentionSinkHold: string;
+  readonly retentionSinkHoldMaxSeconds: number;
+}
+
+export interface DeleteQueueCommand {
+  readonly kind: 'delete-queue';
+  readonly tenant: Tenant;
+  readonly queue: string;
+}
+
+/** Answered when the last row is gone. */
+export interface DeletedOutcome {
+  readonly kind: 'deleted';
+  readonly existed: boolean;
+}
+
+export interface RefusedOutcome {
+  readonly kind: 'refused';
+  readonly refusal: Refusal;
+}
+
+export type Command =
+  | PushCommand
+  | PopCommand
+  | GiveBackCommand
+  | AckCommand
+  | ExtendCommand
+  | ConfigureCommand
+  | DeleteQueueCommand
+  | GroupCommand
+  | TransactionCommand
+  | DropDeadLettersCommand
+  | ReplayCommand
+  | EphemeralCommand
+  | KvCall
+  | RegisterStreamCommand
+  | StreamCycleCommand
+  | SurfaceCommand
+  | TimerCall
+  | TraceCommand;
+
+export type Outcome =
+  | PushedOutcome
+  | PoppedOutcome
+  | AckedOutcome
+  | ExtendedOutcome
+  | ConfiguredOutcome
+  | DeletedOutcome
+  | GroupChangedOutcome
+  | TransactedOutcome
+  | DeadLettersDroppedOutcome
+  | ReplayedOutcome
+  | EphemeralConfiguredOutcome
+  | EphemeralDeletedOutcome
+  | KvOutcome
+  | StreamRegisteredOutcome
+  | StreamCycledOutcome
+  | SurfaceOutcome
+  | TimersOutcome
+  | TracedOutcome
+  | RefusedOutcome
+  /** A give-back needs no answer. */
+  | { readonly kind: 'none' };

@@ -1,0 +1,83 @@
+/**
+ * What a transaction asks for, and its verdict (message-plane 6): acks, pushes and positions that
+ * apply together or not at all.
+ *
+ * The parts stand by kind, in the order in which they are judged: acks, pushes, positions. Their
+ * order among each other in the request matters only for the answer, which the front renders.
+ */
+import type { AckItem, PushCommand, PushedOutcome, Subscription, Tenant } from './commands.js';
+import type { KvCall, KvFailure, KvOutcome } from './kv.js';
+import type { TimerCall, TimersOutcome } from './timers.js';
+
+/** An ack whose lease has been looked up: its own, the call's only one, or "" for none. */
+export interface TransactionAck extends AckItem {
+  readonly consumerGroup: string;
+}
+
+/** Puts the cursor of a group somewhere, or forgets it. */
+export interface Position {
+  readonly queue: string;
+  readonly consumerGroup: string;
+  readonly partition: string;
+  /** The next offset that the group reads, wherever the partition ends; null forgets the cursor. */
+  readonly offset: number | null;
+  /** Kept beside the cursor. */
+  readonly metadata: string | null;
+  /** How the group is registered if it is not. */
+  readonly subscription: Subscription;
+}
+
+/** Why a transaction did nothing. */
+export type RollbackReason =
+  | 'rejected_ack'
+  | 'duplicate'
+  | 'queue_not_found'
+  | 'kv_precondition'
+  | 'kv_disabled'
+  | 'kv_check_needs_cluster_version_5'
+  | 'timers_disabled'
+  | 'timers_encrypted_conflict'
+  | 'unavailable'
+  | 'too_large'
+  | 'name_too_long';
+
+export interface Rollback {
+  readonly reason: RollbackReason;
+  readonly error: string;
+  /** Of a key/value operation that was required and lost; `index` among those of the call. */
+  readonly kv?: KvFailure;
+}
+
+export interface TransactionCommand {
+  readonly kind: 'transaction';
+  readonly tenant: Tenant;
+  readonly acks: readonly TransactionAck[];
+  /** null: it pushes nothing. */
+  readonly pushes: PushCommand | null;
+  /** An entry for each pushed item; null: none has a trace id. */
+  readonly traceIds: readonly (string | null)[] | null;
+  readonly positions: readonly Position[];
+  /** Of the same tenant, without `getPrefix`; null: there are no such operations. */
+  readonly kv: KvCall | null;
+  /** Of the same tenant; null: there are none. */
+  readonly timers: TimerCall | null;
+  /**
+   * What is wrong by itself with the position that would come next; it and those behind it are left
+   * out. It is for the planner to say, because whatever fails before it is named first.
+   */
+  readonly flaw: Rollback | null;
+}
+
+export interface TransactedOutcome {
+  readonly kind: 'transacted';
+  /** null: everything has been applied. */
+  readonly rollback: Rollback | null;
+  /** The acks, ascending, that filed a dead letter; empty after a rollback. */
+  readonly filed: readonly number[];
+  /** `duplicate` is an item that follows another one of this call. null: nothing was pushed. */
+  readonly pushed: PushedOutcome | null;
+  /** null: nothing was asked of the store, or it rolled back. */
+  readonly kv: KvOutcome | null;
+  /** null: there were no timers, or it rolled back. */
+  readonly timers: TimersOutcome | null;
+}

@@ -1,0 +1,78 @@
+/**
+ * Declared ephemeral queues (state-surfaces 4.2): their options are replicated, their messages are
+ * not. A row holds the options as the client sent them; what they mean stands in
+ * `packages/ephemeral`. The table's key is (tenant, queue).
+ *
+ * A deletion is an effect also when there is no row: every node that applies it lets go of what it
+ * holds of the queue. The name '' stands for all queues of the tenant.
+ *
+ *     effect:              tenant | queue | options or none
+ */
+import type { ByteReader, ByteWriter } from '../base/bytes.js';
+import type { Tenant } from '../base/commands/commands.js';
+import { tenantNameKey, tenantRange, textInKey } from '../base/keys.js';
+import type { Key, State } from '../base/state.js';
+import { table } from '../base/tables.js';
+
+export interface EphemeralQueueEffect {
+  readonly kind: 'ephemeral-queue';
+  readonly tenant: Tenant;
+  readonly queue: string;
+  /** null: the queue is gone. */
+  readonly options: string | null;
+}
+
+const TENANT_LENGTH = 36;
+
+export const ephemeralQueues = table<string>(
+  75,
+  'ephemeralQueues',
+  (w, row) => w.text(row),
+  (r) => r.text(),
+);
+
+/** The options as they were sent; undefined: nobody declared the queue. */
+export function declaredOptions(state: State, tenant: Tenant, queue: string): string | undefined {
+  return state.get(ephemeralQueues, tenantNameKey(tenant, queue));
+}
+
+export interface DeclaredQueue {
+  readonly queue: string;
+  readonly options: string;
+}
+
+/** At most `rowsMax` of those behind `after`, in the order of their names' bytes. '': all. */
+export function declaredQueues(
+  state: State,
+  tenant: Tenant,
+  after: string,
+  rowsMax: number,
+): DeclaredQueue[] {
+  const [, to] = tenantRange(tenant);
+  const from = `${tenantNameKey(tenant, after)}\0` as Key;
+  return state
+    .range(ephemeralQueues, from, to, rowsMax)
+    .map(({ key, row }) => ({ queue: nameOf(key), options: row }));
+}
+
+export function nameOf(key: Key): string {
+  return textInKey(key, TENANT_LENGTH, key.length);
+}
+
+export function applyEphemeralEffect(state: State, effect: EphemeralQueueEffect): void {
+  const { tenant, queue, options } = effect;
+  if (queue === '') return;
+  const key = tenantNameKey(tenant, queue);
+  if (options === null) state.delete(ephemeralQueues, key);
+  else state.put(ephemeralQueues, key, options);
+}
+
+export function writeEphemeralEffect(w: ByteWriter, effect: EphemeralQueueEffect): void {
+  w.text(effect.tenant);
+  w.text(effect.queue);
+  w.optionalText(effect.options);
+}
+
+export function readEphemeralEffect(r: ByteReader): EphemeralQueueEffect {
+  return { kind: 'ephemeral-queue', tenant: r.text(), queue: r.text(), options: r.optionalText() };
+}

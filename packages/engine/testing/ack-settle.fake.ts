@@ -1,0 +1,44 @@
+/**
+ * The settling table of message-plane 4.1 read row by row: slow, plain, and not the engine's code.
+ */
+
+import type { AckStatus } from '../base/commands/commands.js';
+import type { SettleInput, Settlement } from '../delivery/ack-settle.js';
+
+/** What is said about one message; null: nothing. */
+export type Word = AckStatus | null;
+
+/**
+ * `words[i]` is said about offset `committed + 1 + i`; under a lease they reach to its last offset.
+ */
+export function settleByTable(input: SettleInput, words: readonly Word[]): Settlement {
+  const { committed: c, batchEnd, retries: n, retryLimit, conflation, fileFailed } = input;
+  const at = (i: number) => c + 1 + i;
+  const end = words.length - 1;
+  const s = words.findIndex((word) => word !== null && word !== 'completed');
+  const below = s === -1 ? words : words.slice(0, s);
+  const p = at(below.lastIndexOf('completed'));
+  const signal = words[s];
+  if (batchEnd === null) return { committed: p, released: false, retries: n, filed: [] };
+  if (signal === undefined) {
+    if (conflation && p > c) return { committed: batchEnd, released: true, retries: 0, filed: [] };
+    if (p === batchEnd) return { committed: p, released: true, retries: 0, filed: [] };
+    return { committed: p, released: false, retries: n, filed: [] };
+  }
+  if (signal === 'retry') return { committed: p, released: true, retries: n, filed: [] };
+  if (signal === 'failed' && n < retryLimit) {
+    return { committed: p, released: true, retries: n + 1, filed: [] };
+  }
+  const filed = signal === 'dlq' || fileFailed ? [at(s)] : [];
+  for (let i = s + 1; i <= end; i++) {
+    const word = words[i];
+    const passed = word === 'completed' || (word === null && i < words.lastIndexOf('completed'));
+    if (word === 'dlq') filed.push(at(i));
+    else if (word === 'failed' && n >= retryLimit) {
+      if (fileFailed) filed.push(at(i));
+    } else if (!passed) {
+      return { committed: at(i - 1), released: true, retries: word === 'failed' ? n : 0, filed };
+    }
+  }
+  return { committed: at(end), released: true, retries: 0, filed };
+}
