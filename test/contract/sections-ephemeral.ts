@@ -2,7 +2,7 @@
 import { sections } from './section.js';
 
 const RINGS = 'packages/ephemeral/ephemeral-rings.test.ts';
-const NODES = 'packages/broker/ephemeral.test.ts';
+const NODES = 'packages/broker/ephemeral/ephemeral.test.ts';
 const ROUTES = 'http/routes/ephemeral.test.ts';
 
 export const EPHEMERAL = sections({
@@ -81,7 +81,7 @@ export const EPHEMERAL = sections({
     ],
     elsewhere: {
       'push checks': RINGS,
-      'at-least-once': 'packages/broker/ephemeral-random.test.ts',
+      'at-least-once': 'packages/broker/ephemeral/random.test.ts',
     },
   },
   'state-surfaces 4.4': {

@@ -45,10 +45,10 @@ export const MESSAGE_PLANE = sections({
       'a wrong method',
     ],
     elsewhere: {
-      '503 retry': 'packages/broker/forward-random.test.ts',
+      '503 retry': 'packages/broker/requests/forward-random.test.ts',
       '503 no_leader': 'test/contract/cluster-routes.test.ts',
-      '503 timeout': 'packages/broker/held-requests.test.ts',
-      '503 outcome_unknown': 'packages/broker/forward.test.ts',
+      '503 timeout': 'packages/broker/requests/held-requests.test.ts',
+      '503 outcome_unknown': 'packages/broker/requests/forward.test.ts',
       '507 storage_full': 'test/process/full-disk.test.ts',
     },
   },

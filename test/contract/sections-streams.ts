@@ -20,10 +20,10 @@ export const STREAMS = sections({
       'tenancy',
     ],
     elsewhere: {
-      '401/403': 'packages/broker/route-access.test.ts',
+      '401/403': 'packages/broker/service/route-access.test.ts',
       '413 body cap': 'http/server.test.ts',
-      '503': 'packages/broker/held-requests.test.ts',
-      '507': 'packages/broker/disk-gate.test.ts',
+      '503': 'packages/broker/requests/held-requests.test.ts',
+      '507': 'packages/broker/log/disk-gate.test.ts',
     },
   },
   'streams 1': {

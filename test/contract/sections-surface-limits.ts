@@ -73,7 +73,7 @@ export const SURFACE_LIMITS = sections({
       'holders',
       'since',
     ],
-    elsewhere: { contended: 'packages/broker/locks.test.ts' },
+    elsewhere: { contended: 'packages/broker/service/locks.test.ts' },
   },
   'state-surfaces 2.4': {
     rows: [
@@ -86,8 +86,8 @@ export const SURFACE_LIMITS = sections({
       '503 may have applied',
     ],
     elsewhere: {
-      'renew: changed in between': 'packages/broker/locks.test.ts',
-      '503 may have applied': 'packages/broker/locks.test.ts',
+      'renew: changed in between': 'packages/broker/service/locks.test.ts',
+      '503 may have applied': 'packages/broker/service/locks.test.ts',
     },
   },
   'state-surfaces 5.1': {
@@ -156,8 +156,8 @@ export const SURFACE_LIMITS = sections({
   'state-surfaces 5.5': {
     rows: ['variables', 'SVC_KV_REQUIRE_GRANT', 'booleans'],
     elsewhere: {
-      variables: 'packages/broker/config-manual.test.ts',
-      booleans: 'packages/broker/config.test.ts',
+      variables: 'packages/broker/config/manual.test.ts',
+      booleans: 'packages/broker/config/config.test.ts',
     },
   },
 });

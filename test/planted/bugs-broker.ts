@@ -7,7 +7,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'a client is answered when its entry is proposed',
     edits: [
       {
-        file: 'packages/broker/leader.ts',
+        file: 'packages/broker/leader/leader.ts',
         find: 'proposedMs, answers, verdicts: [] });',
         replace: 'proposedMs, answers: [], verdicts: [] }); this.#give(answers, index, term);',
       },
@@ -46,7 +46,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'what may leave only after a write leaves when any write ends',
     edits: [
       {
-        file: 'packages/broker/consensus.ts',
+        file: 'packages/broker/consensus/consensus.ts',
         find: 'if (first === undefined || first.writesLeft > 0)',
         replace: 'if (first === undefined)',
       },
@@ -59,7 +59,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'a checkpoint is made without the transaction ids of its entries',
     edits: [
       {
-        file: 'packages/broker/replica.ts',
+        file: 'packages/broker/leader/replica.ts',
         find: 'this.#transactions.flush();',
         replace: '',
       },
@@ -72,7 +72,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'the state runs ahead of what the own log holds durably',
     edits: [
       {
-        file: 'packages/broker/consensus.ts',
+        file: 'packages/broker/consensus/consensus.ts',
         find: 'if (entry === undefined || entry.index > durable)',
         replace: 'if (entry === undefined)',
       },
@@ -95,7 +95,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'the log is given up although rows of the state refer to its entries',
     edits: [
       {
-        file: 'packages/broker/log-space.ts',
+        file: 'packages/broker/log/space.ts',
         find: 'Math.min(oldest, asOf + 1, checkpointIndex() + 1,',
         replace: 'Math.min(asOf + 1, checkpointIndex() + 1,',
       },
@@ -177,7 +177,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'a node that lost its rows shows an empty state before it has those of another node',
     edits: [
       {
-        file: 'packages/broker/broker.ts',
+        file: 'packages/broker/service/broker.ts',
         find: 'const { consensus, isMember, clock, deadlines, stateless, onDamage } = parts;',
         replace:
           'const { consensus, isMember, clock, deadlines, onDamage } = parts; ' +

@@ -20,7 +20,7 @@ const REQUESTS: readonly PlantedBug[] = [
     meaning: 'what a client that has gone had claimed is not given back',
     edits: [
       {
-        file: 'packages/broker/pop-delivery.ts',
+        file: 'packages/broker/service/pop-delivery.ts',
         find: 'this.#options.giveBack({',
         replace: 'if (false) this.#options.giveBack({',
       },
@@ -33,7 +33,7 @@ const REQUESTS: readonly PlantedBug[] = [
     meaning: 'a request that nobody leads to an end is not answered at its deadline',
     edits: [
       {
-        file: 'packages/broker/held-requests.ts',
+        file: 'packages/broker/requests/held-requests.ts',
         find: "if (request.place !== 'ended' && limitMs(request) <= nowMs)",
         replace: 'if (false)',
       },
@@ -49,7 +49,7 @@ const SNAPSHOTS: readonly PlantedBug[] = [
     meaning: 'a received snapshot is installed without a durable word that it shall be',
     edits: [
       {
-        file: 'packages/broker/group-recovery.ts',
+        file: 'packages/broker/repair/group-recovery.ts',
         find: 'writeInstall(parts.disk, parts.directory, {',
         replace: '((..._) => {})(parts.disk, parts.directory, {',
       },
@@ -62,7 +62,7 @@ const SNAPSHOTS: readonly PlantedBug[] = [
     meaning: 'a snapshot replaces the state, and the log stays as it was',
     edits: [
       {
-        file: 'packages/broker/snapshot-install.ts',
+        file: 'packages/broker/directory/snapshot-install.ts',
         find: 'if (install.resetsLog)',
         replace: 'if (false)',
       },

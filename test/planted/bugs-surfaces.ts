@@ -72,7 +72,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a node answers a read from its own state, however old that is',
     edits: [
       {
-        file: 'packages/broker/kv-requests.ts',
+        file: 'packages/broker/service/kv-requests.ts',
         find:
           'reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), ' +
           'deadlineMs, bytes);',
@@ -141,7 +141,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a release does not look at the token',
     edits: [
       {
-        file: 'packages/broker/locks.ts',
+        file: 'packages/broker/service/locks.ts',
         find: 'expect: op.token, required: false };',
         replace: 'expect: null, required: false };',
       },
@@ -154,7 +154,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     meaning: 'a renewal does not look at the token',
     edits: [
       {
-        file: 'packages/broker/locks.ts',
+        file: 'packages/broker/service/locks.ts',
         find: 'permit.version !== op.token && !isOwn',
         replace: 'false',
       },

@@ -1,7 +1,7 @@
 /**
- * Who may do what (specification, Authentication; cluster-and-config 2.7). Levels of single routes
- * are walked, route by route, in `packages/broker/route-access.test.ts`; here it is seen that a
- * process has them.
+ * Who may do what (specification, Authentication; cluster-and-config 2.7). The levels of single
+ * routes are walked, route by route, in `packages/broker/service/route-access.test.ts`. These rows
+ * see that a process has them.
  */
 import { expect } from 'vitest';
 import type { Answer } from '../../process/http-client.js';

@@ -1,0 +1,27 @@
+/**
+ * Where the members are to be reached: a part of the membership, and so carried in every
+ * configuration entry beside the members themselves.
+ */
+import type { Peer } from '../config/peers.js';
+
+export function encodeAddresses(peers: readonly Peer[]): Uint8Array {
+  const ordered = [...peers].sort((one, other) => one.id - other.id);
+  const fields = ordered.map(({ id, raftAddress, httpAddress }) => [id, raftAddress, httpAddress]);
+  return new Uint8Array(Buffer.from(JSON.stringify(fields)));
+}
+
+/** Empty when nothing was recorded. What stands in the log was written by a member: it parses. */
+export function decodeAddresses(context: Uint8Array): readonly Peer[] {
+  if (context.length === 0) return [];
+  const text = Buffer.from(context.buffer, context.byteOffset, context.byteLength).toString();
+  const fields = JSON.parse(text) as readonly (readonly [number, string, string])[];
+  return fields.map(([id, raftAddress, httpAddress]) => ({ id, raftAddress, httpAddress }));
+}
+
+/**
+ * What is known after a change: new nodes at their addresses. Those of members that leave stay, for
+ * until a joint configuration is left they have to be reached; `Group` shows only those of members.
+ */
+export function addressesAfter(known: readonly Peer[], added: readonly Peer[]): readonly Peer[] {
+  return [...known.filter(({ id }) => !added.some((peer) => peer.id === id)), ...added];
+}

@@ -1,0 +1,112 @@
+/**
+ * How many connections of clients a process may take: what its limit of open files leaves when the
+ * node has those that it needs itself. At the bound the log still begins a file, the store still
+ * writes a checkpoint, and the other nodes still connect.
+ *
+ * Files that are not clients', at most:
+ *
+ *     log         64 sealed segments open for reads (`log/segments.ts`), the last one twice
+ *                 (reads and synced writes), the next one, index and witness, a repair:        72
+ *     store       the file of rows in the node and in its writer, a state being received:       8
+ *     small files term and vote, lock, reserve, series, directories that are synced, one copy: 16
+ *     runtime     standard streams, the loop, and six files for the loop of each thread:       40
+ *     tokens      the fetch of a key set:                                                       4
+ *                                                                                             ----
+ *     any node                                                                                140
+ *     a member    its port, 64 handshakes (`peers/listener.ts`), and for each of the others
+ *                 four channels each way; at least four others are counted:             65 + 8 * n
+ *
+ * A connection that is refused is a file for the moment of its answer: one more.
+ *
+ * The soft limit is the hard one: Node raises it when it starts. What sets the hard one is the
+ * service manager (LimitNOFILE), the container (ulimits), or `ulimit -Hn` of the shell.
+ */
+import { readFileSync } from 'node:fs';
+import { BlockList, isIPv6 } from 'node:net';
+import { type ConnectionBounds, isMachineRefusal } from '@svc/http';
+import type { Config } from '../config/config.js';
+
+const OWN_FILES = 140;
+const PEER_PORT_FILES = 65;
+const MEMBER_FILES = 8;
+const OTHERS_MIN = 4;
+const REFUSED_FILES = 1;
+/** So many a node takes whatever its limit is; with less it would be a node for nobody. */
+const CONNECTIONS_MIN = 16;
+/** Where the platform does not tell the limit. */
+const FILES_ASSUMED = 1024;
+const FILES_ADVISED = 4096;
+/** 500 bytes of kernel and node memory each before a request is made: half a gigabyte. */
+const CONNECTIONS_LIMIT = 1_000_000;
+
+export interface BoundsFound {
+  readonly bounds: ConnectionBounds;
+  /** What the operator should hear; null: nothing. */
+  readonly warning: string | null;
+}
+
+export function ownFiles({ raftAddress, peers }: Pick<Config, 'raftAddress' | 'peers'>): number {
+  const own = OWN_FILES + REFUSED_FILES;
+  if (raftAddress === null) return own;
+  return own + PEER_PORT_FILES + MEMBER_FILES * Math.max(OTHERS_MIN, peers.length - 1);
+}
+
+export function connectionBounds(config: Config, files: number | null): BoundsFound {
+  const limit = files ?? FILES_ASSUMED;
+  const left = Math.max(CONNECTIONS_MIN, Math.min(limit - ownFiles(config), CONNECTIONS_LIMIT));
+  const { connectionsMax, connectionsPerAddressMax, trustedProxies } = config;
+  const proxies = blockListOf(trustedProxies);
+  return {
+    bounds: {
+      max: Math.min(connectionsMax ?? left, left),
+      perAddressMax: connectionsPerAddressMax,
+      isTrustedProxy: (address) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'),
+    },
+    warning: warningOf(connectionsMax, left, limit),
+  };
+}
+
+function warningOf(wanted: number | null, left: number, limit: number): string | null {
+  const raise = 'raise the hard limit (LimitNOFILE, ulimits of the container, or `ulimit -Hn`)';
+  if (wanted !== null && wanted > left) {
+    return (
+      `SVC_MAX_CONNECTIONS=${wanted} does not fit into the limit of ${limit} open files: ` +
+      `${left} connections are taken. Lower it, or ${raise}`
+    );
+  }
+  if (wanted !== null || limit >= FILES_ADVISED) return null;
+  return `the limit of ${limit} open files leaves room for ${left} connections: ${raise}`;
+}
+
+/** null: the platform does not tell. */
+export function readFileLimit(): number | null {
+  try {
+    const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(limitsText()) ?? [];
+    if (soft === undefined) return null;
+    return soft === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(soft);
+  } catch (error) {
+    if (!isMachineRefusal(error)) throw error;
+    return null;
+  }
+}
+
+function limitsText(): string {
+  return readFileSync('/proc/self/limits', 'latin1');
+}
+
+/** Each entry was checked when it was read: an address, a network, or a word for some. */
+function blockListOf(entries: readonly string[]): BlockList {
+  const found = new BlockList();
+  for (const entry of entries.flatMap((one) => NETWORKS_OF_WORDS.get(one) ?? [one])) {
+    const [address = '', prefix] = entry.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) found.addAddress(address, family);
+    else found.addSubnet(address, Number(prefix), family);
+  }
+  return found;
+}
+
+const NETWORKS_OF_WORDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['loopback', ['127.0.0.0/8', '::1/128']],
+  ['private', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+]);

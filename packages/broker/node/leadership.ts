@@ -1,0 +1,117 @@
+/** A leadership begins with a planner of its own; nothing of an earlier one is carried over. */
+import { crc32 } from 'node:zlib';
+import {
+  AppendDamage,
+  type HousekeepingLimits,
+  PLANNER_LIMITS,
+  Planner,
+  type Surroundings,
+  type TimerLimits,
+} from '@svc/engine';
+import { DamageError } from '@svc/storage';
+import type { Config } from '../config/config.js';
+import { NODE_NUMBER_MAX } from '../config/member-id.js';
+import { nameBounds } from '../config/names.js';
+import type { OpenDirectory } from '../directory/node-directory.js';
+import { EntryMemory } from '../leader/entry-memory.js';
+import { Leader } from '../leader/leader.js';
+import { PopAnswers } from '../leader/pop-answers.js';
+import { SealAhead } from '../leader/seal-ahead.js';
+import { TurnMeters } from '../leader/turn-meters.js';
+import type { NodeLayers } from './layers.js';
+import type { NodeOptions } from './options.js';
+
+export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: NodeLayers): Leader {
+  const { config, clock, logger, crash, random } = options;
+  const { groupChangeRowsMax = PLANNER_LIMITS.groupChangeRowsMax } = options;
+  const { state, identity } = parts;
+  const { consensus, reader, transactions } = layers;
+  const meters = new TurnMeters(layers.meters.pipeline, clock, config.slowCommandMs);
+  const pops = new PopAnswers();
+  const memory = new EntryMemory(clock);
+  const surroundings: Surroundings = {
+    nodeId: granter(identity.nodeId, layers),
+    checksum: crc32,
+    newUuid: (nowUs) => random.newUuid(nowUs),
+    readLog: (location) => {
+      try {
+        return reader.readSync(location);
+      } catch (error) {
+        if (!(error instanceof DamageError)) throw error;
+        logger.error('log', error.message);
+        throw new AppendDamage(error.message);
+      }
+    },
+    cipher: layers.cipher,
+    timerClock: layers.timerClock,
+    mayGrow: () => layers.gate.space !== 'full',
+    mayTakeWide: () => !layers.replica.isTight,
+    planned: (kind) => meters.planned(kind),
+    memory: (bytes) => memory.take(bytes),
+    popRoom: pops,
+  };
+  const planner = new Planner(state, transactions, surroundings, {
+    ...PLANNER_LIMITS,
+    groupChangeRowsMax,
+    turnBytesMax: config.turnBytesMax,
+    entryBytesMax: config.entryBytesMax,
+    leaseGraceMs: config.clockSkewMs,
+    requestWindowMs: config.requestIdWindowSeconds * 1000,
+    traceRetentionSeconds: config.traceRetentionSeconds,
+    housekeeping: housekeepingLimits(config),
+    timers: timerLimits(config),
+    names: nameBounds(config),
+    autopilot: {
+      drainMs: config.autopilotDrainMs,
+      batchMin: config.autopilotBatchMin,
+      batchMax: config.autopilotBatchMax,
+    },
+  });
+  const { cipher } = layers;
+  const ahead = cipher === null ? null : new SealAhead({ cipher, clock, state: planner.state });
+  return new Leader(
+    planner,
+    consensus,
+    clock,
+    config.pipelineMax,
+    crash.reach,
+    ahead,
+    meters,
+    pops,
+    memory,
+  );
+}
+
+const DAY_US = 86_400_000_000;
+
+function housekeepingLimits(config: Config): HousekeepingLimits {
+  const intervalMs = config.retentionIntervalMs;
+  return {
+    retention: { intervalMs, batchAppends: config.retentionBatchAppends },
+    cleanup: config.partitionCleanup
+      ? { intervalMs, afterUs: config.partitionCleanupDays * DAY_US }
+      : null,
+  };
+}
+
+function timerLimits(config: Config): TimerLimits {
+  return {
+    batchMax: config.timerFireBatch,
+    batchBytesMax: config.timerFireBytesMax,
+    backoffMinMs: config.timerBackoffMinMs,
+    backoffMaxMs: config.timerBackoffMaxMs,
+    transientBackoffMs: config.timerTransientBackoffMs,
+    attemptsMax: config.timerAttemptsMax,
+    fires: config.timerTickMs > 0,
+  };
+}
+
+/**
+ * Who grants leases from now on. Alone it is the node, whose clock measures its leases after a
+ * restart too. In a group each leadership is another granter: since this node led last, stamps
+ * may have followed another one's clock, so its former leases need the same grace as theirs.
+ */
+function granter(nodeId: number, { consensus }: NodeLayers): number {
+  const { term = 0 } = consensus.status() ?? {};
+  return consensus.alone ? nodeId : NODE_NUMBER_MAX + term;
+}

@@ -1,0 +1,113 @@
+/**
+ * Batches of stored messages with their payloads decrypted (message-plane 11.5).
+ *
+ * Only the messages that are meant are opened, and anew for each reader: a decoded append is shared
+ * by all who read it, may hold a hundred thousand messages, and keeps them as they are stored. A
+ * batch without an envelope is handed on as it is.
+ */
+import { leastPayloadBytes, type PayloadCipher } from '@svc/engine';
+import type { MessageBatch } from '@svc/http';
+import type { Clock } from '../system/clock.js';
+
+/** Messages that are opened at a stretch, 10 us each: 4 ms. One pop may take 32,768. */
+const SLICE_MESSAGES = 400;
+
+export class PayloadOpener {
+  readonly #cipher: PayloadCipher;
+  readonly #clock: Clock;
+
+  constructor(cipher: PayloadCipher, clock: Clock) {
+    this.#cipher = cipher;
+    this.#clock = clock;
+  }
+
+  openOne(stored: Uint8Array): Uint8Array {
+    return this.#cipher.open(stored);
+  }
+
+  /** Calls `done` with the same batches in order, opened; in this call when they are not many. */
+  open(batches: readonly MessageBatch[], done: (opened: MessageBatch[]) => void): void {
+    this.#go(openedBatches(this.#cipher, batches), done);
+  }
+
+  #go(opening: Generator<void, MessageBatch[]>, done: (opened: MessageBatch[]) => void): void {
+    const step = opening.next();
+    if (step.done === true) done(step.value);
+    else this.#clock.soon(() => this.#go(opening, done));
+  }
+}
+
+/** Yields after each slice. */
+function* openedBatches(
+  cipher: PayloadCipher,
+  batches: readonly MessageBatch[],
+): Generator<void, MessageBatch[]> {
+  const opened: MessageBatch[] = [];
+  let left = SLICE_MESSAGES;
+  for (const batch of batches) {
+    const payloads: Uint8Array[] = [];
+    let total = 0;
+    let isChanged = false;
+    for (let i = batch.first; i <= batch.last; i++) {
+      if (left === 0) {
+        left = SLICE_MESSAGES;
+        yield;
+      }
+      left--;
+      const stored = batch.bytes.subarray(batch.payloadStart[i], batch.payloadEnd[i]);
+      const payload = cipher.open(stored);
+      if (payload !== stored) isChanged = true;
+      total += payload.length;
+      payloads.push(payload);
+    }
+    opened.push(isChanged ? batchOf(payloads, total, batch) : batch);
+  }
+  return opened;
+}
+
+/** The columns hold only what is meant: the first of them is the first message. */
+function batchOf(payloads: readonly Uint8Array[], total: number, batch: MessageBatch) {
+  const { first, last, transactionIds, producerSubs, traceIds, messageIds } = batch;
+  const bytes = new Uint8Array(total);
+  const payloadStart: number[] = [];
+  const payloadEnd: number[] = [];
+  let at = 0;
+  for (const payload of payloads) {
+    bytes.set(payload, at);
+    payloadStart.push(at);
+    at += payload.length;
+    payloadEnd.push(at);
+  }
+  return {
+    bytes,
+    payloadStart,
+    payloadEnd,
+    stampUs: batch.stampUs,
+    baseOffset: batch.baseOffset + first,
+    first: 0,
+    last: last - first,
+    transactionIds: transactionIds.slice(first, last + 1),
+    producerSubs: producerSubs === null ? null : producerSubs.slice(first, last + 1),
+    traceIds: traceIds === null ? null : traceIds.slice(first, last + 1),
+    messageIds: messageIds?.slice(first, last + 1) ?? null,
+  };
+}
+
+/** Of the stored messages, from the first on, all that `bytesMax` payload bytes have room for. */
+export function withinPayloadBytes(
+  batches: readonly MessageBatch[],
+  bytesMax: number,
+): MessageBatch[] {
+  const kept: MessageBatch[] = [];
+  let bytes = 0;
+  for (const batch of batches) {
+    for (let i = batch.first; i <= batch.last; i++) {
+      bytes += leastPayloadBytes((batch.payloadEnd[i] ?? 0) - (batch.payloadStart[i] ?? 0));
+      if (bytes <= bytesMax) continue;
+      kept.push({ ...batch, last: i });
+      return kept;
+    }
+    kept.push(batch);
+  }
+  return kept;
+}

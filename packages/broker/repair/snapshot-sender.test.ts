@@ -1,0 +1,81 @@
+/**
+ * Goal: a receiver that asks for ever keeps the log for an hour and not for ever. Method: a sender
+ * over a view of two rows, under a clock that the test moves.
+ */
+import type { NodeId } from '@svc/raft';
+import type { BackingView } from '@svc/storage';
+import { expect, test } from 'vitest';
+import { memberId } from '../config/member-id.js';
+import type { FrameContent, SnapshotName } from '../peers/frames.js';
+import { ManualClock } from '../testing/recovery.fake.js';
+import { SnapshotSender } from './snapshot-sender.js';
+
+const RECEIVER = memberId(2, 0);
+const NAME: SnapshotName = {
+  index: 100,
+  term: 2,
+  digest: '0123456789abcdef',
+  localDigest: 'ffffffffffffffff',
+};
+const MINUTE_MS = 60_000;
+
+class Fixture {
+  readonly clock = new ManualClock();
+  readonly sent: FrameContent[] = [];
+  firstIndex = 50;
+  members: readonly NodeId[] = [memberId(1, 0), RECEIVER];
+  views = 0;
+  readonly sender = new SnapshotSender({
+    openView: () => {
+      this.views++;
+      const rows = [{ key: '\x01a', value: new Uint8Array(4) }];
+      const view: BackingView = {
+        applied: NAME,
+        rows: () => ({ rows, isLast: false }),
+        release: () => {
+          this.views--;
+        },
+      };
+      return view;
+    },
+    firstIndex: () => this.firstIndex,
+    isMember: (member) => this.members.includes(member),
+    send: (_to, content) => this.sent.push(content) > 0,
+    clock: this.clock,
+  });
+
+  /** Asks once in ten seconds; the kind of the last answer, and why it was refused. */
+  askFor(ms: number, attempt: number): string {
+    for (let left = ms; left > 0; left -= 10_000) {
+      this.clock.pass(10_000);
+      this.sender.onAsk(RECEIVER, { kind: 'snapshot-ask', attempt, name: NAME, after: null });
+    }
+    const last = this.sent.at(-1);
+    return last?.kind === 'snapshot-refused' ? `refused, ${last.reason}` : (last?.kind ?? 'none');
+  }
+}
+
+test('a transfer that has had its hour is over: it begins anew, under another attempt', () => {
+  const fixture = new Fixture();
+  expect(fixture.askFor(59 * MINUTE_MS, 7)).toBe('snapshot-chunk');
+  expect(fixture.sender.heldFrom).toBe(50);
+  fixture.firstIndex = 90;
+  for (let hour = 0; hour < 3; hour++) {
+    expect(fixture.askFor(60 * MINUTE_MS, 7)).toBe('refused, gone');
+    expect(fixture.sender.heldFrom).toBeNull();
+  }
+  expect(fixture.askFor(MINUTE_MS, 8)).toBe('snapshot-chunk');
+  expect(fixture.sender.heldFrom).toBe(90);
+  fixture.sender.stop();
+  expect(fixture.views).toBe(0);
+});
+
+test('a receiver that was silent for a while goes on under its attempt', () => {
+  const fixture = new Fixture();
+  expect(fixture.askFor(MINUTE_MS, 7)).toBe('snapshot-chunk');
+  fixture.clock.pass(5 * MINUTE_MS);
+  fixture.sender.tick();
+  expect(fixture.sender.heldFrom).toBeNull();
+  expect(fixture.askFor(MINUTE_MS, 7)).toBe('snapshot-chunk');
+  expect(fixture.sender.heldFrom).toBe(50);
+});

@@ -1,0 +1,194 @@
+/**
+ * One request of a client of this node, from its arrival until nothing can come of it any more.
+ *
+ *     entering  waits for room among what is to be written
+ *     held      waits for a leader, or for room on the way to it
+ *     leader    this node leads and has it
+ *     in doubt  this node led: its entry was proposed and is not known to be applied
+ *     sent      another node leads and was sent it
+ *     applying  the messages that its outcome names have not been applied here yet
+ *
+ * What must hold: its client is answered once. A pop that its client does not wait for any longer
+ * goes on until its outcome is known, so that a claim which reaches nobody can be given back.
+ */
+import {
+  type Command,
+  DEADLINE_OVER,
+  growingBytes,
+  type Outcome,
+  type RequestOrigin,
+  schedulesOf,
+} from '@svc/engine';
+import type { AnswerRoom } from '@svc/http';
+import type { Request } from '../leader/leader.js';
+import type { OwnCall } from '../peers/calls.js';
+import type { Cancel } from '../system/clock.js';
+
+export type Place = 'entering' | 'held' | 'leader' | 'in-doubt' | 'sent' | 'applying' | 'ended';
+
+/** `late`: the client has been answered or has gone; only claims come so. */
+export type OnOutcome = (outcome: Outcome, late: boolean) => void;
+
+/**
+ * What is released together goes by rank, then in order of arrival: what drains, what asks or
+ * arranges, pops that may wait long, and at last what fills. One rank never waits for another's
+ * room.
+ */
+export const RANKS = 4;
+const PUSH_RANK = 3;
+export const WAITING_POP_RANK = 2;
+
+function rankOf(command: Command): number {
+  switch (command.kind) {
+    case 'ack':
+    case 'extend':
+    case 'give-back':
+      return 0;
+    case 'pop':
+      return command.wait ? WAITING_POP_RANK : 1;
+    case 'push':
+    case 'replay':
+    case 'trace':
+    case 'kv':
+      return PUSH_RANK;
+    case 'transaction':
+      return command.pushes === null ? 0 : PUSH_RANK;
+    case 'timers':
+      return schedulesOf(command) === 0 ? 1 : PUSH_RANK;
+    default:
+      return 1;
+  }
+}
+
+/**
+ * Its effects stand in several entries, each of which may be the last of its leadership, and only
+ * the record of a request says how far they came.
+ */
+export function takesSeveralTurns({ kind }: Command): boolean {
+  return kind === 'delete-queue' || kind === 'drop-dead-letters' || kind === 'purge-tenant';
+}
+
+/**
+ * A large command may be what costs a leader its office: its entry has to be planned, sent and
+ * written in one piece, and a node or network that cannot do that within an election timeout fails
+ * at the next leader too. Meanwhile all others wait. So it is handed to two leaders, for one change
+ * of leadership is the usual failure of a machine, and then it ends with an error of its own.
+ * 4 MiB are four times what a group of the log holds, and less than any disk takes 100 ms for;
+ * nothing smaller is ever refused because leadership moved.
+ */
+const LARGE_BYTES = 4 * 1024 * 1024;
+const LEADERS_OF_LARGE_MAX = 2;
+
+export interface SubmitOptions {
+  /** The command is taken however many wait (a claim to be given back). */
+  readonly isOwed?: boolean;
+  /** Room for a pop's answer; left out: the answer is not counted. */
+  readonly room?: AnswerRoom | undefined;
+}
+
+export class ClientRequest implements Request {
+  command: Command;
+  /** Monotonic; when the client is answered at the latest, but for `slackMs`. */
+  readonly deadlineMs: number;
+  readonly rank: number;
+  /** By order of arrival. */
+  arrival = 0;
+  arrivedMs = 0;
+  place: Place = 'held';
+  /** The client has its answer or has gone. */
+  answered = false;
+  /** A pop that does not wait any longer, see `hasten`. */
+  hasty = false;
+  /** Its number among what may be repeated; 0: none, so no other leader can know it. */
+  sequence = 0;
+  origin: RequestOrigin | null = null;
+  call: OwnCall | null = null;
+  /** Sendings whose end was not heard of. */
+  attempts = 0;
+  /** It was handed to a leader whose answer is lost: it may have been applied. */
+  isDoubtful = false;
+  /** It was there when the deadlines were looked at: so it has been waiting. */
+  isSeen = false;
+  /** Bytes that count in the admission until the end. */
+  admittedBytes = 0;
+  cancelAdmission: Cancel | null = null;
+  /** Room for a pop's answer; when this node leads, it looks there before it claims. */
+  readonly room: AnswerRoom | undefined;
+  /** Leaderships that were handed it, and the term of the last one; null: this node's own. */
+  #leaders = 0;
+  #lastTerm: number | null = null;
+  readonly #onOutcome: OnOutcome;
+  readonly #onEnded: (request: ClientRequest, outcome: Outcome) => void;
+
+  constructor(
+    command: Command,
+    deadlineMs: number,
+    onOutcome: OnOutcome,
+    onEnded: (request: ClientRequest, outcome: Outcome) => void,
+    room?: AnswerRoom,
+  ) {
+    this.room = room;
+    this.command = command;
+    this.deadlineMs = deadlineMs;
+    this.rank = rankOf(command);
+    this.#onOutcome = onOutcome;
+    this.#onEnded = onEnded;
+  }
+
+  /**
+   * A leadership is about to be handed it: of that term, or null for this node's own. False: it is
+   * large, and enough leaders had it that did not finish it.
+   */
+  handTo(term: number | null): boolean {
+    if (term !== null && term === this.#lastTerm) return true;
+    if (this.#leaders >= LEADERS_OF_LARGE_MAX && growingBytes(this.command) >= LARGE_BYTES) {
+      return false;
+    }
+    this.#lastTerm = term;
+    this.#leaders++;
+    return true;
+  }
+
+  /** From the leader of this node. */
+  onOutcome(outcome: Outcome): void {
+    this.#onEnded(this, outcome);
+  }
+
+  /** The client is told; what became of the request may still be open. */
+  answer(outcome: Outcome): void {
+    if (this.answered && !claims(outcome)) return;
+    const late = this.answered;
+    this.answered = true;
+    this.#onOutcome(outcome, late);
+  }
+
+  /** It asks for its outcome from now on, and claims nothing. */
+  hasten(): void {
+    const { command } = this;
+    this.hasty = true;
+    if (command.kind !== 'pop') return;
+    this.command = { ...command, wait: false, deadlineMs: DEADLINE_OVER };
+  }
+}
+
+function claims(outcome: Outcome): boolean {
+  return outcome.kind === 'popped' && outcome.claims.length > 0;
+}
+
+/**
+ * Reads by position show what is applied on the node that is asked, so a client that has written
+ * through it and been answered must find it there (message-plane 1.5).
+ */
+export function isSeenHere({ kind }: Command): boolean {
+  return kind !== 'pop' && kind !== 'give-back' && kind !== 'ack' && kind !== 'extend';
+}
+
+/** The last entry that the messages of a pop stand in; what is known to be applied otherwise. */
+export function lastIndexOf(outcome: Outcome): number {
+  if (outcome.kind !== 'popped') return 0;
+  let last = 0;
+  for (const { slices } of outcome.claims) {
+    for (const { index } of slices) if (index > last) last = index;
+  }
+  return last;
+}

@@ -1,0 +1,586 @@
+/**
+ * The broker as the HTTP front sees it: commands go to the leader, wherever it is, and come back as
+ * answers (`held-requests.ts`); reads are served from the state that is applied here.
+ */
+import type {
+  AckCommand,
+  Command,
+  Outcome,
+  PageQuery,
+  PopCommand,
+  PushCommand,
+  QueueFigures,
+  QueueView,
+  Refusal,
+  RefusedOutcome,
+  RequestSession,
+  State,
+  TakeRow,
+  Tenant,
+  TransactionIndex,
+} from '@svc/engine';
+import { kvUseOf, listQueues, queueDepth, queueDetail, ReadAhead, timerUseOf } from '@svc/engine';
+import type {
+  DeliveredOutcome,
+  FetchedOutcome,
+  FetchRequest,
+  ListedView,
+  MembershipChange,
+  MembershipRefused,
+  MembershipView,
+  NewList,
+  NodeFigures,
+  NotFoundOutcome,
+  Pressure,
+  QueueDepthView,
+  QueueDetailView,
+  QueueListEnd,
+  RaftMembersView,
+  Reply,
+  Service,
+  SubmittedCommand,
+  SubmittedOutcome,
+} from '@svc/http';
+import { NO_NODE } from '@svc/raft';
+import type { Checkpoint } from '@svc/storage';
+import type {
+  HealthAnswer,
+  Meters,
+  PipelineMeters,
+  QueueFigures as QueueCounts,
+  RaftFigures,
+  RaftStatusAnswer,
+} from '@svc/wire';
+import type { Activity } from '../analytics/activity.js';
+import type { SeriesGather } from '../analytics/series-gather.js';
+import { nodeNumber } from '../config/member-id.js';
+import type { Consensus } from '../consensus/consensus.js';
+import type { Ephemeral } from '../ephemeral/ephemeral.js';
+import type { Leader } from '../leader/leader.js';
+import type { MembershipService } from '../membership/service.js';
+import type { PeerCalls } from '../peers/calls.js';
+import type { Fetches } from '../reads/fetch.js';
+import { sendList } from '../reads/listed.js';
+import type { MessageReader } from '../reads/message-reader.js';
+import { StateReads } from '../reads/state-reads.js';
+import { AckSlices, isUnfinished, mayNeedAckSlices } from '../requests/ack-slices.js';
+import type { Admission } from '../requests/admission.js';
+import { ForwardSender, type Leadership } from '../requests/forward-sender.js';
+import { ForwardServer } from '../requests/forward-server.js';
+import type { OnOutcome } from '../requests/held-request.js';
+import { Requests } from '../requests/held-requests.js';
+import { mayNeedSlices, PushSlices } from '../requests/push-slices.js';
+import { type CallSlices, runSlices } from '../requests/sliced-call.js';
+import type { Clock } from '../system/clock.js';
+import { AnalyticsReads } from './analytics-reads.js';
+import { GroupRequests } from './consumer-group-requests.js';
+import { KvRequests, planInRoom } from './kv-requests.js';
+import { Locks } from './locks.js';
+import type { MemberBlocks } from './member-blocks.js';
+import type { NodeStatus } from './node-status.js';
+import { PopDelivery } from './pop-delivery.js';
+import { RecordReads } from './record-reads.js';
+import { keyOf, pageKeyOf, ResourceReads } from './resource-reads.js';
+import { StreamReads } from './stream-reads.js';
+import { SurfaceReads } from './surface-reads.js';
+import { TimerReads } from './timer-reads.js';
+
+export interface Deadlines {
+  /** Push and management. */
+  readonly writeMs: number;
+  /** Ack, lease extension and transaction. */
+  readonly statementMs: number;
+}
+
+/** The way of commands to the node that leads, and from the others when this one does. */
+export interface Forwarding {
+  readonly calls: PeerCalls;
+  readonly session: RequestSession;
+  /** SVC_RAFT_FWD_INFLIGHT. */
+  readonly inFlightMax: number;
+}
+
+export interface BrokerParts {
+  readonly state: Checkpoint;
+  /** Rows were lost and come from another node: `state` shows nothing of what is applied. */
+  readonly stateless: boolean;
+  readonly transactions: TransactionIndex;
+  readonly reader: MessageReader;
+  /** Kept by who applies. */
+  readonly queueFigures: QueueFigures;
+  readonly fetches: Fetches;
+  readonly ephemeral: Ephemeral;
+  readonly clock: Clock;
+  /** 0 <= fraction < 1, at random. */
+  readonly fraction: () => number;
+  readonly status: NodeStatus;
+  readonly membership: MembershipService;
+  readonly blocks: MemberBlocks;
+  readonly consensus: Consensus;
+  readonly deadlines: Deadlines;
+  /** SVC_DASH_SIZES_MAX: partitions that one read shows. */
+  readonly partitionsMax: number;
+  /** null: there are no other nodes. */
+  readonly forwarding: Forwarding | null;
+  /** null: what grows the store is not bounded. */
+  readonly admission: Admission | null;
+  readonly appliedIndex: () => number;
+  /** Index of the newest entry that `state` shows. */
+  readonly stateIndex: () => number;
+  /** False: no configuration that this node knows names it. */
+  readonly isMember: () => boolean;
+  /** Why a command is not to be planned at all, if it has never been; null: it may be. */
+  readonly refusal: (command: Command) => Refusal | null;
+  readonly pressure: () => Pressure;
+  /** Called when a read meets a row that differs from what was written. */
+  readonly onDamage: (error: Error) => void;
+  readonly meters: Meters;
+  readonly figures: () => NodeFigures;
+  /** Counts what clients of this node do; null: nobody asks. */
+  readonly activity: Activity | null;
+  readonly gather: SeriesGather;
+}
+
+const DEADLINE_MS_MAX = 60_000;
+/** Their deadline is `SVC_STMT_TIMEOUT_MS`. */
+const STATEMENTS: ReadonlySet<Command['kind']> = new Set([
+  'ack',
+  'extend',
+  'transaction',
+  'timers',
+]);
+
+const NO_LEADER: RefusedOutcome = {
+  kind: 'refused',
+  refusal: { reason: 'no_leader', error: 'no leader is known; retry after' },
+};
+
+export class Broker implements Service {
+  readonly #state: Checkpoint;
+  /** For each walk: a view that reads ahead of it. */
+  readonly #walkState: () => State;
+  readonly #queueFigures: QueueFigures;
+  readonly #fetches: Fetches;
+  readonly #clock: Clock;
+  readonly #status: NodeStatus;
+  readonly #pressure: () => Pressure;
+  readonly #activity: Activity | null;
+  readonly #pipeline: PipelineMeters;
+  readonly #figures: () => NodeFigures;
+  readonly #membership: MembershipService;
+  readonly #blocks: MemberBlocks;
+  readonly #consensus: Consensus;
+  readonly #deadlines: Deadlines;
+  readonly #requests: Requests;
+  readonly #reads: StateReads;
+  readonly #pops: PopDelivery;
+  readonly #partitionsMax: number;
+  readonly resources: ResourceReads;
+  readonly records: RecordReads;
+  readonly timers: TimerReads;
+  readonly ephemeral: Ephemeral;
+  readonly kv: KvRequests;
+  readonly locks: Locks;
+  readonly groups: GroupRequests;
+  readonly streams: StreamReads;
+  readonly surfaces: SurfaceReads;
+  readonly analytics: AnalyticsReads;
+  /** null: there are no other nodes. */
+  readonly #server: ForwardServer | null;
+  /** This node has caught up once: what it shows is a state that the group had. */
+  serving = false;
+  #leading: { readonly leader: Leader; readonly term: number } | null = null;
+
+  constructor(parts: BrokerParts) {
+    const { clock, consensus, forwarding } = parts;
+    const { pipeline } = parts.meters;
+    this.#pipeline = pipeline;
+    this.#figures = parts.figures;
+    this.#state = parts.state;
+    this.#queueFigures = parts.queueFigures;
+    this.#walkState = () => new ReadAhead(parts.state, parts.stateIndex);
+    this.#fetches = parts.fetches;
+    this.ephemeral = parts.ephemeral;
+    this.#clock = clock;
+    this.#status = parts.status;
+    this.#pressure = parts.pressure;
+    this.#activity = parts.activity;
+    this.#membership = parts.membership;
+    this.#blocks = parts.blocks;
+    this.#consensus = consensus;
+    this.#deadlines = parts.deadlines;
+    const leadership = () => this.#leadership();
+    const sender =
+      forwarding === null ? null : new ForwardSender({ ...forwarding, clock, pipeline });
+    this.#requests = new Requests({ ...parts, sender, leadership });
+    this.#partitionsMax = parts.partitionsMax;
+    this.#reads = newReads(parts);
+    this.groups = new GroupRequests({
+      walkState: this.#walkState,
+      reads: this.#reads,
+      clock,
+      submit: (command, onOutcome) => {
+        const allowedMs = Math.min(parts.deadlines.writeMs, DEADLINE_MS_MAX);
+        this.#requests.submit(command, clock.nowMs() + allowedMs, onOutcome);
+      },
+    });
+    this.#pops = new PopDelivery({
+      ...parts,
+      pipeline,
+      giveBack: (command) => {
+        const untilMs = clock.nowMs() + DEADLINE_MS_MAX;
+        this.#requests.submit(command, untilMs, () => {}, { isOwed: true });
+      },
+    });
+    this.records = this.#newRecords(parts);
+    const statementMs = Math.min(parts.deadlines.statementMs, DEADLINE_MS_MAX);
+    this.kv = new KvRequests({
+      state: parts.state,
+      reads: this.#reads,
+      clock,
+      allowedMs: statementMs,
+      submit: (call, deadlineMs, onOutcome) => {
+        this.#requests.submit(call, deadlineMs, onOutcome);
+      },
+    });
+    const { fraction } = parts;
+    this.locks = new Locks({ kv: this.kv, clock, allowedMs: statementMs, fraction });
+    this.timers = new TimerReads(parts.state, this.#reads);
+    this.resources = new ResourceReads({
+      state: parts.state,
+      walkState: this.#walkState,
+      figures: parts.queueFigures,
+      reads: this.#reads,
+      clock,
+      partitionsMax: parts.partitionsMax,
+      serving: () => this.serving,
+    });
+    this.streams = new StreamReads(parts.state, this.#reads);
+    this.surfaces = new SurfaceReads(parts.state, this.#reads);
+    this.analytics = this.#newAnalytics(parts);
+    this.#server = forwarding === null ? null : this.#newServer(parts, forwarding);
+  }
+
+  #newRecords({ state, transactions, reader, clock, deadlines }: BrokerParts): RecordReads {
+    const deadlineMs = Math.min(deadlines.writeMs, DEADLINE_MS_MAX);
+    return new RecordReads({ state, transactions, reader, reads: this.#reads, clock, deadlineMs });
+  }
+
+  #newAnalytics(parts: BrokerParts): AnalyticsReads {
+    const { state, gather, clock, appliedIndex } = parts;
+    return new AnalyticsReads({
+      state,
+      walkState: this.#walkState,
+      figures: parts.queueFigures,
+      reads: this.#reads,
+      gather,
+      clock,
+      appliedIndex,
+      durableIndex: () => state.appliedIndex,
+      isLeading: () => this.#leading !== null,
+    });
+  }
+
+  #newServer({ clock, admission, refusal }: BrokerParts, { calls }: Forwarding): ForwardServer {
+    return new ForwardServer({
+      calls,
+      pipeline: this.#pipeline,
+      clock,
+      leading: () => this.#leading,
+      leaderNode: () => nodeNumber(this.#consensus.leader),
+      admission,
+      refusal,
+    });
+  }
+
+  // --- who leads -------------------------------------------------------------------------------
+
+  /** Set while this node leads. */
+  get leader(): Leader | null {
+    return this.#leading?.leader ?? null;
+  }
+
+  lead(leader: Leader, term: number): void {
+    this.#leading = { leader, term };
+    this.#requests.lead(leader);
+    this.#reads.follow();
+  }
+
+  /** What waited for this leadership goes on elsewhere; its clients notice nothing but time. */
+  endLeadership(): void {
+    const proposed = this.#leading?.leader.stop() ?? [];
+    this.#leading = null;
+    this.#server?.endLeadership();
+    this.#requests.endLeadership(proposed);
+  }
+
+  /** Another node may lead, or none. */
+  roleChanged(): void {
+    this.#requests.follow();
+    this.#reads.follow();
+  }
+
+  /** The entry at (index, term) has been applied to the state. */
+  applied(index: number, term: number): void {
+    this.#leading?.leader.applied(index, term);
+    this.#requests.applied(index, term);
+    this.ephemeral.applied(index);
+  }
+
+  #leadership(): Leadership | null {
+    const node = nodeNumber(this.#consensus.leader);
+    const status = this.#consensus.status();
+    if (node === 0 || node === this.#status.nodeId || status === null) return null;
+    return { node, term: status.term };
+  }
+
+  // --- stopping --------------------------------------------------------------------------------
+
+  /** Nothing that a client or another node asked for is without its answer. */
+  get idle(): boolean {
+    const isLeaderIdle = this.#leading?.leader.idle ?? true;
+    const areReadsIdle = this.#reads.idle && this.records.idle;
+    const arePopsIdle = this.#requests.idle && this.#pops.idle;
+    return isLeaderIdle && arePopsIdle && areReadsIdle && this.ephemeral.idle;
+  }
+
+  /** Whoever waits for messages is answered; what waits for a leader does not wait long. */
+  drain(): void {
+    this.#requests.drain();
+    this.#reads.drain();
+    this.#fetches.stop();
+    this.ephemeral.drain();
+  }
+
+  /** Answers whatever is left. Nothing is called and nothing is kept from here on. */
+  stop(): void {
+    this.endLeadership();
+    this.#server?.stop();
+    this.#pops.stop();
+    this.#requests.stop();
+    this.#reads.stop();
+    this.records.stop();
+    this.#fetches.stop();
+    this.ephemeral.stop();
+  }
+
+  // --- messages --------------------------------------------------------------------------------
+
+  monotonicMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
+    if (command.kind === 'push' && mayNeedSlices(command)) {
+      this.#submitSlices(command, 'pushed', new PushSlices(command, this.#state), reply);
+      return;
+    }
+    if (command.kind === 'ack' && mayNeedAckSlices(command)) {
+      this.#submitSlices(command, 'acked', new AckSlices(command), reply);
+      return;
+    }
+    if (command.kind === 'transaction' && command.kv !== null) {
+      const untilMs = this.#clock.nowMs() + this.#deadlines.statementMs;
+      planInRoom(this.#reads, reply, command.kv, () => this.#submitWhole(command, reply), untilMs);
+      return;
+    }
+    this.#submitWhole(command, reply);
+  }
+
+  #submitWhole(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
+    this.#submitOne(command, (outcome) => {
+      if (command.kind === 'ack' && outcome.kind === 'acked' && isUnfinished(outcome)) {
+        const slices = new AckSlices(command);
+        slices.resume(outcome);
+        this.#submitSlices(command, 'acked', slices, reply, outcome);
+        return;
+      }
+      this.#activity?.answered(this.#state, command, outcome);
+      reply.send(outcome as SubmittedOutcome);
+    });
+  }
+
+  #submitOne(command: SubmittedCommand, onOutcome: (outcome: Outcome) => void): void {
+    const isStatement = STATEMENTS.has(command.kind);
+    const allowedMs = isStatement ? this.#deadlines.statementMs : this.#deadlines.writeMs;
+    const deadlineMs = this.#clock.nowMs() + Math.min(allowedMs, DEADLINE_MS_MAX);
+    this.#requests.submit(command, deadlineMs, onOutcome);
+  }
+
+  /**
+   * Counted as one call, for what was done. `begun`: the outcome of the whole command, of which the
+   * slices are what is left.
+   */
+  #submitSlices<C extends PushCommand | AckCommand, O extends SubmittedOutcome>(
+    command: C,
+    kind: O['kind'],
+    slices: CallSlices<C, O>,
+    reply: Reply<SubmittedOutcome>,
+    begun: O | null = null,
+  ): void {
+    const touched = new Set<QueueCounts>();
+    const answered = (part: C, outcome: Outcome) =>
+      this.#activity?.sliceAnswered(this.#state, part, outcome, touched);
+    if (begun !== null) answered(command, begun);
+    runSlices<C, O>({
+      slices,
+      kind,
+      submit: (slice, onOutcome) =>
+        this.#submitOne(slice, (outcome) => {
+          answered(slice, outcome);
+          onOutcome(outcome);
+        }),
+      soon: (work) => this.#clock.soon(work),
+      isGone: () => reply.gone,
+      done: (outcome, refusal) => {
+        if (outcome !== null) this.#activity?.slicesEnded(command.kind, touched);
+        reply.send((refusal ?? outcome ?? NO_LEADER) as SubmittedOutcome);
+      },
+    });
+  }
+
+  pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void {
+    const { deadlineMs } = command;
+    const onOutcome: OnOutcome = (outcome, late) => {
+      if (outcome.kind !== 'popped') reply.send(outcome as RefusedOutcome);
+      else if (late || reply.gone) this.#pops.giveBack(command, outcome);
+      else this.#pops.deliver(command, outcome, reply);
+    };
+    const request = this.#requests.submit(command, deadlineMs, onOutcome, { room: reply.room });
+    if (request.place !== 'ended') reply.onGone = () => this.#requests.abandon(request);
+  }
+
+  fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
+    if (this.serving) this.#fetches.fetch(request, reply);
+    else reply.send(NO_LEADER);
+  }
+
+  listQueues(
+    tenant: Tenant,
+    page: PageQuery,
+    newList: NewList<QueueView, QueueListEnd>,
+    reply: Reply<ListedView | RefusedOutcome>,
+  ): void {
+    const state = this.#state;
+    const nowUs = () => this.#clock.wallUs();
+    const walkState = this.#walkState;
+    const queueFigures = this.#queueFigures;
+    const walk = function* (take: TakeRow<QueueView>): Generator<void, QueueListEnd> {
+      const nextAfter = yield* listQueues(walkState(), queueFigures, tenant, page, nowUs(), take);
+      const kv = kvUseOf(state, tenant);
+      const timer = timerUseOf(state, tenant);
+      return {
+        nextAfter,
+        kvRows: kv.rows,
+        kvBytes: kv.bytes,
+        timerRows: timer.timers,
+        timerBytes: timer.bytes,
+      };
+    };
+    sendList(this.#reads, pageKeyOf('list', tenant, page), walk, newList, reply);
+  }
+
+  queueDetail(
+    tenant: Tenant,
+    queue: string,
+    page: PageQuery,
+    reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
+  ): void {
+    const [shownMax, figures] = [this.#partitionsMax, this.#queueFigures];
+    const nowUs = () => this.#clock.wallUs();
+    const walk = () =>
+      queueDetail(this.#walkState(), figures, tenant, queue, page, shownMax, nowUs());
+    this.#reads.confirmed(keyOf(pageKeyOf('detail', tenant, page), queue), walk, reply, (detail) =>
+      reply.send(detail === null ? { kind: 'not-found' } : { kind: 'queue-detail', ...detail }),
+    );
+  }
+
+  queueDepth(
+    tenant: Tenant,
+    queue: string,
+    group: string | null,
+    page: PageQuery,
+    reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
+  ): void {
+    const walk = () =>
+      queueDepth(
+        this.#walkState(),
+        tenant,
+        queue,
+        group,
+        page,
+        this.#partitionsMax,
+        this.#clock.wallUs(),
+      );
+    const key = keyOf(pageKeyOf('depth', tenant, page), queue, group ?? '');
+    this.#reads.confirmed(key, walk, reply, (depth) =>
+      reply.send(depth === null ? { kind: 'not-found' } : { kind: 'queue-depth', ...depth }),
+    );
+  }
+
+  /** What is applied here, for those who watch this node. */
+  get appliedState(): State {
+    return this.#state;
+  }
+
+  eachParked(visit: (command: PopCommand) => void): void {
+    this.#requests.eachParked(visit);
+  }
+
+  health(): HealthAnswer {
+    return this.#status.health();
+  }
+
+  figures(): NodeFigures {
+    return this.#figures();
+  }
+
+  raftFigures(): RaftFigures {
+    return this.#status.figures();
+  }
+
+  pressure(): Pressure {
+    return this.#pressure();
+  }
+
+  raftStatus(): RaftStatusAnswer {
+    return this.#status.raftStatus();
+  }
+
+  membership(reply: Reply<MembershipView | MembershipRefused>): void {
+    this.#membership.view(reply);
+  }
+
+  changeMembership(
+    change: MembershipChange,
+    timeoutMs: number,
+    reply: Reply<MembershipView | MembershipRefused>,
+  ): void {
+    this.#membership.change(change, timeoutMs, reply);
+  }
+
+  /** Walks over what is applied here, beside everything else. */
+  get walk(): StateReads['local'] {
+    return (begin, reply, done) => this.#reads.local(begin, reply, done);
+  }
+
+  raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void {
+    this.#blocks.read(reply);
+  }
+}
+
+function newReads(parts: BrokerParts): StateReads {
+  const { consensus, isMember, clock, deadlines, stateless, onDamage } = parts;
+  const source = {
+    stateless,
+    get leadsAlone() {
+      return consensus.leadsAlone;
+    },
+    get isLed() {
+      return consensus.leader !== NO_NODE;
+    },
+    isMember,
+    read: (done: (confirmed: boolean) => void) => consensus.read(done),
+  };
+  return new StateReads(source, clock, Math.min(deadlines.writeMs, DEADLINE_MS_MAX), onDamage);
+}
