@@ -1,42 +1,48 @@
 /** The HTTP/1.1 front of the broker: `createServer(options, service)`. */
-export { ROLE_BITS, type Role, type RoleSet } from './access-level.js';
-export type * from './analytics-service.js';
-export type { AnswerRoom } from './answer-room.js';
-export { AnswerText, type TextRoom } from './answer-text.js';
-export type { Authenticator, Caller, Unauthenticated, Verdict } from './authentication.js';
-export type { ConnectionBounds } from './connections.js';
-export { type DoorOptions, isLoopback } from './door.js';
-export type * from './ephemeral-service.js';
-export type { FrontLogger } from './exchange.js';
-export type { GateOptions } from './gate.js';
-export type * from './group-service.js';
-export type * from './kv-service.js';
-export { KV_LIMITS, type KvLimits, TIMER_CALL_DEFAULTS, type TimerCallLimits } from './limits.js';
-export * from './list-text.js';
-export * from './lock-service.js';
+
+export {
+  KV_LIMITS,
+  type KvLimits,
+  TIMER_CALL_DEFAULTS,
+  type TimerCallLimits,
+} from './base/limits.js';
+export { streamRowsText } from './endpoints/streams/rows.js';
+export { ROLE_BITS, type Role, type RoleSet } from './exchange/access-level.js';
+export type { AnswerRoom } from './exchange/answer-room.js';
+export { AnswerText, type TextRoom } from './exchange/answer-text.js';
+export type { Authenticator, Caller, Unauthenticated, Verdict } from './exchange/authentication.js';
+export type { ConnectionBounds } from './exchange/connections.js';
+export { type DoorOptions, isLoopback } from './exchange/door.js';
+export type { FrontLogger } from './exchange/exchange.js';
+export * from './exchange/list-text.js';
+export { StaticFilesError } from './exchange/static-files.js';
+export { loadUws, NativeBuildMissingError, type UwsResponse } from './exchange/uws.js';
+export type { GateOptions } from './gate/gate.js';
 export {
   anonymousBytes,
   isMachineRefusal,
   residentBytes,
   virtualBytes,
-} from './machine-figures.js';
-export { type ReadFamily, readExposition } from './metrics/exposition-reader.fake.js';
-export type * from './node-figures.js';
-export type * from './record-service.js';
-export type * from './resource-service.js';
-export { methodsOf, type Route } from './route.js';
-export { ROUTES } from './routes/index.js';
+} from './metrics/machine-figures.js';
+export type * from './ports/analytics-service.js';
+export type * from './ports/ephemeral-service.js';
+export type * from './ports/group-service.js';
+export type * from './ports/kv-service.js';
+export * from './ports/lock-service.js';
+export type * from './ports/node-figures.js';
+export type * from './ports/record-service.js';
+export type * from './ports/resource-service.js';
+export type * from './ports/service.js';
+export type * from './ports/stream-service.js';
+export type * from './ports/surface-service.js';
+export type * from './ports/timer-service.js';
+export { methodsOf, type Route } from './routing/route.js';
+export { ROUTES } from './server/routes.js';
 export {
   createServer,
   type HttpServer,
   type HttpServerOptions,
   ListenError,
   type Unready,
-} from './server.js';
-export type * from './service.js';
-export { StaticFilesError } from './static-files.js';
-export { streamRowsText } from './stream-rows.js';
-export type * from './stream-service.js';
-export type * from './surface-service.js';
-export type * from './timer-service.js';
-export { loadUws, NativeBuildMissingError, type UwsResponse } from './uws.js';
+} from './server/server.js';
+export { type ReadFamily, readExposition } from './testing/exposition-reader.fake.js';

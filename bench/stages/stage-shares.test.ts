@@ -48,9 +48,13 @@ test('the same code belongs to whoever called it', () => {
   expect(stageOf(['packages/engine/dist/base/append.js', planner])).toBe('plan');
   expect(stageOf(['packages/engine/dist/base/append.js', apply])).toBe('apply');
   expect(stageOf(['storage/dist/state/overlay.js', '', planner, apply])).toBe('plan');
-  expect(stageOf(['http/dist/json-reader.js', 'http/dist/exchange.js'])).toBe('parse');
-  expect(stageOf(['http/dist/reply.js', 'packages/broker/dist/leader/leader.js'])).toBe('render');
-  expect(stageOf(['http/dist/exchange.js', 'packages/broker/dist/leader/leader.js'])).toBe(
+  expect(stageOf(['http/dist/json/json-reader.js', 'http/dist/exchange/exchange.js'])).toBe(
+    'parse',
+  );
+  expect(stageOf(['http/dist/routing/reply.js', 'packages/broker/dist/leader/leader.js'])).toBe(
+    'render',
+  );
+  expect(stageOf(['http/dist/exchange/exchange.js', 'packages/broker/dist/leader/leader.js'])).toBe(
     'socket',
   );
   expect(stageOf(['storage/dist/log/group.js'])).toBe('log');

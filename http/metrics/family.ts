@@ -1,6 +1,6 @@
 /** What a family of metrics is, as a row of the tables beside this file. */
 import type { Counts, Meters, Summary } from '@svc/wire';
-import type { NodeFigures } from '../node-figures.js';
+import type { NodeFigures } from '../ports/node-figures.js';
 import { type Exposition, type FamilyType, labelText } from './exposition.js';
 
 /** What families are read from, as of the scrape. */

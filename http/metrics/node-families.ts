@@ -1,8 +1,9 @@
 /** The process, the replicated log and the store (inspection 9). */
-import { residentBytes } from '../machine-figures.js';
-import type { NodeFigures } from '../node-figures.js';
+
+import type { NodeFigures } from '../ports/node-figures.js';
 import { labelText } from './exposition.js';
 import { counter, custom, type Family, gauge, labelled } from './family.js';
+import { residentBytes } from './machine-figures.js';
 
 const CALLS = ['push', 'pop', 'ack'] as const;
 

@@ -5,8 +5,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { DEFAULT_TENANT, QUEUE_COLUMNS, type QueueFigures } from '@svc/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { TestFront } from '../front.fake.js';
-import { readExposition } from './exposition-reader.fake.js';
+import { readExposition } from '../testing/exposition-reader.fake.js';
+import { TestFront } from '../testing/front.fake.js';
 import { FAMILIES } from './families.js';
 import { SCRAPE_ASKERS_MAX, Scraper } from './scrape.js';
 

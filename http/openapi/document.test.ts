@@ -5,7 +5,7 @@
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { ROUTES } from '../routes/index.js';
+import { ROUTES } from '../server/routes.js';
 import { openApiDocument } from './document.js';
 import { OPERATIONS } from './operations.js';
 

@@ -30,7 +30,7 @@
  */
 import { type AnySchema, addUse, either, type Json, type JsonObject } from '@svc/schema';
 import { errorAnswer, TENANT_HEADER, VERSION } from '@svc/wire';
-import type { Route } from '../route.js';
+import type { Route } from '../routing/route.js';
 import { type Operation, type OperationAnswer, type Operations, refusal } from './operation.js';
 
 const JSON_TYPE = 'application/json';

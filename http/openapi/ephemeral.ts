@@ -24,9 +24,9 @@ import {
   ephemeralQueuesAnswer,
   ephemeralResetAnswer,
 } from '@svc/wire';
-import { EPHEMERAL_ACK_KEYS, EPHEMERAL_ACKS_KEYS } from '../routes/ephemeral-ack.js';
-import { EPHEMERAL_MESSAGE_KEYS, EPHEMERAL_PUSH_KEYS } from '../routes/ephemeral-push.js';
-import { EPHEMERAL_CONFIGURE_KEYS, EPHEMERAL_RESET_KEYS } from '../routes/ephemeral-queues.js';
+import { EPHEMERAL_ACK_KEYS, EPHEMERAL_ACKS_KEYS } from '../endpoints/ephemeral/ack.js';
+import { EPHEMERAL_MESSAGE_KEYS, EPHEMERAL_PUSH_KEYS } from '../endpoints/ephemeral/push.js';
+import { EPHEMERAL_CONFIGURE_KEYS, EPHEMERAL_RESET_KEYS } from '../endpoints/ephemeral/queues.js';
 import { answer, type Operations, parameter, refusal } from './operation.js';
 import { body } from './schema.js';
 

@@ -24,9 +24,9 @@ import {
   seekRefusal,
   subscriptionAnswer,
 } from '@svc/wire';
-import { POSITION_PLACE_KEYS, POSITIONS_BODY_KEYS } from '../routes/group-positions.js';
-import { SEEK_BODY_KEYS } from '../routes/group-seek.js';
-import { SUBSCRIPTION_BODY_KEYS } from '../routes/group-subscription.js';
+import { POSITION_PLACE_KEYS, POSITIONS_BODY_KEYS } from '../endpoints/groups/positions.js';
+import { SEEK_BODY_KEYS } from '../endpoints/groups/seek.js';
+import { SUBSCRIPTION_BODY_KEYS } from '../endpoints/groups/subscription.js';
 import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
 import { NEXT_AFTER_HEADER, PAGE_QUERY } from './pages.js';
 import { body } from './schema.js';

@@ -32,9 +32,9 @@ import {
   kvResultAnswer,
   surfaceErrorAnswer,
 } from '@svc/wire';
-import { KV_OP_KEYS } from '../kv-raw-ops.js';
-import { KV_LIMITS } from '../limits.js';
-import { KV_LIST_BODY_KEYS } from '../routes/kv-list.js';
+import { KV_LIMITS } from '../base/limits.js';
+import { KV_LIST_BODY_KEYS } from '../endpoints/kv/kv-list.js';
+import { KV_OP_KEYS } from '../endpoints/kv/kv-raw-ops.js';
 import {
   answer,
   type Operation,

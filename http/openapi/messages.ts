@@ -24,11 +24,11 @@ import {
   popRefusal,
   pushResult,
 } from '@svc/wire';
-import { ACK_ITEMS_MAX, PUSH_ITEMS_MAX } from '../limits.js';
-import { ACK_BODY_KEYS } from '../routes/ack.js';
-import { EXTEND_BODY_KEYS } from '../routes/extend.js';
-import { SUBSCRIPTION_MODE } from '../routes/pop-query.js';
-import { PUSH_BODY_KEYS, PUSH_ITEM_KEYS } from '../routes/push-body.js';
+import { ACK_ITEMS_MAX, PUSH_ITEMS_MAX } from '../base/limits.js';
+import { ACK_BODY_KEYS } from '../endpoints/messages/ack.js';
+import { EXTEND_BODY_KEYS } from '../endpoints/messages/extend.js';
+import { SUBSCRIPTION_MODE } from '../endpoints/messages/pop-query.js';
+import { PUSH_BODY_KEYS, PUSH_ITEM_KEYS } from '../endpoints/messages/push-body.js';
 import {
   answer,
   type Operation,

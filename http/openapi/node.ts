@@ -22,8 +22,8 @@ import {
   raftMembersAnswer,
   raftStatusAnswer,
 } from '@svc/wire';
-import { CHANGED_NODES_MAX } from '../limits.js';
-import { MEMBERSHIP_BODY_KEYS, TIMEOUT_MS_MAX } from '../membership-body.js';
+import { CHANGED_NODES_MAX } from '../base/limits.js';
+import { MEMBERSHIP_BODY_KEYS, TIMEOUT_MS_MAX } from '../endpoints/node/membership-body.js';
 import { answer, type Operation, type Operations, parameter } from './operation.js';
 import { body } from './schema.js';
 

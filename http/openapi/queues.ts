@@ -30,14 +30,14 @@ import {
   queueListAnswer,
   queueNamesAnswer,
 } from '@svc/wire';
+import { FETCH_BODY_KEYS, FETCH_ENTRY_KEYS } from '../endpoints/messages/fetch.js';
 import {
   OPTION_KINDS,
   type OptionKind,
   SINK_HOLD,
   SINK_HOLD_SECONDS_MAX,
   SINK_HOLD_SECONDS_MIN,
-} from '../queue-options.js';
-import { FETCH_BODY_KEYS, FETCH_ENTRY_KEYS } from '../routes/fetch.js';
+} from '../endpoints/queues/queue-options.js';
 import {
   answer,
   type Operation,

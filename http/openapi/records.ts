@@ -28,8 +28,8 @@ import {
   traceListAnswer,
   traceNamesAnswer,
 } from '@svc/wire';
-import { REPLAY_BODY_KEYS } from '../routes/dead-letter-replay.js';
-import { TRACE_BODY_KEYS } from '../routes/trace-write.js';
+import { REPLAY_BODY_KEYS } from '../endpoints/records/dead-letter-replay.js';
+import { TRACE_BODY_KEYS } from '../endpoints/records/trace-write.js';
 import {
   answer,
   type Operation,

@@ -22,8 +22,8 @@ import {
   queueSizesAnswer,
   tasksAnswer,
 } from '@svc/wire';
-import { OFFSETS_BODY_KEYS, OFFSETS_ENTRY_KEYS } from '../routes/fetch-offsets.js';
-import { CHANGED_BODY_KEYS, CHANGED_ENTRY_KEYS } from '../routes/partitions-changed.js';
+import { OFFSETS_BODY_KEYS, OFFSETS_ENTRY_KEYS } from '../endpoints/messages/fetch-offsets.js';
+import { CHANGED_BODY_KEYS, CHANGED_ENTRY_KEYS } from '../endpoints/queues/partitions-changed.js';
 import { answer, type Operation, type Operations, parameter, refusal } from './operation.js';
 import { PAGE_QUERY } from './pages.js';
 import { body } from './schema.js';

@@ -31,15 +31,15 @@ import {
   streamRegisteredAnswer,
   streamStateAnswerBody,
 } from '@svc/wire';
-import { STREAM_CYCLE_ITEMS_MAX } from '../limits.js';
+import { STREAM_CYCLE_ITEMS_MAX } from '../base/limits.js';
 import {
   STREAM_ACK_KEYS,
   STREAM_CYCLE_BODY_KEYS,
   STREAM_PUSH_ITEM_KEYS,
   STREAM_STATE_OP_KEYS,
-} from '../routes/stream-cycle-body.js';
-import { STREAM_QUERY_BODY_KEYS } from '../routes/stream-query.js';
-import { STREAM_STATE_BODY_KEYS } from '../routes/stream-state.js';
+} from '../endpoints/streams/cycle-body.js';
+import { STREAM_QUERY_BODY_KEYS } from '../endpoints/streams/query.js';
+import { STREAM_STATE_BODY_KEYS } from '../endpoints/streams/state.js';
 import { answer, type Operation, type Operations, refusal, STORAGE_FULL } from './operation.js';
 import { body } from './schema.js';
 

@@ -28,10 +28,10 @@ import {
   tenantNotPurgedAnswer,
   tenantPurgedAnswer,
 } from '@svc/wire';
-import { LOCK_OP_KEYS, LOCK_OPS_MAX, LOCKS_BODY_KEYS } from '../lock-ops.js';
-import { LOCK_SLOTS_MAX } from '../lock-service.js';
-import { EPHEMERAL_SWITCH_BODY_KEYS, SWITCH_BODY_KEYS } from '../routes/system-switches.js';
-import { PURGE_BODY_KEYS, QUOTA_BODY_KEYS } from '../routes/tenant-quota.js';
+import { LOCK_OP_KEYS, LOCK_OPS_MAX, LOCKS_BODY_KEYS } from '../endpoints/kv/lock-ops.js';
+import { EPHEMERAL_SWITCH_BODY_KEYS, SWITCH_BODY_KEYS } from '../endpoints/node/system-switches.js';
+import { PURGE_BODY_KEYS, QUOTA_BODY_KEYS } from '../endpoints/node/tenant-quota.js';
+import { LOCK_SLOTS_MAX } from '../ports/lock-service.js';
 import { SURFACE_REFUSALS } from './kv.js';
 import {
   answer,

@@ -28,7 +28,7 @@ import {
   timerResultAnswer,
   timersAnswer,
 } from '@svc/wire';
-import { TIMER_OP_KEYS } from '../timer-ops.js';
+import { TIMER_OP_KEYS } from '../endpoints/timers/ops.js';
 import { SURFACE_REFUSALS } from './kv.js';
 import { answer, type Operation, type Operations, parameter, STORAGE_FULL } from './operation.js';
 import { PAGE_QUERY } from './pages.js';

@@ -16,13 +16,13 @@ import {
   text,
 } from '@svc/schema';
 import { errorAnswer, POSITIONS_MAX, transactionAnswer } from '@svc/wire';
-import { SUBSCRIPTION_MODE } from '../routes/pop-query.js';
+import { SUBSCRIPTION_MODE } from '../endpoints/messages/pop-query.js';
 import {
   TRANSACTION_ACK_KEYS,
   TRANSACTION_BODY_KEYS,
   TRANSACTION_PUSH_KEYS,
-} from '../routes/transaction-body.js';
-import { POSITION_KEYS } from '../routes/transaction-positions.js';
+} from '../endpoints/messages/transaction-body.js';
+import { POSITION_KEYS } from '../endpoints/messages/transaction-positions.js';
 import { kvTransactionOp } from './kv.js';
 import { answer, type Operation, type Operations, STORAGE_FULL } from './operation.js';
 import { body } from './schema.js';

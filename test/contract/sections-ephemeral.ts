@@ -3,7 +3,7 @@ import { sections } from './section.js';
 
 const RINGS = 'packages/ephemeral/ephemeral-rings.test.ts';
 const NODES = 'packages/broker/ephemeral/ephemeral.test.ts';
-const ROUTES = 'http/routes/ephemeral.test.ts';
+const ROUTES = 'http/endpoints/ephemeral/ephemeral.test.ts';
 
 export const EPHEMERAL = sections({
   'state-surfaces 4.1': {
@@ -103,7 +103,7 @@ export const EPHEMERAL = sections({
       'ephemeral_forward_failed',
     ],
     elsewhere: {
-      'ephemeral_unavailable: tenant table': 'http/gate.test.ts',
+      'ephemeral_unavailable: tenant table': 'http/gate/gate.test.ts',
       ephemeral_disabled: 'test/contract/tables/surface-switches.ts',
       owner_moved: NODES,
       ephemeral_forward_failed: NODES,

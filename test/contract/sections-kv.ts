@@ -21,9 +21,9 @@ export const KV = sections({
       no_leader: 'packages/broker/requests/held-requests.test.ts',
       timeout: 'packages/broker/requests/held-requests.test.ts',
       outcome_unknown: 'packages/broker/service/kv-repeated.test.ts',
-      overloaded: 'http/routes/kv.test.ts',
+      overloaded: 'http/endpoints/kv/kv.test.ts',
       storage_full: 'packages/broker/log/disk-gate.test.ts',
-      internal: 'http/routes/kv.test.ts',
+      internal: 'http/endpoints/kv/kv.test.ts',
     },
   },
   'state-surfaces 0.3': {

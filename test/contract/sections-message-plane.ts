@@ -507,7 +507,7 @@ export const MESSAGE_PLANE = sections({
       'fetch, partitions/changed',
       'levels',
     ],
-    elsewhere: { levels: 'http/routes/levels.test.ts' },
+    elsewhere: { levels: 'http/server/levels.test.ts' },
   },
   // --- examples and scenarios --------------------------------------------------------------------
   'message-plane 14': {

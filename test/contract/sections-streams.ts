@@ -21,7 +21,7 @@ export const STREAMS = sections({
     ],
     elsewhere: {
       '401/403': 'packages/broker/service/route-access.test.ts',
-      '413 body cap': 'http/server.test.ts',
+      '413 body cap': 'http/server/server.test.ts',
       '503': 'packages/broker/requests/held-requests.test.ts',
       '507': 'packages/broker/log/disk-gate.test.ts',
     },
@@ -69,7 +69,7 @@ export const STREAMS = sections({
       'unknown query or partition',
       'too much for one answer',
     ],
-    elsewhere: { 'too much for one answer': 'http/routes/stream-state.test.ts' },
+    elsewhere: { 'too much for one answer': 'http/endpoints/streams/state.test.ts' },
   },
   'streams 4': {
     rows: [

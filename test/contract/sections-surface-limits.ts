@@ -18,8 +18,8 @@ export const SURFACE_LIMITS = sections({
       'the code is repeated',
     ],
     elsewhere: {
-      order: 'http/gate.test.ts',
-      'room in the per-tenant table': 'http/gate.test.ts',
+      order: 'http/gate/gate.test.ts',
+      'room in the per-tenant table': 'http/gate/gate.test.ts',
     },
   },
   'state-surfaces 2.1': {
@@ -133,8 +133,8 @@ export const SURFACE_LIMITS = sections({
       'delete frees',
     ],
     elsewhere: {
-      'release band': 'http/occupancy.test.ts',
-      'timed out': 'http/gate.test.ts',
+      'release band': 'http/gate/occupancy.test.ts',
+      'timed out': 'http/gate/gate.test.ts',
     },
   },
   'state-surfaces 5.4': {
@@ -148,9 +148,9 @@ export const SURFACE_LIMITS = sections({
       'table',
     ],
     elsewhere: {
-      refill: 'http/token-bucket.test.ts',
-      'ephemeral push': 'http/gate.test.ts',
-      table: 'http/gate.test.ts',
+      refill: 'http/gate/token-bucket.test.ts',
+      'ephemeral push': 'http/gate/gate.test.ts',
+      table: 'http/gate/gate.test.ts',
     },
   },
   'state-surfaces 5.5': {

@@ -1,0 +1,177 @@
+/** Queues over time: operations, lag, parked pops (inspection 5.2, 5.5, 5.6). */
+import type { RefusedOutcome } from '@svc/engine';
+import type { ParkedReplicaRow, QueueLagRow, QueueOpsRow } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { arrayText, listText, sendSliced } from '../../exchange/sliced-answer.js';
+import type {
+  ParkedSeriesView,
+  QueueSeriesQuery,
+  QueueSeriesRow,
+  QueueSeriesView,
+} from '../../ports/analytics-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import {
+  acked,
+  averageLagMs,
+  averageParked,
+  longestLagMs,
+  missingOf,
+  queueOf,
+} from './series-figures.js';
+import { bucketText, perSecond, round, timeRange, windowOf } from './window.js';
+
+const READ = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  level: 'read-only',
+  largeAnswer: 'read',
+} as const;
+
+export const queueOpsRoute: Route = {
+  ...READ,
+  path: '/api/v1/analytics/queue-ops',
+  handle: (front, request) => {
+    const asked = querySeries(front, request, true);
+    if (asked === null) return;
+    const reply = new PendingReply(request.exchange, front.logger, asked, renderOps);
+    front.service.analytics.queueSeries(asked.query, reply);
+  },
+};
+
+export const queueLagRoute: Route = {
+  ...READ,
+  path: '/api/v1/analytics/queue-lag',
+  handle: (front, request) => {
+    const asked = querySeries(front, request, false);
+    if (asked === null) return;
+    const reply = new PendingReply(request.exchange, front.logger, asked, renderLag);
+    front.service.analytics.queueSeries(asked.query, reply);
+  },
+};
+
+export const parkedReplicasRoute: Route = {
+  ...READ,
+  path: '/api/v1/analytics/queue-parked-replicas',
+  handle: (front, request) => {
+    const asked = querySeries(front, request, true);
+    if (asked === null) return;
+    const reply = new PendingReply(request.exchange, front.logger, asked, renderParked);
+    front.service.analytics.parked(asked.query, reply);
+  },
+};
+
+interface Asked {
+  readonly query: QueueSeriesQuery;
+}
+
+/** null: the request has been answered. `rounds`: the span that the width is chosen by. */
+function querySeries(front: Front, request: RouteRequest, rounds: boolean): Asked | null {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return null;
+  const window = windowOf(exchange, query, front.service.analytics.nowUs(), rounds);
+  return window === null ? null : { query: { tenant, queue: queueOf(query, tenant), window } };
+}
+
+function renderOps(
+  exchange: Exchange,
+  { query }: Asked,
+  outcome: QueueSeriesView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { window } = query;
+  const { rows, truncated, missing } = outcome;
+  const head = { timeRange: timeRange(window), bucketMinutes: window.widthMinutes };
+  const queues = [...new Set(rows.map(({ queue }) => queue))].sort();
+  const tail = { queues, ...(truncated ? { truncated } : {}), ...missingOf(missing) };
+  const items = textsOf(rows, (row) => opsRow(row, window.widthMinutes));
+  sendSliced(exchange, listText(head, 'series', items, tail));
+}
+
+function opsRow({ minute, queue, counts }: QueueSeriesRow, widthMinutes: number): QueueOpsRow {
+  return {
+    bucket: bucketText(minute),
+    queueName: queue,
+    pushRequests: counts.pushRequests,
+    pushMessages: counts.pushMessages,
+    popMessages: counts.popMessages,
+    popEmpty: counts.popEmpty,
+    ackRequests: counts.ackRequests,
+    ackSuccess: counts.ackSuccess,
+    ackFailed: counts.ackFailed,
+    transactions: counts.transactions,
+    partitionsCreated: counts.partitionsCreated,
+    partitionsDeleted: counts.partitionsDeleted,
+    partitionCount: null,
+    avgLagMs: averageLagMs(counts),
+    maxLagMs: longestLagMs(counts),
+    pushPerSecond: perSecond(counts.pushMessages, widthMinutes),
+    popPerSecond: perSecond(counts.popMessages, widthMinutes),
+    ackPerSecond: perSecond(acked(counts), widthMinutes),
+    emptyPerSecond: perSecond(counts.popEmpty, widthMinutes),
+    parkedCount: averageParked(counts),
+  };
+}
+
+function renderLag(
+  exchange: Exchange,
+  { query }: Asked,
+  outcome: QueueSeriesView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const rows = outcome.rows.filter(({ counts }) => counts.popMessages > 0);
+  // Newest bucket first; within one the queues stay in their order.
+  rows.sort((a, b) => b.minute - a.minute);
+  const { widthMinutes } = query.window;
+  sendSliced(exchange, arrayText(textsOf(rows, (row) => lagRow(row, widthMinutes))));
+}
+
+function lagRow({ minute, queue, counts }: QueueSeriesRow, bucketMinutes: number): QueueLagRow {
+  return {
+    queueName: queue,
+    popCount: counts.popMessages,
+    avgLagMs: averageLagMs(counts) ?? 0,
+    maxLagMs: longestLagMs(counts) ?? 0,
+    bucketMinutes,
+    bucketTime: bucketText(minute),
+  };
+}
+
+function renderParked(
+  exchange: Exchange,
+  { query }: Asked,
+  outcome: ParkedSeriesView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { window } = query;
+  const { rows, hostnames, truncated, missing } = outcome;
+  const head = { timeRange: timeRange(window), bucketMinutes: window.widthMinutes };
+  const replicas = hostnames.map((hostname) => ({ hostname, workerId: 0 }));
+  const tail = { replicas, ...(truncated ? { truncated } : {}), ...missingOf(missing) };
+  const items = textsOf(
+    rows,
+    ({ minute, queue, hostname, parked }): ParkedReplicaRow => ({
+      bucket: bucketText(minute),
+      queueName: queue,
+      hostname,
+      workerId: 0,
+      parkedCount: round(parked, 2),
+    }),
+  );
+  sendSliced(exchange, listText(head, 'series', items, tail));
+}
+
+function* textsOf<Row>(rows: readonly Row[], shown: (row: Row) => object): Generator<string> {
+  for (const row of rows) yield JSON.stringify(shown(row));
+}

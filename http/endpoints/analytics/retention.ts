@@ -1,0 +1,72 @@
+/** GET /api/v1/analytics/retention (inspection 5.4): what retention removed, over time. */
+import type { RefusedOutcome } from '@svc/engine';
+import type { RetentionAnswer } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import type { RetentionQuery, RetentionView } from '../../ports/analytics-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { queueOf, retentionFigures } from './series-figures.js';
+import { bucketText, timeRange, windowOf } from './window.js';
+import { refuseGroupBy, workloadKeyOf } from './workload.js';
+
+export const retentionRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/analytics/retention',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle,
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const groupBy = workloadKeyOf(query.get('groupBy') ?? '', 'none');
+  if (groupBy === null) {
+    refuseGroupBy(exchange);
+    return;
+  }
+  const window = windowOf(exchange, query, front.service.analytics.nowUs());
+  if (window === null) return;
+  const asked: RetentionQuery = {
+    tenant,
+    queue: queueOf(query, tenant),
+    groupBy: groupBy === 'none' ? null : groupBy,
+    window,
+  };
+  const reply = new PendingReply(exchange, front.logger, asked, render);
+  front.service.analytics.retention(asked, reply);
+}
+
+function render(
+  exchange: Exchange,
+  { window }: RetentionQuery,
+  outcome: RetentionView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { buckets, totals, groups } = outcome;
+  const answer: RetentionAnswer = {
+    timeRange: timeRange(window),
+    bucketMinutes: window.widthMinutes,
+    series: buckets.map(({ minute, counts }) => ({
+      bucket: bucketText(minute),
+      ...retentionFigures(counts),
+    })),
+    totals: retentionFigures(totals),
+    ...(groups === null
+      ? {}
+      : {
+          rows: groups.map(({ key, queues, counts }) => ({
+            key,
+            queues,
+            totals: retentionFigures(counts),
+          })),
+        }),
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

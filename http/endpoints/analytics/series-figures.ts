@@ -1,0 +1,148 @@
+/** Figures of buckets as answers show them (inspection 4, 5). */
+import type { QueueFilter } from '@svc/engine';
+import type { GatheredAnswer, GaugeAnswer, QueueCounts, RetentionFigures } from '@svc/wire';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import type { Query } from '../../exchange/query.js';
+import type {
+  GaugeFigures,
+  NodeSeriesView,
+  ProcessBucketView,
+  ProcessCountsView,
+} from '../../ports/analytics-service.js';
+import { round } from './window.js';
+
+/** `nodesMissing`, where there are any. */
+export function missingOf(missing: readonly number[]): GatheredAnswer {
+  return missing.length === 0 ? {} : { nodesMissing: missing };
+}
+
+/** The name of the queue asked about; null: any. One that no queue can have is "". */
+export function queueOf(query: Query, tenant: string): string | null {
+  const queue = query.get('queue') ?? '';
+  if (queue === '') return null;
+  return nameBudgetRefusal(tenant, queue, '', '') === null ? queue : '';
+}
+
+/** Where an empty label is a filter too: the queues without that label (inspection 5.3, 5.10). */
+export function exactFilterOf(query: Query, tenant: string): QueueFilter {
+  return {
+    queue: queueOf(query, tenant),
+    namespace: query.get('namespace') ?? null,
+    task: query.get('task') ?? null,
+  };
+}
+
+/** Where what is empty is absent. */
+export function filterOfNames(query: Query, tenant: string): QueueFilter {
+  const { queue, namespace, task } = exactFilterOf(query, tenant);
+  return { queue, namespace: namespace || null, task: task || null };
+}
+
+/** Age at delivery; null: nothing was delivered. */
+export function averageLagMs({ lagMsSum, popMessages }: Lag): number | null {
+  return popMessages === 0 ? null : round(lagMsSum / popMessages, 2);
+}
+
+export function longestLagMs({ lagMsMax, popMessages }: Lag): number | null {
+  return popMessages === 0 ? null : Math.round(lagMsMax);
+}
+
+type Lag = Pick<QueueCounts, 'lagMsSum' | 'lagMsMax' | 'popMessages'>;
+
+export function averageParked({ parkedSum, parkedSamples }: QueueCounts): number {
+  return parkedSamples === 0 ? 0 : round(parkedSum / parkedSamples, 2);
+}
+
+export function acked({ ackSuccess, ackFailed }: Pick<QueueCounts, 'ackSuccess' | 'ackFailed'>) {
+  return ackSuccess + ackFailed;
+}
+
+export function retentionFigures(counts: QueueCounts): RetentionFigures {
+  const { agedMessages, readMessages, waitedMessages, trims } = counts;
+  return {
+    retentionMsgs: agedMessages,
+    completedRetentionMsgs: readMessages,
+    evictionMsgs: waitedMessages,
+    totalMsgs: agedMessages + readMessages + waitedMessages,
+    eventCount: trims,
+  };
+}
+
+export function gaugeAnswer(gauge: GaugeFigures | null): GaugeAnswer | null {
+  if (gauge === null) return null;
+  const { avg, min, max, last } = gauge;
+  return { avg: round(avg, 2), min: round(min, 2), max: round(max, 2), last: round(last, 2) };
+}
+
+/** What all nodes did in one bucket. */
+export interface CellBucket {
+  readonly minute: number;
+  readonly counts: ProcessCountsView;
+  /** Of the nodes, weighted by their samples; null: not measured. */
+  readonly loopLag: { readonly avg: number; readonly max: number } | null;
+  readonly cpuUser: number | null;
+  readonly cpuSystem: number | null;
+  readonly residentBytes: number | null;
+}
+
+/** Newest first. */
+export function cellBuckets(nodes: readonly NodeSeriesView[]): CellBucket[] {
+  const byMinute = new Map<number, ProcessBucketView[]>();
+  for (const bucket of nodes.flatMap(({ buckets }) => buckets)) {
+    const known = byMinute.get(bucket.minute);
+    if (known === undefined) byMinute.set(bucket.minute, [bucket]);
+    else known.push(bucket);
+  }
+  return [...byMinute.entries()]
+    .sort(([a], [b]) => b - a)
+    .map(([minute, all]) => cell(minute, all));
+}
+
+function higher(most: number, { max }: { readonly max: number }): number {
+  return Math.max(most, max);
+}
+
+function cell(minute: number, all: readonly ProcessBucketView[]): CellBucket {
+  const lags = all.flatMap(({ gauges }) => (gauges.loopLagMs === null ? [] : [gauges.loopLagMs]));
+  const avg = weighted(all, ({ gauges }) => gauges.loopLagMs);
+  return {
+    minute,
+    counts: all.map(({ counts }) => counts).reduce(plus),
+    loopLag: avg === null ? null : { avg, max: lags.reduce(higher, 0) },
+    cpuUser: weighted(all, ({ gauges }) => gauges.cpuUser),
+    cpuSystem: weighted(all, ({ gauges }) => gauges.cpuSystem),
+    residentBytes: weighted(all, ({ gauges }) => gauges.residentBytes),
+  };
+}
+
+function weighted(
+  all: readonly ProcessBucketView[],
+  gaugeOf: (bucket: ProcessBucketView) => GaugeFigures | null,
+): number | null {
+  let sum = 0;
+  let samples = 0;
+  for (const bucket of all) {
+    const gauge = gaugeOf(bucket);
+    if (gauge === null) continue;
+    sum += gauge.avg * bucket.samples;
+    samples += bucket.samples;
+  }
+  return samples === 0 ? null : sum / samples;
+}
+
+export function plus(a: ProcessCountsView, b: ProcessCountsView): ProcessCountsView {
+  return {
+    pushRequests: a.pushRequests + b.pushRequests,
+    pushMessages: a.pushMessages + b.pushMessages,
+    popRequests: a.popRequests + b.popRequests,
+    popMessages: a.popMessages + b.popMessages,
+    popEmpty: a.popEmpty + b.popEmpty,
+    ackRequests: a.ackRequests + b.ackRequests,
+    ackSuccess: a.ackSuccess + b.ackSuccess,
+    ackFailed: a.ackFailed + b.ackFailed,
+    transactions: a.transactions + b.transactions,
+    deadLetters: a.deadLetters + b.deadLetters,
+    lagMsSum: a.lagMsSum + b.lagMsSum,
+    lagMsMax: Math.max(a.lagMsMax, b.lagMsMax),
+  };
+}

@@ -1,0 +1,205 @@
+/** GET /api/v1/status (inspection 4.1): throughput of all nodes, and what the tenant holds now. */
+import type { QueueRow, RefusedOutcome, TenantStatus } from '@svc/engine';
+import type {
+  ByCall,
+  QueueCounts,
+  StatusAnswer,
+  StatusQueue,
+  StatusWorker,
+  ThroughputPoint,
+} from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
+import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import type {
+  NodeSeriesView,
+  ProcessCountsView,
+  StatusQuery,
+  StatusView,
+} from '../../ports/analytics-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { hasImpliedLabels } from '../records/message-list.js';
+import { acked, type CellBucket, cellBuckets, filterOfNames, missingOf } from './series-figures.js';
+import { bucketText, perSecond, round, timeRange, windowOf } from './window.js';
+
+export const statusRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/status',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle,
+};
+
+const BYTES_PER_MB = 1024 * 1024;
+const UNKNOWN_ERROR = 'unknown';
+
+/** The letter of the list of queues. */
+const LIST = 's';
+
+interface Asked extends StatusQuery {
+  readonly paging: Paging;
+}
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const window = windowOf(exchange, query, front.service.analytics.nowUs());
+  if (window === null) return;
+  const paging = listPagingOf(exchange, query, LIST);
+  if (paging === null) return;
+  const filter = filterOfNames(query, tenant);
+  const asked: Asked = { tenant, filter, window, page: paging, paging };
+  const reply = new PendingReply(exchange, front.logger, asked, render);
+  front.service.analytics.status(asked, reply);
+}
+
+function render(
+  exchange: Exchange,
+  { window, paging }: Asked,
+  outcome: StatusView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { nodes, status, totals, missing, statsAge } = outcome;
+  const { leases, deadLetters } = status;
+  const throughput = throughputOf(outcome, window.widthMinutes);
+  const head: Partial<StatusAnswer> = {
+    timeRange: timeRange(window),
+    bucketMinutes: window.widthMinutes,
+    pointCount: throughput.length,
+    throughput,
+  };
+  const tail: Partial<StatusAnswer> = {
+    messages: messagesOf(outcome),
+    leases: {
+      active: leases.active,
+      partitionsWithLeases: leases.partitions,
+      totalBatchSize: leases.messages,
+      totalAcked: 0,
+    },
+    deadLetterQueue: {
+      totalMessages: totals.deadLetters,
+      currentMessages: deadLetters.rows,
+      affectedPartitions: deadLetters.partitions,
+      topErrors: deadLetters.errors.map(({ error, count }) => ({
+        error: error === '' ? UNKNOWN_ERROR : error,
+        count,
+      })),
+    },
+    workers: nodes.flatMap(workersOf),
+    errors: { dbErrors: 0, ackFailed: totals.ackFailed, dlqMessages: totals.deadLetters },
+    statsAge,
+    engine: 'raft',
+    ...missingOf(missing),
+    ...nextAfterMember(paging, LIST, status.nextAfter),
+  };
+  sendSliced(exchange, listText(head, 'queues', queueTexts(status), tail));
+}
+
+function* queueTexts({ queues }: TenantStatus): Generator<string> {
+  for (const { queue, consumed } of queues) yield JSON.stringify(queueOf(queue, consumed));
+}
+
+function throughputOf({ nodes, queueBuckets }: StatusView, width: number): ThroughputPoint[] {
+  const cells = cellBuckets(nodes);
+  if (queueBuckets === null)
+    return cells.map((cell) => pointOf(cell.minute, cell.counts, cell, width));
+  const byMinute = new Map(cells.map((cell) => [cell.minute, cell]));
+  return [...queueBuckets]
+    .reverse()
+    .map(({ minute, counts }) => pointOf(minute, counts, byMinute.get(minute), width));
+}
+
+function pointOf(
+  minute: number,
+  counts: ProcessCountsView | QueueCounts,
+  cell: CellBucket | undefined,
+  width: number,
+): ThroughputPoint {
+  const { pushMessages, popMessages, lagMsSum, lagMsMax } = counts;
+  const processed = acked(counts);
+  return {
+    timestamp: bucketText(minute),
+    ingested: pushMessages,
+    processed,
+    popMessages,
+    ingestedPerSecond: perSecond(pushMessages, width),
+    processedPerSecond: perSecond(processed, width),
+    popPerSecond: perSecond(popMessages, width),
+    avgLagMs: popMessages === 0 ? 0 : lagMsSum / popMessages,
+    maxLagMs: Math.round(lagMsMax),
+    avgEventLoopLagMs: rounded(cell?.loopLag?.avg, 1, 0),
+    maxEventLoopLagMs: rounded(cell?.loopLag?.max, 1, 0),
+    minFreeSlots: null,
+    dbErrors: 0,
+    ackFailed: counts.ackFailed,
+    dlqCount: counts.deadLetters,
+    svcCpuUserPct: rounded(cell?.cpuUser, 100, 1),
+    svcCpuSysPct: rounded(cell?.cpuSystem, 100, 1),
+    svcRssMb: rounded(cell?.residentBytes, BYTES_PER_MB, 1),
+    dbPoolActive: null,
+    dbPoolIdle: null,
+    dbPoolSize: null,
+  };
+}
+
+function rounded(value: number | null | undefined, unit: number, decimals: number): number | null {
+  return value === null || value === undefined ? null : round(value / unit, decimals);
+}
+
+function queueOf(queue: QueueRow, totalConsumed: number): StatusQueue {
+  const { id, name, partitions, options } = queue;
+  const isImplied = hasImpliedLabels(queue);
+  const namespace = isImplied ? null : options.namespace;
+  const task = isImplied ? null : options.task;
+  return { id, name, namespace, task, partitions, totalConsumed };
+}
+
+function messagesOf({ status, totals }: StatusView): StatusAnswer['messages'] {
+  const requests = {
+    push: totals.pushRequests,
+    pop: totals.popRequests,
+    ack: totals.ackRequests,
+  };
+  const messages = { push: totals.pushMessages, pop: totals.popMessages, ack: acked(totals) };
+  return {
+    total: totals.pushMessages,
+    pending: status.pending,
+    processing: status.processing,
+    completed: totals.ackSuccess,
+    failed: totals.ackFailed,
+    deadLetter: totals.deadLetters,
+    requests,
+    batchEfficiency: efficiencyOf(messages, requests),
+  };
+}
+
+/** Messages per request. */
+function efficiencyOf(messages: ByCall, requests: ByCall): ByCall {
+  const per = (call: keyof ByCall) =>
+    requests[call] === 0 ? 0 : round(messages[call] / requests[call], 1);
+  return { push: per('push'), pop: per('pop'), ack: per('ack') };
+}
+
+function workersOf({ hostname, recent }: NodeSeriesView): StatusWorker[] {
+  if (recent === null) return [];
+  const { counts, gauges } = recent;
+  return [
+    {
+      hostname,
+      workerId: 0,
+      avgEventLoopLagMs: Math.round(gauges.loopLagMs?.avg ?? 0),
+      maxEventLoopLagMs: Math.round(gauges.loopLagMs?.max ?? 0),
+      freeSlots: null,
+      dbConnections: null,
+      jobQueueSize: null,
+      messagesProcessed: counts.pushMessages + acked(counts),
+    },
+  ];
+}

@@ -1,0 +1,96 @@
+/** The window of a read of series, and how its buckets are written (inspection 5.1). */
+import { formatStampMs, formatStampUs, parseIsoUs, type TimeRange } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import type { Query } from '../../exchange/query.js';
+import type { SeriesWindow } from '../../ports/analytics-service.js';
+
+const US_PER_MINUTE = 60_000_000;
+const HOUR_US = 60 * US_PER_MINUTE;
+const HOUR_MINUTES = 60;
+const SECONDS_CHARS = 19;
+
+/** The width of a bucket, by the longest span that it is for. */
+const WIDTHS: readonly (readonly [number, number])[] = [
+  [60, 1],
+  [360, 5],
+  [1440, 15],
+  [10_080, 60],
+];
+const WIDTH_MAX = 360;
+
+/** null: a bound is no instant, and the request has been answered. */
+export function windowOf(
+  exchange: Exchange,
+  query: Query,
+  nowUs: number,
+  rounds = true,
+): SeriesWindow | null {
+  const fromUs = boundOf(exchange, query, 'from', nowUs - HOUR_US);
+  if (fromUs === null) return null;
+  const toUs = boundOf(exchange, query, 'to', nowUs);
+  if (toUs === null) return null;
+  const span = (toUs - fromUs) / US_PER_MINUTE;
+  const minutes = rounds ? Math.floor(span + 0.5) : span;
+  const width = WIDTHS.find(([longest]) => minutes <= longest);
+  return { fromUs, toUs, widthMinutes: width?.[1] ?? WIDTH_MAX };
+}
+
+function boundOf(
+  exchange: Exchange,
+  query: Query,
+  name: string,
+  standardUs: number,
+): number | null {
+  const text = query.get(name) ?? '';
+  if (text === '') return standardUs;
+  const stampUs = parseIsoUs(text);
+  // Behind the last instant that is exact nothing is kept anyway.
+  if (stampUs !== null) return Math.min(stampUs, Number.MAX_SAFE_INTEGER);
+  refuseInput(exchange, 'timestamp with time zone', text);
+  return null;
+}
+
+/** What clients of this route know: the text of the database of an older release. */
+export function refuseInput(exchange: Exchange, type: string, text: string): void {
+  const error = `invalid input syntax for type ${type}: "${text}"`;
+  exchange.json('500 Internal Server Error', JSON.stringify({ error }));
+}
+
+export function timeRange({ fromUs, toUs }: SeriesWindow): TimeRange {
+  return { from: formatStampMs(fromUs), to: formatStampMs(toUs) };
+}
+
+/** `YYYY-MM-DDTHH:MM:SSZ`. */
+export function bucketText(minute: number): string {
+  return `${formatStampUs(minute * US_PER_MINUTE).slice(0, SECONDS_CHARS)}Z`;
+}
+
+export function bucketTextMs(minute: number): string {
+  return formatStampMs(minute * US_PER_MINUTE);
+}
+
+/**
+ * Where the buckets of the window begin; null: there are more than `most`. A bucket begins at the
+ * minute of the hour rounded down to the width, so those wider than an hour begin every hour.
+ */
+export function bucketAxis(
+  { fromUs, toUs, widthMinutes }: SeriesWindow,
+  most: number,
+): number[] | null {
+  const step = Math.min(widthMinutes, HOUR_MINUTES);
+  const first = Math.floor(Math.ceil(fromUs / US_PER_MINUTE) / step) * step;
+  const last = Math.floor(Math.floor(toUs / US_PER_MINUTE) / step) * step;
+  const count = Math.max(0, (last - first) / step + 1);
+  if (count > most) return null;
+  return Array.from({ length: count }, (_, i) => first + i * step);
+}
+
+/** To two decimals. */
+export function perSecond(count: number, widthMinutes: number): number {
+  return round(count / (widthMinutes * 60), 2);
+}
+
+export function round(value: number, decimals: number): number {
+  const scale = 10 ** decimals;
+  return Math.round(value * scale) / scale;
+}

@@ -1,0 +1,177 @@
+/** GET /api/v1/analytics/workload (inspection 5.3): what moved, and what is there, by label. */
+import type { RefusedOutcome } from '@svc/engine';
+import type {
+  QueueCounts,
+  WorkloadFigures,
+  WorkloadRow,
+  WorkloadSeries,
+  WorkloadWindow,
+} from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import type {
+  WorkloadGroup,
+  WorkloadKey,
+  WorkloadQuery,
+  WorkloadView,
+} from '../../ports/analytics-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import {
+  averageLagMs,
+  averageParked,
+  exactFilterOf,
+  longestLagMs,
+  missingOf,
+} from './series-figures.js';
+import { bucketAxis, bucketText, timeRange, windowOf } from './window.js';
+
+export const workloadRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/analytics/workload',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle,
+};
+
+const BUCKETS_MAX = 200_000;
+/** Buckets of all rows: 7 series of up to 10 bytes each, 70 MB. */
+const CELLS_MAX = 1_000_000;
+
+interface Context {
+  readonly query: WorkloadQuery;
+  readonly axis: readonly number[];
+}
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const groupBy = workloadKeyOf(query.get('groupBy') ?? '', 'namespace');
+  if (groupBy === null) {
+    refuseGroupBy(exchange);
+    return;
+  }
+  const window = windowOf(exchange, query, front.service.analytics.nowUs());
+  if (window === null) return;
+  const axis = bucketAxis(window, BUCKETS_MAX);
+  if (axis === null) {
+    refuseBuckets(exchange, `the window has more than ${BUCKETS_MAX} buckets`);
+    return;
+  }
+  const asked: WorkloadQuery = { tenant, filter: exactFilterOf(query, tenant), groupBy, window };
+  const context: Context = { query: asked, axis };
+  const reply = new PendingReply(exchange, front.logger, context, render);
+  front.service.analytics.workload(asked, reply);
+}
+
+/** `standard` for an absent one; null: it is none. */
+export function workloadKeyOf<Standard>(
+  text: string,
+  standard: Standard,
+): WorkloadKey | Standard | null {
+  if (text === '') return standard;
+  return text === 'namespace' || text === 'task' || text === 'queue' ? text : null;
+}
+
+export function refuseGroupBy(exchange: Exchange): void {
+  exchange.json('400 Bad Request', '{"error":"bad groupBy"}');
+}
+
+function refuseBuckets(exchange: Exchange, why: string): void {
+  const error = `${why}: ask for a shorter window, or for fewer rows`;
+  exchange.json('500 Internal Server Error', JSON.stringify({ error }));
+}
+
+function render(
+  exchange: Exchange,
+  { query, axis }: Context,
+  outcome: WorkloadView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { groups, tenant, missing } = outcome;
+  if ((groups.length + 1) * axis.length > CELLS_MAX) {
+    const rows = `${groups.length} rows of ${axis.length} buckets`;
+    refuseBuckets(exchange, `${rows} are more than ${CELLS_MAX} in all`);
+    return;
+  }
+  const { window, groupBy } = query;
+  const head = {
+    timeRange: timeRange(window),
+    bucketMinutes: window.widthMinutes,
+    groupBy,
+    buckets: axis.map(bucketText),
+  };
+  const tail = {
+    tenant: tenant === null ? {} : figuresOf(tenant, axis),
+    ...missingOf(missing),
+  };
+  sendSliced(exchange, listText(head, 'rows', rowTexts(groups, groupBy, axis), tail));
+}
+
+function* rowTexts(
+  groups: readonly WorkloadGroup[],
+  groupBy: WorkloadKey,
+  axis: readonly number[],
+): Generator<string> {
+  for (const group of groups) {
+    const { key, namespace, task } = group;
+    const labels = groupBy === 'queue' ? { namespace, task } : {};
+    const row: WorkloadRow = { key, ...labels, ...figuresOf(group, axis) };
+    yield JSON.stringify(row);
+  }
+}
+
+function figuresOf(group: WorkloadGroup, axis: readonly number[]): WorkloadFigures {
+  const { queues, counts, buckets, now } = group;
+  return { queues, window: windowFigures(counts), series: seriesOf(buckets, axis), now };
+}
+
+function windowFigures(counts: QueueCounts): WorkloadWindow {
+  return {
+    pushMessages: counts.pushMessages,
+    pushRequests: counts.pushRequests,
+    popMessages: counts.popMessages,
+    popEmpty: counts.popEmpty,
+    ackRequests: counts.ackRequests,
+    ackSuccess: counts.ackSuccess,
+    ackFailed: counts.ackFailed,
+    transactions: counts.transactions,
+    conflated: counts.conflated,
+    partitionsCreated: counts.partitionsCreated,
+    partitionsDeleted: counts.partitionsDeleted,
+    parkedAvg: averageParked(counts),
+    avgLagMs: wholeLagMs(counts),
+    maxLagMs: longestLagMs(counts),
+  };
+}
+
+function wholeLagMs(counts: QueueCounts): number | null {
+  const lagMs = averageLagMs(counts);
+  return lagMs === null ? null : Math.round(lagMs);
+}
+
+function seriesOf(
+  buckets: ReadonlyMap<number, QueueCounts>,
+  axis: readonly number[],
+): WorkloadSeries {
+  const along = (value: (counts: QueueCounts) => number | null) =>
+    axis.map((minute) => {
+      const counts = buckets.get(minute);
+      return counts === undefined ? null : value(counts);
+    });
+  return {
+    push: along(({ pushMessages }) => pushMessages),
+    pop: along(({ popMessages }) => popMessages),
+    popEmpty: along(({ popEmpty }) => popEmpty),
+    ackFailed: along(({ ackFailed }) => ackFailed),
+    parked: along(averageParked),
+    avgLagMs: along(wholeLagMs),
+    maxLagMs: along(longestLagMs),
+  };
+}

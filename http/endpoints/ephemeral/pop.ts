@@ -1,0 +1,161 @@
+/** GET /api/v1/ephemeral/pop (state-surfaces 4.2): 200 always, also without messages. */
+import type { RefusedOutcome } from '@svc/engine';
+import { EPHEMERAL_ITEMS_MAX, QUEUE_MODE_GROUP } from '@svc/wire';
+import { STREAMED_ANSWER_BYTES_MIN } from '../../base/limits.js';
+import { AnswerBytes } from '../../exchange/answer-bytes.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { type DecodeFault, isFault } from '../../exchange/path.js';
+import {
+  parseQuery,
+  textOf,
+  typedBoolean,
+  typedInteger,
+  typedUint64,
+} from '../../exchange/query.js';
+import { sendParts } from '../../exchange/sliced-answer.js';
+import { quotedBytes } from '../../json/json-text.js';
+import type {
+  EphemeralMessage,
+  EphemeralPop,
+  EphemeralPopped,
+  EphemeralRefused,
+} from '../../ports/ephemeral-service.js';
+import { bufferOf } from '../../routing/message-text.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { nameFault, refuseEphemeral, refuseEphemeralBody } from './refusals.js';
+
+const TIMEOUT_MS_MAX = 300_000;
+const INT32 = 2 ** 31;
+
+export const ephemeralPopRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/ephemeral/pop',
+  level: 'read-write',
+  consumes: true,
+  largeAnswer: 'pop',
+  reserves: true,
+  handle,
+};
+
+function handle(front: Front, { exchange, tenant, query }: RouteRequest): void {
+  const request = readPop(front, tenant, query);
+  if (isFault(request)) {
+    refuseEphemeralBody(exchange, request.fault);
+    return;
+  }
+  const pass = front.gate.enter(exchange, tenant, { kind: 'ephemeral' });
+  if (pass === null) return;
+  const { queue } = request;
+  front.service.ephemeral.pop(request, new PendingReply(exchange, front.logger, queue, render));
+}
+
+function readPop(front: Front, tenant: string, text: string): EphemeralPop | DecodeFault {
+  const query = parseQuery(text);
+  if (isFault(query)) return query;
+  const batch = typedInteger(query, 'batch', -INT32, INT32 - 1);
+  if (isFault(batch)) return batch;
+  const wait = typedBoolean(query, 'wait');
+  if (isFault(wait)) return wait;
+  const timeoutMs = typedUint64(query, 'timeout');
+  if (isFault(timeoutMs)) return timeoutMs;
+  const autoAck = typedBoolean(query, 'autoAck');
+  if (isFault(autoAck)) return autoAck;
+  const commitOnDelivery = typedBoolean(query, 'commitOnDelivery');
+  if (isFault(commitOnDelivery)) return commitOnDelivery;
+  const [queue, partition, group] = ['queue', 'partition', 'group'].map((name) =>
+    textOf(query, name),
+  ) as [string, string, string];
+  const fault =
+    nameFault('queue', queue) ??
+    (partition === '' ? null : nameFault('partition', partition)) ??
+    (group === '' ? null : nameFault('group', group));
+  if (fault !== null) return { fault };
+  const waitsMs = Math.min(timeoutMs ?? front.popTimeoutMs, TIMEOUT_MS_MAX);
+  return {
+    tenant,
+    queue,
+    partition: partition === '' ? null : partition,
+    group: group === '' ? QUEUE_MODE_GROUP : group,
+    batch: Math.min(Math.max(batch ?? 1, 1), EPHEMERAL_ITEMS_MAX),
+    autoAck: autoAck === true || commitOnDelivery === true,
+    deadlineMs: wait === true ? front.service.monotonicMs() + waitsMs : null,
+  };
+}
+
+/** What a message takes beside its payload, seldom less. */
+const MESSAGE_BYTES = 256;
+/** Messages in a part of a large answer. */
+const PART_MESSAGES = 128;
+
+/** A byte string, so that payloads come through as they were pushed. */
+function render(
+  exchange: Exchange,
+  queue: string,
+  outcome: EphemeralPopped | EphemeralRefused | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
+  else if (outcome.kind === 'ephemeral-refused') refuseEphemeral(exchange, outcome.code);
+  else {
+    const { messages } = outcome;
+    let bytes = MESSAGE_BYTES * (messages.length + 1);
+    for (const { start, end } of messages) bytes += end - start;
+    if (bytes >= STREAMED_ANSWER_BYTES_MIN) {
+      const into = new AnswerBytes(bytes);
+      sendParts(exchange, into, answerParts(queue, messages, into));
+      return;
+    }
+    let text = headText(queue);
+    let separator = '';
+    for (const message of messages) {
+      const payload = bufferOf(message.bytes).toString('latin1', message.start, message.end);
+      text += `${separator}${beginText(message)}${payload}}`;
+      separator = ',';
+    }
+    exchange.jsonByteText('200 OK', `${text}]}`);
+  }
+}
+
+function headText(queue: string): string {
+  return `{"queue":${quotedBytes(queue)},"messages":[`;
+}
+
+/** A message before its payload. */
+function beginText({ id, partition, attempts }: EphemeralMessage): string {
+  return (
+    `{"id":${quotedBytes(id)},"partition":${quotedBytes(partition)},` +
+    `"attempts":${attempts},"payload":`
+  );
+}
+
+/** Stops after each part of the messages, and after a payload that is copied in parts. */
+function* answerParts(
+  queue: string,
+  messages: readonly EphemeralMessage[],
+  into: AnswerBytes,
+): Generator<void> {
+  let text = headText(queue);
+  let separator = '';
+  let left = PART_MESSAGES;
+  for (const message of messages) {
+    const { bytes, start, end } = message;
+    text += separator + beginText(message);
+    separator = ',';
+    if (AnswerBytes.isCopied(end - start)) {
+      into.write(text);
+      into.copy(bytes, start, end);
+      text = '}';
+      yield;
+      continue;
+    }
+    text += `${bufferOf(bytes).toString('latin1', start, end)}}`;
+    if (AnswerBytes.isLong(text) || --left === 0) {
+      into.write(text);
+      text = '';
+      left = PART_MESSAGES;
+      yield;
+    }
+  }
+  into.write(`${text}]}`);
+}

@@ -1,0 +1,112 @@
+/**
+ * POST /api/v1/ephemeral/push (state-surfaces 4.2): one queue and partition per call, all or none.
+ */
+import { DEFAULT_PARTITION, EPHEMERAL_ITEMS_MAX } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { keySet } from '../../json/json-keys.js';
+import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import type {
+  EphemeralPush,
+  EphemeralPushed,
+  EphemeralRefused,
+} from '../../ports/ephemeral-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { nameFault, readEphemeralBody, refuseEphemeral, refuseEphemeralBody } from './refusals.js';
+
+export const EPHEMERAL_PUSH_KEYS = keySet('queue', 'partition', 'messages');
+export const EPHEMERAL_MESSAGE_KEYS = keySet('payload');
+const QUEUE = 0;
+const PARTITION = 1;
+const MESSAGES = 2;
+
+export const ephemeralPushRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/ephemeral/push',
+  level: 'write-only',
+  body: 'growing',
+  handle,
+};
+
+interface PushBody {
+  readonly queue: string;
+  readonly partition: string;
+  readonly start: readonly number[];
+  readonly end: readonly number[];
+  /** Messages that came, also beyond what is taken. */
+  readonly count: number;
+}
+
+function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
+  const read = readEphemeralBody(exchange, () => readPush(body));
+  if (read === null) return;
+  const { queue, partition, start, end, count } = read;
+  const tooMany =
+    count > EPHEMERAL_ITEMS_MAX ? `at most ${EPHEMERAL_ITEMS_MAX} messages per push` : null;
+  const fault = nameFault('queue', queue) ?? nameFault('partition', partition) ?? tooMany;
+  if (fault !== null) {
+    refuseEphemeralBody(exchange, fault);
+    return;
+  }
+  if (count === 0) {
+    exchange.json('201 Created', '{"pushed":0}');
+    return;
+  }
+  const pass = front.gate.enter(exchange, tenant, { kind: 'ephemeral-push', messages: count });
+  if (pass === null) return;
+  exchange.handBody();
+  const request: EphemeralPush = { tenant, queue, partition, bytes: body, start, end };
+  front.service.ephemeral.push(request, new PendingReply(exchange, front.logger, count, render));
+}
+
+/** Throws `JsonError` for a body of another shape. */
+function readPush(body: Buffer): PushBody {
+  const reader = new JsonReader(body);
+  const start: number[] = [];
+  const end: number[] = [];
+  let [queue, partition, seen, count] = ['', DEFAULT_PARTITION, 0, 0];
+  reader.enterObject('the body');
+  for (;;) {
+    const key = reader.nextKey(EPHEMERAL_PUSH_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key !== KEY_UNKNOWN) seen |= 1 << key;
+    if (key === QUEUE) queue = reader.readTextOrNull('queue') ?? '';
+    else if (key === PARTITION) {
+      const given = reader.readTextOrNull('partition') ?? '';
+      if (given !== '') partition = given;
+    } else if (key === MESSAGES) {
+      reader.enterArray('messages');
+      for (; reader.nextElement(); count++) readMessage(reader, start, end);
+    } else reader.skipValue();
+  }
+  reader.finish();
+  if ((seen & (1 << MESSAGES)) === 0) reader.fail('missing field `messages`', reader.at);
+  return { queue, partition, start, end, count };
+}
+
+/** Adds where its payload stands, unless there are too many already. */
+function readMessage(reader: JsonReader, start: number[], end: number[]): void {
+  let seen = 0;
+  reader.enterObject('a message');
+  for (;;) {
+    const key = reader.nextKey(EPHEMERAL_MESSAGE_KEYS, seen);
+    if (key === KEYS_END) break;
+    reader.skipValue();
+    if (key === KEY_UNKNOWN) continue;
+    seen = 1;
+    if (start.length === EPHEMERAL_ITEMS_MAX) continue;
+    start.push(reader.valueStart);
+    end.push(reader.valueEnd);
+  }
+  if (seen === 0) reader.fail('missing field `payload`', reader.at);
+}
+
+function render(
+  exchange: Exchange,
+  count: number,
+  outcome: EphemeralPushed | EphemeralRefused,
+): void {
+  if (outcome.kind === 'ephemeral-refused') refuseEphemeral(exchange, outcome.code);
+  else exchange.json('201 Created', `{"pushed":${count}}`);
+}

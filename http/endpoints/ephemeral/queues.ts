@@ -1,0 +1,252 @@
+/**
+ * What is said and asked of ephemeral queues as a whole (state-surfaces 4.2): configure, reset,
+ * delete, and the two reads, which tell of the node that is asked.
+ */
+import type {
+  EphemeralConfiguredOutcome,
+  EphemeralDeletedOutcome,
+  RefusedOutcome,
+} from '@svc/engine';
+import type { EphemeralDeleteAnswer, EphemeralQueuesAnswer, EphemeralResetAnswer } from '@svc/wire';
+import { badRequest, errorText } from '../../exchange/errors.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { lenientInteger, textOf } from '../../exchange/query.js';
+import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import { keySet } from '../../json/json-keys.js';
+import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { quoted } from '../../json/json-text.js';
+import type { EphemeralQueuesPage, EphemeralReset } from '../../ports/ephemeral-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { optionsFault } from './options.js';
+import { nameFault, readEphemeralBody, refuseEphemeral, refuseEphemeralBody } from './refusals.js';
+
+export const EPHEMERAL_CONFIGURE_KEYS = keySet('queue', 'options');
+export const EPHEMERAL_RESET_KEYS = keySet('queue');
+const QUEUE = 0;
+const OPTIONS = 1;
+const NO_OPTIONS = '{}';
+/** Queues that a list shows, also when it asks for no number: some 2.6 MB, 13 of long names. */
+const LIST_LIMIT_MAX = 10_000;
+
+export const ephemeralConfigureRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/ephemeral/configure',
+  level: 'read-write',
+  body: 'drain',
+  handle: configure,
+};
+
+export const ephemeralResetRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/ephemeral/reset',
+  level: 'read-write',
+  body: 'drain',
+  handle: reset,
+};
+
+export const ephemeralDeleteRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'DELETE',
+  path: '/api/v1/ephemeral/queue/{queue}',
+  level: 'read-write',
+  handle: remove,
+};
+
+export const ephemeralListRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/ephemeral/queues',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle: list,
+};
+
+export const ephemeralDepthRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/ephemeral/queues/{queue}/depth',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle: depth,
+};
+
+interface QueueBody {
+  readonly queue: string;
+  /** JSON text, as it was sent. */
+  readonly options: string;
+}
+
+/** Throws `JsonError` for a body that is no object. */
+function readBody(body: Buffer, keys: typeof EPHEMERAL_CONFIGURE_KEYS): QueueBody {
+  const reader = new JsonReader(body);
+  let [queue, options, seen] = ['', NO_OPTIONS, 0];
+  reader.enterObject('the body');
+  for (;;) {
+    const key = reader.nextKey(keys, seen);
+    if (key === KEYS_END) break;
+    if (key !== KEY_UNKNOWN) seen |= 1 << key;
+    if (key === QUEUE) queue = reader.readTextOrNull('queue') ?? '';
+    else if (key === OPTIONS && !reader.isNull()) {
+      reader.skipValue();
+      options = reader.valueText();
+    } else reader.skipValue();
+  }
+  reader.finish();
+  return { queue, options };
+}
+
+// --- configure -----------------------------------------------------------------------------------
+
+function configure(front: Front, { exchange, tenant, body }: RouteRequest): void {
+  const read = readEphemeralBody(exchange, () => readBody(body, EPHEMERAL_CONFIGURE_KEYS));
+  if (read === null) return;
+  const { queue, options } = read;
+  if (queue === '') {
+    exchange.refuse(badRequest('queue is required'));
+    return;
+  }
+  const fault = nameFault('queue', queue) ?? optionsFault(options);
+  if (fault !== null) {
+    refuseEphemeralBody(exchange, fault);
+    return;
+  }
+  const tooLong = nameBudgetRefusal(tenant, queue, '', '');
+  if (tooLong !== null) {
+    exchange.refuse(tooLong);
+    return;
+  }
+  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+  const reply = new PendingReply(exchange, front.logger, read, renderConfigured);
+  front.service.ephemeral.configure({ kind: 'ephemeral-configure', tenant, queue, options }, reply);
+}
+
+function renderConfigured(
+  exchange: Exchange,
+  { queue, options }: QueueBody,
+  outcome: EphemeralConfiguredOutcome | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
+  else if (outcome.isOverQuota) refuseEphemeral(exchange, 'ephemeral_quota_exceeded');
+  else {
+    const text = `{"queue":${quoted(queue)},"options":${options},"declared":true}`;
+    exchange.json('201 Created', text);
+  }
+}
+
+// --- reset, delete -------------------------------------------------------------------------------
+
+function reset(front: Front, { exchange, tenant, body }: RouteRequest): void {
+  const read = readEphemeralBody(exchange, () => readBody(body, EPHEMERAL_CONFIGURE_KEYS));
+  if (read === null) return;
+  const { queue } = read;
+  const fault = nameFault('queue', queue);
+  if (fault !== null) {
+    refuseEphemeralBody(exchange, fault);
+    return;
+  }
+  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+  const reply = new PendingReply(exchange, front.logger, queue, renderReset);
+  front.service.ephemeral.reset(tenant, queue, reply);
+}
+
+function renderReset(exchange: Exchange, queue: string, { dropped }: EphemeralReset): void {
+  const answer: EphemeralResetAnswer = { queue, dropped };
+  exchange.json('200 OK', JSON.stringify(answer));
+}
+
+function remove(front: Front, { exchange, tenant, params }: RouteRequest): void {
+  const [queue = ''] = params;
+  const fault = nameFault('queue', queue);
+  if (fault !== null) {
+    refuseEphemeralBody(exchange, fault);
+    return;
+  }
+  const tooLong = nameBudgetRefusal(tenant, queue, '', '');
+  if (tooLong !== null) {
+    exchange.refuse(tooLong);
+    return;
+  }
+  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+  const reply = new PendingReply(exchange, front.logger, queue, renderDeleted);
+  front.service.ephemeral.delete({ kind: 'ephemeral-delete', tenant, queue }, reply);
+}
+
+function renderDeleted(
+  exchange: Exchange,
+  queue: string,
+  outcome: EphemeralDeletedOutcome | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { wasDeclared } = outcome;
+  const answer: EphemeralDeleteAnswer = { queue, deleted: wasDeclared, declared: wasDeclared };
+  exchange.json('200 OK', JSON.stringify(answer));
+}
+
+// --- reads ---------------------------------------------------------------------------------------
+
+function list(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const after = textOf(query, 'after');
+  const fault = after === '' ? null : nameFault('after', after);
+  if (fault !== null) {
+    refuseEphemeralBody(exchange, fault);
+    return;
+  }
+  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+  const wanted = lenientInteger(query, 'limit') ?? LIST_LIMIT_MAX;
+  const limit = Math.min(Math.max(wanted, 1), LIST_LIMIT_MAX);
+  const reply = new PendingReply(exchange, front.logger, null, renderList);
+  front.service.ephemeral.queues(tenant, after, limit, reply);
+}
+
+function renderList(
+  exchange: Exchange,
+  _: null,
+  outcome: EphemeralQueuesPage | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { queues, cellBytes, truncated, nextAfter } = outcome;
+  const tail: Omit<EphemeralQueuesAnswer, 'queues'> = {
+    count: queues.length,
+    cellBytes,
+    truncated,
+    nextAfter,
+  };
+  sendSliced(exchange, listText({}, 'queues', queueTexts(queues), tail));
+}
+
+function* queueTexts(queues: EphemeralQueuesPage['queues']): Generator<string> {
+  for (const queue of queues) yield JSON.stringify(queue);
+}
+
+function depth(front: Front, request: RouteRequest): void {
+  const { exchange, tenant, params } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const [queue = ''] = params;
+  const group = textOf(query, 'group');
+  const fault = nameFault('queue', queue) ?? (group === '' ? null : nameFault('group', group));
+  if (fault !== null) {
+    refuseEphemeralBody(exchange, fault);
+    return;
+  }
+  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+  const answer = front.service.ephemeral.depth(tenant, queue, group === '' ? null : group);
+  if (answer !== null) exchange.json('200 OK', JSON.stringify(answer));
+  else exchange.json('404 Not Found', errorText(NOT_FOUND, 'ephemeral_queue_not_found'));
+}
+
+const NOT_FOUND = 'no ephemeral queue by that name exists on this broker';

@@ -1,0 +1,76 @@
+/**
+ * DELETE /api/v1/consumer-groups/{group}[/queues/{queue}]?deleteMetadata= (inspection 3.4): 200
+ * whether or not there was anything to delete.
+ */
+import { randomUUID } from 'node:crypto';
+import type { DeleteGroupCommand, RefusedOutcome } from '@svc/engine';
+import type { GroupDeletedAnswer } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { textOf } from '../../exchange/query.js';
+import type { GroupDeletedView } from '../../ports/group-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+
+export const groupDeleteRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'DELETE',
+  path: '/api/v1/consumer-groups/{group}',
+  level: 'admin',
+  largeAnswer: 'read',
+  handle,
+};
+
+export const groupQueueDeleteRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'DELETE',
+  path: '/api/v1/consumer-groups/{group}/queues/{queue}',
+  level: 'admin',
+  handle,
+};
+
+/** Everything else, and nothing at all, means true. */
+const FALSE_WORDS: readonly string[] = ['false', '0', 'no'];
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant, params } = request;
+  const [group = '', queue = null] = params;
+  const query = queryOf(request);
+  if (query === null) return;
+  const refusal = nameBudgetRefusal(tenant, queue ?? '', group, '');
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  const command: DeleteGroupCommand = {
+    kind: 'delete-group',
+    tenant,
+    changeId: randomUUID(),
+    consumerGroup: group,
+    queue,
+    deleteMetadata: !FALSE_WORDS.includes(textOf(query, 'deleteMetadata').toLowerCase()),
+  };
+  const reply = new PendingReply(exchange, front.logger, command, render);
+  front.service.groups.delete(command, reply);
+}
+
+function render(
+  exchange: Exchange,
+  command: DeleteGroupCommand,
+  outcome: GroupDeletedView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const answer: GroupDeletedAnswer = {
+    success: true,
+    consumerGroup: command.consumerGroup,
+    queueName: command.queue,
+    deletedPartitions: outcome.cursors,
+    metadataDeleted: command.deleteMetadata,
+    queues: outcome.queues,
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

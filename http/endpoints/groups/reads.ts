@@ -1,0 +1,227 @@
+/** The three reads of consumer groups (inspection 3.1 to 3.3). */
+import type {
+  GroupDetailRow,
+  GroupPartitionView,
+  GroupView,
+  LaggingView,
+  RefusedOutcome,
+} from '@svc/engine';
+import type { ConsumerGroupPartition, ConsumerGroupRow, LaggingPartition } from '@svc/wire';
+import { formatStampUs, QUEUE_MODE_GROUP } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import {
+  joined,
+  type ListEnd,
+  type ListedView,
+  type ListForm,
+  ListText,
+  renderListed,
+} from '../../exchange/list-text.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { listPagingOf, type Paging, placeToken } from '../../exchange/paging.js';
+import { textOf } from '../../exchange/query.js';
+import { arrayText, sendSliced } from '../../exchange/sliced-answer.js';
+import type { LaggingGroupsView } from '../../ports/group-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+
+export const groupListRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/consumer-groups',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle: handleList,
+};
+
+export const groupDetailRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/consumer-groups/{group}',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle: handleDetail,
+};
+
+export const laggingGroupsRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/consumer-groups/lagging',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle: handleLagging,
+};
+
+/** The letters of the three lists. */
+const LIST = 'g';
+const DETAIL = 'd';
+const LAGGING = 'l';
+const MIN_LAG_SECONDS_DEFAULT = 3600;
+/** A group whose oldest unconsumed message is older counts as lagging. */
+const LAGGING_SECONDS = 300;
+const SECONDS_PER_HOUR = 3600;
+const GROUP_NOT_FOUND = '{"error":"Consumer group not found"}';
+const INTEGER = /^[+-]?\d+$/;
+
+function handleList(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const paging = listPagingOf(exchange, query, LIST);
+  if (paging === null) return;
+  const reply = new PendingReply(exchange, front.logger, true, renderListed);
+  const newList = () => new ListText(exchange.newText(), LIST_FORM);
+  front.service.groups.list(tenant, paging, newList, reply);
+}
+
+function handleDetail(front: Front, request: RouteRequest): void {
+  const { exchange, tenant, params } = request;
+  const [group = ''] = params;
+  const query = queryOf(request);
+  if (query === null) return;
+  const paging = listPagingOf(exchange, query, DETAIL);
+  if (paging === null) return;
+  // No group can have a name that no key can hold.
+  if (nameBudgetRefusal(tenant, '', group, '') !== null) {
+    exchange.json('404 Not Found', GROUP_NOT_FOUND);
+    return;
+  }
+  const reply = new PendingReply(exchange, front.logger, paging, renderDetail);
+  const newList = () => new ListText(exchange.newText(), detailForm());
+  front.service.groups.detail(tenant, group, paging, newList, reply);
+}
+
+function handleLagging(front: Front, request: RouteRequest): void {
+  const query = queryOf(request);
+  if (query === null) return;
+  const { exchange, tenant } = request;
+  const paging = listPagingOf(exchange, query, LAGGING);
+  if (paging === null) return;
+  const wanted = textOf(query, 'minLagSeconds');
+  const seconds = INTEGER.test(wanted) ? Number(wanted) : MIN_LAG_SECONDS_DEFAULT;
+  const reply = new PendingReply(exchange, front.logger, null, renderLagging);
+  front.service.groups.lagging(tenant, seconds, paging, reply);
+}
+
+const LIST_FORM: ListForm<GroupView, ListEnd> = {
+  open: '[',
+  row: joined((view) => JSON.stringify(groupRow(view))),
+  close: () => ']',
+  token: (place) => placeToken(LIST, place),
+};
+
+function groupRow(view: GroupView): ConsumerGroupRow {
+  const { group, queue, cursors, maxLagSeconds, hasConsumed, registration } = view;
+  // Everybody shares queue mode; nobody subscribed to it.
+  const own = group === QUEUE_MODE_GROUP ? null : registration;
+  return {
+    name: group,
+    topics: [queue],
+    queueName: queue,
+    members: cursors,
+    partitionCursors: cursors,
+    partitionsWithLag: view.cursorsWithLag,
+    totalLag: view.totalLag,
+    maxTimeLag: maxLagSeconds,
+    state: maxLagSeconds > LAGGING_SECONDS ? 'Lagging' : hasConsumed ? 'Stable' : 'Dead',
+    storage: 'segments',
+    kind: 'svc',
+    subscriptionMode: own === null ? null : own.subscription.mode,
+    subscriptionTimestamp: own === null ? null : formatStampUs(startUs(own)),
+    subscriptionCreatedAt: own === null ? null : formatStampUs(own.registeredAtUs),
+    conflation: registration?.conflation ?? false,
+  };
+}
+
+function startUs({ subscription, registeredAtUs }: NonNullable<GroupView['registration']>): number {
+  switch (subscription.mode) {
+    case 'all':
+      return 0;
+    case 'new':
+      return registeredAtUs;
+    case 'timestamp':
+      return subscription.atUs;
+  }
+}
+
+/** The members of a `ConsumerGroupAnswer`, written one by one: names may look like numbers. */
+function detailForm(): ListForm<GroupDetailRow, ListEnd> {
+  let queue: string | null = null;
+  return {
+    open: '{',
+    row: (row) => {
+      const before = queue;
+      queue = row.queue;
+      const text = JSON.stringify(partitionRow(row.partition));
+      if (queue === before) return `,${text}`;
+      const head = `{"conflation":${row.conflation},"kind":"svc","partitions":[`;
+      return `${before === null ? '' : ']},'}${JSON.stringify(queue)}:${head}${text}`;
+    },
+    close: (_, rows) => (rows === 0 ? '}' : ']}}'),
+    token: (place) => placeToken(DETAIL, place),
+  };
+}
+
+function renderDetail(
+  exchange: Exchange,
+  { after }: Paging,
+  outcome: ListedView | RefusedOutcome,
+): void {
+  const isNothing =
+    outcome.kind === 'listed' && outcome.list.rows === 0 && outcome.list.nextAfter === null;
+  // Behind the last cursor there is an empty page.
+  if (isNothing && after === '') exchange.json('404 Not Found', GROUP_NOT_FOUND);
+  else renderListed(exchange, true, outcome);
+}
+
+function partitionRow(view: GroupPartitionView): ConsumerGroupPartition {
+  return {
+    partition: view.partition,
+    workerId: view.leaseId,
+    lastConsumedAt: null,
+    totalConsumed: view.totalConsumed,
+    offsetLag: view.lag,
+    timeLagSeconds: view.lagSeconds,
+    leaseActive: view.leaseActive,
+  };
+}
+
+function renderLagging(
+  exchange: Exchange,
+  _: null,
+  outcome: LaggingGroupsView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { views, nextAfter } = outcome;
+  const token = nextAfter === null ? null : placeToken(LAGGING, nextAfter);
+  sendSliced(exchange, arrayText(laggingTexts(views)), token);
+}
+
+function* laggingTexts(views: readonly LaggingView[]): Generator<string> {
+  for (const view of views) yield JSON.stringify(laggingRow(view));
+}
+
+function laggingRow(view: LaggingView): LaggingPartition {
+  return {
+    consumer_group: view.group,
+    queue_name: view.queue,
+    partition_name: view.partition,
+    partition_id: view.partitionId,
+    worker_id: view.leaseId,
+    kind: 'svc',
+    offset_lag: view.lag,
+    time_lag_seconds: view.lagSeconds,
+    lag_hours: Math.round((view.lagSeconds * 100) / SECONDS_PER_HOUR) / 100,
+    oldest_unconsumed_at: millisecondsOf(view.oldestUs ?? 0),
+    last_consumed_at: null,
+  };
+}
+
+/** The stamp without its last three digits. */
+function millisecondsOf(stampUs: number): string {
+  return `${formatStampUs(stampUs).slice(0, -4)}Z`;
+}

@@ -1,0 +1,89 @@
+/** POST /api/v1/consumer-groups/{group}/subscription (inspection 3.5): another start point. */
+import { randomUUID } from 'node:crypto';
+import type { GroupChangedOutcome, SubscribeGroupCommand } from '@svc/engine';
+import { parseIsoUs, type SubscriptionAnswer } from '@svc/wire';
+import { badRequest } from '../../exchange/errors.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { keySet } from '../../json/json-keys.js';
+import { JsonReader, KEYS_END } from '../../json/json-reader.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+
+export const groupSubscriptionRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/consumer-groups/{group}/subscription',
+  level: 'read-write',
+  body: 'drain',
+  handle,
+};
+
+export const SUBSCRIPTION_BODY_KEYS = keySet('subscriptionTimestamp');
+
+const REQUIRED = 'subscriptionTimestamp is required';
+const INVALID = 'subscriptionTimestamp is invalid';
+
+/** The command beside the text that the answer repeats. */
+interface Subscribe extends SubscribeGroupCommand {
+  readonly text: string;
+}
+
+const renderer: OutcomeRenderer<Subscribe, 'group-changed'> = { kind: 'group-changed', render };
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant, params } = request;
+  const [group = ''] = params;
+  const text = readSubscriptionBody(request.body);
+  const atUs = text === null ? null : parseIsoUs(text);
+  if (text === null || atUs === null) {
+    exchange.refuse(badRequest(text === null ? REQUIRED : INVALID));
+    return;
+  }
+  const refusal = nameBudgetRefusal(tenant, '', group, '');
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  const command: Subscribe = {
+    kind: 'subscribe-group',
+    tenant,
+    changeId: randomUUID(),
+    consumerGroup: group,
+    atUs: Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER),
+    text,
+  };
+  submit(front, exchange, command, renderer);
+}
+
+/** null: not there. "": something else than a string. Throws `JsonError` for what is no object. */
+export function readSubscriptionBody(body: Buffer): string | null {
+  if (body.length === 0) return null;
+  const reader = new JsonReader(body);
+  let text: string | null = null;
+  let seen = 0;
+  reader.enterObject('the body');
+  for (;;) {
+    const key = reader.nextKey(SUBSCRIPTION_BODY_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key >= 0) seen |= 1 << key;
+    if (key >= 0 && reader.isString()) text = reader.readText('subscriptionTimestamp');
+    else {
+      const isNull = reader.isNull();
+      reader.skipValue();
+      if (key >= 0 && !isNull) text = '';
+    }
+  }
+  reader.finish();
+  return text;
+}
+
+function render(exchange: Exchange, command: Subscribe, outcome: GroupChangedOutcome): void {
+  const answer: SubscriptionAnswer = {
+    success: true,
+    consumerGroup: command.consumerGroup,
+    newTimestamp: command.text,
+    rowsUpdated: outcome.changed,
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

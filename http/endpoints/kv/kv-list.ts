@@ -1,0 +1,179 @@
+/**
+ * The two listings of the key/value store (state-surfaces 1.8): which namespaces there are, and the
+ * rows of one, page by page. They are for operators and see rows that have expired.
+ */
+import type { RefusedOutcome, Tenant } from '@svc/engine';
+import {
+  formatStampUs,
+  KV_PREFIX_LIMIT_DEFAULT,
+  KV_PREFIX_LIMIT_MAX,
+  type KvNamespacesAnswer,
+} from '@svc/wire';
+import { AnswerBytes } from '../../exchange/answer-bytes.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import type { Pass } from '../../gate/gate.js';
+import { GatedReply } from '../../gate/gated-reply.js';
+import { keySet } from '../../json/json-keys.js';
+import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import type {
+  KvListedRow,
+  KvListQuery,
+  KvListView,
+  KvNamespacesView,
+} from '../../ports/kv-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { refuseShape } from './kv.js';
+import { refuseKv } from './kv-answers.js';
+import { checkKey, checkNamespace, KvFault } from './kv-op-rules.js';
+
+/** Room for a row beside its value: names, numbers, and a key of ordinary length. */
+const ROW_BYTES = 256;
+
+export const kvNamespacesRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/resources/kv/namespaces',
+  level: 'read-only',
+  largeAnswer: 'read',
+  reserves: true,
+  handle: handleNamespaces,
+};
+
+export const kvListRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/resources/kv/list',
+  level: 'read-only',
+  body: 'drain',
+  largeAnswer: 'read',
+  reserves: true,
+  handle: handleList,
+};
+
+function handleNamespaces(front: Front, { exchange, tenant, query }: RouteRequest): void {
+  const pass = enter(front, exchange, tenant, query);
+  if (pass === null) return;
+  const reply = new PendingReply(exchange, front.logger, null, renderNamespaces);
+  front.service.kv.namespaces(tenant, new GatedReply(pass, reply));
+}
+
+function handleList(front: Front, { exchange, tenant, query, body }: RouteRequest): void {
+  const pass = enter(front, exchange, tenant, query);
+  if (pass === null) return;
+  let wish: ListWish;
+  try {
+    wish = readListBody(body);
+  } catch (error) {
+    refuseShape(exchange, error);
+    return;
+  }
+  const reply = new PendingReply(exchange, front.logger, wish, renderList);
+  front.service.kv.list({ tenant, ...wish }, new GatedReply(pass, reply));
+}
+
+/** null: the request has been refused. */
+function enter(front: Front, exchange: Exchange, tenant: Tenant, query: string): Pass | null {
+  if (query === '') return front.gate.enter(exchange, tenant, { kind: 'kv-read' });
+  refuseShape(exchange, new KvFault('kv_no_query_string', 'this route takes no query string'));
+  return null;
+}
+
+export const KV_LIST_BODY_KEYS = keySet(
+  'namespace',
+  'prefix',
+  'after',
+  'limit',
+  'keysOnly',
+  'includeExpired',
+);
+type ListWish = Omit<KvListQuery, 'tenant'>;
+
+/** Throws `JsonError`, and `KvFault`. A null is an absent member. */
+export function readListBody(body: Buffer): ListWish {
+  const reader = new JsonReader(body);
+  const names = { namespace: '', prefix: '', after: '' };
+  const flags = { keysOnly: false, includeExpired: false };
+  let limit = KV_PREFIX_LIMIT_DEFAULT;
+  let seen = 0;
+  reader.enterObject('the body');
+  for (;;) {
+    const key = reader.nextKey(KV_LIST_BODY_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key === KEY_UNKNOWN || reader.isNull()) {
+      reader.skipValue();
+      continue;
+    }
+    seen |= 1 << key;
+    const name = KV_LIST_BODY_KEYS.names[key];
+    if (name === 'namespace' || name === 'prefix' || name === 'after') {
+      names[name] = reader.readText(name);
+    } else if (name === 'limit') limit = readLimit(reader);
+    else if (name !== undefined) flags[name] = readFlag(reader, name);
+  }
+  reader.finish();
+  checkNamespace(names.namespace);
+  if (names.prefix !== '') checkKey(names.prefix);
+  if (names.after !== '') checkKey(names.after);
+  return { ...names, ...flags, limit };
+}
+
+function readLimit(reader: JsonReader): number {
+  const limit = reader.readInteger('limit', Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  return Math.min(Math.max(1, limit), KV_PREFIX_LIMIT_MAX);
+}
+
+function readFlag(reader: JsonReader, name: string): boolean {
+  reader.skipValue();
+  const text = reader.valueText();
+  if (text !== 'true' && text !== 'false') {
+    throw new KvFault('kv_bad_request', `${name} must be a boolean`);
+  }
+  return text === 'true';
+}
+
+function renderNamespaces(
+  exchange: Exchange,
+  _: null,
+  outcome: KvNamespacesView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') refuseKv(exchange, outcome.refusal);
+  else {
+    const { namespaces, truncated } = outcome;
+    const answer: KvNamespacesAnswer = truncated ? { namespaces, truncated } : { namespaces };
+    exchange.json('200 OK', JSON.stringify(answer));
+  }
+}
+
+/** The members of a `KvListAnswer`. */
+function renderList(exchange: Exchange, _: ListWish, outcome: KvListView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') {
+    refuseKv(exchange, outcome.refusal);
+    return;
+  }
+  const { rows, truncated, nextAfter, bytes } = outcome;
+  const into = new AnswerBytes(rows.length * ROW_BYTES + bytes);
+  into.write('{"rows":[');
+  rows.forEach((row, i) => {
+    writeRow(into, i > 0 ? ',{' : '{', row);
+  });
+  const next = quotedBytesOrNull(nextAfter);
+  into.write(`],"truncated":${truncated},"nextAfter":${next},"bytes":${bytes}}`);
+  exchange.jsonBytes('200 OK', into.finish());
+}
+
+function writeRow(into: AnswerBytes, head: string, row: KvListedRow): void {
+  const { key, value, version, expiresAtUs, updatedAtUs, expired } = row;
+  into.write(`${head}"key":${quotedBytes(key)},`);
+  if (value !== null) {
+    into.write('"value":');
+    into.copy(value, 0, value.length);
+    into.write(',');
+  }
+  const expires = expiresAtUs === null ? 'null' : `"${formatStampUs(expiresAtUs)}"`;
+  into.write(
+    `"version":${version},"expiresAt":${expires},` +
+      `"updatedAt":"${formatStampUs(updatedAtUs)}","expired":${expired}}`,
+  );
+}

@@ -1,0 +1,82 @@
+/**
+ * POST /api/v1/lease/{leaseId}/extend (message-plane 5). The body is optional and read leniently:
+ * whatever does not name a whole number of seconds means the default.
+ */
+import type { ExtendCommand, ExtendedOutcome } from '@svc/engine';
+import {
+  type ExtendAnswer,
+  formatStampUs,
+  INT32_MAX,
+  LEASE_EXTEND_SECONDS_DEFAULT,
+} from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { JsonError } from '../../json/json-error.js';
+import { keySet } from '../../json/json-keys.js';
+import { JsonReader, KEYS_END } from '../../json/json-reader.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+
+export const extendRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/lease/{leaseId}/extend',
+  level: 'read-write',
+  body: 'drain',
+  handle,
+};
+
+const renderer: OutcomeRenderer<ExtendCommand, 'extended'> = { kind: 'extended', render };
+export const EXTEND_BODY_KEYS = keySet('seconds');
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant, params, body } = request;
+  const [leaseId = ''] = params;
+  submit(
+    front,
+    exchange,
+    { kind: 'extend', tenant, leaseId, seconds: readSeconds(body) },
+    renderer,
+  );
+}
+
+/** 1..2^31 - 1. */
+export function readSeconds(body: Buffer): number {
+  try {
+    return readStrictly(body);
+  } catch (error) {
+    if (error instanceof JsonError) return LEASE_EXTEND_SECONDS_DEFAULT;
+    throw error;
+  }
+}
+
+function readStrictly(body: Buffer): number {
+  if (body.length === 0) return LEASE_EXTEND_SECONDS_DEFAULT;
+  const reader = new JsonReader(body);
+  let seconds = LEASE_EXTEND_SECONDS_DEFAULT;
+  let seen = 0;
+  reader.enterObject('the body');
+  for (;;) {
+    const key = reader.nextKey(EXTEND_BODY_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key === 0) {
+      seen = 1;
+      seconds = reader.readInteger('seconds', Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+    } else reader.skipValue();
+  }
+  reader.finish();
+  return Math.min(Math.max(seconds, 1), INT32_MAX);
+}
+
+function render(exchange: Exchange, command: ExtendCommand, outcome: ExtendedOutcome): void {
+  const { renewed, expiresAtUs } = outcome;
+  const expiresAt = expiresAtUs === null ? null : formatStampUs(expiresAtUs);
+  const answer: ExtendAnswer = {
+    leaseId: command.leaseId,
+    success: renewed > 0,
+    renewed,
+    newExpiresAt: expiresAt,
+    expiresAt,
+    lease_expires_at: expiresAt,
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

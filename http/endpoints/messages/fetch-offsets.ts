@@ -1,0 +1,138 @@
+/**
+ * POST /api/v1/fetch/offsets (message-plane 15): the first offset that was appended at or after a
+ * time, as the node that is asked has applied it.
+ */
+import type { OffsetEntry, RefusedOutcome } from '@svc/engine';
+import {
+  DEFAULT_PARTITION,
+  type FetchOffsetsAnswer,
+  formatStampUs,
+  POSITION_ENTRIES_MAX,
+  parseIsoUs,
+} from '@svc/wire';
+import { badRequest } from '../../exchange/errors.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { placesBudgetRefusal } from '../../exchange/name-budget.js';
+import { keySet } from '../../json/json-keys.js';
+import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import type { OffsetsView } from '../../ports/resource-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { readPartition } from './fetch.js';
+
+export const fetchOffsetsRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/fetch/offsets',
+  level: 'read-write',
+  body: 'drain',
+  largeAnswer: 'read',
+  handle,
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const entries = readOffsetsBody(request.body);
+  if (entries === null) {
+    exchange.refuse(badRequest('too many entries'));
+    return;
+  }
+  const refusal = placesBudgetRefusal(tenant, entries);
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  const reply = new PendingReply(exchange, front.logger, entries, render);
+  front.service.resources.offsets(tenant, entries, reply);
+}
+
+export const OFFSETS_BODY_KEYS = keySet('entries');
+const ENTRIES = 0;
+
+export const OFFSETS_ENTRY_KEYS = keySet('queue', 'partition', 'timestamp');
+const QUEUE = 0;
+const PARTITION = 1;
+const TIMESTAMP = 2;
+
+const US_PER_MS = 1000;
+const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
+const INTEGER_MIN = Number.MIN_SAFE_INTEGER;
+
+/** Throws `JsonError` for a body of another shape. null: there are too many entries. */
+export function readOffsetsBody(body: Buffer): OffsetEntry[] | null {
+  const reader = new JsonReader(body);
+  const entries: OffsetEntry[] = [];
+  let seen = 0;
+  reader.enterObject('the body');
+  for (;;) {
+    const key = reader.nextKey(OFFSETS_BODY_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key !== KEY_UNKNOWN) seen |= 1 << key;
+    if (key !== ENTRIES) {
+      reader.skipValue();
+      continue;
+    }
+    reader.enterArray('entries');
+    while (reader.nextElement()) {
+      if (entries.length === POSITION_ENTRIES_MAX) return null;
+      entries.push(readEntry(reader));
+    }
+  }
+  reader.finish();
+  if ((seen & (1 << ENTRIES)) === 0) reader.fail('missing field `entries`', reader.at);
+  return entries;
+}
+
+function readEntry(reader: JsonReader): OffsetEntry {
+  let queue = '';
+  let partition = '';
+  let sinceUs = 0;
+  let seen = 0;
+  reader.enterObject('an entry');
+  for (;;) {
+    const key = reader.nextKey(OFFSETS_ENTRY_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key !== KEY_UNKNOWN) seen |= 1 << key;
+    if (key === QUEUE) queue = reader.readName('queue');
+    else if (key === PARTITION) partition = readPartition(reader);
+    else if (key === TIMESTAMP) sinceUs = readTimestamp(reader);
+    else reader.skipValue();
+  }
+  if ((seen & (1 << QUEUE)) === 0) reader.fail('missing field `queue`', reader.at);
+  if ((seen & (1 << TIMESTAMP)) === 0) reader.fail('missing field `timestamp`', reader.at);
+  return { queue, partition: partition === '' ? DEFAULT_PARTITION : partition, sinceUs };
+}
+
+/** Milliseconds since the epoch, or ISO. */
+function readTimestamp(reader: JsonReader): number {
+  if (!reader.isString()) {
+    return reader.readInteger('timestamp', INTEGER_MIN, INTEGER_MAX) * US_PER_MS;
+  }
+  reader.peek();
+  const at = reader.at;
+  const sinceUs = parseIsoUs(reader.readText('timestamp'));
+  return sinceUs ?? reader.fail('timestamp is neither milliseconds nor ISO-8601', at);
+}
+
+function render(
+  exchange: Exchange,
+  entries: readonly OffsetEntry[],
+  outcome: OffsetsView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const answer: FetchOffsetsAnswer = {
+    entries: outcome.offsets.map((found, i) => ({
+      queue: entries[i]?.queue ?? '',
+      partition: entries[i]?.partition ?? '',
+      offset: found.offset,
+      ts: found.stampUs === null ? null : formatStampUs(found.stampUs),
+      highWatermark: found.highWatermark,
+      logStartOffset: found.logStartOffset,
+      ...(found.isUnknownQueue ? { error: 'UNKNOWN_TOPIC_OR_PARTITION' } : {}),
+    })),
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

@@ -1,0 +1,324 @@
+// Goal: the pop routes hand over their scope and parameters, render deliveries, answer 204 without
+// a body or a length, and tell the service when nobody receives a delivery.
+// Method: real requests against a fake service.
+import { DEFAULT_TENANT, messageId } from '@svc/wire';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { DeliveredOutcome, MessageBatch, Reply } from '../../ports/service.js';
+import { TestFront, until } from '../../testing/front.fake.js';
+import { requestBytes } from '../../testing/raw-client.fake.js';
+
+let front: TestFront;
+
+beforeEach(async () => {
+  front = await TestFront.start();
+});
+afterEach(() => front.stop());
+
+function batchOf(payload: string, count = 1): MessageBatch {
+  const indexes = Array.from({ length: count }, (_, i) => i);
+  return {
+    bytes: Buffer.from(payload.repeat(count)),
+    payloadStart: indexes.map((i) => i * payload.length),
+    payloadEnd: indexes.map((i) => (i + 1) * payload.length),
+    stampUs: 1_792_000_000_000_120,
+    baseOffset: 0,
+    first: 0,
+    last: count - 1,
+    transactionIds: indexes.map(() => null),
+    producerSubs: null,
+    traceIds: null,
+  };
+}
+
+function delivery(payload: string, count = 1): DeliveredOutcome {
+  return {
+    kind: 'delivered',
+    leaseId: 'lease-1',
+    claims: [
+      {
+        queue: 'ship.labels',
+        partition: 'cust-7',
+        partitionNumber: 12,
+        deliveryAttempt: 1,
+        batches: [batchOf(payload, count)],
+      },
+    ],
+    terms: null,
+  };
+}
+
+describe('commands', () => {
+  test.each([
+    ['/api/v1/pop/queue/a%2Fb', { scope: { kind: 'queue', queue: 'a/b' } }],
+    [
+      '/api/v1/pop/queue/q/partition/p%20%C3%BC?partitions=5',
+      { scope: { kind: 'partition', queue: 'q', partition: 'p ü' }, partitions: 1 },
+    ],
+    [
+      '/api/v1/pop?namespace=n',
+      { scope: { kind: 'discovery', namespace: 'n', task: null }, partitions: 1 },
+    ],
+    ['/api/v1/pop?task=t', { scope: { kind: 'discovery', namespace: null, task: 't' } }],
+    [
+      '/api/v1/pop/queue/q?batch=10&partitions=4&autoAck=true&leaseSeconds=9&consumerGroup=g' +
+        '&subscriptionMode=new',
+      {
+        tenant: DEFAULT_TENANT,
+        batch: 10,
+        partitions: 4,
+        autoAck: true,
+        wait: false,
+        leaseSeconds: 9,
+        consumerGroup: 'g',
+        subscription: { mode: 'new' },
+        deadlineMs: 31_000,
+      },
+    ],
+    ['/api/v1/pop/queue/q?wait=true&timeout=500', { wait: true, deadlineMs: 1500 }],
+    [
+      '/api/v1/pop/queue/q?conflation=true&consumerGroup=g&batch=9',
+      { conflation: true, partitions: 9, autopilot: null },
+    ],
+    [
+      '/api/v1/pop/queue/q?autopilot=true&batch=9',
+      { batch: 9, autopilot: { partitions: true, batch: false }, conflation: null },
+    ],
+    ['/api/v1/pop/queue/q/partition/p?autopilot=true', { autopilot: null }],
+    ['/api/v1/pop?namespace=n&autopilot=true', { autopilot: null }],
+  ])('%s', async (path, expected) => {
+    const answer = await front.client().request(path);
+    expect(answer.status).toBe(204);
+    expect(front.service.pops[0]).toMatchObject(expected);
+  });
+});
+
+describe('answers', () => {
+  test('a delivery', async () => {
+    front.service.onPop = (_, reply) => {
+      reply.send(delivery('{"n":1.50}'));
+    };
+    const path = '/api/v1/pop/queue/ship.labels?consumerGroup=printer';
+    const answer = await front.client().request(path);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    const id = messageId(1_792_000_000_000_120, 12, true, 0);
+    expect(answer.body).toBe(
+      '{"success":true,"queue":"ship.labels","partition":"cust-7","partitionId":"12",' +
+        '"leaseId":"lease-1","consumerGroup":"printer","messages":[' +
+        `{"id":"${id}","queue":"ship.labels","transactionId":"${id}","traceId":null,` +
+        '"data":{"n":1.50},"producerSub":null,"createdAt":"2026-10-14T17:46:40.000120Z",' +
+        '"partitionId":"12","partition":"cust-7","leaseId":"lease-1","consumerGroup":"printer",' +
+        '"deliveryAttempt":1,"retryCount":0,"offset":0}],"partitionsClaimed":1}',
+    );
+    expect(front.server.meters.calls).toMatchObject({ popRequests: 1, popMessages: 1 });
+  });
+
+  test('several claims, on discovery without a queue of its own', async () => {
+    front.service.onPop = (_, reply) => {
+      const [claim] = delivery('1', 2).claims;
+      if (claim === undefined) throw new Error('a claim was expected');
+      const other = { ...claim, queue: 'ship.bills', partition: 'x', partitionNumber: 13 };
+      reply.send({ kind: 'delivered', leaseId: '', claims: [claim, other], terms: null });
+    };
+    const answer = await front.client().request('/api/v1/pop?namespace=ship&autoAck=true');
+    const body = JSON.parse(answer.body);
+    expect(body).toMatchObject({
+      queue: '',
+      partition: 'cust-7',
+      partitionId: '12',
+      leaseId: '',
+      partitionsClaimed: 2,
+    });
+    expect(body.messages.map((message: { queue: string }) => message.queue)).toEqual([
+      'ship.labels',
+      'ship.labels',
+      'ship.bills',
+      'ship.bills',
+    ]);
+  });
+
+  test('nothing is 204, without body, length and type', async () => {
+    const client = front.client();
+    const answer = await client.request('/api/v1/pop/queue/q');
+    expect(answer.status).toBe(204);
+    const names = ['date', 'uwebsockets', 'x-content-type-options'];
+    expect([...answer.headers.keys()].sort()).toEqual(names);
+    // The connection is in step: the next answer follows at once.
+    expect((await client.request('/api/v1/pop/queue/q')).status).toBe(204);
+    expect(client.unread).toBe('');
+  });
+
+  test.each([
+    [{ conflation: true, conflationConflict: false, autopilot: null }, ',"conflation":true}'],
+    [
+      { conflation: true, conflationConflict: true, autopilot: null },
+      ',"conflation":true,"conflationConflict":true}',
+    ],
+    [
+      { conflation: false, conflationConflict: true, autopilot: null },
+      ',"conflationConflict":true}',
+    ],
+  ])('an empty answer that tells the policy: %o', async (terms, text) => {
+    front.service.onPop = (_, reply) => {
+      reply.send({ kind: 'delivered', leaseId: '', claims: [], terms });
+    };
+    const path = '/api/v1/pop/queue/rates?consumerGroup=calc&conflation=true';
+    const answer = await front.client().request(path);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      '{"success":true,"queue":"rates","partition":"","partitionId":"","leaseId":"",' +
+        `"consumerGroup":"calc","messages":[],"partitionsClaimed":0${text}`,
+    ]);
+  });
+
+  test('the sizes of the autopilot, with messages only', async () => {
+    const autopilot = { partitions: 4, batch: 250 };
+    const terms = { conflation: false, conflationConflict: false, autopilot };
+    front.service.onPop = (_, reply) => {
+      reply.send({ ...delivery('1'), terms });
+    };
+    const client = front.client();
+    const answer = await client.request('/api/v1/pop/queue/q?autopilot=true');
+    const tail = ',"partitionsClaimed":1,"autopilot":{"partitions":4,"batch":250}}';
+    expect(answer.body.slice(-tail.length)).toBe(tail);
+    front.service.onPop = (_, reply) => {
+      reply.send({ kind: 'delivered', leaseId: '', claims: [], terms });
+    };
+    expect((await client.request('/api/v1/pop/queue/q?autopilot=true')).status).toBe(204);
+  });
+
+  test('a refusal', async () => {
+    front.service.onPop = (_, reply) => {
+      const error = 'no leader is known; retry after';
+      reply.send({ kind: 'refused', refusal: { reason: 'no_leader', error } });
+    };
+    const answer = await front.client().request('/api/v1/pop/queue/q');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+  });
+
+  test.each([
+    ['/api/v1/pop/queue/q?batch=ten', 'Failed to deserialize query string: batch: invalid digit'],
+    ['/api/v1/pop/queue/q?timeout=-1', 'Failed to deserialize query string: timeout'],
+    ['/api/v1/pop/queue/q?wait=1', 'Failed to deserialize query string: wait'],
+    ['/api/v1/pop/queue/q?consumerGroup=%', 'malformed percent escape'],
+    ['/api/v1/pop/queue/%ff', 'path: invalid UTF-8'],
+    ['/api/v1/pop/queue/%00', 'path: NUL is not allowed'],
+  ])('400 for %s', async (path, error) => {
+    const answer = await front.client().request(path);
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body)).toEqual({
+      error: expect.stringContaining(error),
+      code: 'bad_request',
+    });
+    expect(front.service.pops).toEqual([]);
+  });
+
+  test.each([
+    ['/api/v1/pop', 'namespace or task is required'],
+    ['/api/v1/pop?namespace=&task=', 'namespace or task is required'],
+    ['/api/v1/pop/queue/q?conflation=true', 'conflation requires consumerGroup'],
+    ['/api/v1/pop/queue/q?conflation=true&consumerGroup=g&autoAck=true', 'conflation cannot be'],
+  ])('400 of its own shape for %s', async (path, error) => {
+    const answer = await front.client().request(path);
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body)).toEqual({
+      success: false,
+      error: expect.stringContaining(error),
+      messages: [],
+    });
+  });
+
+  test('names over the budget', async () => {
+    const path = `/api/v1/pop/queue/${'q'.repeat(100)}?consumerGroup=${'g'.repeat(312)}`;
+    const answer = await front.client().request(path);
+    expect([answer.status, JSON.parse(answer.body).code]).toEqual([413, 'name_too_long']);
+    expect(JSON.parse(answer.body).error).toMatch(/^group name is 312 bytes/);
+  });
+});
+
+describe('clients that go', () => {
+  test('a parked pop learns it, and an answer reaches nobody', async () => {
+    const parked: Reply<DeliveredOutcome>[] = [];
+    let gone = 0;
+    front.service.onPop = (_, reply) => {
+      reply.onGone = () => gone++;
+      parked.push(reply);
+    };
+    const client = front.client();
+    client.send(requestBytes('/api/v1/pop/queue/q?wait=true'));
+    await until(() => parked.length === 1);
+    expect([parked[0]?.gone, front.server.inFlight()]).toEqual([false, 1]);
+    client.destroy();
+    await until(() => gone === 1);
+    expect([parked[0]?.gone, front.server.inFlight()]).toEqual([true, 0]);
+    expect(parked[0]?.send(delivery('1'))).toBe(false);
+    expect(front.server.meters.calls.popMessages).toBe(0);
+    expect(gone).toBe(1);
+  });
+
+  test('an answer that was received counts as such, and no one is called afterwards', async () => {
+    let sent: boolean | null = null;
+    let gone = 0;
+    front.service.onPop = (_, reply) => {
+      reply.onGone = () => gone++;
+      setTimeout(() => {
+        sent = reply.send(delivery('1'));
+      }, 5);
+    };
+    const client = front.client();
+    expect((await client.request('/api/v1/pop/queue/q?wait=true')).status).toBe(200);
+    expect(sent).toBe(true);
+    client.destroy();
+    // Another connection's round trip: the close has been seen by then.
+    front.service.onPop = (_, reply) => {
+      reply.send({ kind: 'delivered', leaseId: '', claims: [], terms: null });
+    };
+    await front.client().request('/api/v1/pop/queue/q');
+    expect([gone, front.server.inFlight()]).toEqual([0, 0]);
+  });
+
+  test('a delivery that cannot be rendered is given back', async () => {
+    let sent: boolean | null = null;
+    front.service.onPop = (_, reply) => {
+      const broken = { ...delivery('1'), claims: [null as never] };
+      sent = reply.send(broken);
+    };
+    const answer = await front.client().request('/api/v1/pop/queue/q');
+    expect([answer.status, sent]).toEqual([500, false]);
+    expect(front.logged).toHaveLength(1);
+  });
+});
+
+describe('large deliveries', () => {
+  const payload = `"${'x'.repeat(400_000)}"`;
+
+  test('arrive whole through a reader that pauses', async () => {
+    front.service.onPop = (_, reply) => {
+      reply.send(delivery(payload, 30));
+    };
+    const client = front.client();
+    client.send(requestBytes('/api/v1/pop/queue/q'));
+    await until(() => client.unread.length > 0);
+    client.pauseReading();
+    expect(front.server.inFlight()).toBe(1);
+    client.resumeReading();
+    const answer = await client.answer();
+    const body = JSON.parse(answer.body);
+    expect(body.messages).toHaveLength(30);
+    expect(body.messages[29].data).toHaveLength(400_000);
+    await until(() => front.server.inFlight() === 0);
+    expect((await client.request('/health')).status).toBe(200);
+  });
+
+  test('of a reader that goes cost nothing afterwards', async () => {
+    front.service.onPop = (_, reply) => {
+      reply.send(delivery(payload, 30));
+    };
+    const client = front.client();
+    client.send(requestBytes('/api/v1/pop/queue/q'));
+    await until(() => client.unread.length > 0);
+    client.destroy();
+    await until(() => front.server.inFlight() === 0);
+    expect((await front.client().request('/health')).status).toBe(200);
+  });
+});

@@ -1,0 +1,219 @@
+/**
+ * The three pop routes (message-plane 3): wildcard, pinned, discovery. They differ in their scope
+ * alone. 200 with messages or with something to say of the delivery policy, or 204.
+ */
+import type { DeliveryTerms, PopCommand, PopScope, RefusedOutcome } from '@svc/engine';
+import { STREAMED_ANSWER_BYTES_MIN } from '../../base/limits.js';
+import { AnswerBytes } from '../../exchange/answer-bytes.js';
+import { badRequest } from '../../exchange/errors.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { isFault } from '../../exchange/path.js';
+import { sendParts } from '../../exchange/sliced-answer.js';
+import { quotedBytes } from '../../json/json-text.js';
+import type { DeliveredOutcome, PoppedMessages } from '../../ports/service.js';
+import { claimText, expectedBytes, inParts } from '../../routing/message-text.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { type PopParameters, readPopQuery } from './pop-query.js';
+
+const POP_ROUTE = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  level: 'read-write',
+  consumes: true,
+  largeAnswer: 'pop',
+  reserves: true,
+} as const;
+
+export const popQueueRoute: Route = {
+  ...POP_ROUTE,
+  path: '/api/v1/pop/queue/{queue}',
+  handle: (front, request) => pop(front, request, ([queue = '']) => ({ kind: 'queue', queue })),
+};
+
+export const popPartitionRoute: Route = {
+  ...POP_ROUTE,
+  path: '/api/v1/pop/queue/{queue}/partition/{partition}',
+  handle: (front, request) =>
+    pop(front, request, ([queue = '', partition = '']) => ({
+      kind: 'partition',
+      queue,
+      partition,
+    })),
+};
+
+export const popDiscoveryRoute: Route = {
+  ...POP_ROUTE,
+  path: '/api/v1/pop',
+  handle: (front, request) =>
+    pop(front, request, (_, { namespace, task }) =>
+      namespace === '' && task === ''
+        ? null
+        : {
+            kind: 'discovery',
+            namespace: namespace === '' ? null : namespace,
+            task: task === '' ? null : task,
+          },
+    ),
+};
+
+/** null: the request names no scope. */
+type ScopeOf = (params: readonly string[], parameters: PopParameters) => PopScope | null;
+
+/** What the answer needs of its command. */
+interface PopContext {
+  readonly command: PopCommand;
+  readonly front: Front;
+  /** Monotonic; when the request came. */
+  readonly beganMs: number;
+}
+
+const US_PER_MS = 1000;
+
+function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
+  front.meters.calls.popRequests++;
+  const { exchange, tenant } = request;
+  const parameters = readPopQuery(request.query, front.popTimeoutMs, front.defaultSubscription);
+  if (isFault(parameters)) {
+    exchange.refuse(badRequest(parameters.fault));
+    return;
+  }
+  if ('conflict' in parameters) {
+    refuseConflict(exchange, parameters.conflict);
+    return;
+  }
+  const scope = scopeOf(request.params, parameters);
+  if (scope === null) {
+    refuseConflict(exchange, 'namespace or task is required');
+    return;
+  }
+  const queue = scope.kind === 'discovery' ? '' : scope.queue;
+  const partition = scope.kind === 'partition' ? scope.partition : '';
+  const refusal = nameBudgetRefusal(tenant, queue, parameters.consumerGroup, partition);
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  const beganMs = front.service.monotonicMs();
+  const command: PopCommand = {
+    kind: 'pop',
+    tenant,
+    scope,
+    consumerGroup: parameters.consumerGroup,
+    batch: parameters.batch,
+    partitions: scope.kind === 'partition' ? 1 : parameters.partitions,
+    autoAck: parameters.autoAck,
+    wait: parameters.wait,
+    deadlineMs: beganMs + parameters.timeoutMs,
+    leaseSeconds: parameters.leaseSeconds,
+    subscription: parameters.subscription,
+    conflation: parameters.conflation,
+    autopilot: scope.kind === 'queue' ? parameters.autopilot : null,
+  };
+  const context: PopContext = { command, front, beganMs };
+  front.service.pop(command, new PendingReply(exchange, front.logger, context, render));
+}
+
+function refuseConflict(exchange: Exchange, error: string): void {
+  const text = `{"success":false,"error":${JSON.stringify(error)},"messages":[]}`;
+  exchange.json('400 Bad Request', text);
+}
+
+function render(
+  exchange: Exchange,
+  context: PopContext,
+  outcome: DeliveredOutcome | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
+  else if (outcome.claims.length === 0 && !tellsPolicy(outcome.terms)) exchange.noContent();
+  else {
+    context.front.meters.calls.popMessages += messageCount(outcome);
+    const bytesExpected = bytesOf(outcome.claims);
+    if (bytesExpected >= STREAMED_ANSWER_BYTES_MIN) {
+      const into = new AnswerBytes(bytesExpected);
+      sendParts(exchange, into, largeAnswer(context, outcome, into));
+      return;
+    }
+    exchange.jsonByteText('200 OK', smallAnswer(context.command, outcome));
+  }
+  recordTotal(context);
+}
+
+function recordTotal({ front, beganMs }: PopContext): void {
+  const { meters, service } = front;
+  meters.pipeline.popTotal.record((service.monotonicMs() - beganMs) * US_PER_MS);
+}
+
+/** Also an answer without messages tells what became of a delivery policy. */
+function tellsPolicy(terms: DeliveryTerms | null): boolean {
+  return terms !== null && (terms.conflation || terms.conflationConflict);
+}
+
+function smallAnswer({ scope, consumerGroup }: PopCommand, outcome: DeliveredOutcome): string {
+  const { claims, leaseId } = outcome;
+  let text = headText(scope, consumerGroup, outcome);
+  let separator = '';
+  for (const claim of claims) {
+    text += separator + claimText(claim, leaseId, consumerGroup);
+    separator = ',';
+  }
+  return text + tailText(outcome);
+}
+
+/** Stops after each part of the messages. */
+function* largeAnswer(
+  context: PopContext,
+  outcome: DeliveredOutcome,
+  into: AnswerBytes,
+): Generator<void> {
+  const { scope, consumerGroup } = context.command;
+  const { claims, leaseId } = outcome;
+  into.write(headText(scope, consumerGroup, outcome));
+  let separator = '';
+  for (const claim of claims) {
+    for (const batches of inParts(claim.batches)) {
+      into.write(separator);
+      into.write(claimText({ ...claim, batches }, leaseId, consumerGroup, into));
+      separator = ',';
+      yield;
+    }
+  }
+  into.write(tailText(outcome));
+  recordTotal(context);
+}
+
+function headText(scope: PopScope, consumerGroup: string, outcome: DeliveredOutcome): string {
+  const first = outcome.claims[0];
+  return (
+    `{"success":true,"queue":${quotedBytes(scope.kind === 'discovery' ? '' : scope.queue)},` +
+    `"partition":${quotedBytes(first?.partition ?? '')},` +
+    `"partitionId":"${first?.partitionNumber ?? ''}","leaseId":${quotedBytes(outcome.leaseId)},` +
+    `"consumerGroup":${quotedBytes(consumerGroup)},"messages":[`
+  );
+}
+
+function tailText({ claims, terms }: DeliveredOutcome): string {
+  return `],"partitionsClaimed":${claims.length}${terms === null ? '' : termsText(terms)}}`;
+}
+
+function bytesOf(claims: readonly PoppedMessages[]): number {
+  let bytes = 0;
+  for (const { batches } of claims) bytes += expectedBytes(batches);
+  return bytes;
+}
+
+function termsText({ conflation, conflationConflict, autopilot }: DeliveryTerms): string {
+  let text = conflation ? ',"conflation":true' : '';
+  if (conflationConflict) text += ',"conflationConflict":true';
+  if (autopilot === null) return text;
+  return `${text},"autopilot":{"partitions":${autopilot.partitions},"batch":${autopilot.batch}}`;
+}
+
+function messageCount(outcome: DeliveredOutcome): number {
+  let count = 0;
+  for (const claim of outcome.claims) {
+    for (const batch of claim.batches) count += batch.last - batch.first + 1;
+  }
+  return count;
+}

@@ -1,0 +1,383 @@
+/**
+ * POST /api/v1/transaction (message-plane 6): acks, pushes, key/value operations and positions that
+ * apply together or not at all. The answer is 200 in both cases, and its 400s have the same shape;
+ * what concerns the call as such, a name too long or a leader that is missing, is answered as on
+ * every route.
+ */
+import type {
+  ITEM_DUPLICATE,
+  KvCall,
+  KvOutcome,
+  KvResult,
+  PushCommand,
+  Refusal,
+  Rollback,
+  TimerResult,
+  TransactedOutcome,
+  TransactionCommand,
+} from '@svc/engine';
+import { TRANSACTION_ID_BYTES_MAX, utf8Length, ZERO_UUID } from '@svc/wire';
+import { assert } from '../../base/assert.js';
+import { AnswerBytes } from '../../exchange/answer-bytes.js';
+import type { Status } from '../../exchange/errors.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { isReadAtOnce, readAll, readGenerated } from '../../exchange/large-body.js';
+import { mintId } from '../../exchange/minted-id.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { NOTHING_OWED, type Pass } from '../../gate/gate.js';
+import type { GateRefusal } from '../../gate/gate-refusal.js';
+import { JsonError } from '../../json/json-error.js';
+import { quotedBytes } from '../../json/json-text.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import {
+  FAILURE_CHARS_MAX,
+  failureMembers,
+  kvFaultStatus,
+  resultsLength,
+  writeElement,
+} from '../kv/kv-answers.js';
+import { countKv } from '../kv/kv-meters.js';
+import { checkSizes, KvFault, limitsInTransaction, readOps } from '../kv/kv-op-rules.js';
+import { checkTimerSizes, type SoundTimerOp, soundTimerOps, TimerFault } from '../timers/ops.js';
+import { plainTimers } from '../timers/payloads.js';
+import {
+  TIMERS_OVERLOADED,
+  timerFaultAnswer,
+  timerMembers,
+  nameRefusal as timerNameRefusal,
+} from '../timers/timers.js';
+import { type Slot, type TransactionBody, transactionParts } from './transaction-body.js';
+import { TransactionFault } from './transaction-fault.js';
+import { plannable } from './transaction-positions.js';
+
+export const transactionRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/transaction',
+  level: 'read-write',
+  body: 'growing',
+  largeAnswer: 'read',
+  reserves: true,
+  handle,
+};
+
+/** The command, and what its answer needs beside it. */
+interface TransactionCall extends TransactionCommand {
+  readonly transactionId: string;
+  readonly slots: readonly Slot[];
+  /** Told what came of the key/value operations, if there are any. */
+  readonly count: (outcome: KvOutcome) => void;
+}
+
+const DUPLICATE: typeof ITEM_DUPLICATE = 1;
+/** Of a rollback. */
+const NOTHING_STORED: KvOutcome = { kind: 'kv', failure: null, results: [] };
+
+const renderer: OutcomeRenderer<TransactionCall, 'transacted'> = { kind: 'transacted', render };
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, body } = request;
+  const transactionId = mintId();
+  const { defaultSubscription, timers } = front;
+  const parts = transactionParts(body, defaultSubscription, timers.limits);
+  const refuse = (error: unknown) => refuseShape(exchange, transactionId, error);
+  const done = (read: TransactionBody) => commit(front, request, transactionId, read);
+  if (!isReadAtOnce(body)) {
+    readGenerated(exchange, refuse, parts, done);
+    return;
+  }
+  let read: TransactionBody;
+  try {
+    read = readAll(parts);
+  } catch (error) {
+    refuse(error);
+    return;
+  }
+  done(read);
+}
+
+function commit(
+  front: Front,
+  request: RouteRequest,
+  transactionId: string,
+  parts: TransactionBody,
+): void {
+  const { exchange, tenant } = request;
+  let kv: KvCall | null;
+  let timers: readonly SoundTimerOp[];
+  try {
+    checkIds(parts);
+    kv = kvCallOf(tenant, parts, front);
+    timers = timersOf(tenant, parts, front);
+  } catch (error) {
+    refuseShape(exchange, transactionId, error);
+    return;
+  }
+  const refusal = nameRefusal(tenant, parts) ?? timerNameRefusal(tenant, timers);
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  const gated = enterGate(front, tenant, kv, timers);
+  if ('code' in gated) {
+    send(exchange, '403 Forbidden', failure(transactionId, gated.code, GATED));
+    return;
+  }
+  const { acks, slots, traceIds } = parts;
+  const pushes = pushesOf(request, parts);
+  front.meters.calls.ackMessages += acks.length;
+  front.meters.calls.pushMessages += pushes === null ? 0 : pushes.itemGroup.length;
+  const { positions, flaw } = plannable(tenant, parts.positions);
+  const command: TransactionCall = {
+    kind: 'transaction',
+    tenant,
+    acks,
+    pushes,
+    traceIds,
+    positions,
+    kv,
+    timers: null,
+    flaw,
+    transactionId,
+    slots,
+    count: kv === null ? UNCOUNTED : counterOf(front, kv),
+  };
+  if (timers.length === 0) submit(front, exchange, command, renderer, gated);
+  else submitWithTimers(front, request, command, timers, gated);
+}
+
+const GATED = 'this tenant has no grant for this, or its allowance is used up';
+
+/** What the ladder says of the riders of a transaction. */
+function enterGate(
+  front: Front,
+  tenant: string,
+  kv: KvCall | null,
+  timers: readonly SoundTimerOp[],
+): Pass | GateRefusal {
+  if (kv === null && timers.length === 0) return NOTHING_OWED;
+  let [rows, bytes] = [0, 0];
+  for (const op of kv?.ops ?? []) {
+    if (op.op === 'put' || op.op === 'putIfAbsent') bytes += op.value.length;
+    if (op.op === 'put' || op.op === 'putIfAbsent' || op.op === 'incr') rows++;
+  }
+  const schedules = timers.filter(({ op }) => op.op === 'schedule').length;
+  return front.gate.ask(tenant, {
+    kind: 'transaction',
+    hasKv: kv !== null,
+    rows,
+    bytes,
+    timers: schedules,
+  });
+}
+
+const UNCOUNTED = (): void => {};
+
+function counterOf({ meters, service }: Front, { ops }: KvCall): TransactionCall['count'] {
+  const startMs = service.monotonicMs();
+  return (outcome) => countKv(meters.kv, ops, outcome, service.monotonicMs() - startMs);
+}
+
+/** Their payloads may have to be decompressed before. */
+function submitWithTimers(
+  front: Front,
+  { exchange, tenant, subject }: RouteRequest,
+  command: TransactionCall,
+  timers: readonly SoundTimerOp[],
+  pass: Pass,
+): void {
+  exchange.handBody();
+  plainTimers(front.timers.zstd, tenant, timers, (plain) => {
+    if (plain !== 'overloaded' && !(plain instanceof TimerFault)) {
+      const call = { kind: 'timers', tenant, producerSub: subject, ops: plain } as const;
+      submit(front, exchange, { ...command, timers: call }, renderer, pass);
+      return;
+    }
+    pass.settle({ kind: 'refused' });
+    const reply = new PendingReply(exchange, front.logger, plain, (to: Exchange) => {
+      if (plain === 'overloaded') to.refuse(TIMERS_OVERLOADED);
+      else refuseShape(to, command.transactionId, plain);
+    });
+    reply.send(plain);
+  });
+}
+
+/** Throws again what is no fault of the request. */
+function refuseShape(exchange: Exchange, transactionId: string, error: unknown): void {
+  if (error instanceof TimerFault) {
+    const [status, reason] = timerFaultAnswer(error);
+    send(exchange, status, failure(transactionId, reason, error.message));
+    return;
+  }
+  if (error instanceof KvFault) {
+    send(exchange, kvFaultStatus(error), failure(transactionId, error.reason, error.message));
+    return;
+  }
+  const isShape = error instanceof JsonError;
+  if (!isShape && !(error instanceof TransactionFault)) throw error;
+  const text = isShape ? `bad body: ${error.message}` : error.message;
+  send(exchange, '400 Bad Request', failure(transactionId, 'bad_request', text));
+}
+
+/** null: nothing is asked of the store. Throws `KvFault`. */
+function kvCallOf(tenant: string, { kv }: TransactionBody, { kvLimits }: Front): KvCall | null {
+  if (kv.count === 0) return null;
+  const limits = limitsInTransaction(kvLimits);
+  checkSizes(kv, limits);
+  return { kind: 'kv', tenant, ops: readOps(kv, limits, true) };
+}
+
+/** Throws `TimerFault`. */
+function timersOf(tenant: string, { timers }: TransactionBody, front: Front): SoundTimerOp[] {
+  const { limits } = front.timers;
+  checkTimerSizes(timers, limits);
+  return soundTimerOps(timers, front.gate.timerHorizonSeconds(tenant, limits.horizonSeconds));
+}
+
+function checkIds({ pushes }: TransactionBody): void {
+  for (const id of pushes.transactionIds) {
+    // A UTF-16 code unit is three bytes at most.
+    if (id === null || id.length * 3 <= TRANSACTION_ID_BYTES_MAX) continue;
+    if (utf8Length(id) <= TRANSACTION_ID_BYTES_MAX) continue;
+    throw new TransactionFault(`transactionId exceeds the ${TRANSACTION_ID_BYTES_MAX}-byte limit`);
+  }
+}
+
+function nameRefusal(tenant: string, { pushes, acks }: TransactionBody): Refusal | null {
+  for (const { queue, partition } of pushes.groups) {
+    const refusal = nameBudgetRefusal(tenant, queue, '', partition);
+    if (refusal !== null) return refusal;
+  }
+  for (const { consumerGroup } of acks) {
+    const refusal = nameBudgetRefusal(tenant, '', consumerGroup, '');
+    if (refusal !== null) return refusal;
+  }
+  return null;
+}
+
+function pushesOf(request: RouteRequest, { pushes }: TransactionBody): PushCommand | null {
+  const { groups, itemGroup, transactionIds, payloadStart, payloadEnd } = pushes;
+  if (itemGroup.length === 0) return null;
+  const { tenant, subject, body } = request;
+  const columns = { groups, itemGroup, transactionIds, payloadStart, payloadEnd };
+  return { kind: 'push', tenant, producerSub: subject, body, ...columns };
+}
+
+/** As a byte string, as all answers of this route: values of the store stand in some. */
+function failure(transactionId: string, reason: string, error: string, members = ''): string {
+  return (
+    `{"transactionId":"${transactionId}","success":false,"reason":"${reason}",` +
+    `"error":${quotedBytes(error)},${members}"results":[]}`
+  );
+}
+
+function send(exchange: Exchange, status: Status, text: string, retryAfter = false): void {
+  const bytes = Buffer.from(text, 'latin1');
+  if (retryAfter) exchange.json(status, bytes.toString('utf8'), true);
+  else exchange.jsonBytes(status, bytes);
+}
+
+function renderRollback(
+  exchange: Exchange,
+  { transactionId, slots }: TransactionCall,
+  { reason, error, kv }: Rollback,
+): void {
+  const members =
+    kv === undefined ? '' : `"ok":false,${failureMembers(kv, slots.length + kv.index)},`;
+  const shown = members.length > FAILURE_CHARS_MAX ? '"ok":false,' : members;
+  const text = failure(transactionId, reason, error, shown);
+  if (reason === 'kv_disabled' || reason === 'timers_disabled') {
+    send(exchange, '403 Forbidden', text);
+  } else if (reason === 'timers_encrypted_conflict') send(exchange, '400 Bad Request', text);
+  else if (reason === 'kv_check_needs_cluster_version_5') {
+    send(exchange, '503 Service Unavailable', text, true);
+  } else send(exchange, '200 OK', text);
+}
+
+function render(exchange: Exchange, call: TransactionCall, outcome: TransactedOutcome): void {
+  call.count(outcome.kv ?? NOTHING_STORED);
+  const { transactionId, slots, positions, kv, timers } = call;
+  const { rollback } = outcome;
+  if (rollback !== null) {
+    renderRollback(exchange, call, rollback);
+    return;
+  }
+  const elements = new Elements(call, outcome);
+  const results = slots.map((slot, index) => {
+    return slot === 'ack' ? elements.ack(index) : elements.push(index);
+  });
+  let index = results.length + (kv?.ops.length ?? 0);
+  const opHead = (opIndex: number, type: string) =>
+    `{"index":${index++},"opIndex":${opIndex},"type":"${type}"`;
+  const others = (timers?.ops ?? []).map((op, i) => {
+    const members = timerMembers(op, outcome.timers?.results[i] as TimerResult);
+    return `${opHead(i, 'timer')},${members}}`;
+  });
+  for (let i = 0; i < positions.length; i++) {
+    others.push(`${opHead(i, 'position')},"success":true}`);
+  }
+  const head = `{"transactionId":"${transactionId}","success":true,"results":[`;
+  if (kv === null) {
+    send(exchange, '200 OK', `${head}${results.concat(others).join()}]}`);
+    return;
+  }
+  const [before, after] = [results.join(), others.join()];
+  const stored = outcome.kv?.results ?? [];
+  const into = new AnswerBytes(before.length + after.length + resultsLength(kv.ops, stored));
+  into.write(head + before);
+  kv.ops.forEach((op, i) => {
+    const at = results.length + i;
+    const begin = `${at > 0 ? ',' : ''}{"index":${at},"opIndex":${i},"type":"kv"`;
+    writeElement(into, begin, op, stored[i] as KvResult);
+  });
+  into.write(`${after === '' ? '' : ','}${after}]}`);
+  exchange.jsonBytes('200 OK', into.finish());
+}
+
+/** The results of acks and pushes, to be asked for in their order. */
+class Elements {
+  readonly #call: TransactionCall;
+  readonly #filed: ReadonlySet<number>;
+  readonly #status: Uint8Array;
+  readonly #messageIds: readonly string[];
+  readonly #queueNames: readonly string[];
+  #acks = 0;
+  #pushes = 0;
+
+  constructor(call: TransactionCall, outcome: TransactedOutcome) {
+    this.#call = call;
+    this.#filed = new Set(outcome.filed);
+    const items = call.pushes?.itemGroup.length ?? 0;
+    this.#status = outcome.pushed?.status ?? new Uint8Array(0);
+    this.#messageIds = outcome.pushed?.messageIds ?? [];
+    assert(
+      this.#status.length === items && this.#messageIds.length === items,
+      `${items} items, ${this.#status.length} statuses, ${this.#messageIds.length} ids`,
+    );
+    this.#queueNames = (call.pushes?.groups ?? []).map(({ queue }) => quotedBytes(queue));
+  }
+
+  ack(index: number): string {
+    const at = this.#acks++;
+    const id = quotedBytes(this.#call.acks[at]?.transactionId ?? '');
+    return (
+      `{"index":${index},"type":"ack","success":true,"transactionId":${id},"error":null,` +
+      `"dlq":${this.#filed.has(at)}}`
+    );
+  }
+
+  push(index: number): string {
+    const at = this.#pushes++;
+    const messageId = this.#messageIds[at] ?? ZERO_UUID;
+    const given = this.#call.pushes?.transactionIds[at] ?? null;
+    const queue = this.#queueNames[this.#call.pushes?.itemGroup[at] ?? 0] ?? '""';
+    const duplicate = this.#status[at] === DUPLICATE ? ',"duplicate":true' : '';
+    return (
+      `{"index":${index},"type":"push","success":true,` +
+      `"transactionId":${given === null ? `"${messageId}"` : quotedBytes(given)},` +
+      `"messageId":"${messageId}","queueName":${queue}${duplicate}}`
+    );
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * GET /auth/me (gateway 7): who the caller is. A broker without a gateway has no users. With tokens
+ * checked, the caller is whom the token names; otherwise everybody is the one operator.
+ */
+import { DEFAULT_TENANT, type IdentityAnswer } from '@svc/wire';
+import { widestRole } from '../../exchange/access-level.js';
+import { AUTH_REQUIRED_TEXT } from '../../exchange/errors.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+
+export const identityRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/auth/me',
+  level: 'known',
+  scoped: false,
+  handle,
+};
+
+const LOCAL = 'local';
+
+function handle(front: Front, { exchange, subject, roles }: RouteRequest): void {
+  if (!front.checksTokens) {
+    exchange.json('200 OK', JSON.stringify(identity(front, 'standalone', 'admin')));
+    return;
+  }
+  // `JWT_SKIP_PATHS` can let a request through without a token.
+  if (roles === null) exchange.json('401 Unauthorized', AUTH_REQUIRED_TEXT);
+  else {
+    const answer = identity(front, subject ?? '', widestRole(roles) ?? 'none');
+    exchange.json('200 OK', JSON.stringify(answer));
+  }
+}
+
+function identity(front: Front, user: string, role: string): IdentityAnswer {
+  const isOperator = role === 'admin';
+  return {
+    user_id: user,
+    email: null,
+    tenant_slug: LOCAL,
+    is_operator: isOperator,
+    operator_enabled: isOperator,
+    operator_live: isOperator,
+    acting_cluster: { id: LOCAL, slug: LOCAL },
+    act_cluster_header: 'x-svc-act-cluster',
+    role,
+    cluster: null,
+    clusters: [
+      {
+        id: LOCAL,
+        slug: LOCAL,
+        role,
+        tenant_slug: LOCAL,
+        tenant_id: DEFAULT_TENANT,
+        status: 'active',
+        cell_slug: LOCAL,
+      },
+    ],
+    standalone: true,
+    server_id: front.serverId,
+  };
+}

@@ -1,0 +1,34 @@
+/** GET /status (inspection 8.3): the process in one object. */
+import { type ProcessStatusAnswer, VERSION } from '@svc/wire';
+import { residentBytes } from '../../metrics/machine-figures.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+
+export const processStatusRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/status',
+  level: 'read-only',
+  scoped: false,
+  handle,
+};
+
+function handle({ service, serverId }: Front, { exchange }: RouteRequest): void {
+  const { status, raft } = service.health();
+  const { nodeId, hostname } = service.raftStatus();
+  const answer: ProcessStatusAnswer = {
+    engine: 'raft',
+    version: VERSION,
+    serverId,
+    nodeId,
+    hostname,
+    pid: process.pid,
+    uptimeSeconds: Math.floor(process.uptime()),
+    status,
+    role: raft.role,
+    memory: { rss: residentBytes() },
+    raft: service.raftFigures(),
+    kafka: { mode: 'off', phase: 'stopped' },
+    s3: { mode: 'off', phase: 'stopped', threads: 0, controlPlane: false, sinks: [] },
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

@@ -1,0 +1,66 @@
+/**
+ * GET /api/v1/raft/liveness (inspection 12): whom the leader hears, as far as the node that is
+ * asked knows it. `viewAgeMs` and `viewLeaderId` say whose picture the members are, and how old.
+ */
+import type { MembershipMember, RaftLivenessAnswer, RaftLivenessMember } from '@svc/wire';
+import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import type { MembershipRefused, MembershipView } from '../../ports/service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+
+export const raftLivenessRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/raft/liveness',
+  level: 'read-write',
+  scoped: false,
+  handle,
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  front.service.membership(new PendingReply(request.exchange, front.logger, front, render));
+}
+
+function render(
+  exchange: Exchange,
+  front: Front,
+  outcome: MembershipView | MembershipRefused,
+): void {
+  if (outcome.kind === 'membership-refused') {
+    const { code, error } = outcome;
+    const { status, retryAfter } = STATUS_OF_MEMBERSHIP_ERROR[code];
+    exchange.json(status, JSON.stringify({ error, code }), retryAfter);
+    return;
+  }
+  const { membership } = outcome;
+  const own = front.service.raftStatus();
+  const answer: RaftLivenessAnswer = {
+    engine: 'raft',
+    nodeId: own.nodeId,
+    leaderId: own.leaderId,
+    term: own.term,
+    viewAgeMs: membership.viewAgeMs,
+    viewLeaderId: membership.leader,
+    members: membership.members.map((member): RaftLivenessMember => {
+      const local = member.nodeId === own.nodeId;
+      return {
+        nodeId: member.nodeId,
+        role: member.voter ? 'voter' : 'learner',
+        state: local ? own.state : stateOf(member, membership.leader),
+        http: member.http,
+        raft: member.raft,
+        lastAckMs: member.lastAckMs,
+        matchIndex: member.matched,
+        local,
+      };
+    }),
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}
+
+function stateOf(member: MembershipMember, leader: number | null): RaftLivenessMember['state'] {
+  if (member.nodeId === leader) return 'leader';
+  if (!member.live) return 'unreachable';
+  return member.voter ? 'follower' : 'learner';
+}

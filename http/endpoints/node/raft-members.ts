@@ -1,0 +1,25 @@
+/** GET /api/v1/raft/members (cluster-and-config 4): every member, as far as it can be reached. */
+import type { RefusedOutcome } from '@svc/engine';
+import type { Exchange } from '../../exchange/exchange.js';
+import type { RaftMembersView } from '../../ports/service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+
+export const raftMembersRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/raft/members',
+  level: 'read-write',
+  scoped: false,
+  handle,
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  const reply = new PendingReply(request.exchange, front.logger, null, render);
+  front.service.raftMembers(reply);
+}
+
+function render(exchange: Exchange, _: null, outcome: RaftMembersView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
+  else exchange.json('200 OK', JSON.stringify(outcome.answer));
+}

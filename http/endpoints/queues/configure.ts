@@ -1,0 +1,141 @@
+/**
+ * POST /api/v1/configure (message-plane 7). The options stand under `options`, or, without it,
+ * beside `queue`. The answer shows the whole effective set.
+ */
+import type { ConfigureCommand, ConfiguredOutcome } from '@svc/engine';
+import { type ConfigureAnswer, DEFAULT_PARTITION } from '@svc/wire';
+import { badRequest } from '../../exchange/errors.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { labelBudgetRefusal, nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { keySet } from '../../json/json-keys.js';
+import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import {
+  OPTION_KINDS,
+  type OptionFault,
+  optionChanges,
+  optionsAnswer,
+  stringOf,
+} from './queue-options.js';
+
+export const configureRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/api/v1/configure',
+  level: 'read-write',
+  body: 'growing',
+  handle,
+};
+
+const renderer: OutcomeRenderer<ConfigureCommand, 'configured'> = { kind: 'configured', render };
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const command = readConfigureBody(request.body, tenant);
+  if ('error' in command) {
+    exchange.refuse(badRequest(command.error));
+    return;
+  }
+  const refusal =
+    nameBudgetRefusal(tenant, command.queue, '', DEFAULT_PARTITION) ??
+    labelBudgetRefusal(tenant, command.changes);
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  submit(front, exchange, command, renderer);
+}
+
+const OPTION_NAMES = Object.keys(OPTION_KINDS);
+const OPTION_KEYS = keySet(...OPTION_NAMES);
+const BODY_KEYS = keySet(...OPTION_NAMES, 'queue', 'mode', 'options');
+const QUEUE = OPTION_NAMES.length;
+const MODE = QUEUE + 1;
+const OPTIONS = QUEUE + 2;
+/** Characters of a wrong mode that the answer repeats. */
+const SHOWN_CHARS_MAX = 64;
+
+/** Throws `JsonError` when the body is not an object, or `options` is something else than one. */
+export function readConfigureBody(body: Buffer, tenant: string): ConfigureCommand | OptionFault {
+  const reader = new JsonReader(body);
+  const beside = new Map<string, string>();
+  let options: Map<string, string> | null = null;
+  let queueText = 'null';
+  let mode = 'null';
+  let seen = 0;
+  reader.enterObject('the body');
+  for (;;) {
+    const key = reader.nextKey(BODY_KEYS, seen);
+    if (key === KEYS_END) break;
+    if (key !== KEY_UNKNOWN) seen |= 1 << key;
+    if (key === OPTIONS && !reader.isNull()) {
+      options = readOptions(reader);
+      continue;
+    }
+    reader.skipValue();
+    if (key === QUEUE) queueText = reader.valueText();
+    else if (key === MODE) mode = reader.valueText();
+    else if (key >= 0 && key < QUEUE) beside.set(OPTION_NAMES[key] as string, reader.valueText());
+  }
+  reader.finish();
+  const queue = stringOf(queueText);
+  if (queue === null) return { error: 'queue is required' };
+  if (queue.includes('\0')) return { error: 'queue holds a NUL character' };
+  const replace = mode === '"replace"';
+  if (!replace && mode !== '"merge"' && mode !== 'null') {
+    const shown = mode.length > SHOWN_CHARS_MAX ? `${mode.slice(0, SHOWN_CHARS_MAX)}...` : mode;
+    return { error: `mode must be "merge" or "replace", got ${shown}` };
+  }
+  const changes = optionChanges(options === null ? beside : withLabels(options, beside));
+  if (isOptionFault(changes)) return changes;
+  return { kind: 'configure', tenant, queue, replace, changes };
+}
+
+/** Known option names to the JSON text of their values. */
+function readOptions(reader: JsonReader): Map<string, string> {
+  const options = new Map<string, string>();
+  let seen = 0;
+  reader.enterObject('options');
+  for (;;) {
+    const key = reader.nextKey(OPTION_KEYS, seen);
+    if (key === KEYS_END) return options;
+    reader.skipValue();
+    if (key === KEY_UNKNOWN) continue;
+    seen |= 1 << key;
+    options.set(OPTION_NAMES[key] as string, reader.valueText());
+  }
+}
+
+/** Labels beside `options` count where they are not empty and `options` does not name them. */
+function withLabels(
+  options: Map<string, string>,
+  beside: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  for (const name of ['namespace', 'task']) {
+    const text = beside.get(name);
+    if (text === undefined || options.has(name)) continue;
+    const label = stringOf(text);
+    if (label !== null && label !== '') options.set(name, text);
+  }
+  return options;
+}
+
+function isOptionFault(value: object): value is OptionFault {
+  return typeof (value as { readonly error?: unknown }).error === 'string';
+}
+
+function render(exchange: Exchange, _: ConfigureCommand, outcome: ConfiguredOutcome): void {
+  const { queueId, queue, options } = outcome;
+  const answer: ConfigureAnswer = {
+    configured: true,
+    queueId,
+    partitionId: null,
+    queue,
+    namespace: options.namespace,
+    task: options.task,
+    storage: 'segments',
+    options: optionsAnswer(options),
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

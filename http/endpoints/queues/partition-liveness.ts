@@ -1,0 +1,59 @@
+/** GET /api/v1/analytics/partition-liveness (inspection 5.10). */
+import type { RefusedOutcome } from '@svc/engine';
+import { formatStampMs, type LivenessAnswer } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { lenientInteger } from '../../exchange/query.js';
+import type { LivenessView } from '../../ports/analytics-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { exactFilterOf } from '../analytics/series-figures.js';
+
+export const partitionLivenessRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/analytics/partition-liveness',
+  level: 'read-only',
+  handle,
+};
+
+const LIMIT_DEFAULT = 20;
+const LIMIT_MAX = 200;
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const asked = lenientInteger(query, 'limit') ?? LIMIT_DEFAULT;
+  const limit = Math.min(Math.max(asked, 1), LIMIT_MAX);
+  const reply = new PendingReply(exchange, front.logger, null, render);
+  front.service.analytics.liveness(tenant, exactFilterOf(query, tenant), limit, reply);
+}
+
+function render(exchange: Exchange, _: null, outcome: LivenessView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const answer: LivenessAnswer = {
+    capturedAt: formatStampMs(outcome.nowUs),
+    rows: outcome.rows.map((row) => ({
+      queue: row.queue,
+      namespace: row.namespace,
+      task: row.task,
+      partitions: row.partitions,
+      live1h: row.lastHour,
+      live24h: row.lastDay,
+      live7d: row.lastWeek,
+      created24h: row.createdLastDay,
+      oldestWriteAt: stampOrNull(row.oldestWriteUs),
+      newestWriteAt: stampOrNull(row.newestWriteUs),
+      pending: row.pending,
+    })),
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}
+
+function stampOrNull(stampUs: number | null): string | null {
+  return stampUs === null ? null : formatStampMs(stampUs);
+}

@@ -1,0 +1,103 @@
+/** GET /api/v1/resources/queues/{queue}/depth?group= (message-plane 8, inspection 6.4). */
+import type { RefusedOutcome } from '@svc/engine';
+import type { DepthAnswer } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
+import { textOf } from '../../exchange/query.js';
+import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import type { NotFoundOutcome, QueueDepthView } from '../../ports/service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { queueNotFound } from './queue-detail.js';
+
+export const queueDepthRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/resources/queues/{queue}/depth',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle,
+};
+
+/** The letter of the list. */
+const LIST = 'e';
+
+interface DepthContext {
+  readonly paging: Paging;
+  readonly queue: string;
+  readonly group: string | null;
+}
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant, params } = request;
+  const [queue = ''] = params;
+  const query = queryOf(request);
+  if (query === null) return;
+  const paging = listPagingOf(exchange, query, LIST);
+  if (paging === null) return;
+  if (nameBudgetRefusal(tenant, queue, '', '') !== null) {
+    queueNotFound(exchange);
+    return;
+  }
+  const groupText = textOf(query, 'group');
+  const refusal = nameBudgetRefusal(tenant, queue, groupText, '');
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  const group = groupText === '' ? null : groupText;
+  const context: DepthContext = { paging, queue, group };
+  const reply = new PendingReply(exchange, front.logger, context, render);
+  front.service.queueDepth(tenant, queue, group, paging, reply);
+}
+
+function render(
+  exchange: Exchange,
+  context: DepthContext,
+  outcome: QueueDepthView | NotFoundOutcome | RefusedOutcome,
+): void {
+  switch (outcome.kind) {
+    case 'refused':
+      exchange.refuse(outcome.refusal);
+      return;
+    case 'not-found':
+      queueNotFound(exchange);
+      return;
+    case 'queue-depth':
+      sendSliced(
+        exchange,
+        listText(depthHead(context, outcome), 'partitions', depthTexts(outcome), {
+          ...nextAfterMember(context.paging, LIST, outcome.nextAfter),
+        }),
+      );
+  }
+}
+
+/** The members of a `DepthAnswer` that stand before its partitions. */
+function depthHead(
+  context: DepthContext,
+  { conflation, sums }: QueueDepthView,
+): Omit<DepthAnswer, 'partitions'> {
+  const { pending, processing, partitionsPending, partitionsReady } = sums;
+  return {
+    queue: context.queue,
+    group: context.group,
+    pending,
+    processing,
+    ready: pending - processing,
+    partitionsPending,
+    partitionsReady,
+    conflation,
+    effectivePending: conflation ? partitionsPending : pending,
+    effectiveReady: conflation ? partitionsReady : pending - processing,
+    ...(conflation ? { effective: partitionsPending } : {}),
+  };
+}
+
+function* depthTexts({ partitions }: QueueDepthView): Generator<string> {
+  for (const { partition, pending, processing } of partitions) {
+    yield JSON.stringify({ partition, pending, processing, ready: pending - processing });
+  }
+}

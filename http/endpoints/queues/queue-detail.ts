@@ -1,0 +1,135 @@
+/** GET /api/v1/resources/queues/{queue} (message-plane 8, inspection 6.6). */
+import type { MessageCounts, PartitionView, RefusedOutcome } from '@svc/engine';
+import {
+  formatStampUs,
+  type MessageFigures,
+  type PartitionRow,
+  type QueueDetailAnswer,
+} from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
+import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import type { NotFoundOutcome, QueueDetailView } from '../../ports/service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { optionsAnswer } from './queue-options.js';
+
+export const queueDetailRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/resources/queues/{queue}',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle: (front, request) => answerQueue(front, request, { head: detailHead, tail: detailTail }),
+};
+
+export function queueNotFound(exchange: Exchange): void {
+  exchange.json('404 Not Found', '{"error":"Queue not found"}');
+}
+
+/** What stands before and behind the partitions of the queue in an answer. */
+export interface DetailForm {
+  readonly head: (view: QueueDetailView) => object;
+  readonly tail: (view: QueueDetailView) => object;
+}
+
+interface DetailContext {
+  readonly form: DetailForm;
+  readonly paging: Paging;
+}
+
+/** The letter of the list of partitions. */
+const LIST = 'p';
+
+/** Answers with what `form` shows of the queue that the path names, and its partitions. */
+export function answerQueue(front: Front, request: RouteRequest, form: DetailForm): void {
+  const { exchange, tenant, params } = request;
+  const [queue = ''] = params;
+  const query = queryOf(request);
+  if (query === null) return;
+  const paging = listPagingOf(exchange, query, LIST);
+  if (paging === null) return;
+  // No queue can have a name that no key can hold.
+  if (nameBudgetRefusal(tenant, queue, '', '') !== null) queueNotFound(exchange);
+  else {
+    const reply = new PendingReply(exchange, front.logger, { form, paging }, render);
+    front.service.queueDetail(tenant, queue, paging, reply);
+  }
+}
+
+function render(
+  exchange: Exchange,
+  { form, paging }: DetailContext,
+  outcome: QueueDetailView | NotFoundOutcome | RefusedOutcome,
+): void {
+  switch (outcome.kind) {
+    case 'refused':
+      exchange.refuse(outcome.refusal);
+      return;
+    case 'not-found':
+      queueNotFound(exchange);
+      return;
+    case 'queue-detail':
+      sendSliced(
+        exchange,
+        listText(form.head(outcome), 'partitions', partitionTexts(outcome), {
+          ...(outcome.partitionsTruncated ? { partitionsTruncated: true } : {}),
+          ...form.tail(outcome),
+          ...nextAfterMember(paging, LIST, outcome.nextAfter),
+        }),
+      );
+  }
+}
+
+function* partitionTexts({ partitions }: QueueDetailView): Generator<string> {
+  for (const one of partitions) yield JSON.stringify(partitionRow(one));
+}
+
+/** The members of a `QueueDetailAnswer` that stand before its partitions. */
+function detailHead({ view }: QueueDetailView): Partial<QueueDetailAnswer> {
+  const { id, queue, options, createdAtUs } = view;
+  return {
+    id,
+    name: queue,
+    namespace: options.namespace,
+    task: options.task,
+    createdAt: formatStampUs(createdAtUs),
+    options: optionsAnswer(options),
+  };
+}
+
+function detailTail({ view }: QueueDetailView): Partial<QueueDetailAnswer> {
+  const { counts, segments, retainedBytes } = view;
+  return {
+    segments: { segments, messages: counts.total },
+    totals: messageFigures(counts),
+    retainedBytes,
+  };
+}
+
+function partitionRow(view: PartitionView): PartitionRow {
+  const messages = messageFigures(view.counts);
+  return {
+    id: view.id,
+    name: view.partition,
+    createdAt: formatStampUs(view.createdAtUs),
+    messages,
+    stats: messages,
+    cursor: { totalConsumed: view.totalConsumed, batchesConsumed: 0 },
+    lastActivity: stampOrNull(view.lastActivityUs),
+    oldestMessage: stampOrNull(view.oldestMessageUs),
+    newestMessage: stampOrNull(view.newestMessageUs),
+    retainedBytes: view.retainedBytes,
+  };
+}
+
+export function messageFigures(counts: MessageCounts): MessageFigures {
+  const { total, pending, processing, completed, deadLetter } = counts;
+  return { total, pending, processing, completed, failed: null, deadLetter };
+}
+
+function stampOrNull(stampUs: number | null): string | null {
+  return stampUs === null ? null : formatStampUs(stampUs);
+}

@@ -1,0 +1,92 @@
+/** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): the queues of the tenant. */
+import type { QueueName, QueueView } from '@svc/engine';
+import { formatStampUs, type QueueRow } from '@svc/wire';
+import {
+  joined,
+  type ListEnd,
+  type ListForm,
+  ListText,
+  renderListed,
+} from '../../exchange/list-text.js';
+import { listPagingOf, nextAfterText, type Paging, placeToken } from '../../exchange/paging.js';
+import { textOf } from '../../exchange/query.js';
+import type { QueueListEnd } from '../../ports/service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { optionsAnswer } from './queue-options.js';
+
+export const queueListRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/resources/queues',
+  level: 'read-only',
+  largeAnswer: 'read',
+  handle,
+};
+
+/** Both orders are by age, but a place in one is not taken for a place in the other. */
+const ROWS = 'q';
+const NAMES = 'n';
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const isNames = textOf(query, 'stats') === 'lanes';
+  const paging = listPagingOf(exchange, query, isNames ? NAMES : ROWS);
+  if (paging === null) return;
+  const reply = new PendingReply(exchange, front.logger, false, renderListed);
+  if (isNames) {
+    const form = namesForm(paging);
+    const newList = () => new ListText(exchange.newText(), form);
+    front.service.resources.queueNames(tenant, paging, newList, reply);
+  } else {
+    const form = rowsForm(paging);
+    front.service.listQueues(tenant, paging, () => new ListText(exchange.newText(), form), reply);
+  }
+}
+
+/** A `QueueListAnswer`. */
+function rowsForm(paging: Paging): ListForm<QueueView, QueueListEnd> {
+  return {
+    open: '{"queues":[',
+    row: joined((view) => JSON.stringify(queueRow(view))),
+    close: ({ nextAfter, kvRows, kvBytes, timerRows, timerBytes }) =>
+      `],"kvRows":${kvRows},"kvBytes":${kvBytes},"timerRows":${timerRows},` +
+      `"timerBytes":${timerBytes}${nextAfterText(paging, ROWS, nextAfter)}}`,
+    token: (place) => placeToken(ROWS, place),
+  };
+}
+
+export function queueRow(view: QueueView): QueueRow {
+  const { id, queue, options, partitions, segments, counts, retainedBytes } = view;
+  const { total, pending, processing, completed, deadLetter } = counts;
+  return {
+    id,
+    name: queue,
+    queue,
+    namespace: options.namespace,
+    task: options.task,
+    storage: 'segments',
+    partitions,
+    segments: { segments, messages: total },
+    messages: { total, pending: pending - processing, processing, completed, deadLetter },
+    retainedBytes,
+    options: optionsAnswer(options),
+    createdAt: formatStampUs(view.createdAtUs),
+  };
+}
+
+/** A `QueueNamesAnswer`: what a caller needs that only wants to know which queues there are. */
+function namesForm(paging: Paging): ListForm<QueueName, ListEnd> {
+  return {
+    open: '{"queues":[',
+    row: joined(({ id, queue, partitions, createdAtUs }) => {
+      const createdAt = formatStampUs(createdAtUs);
+      return JSON.stringify({ id, name: queue, queue, partitions, createdAt });
+    }),
+    close: ({ nextAfter }) => `],"stats":"lanes"${nextAfterText(paging, NAMES, nextAfter)}}`,
+    token: (place) => placeToken(NAMES, place),
+  };
+}

@@ -1,0 +1,54 @@
+/** GET /api/v1/resources/overview (inspection 6.1). */
+import type { RefusedOutcome } from '@svc/engine';
+import { formatStampMs, type OverviewAnswer, type OverviewLag } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import type { OverviewView } from '../../ports/resource-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+
+export const resourceOverviewRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/resources/overview',
+  level: 'read-only',
+  handle,
+};
+
+function handle(front: Front, { exchange, tenant }: RouteRequest): void {
+  const reply = new PendingReply(exchange, front.logger, null, render);
+  front.service.resources.overview(tenant, reply);
+}
+
+function render(exchange: Exchange, _: null, outcome: OverviewView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
+  else exchange.json('200 OK', JSON.stringify(overviewAnswer(outcome)));
+}
+
+function overviewAnswer(view: OverviewView): OverviewAnswer {
+  const { total, pending, processing, completed, deadLetter } = view.counts;
+  const { secondsSum, secondsMax, messagesSum, messagesMax, queues: lagging } = view.lag;
+  return {
+    queues: view.queues,
+    partitions: view.partitions,
+    namespaces: view.namespaces,
+    tasks: view.tasks,
+    messages: {
+      total,
+      pending: pending - processing,
+      processing,
+      completed,
+      failed: 0,
+      deadLetter,
+    },
+    lag: {
+      time: lag(secondsSum, lagging, secondsMax),
+      offset: lag(messagesSum, lagging, messagesMax),
+    },
+    timestamp: formatStampMs(view.nowUs),
+    statsAge: 0,
+  };
+}
+
+function lag(sum: number, queues: number, max: number): OverviewLag {
+  return { avg: queues === 0 ? 0 : Math.floor(sum / queues), median: 0, min: 0, max };
+}

@@ -1,0 +1,136 @@
+/** GET and DELETE /api/v1/dlq (inspection 2.1, 2.2): dead letters, by queue and group. */
+import type {
+  DeadLetterFilter,
+  DeadLettersDroppedOutcome,
+  DropDeadLettersCommand,
+  ListedDeadLetter,
+  RefusedOutcome,
+} from '@svc/engine';
+import { type DeadLettersPurgedAnswer, formatStampUs } from '@svc/wire';
+import { assert } from '../../base/assert.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import { storedJsonText } from '../../json/stored-json.js';
+import type { DeadLetterListView } from '../../ports/record-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { filterOf, pagingOf } from './record-query.js';
+
+export const deadLetterListRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/dlq',
+  level: 'read-only',
+  largeAnswer: 'read',
+  reserves: true,
+  handle: handleList,
+};
+
+export const deadLetterPurgeRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'DELETE',
+  path: '/api/v1/dlq',
+  level: 'admin',
+  handle: handlePurge,
+};
+
+const LIMIT_DEFAULT = 100;
+const NOTHING: DeadLetterListView = { kind: 'dead-letter-list', letters: [], total: 0 };
+
+function handleList(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const filter: DeadLetterFilter = {
+    tenant,
+    queue: filterOf(query, 'queue'),
+    group: filterOf(query, 'consumerGroup'),
+    ...pagingOf(query, LIMIT_DEFAULT),
+  };
+  // No queue and no group can have a name that no key can hold.
+  if (nameBudgetRefusal(tenant, filter.queue ?? '', filter.group ?? '', '') !== null) {
+    renderList(exchange, filter, NOTHING);
+    return;
+  }
+  const reply = new PendingReply(exchange, front.logger, filter, renderList);
+  front.service.records.deadLetters(filter, reply);
+}
+
+/** The members of a `DeadLetterListAnswer`. */
+function renderList(
+  exchange: Exchange,
+  { limit, offset }: DeadLetterFilter,
+  outcome: DeadLetterListView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { letters, total } = outcome;
+  const text =
+    `{"messages":[${letters.map(letterText).join(',')}],"total":${total},` +
+    `"pagination":{"limit":${limit},"offset":${offset}}}`;
+  exchange.jsonByteText('200 OK', text);
+}
+
+function letterText(letter: ListedDeadLetter): string {
+  const payload = letter.isPayloadShown ? storedJsonText(letter.payload) : 'null';
+  const failedAt = formatStampUs(letter.failedAtUs);
+  return (
+    `{"id":"${letter.id}","queue":${quotedBytes(letter.queue)},` +
+    `"partition":${quotedBytesOrNull(letter.partition)},` +
+    `"partitionId":"${letter.partitionNumber}","createdAt":"${failedAt}",` +
+    `"consumerGroup":${quotedBytes(letter.group)},"offset":${letter.offset},` +
+    `"messageId":${quotedBytesOrNull(letter.messageId)},` +
+    `"transactionId":${quotedBytes(letter.transactionId)},"data":${payload},"payload":${payload},` +
+    `"errorMessage":${quotedBytes(letter.error)},"retryCount":${letter.retries},` +
+    `"failedAt":"${failedAt}"${letter.isPayloadShown ? '' : ',"payloadAvailable":false'}}`
+  );
+}
+
+const purge: OutcomeRenderer<DropDeadLettersCommand, 'dead-letters-dropped'> = {
+  kind: 'dead-letters-dropped',
+  render: renderPurged,
+};
+
+const NO_QUEUE =
+  '{"success":false,"error":"queue is required",' +
+  '"message":"Bulk DLQ purge requires an exact queue name"}';
+
+function handlePurge(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const queue = filterOf(query, 'queue');
+  if (queue === null) {
+    exchange.json('400 Bad Request', NO_QUEUE);
+    return;
+  }
+  const group = filterOf(query, 'consumerGroup');
+  const target = { kind: 'queue', queue, group } as const;
+  const command: DropDeadLettersCommand = { kind: 'drop-dead-letters', tenant, target };
+  if (nameBudgetRefusal(tenant, queue, group ?? '', '') === null) {
+    submit(front, exchange, command, purge);
+  } else {
+    renderPurged(exchange, command, { kind: 'dead-letters-dropped', deleted: 0, isDone: true });
+  }
+}
+
+function renderPurged(
+  exchange: Exchange,
+  { target }: DropDeadLettersCommand,
+  { deleted }: DeadLettersDroppedOutcome,
+): void {
+  assert(target.kind === 'queue', 'a queue was purged by the address of a message');
+  const { queue, group } = target;
+  const answer: DeadLettersPurgedAnswer = {
+    success: true,
+    queue,
+    consumerGroup: group,
+    deleted,
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

@@ -1,0 +1,81 @@
+/** GET /api/v1/analytics/dlq-signatures (inspection 5.9): what errors of a queue have in common. */
+import type { RefusedOutcome } from '@svc/engine';
+import { type DeadLetterSignaturesAnswer, formatStampMs } from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import type { SignaturesView } from '../../ports/record-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { filterOf, pagingOf } from './record-query.js';
+
+export const deadLetterSignaturesRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/analytics/dlq-signatures',
+  level: 'read-only',
+  handle,
+};
+
+const LIMIT_DEFAULT = 200;
+const DATE_CHARS = 10;
+
+const NOTHING: SignaturesView = {
+  kind: 'dead-letter-signatures',
+  rows: 0,
+  sample: 0,
+  retryCounts: [],
+  groups: [],
+  oldestUs: null,
+  newestUs: null,
+  payloadBytes: 0,
+  signatures: [],
+  days: [],
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, tenant } = request;
+  const query = queryOf(request);
+  if (query === null) return;
+  const queue = filterOf(query, 'queue');
+  if (queue === null) {
+    exchange.json('400 Bad Request', '{"error":"queue required"}');
+    return;
+  }
+  // No queue can have a name that no key can hold.
+  if (nameBudgetRefusal(tenant, queue, '', '') !== null) {
+    render(exchange, queue, NOTHING);
+    return;
+  }
+  const { limit } = pagingOf(query, LIMIT_DEFAULT);
+  const reply = new PendingReply(exchange, front.logger, queue, render);
+  front.service.records.deadLetterSignatures(tenant, queue, limit, reply);
+}
+
+function render(exchange: Exchange, queue: string, outcome: SignaturesView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const { sample, oldestUs, newestUs } = outcome;
+  const answer: DeadLetterSignaturesAnswer = {
+    queue,
+    rowsNow: outcome.rows,
+    sample,
+    retryCounts: outcome.retryCounts,
+    groups: outcome.groups,
+    oldest: oldestUs === null ? null : formatStampMs(oldestUs),
+    newest: newestUs === null ? null : formatStampMs(newestUs),
+    avgBytes: outcome.payloadBytes,
+    signatures: outcome.signatures.map(({ text, count }) => ({
+      text,
+      n: count,
+      share: Math.round((1000 * count) / sample) / 1000,
+    })),
+    byDay: outcome.days.map(({ startUs, count }) => ({
+      day: formatStampMs(startUs).slice(0, DATE_CHARS),
+      n: count,
+    })),
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

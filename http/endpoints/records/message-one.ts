@@ -1,0 +1,135 @@
+/**
+ * One message by its address: GET and DELETE /api/v1/messages/{partitionId}/{transactionId}
+ * (inspection 1.2, 1.3). What is deleted are its dead letters: messages themselves are not.
+ */
+import type {
+  DeadLettersDroppedOutcome,
+  DropDeadLettersCommand,
+  MessageDetail,
+  RefusedOutcome,
+} from '@svc/engine';
+import {
+  formatStampUs,
+  type MessageDeletedAnswer,
+  type MessageNotDeletedAnswer,
+  QUEUE_MODE_GROUP,
+} from '@svc/wire';
+import { assert } from '../../base/assert.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import type { MessageView } from '../../ports/record-service.js';
+import type { NotFoundOutcome } from '../../ports/service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { optionsAnswer } from '../queues/queue-options.js';
+import { contentText, labelsText, modeText } from './message-list.js';
+
+const PATH = '/api/v1/messages/{partitionId}/{transactionId}';
+
+export const messageRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: PATH,
+  level: 'read-only',
+  largeAnswer: 'read',
+  reserves: true,
+  handle: handleGet,
+};
+
+export const messageDeleteRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'DELETE',
+  path: PATH,
+  level: 'read-write',
+  handle: handleDelete,
+};
+
+function handleGet(front: Front, { exchange, tenant, params }: RouteRequest): void {
+  const [partitionId = '', transactionId = ''] = params;
+  const reply = new PendingReply(exchange, front.logger, null, renderMessage);
+  front.service.records.message(tenant, partitionId, transactionId, reply);
+}
+
+function renderMessage(
+  exchange: Exchange,
+  _: null,
+  outcome: MessageView | NotFoundOutcome | RefusedOutcome,
+): void {
+  switch (outcome.kind) {
+    case 'refused':
+      exchange.refuse(outcome.refusal);
+      return;
+    case 'not-found':
+      exchange.json('404 Not Found', '{"error":"Message not found"}');
+      return;
+    case 'message':
+      exchange.jsonByteText('200 OK', messageText(outcome));
+  }
+}
+
+/** The members of a `MessageAnswer`. */
+function messageText({ detail, content }: MessageView): string {
+  const { queue, partition, status, deadLetter, groups } = detail;
+  const hasQueueMode = groups.some(({ name }) => name === QUEUE_MODE_GROUP);
+  const mode = { hasQueueMode, groups: groups.length - (hasQueueMode ? 1 : 0) };
+  const config = quotedJson(optionsAnswer(queue.options));
+  return (
+    `{"id":"${content.messageId}","transactionId":${quotedBytes(content.transactionId)},` +
+    `${contentText(content)},"createdAt":"${formatStampUs(detail.append.stampUs)}",` +
+    `"partitionId":"${partition.id}","partition":${quotedBytes(partition.name)},` +
+    `"queue":${quotedBytes(queue.name)},` +
+    `"queuePath":${quotedBytes(`${queue.name}/${partition.name}`)},${labelsText(queue)},` +
+    `"status":"${status}","errorMessage":${quotedBytesOrNull(deadLetter?.error ?? null)},` +
+    `"retryCount":${deadLetter?.retries ?? 0},"isEncrypted":${content.isEncrypted},` +
+    `"queueConfig":${config},"mode":${modeText(mode)},` +
+    `"consumerGroups":[${groups.map((group) => groupText(group, detail.offset)).join(',')}]}`
+  );
+}
+
+function groupText(group: MessageDetail['groups'][number], offset: number): string {
+  const { name, committed, leaseExpiresAtUs: lease } = group;
+  return (
+    `{"name":${quotedBytes(name)},"committed":${committed},"consumed":${committed >= offset},` +
+    `"leaseExpiresAt":${lease === null ? 'null' : `"${formatStampUs(lease)}"`}}`
+  );
+}
+
+function quotedJson(value: object): string {
+  return Buffer.from(JSON.stringify(value), 'utf8').toString('latin1');
+}
+
+const deletion: OutcomeRenderer<DropDeadLettersCommand, 'dead-letters-dropped'> = {
+  kind: 'dead-letters-dropped',
+  render: renderDeleted,
+};
+
+function handleDelete(front: Front, { exchange, tenant, params }: RouteRequest): void {
+  const [partitionId = '', transactionId = ''] = params;
+  const target = { kind: 'address', partitionId, transactionId } as const;
+  submit(front, exchange, { kind: 'drop-dead-letters', tenant, target }, deletion);
+}
+
+function renderDeleted(
+  exchange: Exchange,
+  { target }: DropDeadLettersCommand,
+  { deleted }: DeadLettersDroppedOutcome,
+): void {
+  assert(target.kind === 'address', 'a message was deleted by the name of a queue');
+  const { partitionId, transactionId } = target;
+  if (deleted > 0) {
+    const answer: MessageDeletedAnswer = { success: true, partitionId, transactionId, deleted };
+    exchange.json('200 OK', JSON.stringify(answer));
+    return;
+  }
+  const answer: MessageNotDeletedAnswer = {
+    success: false,
+    partitionId,
+    transactionId,
+    error: 'Message not found',
+    message:
+      'No dead-letter row for this address. ' +
+      'Live messages live in immutable segments and cannot be deleted',
+  };
+  exchange.json('404 Not Found', JSON.stringify(answer));
+}

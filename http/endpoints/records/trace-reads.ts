@@ -1,0 +1,150 @@
+/** The three reads of traces (state-surfaces 6.2): of a message, of a name, and the names. */
+import type { RefusedOutcome, TraceView } from '@svc/engine';
+import {
+  formatStampUs,
+  TRACE_KEY_TEXT_BYTES_MAX,
+  type TraceNamesAnswer,
+  utf8Length,
+} from '@svc/wire';
+import type { Exchange } from '../../exchange/exchange.js';
+import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import { storedJsonText } from '../../json/stored-json.js';
+import type { TraceListView, TraceNamesView } from '../../ports/record-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { type Paging, pagingOf } from './record-query.js';
+
+const READ_ROUTE = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  level: 'read-only',
+  largeAnswer: 'read',
+  reserves: true,
+} as const;
+
+export const traceNamesRoute: Route = {
+  ...READ_ROUTE,
+  path: '/api/v1/traces/names',
+  handle: handleNames,
+};
+
+export const namedTracesRoute: Route = {
+  ...READ_ROUTE,
+  path: '/api/v1/traces/by-name/{traceName}',
+  handle: handleNamed,
+};
+
+export const messageTracesRoute: Route = {
+  ...READ_ROUTE,
+  path: '/api/v1/traces/{partitionId}/{transactionId}',
+  handle: handleMessage,
+};
+
+const NAMES_LIMIT_DEFAULT = 50;
+const TRACES_LIMIT_DEFAULT = 100;
+const NOTHING: TraceListView = { kind: 'trace-list', traces: [], total: 0 };
+
+/** null: the query does not decode, and the request has been refused. */
+function readPaging(request: RouteRequest, limitDefault: number): Paging | null {
+  const query = queryOf(request);
+  return query && pagingOf(query, limitDefault);
+}
+
+function handleNames(front: Front, request: RouteRequest): void {
+  const paging = readPaging(request, NAMES_LIMIT_DEFAULT);
+  if (paging === null) return;
+  const { exchange, tenant } = request;
+  const reply = new PendingReply(exchange, front.logger, paging, renderNames);
+  front.service.records.traceNames(tenant, paging, reply);
+}
+
+function handleNamed(front: Front, request: RouteRequest): void {
+  const paging = readPaging(request, TRACES_LIMIT_DEFAULT);
+  if (paging === null) return;
+  const { exchange, tenant, params } = request;
+  const [name = ''] = params;
+  // No trace can have a name that no key can hold.
+  if (utf8Length(name) > TRACE_KEY_TEXT_BYTES_MAX) {
+    renderTraces(exchange, paging, NOTHING);
+    return;
+  }
+  const reply = new PendingReply(exchange, front.logger, paging, renderTraces);
+  front.service.records.namedTraces(tenant, name, paging, reply);
+}
+
+function handleMessage(front: Front, request: RouteRequest): void {
+  const paging = readPaging(request, TRACES_LIMIT_DEFAULT);
+  if (paging === null) return;
+  const { exchange, tenant, params } = request;
+  const [partitionId = '', transactionId = ''] = params;
+  if (utf8Length(transactionId) > TRACE_KEY_TEXT_BYTES_MAX) {
+    renderTraces(exchange, paging, NOTHING);
+    return;
+  }
+  const reply = new PendingReply(exchange, front.logger, paging, renderTraces);
+  front.service.records.messageTraces(tenant, partitionId, transactionId, paging, reply);
+}
+
+/** The members of a `TraceListAnswer`. */
+function renderTraces(
+  exchange: Exchange,
+  { limit, offset }: Paging,
+  outcome: TraceListView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const rows = outcome.traces.map(traceText).join(',');
+  const text =
+    `{"traces":[${rows}],"events":[${rows}],"total":${outcome.total},` +
+    `"pagination":{"limit":${limit},"offset":${offset}}}`;
+  exchange.jsonByteText('200 OK', text);
+}
+
+function traceText(view: TraceView): string {
+  const partition = view.partitionNumber === 0 ? 'null' : `"${view.partitionNumber}"`;
+  const message = quotedBytesOrNull(view.messageId);
+  const transaction = quotedBytes(view.transactionId);
+  const group = quotedBytesOrNull(view.consumerGroup);
+  const event = quotedBytes(view.eventType);
+  const worker = quotedBytesOrNull(view.worker);
+  const names = `[${view.names.map(quotedBytes).join(',')}]`;
+  const created = `"${formatStampUs(view.createdAtUs)}"`;
+  return (
+    `{"traceId":"${view.traceId}","trace_id":"${view.traceId}",` +
+    `"partitionId":${partition},"partition_id":${partition},` +
+    `"messageId":${message},"message_id":${message},` +
+    `"transactionId":${transaction},"transaction_id":${transaction},` +
+    `"consumerGroup":${group},"consumer_group":${group},` +
+    `"eventType":${event},"event_type":${event},"data":${storedJsonText(view.data)},` +
+    `"worker":${worker},"worker_id":${worker},"names":${names},"trace_names":${names},` +
+    `"createdAt":${created},"created_at":${created},` +
+    `"queue_name":${quotedBytesOrNull(view.queue)},` +
+    `"partition_name":${quotedBytesOrNull(view.partition)},"message_payload":null` +
+    `${view.data === null ? ',"dataAvailable":false}' : '}'}`
+  );
+}
+
+function renderNames(
+  exchange: Exchange,
+  { limit, offset }: Paging,
+  outcome: TraceNamesView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    exchange.refuse(outcome.refusal);
+    return;
+  }
+  const answer: TraceNamesAnswer = {
+    trace_names: outcome.names.map(({ name, traces, messages, lastUs }) => ({
+      trace_name: name,
+      trace_count: traces,
+      message_count: messages,
+      last_seen: formatStampUs(lastUs),
+    })),
+    total: outcome.total,
+    pagination: { limit, offset },
+  };
+  exchange.json('200 OK', JSON.stringify(answer));
+}

@@ -1,0 +1,172 @@
+/**
+ * POST /streams/v1/cycle (streams 4): changes of state, messages for sinks and the acknowledgement
+ * of the batch that they were made of, in one entry. The answer is 200 whether it was committed or
+ * refused; `success` tells.
+ */
+import type { PushCommand, Refusal, StreamCycleCommand, StreamCycledOutcome } from '@svc/engine';
+import {
+  STREAM_KEY_BYTES_MAX,
+  type StreamCycleRefusedAnswer,
+  TRANSACTION_ID_BYTES_MAX,
+  utf8Length,
+  ZERO_UUID,
+} from '@svc/wire';
+import { assert } from '../../base/assert.js';
+import { badRequest } from '../../exchange/errors.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { isReadAtOnce, readGenerated, refuseBadBody } from '../../exchange/large-body.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { quoted } from '../../json/json-text.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { readStreamCycleBody, type StreamCycleBody, streamCycleParts } from './cycle-body.js';
+
+export const streamCycleRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'POST',
+  path: '/streams/v1/cycle',
+  level: 'read-write',
+  body: 'growing',
+  handle,
+};
+
+const renderer: OutcomeRenderer<StreamCycleCommand, 'stream-cycled'> = {
+  kind: 'stream-cycled',
+  render,
+};
+
+function handle(front: Front, request: RouteRequest): void {
+  const { exchange, body } = request;
+  if (isReadAtOnce(body)) {
+    commit(front, request, readStreamCycleBody(body));
+    return;
+  }
+  const done = (cycle: StreamCycleBody) => commit(front, request, cycle);
+  const refuse = (error: unknown) => refuseBadBody(exchange, streamCycleRoute.badBody, error);
+  readGenerated(exchange, refuse, streamCycleParts(body), done);
+}
+
+function commit(front: Front, { exchange, tenant }: RouteRequest, cycle: StreamCycleBody): void {
+  const { queryId, partitionId, consumerGroup, bytes, state, ack, releaseLease } = cycle;
+  if (queryId === null) {
+    exchange.refuse(badRequest('query_id is required'));
+    return;
+  }
+  const refusal = refusalOf(tenant, cycle);
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  const pushes = pushesOf(tenant, cycle);
+  const { calls } = front.meters;
+  calls.pushMessages += pushes === null ? 0 : pushes.itemGroup.length;
+  calls.ackMessages += ack?.completed === true ? ack.count : 0;
+  const scope = { tenant, queryId, partitionId, consumerGroup };
+  const command: StreamCycleCommand = {
+    kind: 'stream-cycle',
+    ...scope,
+    body: bytes,
+    state,
+    pushes,
+    ack,
+    releaseLease,
+  };
+  submit(front, exchange, command, renderer);
+}
+
+function refusalOf(tenant: string, cycle: StreamCycleBody): Refusal | null {
+  const { partitionId, consumerGroup, state, pushes } = cycle;
+  if (partitionId === '') return badRequest('partition_id is required');
+  const groupRefusal = nameBudgetRefusal(tenant, '', consumerGroup, '');
+  if (groupRefusal !== null) return groupRefusal;
+  for (const key of state.keys) {
+    // A UTF-16 code unit is three bytes at most.
+    if (key.length * 3 <= STREAM_KEY_BYTES_MAX) continue;
+    const bytes = utf8Length(key);
+    if (bytes <= STREAM_KEY_BYTES_MAX) continue;
+    const error = `state key is ${bytes} bytes, over the ${STREAM_KEY_BYTES_MAX}-byte limit`;
+    return { reason: 'name_too_long', error };
+  }
+  for (const { queue, partition } of pushes.groups) {
+    const refusal = nameBudgetRefusal(tenant, queue, '', partition);
+    if (refusal !== null) return refusal;
+  }
+  for (const id of pushes.transactionIds) {
+    if (id === null || id.length * 3 <= TRANSACTION_ID_BYTES_MAX) continue;
+    if (utf8Length(id) <= TRANSACTION_ID_BYTES_MAX) continue;
+    return badRequest(`transactionId exceeds the ${TRANSACTION_ID_BYTES_MAX}-byte limit`);
+  }
+  return null;
+}
+
+/** null: it pushes nothing. Who produced what a stream emits is nobody's token. */
+function pushesOf(tenant: string, cycle: StreamCycleBody): PushCommand | null {
+  const { pushes, bytes, messageIds } = cycle;
+  const { groups, itemGroup, transactionIds, payloadStart, payloadEnd } = pushes;
+  if (itemGroup.length === 0) return null;
+  const columns = { groups, itemGroup, transactionIds, payloadStart, payloadEnd };
+  const push: PushCommand = { kind: 'push', tenant, producerSub: null, body: bytes, ...columns };
+  return messageIds === undefined ? push : { ...push, messageIds };
+}
+
+const MISSING = '{"success":false,"error":"query or partition not found"}';
+
+function render(
+  exchange: Exchange,
+  command: StreamCycleCommand,
+  { verdict }: StreamCycledOutcome,
+): void {
+  switch (verdict.result) {
+    case 'missing':
+      exchange.json('404 Not Found', MISSING);
+      break;
+    case 'refused': {
+      const { error, reason } = verdict;
+      const answer: StreamCycleRefusedAnswer = { success: false, error, reason };
+      exchange.json('200 OK', JSON.stringify(answer));
+      break;
+    }
+    case 'committed': {
+      const { partition, queue, ack } = verdict;
+      const acked =
+        ack === null
+          ? 'null'
+          : `{"success":true,"count":${ack.count},"lease_released":${ack.released},"dlq":false}`;
+      exchange.json(
+        '200 OK',
+        `{"success":true,"query_id":"${command.queryId}","partition_id":"${partition}",` +
+          `"queueName":${quoted(queue)},"state_ops_applied":${command.state.keys.length},` +
+          `"push_results":[${pushResults(command.pushes, verdict.pushed)}],"ack_result":${acked}}`,
+      );
+      break;
+    }
+  }
+}
+
+type Pushed = Extract<StreamCycledOutcome['verdict'], { result: 'committed' }>['pushed'];
+
+function pushResults(pushes: PushCommand | null, pushed: Pushed): string {
+  const { groups, itemGroup, transactionIds } = pushes ?? NO_PUSHES;
+  const messageIds = pushed?.messageIds ?? [];
+  assert(
+    messageIds.length === itemGroup.length,
+    `${itemGroup.length} items, ${messageIds.length} ids`,
+  );
+  const queues = groups.map(({ queue }) => quoted(queue));
+  return messageIds
+    .map((messageId = ZERO_UUID, i) => {
+      const given = transactionIds[i] ?? null;
+      const transactionId = given === null ? `"${messageId}"` : quoted(given);
+      return (
+        `{"queueName":${queues[itemGroup[i] ?? 0] ?? '""'},"messageId":"${messageId}",` +
+        `"transactionId":${transactionId},"status":"created"}`
+      );
+    })
+    .join();
+}
+
+const NO_PUSHES: Pick<PushCommand, 'groups' | 'itemGroup' | 'transactionIds'> = {
+  groups: [],
+  itemGroup: [],
+  transactionIds: [],
+};

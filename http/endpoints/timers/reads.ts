@@ -1,0 +1,165 @@
+/**
+ * The timers of one queue (state-surfaces 3.1): GET /api/v1/timers/{queue} lists them, and
+ * /api/v1/timers/{queue}/{timerKey...} shows one, or cancels it. A key is the rest of the path.
+ */
+import type { RefusedOutcome, TimerCall, TimersOutcome, TimerView } from '@svc/engine';
+import { formatStampUs, TRANSACTION_ID_BYTES_MAX, utf8Length } from '@svc/wire';
+import { assert } from '../../base/assert.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { lenientInteger, textOf } from '../../exchange/query.js';
+import type { Pass } from '../../gate/gate.js';
+import { GatedReply } from '../../gate/gated-reply.js';
+import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import type { TimerPageView, TimerPeekView } from '../../ports/timer-service.js';
+import { PendingReply } from '../../routing/reply.js';
+import { queryOf } from '../../routing/request-query.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { refuseKv } from '../kv/kv-answers.js';
+import { TimerFault } from './ops.js';
+import { refuseTimers, sendBytes, submitTimers, timerMembers } from './timers.js';
+
+const ONE = '/api/v1/timers/{queue}/{timerKey...}';
+
+export const timerListRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: '/api/v1/timers/{queue}',
+  level: 'read-only',
+  largeAnswer: 'read',
+  reserves: true,
+  handle: handleList,
+};
+
+export const timerPeekRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'GET',
+  path: ONE,
+  level: 'read-only',
+  largeAnswer: 'read',
+  reserves: true,
+  handle: handlePeek,
+};
+
+export const timerCancelRoute: Route = {
+  ...ROUTE_DEFAULTS,
+  method: 'DELETE',
+  path: ONE,
+  level: 'read-write',
+  handle: handleCancel,
+};
+
+const LIMIT_DEFAULT = 100;
+const LIMIT_MAX = 1000;
+
+function handleList(front: Front, request: RouteRequest): void {
+  const query = queryOf(request);
+  if (query === null) return;
+  const { exchange, tenant, params } = request;
+  const [queue = ''] = params;
+  const after = textOf(query, 'after');
+  const pass = enter(front, exchange, tenant, queue, after);
+  if (pass === null) return;
+  const wanted = lenientInteger(query, 'limit') ?? LIMIT_DEFAULT;
+  const limit = Math.min(Math.max(wanted, 1), LIMIT_MAX);
+  const reply = new PendingReply(exchange, front.logger, null, renderList);
+  front.service.timers.list(tenant, queue, after, limit, new GatedReply(pass, reply));
+}
+
+function handlePeek(front: Front, { exchange, tenant, params }: RouteRequest): void {
+  const [queue = '', timerKey = ''] = params;
+  const pass = enter(front, exchange, tenant, queue, timerKey);
+  if (pass === null) return;
+  const reply = new PendingReply(exchange, front.logger, { queue, timerKey }, renderPeek);
+  front.service.timers.peek(tenant, queue, timerKey, new GatedReply(pass, reply));
+}
+
+/** null: the request has been refused. */
+function enter(
+  front: Front,
+  exchange: Exchange,
+  tenant: string,
+  queue: string,
+  timerKey: string,
+): Pass | null {
+  const refusal = nameBudgetRefusal(tenant, queue, '', timerKey, 'timerKey');
+  if (refusal === null) return front.gate.enter(exchange, tenant, { kind: 'timer-read' });
+  exchange.refuse(refusal);
+  return null;
+}
+
+/** Nothing stops a cancellation (state-surfaces 0.4). */
+function handleCancel(front: Front, request: RouteRequest): void {
+  const query = queryOf(request);
+  if (query === null) return;
+  const { exchange, tenant, subject, params } = request;
+  const [queue = '', timerKey = ''] = params;
+  const refusal = nameBudgetRefusal(tenant, queue, '', timerKey, 'timerKey');
+  if (refusal !== null) {
+    exchange.refuse(refusal);
+    return;
+  }
+  const given = textOf(query, 'txn');
+  if (utf8Length(given) > TRANSACTION_ID_BYTES_MAX) {
+    const reason = `QTIMER op 0: txn exceeds the ${TRANSACTION_ID_BYTES_MAX}-byte limit`;
+    refuseTimers(front, exchange, new TimerFault('shape', reason));
+    return;
+  }
+  const txn = given === '' ? null : given;
+  const ops = [{ op: 'cancel', queue, timerKey, txn }] as const;
+  const call: TimerCall = { kind: 'timers', tenant, producerSub: subject, ops };
+  submitTimers(front, exchange, null, call, renderCancelled);
+}
+
+function renderCancelled(
+  exchange: Exchange,
+  { ops: [op] }: TimerCall,
+  { results: [result] }: TimersOutcome,
+): void {
+  assert(op !== undefined && result !== undefined, 'a cancellation without a result');
+  sendBytes(exchange, `{${timerMembers(op, result)}}`);
+}
+
+function renderPeek(
+  exchange: Exchange,
+  { queue, timerKey }: { readonly queue: string; readonly timerKey: string },
+  outcome: TimerPeekView | RefusedOutcome,
+): void {
+  if (outcome.kind === 'refused') {
+    refuseKv(exchange, outcome.refusal);
+    return;
+  }
+  const { timer } = outcome;
+  if (timer === null) {
+    const names = `"queue":${quotedBytes(queue)},"timerKey":${quotedBytes(timerKey)}`;
+    sendBytes(exchange, `{"found":false,${names}}`);
+    return;
+  }
+  const payload = Buffer.from(timer.payload ?? []).toString('base64');
+  sendBytes(exchange, `{"found":true,${rowMembers(timer)},"payload":"${payload}"}`);
+}
+
+function renderList(exchange: Exchange, _: null, outcome: TimerPageView | RefusedOutcome): void {
+  if (outcome.kind === 'refused') {
+    refuseKv(exchange, outcome.refusal);
+    return;
+  }
+  const { timers, truncated, nextAfter } = outcome;
+  const rows = timers.map((timer) => `{${rowMembers(timer)}}`).join();
+  const next = quotedBytesOrNull(nextAfter);
+  sendBytes(exchange, `{"rows":[${rows}],"truncated":${truncated},"nextAfter":${next}}`);
+}
+
+/** The members of a `TimerRowAnswer`. Payloads are stored decompressed, and no timer is claimed. */
+function rowMembers(timer: TimerView): string {
+  const { queue, timerKey, partition, txn, messageId, encrypted } = timer;
+  const { deliverAtUs, createdAtUs, updatedAtUs, attempts } = timer;
+  return (
+    `"queue":${quotedBytes(queue)},"timerKey":${quotedBytes(timerKey)},` +
+    `"partition":${quotedBytes(partition)},"deliverAt":"${formatStampUs(deliverAtUs)}",` +
+    `"txn":${quotedBytes(txn)},"messageId":"${messageId}","payloadZstd":false,` +
+    `"encrypted":${encrypted},"producerSub":${quotedBytesOrNull(timer.producerSub)},` +
+    `"attempts":${attempts},"lastError":${quotedBytesOrNull(timer.lastError)},"claimed":false,` +
+    `"createdAt":"${formatStampUs(createdAtUs)}","updatedAt":"${formatStampUs(updatedAtUs)}"`
+  );
+}

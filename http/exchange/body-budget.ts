@@ -1,0 +1,80 @@
+/**
+ * Bytes of request bodies that are in memory: reserved as a body arrives, released when its request
+ * is answered. Bodies of writes that grow storage and bodies of drain work (acks, renewals, reads)
+ * draw from two shares, so that a flood of pushes cannot keep acks out.
+ *
+ * A short body lies in a slab of the runtime that it shares with others, and keeps the whole slab
+ * in memory when the others have gone: it counts as a slab (`countedBytes`).
+ *
+ * In each share a quarter is for small bodies alone, so that a few large ones, which may take long
+ * to arrive, cannot keep ordinary requests out. A body that grows beyond the small size counts as a
+ * large one from then on, with all its bytes.
+ */
+import { SMALL_BODY_BYTES_MAX } from '../base/limits.js';
+
+/** Largest number of bytes that a body of this length keeps in memory. */
+export function countedBytes(length: number): number {
+  return length < POOLED_BODY_BYTES ? Math.max(length, Buffer.poolSize) : length;
+}
+
+/** Length below which `Buffer.allocUnsafe` takes a buffer out of a slab. */
+const POOLED_BODY_BYTES = Buffer.poolSize >>> 1;
+
+export type BodyShare = 'growing' | 'drain';
+
+interface Pool {
+  readonly bytesMax: number;
+  /** Of `bytesMax`, what only small bodies may take. */
+  readonly smallBytesKept: number;
+  smallBytes: number;
+  largeBytes: number;
+}
+
+export class BodyBudget {
+  readonly #pools: { readonly [share in BodyShare]: Pool };
+
+  constructor(growingBytesMax: number, drainBytesMax: number) {
+    this.#pools = { growing: newPool(growingBytesMax), drain: newPool(drainBytesMax) };
+  }
+
+  /**
+   * For a body that holds `heldBytes` and needs `bytes` more. False: there is no room, nothing is
+   * reserved. A lone body, and the only large one, is admitted whatever its size.
+   */
+  reserve(share: BodyShare, heldBytes: number, bytes: number): boolean {
+    const pool = this.#pools[share];
+    const wasLarge = heldBytes > SMALL_BODY_BYTES_MAX;
+    const large = heldBytes + bytes > SMALL_BODY_BYTES_MAX;
+    const smallOthers = pool.smallBytes - (wasLarge ? 0 : heldBytes);
+    const largeOthers = pool.largeBytes - (wasLarge ? heldBytes : 0);
+    const wanted = heldBytes + bytes;
+    const othersAndThis = smallOthers + largeOthers + wanted;
+    if (large) {
+      const largeBytesMax = pool.bytesMax - pool.smallBytesKept;
+      const fits = largeOthers + wanted <= largeBytesMax && othersAndThis <= pool.bytesMax;
+      if (!fits && largeOthers > 0) return false;
+    } else {
+      const fits = smallOthers + wanted <= pool.smallBytesKept || othersAndThis <= pool.bytesMax;
+      if (!fits && smallOthers + largeOthers > 0) return false;
+    }
+    pool.smallBytes = smallOthers + (large ? 0 : wanted);
+    pool.largeBytes = largeOthers + (large ? wanted : 0);
+    return true;
+  }
+
+  /** All that a body holds. */
+  release(share: BodyShare, heldBytes: number): void {
+    const pool = this.#pools[share];
+    if (heldBytes > SMALL_BODY_BYTES_MAX) pool.largeBytes -= heldBytes;
+    else pool.smallBytes -= heldBytes;
+  }
+
+  used(share: BodyShare): number {
+    const { smallBytes, largeBytes } = this.#pools[share];
+    return smallBytes + largeBytes;
+  }
+}
+
+function newPool(bytesMax: number): Pool {
+  return { bytesMax, smallBytesKept: Math.floor(bytesMax / 4), smallBytes: 0, largeBytes: 0 };
+}

@@ -1,0 +1,481 @@
+/**
+ * One request and its answer on the wire. It owns the native response object, which may not be
+ * touched once the response is complete or its connection is gone; every path to it goes through
+ * here.
+ *
+ *     reading (body) -> open -> answered        the response was handed over completely
+ *                          \-> answering -> answered   a large answer waits for its reader
+ *     any of them -> gone                        the client closed, or was cut off
+ *
+ * What holds: exactly one of `answered` and `gone` is reached, once, and then the rim has been
+ * told, so that the number of requests in flight is exact.
+ */
+import type { Refusal } from '@svc/engine';
+import { STREAMED_ANSWER_BYTES_MIN } from '../base/limits.js';
+import type { AnswerBudget, AnswerShare, UnreadAnswer } from './answer-budget.js';
+import { AnswerProgress } from './answer-progress.js';
+import type { AnswerRoom } from './answer-room.js';
+import { AnswerText, BudgetedRoom } from './answer-text.js';
+import type { BodyBudget, BodyShare } from './body-budget.js';
+import type { BodyTurns } from './body-turns.js';
+import type { TrackedRequest } from './connections.js';
+import {
+  ANSWERS_OVERLOADED_REFUSAL,
+  errorText,
+  INTERNAL_REFUSAL,
+  STATUS_OF_REASON,
+  type Status,
+} from './errors.js';
+import type { LoopShare } from './loop-share.js';
+import type { UwsResponse } from './uws.js';
+
+/** What exchanges share and report to. */
+export interface Rim {
+  readonly budget: BodyBudget;
+  readonly answers: AnswerBudget;
+  /** For reading large bodies and making large answers. */
+  readonly loop: LoopShare;
+  /** Large bodies that are not complete. */
+  readonly bodies: BodyTurns;
+  readonly logger: FrontLogger;
+  /** A request came; `settled` follows when it is answered or gone. */
+  opened(): void;
+  settled(): void;
+  /** The server stops: each connection is closed with its next answer. */
+  stopping: boolean;
+  /** Bodies that come in pieces, which the sweep looks at. */
+  readonly slow: Set<Slow>;
+  monotonicMs(): number;
+}
+
+export interface Slow {
+  /** Cuts itself off when it is too slow. */
+  sweep(nowMs: number): void;
+}
+
+/**
+ * The status line and the headers of every answer as bytes, by status and then by type: one call of
+ * the native layer takes all, and it need not make bytes of strings. There are a few dozen pairs.
+ */
+const heads = new Map<Status, Map<string, ArrayBuffer>>();
+
+function headOf(status: Status, contentType: string): ArrayBuffer {
+  let byType = heads.get(status);
+  if (byType === undefined) {
+    byType = new Map();
+    heads.set(status, byType);
+  }
+  let head = byType.get(contentType);
+  if (head === undefined) {
+    head = bytesOf(`${status}\r\nContent-Type: ${contentType}\r\n${NOT_SNIFFED}`);
+    byType.set(contentType, head);
+  }
+  return head;
+}
+
+function bytesOf(text: string): ArrayBuffer {
+  return Uint8Array.from(Buffer.from(text)).buffer;
+}
+
+/** No browser takes an answer for another type than it says: a payload may look like a page. */
+const NOT_SNIFFED = 'X-Content-Type-Options: nosniff';
+const NO_CONTENT_HEAD = bytesOf(`204 No Content\r\n${NOT_SNIFFED}`);
+
+/** Where byte strings become bytes, one at a time: see `jsonByteText`. */
+const SCRATCH = Buffer.allocUnsafeSlow(STREAMED_ANSWER_BYTES_MIN);
+
+const NEXT_AFTER_HEADER = 'X-Svc-Next-After';
+
+/** Names and values. */
+export type Headers = readonly (readonly [string, string])[];
+
+export class Exchange implements UnreadAnswer, AnswerRoom {
+  readonly #response: UwsResponse;
+  readonly #rim: Rim;
+  /** A HEAD request: lengths are told, bodies are not sent. */
+  readonly #headOnly: boolean;
+  /** null: connections are not tracked. */
+  readonly #tracked: TrackedRequest | null;
+  #state: 'open' | 'answering' | 'answered' | 'gone' = 'open';
+  #share: BodyShare = 'growing';
+  #bodyBytes = 0;
+  /** A command has taken the body over: its bytes count until `releaseBody`. */
+  #bodyHanded = false;
+  #answer: Uint8Array | null = null;
+  /**
+   * Text of the answer, in place of `#answer`, where the same text may answer other requests too.
+   */
+  #text: AnswerText | null = null;
+  #answerShare: AnswerShare = 'read';
+  #isRefusable = false;
+  /** Progress of an answer that waits for its reader. */
+  #progress: AnswerProgress | null = null;
+  /** Headers in addition to those that every answer has; null for most answers. */
+  #headers: Headers | null = null;
+  onGone: (() => void) | null = null;
+  /** Bytes reserved for the answer; only the budget of answers changes them. */
+  reservedBytes = 0;
+  #owner: string | null = null;
+  /** True once the budget of answers may know this exchange. */
+  #isCounted = false;
+
+  constructor(response: UwsResponse, rim: Rim, headOnly: boolean, tracked: TrackedRequest | null) {
+    this.#response = response;
+    this.#rim = rim;
+    this.#headOnly = headOnly;
+    this.#tracked = tracked;
+    rim.opened();
+    response.onAborted(() => this.#abort());
+  }
+
+  /** An answer can be given. */
+  get open(): boolean {
+    return this.#state === 'open';
+  }
+
+  get gone(): boolean {
+    return this.#state === 'gone';
+  }
+
+  /**
+   * Where its answer counts, if it is large. `isRefusable`: nobody reserves room for it, and it
+   * tells of nothing done; so it is refused if there is no room for it once it is made.
+   */
+  answerInto(share: AnswerShare, isRefusable: boolean): void {
+    this.#answerShare = share;
+    this.#isRefusable = isRefusable;
+  }
+
+  addHeaders(headers: Headers): void {
+    this.#headers = this.#headers === null ? headers : [...this.#headers, ...headers];
+  }
+
+  /** For `bytes` more of the body than before. False: the budget is spent. */
+  reserveBody(share: BodyShare, bytes: number): boolean {
+    if (!this.#rim.budget.reserve(share, this.#bodyBytes, bytes)) return false;
+    this.#share = share;
+    this.#bodyBytes += bytes;
+    return true;
+  }
+
+  // --- room for the answer ---------------------------------------------------------------------
+
+  /** The other end's address. */
+  get owner(): string {
+    this.#owner ??= Buffer.from(this.#response.getRemoteAddress()).toString('latin1');
+    return this.#owner;
+  }
+
+  get freeBytes(): number {
+    if (this.#state !== 'open') return Number.MAX_SAFE_INTEGER;
+    return this.#rim.answers.freeFor(this.#answerShare, this);
+  }
+
+  reserve(bytes: number): boolean {
+    // Nothing is made for a client that has gone, and nobody would let go of it.
+    if (this.#state !== 'open') return true;
+    this.#isCounted = true;
+    return this.#rim.answers.reserve(this.#answerShare, this, bytes);
+  }
+
+  wait(bytes: number, untilMs: number, done: (hasRoom: boolean) => void): void {
+    if (this.#state !== 'open') {
+      setImmediate(done, false);
+      return;
+    }
+    this.#isCounted = true;
+    this.#rim.answers.wait(this.#answerShare, this, bytes, untilMs, done);
+  }
+
+  /** From here on the body belongs to a command, and stays in memory though the client may go. */
+  handBody(): void {
+    this.#bodyHanded = true;
+  }
+
+  releaseBody(): void {
+    if (this.#bodyBytes === 0) return;
+    this.#rim.budget.release(this.#share, this.#bodyBytes);
+    this.#bodyBytes = 0;
+  }
+
+  /** `retryAfter`: seconds; true for one, false or 0 for none. */
+  json(status: Status, text: string, retryAfter: boolean | number = false): void {
+    if (text.length >= STREAMED_ANSWER_BYTES_MIN) {
+      this.jsonBytes(status, Buffer.from(text, 'utf8'));
+      return;
+    }
+    this.#write(status, 'application/json', text, retryAfter, null, false);
+  }
+
+  jsonBytes(status: Status, bytes: Uint8Array): void {
+    if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
+      this.#stream(status, 'application/json', bytes, null);
+    } else this.#write(status, 'application/json', bytes, false, null, false);
+  }
+
+  /**
+   * `text` is a byte string: every char code is one byte of UTF-8. A text that is not streamed goes
+   * to the native layer through one buffer, which that copies before it returns. A buffer for each
+   * answer would be allocated outside the heap, and collected later.
+   */
+  jsonByteText(status: Status, text: string): void {
+    const { length } = text;
+    if (length >= STREAMED_ANSWER_BYTES_MIN) {
+      this.jsonBytes(status, Buffer.from(text, 'latin1'));
+      return;
+    }
+    SCRATCH.write(text, 0, 'latin1');
+    this.jsonBytes(status, new Uint8Array(SCRATCH.buffer, 0, length));
+  }
+
+  /**
+   * A text for an answer of this share, whoever it is sent to. `isOwed`: it tells what was done,
+   * and is made whether there is room for it or not.
+   */
+  newText(isOwed = false): AnswerText {
+    const { answers } = this.#rim;
+    return new AnswerText(new BudgetedRoom(answers, this.#answerShare, this.owner, isOwed));
+  }
+
+  /** `nextAfter`: for the header of a page; null: none. The text is held until it is taken. */
+  jsonText(
+    text: AnswerText,
+    nextAfter: string | null = null,
+    status: '200 OK' | '201 Created' = '200 OK',
+  ): void {
+    if (this.#state !== 'open') return;
+    if (nextAfter !== null) this.addHeaders([[NEXT_AFTER_HEADER, nextAfter]]);
+    if (text.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) this.#streamText(status, text);
+    else this.#write(status, 'application/json', text, false, null, false);
+  }
+
+  /** With an `ETag`, whose quotes come with it. */
+  jsonTagged(bytes: Uint8Array, entityTag: string): void {
+    this.#write('200 OK', 'application/json', bytes, false, null, false, entityTag);
+  }
+
+  document(contentType: string, bytes: Uint8Array, cacheControl: string): void {
+    this.#write('200 OK', contentType, bytes, false, cacheControl, false);
+  }
+
+  /** A document that was made for this request, and may be large. */
+  largeDocument(contentType: string, bytes: Uint8Array, cacheControl: string): void {
+    if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
+      this.#stream('200 OK', contentType, bytes, cacheControl);
+    } else this.document(contentType, bytes, cacheControl);
+  }
+
+  refuse(refusal: Refusal): void {
+    const { status, retryAfter } = STATUS_OF_REASON[refusal.reason];
+    this.json(status, errorText(refusal.error, refusal.reason, refusal.leader), retryAfter);
+  }
+
+  /**
+   * Does long work for this request in parts, in turns with that of others (`loop-share.ts`):
+   * `part` is called until it returns true or the client has gone, and `over` then, once. A part
+   * that throws costs this request a 500.
+   */
+  inParts(part: () => boolean, over: () => void): void {
+    this.#rim.loop.run(() => {
+      let isOver = !this.open;
+      try {
+        isOver = isOver || part();
+      } catch (error) {
+        this.failed('an answer could not be rendered', error);
+        isOver = true;
+      }
+      if (isOver) over();
+      return isOver;
+    });
+  }
+
+  /** The request ends with a 500, and `what` and the error in the log. */
+  failed(what: string, error: unknown): void {
+    this.#rim.logger.error(what, error);
+    this.refuse(INTERNAL_REFUSAL);
+  }
+
+  /** For requests after which the connection's bytes cannot be trusted to be another request. */
+  jsonAndClose(status: Status, text: string): void {
+    this.#write(status, 'application/json', text, false, null, true);
+  }
+
+  noContent(): void {
+    if (this.#state !== 'open') return;
+    const response = this.#response;
+    this.#tracked?.answering();
+    response.cork(() => {
+      response.writeStatus(NO_CONTENT_HEAD);
+      this.#writeHeaders();
+      if (this.#rim.stopping) response.writeHeader('Connection', 'close');
+      response.endWithoutBody();
+    });
+    this.#settle('answered');
+  }
+
+  get answerBytes(): number {
+    return this.#answer === null ? 0 : this.#answer.length;
+  }
+
+  sweep(nowMs: number): void {
+    if (this.#progress?.sweep(nowMs) === true) this.cutOff();
+  }
+
+  sweepsLeft(): number {
+    const bytes = this.#text?.length ?? this.answerBytes;
+    return this.#progress === null ? 0 : this.#progress.sweepsLeft(bytes);
+  }
+
+  cutOff(): void {
+    this.#response.close();
+  }
+
+  #write(
+    status: Status,
+    contentType: string,
+    body: string | Uint8Array | AnswerText,
+    retryAfter: boolean | number,
+    cacheControl: string | null,
+    close: boolean,
+    entityTag: string | null = null,
+  ): void {
+    if (this.#state !== 'open') return;
+    const response = this.#response;
+    const closing = close || this.#rim.stopping;
+    this.#tracked?.answering();
+    response.cork(() => {
+      response.writeStatus(headOf(status, contentType));
+      if (retryAfter) response.writeHeader('Retry-After', String(Number(retryAfter)));
+      if (status === '401 Unauthorized') response.writeHeader('WWW-Authenticate', 'Bearer');
+      if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
+      if (entityTag !== null) response.writeHeader('ETag', entityTag);
+      this.#writeHeaders();
+      if (this.#headOnly) {
+        if (closing) response.writeHeader('Connection', 'close');
+        response.writeHeader('Content-Length', String(lengthOf(body))).endWithoutBody();
+      } else response.end(body instanceof AnswerText ? body.from(0) : body, closing);
+    });
+    this.#settle('answered');
+  }
+
+  /** Hands over what the socket takes; the rest follows as the reader takes it. */
+  #stream(
+    status: Status,
+    contentType: string,
+    bytes: Uint8Array,
+    cacheControl: string | null,
+  ): void {
+    if (this.#state !== 'open') return;
+    if (this.#isRefusable && !this.reserve(bytes.length)) {
+      this.refuse(ANSWERS_OVERLOADED_REFUSAL);
+      return;
+    }
+    const response = this.#response;
+    this.#answer = bytes;
+    let done = false;
+    this.#tracked?.answering();
+    response.cork(() => {
+      response.writeStatus(headOf(status, contentType));
+      if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
+      this.#writeHeaders();
+      done = response.tryEnd(bytes, bytes.length)[1];
+    });
+    if (done) {
+      this.#answer = null;
+      this.#settle('answered');
+      return;
+    }
+    this.#waitForReader((offset) => this.#continue(offset));
+  }
+
+  #waitForReader(onWritable: (offset: number) => boolean): void {
+    this.#state = 'answering';
+    this.#progress = new AnswerProgress(this.#rim.monotonicMs());
+    this.#isCounted = true;
+    this.#rim.answers.hold(this.#answerShare, this);
+    this.#response.onWritable(onWritable);
+  }
+
+  /** The text counts by itself, once, for all who are answered by it. */
+  #streamText(status: Status, text: AnswerText): void {
+    text.retain();
+    this.#text = text;
+    let done = false;
+    this.#response.cork(() => {
+      this.#response.writeStatus(headOf(status, 'application/json'));
+      this.#writeHeaders();
+      done = this.#sendText(text, 0) === 'done';
+    });
+    if (done) this.#settle('answered');
+    else this.#waitForReader((offset) => this.#continueText(offset));
+  }
+
+  #continueText(offset: number): boolean {
+    if (this.#text === null || this.#progress === null) return true;
+    this.#progress.takenBytes = offset;
+    const sent = this.#sendText(this.#text, offset);
+    if (sent === 'done') this.#settle('answered');
+    return sent === 'done';
+  }
+
+  /** Chunk by chunk, until the socket takes no more. */
+  #sendText(text: AnswerText, offset: number): 'done' | 'full' {
+    for (let at = offset; ; ) {
+      const chunk = text.from(at);
+      const [taken, done] = this.#response.tryEnd(chunk, text.length);
+      if (done) return 'done';
+      if (!taken) return 'full';
+      at += chunk.length;
+    }
+  }
+
+  #writeHeaders(): void {
+    if (this.#headers === null) return;
+    for (const [name, value] of this.#headers) this.#response.writeHeader(name, value);
+  }
+
+  #continue(offset: number): boolean {
+    const bytes = this.#answer;
+    const progress = this.#progress;
+    if (bytes === null || progress === null) return true;
+    progress.takenBytes = offset;
+    this.#tracked?.answering();
+    const [taken, done] = this.#response.tryEnd(bytes.subarray(offset), bytes.length);
+    if (done) this.#settle('answered');
+    return taken;
+  }
+
+  #abort(): void {
+    if (this.#state === 'answered') return;
+    const wasOpen = this.#state === 'open';
+    const onGone = this.onGone;
+    this.#settle('gone');
+    // A body that a command holds is released with the command's outcome. An exchange that was
+    // answering has had it: whoever leaves in the middle of the answer frees the body at once.
+    if (wasOpen && onGone === null && this.#bodyHanded) return;
+    this.releaseBody();
+    if (wasOpen) onGone?.();
+  }
+
+  #settle(state: 'answered' | 'gone'): void {
+    this.#answer = null;
+    this.#text?.release();
+    this.#text = null;
+    this.#state = state;
+    this.onGone = null;
+    // First: what is told of below may close other connections.
+    if (state === 'answered') this.#tracked?.answered();
+    else this.#tracked?.gone();
+    if (state === 'answered') this.releaseBody();
+    if (this.#isCounted) this.#rim.answers.release(this.#answerShare, this);
+    this.#rim.settled();
+  }
+}
+
+function lengthOf(body: string | Uint8Array | AnswerText): number {
+  return body instanceof AnswerText ? body.length : Buffer.byteLength(body);
+}
+
+export interface FrontLogger {
+  error(message: string, error: unknown): void;
+}

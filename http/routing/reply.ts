@@ -1,0 +1,66 @@
+/**
+ * The front's side of `Reply`: remembers what the answer is rendered from. A failure while
+ * rendering is this request's alone: it is logged and answered 500, and the broker learns that
+ * nobody received the answer.
+ */
+import type { AnswerRoom } from '../exchange/answer-room.js';
+import { INTERNAL_REFUSAL } from '../exchange/errors.js';
+import type { Exchange, FrontLogger } from '../exchange/exchange.js';
+import type { Reply } from '../ports/service.js';
+
+export type Render<Context, Answer> = (
+  exchange: Exchange,
+  context: Context,
+  answer: Answer,
+) => void;
+
+export class PendingReply<Context, Answer> implements Reply<Answer> {
+  readonly #exchange: Exchange;
+  readonly #context: Context;
+  readonly #render: Render<Context, Answer>;
+  readonly #logger: FrontLogger;
+
+  constructor(
+    exchange: Exchange,
+    logger: FrontLogger,
+    context: Context,
+    render: Render<Context, Answer>,
+  ) {
+    this.#exchange = exchange;
+    this.#logger = logger;
+    this.#context = context;
+    this.#render = render;
+  }
+
+  get gone(): boolean {
+    return this.#exchange.gone;
+  }
+
+  get onGone(): (() => void) | null {
+    return this.#exchange.onGone;
+  }
+
+  set onGone(hook: (() => void) | null) {
+    this.#exchange.onGone = hook;
+  }
+
+  get room(): AnswerRoom {
+    return this.#exchange;
+  }
+
+  send(answer: Answer): boolean {
+    const exchange = this.#exchange;
+    if (!exchange.open) {
+      exchange.releaseBody();
+      return false;
+    }
+    try {
+      this.#render(exchange, this.#context, answer);
+      return true;
+    } catch (error) {
+      this.#logger.error('an answer could not be rendered', error);
+      exchange.refuse(INTERNAL_REFUSAL);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/** What a route is, and what it is given. */
+import type { Subscription } from '@svc/engine';
+import type { Meters } from '@svc/wire';
+import type { KvLimits, TimerCallLimits } from '../base/limits.js';
+import type { AccessLevel, RoleSet } from '../exchange/access-level.js';
+import type { AnswerShare } from '../exchange/answer-budget.js';
+import type { BodyShare } from '../exchange/body-budget.js';
+import type { Exchange, FrontLogger } from '../exchange/exchange.js';
+import type { Zstd } from '../exchange/zstd.js';
+import type { Gate } from '../gate/gate.js';
+import type { Scraper } from '../metrics/scrape.js';
+import type { Service } from '../ports/service.js';
+
+/** One for the whole front. */
+export interface Front {
+  readonly service: Service;
+  /** What is counted; every layer of the process adds to the same. */
+  readonly meters: Meters;
+  readonly scraper: Scraper;
+  /** What calls of the state surfaces pass before anything else. */
+  readonly gate: Gate;
+  readonly kvLimits: KvLimits;
+  readonly timers: TimerFront;
+  readonly logger: FrontLogger;
+  readonly popTimeoutMs: number;
+  readonly defaultSubscription: Subscription;
+  /** Tokens are checked; otherwise every caller may do everything. */
+  readonly checksTokens: boolean;
+  readonly serverId: string;
+}
+
+/** What calls on timers need beside the service. */
+export interface TimerFront {
+  readonly limits: TimerCallLimits;
+  readonly zstd: Zstd;
+}
+
+export interface RouteRequest {
+  readonly exchange: Exchange;
+  readonly tenant: string;
+  /** Whose token it came with, as `sub` names them; null without one, or with the check off. */
+  readonly subject: string | null;
+  /** What that token allows; null where `subject` is null for want of a token. */
+  readonly roles: RoleSet | null;
+  /** The `{...}` segments of the path, decoded, in order. */
+  readonly params: readonly string[];
+  /** What stands behind `?`, not decoded. */
+  readonly query: string;
+  /** Empty when the route takes none. */
+  readonly body: Buffer;
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Literal segments and `{name}` for segments that are handed over. */
+  readonly path: string;
+  /** Who may call it, when tokens are checked. Stated by every route for itself. */
+  readonly level: AccessLevel;
+  /** null: the route reads no body. */
+  readonly body: BodyShare | null;
+  /**
+   * Its answer can be large, so it is refused while too many answers of its share wait for their
+   * readers. null: it never is, or the request must not be refused for it.
+   */
+  readonly largeAnswer: AnswerShare | null;
+  /**
+   * Room for its answer is reserved before the answer is made (`answer-room.ts`), so the request is
+   * taken however many answers wait.
+   */
+  readonly reserves: boolean;
+  /** A GET that changes something; every other one is answered to HEAD too, without the body. */
+  readonly consumes: boolean;
+  /** Acts on one tenant's rows; the others describe the node and read no tenant. */
+  readonly scoped: boolean;
+  /** Begins the error's text when `handle` throws a `JsonError`. */
+  readonly badBody: string;
+  /** A `JsonError` is answered 400 `bad_body`; whatever else is thrown, 500, and logged. */
+  handle(front: Front, request: RouteRequest): void;
+}
+
+/** The methods that the route answers. */
+export function methodsOf({ method, consumes }: Route): readonly string[] {
+  return method === 'GET' && !consumes ? ['GET', 'HEAD'] : [method];
+}
+
+/** What most routes have in common, to be spread into theirs. */
+export const ROUTE_DEFAULTS = {
+  body: null,
+  largeAnswer: null,
+  reserves: false,
+  consumes: false,
+  scoped: true,
+  badBody: 'bad body',
+} as const;

@@ -1,0 +1,104 @@
+/**
+ * Finds the route of a request. Paths are compared literally, before decoding; the segments that a
+ * pattern names are percent-decoded once. A path that is known with another method is not known.
+ * A last segment `{name...}` stands for all the rest.
+ */
+import { type DecodeFault, decodePercent, isFault } from '../exchange/path.js';
+import { methodsOf, type Route } from './route.js';
+
+export interface RouteMatch {
+  readonly route: Route;
+  readonly params: readonly string[];
+}
+
+interface Pattern {
+  readonly route: Route;
+  readonly methods: readonly string[];
+  /** null stands for a segment that is handed over. */
+  readonly segments: readonly (string | null)[];
+}
+
+/** One method of a path. */
+interface Literal {
+  readonly method: string;
+  readonly match: RouteMatch;
+}
+
+const NO_PARAMS: readonly string[] = [];
+
+export class Router {
+  /** The routes without parameters, by their path. */
+  readonly #literals = new Map<string, Literal[]>();
+  /** The others, by their number of segments. */
+  readonly #patterns = new Map<number, Pattern[]>();
+  /** Those whose last segment takes the rest of the path. */
+  readonly #tails: Pattern[] = [];
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) {
+      const methods = methodsOf(route);
+      if (!route.path.includes('{')) {
+        const literals = this.#literals.get(route.path) ?? [];
+        const match = { route, params: NO_PARAMS };
+        for (const method of methods) literals.push({ method, match });
+        this.#literals.set(route.path, literals);
+        continue;
+      }
+      const segments = route.path
+        .split('/')
+        .map((segment) => (segment.startsWith('{') ? null : segment));
+      if (route.path.endsWith('...}')) {
+        this.#tails.push({ route, methods, segments });
+        continue;
+      }
+      const same = this.#patterns.get(segments.length) ?? [];
+      this.#patterns.set(segments.length, [...same, { route, methods, segments }]);
+    }
+  }
+
+  /** null: no such route. A fault: the route is known, and one of its segments does not decode. */
+  match(method: string, path: string): RouteMatch | DecodeFault | null {
+    const literals = this.#literals.get(path);
+    if (literals !== undefined) {
+      for (const literal of literals) if (literal.method === method) return literal.match;
+    }
+    const segments = path.split('/');
+    for (const pattern of this.#patterns.get(segments.length) ?? []) {
+      if (!pattern.methods.includes(method)) continue;
+      if (matches(pattern, segments)) return withParams(pattern, segments);
+    }
+    return this.#tails.length === 0 ? null : this.#matchTail(method, segments);
+  }
+
+  /** The rest of the path is one segment, slashes and all, and not empty. */
+  #matchTail(method: string, segments: readonly string[]): RouteMatch | DecodeFault | null {
+    for (const pattern of this.#tails) {
+      const last = pattern.segments.length - 1;
+      if (segments.length <= last) continue;
+      if (!pattern.methods.includes(method)) continue;
+      const joined = [...segments.slice(0, last), segments.slice(last).join('/')];
+      if (matches(pattern, joined)) return withParams(pattern, joined);
+    }
+    return null;
+  }
+}
+
+/** A handed-over segment is never empty. */
+function matches(pattern: Pattern, segments: readonly string[]): boolean {
+  for (let i = 0; i < segments.length; i++) {
+    const wanted = pattern.segments[i];
+    if (wanted === null ? segments[i] === '' : wanted !== segments[i]) return false;
+  }
+  return true;
+}
+
+function withParams(pattern: Pattern, segments: readonly string[]): RouteMatch | DecodeFault {
+  const params: string[] = [];
+  for (let i = 0; i < segments.length; i++) {
+    if (pattern.segments[i] !== null) continue;
+    const decoded = decodePercent(segments[i] as string, 'path');
+    if (isFault(decoded)) return decoded;
+    params.push(decoded);
+  }
+  return { route: pattern.route, params };
+}

@@ -1,0 +1,555 @@
+/**
+ * The front as a whole: listens, takes each request through its stages, and stops.
+ *
+ *     head -> caller? -> route? -> tenant? -> room for the answer? -> body: budget, pace -> route
+ *      \-> 401, 403  \-> 404, page \-> 400, 403 \-> 503         \-> 400, 408, 413, 501, 503
+ *
+ * Before all of them stands the door (`door.ts`), which refuses pages of other origins with 403.
+ *
+ * With tokens checked, the caller comes first, before anything is said about paths or tenants; who
+ * calls is mostly known at once, and otherwise the request waits with its body unread
+ * (`held-body.ts`).
+ *
+ * A route validates the request and hands a command to the service; the answer comes back through a
+ * `Reply`, in this turn or any later one, and is rendered then. A route that throws costs its own
+ * request a 500 and nothing else.
+ */
+import { createServer as createProbe } from 'node:net';
+import type { Subscription } from '@svc/engine';
+import {
+  BODY_BYTES_DEFAULT,
+  type HealthAnswer,
+  type Meters,
+  newMeters,
+  POP_TIMEOUT_MS_DEFAULT,
+  RESERVED_TENANT,
+  TENANT_HEADER,
+} from '@svc/wire';
+import {
+  ANSWER_BYTES_IN_FLIGHT_DEFAULT,
+  BODY_BYTES_IN_FLIGHT_DEFAULT,
+  DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
+  DRAIN_MS_DEFAULT,
+  KV_LIMITS,
+  type KvLimits,
+  SCANNED_BODY_BYTES_MIN,
+  SWEEP_INTERVAL_MS,
+  TIMER_CALL_DEFAULTS,
+  type TimerCallLimits,
+} from '../base/limits.js';
+import { answerHealth, healthRoute } from '../endpoints/node/health.js';
+import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from '../exchange/access-level.js';
+import { AnswerBudget } from '../exchange/answer-budget.js';
+import type { Authenticator, Caller, Verdict } from '../exchange/authentication.js';
+import { BodyBudget } from '../exchange/body-budget.js';
+import { readBody } from '../exchange/body-reader.js';
+import { BodyTurns } from '../exchange/body-turns.js';
+import {
+  type ConnectionBounds,
+  Connections,
+  TrackedRequest,
+  UNBOUNDED,
+} from '../exchange/connections.js';
+import { DOOR_DEFAULTS, Door, type DoorOptions } from '../exchange/door.js';
+import {
+  ANSWERS_OVERLOADED_REFUSAL,
+  AUTH_REQUIRED_TEXT,
+  badBodyText,
+  badRequest,
+  INSUFFICIENT_TEXT,
+  RESERVED_TENANT_REFUSAL,
+  UNREADY_REFUSAL,
+} from '../exchange/errors.js';
+import { Exchange, type FrontLogger, type Rim } from '../exchange/exchange.js';
+import { HeldBody } from '../exchange/held-body.js';
+import { findLongValues } from '../exchange/long-values.js';
+import { LoopShare } from '../exchange/loop-share.js';
+import { OpenPaths } from '../exchange/open-paths.js';
+import { type DecodeFault, isFault } from '../exchange/path.js';
+import { type Head, readHead } from '../exchange/request-head.js';
+import { isPageRead, PAGE_HEADERS, StaticFiles } from '../exchange/static-files.js';
+import { INVALID_TENANT_TEXT, tenantOfHeader } from '../exchange/tenant.js';
+import {
+  type BodySource,
+  loadUws,
+  type Uws,
+  type UwsApp,
+  type UwsListenSocket,
+  type UwsRequest,
+  type UwsResponse,
+} from '../exchange/uws.js';
+import { Zstd } from '../exchange/zstd.js';
+import { GATE_DEFAULTS, Gate, type GateOptions } from '../gate/gate.js';
+import { JsonError } from '../json/json-error.js';
+import { Scraper } from '../metrics/scrape.js';
+import type { Service } from '../ports/service.js';
+import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../routing/route.js';
+import { type RouteMatch, Router } from '../routing/router.js';
+import { ROUTES } from './routes.js';
+
+export interface HttpServerOptions {
+  readonly logger: FrontLogger;
+  /** `SVC_MAX_BODY_BYTES`; 64 MiB when absent. */
+  readonly bodyBytesMax?: number;
+  /** Bodies in memory over all connections, from admission to answer; pushes and the like. */
+  readonly bodyBytesInFlightMax?: number;
+  /** The same for acks and lease renewals. */
+  readonly drainBodyBytesInFlightMax?: number;
+  /**
+   * Bytes of large answers that slow readers may leave waiting before others are refused; for pops
+   * and for all else each.
+   */
+  readonly answerBytesInFlightMax?: number;
+  /** `SVC_TENANCY_HEADER`; off when absent. */
+  readonly tenancyHeader?: boolean;
+  /** The `timeout` of a pop that names none; 30,000 when absent. */
+  readonly popTimeoutMs?: number;
+  /** `DEFAULT_SUBSCRIPTION_MODE`; `all` when absent. */
+  readonly defaultSubscriptionMode?: 'all' | 'new';
+  /** The built dashboard; without it, paths outside the API are 404. */
+  readonly dashboardDirectory?: string;
+  /** Knows the callers; without it every route is open to everybody. */
+  readonly authenticator?: Authenticator | null;
+  /** `JWT_SKIP_PATHS`: paths that need no token, besides those that are public anyhow. */
+  readonly skipPaths?: readonly string[];
+  /** `SVC_SERVER_ID`, for `/auth/me`. */
+  readonly serverId?: string;
+  /** Bounds of connections; unbounded when left out. */
+  readonly connections?: ConnectionBounds;
+  /** Called when a connection was refused because of those bounds. */
+  readonly onConnectionsFull?: () => void;
+  /**
+   * Rules for `Host` and `Origin`. When left out, every name is served and no other origin is
+   * allowed.
+   */
+  readonly door?: DoorOptions;
+  /** Rates and grants of the state surfaces; the contract's standard when absent. */
+  readonly gate?: GateOptions;
+  /** Of key/value calls; the contract's when absent. */
+  readonly kvLimits?: KvLimits;
+  /** Of calls on timers; the contract's when absent. */
+  readonly timerLimits?: TimerCallLimits;
+  /** What the process counts; an object of its own without it. */
+  readonly meters?: Meters;
+}
+
+/** What there is to say while nothing can be served: the node is being opened. */
+export interface Unready {
+  monotonicMs(): number;
+  health(): HealthAnswer;
+}
+
+/** The listener could not be opened; the message names host, port and cause. */
+export class ListenError extends Error {
+  readonly code: string;
+
+  constructor(host: string, port: number, code: string, cause: string) {
+    super(`cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${cause}`);
+    this.name = 'ListenError';
+    this.code = code;
+  }
+}
+
+export interface HttpServer {
+  /**
+   * Requests go to `service` from now on. Until this is called for the first time, and while it is
+   * null, every route of the API is answered 503 `no_leader`, but for `/health`.
+   */
+  serve(service: Service | null): void;
+  readonly meters: Meters;
+  /** Requests that have not been answered; parked pops are among them. */
+  inFlight(): number;
+  /** Connections of clients. */
+  readonly connections: Connections;
+  /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
+  listen(host: string, port: number): Promise<number>;
+  /**
+   * From here on each connection is closed with its next answer, so that whoever keeps connections
+   * finds another node for the request after it. New ones are still taken.
+   */
+  retire(): void;
+  /**
+   * Takes no new connections, lets requests in flight be answered for at most `drainMs`, closing
+   * each connection with its answer, then closes what is left. May be called more than once.
+   */
+  stop(drainMs?: number): Promise<void>;
+}
+
+/** `first` serves until `serve`. Throws `NativeBuildMissingError` and `StaticFilesError`. */
+export function createServer(options: HttpServerOptions, first: Service | Unready): HttpServer {
+  return new FrontServer(options, first, loadUws());
+}
+
+const ROUTED_METHODS = ['get', 'post', 'put', 'del', 'head', 'options', 'patch'] as const;
+
+const CLOSE_DELAY_MS = 50;
+const NO_BODY = Buffer.alloc(0);
+
+/** A request whose head is there. */
+interface Arrival {
+  readonly exchange: Exchange;
+  readonly method: string;
+  readonly path: string;
+  readonly match: RouteMatch | DecodeFault | null;
+  readonly head: Head;
+  readonly source: BodySource;
+}
+
+class FrontServer implements HttpServer, Rim {
+  readonly meters: Meters;
+  readonly budget: BodyBudget;
+  readonly answers: AnswerBudget;
+  readonly loop = new LoopShare(() => this.monotonicMs());
+  readonly bodies = new BodyTurns(() => this.monotonicMs());
+  readonly logger: FrontLogger;
+  readonly slow: Rim['slow'] = new Set();
+  stopping = false;
+  readonly #uws: Uws;
+  readonly #app: UwsApp;
+  readonly #frontParts: Omit<Front, 'service'>;
+  readonly #door: Door;
+  readonly #gate: Gate;
+  readonly #unready: Unready;
+  /** null while nothing can be served. */
+  #front: Front | null;
+  readonly #router = new Router(ROUTES);
+  readonly #files: StaticFiles;
+  readonly #authenticator: Authenticator | null;
+  readonly #openPaths: OpenPaths;
+  readonly connections: Connections;
+  /**
+   * Request that the first route has announced and that the native layer gives to the second next.
+   */
+  #tracked: TrackedRequest | null = null;
+  readonly #tenancyHeader: boolean;
+  readonly #bodyBytesMax: number;
+  #open = 0;
+  #listenSocket: UwsListenSocket | null = null;
+  #sweeper: NodeJS.Timeout | null = null;
+  #stopped: Promise<void> | null = null;
+  /** Set while `stop` waits for the last request. */
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: HttpServerOptions, first: Service | Unready, uws: Uws) {
+    this.#uws = uws;
+    this.meters = options.meters ?? newMeters();
+    this.logger = options.logger;
+    this.#authenticator = options.authenticator ?? null;
+    this.#openPaths = new OpenPaths(options.skipPaths ?? []);
+    this.#tenancyHeader = options.tenancyHeader ?? false;
+    this.#door = new Door(options.door ?? DOOR_DEFAULTS);
+    this.#bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_DEFAULT;
+    this.answers = new AnswerBudget(
+      options.answerBytesInFlightMax ?? ANSWER_BYTES_IN_FLIGHT_DEFAULT,
+    );
+    this.#files = new StaticFiles(options.dashboardDirectory ?? null);
+    this.budget = new BodyBudget(
+      options.bodyBytesInFlightMax ?? BODY_BYTES_IN_FLIGHT_DEFAULT,
+      options.drainBodyBytesInFlightMax ?? DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
+    );
+    const defaultSubscription: Subscription = { mode: options.defaultSubscriptionMode ?? 'all' };
+    const nowMs = () => first.monotonicMs();
+    this.#gate = new Gate(options.gate ?? GATE_DEFAULTS, this.meters, nowMs);
+    this.#frontParts = {
+      meters: this.meters,
+      scraper: new Scraper((error) => options.logger.error('a scrape failed', error)),
+      gate: this.#gate,
+      kvLimits: options.kvLimits ?? KV_LIMITS,
+      timers: { limits: options.timerLimits ?? TIMER_CALL_DEFAULTS, zstd: new Zstd(nowMs) },
+      logger: options.logger,
+      popTimeoutMs: options.popTimeoutMs ?? POP_TIMEOUT_MS_DEFAULT,
+      defaultSubscription,
+      checksTokens: this.#authenticator !== null,
+      serverId: options.serverId ?? '',
+    };
+    this.#unready = first;
+    this.#front = null;
+    this.serve(isService(first) ? first : null);
+    this.#app = uws.App();
+    this.connections = new Connections(
+      options.connections ?? UNBOUNDED,
+      nowMs,
+      options.onConnectionsFull ?? (() => {}),
+    );
+    this.#routeTo(this.#app);
+  }
+
+  /** Two routes for every request, of which the second is only needed by tracked connections. */
+  #routeTo(app: UwsApp): void {
+    const connections = this.connections;
+    app.filter((response, by) => connections.changed(response, by));
+    for (const method of ROUTED_METHODS) {
+      app[method]('/*', (response, request) => {
+        if (!connections.tracks) {
+          this.#handle(response, request, null);
+          return;
+        }
+        this.#tracked = new TrackedRequest(connections, response);
+        request.setYield(true);
+      });
+    }
+    app.any('/*', (response, request) => {
+      const tracked = this.#tracked;
+      this.#tracked = null;
+      if (tracked !== null || !connections.tracks) this.#handle(response, request, tracked);
+      else {
+        // A method that nobody uses, and whose connection could not be followed.
+        connections.requested(response);
+        response.close();
+      }
+    });
+  }
+
+  serve(service: Service | null): void {
+    this.#gate.follow(service?.surfaces ?? null);
+    this.#front = service === null ? null : { ...this.#frontParts, service };
+  }
+
+  inFlight(): number {
+    return this.#open;
+  }
+
+  opened(): void {
+    this.#open++;
+  }
+
+  settled(): void {
+    this.#open--;
+    if (this.#open === 0) this.#onIdle?.();
+  }
+
+  monotonicMs(): number {
+    return this.#unready.monotonicMs();
+  }
+
+  async listen(host: string, port: number): Promise<number> {
+    const exclusive = this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
+    const socket = await new Promise<UwsListenSocket | false>((resolve) => {
+      this.#app.listen(host, port, exclusive, resolve);
+    });
+    if (socket === false) throw await listenErrorOf(host, port);
+    this.#listenSocket = socket;
+    this.#door.listensAt(host);
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS);
+    return this.#uws.us_socket_local_port(socket);
+  }
+
+  retire(): void {
+    this.stopping = true;
+  }
+
+  stop(drainMs = DRAIN_MS_DEFAULT): Promise<void> {
+    this.#stopped ??= this.#stop(drainMs);
+    return this.#stopped;
+  }
+
+  async #stop(drainMs: number): Promise<void> {
+    this.stopping = true;
+    if (this.#listenSocket !== null) this.#uws.us_listen_socket_close(this.#listenSocket);
+    this.#listenSocket = null;
+    let isOver = false;
+    const timer = setTimeout(() => {
+      isOver = true;
+      this.#onIdle?.();
+    }, drainMs);
+    do {
+      if (this.#open > 0) {
+        await new Promise<void>((resolve) => {
+          this.#onIdle = resolve;
+        });
+      }
+      this.#onIdle = null;
+      // What was answered last may still be in the native layer's hands, and a request may come on
+      // a connection that was silent until now.
+      await new Promise((resolve) => setTimeout(resolve, CLOSE_DELAY_MS));
+    } while (this.#open > 0 && !isOver);
+    clearTimeout(timer);
+    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#frontParts.timers.zstd.stop();
+    this.#app.close();
+  }
+
+  #sweep(): void {
+    const nowMs = this.monotonicMs();
+    for (const slow of this.slow) slow.sweep(nowMs);
+    this.answers.sweep(nowMs);
+  }
+
+  /** Reads all it needs of `request` before it returns: the object is only lent. */
+  #handle(response: UwsResponse, request: UwsRequest, tracked: TrackedRequest | null): void {
+    const method = request.getCaseSensitiveMethod();
+    const path = request.getUrl();
+    const exchange = new Exchange(response, this, method === 'HEAD', tracked);
+    try {
+      const match = this.#router.match(method, path);
+      const head = readHead(request);
+      if (!head.passes(exchange)) return;
+      if (!this.#door.admits(exchange, head, method, path, match === null)) return;
+      this.#arrived({ exchange, method, path, match, head, source: response }, response);
+    } catch (error) {
+      this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
+    }
+  }
+
+  #arrived(arrival: Arrival, response: UwsResponse): void {
+    const { exchange, head, match } = arrival;
+    const authenticator = this.#authenticator;
+    const level = levelOf(match);
+    if (authenticator === null || level === 'public' || this.#isOpen(arrival)) {
+      this.#admitted(arrival, null);
+      return;
+    }
+    const verdict = authenticator.check(head.getHeader('authorization'));
+    if (!(verdict instanceof Promise)) {
+      this.#judged(arrival, level, verdict);
+      return;
+    }
+    const share = match === null || isFault(match) ? null : match.route.body;
+    const held = share === null ? null : new HeldBody(response, exchange, share);
+    const kept = { ...arrival, source: held ?? response };
+    verdict.then((later) => {
+      if (!exchange.open) return;
+      held?.letGo();
+      this.#judged(kept, level, later);
+    });
+  }
+
+  /** The dashboard holds no data: its files are public, and so is its page under every path. */
+  #isOpen({ method, path, match }: Arrival): boolean {
+    return this.#openPaths.has(path) || (match === null && isPageRead(method, path));
+  }
+
+  #judged(arrival: Arrival, level: AccessLevel, verdict: Verdict): void {
+    const { exchange } = arrival;
+    if (verdict.kind === 'unauthenticated') {
+      const { status, error } = verdict;
+      if (level === 'known' && status === '401 Unauthorized') {
+        exchange.json(status, AUTH_REQUIRED_TEXT);
+        return;
+      }
+      const retryAfter = status === '503 Service Unavailable';
+      exchange.json(status, JSON.stringify({ error }), retryAfter);
+    } else if (satisfies(verdict.roles, level)) this.#admitted(arrival, verdict);
+    else exchange.json('403 Forbidden', INSUFFICIENT_TEXT);
+  }
+
+  #admitted(arrival: Arrival, caller: Caller | null): void {
+    const { exchange, method, path, match } = arrival;
+    try {
+      if (match === null) this.#unmatched(exchange, method, path);
+      else if (isFault(match)) exchange.refuse(badRequest(match.fault));
+      else this.#matched(arrival, match, caller);
+    } catch (error) {
+      this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
+    }
+  }
+
+  #matched(arrival: Arrival, match: RouteMatch, caller: Caller | null): void {
+    const { exchange, head, source } = arrival;
+    const subject = caller?.subject ?? null;
+    const roles = caller?.roles ?? null;
+    const { route, params } = match;
+    const front = this.#front;
+    if (front === null) {
+      this.#refuseUnready(exchange, route);
+      return;
+    }
+    const tenantHeader = this.#tenancyHeader && route.scoped ? head.getHeader(TENANT_HEADER) : '';
+    const tenant = tenantOfHeader(tenantHeader);
+    if (tenant === null) {
+      exchange.json('400 Bad Request', INVALID_TENANT_TEXT);
+      return;
+    }
+    if (tenant === RESERVED_TENANT) {
+      exchange.refuse(RESERVED_TENANT_REFUSAL);
+      return;
+    }
+    if (route.largeAnswer !== null) {
+      if (!route.reserves && !this.answers.admits(route.largeAnswer)) {
+        exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
+        return;
+      }
+      // What has changed something is told in any case.
+      exchange.answerInto(route.largeAnswer, !route.reserves && route.method !== 'DELETE');
+    }
+    const query = head.getQuery();
+    if (route.body === null) {
+      route.handle(front, { exchange, tenant, subject, roles, params, query, body: NO_BODY });
+      return;
+    }
+    readBody(source, exchange, this, head.bodyLength, route.body, this.#bodyBytesMax, (body) =>
+      this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, body }),
+    );
+  }
+
+  #handleWithBody(match: RouteMatch, request: RouteRequest): void {
+    const front = this.#front;
+    if (front === null) {
+      this.#refuseUnready(request.exchange, match.route);
+      return;
+    }
+    const { exchange, body } = request;
+    const { route } = match;
+    if (body.length < SCANNED_BODY_BYTES_MIN) this.#route(front, route, request);
+    else findLongValues(exchange, body, () => this.#route(front, route, request));
+  }
+
+  #route(front: Front, route: Route, request: RouteRequest): void {
+    try {
+      route.handle(front, request);
+    } catch (error) {
+      this.#failed(request.exchange, error, route.badBody);
+    }
+  }
+
+  #refuseUnready(exchange: Exchange, route: Route): void {
+    if (route === healthRoute) answerHealth(exchange, this.#unready.health());
+    else exchange.refuse(UNREADY_REFUSAL);
+  }
+
+  /**
+   * Outside the API, GET and HEAD are served from the dashboard; all else is 404, also a known path
+   * with another method (contract README, settled point 6).
+   */
+  #unmatched(exchange: Exchange, method: string, path: string): void {
+    const file = isPageRead(method, path) ? this.#files.find(path) : null;
+    if (file !== null) {
+      exchange.addHeaders(PAGE_HEADERS);
+      exchange.document(file.contentType, file.bytes, file.cacheControl);
+      return;
+    }
+    const text = `{"error":"no_such_route","code":"no_such_route","path":${JSON.stringify(path)}}`;
+    exchange.json('404 Not Found', text);
+  }
+
+  #failed(exchange: Exchange, error: unknown, badBody: string): void {
+    if (error instanceof JsonError) {
+      exchange.json('400 Bad Request', badBodyText(badBody, error.message));
+      return;
+    }
+    exchange.failed('a request failed', error);
+  }
+}
+
+function isService(first: Service | Unready): first is Service {
+  return 'submit' in first;
+}
+
+function levelOf(match: RouteMatch | DecodeFault | null): AccessLevel {
+  return match === null || isFault(match) ? UNKNOWN_PATH_LEVEL : match.route.level;
+}
+
+/** The native layer does not say why; the system does, when it is asked for the same once more. */
+async function listenErrorOf(host: string, port: number): Promise<ListenError> {
+  const cause = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
+    const probe = createProbe();
+    probe.once('error', resolve);
+    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)));
+  });
+  if (cause === null) {
+    return new ListenError(host, port, 'listen_failed', 'the address was refused');
+  }
+  const code = cause.code ?? 'listen_failed';
+  const why = code === 'EADDRINUSE' ? 'the port is taken' : cause.message;
+  return new ListenError(host, port, code, `${why} (${code})`);
+}
