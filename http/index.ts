@@ -45,4 +45,3 @@ export {
   ListenError,
   type Unready,
 } from './server/server.js';
-export { type ReadFamily, readExposition } from './testing/exposition-reader.fake.js';

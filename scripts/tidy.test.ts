@@ -113,6 +113,8 @@ describe('imports', () => {
   const ALLOWED: readonly [string, string][] = [
     ['raft/index.ts', "import { a } from './a.js';"],
     ['raft/a.test.ts', "import { test } from 'vitest';\nimport 'node:fs';"],
+    ['packages/broker/a.test.ts', "import { SimulatedDisk } from '@svc/storage/testing';"],
+    ['test/simulation/a.test.ts', "import { SimulatedDisk } from '@svc/storage/testing';"],
     ['packages/engine/index.ts', "import { a } from '@svc/wire';"],
     ['storage/index.ts', "import fs from 'node:fs';\nimport { open } from 'lmdb';"],
     ['storage/index.ts', "import type { Entry } from '@svc/raft';"],
@@ -140,6 +142,7 @@ describe('imports', () => {
     ['http/index.ts', "import type { Log } from '@svc/storage';"],
     ['packages/broker/index.ts', "import { open } from 'lmdb';"],
     ['packages/broker/index.ts', "import { a } from '@svc/raft/log.js';"],
+    ['packages/broker/index.ts', "import { SimulatedDisk } from '@svc/storage/testing';"],
     ['packages/broker/index.ts', "import { a } from '../../raft/log.js';"],
     ['packages/cli/index.ts', "import { a } from '@svc/broker';"],
     ['bench/index.ts', "import { a } from './b';"],

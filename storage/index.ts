@@ -49,9 +49,3 @@ export { Checkpoint, type CheckpointOptions, type MemoryRows } from './state/che
 export { type LmdbOptions, openLmdb } from './state/lmdb/lmdb.js';
 export { CommitError } from './state/lmdb/writer.js';
 export { openRow, sealRow } from './state/row.js';
-export { SimulatedBacking, type SimulatedBackingOptions } from './testing/simulated-backing.js';
-export {
-  type Operation,
-  SimulatedDisk,
-  type SimulatedDiskOptions,
-} from './testing/simulated-disk.js';

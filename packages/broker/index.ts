@@ -1,4 +1,4 @@
-/** The process: joins the layers. `main.ts` is its entry; the rest is exported for tests. */
+/** The process: joins the layers. `main.ts` is its program. The rest is exported for tests. */
 
 export { type Config, readConfig } from './config/config.js';
 export { memberId } from './config/member-id.js';
@@ -18,6 +18,3 @@ export { type Cancel, type Clock, SystemClock } from './system/clock.js';
 export { CRASH_POINTS, type CrashPoint } from './system/crash-points.js';
 export { createLogger, type Logger } from './system/logging.js';
 export { type RandomSource, SystemRandom } from './system/random.js';
-export { FakeGroup, type FakeMachine } from './testing/group.fake.js';
-export { Answers } from './testing/group-clients.fake.js';
-export { SimulatedPlace } from './testing/state-store-simulated.js';

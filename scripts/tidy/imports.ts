@@ -109,8 +109,11 @@ export function workspaceOf(path: string): string {
   return first === 'packages' ? `${first}/${second}` : first;
 }
 
+/** Tests, and the workspace `test`, may have the doubles of a workspace: `@svc/storage/testing`. */
 function wrongPackage(row: Row, found: Import, isTest: boolean): string | null {
-  const { specifier, typeOnly } = found;
+  const { typeOnly } = found;
+  const doubles = isTest || row.folder === 'test' ? /\/testing$/ : /^$/;
+  const specifier = found.specifier.replace(doubles, '');
   if (/^@svc\/[^/]+\//.test(specifier)) return `'${specifier}' is not the index of its workspace`;
   const name = specifier.startsWith('node:') ? NODE : specifier;
   if (row.values.includes(name)) return null;

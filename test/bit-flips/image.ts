@@ -2,8 +2,10 @@
  * What a machine has stored, as a value: a cluster is loaded once and started from its images as
  * often as there are bits to flip.
  */
-import { CURRENT_STATE, SimulatedPlace } from '@svc/broker';
-import { type BackingRow, type LogPosition, SimulatedDisk } from '@svc/storage';
+import { CURRENT_STATE } from '@svc/broker';
+import { SimulatedPlace } from '@svc/broker/testing';
+import type { BackingRow, LogPosition } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { DIRECTORY } from '../simulation/machine-settings.js';
 
 export interface StoreImage {

@@ -5,7 +5,7 @@
  * Producers give no transaction id, so a request that a node does twice is stored twice. A request
  * without an answer is never repeated.
  */
-import { Answers, type FakeGroup, type FakeMachine } from '@svc/broker';
+import { Answers, type FakeGroup, type FakeMachine } from '@svc/broker/testing';
 import type { RefusedOutcome } from '@svc/engine';
 import type { DeliveredOutcome, SubmittedOutcome } from '@svc/http';
 import type { Ack, AckOutcome, Delivery, ReadRecord, Send } from '../checkers/history.js';

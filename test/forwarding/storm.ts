@@ -4,7 +4,7 @@
  * is judged: every message that was answered is stored once, in order, delivered and acked once,
  * and nothing was refused before its deadline.
  */
-import { FakeGroup, type FakeMachine } from '@svc/broker';
+import { FakeGroup, type FakeMachine } from '@svc/broker/testing';
 import { checkLog } from '../checkers/log-checker.js';
 import { checkQueue } from '../checkers/queue-checker.js';
 import { SeededRandom } from '../seeded-random.js';

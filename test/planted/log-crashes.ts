@@ -3,7 +3,8 @@
  * durable must be there afterwards; what was under way may be there in part, from its beginning on;
  * nothing else may, and the log must open.
  */
-import { Log, type LogEntry, SimulatedDisk } from '@svc/storage';
+import { Log, type LogEntry } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import type { SeededRandom } from '../seeded-random.js';
 
 const LIVES = 4;

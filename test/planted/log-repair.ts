@@ -3,7 +3,8 @@
  * others, as from peers of which not all tell the truth. At the end every entry that it holds must
  * be the one that was written, and what it lost it must have said.
  */
-import { Log, type LogEntry, SimulatedDisk } from '@svc/storage';
+import { Log, type LogEntry } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import type { SeededRandom } from '../seeded-random.js';
 
 const ENTRIES_MAX = 60;

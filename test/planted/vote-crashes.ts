@@ -3,7 +3,8 @@
  * and nothing that was not asked for, although a bit of one of the two copies may flip between two
  * lives, unless a save was under way.
  */
-import { HardStateFile, SimulatedDisk } from '@svc/storage';
+import { HardStateFile } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import type { SeededRandom } from '../seeded-random.js';
 
 const LIVES = 6;

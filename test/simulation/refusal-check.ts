@@ -1,5 +1,6 @@
 /** A node without peers must refuse a log with a flipped bit, name the file, and leave it alone. */
-import { DamageError, type SimulatedDisk } from '@svc/storage';
+import { DamageError } from '@svc/storage';
+import type { SimulatedDisk } from '@svc/storage/testing';
 import type { SeededRandom } from '../seeded-random.js';
 import { applyFlip, flipEarly } from './stored-damage.js';
 import { Violation } from './violation.js';

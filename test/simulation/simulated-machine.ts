@@ -18,12 +18,13 @@ import {
   PeerCalls,
   type PeerPort,
   readConfig,
-  SimulatedPlace,
   StateStore,
 } from '@svc/broker';
+import { SimulatedPlace } from '@svc/broker/testing';
 import { TimerClock } from '@svc/engine';
 import { REFUSED_REASONS, type RefusedReason, type Status } from '@svc/raft';
-import { DamageError, DiskError, type LogEntry, SimulatedDisk, writeIdentity } from '@svc/storage';
+import { DamageError, DiskError, type LogEntry, writeIdentity } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { uuidV7 } from '@svc/wire';
 import type { SeededRandom } from '../seeded-random.js';
 import type { Fault } from './faults.js';

@@ -1,6 +1,7 @@
 /** What happens to stored bytes while nobody looks: bits flip, files lose their ends. */
-import { CURRENT_STATE, type SimulatedPlace } from '@svc/broker';
-import type { SimulatedDisk } from '@svc/storage';
+import { CURRENT_STATE } from '@svc/broker';
+import type { SimulatedPlace } from '@svc/broker/testing';
+import type { SimulatedDisk } from '@svc/storage/testing';
 import type { SeededRandom } from '../seeded-random.js';
 import { DIRECTORY } from './machine-settings.js';
 

@@ -4,7 +4,7 @@
  * of which there is only its state.
  */
 import { MapState, TABLES, type Table } from '@svc/engine';
-import { SimulatedDisk } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { newMeters, type RaftStatusAnswer } from '@svc/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Config, readConfig } from '../config/config.js';

@@ -3,7 +3,7 @@
  * failure of the disk is more than lost figures. Method: a simulated disk; the file is cut at every
  * byte, every byte of it is damaged, and its writes fail.
  */
-import { SimulatedDisk } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { beforeEach, expect, test } from 'vitest';
 import { blockAt, finish, processAt, pushedIn } from '../testing/series.fake.js';
 import { SeriesFile } from './series-file.js';

@@ -4,7 +4,7 @@
  * through memory, or do not, on a clock that the test moves.
  */
 import type { Status } from '@svc/raft';
-import { SimulatedDisk } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { newMeters } from '@svc/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../config/config.js';

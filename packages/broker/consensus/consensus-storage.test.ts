@@ -2,7 +2,8 @@
 // by a configuration that is two steps old; and consensus is told the truth about damage. Method:
 // small logs on a simulated disk.
 import { configuration, encodeConfiguration, entryBytes, logIndex, nodeId } from '@svc/raft';
-import { DamageError, Log, type LogEntry, SimulatedDisk } from '@svc/storage';
+import { DamageError, Log, type LogEntry } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { expect, test } from 'vitest';
 import { CONFIGURATION, LogStorage, NORMAL, provenCommit } from './consensus-storage.js';
 

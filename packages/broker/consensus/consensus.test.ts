@@ -2,7 +2,8 @@
 // a round of work ends the node, whoever catches it. Method: a voter by itself on a simulated disk,
 // under a clock that the test moves.
 import { configuration, type Entry, logIndex, NO_NODE, nodeId, term } from '@svc/raft';
-import { HardStateFile, Log, SimulatedDisk } from '@svc/storage';
+import { HardStateFile, Log } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../testing/recovery.fake.js';
 import { Consensus } from './consensus.js';

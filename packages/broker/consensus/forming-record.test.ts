@@ -1,6 +1,7 @@
 // Goal: what a directory decided is read as it was written, in spite of one damaged copy, and a
 // crash leaves the old record or the new one. Method: a simulated disk, damaged and crashed.
-import { DamageError, SimulatedDisk } from '@svc/storage';
+import { DamageError } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import { type FormingRecord, readForming, restoreForming, writeForming } from './forming-record.js';

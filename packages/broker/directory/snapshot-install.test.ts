@@ -3,7 +3,8 @@
  * real log and real markers on the simulated disk, a power loss after every operation of the disk
  * in turn, then the steps again; and every bit of a marker flipped.
  */
-import { DamageError, Log, SimulatedDisk } from '@svc/storage';
+import { DamageError, Log } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import {
   finishInstall,

@@ -4,7 +4,8 @@
  * when the test says so.
  */
 import type { Table } from '@svc/engine';
-import { Checkpoint, SimulatedBacking, sealRow } from '@svc/storage';
+import { Checkpoint, sealRow } from '@svc/storage';
+import { SimulatedBacking } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../system/clock.js';
 import { StateScrubber } from './state-store-scrub.js';

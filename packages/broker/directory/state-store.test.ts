@@ -15,9 +15,9 @@ import {
   DamageError,
   DiskError,
   RealDisk,
-  SimulatedBacking,
   sealRow,
 } from '@svc/storage';
+import { SimulatedBacking } from '@svc/storage/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SimulatedPlace } from '../testing/state-store-simulated.js';
 import {

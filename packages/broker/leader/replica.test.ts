@@ -5,7 +5,8 @@
  */
 import { AppliedFigures, type Key, TABLES, TransactionIndex } from '@svc/engine';
 import { configuration, encodeConfiguration, logIndex, nodeId, term } from '@svc/raft';
-import { Checkpoint, type Log, SimulatedBacking } from '@svc/storage';
+import { Checkpoint, type Log } from '@svc/storage';
+import { SimulatedBacking } from '@svc/storage/testing';
 import { newMeters } from '@svc/wire';
 import { expect, test } from 'vitest';
 import { MovedClock } from '../testing/moved-clock.fake.js';

@@ -5,7 +5,8 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Command, PushCommand } from '@svc/engine';
-import { CommitError, DiskError, SimulatedDisk } from '@svc/storage';
+import { CommitError, DiskError } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../system/logging.js';
 import { ManualClock } from '../testing/recovery.fake.js';

@@ -2,7 +2,8 @@
  * Goal: a node says `never-had` only where others may rely on it. Method: questions to a real log
  * that is whole, begins late, is damaged, has lost its tail, or belongs to a node that recovers.
  */
-import { Log, type LogEntry, SimulatedDisk } from '@svc/storage';
+import { Log, type LogEntry } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import type { AskedSlot, Verdict } from '../peers/frames.js';
 import { answersTo } from './answer.js';

@@ -9,7 +9,8 @@
  */
 import { MapState } from '@svc/engine';
 import { configuration, encodeConfiguration, type NodeId } from '@svc/raft';
-import { DamageError, Log, type LogEntry, SimulatedDisk } from '@svc/storage';
+import { DamageError, Log, type LogEntry } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import type { FrameContent, RepairAnswer } from '../peers/frames.js';

@@ -4,7 +4,8 @@
  * disks over a network that loses and repeats; damage is planted under a running log and found by
  * its scrub.
  */
-import { Log, type LogEntry, SimulatedDisk } from '@svc/storage';
+import { Log, type LogEntry } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import { FakeNetwork, ManualClock, seededRandom } from '../testing/recovery.fake.js';

@@ -7,7 +7,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { NodeId } from '@svc/raft';
-import { type Applied, type BackingView, SimulatedBacking, sealRow } from '@svc/storage';
+import { type Applied, type BackingView, sealRow } from '@svc/storage';
+import { SimulatedBacking } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import { StateStore } from '../directory/state-store.js';

@@ -4,7 +4,8 @@
  * middle before the witness knew of it; the two peers answer as scripted, on a clock moved by hand.
  */
 import { configuration, type NodeId } from '@svc/raft';
-import { Log, SimulatedDisk } from '@svc/storage';
+import { Log } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { expect, it } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import { ManualClock } from '../testing/recovery.fake.js';

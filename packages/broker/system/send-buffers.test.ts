@@ -5,7 +5,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { type AppendRequest, type Entry, logIndex, nodeId, term } from '@svc/raft';
-import { Log, type LogEntry, SimulatedDisk } from '@svc/storage';
+import { Log, type LogEntry } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { expect, test } from 'vitest';
 import { LogStorage, NORMAL } from '../consensus/consensus-storage.js';
 import { PeerOutbox } from '../peers/outbox.js';

@@ -4,7 +4,8 @@
  * and chance are the test's.
  */
 
-import { DiskError, SimulatedDisk } from '@svc/storage';
+import { DiskError } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { uuidV7 } from '@svc/wire';
 import { readConfig } from '../config/config.js';
 import { type FormingRecord, readForming } from '../consensus/forming-record.js';

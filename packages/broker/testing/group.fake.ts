@@ -21,7 +21,7 @@ import type {
   SubmittedOutcome,
 } from '@svc/http';
 import { members } from '@svc/raft';
-import { SimulatedDisk } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { messageId, uuidV7 } from '@svc/wire';
 import { readConfig } from '../config/config.js';
 import { incarnationOf } from '../config/member-id.js';

@@ -3,7 +3,7 @@
  * until it is moved, and a network that loses, repeats and reorders frames on the way.
  */
 import type { NodeId } from '@svc/raft';
-import { SimulatedDisk } from '@svc/storage';
+import { SimulatedDisk } from '@svc/storage/testing';
 import { nodeNumber } from '../config/member-id.js';
 import { encodeFrame, type FrameContent, FrameGate } from '../peers/frames.js';
 import type { Cancel, Clock } from '../system/clock.js';

@@ -1,6 +1,7 @@
 /** Stores in memory, for tests and the simulator. They outlive the processes that open them. */
 import { LOCAL_TABLES } from '@svc/engine';
-import { type Backing, DiskError, SimulatedBacking } from '@svc/storage';
+import { type Backing, DiskError } from '@svc/storage';
+import { SimulatedBacking } from '@svc/storage/testing';
 import type { StatePlace } from '../directory/state-store.js';
 
 export interface SimulatedPlaceOptions {

@@ -1,5 +1,5 @@
 /** GET /metrics/prometheus (inspection 9): each family as a row, every scrape read strictly. */
-import { type ReadFamily, readExposition } from '@svc/http';
+import { type ReadFamily, readExposition } from '@svc/http/testing';
 import { expect } from 'vitest';
 import type { Caller } from '../../process/http-client.js';
 import { bodyOf } from '../broker-api.js';

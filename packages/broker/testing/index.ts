@@ -1,0 +1,4 @@
+/** Machines in memory that carry whole nodes, and their clients. For tests alone. */
+export { FakeGroup, type FakeMachine } from './group.fake.js';
+export { Answers } from './group-clients.fake.js';
+export { SimulatedPlace } from './state-store-simulated.js';
