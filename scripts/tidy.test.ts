@@ -300,3 +300,39 @@ test('an exception is for one rule in one file', () => {
   const exceptions = [{ rule: 'leftover', file: 'raft/index.ts', reason: 'a test' }];
   expect(check(root, exceptions).map(({ rule }) => rule)).toEqual(['typing']);
 });
+
+describe('rooms', () => {
+  const README =
+    '# Storage\n\n## Rooms\n\n| `disk/` | files | `disk.ts` |\n| `log/` | it | `log.ts` |\n';
+  /** What a tree of two rooms is found to break when one file more is planted. */
+  const broken = (path: string, text: string) => {
+    plant('storage/README.md', README);
+    plant('storage/index.ts', "export * from './disk/disk.js';\nexport * from './log/log.js';\n");
+    plant('storage/disk/disk.ts', '');
+    plant('storage/log/log.ts', "import '../disk/disk.js';\n");
+    plant(path, text);
+    return check(root, []).map(({ file, line, rule }) => `${file}:${line} ${rule}`);
+  };
+
+  test.each([
+    ['the room itself', 'storage/log/a.test.ts', "import './log.js';"],
+    ['a test of a lower room', 'storage/disk/a.test.ts', "import '../log/log.js';"],
+    ['a file beside the README', 'storage/b.test.ts', "import './log/log.js';"],
+  ])('%s imports what it likes', (_, path, text) => {
+    expect(broken(path, text)).toEqual([]);
+  });
+
+  test.each([
+    ['an import of a later room', 'storage/disk/disk.ts', "\nimport '../log/log.js';", 2],
+    ['a type of it too', 'storage/disk/disk.ts', "import type { A } from '../log/log.js';", 1],
+    ['a folder without a row', 'storage/state/a.test.ts', '', 1],
+  ])('%s', (_, path, text, line) => {
+    expect(broken(path, text)).toEqual([`${path}:${line} room`]);
+  });
+
+  test('a row whose file is gone', () => {
+    expect(broken('storage/README.md', `${README}| \`state/\` | rows | \`state.ts\` |\n`)).toEqual([
+      'storage/README.md:7 room',
+    ]);
+  });
+});

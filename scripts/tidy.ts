@@ -1,7 +1,8 @@
 /**
  * Holds the tree to the house rules that no other tool checks: sizes, names, the import table,
- * purity of the inner folders, dead files, leftovers, traces of one machine. Part of `npm test`;
- * prints `file:line: rule: text` for each violation and ends with code 1 when there is any.
+ * rooms, purity of the inner folders, dead files, leftovers, traces of one machine. Part of
+ * `npm test`; prints `file:line: rule: text` for each violation and ends with code 1 when there is
+ * any.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { deadFiles } from './tidy/dead-files.js';
 import { forbiddenCode, machineTraces } from './tidy/forbidden-code.js';
 import { importTable } from './tidy/imports.js';
 import { namesAndSizes } from './tidy/names-and-sizes.js';
+import { roomRules } from './tidy/rooms.js';
 import { type Source, sourceOf } from './tidy/source.js';
 import type { Violation } from './tidy/violation.js';
 
@@ -40,6 +42,7 @@ export function check(root: string, exceptions: readonly Exception[] = EXCEPTION
   const violations = [
     ...sources.flatMap(checkSource),
     ...deadFiles(sources, others),
+    ...roomRules(texts, sources),
     ...texts.flatMap(({ path, text }) => machineTraces(path, text)),
   ];
   return violations

@@ -12,7 +12,7 @@ import type { PatchData } from '../planted/patch-hook.js';
 
 const [, program = ''] = process.argv;
 const engine = createRequire(program).resolve('@svc/engine');
-const path = join(engine, '..', 'cluster-version.js');
+const path = join(engine, '..', 'state', 'cluster-version.js');
 const find = /CLUSTER_VERSION_READ = (\d+);/;
 const [text = '', version = ''] = find.exec(readFileSync(path, 'utf8')) ?? [];
 if (text === '') throw new Error(`${path}: no version is set there`);
