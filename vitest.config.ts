@@ -51,38 +51,22 @@ function placeOf({ moduleId, project }: TestSpecification): number {
   return place === -1 ? LONGEST.length : place;
 }
 
-const NOT_OURS = ['**/node_modules/**', '**/dist/**'];
-/** Folders whose tests compute: no socket, no process, nothing of a module that one changes. */
-const COMPUTE = ['raft', 'storage', 'packages/engine', 'packages/ephemeral', 'packages/wire'].map(
-  (folder) => `${folder}/**/*.test.ts`,
-);
-
 // Workspaces are tested from their sources (the "svc-source" export condition), so a unit test
 // never needs a build. Tests that start real nodes use the built output; `npm test` builds first.
 export default defineConfig({
   resolve: { conditions: ['svc-source'] },
   ssr: { resolve: { conditions: ['svc-source'] } },
   test: {
+    include: ['**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**'],
     pool: 'forks',
-    // One more than there are processors: half of the long files wait for nodes.
-    maxWorkers: availableParallelism() + 1,
+    // Never one alone: half of the long files wait for nodes, which leaves processors idle.
+    maxWorkers: Math.max(2, availableParallelism()),
     // Twice what the slowest takes alone, and more workers than processors make each slower.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // Only rows of contract tables run side by side, most of which wait for an answer.
     maxConcurrency: 16,
     sequence: { sequencer: LongestFirst },
-    projects: [
-      {
-        extends: true,
-        test: { name: 'apart', include: ['**/*.test.ts'], exclude: [...NOT_OURS, ...COMPUTE] },
-      },
-      // A worker keeps the modules of one file for the next: to load and to compile them again for
-      // each file takes as long as its tests.
-      {
-        extends: true,
-        test: { name: 'shared', include: COMPUTE, exclude: NOT_OURS, isolate: false },
-      },
-    ],
   },
 });

@@ -17,8 +17,7 @@
  *   and what is placed like what is written; the rest stay queued in their order. With what a
  *   single command may add, no entry is longer than what the other nodes take.
  * - A turn takes commands up to a budget of work (`work-prices.ts`), small ones before wide ones
- *   (`turn-lines.ts`), so that neither planning nor applying an entry keeps a node from everything
- *   else for long.
+ *   (`turn-lines.ts`): neither planning nor applying an entry keeps a node from all else for long.
  * - An answer is given out together with the entry it depends on; the caller holds it until that
  *   entry is applied. A turn without effects depends on whatever is in flight.
  * - Nothing here survives the leadership: a new term starts with a new planner.
