@@ -92,11 +92,6 @@ export const ANNOUNCED_BODY_BYTES_FIRST = 65_536;
  */
 export const WHOLE_BODY_BYTES_MIN = 4 * 1_048_576;
 
-/**
- * Bodies from this size on are read in turns (`body-turns.ts`): a MiB takes a millisecond or two.
- */
-export const TURN_BODY_BYTES_MIN = 1_048_576;
-
 /** The first allocation for a body of unknown length; it doubles from there. */
 export const CHUNKED_BODY_BYTES_FIRST = 16_384;
 

@@ -12,8 +12,6 @@
  * WHOLE_BODY_BYTES_MIN on the buffer is made for the whole length that was told: pages of it that
  * nothing was written to take no memory, while each doubling fills fresh ones, at a millisecond and
  * a half a MiB.
- *
- * Large bodies are read in turns (`body-turns.ts`).
  */
 
 import {
@@ -21,11 +19,9 @@ import {
   BODY_BYTES_PER_MS_MIN,
   BODY_PATIENCE_MS,
   CHUNKED_BODY_BYTES_FIRST,
-  TURN_BODY_BYTES_MIN,
   WHOLE_BODY_BYTES_MIN,
 } from '../base/limits.js';
 import { type BodyShare, countedBytes } from './body-budget.js';
-import type { Paused } from './body-turns.js';
 import { BODIES_OVERLOADED_REFUSAL, errorText } from './errors.js';
 import type { Exchange, Rim, Slow } from './exchange.js';
 import { Pace } from './pace.js';
@@ -54,12 +50,11 @@ export function readBody(
     exchange.json('413 Payload Too Large', tooLargeText(bytesMax));
     return;
   }
-  const reader = new BodyReader(source, exchange, rim, announced, share, bytesMax, done);
+  const reader = new BodyReader(exchange, rim, announced, share, bytesMax, done);
   source.onData((chunk, isLast) => reader.take(chunk, isLast));
 }
 
-class BodyReader implements Slow, Paused {
-  readonly #source: BodySource;
+class BodyReader implements Slow {
   readonly #exchange: Exchange;
   readonly #rim: Rim;
   /** -1: sent in chunks. */
@@ -71,8 +66,6 @@ class BodyReader implements Slow, Paused {
   #length = 0;
   /** Of the budget. */
   #reserved = 0;
-  /** Since when it waits for its turn to be read on; null: it does not. */
-  #pausedMs: number | null = null;
   /**
    * From its first piece on. Most bodies come in one piece and are never watched. One that sends
    * nothing at all is cut off by the native layer.
@@ -80,7 +73,6 @@ class BodyReader implements Slow, Paused {
   #pace: Pace | null = null;
 
   constructor(
-    source: BodySource,
     exchange: Exchange,
     rim: Rim,
     announced: number,
@@ -88,7 +80,6 @@ class BodyReader implements Slow, Paused {
     bytesMax: number,
     done: (body: Buffer) => void,
   ) {
-    this.#source = source;
     this.#exchange = exchange;
     this.#rim = rim;
     this.#announced = announced;
@@ -104,21 +95,11 @@ class BodyReader implements Slow, Paused {
     }
     const taken = isLast && this.#length === 0 ? this.#takeWhole(chunk) : this.#append(chunk);
     if (!taken) return;
-    if (!isLast) {
-      if (this.#pausedMs === null && this.#isLarge()) this.#takeTurns(chunk.byteLength);
-      return;
-    }
+    if (!isLast) return;
     this.#unwatch();
-    this.#resume();
     this.#done(
       this.#body.length === this.#length ? this.#body : this.#body.subarray(0, this.#length),
     );
-  }
-
-  goOn(): boolean {
-    if (this.#pausedMs === null || !this.#exchange.open) return false;
-    this.#resume();
-    return true;
   }
 
   sweep(nowMs: number): void {
@@ -126,7 +107,6 @@ class BodyReader implements Slow, Paused {
       this.#unwatch();
       return;
     }
-    if (this.#pausedMs !== null) return;
     if (this.#pace?.tooSlow(nowMs, this.#length) !== true) return;
     this.#drop();
     const text = errorText('the request body arrives too slowly', 'timeout');
@@ -184,26 +164,7 @@ class BodyReader implements Slow, Paused {
 
   #drop(): void {
     this.#unwatch();
-    this.#resume();
     this.#body = EMPTY;
-  }
-
-  #isLarge(): boolean {
-    return Math.max(this.#announced, this.#length) >= TURN_BODY_BYTES_MIN;
-  }
-
-  #takeTurns(bytes: number): void {
-    if (this.#rim.bodies.read(this, bytes)) return;
-    this.#source.pause();
-    this.#pausedMs = this.#rim.monotonicMs();
-  }
-
-  /** To be called before the request is answered or handed on: what follows it is read then. */
-  #resume(): void {
-    if (this.#pausedMs === null) return;
-    this.#pace?.rested(this.#rim.monotonicMs() - this.#pausedMs);
-    this.#pausedMs = null;
-    this.#source.resume();
   }
 
   #watch(): void {
@@ -214,6 +175,5 @@ class BodyReader implements Slow, Paused {
   #unwatch(): void {
     if (this.#pace === null) return;
     this.#rim.slow.delete(this);
-    this.#rim.bodies.leave(this);
   }
 }

@@ -17,7 +17,6 @@ import { AnswerProgress } from './answer-progress.js';
 import type { AnswerRoom } from './answer-room.js';
 import { AnswerText, BudgetedRoom } from './answer-text.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
-import type { BodyTurns } from './body-turns.js';
 import type { TrackedRequest } from './connections.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
@@ -35,8 +34,6 @@ export interface Rim {
   readonly answers: AnswerBudget;
   /** For reading large bodies and making large answers. */
   readonly loop: LoopShare;
-  /** Large bodies that are not complete. */
-  readonly bodies: BodyTurns;
   readonly logger: FrontLogger;
   /** A request came; `settled` follows when it is answered or gone. */
   opened(): void;

@@ -43,7 +43,6 @@ import { AnswerBudget } from '../exchange/answer-budget.js';
 import type { Authenticator, Caller, Verdict } from '../exchange/authentication.js';
 import { BodyBudget } from '../exchange/body-budget.js';
 import { readBody } from '../exchange/body-reader.js';
-import { BodyTurns } from '../exchange/body-turns.js';
 import {
   type ConnectionBounds,
   Connections,
@@ -200,7 +199,6 @@ class FrontServer implements HttpServer, Rim {
   readonly budget: BodyBudget;
   readonly answers: AnswerBudget;
   readonly loop = new LoopShare(() => this.monotonicMs());
-  readonly bodies = new BodyTurns(() => this.monotonicMs());
   readonly logger: FrontLogger;
   readonly slow: Rim['slow'] = new Set();
   stopping = false;
