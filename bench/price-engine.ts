@@ -32,7 +32,7 @@ export interface Case {
 
 /** A planner, and the state of a node that applies what it plans. */
 export class PriceEngine {
-  /** Of the commands that were run last. */
+  /** Outcomes of the commands that were run last. */
   outcomes: readonly (Outcome | undefined)[] = [];
   #skewMs = 0;
   readonly #backing: ReturnType<typeof openLmdb>;

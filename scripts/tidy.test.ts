@@ -325,6 +325,7 @@ describe('rooms', () => {
   test.each([
     ['an import of a later room', 'storage/disk/disk.ts', "\nimport '../log/log.js';", 2],
     ['a type of it too', 'storage/disk/disk.ts', "import type { A } from '../log/log.js';", 1],
+    ['an import of the index by a room', 'storage/disk/disk.ts', "import '../index.js';", 1],
     ['a folder without a row', 'storage/state/a.test.ts', '', 1],
   ])('%s', (_, path, text, line) => {
     expect(broken(path, text)).toEqual([`${path}:${line} room`]);

@@ -162,7 +162,7 @@ export const KV_LIMITS: KvLimits = { opsMax: 256, keysMax: 1024, valueBytesMax: 
 export interface TimerCallLimits {
   /** SVC_TIMERS_MAX_OPS_PER_CALL. */
   readonly opsMax: number;
-  /** Of a payload as it was sent, without base64. SVC_TIMERS_MAX_PAYLOAD_BYTES. */
+  /** Bytes of a payload as it was sent, without base64. SVC_TIMERS_MAX_PAYLOAD_BYTES. */
   readonly payloadBytesMax: number;
   /** SVC_TIMERS_MAX_HORIZON_S. */
   readonly horizonSeconds: number;

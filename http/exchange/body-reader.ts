@@ -64,7 +64,7 @@ class BodyReader implements Slow {
   readonly #done: (body: Buffer) => void;
   #body: Buffer = EMPTY;
   #length = 0;
-  /** Of the budget. */
+  /** Bytes that the budget counts for this body. */
   #reserved = 0;
   /**
    * From its first piece on. Most bodies come in one piece and are never watched. One that sends
@@ -150,16 +150,18 @@ class BodyReader implements Slow {
 
   /** `length` bytes have come, and `bytes` in all are to be held for them. */
   #reserve(length: number, bytes: number): boolean {
-    if (length <= this.#bytesMax) {
-      if (this.#exchange.reserveBody(this.#share, bytes - this.#reserved)) {
-        this.#reserved = bytes;
-        return true;
-      }
+    if (length > this.#bytesMax) {
+      this.#drop();
+      this.#exchange.json('413 Payload Too Large', tooLargeText(this.#bytesMax));
+      return false;
     }
-    this.#drop();
-    if (length <= this.#bytesMax) this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
-    else this.#exchange.json('413 Payload Too Large', tooLargeText(this.#bytesMax));
-    return false;
+    if (!this.#exchange.reserveBody(this.#share, bytes - this.#reserved)) {
+      this.#drop();
+      this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
+      return false;
+    }
+    this.#reserved = bytes;
+    return true;
   }
 
   #drop(): void {

@@ -37,14 +37,6 @@ export class HeldBody implements BodySource {
     this.#response.resume();
   }
 
-  pause(): void {
-    this.#response.pause();
-  }
-
-  resume(): void {
-    this.#response.resume();
-  }
-
   /** Hands over what is held, and all that follows. */
   onData(reader: OnBodyData): void {
     this.#reader = reader;

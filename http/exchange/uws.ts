@@ -41,12 +41,6 @@ export type OnBodyData = (chunk: ArrayBuffer, isLast: boolean) => void;
 /** Where a body's bytes come from. */
 export interface BodySource {
   onData(handler: OnBodyData): unknown;
-  /**
-   * Nothing is read, and no time limit runs, until `resume`. Called from within `onData`'s handler
-   * it counts once the socket holds nothing more, which may be the whole body later.
-   */
-  pause(): unknown;
-  resume(): unknown;
 }
 
 export interface UwsResponse extends BodySource {
@@ -64,6 +58,11 @@ export interface UwsResponse extends BodySource {
   onWritable(handler: (offset: number) => boolean): UwsResponse;
   onAborted(handler: () => void): UwsResponse;
   onData(handler: OnBodyData): UwsResponse;
+  /**
+   * Nothing is read, and no time limit runs, until `resume`. Called from within `onData`'s handler
+   * it counts once the socket holds nothing more, which may be the whole body later. `resume`
+   * begins the idle limit anew.
+   */
   pause(): UwsResponse;
   resume(): UwsResponse;
   /** Runs the abort handler. */

@@ -64,7 +64,7 @@ export const text = leaf<string>({ type: 'string' });
 export const truth = leaf<boolean>({ type: 'boolean' });
 export const number = leaf<number>({ type: 'number' });
 export const integer = leaf<number>({ type: 'integer' });
-/** Of what is counted. */
+/** A number of things. */
 export const count = leaf<number>({ type: 'integer', minimum: 0 });
 export const nothing = leaf<null>({ type: 'null' });
 export const emptyList = leaf<readonly []>({ type: 'array', maxItems: 0 });

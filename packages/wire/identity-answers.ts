@@ -20,7 +20,7 @@ export const identityCluster = object({
 });
 export type IdentityCluster = Infer<typeof identityCluster>;
 
-/** Who the caller is, as the dashboard asks it (gateway 7). */
+/** The identity of the caller, as the dashboard asks for it (gateway 7). */
 export const identityAnswer = object({
   user_id: describedAs(
     '`standalone` while tokens are not checked; otherwise `sub` of the token, "" without one.',

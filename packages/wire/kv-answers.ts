@@ -86,7 +86,7 @@ export const KV_RESULT_FIELDS = {
 export const kvResultAnswer = named('KvResult', object(KV_RESULT_FIELDS));
 export type KvResultAnswer = Infer<typeof kvResultAnswer>;
 
-/** Of a failure, beside its reason; what is too long is left out. */
+/** Members of a failure beside its reason; a value that is too long is left out. */
 export const KV_FAILURE_FIELDS = {
   failedIndex: optional(describedAs('The index of the operation that lost.', count)),
   kvReason: optional(loss),

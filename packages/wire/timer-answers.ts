@@ -26,7 +26,7 @@ export const base64 = matching(
 
 const NAMES = { queue: text, timerKey: text };
 
-/** Of an operation that did something, also in a transaction. */
+/** Members of an operation that did something, also in a transaction. */
 export const TIMER_DONE_FIELDS = {
   ok: constant(true),
   status: oneOf('scheduled', 'rescheduled', 'cancelled'),
@@ -41,7 +41,7 @@ export const TIMER_DONE_FIELDS = {
 export const timerDoneAnswer = named('TimerDone', object(TIMER_DONE_FIELDS));
 export type TimerDoneAnswer = Infer<typeof timerDoneAnswer>;
 
-/** Of a cancellation that found nothing, also in a transaction. */
+/** Members of a cancellation that found nothing, also in a transaction. */
 export const TIMER_ABSENT_FIELDS = {
   ok: constant(false),
   status: constant('absent'),

@@ -3,8 +3,9 @@
  * workspace names each with what it holds and the file to begin with, lowest first. A file may
  * import its own room and the rooms above it in the table, by type too, so there is no cycle.
  *
- * Files beside the README (the index, a program) may import every room. Tests may too: they are
- * moved with what they test, and some drive a room through the ones above it.
+ * Files beside the README (the index, a program) may import every room, and no room imports them.
+ * Tests may import any room: they are moved with what they test, and some drive a room through the
+ * ones above it.
  */
 import { dirname, join } from 'node:path/posix';
 import { importsOf, isTestFile } from './imports.js';
@@ -16,7 +17,7 @@ export interface Room {
   readonly folder: string;
   /** In the folder. */
   readonly begin: string;
-  /** Of the row in the README. */
+  /** The line of the row in the README. */
   readonly line: number;
 }
 
@@ -72,10 +73,11 @@ function importsUpward(source: Source, root: string, rooms: readonly Room[]): Vi
   if (isTestFile(source.path)) return [];
   return importsOf(source).flatMap(({ specifier, line }) => {
     const target = join(dirname(inside), specifier);
-    if (!specifier.startsWith('.') || !target.includes('/')) return [];
+    if (!specifier.startsWith('.')) return [];
+    const isBeside = !target.includes('/');
     const other = rankOf(target, rooms);
-    if (other <= room) return [];
-    const [folder, later] = [rooms[room]?.folder, rooms[other]?.folder];
+    if (!isBeside && other <= room) return [];
+    const [folder, later] = [rooms[room]?.folder, isBeside ? target : rooms[other]?.folder];
     const text = `${folder} comes before ${later} and may not import it`;
     return [{ file: source.path, line, rule: 'room', text }];
   });

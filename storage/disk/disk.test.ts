@@ -327,7 +327,7 @@ describe.each([
       disk.removeSync(at('file'));
       await synced();
       expect(file.sizeSync()).toBe(1);
-      // What is under way when it rests comes to its end; the next one goes by the name again.
+      // Operations under way when it rests come to their end; the next one opens by the name again.
       const last = synced();
       file.restSynced();
       await last;

@@ -20,7 +20,7 @@ const AT_A_TIME = 2;
 const TEST_MS_MAX = 1_500_000;
 
 let raft: ReturnType<typeof buildRaft>;
-/** Of each hunt, the seeds that found a bug. */
+/** The seeds that found a bug, by hunt. */
 const finding = new Map<HuntName, Set<number>>();
 
 beforeAll(() => {

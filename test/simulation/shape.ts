@@ -29,7 +29,7 @@ export interface Shape {
 const MACHINES_MAX = 5;
 /** By the numbers of seeds. A log is cut short only when it has rested, a change lasts moments. */
 const SELDOM: readonly (Fault | null)[] = ['truncate', null, 'other-members', null];
-/** Of the time with faults: clients that came after it would not meet any. */
+/** Shares of the time with faults: clients that came after it would not meet any. */
 const QUIET_SHARES = [0, 1 / 6, 1 / 3, 1 / 2, 2 / 3];
 
 /** Only these reach a machine without peers. */

@@ -177,7 +177,7 @@ function readItem(reader: JsonReader, before: AckItem | undefined): AckItem {
 
 /** The members of one acknowledgement while they are read. */
 class AckFields {
-  /** What is likely to stand here again. */
+  /** The value that the next item is likely to repeat. */
   readonly #lastPartitionId: string;
   readonly #lastLeaseId: string;
   #transactionId = '';
@@ -245,7 +245,7 @@ function ackStatus(text: string | null): AckStatus {
 
 /** Acknowledgements whose answer is made in one piece: 70 KiB of it, half a millisecond. */
 const UNCUT_ITEMS_MAX = 512;
-/** Of so many, the native layer takes the answer faster as bytes than as a string. */
+/** From so many items on, the native layer takes the answer faster as bytes than as a string. */
 const BYTE_TEXT_ITEMS_MIN = 4;
 
 function render(exchange: Exchange, command: AckCommand, outcome: AckedOutcome): void {
@@ -280,7 +280,7 @@ function verdictsText(
   quote: (text: string) => string,
 ): string {
   let text = '';
-  // What is said of items that follow each other is mostly the same, and is put together once.
+  // Items that follow each other mostly get the same answer, which is put together once.
   let told: Verdict | null = null;
   let end = '';
   for (let i = from; i < to; i++) {

@@ -43,7 +43,7 @@ export const pushRoute: Route = {
 const US_PER_MS = 1000;
 /** Items whose answer is made in one piece: 90 KiB of it, less than a millisecond. */
 const UNCUT_ITEMS_MAX = 512;
-/** Of so many items, the native layer takes the answer faster as bytes than as a string. */
+/** From so many items on, the native layer takes the answer faster as bytes than as a string. */
 const BYTE_TEXT_ITEMS_MIN = 4;
 
 /** Renders the outcome of one push, and times the stages that the push passes here. */

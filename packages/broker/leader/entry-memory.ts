@@ -25,7 +25,7 @@ import type { Cancel, Clock } from '../system/clock.js';
 const PREPARED_BYTES_MIN = 2 << 20;
 /** Written to in one turn of the loop: 3 ms. */
 const PART_BYTES = 2 << 20;
-/** Of what is ready: one buffer of the largest size, or some of 4 MiB for turns that follow. */
+/** Buffers that are ready: one of the largest size, or some of 4 MiB for turns that follow. */
 const READY_BYTES_MAX = 64 << 20;
 /** For the effects beside the payloads, and small commands of the same turn. */
 const ROOM_BYTES = 1 << 20;

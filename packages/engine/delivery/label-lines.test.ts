@@ -295,7 +295,7 @@ class Crowd {
     }
   }
 
-  /** Of those that wait for the same, the older ones are served first. */
+  /** Older pops are served first among those that wait for the same. */
   #settle(): void {
     const left = this.#waiting.splice(0);
     const lines = new Set<string>();

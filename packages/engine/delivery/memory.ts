@@ -60,7 +60,7 @@ export interface Waiter extends Due, Linked<Waiter> {
   group: DeliveryGroup | null;
   /** Null: any partition of the group. */
   partition: number | null;
-  /** Of a discovery pop. */
+  /** The line in which a discovery pop waits; null: the pop is of one queue. */
   line: LabelLine | null;
   /** Others may wait behind it although something is ready (pop-gather.ts). */
   gathers: boolean;

@@ -35,7 +35,7 @@ export class Waiters {
    * Pops that do not wait, but could not be judged at once: a scan or an older waiter comes first.
    */
   readonly #impatient = new Set<Waiter>();
-  /** Of those, how many the last turn had no room for. */
+  /** The last turn had no room for so many of those. */
   #impatientLeft = 0;
   /** To be answered empty, oldest first: their queue is gone. Whoever answers takes them out. */
   readonly stranded: Waiter[] = [];

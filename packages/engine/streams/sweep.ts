@@ -50,7 +50,7 @@ export class StreamSweep {
 
 /** Begins a place among what is doomed: no tenant does. */
 const WAITING = '~';
-/** Of a key of `doomedStreams`. */
+/** A key of `doomedStreams` is so long. */
 const DOOMED_KEY_CHARS = 5;
 
 /**

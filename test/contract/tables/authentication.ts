@@ -1,5 +1,5 @@
 /**
- * Who may do what (specification, Authentication; cluster-and-config 2.7). The levels of single
+ * Access levels (specification, Authentication; cluster-and-config 2.7). The levels of single
  * routes are walked, route by route, in `packages/broker/service/route-access.test.ts`. These rows
  * see that a process has them.
  */

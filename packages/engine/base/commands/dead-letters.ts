@@ -45,9 +45,9 @@ export interface Replay {
   readonly partition: string;
   readonly group: string;
   readonly deadLetterId: string;
-  /** Of the message that died. */
+  /** The message that died had it. */
   readonly transactionId: string;
-  /** Of the message that was stored; "" when none was. */
+  /** The message that was stored has it; "" when none was. */
   readonly messageId: string;
 }
 

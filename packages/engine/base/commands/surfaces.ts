@@ -20,7 +20,7 @@ export interface SetSwitchesCommand {
 /** Replaces the grant of this kind, limits that it does not state included. */
 export interface SetGrantCommand {
   readonly kind: 'set-grant';
-  /** Whose grant it is. */
+  /** The tenant that the grant is for. */
   readonly tenant: Tenant;
   readonly surface: GrantKind;
   readonly grant: GrantRow;
