@@ -36,6 +36,7 @@ export type * from './ports/service.js';
 export type * from './ports/stream-service.js';
 export type * from './ports/surface-service.js';
 export type * from './ports/timer-service.js';
+export type { Endpoint } from './routing/endpoint.js';
 export { methodsOf, type Route } from './routing/route.js';
 export { ROUTES } from './server/routes.js';
 export {

@@ -1,26 +1,18 @@
 /**
- * The OpenAPI 3.1 document of everything that the front serves, made of the routes themselves and
- * of what is said of each (`operations.ts`).
+ * The OpenAPI 3.1 document of everything that the front serves, made of the endpoints' own records
+ * (`routing/endpoint.ts`).
  *
- * The difficulty is that it says a second time what hand-written parsers and renderers do, and that
- * nothing falls over when the two differ: a client generator does, a year later. Making one from
- * the other was weighed and rejected in both directions. Parsers made from schemas could not keep
- * payloads as byte ranges of the body, would cost the hot path a tree per request, and could not
- * give the error texts that the contract spells out. Schemas made from parsers need a description
- * in the parsers, which is this document in another place. So they stay apart, and are held
- * together where they can differ:
+ * Methods, paths, levels and answers are read off the records. The types of answers are inferred
+ * from the same schemas. Schemas of bodies that are read by hand are made over the key set of their
+ * reader, so that a field which one of them lacks does not compile; what else a hand reader and its
+ * schema could disagree on is compared by tests:
  *
- * - **Routes.** Methods, paths and access levels are read off the routes, never written again. A
- *   route without an operation, or an operation without a route, fails a test.
- * - **Names.** The schema of a body is made over the very key set that its parser reads by, so that
- *   a field of one that the other lacks does not compile. The schema of an answer is made over the
- *   wire type that its renderer fills in, and is exact: a member more or less, another type,
- *   another nullability do not compile either.
- * - **Kinds of values.** Every answer of every contract table, on one node and on three, must be
- *   valid, and may have no member that its schema lacks; every body that the tables send must be
- *   taken or refused by its schema as it was by the server. Since tables send little nonsense, a
- *   test sends the parsers what each body becomes when its members are left out or replaced by
- *   values of every kind, and compares again (`test/contract/body-agreement.ts`).
+ * - Every answer of every contract table, on one node and on three, must be valid, and may have no
+ *   member that its schema lacks; every body that the tables send must be taken or refused by its
+ *   schema as it was by the server.
+ * - Since tables send little nonsense, a test sends the parsers what each body becomes when its
+ *   members are left out or replaced by values of every kind, and compares again
+ *   (`test/contract/body-agreement.ts`).
  *
  * What a schema cannot say is left to the parsers, and named in that test: members that stand
  * twice, lone surrogates, `1.0` for an integer, bounds in bytes.
@@ -30,28 +22,24 @@
  */
 import { type AnySchema, addUse, either, type Json, type JsonObject } from '@svc/schema';
 import { errorAnswer, TENANT_HEADER, VERSION } from '@svc/wire';
-import type { Route } from '../routing/route.js';
-import { type Operation, type OperationAnswer, type Operations, refusal } from './operation.js';
+import { type DescribedAnswer, type Endpoint, refusal, TAGS } from '../routing/endpoint.js';
 
 const JSON_TYPE = 'application/json';
 
-export function openApiDocument(routes: readonly Route[], operations: Operations): JsonObject {
+export function openApiDocument(endpoints: readonly Endpoint[]): JsonObject {
   const paths: { [path: string]: { [method: string]: JsonObject } } = {};
   const schemas = new Map<string, JsonObject>();
-  for (const route of routes) {
-    const operation = operations[`${route.method} ${route.path}`];
-    if (operation === undefined) continue;
+  for (const endpoint of endpoints) {
     // There, one name stands for a segment: clients escape the slashes in it.
-    const template = route.path.replace('...}', '}');
+    const template = endpoint.path.replace('...}', '}');
     const path = paths[template] ?? {};
     paths[template] = path;
-    path[route.method.toLowerCase()] = operationObject(route, operation);
-    for (const schema of schemasOf(operation)) {
+    path[endpoint.method.toLowerCase()] = operationObject(endpoint);
+    for (const schema of schemasOf(endpoint)) {
       for (const [name, json] of schema.uses) addUse(schemas, name, json);
     }
   }
   for (const [name, json] of errorAnswer.uses) addUse(schemas, name, json);
-  const tags = new Set(Object.values(operations).map(({ tag }) => tag));
   return {
     openapi: '3.1.0',
     info: {
@@ -61,7 +49,7 @@ export function openApiDocument(routes: readonly Route[], operations: Operations
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [...tags].map((name) => ({ name })),
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       schemas: Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
@@ -77,27 +65,31 @@ export function openApiDocument(routes: readonly Route[], operations: Operations
   };
 }
 
-function operationObject(route: Route, operation: Operation): JsonObject {
-  const { tag, summary, body } = operation;
-  const parameters = [...pathParameters(route), ...queryParameters(operation), ...headers(route)];
+function operationObject(endpoint: Endpoint): JsonObject {
+  const { tag, summary, request } = endpoint;
+  const parameters = [
+    ...pathParameters(endpoint),
+    ...queryParameters(endpoint),
+    ...headers(endpoint),
+  ];
   return {
-    operationId: operation.id ?? operationId(route),
+    operationId: endpoint.id ?? operationId(endpoint),
     tags: [tag],
     summary,
-    'x-level': route.level,
-    security: route.level === 'public' ? [] : [{ token: [] }, {}],
+    'x-level': endpoint.level,
+    security: endpoint.level === 'public' ? [] : [{ token: [] }, {}],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined
+    ...(request === undefined
       ? {}
       : {
           requestBody: {
-            required: body.optional !== true,
-            content: { [JSON_TYPE]: { schema: body.schema.json } },
-            ...(body.lenient === true ? { 'x-lenient': true } : {}),
+            required: request.optional !== true,
+            content: { [JSON_TYPE]: { schema: request.schema.json } },
+            ...(request.lenient === true ? { 'x-lenient': true } : {}),
           },
         }),
     responses: Object.fromEntries(
-      Object.entries(answersOf(route, operation)).map(([status, one]) => [
+      Object.entries(answersOf(endpoint)).map(([status, one]) => [
         status,
         response(one, status === '503'),
       ]),
@@ -106,7 +98,7 @@ function operationObject(route: Route, operation: Operation): JsonObject {
 }
 
 /** `GET /api/v1/pop/queue/{queue}` is `getPopQueueByQueue`. */
-function operationId({ method, path }: Route): string {
+function operationId({ method, path }: Endpoint): string {
   const words = path
     .replace(/^\/api\/v1\//, '')
     .replace('...', '')
@@ -118,7 +110,7 @@ function operationId({ method, path }: Route): string {
   return method.toLowerCase() + capital.join('');
 }
 
-function pathParameters({ path }: Route): JsonObject[] {
+function pathParameters({ path }: Endpoint): JsonObject[] {
   return [...path.matchAll(/\{(\w+)(?:\.{3})?\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
@@ -127,7 +119,7 @@ function pathParameters({ path }: Route): JsonObject[] {
   }));
 }
 
-function queryParameters({ query = [] }: Operation): JsonObject[] {
+function queryParameters({ query = [] }: Endpoint): JsonObject[] {
   return query.map(({ name, description, schema, required }) => ({
     name,
     in: 'query',
@@ -137,7 +129,7 @@ function queryParameters({ query = [] }: Operation): JsonObject[] {
   }));
 }
 
-function headers({ scoped }: Route): JsonObject[] {
+function headers({ scoped }: Endpoint): JsonObject[] {
   if (!scoped) return [];
   return [
     {
@@ -153,20 +145,18 @@ const RETRY_AFTER = {
   'Retry-After': { description: 'In seconds.', schema: { type: 'integer', minimum: 1 } },
 };
 
-function response(one: OperationAnswer, isTransient: boolean): JsonObject {
+function response(one: DescribedAnswer, isTransient: boolean): JsonObject {
   const { description, schema, contentType = JSON_TYPE } = one;
   const headers = isTransient ? { headers: RETRY_AFTER } : {};
   if (schema === null) return { description, ...headers };
   return { description, ...headers, content: { [contentType]: { schema: schema.json } } };
 }
 
-/** What the operation says, and what every route of its kind can answer besides. */
-export function answersOf(
-  route: Route,
-  { answers }: Operation,
-): Readonly<Record<number, OperationAnswer>> {
-  const all: Record<number, OperationAnswer> = { ...answers };
-  for (const [status, description] of Object.entries(commonRefusals(route))) {
+/** What the record says, and what every endpoint of its kind can answer besides. */
+function answersOf(endpoint: Endpoint): Readonly<Record<number, DescribedAnswer>> {
+  const { answers } = endpoint;
+  const all: Record<number, DescribedAnswer> = { ...answers };
+  for (const [status, description] of Object.entries(commonRefusals(endpoint))) {
     const own = answers[Number(status)];
     all[Number(status)] =
       own?.schema === undefined || own.schema === null
@@ -176,7 +166,7 @@ export function answersOf(
   return all;
 }
 
-function commonRefusals({ level, scoped, body }: Route): Readonly<Record<number, string>> {
+function commonRefusals({ level, scoped, body }: Endpoint): Readonly<Record<number, string>> {
   return {
     ...(scoped ? { 400: 'A malformed path, query, header or body.' } : {}),
     ...(level === 'public' ? {} : { 401: 'No credential, or one that is not valid.' }),
@@ -200,13 +190,13 @@ function withError(schema: AnySchema): AnySchema {
   return isError(schema.json) ? schema : either(schema, errorAnswer);
 }
 
-function schemasOf({ query = [], body, answers }: Operation): AnySchema[] {
+function schemasOf({ query = [], request, answers }: Endpoint): AnySchema[] {
   const answered = Object.values(answers).flatMap(({ schema }) =>
     schema === null ? [] : [schema],
   );
   return [
     ...query.map(({ schema }) => schema),
-    ...(body === undefined ? [] : [body.schema]),
+    ...(request === undefined ? [] : [request.schema]),
     ...answered,
   ];
 }

@@ -1,23 +1,23 @@
 /** GET /openapi.json: what the API is, for tools. The same on every node of a version. */
-
-import { ROUTE_DEFAULTS, type Route } from '../routing/route.js';
+import { anything, record } from '@svc/schema';
+import { answer, type Endpoint, endpoint } from '../routing/endpoint.js';
 import { openApiDocument } from './document.js';
-import { OPERATIONS } from './operations.js';
 
-/** Describes `routes` and itself; made when it is first asked for, and shared by all answers. */
-export function openApiRoute(routes: readonly Route[]): Route {
+/** Describes `endpoints` and itself; made when it is first asked for, and shared by all answers. */
+export function openApiEndpoint(endpoints: readonly Endpoint[]): Endpoint {
   let bytes: Buffer | null = null;
-  const route: Route = {
-    ...ROUTE_DEFAULTS,
-    method: 'GET',
-    path: '/openapi.json',
+  const own = endpoint({
+    at: 'GET /openapi.json',
     level: 'read-only',
+    tag: 'node',
+    summary: 'This document.',
+    answers: { 200: answer('OpenAPI 3.1.', record(anything)) },
     largeAnswer: 'read',
     scoped: false,
     handle: (_, { exchange }) => {
-      bytes ??= Buffer.from(JSON.stringify(openApiDocument([...routes, route], OPERATIONS)));
+      bytes ??= Buffer.from(JSON.stringify(openApiDocument([...endpoints, own])));
       exchange.jsonBytes('200 OK', bytes);
     },
-  };
-  return route;
+  });
+  return own;
 }

@@ -37,7 +37,7 @@ import {
   TIMER_CALL_DEFAULTS,
   type TimerCallLimits,
 } from '../base/limits.js';
-import { answerHealth, healthRoute } from '../endpoints/node/health.js';
+import { answerHealth, healthEndpoint } from '../endpoints/node/health.js';
 import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from '../exchange/access-level.js';
 import { AnswerBudget } from '../exchange/answer-budget.js';
 import type { Authenticator, Caller, Verdict } from '../exchange/authentication.js';
@@ -501,7 +501,7 @@ class FrontServer implements HttpServer, Rim {
   }
 
   #refuseUnready(exchange: Exchange, route: Route): void {
-    if (route === healthRoute) answerHealth(exchange, this.#unready.health());
+    if (route === healthEndpoint) answerHealth(exchange, this.#unready.health());
     else exchange.refuse(UNREADY_REFUSAL);
   }
 

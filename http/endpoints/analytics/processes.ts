@@ -1,13 +1,16 @@
 /** Processes over time: system and worker metrics (inspection 5.7, 5.8). They show all tenants. */
 import type { RefusedOutcome } from '@svc/engine';
+import { text } from '@svc/schema';
 import {
   formatStampUs,
   type SystemMetrics,
   type SystemMetricsAnswer,
   type SystemReplica,
+  systemMetricsAnswer,
   type WorkerMetricsAnswer,
   type WorkerPoint,
   type WorkerRow,
+  workerMetricsAnswer,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type {
@@ -16,9 +19,10 @@ import type {
   ProcessSeriesView,
   SeriesWindow,
 } from '../../ports/analytics-service.js';
+import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import {
   acked,
   averageLagMs,
@@ -29,27 +33,51 @@ import {
   missingOf,
   plus,
 } from './series-figures.js';
+import { BAD_WINDOW, WINDOW } from './series-query.js';
 import { bucketText, bucketTextMs, perSecond, refuseInput, timeRange, windowOf } from './window.js';
 
-const READ = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
+const HOSTNAME = parameter('hostname', 'Of this node alone.', text);
+
+export const systemMetricsEndpoint = endpoint({
+  at: 'GET /api/v1/analytics/system-metrics',
   level: 'read-only',
+  tag: 'analytics',
+  summary: 'What the processes measured of themselves, once a second.',
+  query: [...WINDOW, HOSTNAME, parameter('workerId', '`worker-0` or absent.', text)],
+  answers: {
+    200: answer(
+      'One element for each node that has rows. Processor time is in hundredths of a percent.',
+      systemMetricsAnswer,
+    ),
+    500: BAD_WINDOW,
+  },
   largeAnswer: 'read',
   scoped: false,
-} as const;
-
-export const systemMetricsRoute: Route = {
-  ...READ,
-  path: '/api/v1/analytics/system-metrics',
   handle: handleSystem,
-};
+});
 
-export const workerMetricsRoute: Route = {
-  ...READ,
-  path: '/api/v1/analytics/worker-metrics',
+export const workerMetricsEndpoint = endpoint({
+  at: 'GET /api/v1/analytics/worker-metrics',
+  level: 'read-only',
+  tag: 'analytics',
+  summary: 'What the processes did: requests, messages, delays of the loop.',
+  query: [
+    ...WINDOW,
+    HOSTNAME,
+    parameter('workerId', 'An integer; each node has the worker 0.', text),
+    parameter('queue', 'Without effect.', text),
+  ],
+  answers: {
+    200: answer(
+      'The newest bucket first; `workers` are those of the last five minutes.',
+      workerMetricsAnswer,
+    ),
+    500: refusal('A bound of the window is no timestamp, or `workerId` is no integer.'),
+  },
+  largeAnswer: 'read',
+  scoped: false,
   handle: handleWorkers,
-};
+});
 
 /** A node has one worker. */
 const WORKER_NAME = 'worker-0';

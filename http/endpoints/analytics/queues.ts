@@ -1,6 +1,14 @@
 /** Queues over time: operations, lag, parked pops (inspection 5.2, 5.5, 5.6). */
 import type { RefusedOutcome } from '@svc/engine';
-import type { ParkedReplicaRow, QueueLagRow, QueueOpsRow } from '@svc/wire';
+import { list } from '@svc/schema';
+import {
+  type ParkedReplicaRow,
+  parkedReplicasAnswer,
+  type QueueLagRow,
+  type QueueOpsRow,
+  queueLagRow,
+  queueOpsAnswer,
+} from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { arrayText, listText, sendSliced } from '../../exchange/sliced-answer.js';
 import type {
@@ -9,9 +17,10 @@ import type {
   QueueSeriesRow,
   QueueSeriesView,
 } from '../../ports/analytics-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import {
   acked,
   averageLagMs,
@@ -20,47 +29,68 @@ import {
   missingOf,
   queueOf,
 } from './series-figures.js';
+import { BAD_WINDOW, QUEUE, WINDOW } from './series-query.js';
 import { bucketText, perSecond, round, timeRange, windowOf } from './window.js';
 
-const READ = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
+export const queueOpsEndpoint = endpoint({
+  at: 'GET /api/v1/analytics/queue-ops',
   level: 'read-only',
+  tag: 'analytics',
+  summary: 'What happened to each queue, bucket by bucket.',
+  query: [...WINDOW, QUEUE],
+  answers: {
+    200: answer(
+      'By bucket, then by queue; a bucket in which nothing happened has no row.',
+      queueOpsAnswer,
+    ),
+    500: BAD_WINDOW,
+  },
   largeAnswer: 'read',
-} as const;
-
-export const queueOpsRoute: Route = {
-  ...READ,
-  path: '/api/v1/analytics/queue-ops',
   handle: (front, request) => {
     const asked = querySeries(front, request, true);
     if (asked === null) return;
     const reply = new PendingReply(request.exchange, front.logger, asked, renderOps);
     front.service.analytics.queueSeries(asked.query, reply);
   },
-};
+});
 
-export const queueLagRoute: Route = {
-  ...READ,
-  path: '/api/v1/analytics/queue-lag',
+export const queueLagEndpoint = endpoint({
+  at: 'GET /api/v1/analytics/queue-lag',
+  level: 'read-only',
+  tag: 'analytics',
+  summary: 'How old messages were when they were delivered.',
+  query: [...WINDOW, QUEUE],
+  answers: {
+    200: answer('The newest bucket first, then by queue.', list(queueLagRow)),
+    500: BAD_WINDOW,
+  },
+  largeAnswer: 'read',
   handle: (front, request) => {
     const asked = querySeries(front, request, false);
     if (asked === null) return;
     const reply = new PendingReply(request.exchange, front.logger, asked, renderLag);
     front.service.analytics.queueSeries(asked.query, reply);
   },
-};
+});
 
-export const parkedReplicasRoute: Route = {
-  ...READ,
-  path: '/api/v1/analytics/queue-parked-replicas',
+export const parkedReplicasEndpoint = endpoint({
+  at: 'GET /api/v1/analytics/queue-parked-replicas',
+  level: 'read-only',
+  tag: 'analytics',
+  summary: 'Long polls that waited, by queue and node; also of queues that are gone.',
+  query: [...WINDOW, QUEUE],
+  answers: {
+    200: answer('By bucket, queue and node.', parkedReplicasAnswer),
+    500: BAD_WINDOW,
+  },
+  largeAnswer: 'read',
   handle: (front, request) => {
     const asked = querySeries(front, request, true);
     if (asked === null) return;
     const reply = new PendingReply(request.exchange, front.logger, asked, renderParked);
     front.service.analytics.parked(asked.query, reply);
   },
-};
+});
 
 interface Asked {
   readonly query: QueueSeriesQuery;

@@ -1,23 +1,34 @@
 /** GET /api/v1/analytics/retention (inspection 5.4): what retention removed, over time. */
 import type { RefusedOutcome } from '@svc/engine';
-import type { RetentionAnswer } from '@svc/wire';
+import { type RetentionAnswer, retentionAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { RetentionQuery, RetentionView } from '../../ports/analytics-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { queueOf, retentionFigures } from './series-figures.js';
+import { BAD_WINDOW, QUEUE, WINDOW } from './series-query.js';
 import { bucketText, timeRange, windowOf } from './window.js';
-import { refuseGroupBy, workloadKeyOf } from './workload.js';
+import { BAD_GROUP_BY, GROUP_BY, refuseGroupBy, workloadKeyOf } from './workload.js';
 
-export const retentionRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/analytics/retention',
+export const retentionEndpoint = endpoint({
+  at: 'GET /api/v1/analytics/retention',
   level: 'read-only',
+  tag: 'analytics',
+  summary: 'What retention removed.',
+  query: [...WINDOW, QUEUE, GROUP_BY],
+  answers: {
+    200: answer(
+      'Buckets ascending; `rows` with `groupBy` only, most removed first.',
+      retentionAnswer,
+    ),
+    400: BAD_GROUP_BY,
+    500: BAD_WINDOW,
+  },
   largeAnswer: 'read',
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;

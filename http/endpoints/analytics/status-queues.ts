@@ -1,48 +1,69 @@
 /** Status of queues: a page, one, and the number of messages (inspection 4.2 to 4.4). */
 import type { RefusedOutcome } from '@svc/engine';
+import { text } from '@svc/schema';
 import {
   formatStampUs,
   type StatusAnalyticsAnswer,
   type StatusQueueAnswer,
   type StatusQueuesAnswer,
+  statusAnalyticsAnswer,
+  statusQueueAnswer,
+  statusQueuesAnswer,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { MessageTotalView, QueuePageView } from '../../ports/analytics-service.js';
 import type { QueueDetailView } from '../../ports/service.js';
+import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { answerQueue, messageFigures } from '../queues/queue-detail.js';
 import { queueRow } from '../queues/queue-list.js';
 import { pagingOf } from '../records/record-query.js';
 
-const READ = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
+export const statusQueuesEndpoint = endpoint({
+  at: 'GET /api/v1/status/queues',
   level: 'read-only',
+  tag: 'queues',
+  summary: 'A page of the queues, newest first; `pending` excludes what is leased.',
+  query: [
+    parameter('limit', '100 when absent; clamped to 1..1000.', text),
+    parameter('offset', '0 when absent.', text),
+  ],
+  answers: { 200: answer('The page.', statusQueuesAnswer) },
   largeAnswer: 'read',
-} as const;
-
-export const statusQueuesRoute: Route = {
-  ...READ,
-  path: '/api/v1/status/queues',
   handle: handlePage,
-};
+});
 
-export const statusQueueRoute: Route = {
-  ...READ,
-  path: '/api/v1/status/queues/{queue}',
+export const statusQueueEndpoint = endpoint({
+  at: 'GET /api/v1/status/queues/{queue}',
+  level: 'read-only',
+  tag: 'queues',
+  summary: 'One queue and its partitions; `pending` includes what is leased.',
+  query: PAGE_QUERY,
+  answers: {
+    200: answer('The queue.', statusQueueAnswer),
+    404: refusal('`Queue not found`'),
+  },
+  largeAnswer: 'read',
   handle: (front, request) => answerQueue(front, request, { head: oneHead, tail: oneTail }),
-};
+});
 
-export const statusAnalyticsRoute: Route = {
-  ...READ,
-  path: '/api/v1/status/analytics',
+export const statusAnalyticsEndpoint = endpoint({
+  at: 'GET /api/v1/status/analytics',
+  level: 'read-only',
+  tag: 'queues',
+  summary: 'How many messages the queues of the tenant hold.',
+  answers: {
+    200: answer('One point.', statusAnalyticsAnswer),
+  },
+  largeAnswer: 'read',
   handle: (front, { exchange, tenant }) => {
     const reply = new PendingReply(exchange, front.logger, null, renderTotal);
     front.service.analytics.messageTotal(tenant, reply);
   },
-};
+});
 
 const LIMIT_DEFAULT = 100;
 const DAY_US = 86_400_000_000;

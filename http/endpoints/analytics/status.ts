@@ -1,12 +1,14 @@
 /** GET /api/v1/status (inspection 4.1): throughput of all nodes, and what the tenant holds now. */
 import type { QueueRow, RefusedOutcome, TenantStatus } from '@svc/engine';
-import type {
-  ByCall,
-  QueueCounts,
-  StatusAnswer,
-  StatusQueue,
-  StatusWorker,
-  ThroughputPoint,
+import { text } from '@svc/schema';
+import {
+  type ByCall,
+  type QueueCounts,
+  type StatusAnswer,
+  type StatusQueue,
+  type StatusWorker,
+  statusAnswer,
+  type ThroughputPoint,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
@@ -17,21 +19,38 @@ import type {
   StatusQuery,
   StatusView,
 } from '../../ports/analytics-service.js';
+import { answer, endpoint, parameter } from '../../routing/endpoint.js';
+import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { hasImpliedLabels } from '../records/message-list.js';
 import { acked, type CellBucket, cellBuckets, filterOfNames, missingOf } from './series-figures.js';
+import { BAD_WINDOW, QUEUE, WINDOW } from './series-query.js';
 import { bucketText, perSecond, round, timeRange, windowOf } from './window.js';
 
-export const statusRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/status',
+export const statusEndpoint = endpoint({
+  at: 'GET /api/v1/status',
   level: 'read-only',
+  tag: 'analytics',
+  summary: 'Throughput of all nodes, and what the queues of the tenant hold now.',
+  query: [
+    ...WINDOW,
+    QUEUE,
+    parameter('namespace', 'Of queues with this namespace.', text),
+    parameter('task', 'Of queues with this task.', text),
+    ...PAGE_QUERY,
+  ],
+  answers: {
+    200: answer(
+      'Totals are over all that the nodes keep; `pending` includes what is leased.',
+      statusAnswer,
+    ),
+    500: BAD_WINDOW,
+  },
   largeAnswer: 'read',
   handle,
-};
+});
 
 const BYTES_PER_MB = 1024 * 1024;
 const UNKNOWN_ERROR = 'unknown';

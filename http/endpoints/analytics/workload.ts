@@ -1,11 +1,13 @@
 /** GET /api/v1/analytics/workload (inspection 5.3): what moved, and what is there, by label. */
 import type { RefusedOutcome } from '@svc/engine';
-import type {
-  QueueCounts,
-  WorkloadFigures,
-  WorkloadRow,
-  WorkloadSeries,
-  WorkloadWindow,
+import { oneOf, text } from '@svc/schema';
+import {
+  type QueueCounts,
+  type WorkloadFigures,
+  type WorkloadRow,
+  type WorkloadSeries,
+  type WorkloadWindow,
+  workloadAnswer,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
@@ -15,9 +17,10 @@ import type {
   WorkloadQuery,
   WorkloadView,
 } from '../../ports/analytics-service.js';
+import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import {
   averageLagMs,
   averageParked,
@@ -25,16 +28,40 @@ import {
   longestLagMs,
   missingOf,
 } from './series-figures.js';
+import { BAD_WINDOW, QUEUE, WINDOW } from './series-query.js';
 import { bucketAxis, bucketText, timeRange, windowOf } from './window.js';
 
-export const workloadRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/analytics/workload',
+export const GROUP_BY = parameter(
+  'groupBy',
+  'What rows stand for.',
+  oneOf('namespace', 'task', 'queue'),
+);
+
+export const BAD_GROUP_BY = refusal('`groupBy` is none of these.');
+
+export const workloadEndpoint = endpoint({
+  at: 'GET /api/v1/analytics/workload',
   level: 'read-only',
+  tag: 'analytics',
+  summary: 'What moved in a window and what is there now, by namespace, task or queue.',
+  query: [
+    ...WINDOW,
+    GROUP_BY,
+    parameter('namespace', 'Of queues with this namespace; empty: with none.', text),
+    parameter('task', 'Of queues with this task; empty: with none.', text),
+    QUEUE,
+  ],
+  answers: {
+    200: answer(
+      'Rows ascending by key; `tenant` is every queue, whatever was asked for.',
+      workloadAnswer,
+    ),
+    400: BAD_GROUP_BY,
+    500: BAD_WINDOW,
+  },
   largeAnswer: 'read',
   handle,
-};
+});
 
 const BUCKETS_MAX = 200_000;
 /** Buckets of all rows: 7 series of up to 10 bytes each, 70 MB. */

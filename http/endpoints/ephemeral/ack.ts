@@ -1,6 +1,9 @@
 /** POST /api/v1/ephemeral/ack (state-surfaces 4.2): every outcome is 200. */
-import { EPHEMERAL_ITEMS_MAX, QUEUE_MODE_GROUP } from '@svc/wire';
+
+import { anything, describedAs, list, named, nullable, optional, text } from '@svc/schema';
+import { EPHEMERAL_ITEMS_MAX, ephemeralAckAnswer, QUEUE_MODE_GROUP } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quoted } from '../../json/json-text.js';
@@ -10,9 +13,19 @@ import type {
   EphemeralRefused,
   EphemeralVerdict,
 } from '../../ports/ephemeral-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { nameFault, readEphemeralBody, refuseEphemeral, refuseEphemeralBody } from './refusals.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { groupName, queueName } from './fields.js';
+import {
+  AWAY,
+  BAD,
+  GATED,
+  nameFault,
+  readEphemeralBody,
+  refuseEphemeral,
+  refuseEphemeralBody,
+} from './refusals.js';
 
 export const EPHEMERAL_ACKS_KEYS = keySet('queue', 'group', 'acks');
 export const EPHEMERAL_ACK_KEYS = keySet('id', 'status', 'error');
@@ -24,14 +37,41 @@ const STATUS = 1;
 /** As POST /api/v1/ack takes them; everything else says that it failed. */
 const COMPLETED: ReadonlySet<string> = new Set(['completed', 'success', 'acked', 'ok']);
 
-export const ephemeralAckRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/ephemeral/ack',
+const ack = named(
+  'EphemeralAck',
+  body(EPHEMERAL_ACK_KEYS, {
+    id: describedAs('As a pop showed it.', text),
+    status: optional(
+      describedAs('`completed` when absent; whatever is not known says `failed`.', nullable(text)),
+    ),
+    error: optional(describedAs('Not kept.', anything)),
+  }),
+);
+
+export const ephemeralAckEndpoint = endpoint({
+  at: 'POST /api/v1/ephemeral/ack',
   level: 'read-write',
-  body: 'drain',
+  tag: 'ephemeral queues',
+  summary: 'Settles delivered messages, or gives them back',
+  request: {
+    share: 'drain',
+    schema: body(EPHEMERAL_ACKS_KEYS, {
+      queue: queueName,
+      group: groupName,
+      acks: list(ack, EPHEMERAL_ITEMS_MAX),
+    }),
+  },
+  answers: {
+    200: answer(
+      'One result for each ack, in their order; none of them is an error.',
+      ephemeralAckAnswer,
+    ),
+    400: BAD,
+    403: GATED,
+    503: AWAY,
+  },
   handle,
-};
+});
 
 interface AckBody {
   readonly queue: string;

@@ -1,6 +1,7 @@
 /** GET /api/v1/ephemeral/pop (state-surfaces 4.2): 200 always, also without messages. */
 import type { RefusedOutcome } from '@svc/engine';
-import { EPHEMERAL_ITEMS_MAX, QUEUE_MODE_GROUP } from '@svc/wire';
+import { count, integer, text, truth } from '@svc/schema';
+import { EPHEMERAL_ITEMS_MAX, ephemeralPopAnswer, QUEUE_MODE_GROUP } from '@svc/wire';
 import { STREAMED_ANSWER_BYTES_MIN } from '../../base/limits.js';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Exchange } from '../../exchange/exchange.js';
@@ -20,24 +21,41 @@ import type {
   EphemeralPopped,
   EphemeralRefused,
 } from '../../ports/ephemeral-service.js';
+import { answer, endpoint, parameter } from '../../routing/endpoint.js';
 import { bufferOf } from '../../routing/message-text.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { nameFault, refuseEphemeral, refuseEphemeralBody } from './refusals.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { AWAY, BAD, GATED, nameFault, refuseEphemeral, refuseEphemeralBody } from './refusals.js';
 
 const TIMEOUT_MS_MAX = 300_000;
 const INT32 = 2 ** 31;
 
-export const ephemeralPopRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/ephemeral/pop',
+export const ephemeralPopEndpoint = endpoint({
+  at: 'GET /api/v1/ephemeral/pop',
   level: 'read-write',
+  tag: 'ephemeral queues',
+  summary: 'Takes messages, oldest of a partition first',
+  query: [
+    { ...parameter('queue', 'Created when it is not there.', text), required: true },
+    parameter('partition', 'Any when absent.', text),
+    parameter('group', 'Each group gets everything; one shared cursor when absent.', text),
+    parameter('batch', 'Messages at most: 1 to 10000; 1 when absent.', integer),
+    parameter('wait', 'Whether to wait for a first message.', truth),
+    parameter('timeout', 'Milliseconds to wait, at most 300000.', count),
+    parameter('autoAck', 'Settled at delivery.', truth),
+    parameter('commitOnDelivery', 'The other name of autoAck.', truth),
+  ],
+  answers: {
+    200: answer('Also without messages.', ephemeralPopAnswer),
+    400: BAD,
+    403: GATED,
+    503: AWAY,
+  },
   consumes: true,
   largeAnswer: 'pop',
   reserves: true,
   handle,
-};
+});
 
 function handle(front: Front, { exchange, tenant, query }: RouteRequest): void {
   const request = readPop(front, tenant, query);

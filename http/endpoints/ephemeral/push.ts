@@ -1,8 +1,11 @@
 /**
  * POST /api/v1/ephemeral/push (state-surfaces 4.2): one queue and partition per call, all or none.
  */
-import { DEFAULT_PARTITION, EPHEMERAL_ITEMS_MAX } from '@svc/wire';
+
+import { anything, describedAs, list, named } from '@svc/schema';
+import { DEFAULT_PARTITION, EPHEMERAL_ITEMS_MAX, ephemeralPushAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import type {
@@ -10,9 +13,19 @@ import type {
   EphemeralPushed,
   EphemeralRefused,
 } from '../../ports/ephemeral-service.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { nameFault, readEphemeralBody, refuseEphemeral, refuseEphemeralBody } from './refusals.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { partitionName, queueName } from './fields.js';
+import {
+  AWAY,
+  BAD,
+  GATED,
+  nameFault,
+  readEphemeralBody,
+  refuseEphemeral,
+  refuseEphemeralBody,
+} from './refusals.js';
 
 export const EPHEMERAL_PUSH_KEYS = keySet('queue', 'partition', 'messages');
 export const EPHEMERAL_MESSAGE_KEYS = keySet('payload');
@@ -20,14 +33,36 @@ const QUEUE = 0;
 const PARTITION = 1;
 const MESSAGES = 2;
 
-export const ephemeralPushRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/ephemeral/push',
+const message = named(
+  'EphemeralMessage',
+  body(EPHEMERAL_MESSAGE_KEYS, {
+    payload: describedAs('Kept and returned as the JSON text that was sent.', anything),
+  }),
+);
+
+export const ephemeralPushEndpoint = endpoint({
+  at: 'POST /api/v1/ephemeral/push',
   level: 'write-only',
-  body: 'growing',
+  tag: 'ephemeral queues',
+  summary: 'Stores messages in memory, in one partition, all or none',
+  request: {
+    share: 'growing',
+    schema: body(EPHEMERAL_PUSH_KEYS, {
+      queue: queueName,
+      partition: partitionName,
+      messages: list(message, EPHEMERAL_ITEMS_MAX),
+    }),
+  },
+  answers: {
+    201: answer('How many were stored.', ephemeralPushAnswer),
+    400: BAD,
+    403: GATED,
+    413: refusal('`ephemeral_too_large`: it does not fit into an empty queue either.'),
+    429: refusal('`queue_full`, or `rate_limited`, which waiting helps.'),
+    503: AWAY,
+  },
   handle,
-};
+});
 
 interface PushBody {
   readonly queue: string;

@@ -7,21 +7,44 @@ import type {
   EphemeralDeletedOutcome,
   RefusedOutcome,
 } from '@svc/engine';
-import type { EphemeralDeleteAnswer, EphemeralQueuesAnswer, EphemeralResetAnswer } from '@svc/wire';
+import { integer, nullable, optional, text } from '@svc/schema';
+import {
+  type EphemeralDeleteAnswer,
+  type EphemeralQueuesAnswer,
+  type EphemeralResetAnswer,
+  ephemeralConfigureAnswer,
+  ephemeralDeclaredOptions,
+  ephemeralDeleteAnswer,
+  ephemeralDepthAnswer,
+  ephemeralQueuesAnswer,
+  ephemeralResetAnswer,
+} from '@svc/wire';
 import { badRequest, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { lenientInteger, textOf } from '../../exchange/query.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quoted } from '../../json/json-text.js';
 import type { EphemeralQueuesPage, EphemeralReset } from '../../ports/ephemeral-service.js';
+import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { queueName } from './fields.js';
 import { optionsFault } from './options.js';
-import { nameFault, readEphemeralBody, refuseEphemeral, refuseEphemeralBody } from './refusals.js';
+import {
+  AWAY,
+  BAD,
+  GATED,
+  nameFault,
+  readEphemeralBody,
+  refuseEphemeral,
+  refuseEphemeralBody,
+  TOO_LONG,
+} from './refusals.js';
 
 export const EPHEMERAL_CONFIGURE_KEYS = keySet('queue', 'options');
 export const EPHEMERAL_RESET_KEYS = keySet('queue');
@@ -31,49 +54,96 @@ const NO_OPTIONS = '{}';
 /** Queues that a list shows, also when it asks for no number: some 2.6 MB, 13 of long names. */
 const LIST_LIMIT_MAX = 10_000;
 
-export const ephemeralConfigureRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/ephemeral/configure',
+export const ephemeralConfigureEndpoint = endpoint({
+  at: 'POST /api/v1/ephemeral/configure',
   level: 'read-write',
-  body: 'drain',
+  tag: 'ephemeral queues',
+  summary: 'Declares a queue: it is kept, with these options, until it is deleted',
+  request: {
+    share: 'drain',
+    schema: body(EPHEMERAL_CONFIGURE_KEYS, {
+      queue: queueName,
+      options: optional(nullable(ephemeralDeclaredOptions)),
+    }),
+  },
+  answers: {
+    201: answer(
+      'The options as they were sent; in force are those that the list shows.',
+      ephemeralConfigureAnswer,
+    ),
+    400: BAD,
+    403: GATED,
+    413: TOO_LONG,
+    503: AWAY,
+  },
   handle: configure,
-};
+});
 
-export const ephemeralResetRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/ephemeral/reset',
+export const ephemeralResetEndpoint = endpoint({
+  at: 'POST /api/v1/ephemeral/reset',
   level: 'read-write',
-  body: 'drain',
+  tag: 'ephemeral queues',
+  summary: 'Drops the messages of a queue on every node; its options stay',
+  request: { share: 'drain', schema: body(EPHEMERAL_RESET_KEYS, { queue: queueName }) },
+  answers: {
+    200: answer('What the node that was asked has dropped.', ephemeralResetAnswer),
+    400: BAD,
+    403: GATED,
+    503: AWAY,
+  },
   handle: reset,
-};
+});
 
-export const ephemeralDeleteRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'DELETE',
-  path: '/api/v1/ephemeral/queue/{queue}',
+export const ephemeralDeleteEndpoint = endpoint({
+  at: 'DELETE /api/v1/ephemeral/queue/{queue}',
   level: 'read-write',
+  tag: 'ephemeral queues',
+  summary: 'Ends a queue on every node; it may come again by its name',
+  answers: {
+    200: answer('Whether it was declared, twice.', ephemeralDeleteAnswer),
+    400: BAD,
+    403: GATED,
+    413: TOO_LONG,
+    503: AWAY,
+  },
   handle: remove,
-};
+});
 
-export const ephemeralListRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/ephemeral/queues',
+export const ephemeralListEndpoint = endpoint({
+  at: 'GET /api/v1/ephemeral/queues',
   level: 'read-only',
+  tag: 'ephemeral queues',
+  summary: 'The queues of the tenant, as the node that is asked holds them',
+  query: [
+    parameter('after', 'Of queues with names behind this one.', text),
+    parameter('limit', 'Queues at most: 1 to 10000; 10000 when absent.', integer),
+  ],
+  answers: {
+    200: answer('By the bytes of their names.', ephemeralQueuesAnswer),
+    400: BAD,
+    403: GATED,
+    503: AWAY,
+  },
   largeAnswer: 'read',
   handle: list,
-};
+});
 
-export const ephemeralDepthRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/ephemeral/queues/{queue}/depth',
+export const ephemeralDepthEndpoint = endpoint({
+  at: 'GET /api/v1/ephemeral/queues/{queue}/depth',
   level: 'read-only',
+  tag: 'ephemeral queues',
+  summary: 'What is pending in a queue on the node that is asked',
+  query: [parameter('group', 'Of this group alone.', text)],
+  answers: {
+    200: answer('Partitions and groups by name.', ephemeralDepthAnswer),
+    400: BAD,
+    403: GATED,
+    404: refusal('`ephemeral_queue_not_found`: this node knows no such queue.'),
+    503: AWAY,
+  },
   largeAnswer: 'read',
   handle: depth,
-};
+});
 
 interface QueueBody {
   readonly queue: string;

@@ -7,6 +7,7 @@ import { errorText, type Status } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { JsonError } from '../../json/json-error.js';
 import type { EphemeralRefusalCode } from '../../ports/ephemeral-service.js';
+import { refusal } from '../../routing/endpoint.js';
 
 const REFUSALS: { readonly [code in EphemeralRefusalCode]: readonly [Status, string] } = {
   // Beyond the table of the contract, for which a 429 is a promise that waiting will help.
@@ -65,3 +66,16 @@ export function readEphemeralBody<Value>(exchange: Exchange, read: () => Value):
     return null;
   }
 }
+
+export const GATED = refusal(
+  '`feature_gated`: the tenant has no grant; or `ephemeral_quota_exceeded`.',
+);
+
+export const BAD = refusal('`ephemeral_bad_request`: the shape, a name, or too many items.');
+
+export const TOO_LONG = refusal('`name_too_long`: with the tenant, 447 bytes at most.');
+
+export const AWAY = refusal(
+  '`ephemeral_disabled`, `ephemeral_unavailable`, `owner_moved`, `ephemeral_forward_failed` or ' +
+    '`overloaded`.',
+);

@@ -4,31 +4,49 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { DeleteGroupCommand, RefusedOutcome } from '@svc/engine';
-import type { GroupDeletedAnswer } from '@svc/wire';
+import { text } from '@svc/schema';
+import { type GroupDeletedAnswer, groupDeletedAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { textOf } from '../../exchange/query.js';
 import type { GroupDeletedView } from '../../ports/group-service.js';
+import { answer, type Description, endpoint, parameter, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const groupDeleteRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'DELETE',
-  path: '/api/v1/consumer-groups/{group}',
+function deletion(summary: string): Description {
+  return {
+    tag: 'consumer groups',
+    summary,
+    query: [
+      parameter(
+        'deleteMetadata',
+        '`false`, `0` or `no` keeps the registration with its start point.',
+        text,
+      ),
+    ],
+    answers: {
+      200: answer('Also when there was nothing to delete.', groupDeletedAnswer),
+      413: refusal('`name_too_long`'),
+    },
+  };
+}
+
+export const groupDeleteEndpoint = endpoint({
+  at: 'DELETE /api/v1/consumer-groups/{group}',
   level: 'admin',
+  ...deletion('Deletes a group at every queue.'),
   largeAnswer: 'read',
   handle,
-};
+});
 
-export const groupQueueDeleteRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'DELETE',
-  path: '/api/v1/consumer-groups/{group}/queues/{queue}',
+export const groupQueueDeleteEndpoint = endpoint({
+  at: 'DELETE /api/v1/consumer-groups/{group}/queues/{queue}',
   level: 'admin',
+  ...deletion('Deletes a group at one queue.'),
   handle,
-};
+});
 
 /** Everything else, and nothing at all, means true. */
 const FALSE_WORDS: readonly string[] = ['false', '0', 'no'];

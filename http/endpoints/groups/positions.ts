@@ -3,35 +3,58 @@
  * acknowledgements have stored, read back in the sense of a transaction's `positions`.
  */
 import type { FoundPosition, PositionPlace, RefusedOutcome } from '@svc/engine';
+import { list, nullable, optional, text } from '@svc/schema';
 import {
   DEFAULT_PARTITION,
   type GroupPositionAnswer,
   type GroupPositionsAnswer,
+  groupPositionsAnswer,
   POSITIONS_MAX,
 } from '@svc/wire';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import type { GroupPositionsView } from '../../ports/group-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-
-export const groupPositionsRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/consumer-groups/positions',
-  level: 'read-only',
-  body: 'drain',
-  largeAnswer: 'read',
-  handle,
-};
+import type { Front, RouteRequest } from '../../routing/route.js';
 
 export const POSITIONS_BODY_KEYS = keySet('positions');
-const POSITIONS = 0;
 
 export const POSITION_PLACE_KEYS = keySet('queue', 'consumerGroup', 'partition');
+
+export const groupPositionsEndpoint = endpoint({
+  at: 'POST /api/v1/consumer-groups/positions',
+  level: 'read-only',
+  tag: 'consumer groups',
+  summary: 'The stored positions of groups: the next offset that each reads, with its metadata.',
+  request: {
+    share: 'drain',
+    schema: body(POSITIONS_BODY_KEYS, {
+      positions: list(
+        body(POSITION_PLACE_KEYS, {
+          queue: text,
+          consumerGroup: text,
+          partition: optional(nullable(text)),
+        }),
+        POSITIONS_MAX,
+      ),
+    }),
+  },
+  answers: {
+    200: answer(
+      'One element for each position, in their order. `offset` is null where none is stored.',
+      groupPositionsAnswer,
+    ),
+  },
+  largeAnswer: 'read',
+  handle,
+});
+
+const POSITIONS = 0;
 const QUEUE = 0;
 const CONSUMER_GROUP = 1;
 const PARTITION = 2;

@@ -6,8 +6,17 @@ import type {
   LaggingView,
   RefusedOutcome,
 } from '@svc/engine';
-import type { ConsumerGroupPartition, ConsumerGroupRow, LaggingPartition } from '@svc/wire';
-import { formatStampUs, QUEUE_MODE_GROUP } from '@svc/wire';
+import { integer, list } from '@svc/schema';
+import {
+  type ConsumerGroupPartition,
+  type ConsumerGroupRow,
+  consumerGroupAnswer,
+  consumerGroupRow,
+  formatStampUs,
+  type LaggingPartition,
+  laggingPartition,
+  QUEUE_MODE_GROUP,
+} from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import {
   joined,
@@ -22,36 +31,59 @@ import { listPagingOf, type Paging, placeToken } from '../../exchange/paging.js'
 import { textOf } from '../../exchange/query.js';
 import { arrayText, sendSliced } from '../../exchange/sliced-answer.js';
 import type { LaggingGroupsView } from '../../ports/group-service.js';
+import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { NEXT_AFTER_HEADER, PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const groupListRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/consumer-groups',
+export const groupListEndpoint = endpoint({
+  at: 'GET /api/v1/consumer-groups',
   level: 'read-only',
+  tag: 'consumer groups',
+  summary: 'Groups at the queues where they have a cursor, by group and queue.',
+  query: PAGE_QUERY,
+  answers: { 200: answer(`A bare array. ${NEXT_AFTER_HEADER}`, list(consumerGroupRow)) },
   largeAnswer: 'read',
   handle: handleList,
-};
+});
 
-export const groupDetailRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/consumer-groups/{group}',
+export const groupDetailEndpoint = endpoint({
+  at: 'GET /api/v1/consumer-groups/{group}',
   level: 'read-only',
+  tag: 'consumer groups',
+  summary: 'The cursors of a group, by queue.',
+  query: PAGE_QUERY,
+  answers: {
+    200: answer(
+      'One member for each queue, with its partitions by name; a queue may go on on the next ' +
+        `page. ${NEXT_AFTER_HEADER}`,
+      consumerGroupAnswer,
+    ),
+    404: refusal('`Consumer group not found`: it has no cursor anywhere.'),
+  },
   largeAnswer: 'read',
   handle: handleDetail,
-};
+});
 
-export const laggingGroupsRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/consumer-groups/lagging',
+export const laggingGroupsEndpoint = endpoint({
+  at: 'GET /api/v1/consumer-groups/lagging',
   level: 'read-only',
+  tag: 'consumer groups',
+  summary: 'Cursors whose oldest unconsumed message is older than a number of seconds.',
+  query: [
+    parameter('minLagSeconds', '3600 when absent or no integer; strictly greater.', integer),
+    ...PAGE_QUERY,
+  ],
+  answers: {
+    200: answer(
+      `A bare array, the most lagging first. ${NEXT_AFTER_HEADER}`,
+      list(laggingPartition),
+    ),
+  },
   largeAnswer: 'read',
   handle: handleLagging,
-};
+});
 
 /** The letters of the three lists. */
 const LIST = 'g';

@@ -6,38 +6,84 @@
 import { randomUUID } from 'node:crypto';
 import type { GroupChangedOutcome, SeekCommand } from '@svc/engine';
 import {
+  type AnySchema,
+  constant,
+  either,
+  instant,
+  nothing,
+  nullable,
+  optional,
+  text,
+  truth,
+} from '@svc/schema';
+import {
   formatStampUs,
   parseIsoUs,
   type SeekAnswer,
   type SeekNotFoundAnswer,
   type SeekRefusal,
+  seekAnswer,
+  seekNotFoundAnswer,
+  seekRefusal,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEYS_END } from '../../json/json-reader.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, type Description, endpoint, refusal } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const seekQueueRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/consumer-groups/{group}/queues/{queue}/seek',
-  level: 'read-write',
-  body: 'drain',
-  handle,
-};
-
-export const seekPartitionRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/consumer-groups/{group}/queues/{queue}/partitions/{partition}/seek',
-  level: 'read-write',
-  body: 'drain',
-  handle,
-};
-
 export const SEEK_BODY_KEYS = keySet('toEnd', 'timestamp');
+
+const toEnd = body(SEEK_BODY_KEYS, {
+  toEnd: constant(true),
+  timestamp: optional(nullable(text)),
+});
+
+const toInstant = body(SEEK_BODY_KEYS, {
+  toEnd: optional(nullable(truth)),
+  timestamp: instant,
+});
+
+const unsaid = body(SEEK_BODY_KEYS, {
+  toEnd: optional(nothing),
+  timestamp: optional(nothing),
+});
+
+function seekDescription(summary: string, schema: AnySchema, isOptional: boolean): Description {
+  return {
+    tag: 'consumer groups',
+    summary,
+    request: isOptional ? { share: 'drain', schema, optional: true } : { share: 'drain', schema },
+    answers: {
+      200: answer('Leases and attempts of the cursors are gone.', seekAnswer),
+      400: answer('Neither `toEnd` nor a timestamp, or one that cannot be read.', seekRefusal),
+      404: answer('No such queue or partition.', seekNotFoundAnswer),
+      413: refusal('`name_too_long`'),
+    },
+  };
+}
+
+export const seekQueueEndpoint = endpoint({
+  at: 'POST /api/v1/consumer-groups/{group}/queues/{queue}/seek',
+  level: 'read-write',
+  ...seekDescription('Moves every cursor of a group at a queue.', either(toEnd, toInstant), false),
+  handle,
+});
+
+export const seekPartitionEndpoint = endpoint({
+  at: 'POST /api/v1/consumer-groups/{group}/queues/{queue}/partitions/{partition}/seek',
+  level: 'read-write',
+  ...seekDescription(
+    'Moves the cursor of a group at one partition; nothing said means the end.',
+    either(toEnd, toInstant, unsaid),
+    true,
+  ),
+  handle,
+});
+
 const TO_END = 0;
 
 const UNSPECIFIED = 'Must specify toEnd=true or a timestamp';

@@ -1,25 +1,35 @@
 /** POST /api/v1/consumer-groups/{group}/subscription (inspection 3.5): another start point. */
 import { randomUUID } from 'node:crypto';
 import type { GroupChangedOutcome, SubscribeGroupCommand } from '@svc/engine';
-import { parseIsoUs, type SubscriptionAnswer } from '@svc/wire';
+import { instant } from '@svc/schema';
+import { parseIsoUs, type SubscriptionAnswer, subscriptionAnswer } from '@svc/wire';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEYS_END } from '../../json/json-reader.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const groupSubscriptionRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/consumer-groups/{group}/subscription',
-  level: 'read-write',
-  body: 'drain',
-  handle,
-};
-
 export const SUBSCRIPTION_BODY_KEYS = keySet('subscriptionTimestamp');
+
+export const groupSubscriptionEndpoint = endpoint({
+  at: 'POST /api/v1/consumer-groups/{group}/subscription',
+  level: 'read-write',
+  tag: 'consumer groups',
+  summary: 'Another start point for partitions that the group has not met.',
+  request: {
+    share: 'drain',
+    schema: body(SUBSCRIPTION_BODY_KEYS, { subscriptionTimestamp: instant }),
+  },
+  answers: {
+    200: answer('How many registrations were rewritten.', subscriptionAnswer),
+    413: refusal('`name_too_long`'),
+  },
+  handle,
+});
 
 const REQUIRED = 'subscriptionTimestamp is required';
 const INVALID = 'subscriptionTimestamp is invalid';

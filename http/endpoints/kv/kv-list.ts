@@ -4,15 +4,28 @@
  */
 import type { RefusedOutcome, Tenant } from '@svc/engine';
 import {
+  describedAs,
+  integerBetween,
+  matching,
+  nullable,
+  optional,
+  text,
+  truth,
+} from '@svc/schema';
+import {
   formatStampUs,
+  KV_NAMESPACE,
   KV_PREFIX_LIMIT_DEFAULT,
   KV_PREFIX_LIMIT_MAX,
   type KvNamespacesAnswer,
+  kvListAnswer,
+  kvNamespacesAnswer,
 } from '@svc/wire';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Pass } from '../../gate/gate.js';
 import { GatedReply } from '../../gate/gated-reply.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
@@ -22,35 +35,69 @@ import type {
   KvListView,
   KvNamespacesView,
 } from '../../ports/kv-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { refuseShape } from './kv.js';
 import { refuseKv } from './kv-answers.js';
 import { checkKey, checkNamespace, KvFault } from './kv-op-rules.js';
+import { SURFACE_REFUSALS } from './surface-refusals.js';
 
 /** Room for a row beside its value: names, numbers, and a key of ordinary length. */
 const ROW_BYTES = 256;
 
-export const kvNamespacesRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/resources/kv/namespaces',
+export const KV_LIST_BODY_KEYS = keySet(
+  'namespace',
+  'prefix',
+  'after',
+  'limit',
+  'keysOnly',
+  'includeExpired',
+);
+
+export const kvNamespacesEndpoint = endpoint({
+  at: 'GET /api/v1/resources/kv/namespaces',
   level: 'read-only',
+  tag: 'kv',
+  summary: 'The namespaces of the tenant, in byte order.',
+  answers: {
+    200: answer('`keys` counts every stored row, expired ones included.', kvNamespacesAnswer),
+    ...SURFACE_REFUSALS,
+  },
   largeAnswer: 'read',
   reserves: true,
   handle: handleNamespaces,
-};
+});
 
-export const kvListRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/resources/kv/list',
+export const kvListEndpoint = endpoint({
+  at: 'POST /api/v1/resources/kv/list',
   level: 'read-only',
-  body: 'drain',
+  tag: 'kv',
+  summary: 'The rows of a namespace, a page at a time.',
+  request: {
+    share: 'drain',
+    schema: body(KV_LIST_BODY_KEYS, {
+      namespace: matching(KV_NAMESPACE),
+      prefix: optional(nullable(text)),
+      after: optional(nullable(text)),
+      limit: optional(
+        describedAs(
+          '100; brought into 1 to 1000.',
+          nullable(integerBetween(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),
+        ),
+      ),
+      keysOnly: optional(nullable(truth)),
+      includeExpired: optional(nullable(truth)),
+    }),
+  },
+  answers: {
+    200: answer('In the byte order of keys.', kvListAnswer),
+    ...SURFACE_REFUSALS,
+  },
   largeAnswer: 'read',
   reserves: true,
   handle: handleList,
-};
+});
 
 function handleNamespaces(front: Front, { exchange, tenant, query }: RouteRequest): void {
   const pass = enter(front, exchange, tenant, query);
@@ -79,15 +126,6 @@ function enter(front: Front, exchange: Exchange, tenant: Tenant, query: string):
   refuseShape(exchange, new KvFault('kv_no_query_string', 'this route takes no query string'));
   return null;
 }
-
-export const KV_LIST_BODY_KEYS = keySet(
-  'namespace',
-  'prefix',
-  'after',
-  'limit',
-  'keysOnly',
-  'includeExpired',
-);
 type ListWish = Omit<KvListQuery, 'tenant'>;
 
 /** Throws `JsonError`, and `KvFault`. A null is an absent member. */

@@ -4,43 +4,74 @@
  * POST /api/v1/kv; what the path says may not stand in it.
  */
 import type { KvOp, KvOutcome, KvResult } from '@svc/engine';
+import { either, nothing } from '@svc/schema';
+import { kvResultAnswer } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { JsonReader } from '../../json/json-reader.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { admitKv, submitKv } from './kv.js';
 import { failureText, resultsLength, writeElement } from './kv-answers.js';
 import { KvFault } from './kv-op-rules.js';
 import { type KvField, KvRawOps } from './kv-raw-ops.js';
+import {
+  elementOrFailure,
+  expect,
+  FOR_A_TIME,
+  FOR_EVER,
+  onPath,
+  required,
+  VALUE,
+} from './kv-request.js';
+import { SURFACE_REFUSALS } from './surface-refusals.js';
 
-const PATH = '/api/v1/kv/{ns}/{key...}';
-
-export const kvGetRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: PATH,
+export const kvGetEndpoint = endpoint({
+  at: 'GET /api/v1/kv/{ns}/{key...}',
   level: 'read-only',
+  tag: 'kv',
+  summary: 'The row of one key.',
+  answers: {
+    200: answer('`found` says whether there is one.', kvResultAnswer),
+    ...SURFACE_REFUSALS,
+  },
   handle: (front, request) => handle(front, request, 'get'),
-};
+});
 
-export const kvPutRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'PUT',
-  path: PATH,
+export const kvPutEndpoint = endpoint({
+  at: 'PUT /api/v1/kv/{ns}/{key...}',
   level: 'read-write',
-  body: 'growing',
+  tag: 'kv',
+  summary: 'Writes the row of one key.',
+  request: {
+    share: 'growing',
+    schema: either(
+      onPath({ value: VALUE, expect, required, ...FOR_A_TIME }),
+      onPath({ value: VALUE, expect, required, ...FOR_EVER }),
+    ),
+  },
+  answers: {
+    200: answer('Whether it was written.', elementOrFailure),
+    ...SURFACE_REFUSALS,
+    507: STORAGE_FULL,
+  },
   handle: (front, request) => handle(front, request, 'put'),
-};
+});
 
-export const kvDeleteRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'DELETE',
-  path: PATH,
+export const kvDeleteEndpoint = endpoint({
+  at: 'DELETE /api/v1/kv/{ns}/{key...}',
   level: 'read-write',
-  body: 'drain',
+  tag: 'kv',
+  summary: 'Deletes the row of one key.',
+  request: {
+    share: 'drain',
+    schema: either(nothing, onPath({ expect, required })),
+    optional: true,
+  },
+  answers: { 200: answer('Whether there was one.', elementOrFailure), ...SURFACE_REFUSALS },
   handle: (front, request) => handle(front, request, 'delete'),
-};
+});
 
 const PATH_FIELDS: readonly KvField[] = ['op', 'ns', 'namespace', 'key'];
 const OPEN_BRACE = 0x7b;

@@ -1,28 +1,41 @@
 /** POST /api/v1/kv (state-surfaces 1): operations on the key/value store that apply together. */
 import type { KvCall, KvOp, KvOutcome, RefusedOutcome, Tenant } from '@svc/engine';
+import { either } from '@svc/schema';
+import { kvCallAnswer, kvFailureAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Pass } from '../../gate/gate.js';
 import { GatedReply } from '../../gate/gated-reply.js';
 import { JsonError } from '../../json/json-error.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { outcomeBytes, refuseKv, refuseKvFault } from './kv-answers.js';
 import { countKv } from './kv-meters.js';
 import { checkSizes, demandOf, KvFault, readOps } from './kv-op-rules.js';
 import { KvRawOps } from './kv-raw-ops.js';
+import { kvBody } from './kv-request.js';
+import { SURFACE_REFUSALS } from './surface-refusals.js';
 
-export const kvRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/kv',
+export const kvEndpoint = endpoint({
+  at: 'POST /api/v1/kv',
   level: 'read-write',
-  body: 'growing',
+  tag: 'kv',
+  summary: 'Operations on the key/value store that apply together.',
+  request: { share: 'growing', schema: kvBody },
+  answers: {
+    200: answer(
+      'What came of each operation, or that a required one lost.',
+      either(kvCallAnswer, kvFailureAnswer),
+    ),
+    ...SURFACE_REFUSALS,
+    507: STORAGE_FULL,
+  },
   largeAnswer: 'read',
   reserves: true,
   handle,
-};
+});
 
 export const KV_BODY_KEYS = keySet('operations');
 const SHAPE = 'body must be an array of operations, or {"operations":[...]}';

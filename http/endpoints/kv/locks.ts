@@ -1,26 +1,113 @@
 /** POST /api/v1/locks (state-surfaces 2): acquire, renew, release, get, each with its verdict. */
 import type { RefusedOutcome } from '@svc/engine';
-import type { LockResult, LocksAnswer } from '@svc/wire';
+import {
+  anything,
+  constant,
+  describedAs,
+  either,
+  integerBetween,
+  list,
+  matching,
+  named,
+  never,
+  nullable,
+  optional,
+} from '@svc/schema';
+import { type LockResult, type LocksAnswer, locksAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { refuseSurface } from '../../gate/gate-refusal.js';
 import { GatedReply } from '../../gate/gated-reply.js';
-import type { LockOp, LocksView } from '../../ports/lock-service.js';
+import { body } from '../../json/body.js';
+import { LOCK_SLOTS_MAX, type LockOp, type LocksView } from '../../ports/lock-service.js';
+import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { refuseKv } from './kv-answers.js';
-import { chargeOf, type LockFault, lockOpsOf, readLockBody } from './lock-ops.js';
+import {
+  chargeOf,
+  LOCK_OP_KEYS,
+  LOCK_OPS_MAX,
+  LOCKS_BODY_KEYS,
+  type LockFault,
+  lockOpsOf,
+  readLockBody,
+} from './lock-ops.js';
+import { SURFACE_REFUSALS } from './surface-refusals.js';
 
-export const locksRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/locks',
+const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
+
+const positive = integerBetween(1, NUMBER_MAX);
+
+/** What an operation does not read may be anything; whose tenant it is follows from the call. */
+const UNREAD = {
+  name: describedAs(
+    '1 to 256 bytes.',
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
+    matching(/^[^\u0000-\u001f\u007f#]{1,256}$/),
+  ),
+  owner: optional(anything),
+  limit: optional(anything),
+  ttlSeconds: optional(anything),
+  forever: optional(anything),
+  token: optional(anything),
+  slot: optional(anything),
+  tenant: optional(never),
+  tenantId: optional(never),
+  _tenant: optional(never),
+};
+
+const OWNED = {
+  ttlSeconds: describedAs('The lifetime from now on.', positive),
+  forever: optional(never),
+  owner: optional(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
+    describedAs('1 to 256 bytes.', nullable(matching(/^[^\u0000-\u001f\u007f]{1,256}$/))),
+  ),
+};
+
+const HELD = {
+  token: describedAs('As the permit was granted or renewed.', positive),
+  slot: optional(describedAs('0 when absent.', nullable(integerBetween(0, LOCK_SLOTS_MAX - 1)))),
+};
+
+const lockOp = either(
+  named(
+    'LockAcquire',
+    body(LOCK_OP_KEYS, {
+      ...UNREAD,
+      ...OWNED,
+      op: constant('acquire'),
+      limit: optional(
+        describedAs('Permits of the semaphore; 1.', nullable(integerBetween(1, LOCK_SLOTS_MAX))),
+      ),
+    }),
+  ),
+  named('LockRenew', body(LOCK_OP_KEYS, { ...UNREAD, ...OWNED, ...HELD, op: constant('renew') })),
+  named('LockRelease', body(LOCK_OP_KEYS, { ...UNREAD, ...HELD, op: constant('release') })),
+  named('LockGet', body(LOCK_OP_KEYS, { ...UNREAD, op: constant('get') })),
+);
+
+const lockOps = list(lockOp, LOCK_OPS_MAX);
+
+export const locksEndpoint = endpoint({
+  at: 'POST /api/v1/locks',
   level: 'read-write',
-  body: 'growing',
+  tag: 'locks',
+  summary: 'Acquires, renews, releases and shows locks and semaphores, each for itself.',
+  request: {
+    share: 'growing',
+    schema: named('LocksBody', either(lockOps, body(LOCKS_BODY_KEYS, { operations: lockOps }))),
+  },
+  answers: {
+    200: answer('The verdict of each operation, in their order.', locksAnswer),
+    ...SURFACE_REFUSALS,
+    507: STORAGE_FULL,
+  },
   // Four semaphores of 1,024 permits each are 700 KB.
   largeAnswer: 'read',
   reserves: true,
   handle,
-};
+});
 
 interface Context {
   readonly front: Front;

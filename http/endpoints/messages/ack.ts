@@ -3,30 +3,91 @@
  * `acknowledgments`, or one acknowledgement at the top level.
  */
 import type { AckCommand, AckedOutcome, AckItem, AckStatus } from '@svc/engine';
-import { QUEUE_MODE_GROUP } from '@svc/wire';
+import { anything, describedAs, list, named, nullable, optional, text } from '@svc/schema';
+import { ackResult, QUEUE_MODE_GROUP } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import { ACK_ITEMS_MAX } from '../../base/limits.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { isReadAtOnce, type PartReader, readInParts } from '../../exchange/large-body.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { sendOwed } from '../../exchange/sliced-answer.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quoted, quotedBytes } from '../../json/json-text.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, type Description, endpoint } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-const ACK_ROUTE = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  level: 'read-write',
-  body: 'drain',
-  badBody: 'bad ack body',
-  handle,
-} as const;
+export const ACK_BODY_KEYS = keySet(
+  'transactionId',
+  'partitionId',
+  'leaseId',
+  'status',
+  'error',
+  'consumerGroup',
+  'acknowledgments',
+);
 
-export const ackRoute: Route = { ...ACK_ROUTE, path: '/api/v1/ack' };
-export const ackBatchRoute: Route = { ...ACK_ROUTE, path: '/api/v1/ack/batch' };
+const ACK_FIELDS = {
+  transactionId: optional(nullable(text)),
+  partitionId: optional(describedAs('Digits, as popped.', nullable(text))),
+  leaseId: optional(nullable(text)),
+  status: optional(
+    describedAs(
+      '`completed`, `failed`, `retry` or `dlq`; anything else is `failed`.',
+      nullable(text),
+    ),
+  ),
+  error: optional(describedAs('Recorded with a dead letter.', nullable(text))),
+};
+
+const ackItem = named(
+  'AckItem',
+  body(ACK_BODY_KEYS, {
+    ...ACK_FIELDS,
+    consumerGroup: optional(anything),
+    acknowledgments: optional(anything),
+  }),
+);
+
+const ackBody = named(
+  'AckBody',
+  body(ACK_BODY_KEYS, {
+    ...ACK_FIELDS,
+    consumerGroup: optional(
+      describedAs('`__QUEUE_MODE__` when absent, null or empty.', nullable(text)),
+    ),
+    acknowledgments: optional(nullable(list(ackItem, ACK_ITEMS_MAX))),
+  }),
+);
+
+const BAD_BODY = 'bad ack body';
+
+const ackDescription: Description = {
+  tag: 'messages',
+  summary: 'Acknowledge messages: one at the top level, or many as `acknowledgments`.',
+  request: { share: 'drain', schema: ackBody },
+  answers: {
+    200: answer('One element for each acknowledgement, in their order.', list(ackResult)),
+  },
+};
+
+export const ackEndpoint = endpoint({
+  at: 'POST /api/v1/ack',
+  level: 'read-write',
+  ...ackDescription,
+  badBody: BAD_BODY,
+  handle,
+});
+
+export const ackBatchEndpoint = endpoint({
+  at: 'POST /api/v1/ack/batch',
+  level: 'read-write',
+  ...ackDescription,
+  badBody: BAD_BODY,
+  handle,
+});
 
 const renderer: OutcomeRenderer<AckCommand, 'acked'> = { kind: 'acked', render };
 
@@ -39,7 +100,7 @@ function handle(front: Front, request: RouteRequest): void {
   }
   const reader = new AckBodyReader(body);
   const done = () => settle(front, request, reader.body);
-  readInParts(exchange, ACK_ROUTE.badBody, reader, done);
+  readInParts(exchange, BAD_BODY, reader, done);
 }
 
 function settle(front: Front, { exchange, tenant }: RouteRequest, body: AckBody): void {
@@ -61,16 +122,6 @@ export interface AckBody {
   readonly consumerGroup: string;
   readonly items: readonly AckItem[];
 }
-
-export const ACK_BODY_KEYS = keySet(
-  'transactionId',
-  'partitionId',
-  'leaseId',
-  'status',
-  'error',
-  'consumerGroup',
-  'acknowledgments',
-);
 const TRANSACTION_ID = 0;
 const PARTITION_ID = 1;
 const LEASE_ID = 2;

@@ -3,30 +3,46 @@
  * whatever does not name a whole number of seconds means the default.
  */
 import type { ExtendCommand, ExtendedOutcome } from '@svc/engine';
+import { describedAs, integer, optional } from '@svc/schema';
 import {
   type ExtendAnswer,
+  extendAnswer,
   formatStampUs,
   INT32_MAX,
   LEASE_EXTEND_SECONDS_DEFAULT,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
+import { body } from '../../json/body.js';
 import { JsonError } from '../../json/json-error.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEYS_END } from '../../json/json-reader.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const extendRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/lease/{leaseId}/extend',
+export const EXTEND_BODY_KEYS = keySet('seconds');
+
+export const extendEndpoint = endpoint({
+  at: 'POST /api/v1/lease/{leaseId}/extend',
   level: 'read-write',
-  body: 'drain',
+  tag: 'messages',
+  summary: 'Lengthen every live lease of this id.',
+  request: {
+    share: 'drain',
+    schema: body(EXTEND_BODY_KEYS, { seconds: optional(describedAs('60 when absent.', integer)) }),
+    optional: true,
+    lenient: true,
+  },
+  answers: {
+    200: answer(
+      'The earliest end of the leases that were lengthened, or `success: false` when none was.',
+      extendAnswer,
+    ),
+  },
   handle,
-};
+});
 
 const renderer: OutcomeRenderer<ExtendCommand, 'extended'> = { kind: 'extended', render };
-export const EXTEND_BODY_KEYS = keySet('seconds');
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant, params, body } = request;

@@ -4,8 +4,20 @@
  */
 import type { OffsetEntry, RefusedOutcome } from '@svc/engine';
 import {
+  describedAs,
+  either,
+  instant,
+  integer,
+  list,
+  named,
+  nothing,
+  optional,
+  text,
+} from '@svc/schema';
+import {
   DEFAULT_PARTITION,
   type FetchOffsetsAnswer,
+  fetchOffsetsAnswer,
   formatStampUs,
   POSITION_ENTRIES_MAX,
   parseIsoUs,
@@ -13,22 +25,49 @@ import {
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { placesBudgetRefusal } from '../../exchange/name-budget.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import type { OffsetsView } from '../../ports/resource-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { readPartition } from './fetch.js';
 
-export const fetchOffsetsRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/fetch/offsets',
+export const OFFSETS_BODY_KEYS = keySet('entries');
+
+export const OFFSETS_ENTRY_KEYS = keySet('queue', 'partition', 'timestamp');
+
+export const fetchOffsetsEndpoint = endpoint({
+  at: 'POST /api/v1/fetch/offsets',
   level: 'read-write',
-  body: 'drain',
+  tag: 'reads by position',
+  summary:
+    'The first offset appended at or after a time, as the node that is asked has applied it.',
+  request: {
+    share: 'drain',
+    schema: body(OFFSETS_BODY_KEYS, {
+      entries: list(
+        named(
+          'OffsetEntry',
+          body(OFFSETS_ENTRY_KEYS, {
+            queue: text,
+            partition: optional(
+              describedAs('An integer is its decimal spelling.', either(text, integer, nothing)),
+            ),
+            timestamp: describedAs('An integer: milliseconds.', either(integer, instant)),
+          }),
+        ),
+        POSITION_ENTRIES_MAX,
+      ),
+    }),
+  },
+  answers: {
+    200: answer('One element for each entry, in their order.', fetchOffsetsAnswer),
+  },
   largeAnswer: 'read',
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
@@ -45,11 +84,7 @@ function handle(front: Front, request: RouteRequest): void {
   const reply = new PendingReply(exchange, front.logger, entries, render);
   front.service.resources.offsets(tenant, entries, reply);
 }
-
-export const OFFSETS_BODY_KEYS = keySet('entries');
 const ENTRIES = 0;
-
-export const OFFSETS_ENTRY_KEYS = keySet('queue', 'partition', 'timestamp');
 const QUEUE = 0;
 const PARTITION = 1;
 const TIMESTAMP = 2;

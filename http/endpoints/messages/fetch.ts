@@ -1,11 +1,24 @@
 /** POST /api/v1/fetch (message-plane 10): records by position, without a lease or a cursor. */
 import type { RefusedOutcome } from '@svc/engine';
 import {
+  count,
+  describedAs,
+  either,
+  integer,
+  list,
+  named,
+  nothing,
+  nullable,
+  optional,
+  text,
+} from '@svc/schema';
+import {
   DEFAULT_PARTITION,
   FETCH_ENTRIES_MAX,
   FETCH_ENTRY_BYTES_DEFAULT,
   FETCH_ENTRY_BYTES_MAX,
   FETCH_WAIT_MS_MAX,
+  fetchAnswer,
 } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import { STREAMED_ANSWER_BYTES_MIN } from '../../base/limits.js';
@@ -14,6 +27,7 @@ import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { placesBudgetRefusal } from '../../exchange/name-budget.js';
 import { sendParts } from '../../exchange/sliced-answer.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quotedBytes } from '../../json/json-text.js';
@@ -23,20 +37,47 @@ import type {
   FetchedOutcome,
   FetchRequest,
 } from '../../ports/service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { expectedBytes, inParts, recordsText } from '../../routing/message-text.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const fetchRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/fetch',
+export const FETCH_BODY_KEYS = keySet('entries', 'maxWaitMs', 'minBytes');
+
+export const FETCH_ENTRY_KEYS = keySet('queue', 'partition', 'offset', 'maxBytes');
+
+const fetchEntry = named(
+  'FetchEntry',
+  body(FETCH_ENTRY_KEYS, {
+    queue: text,
+    partition: optional(
+      describedAs('An integer is its decimal spelling.', either(text, integer, nothing)),
+    ),
+    offset: count,
+    maxBytes: optional(describedAs('Clamped to 1..8 MiB.', nullable(integer))),
+  }),
+);
+
+export const fetchEndpoint = endpoint({
+  at: 'POST /api/v1/fetch',
   level: 'read-write',
-  body: 'drain',
+  tag: 'reads by position',
+  summary: 'Records by position, without a lease, as the node that is asked has applied them.',
+  request: {
+    share: 'drain',
+    schema: body(FETCH_BODY_KEYS, {
+      entries: list(fetchEntry, FETCH_ENTRIES_MAX),
+      maxWaitMs: optional(describedAs('30,000 at most.', nullable(count))),
+      minBytes: optional(describedAs('1 when absent; below 1: do not wait.', nullable(integer))),
+    }),
+  },
+  answers: {
+    200: answer('One element for each entry, in their order.', fetchAnswer),
+  },
   largeAnswer: 'read',
   reserves: true,
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
@@ -65,8 +106,6 @@ export interface FetchBody {
 const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
 const INTEGER_MIN = Number.MIN_SAFE_INTEGER;
 const INTEGER = /^-?\d+$/;
-
-export const FETCH_BODY_KEYS = keySet('entries', 'maxWaitMs', 'minBytes');
 const ENTRIES = 0;
 const MAX_WAIT_MS = 1;
 const MIN_BYTES = 2;
@@ -104,8 +143,6 @@ export function readFetchBody(body: Buffer): FetchBody | { readonly error: strin
   if (entries.some((entry) => entry.offset < 0)) return { error: 'offset must be non-negative' };
   return { entries, maxWaitMs, minBytes };
 }
-
-export const FETCH_ENTRY_KEYS = keySet('queue', 'partition', 'offset', 'maxBytes');
 const QUEUE = 0;
 const PARTITION = 1;
 const OFFSET = 2;

@@ -3,6 +3,8 @@
  * alone. 200 with messages or with something to say of the delivery policy, or 204.
  */
 import type { DeliveryTerms, PopCommand, PopScope, RefusedOutcome } from '@svc/engine';
+import { count, either, integerBetween, matching, text, truth } from '@svc/schema';
+import { errorAnswer, INT32_MAX, INT32_MIN, popAnswer, popRefusal } from '@svc/wire';
 import { STREAMED_ANSWER_BYTES_MIN } from '../../base/limits.js';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import { badRequest } from '../../exchange/errors.js';
@@ -12,40 +14,101 @@ import { isFault } from '../../exchange/path.js';
 import { sendParts } from '../../exchange/sliced-answer.js';
 import { quotedBytes } from '../../json/json-text.js';
 import type { DeliveredOutcome, PoppedMessages } from '../../ports/service.js';
+import {
+  answer,
+  type Description,
+  endpoint,
+  parameter,
+  type QueryParameter,
+  refusal,
+} from '../../routing/endpoint.js';
 import { claimText, expectedBytes, inParts } from '../../routing/message-text.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { type PopParameters, readPopQuery } from './pop-query.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { type PopParameters, readPopQuery, SUBSCRIPTION_MODE } from './pop-query.js';
 
-const POP_ROUTE = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
+const int32 = integerBetween(INT32_MIN, INT32_MAX);
+
+const POP_QUERY: readonly QueryParameter[] = [
+  parameter(
+    'batch',
+    'Messages of the whole call at most; below 1 acts as 1. 200 when absent.',
+    int32,
+  ),
+  parameter(
+    'partitions',
+    'Partitions of the call at most, clamped to 1..64. Absent 1; with conflation as `batch`.',
+    int32,
+  ),
+  parameter('autopilot', 'Let the broker size what the request leaves out.', truth),
+  parameter('autoAck', 'Commit at delivery: no lease, at most once.', truth),
+  parameter('commitOnDelivery', 'Another name of `autoAck`; either of them counts.', truth),
+  parameter('wait', 'Wait for a message until `timeout`.', truth),
+  parameter('timeout', 'Milliseconds, capped at 60,000.', count),
+  parameter('leaseSeconds', 'Of the lease; the queue’s `leaseTime` when absent or below 1.', int32),
+  parameter('consumerGroup', '`__QUEUE_MODE__` when absent or empty.', text),
+  parameter(
+    'subscriptionMode',
+    'Where a new group starts: `all` or `new`.',
+    matching(SUBSCRIPTION_MODE),
+  ),
+  parameter('subscriptionFrom', '`now` or an ISO timestamp; beats `subscriptionMode`.', text),
+  parameter('conflation', 'Deliver only the newest message of a partition.', truth),
+];
+
+function popDescription(summary: string, query: readonly QueryParameter[]): Description {
+  return {
+    tag: 'messages',
+    summary,
+    query,
+    answers: {
+      200: answer('Messages, or what there is to say of conflation.', popAnswer),
+      204: { description: 'Nothing to deliver.', schema: null },
+      400: answer(
+        'A parameter of the wrong kind, or two that exclude each other.',
+        either(errorAnswer, popRefusal),
+      ),
+      413: refusal('`name_too_long`'),
+    },
+  };
+}
+
+export const popQueueEndpoint = endpoint({
+  at: 'GET /api/v1/pop/queue/{queue}',
   level: 'read-write',
+  ...popDescription('Take messages of one queue under a lease.', POP_QUERY),
   consumes: true,
   largeAnswer: 'pop',
   reserves: true,
-} as const;
-
-export const popQueueRoute: Route = {
-  ...POP_ROUTE,
-  path: '/api/v1/pop/queue/{queue}',
   handle: (front, request) => pop(front, request, ([queue = '']) => ({ kind: 'queue', queue })),
-};
+});
 
-export const popPartitionRoute: Route = {
-  ...POP_ROUTE,
-  path: '/api/v1/pop/queue/{queue}/partition/{partition}',
+export const popPartitionEndpoint = endpoint({
+  at: 'GET /api/v1/pop/queue/{queue}/partition/{partition}',
+  level: 'read-write',
+  ...popDescription('Take messages of one partition under a lease.', POP_QUERY),
+  consumes: true,
+  largeAnswer: 'pop',
+  reserves: true,
   handle: (front, request) =>
     pop(front, request, ([queue = '', partition = '']) => ({
       kind: 'partition',
       queue,
       partition,
     })),
-};
+});
 
-export const popDiscoveryRoute: Route = {
-  ...POP_ROUTE,
-  path: '/api/v1/pop',
+export const popDiscoveryEndpoint = endpoint({
+  at: 'GET /api/v1/pop',
+  level: 'read-write',
+  ...popDescription('Take messages of every queue with these labels.', [
+    ...POP_QUERY,
+    parameter('namespace', 'Exact; this or `task` is required.', text),
+    parameter('task', 'Exact.', text),
+  ]),
+  consumes: true,
+  largeAnswer: 'pop',
+  reserves: true,
   handle: (front, request) =>
     pop(front, request, (_, { namespace, task }) =>
       namespace === '' && task === ''
@@ -56,7 +119,7 @@ export const popDiscoveryRoute: Route = {
             task: task === '' ? null : task,
           },
     ),
-};
+});
 
 /** null: the request names no scope. */
 type ScopeOf = (params: readonly string[], parameters: PopParameters) => PopScope | null;

@@ -12,17 +12,27 @@ import type {
   PushGroup,
   Refusal,
 } from '@svc/engine';
-import { TRANSACTION_ID_BYTES_MAX, utf8Length, ZERO_UUID } from '@svc/wire';
+import { anything, describedAs, list, named, nullable, optional, text } from '@svc/schema';
+import { pushResult, TRANSACTION_ID_BYTES_MAX, utf8Length, ZERO_UUID } from '@svc/wire';
 import { assert } from '../../base/assert.js';
+import { PUSH_ITEMS_MAX } from '../../base/limits.js';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { isReadAtOnce, type PartReader, readInParts } from '../../exchange/large-body.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { sendOwed } from '../../exchange/sliced-answer.js';
+import { body } from '../../json/body.js';
 import { quoted, quotedBytes } from '../../json/json-text.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
-import { PushBodyReader, type PushColumns, readPushBody } from './push-body.js';
+import {
+  PUSH_BODY_KEYS,
+  PUSH_ITEM_KEYS,
+  PushBodyReader,
+  type PushColumns,
+  readPushBody,
+} from './push-body.js';
 
 /** The engine's item statuses; only its types are used here, and they hold the numbers together. */
 const QUEUED: typeof ITEM_QUEUED = 0;
@@ -30,15 +40,34 @@ const DUPLICATE: typeof ITEM_DUPLICATE = 1;
 const DUPLICATE_GONE: typeof ITEM_DUPLICATE_GONE = 2;
 const ERROR: typeof ITEM_ERROR = 3;
 
-export const pushRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/push',
+const pushItem = named(
+  'PushItem',
+  body(PUSH_ITEM_KEYS, {
+    queue: describedAs('Created when it is not there.', text),
+    partition: optional(describedAs('`Default` when absent, null or empty.', nullable(text))),
+    transactionId: optional(
+      describedAs('The key of deduplication; the message id when absent or null.', nullable(text)),
+    ),
+    payload: describedAs('Kept and returned as the JSON text that was sent.', anything),
+  }),
+);
+
+export const pushEndpoint = endpoint({
+  at: 'POST /api/v1/push',
   level: 'write-only',
-  body: 'growing',
+  tag: 'messages',
+  summary: 'Store messages. Each group of one queue and partition commits by itself.',
+  request: {
+    share: 'growing',
+    schema: body(PUSH_BODY_KEYS, { items: list(pushItem, PUSH_ITEMS_MAX) }),
+  },
+  answers: {
+    201: answer('One element for each item, in their order.', list(pushResult)),
+    507: STORAGE_FULL,
+  },
   badBody: 'bad push body',
   handle,
-};
+});
 
 const US_PER_MS = 1000;
 /** Items whose answer is made in one piece: 90 KiB of it, less than a millisecond. */
@@ -105,7 +134,7 @@ function handle(front: Front, request: RouteRequest): void {
   }
   const reader = new LargePushReader(tenant, body);
   const done = () => push(front, request, reader.columns, reader.refusal, beganMs);
-  readInParts(exchange, pushRoute.badBody, reader, done);
+  readInParts(exchange, pushEndpoint.badBody, reader, done);
 }
 
 function push(

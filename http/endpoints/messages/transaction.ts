@@ -16,7 +16,14 @@ import type {
   TransactedOutcome,
   TransactionCommand,
 } from '@svc/engine';
-import { TRANSACTION_ID_BYTES_MAX, utf8Length, ZERO_UUID } from '@svc/wire';
+import { either } from '@svc/schema';
+import {
+  errorAnswer,
+  TRANSACTION_ID_BYTES_MAX,
+  transactionAnswer,
+  utf8Length,
+  ZERO_UUID,
+} from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Status } from '../../exchange/errors.js';
@@ -28,8 +35,9 @@ import { NOTHING_OWED, type Pass } from '../../gate/gate.js';
 import type { GateRefusal } from '../../gate/gate-refusal.js';
 import { JsonError } from '../../json/json-error.js';
 import { quotedBytes } from '../../json/json-text.js';
+import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   FAILURE_CHARS_MAX,
@@ -51,17 +59,30 @@ import {
 import { type Slot, type TransactionBody, transactionParts } from './transaction-body.js';
 import { TransactionFault } from './transaction-fault.js';
 import { plannable } from './transaction-positions.js';
+import { transactionBody } from './transaction-request.js';
 
-export const transactionRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/transaction',
+export const transactionEndpoint = endpoint({
+  at: 'POST /api/v1/transaction',
   level: 'read-write',
-  body: 'growing',
+  tag: 'messages',
+  summary:
+    'Acks, pushes, key/value operations, timers and positions that apply together or not at all.',
+  request: { share: 'growing', schema: transactionBody },
+  answers: {
+    200: answer('Committed or rolled back: `success` tells.', transactionAnswer),
+    400: answer('A call that cannot be planned.', either(transactionAnswer, errorAnswer)),
+    403: answer(
+      '`kv_disabled`, `timers_disabled`; a timer too far away.',
+      either(transactionAnswer, errorAnswer),
+    ),
+    413: answer('A key, a value or a name is too long.', either(transactionAnswer, errorAnswer)),
+    503: answer('Not planned at the moment.', either(transactionAnswer, errorAnswer)),
+    507: STORAGE_FULL,
+  },
   largeAnswer: 'read',
   reserves: true,
   handle,
-};
+});
 
 /** The command, and what its answer needs beside it. */
 interface TransactionCall extends TransactionCommand {

@@ -1,16 +1,21 @@
 /** GET /health (inspection 8.1): whether this node is ready to serve, from what it knows itself. */
-import type { HealthAnswer } from '@svc/wire';
+import { type HealthAnswer, healthAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const healthRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/health',
+export const healthEndpoint = endpoint({
+  at: 'GET /health',
   level: 'public',
+  tag: 'node',
+  summary: 'Whether this node is ready to serve.',
+  answers: {
+    200: answer('It is.', healthAnswer),
+    503: answer('It is not, or not yet.', healthAnswer),
+  },
   scoped: false,
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   answerHealth(request.exchange, front.service.health());

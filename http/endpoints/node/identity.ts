@@ -2,19 +2,27 @@
  * GET /auth/me (gateway 7): who the caller is. A broker without a gateway has no users. With tokens
  * checked, the caller is whom the token names; otherwise everybody is the one operator.
  */
-import { DEFAULT_TENANT, type IdentityAnswer } from '@svc/wire';
+import { DEFAULT_TENANT, type IdentityAnswer, identityAnswer } from '@svc/wire';
 import { widestRole } from '../../exchange/access-level.js';
 import { AUTH_REQUIRED_TEXT } from '../../exchange/errors.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const identityRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/auth/me',
+export const identityEndpoint = endpoint({
+  at: 'GET /auth/me',
   level: 'known',
+  tag: 'node',
+  summary: 'Who the caller is.',
+  answers: {
+    200: answer(
+      'Whom the token names, with its widest role; without tokens everybody is one operator.',
+      identityAnswer,
+    ),
+    401: refusal('`auth_required`: tokens are checked, and none that is valid came.'),
+  },
   scoped: false,
   handle,
-};
+});
 
 const LOCAL = 'local';
 

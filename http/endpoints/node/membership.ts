@@ -10,22 +10,46 @@
  *
  * Their errors have a shape of their own: `{"ok":false,"code","error"}`.
  */
+
+import {
+  describedAs,
+  integer,
+  integerBetween,
+  list,
+  nullable,
+  optional,
+  text,
+  truth,
+} from '@svc/schema';
 import {
   DEFAULT_TENANT,
   type LeadershipTransferAnswer,
+  leadershipTransferAnswer,
   type MembershipAnswer,
   type MembershipChangedAnswer,
   type MembershipErrorAnswer,
   type MembershipErrorCode,
+  membershipAnswer,
+  membershipChangedAnswer,
+  membershipErrorAnswer,
 } from '@svc/wire';
+import { CHANGED_NODES_MAX } from '../../base/limits.js';
 import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { isFault } from '../../exchange/path.js';
+import { body } from '../../json/body.js';
 import { JsonError } from '../../json/json-error.js';
 import type { MembershipChange, MembershipRefused, MembershipView } from '../../ports/service.js';
+import { answer, type Description, endpoint, parameter } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { type MembershipBody, readMembershipBody, readMembershipQuery } from './membership-body.js';
+import type { Front, Route, RouteRequest } from '../../routing/route.js';
+import {
+  MEMBERSHIP_BODY_KEYS,
+  type MembershipBody,
+  readMembershipBody,
+  readMembershipQuery,
+  TIMEOUT_MS_MAX,
+} from './membership-body.js';
 
 /** What is wrong with a request, as text. */
 interface Wrong {
@@ -34,67 +58,123 @@ interface Wrong {
 
 type Read = (body: MembershipBody, force: boolean, param: string) => MembershipChange | Wrong;
 
-const PATH = '/api/v1/system/raft/membership';
-const TRANSFER_PATH = '/api/v1/system/raft/transfer';
 const CELL_WIDE = 'the raft membership is cell-wide: no tenant but the default one acts on it';
 const NODE_ID = /^[+-]?\d{1,15}$/;
 
-export const membershipRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: PATH,
+const MEMBERSHIP_ERRORS = {
+  400: answer('The request is malformed.', membershipErrorAnswer),
+  403: answer('No tenant but the default one acts on the members.', membershipErrorAnswer),
+  409: answer('The change cannot be made; `code` says why.', membershipErrorAnswer),
+  503: answer('Nothing was changed; the same request may succeed soon.', membershipErrorAnswer),
+  504: answer('Not in time; the change may still complete.', membershipErrorAnswer),
+};
+
+const nodes = nullable(list(integer, CHANGED_NODES_MAX));
+
+const changeBody = body(MEMBERSHIP_BODY_KEYS, {
+  id: optional(nullable(integer)),
+  nodeId: optional(describedAs('Another name of `id`.', nullable(integer))),
+  raft: optional(describedAs('`host:port` for other nodes.', nullable(text))),
+  http: optional(describedAs('`host:port` for clients.', nullable(text))),
+  ids: optional(nodes),
+  voters: optional(nodes),
+  to: optional(nullable(integer)),
+  force: optional(nullable(truth)),
+});
+
+function change(summary: string): Description {
+  return {
+    tag: 'membership',
+    summary,
+    query: [
+      parameter('timeoutMs', 'How long to wait.', integerBetween(1, TIMEOUT_MS_MAX)),
+      parameter('force', '`true`, `1` or `yes`.', text),
+    ],
+    request: { share: 'drain', schema: changeBody, optional: true },
+    answers: {
+      ...MEMBERSHIP_ERRORS,
+      200: answer('The membership after it.', membershipChangedAnswer),
+    },
+  };
+}
+
+export const membershipEndpoint = endpoint({
+  at: 'GET /api/v1/system/raft/membership',
   level: 'admin',
+  tag: 'membership',
+  summary: 'The members as the leader sees them.',
+  answers: {
+    ...MEMBERSHIP_ERRORS,
+    200: answer('The membership.', membershipAnswer),
+  },
   handle: (front, request) => {
     if (refuseTenant(request)) return;
     front.service.membership(new PendingReply(request.exchange, front.logger, null, renderView));
   },
-};
-
-export const membershipLearnersRoute = changing('POST', '/learners', ({ id, raft, http }) => {
-  if (id === null) return { wrong: 'id is required' };
-  if (raft === null) return { wrong: 'raft is required' };
-  if (http === null) return { wrong: 'http is required' };
-  return { kind: 'add-learner', node: id, raftAddress: raft, httpAddress: http };
 });
 
-export const membershipPromoteRoute = changing('POST', '/promote', ({ id, ids }, force) => {
-  const nodes = ids ?? (id === null ? null : [id]);
-  return nodes === null ? { wrong: 'ids is required' } : { kind: 'promote', nodes, force };
+export const membershipLearnersEndpoint = endpoint({
+  at: 'POST /api/v1/system/raft/membership/learners',
+  level: 'admin',
+  ...change('Add a node that does not vote: `id`, `raft`, `http`.'),
+  handle: changing(({ id, raft, http }) => {
+    if (id === null) return { wrong: 'id is required' };
+    if (raft === null) return { wrong: 'raft is required' };
+    if (http === null) return { wrong: 'http is required' };
+    return { kind: 'add-learner', node: id, raftAddress: raft, httpAddress: http };
+  }),
 });
 
-export const membershipVotersRoute = changing('PUT', '/voters', ({ voters }, force) =>
-  voters === null ? { wrong: 'voters is required' } : { kind: 'set-voters', nodes: voters, force },
-);
+export const membershipPromoteEndpoint = endpoint({
+  at: 'POST /api/v1/system/raft/membership/promote',
+  level: 'admin',
+  ...change('Let learners vote: `ids`, or one `id`.'),
+  handle: changing(({ id, ids }, force) => {
+    const nodes = ids ?? (id === null ? null : [id]);
+    return nodes === null ? { wrong: 'ids is required' } : { kind: 'promote', nodes, force };
+  }),
+});
 
-export const membershipMemberRoute = changing('DELETE', '/members/{id}', (_body, _force, param) =>
-  NODE_ID.test(param)
-    ? { kind: 'remove', node: Number(param) }
-    : { wrong: `\`${param}\` is not a node id` },
-);
+export const membershipVotersEndpoint = endpoint({
+  at: 'PUT /api/v1/system/raft/membership/voters',
+  level: 'admin',
+  ...change('Replace the set of voters: `voters`.'),
+  handle: changing(({ voters }, force) =>
+    voters === null
+      ? { wrong: 'voters is required' }
+      : { kind: 'set-voters', nodes: voters, force },
+  ),
+});
+
+export const membershipMemberEndpoint = endpoint({
+  at: 'DELETE /api/v1/system/raft/membership/members/{id}',
+  level: 'admin',
+  ...change('Remove a node.'),
+  handle: changing((_body, _force, param) =>
+    NODE_ID.test(param)
+      ? { kind: 'remove', node: Number(param) }
+      : { wrong: `\`${param}\` is not a node id` },
+  ),
+});
 
 /** A transfer changes no member, but its call takes the same way. */
-export const leadershipTransferRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: TRANSFER_PATH,
+export const leadershipTransferEndpoint = endpoint({
+  at: 'POST /api/v1/system/raft/transfer',
   level: 'admin',
-  body: 'drain',
+  ...change('Hand leadership to the voter `to`.'),
+  answers: {
+    ...MEMBERSHIP_ERRORS,
+    200: answer('It leads, from this term on or already.', leadershipTransferAnswer),
+  },
   handle: (front, request) => handleChange(front, request, readTransfer, renderTransferred),
-};
+});
 
 function readTransfer({ to }: MembershipBody): MembershipChange | Wrong {
   return to === null ? { wrong: 'to is required' } : { kind: 'transfer', node: to };
 }
 
-function changing(method: Route['method'], path: string, read: Read): Route {
-  return {
-    ...ROUTE_DEFAULTS,
-    method,
-    path: `${PATH}${path}`,
-    level: 'admin',
-    body: 'drain',
-    handle: (front, request) => handleChange(front, request, read, renderChanged),
-  };
+function changing(read: Read): Route['handle'] {
+  return (front, request) => handleChange(front, request, read, renderChanged);
 }
 
 function handleChange(

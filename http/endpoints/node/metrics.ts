@@ -1,16 +1,20 @@
 /** GET /metrics (inspection 8.2): a small JSON object; rates, heap and cpu are constant zeros. */
-import type { MetricsAnswer } from '@svc/wire';
+import { type MetricsAnswer, metricsAnswer } from '@svc/wire';
 import { residentBytes } from '../../metrics/machine-figures.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const metricsRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/metrics',
+export const metricsEndpoint = endpoint({
+  at: 'GET /metrics',
   level: 'public',
+  tag: 'node',
+  summary: 'A few figures of this node, as JSON.',
+  answers: {
+    200: answer('Counted since its start.', metricsAnswer),
+  },
   scoped: false,
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   const { meters, service } = front;

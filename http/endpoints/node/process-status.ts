@@ -1,16 +1,24 @@
 /** GET /status (inspection 8.3): the process in one object. */
-import { type ProcessStatusAnswer, VERSION } from '@svc/wire';
+import { type ProcessStatusAnswer, processStatusAnswer, VERSION } from '@svc/wire';
 import { residentBytes } from '../../metrics/machine-figures.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const processStatusRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/status',
+export const processStatusEndpoint = endpoint({
+  at: 'GET /status',
   level: 'read-only',
+  tag: 'node',
+  id: 'getProcessStatus',
+  summary: 'The process that answers.',
+  answers: {
+    200: answer(
+      'The process, and the parts of it that other protocols speak to.',
+      processStatusAnswer,
+    ),
+  },
   scoped: false,
   handle,
-};
+});
 
 function handle({ service, serverId }: Front, { exchange }: RouteRequest): void {
   const { status, raft } = service.health();

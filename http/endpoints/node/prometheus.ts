@@ -2,18 +2,28 @@
  * GET /metrics/prometheus (inspection 9): what this node counts, as exposition text. Every family
  * describes the node that answers, and counts from its start; `http/metrics/` has the families.
  */
-import { INTERNAL_REFUSAL } from '../../exchange/errors.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
 
-export const prometheusRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/metrics/prometheus',
+import { text } from '@svc/schema';
+import { INTERNAL_REFUSAL } from '../../exchange/errors.js';
+import { endpoint } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+
+export const prometheusEndpoint = endpoint({
+  at: 'GET /metrics/prometheus',
   level: 'public',
+  tag: 'node',
+  summary: 'What this node counts, as exposition text.',
+  answers: {
+    200: {
+      description: 'Every family with its help and type.',
+      schema: text,
+      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+    },
+  },
   largeAnswer: 'read',
   scoped: false,
   handle,
-};
+});
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

@@ -2,21 +2,33 @@
  * GET /api/v1/raft/liveness (inspection 12): whom the leader hears, as far as the node that is
  * asked knows it. `viewAgeMs` and `viewLeaderId` say whose picture the members are, and how old.
  */
-import type { MembershipMember, RaftLivenessAnswer, RaftLivenessMember } from '@svc/wire';
+import {
+  type MembershipMember,
+  type RaftLivenessAnswer,
+  type RaftLivenessMember,
+  raftLivenessAnswer,
+} from '@svc/wire';
 import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { MembershipRefused, MembershipView } from '../../ports/service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const raftLivenessRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/raft/liveness',
+export const raftLivenessEndpoint = endpoint({
+  at: 'GET /api/v1/raft/liveness',
   level: 'read-write',
+  tag: 'node',
+  summary: 'Whom the leader hears, as far as this node knows it.',
+  answers: {
+    200: answer(
+      'Ascending by `nodeId`. `viewAgeMs` and `viewLeaderId` say whose picture it is, and how old.',
+      raftLivenessAnswer,
+    ),
+  },
   scoped: false,
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   front.service.membership(new PendingReply(request.exchange, front.logger, front, render));

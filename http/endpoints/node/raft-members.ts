@@ -1,18 +1,23 @@
 /** GET /api/v1/raft/members (cluster-and-config 4): every member, as far as it can be reached. */
 import type { RefusedOutcome } from '@svc/engine';
+import { raftMembersAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { RaftMembersView } from '../../ports/service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const raftMembersRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/raft/members',
+export const raftMembersEndpoint = endpoint({
+  at: 'GET /api/v1/raft/members',
   level: 'read-write',
+  tag: 'node',
+  summary: 'Every member of the cluster, each as it answered this node.',
+  answers: {
+    200: answer('Ascending by `nodeId`.', raftMembersAnswer),
+  },
   scoped: false,
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   const reply = new PendingReply(request.exchange, front.logger, null, render);

@@ -1,14 +1,20 @@
 /** GET /api/v1/raft/status (cluster-and-config 4): this node as it sees itself. */
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
 
-export const raftStatusRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/raft/status',
+import { raftStatusAnswer } from '@svc/wire';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+
+export const raftStatusEndpoint = endpoint({
+  at: 'GET /api/v1/raft/status',
   level: 'read-write',
+  tag: 'node',
+  summary: 'This node as a member of its cluster, as it sees itself.',
+  answers: {
+    200: answer('The node.', raftStatusAnswer),
+  },
   scoped: false,
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   request.exchange.json('200 OK', JSON.stringify(front.service.raftStatus()));

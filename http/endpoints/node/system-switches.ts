@@ -13,19 +13,25 @@ import type {
   Switches,
   SwitchesSetOutcome,
 } from '@svc/engine';
+import { either, optional, truth } from '@svc/schema';
 import {
   DEFAULT_TENANT,
   type EphemeralSwitchAnswer,
   type EphemeralSwitchedAnswer,
+  ephemeralSwitchAnswer,
+  ephemeralSwitchedAnswer,
   type KvTimersAnswer,
+  kvTimersAnswer,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Gate } from '../../gate/gate.js';
+import { body } from '../../json/body.js';
 import { type KeySet, keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import type { SwitchesView } from '../../ports/surface-service.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { submit } from '../../routing/submit.js';
 
 export const SWITCH_BODY_KEYS = keySet('kv', 'timersSchedule', 'timersFire');
@@ -33,28 +39,49 @@ export const EPHEMERAL_SWITCH_BODY_KEYS = keySet('enabled');
 
 const OPEN_BRACE = 0x7b;
 
-const SYSTEM = { ...ROUTE_DEFAULTS, level: 'admin', scoped: false } as const;
+const [some, any] = [truth, optional(truth)];
 
-export const switchesRoute: Route = {
-  ...SYSTEM,
-  method: 'GET',
-  path: '/api/v1/system/kv-timers',
+export const switchesEndpoint = endpoint({
+  at: 'GET /api/v1/system/kv-timers',
+  level: 'admin',
+  tag: 'operations',
+  summary: 'Whether key/value and timers are switched on.',
+  answers: { 200: answer('As they are on the whole cluster.', kvTimersAnswer) },
+  scoped: false,
   handle: (front, { exchange }) =>
-    read(front, exchange, (switches) => kvTimersAnswer(front.gate, switches)),
-};
+    read(front, exchange, (switches) => kvTimersShown(front.gate, switches)),
+});
 
-export const setSwitchesRoute: Route = {
-  ...SYSTEM,
-  method: 'POST',
-  path: '/api/v1/system/kv-timers',
-  body: 'drain',
+export const setSwitchesEndpoint = endpoint({
+  at: 'POST /api/v1/system/kv-timers',
+  level: 'admin',
+  tag: 'operations',
+  summary: 'Switches key/value, scheduling and firing of timers on or off.',
+  request: {
+    share: 'drain',
+    schema: either(
+      body(SWITCH_BODY_KEYS, { kv: some, timersSchedule: any, timersFire: any }),
+      body(SWITCH_BODY_KEYS, { kv: any, timersSchedule: some, timersFire: any }),
+      body(SWITCH_BODY_KEYS, { kv: any, timersSchedule: any, timersFire: some }),
+    ),
+  },
+  answers: {
+    200: answer('As they are from now on.', kvTimersAnswer),
+    400: refusal('None is named, or one is no boolean.'),
+  },
+  scoped: false,
   handle: setSwitches,
-};
+});
 
-export const ephemeralSwitchRoute: Route = {
-  ...SYSTEM,
-  method: 'GET',
-  path: '/api/v1/system/ephemeral',
+export const ephemeralSwitchEndpoint = endpoint({
+  at: 'GET /api/v1/system/ephemeral',
+  level: 'admin',
+  tag: 'operations',
+  summary: 'Whether ephemeral queues are switched on.',
+  answers: {
+    200: answer('On the whole cluster.', ephemeralSwitchAnswer),
+  },
+  scoped: false,
   handle: (front, { exchange }) =>
     read(
       front,
@@ -63,15 +90,21 @@ export const ephemeralSwitchRoute: Route = {
         ephemeralEnabled: ephemeral,
       }),
     ),
-};
+});
 
-export const setEphemeralSwitchRoute: Route = {
-  ...SYSTEM,
-  method: 'POST',
-  path: '/api/v1/system/ephemeral',
-  body: 'drain',
+export const setEphemeralSwitchEndpoint = endpoint({
+  at: 'POST /api/v1/system/ephemeral',
+  level: 'admin',
+  tag: 'operations',
+  summary: 'Switches ephemeral queues on or off.',
+  request: { share: 'drain', schema: body(EPHEMERAL_SWITCH_BODY_KEYS, { enabled: truth }) },
+  answers: {
+    200: answer('From now on.', ephemeralSwitchedAnswer),
+    400: refusal('`enabled` is missing or no boolean.'),
+  },
+  scoped: false,
   handle: setEphemeralSwitch,
-};
+});
 
 function setSwitches(front: Front, { exchange, body }: RouteRequest): void {
   const found = readBooleans(body, SWITCH_BODY_KEYS);
@@ -85,7 +118,7 @@ function setSwitches(front: Front, { exchange, body }: RouteRequest): void {
     refuse(exchange, 'at least one of kv, timersSchedule, timersFire (boolean) is required');
   } else {
     set(front, exchange, Object.fromEntries(found) as SwitchChanges, (switches) =>
-      kvTimersAnswer(front.gate, switches),
+      kvTimersShown(front.gate, switches),
     );
   }
 }
@@ -161,7 +194,7 @@ function set(front: Front, exchange: Exchange, changes: SwitchChanges, answerOf:
   });
 }
 
-function kvTimersAnswer(gate: Gate, switches: Switches): KvTimersAnswer {
+function kvTimersShown(gate: Gate, switches: Switches): KvTimersAnswer {
   const { tenants, ageMs, hot } = gate.quotaFigures();
   return {
     kvEnabled: switches.kv,

@@ -1,53 +1,76 @@
 /** What is there for readers of older releases, and the link that there is not (inspection 7). */
 import type { RefusedOutcome } from '@svc/engine';
-import type { LinkAnswer, SharedStateAnswer, StatsRefreshAnswer } from '@svc/wire';
+import {
+  type LinkAnswer,
+  linkAnswer,
+  type SharedStateAnswer,
+  type StatsRefreshAnswer,
+  sharedStateAnswer,
+  statsRefreshAnswer,
+} from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { SharedStateView } from '../../ports/analytics-service.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { ROUTE_DEFAULTS, type Route } from '../../routing/route.js';
-
-const ADMIN = { ...ROUTE_DEFAULTS, level: 'admin', scoped: false } as const;
 
 /** Figures are counted for each answer, so there is nothing to refresh. */
-export const statsRefreshRoute: Route = {
-  ...ADMIN,
-  method: 'POST',
-  path: '/api/v1/stats/refresh',
+export const statsRefreshEndpoint = endpoint({
+  at: 'POST /api/v1/stats/refresh',
+  level: 'admin',
+  tag: 'node',
+  summary: 'Without effect: figures are counted for each answer.',
+  answers: {
+    200: answer('Nothing was done.', statsRefreshAnswer),
+  },
+  scoped: false,
   handle: (_, { exchange }) => {
     const answer: StatsRefreshAnswer = { success: true, refreshed: false, engine: 'raft' };
     exchange.json('200 OK', JSON.stringify(answer));
   },
-};
+});
 
-export const sharedStateRoute: Route = {
-  ...ADMIN,
-  method: 'GET',
-  path: '/api/v1/system/shared-state',
+export const sharedStateEndpoint = endpoint({
+  at: 'GET /api/v1/system/shared-state',
+  level: 'admin',
+  tag: 'node',
+  summary: 'How far the node that is asked has applied the log, and how many queues there are.',
+  answers: {
+    200: answer('The indexes.', sharedStateAnswer),
+  },
+  scoped: false,
   handle: (front, { exchange }) => {
     const reply = new PendingReply(exchange, front.logger, null, renderSharedState);
     front.service.analytics.sharedState(reply);
   },
-};
+});
 
-export const linkRoute: Route = {
-  ...ADMIN,
-  method: 'GET',
-  path: '/api/v1/system/link',
+export const linkEndpoint = endpoint({
+  at: 'GET /api/v1/system/link',
+  level: 'admin',
+  tag: 'node',
+  summary: 'What this cluster is to another one.',
+  answers: {
+    200: answer('It is linked to none; `leader`: the node that is asked leads it.', linkAnswer),
+  },
+  scoped: false,
   handle: (front, { exchange }) => {
     const answer: LinkAnswer = { role: 'primary', leader: front.service.analytics.leads() };
     exchange.json('200 OK', JSON.stringify(answer));
   },
-};
+});
 
-export const linkPromoteRoute: Route = {
-  ...ADMIN,
-  method: 'POST',
-  path: '/api/v1/system/link/promote',
+export const linkPromoteEndpoint = endpoint({
+  at: 'POST /api/v1/system/link/promote',
+  level: 'admin',
+  tag: 'node',
+  summary: 'Make a standby an ordinary cluster.',
+  answers: { 409: refusal('`not_standby`: it is one already.') },
+  scoped: false,
   handle: (_, { exchange }) => {
     const error = 'this cluster is not a standby';
     exchange.json('409 Conflict', JSON.stringify({ code: 'not_standby', error }));
   },
-};
+});
 
 function renderSharedState(
   exchange: Exchange,

@@ -12,24 +12,43 @@ import type {
   TenantPurgedOutcome,
 } from '@svc/engine';
 import {
+  describedAs,
+  either,
+  integerBetween,
+  named,
+  nothing,
+  nullable,
+  oneOf,
+  optional,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import {
   canonicalUuid,
   DEFAULT_TENANT,
+  errorAnswer,
   GRANT_KINDS,
   GRANT_LIMITS,
   type GrantKind,
   type GrantLimit,
   type QuotaAnswer,
+  quotaAnswer,
   RESERVED_TENANT,
   type TenantNotPurgedAnswer,
   type TenantPurgedAnswer,
+  tenantNotPurgedAnswer,
+  tenantPurgedAnswer,
 } from '@svc/wire';
 import { badRequest, RESERVED_TENANT_REFUSAL } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { textOf } from '../../exchange/query.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { answer, type Description, endpoint, parameter, refusal } from '../../routing/endpoint.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 export const QUOTA_BODY_KEYS = keySet(
@@ -59,27 +78,81 @@ export const QUOTA_BODY_KEYS = keySet(
 );
 export const PURGE_BODY_KEYS = keySet('tenant', 'tenantId', 'tenant_id');
 
-export const quotaRoutes: readonly Route[] = [
-  '/api/v1/resources/quota',
-  '/api/v1/system/quota',
-  '/api/v1/system/quotas',
-].map((path) => ({
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path,
-  level: 'admin',
-  body: 'drain',
-  handle: setQuota,
-}));
+const whose = optional(describedAs("The caller's when absent.", nullable(uuid)));
 
-export const tenantPurgeRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'DELETE',
-  path: '/api/v1/resources/tenant',
-  level: 'admin',
-  body: 'drain',
-  handle: purge,
+const limit = optional(nullable(integerBetween(0, Number.MAX_SAFE_INTEGER)));
+const quotaDescription: Description = {
+  tag: 'operations',
+  summary: 'Grants a tenant a surface, with limits; replaces what was granted before.',
+  request: {
+    share: 'drain',
+    schema: named(
+      'QuotaBody',
+      body(QUOTA_BODY_KEYS, {
+        tenant: whose,
+        tenantId: whose,
+        tenant_id: whose,
+        kind: oneOf(...GRANT_KINDS),
+        enabled: optional(describedAs('True when absent.', nullable(truth))),
+        maxRows: limit,
+        max_rows: limit,
+        maxBytes: limit,
+        max_bytes: limit,
+        maxTimers: limit,
+        max_timers: limit,
+        maxTimerHorizonSeconds: limit,
+        max_timer_horizon_seconds: limit,
+        maxReadsPerSecond: limit,
+        max_reads_per_second: limit,
+        maxWritesPerSecond: limit,
+        max_writes_per_second: limit,
+        maxQueues: limit,
+        max_queues: limit,
+        maxMessagesPerSecond: limit,
+        max_messages_per_second: limit,
+        maxQueries: limit,
+        max_queries: limit,
+      }),
+    ),
+  },
+  answers: {
+    200: answer('The grant; null where it does not limit.', quotaAnswer),
+    400: refusal('A member is not what it should be.'),
+    403: refusal('`reserved_tenant`.'),
+  },
 };
+
+export const quotaEndpoints = (['resources/quota', 'system/quota', 'system/quotas'] as const).map(
+  (path) =>
+    endpoint({
+      at: `POST /api/v1/${path}`,
+      level: 'admin',
+      ...quotaDescription,
+      handle: setQuota,
+    }),
+);
+
+export const tenantPurgeEndpoint = endpoint({
+  at: 'DELETE /api/v1/resources/tenant',
+  level: 'admin',
+  tag: 'operations',
+  summary: 'Removes whatever a tenant has, its grants included.',
+  query: [parameter('tenant', 'Else the one that the body names.', text)],
+  request: {
+    share: 'drain',
+    schema: either(
+      nothing,
+      body(PURGE_BODY_KEYS, { tenant: whose, tenantId: whose, tenant_id: whose }),
+    ),
+    optional: true,
+  },
+  answers: {
+    200: answer('Nothing is left of it.', tenantPurgedAnswer),
+    400: answer('No tenant that could be purged.', either(tenantNotPurgedAnswer, errorAnswer)),
+    403: refusal('`reserved_tenant`.'),
+  },
+  handle: purge,
+});
 
 // --- grants --------------------------------------------------------------------------------------
 

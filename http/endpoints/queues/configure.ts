@@ -3,30 +3,93 @@
  * beside `queue`. The answer shows the whole effective set.
  */
 import type { ConfigureCommand, ConfiguredOutcome } from '@svc/engine';
-import { type ConfigureAnswer, DEFAULT_PARTITION } from '@svc/wire';
+import {
+  type AnySchema,
+  anything,
+  describedAs,
+  either,
+  fields,
+  integerBetween,
+  matching,
+  named,
+  nothing,
+  nullable,
+  oneOf,
+  optional,
+  text,
+  truth,
+} from '@svc/schema';
+import {
+  type ConfigureAnswer,
+  configureAnswer,
+  DEFAULT_PARTITION,
+  INT32_MAX,
+  INT32_MIN,
+} from '@svc/wire';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { labelBudgetRefusal, nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   OPTION_KINDS,
   type OptionFault,
+  type OptionKind,
   optionChanges,
   optionsAnswer,
+  SINK_HOLD,
+  SINK_HOLD_SECONDS_MAX,
+  SINK_HOLD_SECONDS_MIN,
   stringOf,
 } from './queue-options.js';
 
-export const configureRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/configure',
-  level: 'read-write',
-  body: 'growing',
-  handle,
+const int32 = integerBetween(INT32_MIN, INT32_MAX);
+
+/** How a request may spell each kind of option; null restores the default. */
+const OPTION_SCHEMAS: { readonly [kind in OptionKind]: AnySchema } = {
+  label: describedAs('A string; anything else is read as "".', anything),
+  integer: nullable(int32),
+  boolean: nullable(truth),
+  'sink-hold': nullable(matching(SINK_HOLD)),
+  'sink-hold-max': nullable(integerBetween(SINK_HOLD_SECONDS_MIN, SINK_HOLD_SECONDS_MAX)),
 };
+
+const OPTION_FIELDS = Object.fromEntries(
+  Object.entries(OPTION_KINDS).map(([name, kind]) => [name, optional(OPTION_SCHEMAS[kind])]),
+);
+
+const queueOptions = named('QueueOptions', fields(OPTION_FIELDS));
+
+/** Options stand beside `queue` where there is no `options`; with it, those names are ignored. */
+const configureBody = either(
+  fields({
+    queue: text,
+    mode: optional(nullable(oneOf('merge', 'replace'))),
+    options: queueOptions,
+  }),
+  fields({
+    queue: text,
+    mode: optional(nullable(oneOf('merge', 'replace'))),
+    options: optional(nothing),
+    ...OPTION_FIELDS,
+  }),
+);
+
+export const configureEndpoint = endpoint({
+  at: 'POST /api/v1/configure',
+  level: 'read-write',
+  tag: 'queues',
+  summary: 'Create a queue, or change options of one.',
+  request: { share: 'growing', schema: configureBody },
+  answers: {
+    200: answer('The queue with its whole effective set of options.', configureAnswer),
+    507: STORAGE_FULL,
+  },
+  handle,
+});
 
 const renderer: OutcomeRenderer<ConfigureCommand, 'configured'> = { kind: 'configured', render };
 

@@ -1,21 +1,33 @@
 /** GET /api/v1/analytics/partition-liveness (inspection 5.10). */
 import type { RefusedOutcome } from '@svc/engine';
-import { formatStampMs, type LivenessAnswer } from '@svc/wire';
+import { text } from '@svc/schema';
+import { formatStampMs, type LivenessAnswer, livenessAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { lenientInteger } from '../../exchange/query.js';
 import type { LivenessView } from '../../ports/analytics-service.js';
+import { answer, endpoint, parameter } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { exactFilterOf } from '../analytics/series-figures.js';
+import { QUEUE } from '../analytics/series-query.js';
 
-export const partitionLivenessRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/analytics/partition-liveness',
+export const partitionLivenessEndpoint = endpoint({
+  at: 'GET /api/v1/analytics/partition-liveness',
   level: 'read-only',
+  tag: 'analytics',
+  summary: 'How many partitions of a queue are written to; `pending` includes what is leased.',
+  query: [
+    QUEUE,
+    parameter('namespace', 'Of queues with this namespace; empty: with none.', text),
+    parameter('task', 'Of queues with this task; empty: with none.', text),
+    parameter('limit', '20 when absent; clamped to 1..200.', text),
+  ],
+  answers: {
+    200: answer('Most partitions first, then by name.', livenessAnswer),
+  },
   handle,
-};
+});
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 200;

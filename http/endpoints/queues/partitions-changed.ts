@@ -4,10 +4,22 @@
  */
 import type { ChangedEntry, ChangedPage, RefusedOutcome } from '@svc/engine';
 import {
+  anything,
+  describedAs,
+  instant,
+  integer,
+  list,
+  named,
+  nullable,
+  optional,
+  text,
+} from '@svc/schema';
+import {
   CHANGED_PAGE_MAX,
   type ChangedAnswer,
   type ChangedEntryErrorAnswer,
   type ChangedPageAnswer,
+  changedAnswer,
   formatStampUs,
   POSITION_ENTRIES_MAX,
   parseIsoUs,
@@ -15,22 +27,51 @@ import {
 import { badRequest, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { placesBudgetRefusal } from '../../exchange/name-budget.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import type { ChangedView } from '../../ports/resource-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { stringOf } from './queue-options.js';
 
-export const partitionsChangedRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/partitions/changed',
+export const CHANGED_BODY_KEYS = keySet('entries');
+
+export const CHANGED_ENTRY_KEYS = keySet('queue', 'since', 'after', 'limit');
+
+const changedEntry = named(
+  'ChangedEntry',
+  body(CHANGED_ENTRY_KEYS, {
+    queue: text,
+    since: optional(describedAs('Inclusive.', nullable(instant))),
+    after: optional(
+      describedAs('`next` of the page before; what is none is answered `BAD_CURSOR`.', anything),
+    ),
+    limit: optional(describedAs('1000 when absent; clamped to 1..1000.', nullable(integer))),
+  }),
+);
+
+export const partitionsChangedEndpoint = endpoint({
+  at: 'POST /api/v1/partitions/changed',
   level: 'read-write',
-  body: 'drain',
+  tag: 'reads by position',
+  summary: 'Partitions written since an instant, as the node that is asked has applied them.',
+  request: {
+    share: 'drain',
+    schema: body(CHANGED_BODY_KEYS, {
+      entries: optional(nullable(list(changedEntry, POSITION_ENTRIES_MAX))),
+    }),
+  },
+  answers: {
+    200: answer(
+      'Every record stamped at or before `safeTime` can be read from this node.',
+      changedAnswer,
+    ),
+  },
   largeAnswer: 'read',
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
@@ -57,11 +98,7 @@ export type ChangedBody =
   | { readonly kind: 'too-many' }
   /** The text that follows `bad body: `. */
   | { readonly kind: 'bad-since'; readonly error: string };
-
-export const CHANGED_BODY_KEYS = keySet('entries');
 const ENTRIES = 0;
-
-export const CHANGED_ENTRY_KEYS = keySet('queue', 'since', 'after', 'limit');
 const QUEUE = 0;
 const SINCE = 1;
 const AFTER = 2;

@@ -1,18 +1,22 @@
 /** DELETE /api/v1/resources/queues/{queue} (message-plane 8): 200 whether or not it existed. */
 import type { DeletedOutcome, DeleteQueueCommand } from '@svc/engine';
-import type { QueueDeletedAnswer } from '@svc/wire';
+import { type QueueDeletedAnswer, queueDeletedAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const queueDeleteRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'DELETE',
-  path: '/api/v1/resources/queues/{queue}',
+export const queueDeleteEndpoint = endpoint({
+  at: 'DELETE /api/v1/resources/queues/{queue}',
   level: 'admin',
+  tag: 'queues',
+  summary: 'Delete a queue with all that belongs to it.',
+  answers: {
+    200: answer('Whether it existed.', queueDeletedAnswer),
+  },
   handle,
-};
+});
 
 const renderer: OutcomeRenderer<DeleteQueueCommand, 'deleted'> = { kind: 'deleted', render };
 

@@ -5,25 +5,35 @@ import {
   type MessageFigures,
   type PartitionRow,
   type QueueDetailAnswer,
+  queueDetailAnswer,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import type { NotFoundOutcome, QueueDetailView } from '../../ports/service.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
+import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { optionsAnswer } from './queue-options.js';
 
-export const queueDetailRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/resources/queues/{queue}',
+export const QUEUE_NOT_FOUND = refusal('`Queue not found`');
+
+export const queueDetailEndpoint = endpoint({
+  at: 'GET /api/v1/resources/queues/{queue}',
   level: 'read-only',
+  tag: 'queues',
+  summary: 'One queue with its partitions; `pending` includes what is leased.',
+  query: PAGE_QUERY,
+  answers: {
+    200: answer('The queue.', queueDetailAnswer),
+    404: QUEUE_NOT_FOUND,
+  },
   largeAnswer: 'read',
   handle: (front, request) => answerQueue(front, request, { head: detailHead, tail: detailTail }),
-};
+});
 
 export function queueNotFound(exchange: Exchange): void {
   exchange.json('404 Not Found', '{"error":"Queue not found"}');

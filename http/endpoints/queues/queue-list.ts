@@ -1,6 +1,7 @@
 /** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): the queues of the tenant. */
 import type { QueueName, QueueView } from '@svc/engine';
-import { formatStampUs, type QueueRow } from '@svc/wire';
+import { either, text } from '@svc/schema';
+import { formatStampUs, type QueueRow, queueListAnswer, queueNamesAnswer } from '@svc/wire';
 import {
   joined,
   type ListEnd,
@@ -11,19 +12,28 @@ import {
 import { listPagingOf, nextAfterText, type Paging, placeToken } from '../../exchange/paging.js';
 import { textOf } from '../../exchange/query.js';
 import type { QueueListEnd } from '../../ports/service.js';
+import { answer, endpoint, parameter } from '../../routing/endpoint.js';
+import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { optionsAnswer } from './queue-options.js';
 
-export const queueListRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/resources/queues',
+export const queueListEndpoint = endpoint({
+  at: 'GET /api/v1/resources/queues',
   level: 'read-only',
+  tag: 'queues',
+  summary: 'Every queue, newest first; `pending` excludes what is leased.',
+  query: [
+    parameter('stats', '`lanes`: names and numbers of partitions alone.', text),
+    ...PAGE_QUERY,
+  ],
+  answers: {
+    200: answer('The queues, with figures or without.', either(queueListAnswer, queueNamesAnswer)),
+  },
   largeAnswer: 'read',
   handle,
-};
+});
 
 /** Both orders are by age, but a place in one is not taken for a place in the other. */
 const ROWS = 'q';

@@ -1,24 +1,32 @@
 /** GET /api/v1/resources/queues/{queue}/sizes (message-plane 15). */
 import type { RefusedOutcome } from '@svc/engine';
+import { queueSizesAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { listPagingOf, nextAfterText, type Paging } from '../../exchange/paging.js';
 import { sendSliced } from '../../exchange/sliced-answer.js';
 import type { QueueSizesView } from '../../ports/resource-service.js';
 import type { NotFoundOutcome } from '../../ports/service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { queueNotFound } from './queue-detail.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
-export const queueSizesRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/resources/queues/{queue}/sizes',
+export const queueSizesEndpoint = endpoint({
+  at: 'GET /api/v1/resources/queues/{queue}/sizes',
   level: 'read-only',
+  tag: 'queues',
+  summary: 'Retained bytes of each partition of a queue.',
+  query: PAGE_QUERY,
+  answers: {
+    200: answer('Bytes by partition name.', queueSizesAnswer),
+    404: QUEUE_NOT_FOUND,
+  },
   largeAnswer: 'read',
   handle,
-};
+});
 
 /** The letter of the list. */
 const LIST = 'z';

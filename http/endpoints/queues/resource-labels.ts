@@ -1,6 +1,6 @@
 /** GET /api/v1/resources/namespaces and /tasks (inspection 6.2). */
 import type { Label, LabelSum } from '@svc/engine';
-import type { LabelFigures } from '@svc/wire';
+import { type LabelFigures, namespacesAnswer, tasksAnswer } from '@svc/wire';
 import {
   joined,
   type ListEnd,
@@ -9,28 +9,37 @@ import {
   renderListed,
 } from '../../exchange/list-text.js';
 import { listPagingOf, nextAfterText, placeToken } from '../../exchange/paging.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-const LABEL_ROUTE = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
+export const namespacesEndpoint = endpoint({
+  at: 'GET /api/v1/resources/namespaces',
   level: 'read-only',
+  tag: 'queues',
+  summary: 'Queues by namespace; `pending` excludes what is leased.',
+  query: PAGE_QUERY,
+  answers: {
+    200: answer('Namespaces that are not empty, ascending.', namespacesAnswer),
+  },
   largeAnswer: 'read',
-} as const;
-
-export const namespacesRoute: Route = {
-  ...LABEL_ROUTE,
-  path: '/api/v1/resources/namespaces',
   handle: (front, request) => handle(front, request, 'namespace'),
-};
+});
 
-export const tasksRoute: Route = {
-  ...LABEL_ROUTE,
-  path: '/api/v1/resources/tasks',
+export const tasksEndpoint = endpoint({
+  at: 'GET /api/v1/resources/tasks',
+  level: 'read-only',
+  tag: 'queues',
+  summary: 'Queues by task; `pending` excludes what is leased.',
+  query: PAGE_QUERY,
+  answers: {
+    200: answer('Tasks that are not empty, ascending.', tasksAnswer),
+  },
+  largeAnswer: 'read',
   handle: (front, request) => handle(front, request, 'task'),
-};
+});
 
 function handle(front: Front, request: RouteRequest, label: Label): void {
   const { exchange, tenant } = request;

@@ -1,18 +1,22 @@
 /** GET /api/v1/resources/overview (inspection 6.1). */
 import type { RefusedOutcome } from '@svc/engine';
-import { formatStampMs, type OverviewAnswer, type OverviewLag } from '@svc/wire';
+import { formatStampMs, type OverviewAnswer, type OverviewLag, overviewAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { OverviewView } from '../../ports/resource-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const resourceOverviewRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/resources/overview',
+export const resourceOverviewEndpoint = endpoint({
+  at: 'GET /api/v1/resources/overview',
   level: 'read-only',
+  tag: 'queues',
+  summary: 'What all queues come to; `pending` excludes what is leased.',
+  answers: {
+    200: answer('The figures, counted for the answer.', overviewAnswer),
+  },
   handle,
-};
+});
 
 function handle(front: Front, { exchange, tenant }: RouteRequest): void {
   const reply = new PendingReply(exchange, front.logger, null, render);
@@ -21,10 +25,10 @@ function handle(front: Front, { exchange, tenant }: RouteRequest): void {
 
 function render(exchange: Exchange, _: null, outcome: OverviewView | RefusedOutcome): void {
   if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else exchange.json('200 OK', JSON.stringify(overviewAnswer(outcome)));
+  else exchange.json('200 OK', JSON.stringify(shown(outcome)));
 }
 
-function overviewAnswer(view: OverviewView): OverviewAnswer {
+function shown(view: OverviewView): OverviewAnswer {
   const { total, pending, processing, completed, deadLetter } = view.counts;
   const { secondsSum, secondsMax, messagesSum, messagesMax, queues: lagging } = view.lag;
   return {

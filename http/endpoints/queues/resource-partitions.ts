@@ -1,7 +1,9 @@
 /** GET /api/v1/resources/partitions?queue=&limit= (message-plane 8, inspection 6.3). */
 import type { PartitionRanking, RefusedOutcome } from '@svc/engine';
+import { text } from '@svc/schema';
 import {
   type PartitionRankingAnswer,
+  partitionRankingAnswer,
   RANKED_PARTITIONS_DEFAULT,
   RANKED_PARTITIONS_MAX,
 } from '@svc/wire';
@@ -10,19 +12,28 @@ import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { lenientInteger, textOf } from '../../exchange/query.js';
 import type { PartitionRankingView } from '../../ports/resource-service.js';
 import type { NotFoundOutcome } from '../../ports/service.js';
+import { answer, endpoint, parameter } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { queueNotFound } from './queue-detail.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
-export const resourcePartitionsRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/resources/partitions',
+export const resourcePartitionsEndpoint = endpoint({
+  at: 'GET /api/v1/resources/partitions',
   level: 'read-only',
+  tag: 'queues',
+  summary: 'The partitions with most pending messages; `pending` includes what is leased.',
+  query: [
+    parameter('queue', 'Of this queue alone; of all when absent or empty.', text),
+    parameter('limit', '610 when absent; clamped to 1..5000.', text),
+  ],
+  answers: {
+    200: answer('Most pending first, then by queue and name.', partitionRankingAnswer),
+    404: QUEUE_NOT_FOUND,
+  },
   largeAnswer: 'read',
   handle,
-};
+});
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;

@@ -1,6 +1,6 @@
 /** GET /api/v1/resources/timers: queues that have timers (contract README, settled point 26). */
 import type { TimerQueue } from '@svc/engine';
-import { formatStampUs, type TimerQueueRow } from '@svc/wire';
+import { formatStampUs, type TimerQueueRow, timerQueuesAnswer } from '@svc/wire';
 import {
   joined,
   type ListEnd,
@@ -10,18 +10,26 @@ import {
 } from '../../exchange/list-text.js';
 import { listPagingOf, nextAfterText, placeToken } from '../../exchange/paging.js';
 import { GatedReply } from '../../gate/gated-reply.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { SURFACE_REFUSALS } from '../kv/surface-refusals.js';
 
-export const timerQueuesRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/resources/timers',
+export const timerQueuesEndpoint = endpoint({
+  at: 'GET /api/v1/resources/timers',
   level: 'read-only',
+  tag: 'timers',
+  summary: 'The queues that have timers, by name.',
+  query: PAGE_QUERY,
+  answers: {
+    200: answer('The queues.', timerQueuesAnswer),
+    ...SURFACE_REFUSALS,
+  },
   largeAnswer: 'read',
   handle,
-};
+});
 
 /** The letter of the list. */
 const LIST = 'd';

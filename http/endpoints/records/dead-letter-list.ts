@@ -6,36 +6,59 @@ import type {
   ListedDeadLetter,
   RefusedOutcome,
 } from '@svc/engine';
-import { type DeadLettersPurgedAnswer, formatStampUs } from '@svc/wire';
+import { constant, either, object, text } from '@svc/schema';
+import {
+  type DeadLettersPurgedAnswer,
+  deadLetterListAnswer,
+  deadLettersPurgedAnswer,
+  errorAnswer,
+  formatStampUs,
+} from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { DeadLetterListView } from '../../ports/record-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
-import { filterOf, pagingOf } from './record-query.js';
+import { filter, filterOf, limit, offset, pagingOf } from './record-query.js';
 
-export const deadLetterListRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/dlq',
+export const deadLetterListEndpoint = endpoint({
+  at: 'GET /api/v1/dlq',
   level: 'read-only',
+  tag: 'dead letters',
+  summary: 'Dead letters, the newest first.',
+  query: [filter('queue'), filter('consumerGroup'), limit(100), offset],
+  answers: {
+    200: answer('`total` counts all that match.', deadLetterListAnswer),
+  },
   largeAnswer: 'read',
   reserves: true,
   handle: handleList,
-};
+});
 
-export const deadLetterPurgeRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'DELETE',
-  path: '/api/v1/dlq',
+export const deadLetterPurgeEndpoint = endpoint({
+  at: 'DELETE /api/v1/dlq',
   level: 'admin',
+  tag: 'dead letters',
+  summary: 'Removes the dead letters of a queue, of one group or of all.',
+  query: [
+    { name: 'queue', description: 'Exact.', schema: text, required: true },
+    filter('consumerGroup'),
+  ],
+  answers: {
+    200: answer('All that were there are gone.', deadLettersPurgedAnswer),
+    400: answer(
+      '`queue is required`, or a malformed query.',
+      either(object({ success: constant(false), error: text, message: text }), errorAnswer),
+    ),
+  },
   handle: handlePurge,
-};
+});
 
 const LIMIT_DEFAULT = 100;
 const NOTHING: DeadLetterListView = { kind: 'dead-letter-list', letters: [], total: 0 };

@@ -4,37 +4,70 @@
  * 1.4, 2.3).
  */
 import type { Replay, ReplayCommand, ReplayedOutcome } from '@svc/engine';
-import { parseMessageId, type ReplayAnswer, type ReplayRefusedAnswer, ZERO_UUID } from '@svc/wire';
+import { constant, either, matching, nullable, object, optional, text } from '@svc/schema';
+import {
+  errorAnswer,
+  parseMessageId,
+  type ReplayAnswer,
+  type ReplayRefusedAnswer,
+  replayAnswer,
+  replayRefusedAnswer,
+  ZERO_UUID,
+} from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, type Description, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-const REPLAY_ROUTE = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  level: 'read-write',
-  body: 'growing',
-} as const;
+export const REPLAY_BODY_KEYS = keySet('queue', 'partition');
 
-export const deadLetterReplayRoute: Route = {
-  ...REPLAY_ROUTE,
-  path: '/api/v1/dlq/{id}/replay',
-  handle: (front, request) => replay(front, request, ([id = '']) => ({ kind: 'id', id })),
+const override = optional(nullable(matching(/\S/)));
+
+const replayDescription: Description = {
+  tag: 'dead letters',
+  summary: 'Pushes a dead letter again and removes it, both or neither.',
+  request: {
+    share: 'growing',
+    schema: body(REPLAY_BODY_KEYS, { queue: override, partition: override }),
+    optional: true,
+  },
+  answers: {
+    200: answer('Moved; or a duplicate, and then it stays.', replayAnswer),
+    400: answer(
+      '`queue and partition overrides must be non-empty`, or a body of another shape.',
+      either(object({ success: constant(false), error: text }), errorAnswer),
+    ),
+    404: answer(
+      'There is no such dead letter.',
+      object({ success: constant(false), result: constant('gone'), error: text }),
+    ),
+    409: answer('It cannot be stored there.', replayRefusedAnswer),
+    507: STORAGE_FULL,
+  },
 };
 
-export const messageRetryRoute: Route = {
-  ...REPLAY_ROUTE,
-  path: '/api/v1/messages/{partitionId}/{transactionId}/retry',
+export const deadLetterReplayEndpoint = endpoint({
+  at: 'POST /api/v1/dlq/{id}/replay',
+  level: 'read-write',
+  ...replayDescription,
+  handle: (front, request) => replay(front, request, ([id = '']) => ({ kind: 'id', id })),
+});
+
+export const messageRetryEndpoint = endpoint({
+  at: 'POST /api/v1/messages/{partitionId}/{transactionId}/retry',
+  level: 'read-write',
+  ...replayDescription,
   handle: (front, request) =>
     replay(front, request, ([partitionId = '', transactionId = '']) => ({
       kind: 'address',
       partitionId,
       transactionId,
     })),
-};
+});
 
 const renderer: OutcomeRenderer<ReplayCommand, 'replayed'> = { kind: 'replayed', render };
 
@@ -66,8 +99,6 @@ function replay(
   const letter = letterOf(request.params);
   submit(front, exchange, { kind: 'replay', tenant, letter, queue, partition }, renderer);
 }
-
-export const REPLAY_BODY_KEYS = keySet('queue', 'partition');
 const QUEUE = 0;
 const WHITE_SPACE = /^[ \t\r\n]*$/;
 
@@ -103,7 +134,7 @@ function render(exchange: Exchange, _: ReplayCommand, { replay }: ReplayedOutcom
   }
   const { result } = replay;
   if (result === 'moved' || result === 'duplicate') {
-    exchange.json('200 OK', JSON.stringify(replayAnswer(replay, result)));
+    exchange.json('200 OK', JSON.stringify(shown(replay, result)));
     return;
   }
   const error = REFUSED_TEXTS[result];
@@ -116,7 +147,7 @@ function render(exchange: Exchange, _: ReplayCommand, { replay }: ReplayedOutcom
   exchange.json('409 Conflict', JSON.stringify(answer));
 }
 
-function replayAnswer(replay: Replay, result: 'moved' | 'duplicate'): ReplayAnswer {
+function shown(replay: Replay, result: 'moved' | 'duplicate'): ReplayAnswer {
   const { queue, partition, deadLetterId, messageId } = replay;
   const isMoved = result === 'moved';
   const pushed = {

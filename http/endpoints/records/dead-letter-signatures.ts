@@ -1,21 +1,35 @@
 /** GET /api/v1/analytics/dlq-signatures (inspection 5.9): what errors of a queue have in common. */
 import type { RefusedOutcome } from '@svc/engine';
-import { type DeadLetterSignaturesAnswer, formatStampMs } from '@svc/wire';
+import { text } from '@svc/schema';
+import {
+  type DeadLetterSignaturesAnswer,
+  deadLetterSignaturesAnswer,
+  formatStampMs,
+} from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import type { SignaturesView } from '../../ports/record-service.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { filterOf, pagingOf } from './record-query.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { filterOf, limit, pagingOf } from './record-query.js';
 
-export const deadLetterSignaturesRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/analytics/dlq-signatures',
+export const deadLetterSignaturesEndpoint = endpoint({
+  at: 'GET /api/v1/analytics/dlq-signatures',
   level: 'read-only',
+  tag: 'dead letters',
+  summary: 'What the errors of the newest dead letters of a queue have in common.',
+  query: [{ name: 'queue', description: 'Exact.', schema: text, required: true }, limit(200)],
+  answers: {
+    200: answer(
+      '`rowsNow` counts all; the rest is of the newest `sample`.',
+      deadLetterSignaturesAnswer,
+    ),
+    400: refusal('`queue required`, or a malformed query.'),
+  },
   handle,
-};
+});
 
 const LIMIT_DEFAULT = 200;
 const DATE_CHARS = 10;

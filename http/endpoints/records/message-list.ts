@@ -1,6 +1,14 @@
 /** GET /api/v1/messages (inspection 1.1): the newest ones, by what they belong to and became. */
 import type { QueueRow, RefusedOutcome } from '@svc/engine';
-import { formatStampMs, MESSAGE_STATUSES, type MessageStatus, parseIsoUs } from '@svc/wire';
+import { text } from '@svc/schema';
+import {
+  formatStampMs,
+  MESSAGE_STATUSES,
+  type MessageStatus,
+  messageListAnswer,
+  messageStatus,
+  parseIsoUs,
+} from '@svc/wire';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
@@ -8,20 +16,35 @@ import type { Query } from '../../exchange/query.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { MessageContent, MessageListView, MessageQuery } from '../../ports/record-service.js';
+import { answer, endpoint, parameter } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { filterOf, pagingOf } from './record-query.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { filter, filterOf, limit, offset, pagingOf } from './record-query.js';
 
-export const messageListRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/messages',
+export const messageListEndpoint = endpoint({
+  at: 'GET /api/v1/messages',
   level: 'read-only',
+  tag: 'messages',
+  summary: 'The newest messages, by what they belong to and became.',
+  query: [
+    filter('queue'),
+    filter('partition'),
+    filter('namespace'),
+    filter('task'),
+    parameter('status', 'Any when absent or empty; another word is refused.', messageStatus),
+    parameter('from', 'Inclusive instant; an hour ago when absent or none.', text),
+    parameter('to', 'To the end of this minute; of the current one when absent or none.', text),
+    limit(200),
+    offset,
+  ],
+  answers: {
+    200: answer('Newest first; `total` counts the rows of this page.', messageListAnswer),
+  },
   largeAnswer: 'read',
   reserves: true,
   handle,
-};
+});
 
 const LIMIT_DEFAULT = 200;
 

@@ -12,6 +12,9 @@ import {
   formatStampUs,
   type MessageDeletedAnswer,
   type MessageNotDeletedAnswer,
+  messageAnswer,
+  messageDeletedAnswer,
+  messageNotDeletedAnswer,
   QUEUE_MODE_GROUP,
 } from '@svc/wire';
 import { assert } from '../../base/assert.js';
@@ -19,31 +22,38 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { MessageView } from '../../ports/record-service.js';
 import type { NotFoundOutcome } from '../../ports/service.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { optionsAnswer } from '../queues/queue-options.js';
 import { contentText, labelsText, modeText } from './message-list.js';
 
-const PATH = '/api/v1/messages/{partitionId}/{transactionId}';
-
-export const messageRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: PATH,
+export const messageEndpoint = endpoint({
+  at: 'GET /api/v1/messages/{partitionId}/{transactionId}',
   level: 'read-only',
+  tag: 'messages',
+  summary: 'One live message by its partition and transaction id.',
+  answers: {
+    200: answer('The first live message with that id.', messageAnswer),
+    404: refusal('`Message not found`.'),
+  },
   largeAnswer: 'read',
   reserves: true,
   handle: handleGet,
-};
+});
 
-export const messageDeleteRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'DELETE',
-  path: PATH,
+export const messageDeleteEndpoint = endpoint({
+  at: 'DELETE /api/v1/messages/{partitionId}/{transactionId}',
   level: 'read-write',
+  tag: 'messages',
+  summary: 'Removes the dead letters of a message, of every group; live messages stay.',
+  answers: {
+    200: answer('Removed.', messageDeletedAnswer),
+    404: answer('There is none.', messageNotDeletedAnswer),
+  },
   handle: handleDelete,
-};
+});
 
 function handleGet(front: Front, { exchange, tenant, params }: RouteRequest): void {
   const [partitionId = '', transactionId = ''] = params;

@@ -1,5 +1,8 @@
 /** Query parameters of the reads of messages, dead letters and traces: lenient (inspection 0.2). */
+
+import { integer, text } from '@svc/schema';
 import { lenientInteger, type Query } from '../../exchange/query.js';
+import { parameter } from '../../routing/endpoint.js';
 
 export interface Paging {
   readonly limit: number;
@@ -23,3 +26,14 @@ export function filterOf(query: Query, name: string): string | null {
   const text = query.get(name) ?? '';
   return text === '' ? null : text;
 }
+
+export const limit = (standard: number) =>
+  parameter('limit', `${standard} when absent or no integer; brought into 1 to 1000.`, integer);
+
+export const offset = parameter(
+  'offset',
+  'Rows to pass over; 0 when absent or no integer.',
+  integer,
+);
+
+export const filter = (name: string) => parameter(name, 'Exact; any when absent or empty.', text);

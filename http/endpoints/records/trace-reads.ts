@@ -4,42 +4,62 @@ import {
   formatStampUs,
   TRACE_KEY_TEXT_BYTES_MAX,
   type TraceNamesAnswer,
+  traceListAnswer,
+  traceNamesAnswer,
   utf8Length,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { TraceListView, TraceNamesView } from '../../ports/record-service.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
-import { type Paging, pagingOf } from './record-query.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { limit, offset, type Paging, pagingOf } from './record-query.js';
 
-const READ_ROUTE = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
+const traceList = answer(
+  'Newest first; `events` is the same list; `total` counts all.',
+  traceListAnswer,
+);
+
+export const traceNamesEndpoint = endpoint({
+  at: 'GET /api/v1/traces/names',
   level: 'read-only',
+  tag: 'traces',
+  summary: 'The names that traces have.',
+  query: [limit(50), offset],
+  answers: {
+    200: answer('By name.', traceNamesAnswer),
+  },
   largeAnswer: 'read',
   reserves: true,
-} as const;
-
-export const traceNamesRoute: Route = {
-  ...READ_ROUTE,
-  path: '/api/v1/traces/names',
   handle: handleNames,
-};
+});
 
-export const namedTracesRoute: Route = {
-  ...READ_ROUTE,
-  path: '/api/v1/traces/by-name/{traceName}',
+export const namedTracesEndpoint = endpoint({
+  at: 'GET /api/v1/traces/by-name/{traceName}',
+  level: 'read-only',
+  tag: 'traces',
+  summary: 'The traces of a name.',
+  query: [limit(100), offset],
+  answers: { 200: traceList },
+  largeAnswer: 'read',
+  reserves: true,
   handle: handleNamed,
-};
+});
 
-export const messageTracesRoute: Route = {
-  ...READ_ROUTE,
-  path: '/api/v1/traces/{partitionId}/{transactionId}',
+export const messageTracesEndpoint = endpoint({
+  at: 'GET /api/v1/traces/{partitionId}/{transactionId}',
+  level: 'read-only',
+  tag: 'traces',
+  summary: 'The traces of a message.',
+  query: [limit(100), offset],
+  answers: { 200: traceList },
+  largeAnswer: 'read',
+  reserves: true,
   handle: handleMessage,
-};
+});
 
 const NAMES_LIMIT_DEFAULT = 50;
 const TRACES_LIMIT_DEFAULT = 100;

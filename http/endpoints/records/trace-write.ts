@@ -2,27 +2,98 @@
 
 import type { TraceCommand, TracedOutcome } from '@svc/engine';
 import {
+  anything,
+  constant,
+  either,
+  list,
+  matching,
+  nullable,
+  object,
+  optional,
+  text,
+} from '@svc/schema';
+import {
   canonicalUuid,
   TRACE_KEY_TEXT_BYTES_MAX,
   TRACE_NAMES_MAX,
   type TracedAnswer,
+  tracedAnswer,
   utf8Length,
 } from '@svc/wire';
 import { errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const traceWriteRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/traces',
-  level: 'read-write',
-  body: 'growing',
-  handle,
+export const TRACE_BODY_KEYS = keySet(
+  'transactionId',
+  'transaction_id',
+  'partitionId',
+  'partition_id',
+  'traceNames',
+  'names',
+  'eventType',
+  'type',
+  'data',
+  'consumerGroup',
+  'worker',
+  'messageId',
+  'traceId',
+);
+
+const someText = optional(nullable(text));
+
+const something = matching(/[\s\S]/);
+
+/** What is no string in it is passed over. */
+const someNames = optional(nullable(list(anything, TRACE_NAMES_MAX)));
+
+const traceFields = {
+  partitionId: someText,
+  partition_id: someText,
+  traceNames: someNames,
+  names: someNames,
+  eventType: someText,
+  type: someText,
+  data: optional(anything),
+  consumerGroup: someText,
+  worker: someText,
+  messageId: optional(anything),
+  traceId: optional(anything),
 };
+
+export const traceWriteEndpoint = endpoint({
+  at: 'POST /api/v1/traces',
+  level: 'read-write',
+  tag: 'traces',
+  summary: 'Notes something about a message.',
+  request: {
+    share: 'growing',
+    schema: either(
+      body(TRACE_BODY_KEYS, {
+        ...traceFields,
+        transactionId: something,
+        transaction_id: someText,
+      }),
+      body(TRACE_BODY_KEYS, {
+        ...traceFields,
+        transactionId: someText,
+        transaction_id: something,
+      }),
+    ),
+  },
+  answers: {
+    201: answer('Stored.', tracedAnswer),
+    400: refusal('`transactionId is required`; `name_too_long`; `bad_body`.'),
+    404: answer('`Partition not found`.', object({ success: constant(false), error: text })),
+    507: STORAGE_FULL,
+  },
+  handle,
+});
 
 const renderer: OutcomeRenderer<TraceCommand, 'traced'> = { kind: 'traced', render };
 
@@ -54,22 +125,6 @@ function tooLongText(trace: TraceBody): string | null {
   }
   return null;
 }
-
-export const TRACE_BODY_KEYS = keySet(
-  'transactionId',
-  'transaction_id',
-  'partitionId',
-  'partition_id',
-  'traceNames',
-  'names',
-  'eventType',
-  'type',
-  'data',
-  'consumerGroup',
-  'worker',
-  'messageId',
-  'traceId',
-);
 const FIELDS = TRACE_BODY_KEYS.names;
 const EVENT_TYPE_DEFAULT = 'event';
 const NULL_TEXT = new Uint8Array([0x6e, 0x75, 0x6c, 0x6c]);

@@ -5,30 +5,145 @@
  */
 import type { PushCommand, Refusal, StreamCycleCommand, StreamCycledOutcome } from '@svc/engine';
 import {
+  anything,
+  describedAs,
+  either,
+  integerBetween,
+  list,
+  named,
+  nothing,
+  nullable,
+  number,
+  optional,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import {
+  INT32_MAX,
+  INT32_MIN,
   STREAM_KEY_BYTES_MAX,
   type StreamCycleRefusedAnswer,
+  streamCycleAnswer,
+  streamCycleMissingAnswer,
+  streamCycleRefusedAnswer,
   TRANSACTION_ID_BYTES_MAX,
   utf8Length,
   ZERO_UUID,
 } from '@svc/wire';
 import { assert } from '../../base/assert.js';
+import { STREAM_CYCLE_ITEMS_MAX } from '../../base/limits.js';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { isReadAtOnce, readGenerated, refuseBadBody } from '../../exchange/large-body.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { body } from '../../json/body.js';
 import { quoted } from '../../json/json-text.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
-import { readStreamCycleBody, type StreamCycleBody, streamCycleParts } from './cycle-body.js';
+import {
+  readStreamCycleBody,
+  STREAM_ACK_KEYS,
+  STREAM_CYCLE_BODY_KEYS,
+  STREAM_PUSH_ITEM_KEYS,
+  STREAM_STATE_OP_KEYS,
+  type StreamCycleBody,
+  streamCycleParts,
+} from './cycle-body.js';
+import { partition } from './stream-fields.js';
 
-export const streamCycleRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/streams/v1/cycle',
+const stateOp = named(
+  'StreamStateOp',
+  body(STREAM_STATE_OP_KEYS, {
+    type: optional(describedAs('`delete`; anything else sets the value.', anything)),
+    key: optional(
+      describedAs(
+        `At most ${STREAM_KEY_BYTES_MAX} bytes. Without a string the element is skipped.`,
+        anything,
+      ),
+    ),
+    value: optional(describedAs('Any JSON; null when absent.', anything)),
+  }),
+);
+
+const pushItem = named(
+  'StreamPushItem',
+  body(STREAM_PUSH_ITEM_KEYS, {
+    queue: optional(describedAs('Without one the item is skipped.', anything)),
+    partition: optional(describedAs('`Default` when absent, null or empty.', nullable(text))),
+    payload: optional(describedAs('Kept as the JSON text that was sent; else `data`.', anything)),
+    data: optional(describedAs('Else `{}`.', anything)),
+    messageId: optional(
+      describedAs('A UUID is the id of the message; else the broker gives it one.', anything),
+    ),
+    transactionId: optional(
+      describedAs('The key of deduplication; the message id when absent.', nullable(text)),
+    ),
+  }),
+);
+
+/** An element that is no object. */
+const passedOver = either(nothing, truth, number, text, list(anything));
+
+const ack = named(
+  'StreamAck',
+  body(STREAM_ACK_KEYS, {
+    leaseId: optional(nullable(text)),
+    status: optional(
+      describedAs(
+        'Completed: `completed`, `success`, `acked`, `ok`, empty or absent; else given back.',
+        anything,
+      ),
+    ),
+    count: optional(
+      describedAs('Messages; below 0 is 0.', nullable(integerBetween(INT32_MIN, INT32_MAX))),
+    ),
+    transactionId: optional(describedAs('Ignored.', anything)),
+  }),
+);
+
+export const streamCycleEndpoint = endpoint({
+  at: 'POST /streams/v1/cycle',
   level: 'read-write',
-  body: 'growing',
+  tag: 'streams',
+  summary: 'State changes, sink messages and the ack of the leased batch, all of them or none.',
+  request: {
+    share: 'growing',
+    schema: named(
+      'StreamCycleBody',
+      body(STREAM_CYCLE_BODY_KEYS, {
+        query_id: uuid,
+        partition_id: partition,
+        consumer_group: optional(
+          describedAs('`__QUEUE_MODE__` when absent, null or empty.', nullable(text)),
+        ),
+        state_ops: optional(
+          describedAs(
+            'In order. Elements without a string key are skipped.',
+            nullable(list(either(stateOp, passedOver), STREAM_CYCLE_ITEMS_MAX)),
+          ),
+        ),
+        push_items: optional(nullable(list(either(pushItem, passedOver), STREAM_CYCLE_ITEMS_MAX))),
+        ack: optional(describedAs('null: the cursor is not touched.', nullable(ack))),
+        release_lease: optional(
+          describedAs('False: a partial ack, which keeps the lease.', nullable(truth)),
+        ),
+      }),
+    ),
+  },
+  answers: {
+    200: answer(
+      'Committed or refused: `success` tells. A refused cycle has done nothing.',
+      either(streamCycleAnswer, streamCycleRefusedAnswer),
+    ),
+    400: refusal('A field is missing.'),
+    404: answer('The tenant has no such query, or no such partition.', streamCycleMissingAnswer),
+    413: refusal('`name_too_long`.'),
+    507: STORAGE_FULL,
+  },
   handle,
-};
+});
 
 const renderer: OutcomeRenderer<StreamCycleCommand, 'stream-cycled'> = {
   kind: 'stream-cycled',
@@ -42,7 +157,7 @@ function handle(front: Front, request: RouteRequest): void {
     return;
   }
   const done = (cycle: StreamCycleBody) => commit(front, request, cycle);
-  const refuse = (error: unknown) => refuseBadBody(exchange, streamCycleRoute.badBody, error);
+  const refuse = (error: unknown) => refuseBadBody(exchange, streamCycleEndpoint.badBody, error);
   readGenerated(exchange, refuse, streamCycleParts(body), done);
 }
 

@@ -3,29 +3,73 @@
  * known by another configuration.
  */
 import type { Refusal, RegisterStreamCommand, StreamRegisteredOutcome } from '@svc/engine';
+import { describedAs, either, named, nullable, optional, text, truth } from '@svc/schema';
 import {
+  errorAnswer,
   NAME_BYTES_MAX,
   STREAM_CONFIG_HASH_BYTES_MAX,
   type StreamDeniedAnswer,
   type StreamMismatchAnswer,
   type StreamRegisteredAnswer,
+  streamDeniedAnswer,
+  streamMismatchAnswer,
+  streamRegisteredAnswer,
   utf8Length,
 } from '@svc/wire';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { nonEmpty } from './stream-fields.js';
 
-export const streamQueryRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/streams/v1/queries',
+export const STREAM_QUERY_BODY_KEYS = keySet(
+  'name',
+  'source_queue',
+  'sink_queue',
+  'config_hash',
+  'reset',
+);
+
+export const streamQueryEndpoint = endpoint({
+  at: 'POST /streams/v1/queries',
   level: 'read-write',
-  body: 'growing',
+  tag: 'streams',
+  summary: 'Registers a streaming query by its name, or finds it.',
+  request: {
+    share: 'growing',
+    schema: named(
+      'StreamQueryBody',
+      body(STREAM_QUERY_BODY_KEYS, {
+        name: nonEmpty,
+        source_queue: nonEmpty,
+        sink_queue: optional(nullable(text)),
+        config_hash: describedAs(
+          `Compared byte for byte; ${STREAM_CONFIG_HASH_BYTES_MAX} bytes at most.`,
+          nonEmpty,
+        ),
+        reset: optional(
+          describedAs('On another hash: delete all state and accept it.', nullable(truth)),
+        ),
+      }),
+    ),
+  },
+  answers: {
+    200: answer('Registered, now or before.', streamRegisteredAnswer),
+    400: refusal('A field is missing.'),
+    403: answer(
+      'A new name, and the tenant may have no more.',
+      either(streamDeniedAnswer, errorAnswer),
+    ),
+    409: answer('Known by another configuration; nothing was changed.', streamMismatchAnswer),
+    413: refusal('`name_too_long`.'),
+    507: STORAGE_FULL,
+  },
   handle,
-};
+});
 
 const renderer: OutcomeRenderer<RegisterStreamCommand, 'stream-registered'> = {
   kind: 'stream-registered',
@@ -64,14 +108,6 @@ function refusalOf(tenant: string, query: StreamQueryBody): Refusal | null {
   }
   return null;
 }
-
-export const STREAM_QUERY_BODY_KEYS = keySet(
-  'name',
-  'source_queue',
-  'sink_queue',
-  'config_hash',
-  'reset',
-);
 const NAME = 0;
 const SOURCE_QUEUE = 1;
 const SINK_QUEUE = 2;

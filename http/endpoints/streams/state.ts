@@ -1,29 +1,65 @@
 /** POST /streams/v1/state/get (streams 3): what a query remembers of one source partition. */
 import type { RefusedOutcome, StreamStateFilter } from '@svc/engine';
+import { describedAs, integer, list, named, nullable, optional, text, uuid } from '@svc/schema';
 import {
   canonicalUuid,
   STREAM_KEYS_MAX,
   STREAM_ROWS_WALKED_MAX,
   STREAM_STATE_BYTES_MAX,
+  streamStateAnswerBody,
 } from '@svc/wire';
 import { badRequest, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
+import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import type { StreamStateView } from '../../ports/stream-service.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
+import { partition } from './stream-fields.js';
 
-export const streamStateRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/streams/v1/state/get',
+export const STREAM_STATE_BODY_KEYS = keySet(
+  'query_id',
+  'partition_id',
+  'keys',
+  'key_prefix',
+  'ripe_at_or_before',
+);
+
+export const streamStateEndpoint = endpoint({
+  at: 'POST /streams/v1/state/get',
   level: 'read-only',
-  body: 'drain',
+  tag: 'streams',
+  summary: 'State rows of one query and one source partition, as they are at one moment.',
+  request: {
+    share: 'drain',
+    schema: named(
+      'StreamStateBody',
+      body(STREAM_STATE_BODY_KEYS, {
+        query_id: uuid,
+        partition_id: partition,
+        keys: optional(describedAs('None: no filter.', nullable(list(text, STREAM_KEYS_MAX)))),
+        key_prefix: optional(nullable(text)),
+        ripe_at_or_before: optional(
+          describedAs('Only values whose `windowEnd` is an integer up to it.', nullable(integer)),
+        ),
+      }),
+    ),
+  },
+  answers: {
+    200: answer(
+      'Every row that matches, ascending by the bytes of the key.',
+      streamStateAnswerBody,
+    ),
+    400: refusal('A field is missing.'),
+    404: refusal('The tenant has no such query, or no such partition.'),
+    413: refusal('`too_large`: more rows than one answer holds.'),
+  },
   largeAnswer: 'read',
   reserves: true,
   handle,
-};
+});
 
 function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
   const question = readStreamStateBody(body);
@@ -39,14 +75,6 @@ function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
   const filter: StreamStateFilter = { tenant, ...question, queryId };
   front.service.streams.state(filter, new PendingReply(exchange, front.logger, null, render));
 }
-
-export const STREAM_STATE_BODY_KEYS = keySet(
-  'query_id',
-  'partition_id',
-  'keys',
-  'key_prefix',
-  'ripe_at_or_before',
-);
 const QUERY_ID = 0;
 const PARTITION_ID = 1;
 const KEYS = 2;

@@ -3,7 +3,17 @@
  * /api/v1/timers/{queue}/{timerKey...} shows one, or cancels it. A key is the rest of the path.
  */
 import type { RefusedOutcome, TimerCall, TimersOutcome, TimerView } from '@svc/engine';
-import { formatStampUs, TRANSACTION_ID_BYTES_MAX, utf8Length } from '@svc/wire';
+import { either, integer, text } from '@svc/schema';
+import {
+  errorAnswer,
+  formatStampUs,
+  surfaceErrorAnswer,
+  TRANSACTION_ID_BYTES_MAX,
+  timerListAnswer,
+  timerPeekAnswer,
+  timerResultAnswer,
+  utf8Length,
+} from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
@@ -12,42 +22,58 @@ import type { Pass } from '../../gate/gate.js';
 import { GatedReply } from '../../gate/gated-reply.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { TimerPageView, TimerPeekView } from '../../ports/timer-service.js';
+import { answer, endpoint, parameter } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { refuseKv } from '../kv/kv-answers.js';
+import { SURFACE_REFUSALS } from '../kv/surface-refusals.js';
 import { TimerFault } from './ops.js';
 import { refuseTimers, sendBytes, submitTimers, timerMembers } from './timers.js';
 
-const ONE = '/api/v1/timers/{queue}/{timerKey...}';
-
-export const timerListRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: '/api/v1/timers/{queue}',
+export const timerListEndpoint = endpoint({
+  at: 'GET /api/v1/timers/{queue}',
   level: 'read-only',
+  tag: 'timers',
+  summary: 'Pending timers of a queue, by key.',
+  query: [
+    parameter('after', '`nextAfter` of the page before.', text),
+    parameter('limit', '100 when absent or no integer; brought into 1 to 1000.', integer),
+  ],
+  answers: { 200: answer('A page.', timerListAnswer), ...SURFACE_REFUSALS },
   largeAnswer: 'read',
   reserves: true,
   handle: handleList,
-};
+});
 
-export const timerPeekRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'GET',
-  path: ONE,
+export const timerPeekEndpoint = endpoint({
+  at: 'GET /api/v1/timers/{queue}/{timerKey...}',
   level: 'read-only',
+  tag: 'timers',
+  summary: 'One pending timer with its payload.',
+  answers: {
+    200: answer('The timer, or that there is none.', timerPeekAnswer),
+    ...SURFACE_REFUSALS,
+  },
   largeAnswer: 'read',
   reserves: true,
   handle: handlePeek,
-};
+});
 
-export const timerCancelRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'DELETE',
-  path: ONE,
+export const timerCancelEndpoint = endpoint({
+  at: 'DELETE /api/v1/timers/{queue}/{timerKey...}',
   level: 'read-write',
+  tag: 'timers',
+  summary: 'Cancels a timer. No switch, quota or rate stops it.',
+  query: [parameter('txn', 'Echoed when there is no such timer.', text)],
+  answers: {
+    200: answer('What became of it.', timerResultAnswer),
+    400: answer('A `txn` or a query that cannot be.', either(surfaceErrorAnswer, errorAnswer)),
+    413: answer('Names that are too long.', errorAnswer),
+    429: answer('Too much waits to be planned.', errorAnswer),
+  },
   handle: handleCancel,
-};
+});
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;

@@ -7,7 +7,7 @@ import type {
   TimerResult,
   TimersOutcome,
 } from '@svc/engine';
-import { formatStampUs } from '@svc/wire';
+import { formatStampUs, timersAnswer } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import type { TimerCallLimits } from '../../base/limits.js';
 import type { Status } from '../../exchange/errors.js';
@@ -21,9 +21,11 @@ import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { SubmittedOutcome } from '../../ports/service.js';
+import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../../routing/route.js';
+import type { Front, RouteRequest } from '../../routing/route.js';
 import { refuseKv } from '../kv/kv-answers.js';
+import { SURFACE_REFUSALS } from '../kv/surface-refusals.js';
 import {
   checkTimerSizes,
   type RawTimerOp,
@@ -35,15 +37,21 @@ import {
   TimerFault,
 } from './ops.js';
 import { plainTimers } from './payloads.js';
+import { timersBody } from './timer-request.js';
 
-export const timersRoute: Route = {
-  ...ROUTE_DEFAULTS,
-  method: 'POST',
-  path: '/api/v1/timers',
+export const timersEndpoint = endpoint({
+  at: 'POST /api/v1/timers',
   level: 'write-only',
-  body: 'growing',
+  tag: 'timers',
+  summary: 'Schedules, reschedules and cancels timers; all of it or nothing.',
+  request: { share: 'growing', schema: timersBody },
+  answers: {
+    200: answer('One result for each operation.', timersAnswer),
+    ...SURFACE_REFUSALS,
+    507: STORAGE_FULL,
+  },
   handle,
-};
+});
 
 export const TIMERS_BODY_KEYS = keySet('operations');
 const OPEN_BRACE = 0x7b;

@@ -1,4 +1,4 @@
-/** Timers (state-surfaces 3). */
+/** Schemas of the operations on timers (state-surfaces 3). */
 import {
   type AnySchema,
   anything,
@@ -6,7 +6,6 @@ import {
   describedAs,
   either,
   fields,
-  integer,
   list,
   matching,
   named,
@@ -15,26 +14,14 @@ import {
   number,
   oneOf,
   optional,
-  text,
   truth,
 } from '@svc/schema';
-import {
-  base64,
-  errorAnswer,
-  surfaceErrorAnswer,
-  timerListAnswer,
-  timerPeekAnswer,
-  timerQueuesAnswer,
-  timerResultAnswer,
-  timersAnswer,
-} from '@svc/wire';
-import { TIMER_OP_KEYS } from '../endpoints/timers/ops.js';
-import { SURFACE_REFUSALS } from './kv.js';
-import { answer, type Operation, type Operations, parameter, STORAGE_FULL } from './operation.js';
-import { PAGE_QUERY } from './pages.js';
-import { body } from './schema.js';
+import { base64 } from '@svc/wire';
+import { body } from '../../json/body.js';
+import { TIMER_OP_KEYS } from './ops.js';
 
 const nonEmpty = matching(/^[^\0]/);
+
 const anyTruth = describedAs(
   'false when absent; 1 and 0, and the words in quotes, are taken too.',
   nullable(either(truth, oneOf('true', 'false'), constant(0), constant(1))),
@@ -96,69 +83,7 @@ const cancel = operation('TimerCancel', {
 /** An operation, also of a transaction. */
 export const timerOp = either(schedule, cancel);
 
-const timersBody = named(
+export const timersBody = named(
   'TimersBody',
   either(list(timerOp), fields({ operations: list(timerOp) })),
 );
-
-// --- answers -----------------------------------------------------------------------------------
-
-const timers: Operation = {
-  tag: 'timers',
-  summary: 'Schedules, reschedules and cancels timers; all of it or nothing.',
-  body: { schema: timersBody },
-  answers: {
-    200: answer('One result for each operation.', timersAnswer),
-    ...SURFACE_REFUSALS,
-    507: STORAGE_FULL,
-  },
-};
-
-const timerList: Operation = {
-  tag: 'timers',
-  summary: 'Pending timers of a queue, by key.',
-  query: [
-    parameter('after', '`nextAfter` of the page before.', text),
-    parameter('limit', '100 when absent or no integer; brought into 1 to 1000.', integer),
-  ],
-  answers: { 200: answer('A page.', timerListAnswer), ...SURFACE_REFUSALS },
-};
-
-const timerQueues: Operation = {
-  tag: 'timers',
-  summary: 'The queues that have timers, by name.',
-  query: PAGE_QUERY,
-  answers: {
-    200: answer('The queues.', timerQueuesAnswer),
-    ...SURFACE_REFUSALS,
-  },
-};
-
-const timerPeek: Operation = {
-  tag: 'timers',
-  summary: 'One pending timer with its payload.',
-  answers: {
-    200: answer('The timer, or that there is none.', timerPeekAnswer),
-    ...SURFACE_REFUSALS,
-  },
-};
-
-const timerCancel: Operation = {
-  tag: 'timers',
-  summary: 'Cancels a timer. No switch, quota or rate stops it.',
-  query: [parameter('txn', 'Echoed when there is no such timer.', text)],
-  answers: {
-    200: answer('What became of it.', timerResultAnswer),
-    400: answer('A `txn` or a query that cannot be.', either(surfaceErrorAnswer, errorAnswer)),
-    413: answer('Names that are too long.', errorAnswer),
-    429: answer('Too much waits to be planned.', errorAnswer),
-  },
-};
-
-export const TIMER_OPERATIONS: Operations = {
-  'POST /api/v1/timers': timers,
-  'GET /api/v1/resources/timers': timerQueues,
-  'GET /api/v1/timers/{queue}': timerList,
-  'GET /api/v1/timers/{queue}/{timerKey...}': timerPeek,
-  'DELETE /api/v1/timers/{queue}/{timerKey...}': timerCancel,
-};

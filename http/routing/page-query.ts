@@ -1,7 +1,7 @@
 /** `limit` and `after` of lists that answer in pages when one of them is given. */
 import { text } from '@svc/schema';
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../exchange/paging.js';
-import { parameter, type QueryParameter } from './operation.js';
+import { parameter, type QueryParameter } from './endpoint.js';
 
 const WHOLE = 'Without `limit` and `after` the list is whole.';
 

@@ -1,6 +1,6 @@
 /** The schemas of bodies, which are made over the key sets of their parsers. */
 import { type AnySchema, type Field, fields } from '@svc/schema';
-import type { KeySet } from '../json/json-keys.js';
+import type { KeySet } from './json-keys.js';
 
 /**
  * The object that a parser reads with `keys`: exactly the names that it knows, so that a field

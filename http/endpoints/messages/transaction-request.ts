@@ -1,4 +1,4 @@
-/** Transactions (message-plane 6). */
+/** Schema of the body of a transaction (message-plane 6). */
 import {
   anything,
   constant,
@@ -15,18 +15,17 @@ import {
   partitionNumber,
   text,
 } from '@svc/schema';
-import { errorAnswer, POSITIONS_MAX, transactionAnswer } from '@svc/wire';
-import { SUBSCRIPTION_MODE } from '../endpoints/messages/pop-query.js';
+import { POSITIONS_MAX } from '@svc/wire';
+import { body } from '../../json/body.js';
+import { kvTransactionOp } from '../kv/kv-request.js';
+import { timerOp } from '../timers/timer-request.js';
+import { SUBSCRIPTION_MODE } from './pop-query.js';
 import {
   TRANSACTION_ACK_KEYS,
   TRANSACTION_BODY_KEYS,
   TRANSACTION_PUSH_KEYS,
-} from '../endpoints/messages/transaction-body.js';
-import { POSITION_KEYS } from '../endpoints/messages/transaction-positions.js';
-import { kvTransactionOp } from './kv.js';
-import { answer, type Operation, type Operations, STORAGE_FULL } from './operation.js';
-import { body } from './schema.js';
-import { timerOp } from './timers.js';
+} from './transaction-body.js';
+import { POSITION_KEYS } from './transaction-positions.js';
 
 const ITEM_FIELDS = {
   partition: optional(describedAs('`Default` when absent, null or empty.', nullable(text))),
@@ -119,7 +118,7 @@ const parts = body(TRANSACTION_BODY_KEYS, {
   positions: optional(nullable(list(position, POSITIONS_MAX))),
 });
 
-const transactionBody = named('TransactionBody', {
+export const transactionBody = named('TransactionBody', {
   uses: parts.uses,
   json: { ...parts.json, anyOf: ['operations', 'kv', 'timers', 'positions'].map(nonEmpty) },
 });
@@ -127,25 +126,3 @@ const transactionBody = named('TransactionBody', {
 function nonEmpty(name: string): JsonObject {
   return { required: [name], properties: { [name]: { type: 'array', minItems: 1 } } };
 }
-
-const transaction: Operation = {
-  tag: 'messages',
-  summary:
-    'Acks, pushes, key/value operations, timers and positions that apply together or not at all.',
-  body: { schema: transactionBody },
-  answers: {
-    200: answer('Committed or rolled back: `success` tells.', transactionAnswer),
-    400: answer('A call that cannot be planned.', either(transactionAnswer, errorAnswer)),
-    403: answer(
-      '`kv_disabled`, `timers_disabled`; a timer too far away.',
-      either(transactionAnswer, errorAnswer),
-    ),
-    413: answer('A key, a value or a name is too long.', either(transactionAnswer, errorAnswer)),
-    503: answer('Not planned at the moment.', either(transactionAnswer, errorAnswer)),
-    507: STORAGE_FULL,
-  },
-};
-
-export const TRANSACTION_OPERATIONS: Operations = {
-  'POST /api/v1/transaction': transaction,
-};
