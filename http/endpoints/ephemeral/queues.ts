@@ -7,7 +7,7 @@ import type {
   EphemeralDeletedOutcome,
   RefusedOutcome,
 } from '@svc/engine';
-import { integer, nullable, optional, text } from '@svc/schema';
+import { integer, text } from '@svc/schema';
 import {
   type EphemeralDeleteAnswer,
   type EphemeralQueuesAnswer,
@@ -24,9 +24,7 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { lenientInteger, textOf } from '../../exchange/query.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { bodyForm, describedBy, given, jsonMember, textMember } from '../../json/body-form.js';
 import { quoted } from '../../json/json-text.js';
 import type { EphemeralQueuesPage, EphemeralReset } from '../../ports/ephemeral-service.js';
 import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
@@ -46,11 +44,12 @@ import {
   TOO_LONG,
 } from './refusals.js';
 
-export const EPHEMERAL_CONFIGURE_KEYS = keySet('queue', 'options');
-export const EPHEMERAL_RESET_KEYS = keySet('queue');
-const QUEUE = 0;
-const OPTIONS = 1;
-const NO_OPTIONS = '{}';
+const configureForm = bodyForm({
+  queue: describedBy(queueName, given('', textMember())),
+  options: given('{}', jsonMember(ephemeralDeclaredOptions)),
+});
+const resetForm = bodyForm({ queue: describedBy(queueName, given('', textMember())) });
+
 /** Queues that a list shows, also when it asks for no number: some 2.6 MB, 13 of long names. */
 const LIST_LIMIT_MAX = 10_000;
 
@@ -61,10 +60,7 @@ export const ephemeralConfigureEndpoint = endpoint({
   summary: 'Declares a queue: it is kept, with these options, until it is deleted',
   request: {
     share: 'drain',
-    schema: body(EPHEMERAL_CONFIGURE_KEYS, {
-      queue: queueName,
-      options: optional(nullable(ephemeralDeclaredOptions)),
-    }),
+    schema: configureForm.schema,
   },
   answers: {
     201: answer(
@@ -84,7 +80,7 @@ export const ephemeralResetEndpoint = endpoint({
   level: 'read-write',
   tag: 'ephemeral queues',
   summary: 'Drops the messages of a queue on every node; its options stay',
-  request: { share: 'drain', schema: body(EPHEMERAL_RESET_KEYS, { queue: queueName }) },
+  request: { share: 'drain', schema: resetForm.schema },
   answers: {
     200: answer('What the node that was asked has dropped.', ephemeralResetAnswer),
     400: BAD,
@@ -145,35 +141,10 @@ export const ephemeralDepthEndpoint = endpoint({
   handle: depth,
 });
 
-interface QueueBody {
-  readonly queue: string;
-  /** JSON text, as it was sent. */
-  readonly options: string;
-}
-
-/** Throws `JsonError` for a body that is no object. */
-function readBody(body: Buffer, keys: typeof EPHEMERAL_CONFIGURE_KEYS): QueueBody {
-  const reader = new JsonReader(body);
-  let [queue, options, seen] = ['', NO_OPTIONS, 0];
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(keys, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key === QUEUE) queue = reader.readTextOrNull('queue') ?? '';
-    else if (key === OPTIONS && !reader.isNull()) {
-      reader.skipValue();
-      options = reader.valueText();
-    } else reader.skipValue();
-  }
-  reader.finish();
-  return { queue, options };
-}
-
 // --- configure -----------------------------------------------------------------------------------
 
 function configure(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const read = readEphemeralBody(exchange, () => readBody(body, EPHEMERAL_CONFIGURE_KEYS));
+  const read = readEphemeralBody(exchange, () => configureForm.read(body));
   if (read === null) return;
   const { queue, options } = read;
   if (queue === '') {
@@ -197,7 +168,7 @@ function configure(front: Front, { exchange, tenant, body }: RouteRequest): void
 
 function renderConfigured(
   exchange: Exchange,
-  { queue, options }: QueueBody,
+  { queue, options }: ReturnType<typeof configureForm.read>,
   outcome: EphemeralConfiguredOutcome | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
@@ -211,7 +182,7 @@ function renderConfigured(
 // --- reset, delete -------------------------------------------------------------------------------
 
 function reset(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const read = readEphemeralBody(exchange, () => readBody(body, EPHEMERAL_CONFIGURE_KEYS));
+  const read = readEphemeralBody(exchange, () => resetForm.read(body));
   if (read === null) return;
   const { queue } = read;
   const fault = nameFault('queue', queue);

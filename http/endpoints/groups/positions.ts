@@ -3,7 +3,7 @@
  * acknowledgements have stored, read back in the sense of a transaction's `positions`.
  */
 import type { FoundPosition, PositionPlace, RefusedOutcome } from '@svc/engine';
-import { list, nullable, optional, text } from '@svc/schema';
+import { list } from '@svc/schema';
 import {
   DEFAULT_PARTITION,
   type GroupPositionAnswer,
@@ -14,17 +14,23 @@ import {
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { bodyForm, given, nameMember, objectForm } from '../../json/body-form.js';
+import type { JsonReader } from '../../json/json-reader.js';
 import type { GroupPositionsView } from '../../ports/group-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 
-export const POSITIONS_BODY_KEYS = keySet('positions');
+const placeForm = objectForm('a position', {
+  queue: nameMember(),
+  consumerGroup: nameMember(),
+  partition: given('', nameMember()),
+});
 
-export const POSITION_PLACE_KEYS = keySet('queue', 'consumerGroup', 'partition');
+/** Places beyond the ceiling are counted, to be told how many there are. */
+const positionsForm = bodyForm({
+  positions: { field: list(placeForm.schema, POSITIONS_MAX), read: readPlaces },
+});
 
 export const groupPositionsEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/positions',
@@ -33,16 +39,7 @@ export const groupPositionsEndpoint = endpoint({
   summary: 'The stored positions of groups: the next offset that each reads, with its metadata.',
   request: {
     share: 'drain',
-    schema: body(POSITIONS_BODY_KEYS, {
-      positions: list(
-        body(POSITION_PLACE_KEYS, {
-          queue: text,
-          consumerGroup: text,
-          partition: optional(nullable(text)),
-        }),
-        POSITIONS_MAX,
-      ),
-    }),
+    schema: positionsForm.schema,
   },
   answers: {
     200: answer(
@@ -54,12 +51,6 @@ export const groupPositionsEndpoint = endpoint({
   handle,
 });
 
-const POSITIONS = 0;
-const QUEUE = 0;
-const CONSUMER_GROUP = 1;
-const PARTITION = 2;
-const REQUIRED = (1 << QUEUE) | (1 << CONSUMER_GROUP);
-
 interface Asked extends PositionPlace {
   /** Why the position is not looked up; null when it is. */
   readonly error: string | null;
@@ -67,9 +58,9 @@ interface Asked extends PositionPlace {
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant, body } = request;
-  const places = readPositionsBody(body);
-  if (typeof places === 'number') {
-    exchange.refuse(badRequest(`${places} positions in one call, the ceiling is ${POSITIONS_MAX}`));
+  const { places, count } = positionsForm.read(body).positions;
+  if (count > POSITIONS_MAX) {
+    exchange.refuse(badRequest(`${count} positions in one call, the ceiling is ${POSITIONS_MAX}`));
     return;
   }
   const asked = places.map((place): Asked => {
@@ -81,51 +72,23 @@ function handle(front: Front, request: RouteRequest): void {
   front.service.groups.positions(tenant, known, reply);
 }
 
-/** Throws `JsonError` for a body of another shape. A number: so many positions are too many. */
-export function readPositionsBody(body: Buffer): PositionPlace[] | number {
-  const reader = new JsonReader(body);
-  const places: PositionPlace[] = [];
-  let count = 0;
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(POSITIONS_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key !== POSITIONS) {
-      reader.skipValue();
-      continue;
-    }
-    reader.enterArray('positions');
-    while (reader.nextElement()) {
-      count++;
-      if (count > POSITIONS_MAX) reader.skipValue();
-      else places.push(readPlace(reader));
-    }
-  }
-  reader.finish();
-  if ((seen & (1 << POSITIONS)) === 0) reader.fail('missing field `positions`', reader.at);
-  return count > POSITIONS_MAX ? count : places;
+interface Places {
+  readonly places: readonly PositionPlace[];
+  readonly count: number;
 }
 
-function readPlace(reader: JsonReader): PositionPlace {
-  let queue = '';
-  let consumerGroup = '';
-  let partition = '';
-  let seen = 0;
-  reader.enterObject('a position');
-  for (;;) {
-    const key = reader.nextKey(POSITION_PLACE_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key === QUEUE) queue = reader.readName('queue');
-    else if (key === CONSUMER_GROUP) consumerGroup = reader.readName('consumerGroup');
-    else if (key === PARTITION) partition = reader.readNameOrNull('partition') ?? '';
-    else reader.skipValue();
+function readPlaces(reader: JsonReader, name: string): Places {
+  const places: PositionPlace[] = [];
+  let count = 0;
+  reader.enterArray(name);
+  while (reader.nextElement()) {
+    if (++count > POSITIONS_MAX) reader.skipValue();
+    else {
+      const place = placeForm.readAt(reader);
+      places.push({ ...place, partition: place.partition || DEFAULT_PARTITION });
+    }
   }
-  if ((seen & (1 << QUEUE)) === 0) reader.fail('missing field `queue`', reader.at);
-  if ((seen & REQUIRED) !== REQUIRED) reader.fail('missing field `consumerGroup`', reader.at);
-  return { queue, consumerGroup, partition: partition === '' ? DEFAULT_PARTITION : partition };
+  return { places, count };
 }
 
 function render(

@@ -5,17 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { GroupChangedOutcome, SeekCommand } from '@svc/engine';
-import {
-  type AnySchema,
-  constant,
-  either,
-  instant,
-  nothing,
-  nullable,
-  optional,
-  text,
-  truth,
-} from '@svc/schema';
+import { type AnySchema, constant, either, instant, nothing, optional } from '@svc/schema';
 import {
   formatStampUs,
   parseIsoUs,
@@ -28,29 +18,19 @@ import {
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEYS_END } from '../../json/json-reader.js';
+import { bodyForm, flagMember, given, textMember } from '../../json/body-form.js';
 import { answer, type Description, endpoint, refusal } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const SEEK_BODY_KEYS = keySet('toEnd', 'timestamp');
-
-const toEnd = body(SEEK_BODY_KEYS, {
-  toEnd: constant(true),
-  timestamp: optional(nullable(text)),
+const seekForm = bodyForm({
+  toEnd: given(null, flagMember()),
+  timestamp: given(null, textMember()),
 });
 
-const toInstant = body(SEEK_BODY_KEYS, {
-  toEnd: optional(nullable(truth)),
-  timestamp: instant,
-});
-
-const unsaid = body(SEEK_BODY_KEYS, {
-  toEnd: optional(nothing),
-  timestamp: optional(nothing),
-});
+const toEnd = seekForm.variant({ toEnd: constant(true) });
+const toInstant = seekForm.variant({ timestamp: instant });
+const unsaid = seekForm.variant({ toEnd: optional(nothing), timestamp: optional(nothing) });
 
 function seekDescription(summary: string, schema: AnySchema, isOptional: boolean): Description {
   return {
@@ -84,21 +64,13 @@ export const seekPartitionEndpoint = endpoint({
   handle,
 });
 
-const TO_END = 0;
-
 const UNSPECIFIED = 'Must specify toEnd=true or a timestamp';
 const renderer: OutcomeRenderer<SeekCommand, 'group-changed'> = { kind: 'group-changed', render };
-
-/** What a body asks for; null where it says nothing. */
-interface SeekBody {
-  readonly toEnd: boolean | null;
-  readonly timestamp: string | null;
-}
 
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant, params } = request;
   const [group = '', queue = '', partition = null] = params;
-  const body = readSeekBody(request.body);
+  const body = seekForm.readOrEmpty(request.body);
   const targetUs = targetOf(body, partition !== null);
   if (typeof targetUs === 'string') {
     const answer: SeekRefusal = { success: false, error: targetUs };
@@ -123,37 +95,11 @@ function handle(front: Front, request: RouteRequest): void {
   else submit(front, exchange, command, renderer);
 }
 
-/** Throws `JsonError` when there is a body and it is not an object of these members. */
-export function readSeekBody(body: Buffer): SeekBody {
-  let toEnd: boolean | null = null;
-  let timestamp: string | null = null;
-  if (body.length === 0) return { toEnd, timestamp };
-  const reader = new JsonReader(body);
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(SEEK_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key >= 0) seen |= 1 << key;
-    if (key < 0) reader.skipValue();
-    else if (key === TO_END) toEnd = readToEnd(reader);
-    else timestamp = reader.readTextOrNull('timestamp');
-  }
-  reader.finish();
-  return { toEnd, timestamp };
-}
-
-function readToEnd(reader: JsonReader): boolean | null {
-  const at = reader.at;
-  reader.skipValue();
-  const text = reader.valueText();
-  if (text === 'true') return true;
-  if (text === 'false') return false;
-  return text === 'null' ? null : reader.fail('toEnd must be a boolean', at);
-}
-
 /** null: the end. A string: why the body is refused. */
-function targetOf({ toEnd, timestamp }: SeekBody, isPartition: boolean): number | null | string {
+function targetOf(
+  { toEnd, timestamp }: ReturnType<typeof seekForm.read>,
+  isPartition: boolean,
+): number | null | string {
   if (toEnd === true) return null;
   if (timestamp === null) return isPartition && toEnd === null ? null : UNSPECIFIED;
   const atUs = parseIsoUs(timestamp);

@@ -6,14 +6,22 @@ import { parseIsoUs, type SubscriptionAnswer, subscriptionAnswer } from '@svc/wi
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEYS_END } from '../../json/json-reader.js';
+import { bodyForm, describedBy, given } from '../../json/body-form.js';
+import type { JsonReader } from '../../json/json-reader.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const SUBSCRIPTION_BODY_KEYS = keySet('subscriptionTimestamp');
+const subscriptionForm = bodyForm({
+  // Something else than a string is as invalid as a string that is no instant.
+  subscriptionTimestamp: describedBy(instant, given(null, { field: instant, read: readText })),
+});
+
+function readText(reader: JsonReader, name: string): string {
+  if (reader.isString()) return reader.readText(name);
+  reader.skipValue();
+  return '';
+}
 
 export const groupSubscriptionEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/{group}/subscription',
@@ -22,7 +30,7 @@ export const groupSubscriptionEndpoint = endpoint({
   summary: 'Another start point for partitions that the group has not met.',
   request: {
     share: 'drain',
-    schema: body(SUBSCRIPTION_BODY_KEYS, { subscriptionTimestamp: instant }),
+    schema: subscriptionForm.schema,
   },
   answers: {
     200: answer('How many registrations were rewritten.', subscriptionAnswer),
@@ -44,7 +52,7 @@ const renderer: OutcomeRenderer<Subscribe, 'group-changed'> = { kind: 'group-cha
 function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant, params } = request;
   const [group = ''] = params;
-  const text = readSubscriptionBody(request.body);
+  const { subscriptionTimestamp: text } = subscriptionForm.readOrEmpty(request.body);
   const atUs = text === null ? null : parseIsoUs(text);
   if (text === null || atUs === null) {
     exchange.refuse(badRequest(text === null ? REQUIRED : INVALID));
@@ -64,28 +72,6 @@ function handle(front: Front, request: RouteRequest): void {
     text,
   };
   submit(front, exchange, command, renderer);
-}
-
-/** null: not there. "": something else than a string. Throws `JsonError` for what is no object. */
-export function readSubscriptionBody(body: Buffer): string | null {
-  if (body.length === 0) return null;
-  const reader = new JsonReader(body);
-  let text: string | null = null;
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(SUBSCRIPTION_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key >= 0) seen |= 1 << key;
-    if (key >= 0 && reader.isString()) text = reader.readText('subscriptionTimestamp');
-    else {
-      const isNull = reader.isNull();
-      reader.skipValue();
-      if (key >= 0 && !isNull) text = '';
-    }
-  }
-  reader.finish();
-  return text;
 }
 
 function render(exchange: Exchange, command: Subscribe, outcome: GroupChangedOutcome): void {

@@ -3,7 +3,7 @@
  * whatever does not name a whole number of seconds means the default.
  */
 import type { ExtendCommand, ExtendedOutcome } from '@svc/engine';
-import { describedAs, integer, optional } from '@svc/schema';
+import { describedAs, integer } from '@svc/schema';
 import {
   type ExtendAnswer,
   extendAnswer,
@@ -12,15 +12,20 @@ import {
   LEASE_EXTEND_SECONDS_DEFAULT,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { body } from '../../json/body.js';
+import { bodyForm, ifPresent, integerMember } from '../../json/body-form.js';
 import { JsonError } from '../../json/json-error.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEYS_END } from '../../json/json-reader.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const EXTEND_BODY_KEYS = keySet('seconds');
+const ANY = Number.POSITIVE_INFINITY;
+
+const extendForm = bodyForm({
+  seconds: ifPresent(
+    LEASE_EXTEND_SECONDS_DEFAULT,
+    integerMember(describedAs('60 when absent.', integer), -ANY, ANY),
+  ),
+});
 
 export const extendEndpoint = endpoint({
   at: 'POST /api/v1/lease/{leaseId}/extend',
@@ -29,7 +34,7 @@ export const extendEndpoint = endpoint({
   summary: 'Lengthen every live lease of this id.',
   request: {
     share: 'drain',
-    schema: body(EXTEND_BODY_KEYS, { seconds: optional(describedAs('60 when absent.', integer)) }),
+    schema: extendForm.schema,
     optional: true,
     lenient: true,
   },
@@ -58,29 +63,11 @@ function handle(front: Front, request: RouteRequest): void {
 /** 1..2^31 - 1. */
 export function readSeconds(body: Buffer): number {
   try {
-    return readStrictly(body);
+    return Math.min(Math.max(extendForm.readOrEmpty(body).seconds, 1), INT32_MAX);
   } catch (error) {
     if (error instanceof JsonError) return LEASE_EXTEND_SECONDS_DEFAULT;
     throw error;
   }
-}
-
-function readStrictly(body: Buffer): number {
-  if (body.length === 0) return LEASE_EXTEND_SECONDS_DEFAULT;
-  const reader = new JsonReader(body);
-  let seconds = LEASE_EXTEND_SECONDS_DEFAULT;
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(EXTEND_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key === 0) {
-      seen = 1;
-      seconds = reader.readInteger('seconds', Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
-    } else reader.skipValue();
-  }
-  reader.finish();
-  return Math.min(Math.max(seconds, 1), INT32_MAX);
 }
 
 function render(exchange: Exchange, command: ExtendCommand, outcome: ExtendedOutcome): void {

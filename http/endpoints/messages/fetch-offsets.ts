@@ -11,6 +11,7 @@ import {
   list,
   named,
   nothing,
+  object,
   optional,
   text,
 } from '@svc/schema';
@@ -25,18 +26,32 @@ import {
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { placesBudgetRefusal } from '../../exchange/name-budget.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { nameMember, objectForm, readEntries } from '../../json/body-form.js';
+import type { JsonReader } from '../../json/json-reader.js';
 import type { OffsetsView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { readPartition } from './fetch.js';
 
-export const OFFSETS_BODY_KEYS = keySet('entries');
+const US_PER_MS = 1000;
+const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
+const INTEGER_MIN = Number.MIN_SAFE_INTEGER;
 
-export const OFFSETS_ENTRY_KEYS = keySet('queue', 'partition', 'timestamp');
+const entryForm = objectForm('an entry', {
+  queue: nameMember(),
+  partition: {
+    field: optional(
+      describedAs('An integer is its decimal spelling.', either(text, integer, nothing)),
+    ),
+    read: readPartition,
+    absent: { value: '' },
+  },
+  timestamp: {
+    field: describedAs('An integer: milliseconds.', either(integer, instant)),
+    read: readTimestamp,
+  },
+});
 
 export const fetchOffsetsEndpoint = endpoint({
   at: 'POST /api/v1/fetch/offsets',
@@ -46,20 +61,8 @@ export const fetchOffsetsEndpoint = endpoint({
     'The first offset appended at or after a time, as the node that is asked has applied it.',
   request: {
     share: 'drain',
-    schema: body(OFFSETS_BODY_KEYS, {
-      entries: list(
-        named(
-          'OffsetEntry',
-          body(OFFSETS_ENTRY_KEYS, {
-            queue: text,
-            partition: optional(
-              describedAs('An integer is its decimal spelling.', either(text, integer, nothing)),
-            ),
-            timestamp: describedAs('An integer: milliseconds.', either(integer, instant)),
-          }),
-        ),
-        POSITION_ENTRIES_MAX,
-      ),
+    schema: object({
+      entries: list(named('OffsetEntry', entryForm.schema), POSITION_ENTRIES_MAX),
     }),
   },
   answers: {
@@ -84,58 +87,14 @@ function handle(front: Front, request: RouteRequest): void {
   const reply = new PendingReply(exchange, front.logger, entries, render);
   front.service.resources.offsets(tenant, entries, reply);
 }
-const ENTRIES = 0;
-const QUEUE = 0;
-const PARTITION = 1;
-const TIMESTAMP = 2;
-
-const US_PER_MS = 1000;
-const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
-const INTEGER_MIN = Number.MIN_SAFE_INTEGER;
-
 /** Throws `JsonError` for a body of another shape. null: there are too many entries. */
 export function readOffsetsBody(body: Buffer): OffsetEntry[] | null {
-  const reader = new JsonReader(body);
-  const entries: OffsetEntry[] = [];
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(OFFSETS_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key !== ENTRIES) {
-      reader.skipValue();
-      continue;
-    }
-    reader.enterArray('entries');
-    while (reader.nextElement()) {
-      if (entries.length === POSITION_ENTRIES_MAX) return null;
-      entries.push(readEntry(reader));
-    }
-  }
-  reader.finish();
-  if ((seen & (1 << ENTRIES)) === 0) reader.fail('missing field `entries`', reader.at);
-  return entries;
+  return readEntries(body, POSITION_ENTRIES_MAX, readEntry, false);
 }
 
 function readEntry(reader: JsonReader): OffsetEntry {
-  let queue = '';
-  let partition = '';
-  let sinceUs = 0;
-  let seen = 0;
-  reader.enterObject('an entry');
-  for (;;) {
-    const key = reader.nextKey(OFFSETS_ENTRY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key === QUEUE) queue = reader.readName('queue');
-    else if (key === PARTITION) partition = readPartition(reader);
-    else if (key === TIMESTAMP) sinceUs = readTimestamp(reader);
-    else reader.skipValue();
-  }
-  if ((seen & (1 << QUEUE)) === 0) reader.fail('missing field `queue`', reader.at);
-  if ((seen & (1 << TIMESTAMP)) === 0) reader.fail('missing field `timestamp`', reader.at);
-  return { queue, partition: partition === '' ? DEFAULT_PARTITION : partition, sinceUs };
+  const { queue, partition, timestamp } = entryForm.readAt(reader);
+  return { queue, partition: partition || DEFAULT_PARTITION, sinceUs: timestamp };
 }
 
 /** Milliseconds since the epoch, or ISO. */

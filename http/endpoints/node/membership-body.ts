@@ -2,23 +2,20 @@
  * What the routes of the membership are asked: bodies, the query's `timeoutMs` and `force`. Whether
  * the nodes and addresses make sense is the broker's to say; here only their kinds are checked.
  */
-import type { Buffer } from 'node:buffer';
+import { describedAs, integer, list, nullable, optional, text } from '@svc/schema';
 import { CHANGED_NODES_MAX } from '../../base/limits.js';
 import { type DecodeFault, isFault } from '../../exchange/path.js';
 import { parseQuery, textOf } from '../../exchange/query.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
-
-/** What a body named; null or false where it named nothing. */
-export interface MembershipBody {
-  readonly id: number | null;
-  readonly raft: string | null;
-  readonly http: string | null;
-  readonly ids: readonly number[] | null;
-  readonly voters: readonly number[] | null;
-  readonly to: number | null;
-  readonly force: boolean;
-}
+import {
+  alias,
+  bodyForm,
+  flagMember,
+  given,
+  integerMember,
+  listMember,
+  nameMember,
+} from '../../json/body-form.js';
+import type { JsonReader } from '../../json/json-reader.js';
 
 export interface MembershipQuery {
   readonly timeoutMs: number;
@@ -31,17 +28,34 @@ const INTEGER = /^\d{1,6}$/;
 /** inspection 0.2. */
 const YES = new Set(['true', '1', 'yes']);
 
-export const MEMBERSHIP_BODY_KEYS = keySet(
-  'id',
-  'nodeId',
-  'raft',
-  'http',
-  'ids',
-  'voters',
-  'to',
-  'force',
+const nodeMember = integerMember(integer);
+const nodesMember = given(
+  null,
+  listMember(list(integer, CHANGED_NODES_MAX), readElement, { max: CHANGED_NODES_MAX, tooMany }),
 );
-const [ID, NODE_ID, RAFT, HTTP, IDS, VOTERS, TO] = [0, 1, 2, 3, 4, 5, 6];
+
+/** What a body names; null or false where it names nothing. */
+export const membershipForm = bodyForm({
+  id: given(null, nodeMember),
+  nodeId: alias('id', optional(describedAs('Another name of `id`.', nullable(integer)))),
+  raft: given(null, nameMember(describedAs('`host:port` for other nodes.', text))),
+  http: given(null, nameMember(describedAs('`host:port` for clients.', text))),
+  ids: nodesMember,
+  voters: nodesMember,
+  to: given(null, nodeMember),
+  force: given(false, flagMember()),
+});
+
+export type MembershipBody = ReturnType<typeof membershipForm.read>;
+
+function readElement(reader: JsonReader, name: string, index: number): number {
+  const [min, max] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  return reader.readInteger(`${name}[${index}]`, min, max);
+}
+
+function tooMany(reader: JsonReader, name: string, at: number): never {
+  return reader.fail(`${name} names more than ${CHANGED_NODES_MAX} nodes`, at);
+}
 
 export function readMembershipQuery(text: string): MembershipQuery | DecodeFault {
   const query = parseQuery(text);
@@ -53,62 +67,4 @@ export function readMembershipQuery(text: string): MembershipQuery | DecodeFault
   return timeoutMs < 1 || timeoutMs > TIMEOUT_MS_MAX
     ? { fault: `timeoutMs must be an integer from 1 to ${TIMEOUT_MS_MAX}` }
     : { timeoutMs, force };
-}
-
-/** Throws `JsonError`. An empty body is `{}`, and null is as good as no member. */
-export function readMembershipBody(body: Buffer): MembershipBody {
-  const found: { -readonly [name in keyof MembershipBody]: MembershipBody[name] } = {
-    id: null,
-    raft: null,
-    http: null,
-    ids: null,
-    voters: null,
-    to: null,
-    force: false,
-  };
-  if (body.length === 0) return found;
-  const reader = new JsonReader(body);
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(MEMBERSHIP_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key === KEY_UNKNOWN || reader.isNull()) reader.skipValue();
-    else if (key === ID || key === NODE_ID)
-      found.id = readNode(reader, MEMBERSHIP_BODY_KEYS.names[key] as string);
-    else if (key === RAFT) found.raft = reader.readName('raft');
-    else if (key === HTTP) found.http = reader.readName('http');
-    else if (key === IDS) found.ids = readNodes(reader, 'ids');
-    else if (key === VOTERS) found.voters = readNodes(reader, 'voters');
-    else if (key === TO) found.to = readNode(reader, 'to');
-    else found.force = readBoolean(reader, 'force');
-  }
-  reader.finish();
-  return found;
-}
-
-function readNode(reader: JsonReader, name: string): number {
-  return reader.readInteger(name, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-}
-
-function readNodes(reader: JsonReader, name: string): number[] {
-  const at = reader.at;
-  const nodes: number[] = [];
-  reader.enterArray(name);
-  while (reader.nextElement()) {
-    if (nodes.length === CHANGED_NODES_MAX) {
-      reader.fail(`${name} names more than ${CHANGED_NODES_MAX} nodes`, at);
-    }
-    nodes.push(readNode(reader, `${name}[${nodes.length}]`));
-  }
-  return nodes;
-}
-
-function readBoolean(reader: JsonReader, name: string): boolean {
-  const at = reader.at;
-  reader.skipValue();
-  const text = reader.valueText();
-  if (text !== 'true' && text !== 'false') reader.fail(`${name} must be a boolean`, at);
-  return text === 'true';
 }

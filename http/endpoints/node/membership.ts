@@ -11,16 +11,7 @@
  * Their errors have a shape of their own: `{"ok":false,"code","error"}`.
  */
 
-import {
-  describedAs,
-  integer,
-  integerBetween,
-  list,
-  nullable,
-  optional,
-  text,
-  truth,
-} from '@svc/schema';
+import { integerBetween, text } from '@svc/schema';
 import {
   DEFAULT_TENANT,
   type LeadershipTransferAnswer,
@@ -33,20 +24,17 @@ import {
   membershipChangedAnswer,
   membershipErrorAnswer,
 } from '@svc/wire';
-import { CHANGED_NODES_MAX } from '../../base/limits.js';
 import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { isFault } from '../../exchange/path.js';
-import { body } from '../../json/body.js';
 import { JsonError } from '../../json/json-error.js';
 import type { MembershipChange, MembershipRefused, MembershipView } from '../../ports/service.js';
 import { answer, type Description, endpoint, parameter } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, Route, RouteRequest } from '../../routing/route.js';
 import {
-  MEMBERSHIP_BODY_KEYS,
   type MembershipBody,
-  readMembershipBody,
+  membershipForm,
   readMembershipQuery,
   TIMEOUT_MS_MAX,
 } from './membership-body.js';
@@ -69,19 +57,6 @@ const MEMBERSHIP_ERRORS = {
   504: answer('Not in time; the change may still complete.', membershipErrorAnswer),
 };
 
-const nodes = nullable(list(integer, CHANGED_NODES_MAX));
-
-const changeBody = body(MEMBERSHIP_BODY_KEYS, {
-  id: optional(nullable(integer)),
-  nodeId: optional(describedAs('Another name of `id`.', nullable(integer))),
-  raft: optional(describedAs('`host:port` for other nodes.', nullable(text))),
-  http: optional(describedAs('`host:port` for clients.', nullable(text))),
-  ids: optional(nodes),
-  voters: optional(nodes),
-  to: optional(nullable(integer)),
-  force: optional(nullable(truth)),
-});
-
 function change(summary: string): Description {
   return {
     tag: 'membership',
@@ -90,7 +65,7 @@ function change(summary: string): Description {
       parameter('timeoutMs', 'How long to wait.', integerBetween(1, TIMEOUT_MS_MAX)),
       parameter('force', '`true`, `1` or `yes`.', text),
     ],
-    request: { share: 'drain', schema: changeBody, optional: true },
+    request: { share: 'drain', schema: membershipForm.schema, optional: true },
     answers: {
       ...MEMBERSHIP_ERRORS,
       200: answer('The membership after it.', membershipChangedAnswer),
@@ -202,7 +177,7 @@ function handleChange(
 
 function bodyOf({ body }: RouteRequest): MembershipBody | Wrong {
   try {
-    return readMembershipBody(body);
+    return membershipForm.readOrEmpty(body);
   } catch (error) {
     if (error instanceof JsonError) return { wrong: error.message };
     throw error;

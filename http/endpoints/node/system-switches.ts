@@ -25,21 +25,28 @@ import {
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Gate } from '../../gate/gate.js';
-import { body } from '../../json/body.js';
-import { type KeySet, keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { bodyForm, describedBy, type Member } from '../../json/body-form.js';
+import { JsonReader } from '../../json/json-reader.js';
 import type { SwitchesView } from '../../ports/surface-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { submit } from '../../routing/submit.js';
 
-export const SWITCH_BODY_KEYS = keySet('kv', 'timersSchedule', 'timersFire');
-export const EPHEMERAL_SWITCH_BODY_KEYS = keySet('enabled');
-
 const OPEN_BRACE = 0x7b;
 
-const [some, any] = [truth, optional(truth)];
+/** null: it is no boolean. */
+const flag: Member<boolean | null | undefined> = {
+  field: optional(truth),
+  read: (reader) => {
+    reader.skipValue();
+    const value = reader.valueText();
+    return value === 'true' ? true : value === 'false' ? false : null;
+  },
+  absent: { value: undefined },
+};
+const switchesForm = bodyForm({ kv: flag, timersSchedule: flag, timersFire: flag });
+const ephemeralForm = bodyForm({ enabled: describedBy(truth, flag) });
 
 export const switchesEndpoint = endpoint({
   at: 'GET /api/v1/system/kv-timers',
@@ -60,9 +67,9 @@ export const setSwitchesEndpoint = endpoint({
   request: {
     share: 'drain',
     schema: either(
-      body(SWITCH_BODY_KEYS, { kv: some, timersSchedule: any, timersFire: any }),
-      body(SWITCH_BODY_KEYS, { kv: any, timersSchedule: some, timersFire: any }),
-      body(SWITCH_BODY_KEYS, { kv: any, timersSchedule: any, timersFire: some }),
+      switchesForm.variant({ kv: truth }),
+      switchesForm.variant({ timersSchedule: truth }),
+      switchesForm.variant({ timersFire: truth }),
     ),
   },
   answers: {
@@ -97,7 +104,7 @@ export const setEphemeralSwitchEndpoint = endpoint({
   level: 'admin',
   tag: 'operations',
   summary: 'Switches ephemeral queues on or off.',
-  request: { share: 'drain', schema: body(EPHEMERAL_SWITCH_BODY_KEYS, { enabled: truth }) },
+  request: { share: 'drain', schema: ephemeralForm.schema },
   answers: {
     200: answer('From now on.', ephemeralSwitchedAnswer),
     400: refusal('`enabled` is missing or no boolean.'),
@@ -107,24 +114,25 @@ export const setEphemeralSwitchEndpoint = endpoint({
 });
 
 function setSwitches(front: Front, { exchange, body }: RouteRequest): void {
-  const found = readBooleans(body, SWITCH_BODY_KEYS);
-  if (found === null) {
+  if (!isObject(body)) {
     refuse(exchange, 'object required');
     return;
   }
-  const wrong = [...found].find(([, value]) => value === null);
+  // In the order of the body, of which the first wrong one is told.
+  const named = Object.entries(switchesForm.read(body)).filter(([, value]) => value !== undefined);
+  const wrong = named.find(([, value]) => value === null);
   if (wrong !== undefined) refuse(exchange, `${wrong[0]} must be a boolean`);
-  else if (found.size === 0) {
+  else if (named.length === 0) {
     refuse(exchange, 'at least one of kv, timersSchedule, timersFire (boolean) is required');
   } else {
-    set(front, exchange, Object.fromEntries(found) as SwitchChanges, (switches) =>
+    set(front, exchange, Object.fromEntries(named) as SwitchChanges, (switches) =>
       kvTimersShown(front.gate, switches),
     );
   }
 }
 
 function setEphemeralSwitch(front: Front, { exchange, body }: RouteRequest): void {
-  const ephemeral = readBooleans(body, EPHEMERAL_SWITCH_BODY_KEYS)?.get('enabled') ?? null;
+  const ephemeral = isObject(body) ? (ephemeralForm.read(body).enabled ?? null) : null;
   if (ephemeral === null) {
     refuse(exchange, 'enabled (boolean) is required');
     return;
@@ -140,30 +148,14 @@ function setEphemeralSwitch(front: Front, { exchange, body }: RouteRequest): voi
   );
 }
 
-/** The known members, null for what is no boolean. null: the body is no object. */
-function readBooleans(body: Buffer, keys: KeySet): Map<string, boolean | null> | null {
-  if (body.length === 0) return null;
+/** Throws `JsonError` for what is no JSON. */
+function isObject(body: Buffer): boolean {
+  if (body.length === 0) return false;
   const reader = new JsonReader(body);
-  if (reader.peek() !== OPEN_BRACE) {
-    reader.skipValue();
-    reader.finish();
-    return null;
-  }
-  const found = new Map<string, boolean | null>();
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(keys, seen);
-    if (key === KEYS_END) break;
-    reader.skipValue();
-    if (key === KEY_UNKNOWN) continue;
-    seen |= 1 << key;
-    const text = reader.valueText();
-    const value = text === 'true' ? true : text === 'false' ? false : null;
-    found.set(keys.names[key] ?? '', value);
-  }
+  if (reader.peek() === OPEN_BRACE) return true;
+  reader.skipValue();
   reader.finish();
-  return found;
+  return false;
 }
 
 function refuse(exchange: Exchange, error: string): void {

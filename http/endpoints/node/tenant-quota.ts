@@ -14,6 +14,7 @@ import type {
 import {
   describedAs,
   either,
+  type Field,
   integerBetween,
   named,
   nothing,
@@ -43,77 +44,60 @@ import {
 import { badRequest, RESERVED_TENANT_REFUSAL } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { textOf } from '../../exchange/query.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import {
+  type Alias,
+  alias,
+  bodyForm,
+  describedBy,
+  given,
+  type Member,
+  nameMember,
+} from '../../json/body-form.js';
+import { JsonReader } from '../../json/json-reader.js';
 import { answer, type Description, endpoint, parameter, refusal } from '../../routing/endpoint.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const QUOTA_BODY_KEYS = keySet(
-  'tenant',
-  'tenantId',
-  'tenant_id',
-  'kind',
-  'enabled',
-  'maxRows',
-  'max_rows',
-  'maxBytes',
-  'max_bytes',
-  'maxTimers',
-  'max_timers',
-  'maxTimerHorizonSeconds',
-  'max_timer_horizon_seconds',
-  'maxReadsPerSecond',
-  'max_reads_per_second',
-  'maxWritesPerSecond',
-  'max_writes_per_second',
-  'maxQueues',
-  'max_queues',
-  'maxMessagesPerSecond',
-  'max_messages_per_second',
-  'maxQueries',
-  'max_queries',
-);
-export const PURGE_BODY_KEYS = keySet('tenant', 'tenantId', 'tenant_id');
-
 const whose = optional(describedAs("The caller's when absent.", nullable(uuid)));
-
 const limit = optional(nullable(integerBetween(0, Number.MAX_SAFE_INTEGER)));
+
+/** A number that is no safe integer is as wrong as a text: NaN. */
+const anyMember = (field: Field) => describedBy(field, given(null, { field, read: readMember }));
+const limits = Object.fromEntries(
+  GRANT_LIMITS.flatMap((name): [string, Member<Value | null> | Alias][] => [
+    [name, anyMember(limit)],
+    [snakeCase(name), alias(name, limit)],
+  ]),
+);
+
+const quotaForm = bodyForm(
+  {
+    tenant: anyMember(whose),
+    tenantId: anyMember(whose),
+    tenant_id: alias('tenantId', whose),
+    kind: anyMember(oneOf(...GRANT_KINDS)),
+    enabled: anyMember(optional(describedAs('True when absent.', nullable(truth)))),
+    ...limits,
+  },
+  'first',
+);
+
+const purgeForm = bodyForm(
+  {
+    tenant: describedBy(whose, given(null, nameMember())),
+    tenantId: alias('tenant', whose),
+    tenant_id: alias('tenant', whose),
+  },
+  'first',
+);
+
 const quotaDescription: Description = {
   tag: 'operations',
   summary: 'Grants a tenant a surface, with limits; replaces what was granted before.',
   request: {
     share: 'drain',
-    schema: named(
-      'QuotaBody',
-      body(QUOTA_BODY_KEYS, {
-        tenant: whose,
-        tenantId: whose,
-        tenant_id: whose,
-        kind: oneOf(...GRANT_KINDS),
-        enabled: optional(describedAs('True when absent.', nullable(truth))),
-        maxRows: limit,
-        max_rows: limit,
-        maxBytes: limit,
-        max_bytes: limit,
-        maxTimers: limit,
-        max_timers: limit,
-        maxTimerHorizonSeconds: limit,
-        max_timer_horizon_seconds: limit,
-        maxReadsPerSecond: limit,
-        max_reads_per_second: limit,
-        maxWritesPerSecond: limit,
-        max_writes_per_second: limit,
-        maxQueues: limit,
-        max_queues: limit,
-        maxMessagesPerSecond: limit,
-        max_messages_per_second: limit,
-        maxQueries: limit,
-        max_queries: limit,
-      }),
-    ),
+    schema: named('QuotaBody', quotaForm.schema),
   },
   answers: {
     200: answer('The grant; null where it does not limit.', quotaAnswer),
@@ -140,10 +124,7 @@ export const tenantPurgeEndpoint = endpoint({
   query: [parameter('tenant', 'Else the one that the body names.', text)],
   request: {
     share: 'drain',
-    schema: either(
-      nothing,
-      body(PURGE_BODY_KEYS, { tenant: whose, tenantId: whose, tenant_id: whose }),
-    ),
+    schema: either(nothing, purgeForm.schema),
     optional: true,
   },
   answers: {
@@ -156,7 +137,7 @@ export const tenantPurgeEndpoint = endpoint({
 
 // --- grants --------------------------------------------------------------------------------------
 
-type Member = string | number | boolean;
+type Value = string | number | boolean;
 
 const quotaRenderer: OutcomeRenderer<SetGrantCommand, 'grant-set'> = {
   kind: 'grant-set',
@@ -165,16 +146,17 @@ const quotaRenderer: OutcomeRenderer<SetGrantCommand, 'grant-set'> = {
 
 function setQuota(front: Front, request: RouteRequest): void {
   const { exchange } = request;
-  const members = readMembers(request.body);
-  const tenant = tenantOf(exchange, textIn(members) ?? request.tenant);
+  const members = quotaForm.read(request.body);
+  const { tenant: named, tenantId, kind } = members;
+  // What is no text is no UUID either.
+  const tenant = tenantOf(exchange, String(named ?? tenantId ?? request.tenant));
   if (tenant === null) return;
-  const kind = members.get('kind');
   const surface = GRANT_KINDS.find((known) => known === kind);
   if (surface === undefined) {
     exchange.json('400 Bad Request', '{"error":"kind must be kv, ephemeral, or streams"}');
     return;
   }
-  const enabled = members.get('enabled') ?? true;
+  const enabled = members.enabled ?? true;
   const limits = limitsOf(members);
   if (typeof limits === 'string') exchange.refuse(badRequest(limits));
   else if (typeof enabled !== 'boolean') exchange.refuse(badRequest('enabled must be a boolean'));
@@ -192,57 +174,27 @@ function setGrant(
   submit(front, exchange, command, quotaRenderer);
 }
 
-/** The known members that are not null, by their first spelling that the body has. */
-function readMembers(body: Buffer): ReadonlyMap<string, Member | undefined> {
-  const members = new Map<string, Member>();
-  const reader = new JsonReader(body);
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(QUOTA_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key === KEY_UNKNOWN) {
-      reader.skipValue();
-      continue;
-    }
-    seen |= 1 << key;
-    const name = QUOTA_BODY_KEYS.names[key] ?? '';
-    const value = readMember(reader, name);
-    if (value !== null && !members.has(camelCase(name))) members.set(camelCase(name), value);
-  }
-  reader.finish();
-  return members;
-}
-
-/** A number that is no safe integer is as wrong as a text: NaN. */
-function readMember(reader: JsonReader, name: string): Member | null {
+function readMember(reader: JsonReader, name: string): Value {
   if (reader.isString()) return reader.readName(name);
   reader.skipValue();
   const text = reader.valueText();
-  if (text === 'null') return null;
   if (text === 'true' || text === 'false') return text === 'true';
   return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : Number.NaN;
 }
 
-function camelCase(name: string): string {
-  return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-/** The text that names a tenant; undefined: none does. What is no text is no UUID either. */
-function textIn(members: ReadonlyMap<string, Member | undefined>): string | undefined {
-  const given = members.get('tenant') ?? members.get('tenantId');
-  return given === undefined ? undefined : String(given);
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Or what is wrong with them. */
-function limitsOf(members: ReadonlyMap<string, Member | undefined>): GrantLimits | string {
+function limitsOf(members: { readonly [name: string]: unknown }): GrantLimits | string {
   const limits: { [limit in GrantLimit]?: number | null } = {};
   for (const name of GRANT_LIMITS) {
-    const given = members.get(name) ?? null;
-    if (given !== null && !(typeof given === 'number' && given >= 0)) {
+    const value = members[name] ?? null;
+    if (value !== null && !(typeof value === 'number' && value >= 0)) {
       return `${name} must be an integer of 0 or more`;
     }
-    limits[name] = given === 0 ? 0 : given;
+    limits[name] = value === 0 ? 0 : value;
   }
   return limits as GrantLimits;
 }
@@ -282,25 +234,10 @@ function purge(front: Front, request: RouteRequest): void {
 function tenantInBody(body: Buffer): string | null {
   if (body.length === 0) return null;
   const reader = new JsonReader(body);
-  if (reader.isNull()) {
-    reader.skipValue();
-    reader.finish();
-    return null;
-  }
-  let tenant: string | null = null;
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(PURGE_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key === KEY_UNKNOWN) reader.skipValue();
-    else {
-      seen |= 1 << key;
-      tenant ??= reader.readNameOrNull(PURGE_BODY_KEYS.names[key] ?? '');
-    }
-  }
+  if (!reader.isNull()) return purgeForm.read(body).tenant;
+  reader.skipValue();
   reader.finish();
-  return tenant;
+  return null;
 }
 
 /** null: no tenant that this can be about, and the request has been refused. */

@@ -11,6 +11,7 @@ import {
   list,
   named,
   nullable,
+  object,
   optional,
   text,
 } from '@svc/schema';
@@ -27,30 +28,43 @@ import {
 import { badRequest, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { placesBudgetRefusal } from '../../exchange/name-budget.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import {
+  describedBy,
+  given,
+  integerMember,
+  nameMember,
+  objectForm,
+  readEntries,
+} from '../../json/body-form.js';
+import type { JsonReader } from '../../json/json-reader.js';
 import type { ChangedView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { stringOf } from './queue-options.js';
 
-export const CHANGED_BODY_KEYS = keySet('entries');
+/** Of a value that is not a timestamp, as much as an error repeats. */
+const SHOWN_CHARACTERS_MAX = 200;
 
-export const CHANGED_ENTRY_KEYS = keySet('queue', 'since', 'after', 'limit');
+/** A `since` that is no timestamp. */
+interface BadSince {
+  readonly json: string;
+}
 
-const changedEntry = named(
-  'ChangedEntry',
-  body(CHANGED_ENTRY_KEYS, {
-    queue: text,
-    since: optional(describedAs('Inclusive.', nullable(instant))),
-    after: optional(
+const entryForm = objectForm('an entry', {
+  queue: nameMember(),
+  since: given(null, { field: describedAs('Inclusive.', instant), read: readSince }),
+  after: describedBy(
+    optional(
       describedAs('`next` of the page before; what is none is answered `BAD_CURSOR`.', anything),
     ),
-    limit: optional(describedAs('1000 when absent; clamped to 1..1000.', nullable(integer))),
-  }),
-);
+    given(null, { field: text, read: readAfter }),
+  ),
+  limit: given(
+    CHANGED_PAGE_MAX,
+    integerMember(describedAs('1000 when absent; clamped to 1..1000.', integer)),
+  ),
+});
 
 export const partitionsChangedEndpoint = endpoint({
   at: 'POST /api/v1/partitions/changed',
@@ -59,8 +73,10 @@ export const partitionsChangedEndpoint = endpoint({
   summary: 'Partitions written since an instant, as the node that is asked has applied them.',
   request: {
     share: 'drain',
-    schema: body(CHANGED_BODY_KEYS, {
-      entries: optional(nullable(list(changedEntry, POSITION_ENTRIES_MAX))),
+    schema: object({
+      entries: optional(
+        nullable(list(named('ChangedEntry', entryForm.schema), POSITION_ENTRIES_MAX)),
+      ),
     }),
   },
   answers: {
@@ -98,82 +114,38 @@ export type ChangedBody =
   | { readonly kind: 'too-many' }
   /** The text that follows `bad body: `. */
   | { readonly kind: 'bad-since'; readonly error: string };
-const ENTRIES = 0;
-const QUEUE = 0;
-const SINCE = 1;
-const AFTER = 2;
-const LIMIT = 3;
-
-const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
-const INTEGER_MIN = Number.MIN_SAFE_INTEGER;
-/** Of a value that is not a timestamp, as much as an error repeats. */
-const SHOWN_CHARACTERS_MAX = 200;
-
-/** An entry whose `since` is no timestamp. */
-interface BadSince {
-  readonly json: string;
-}
-
 /** Throws `JsonError` for a body of another shape. */
 export function readChangedBody(body: Buffer): ChangedBody {
-  const reader = new JsonReader(body);
-  const entries: ChangedEntry[] = [];
   let badSince: string | null = null;
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(CHANGED_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key !== ENTRIES || reader.isNull()) {
-      reader.skipValue();
-      continue;
-    }
-    reader.enterArray('entries');
-    while (reader.nextElement()) {
-      if (entries.length === POSITION_ENTRIES_MAX) return { kind: 'too-many' };
-      const entry = readEntry(reader);
-      if ('json' in entry) {
-        badSince ??= `entry ${entries.length}: since is not a timestamp: ${entry.json}`;
-        entries.push({ queue: '', sinceUs: null, after: null, limit: 1 });
-      } else entries.push(entry);
-    }
-  }
-  reader.finish();
+  const entries = readEntries(
+    body,
+    POSITION_ENTRIES_MAX,
+    (reader, index): ChangedEntry => {
+      const { queue, since, after, limit } = entryForm.readAt(reader);
+      if (typeof since === 'object' && since !== null) {
+        badSince ??= `entry ${index}: since is not a timestamp: ${since.json}`;
+        return { queue: '', sinceUs: null, after: null, limit: 1 };
+      }
+      const clamped = Math.min(Math.max(limit, 1), CHANGED_PAGE_MAX);
+      return { queue, sinceUs: since, after, limit: clamped };
+    },
+    true,
+  );
+  if (entries === null) return { kind: 'too-many' };
   return badSince === null ? { kind: 'entries', entries } : { kind: 'bad-since', error: badSince };
 }
 
-function readEntry(reader: JsonReader): ChangedEntry | BadSince {
-  let queue = '';
-  let sinceUs: number | null = null;
-  let after: string | null = null;
-  let limit = CHANGED_PAGE_MAX;
-  let bad: BadSince | null = null;
-  let seen = 0;
-  reader.enterObject('an entry');
-  for (;;) {
-    const key = reader.nextKey(CHANGED_ENTRY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key === QUEUE) queue = reader.readName('queue');
-    else if (key === KEY_UNKNOWN || reader.isNull()) reader.skipValue();
-    else if (key === SINCE) {
-      reader.skipValue();
-      const json = reader.valueText();
-      sinceUs = parseIsoUs(stringOf(json) ?? '');
-      if (sinceUs === null) bad = { json: cut(json) };
-    } else if (key === AFTER) {
-      reader.skipValue();
-      const json = reader.valueText();
-      // What is no string is no cursor, which is told of its entry alone.
-      after = stringOf(json) ?? json;
-    } else if (key === LIMIT) {
-      const wanted = reader.readInteger('limit', INTEGER_MIN, INTEGER_MAX);
-      limit = Math.min(Math.max(wanted, 1), CHANGED_PAGE_MAX);
-    }
-  }
-  if ((seen & (1 << QUEUE)) === 0) reader.fail('missing field `queue`', reader.at);
-  return bad ?? { queue, sinceUs, after, limit };
+function readSince(reader: JsonReader): number | BadSince {
+  reader.skipValue();
+  const json = reader.valueText();
+  return parseIsoUs(stringOf(json) ?? '') ?? { json: cut(json) };
+}
+
+/** What is no string is no cursor, which is told of its entry alone. */
+function readAfter(reader: JsonReader): string {
+  reader.skipValue();
+  const json = reader.valueText();
+  return stringOf(json) ?? json;
 }
 
 function cut(json: string): string {

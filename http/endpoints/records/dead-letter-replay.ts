@@ -16,23 +16,23 @@ import {
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { bodyForm, describedBy, given } from '../../json/body-form.js';
 import { answer, type Description, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const REPLAY_BODY_KEYS = keySet('queue', 'partition');
-
-const override = optional(nullable(matching(/\S/)));
+const override = describedBy(
+  optional(nullable(matching(/\S/))),
+  given(null, { field: text, read: (reader, name) => reader.readName(name).trim() }),
+);
+const replayForm = bodyForm({ queue: override, partition: override });
 
 const replayDescription: Description = {
   tag: 'dead letters',
   summary: 'Pushes a dead letter again and removes it, both or neither.',
   request: {
     share: 'growing',
-    schema: body(REPLAY_BODY_KEYS, { queue: override, partition: override }),
+    schema: replayForm.schema,
     optional: true,
   },
   answers: {
@@ -99,32 +99,13 @@ function replay(
   const letter = letterOf(request.params);
   submit(front, exchange, { kind: 'replay', tenant, letter, queue, partition }, renderer);
 }
-const QUEUE = 0;
+const NO_BYTES = Buffer.alloc(0);
 const WHITE_SPACE = /^[ \t\r\n]*$/;
 
-/** Throws `JsonError` for a body of another shape. Trimmed; null: not named. */
+/** The body is optional, and so is what stands in it. Trimmed; null: not named. */
 function readReplayBody(body: Buffer): Pick<ReplayCommand, 'queue' | 'partition'> {
-  let queue: string | null = null;
-  let partition: string | null = null;
-  // The body is optional, and so is what stands in it.
-  if (body.length <= 16 && WHITE_SPACE.test(body.toString('latin1'))) return { queue, partition };
-  const reader = new JsonReader(body);
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(REPLAY_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key === KEY_UNKNOWN) {
-      reader.skipValue();
-      continue;
-    }
-    seen |= 1 << key;
-    const name = reader.readNameOrNull(REPLAY_BODY_KEYS.names[key] ?? '')?.trim() ?? null;
-    if (key === QUEUE) queue = name;
-    else partition = name;
-  }
-  reader.finish();
-  return { queue, partition };
+  const isBlank = body.length <= 16 && WHITE_SPACE.test(body.toString('latin1'));
+  return replayForm.readOrEmpty(isBlank ? NO_BYTES : body);
 }
 
 function render(exchange: Exchange, _: ReplayCommand, { replay }: ReplayedOutcome): void {

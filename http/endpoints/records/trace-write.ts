@@ -22,49 +22,42 @@ import {
 } from '@svc/wire';
 import { errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { bodyForm, given, type Member, nameMember } from '../../json/body-form.js';
+import type { JsonReader } from '../../json/json-reader.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-export const TRACE_BODY_KEYS = keySet(
-  'transactionId',
-  'transaction_id',
-  'partitionId',
-  'partition_id',
-  'traceNames',
-  'names',
-  'eventType',
-  'type',
-  'data',
-  'consumerGroup',
-  'worker',
-  'messageId',
-  'traceId',
-);
-
-const someText = optional(nullable(text));
-
-const something = matching(/[\s\S]/);
-
+/** Of two spellings of a member the first counts, unless it is empty. */
+const word: Member<string> = given('', nameMember());
 /** What is no string in it is passed over. */
-const someNames = optional(nullable(list(anything, TRACE_NAMES_MAX)));
-
-const traceFields = {
-  partitionId: someText,
-  partition_id: someText,
-  traceNames: someNames,
-  names: someNames,
-  eventType: someText,
-  type: someText,
-  data: optional(anything),
-  consumerGroup: someText,
-  worker: someText,
-  messageId: optional(anything),
-  traceId: optional(anything),
+const words: Member<readonly string[] | null> = {
+  field: optional(nullable(list(anything, TRACE_NAMES_MAX))),
+  read: readNames,
+  absent: { value: null },
 };
+/** "" for what is no UUID. */
+const id: Member<string> = {
+  field: optional(anything),
+  read: readUuid,
+  absent: { value: '' },
+};
+const traceForm = bodyForm({
+  transactionId: word,
+  transaction_id: word,
+  partitionId: word,
+  partition_id: word,
+  traceNames: words,
+  names: words,
+  eventType: word,
+  type: word,
+  data: { field: optional(anything), read: readBounds, absent: { value: null } },
+  consumerGroup: word,
+  worker: word,
+  messageId: id,
+  traceId: id,
+});
+const something = matching(/[\s\S]/);
 
 export const traceWriteEndpoint = endpoint({
   at: 'POST /api/v1/traces',
@@ -74,16 +67,8 @@ export const traceWriteEndpoint = endpoint({
   request: {
     share: 'growing',
     schema: either(
-      body(TRACE_BODY_KEYS, {
-        ...traceFields,
-        transactionId: something,
-        transaction_id: someText,
-      }),
-      body(TRACE_BODY_KEYS, {
-        ...traceFields,
-        transactionId: someText,
-        transaction_id: something,
-      }),
+      traceForm.variant({ transactionId: something }),
+      traceForm.variant({ transaction_id: something }),
     ),
   },
   answers: {
@@ -125,54 +110,33 @@ function tooLongText(trace: TraceBody): string | null {
   }
   return null;
 }
-const FIELDS = TRACE_BODY_KEYS.names;
 const EVENT_TYPE_DEFAULT = 'event';
 const NULL_TEXT = new Uint8Array([0x6e, 0x75, 0x6c, 0x6c]);
 
 type TraceBody = Omit<TraceCommand, 'kind' | 'tenant'>;
 
-/** Throws `JsonError` for a body of another shape. Of two spellings of a field the first counts. */
-export function readTraceBody(body: Buffer): TraceBody {
-  const reader = new JsonReader(body);
-  const texts = new Map<string, string>();
-  const lists = new Map<string, string[]>();
-  let data: Uint8Array = NULL_TEXT;
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(TRACE_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key === KEY_UNKNOWN) {
-      reader.skipValue();
-      continue;
-    }
-    seen |= 1 << key;
-    const field = FIELDS[key] ?? '';
-    if (field === 'data') {
-      reader.skipValue();
-      data = body.subarray(reader.valueStart, reader.valueEnd);
-    } else if (field === 'traceNames' || field === 'names')
-      lists.set(field, readNames(reader, field));
-    else if (field === 'messageId' || field === 'traceId') texts.set(field, readUuid(reader));
-    else texts.set(field, reader.readNameOrNull(field) ?? '');
-  }
-  reader.finish();
-  const text = (name: string, alias = name) => texts.get(name) || texts.get(alias) || null;
-  const names = lists.get('traceNames') ?? lists.get('names') ?? [];
+/** Throws `JsonError` for a body of another shape. */
+function readTraceBody(body: Buffer): TraceBody {
+  const found = traceForm.read(body);
   return {
-    transactionId: text('transactionId', 'transaction_id') ?? '',
-    partitionId: text('partitionId', 'partition_id'),
-    names: [...new Set(names)],
-    eventType: text('eventType', 'type') ?? EVENT_TYPE_DEFAULT,
-    data,
-    consumerGroup: text('consumerGroup'),
-    worker: text('worker'),
-    messageId: text('messageId'),
-    traceId: text('traceId'),
+    transactionId: found.transactionId || found.transaction_id,
+    partitionId: found.partitionId || found.partition_id || null,
+    names: [...new Set(found.traceNames ?? found.names ?? [])],
+    eventType: found.eventType || found.type || EVENT_TYPE_DEFAULT,
+    data: found.data === null ? NULL_TEXT : body.subarray(...found.data),
+    consumerGroup: found.consumerGroup || null,
+    worker: found.worker || null,
+    messageId: found.messageId || null,
+    traceId: found.traceId || null,
   };
 }
 
-/** What is no string is passed over. */
+/** Where a value begins and ends in the body. */
+function readBounds(reader: JsonReader): readonly [number, number] | null {
+  reader.skipValue();
+  return [reader.valueStart, reader.valueEnd];
+}
+
 function readNames(reader: JsonReader, field: string): string[] {
   const names: string[] = [];
   if (reader.isNull()) {
@@ -191,7 +155,6 @@ function readNames(reader: JsonReader, field: string): string[] {
   return names;
 }
 
-/** "" for what is no UUID. */
 function readUuid(reader: JsonReader): string {
   const isText = reader.isString();
   reader.skipValue();

@@ -9,10 +9,10 @@ import type { StateColumns, StreamAck } from '@svc/engine';
 import { canonicalUuid, INT32_MAX, INT32_MIN, QUEUE_MODE_GROUP } from '@svc/wire';
 import { STREAM_CYCLE_ITEMS_MAX } from '../../base/limits.js';
 import { PART_BYTES, readAll } from '../../exchange/large-body.js';
+import { readFlag } from '../../json/body-form.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { PushColumnBuilder, type PushColumns } from '../messages/push-body.js';
-import { readTruth } from './query.js';
 import { readQueryId } from './state.js';
 
 export interface StreamCycleBody {
@@ -80,7 +80,7 @@ export function* streamCycleParts(body: Buffer): Generator<void, StreamCycleBody
     else if (key === PUSH_ITEMS) {
       addsPayload = yield* readPushItems(reader, pushes, messageIds, body.length);
     } else if (key === ACK) ack = readAck(reader);
-    else releaseLease = readTruth(reader, 'release_lease');
+    else releaseLease = readFlag(reader, 'release_lease');
   }
   reader.finish();
   const bytes = addsPayload ? Buffer.concat([body, EMPTY_PAYLOAD]) : body;

@@ -3,7 +3,7 @@
  * known by another configuration.
  */
 import type { Refusal, RegisterStreamCommand, StreamRegisteredOutcome } from '@svc/engine';
-import { describedAs, either, named, nullable, optional, text, truth } from '@svc/schema';
+import { describedAs, either, named, truth } from '@svc/schema';
 import {
   errorAnswer,
   NAME_BYTES_MAX,
@@ -18,21 +18,32 @@ import {
 } from '@svc/wire';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import {
+  bodyForm,
+  describedBy,
+  flagMember,
+  given,
+  nameMember,
+  textMember,
+} from '../../json/body-form.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { nonEmpty } from './stream-fields.js';
 
-export const STREAM_QUERY_BODY_KEYS = keySet(
-  'name',
-  'source_queue',
-  'sink_queue',
-  'config_hash',
-  'reset',
-);
+const queryForm = bodyForm({
+  name: describedBy(nonEmpty, given('', nameMember())),
+  source_queue: describedBy(nonEmpty, given('', nameMember())),
+  sink_queue: given(null, nameMember()),
+  config_hash: describedBy(
+    describedAs(`Compared byte for byte; ${STREAM_CONFIG_HASH_BYTES_MAX} bytes at most.`, nonEmpty),
+    given('', textMember()),
+  ),
+  reset: given(
+    false,
+    flagMember(describedAs('On another hash: delete all state and accept it.', truth)),
+  ),
+});
 
 export const streamQueryEndpoint = endpoint({
   at: 'POST /streams/v1/queries',
@@ -41,21 +52,7 @@ export const streamQueryEndpoint = endpoint({
   summary: 'Registers a streaming query by its name, or finds it.',
   request: {
     share: 'growing',
-    schema: named(
-      'StreamQueryBody',
-      body(STREAM_QUERY_BODY_KEYS, {
-        name: nonEmpty,
-        source_queue: nonEmpty,
-        sink_queue: optional(nullable(text)),
-        config_hash: describedAs(
-          `Compared byte for byte; ${STREAM_CONFIG_HASH_BYTES_MAX} bytes at most.`,
-          nonEmpty,
-        ),
-        reset: optional(
-          describedAs('On another hash: delete all state and accept it.', nullable(truth)),
-        ),
-      }),
-    ),
+    schema: named('StreamQueryBody', queryForm.schema),
   },
   answers: {
     200: answer('Registered, now or before.', streamRegisteredAnswer),
@@ -77,7 +74,14 @@ const renderer: OutcomeRenderer<RegisterStreamCommand, 'stream-registered'> = {
 };
 
 function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const query = readStreamQueryBody(body);
+  const { name, source_queue, sink_queue, config_hash, reset } = queryForm.read(body);
+  const query: StreamQueryBody = {
+    name,
+    sourceQueue: source_queue,
+    sinkQueue: sink_queue,
+    configHash: config_hash,
+    reset,
+  };
   const refusal = refusalOf(tenant, query);
   if (refusal !== null) exchange.refuse(refusal);
   else submit(front, exchange, { kind: 'register-stream', tenant, ...query }, renderer);
@@ -108,43 +112,6 @@ function refusalOf(tenant: string, query: StreamQueryBody): Refusal | null {
   }
   return null;
 }
-const NAME = 0;
-const SOURCE_QUEUE = 1;
-const SINK_QUEUE = 2;
-const CONFIG_HASH = 3;
-
-/** Throws `JsonError` for a body of another shape; what is absent is "". */
-export function readStreamQueryBody(body: Buffer): StreamQueryBody {
-  const reader = new JsonReader(body);
-  let name = '';
-  let sourceQueue = '';
-  let sinkQueue: string | null = null;
-  let configHash = '';
-  let reset = false;
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(STREAM_QUERY_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key === KEY_UNKNOWN || reader.isNull()) reader.skipValue();
-    else if (key === NAME) name = reader.readName('name');
-    else if (key === SOURCE_QUEUE) sourceQueue = reader.readName('source_queue');
-    else if (key === SINK_QUEUE) sinkQueue = reader.readName('sink_queue');
-    else if (key === CONFIG_HASH) configHash = reader.readText('config_hash');
-    else reset = readTruth(reader, 'reset');
-  }
-  reader.finish();
-  return { name, sourceQueue, sinkQueue, configHash, reset };
-}
-
-export function readTruth(reader: JsonReader, name: string): boolean {
-  reader.skipValue();
-  const text = reader.valueText();
-  if (text === 'true') return true;
-  return text === 'false' ? false : reader.fail(`${name} must be a boolean`, reader.valueStart);
-}
-
 function render(
   exchange: Exchange,
   { name, configHash }: RegisterStreamCommand,

@@ -10,22 +10,43 @@ import {
 } from '@svc/wire';
 import { badRequest, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import {
+  bodyForm,
+  describedBy,
+  given,
+  integerMember,
+  listMember,
+  textMember,
+} from '../../json/body-form.js';
+import type { JsonReader } from '../../json/json-reader.js';
 import type { StreamStateView } from '../../ports/stream-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { partition } from './stream-fields.js';
 
-export const STREAM_STATE_BODY_KEYS = keySet(
-  'query_id',
-  'partition_id',
-  'keys',
-  'key_prefix',
-  'ripe_at_or_before',
-);
+const stateForm = bodyForm({
+  query_id: describedBy(uuid, given(null, { field: uuid, read: readQueryId })),
+  partition_id: describedBy(partition, given('', textMember())),
+  keys: describedBy(
+    optional(describedAs('None: no filter.', nullable(list(text, STREAM_KEYS_MAX)))),
+    given(
+      [],
+      listMember(text, (reader) => reader.readText('a key'), { max: STREAM_KEYS_MAX, tooMany }),
+    ),
+  ),
+  key_prefix: given('', textMember()),
+  ripe_at_or_before: describedBy(
+    optional(
+      describedAs('Only values whose `windowEnd` is an integer up to it.', nullable(integer)),
+    ),
+    given(null, integerMember(integer)),
+  ),
+});
+
+function tooMany(reader: JsonReader): never {
+  return reader.fail(`more than ${STREAM_KEYS_MAX} keys`, reader.at);
+}
 
 export const streamStateEndpoint = endpoint({
   at: 'POST /streams/v1/state/get',
@@ -34,18 +55,7 @@ export const streamStateEndpoint = endpoint({
   summary: 'State rows of one query and one source partition, as they are at one moment.',
   request: {
     share: 'drain',
-    schema: named(
-      'StreamStateBody',
-      body(STREAM_STATE_BODY_KEYS, {
-        query_id: uuid,
-        partition_id: partition,
-        keys: optional(describedAs('None: no filter.', nullable(list(text, STREAM_KEYS_MAX)))),
-        key_prefix: optional(nullable(text)),
-        ripe_at_or_before: optional(
-          describedAs('Only values whose `windowEnd` is an integer up to it.', nullable(integer)),
-        ),
-      }),
-    ),
+    schema: named('StreamStateBody', stateForm.schema),
   },
   answers: {
     200: answer(
@@ -62,8 +72,8 @@ export const streamStateEndpoint = endpoint({
 });
 
 function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const question = readStreamStateBody(body);
-  const { queryId, partitionId } = question;
+  const question = stateForm.read(body);
+  const { query_id: queryId, partition_id: partitionId, keys } = question;
   if (queryId === null) {
     exchange.refuse(badRequest('query_id is required'));
     return;
@@ -72,65 +82,21 @@ function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
     exchange.refuse(badRequest('partition_id is required'));
     return;
   }
-  const filter: StreamStateFilter = { tenant, ...question, queryId };
+  const filter: StreamStateFilter = {
+    tenant,
+    queryId,
+    partitionId,
+    keys: keys.length === 0 ? null : keys,
+    keyPrefix: question.key_prefix,
+    ripeAtOrBefore: question.ripe_at_or_before,
+  };
   front.service.streams.state(filter, new PendingReply(exchange, front.logger, null, render));
 }
-const QUERY_ID = 0;
-const PARTITION_ID = 1;
-const KEYS = 2;
-const KEY_PREFIX = 3;
-
-interface StreamStateBody extends Omit<StreamStateFilter, 'tenant' | 'queryId'> {
-  /** null: none, or no UUID. */
-  readonly queryId: string | null;
-}
-
-/** Throws `JsonError` for a body of another shape. */
-export function readStreamStateBody(body: Buffer): StreamStateBody {
-  const reader = new JsonReader(body);
-  let queryId: string | null = null;
-  let partitionId = '';
-  let keys: readonly string[] = [];
-  let keyPrefix = '';
-  let ripeAtOrBefore: number | null = null;
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(STREAM_STATE_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key !== KEY_UNKNOWN) seen |= 1 << key;
-    if (key === KEY_UNKNOWN || reader.isNull()) reader.skipValue();
-    else if (key === QUERY_ID) queryId = readQueryId(reader);
-    else if (key === PARTITION_ID) partitionId = reader.readText('partition_id');
-    else if (key === KEYS) keys = readKeys(reader);
-    else if (key === KEY_PREFIX) keyPrefix = reader.readText('key_prefix');
-    else ripeAtOrBefore = reader.readInteger('ripe_at_or_before', INTEGER_MIN, INTEGER_MAX);
-  }
-  reader.finish();
-  const filters = { keyPrefix, ripeAtOrBefore };
-  return { queryId, partitionId, keys: keys.length === 0 ? null : keys, ...filters };
-}
-
-const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
-const INTEGER_MIN = Number.MIN_SAFE_INTEGER;
-
 /** null for what is no UUID. */
 export function readQueryId(reader: JsonReader): string | null {
   if (reader.isString()) return canonicalUuid(reader.readText('query_id'));
   reader.skipValue();
   return null;
-}
-
-function readKeys(reader: JsonReader): string[] {
-  const keys: string[] = [];
-  reader.enterArray('keys');
-  while (reader.nextElement()) {
-    if (keys.length === STREAM_KEYS_MAX) {
-      reader.fail(`more than ${STREAM_KEYS_MAX} keys`, reader.at);
-    }
-    keys.push(reader.readText('a key'));
-  }
-  return keys;
 }
 
 const TOO_LARGE = errorText(
