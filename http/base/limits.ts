@@ -92,6 +92,18 @@ export const ANNOUNCED_BODY_BYTES_FIRST = 65_536;
  */
 export const WHOLE_BODY_BYTES_MIN = 4 * 1_048_576;
 
+/**
+ * Bodies from this size on are read in turns (`body-turns.ts`): a MiB takes a millisecond or two.
+ */
+export const TURN_BODY_BYTES_MIN = 1_048_576;
+
+/**
+ * How long a large body waits for its turn, which comes when there is room for all of it. A body of
+ * 64 MiB takes a second or two until it is answered, on a disk that is shared, and one address gets
+ * every second turn.
+ */
+export const TURN_WAIT_MS_MAX = 10_000;
+
 /** The first allocation for a body of unknown length; it doubles from there. */
 export const CHUNKED_BODY_BYTES_FIRST = 16_384;
 

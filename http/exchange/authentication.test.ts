@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { PushCommand } from '@svc/engine';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { HttpServerOptions } from '../server/server.js';
-import { TestFront, until } from '../testing/front.fake.js';
+import { PUSHED, TestFront, until } from '../testing/front.fake.js';
 import { requestBytes } from '../testing/raw-client.fake.js';
 import { ROLE_BITS, type Role } from './access-level.js';
 import type { Authenticator, Unauthenticated, Verdict } from './authentication.js';
@@ -354,6 +354,31 @@ describe('while the caller is found out', () => {
     expect(client.unsent).toBeGreaterThan(16_000_000);
     authenticator.decide();
     expect((await answer).status).toBe(201);
+  });
+
+  // The native layer closes a connection 8 to 12 s after it was told to read on.
+  test('a body that came whole is answered long after the caller is known', {
+    timeout: 30_000,
+  }, async () => {
+    await start();
+    let answer = () => {};
+    front.service.onSubmit = (_, reply) => {
+      answer = () => reply.send(PUSHED);
+    };
+    const client = front.client();
+    const { body } = PUSH;
+    const head = 'POST /api/v1/push HTTP/1.1\r\nHost: t\r\nAuthorization: later admin\r\n';
+    // Paused behind the first chunk, which is read with the last one.
+    const chunks = `1\r\n \r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    client.send(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`);
+    await until(() => authenticator.waiting === 1);
+    authenticator.decide();
+    await until(() => front.service.submitted.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 13_000));
+    answer();
+    expect((await client.answer()).status).toBe(201);
+    client.send(requestBytes('/health'));
+    expect((await client.answer()).status).toBe(200);
   });
 
   test('a client that goes leaves nothing behind', async () => {

@@ -64,3 +64,12 @@ test('the only large body grows beside small ones, whatever its size', () => {
   expect(budget.reserve('growing', SMALL + 1, SMALL)).toBe(true);
   expect(budget.reserve('growing', 0, SMALL + 1)).toBe(false);
 });
+
+test('what fits is told without being reserved', () => {
+  const budget = new BodyBudget(8 * SMALL, 0);
+  expect(budget.reserve('growing', 0, 3 * SMALL)).toBe(true);
+  expect(budget.fits('growing', 0, 3 * SMALL)).toBe(true);
+  expect(budget.fits('growing', 0, 3 * SMALL + 1)).toBe(false);
+  expect(budget.fits('growing', 3 * SMALL, 4 * SMALL)).toBe(true);
+  expect(budget.used('growing')).toBe(3 * SMALL);
+});

@@ -42,31 +42,40 @@ export class BodyBudget {
    * reserved. A lone body, and the only large one, is admitted whatever its size.
    */
   reserve(share: BodyShare, heldBytes: number, bytes: number): boolean {
+    if (!this.fits(share, heldBytes, bytes)) return false;
+    this.release(share, heldBytes);
     const pool = this.#pools[share];
-    const wasLarge = heldBytes > SMALL_BODY_BYTES_MAX;
-    const large = heldBytes + bytes > SMALL_BODY_BYTES_MAX;
+    if (this.isLarge(heldBytes + bytes)) pool.largeBytes += heldBytes + bytes;
+    else pool.smallBytes += heldBytes + bytes;
+    return true;
+  }
+
+  /** Whether `reserve` would succeed now. */
+  fits(share: BodyShare, heldBytes: number, bytes: number): boolean {
+    const pool = this.#pools[share];
+    const wasLarge = this.isLarge(heldBytes);
     const smallOthers = pool.smallBytes - (wasLarge ? 0 : heldBytes);
     const largeOthers = pool.largeBytes - (wasLarge ? heldBytes : 0);
     const wanted = heldBytes + bytes;
-    const othersAndThis = smallOthers + largeOthers + wanted;
-    if (large) {
+    const isWithin = smallOthers + largeOthers + wanted <= pool.bytesMax;
+    if (this.isLarge(wanted)) {
       const largeBytesMax = pool.bytesMax - pool.smallBytesKept;
-      const fits = largeOthers + wanted <= largeBytesMax && othersAndThis <= pool.bytesMax;
-      if (!fits && largeOthers > 0) return false;
-    } else {
-      const fits = smallOthers + wanted <= pool.smallBytesKept || othersAndThis <= pool.bytesMax;
-      if (!fits && smallOthers + largeOthers > 0) return false;
+      return largeOthers === 0 || (isWithin && largeOthers + wanted <= largeBytesMax);
     }
-    pool.smallBytes = smallOthers + (large ? 0 : wanted);
-    pool.largeBytes = largeOthers + (large ? wanted : 0);
-    return true;
+    if (smallOthers + largeOthers === 0) return true;
+    return isWithin || smallOthers + wanted <= pool.smallBytesKept;
   }
 
   /** All that a body holds. */
   release(share: BodyShare, heldBytes: number): void {
     const pool = this.#pools[share];
-    if (heldBytes > SMALL_BODY_BYTES_MAX) pool.largeBytes -= heldBytes;
+    if (this.isLarge(heldBytes)) pool.largeBytes -= heldBytes;
     else pool.smallBytes -= heldBytes;
+  }
+
+  /** A body that holds so many bytes is a large one. */
+  isLarge(bytes: number): boolean {
+    return bytes > SMALL_BODY_BYTES_MAX;
   }
 
   used(share: BodyShare): number {

@@ -12,6 +12,10 @@
  * WHOLE_BODY_BYTES_MIN on the buffer is made for the whole length that was told: pages of it that
  * nothing was written to take no memory, while each doubling fills fresh ones, at a millisecond and
  * a half a MiB.
+ *
+ * Large bodies are read in turns, when there is room for all of them (`body-turns.ts`). One that
+ * waited for its turn for too long is refused, and so is one that finds no room while it is read:
+ * the rest of it is not read then.
  */
 
 import {
@@ -19,9 +23,12 @@ import {
   BODY_BYTES_PER_MS_MIN,
   BODY_PATIENCE_MS,
   CHUNKED_BODY_BYTES_FIRST,
+  TURN_BODY_BYTES_MIN,
+  TURN_WAIT_MS_MAX,
   WHOLE_BODY_BYTES_MIN,
 } from '../base/limits.js';
 import { type BodyShare, countedBytes } from './body-budget.js';
+import type { LargeBody } from './body-turns.js';
 import { BODIES_OVERLOADED_REFUSAL, errorText } from './errors.js';
 import type { Exchange, Rim, Slow } from './exchange.js';
 import { Pace } from './pace.js';
@@ -52,9 +59,10 @@ export function readBody(
   }
   const reader = new BodyReader(exchange, rim, announced, share, bytesMax, done);
   source.onData((chunk, isLast) => reader.take(chunk, isLast));
+  if (announced >= TURN_BODY_BYTES_MIN) reader.waitForTurn();
 }
 
-class BodyReader implements Slow {
+class BodyReader implements Slow, LargeBody {
   readonly #exchange: Exchange;
   readonly #rim: Rim;
   /** -1: sent in chunks. */
@@ -71,6 +79,11 @@ class BodyReader implements Slow {
    * nothing at all is cut off by the native layer.
    */
   #pace: Pace | null = null;
+  /** It takes turns with other large bodies. */
+  #takesTurns = false;
+  /** Since when its connection is not read; null: it is. */
+  #pausedMs: number | null = null;
+  #isOver = false;
 
   constructor(
     exchange: Exchange,
@@ -90,21 +103,67 @@ class BodyReader implements Slow {
 
   take(chunk: ArrayBuffer, isLast: boolean): void {
     if (!this.#exchange.open) {
-      this.#unwatch();
+      this.#end();
       return;
     }
     const taken = isLast && this.#length === 0 ? this.#takeWhole(chunk) : this.#append(chunk);
     if (!taken) return;
-    if (!isLast) return;
-    this.#unwatch();
+    if (!isLast) {
+      const isLarge = this.#takesTurns || this.#length >= TURN_BODY_BYTES_MIN;
+      if (isLarge && this.#pausedMs === null) this.#takeTurn(chunk.byteLength);
+      return;
+    }
+    this.#end();
     this.#done(
       this.#body.length === this.#length ? this.#body : this.#body.subarray(0, this.#length),
     );
   }
 
+  /** Before its first bytes, or behind those that came with the head. */
+  waitForTurn(): void {
+    if (!this.#isOver && this.isOpen && this.#pausedMs === null) this.#takeTurn(0);
+  }
+
+  get owner(): string {
+    return this.#exchange.owner;
+  }
+
+  get share(): BodyShare {
+    return this.#share;
+  }
+
+  get reservedBytes(): number {
+    return this.#reserved;
+  }
+
+  get missingBytes(): number {
+    const length = this.#announced < 0 ? this.#bytesMax : this.#announced;
+    return Math.max(0, length - this.#reserved);
+  }
+
+  get isOpen(): boolean {
+    return this.#exchange.open;
+  }
+
+  goOn(): void {
+    if (this.#pausedMs === null) return;
+    this.#pace?.rested(this.#rim.monotonicMs() - this.#pausedMs);
+    this.#pausedMs = null;
+    this.#exchange.readOn();
+  }
+
+  refuse(): void {
+    this.#drop();
+    this.#exchange.refuseUnread(BODIES_OVERLOADED_REFUSAL);
+  }
+
   sweep(nowMs: number): void {
     if (!this.#exchange.open) {
-      this.#unwatch();
+      this.#end();
+      return;
+    }
+    if (this.#pausedMs !== null) {
+      if (nowMs - this.#pausedMs >= TURN_WAIT_MS_MAX) this.refuse();
       return;
     }
     if (this.#pace?.tooSlow(nowMs, this.#length) !== true) return;
@@ -155,17 +214,34 @@ class BodyReader implements Slow {
       this.#exchange.json('413 Payload Too Large', tooLargeText(this.#bytesMax));
       return false;
     }
-    if (!this.#exchange.reserveBody(this.#share, bytes - this.#reserved)) {
-      this.#drop();
-      this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
+    const more = bytes - this.#reserved;
+    const leavesRoom = !this.#takesTurns || this.#rim.bodies.leavesRoom(this, more);
+    if (!leavesRoom || !this.#exchange.reserveBody(this.#share, more)) {
+      this.#refuseFor(length);
       return false;
     }
     this.#reserved = bytes;
     return true;
   }
 
+  /** There is no room. A short rest is read, so that the connection can be used again. */
+  #refuseFor(length: number): void {
+    if (this.#announced >= 0 && this.#announced - length < TURN_BODY_BYTES_MIN) {
+      this.#drop();
+      this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
+    } else this.refuse();
+  }
+
+  #takeTurn(bytes: number): void {
+    if (this.#pace === null) this.#watch();
+    this.#takesTurns = true;
+    if (this.#rim.bodies.read(this, bytes)) return;
+    this.#pausedMs = this.#rim.monotonicMs();
+    this.#exchange.pause();
+  }
+
   #drop(): void {
-    this.#unwatch();
+    this.#end();
     this.#body = EMPTY;
   }
 
@@ -174,8 +250,10 @@ class BodyReader implements Slow {
     this.#rim.slow.add(this);
   }
 
-  #unwatch(): void {
-    if (this.#pace === null) return;
-    this.#rim.slow.delete(this);
+  /** Nothing of it is waited for any more. */
+  #end(): void {
+    this.#isOver = true;
+    if (this.#pace !== null) this.#rim.slow.delete(this);
+    if (this.#takesTurns) this.#rim.bodies.leave(this);
   }
 }

@@ -17,6 +17,7 @@ import { AnswerProgress } from './answer-progress.js';
 import type { AnswerRoom } from './answer-room.js';
 import { AnswerText, BudgetedRoom } from './answer-text.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
+import type { BodyTurns } from './body-turns.js';
 import type { TrackedRequest } from './connections.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
@@ -34,6 +35,8 @@ export interface Rim {
   readonly answers: AnswerBudget;
   /** For reading large bodies and making large answers. */
   readonly loop: LoopShare;
+  /** Large bodies that are not complete. */
+  readonly bodies: BodyTurns;
   readonly logger: FrontLogger;
   /** A request came; `settled` follows when it is answered or gone. */
   opened(): void;
@@ -115,6 +118,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   #owner: string | null = null;
   /** True once the budget of answers may know this exchange. */
   #isCounted = false;
+  /** The connection is paused, and is read on when the answer is written, or before. */
+  #isPaused = false;
 
   constructor(response: UwsResponse, rim: Rim, headOnly: boolean, tracked: TrackedRequest | null) {
     this.#response = response;
@@ -191,9 +196,58 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
 
   releaseBody(): void {
     if (this.#bodyBytes === 0) return;
-    this.#rim.budget.release(this.#share, this.#bodyBytes);
+    const bytes = this.#bodyBytes;
     this.#bodyBytes = 0;
+    const { budget, bodies } = this.#rim;
+    budget.release(this.#share, bytes);
+    if (budget.isLarge(bytes)) bodies.look();
   }
+
+  // --- reading the connection ------------------------------------------------------------------
+
+  /**
+   * Nothing is read from the connection until `readOn`, or until the answer is written: reading on
+   * begins the native layer's idle limit, which only more of the body or an answer ends. One whose
+   * body is complete is therefore not read on before its answer. A client that goes meanwhile is
+   * noticed then.
+   */
+  pause(): void {
+    if (this.#isPaused || this.#state !== 'open') return;
+    this.#isPaused = true;
+    this.#response.pause();
+    // The native layer begins the idle limit behind the handler of the request.
+    setImmediate(() => {
+      if (this.#isPaused && this.#state === 'open') this.#response.pause();
+    });
+  }
+
+  /** Only for a body that is not complete. */
+  readOn(): void {
+    if (!this.#isPaused || this.#state !== 'open') return;
+    this.#isPaused = false;
+    this.#response.resume();
+  }
+
+  /**
+   * Refuses a request the rest of whose body is not read, which would cost as much as reading one
+   * that is taken. The connection stays paused, so that its client finds the answer and not a
+   * reset, until the client closes it or the native layer's idle limit does, after 8 to 12 s.
+   */
+  refuseUnread(refusal: Refusal): void {
+    if (this.#state !== 'open') return;
+    this.pause();
+    this.#isPaused = false;
+    if (!this.#rim.stopping) this.addHeaders([['Connection', 'close']]);
+    this.refuse(refusal);
+  }
+
+  /** To be called before each call of the native layer that may complete the answer. */
+  #beforeAnswer(): void {
+    if (this.#isPaused) this.readOn();
+    this.#tracked?.answering();
+  }
+
+  // --- the answer ------------------------------------------------------------------------------
 
   /** `retryAfter`: seconds; true for one, false or 0 for none. */
   json(status: Status, text: string, retryAfter: boolean | number = false): void {
@@ -300,7 +354,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   noContent(): void {
     if (this.#state !== 'open') return;
     const response = this.#response;
-    this.#tracked?.answering();
+    this.#beforeAnswer();
     response.cork(() => {
       response.writeStatus(NO_CONTENT_HEAD);
       this.#writeHeaders();
@@ -339,7 +393,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     if (this.#state !== 'open') return;
     const response = this.#response;
     const closing = close || this.#rim.stopping;
-    this.#tracked?.answering();
+    this.#beforeAnswer();
     response.cork(() => {
       response.writeStatus(headOf(status, contentType));
       if (retryAfter) response.writeHeader('Retry-After', String(Number(retryAfter)));
@@ -370,7 +424,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     const response = this.#response;
     this.#answer = bytes;
     let done = false;
-    this.#tracked?.answering();
+    this.#beforeAnswer();
     response.cork(() => {
       response.writeStatus(headOf(status, contentType));
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
@@ -398,6 +452,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     text.retain();
     this.#text = text;
     let done = false;
+    this.#beforeAnswer();
     this.#response.cork(() => {
       this.#response.writeStatus(headOf(status, 'application/json'));
       this.#writeHeaders();
@@ -410,6 +465,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   #continueText(offset: number): boolean {
     if (this.#text === null || this.#progress === null) return true;
     this.#progress.takenBytes = offset;
+    this.#beforeAnswer();
     const sent = this.#sendText(this.#text, offset);
     if (sent === 'done') this.#settle('answered');
     return sent === 'done';
@@ -436,7 +492,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     const progress = this.#progress;
     if (bytes === null || progress === null) return true;
     progress.takenBytes = offset;
-    this.#tracked?.answering();
+    this.#beforeAnswer();
     const [taken, done] = this.#response.tryEnd(bytes.subarray(offset), bytes.length);
     if (done) this.#settle('answered');
     return taken;

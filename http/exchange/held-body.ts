@@ -12,7 +12,6 @@ import type { Exchange } from './exchange.js';
 import type { BodySource, OnBodyData, UwsResponse } from './uws.js';
 
 export class HeldBody implements BodySource {
-  readonly #response: UwsResponse;
   readonly #exchange: Exchange;
   readonly #share: BodyShare;
   #held = new Uint8Array(0);
@@ -20,26 +19,21 @@ export class HeldBody implements BodySource {
   /** Something came, if only the end of an empty body. */
   #began = false;
   #ended = false;
-  #paused = false;
   #reader: OnBodyData | null = null;
 
   constructor(response: UwsResponse, exchange: Exchange, share: BodyShare) {
-    this.#response = response;
     this.#exchange = exchange;
     this.#share = share;
     response.onData((chunk, isLast) => this.#take(chunk, isLast));
   }
 
-  /** The connection is read again; to be called before its request is answered or handed on. */
-  letGo(): void {
-    if (!this.#paused || !this.#exchange.open) return;
-    this.#paused = false;
-    this.#response.resume();
-  }
-
-  /** Hands over what is held, and all that follows. */
+  /**
+   * Hands over what is held, and all that follows: the connection is read again, unless the body is
+   * complete (`Exchange.pause`).
+   */
   onData(reader: OnBodyData): void {
     this.#reader = reader;
+    if (!this.#ended) this.#exchange.readOn();
     // The reader reserves for what it takes over.
     this.#exchange.releaseBody();
     const bytes = this.#held.buffer.slice(0, this.#length);
@@ -54,23 +48,21 @@ export class HeldBody implements BodySource {
       return;
     }
     const length = this.#length + chunk.byteLength;
-    if (length > this.#held.length && !this.#grow(length)) return;
+    if (length > this.#held.length && !this.#grow(length, isLast)) return;
     // The native buffer is only lent for this call.
     this.#held.set(new Uint8Array(chunk), this.#length);
     this.#length = length;
     this.#began = true;
     this.#ended = isLast;
-    if (isLast || this.#paused) return;
-    this.#paused = true;
-    this.#response.pause();
+    if (!isLast) this.#exchange.pause();
   }
 
   /** In one piece, for a read may hold a hundred thousand chunks. False: there is no room. */
-  #grow(length: number): boolean {
+  #grow(length: number, isLast: boolean): boolean {
     const capacity = Math.max(length, 2 * this.#held.length);
     if (!this.#exchange.reserveBody(this.#share, capacity - this.#held.length)) {
-      this.letGo();
-      this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
+      if (isLast) this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
+      else this.#exchange.refuseUnread(BODIES_OVERLOADED_REFUSAL);
       return false;
     }
     const grown = new Uint8Array(capacity);

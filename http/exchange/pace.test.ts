@@ -27,3 +27,11 @@ test('the least pace is waited for without end, half of it is not', () => {
   for (let ms = 2100; ms <= 100_000; ms += 100) expect(steady.tooSlow(ms, ms * 10)).toBe(false);
   expect(half.tooSlow(2100, 10_500)).toBe(true);
 });
+
+test('a time in which nothing was asked of the other end uses no patience up', () => {
+  const pace = new Pace(1000, 10, 0);
+  expect(pace.tooSlow(900, 0)).toBe(false);
+  pace.rested(5000);
+  expect(pace.tooSlow(6000, 0)).toBe(false);
+  expect(pace.tooSlow(6001, 0)).toBe(true);
+});

@@ -17,6 +17,11 @@ export class Pace {
     this.#lastMs = nowMs;
   }
 
+  /** For so long nothing was asked of the other end; not looked at meanwhile. */
+  rested(ms: number): void {
+    this.#lastMs += ms;
+  }
+
   /** `bytes` is what was transferred so far, in all. */
   tooSlow(nowMs: number, bytes: number): boolean {
     const earnedMs = (bytes - this.#lastBytes) / this.#bytesPerMsMin;

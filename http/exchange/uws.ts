@@ -60,8 +60,9 @@ export interface UwsResponse extends BodySource {
   onData(handler: OnBodyData): UwsResponse;
   /**
    * Nothing is read, and no time limit runs, until `resume`. Called from within `onData`'s handler
-   * it counts once the socket holds nothing more, which may be the whole body later. `resume`
-   * begins the idle limit anew.
+   * it counts once the socket holds nothing more, which may be the whole body later. Called from
+   * within the handler of the request it does not keep the idle limit from beginning behind that
+   * handler. `resume` begins the idle limit anew, the last byte of a body ends it.
    */
   pause(): UwsResponse;
   resume(): UwsResponse;

@@ -43,6 +43,7 @@ import { AnswerBudget } from '../exchange/answer-budget.js';
 import type { Authenticator, Caller, Verdict } from '../exchange/authentication.js';
 import { BodyBudget } from '../exchange/body-budget.js';
 import { readBody } from '../exchange/body-reader.js';
+import { BodyTurns } from '../exchange/body-turns.js';
 import {
   type ConnectionBounds,
   Connections,
@@ -199,6 +200,7 @@ class FrontServer implements HttpServer, Rim {
   readonly budget: BodyBudget;
   readonly answers: AnswerBudget;
   readonly loop = new LoopShare(() => this.monotonicMs());
+  readonly bodies: BodyTurns;
   readonly logger: FrontLogger;
   readonly slow: Rim['slow'] = new Set();
   stopping = false;
@@ -245,6 +247,7 @@ class FrontServer implements HttpServer, Rim {
       options.bodyBytesInFlightMax ?? BODY_BYTES_IN_FLIGHT_DEFAULT,
       options.drainBodyBytesInFlightMax ?? DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
     );
+    this.bodies = new BodyTurns(this.budget, () => this.monotonicMs());
     const defaultSubscription: Subscription = { mode: options.defaultSubscriptionMode ?? 'all' };
     const nowMs = () => first.monotonicMs();
     this.#gate = new Gate(options.gate ?? GATE_DEFAULTS, this.meters, nowMs);
@@ -370,6 +373,7 @@ class FrontServer implements HttpServer, Rim {
   #sweep(): void {
     const nowMs = this.monotonicMs();
     for (const slow of this.slow) slow.sweep(nowMs);
+    this.bodies.look();
     this.answers.sweep(nowMs);
   }
 
@@ -407,7 +411,6 @@ class FrontServer implements HttpServer, Rim {
     const kept = { ...arrival, source: held ?? response };
     verdict.then((later) => {
       if (!exchange.open) return;
-      held?.letGo();
       this.#judged(kept, level, later);
     });
   }
