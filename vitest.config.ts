@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { relative } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type Plugin } from 'vitest/config';
 import {
   BaseSequencer,
   type TestSequencer,
@@ -51,12 +53,40 @@ function placeOf({ moduleId, project }: TestSpecification): number {
   return place === -1 ? LONGEST.length : place;
 }
 
-// Workspaces are tested from their sources (the "svc-source" export condition), so a unit test
-// never needs a build. Tests that start real nodes use the built output; `npm test` builds first.
+const ROOT = dirname(fileURLToPath(import.meta.url));
+const WORKSPACE = /^((?:packages\/)?[^/]+)\//;
+
+/** `storage/dist/log/log.js` for `storage/log/log.ts`. */
+function builtPath(source: string): string {
+  const inDist = relative(ROOT, source).replace(WORKSPACE, '$1/dist/');
+  return join(ROOT, inDist.replace(/\.ts$/, '.js'));
+}
+
+/**
+ * A test is transformed from its source; what it imports is the built output, which Node loads
+ * itself (`server.deps.external` below). Every test file has a process of its own. Rejected:
+ * sources for all. The module runner of vite asks the main process for each module of a graph of
+ * several hundred, and what it transforms reaches its imports through objects. Source that the
+ * build does not write (the fakes of the engine) is transformed like the test.
+ */
+const builtImports: Plugin = {
+  name: 'built-imports',
+  enforce: 'pre',
+  resolveId(id, importer) {
+    if (importer === undefined || !/^\.\.?\/.*\.js$/.test(id)) return null;
+    const source = resolve(dirname(importer), id.replace(/\.js$/, '.ts'));
+    if (!existsSync(source)) return null;
+    const built = builtPath(source);
+    return existsSync(built) ? built : null;
+  },
+};
+
 export default defineConfig({
-  resolve: { conditions: ['svc-source'] },
-  ssr: { resolve: { conditions: ['svc-source'] } },
+  plugins: [builtImports],
   test: {
+    // Builds what changed since the last build, so that a test never meets old output.
+    globalSetup: 'scripts/setup-tests.mjs',
+    server: { deps: { external: [/\/dist\//] } },
     include: ['**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
     pool: 'forks',

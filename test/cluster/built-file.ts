@@ -1,10 +1,7 @@
-/** Programs that a test starts run from what was built, also when the test runs from its source. */
+/** Programs that a test starts, as built. */
 import { fileURLToPath } from 'node:url';
 
-/** This file is in `test/cluster` or, built, in `test/dist/cluster`. */
-const BUILT = new URL(import.meta.url.endsWith('.ts') ? '../dist/' : '../', import.meta.url);
-
-/** `path` below `test/`, as built. */
+/** `path` below `test/dist/`: this file is in `test/dist/cluster` when it runs. */
 export function builtFile(path: string): string {
-  return fileURLToPath(new URL(path, BUILT));
+  return fileURLToPath(new URL(`../${path}`, import.meta.url));
 }

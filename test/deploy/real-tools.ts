@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-export const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));
+/** From `test/dist/deploy`. */
+export const DEPLOY = fileURLToPath(new URL('../../../deploy/', import.meta.url));
 
 export interface Ran {
   readonly status: number | null;
