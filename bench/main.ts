@@ -1,32 +1,55 @@
-// `npm run bench`: measures a node that it starts itself. See the README beside this file.
+// `npm run bench`: the measurements. The README beside this file lists them.
 
-import { AGAINST_USAGE, asksForAgainst, readAgainstOptions } from './against/options.js';
-import { runAgainst } from './against/run-against.js';
-import { writePage } from './against/write-page.js';
-import { runLimitsBench } from './limits.js';
-import { readOptions, USAGE } from './load/options.js';
-import { runBench } from './load/run-bench.js';
-import { runRaftBench } from './raft-core.js';
-import { runRetentionBench } from './retention.js';
-import { runProgram } from './run-program.js';
-import { runScrapeBench } from './scrape.js';
-import { runStagesBench } from './stages/stages.js';
-import { runStateBench } from './state.js';
-import { runTimersDueBench } from './timers-due.js';
-import { runPricesBench } from './work-prices.js';
+import { lookup } from 'node:dns/promises';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { peerStarters } from './against/start-peers.js';
+import { CLUSTER_USAGE, readClusterOptions } from './cluster/options.js';
+import { runCluster } from './cluster/run-cluster.js';
+import { GROWTH_USAGE, readGrowthOptions } from './growth/options.js';
+import { runGrowth } from './growth/run-growth.js';
+import { LOAD_USAGE, type LoadOptions, readLoadOptions } from './load/options.js';
+import { runLoad, type Starter } from './load/run-load.js';
+import { reach, startOwn } from './load/system.js';
+import { runPrices } from './prices/run-prices.js';
+import { runProgram } from './rig/run-program.js';
 
-await runProgram(`${USAGE}\n\n${AGAINST_USAGE}`, async (commandLine) => {
-  if (asksForAgainst(commandLine)) return runAgainst(readAgainstOptions(commandLine));
-  const options = readOptions(commandLine);
-  if (options.raft) runRaftBench(options.seconds);
-  else if (options.prices) await runPricesBench();
-  else if (options.scrape) await runScrapeBench(options.entry);
-  else if (options.limits) await runLimitsBench(options);
-  else if (options.stages) await runStagesBench(options);
-  else if (options.pageOf.length > 0) writePage(options.pageOf, options.again);
-  else if (options.retention) await runRetentionBench(options.seconds, options.entry);
-  else if (options.surfaces.length > 0) await runStateBench(options);
-  else if (options.timersPending !== null) {
-    await runTimersDueBench({ ...options, pending: options.timersPending });
-  } else await runBench(options);
+const PRICES_USAGE = `npm run bench -- --prices
+  what the units of work cost on this machine, beside their prices`;
+
+async function runLoads(options: LoadOptions): Promise<void> {
+  const { entry, againstBuild, url } = options;
+  if (url !== undefined) {
+    const place = new URL(url);
+    if (place.protocol !== 'http:') throw new Error(`--url ${url}: not http`);
+    const { address } = await lookup(place.hostname, { family: 4 });
+    const there: Starter = async ({ queue }) => reach(place, address, options.token, queue);
+    return runLoad('load', options, [there]);
+  }
+  if (againstBuild !== undefined) {
+    return runLoad('builds', options, [
+      (plan) => startOwn(plan, 'this build', entry),
+      (plan) => startOwn(plan, 'other build', entryOf(againstBuild)),
+    ]);
+  }
+  const others = peerStarters(options);
+  const kind = others.length > 0 ? 'against' : 'load';
+  return runLoad(kind, options, [(plan) => startOwn(plan, 'svc', entry), ...others]);
+}
+
+/** A checkout, or the file in it that starts a node. */
+function entryOf(path: string): string {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return isFolder ? join(path, 'packages', 'broker', 'dist', 'main.js') : path;
+}
+
+const USAGE = [LOAD_USAGE, GROWTH_USAGE, CLUSTER_USAGE, PRICES_USAGE].join('\n\n');
+
+await runProgram(USAGE, async (commandLine) => {
+  const asksFor = (option: string): boolean =>
+    commandLine.some((word) => word === option || word.startsWith(`${option}=`));
+  if (asksFor('--prices')) await runPrices();
+  else if (asksFor('--growth')) await runGrowth(readGrowthOptions(commandLine));
+  else if (asksFor('--cluster')) await runCluster(readClusterOptions(commandLine));
+  else await runLoads(readLoadOptions(commandLine));
 });

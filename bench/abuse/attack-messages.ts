@@ -1,6 +1,6 @@
 // What the runner and the process of an attack say to each other.
 
-import type { Address } from '../http-connection.js';
+import type { Address } from '../rig/http-connection.js';
 import type { Check } from './scenario.js';
 
 export interface Order {

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Scratch } from '../scratch.js';
+import type { Scratch } from '../rig/scratch.js';
 import type { Order, Report } from './attack-messages.js';
 
 const PROGRAM = fileURLToPath(new URL('./attack-program.js', import.meta.url));

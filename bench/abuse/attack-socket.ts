@@ -6,7 +6,7 @@
 // middle of an answer, and send bytes that are no request.
 
 import { connect, type Socket } from 'node:net';
-import type { Address } from '../http-connection.js';
+import type { Address } from '../rig/http-connection.js';
 
 /** Address of every attacker, so that a node can tell attackers from other clients. */
 export const ATTACKER_HOST = '127.0.0.2';

@@ -1,7 +1,7 @@
 // An attack under way: what a scenario does its work with, and what it counted and checked.
 
-import type { Address } from '../http-connection.js';
-import { type Answer, HttpExchange } from '../http-exchange.js';
+import type { Address } from '../rig/http-connection.js';
+import { type Answer, HttpExchange } from '../rig/http-exchange.js';
 import { type AttackAnswer, AttackSocket } from './attack-socket.js';
 import type { AttackContext, Check } from './scenario.js';
 

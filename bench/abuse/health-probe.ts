@@ -4,7 +4,7 @@
 // Away means: from the moment at which a question was due to the next answer of status 200. A
 // question that fails does not end that time; it goes on until another one is answered.
 
-import { type Address, HttpConnection, requestBytes } from '../http-connection.js';
+import { type Address, HttpConnection, requestBytes } from '../rig/http-connection.js';
 import { type Elapsed, longer, type Mark, NO_TIME, Stopwatch } from './stopwatch.js';
 
 const INTERVAL_MS = 50;

@@ -8,8 +8,8 @@
 // again, as any client does; every other loss, and every answer that is no success, is an error.
 
 import { readPopAnswer } from '../demo/pop-answer.js';
-import { type Address, HttpConnection, requestBytes } from '../http-connection.js';
-import { percentile } from '../load/percentiles.js';
+import { percentile } from '../report/percentiles.js';
+import { type Address, HttpConnection, requestBytes } from '../rig/http-connection.js';
 import { type Elapsed, type Mark, NO_TIME, type Stopwatch } from './stopwatch.js';
 
 const PUSH_INTERVAL_MS = 5;

@@ -3,10 +3,10 @@
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { checkoutRoot, nodeEntry } from '../checkout.js';
-import { renderProfiles } from '../load/profile.js';
-import { runProgram } from '../run-program.js';
-import { Scratch } from '../scratch.js';
+import { renderProfiles } from '../report/profile.js';
+import { checkoutRoot, nodeEntry } from '../rig/checkout.js';
+import { runProgram } from '../rig/run-program.js';
+import { Scratch } from '../rig/scratch.js';
 import { type AbuseOptions, readOptions, USAGE } from './options.js';
 import { keepResult, readResults } from './results.js';
 import { Runner, type RunPlan } from './runner.js';

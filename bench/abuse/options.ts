@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { integer, oneOf } from '../option-values.js';
+import { integer, oneOf } from '../rig/option-values.js';
 import { AGAINST, type Against } from './scenario.js';
 import { SCENARIOS } from './scenario-list.js';
 

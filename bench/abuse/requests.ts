@@ -1,7 +1,7 @@
 // Prepared requests of attackers, and what fills a node before an attack.
 
-import { requestBytes } from '../http-connection.js';
-import { HttpExchange } from '../http-exchange.js';
+import { requestBytes } from '../rig/http-connection.js';
+import { HttpExchange } from '../rig/http-exchange.js';
 import type { AttackContext } from './scenario.js';
 
 /** The text of one item of a push. */

@@ -3,7 +3,7 @@
 
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { describeMachine } from '../load/report.js';
+import { describeMachine } from '../report/report.js';
 import { runName } from './table.js';
 import type { Measured } from './verdict.js';
 

@@ -7,7 +7,7 @@
 // until that recovery.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Scratch } from '../scratch.js';
+import type { Scratch } from '../rig/scratch.js';
 import type { Report } from './attack-messages.js';
 import { AttackProcess } from './attack-process.js';
 import { HealthProbe } from './health-probe.js';

@@ -1,8 +1,8 @@
 // What an attack is: a record of its name, what it does in a sentence, against what, how the node
 // is filled before, and the attack itself. `scenarios/` holds them, `scenario-list.ts` the list.
 
-import type { Address } from '../http-connection.js';
-import type { Answer } from '../http-exchange.js';
+import type { Address } from '../rig/http-connection.js';
+import type { Answer } from '../rig/http-exchange.js';
 import type { AttackAnswer, AttackSocket } from './attack-socket.js';
 
 export const AGAINST = ['node', 'cluster'] as const;

@@ -4,11 +4,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RaftStatusAnswer } from '@svc/wire';
-import { NodeGroup } from '../cluster/node-group.js';
-import type { Address } from '../http-connection.js';
-import { HttpExchange } from '../http-exchange.js';
-import { freePort, NodeProcess } from '../node-process.js';
-import type { Scratch } from '../scratch.js';
+import type { Address } from '../rig/http-connection.js';
+import { HttpExchange } from '../rig/http-exchange.js';
+import { NodeGroup } from '../rig/node-group.js';
+import { freePort, NodeProcess } from '../rig/node-process.js';
+import type { Scratch } from '../rig/scratch.js';
 import type { Against, Scenario } from './scenario.js';
 
 const CLUSTER_NODES = 3;

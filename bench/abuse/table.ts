@@ -1,6 +1,6 @@
 // The results as tables: one run, and one build beside another.
 
-import { formatNumber, renderTable } from '../load/report.js';
+import { formatNumber, renderTable } from '../report/report.js';
 import { type Elapsed, longer } from './stopwatch.js';
 import { growthBytes, healthAway, judge, type Measured } from './verdict.js';
 

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Scratch } from '../scratch.js';
+import type { Scratch } from '../rig/scratch.js';
 
 export interface ServerPlan {
   readonly program: string;

@@ -3,9 +3,9 @@
 // stored.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpExchange } from '../http-exchange.js';
 import { pushBody } from '../load/push-requests.js';
-import type { GroupNode } from './node-group.js';
+import { HttpExchange } from '../rig/http-exchange.js';
+import type { GroupNode } from '../rig/node-group.js';
 import { PushClient } from './push-client.js';
 
 const QUEUE = 'failover';

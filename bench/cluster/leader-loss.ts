@@ -1,11 +1,11 @@
-// How long nobody's push is acknowledged when the leader is killed, and when it is stopped.
+// How long no push is acknowledged when the leader is killed, and when it is stopped.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Figure, figure } from '../load/figure.js';
-import { percentile } from '../load/percentiles.js';
+import { atMost, type Figure, figure, type Target } from '../report/figure.js';
+import { percentile } from '../report/percentiles.js';
+import type { GroupNode, NodeGroup } from '../rig/node-group.js';
 import { AcknowledgedPushes, type Failures } from './acknowledged-pushes.js';
-import type { ClusterBench } from './cluster-bench.js';
-import type { GroupNode, NodeGroup } from './node-group.js';
+import type { ClusterRun } from './cluster-run.js';
 
 /** Undisturbed load before each loss. */
 const CALM_MS = 1500;
@@ -14,21 +14,22 @@ const SETTLE_MS = 6000;
 /** A follower is level with the leader when the next leader is lost. */
 const LEVEL_MS_MAX = 60_000;
 
-export function measureFailover(bench: ClusterBench): Promise<readonly Figure[]> {
-  return measureLosses(bench, 'leader SIGKILL', (leader) => leader.process.kill());
+export function measureFailover(run: ClusterRun): Promise<readonly Figure[]> {
+  return measureLosses(run, 'leader SIGKILL', atMost(3000), (leader) => leader.process.kill());
 }
 
-export function measureHandoff(bench: ClusterBench): Promise<readonly Figure[]> {
-  return measureLosses(bench, 'leader SIGTERM', (leader) => leader.process.stop());
+export function measureHandoff(run: ClusterRun): Promise<readonly Figure[]> {
+  return measureLosses(run, 'leader SIGTERM', atMost(300), (leader) => leader.process.stop());
 }
 
 async function measureLosses(
-  bench: ClusterBench,
+  run: ClusterRun,
   name: string,
+  target: Target,
   lose: (leader: GroupNode) => Promise<void>,
 ): Promise<readonly Figure[]> {
-  const { times, connections } = bench.options;
-  return bench.withGroup(async (group) => {
+  const { times, connections } = run.options;
+  return run.withGroup(async (group) => {
     const pushes = new AcknowledgedPushes(group.nodes);
     pushes.start(connections);
     const gapsMs: number[] = [];
@@ -44,7 +45,7 @@ async function measureLosses(
       const gapMs = pushes.longestGapMs(lostMs);
       gapsMs.push(gapMs);
       failures.push(pushes.takeFailures());
-      bench.say(`${name} ${time + 1}: no push acknowledged for ${gapMs.toFixed(0)} ms`);
+      run.say(`${name} ${time + 1}: no push acknowledged for ${gapMs.toFixed(0)} ms`);
       await leader.process.start();
     }
     await level(group);
@@ -57,13 +58,14 @@ async function measureLosses(
     const refused = failures.flatMap(({ answers }) => [...answers]);
     const note = `${connections} connections, ${pushes.acknowledged} pushes, ${times} times`;
     return [
-      figure(`${name}: pushes again after`, 'ms', gapsMs, note),
+      figure(`${name}: pushes again after`, 'ms', gapsMs, note, target),
       figure(`${name}: p99`, 'ms', [percentile(sorted, 0.99)], note),
       figure(
         `${name}: acknowledged, not stored once`,
         'pushes',
         [missing.length],
         'every node read',
+        atMost(0),
       ),
       figure(`${name}: requests lost with their connection`, 'requests', [lost], 'sent again'),
       figure(

@@ -1,44 +1,46 @@
-// The command line of `npm run bench-cluster`.
+// The command line of `npm run bench -- --cluster`.
 
 import { parseArgs } from 'node:util';
-import { integer, someOf } from '../option-values.js';
+import { integer, someOf } from '../rig/option-values.js';
 
 export const SCENARIOS = ['failover', 'handoff', 'distance', 'join', 'soak'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
 
-export interface ClusterBenchOptions {
+export interface ClusterOptions {
   readonly scenarios: readonly ScenarioName[];
   readonly nodes: number;
   readonly times: number;
+  readonly rounds: number;
   readonly seconds: number;
   readonly ratePerSecond: number;
+  readonly connections: number;
   readonly storedMib: number;
   readonly soakMinutes: number;
-  readonly connections: number;
   readonly jsonFile: string | undefined;
   readonly entry: string | undefined;
 }
 
-export const USAGE = `npm run bench-cluster -- [options]
-  --only LIST        of ${SCENARIOS.join(',')} (default: all but soak)
+export const CLUSTER_USAGE = `npm run bench -- --cluster LIST [options]
+  --cluster LIST     of ${SCENARIOS.join(',')}: a cluster on this machine
   --nodes N          nodes of the cluster (default 3)
   --times N          leaders that are killed, and stopped (default 20)
-  --seconds N        measured seconds of a latency run (default 10)
-  --rate N           pushes a second of a latency run (default 500)
+  --rounds N         of the distance (default 5)
+  --seconds N        measured seconds of a latency (default 10)
+  --rate N           pushes a second of a latency (default 500)
   --connections N    connections of the load that leaders are lost under (default 24)
   --stored N         MiB that a new node has to fetch (default 1024)
   --soak-minutes N   length of the soak (default 20)
-  --json FILE        where the results go (default bench/results/cluster-<time>.json)
-  --entry FILE       the file that starts a node (default packages/broker/dist/main.js)`;
+  --entry FILE, --json FILE`;
 
 /** Throws an Error that says what is wrong with the arguments. */
-export function readOptions(commandLine: readonly string[]): ClusterBenchOptions {
+export function readClusterOptions(commandLine: readonly string[]): ClusterOptions {
   const { values } = parseArgs({
     args: [...commandLine],
     options: {
-      only: { type: 'string', default: SCENARIOS.filter((name) => name !== 'soak').join(',') },
+      cluster: { type: 'string', default: 'failover' },
       nodes: { type: 'string', default: '3' },
       times: { type: 'string', default: '20' },
+      rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '10' },
       rate: { type: 'string', default: '500' },
       connections: { type: 'string', default: '24' },
@@ -49,9 +51,10 @@ export function readOptions(commandLine: readonly string[]): ClusterBenchOptions
     },
   });
   return {
-    scenarios: someOf('only', values.only, SCENARIOS),
+    scenarios: someOf('cluster', values.cluster, SCENARIOS),
     nodes: integer('nodes', values.nodes, 2, 9),
     times: integer('times', values.times, 1, 1000),
+    rounds: integer('rounds', values.rounds, 1, 99),
     seconds: integer('seconds', values.seconds, 1, 600),
     ratePerSecond: integer('rate', values.rate, 1, 100_000),
     connections: integer('connections', values.connections, 1, 1024),

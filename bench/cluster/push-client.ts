@@ -2,7 +2,7 @@
 // closes them, as any client of HTTP does. What went wrong tells whether a request was on its way.
 
 import { Agent, request } from 'node:http';
-import type { Address } from '../http-connection.js';
+import type { Address } from '../rig/http-connection.js';
 
 /** `refused`: no connection was made. `lost`: the request may or may not have acted. */
 export type PushAnswer = { readonly status: number; readonly text: string } | 'refused' | 'lost';

@@ -5,11 +5,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PopAnswer } from '@svc/wire';
-import { HttpExchange } from '../http-exchange.js';
-import { type Figure, figure } from '../load/figure.js';
-import { median } from '../load/percentiles.js';
-import type { ClusterBench } from './cluster-bench.js';
-import type { GroupNode, NodeGroup } from './node-group.js';
+import { atMost, type Figure, figure } from '../report/figure.js';
+import { median } from '../report/percentiles.js';
+import { HttpExchange } from '../rig/http-exchange.js';
+import type { GroupNode, NodeGroup } from '../rig/node-group.js';
+import type { ClusterRun } from './cluster-run.js';
 
 const WORKERS = 12;
 /** Of the life of one queue. */
@@ -25,14 +25,14 @@ const WARM_UP_SHARE = 0.3;
 const COMPARED_SHARE = 0.1;
 const MEGABYTE = 1e6;
 
-export async function measureSoak(bench: ClusterBench): Promise<readonly Figure[]> {
-  const { soakMinutes } = bench.options;
-  return bench.withGroup(async (group) => {
+export async function measureSoak(run: ClusterRun): Promise<readonly Figure[]> {
+  const { soakMinutes } = run.options;
+  return run.withGroup(async (group) => {
     const churn = new Churn(group);
     const peak = await churn.run(PEAK_MS, null);
-    bench.say(`at most ${rateText(peak)}`);
+    run.say(`at most ${rateText(peak)}`);
     const paced = churn.run(soakMinutes * 60_000, peak * SHARE_OF_PEAK);
-    const samples = await sample(bench, group, churn, paced);
+    const samples = await sample(run, group, churn, paced);
     const rate = await paced;
     const note = `${churn.ended} queues and groups came and went, at ${rateText(rate)}`;
     return group.nodes.flatMap((node, i) => {
@@ -48,6 +48,7 @@ export async function measureSoak(bench: ClusterBench): Promise<readonly Figure[
           '%',
           [(after / before - 1) * 100],
           note,
+          atMost(10),
         ),
       ];
     });
@@ -96,7 +97,7 @@ class Churn {
 
 /** Resident megabytes of all nodes, every few seconds until the load has ended. */
 async function sample(
-  bench: ClusterBench,
+  run: ClusterRun,
   group: NodeGroup,
   churn: Churn,
   load: Promise<unknown>,
@@ -110,7 +111,7 @@ async function sample(
     const all = group.nodes.map(({ process }) => process.memory().residentBytes / MEGABYTE);
     samples.push(all);
     const sizes = all.map((each) => each.toFixed(0)).join(', ');
-    bench.say(`${taken / 1000} s: ${sizes} MB, ${churn.ended} queues ended`);
+    run.say(`${taken / 1000} s: ${sizes} MB, ${churn.ended} queues ended`);
     await Promise.race([sleep(SAMPLE_MS), ended]);
   }
   return samples;

@@ -2,8 +2,8 @@
 // last message of each partition (which completes those before it), and goes on until stopped.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Address } from '../http-connection.js';
-import { type Answer, HttpExchange } from '../http-exchange.js';
+import type { Address } from '../rig/http-connection.js';
+import { type Answer, HttpExchange } from '../rig/http-exchange.js';
 import type { Ledger } from './ledger.js';
 import { attempt, persist } from './patience.js';
 import { type DeliveredMessage, readPopAnswer } from './pop-answer.js';

@@ -7,7 +7,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkoutRoot } from '../checkout.js';
+import { checkoutRoot } from '../rig/checkout.js';
 
 export interface OutgoingMessage {
   readonly queue: string;

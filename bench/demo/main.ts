@@ -1,11 +1,8 @@
 // `npm run demo`: sends real data through a node, kills the node in mid-stream, and shows that
 // nothing was lost. Exit code 0 only when the promise was kept.
 
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { nodeEntry } from '../checkout.js';
-import { freePort, NodeProcess } from '../node-process.js';
-import { Scratch } from '../scratch.js';
+import { NodeGroup } from '../rig/node-group.js';
+import { Scratch } from '../rig/scratch.js';
 import { readInput } from './input.js';
 import { type DemoOptions, readOptions, USAGE } from './options.js';
 import { renderResult } from './result-table.js';
@@ -16,30 +13,18 @@ const LEASE_SECONDS = 3;
 const STALL_TIMEOUT_MS = 30_000;
 
 async function main(options: DemoOptions): Promise<boolean> {
-  const entry = nodeEntry(options.entry);
   const messages = readInput(options.rounds);
   const scratch = new Scratch();
   scratch.endOnSignals();
   try {
-    const directory = scratch.directory('demo');
-    const dataDirectory = join(directory, 'node');
-    mkdirSync(dataDirectory);
-    const node = new NodeProcess(
-      {
-        entry,
-        port: await freePort(),
-        dataDirectory,
-        logFile: join(directory, 'node.log'),
-        runtimeArguments: [],
-        environment: {},
-      },
-      scratch,
-    );
-    await node.start();
+    const [first] = (await NodeGroup.start(scratch, 1, options.entry)).nodes;
+    if (first === undefined) throw new Error('a group of one has one node');
+    const node = first.process;
     const { kills, producers, consumers } = options;
     process.stdout.write(
       `${messages.length} messages, ${producers} producers, ${GROUPS.length} groups of ` +
-        `${consumers} consumers on each queue, ${kills} kills; data in ${dataDirectory}\n`,
+        `${consumers} consumers on each queue, ${kills} kills; ` +
+        `data in ${node.plan.dataDirectory}\n`,
     );
     const result = await runDemo({
       node,

@@ -1,7 +1,7 @@
 // The command line of `npm run demo`.
 
 import { parseArgs } from 'node:util';
-import { integer } from '../option-values.js';
+import { integer } from '../rig/option-values.js';
 
 export interface DemoOptions {
   readonly rounds: number;

@@ -1,7 +1,7 @@
 // How the demo's clients meet a node that is away: they try again, and not for ever.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer, HttpExchange } from '../http-exchange.js';
+import type { Answer, HttpExchange } from '../rig/http-exchange.js';
 
 const PAUSE_MS = 50;
 const PATIENCE_MS = 90_000;

@@ -1,6 +1,6 @@
 // Reads the answer of a pop, each payload as the bytes that stand in it.
 
-import { JsonShapeError, readArray, readInteger, readObject, readString } from '../json-slices.js';
+import { JsonShapeError, readArray, readInteger, readObject, readString } from './json-slices.js';
 
 export interface DeliveredMessage {
   readonly queue: string;

@@ -1,10 +1,10 @@
 // Sends its share of the messages in order, one push in flight, and sends a push again with the
 // same transaction ids until it is answered: the broker's deduplication makes that harmless.
 
-import type { Address } from '../http-connection.js';
-import { HttpExchange } from '../http-exchange.js';
-import { readArray, readObject, readString } from '../json-slices.js';
+import type { Address } from '../rig/http-connection.js';
+import { HttpExchange } from '../rig/http-exchange.js';
 import type { OutgoingMessage } from './input.js';
+import { readArray, readObject, readString } from './json-slices.js';
 import type { Ledger } from './ledger.js';
 import { persist } from './patience.js';
 

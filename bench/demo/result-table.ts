@@ -1,6 +1,6 @@
 // The end of a run in a table and a sentence.
 
-import { renderTable } from '../load/report.js';
+import { renderTable } from '../report/report.js';
 import type { GroupVerdict } from './ledger.js';
 import type { DemoResult } from './run-demo.js';
 

@@ -1,7 +1,7 @@
 // One run: producers and two consumer groups at work while the node is killed and started again.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Address } from '../http-connection.js';
+import type { Address } from '../rig/http-connection.js';
 import { type ConsumerPlan, runConsumer, sweep } from './consumer.js';
 import type { OutgoingMessage } from './input.js';
 import { type GroupVerdict, isClean, Ledger } from './ledger.js';

@@ -1,130 +1,118 @@
-// The command line of `npm run bench`.
+// The command line of the load program, of the comparison of two builds and of that with others.
 
 import { parseArgs } from 'node:util';
-import { integer, someOf } from '../option-values.js';
-import { STATE_SURFACES, type StateSurface } from '../state.js';
+import { integer, integers, someOf } from '../rig/option-values.js';
+import { SHARED_WORKS, WORKS, type Work } from './works.js';
 
-export const SCENARIOS = ['push', 'pop', 'e2e', 'latency', 'storage'] as const;
-export type ScenarioName = (typeof SCENARIOS)[number];
+export const PEERS = ['nats', 'rabbitmq', 'redis', 'postgres'] as const;
+export type Peer = (typeof PEERS)[number];
 
-export interface BenchOptions {
-  readonly scenarios: readonly ScenarioName[];
+/**
+ * `durable`: an acknowledgement means "on disk", at a majority where there are three nodes.
+ * `defaults`: the settings a system comes with. Ours has only the first.
+ */
+export const SETTINGS = ['durable', 'defaults'] as const;
+export type Setting = (typeof SETTINGS)[number];
+
+export interface LoadOptions {
+  readonly works: readonly Work[];
+  readonly batches: readonly number[];
+  readonly payloads: readonly number[];
+  readonly nodes: number;
   readonly connections: number;
   readonly partitions: number;
-  readonly payloadBytes: number;
+  readonly rounds: number;
   readonly seconds: number;
   readonly warmUpSeconds: number;
-  readonly runs: number;
   readonly ratePerSecond: number;
-  readonly storedMessages: number;
-  /** Nothing but the consensus core, without a node. */
-  readonly raft: boolean;
-  /** Nothing but the disk that a queue with a short window takes. */
-  readonly retention: boolean;
-  /** Nothing but the prices of units of work. */
-  readonly prices: boolean;
-  /** Nothing but a scrape of ten thousand queues. */
-  readonly scrape: boolean;
-  /** Nothing but what the machine can do without a broker. */
-  readonly limits: boolean;
-  /** Nothing but where the time of a node goes. */
-  readonly stages: boolean;
-  /** Nothing but a page of these result files; empty: not that. */
-  readonly pageOf: readonly string[];
-  /** Results of a second run, to be held to those of the page; empty: there was none. */
-  readonly again: readonly string[];
-  /** Nothing but these state surfaces; empty: none of them. */
-  readonly surfaces: readonly StateSurface[];
-  /** Nothing but timers that come due while so many others wait; null: not that. */
-  readonly timersPending: number | null;
   readonly profile: boolean;
-  readonly jsonFile: string | undefined;
+  readonly url: string | undefined;
+  readonly token: string | undefined;
   readonly entry: string | undefined;
+  /** Another checkout, built. */
+  readonly againstBuild: string | undefined;
+  readonly peers: readonly Peer[];
+  readonly settings: readonly Setting[];
+  readonly jsonFile: string | undefined;
 }
 
-export const USAGE = `npm run bench -- [options]
-  --only LIST        of ${SCENARIOS.join(',')} (default all)
+export const LOAD_USAGE = `npm run bench -- [options]
+  --only LIST        of ${WORKS.join(',')} (default all)
+  --batches LIST     messages of a push, a pop and an ack; operations of a call (default 1,10,100)
+  --payload LIST     bytes of a payload (default 256)
+  --nodes N          nodes that are started, 1 or 3 (default 1)
   --connections N    connections at a time (default 64)
-  --partitions N     partitions of a queue; used in turn (default 64)
-  --payload N        bytes of a payload's JSON text (default 256)
-  --seconds N        measured seconds of a run (default 10)
-  --warm-up N        seconds before the measured ones (default 2)
-  --runs N           runs of each figure; the median counts (default 3)
-  --rate N           pushes a second of the open loop (default 1000)
-  --stored N         messages stored for the storage figures (default 5000000)
-  --raft             only the consensus core, three nodes in one process
-  --retention        only the disk of a queue that is written at 50 MB/s with a 10 s window
-  --prices           only the prices of units of work, beside what they cost here
-  --scrape           only GET /metrics/prometheus on a node with ten thousand queues
-  --limits           only what the machine, the disk and the HTTP library can do without a broker
-  --stages           only where the time of a node goes, by stage of a request
-  --page FILES       only a page of results: one file of --against, others of bench-scale
-  --again FILES      with --page: a second run of --against, whose ratios shall be the same
-  --kv               only key/value writes, in calls of 64, and their latency at half the target
-  --timers           only the same of timers that are scheduled
-  --locks            only the same of locks that are acquired
-  --timers-due N     only how late 5,000 timers a second fire while N others wait
-  --profile          write CPU profiles of the node and print where its time goes
-  --json FILE        where the results go (default bench/results/<time>.json)
-  --entry FILE       the file that starts a node (default packages/broker/dist/main.js)`;
+  --partitions N     partitions of the queue, used in turn (default 64)
+  --rounds N         rounds of each load; the median counts (default 3)
+  --seconds N        measured seconds of a round, of each system (default 3)
+  --warm-up N        seconds before the first round (default 2)
+  --rate N           pushes a second of the latency figures (default 1000)
+  --profile          CPU profiles of the nodes: where their time goes, by folder and by function
+  --url URL          a node or a balancer that runs there (http), instead of nodes of its own
+  --token TOKEN      the bearer token for it
+  --entry FILE       the file that starts a node (default packages/broker/dist/main.js)
+  --json FILE        where the results go (default bench/results/<program>-<time>.json)
+
+npm run bench -- --against-build PATH [options]
+  another checkout, built, beside this one: in one run, in turns, and in both directions
+
+npm run bench -- --against LIST [options]
+  --against LIST     of ${PEERS.join(',')}: other systems beside ours
+  --settings LIST    of ${SETTINGS.join(',')} (default durable)
+  --nodes 3          only of nats and rabbitmq`;
 
 /** Throws an Error that says what is wrong with the arguments. */
-export function readOptions(commandLine: readonly string[]): BenchOptions {
+export function readLoadOptions(commandLine: readonly string[]): LoadOptions {
   const { values } = parseArgs({
     args: [...commandLine],
     options: {
       only: { type: 'string' },
+      batches: { type: 'string', default: '1,10,100' },
+      payload: { type: 'string', default: '256' },
+      nodes: { type: 'string', default: '1' },
       connections: { type: 'string', default: '64' },
       partitions: { type: 'string', default: '64' },
-      payload: { type: 'string', default: '256' },
-      seconds: { type: 'string', default: '10' },
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '3' },
       'warm-up': { type: 'string', default: '2' },
-      runs: { type: 'string', default: '3' },
       rate: { type: 'string', default: '1000' },
-      stored: { type: 'string', default: '5000000' },
-      raft: { type: 'boolean', default: false },
-      retention: { type: 'boolean', default: false },
-      prices: { type: 'boolean', default: false },
-      scrape: { type: 'boolean', default: false },
-      limits: { type: 'boolean', default: false },
-      stages: { type: 'boolean', default: false },
-      page: { type: 'string' },
-      again: { type: 'string' },
-      kv: { type: 'boolean', default: false },
-      timers: { type: 'boolean', default: false },
-      locks: { type: 'boolean', default: false },
-      'timers-due': { type: 'string' },
       profile: { type: 'boolean', default: false },
-      json: { type: 'string' },
+      url: { type: 'string' },
+      token: { type: 'string' },
       entry: { type: 'string' },
+      'against-build': { type: 'string' },
+      against: { type: 'string' },
+      settings: { type: 'string', default: 'durable' },
+      json: { type: 'string' },
     },
   });
+  const { url, against, 'against-build': againstBuild } = values;
+  if ([url, against, againstBuild].filter((one) => one !== undefined).length > 1) {
+    throw new Error('one of --url, --against and --against-build at a time');
+  }
+  // Timers of a node that is not ours would stay there.
+  const works: readonly Work[] =
+    against !== undefined
+      ? SHARED_WORKS
+      : WORKS.filter((work) => url === undefined || work !== 'timers');
   return {
-    scenarios: values.only === undefined ? SCENARIOS : someOf('only', values.only, SCENARIOS),
-    connections: integer('connections', values.connections, 1, 4096),
+    works: values.only === undefined ? works : someOf('only', values.only, works),
+    batches: integers('batches', values.batches, 1, 256),
+    payloads: integers('payload', values.payload, 16, 65_536),
+    nodes: Number(someOf('nodes', values.nodes, ['1', '3'])[0]),
+    connections: integer('connections', values.connections, 2, 4095),
     partitions: integer('partitions', values.partitions, 1, 65_536),
-    payloadBytes: integer('payload', values.payload, 16, 1_048_576),
+    rounds: integer('rounds', values.rounds, 1, 99),
     seconds: integer('seconds', values.seconds, 1, 600),
     warmUpSeconds: integer('warm-up', values['warm-up'], 0, 60),
-    runs: integer('runs', values.runs, 1, 99),
     ratePerSecond: integer('rate', values.rate, 1, 100_000),
-    storedMessages: integer('stored', values.stored, 1000, 1_000_000_000),
-    raft: values.raft,
-    retention: values.retention,
-    prices: values.prices,
-    scrape: values.scrape,
-    limits: values.limits,
-    stages: values.stages,
-    pageOf: values.page?.split(',') ?? [],
-    again: values.again?.split(',') ?? [],
-    surfaces: STATE_SURFACES.filter((surface) => values[surface]),
-    timersPending: pendingOf(values['timers-due']),
     profile: values.profile,
-    jsonFile: values.json,
+    url,
+    token: values.token,
     entry: values.entry,
+    againstBuild,
+    peers: against === undefined ? [] : someOf('against', against, PEERS),
+    settings: someOf('settings', values.settings, SETTINGS),
+    jsonFile: values.json,
   };
-}
-
-function pendingOf(given: string | undefined): number | null {
-  return given === undefined ? null : integer('timers-due', given, 0, 10_000_000);
 }

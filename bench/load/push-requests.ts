@@ -1,6 +1,6 @@
 // Prepared push requests: built once, sent many times.
 
-import { requestBytes } from '../http-connection.js';
+import { requestBytes } from '../rig/http-connection.js';
 
 /**
  * Payloads whose JSON text has exactly `payloadBytes` bytes. Their text is pseudo-random letters,
@@ -39,19 +39,10 @@ export function pushRequests(
   partitions: number,
   batch: number,
   payloadBytes: number,
+  token?: string,
 ): readonly Buffer[] {
   const payloads = payloadTexts(batch, payloadBytes);
   return Array.from({ length: partitions }, (_, index) =>
-    requestBytes('POST', '/api/v1/push', pushBody(queue, partitionName(index), payloads)),
+    requestBytes('POST', '/api/v1/push', pushBody(queue, partitionName(index), payloads), token),
   );
-}
-
-/** The requests whose partition is one of client `index` of `clients`; never none. */
-export function shareOf(
-  requests: readonly Buffer[],
-  index: number,
-  clients: number,
-): readonly Buffer[] {
-  const own = requests.filter((_request, partition) => partition % clients === index);
-  return own.length > 0 ? own : requests.slice(index % requests.length).slice(0, 1);
 }

@@ -2,8 +2,9 @@
 // success, and none of its results may say that a message was not stored as a new one. A consumer
 // pops up to a batch from any partition and completes it by acknowledging its last message
 // (acknowledgements are cumulative); the answer is searched for the few fields that needs, and
-// not parsed. Consumers of the kind `dlq` make a dead letter of each message instead. A payload
-// with a "number" says which publish of an open loop it came with.
+// not parsed. Consumers of the kind `dlq` make a dead letter of each message instead. The requests of
+// the kind `calls` are of any other route, and each answer stands for a batch of operations. A
+// payload with a "number" says which publish of an open loop it came with.
 
 #include "load.h"
 
@@ -43,15 +44,32 @@ static void publish(struct connection *connection) {
   put(connection, request->bytes, request->length);
 }
 
+static void end_head(struct connection *connection) {
+  if (*plan.token != 0) put_text(connection, "Authorization: Bearer %s\r\n", plan.token);
+  put_text(connection, "\r\n");
+}
+
 static void pop(struct connection *connection) {
   connection->step = GROUP_POP;
   put_text(connection,
            "GET /api/v1/pop/queue/%s?consumerGroup=bench&batch=%u&wait=true&timeout=5000"
-           "&leaseSeconds=60 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+           "&leaseSeconds=60 HTTP/1.1\r\nHost: localhost\r\n",
            plan.name, plan.batch);
+  end_head(connection);
 }
 
 static bool makes_dead_letters(void) { return strcmp(plan.kind, "dlq") == 0; }
+
+// What no result of a call may say. A pop that finds nothing is a call like any other.
+static const char *const REFUSALS[] = {"\"success\":false", "\"applied\":false", "\"ok\":false",
+                                       "\"acquired\":false", "\"status\":\"error\""};
+
+static void take_call(struct connection *connection, const char *body, size_t length) {
+  for (size_t i = 0; i < sizeof REFUSALS / sizeof *REFUSALS; i += 1) {
+    if (behind(body, length, REFUSALS[i]) != NULL) fail_with_answer("a call failed", body, length);
+  }
+  acknowledged(connection, plan.batch);
+}
 
 static void take_publish(struct connection *connection, const char *body, size_t length) {
   if (behind(body, length, "\"status\":\"error\"") != NULL ||
@@ -104,8 +122,9 @@ static void take_pop(struct connection *connection, const char *body, size_t len
               lease.bytes, makes_dead_letters() ? "dlq" : "completed");
   put_text(connection,
            "POST /api/v1/ack HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-           "Content-Length: %zu\r\n\r\n",
+           "Content-Length: %zu\r\n",
            connection->request.end);
+  end_head(connection);
   put(connection, connection->request.bytes, connection->request.end);
   connection->step = GROUP_ACK + claimed;
 }
@@ -127,7 +146,9 @@ static size_t take(struct connection *connection, const char *bytes, size_t leng
   if (head.length == 0 || length - head.length < head.body_length) return 0;
   const char *body = bytes + head.length;
   if (head.status < 200 || head.status > 299) fail_with_answer("refused", bytes, length);
-  if (connection->role == PRODUCER) take_publish(connection, body, head.body_length);
+  if (connection->role == PRODUCER && strcmp(plan.kind, "calls") == 0) {
+    take_call(connection, body, head.body_length);
+  } else if (connection->role == PRODUCER) take_publish(connection, body, head.body_length);
   else if (connection->step >= GROUP_ACK) take_ack(connection, body, head.body_length);
   else if (head.status == 204) pop(connection);
   else take_pop(connection, body, head.body_length);

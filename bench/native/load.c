@@ -1,21 +1,20 @@
 // The load program: publishes, or publishes, consumes and acknowledges, over many connections in
-// one thread, and prints what it saw as one line of JSON. Native, because it shares the
-// processors with what it measures.
+// one thread, for each turn that standard input asks for, and prints what it saw of a turn as a line
+// of JSON. Native, because it shares the processors with what it measures.
 //
 // Closed loop: each producer sends when its acknowledgement came. Open loop (--rate): publishes
 // are due at fixed moments, whether or not earlier ones were answered, and a latency runs from
 // that moment; a stall of the server counts for every publish that was due in it.
 //
 // Invariants:
-// - A message counts when its acknowledgement came within the measured window; a latency counts
-//   when its publish was due within it. Nothing of the warm-up counts.
-//   Of a turn (--turns) without a warm-up everything counts, until its last acknowledgement.
+// - A message counts when its acknowledgement came within the measured window of its turn; a latency
+//   counts when its publish was due within it. Nothing of the warm-up counts.
 // - A producer is in exactly one place: in `idle`, or in flight.
 // - With consumers, what was sent and not yet consumed never exceeds UNCONSUMED_BATCHES for each
 //   connection, so that the rate is one that lasts.
-// - Afterwards the server has nothing to do: what was sent is acknowledged, and consumed but for
-//   what consumers hold that acknowledge whole batches only. So two systems can have turns, each in
-//   its own program, and neither works in those of the other.
+// - After a turn the server has nothing to do: what was sent is acknowledged, and consumed but for
+//   what consumers hold that acknowledge whole batches only. So several systems can have turns, each
+//   with a load program of its own, and none works in the turns of another.
 
 #include "load.h"
 #include "histogram.h"
@@ -120,7 +119,7 @@ void append(struct buffer *buffer, const void *bytes, size_t length) {
 }
 
 static void append_formatted(struct buffer *buffer, const char *format, va_list arguments) {
-  char text[1024];
+  char text[8192];
   int length = vsnprintf(text, sizeof text, format, arguments);
   if (length < 0 || (size_t)length >= sizeof text) fail("a text of %d bytes is too long", length);
   append(buffer, text, (size_t)length);
@@ -352,16 +351,16 @@ static void run_until(int64_t until_ns) {
   while (!done && now_ns() < until_ns) watched_turn(until_ns);
 }
 
-// The role of each connection: half of them consume where that is the work.
+// The role of each connection: the first ones consume where that is the work.
 static enum role role_of(unsigned number) {
   if (plan.work == CREATE || plan.work == REMOVE) return ADMINISTRATOR;
-  return plan.work == CONSUME && number % 2 == 1 ? CONSUMER : PRODUCER;
+  return number < plan.consumers ? CONSUMER : PRODUCER;
 }
 
 static void connect_socket(struct connection *connection) {
   // Of one kind of connections, each goes to the next port.
-  unsigned number = connection->number;
-  unsigned port = plan.ports[(plan.work == CONSUME ? number / 2 : number) % plan.port_count];
+  unsigned number = connection->number - (connection->role == PRODUCER ? plan.consumers : 0);
+  unsigned port = plan.ports[number % plan.port_count];
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
   if (inet_pton(AF_INET, plan.host, &address.sin_addr) != 1) fail("--host %s: no IPv4", plan.host);
   connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -440,7 +439,7 @@ static void print_quantiles(const char *name, const struct histogram *histogram)
   static const struct {
     const char *name;
     double fraction;
-  } rows[] = {{"p50Ms", 0.5}, {"p90Ms", 0.9}, {"p99Ms", 0.99}, {"p999Ms", 0.999}};
+  } rows[] = {{"p50Ms", 0.5}, {"p99Ms", 0.99}};
   printf("\"%s\":{", name);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i += 1) {
     printf("\"%s\":%.4f,", rows[i].name, quantile_ms(histogram, rows[i].fraction));
@@ -448,18 +447,11 @@ static void print_quantiles(const char *name, const struct histogram *histogram)
   printf("\"maxMs\":%.4f}", (double)histogram->highest_ns / 1e6);
 }
 
-// Tells the one who reads our output where the window begins and ends, so that it can look at the
-// processor time of the server at these moments.
-static void announce(const char *moment) {
-  puts(moment);
-  fflush(stdout);
-}
-
 static bool has_nothing_to_do(void) {
   if (unacknowledged_messages > 0 || !nothing_left_to_send()) return false;
   if (plan.work != CONSUME || consumed_messages >= published_messages) return true;
   if (!plan.protocol->holds_batches) return false;
-  uint64_t held = published_messages - consumed_messages, consumers = plan.connections / 2;
+  uint64_t held = published_messages - consumed_messages, consumers = plan.consumers;
   return held < consumers * plan.batch && now_ns() - progress_ns > HELD_NS;
 }
 
@@ -469,6 +461,8 @@ static struct sample begin_load(double warm_up_seconds, double seconds) {
   begin_ns = first.at_ns + (int64_t)(warm_up_seconds * 1e9);
   end_ns = begin_ns + (int64_t)(seconds * 1e9);
   due_count = 0;
+  // Payloads of an open loop are numbered by the publish they come with.
+  if (plan.rate != 0) items_taken = 0;
   stopping = false;
   memset(&latencies, 0, sizeof latencies);
   memset(&lateness, 0, sizeof lateness);
@@ -493,7 +487,7 @@ static void end_load(void) {
 // Runs on until all connections that are counted have had the same number of answers since then,
 // and one at least, if they have them in turn.
 static void run_until_even(const struct sample *since) {
-  unsigned counted = plan.work == CONSUME ? plan.connections / 2 : plan.connections;
+  unsigned counted = plan.work == CONSUME ? plan.consumers : plan.connections;
   uint64_t wave = (uint64_t)counted * plan.batch, seen = measured_messages() - since->messages;
   uint64_t waves = seen <= wave ? 1 : (seen + wave - 1) / wave;
   int64_t limit_ns = now_ns() + EVEN_MAX_NS;
@@ -508,13 +502,11 @@ static void print_line(const struct sample *first, const struct sample *from,
   struct sample last = sample_now();
   uint64_t messages = to->messages - from->messages;
   if (messages == 0) fail("nothing was acknowledged in the measured time");
-  printf("{\"messages\":%llu,\"seconds\":%.6f,\"processorSeconds\":%.6f,",
-         (unsigned long long)messages, (double)(to->at_ns - from->at_ns) / 1e9,
-         to->processor_seconds - from->processor_seconds);
-  printf("\"whole\":{\"messages\":%llu,\"processorSeconds\":%.6f,\"restSeconds\":%.6f},",
+  printf("{\"messages\":%llu,\"seconds\":%.6f,", (unsigned long long)messages,
+         (double)(to->at_ns - from->at_ns) / 1e9);
+  printf("\"whole\":{\"messages\":%llu,\"processorSeconds\":%.6f},",
          (unsigned long long)(last.messages - first->messages),
-         last.processor_seconds - first->processor_seconds,
-         progress_ns > end_ns ? (double)(progress_ns - end_ns) / 1e9 : 0);
+         last.processor_seconds - first->processor_seconds);
   print_quantiles("latency", &latencies);
   putchar(',');
   print_quantiles("lateness", &lateness);
@@ -524,7 +516,7 @@ static void print_line(const struct sample *first, const struct sample *from,
   fflush(stdout);
 }
 
-// One window, and its line. Of a closed loop both its ends are moments at which the answers are
+// One turn, and its line. Of a closed loop both its ends are moments at which the answers are
 // even: a server that answers all connections at about the same time would otherwise have a wave of
 // answers too many or too few, and of a long one the work that was done for it before.
 static void measure(double warm_up_seconds, double seconds) {
@@ -542,24 +534,12 @@ static void measure(double warm_up_seconds, double seconds) {
     begin_ns = before.at_ns;
     end_ns = FOREVER_NS;
   }
-  announce("begin");
   run_until(until_ns);
   if (closed) run_until_even(&before);
   struct sample after = sample_now();
   if (closed) end_ns = after.at_ns;
-  announce("end");
   end_load();
   print_line(&first, &before, &after);
-}
-
-// All that is sent in these seconds, from the first of it until the last is done, and its line.
-static void measure_whole(double seconds) {
-  struct sample first = begin_load(0, seconds);
-  run_until(end_ns);
-  end_load();
-  struct sample last = sample_now();
-  last.at_ns = progress_ns;
-  print_line(&first, &first, &last);
 }
 
 // -- the command line, and turns -------------------------------------------------------------------
@@ -572,14 +552,15 @@ static const char USAGE[] =
     "  --port LIST        connection i uses the port i modulo their number\n"
     "  --name NAME        of the queue, letters and digits (bench)\n"
     "  --kind NAME        of the queue: nats: copies; amqp: quorum | classic;\n"
-    "                     http: dlq: what is consumed becomes a dead letter\n"
+    "                     http: dlq: what is consumed becomes a dead letter;\n"
+    "                     calls: the requests are no pushes, but of any other route\n"
     "  --items FILE       payloads, or the requests of http: the length of each in a line, then it\n"
-    "  --connections N    (64); consume uses half of them to publish\n"
+    "  --connections N    (64)\n"
+    "  --consumers N      how many of them consume (half of them, where that is the work)\n"
     "  --batch N          messages of one publish, and of one acknowledgement (1)\n"
-    "  --seconds S        (10)\n"
-    "  --warm-up S        (1)\n"
     "  --rate R           publishes a second of an open loop (0: closed loop)\n"
-    "  --turns 1          a turn for each line WARM_UP SECONDS of standard input\n";
+    "A turn for each line WARM_UP SECONDS of standard input, until it ends.\n"
+    "The environment variable LOAD_TOKEN holds the bearer token of http, if any.\n";
 
 static double number(const char *option, const char *text, double lowest, double highest) {
   char *end;
@@ -637,10 +618,9 @@ static void read_option(const char *option, const char *value) {
     plan.connections = (unsigned)number(option, value, 1, CONNECTIONS_MAX);
   else if (strcmp(option, "--batch") == 0)
     plan.batch = (unsigned)number(option, value, 1, BATCH_MAX);
-  else if (strcmp(option, "--seconds") == 0) plan.seconds = number(option, value, 0.01, 3600);
-  else if (strcmp(option, "--warm-up") == 0) plan.warm_up_seconds = number(option, value, 0, 600);
+  else if (strcmp(option, "--consumers") == 0)
+    plan.consumers = (unsigned)number(option, value, 1, CONNECTIONS_MAX - 1);
   else if (strcmp(option, "--rate") == 0) plan.rate = number(option, value, 0, 1e6);
-  else if (strcmp(option, "--turns") == 0) plan.in_turns = number(option, value, 0, 1) == 1;
   else fail("%s: no such option\n%s", option, USAGE);
 }
 
@@ -648,7 +628,8 @@ static void read_command_line(int count, char **arguments) {
   static const struct protocol *const protocols[] = {&http, &redis, &nats, &amqp, &postgres};
   static const char *const works[] = {"create", "remove", "publish", "consume"};
   plan = (struct plan){.name = "bench", .kind = "", .host = "127.0.0.1", .connections = 64,
-                       .batch = 1, .seconds = 10, .warm_up_seconds = 1};
+                       .batch = 1, .token = getenv("LOAD_TOKEN")};
+  if (plan.token == NULL) plan.token = "";
   if (count < 3) fail("%s", USAGE);
   for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i += 1) {
     if (strcmp(arguments[1], protocols[i]->name) == 0) plan.protocol = protocols[i];
@@ -662,7 +643,11 @@ static void read_command_line(int count, char **arguments) {
 
   bool administers = plan.work == CREATE || plan.work == REMOVE;
   if (administers) plan.connections = 1;
-  if (plan.work == CONSUME && plan.connections < 2) fail("consume needs two connections");
+  if (plan.work != CONSUME) plan.consumers = 0;
+  else if (plan.consumers == 0) plan.consumers = plan.connections / 2;
+  if (plan.work == CONSUME && (plan.consumers == 0 || plan.consumers >= plan.connections)) {
+    fail("consume needs a connection that publishes, and one that consumes");
+  }
   if (plan.port_count == 0) fail("--port is missing");
   if (plan.item_count == 0 && !administers) fail("--items is missing");
   size_t letters = strspn(plan.name, "abcdefghijklmnopqrstuvwxyz0123456789");
@@ -671,12 +656,12 @@ static void read_command_line(int count, char **arguments) {
   }
 }
 
-// A turn for each line: a window, or all of it if there is no warm-up. Ends with the input.
-// Meanwhile what servers send is answered.
+// A turn for each line; ends with the input. Meanwhile what servers send is answered.
 static void measure_in_turns(void) {
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
   if (epoll_ctl(poller, EPOLL_CTL_ADD, STDIN_FILENO, &event) != 0) fail("turns need a pipe");
-  announce("ready");
+  puts("ready");
+  fflush(stdout);
   waiting_since_ns = now_ns();
   while (!orders_ended) {
     turn(now_ns() + SECOND_NS);
@@ -690,9 +675,7 @@ static void measure_in_turns(void) {
     // Not to meet the server while it closes them.
     if (plan.protocol == &http && now_ns() - waiting_since_ns > IDLE_NS) replace_producers();
     waiting_since_ns = 0;
-    double warm_up_seconds = number("WARM_UP", order, 0, 600);
-    if (warm_up_seconds > 0) measure(warm_up_seconds, number("SECONDS", seconds, 0.01, 3600));
-    else measure_whole(number("SECONDS", seconds, 0.01, 3600));
+    measure(number("WARM_UP", order, 0, 600), number("SECONDS", seconds, 0.01, 3600));
     waiting_since_ns = now_ns();
   }
 }
@@ -705,9 +688,6 @@ int main(int count, char **arguments) {
   poller = epoll_create1(EPOLL_CLOEXEC);
   if (poller < 0) fail("no epoll: %s", strerror(errno));
   connect_all();
-  if (plan.in_turns) measure_in_turns();
-  else if (plan.work == PUBLISH || plan.work == CONSUME) {
-    measure(plan.warm_up_seconds, plan.seconds);
-  }
+  if (plan.work == PUBLISH || plan.work == CONSUME) measure_in_turns();
   return 0;
 }

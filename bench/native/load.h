@@ -27,12 +27,11 @@ struct plan {
   const struct protocol *protocol;
   enum work work;
   const char *name; // of the queue: letters and digits only, so that it needs no quoting anywhere
-  const char *kind; // of the queue, where a protocol has several; of http: what consumers do
+  const char *kind; // of the queue, where a protocol has several; of http: see http.c
+  const char *token; // of http; empty: none
   const char *host;
   unsigned ports[PORTS_MAX], port_count; // connection i uses port i modulo their number
-  unsigned connections, batch;
-  double seconds, warm_up_seconds;
-  bool in_turns; // as they are told on standard input, instead of one window
+  unsigned connections, consumers, batch; // consumers are some of the connections
   double rate; // requests a second of an open loop; 0: closed loop
   // Payloads, or the requests themselves where the protocol is HTTP; sent in turn.
   struct item *items;

@@ -43,7 +43,11 @@ const TABLE: readonly Row[] = [
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
   { folder: 'packages', values: [NODE, '@svc/wire', '@svc/client'], types: [] },
   { folder: 'dashboard', values: [], types: ['@svc/wire'] },
-  { folder: 'bench', values: [NODE, ...LAYERS], types: [] },
+  {
+    folder: 'bench',
+    values: [NODE, '@svc/wire', '@svc/engine', '@svc/storage'],
+    types: [],
+  },
   { folder: 'test', values: [NODE, ...LAYERS], types: [] },
   { folder: 'scripts', values: [NODE], types: [] },
 ];

@@ -1,7 +1,7 @@
 // Key/value, locks, timers, ephemeral queues, and the commands that walk a whole queue.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requestBytes } from '../../http-connection.js';
+import { requestBytes } from '../../rig/http-connection.js';
 import { flood, stay } from '../flood.js';
 import {
   fillCalls,

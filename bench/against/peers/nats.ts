@@ -8,10 +8,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { System } from '../../load/system.js';
 import { LoadProgramError } from '../../native/load-program.js';
-import { freePort } from '../../node-process.js';
+import { freePort } from '../../rig/node-process.js';
+import { nameOf, type PeerPlan } from '../peer.js';
 import { ServerProcess } from '../server-process.js';
-import { QUEUE, type RunningSystem, type SystemPlan } from './system.js';
 
 export const NATS_NEEDS = [
   { program: 'nats-server', debianPackage: 'nats-server' },
@@ -21,8 +22,8 @@ export const NATS_NEEDS = [
 const CREATE_MS_MAX = 30_000;
 const POLL_MS = 200;
 
-export async function startNats(plan: SystemPlan): Promise<RunningSystem> {
-  const { scratch, load, setting, nodes } = plan;
+export async function startNats(plan: PeerPlan): Promise<System> {
+  const { scratch, program, queue, setting, nodes } = plan;
   const directory = scratch.directory('nats');
   const version = installedVersion();
   const knowsSync = isAtLeast(version, 2, 10);
@@ -52,13 +53,14 @@ export async function startNats(plan: SystemPlan): Promise<RunningSystem> {
     }),
   );
   const ports = places.map(([client]) => client);
-  const target = { protocol: 'nats', ports, queue: QUEUE, kind: `${nodes}` } as const;
+  const target = { protocol: 'nats', ports, queue, kind: `${nodes}` } as const;
   return {
-    contender: { system: 'nats', setting, nodes, version, label: labelOf(plan, knowsSync) },
+    name: nameOf('nats', setting),
+    about: `${version}, ${labelOf(plan, knowsSync)}`,
     target,
     pids: servers.map((server) => server.pid),
-    create: () => whenFormed(() => load.administer('create', target)),
-    remove: () => load.administer('remove', target),
+    create: () => whenFormed(() => program.administer('create', target)),
+    remove: () => program.administer('remove', target),
     stop: async () => {
       await Promise.all(servers.map((server) => server.stop()));
       scratch.remove(directory);
@@ -66,7 +68,7 @@ export async function startNats(plan: SystemPlan): Promise<RunningSystem> {
   };
 }
 
-function labelOf({ setting, nodes }: SystemPlan, knowsSync: boolean): string {
+function labelOf({ setting, nodes }: PeerPlan, knowsSync: boolean): string {
   const always = knowsSync ? 'sync_interval: always' : 'its files synchronous (chattr +S)';
   const copies = nodes > 1 ? `R${nodes}` : 'R1';
   return (

@@ -3,15 +3,16 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../node-process.js';
+import type { System } from '../../load/system.js';
+import { freePort } from '../../rig/node-process.js';
+import { nameOf, type PeerPlan } from '../peer.js';
 import { ServerProcess } from '../server-process.js';
-import { QUEUE, type RunningSystem, type SystemPlan } from './system.js';
 
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 const USER = 'postgres';
 
 /** Of the newest version that is installed, or as the path has it. */
-function program(name: string): string {
+function pathOf(name: string): string {
   const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER).map(Number) : [];
   const newest = Math.max(0, ...versions.filter(Number.isFinite));
   const path = join(DEBIAN_FOLDER, `${newest}`, 'bin', name);
@@ -20,7 +21,7 @@ function program(name: string): string {
 
 export function postgresNeeds(): readonly { program: string; debianPackage: string }[] {
   return ['initdb', 'postgres'].map((name) => ({
-    program: program(name),
+    program: pathOf(name),
     debianPackage: 'postgresql',
   }));
 }
@@ -36,6 +37,7 @@ const TUNED = {
   autovacuum_naptime: '1s',
 } as const;
 
+const LABEL = 'one table, a prepared INSERT of a batch; SKIP LOCKED and DELETE in one transaction';
 const LABELS = {
   durable:
     'synchronous_commit=on, 1 GB of shared buffers, 8 GB of WAL between checkpoints; ' +
@@ -43,8 +45,8 @@ const LABELS = {
   defaults: 'as it comes, synchronous_commit=on; acknowledged = synced',
 } as const;
 
-export async function startPostgres(plan: SystemPlan): Promise<RunningSystem> {
-  const { scratch, load, setting } = plan;
+export async function startPostgres(plan: PeerPlan): Promise<System> {
+  const { scratch, program, queue, setting } = plan;
   const directory = scratch.directory('postgres');
   const data = join(directory, 'data');
   const user = process.getuid?.() === 0 ? userNamed(USER) : null;
@@ -62,7 +64,7 @@ export async function startPostgres(plan: SystemPlan): Promise<RunningSystem> {
   };
   const server = await ServerProcess.start(
     {
-      program: program('postgres'),
+      program: pathOf('postgres'),
       arguments: ['-D', data].concat(
         Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ),
@@ -75,21 +77,15 @@ export async function startPostgres(plan: SystemPlan): Promise<RunningSystem> {
     },
     scratch,
   );
-  const target = { protocol: 'postgres', ports: [port], queue: QUEUE, kind: '' } as const;
+  const target = { protocol: 'postgres', ports: [port], queue, kind: '' } as const;
+  const version = /starting PostgreSQL ([\d.]+)/.exec(server.log())?.[1] ?? 'unknown';
   return {
-    contender: {
-      system: 'postgres',
-      setting,
-      nodes: 1,
-      version: /starting PostgreSQL ([\d.]+)/.exec(server.log())?.[1] ?? 'unknown',
-      label:
-        'one table, a prepared INSERT of a batch; SKIP LOCKED and DELETE in one transaction; ' +
-        LABELS[setting],
-    },
+    name: nameOf('postgres', setting),
+    about: `${version}, ${LABEL}; ${LABELS[setting]}`,
     target,
     pids: [server.pid],
-    create: () => load.administer('create', target),
-    remove: () => load.administer('remove', target),
+    create: () => program.administer('create', target),
+    remove: () => program.administer('remove', target),
     stop: async () => {
       await server.stop();
       scratch.remove(directory);
@@ -114,7 +110,7 @@ function userNamed(name: string): User {
 
 function initialize(data: string, user: User | null): void {
   const { status, stdout, stderr, error } = spawnSync(
-    program('initdb'),
+    pathOf('initdb'),
     ['-D', data, '-A', 'trust', '-U', USER, '-E', 'UTF8', '--locale', 'C', '--no-sync'],
     { encoding: 'utf8', cwd: data, ...(user ?? {}) },
   );

@@ -4,9 +4,10 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../node-process.js';
+import type { System } from '../../load/system.js';
+import { freePort } from '../../rig/node-process.js';
+import { nameOf, type PeerPlan } from '../peer.js';
 import { ServerProcess } from '../server-process.js';
-import { QUEUE, type RunningSystem, type SystemPlan } from './system.js';
 
 /** The server itself, and not the program of the same name that changes the user first. */
 const SERVER = '/usr/lib/rabbitmq/bin/rabbitmq-server';
@@ -16,13 +17,16 @@ export const RABBITMQ_NEEDS = [
   { program: 'epmd', debianPackage: 'erlang-base' },
 ];
 
+const LABEL =
+  'one queue, persistent messages, publisher confirms; prefetch of at least 100, an ack for a ' +
+  'batch, not answered';
 const LABELS = {
   durable: 'quorum queue; confirmed = synced by a majority of its nodes',
   defaults: 'classic durable queue; confirmed = written, synced now and then',
 } as const;
 
-export async function startRabbitmq(plan: SystemPlan): Promise<RunningSystem> {
-  const { scratch, load, setting, nodes } = plan;
+export async function startRabbitmq(plan: PeerPlan): Promise<System> {
+  const { scratch, program, queue, setting, nodes } = plan;
   const directory = scratch.directory('rabbitmq');
   const names = await startNames(plan, directory);
   const ports: number[] = [];
@@ -34,21 +38,15 @@ export async function startRabbitmq(plan: SystemPlan): Promise<RunningSystem> {
     servers.push(server);
   }
   const kind = setting === 'durable' ? 'quorum' : 'classic';
-  const target = { protocol: 'amqp', ports, queue: QUEUE, kind } as const;
+  const target = { protocol: 'amqp', ports, queue, kind } as const;
+  const version = /Starting RabbitMQ ([\d.]+)/.exec(servers[0]?.log() ?? '')?.[1] ?? 'unknown';
   return {
-    contender: {
-      system: 'rabbitmq',
-      setting,
-      nodes,
-      version: /Starting RabbitMQ ([\d.]+)/.exec(servers[0]?.log() ?? '')?.[1] ?? 'unknown',
-      label:
-        'one queue, persistent messages, publisher confirms; prefetch of at least 100, an ack ' +
-        `for a batch, not answered; ${LABELS[setting]}`,
-    },
+    name: nameOf('rabbitmq', setting),
+    about: `${version}, ${LABEL}; ${LABELS[setting]}`,
     target,
     pids: [...servers, names].map((server) => server.pid),
-    create: () => load.administer('create', target),
-    remove: () => load.administer('remove', target),
+    create: () => program.administer('create', target),
+    remove: () => program.administer('remove', target),
     stop: async () => {
       await Promise.all(servers.map((server) => server.stop()));
       await names.stop();
@@ -57,7 +55,7 @@ export async function startRabbitmq(plan: SystemPlan): Promise<RunningSystem> {
   };
 }
 
-async function startNames({ scratch }: SystemPlan, directory: string): Promise<ServerProcess> {
+async function startNames({ scratch }: PeerPlan, directory: string): Promise<ServerProcess> {
   const port = await freePort();
   return ServerProcess.start(
     {
@@ -74,7 +72,7 @@ async function startNames({ scratch }: SystemPlan, directory: string): Promise<S
 }
 
 async function startNode(
-  { scratch, nodes }: SystemPlan,
+  { scratch, nodes }: PeerPlan,
   directory: string,
   number: number,
   namesPort: number,

@@ -3,9 +3,10 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../node-process.js';
+import type { System } from '../../load/system.js';
+import { freePort } from '../../rig/node-process.js';
+import { nameOf, type PeerPlan } from '../peer.js';
 import { ServerProcess } from '../server-process.js';
-import { QUEUE, type RunningSystem, type SystemPlan } from './system.js';
 
 export const REDIS_NEEDS = [{ program: 'redis-server', debianPackage: 'redis-server' }];
 
@@ -21,14 +22,15 @@ const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
   '0',
 ]);
 
+const LABEL = 'one stream, XADD pipelined; XREADGROUP and XACK in one write, entries stay';
 const LABELS = {
   durable: 'appendonly yes, appendfsync always, no snapshots; acknowledged = synced',
   defaults:
     'snapshots (save 3600 1 300 100 60 10000), one before each window; acknowledged = in memory',
 } as const;
 
-export async function startRedis(plan: SystemPlan): Promise<RunningSystem> {
-  const { scratch, load, setting } = plan;
+export async function startRedis(plan: PeerPlan): Promise<System> {
+  const { scratch, program, queue, setting } = plan;
   const directory = scratch.directory('redis');
   const port = await freePort();
   const server = await ServerProcess.start(
@@ -46,25 +48,19 @@ export async function startRedis(plan: SystemPlan): Promise<RunningSystem> {
     },
     scratch,
   );
-  const target = { protocol: 'redis', ports: [port], queue: QUEUE, kind: '' } as const;
+  const target = { protocol: 'redis', ports: [port], queue, kind: '' } as const;
+  const version = /Redis version=([\d.]+)/.exec(server.log())?.[1] ?? 'unknown';
   return {
-    contender: {
-      system: 'redis',
-      setting,
-      nodes: 1,
-      version: /Redis version=([\d.]+)/.exec(server.log())?.[1] ?? 'unknown',
-      label:
-        `one stream, XADD pipelined; XREADGROUP and XACK in one write, entries stay; ` +
-        LABELS[setting],
-    },
+    name: nameOf('redis', setting),
+    about: `${version}, ${LABEL}; ${LABELS[setting]}`,
     target,
     pids: [server.pid],
     create: async () => {
       if (setting === 'defaults') await tidy(port, 'SAVE');
-      await load.administer('create', target);
+      await program.administer('create', target);
     },
     remove: async () => {
-      await load.administer('remove', target);
+      await program.administer('remove', target);
       if (setting === 'durable') await tidy(port, 'BGREWRITEAOF');
     },
     stop: async () => {
