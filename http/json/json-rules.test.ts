@@ -45,8 +45,8 @@ const RULES: readonly [rule: string, body: string | Buffer, expected: string | R
 
 test.each(RULES)('%s: %s', async (rule, body, expected) => {
   const manual = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
-  const [, section = ''] = manual.split('\n## JSON\n');
-  expect(section.split('\n## ')[0]?.replaceAll('\n', ' ')).toContain(rule);
+  const [, section = ''] = manual.split('\n### JSON\n');
+  expect(section.split(/\n##+ /)[0]?.replaceAll('\n', ' ')).toContain(rule);
   const found = await pushed(body);
   if (typeof expected === 'string') expect(found).toBe(expected);
   else expect(found).toMatch(expected);

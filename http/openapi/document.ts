@@ -23,6 +23,7 @@
 import { type AnySchema, addUse, either, type Json, type JsonObject } from '@svc/schema';
 import { errorAnswer, TENANT_HEADER, VERSION } from '@svc/wire';
 import { type DescribedAnswer, type Endpoint, refusal, TAGS } from '../routing/endpoint.js';
+import { answerExample, requestExample } from './example.js';
 
 const JSON_TYPE = 'application/json';
 
@@ -84,15 +85,17 @@ function operationObject(endpoint: Endpoint): JsonObject {
       : {
           requestBody: {
             required: request.optional !== true,
-            content: { [JSON_TYPE]: { schema: request.schema.json } },
+            content: {
+              [JSON_TYPE]: {
+                schema: request.schema.json,
+                example: request.example ?? requestExample(request.schema),
+              },
+            },
             ...(request.lenient === true ? { 'x-lenient': true } : {}),
           },
         }),
     responses: Object.fromEntries(
-      Object.entries(answersOf(endpoint)).map(([status, one]) => [
-        status,
-        response(one, status === '503'),
-      ]),
+      Object.entries(answersOf(endpoint)).map(([status, one]) => [status, response(one, status)]),
     ),
   };
 }
@@ -145,11 +148,17 @@ const RETRY_AFTER = {
   'Retry-After': { description: 'In seconds.', schema: { type: 'integer', minimum: 1 } },
 };
 
-function response(one: DescribedAnswer, isTransient: boolean): JsonObject {
+function response(one: DescribedAnswer, status: string): JsonObject {
   const { description, schema, contentType = JSON_TYPE } = one;
-  const headers = isTransient ? { headers: RETRY_AFTER } : {};
+  const headers = status === '503' ? { headers: RETRY_AFTER } : {};
   if (schema === null) return { description, ...headers };
-  return { description, ...headers, content: { [contentType]: { schema: schema.json } } };
+  const isShown = status.startsWith('2') && contentType === JSON_TYPE;
+  const example = isShown ? { example: one.example ?? answerExample(schema) } : {};
+  return {
+    description,
+    ...headers,
+    content: { [contentType]: { schema: schema.json, ...example } },
+  };
 }
 
 /** What the record says, and what every endpoint of its kind can answer besides. */

@@ -15,7 +15,7 @@
  *
  * Access levels have a second, independent list: `server/levels.test.ts`.
  */
-import type { AnySchema } from '@svc/schema';
+import type { AnySchema, Json } from '@svc/schema';
 import { errorAnswer } from '@svc/wire';
 import type { BodyShare } from '../exchange/body-budget.js';
 import { ROUTE_DEFAULTS, type Route } from './route.js';
@@ -50,6 +50,8 @@ export interface RequestBody {
   /** The share of the memory for bodies that it is read into. */
   readonly share: BodyShare;
   readonly schema: AnySchema;
+  /** Where the one that is made of the schema would mislead. */
+  readonly example?: Json;
   /** The endpoint answers without one too. */
   readonly optional?: true;
   /** A body of another shape is read as if it were absent, and never refused. */
@@ -60,6 +62,8 @@ export interface DescribedAnswer {
   readonly description: string;
   /** null: no body. */
   readonly schema: AnySchema | null;
+  /** Where the one that is made of the schema would mislead. */
+  readonly example?: Json;
   /** `application/json` when absent. */
   readonly contentType?: string;
 }
@@ -103,8 +107,8 @@ export function refusal(description: string): DescribedAnswer {
   return { description, schema: errorAnswer };
 }
 
-export function answer(description: string, schema: AnySchema): DescribedAnswer {
-  return { description, schema };
+export function answer(description: string, schema: AnySchema, example?: Json): DescribedAnswer {
+  return { description, schema, ...(example === undefined ? {} : { example }) };
 }
 
 export function parameter(name: string, description: string, schema: AnySchema): QueryParameter {

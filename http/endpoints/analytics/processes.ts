@@ -4,7 +4,6 @@ import { text } from '@svc/schema';
 import {
   formatStampUs,
   type SystemMetrics,
-  type SystemMetricsAnswer,
   type SystemReplica,
   systemMetricsAnswer,
   type WorkerMetricsAnswer,
@@ -23,6 +22,7 @@ import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js'
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import {
   acked,
   averageLagMs,
@@ -136,15 +136,14 @@ function renderSystem(
   const replicas = wantedOf(outcome.nodes, context)
     .filter(({ buckets }) => buckets.length > 0)
     .map(replicaOf);
-  const answer: SystemMetricsAnswer = {
+  sendAnswer(exchange, '200 OK', systemMetricsAnswer, {
     timeRange: timeRange(window),
     bucketMinutes: window.widthMinutes,
     pointCount: replicas.reduce((sum, { timeSeries }) => sum + timeSeries.length, 0),
     replicaCount: replicas.length,
     replicas,
     ...missingOf(outcome.missing),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }
 
 function replicaOf({ hostname, port, buckets }: NodeSeriesView): SystemReplica {
@@ -204,7 +203,7 @@ function renderWorkers(
   }
   const { window } = context;
   const points = cellBuckets(wantedOf(outcome.nodes, context));
-  const answer: WorkerMetricsAnswer = {
+  sendAnswer(exchange, '200 OK', workerMetricsAnswer, {
     timeRange: timeRange(window),
     bucketMinutes: window.widthMinutes,
     pointCount: points.length,
@@ -218,8 +217,7 @@ function renderWorkers(
     })),
     summary: summaryOf(points),
     ...missingOf(outcome.missing),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }
 
 function pointOf({ minute, counts, loopLag }: CellBucket, widthMinutes: number): WorkerPoint {

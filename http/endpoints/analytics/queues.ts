@@ -1,16 +1,19 @@
 /** Queues over time: operations, lag, parked pops (inspection 5.2, 5.5, 5.6). */
 import type { RefusedOutcome } from '@svc/engine';
-import { list } from '@svc/schema';
+import { list, type Schema } from '@svc/schema';
 import {
   type ParkedReplicaRow,
+  parkedReplicaRow,
   parkedReplicasAnswer,
   type QueueLagRow,
   type QueueOpsRow,
   queueLagRow,
   queueOpsAnswer,
+  queueOpsRow,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { arrayText, listText, sendSliced } from '../../exchange/sliced-answer.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import type {
   ParkedSeriesView,
   QueueSeriesQuery,
@@ -119,7 +122,7 @@ function renderOps(
   const head = { timeRange: timeRange(window), bucketMinutes: window.widthMinutes };
   const queues = [...new Set(rows.map(({ queue }) => queue))].sort();
   const tail = { queues, ...(truncated ? { truncated } : {}), ...missingOf(missing) };
-  const items = textsOf(rows, (row) => opsRow(row, window.widthMinutes));
+  const items = textsOf(rows, queueOpsRow, (row) => opsRow(row, window.widthMinutes));
   sendSliced(exchange, listText(head, 'series', items, tail));
 }
 
@@ -161,7 +164,7 @@ function renderLag(
   // Newest bucket first; within one the queues stay in their order.
   rows.sort((a, b) => b.minute - a.minute);
   const { widthMinutes } = query.window;
-  sendSliced(exchange, arrayText(textsOf(rows, (row) => lagRow(row, widthMinutes))));
+  sendSliced(exchange, arrayText(textsOf(rows, queueLagRow, (row) => lagRow(row, widthMinutes))));
 }
 
 function lagRow({ minute, queue, counts }: QueueSeriesRow, bucketMinutes: number): QueueLagRow {
@@ -191,6 +194,7 @@ function renderParked(
   const tail = { replicas, ...(truncated ? { truncated } : {}), ...missingOf(missing) };
   const items = textsOf(
     rows,
+    parkedReplicaRow,
     ({ minute, queue, hostname, parked }): ParkedReplicaRow => ({
       bucket: bucketText(minute),
       queueName: queue,
@@ -202,6 +206,10 @@ function renderParked(
   sendSliced(exchange, listText(head, 'series', items, tail));
 }
 
-function* textsOf<Row>(rows: readonly Row[], shown: (row: Row) => object): Generator<string> {
-  for (const row of rows) yield JSON.stringify(shown(row));
+function* textsOf<Row, Shown>(
+  rows: readonly Row[],
+  schema: Schema<Shown>,
+  shown: (row: Row) => NoInfer<Shown>,
+): Generator<string> {
+  for (const row of rows) yield jsonOf(schema, shown(row));
 }

@@ -1,12 +1,13 @@
 /** GET /api/v1/analytics/retention (inspection 5.4): what retention removed, over time. */
 import type { RefusedOutcome } from '@svc/engine';
-import { type RetentionAnswer, retentionAnswer } from '@svc/wire';
+import { retentionAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { RetentionQuery, RetentionView } from '../../ports/analytics-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { queueOf, retentionFigures } from './series-figures.js';
 import { BAD_WINDOW, QUEUE, WINDOW } from './series-query.js';
 import { bucketText, timeRange, windowOf } from './window.js';
@@ -61,7 +62,7 @@ function render(
     return;
   }
   const { buckets, totals, groups } = outcome;
-  const answer: RetentionAnswer = {
+  sendAnswer(exchange, '200 OK', retentionAnswer, {
     timeRange: timeRange(window),
     bucketMinutes: window.widthMinutes,
     series: buckets.map(({ minute, counts }) => ({
@@ -78,6 +79,5 @@ function render(
             totals: retentionFigures(counts),
           })),
         }),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

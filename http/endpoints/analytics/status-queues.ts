@@ -3,9 +3,7 @@ import type { RefusedOutcome } from '@svc/engine';
 import { text } from '@svc/schema';
 import {
   formatStampUs,
-  type StatusAnalyticsAnswer,
   type StatusQueueAnswer,
-  type StatusQueuesAnswer,
   statusAnalyticsAnswer,
   statusQueueAnswer,
   statusQueuesAnswer,
@@ -18,8 +16,9 @@ import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { answerQueue, messageFigures } from '../queues/queue-detail.js';
-import { queueRow } from '../queues/queue-list.js';
+import { queueShown } from '../queues/queue-list.js';
 import { pagingOf } from '../records/record-query.js';
 
 export const statusQueuesEndpoint = endpoint({
@@ -82,8 +81,7 @@ function renderPage(exchange: Exchange, _: null, outcome: QueuePageView | Refuse
     exchange.refuse(outcome.refusal);
     return;
   }
-  const answer: StatusQueuesAnswer = { queues: outcome.queues.map(queueRow) };
-  exchange.json('200 OK', JSON.stringify(answer));
+  sendAnswer(exchange, '200 OK', statusQueuesAnswer, { queues: outcome.queues.map(queueShown) });
 }
 
 /** The members of a `StatusQueueAnswer` that stand before its partitions. */
@@ -117,11 +115,10 @@ function renderTotal(
   }
   const { nowUs, messages } = outcome;
   const now = formatStampUs(nowUs);
-  const answer: StatusAnalyticsAnswer = {
+  sendAnswer(exchange, '200 OK', statusAnalyticsAnswer, {
     dataPoints: [{ timestamp: now, messages }],
     interval: 'hour',
     from: formatStampUs(nowUs - DAY_US),
     to: now,
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

@@ -8,11 +8,13 @@ import {
   type StatusQueue,
   type StatusWorker,
   statusAnswer,
+  statusQueue,
   type ThroughputPoint,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import type {
   NodeSeriesView,
   ProcessCountsView,
@@ -122,7 +124,7 @@ function render(
 }
 
 function* queueTexts({ queues }: TenantStatus): Generator<string> {
-  for (const { queue, consumed } of queues) yield JSON.stringify(queueOf(queue, consumed));
+  for (const { queue, consumed } of queues) yield jsonOf(statusQueue, queueOf(queue, consumed));
 }
 
 function throughputOf({ nodes, queueBuckets }: StatusView, width: number): ThroughputPoint[] {

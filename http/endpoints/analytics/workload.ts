@@ -8,9 +8,11 @@ import {
   type WorkloadSeries,
   type WorkloadWindow,
   workloadAnswer,
+  workloadRow,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import type {
   WorkloadGroup,
   WorkloadKey,
@@ -150,7 +152,7 @@ function* rowTexts(
     const { key, namespace, task } = group;
     const labels = groupBy === 'queue' ? { namespace, task } : {};
     const row: WorkloadRow = { key, ...labels, ...figuresOf(group, axis) };
-    yield JSON.stringify(row);
+    yield jsonOf(workloadRow, row);
   }
 }
 

@@ -9,14 +9,13 @@ import type {
 } from '@svc/engine';
 import { integer, text } from '@svc/schema';
 import {
-  type EphemeralDeleteAnswer,
   type EphemeralQueuesAnswer,
-  type EphemeralResetAnswer,
   ephemeralConfigureAnswer,
   ephemeralDeclaredOptions,
   ephemeralDeleteAnswer,
   ephemeralDepthAnswer,
   ephemeralQueuesAnswer,
+  ephemeralQueueView,
   ephemeralResetAnswer,
 } from '@svc/wire';
 import { badRequest, errorText } from '../../exchange/errors.js';
@@ -24,6 +23,7 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { lenientInteger, textOf } from '../../exchange/query.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import { bodyForm, describedBy, given, jsonMember, textMember } from '../../json/body-form.js';
 import { quoted } from '../../json/json-text.js';
 import type { EphemeralQueuesPage, EphemeralReset } from '../../ports/ephemeral-service.js';
@@ -31,6 +31,7 @@ import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js'
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { queueName } from './fields.js';
 import { optionsFault } from './options.js';
 import {
@@ -196,8 +197,7 @@ function reset(front: Front, { exchange, tenant, body }: RouteRequest): void {
 }
 
 function renderReset(exchange: Exchange, queue: string, { dropped }: EphemeralReset): void {
-  const answer: EphemeralResetAnswer = { queue, dropped };
-  exchange.json('200 OK', JSON.stringify(answer));
+  sendAnswer(exchange, '200 OK', ephemeralResetAnswer, { queue, dropped });
 }
 
 function remove(front: Front, { exchange, tenant, params }: RouteRequest): void {
@@ -227,8 +227,11 @@ function renderDeleted(
     return;
   }
   const { wasDeclared } = outcome;
-  const answer: EphemeralDeleteAnswer = { queue, deleted: wasDeclared, declared: wasDeclared };
-  exchange.json('200 OK', JSON.stringify(answer));
+  sendAnswer(exchange, '200 OK', ephemeralDeleteAnswer, {
+    queue,
+    deleted: wasDeclared,
+    declared: wasDeclared,
+  });
 }
 
 // --- reads ---------------------------------------------------------------------------------------
@@ -270,7 +273,7 @@ function renderList(
 }
 
 function* queueTexts(queues: EphemeralQueuesPage['queues']): Generator<string> {
-  for (const queue of queues) yield JSON.stringify(queue);
+  for (const queue of queues) yield jsonOf(ephemeralQueueView, queue);
 }
 
 function depth(front: Front, request: RouteRequest): void {
@@ -286,7 +289,7 @@ function depth(front: Front, request: RouteRequest): void {
   }
   if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
   const answer = front.service.ephemeral.depth(tenant, queue, group === '' ? null : group);
-  if (answer !== null) exchange.json('200 OK', JSON.stringify(answer));
+  if (answer !== null) sendAnswer(exchange, '200 OK', ephemeralDepthAnswer, answer);
   else exchange.json('404 Not Found', errorText(NOT_FOUND, 'ephemeral_queue_not_found'));
 }
 

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DeleteGroupCommand, RefusedOutcome } from '@svc/engine';
 import { text } from '@svc/schema';
-import { type GroupDeletedAnswer, groupDeletedAnswer } from '@svc/wire';
+import { groupDeletedAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { textOf } from '../../exchange/query.js';
@@ -14,6 +14,7 @@ import { answer, type Description, endpoint, parameter, refusal } from '../../ro
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 function deletion(summary: string): Description {
   return {
@@ -82,13 +83,12 @@ function render(
     exchange.refuse(outcome.refusal);
     return;
   }
-  const answer: GroupDeletedAnswer = {
+  sendAnswer(exchange, '200 OK', groupDeletedAnswer, {
     success: true,
     consumerGroup: command.consumerGroup,
     queueName: command.queue,
     deletedPartitions: outcome.cursors,
     metadataDeleted: command.deleteMetadata,
     queues: outcome.queues,
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

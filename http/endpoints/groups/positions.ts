@@ -7,7 +7,6 @@ import { list } from '@svc/schema';
 import {
   DEFAULT_PARTITION,
   type GroupPositionAnswer,
-  type GroupPositionsAnswer,
   groupPositionsAnswer,
   POSITIONS_MAX,
 } from '@svc/wire';
@@ -20,6 +19,7 @@ import type { GroupPositionsView } from '../../ports/group-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 const placeForm = objectForm('a position', {
   queue: nameMember(),
@@ -101,13 +101,12 @@ function render(
     return;
   }
   let next = 0;
-  const answer: GroupPositionsAnswer = {
+  sendAnswer(exchange, '200 OK', groupPositionsAnswer, {
     positions: asked.map((place) => {
       const found = place.error === null ? outcome.positions[next++] : undefined;
       return positionAnswer(place, found);
     }),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }
 
 function positionAnswer(place: Asked, found: FoundPosition | undefined): GroupPositionAnswer {

@@ -11,6 +11,7 @@ import {
   type ConsumerGroupPartition,
   type ConsumerGroupRow,
   consumerGroupAnswer,
+  consumerGroupPartition,
   consumerGroupRow,
   formatStampUs,
   type LaggingPartition,
@@ -30,6 +31,7 @@ import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { listPagingOf, type Paging, placeToken } from '../../exchange/paging.js';
 import { textOf } from '../../exchange/query.js';
 import { arrayText, sendSliced } from '../../exchange/sliced-answer.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import type { LaggingGroupsView } from '../../ports/group-service.js';
 import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
 import { NEXT_AFTER_HEADER, PAGE_QUERY } from '../../routing/page-query.js';
@@ -138,7 +140,7 @@ function handleLagging(front: Front, request: RouteRequest): void {
 
 const LIST_FORM: ListForm<GroupView, ListEnd> = {
   open: '[',
-  row: joined((view) => JSON.stringify(groupRow(view))),
+  row: joined((view) => jsonOf(consumerGroupRow, groupRow(view))),
   close: () => ']',
   token: (place) => placeToken(LIST, place),
 };
@@ -185,7 +187,7 @@ function detailForm(): ListForm<GroupDetailRow, ListEnd> {
     row: (row) => {
       const before = queue;
       queue = row.queue;
-      const text = JSON.stringify(partitionRow(row.partition));
+      const text = jsonOf(consumerGroupPartition, partitionRow(row.partition));
       if (queue === before) return `,${text}`;
       const head = `{"conflation":${row.conflation},"kind":"svc","partitions":[`;
       return `${before === null ? '' : ']},'}${JSON.stringify(queue)}:${head}${text}`;
@@ -234,7 +236,7 @@ function renderLagging(
 }
 
 function* laggingTexts(views: readonly LaggingView[]): Generator<string> {
-  for (const view of views) yield JSON.stringify(laggingRow(view));
+  for (const view of views) yield jsonOf(laggingPartition, laggingRow(view));
 }
 
 function laggingRow(view: LaggingView): LaggingPartition {

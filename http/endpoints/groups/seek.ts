@@ -6,21 +6,13 @@
 import { randomUUID } from 'node:crypto';
 import type { GroupChangedOutcome, SeekCommand } from '@svc/engine';
 import { type AnySchema, constant, either, instant, nothing, optional } from '@svc/schema';
-import {
-  formatStampUs,
-  parseIsoUs,
-  type SeekAnswer,
-  type SeekNotFoundAnswer,
-  type SeekRefusal,
-  seekAnswer,
-  seekNotFoundAnswer,
-  seekRefusal,
-} from '@svc/wire';
+import { formatStampUs, parseIsoUs, seekAnswer, seekNotFoundAnswer, seekRefusal } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { bodyForm, flagMember, given, textMember } from '../../json/body-form.js';
 import { answer, type Description, endpoint, refusal } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const seekForm = bodyForm({
@@ -73,8 +65,7 @@ function handle(front: Front, request: RouteRequest): void {
   const body = seekForm.readOrEmpty(request.body);
   const targetUs = targetOf(body, partition !== null);
   if (typeof targetUs === 'string') {
-    const answer: SeekRefusal = { success: false, error: targetUs };
-    exchange.json('400 Bad Request', JSON.stringify(answer));
+    sendAnswer(exchange, '400 Bad Request', seekRefusal, { success: false, error: targetUs });
     return;
   }
   const command: SeekCommand = {
@@ -114,7 +105,7 @@ function render(exchange: Exchange, command: SeekCommand, outcome: GroupChangedO
     return;
   }
   const { consumerGroup, queue, partition, targetUs } = command;
-  const answer: SeekAnswer = {
+  sendAnswer(exchange, '200 OK', seekAnswer, {
     success: true,
     consumerGroup,
     queueName: queue,
@@ -123,17 +114,15 @@ function render(exchange: Exchange, command: SeekCommand, outcome: GroupChangedO
     targetTimestamp: targetUs === null ? null : formatStampUs(targetUs),
     partitionsUpdated: outcome.changed,
     updated: true,
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }
 
 function notFound(exchange: Exchange, { consumerGroup, queue, partition }: SeekCommand): void {
-  const answer: SeekNotFoundAnswer = {
+  sendAnswer(exchange, '404 Not Found', seekNotFoundAnswer, {
     success: false,
     error: partition === null ? 'Queue not found or has no partitions' : 'Partition not found',
     consumerGroup,
     queueName: queue,
     partitionsUpdated: 0,
-  };
-  exchange.json('404 Not Found', JSON.stringify(answer));
+  });
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { GroupChangedOutcome, SubscribeGroupCommand } from '@svc/engine';
 import { instant } from '@svc/schema';
-import { parseIsoUs, type SubscriptionAnswer, subscriptionAnswer } from '@svc/wire';
+import { parseIsoUs, subscriptionAnswer } from '@svc/wire';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
@@ -10,6 +10,7 @@ import { bodyForm, describedBy, given } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const subscriptionForm = bodyForm({
@@ -75,11 +76,10 @@ function handle(front: Front, request: RouteRequest): void {
 }
 
 function render(exchange: Exchange, command: Subscribe, outcome: GroupChangedOutcome): void {
-  const answer: SubscriptionAnswer = {
+  sendAnswer(exchange, '200 OK', subscriptionAnswer, {
     success: true,
     consumerGroup: command.consumerGroup,
     newTimestamp: command.text,
     rowsUpdated: outcome.changed,
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

@@ -17,7 +17,6 @@ import {
   KV_NAMESPACE,
   KV_PREFIX_LIMIT_DEFAULT,
   KV_PREFIX_LIMIT_MAX,
-  type KvNamespacesAnswer,
   kvListAnswer,
   kvNamespacesAnswer,
 } from '@svc/wire';
@@ -38,6 +37,7 @@ import type {
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { refuseShape } from './kv.js';
 import { refuseKv } from './kv-answers.js';
 import { checkKey, checkNamespace, KvFault } from './kv-op-rules.js';
@@ -179,8 +179,12 @@ function renderNamespaces(
   if (outcome.kind === 'refused') refuseKv(exchange, outcome.refusal);
   else {
     const { namespaces, truncated } = outcome;
-    const answer: KvNamespacesAnswer = truncated ? { namespaces, truncated } : { namespaces };
-    exchange.json('200 OK', JSON.stringify(answer));
+    sendAnswer(
+      exchange,
+      '200 OK',
+      kvNamespacesAnswer,
+      truncated ? { namespaces, truncated } : { namespaces },
+    );
   }
 }
 

@@ -21,6 +21,9 @@ import {
   expect,
   FOR_A_TIME,
   FOR_EVER,
+  KV_DELETED,
+  KV_FOUND,
+  KV_WRITTEN,
   onPath,
   required,
   VALUE,
@@ -33,7 +36,7 @@ export const kvGetEndpoint = endpoint({
   tag: 'kv',
   summary: 'The row of one key.',
   answers: {
-    200: answer('`found` says whether there is one.', kvResultAnswer),
+    200: answer('`found` says whether there is one.', kvResultAnswer, KV_FOUND),
     ...SURFACE_REFUSALS,
   },
   handle: (front, request) => handle(front, request, 'get'),
@@ -52,7 +55,7 @@ export const kvPutEndpoint = endpoint({
     ),
   },
   answers: {
-    200: answer('Whether it was written.', elementOrFailure),
+    200: answer('Whether it was written.', elementOrFailure, KV_WRITTEN),
     ...SURFACE_REFUSALS,
     507: STORAGE_FULL,
   },
@@ -67,9 +70,13 @@ export const kvDeleteEndpoint = endpoint({
   request: {
     share: 'drain',
     schema: either(nothing, onPath({ expect, required })),
+    example: { expect: 1 },
     optional: true,
   },
-  answers: { 200: answer('Whether there was one.', elementOrFailure), ...SURFACE_REFUSALS },
+  answers: {
+    200: answer('Whether there was one.', elementOrFailure, KV_DELETED),
+    ...SURFACE_REFUSALS,
+  },
   handle: (front, request) => handle(front, request, 'delete'),
 });
 

@@ -179,3 +179,19 @@ export function onPath(read: { readonly [Name in keyof typeof UNREAD]?: Field })
 }
 
 export const elementOrFailure = either(kvResultAnswer, kvFailureAnswer);
+
+// --- examples of answers, whose members follow from the operation --------------------------------
+
+const PLACED = { index: 0, key: 'cart/17' };
+
+export const KV_FOUND = {
+  ...PLACED,
+  op: 'get',
+  found: true,
+  value: { items: 2 },
+  version: 1,
+  expiresAt: null,
+  updatedAt: '2026-11-26T10:15:30.123456+00:00',
+};
+export const KV_WRITTEN = { ...PLACED, op: 'put', applied: true, version: 2, expiresAt: null };
+export const KV_DELETED = { ...PLACED, op: 'delete', applied: true, version: 2 };

@@ -15,7 +15,7 @@ import { outcomeBytes, refuseKv, refuseKvFault } from './kv-answers.js';
 import { countKv } from './kv-meters.js';
 import { checkSizes, demandOf, KvFault, readOps } from './kv-op-rules.js';
 import { KvRawOps } from './kv-raw-ops.js';
-import { kvBody } from './kv-request.js';
+import { KV_FOUND, kvBody } from './kv-request.js';
 import { SURFACE_REFUSALS } from './surface-refusals.js';
 
 export const kvEndpoint = endpoint({
@@ -28,6 +28,7 @@ export const kvEndpoint = endpoint({
     200: answer(
       'What came of each operation, or that a required one lost.',
       either(kvCallAnswer, kvFailureAnswer),
+      { results: [KV_FOUND] },
     ),
     ...SURFACE_REFUSALS,
     507: STORAGE_FULL,

@@ -13,7 +13,7 @@ import {
   nullable,
   optional,
 } from '@svc/schema';
-import { type LockResult, type LocksAnswer, locksAnswer } from '@svc/wire';
+import { type LockResult, locksAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { refuseSurface } from '../../gate/gate-refusal.js';
 import { GatedReply } from '../../gate/gated-reply.js';
@@ -22,6 +22,7 @@ import { LOCK_SLOTS_MAX, type LockOp, type LocksView } from '../../ports/lock-se
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { refuseKv } from './kv-answers.js';
 import {
   chargeOf,
@@ -154,8 +155,7 @@ function render(exchange: Exchange, context: Context, outcome: LocksView | Refus
     refuseKv(exchange, outcome.refusal);
     return;
   }
-  const answer: LocksAnswer = { results: outcome.results };
-  exchange.json('200 OK', JSON.stringify(answer));
+  sendAnswer(exchange, '200 OK', locksAnswer, { results: outcome.results });
 }
 
 function count({ front, ops, beganMs }: Context, outcome: LocksView | RefusedOutcome): void {

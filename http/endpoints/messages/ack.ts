@@ -67,7 +67,16 @@ const BAD_BODY = 'bad ack body';
 const ackDescription: Description = {
   tag: 'messages',
   summary: 'Acknowledge messages: one at the top level, or many as `acknowledgments`.',
-  request: { share: 'drain', schema: ackBody },
+  request: {
+    share: 'drain',
+    schema: ackBody,
+    example: {
+      transactionId: 'order-1',
+      partitionId: '7',
+      leaseId: '0193f2a0-7b1c-7000-8000-000000000001',
+      status: 'completed',
+    },
+  },
   answers: {
     200: answer('One element for each acknowledgement, in their order.', list(ackResult)),
   },

@@ -4,18 +4,13 @@
  */
 import type { ExtendCommand, ExtendedOutcome } from '@svc/engine';
 import { describedAs, integer } from '@svc/schema';
-import {
-  type ExtendAnswer,
-  extendAnswer,
-  formatStampUs,
-  INT32_MAX,
-  LEASE_EXTEND_SECONDS_DEFAULT,
-} from '@svc/wire';
+import { extendAnswer, formatStampUs, INT32_MAX, LEASE_EXTEND_SECONDS_DEFAULT } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { bodyForm, ifPresent, integerMember } from '../../json/body-form.js';
 import { JsonError } from '../../json/json-error.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const ANY = Number.POSITIVE_INFINITY;
@@ -73,13 +68,12 @@ export function readSeconds(body: Buffer): number {
 function render(exchange: Exchange, command: ExtendCommand, outcome: ExtendedOutcome): void {
   const { renewed, expiresAtUs } = outcome;
   const expiresAt = expiresAtUs === null ? null : formatStampUs(expiresAtUs);
-  const answer: ExtendAnswer = {
+  sendAnswer(exchange, '200 OK', extendAnswer, {
     leaseId: command.leaseId,
     success: renewed > 0,
     renewed,
     newExpiresAt: expiresAt,
     expiresAt,
     lease_expires_at: expiresAt,
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

@@ -17,7 +17,6 @@ import {
 } from '@svc/schema';
 import {
   DEFAULT_PARTITION,
-  type FetchOffsetsAnswer,
   fetchOffsetsAnswer,
   formatStampUs,
   POSITION_ENTRIES_MAX,
@@ -32,6 +31,7 @@ import type { OffsetsView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { readPartition } from './fetch.js';
 
 const US_PER_MS = 1000;
@@ -117,7 +117,7 @@ function render(
     exchange.refuse(outcome.refusal);
     return;
   }
-  const answer: FetchOffsetsAnswer = {
+  sendAnswer(exchange, '200 OK', fetchOffsetsAnswer, {
     entries: outcome.offsets.map((found, i) => ({
       queue: entries[i]?.queue ?? '',
       partition: entries[i]?.partition ?? '',
@@ -125,8 +125,7 @@ function render(
       ts: found.stampUs === null ? null : formatStampUs(found.stampUs),
       highWatermark: found.highWatermark,
       logStartOffset: found.logStartOffset,
-      ...(found.isUnknownQueue ? { error: 'UNKNOWN_TOPIC_OR_PARTITION' } : {}),
+      ...(found.isUnknownQueue ? { error: 'UNKNOWN_TOPIC_OR_PARTITION' as const } : {}),
     })),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

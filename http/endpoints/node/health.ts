@@ -3,6 +3,7 @@ import { type HealthAnswer, healthAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 export const healthEndpoint = endpoint({
   at: 'GET /health',
@@ -23,5 +24,5 @@ function handle(front: Front, request: RouteRequest): void {
 
 export function answerHealth(exchange: Exchange, health: HealthAnswer): void {
   const status = health.status === 'healthy' ? '200 OK' : '503 Service Unavailable';
-  exchange.json(status, JSON.stringify(health));
+  sendAnswer(exchange, status, healthAnswer, health);
 }

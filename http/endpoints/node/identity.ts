@@ -7,6 +7,7 @@ import { widestRole } from '../../exchange/access-level.js';
 import { AUTH_REQUIRED_TEXT } from '../../exchange/errors.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 export const identityEndpoint = endpoint({
   at: 'GET /auth/me',
@@ -28,14 +29,14 @@ const LOCAL = 'local';
 
 function handle(front: Front, { exchange, subject, roles }: RouteRequest): void {
   if (!front.checksTokens) {
-    exchange.json('200 OK', JSON.stringify(identity(front, 'standalone', 'admin')));
+    sendAnswer(exchange, '200 OK', identityAnswer, identity(front, 'standalone', 'admin'));
     return;
   }
   // `JWT_SKIP_PATHS` can let a request through without a token.
   if (roles === null) exchange.json('401 Unauthorized', AUTH_REQUIRED_TEXT);
   else {
     const answer = identity(front, subject ?? '', widestRole(roles) ?? 'none');
-    exchange.json('200 OK', JSON.stringify(answer));
+    sendAnswer(exchange, '200 OK', identityAnswer, answer);
   }
 }
 

@@ -11,14 +11,10 @@
  * Their errors have a shape of their own: `{"ok":false,"code","error"}`.
  */
 
-import { integerBetween, text } from '@svc/schema';
+import { integerBetween, type Json, text } from '@svc/schema';
 import {
   DEFAULT_TENANT,
-  type LeadershipTransferAnswer,
   leadershipTransferAnswer,
-  type MembershipAnswer,
-  type MembershipChangedAnswer,
-  type MembershipErrorAnswer,
   type MembershipErrorCode,
   membershipAnswer,
   membershipChangedAnswer,
@@ -27,11 +23,13 @@ import {
 import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { isFault } from '../../exchange/path.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import { JsonError } from '../../json/json-error.js';
 import type { MembershipChange, MembershipRefused, MembershipView } from '../../ports/service.js';
 import { answer, type Description, endpoint, parameter } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, Route, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import {
   type MembershipBody,
   membershipForm,
@@ -57,7 +55,7 @@ const MEMBERSHIP_ERRORS = {
   504: answer('Not in time; the change may still complete.', membershipErrorAnswer),
 };
 
-function change(summary: string): Description {
+function change(summary: string, example: Json): Description {
   return {
     tag: 'membership',
     summary,
@@ -65,7 +63,7 @@ function change(summary: string): Description {
       parameter('timeoutMs', 'How long to wait.', integerBetween(1, TIMEOUT_MS_MAX)),
       parameter('force', '`true`, `1` or `yes`.', text),
     ],
-    request: { share: 'drain', schema: membershipForm.schema, optional: true },
+    request: { share: 'drain', schema: membershipForm.schema, optional: true, example },
     answers: {
       ...MEMBERSHIP_ERRORS,
       200: answer('The membership after it.', membershipChangedAnswer),
@@ -91,7 +89,11 @@ export const membershipEndpoint = endpoint({
 export const membershipLearnersEndpoint = endpoint({
   at: 'POST /api/v1/system/raft/membership/learners',
   level: 'admin',
-  ...change('Add a node that does not vote: `id`, `raft`, `http`.'),
+  ...change('Add a node that does not vote: `id`, `raft`, `http`.', {
+    id: 4,
+    raft: 'node-4:7000',
+    http: 'node-4:6632',
+  }),
   handle: changing(({ id, raft, http }) => {
     if (id === null) return { wrong: 'id is required' };
     if (raft === null) return { wrong: 'raft is required' };
@@ -103,7 +105,7 @@ export const membershipLearnersEndpoint = endpoint({
 export const membershipPromoteEndpoint = endpoint({
   at: 'POST /api/v1/system/raft/membership/promote',
   level: 'admin',
-  ...change('Let learners vote: `ids`, or one `id`.'),
+  ...change('Let learners vote: `ids`, or one `id`.', { ids: [4] }),
   handle: changing(({ id, ids }, force) => {
     const nodes = ids ?? (id === null ? null : [id]);
     return nodes === null ? { wrong: 'ids is required' } : { kind: 'promote', nodes, force };
@@ -113,7 +115,7 @@ export const membershipPromoteEndpoint = endpoint({
 export const membershipVotersEndpoint = endpoint({
   at: 'PUT /api/v1/system/raft/membership/voters',
   level: 'admin',
-  ...change('Replace the set of voters: `voters`.'),
+  ...change('Replace the set of voters: `voters`.', { voters: [1, 2, 3] }),
   handle: changing(({ voters }, force) =>
     voters === null
       ? { wrong: 'voters is required' }
@@ -124,7 +126,7 @@ export const membershipVotersEndpoint = endpoint({
 export const membershipMemberEndpoint = endpoint({
   at: 'DELETE /api/v1/system/raft/membership/members/{id}',
   level: 'admin',
-  ...change('Remove a node.'),
+  ...change('Remove a node.', {}),
   handle: changing((_body, _force, param) =>
     NODE_ID.test(param)
       ? { kind: 'remove', node: Number(param) }
@@ -136,7 +138,7 @@ export const membershipMemberEndpoint = endpoint({
 export const leadershipTransferEndpoint = endpoint({
   at: 'POST /api/v1/system/raft/transfer',
   level: 'admin',
-  ...change('Hand leadership to the voter `to`.'),
+  ...change('Hand leadership to the voter `to`.', { to: 2 }),
   answers: {
     ...MEMBERSHIP_ERRORS,
     200: answer('It leads, from this term on or already.', leadershipTransferAnswer),
@@ -193,27 +195,28 @@ function refuseTenant({ exchange, tenant }: RouteRequest): boolean {
 
 function refuse(exchange: Exchange, code: MembershipErrorCode, error: string): void {
   const { status, retryAfter } = STATUS_OF_MEMBERSHIP_ERROR[code];
-  const answer: MembershipErrorAnswer = { ok: false, code, error };
-  exchange.json(status, JSON.stringify(answer), retryAfter);
+  sendAnswer(exchange, status, membershipErrorAnswer, { ok: false, code, error }, retryAfter);
 }
 
-type Shown = MembershipAnswer | MembershipChangedAnswer | LeadershipTransferAnswer;
-
-const renderView = rendering(({ membership }) => ({ engine: 'raft', membership }));
-const renderChanged = rendering(({ membership }) => ({ ok: true, membership }));
+const renderView = rendering(({ membership }) =>
+  jsonOf(membershipAnswer, { engine: 'raft', membership }),
+);
+const renderChanged = rendering(({ membership }) =>
+  jsonOf(membershipChangedAnswer, { ok: true, membership }),
+);
 const renderTransferred = rendering(({ membership: { leader, term } }) =>
-  leader === null ? null : { ok: true, leader, term },
+  leader === null ? null : jsonOf(leadershipTransferAnswer, { ok: true, leader, term }),
 );
 
-/** `shownOf` returns null when leadership moved on meanwhile. */
-function rendering(shownOf: (view: MembershipView) => Shown | null) {
+/** `textOf` returns null when leadership moved on meanwhile. */
+function rendering(textOf: (view: MembershipView) => string | null) {
   return (exchange: Exchange, _: null, outcome: MembershipView | MembershipRefused): void => {
     if (outcome.kind === 'membership-refused') {
       refuse(exchange, outcome.code, outcome.error);
       return;
     }
-    const shown = shownOf(outcome);
-    if (shown !== null) exchange.json('200 OK', JSON.stringify(shown));
+    const text = textOf(outcome);
+    if (text !== null) exchange.json('200 OK', text);
     else refuse(exchange, 'leader_changed', 'leadership moved on meanwhile; ask who leads');
   };
 }

@@ -1,8 +1,9 @@
 /** GET /metrics (inspection 8.2): a small JSON object; rates, heap and cpu are constant zeros. */
-import { type MetricsAnswer, metricsAnswer } from '@svc/wire';
+import { metricsAnswer } from '@svc/wire';
 import { residentBytes } from '../../metrics/machine-figures.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 export const metricsEndpoint = endpoint({
   at: 'GET /metrics',
@@ -21,7 +22,7 @@ function handle(front: Front, request: RouteRequest): void {
   const { calls } = meters;
   const requests = calls.pushRequests + calls.popRequests + calls.ackRequests;
   const messages = calls.pushMessages + calls.popMessages + calls.ackMessages;
-  const answer: MetricsAnswer = {
+  sendAnswer(request.exchange, '200 OK', metricsAnswer, {
     uptime: Math.floor(process.uptime()),
     requests: { total: requests, rate: 0 },
     messages: { total: messages, rate: 0 },
@@ -35,6 +36,5 @@ function handle(front: Front, request: RouteRequest): void {
     cpu: { user: 0, system: 0 },
     engine: 'raft',
     raft: service.raftFigures(),
-  };
-  request.exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

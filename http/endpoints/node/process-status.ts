@@ -1,8 +1,9 @@
 /** GET /status (inspection 8.3): the process in one object. */
-import { type ProcessStatusAnswer, processStatusAnswer, VERSION } from '@svc/wire';
+import { processStatusAnswer, VERSION } from '@svc/wire';
 import { residentBytes } from '../../metrics/machine-figures.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 export const processStatusEndpoint = endpoint({
   at: 'GET /status',
@@ -23,7 +24,7 @@ export const processStatusEndpoint = endpoint({
 function handle({ service, serverId }: Front, { exchange }: RouteRequest): void {
   const { status, raft } = service.health();
   const { nodeId, hostname } = service.raftStatus();
-  const answer: ProcessStatusAnswer = {
+  sendAnswer(exchange, '200 OK', processStatusAnswer, {
     engine: 'raft',
     version: VERSION,
     serverId,
@@ -37,6 +38,5 @@ function handle({ service, serverId }: Front, { exchange }: RouteRequest): void 
     raft: service.raftFigures(),
     kafka: { mode: 'off', phase: 'stopped' },
     s3: { mode: 'off', phase: 'stopped', threads: 0, controlPlane: false, sinks: [] },
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

@@ -2,18 +2,14 @@
  * GET /api/v1/raft/liveness (inspection 12): whom the leader hears, as far as the node that is
  * asked knows it. `viewAgeMs` and `viewLeaderId` say whose picture the members are, and how old.
  */
-import {
-  type MembershipMember,
-  type RaftLivenessAnswer,
-  type RaftLivenessMember,
-  raftLivenessAnswer,
-} from '@svc/wire';
+import { type MembershipMember, type RaftLivenessMember, raftLivenessAnswer } from '@svc/wire';
 import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { MembershipRefused, MembershipView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 export const raftLivenessEndpoint = endpoint({
   at: 'GET /api/v1/raft/liveness',
@@ -47,7 +43,7 @@ function render(
   }
   const { membership } = outcome;
   const own = front.service.raftStatus();
-  const answer: RaftLivenessAnswer = {
+  sendAnswer(exchange, '200 OK', raftLivenessAnswer, {
     engine: 'raft',
     nodeId: own.nodeId,
     leaderId: own.leaderId,
@@ -67,8 +63,7 @@ function render(
         local,
       };
     }),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }
 
 function stateOf(member: MembershipMember, leader: number | null): RaftLivenessMember['state'] {

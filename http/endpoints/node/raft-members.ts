@@ -6,6 +6,7 @@ import type { RaftMembersView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 export const raftMembersEndpoint = endpoint({
   at: 'GET /api/v1/raft/members',
@@ -26,5 +27,5 @@ function handle(front: Front, request: RouteRequest): void {
 
 function render(exchange: Exchange, _: null, outcome: RaftMembersView | RefusedOutcome): void {
   if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else exchange.json('200 OK', JSON.stringify(outcome.answer));
+  else sendAnswer(exchange, '200 OK', raftMembersAnswer, outcome.answer);
 }

@@ -3,6 +3,7 @@
 import { raftStatusAnswer } from '@svc/wire';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 export const raftStatusEndpoint = endpoint({
   at: 'GET /api/v1/raft/status',
@@ -17,5 +18,5 @@ export const raftStatusEndpoint = endpoint({
 });
 
 function handle(front: Front, request: RouteRequest): void {
-  request.exchange.json('200 OK', JSON.stringify(front.service.raftStatus()));
+  sendAnswer(request.exchange, '200 OK', raftStatusAnswer, front.service.raftStatus());
 }

@@ -16,21 +16,21 @@ import type {
 import { either, optional, truth } from '@svc/schema';
 import {
   DEFAULT_TENANT,
-  type EphemeralSwitchAnswer,
-  type EphemeralSwitchedAnswer,
   ephemeralSwitchAnswer,
   ephemeralSwitchedAnswer,
-  type KvTimersAnswer,
+  errorAnswer,
   kvTimersAnswer,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Gate } from '../../gate/gate.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import { bodyForm, describedBy, type Member } from '../../json/body-form.js';
 import { JsonReader } from '../../json/json-reader.js';
 import type { SwitchesView } from '../../ports/surface-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { submit } from '../../routing/submit.js';
 
 const OPEN_BRACE = 0x7b;
@@ -56,7 +56,7 @@ export const switchesEndpoint = endpoint({
   answers: { 200: answer('As they are on the whole cluster.', kvTimersAnswer) },
   scoped: false,
   handle: (front, { exchange }) =>
-    read(front, exchange, (switches) => kvTimersShown(front.gate, switches)),
+    read(front, exchange, (switches) => kvTimersText(front.gate, switches)),
 });
 
 export const setSwitchesEndpoint = endpoint({
@@ -90,12 +90,8 @@ export const ephemeralSwitchEndpoint = endpoint({
   },
   scoped: false,
   handle: (front, { exchange }) =>
-    read(
-      front,
-      exchange,
-      ({ ephemeral }): EphemeralSwitchAnswer => ({
-        ephemeralEnabled: ephemeral,
-      }),
+    read(front, exchange, ({ ephemeral }) =>
+      jsonOf(ephemeralSwitchAnswer, { ephemeralEnabled: ephemeral }),
     ),
 });
 
@@ -126,7 +122,7 @@ function setSwitches(front: Front, { exchange, body }: RouteRequest): void {
     refuse(exchange, 'at least one of kv, timersSchedule, timersFire (boolean) is required');
   } else {
     set(front, exchange, Object.fromEntries(named) as SwitchChanges, (switches) =>
-      kvTimersShown(front.gate, switches),
+      kvTimersText(front.gate, switches),
     );
   }
 }
@@ -137,14 +133,8 @@ function setEphemeralSwitch(front: Front, { exchange, body }: RouteRequest): voi
     refuse(exchange, 'enabled (boolean) is required');
     return;
   }
-  set(
-    front,
-    exchange,
-    { ephemeral },
-    (switches): EphemeralSwitchedAnswer => ({
-      ephemeralEnabled: switches.ephemeral,
-      mirrored: true,
-    }),
+  set(front, exchange, { ephemeral }, (switches) =>
+    jsonOf(ephemeralSwitchedAnswer, { ephemeralEnabled: switches.ephemeral, mirrored: true }),
   );
 }
 
@@ -159,41 +149,42 @@ function isObject(body: Buffer): boolean {
 }
 
 function refuse(exchange: Exchange, error: string): void {
-  exchange.json('400 Bad Request', JSON.stringify({ error }));
+  sendAnswer(exchange, '400 Bad Request', errorAnswer, { error });
 }
 
-type AnswerOf = (switches: Switches) => object;
+/** The text of the answer. */
+type TextOf = (switches: Switches) => string;
 
-function read(front: Front, exchange: Exchange, answerOf: AnswerOf): void {
-  const reply = new PendingReply<AnswerOf, SwitchesView | RefusedOutcome>(
+function read(front: Front, exchange: Exchange, textOf: TextOf): void {
+  const reply = new PendingReply<TextOf, SwitchesView | RefusedOutcome>(
     exchange,
     front.logger,
-    answerOf,
+    textOf,
     (to, render, outcome) => {
       if (outcome.kind === 'refused') to.refuse(outcome.refusal);
-      else to.json('200 OK', JSON.stringify(render(outcome.switches)));
+      else to.json('200 OK', render(outcome.switches));
     },
   );
   front.service.surfaces.readSwitches(reply);
 }
 
-function set(front: Front, exchange: Exchange, changes: SwitchChanges, answerOf: AnswerOf): void {
+function set(front: Front, exchange: Exchange, changes: SwitchChanges, textOf: TextOf): void {
   const command: SetSwitchesCommand = { kind: 'set-switches', tenant: DEFAULT_TENANT, changes };
   submit(front, exchange, command, {
     kind: 'switches-set',
     render: (to: Exchange, _: SetSwitchesCommand, { switches }: SwitchesSetOutcome) =>
-      to.json('200 OK', JSON.stringify(answerOf(switches))),
+      to.json('200 OK', textOf(switches)),
   });
 }
 
-function kvTimersShown(gate: Gate, switches: Switches): KvTimersAnswer {
+function kvTimersText(gate: Gate, switches: Switches): string {
   const { tenants, ageMs, hot } = gate.quotaFigures();
-  return {
+  return jsonOf(kvTimersAnswer, {
     kvEnabled: switches.kv,
     timersScheduleEnabled: switches.timersSchedule,
     timersFireEnabled: switches.timersFire,
     quotaTenants: tenants,
     quotaAgeMs: ageMs,
     quotaHot: hot,
-  };
+  });
 }

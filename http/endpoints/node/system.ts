@@ -1,17 +1,11 @@
 /** What is there for readers of older releases, and the link that there is not (inspection 7). */
 import type { RefusedOutcome } from '@svc/engine';
-import {
-  type LinkAnswer,
-  linkAnswer,
-  type SharedStateAnswer,
-  type StatsRefreshAnswer,
-  sharedStateAnswer,
-  statsRefreshAnswer,
-} from '@svc/wire';
+import { linkAnswer, sharedStateAnswer, statsRefreshAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { SharedStateView } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 /** Figures are counted for each answer, so there is nothing to refresh. */
 export const statsRefreshEndpoint = endpoint({
@@ -24,8 +18,11 @@ export const statsRefreshEndpoint = endpoint({
   },
   scoped: false,
   handle: (_, { exchange }) => {
-    const answer: StatsRefreshAnswer = { success: true, refreshed: false, engine: 'raft' };
-    exchange.json('200 OK', JSON.stringify(answer));
+    sendAnswer(exchange, '200 OK', statsRefreshAnswer, {
+      success: true,
+      refreshed: false,
+      engine: 'raft',
+    });
   },
 });
 
@@ -54,8 +51,10 @@ export const linkEndpoint = endpoint({
   },
   scoped: false,
   handle: (front, { exchange }) => {
-    const answer: LinkAnswer = { role: 'primary', leader: front.service.analytics.leads() };
-    exchange.json('200 OK', JSON.stringify(answer));
+    sendAnswer(exchange, '200 OK', linkAnswer, {
+      role: 'primary',
+      leader: front.service.analytics.leads(),
+    });
   },
 });
 
@@ -82,12 +81,11 @@ function renderSharedState(
     return;
   }
   const { appliedIndex, durableIndex, queues } = outcome;
-  const answer: SharedStateAnswer = {
+  sendAnswer(exchange, '200 OK', sharedStateAnswer, {
     enabled: true,
     reason: 'raft_state_machine',
     appliedIndex,
     durableIndex,
     queues,
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

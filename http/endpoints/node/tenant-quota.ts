@@ -33,11 +33,8 @@ import {
   GRANT_LIMITS,
   type GrantKind,
   type GrantLimit,
-  type QuotaAnswer,
   quotaAnswer,
   RESERVED_TENANT,
-  type TenantNotPurgedAnswer,
-  type TenantPurgedAnswer,
   tenantNotPurgedAnswer,
   tenantPurgedAnswer,
 } from '@svc/wire';
@@ -57,6 +54,7 @@ import { JsonReader } from '../../json/json-reader.js';
 import { answer, type Description, endpoint, parameter, refusal } from '../../routing/endpoint.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const whose = optional(describedAs("The caller's when absent.", nullable(uuid)));
@@ -202,8 +200,7 @@ function limitsOf(members: { readonly [name: string]: unknown }): GrantLimits | 
 function renderQuota(exchange: Exchange, command: SetGrantCommand, _: GrantSetOutcome): void {
   const { tenant, surface: kind, grant } = command;
   const { enabled, ...limits } = grant;
-  const answer: QuotaAnswer = { success: true, tenant, kind, enabled, ...limits };
-  exchange.json('200 OK', JSON.stringify(answer));
+  sendAnswer(exchange, '200 OK', quotaAnswer, { success: true, tenant, kind, enabled, ...limits });
 }
 
 // --- purge ---------------------------------------------------------------------------------------
@@ -223,8 +220,7 @@ function purge(front: Front, request: RouteRequest): void {
   if (tenant === null) return;
   if (tenant === DEFAULT_TENANT) {
     const error = 'refusing to purge the default tenant';
-    const answer: TenantNotPurgedAnswer = { success: false, error };
-    exchange.json('400 Bad Request', JSON.stringify(answer));
+    sendAnswer(exchange, '400 Bad Request', tenantNotPurgedAnswer, { success: false, error });
     return;
   }
   submit(front, exchange, { kind: 'purge-tenant', tenant }, purgeRenderer);
@@ -253,6 +249,10 @@ function renderPurged(
   { tenant }: PurgeTenantCommand,
   { partitionsDeleted }: TenantPurgedOutcome,
 ): void {
-  const answer: TenantPurgedAnswer = { success: true, tenant, partitionsDeleted, done: true };
-  exchange.json('200 OK', JSON.stringify(answer));
+  sendAnswer(exchange, '200 OK', tenantPurgedAnswer, {
+    success: true,
+    tenant,
+    partitionsDeleted,
+    done: true,
+  });
 }

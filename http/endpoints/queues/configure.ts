@@ -19,13 +19,7 @@ import {
   text,
   truth,
 } from '@svc/schema';
-import {
-  type ConfigureAnswer,
-  configureAnswer,
-  DEFAULT_PARTITION,
-  INT32_MAX,
-  INT32_MIN,
-} from '@svc/wire';
+import { configureAnswer, DEFAULT_PARTITION, INT32_MAX, INT32_MIN } from '@svc/wire';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { labelBudgetRefusal, nameBudgetRefusal } from '../../exchange/name-budget.js';
@@ -33,6 +27,7 @@ import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   OPTION_KINDS,
@@ -83,7 +78,11 @@ export const configureEndpoint = endpoint({
   level: 'read-write',
   tag: 'queues',
   summary: 'Create a queue, or change options of one.',
-  request: { share: 'growing', schema: configureBody },
+  request: {
+    share: 'growing',
+    schema: configureBody,
+    example: { queue: 'orders', options: { leaseTime: 60, retryLimit: 3 } },
+  },
   answers: {
     200: answer('The queue with its whole effective set of options.', configureAnswer),
     507: STORAGE_FULL,
@@ -190,7 +189,7 @@ function isOptionFault(value: object): value is OptionFault {
 
 function render(exchange: Exchange, _: ConfigureCommand, outcome: ConfiguredOutcome): void {
   const { queueId, queue, options } = outcome;
-  const answer: ConfigureAnswer = {
+  sendAnswer(exchange, '200 OK', configureAnswer, {
     configured: true,
     queueId,
     partitionId: null,
@@ -199,6 +198,5 @@ function render(exchange: Exchange, _: ConfigureCommand, outcome: ConfiguredOutc
     task: options.task,
     storage: 'segments',
     options: optionsAnswer(options),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

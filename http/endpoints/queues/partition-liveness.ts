@@ -1,7 +1,7 @@
 /** GET /api/v1/analytics/partition-liveness (inspection 5.10). */
 import type { RefusedOutcome } from '@svc/engine';
 import { text } from '@svc/schema';
-import { formatStampMs, type LivenessAnswer, livenessAnswer } from '@svc/wire';
+import { formatStampMs, livenessAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { lenientInteger } from '../../exchange/query.js';
 import type { LivenessView } from '../../ports/analytics-service.js';
@@ -9,6 +9,7 @@ import { answer, endpoint, parameter } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { exactFilterOf } from '../analytics/series-figures.js';
 import { QUEUE } from '../analytics/series-query.js';
 
@@ -47,7 +48,7 @@ function render(exchange: Exchange, _: null, outcome: LivenessView | RefusedOutc
     exchange.refuse(outcome.refusal);
     return;
   }
-  const answer: LivenessAnswer = {
+  sendAnswer(exchange, '200 OK', livenessAnswer, {
     capturedAt: formatStampMs(outcome.nowUs),
     rows: outcome.rows.map((row) => ({
       queue: row.queue,
@@ -62,8 +63,7 @@ function render(exchange: Exchange, _: null, outcome: LivenessView | RefusedOutc
       newestWriteAt: stampOrNull(row.newestWriteUs),
       pending: row.pending,
     })),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }
 
 function stampOrNull(stampUs: number | null): string | null {

@@ -17,7 +17,6 @@ import {
 } from '@svc/schema';
 import {
   CHANGED_PAGE_MAX,
-  type ChangedAnswer,
   type ChangedEntryErrorAnswer,
   type ChangedPageAnswer,
   changedAnswer,
@@ -41,6 +40,7 @@ import type { ChangedView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { stringOf } from './queue-options.js';
 
 /** Of a value that is not a timestamp, as much as an error repeats. */
@@ -73,6 +73,7 @@ export const partitionsChangedEndpoint = endpoint({
   summary: 'Partitions written since an instant, as the node that is asked has applied them.',
   request: {
     share: 'drain',
+    example: { entries: [{ queue: 'orders', since: '2026-11-26T10:00:00Z' }] },
     schema: object({
       entries: optional(
         nullable(list(named('ChangedEntry', entryForm.schema), POSITION_ENTRIES_MAX)),
@@ -161,12 +162,11 @@ function render(
     exchange.refuse(outcome.refusal);
     return;
   }
-  const answer: ChangedAnswer = {
+  sendAnswer(exchange, '200 OK', changedAnswer, {
     safeTime: formatStampUs(outcome.safeUs),
     safeTimeDegraded: false,
     entries: outcome.pages.map((page, i) => pageAnswer(entries[i]?.queue ?? '', page)),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }
 
 function pageAnswer(queue: string, page: ChangedPage): ChangedPageAnswer | ChangedEntryErrorAnswer {

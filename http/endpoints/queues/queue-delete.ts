@@ -1,10 +1,11 @@
 /** DELETE /api/v1/resources/queues/{queue} (message-plane 8): 200 whether or not it existed. */
 import type { DeletedOutcome, DeleteQueueCommand } from '@svc/engine';
-import { type QueueDeletedAnswer, queueDeletedAnswer } from '@svc/wire';
+import { queueDeletedAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 export const queueDeleteEndpoint = endpoint({
@@ -32,13 +33,17 @@ function handle(front: Front, request: RouteRequest): void {
 
 function render(exchange: Exchange, command: DeleteQueueCommand, outcome: DeletedOutcome): void {
   const { queue } = command;
-  const answer: QueueDeletedAnswer = outcome.existed
-    ? { deleted: true, existed: true, queue }
-    : {
-        deleted: false,
-        existed: false,
-        queue,
-        message: 'Queue not found, nothing was deleted',
-      };
-  exchange.json('200 OK', JSON.stringify(answer));
+  sendAnswer(
+    exchange,
+    '200 OK',
+    queueDeletedAnswer,
+    outcome.existed
+      ? { deleted: true, existed: true, queue }
+      : {
+          deleted: false,
+          existed: false,
+          queue,
+          message: 'Queue not found, nothing was deleted',
+        },
+  );
 }

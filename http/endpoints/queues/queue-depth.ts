@@ -1,12 +1,13 @@
 /** GET /api/v1/resources/queues/{queue}/depth?group= (message-plane 8, inspection 6.4). */
 import type { RefusedOutcome } from '@svc/engine';
 import { text } from '@svc/schema';
-import { type DepthAnswer, depthAnswer } from '@svc/wire';
+import { type DepthAnswer, depthAnswer, partitionDepth } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
 import { textOf } from '../../exchange/query.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import type { NotFoundOutcome, QueueDepthView } from '../../ports/service.js';
 import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
@@ -107,6 +108,11 @@ function depthHead(
 
 function* depthTexts({ partitions }: QueueDepthView): Generator<string> {
   for (const { partition, pending, processing } of partitions) {
-    yield JSON.stringify({ partition, pending, processing, ready: pending - processing });
+    yield jsonOf(partitionDepth, {
+      partition,
+      pending,
+      processing,
+      ready: pending - processing,
+    });
   }
 }

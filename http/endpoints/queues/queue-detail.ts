@@ -4,6 +4,7 @@ import {
   formatStampUs,
   type MessageFigures,
   type PartitionRow,
+  partitionRow,
   type QueueDetailAnswer,
   queueDetailAnswer,
 } from '@svc/wire';
@@ -11,6 +12,7 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import type { NotFoundOutcome, QueueDetailView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
@@ -94,7 +96,7 @@ function render(
 }
 
 function* partitionTexts({ partitions }: QueueDetailView): Generator<string> {
-  for (const one of partitions) yield JSON.stringify(partitionRow(one));
+  for (const one of partitions) yield jsonOf(partitionRow, rowOf(one));
 }
 
 /** The members of a `QueueDetailAnswer` that stand before its partitions. */
@@ -119,7 +121,7 @@ function detailTail({ view }: QueueDetailView): Partial<QueueDetailAnswer> {
   };
 }
 
-function partitionRow(view: PartitionView): PartitionRow {
+function rowOf(view: PartitionView): PartitionRow {
   const messages = messageFigures(view.counts);
   return {
     id: view.id,

@@ -1,7 +1,14 @@
 /** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): the queues of the tenant. */
 import type { QueueName, QueueView } from '@svc/engine';
 import { either, text } from '@svc/schema';
-import { formatStampUs, type QueueRow, queueListAnswer, queueNamesAnswer } from '@svc/wire';
+import {
+  formatStampUs,
+  type QueueRow,
+  queueListAnswer,
+  queueNameRow,
+  queueNamesAnswer,
+  queueRow,
+} from '@svc/wire';
 import {
   joined,
   type ListEnd,
@@ -11,6 +18,7 @@ import {
 } from '../../exchange/list-text.js';
 import { listPagingOf, nextAfterText, type Paging, placeToken } from '../../exchange/paging.js';
 import { textOf } from '../../exchange/query.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import type { QueueListEnd } from '../../ports/service.js';
 import { answer, endpoint, parameter } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
@@ -61,7 +69,7 @@ function handle(front: Front, request: RouteRequest): void {
 function rowsForm(paging: Paging): ListForm<QueueView, QueueListEnd> {
   return {
     open: '{"queues":[',
-    row: joined((view) => JSON.stringify(queueRow(view))),
+    row: joined((view) => jsonOf(queueRow, queueShown(view))),
     close: ({ nextAfter, kvRows, kvBytes, timerRows, timerBytes }) =>
       `],"kvRows":${kvRows},"kvBytes":${kvBytes},"timerRows":${timerRows},` +
       `"timerBytes":${timerBytes}${nextAfterText(paging, ROWS, nextAfter)}}`,
@@ -69,7 +77,7 @@ function rowsForm(paging: Paging): ListForm<QueueView, QueueListEnd> {
   };
 }
 
-export function queueRow(view: QueueView): QueueRow {
+export function queueShown(view: QueueView): QueueRow {
   const { id, queue, options, partitions, segments, counts, retainedBytes } = view;
   const { total, pending, processing, completed, deadLetter } = counts;
   return {
@@ -94,7 +102,7 @@ function namesForm(paging: Paging): ListForm<QueueName, ListEnd> {
     open: '{"queues":[',
     row: joined(({ id, queue, partitions, createdAtUs }) => {
       const createdAt = formatStampUs(createdAtUs);
-      return JSON.stringify({ id, name: queue, queue, partitions, createdAt });
+      return jsonOf(queueNameRow, { id, name: queue, queue, partitions, createdAt });
     }),
     close: ({ nextAfter }) => `],"stats":"lanes"${nextAfterText(paging, NAMES, nextAfter)}}`,
     token: (place) => placeToken(NAMES, place),

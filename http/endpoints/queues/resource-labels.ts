@@ -1,6 +1,6 @@
 /** GET /api/v1/resources/namespaces and /tasks (inspection 6.2). */
 import type { Label, LabelSum } from '@svc/engine';
-import { type LabelFigures, namespacesAnswer, tasksAnswer } from '@svc/wire';
+import { type LabelFigures, namespaceRow, namespacesAnswer, taskRow, tasksAnswer } from '@svc/wire';
 import {
   joined,
   type ListEnd,
@@ -9,6 +9,7 @@ import {
   renderListed,
 } from '../../exchange/list-text.js';
 import { listPagingOf, nextAfterText, placeToken } from '../../exchange/paging.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
@@ -50,7 +51,7 @@ function handle(front: Front, request: RouteRequest, label: Label): void {
   if (paging === null) return;
   const form: ListForm<LabelSum, ListEnd> = {
     open: `{"${label}s":[`,
-    row: joined((sum) => JSON.stringify({ [label]: sum.label, ...figures(sum) })),
+    row: joined(ROW_TEXTS[label]),
     close: ({ nextAfter }) => `]${nextAfterText(paging, letter, nextAfter)}}`,
     token: (place) => placeToken(letter, place),
   };
@@ -58,6 +59,11 @@ function handle(front: Front, request: RouteRequest, label: Label): void {
   const newList = () => new ListText(exchange.newText(), form);
   front.service.resources.sumsByLabel(tenant, label, paging, newList, reply);
 }
+
+const ROW_TEXTS = {
+  namespace: (sum: LabelSum) => jsonOf(namespaceRow, { namespace: sum.label, ...figures(sum) }),
+  task: (sum: LabelSum) => jsonOf(taskRow, { task: sum.label, ...figures(sum) }),
+};
 
 /** The letters of the two lists. */
 const LETTERS = { namespace: 'm', task: 't' } as const;

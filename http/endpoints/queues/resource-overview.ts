@@ -6,6 +6,7 @@ import type { OverviewView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 
 export const resourceOverviewEndpoint = endpoint({
   at: 'GET /api/v1/resources/overview',
@@ -25,7 +26,7 @@ function handle(front: Front, { exchange, tenant }: RouteRequest): void {
 
 function render(exchange: Exchange, _: null, outcome: OverviewView | RefusedOutcome): void {
   if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else exchange.json('200 OK', JSON.stringify(shown(outcome)));
+  else sendAnswer(exchange, '200 OK', overviewAnswer, shown(outcome));
 }
 
 function shown(view: OverviewView): OverviewAnswer {

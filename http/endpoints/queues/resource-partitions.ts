@@ -16,6 +16,7 @@ import { answer, endpoint, parameter } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
 export const resourcePartitionsEndpoint = endpoint({
@@ -64,7 +65,7 @@ function render(
       queueNotFound(exchange);
       return;
     case 'partition-ranking':
-      exchange.json('200 OK', JSON.stringify(rankingAnswer(outcome)));
+      sendAnswer(exchange, '200 OK', partitionRankingAnswer, rankingAnswer(outcome));
   }
 }
 

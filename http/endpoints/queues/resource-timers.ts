@@ -1,6 +1,6 @@
 /** GET /api/v1/resources/timers: queues that have timers (contract README, settled point 26). */
 import type { TimerQueue } from '@svc/engine';
-import { formatStampUs, type TimerQueueRow, timerQueuesAnswer } from '@svc/wire';
+import { formatStampUs, type TimerQueueRow, timerQueueRow, timerQueuesAnswer } from '@svc/wire';
 import {
   joined,
   type ListEnd,
@@ -10,6 +10,7 @@ import {
 } from '../../exchange/list-text.js';
 import { listPagingOf, nextAfterText, placeToken } from '../../exchange/paging.js';
 import { GatedReply } from '../../gate/gated-reply.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
@@ -44,7 +45,7 @@ function handle(front: Front, request: RouteRequest): void {
   if (pass === null) return;
   const form: ListForm<TimerQueue, ListEnd> = {
     open: '{"timers":[',
-    row: joined((row) => JSON.stringify(rowOf(row))),
+    row: joined((row) => jsonOf(timerQueueRow, rowOf(row))),
     close: ({ nextAfter }) => `]${nextAfterText(paging, LIST, nextAfter)}}`,
     token: (place) => placeToken(LIST, place),
   };

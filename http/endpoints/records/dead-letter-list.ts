@@ -8,7 +8,6 @@ import type {
 } from '@svc/engine';
 import { constant, either, object, text } from '@svc/schema';
 import {
-  type DeadLettersPurgedAnswer,
   deadLetterListAnswer,
   deadLettersPurgedAnswer,
   errorAnswer,
@@ -24,6 +23,7 @@ import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { filter, filterOf, limit, offset, pagingOf } from './record-query.js';
 
@@ -149,11 +149,10 @@ function renderPurged(
 ): void {
   assert(target.kind === 'queue', 'a queue was purged by the address of a message');
   const { queue, group } = target;
-  const answer: DeadLettersPurgedAnswer = {
+  sendAnswer(exchange, '200 OK', deadLettersPurgedAnswer, {
     success: true,
     queue,
     consumerGroup: group,
     deleted,
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

@@ -9,7 +9,6 @@ import {
   errorAnswer,
   parseMessageId,
   type ReplayAnswer,
-  type ReplayRefusedAnswer,
   replayAnswer,
   replayRefusedAnswer,
   ZERO_UUID,
@@ -19,6 +18,7 @@ import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { bodyForm, describedBy, given } from '../../json/body-form.js';
 import { answer, type Description, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const override = describedBy(
@@ -115,17 +115,16 @@ function render(exchange: Exchange, _: ReplayCommand, { replay }: ReplayedOutcom
   }
   const { result } = replay;
   if (result === 'moved' || result === 'duplicate') {
-    exchange.json('200 OK', JSON.stringify(shown(replay, result)));
+    sendAnswer(exchange, '200 OK', replayAnswer, shown(replay, result));
     return;
   }
   const error = REFUSED_TEXTS[result];
-  const answer: ReplayRefusedAnswer = {
+  sendAnswer(exchange, '409 Conflict', replayRefusedAnswer, {
     success: false,
     error,
     reason: result,
     dlqRowRemoved: false,
-  };
-  exchange.json('409 Conflict', JSON.stringify(answer));
+  });
 }
 
 function shown(replay: Replay, result: 'moved' | 'duplicate'): ReplayAnswer {

@@ -1,11 +1,7 @@
 /** GET /api/v1/analytics/dlq-signatures (inspection 5.9): what errors of a queue have in common. */
 import type { RefusedOutcome } from '@svc/engine';
 import { text } from '@svc/schema';
-import {
-  type DeadLetterSignaturesAnswer,
-  deadLetterSignaturesAnswer,
-  formatStampMs,
-} from '@svc/wire';
+import { deadLetterSignaturesAnswer, formatStampMs } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import type { SignaturesView } from '../../ports/record-service.js';
@@ -13,6 +9,7 @@ import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { filterOf, limit, pagingOf } from './record-query.js';
 
 export const deadLetterSignaturesEndpoint = endpoint({
@@ -72,7 +69,7 @@ function render(exchange: Exchange, queue: string, outcome: SignaturesView | Ref
     return;
   }
   const { sample, oldestUs, newestUs } = outcome;
-  const answer: DeadLetterSignaturesAnswer = {
+  sendAnswer(exchange, '200 OK', deadLetterSignaturesAnswer, {
     queue,
     rowsNow: outcome.rows,
     sample,
@@ -90,6 +87,5 @@ function render(exchange: Exchange, queue: string, outcome: SignaturesView | Ref
       day: formatStampMs(startUs).slice(0, DATE_CHARS),
       n: count,
     })),
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

@@ -10,8 +10,6 @@ import type {
 } from '@svc/engine';
 import {
   formatStampUs,
-  type MessageDeletedAnswer,
-  type MessageNotDeletedAnswer,
   messageAnswer,
   messageDeletedAnswer,
   messageNotDeletedAnswer,
@@ -25,6 +23,7 @@ import type { NotFoundOutcome } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { optionsAnswer } from '../queues/queue-options.js';
 import { contentText, labelsText, modeText } from './message-list.js';
@@ -128,11 +127,15 @@ function renderDeleted(
   assert(target.kind === 'address', 'a message was deleted by the name of a queue');
   const { partitionId, transactionId } = target;
   if (deleted > 0) {
-    const answer: MessageDeletedAnswer = { success: true, partitionId, transactionId, deleted };
-    exchange.json('200 OK', JSON.stringify(answer));
+    sendAnswer(exchange, '200 OK', messageDeletedAnswer, {
+      success: true,
+      partitionId,
+      transactionId,
+      deleted,
+    });
     return;
   }
-  const answer: MessageNotDeletedAnswer = {
+  sendAnswer(exchange, '404 Not Found', messageNotDeletedAnswer, {
     success: false,
     partitionId,
     transactionId,
@@ -140,6 +143,5 @@ function renderDeleted(
     message:
       'No dead-letter row for this address. ' +
       'Live messages live in immutable segments and cannot be deleted',
-  };
-  exchange.json('404 Not Found', JSON.stringify(answer));
+  });
 }

@@ -3,7 +3,6 @@ import type { RefusedOutcome, TraceView } from '@svc/engine';
 import {
   formatStampUs,
   TRACE_KEY_TEXT_BYTES_MAX,
-  type TraceNamesAnswer,
   traceListAnswer,
   traceNamesAnswer,
   utf8Length,
@@ -16,6 +15,7 @@ import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { limit, offset, type Paging, pagingOf } from './record-query.js';
 
 const traceList = answer(
@@ -156,7 +156,7 @@ function renderNames(
     exchange.refuse(outcome.refusal);
     return;
   }
-  const answer: TraceNamesAnswer = {
+  sendAnswer(exchange, '200 OK', traceNamesAnswer, {
     trace_names: outcome.names.map(({ name, traces, messages, lastUs }) => ({
       trace_name: name,
       trace_count: traces,
@@ -165,6 +165,5 @@ function renderNames(
     })),
     total: outcome.total,
     pagination: { limit, offset },
-  };
-  exchange.json('200 OK', JSON.stringify(answer));
+  });
 }

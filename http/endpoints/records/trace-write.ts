@@ -16,7 +16,6 @@ import {
   canonicalUuid,
   TRACE_KEY_TEXT_BYTES_MAX,
   TRACE_NAMES_MAX,
-  type TracedAnswer,
   tracedAnswer,
   utf8Length,
 } from '@svc/wire';
@@ -26,6 +25,7 @@ import { bodyForm, given, type Member, nameMember } from '../../json/body-form.j
 import type { JsonReader } from '../../json/json-reader.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 /** Of two spellings of a member the first counts, unless it is empty. */
@@ -167,6 +167,5 @@ function render(exchange: Exchange, _: TraceCommand, { traceId }: TracedOutcome)
     exchange.json('404 Not Found', '{"success":false,"error":"Partition not found"}');
     return;
   }
-  const answer: TracedAnswer = { success: true, traceId };
-  exchange.json('201 Created', JSON.stringify(answer));
+  sendAnswer(exchange, '201 Created', tracedAnswer, { success: true, traceId });
 }

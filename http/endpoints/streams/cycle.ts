@@ -23,7 +23,6 @@ import {
   INT32_MAX,
   INT32_MIN,
   STREAM_KEY_BYTES_MAX,
-  type StreamCycleRefusedAnswer,
   streamCycleAnswer,
   streamCycleMissingAnswer,
   streamCycleRefusedAnswer,
@@ -41,6 +40,7 @@ import { body } from '../../json/body.js';
 import { quoted } from '../../json/json-text.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   readStreamCycleBody,
@@ -237,8 +237,7 @@ function render(
       break;
     case 'refused': {
       const { error, reason } = verdict;
-      const answer: StreamCycleRefusedAnswer = { success: false, error, reason };
-      exchange.json('200 OK', JSON.stringify(answer));
+      sendAnswer(exchange, '200 OK', streamCycleRefusedAnswer, { success: false, error, reason });
       break;
     }
     case 'committed': {

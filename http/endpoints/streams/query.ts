@@ -8,9 +8,6 @@ import {
   errorAnswer,
   NAME_BYTES_MAX,
   STREAM_CONFIG_HASH_BYTES_MAX,
-  type StreamDeniedAnswer,
-  type StreamMismatchAnswer,
-  type StreamRegisteredAnswer,
   streamDeniedAnswer,
   streamMismatchAnswer,
   streamRegisteredAnswer,
@@ -28,6 +25,7 @@ import {
 } from '../../json/body-form.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { nonEmpty } from './stream-fields.js';
 
@@ -119,25 +117,23 @@ function render(
 ): void {
   switch (verdict.result) {
     case 'registered': {
-      const answer: StreamRegisteredAnswer = {
+      sendAnswer(exchange, '200 OK', streamRegisteredAnswer, {
         success: true,
         query_id: verdict.queryId,
         name,
         config_hash: configHash,
         fresh: verdict.fresh,
         reset: verdict.reset,
-      };
-      exchange.json('200 OK', JSON.stringify(answer));
+      });
       break;
     }
     case 'mismatch': {
-      const answer: StreamMismatchAnswer = {
+      sendAnswer(exchange, '409 Conflict', streamMismatchAnswer, {
         success: false,
         query_id: verdict.queryId,
         name,
         error: 'config_hash mismatch; retry with reset:true',
-      };
-      exchange.json('409 Conflict', JSON.stringify(answer));
+      });
       break;
     }
     case 'denied': {
@@ -146,8 +142,11 @@ function render(
         quota === null
           ? 'streams not granted for this tenant'
           : `streams query quota exceeded (max ${quota})`;
-      const answer: StreamDeniedAnswer = { success: false, denied: true, error };
-      exchange.json('403 Forbidden', JSON.stringify(answer));
+      sendAnswer(exchange, '403 Forbidden', streamDeniedAnswer, {
+        success: false,
+        denied: true,
+        error,
+      });
       break;
     }
   }
