@@ -1,7 +1,7 @@
 // `npm run bench`: the measurements. The README beside this file lists them.
 
 import { lookup } from 'node:dns/promises';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { peerStarters } from './against/start-peers.js';
 import { CLUSTER_USAGE, readClusterOptions } from './cluster/options.js';
@@ -18,12 +18,13 @@ const PRICES_USAGE = `npm run bench -- --prices
   what the units of work cost on this machine, beside their prices`;
 
 async function runLoads(options: LoadOptions): Promise<void> {
-  const { entry, againstBuild, url } = options;
+  const { entry, againstBuild, url, tokenFile } = options;
   if (url !== undefined) {
     const place = new URL(url);
     if (place.protocol !== 'http:') throw new Error(`--url ${url}: not http`);
     const { address } = await lookup(place.hostname, { family: 4 });
-    const there: Starter = async ({ queue }) => reach(place, address, options.token, queue);
+    const token = tokenFile === undefined ? undefined : readFileSync(tokenFile, 'utf8').trim();
+    const there: Starter = async ({ queue }) => reach(place, address, token, queue);
     return runLoad('load', options, [there]);
   }
   if (againstBuild !== undefined) {

@@ -27,7 +27,7 @@ export interface LoadOptions {
   readonly ratePerSecond: number;
   readonly profile: boolean;
   readonly url: string | undefined;
-  readonly token: string | undefined;
+  readonly tokenFile: string | undefined;
   readonly entry: string | undefined;
   /** Another checkout, built. */
   readonly againstBuild: string | undefined;
@@ -49,7 +49,7 @@ export const LOAD_USAGE = `npm run bench -- [options]
   --rate N           pushes a second of the latency figures (default 1000)
   --profile          CPU profiles of the nodes: where their time goes, by folder and by function
   --url URL          a node or a balancer that runs there (http), instead of nodes of its own
-  --token TOKEN      the bearer token for it
+  --token-file FILE  holds the bearer token for it
   --entry FILE       the file that starts a node (default packages/broker/dist/main.js)
   --json FILE        where the results go (default bench/results/<program>-<time>.json)
 
@@ -78,7 +78,7 @@ export function readLoadOptions(commandLine: readonly string[]): LoadOptions {
       rate: { type: 'string', default: '1000' },
       profile: { type: 'boolean', default: false },
       url: { type: 'string' },
-      token: { type: 'string' },
+      'token-file': { type: 'string' },
       entry: { type: 'string' },
       'against-build': { type: 'string' },
       against: { type: 'string' },
@@ -108,7 +108,7 @@ export function readLoadOptions(commandLine: readonly string[]): LoadOptions {
     ratePerSecond: integer('rate', values.rate, 1, 100_000),
     profile: values.profile,
     url,
-    token: values.token,
+    tokenFile: values['token-file'],
     entry: values.entry,
     againstBuild,
     peers: against === undefined ? [] : someOf('against', against, PEERS),

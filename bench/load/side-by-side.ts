@@ -97,11 +97,14 @@ async function oneRound(
         await one.take(turnSeconds);
       }
     }
+    for (const one of opened) await one.close();
+    for (const { remove } of contestants) await remove?.();
     return opened.map((one) => one.round());
-  } finally {
-    // What ended first is told; the other programs have to end as well.
+  } catch (error) {
+    // What failed first is told; the other programs have to end as well, and the queues to go.
     await Promise.allSettled(opened.map((one) => one.close()));
-    for (const { remove } of contestants.slice(0, opened.length)) await remove?.();
+    await Promise.allSettled(contestants.map(({ remove }) => remove?.()));
+    throw error;
   }
 }
 
