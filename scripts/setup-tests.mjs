@@ -1,2 +1,2 @@
 /** Before the tests of one run of vitest: they load the built output, which has to be current. */
-export { setup } from './setup.mjs';
+export { setupBuild as setup } from './setup.mjs';

@@ -41,11 +41,23 @@ export class SetupError extends Error {}
 export async function setup() {
   checkNode();
   if (isInstalled() && isBuilt()) return;
-  mkdirSync(dirname(LOCK), { recursive: true });
-  await withLock(LOCK, async () => {
+  await locked(async () => {
     if (!isInstalled()) await install();
     if (!isBuilt()) await build();
   });
+}
+
+/** Builds alone: for a program that runs from the installation, which must not go under it. */
+export async function setupBuild() {
+  if (isBuilt()) return;
+  await locked(async () => {
+    if (!isBuilt()) await build();
+  });
+}
+
+async function locked(work) {
+  mkdirSync(dirname(LOCK), { recursive: true });
+  await withLock(LOCK, work);
 }
 
 /** Runs a Node program of the checkout in a child process; gives its exit code. */

@@ -7,26 +7,18 @@ import { readFileSync } from 'node:fs';
 import { createRequire, register } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { MessageChannel } from 'node:worker_threads';
-import type { PatchData } from '../planted/patch-hook.js';
+import type { OtherText } from './next-version-hook.js';
 
 const [, program = ''] = process.argv;
 const engine = createRequire(program).resolve('@svc/engine');
 const path = join(engine, '..', 'state', 'cluster-version.js');
 const find = /CLUSTER_VERSION_READ = (\d+);/;
-const [text = '', version = ''] = find.exec(readFileSync(path, 'utf8')) ?? [];
-if (text === '') throw new Error(`${path}: no version is set there`);
+const built = readFileSync(path, 'utf8');
+const [found = '', version = ''] = find.exec(built) ?? [];
+if (found === '') throw new Error(`${path}: no version is set there`);
 
-const { port1, port2 } = new MessageChannel();
-// Nobody listens, and the process does not live for it.
-port2.unref();
-const replace = text.replace(version, `${Number(version) + 1}`);
-const data: PatchData = {
-  edits: [[pathToFileURL(path).href, [{ file: path, find: text, replace }]]],
-  port: port1,
+const data: OtherText = {
+  url: pathToFileURL(path).href,
+  text: built.replace(found, found.replace(version, `${Number(version) + 1}`)),
 };
-register('../planted/patch-hook.js', {
-  parentURL: import.meta.url,
-  data,
-  transferList: [port1],
-});
+register('./next-version-hook.js', { parentURL: import.meta.url, data });

@@ -39,9 +39,9 @@ export interface PlantedBug {
   /** It is found by so many seeds. Seed n of the model is its variant n. */
   readonly seeds: number;
   /**
-   * They begin with this one: 1 unless given. A rare bug of the raft core or of the disk is found
-   * at once by a seed that is known to show it, until these parts change; then by one of the
-   * others.
+   * They begin with this one: 1 unless given. A bug that few seeds show is found at once by one
+   * that is known to show it, until what it hunts in changes; then by one of those that follow, of
+   * which there are as many.
    */
   readonly first?: number;
 }

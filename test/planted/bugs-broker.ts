@@ -27,6 +27,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 30,
+    first: 2,
   },
   {
     name: 'duplicates-stored-again',
@@ -141,6 +142,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 30,
+    first: 5,
   },
   {
     name: 'acks-of-a-rolled-back-transaction',
@@ -186,6 +188,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'busy',
     seeds: 30,
+    first: 7,
   },
   {
     name: 'cursors-left-out-by-a-seek',
@@ -199,5 +202,6 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 30,
+    first: 9,
   },
 ];

@@ -27,6 +27,7 @@ const REQUESTS: readonly PlantedBug[] = [
     ],
     hunt: 'busy',
     seeds: 10,
+    first: 3,
   },
   {
     name: 'held-beyond-the-deadline',
@@ -40,6 +41,7 @@ const REQUESTS: readonly PlantedBug[] = [
     ],
     hunt: 'cluster',
     seeds: 40,
+    first: 4,
   },
 ];
 

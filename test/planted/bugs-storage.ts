@@ -162,6 +162,7 @@ const LOG: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 60,
+    first: 5,
   },
 ];
 

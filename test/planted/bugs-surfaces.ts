@@ -27,6 +27,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 30,
+    first: 3,
   },
   {
     name: 'kv-compare-without-comparing',
@@ -66,6 +67,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 30,
+    first: 3,
   },
   {
     name: 'kv-read-without-asking',
@@ -83,6 +85,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'busy',
     seeds: 16,
+    first: 3,
   },
   {
     name: 'kv-of-a-rolled-back-transaction',
@@ -96,6 +99,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 60,
+    first: 3,
   },
   {
     name: 'guard-not-looked-at',
@@ -122,6 +126,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 80,
+    first: 6,
   },
   {
     name: 'lock-swept-although-renewed',
@@ -200,6 +205,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 30,
+    first: 5,
   },
   {
     name: 'timer-early',
@@ -226,6 +232,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 80,
+    first: 7,
   },
   {
     name: 'stream-state-of-a-refused-cycle',
@@ -255,5 +262,6 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 60,
+    first: 4,
   },
 ];

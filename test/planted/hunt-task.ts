@@ -9,8 +9,6 @@ export interface HuntTask {
   readonly all: boolean;
   /** Null: the program as it is. */
   readonly bug: PlantedBug | null;
-  /** The folder with the private build of raft, tests' parts included. */
-  readonly raftFolder: string;
 }
 
 export interface HuntAnswer {

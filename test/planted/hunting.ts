@@ -1,50 +1,56 @@
-/** Builds what the hunts run, and runs them in child processes, several at a time. */
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ROOT } from './compiled.js';
+/** Runs hunts in child processes, several at a time, each in a copy of the program. */
+import { spawn } from 'node:child_process';
+import { ProgramCopy } from './copy.js';
 import type { HuntAnswer, HuntTask } from './hunt-task.js';
 
 /** A hunt that takes longer hangs, however busy the machine is. */
 const HUNT_MS_MAX = 300_000;
 
-/**
- * Compiles raft together with its storms, its model and its scenarios, which are no part of its
- * build, into a folder of its own. Returns the folder and what removes it.
- */
-export function buildRaft(): { readonly folder: string; readonly remove: () => void } {
-  const scratch = mkdtempSync(join(tmpdir(), 'svc-planted-'));
-  const folder = join(scratch, 'raft');
-  const options = {
-    extends: join(ROOT, 'tsconfig.base.json'),
-    compilerOptions: {
-      composite: false,
-      incremental: false,
-      declaration: false,
-      rootDir: join(ROOT, 'raft'),
-      outDir: folder,
-    },
-    include: [join(ROOT, 'raft/**/*.ts')],
-    exclude: ['raft/dist', 'raft/**/*.test.ts'].map((path) => join(ROOT, path)),
-  };
-  writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify(options));
-  writeFileSync(join(scratch, 'package.json'), '{ "type": "module" }');
-  symlinkSync(join(ROOT, 'node_modules'), join(scratch, 'node_modules'));
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', scratch], {
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`raft does not compile:\n${stdout}`);
-  return { folder, remove: () => rmSync(scratch, { recursive: true, force: true }) };
-}
-
 export function seedsFrom(first: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, place) => first + place);
 }
 
-export function hunt(task: HuntTask): Promise<HuntAnswer> {
-  const program = join(ROOT, 'test/dist/planted/hunt.js');
+/** Answers in the order of the tasks; `width` of them are under way at a time. */
+export async function huntAll<Task extends HuntTask>(
+  tasks: readonly Task[],
+  width: number,
+  onAnswer: (task: Task, answer: HuntAnswer) => void,
+): Promise<readonly HuntAnswer[]> {
+  const answers: HuntAnswer[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    const copy = new ProgramCopy();
+    try {
+      for (let place = next++; place < tasks.length; place = next++) {
+        const task = tasks[place];
+        if (task === undefined) continue;
+        // One that does not apply any more must not hide the others.
+        const answer = await huntIn(copy, task).catch(notHunted);
+        answers[place] = answer;
+        onAnswer(task, answer);
+      }
+    } finally {
+      copy.remove();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, tasks.length) }, worker));
+  return answers;
+}
+
+function notHunted(error: Error): HuntAnswer {
+  return { needed: null, found: [], text: error.message, tookMs: 0 };
+}
+
+async function huntIn(copy: ProgramCopy, task: HuntTask): Promise<HuntAnswer> {
+  const remove = task.bug === null ? null : copy.plant(task.bug);
+  try {
+    return await run(copy.program, task);
+  } finally {
+    remove?.();
+  }
+}
+
+function run(program: string, task: HuntTask): Promise<HuntAnswer> {
   const child = spawn(process.execPath, [program]);
   child.stdin.end(JSON.stringify(task));
   const output: Buffer[] = [];
@@ -64,22 +70,4 @@ export function hunt(task: HuntTask): Promise<HuntAnswer> {
       }
     });
   });
-}
-
-/** Results in the order of the items; `width` of them are under way at a time. */
-export async function inTurns<Item, Result>(
-  items: readonly Item[],
-  width: number,
-  work: (item: Item) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const results: Result[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let place = next++; place < items.length; place = next++) {
-      const item = items[place];
-      if (item !== undefined) results[place] = await work(item);
-    }
-  };
-  await Promise.all(Array.from({ length: width }, worker));
-  return results;
 }

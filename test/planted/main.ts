@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { HUNTS, type PlantedBug } from './bug.js';
 import { BUGS } from './bugs.js';
-import { buildRaft, hunt, inTurns, seedsFrom } from './hunting.js';
+import { huntAll, seedsFrom } from './hunting.js';
 import { HEADING, rateOf, rowOf } from './report.js';
 
 const USAGE = `npm run planted -- [--bug NAME] [--seeds N]
@@ -70,35 +70,17 @@ function chosen(): readonly PlantedBug[] {
 }
 
 /** Prints what came of each; returns how many were missed. */
-async function huntAll(bugs: readonly PlantedBug[]): Promise<number> {
+async function huntChosen(bugs: readonly PlantedBug[]): Promise<number> {
   const { all, none } = given;
-  const jobs = numberOf(given.jobs);
-  const { folder: raftFolder, remove } = buildRaft();
-  let missed = 0;
-  try {
-    if (!all) console.log(HEADING);
-    await inTurns(bugs, jobs, async (bug) => {
-      const { name, seeds } = bug;
-      const planted = none ? null : bug;
-      try {
-        const answer = await hunt({
-          hunt: bug.hunt,
-          seeds: seedsFrom(bug.first ?? 1, seeds),
-          all,
-          bug: planted,
-          raftFolder,
-        });
-        if (answer.needed === null) missed++;
-        console.log(all ? rateOf(bug, answer) : rowOf(bug, answer));
-      } catch (error) {
-        missed++;
-        console.log(`${name}: ${error instanceof Error ? error.message : error}`);
-      }
-    });
-  } finally {
-    remove();
-  }
-  return missed;
+  if (!all) console.log(HEADING);
+  const tasks = bugs.map((bug) => {
+    const seeds = seedsFrom(bug.first ?? 1, bug.seeds);
+    return { hunt: bug.hunt, seeds, all, bug: none ? null : bug, shown: bug };
+  });
+  const answers = await huntAll(tasks, numberOf(given.jobs), ({ shown }, answer) => {
+    console.log(all ? rateOf(shown, answer) : rowOf(shown, answer));
+  });
+  return answers.filter(({ needed }) => needed === null).length;
 }
 
 if (given.help) console.log(USAGE);
@@ -106,4 +88,4 @@ else if (given.list) {
   for (const { name, meaning, hunt: hunter, seeds, first = 1 } of BUGS) {
     console.log(`${name} (${hunter}, ${seeds} seeds from ${first} on): ${meaning}`);
   }
-} else process.exitCode = (await huntAll(chosen())) === 0 ? 0 : 1;
+} else process.exitCode = (await huntChosen(chosen())) === 0 ? 0 : 1;

@@ -6,43 +6,30 @@
  * does after building it.
  */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { HuntName } from './bug.js';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { HuntName, PlantedBug } from './bug.js';
 import { BUGS } from './bugs.js';
-import { compiledPath } from './compiled.js';
-import type { HuntAnswer, HuntTask } from './hunt-task.js';
-import { buildRaft, hunt, inTurns, seedsFrom } from './hunting.js';
-import { patched } from './patch-hook.js';
+import { compiledPath, ROOT } from './compiled.js';
+import type { HuntAnswer } from './hunt-task.js';
+import { huntAll, seedsFrom } from './hunting.js';
+import { patched } from './planted-text.js';
 import { HEADING, rowOf } from './report.js';
 
 /** As many as the machine that this is meant for has cores. */
 const AT_A_TIME = 2;
 const TEST_MS_MAX = 1_500_000;
 
-let raft: ReturnType<typeof buildRaft>;
 /** The seeds that found a bug, by hunt. */
 const finding = new Map<HuntName, Set<number>>();
-
-beforeAll(() => {
-  raft = buildRaft();
-});
-
-afterAll(() => raft.remove());
-
-function taskOf(name: HuntName, seeds: readonly number[]): HuntTask {
-  return { hunt: name, seeds, all: false, bug: null, raftFolder: raft.folder };
-}
-
-function notHunted(error: Error): HuntAnswer {
-  return { needed: null, found: [], text: error.message, tookMs: 0 };
-}
 
 test('every text of the table stands in the program once', () => {
   const compiled = new Map<string, string>();
   const faults: string[] = [];
   for (const { name, edits } of BUGS) {
     for (const edit of edits) {
-      const source = compiled.get(edit.file) ?? readFileSync(compiledPath(edit.file), 'utf8');
+      const source =
+        compiled.get(edit.file) ?? readFileSync(join(ROOT, compiledPath(edit.file)), 'utf8');
       compiled.set(edit.file, source);
       try {
         patched(source, edit);
@@ -55,12 +42,11 @@ test('every text of the table stands in the program once', () => {
 });
 
 test('every planted bug is found within its seeds', { timeout: TEST_MS_MAX }, async () => {
-  const rows = await inTurns(BUGS, AT_A_TIME, async (bug) => {
-    // One that does not apply any more must not hide the others.
-    const task = taskOf(bug.hunt, seedsFrom(bug.first ?? 1, bug.seeds));
-    const answer = await hunt({ ...task, bug }).catch(notHunted);
-    return { bug, answer };
+  const tasks = BUGS.map((bug) => {
+    return { hunt: bug.hunt, seeds: seedsFrom(bug.first ?? 1, bug.seeds), all: false, bug };
   });
+  const rows: { readonly bug: PlantedBug; readonly answer: HuntAnswer }[] = [];
+  await huntAll(tasks, AT_A_TIME, ({ bug }, answer) => rows.push({ bug, answer }));
   for (const { bug, answer } of rows) {
     const seeds = finding.get(bug.hunt) ?? new Set();
     finding.set(bug.hunt, new Set([...seeds, ...answer.found]));
@@ -74,9 +60,10 @@ test('the program as it is passes the seeds that found them', {
   timeout: TEST_MS_MAX,
 }, async () => {
   expect([...finding.keys()].sort()).toEqual([...new Set(BUGS.map((bug) => bug.hunt))].sort());
-  const answers = await inTurns([...finding], AT_A_TIME, ([name, seeds]) => {
-    return hunt(taskOf(name, [...seeds]));
+  const tasks = [...finding].map(([hunt, seeds]) => {
+    return { hunt, seeds: [...seeds], all: false, bug: null };
   });
+  const answers = await huntAll(tasks, AT_A_TIME, () => undefined);
   expect(answers.map(({ found, text }) => ({ found, text }))).toEqual(
     answers.map(() => ({ found: [], text: '' })),
   );
