@@ -179,11 +179,9 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'a node that lost its rows shows an empty state before it has those of another node',
     edits: [
       {
-        file: 'packages/broker/service/broker.ts',
-        find: 'const { consensus, isMember, clock, deadlines, stateless, onDamage } = parts;',
-        replace:
-          'const { consensus, isMember, clock, deadlines, onDamage } = parts; ' +
-          'const stateless = false;',
+        file: 'packages/broker/node/requests.ts',
+        find: '    stateless,\n',
+        replace: '    stateless: false,\n',
       },
     ],
     hunt: 'busy',

@@ -67,7 +67,7 @@ export class Replay {
 
 /** What was planned is what was applied, once nothing is in flight. */
 export function checkPlanned(machine: SimulatedMachine): void {
-  const leader = machine.node?.broker.leader;
+  const leader = machine.node?.leader;
   const { parts, number } = machine;
   if (leader == null || parts === null || leader.inFlight > 0) return;
   if (digestOf(leader.plannedState) === digestOf(parts.state)) return;

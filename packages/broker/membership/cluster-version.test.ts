@@ -94,7 +94,7 @@ describe('the version of a group', () => {
       machine.readVersion = 6;
       machine.start();
     }
-    group.leader().inProcess((node) => node.broker.leader?.raiseVersion(6));
+    group.leader().inProcess((node) => node.leader?.raiseVersion(6));
     group.run(500);
     expect(() => {
       left.start();

@@ -9,13 +9,13 @@ import {
 import type { NamesView, NodeFigures, Pressure } from '@svc/http';
 import type { Checkpoint } from '@svc/storage';
 import type { GroupLagFigures } from '../analytics/group-lag-figures.js';
-import type { Broker } from '../service/broker.js';
+import type { Leadership } from '../requests/leadership.js';
 import type { NodeStatus } from '../service/node-status.js';
 
 export interface FigureSources {
   readonly state: Checkpoint;
   readonly status: NodeStatus;
-  readonly broker: Broker;
+  readonly leadership: Leadership;
   readonly deadLetters: DeadLetterGauges;
   readonly groupLags: GroupLagFigures;
   /** Bounds of names over all tenants. */
@@ -32,15 +32,15 @@ export interface FigureSources {
 const NOTHING_CONSUMED = { groups: 0, parts: 0, partitions: 0 };
 
 export function nodeFigures(sources: FigureSources): NodeFigures {
-  const { state, status, broker, deadLetters, pressure, loopLagMs, showsPipeline } = sources;
+  const { state, status, leadership, deadLetters, pressure, loopLagMs, showsPipeline } = sources;
   const { groupLags, wallUs } = sources;
-  const { leader } = broker;
+  const { leader } = leadership;
   leader?.settleCounts();
   return {
     raft: status.raftStatus(),
     pressure: pressure(),
     loopLagMs: loopLagMs(),
-    parked: parkedByQueue(broker),
+    parked: parkedByQueue(leadership),
     memoryRows: state.memoryRows(),
     names: namesView(state, sources.nameLimits),
     tracesStored: storedTraces(state),
@@ -66,9 +66,9 @@ function namesView(state: Checkpoint, limits: NameLimits): NamesView {
   };
 }
 
-function parkedByQueue(broker: Broker): ReadonlyMap<string, number> {
+function parkedByQueue(leadership: Leadership): ReadonlyMap<string, number> {
   const parked = new Map<string, number>();
-  broker.eachParked(({ scope }) => {
+  leadership.eachParked(({ scope }) => {
     const queue = scope.kind === 'discovery' ? '' : scope.queue;
     parked.set(queue, (parked.get(queue) ?? 0) + 1);
   });

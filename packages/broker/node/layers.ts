@@ -11,7 +11,6 @@ import {
   CLUSTER_VERSION_READ,
   clusterVersionOf,
   DeadLetterGauges,
-  newRequestSession,
   type PayloadCipher,
   QueueFigures,
   TimerClock,
@@ -42,11 +41,13 @@ import { Fetches } from '../reads/fetch.js';
 import { MessageReader } from '../reads/message-reader.js';
 import { PayloadOpener } from '../reads/opened-batch.js';
 import { payloadCipher } from '../reads/payload-cipher.js';
+import type { StateReads } from '../reads/state-reads.js';
 import { UnopenedPayloads } from '../reads/unopened-payloads.js';
 import { GroupRecovery } from '../repair/group-recovery.js';
 import { snapshotOffer } from '../repair/snapshot-offer.js';
 import { Admission } from '../requests/admission.js';
-import { Broker, type Forwarding } from '../service/broker.js';
+import type { Leadership } from '../requests/leadership.js';
+import { Broker, type Deadlines, deadlinesOf } from '../service/broker.js';
 import { MemberBlocks } from '../service/member-blocks.js';
 import { NodeStatus } from '../service/node-status.js';
 import { SendBuffers } from '../system/send-buffers.js';
@@ -54,6 +55,7 @@ import { newEphemeral } from './ephemeral.js';
 import { nodeFigures } from './figures.js';
 import type { NodeOptions } from './options.js';
 import { NodeReports } from './reports.js';
+import { newLeadership, newReads } from './requests.js';
 
 /** Decoded appends that the reader may keep, counted by the buffers they pin. */
 const DECODED_BYTES_MAX = 8 * 1024 * 1024;
@@ -96,6 +98,7 @@ export class NodeLayers {
   readonly #options: NodeOptions;
   readonly #parts: OpenDirectory;
   readonly #events: NodeEvents;
+  readonly deadlines: Deadlines;
   /** null without peers. */
   readonly link: GroupLink | null;
   readonly space: LogSpace;
@@ -120,6 +123,8 @@ export class NodeLayers {
   readonly blocks: MemberBlocks;
   readonly gather: SeriesGather;
   readonly ephemeral: Ephemeral;
+  readonly reads: StateReads;
+  readonly leadership: Leadership;
   readonly broker: Broker;
   /** Every layer adds to the same. */
   readonly meters: Meters;
@@ -133,6 +138,7 @@ export class NodeLayers {
     this.#options = options;
     this.#parts = parts;
     this.#events = events;
+    this.deadlines = deadlinesOf(config);
     this.meters = options.meters ?? newMeters();
     this.deadLetters = new DeadLetterGauges(state);
     this.queueFigures = new QueueFigures(state);
@@ -191,13 +197,15 @@ export class NodeLayers {
     });
     this.gather = this.#newGather();
     this.ephemeral = newEphemeral(options, parts, this);
+    this.reads = newReads(options, parts, this);
+    this.leadership = newLeadership(options, parts, this);
     this.broker = this.#newBroker();
   }
 
   #newBroker(): Broker {
     const options = this.#options;
     const { config, clock } = options;
-    const { state, self } = this.#parts;
+    const { state } = this.#parts;
     return new Broker({
       activity: options.series?.activity ?? null,
       gather: this.gather,
@@ -205,7 +213,6 @@ export class NodeLayers {
       blocks: this.blocks,
       membership: this.membership,
       state,
-      stateless: this.#parts.stateless,
       transactions: this.transactions,
       reader: this.reader,
       queueFigures: this.queueFigures,
@@ -213,25 +220,19 @@ export class NodeLayers {
       ephemeral: this.ephemeral,
       clock,
       status: this.status,
-      consensus: this.consensus,
-      deadlines: { writeMs: config.writeTimeoutMs, statementMs: config.statementTimeoutMs },
+      leadership: this.leadership,
+      reads: this.reads,
+      deadlines: this.deadlines,
       partitionsMax: config.partitionsShownMax,
-      forwarding: this.#newForwarding(),
-      admission: this.admission,
       stateIndex: () => this.replica.appliedIndex,
-      // Rows that came with a snapshot are ahead of the log, where the messages are.
-      appliedIndex: () => Math.min(this.replica.appliedIndex, this.consensus.applied),
-      // While the log is being mended nobody knows yet; what is asked is held.
-      isMember: () => this.consensus.status() === null || this.group.members().includes(self),
-      refusal: (command) => this.gate.refusal(command),
+      appliedIndex: () => this.appliedIndex,
       pressure: () => ({ storageFull: this.gate.full, admission: this.admission }),
-      onDamage: ({ message }) => this.#options.logger.error('boot', message),
       meters: this.meters,
       figures: () =>
         nodeFigures({
           state,
           status: this.status,
-          broker: this.broker,
+          leadership: this.leadership,
           deadLetters: this.deadLetters,
           groupLags: this.groupLags,
           nameLimits: nameBounds(config).all,
@@ -244,6 +245,16 @@ export class NodeLayers {
     });
   }
 
+  /** Rows that came with a snapshot are ahead of the log, where the messages are. */
+  get appliedIndex(): number {
+    return Math.min(this.replica.appliedIndex, this.consensus.applied);
+  }
+
+  /** While the log is being repaired nobody knows yet; requests are held. */
+  get isMember(): boolean {
+    return this.consensus.status() === null || this.group.members().includes(this.#parts.self);
+  }
+
   #newGather(): SeriesGather {
     const { config, calls = null, series = null } = this.#options;
     return new SeriesGather({
@@ -254,14 +265,6 @@ export class NodeLayers {
       consensusStatus: () => this.consensus.status(),
       calls,
     });
-  }
-
-  #newForwarding(): Forwarding | null {
-    const { config, calls = null, random } = this.#options;
-    if (calls === null) return null;
-    const word = () => Math.floor(random.fraction() * 2 ** 32);
-    const session = newRequestSession(this.#parts.self, word(), word());
-    return { calls, session, inFlightMax: config.forwardInFlightMax };
   }
 
   get #readVersion(): number {
@@ -291,7 +294,7 @@ export class NodeLayers {
       reach: crash.reach,
       observer: this.fetches,
       onRoom: () => this.consensus.applyMore(),
-      onEased: () => this.broker.leader?.resume(),
+      onEased: () => this.leadership.leader?.resume(),
       onEphemeral: (effect) => this.ephemeral.changed(effect),
       pipeline: this.meters.pipeline,
       figures: this.#appliedFigures(),
@@ -346,7 +349,7 @@ export class NodeLayers {
       onApplied: () => this.recovery?.applied(),
       onRole: (role) => this.#events.onRole(role),
       onLoss: () => this.recovery?.lossNoticed(),
-      onAccepting: () => this.broker.leader?.resume(),
+      onAccepting: () => this.leadership.leader?.resume(),
       send: (message) => this.link?.send(message, sendBuffers.whenSent(message)),
       memoryToSend: sendBuffers.take,
       catchUpBytesPerSecond: config.catchUpMibPerSecond * 1024 * 1024,
@@ -379,7 +382,7 @@ export class NodeLayers {
       everyMs: config.clusterVersionMs,
       version: () => clusterVersionOf(this.#parts.state),
       readByAll: () => this.reports.versionReadByAll(),
-      leader: () => this.broker.leader,
+      leader: () => this.leadership.leader,
       report: (text) => logger.info('raft', text),
     });
   }
@@ -440,7 +443,7 @@ export class NodeLayers {
       checksum: crc32,
       budget,
       appliedIndex: () => consensus.applied,
-      leader: () => this.broker.leader,
+      leader: () => this.leadership.leader,
       bytesPerS,
     });
     return new LogSpace({
@@ -546,7 +549,7 @@ export class NodeLayers {
       refusedFrames: () =>
         summed(this.link?.counters() ?? {}, this.#options.peerCounters?.() ?? {}),
       readiness: { lagMs: config.readyLagMs, lagEntries: config.readyLagEntries },
-      inFlight: () => this.broker.leader?.inFlight ?? 0,
+      inFlight: () => this.leadership.leader?.inFlight ?? 0,
       stopping: () => this.#events.stopping(),
       failure: () => this.#events.failure(),
     });

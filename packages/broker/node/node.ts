@@ -35,6 +35,7 @@ import {
 import { StateStore } from '../directory/state-store.js';
 import { LmdbPlace } from '../directory/state-store-lmdb.js';
 import { ApplyTurns } from '../leader/apply-turns.js';
+import type { Leader } from '../leader/leader.js';
 import type { FrameContent } from '../peers/frames.js';
 import type { Broker } from '../service/broker.js';
 import type { Cancel } from '../system/clock.js';
@@ -111,9 +112,14 @@ export class Node {
     return this.#failure !== null;
   }
 
-  /** What the front asks; takes commands while this node leads. */
+  /** What the front calls. */
   get broker(): Broker {
     return this.#layers.broker;
+  }
+
+  /** Set while this node leads. */
+  get leader(): Leader | null {
+    return this.#layers.leadership.leader;
   }
 
   /** Who this node is to consensus. */
@@ -213,7 +219,7 @@ export class Node {
     const replayed = Math.max(0, this.#parts.log.lastIndex - this.#layers.replica.appliedIndex);
     return () => {
       const tookMs = Math.round(clock.nowMs() - startedMs);
-      const role = this.#layers.broker.leader === null ? 'follows' : 'leads';
+      const role = this.#layers.leadership.leader === null ? 'follows' : 'leads';
       const text = `${config.serverId} ${role}; entries replayed: ${replayed}, in ${tookMs} ms`;
       logger.info('boot', text);
       onServing();
@@ -360,7 +366,7 @@ export class Node {
 
   /** A leader that should not lead; if nobody can take over, it goes on. */
   #passOn(): void {
-    if (!this.#retiring && this.#layers.broker.leader !== null) this.#layers.group.passOn();
+    if (!this.#retiring && this.#layers.leadership.leader !== null) this.#layers.group.passOn();
   }
 
   /**
@@ -368,10 +374,10 @@ export class Node {
    * that was planned, so what is in flight commits, and what waits goes to the successor.
    */
   async #handOver(): Promise<void> {
-    if (this.#layers.broker.leader === null) return;
+    if (this.#layers.leadership.leader === null) return;
     const { clock, logger } = this.#options;
     const beganMs = clock.nowMs();
-    const leads = () => this.#layers.broker.leader !== null;
+    const leads = () => this.#layers.leadership.leader !== null;
     const to = await new Promise<NodeId | null>((resolve) =>
       this.#layers.group.handOver(leads, [], resolve),
     );
@@ -399,16 +405,17 @@ export class Node {
 
   /** How many were applied: as many as the replica has room for. */
   #apply(entries: readonly Entry[]): number {
-    const { broker, meters, replica } = this.#layers;
+    const { ephemeral, leadership, meters, replica } = this.#layers;
     meters.pipeline.applyReceives++;
     meters.pipeline.applyDepth.record(entries.length);
     const count = this.#applyTurns.take(entries, (entry) => {
       if (!this.#holds(entry.index)) {
         if (replica.isFull) return false;
-        broker.leader?.committed(entry.index);
+        leadership.leader?.committed(entry.index);
         replica.apply(entry);
       }
-      broker.applied(entry.index, entry.term);
+      leadership.applied(entry.index, entry.term);
+      ephemeral.applied(entry.index);
       return true;
     });
     this.#hearOfTimers();
@@ -428,8 +435,8 @@ export class Node {
 
   /** What entries say of the time that are replayed is not news. */
   #hearOfTimers(): void {
-    const { broker, timerClock } = this.#layers;
-    if (!broker.serving || broker.leader !== null) return;
+    const { broker, leadership, timerClock } = this.#layers;
+    if (!broker.serving || leadership.leader !== null) return;
     const { clock } = this.#options;
     const { timerUs } = readMeta(this.#parts.state);
     timerClock.heard(timerUs, { wallUs: clock.wallUs(), nowMs: clock.nowMs() });
@@ -454,11 +461,11 @@ export class Node {
     this.#roles.follow(role);
     this.#layers.recovery?.onRole(role);
     if (role.role === 'follower' && role.leader !== NO_NODE) this.#serveAsFollower();
-    const { broker } = this.#layers;
-    const hasLed = broker.leader !== null;
+    const { leadership } = this.#layers;
+    const hasLed = leadership.leader !== null;
     if (role.leading && !hasLed) this.#lead();
-    else if (hasLed && !role.leading) broker.endLeadership();
-    broker.roleChanged();
+    else if (hasLed && !role.leading) leadership.end();
+    leadership.roleChanged();
   }
 
   /** Ready to serve only when everything is applied that was committed before. */
@@ -480,9 +487,9 @@ export class Node {
   }
 
   #lead(): void {
-    const { broker, consensus } = this.#layers;
+    const { leadership, consensus } = this.#layers;
     const leader = newLeader(this.#options, this.#parts, this.#layers);
-    broker.lead(leader, consensus.status()?.term ?? 0);
+    leadership.begin(leader, consensus.status()?.term ?? 0);
     this.#serve();
     this.#moveToOwnAddresses();
   }

@@ -26,7 +26,7 @@ import type { Clock } from '../system/clock.js';
 import { type ClientRequest, WAITING_POP_RANK } from './held-request.js';
 
 /** Who leads, and in which term: a call is meant for that leadership and no other. */
-export interface Leadership {
+export interface RemoteLeader {
   readonly node: number;
   readonly term: number;
 }
@@ -75,7 +75,7 @@ export class ForwardSender {
   #pushBytes = 0;
   #waitingPops = 0;
   /** Who was sent something last. */
-  #sentTo: Leadership | null = null;
+  #sentTo: RemoteLeader | null = null;
 
   constructor(options: ForwardSenderOptions) {
     this.#options = options;
@@ -115,7 +115,7 @@ export class ForwardSender {
   /** `done` runs after this has returned, unless `recall` comes before it. */
   send(
     request: ClientRequest,
-    leader: Leadership,
+    leader: RemoteLeader,
     untilMs: number,
     done: (request: ClientRequest, end: SendEnd) => void,
   ): void {
@@ -146,7 +146,7 @@ export class ForwardSender {
     call.cancel();
   }
 
-  #counted({ node, term }: Leadership, { forward }: PipelineMeters): void {
+  #counted({ node, term }: RemoteLeader, { forward }: PipelineMeters): void {
     forward.sent++;
     if (this.#sentTo?.node === node && this.#sentTo.term === term) return;
     this.#sentTo = { node, term };

@@ -15,7 +15,7 @@ import type { Request } from '../leader/leader.js';
 import type { CallDone, CallFailure } from '../peers/calls.js';
 import { popOf, pushOf, TENANT } from '../testing/group-clients.fake.js';
 import { MovedClock } from '../testing/moved-clock.fake.js';
-import { ForwardSender, type Leadership } from './forward-sender.js';
+import { ForwardSender, type RemoteLeader } from './forward-sender.js';
 import type { ClientRequest } from './held-request.js';
 import { type OwnLeader, Requests } from './held-requests.js';
 
@@ -51,7 +51,7 @@ const PUSHED: Outcome = { kind: 'pushed', status: Uint8Array.of(0), messageIds: 
 
 let clock: MovedClock;
 let sent: Sent[];
-let leadership: Leadership | null;
+let remoteLeader: RemoteLeader | null;
 let isMember: boolean;
 let applied: number;
 let requests: Requests;
@@ -59,7 +59,7 @@ let requests: Requests;
 beforeEach(() => {
   clock = new MovedClock();
   sent = [];
-  leadership = null;
+  remoteLeader = null;
   isMember = true;
   applied = 1;
   const sender = new ForwardSender({
@@ -88,7 +88,7 @@ function newRequests(sender: ForwardSender | null): Requests {
     clock,
     sender,
     appliedIndex: () => applied,
-    leadership: () => leadership,
+    remoteLeader: () => remoteLeader,
     isMember: () => isMember,
     admission: null,
     refusal: () => null,
@@ -122,7 +122,7 @@ function ask(command: Command, leftMs = 5000): Told {
 }
 
 function follow(node: number, term = 1): void {
-  leadership = { node, term };
+  remoteLeader = { node, term };
   requests.follow();
 }
 
@@ -229,7 +229,7 @@ test('a new leader is sent everything again under the same ids', () => {
 test('calls are left alone while no leader is known: the last one may still answer', () => {
   follow(2);
   const told = ask(push());
-  leadership = null;
+  remoteLeader = null;
   requests.follow();
   expect(open().isCancelled).toBe(false);
   const held = ask(push());
@@ -381,7 +381,7 @@ test('what was sent elsewhere is planned here under its id when this node leads'
   expect(leader.submitted.map(({ command }) => command.kind)).toEqual(['ack', 'push']);
   expect(leader.submitted[1]?.origin?.sequence).toBe(id);
   // With an id it need not wait for its entry: the next leader knows it.
-  leadership = { node: 3, term: 3 };
+  remoteLeader = { node: 3, term: 3 };
   const answers = [{ ticket: leader.submitted[1] as Request, outcome: PUSHED }];
   requests.endLeadership([{ index: 5, term: 2, answers }]);
   expect(sent.slice(2).map(textOf)).toEqual(['ack', '"1"']);
@@ -399,7 +399,7 @@ test('what takes several turns is known by an id from its first leader on', () =
   expect([id, ...others]).toEqual([1, 0, 0, 0]);
   // An entry that answers it may be in flight: the next leader is asked all the same.
   const answers = [{ ticket: told.request, outcome: DELETED }];
-  leadership = { node: 3, term: 3 };
+  remoteLeader = { node: 3, term: 3 };
   requests.endLeadership([{ index: 5, term: 2, answers }]);
   const again = sent.find(({ forwarded }) => forwarded.command.kind === several.kind);
   expect(again?.forwarded.origin?.sequence).toBe(id);
@@ -520,7 +520,7 @@ test('messages are read when their entry is applied here, in time or not at all'
 test('drained, no pop waits any more, wherever it is', () => {
   const held = ask(pop(4000));
   follow(2);
-  leadership = null;
+  remoteLeader = null;
   const sentOff = held;
   requests.drain();
   expect(open().forwarded.command).toMatchObject({ deadlineMs: Number.NEGATIVE_INFINITY });
@@ -570,7 +570,7 @@ test('stopped, it answers everything and leaves nothing behind', () => {
   follow(2);
   const forwarded = ask(push());
   const pending = ask(pop(4000));
-  leadership = null;
+  remoteLeader = null;
   requests.lead(new RememberingLeader());
   requests.endLeadership([]);
   const late = ask(ack);

@@ -54,7 +54,7 @@ import { TIMED_OUT } from '../reads/held-reads.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Admission } from './admission.js';
 import { OVERLOADED } from './admission.js';
-import type { ForwardSender, Leadership, SendEnd } from './forward-sender.js';
+import type { ForwardSender, RemoteLeader, SendEnd } from './forward-sender.js';
 import { HeldQueue } from './held-queue.js';
 import {
   ClientRequest,
@@ -76,7 +76,7 @@ export interface RequestsOptions {
   /** The last entry applied here. */
   readonly appliedIndex: () => number;
   /** null: none is known, or it is this node. */
-  readonly leadership: () => Leadership | null;
+  readonly remoteLeader: () => RemoteLeader | null;
   /** False: no configuration that this node knows names it; it does not wait for a leader then. */
   readonly isMember: () => boolean;
   /** Room for what grows the store; null: no bound. */
@@ -118,9 +118,9 @@ export class Requests {
   readonly #options: RequestsOptions;
   readonly #clock: Clock;
   #leader: OwnLeader | null = null;
-  #target: Leadership | null = null;
+  #target: RemoteLeader | null = null;
   /** Who was sent what is under way. */
-  #sentTo: Leadership | null = null;
+  #sentTo: RemoteLeader | null = null;
   /** All whose end is not known; ended ones are let go at the next check at the latest. */
   readonly #open = new OpenRequests();
   #arrivals = 0;
@@ -266,7 +266,7 @@ export class Requests {
   /** Who leads may have changed. */
   follow(): void {
     if (this.#stopped || this.#leader !== null) return;
-    const target = this.#options.leadership();
+    const target = this.#options.remoteLeader();
     if (target === null) {
       // Calls under way are left alone: who led may answer them yet.
       if (this.#target !== null) this.#leaderlessSinceMs = this.#clock.nowMs();
@@ -353,7 +353,7 @@ export class Requests {
     });
   }
 
-  #releaseTo(target: Leadership | null, sender: ForwardSender | null): void {
+  #releaseTo(target: RemoteLeader | null, sender: ForwardSender | null): void {
     if (target === null || sender === null) return;
     this.#held.release((request) => {
       if (endMs(request) <= this.#clock.nowMs()) this.#expire(request);

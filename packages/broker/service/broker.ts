@@ -1,6 +1,6 @@
 /**
- * The broker as the HTTP front sees it: commands go to the leader, wherever it is, and come back as
- * answers (`held-requests.ts`); reads are served from the state that is applied here.
+ * What the HTTP front calls. Commands go to the leader, wherever it is (`requests/leadership.ts`),
+ * and come back as answers; reads are served from the state that is applied here.
  */
 import type {
   AckCommand,
@@ -11,9 +11,7 @@ import type {
   PushCommand,
   QueueFigures,
   QueueView,
-  Refusal,
   RefusedOutcome,
-  RequestSession,
   State,
   TakeRow,
   Tenant,
@@ -41,34 +39,26 @@ import type {
   SubmittedCommand,
   SubmittedOutcome,
 } from '@svc/http';
-import { NO_NODE } from '@svc/raft';
 import type { Checkpoint } from '@svc/storage';
 import type {
   HealthAnswer,
   Meters,
-  PipelineMeters,
   QueueFigures as QueueCounts,
   RaftFigures,
   RaftStatusAnswer,
 } from '@svc/wire';
 import type { Activity } from '../analytics/activity.js';
 import type { SeriesGather } from '../analytics/series-gather.js';
-import { nodeNumber } from '../config/member-id.js';
-import type { Consensus } from '../consensus/consensus.js';
+import type { Config } from '../config/config.js';
 import type { Ephemeral } from '../ephemeral/ephemeral.js';
-import type { Leader } from '../leader/leader.js';
 import type { MembershipService } from '../membership/service.js';
-import type { PeerCalls } from '../peers/calls.js';
 import type { Fetches } from '../reads/fetch.js';
 import { sendList } from '../reads/listed.js';
 import type { MessageReader } from '../reads/message-reader.js';
-import { StateReads } from '../reads/state-reads.js';
+import type { StateReads } from '../reads/state-reads.js';
 import { AckSlices, isUnfinished, mayNeedAckSlices } from '../requests/ack-slices.js';
-import type { Admission } from '../requests/admission.js';
-import { ForwardSender, type Leadership } from '../requests/forward-sender.js';
-import { ForwardServer } from '../requests/forward-server.js';
 import type { OnOutcome } from '../requests/held-request.js';
-import { Requests } from '../requests/held-requests.js';
+import type { Leadership } from '../requests/leadership.js';
 import { mayNeedSlices, PushSlices } from '../requests/push-slices.js';
 import { type CallSlices, runSlices } from '../requests/sliced-call.js';
 import type { Clock } from '../system/clock.js';
@@ -85,6 +75,7 @@ import { StreamReads } from './stream-reads.js';
 import { SurfaceReads } from './surface-reads.js';
 import { TimerReads } from './timer-reads.js';
 
+/** How long calls may take. */
 export interface Deadlines {
   /** Push and management. */
   readonly writeMs: number;
@@ -92,48 +83,38 @@ export interface Deadlines {
   readonly statementMs: number;
 }
 
-/** The way of commands to the node that leads, and from the others when this one does. */
-export interface Forwarding {
-  readonly calls: PeerCalls;
-  readonly session: RequestSession;
-  /** SVC_RAFT_FWD_INFLIGHT. */
-  readonly inFlightMax: number;
+const DEADLINE_MS_MAX = 60_000;
+
+export function deadlinesOf({ writeTimeoutMs, statementTimeoutMs }: Config): Deadlines {
+  return {
+    writeMs: Math.min(writeTimeoutMs, DEADLINE_MS_MAX),
+    statementMs: Math.min(statementTimeoutMs, DEADLINE_MS_MAX),
+  };
 }
 
 export interface BrokerParts {
   readonly state: Checkpoint;
-  /** Rows were lost and come from another node: `state` shows nothing of what is applied. */
-  readonly stateless: boolean;
   readonly transactions: TransactionIndex;
   readonly reader: MessageReader;
   /** Kept by who applies. */
   readonly queueFigures: QueueFigures;
   readonly fetches: Fetches;
   readonly ephemeral: Ephemeral;
+  readonly leadership: Leadership;
+  readonly reads: StateReads;
   readonly clock: Clock;
   /** 0 <= fraction < 1, at random. */
   readonly fraction: () => number;
   readonly status: NodeStatus;
   readonly membership: MembershipService;
   readonly blocks: MemberBlocks;
-  readonly consensus: Consensus;
   readonly deadlines: Deadlines;
   /** SVC_DASH_SIZES_MAX: partitions that one read shows. */
   readonly partitionsMax: number;
-  /** null: there are no other nodes. */
-  readonly forwarding: Forwarding | null;
-  /** null: what grows the store is not bounded. */
-  readonly admission: Admission | null;
   readonly appliedIndex: () => number;
   /** Index of the newest entry that `state` shows. */
   readonly stateIndex: () => number;
-  /** False: no configuration that this node knows names it. */
-  readonly isMember: () => boolean;
-  /** Why a command is not to be planned at all, if it has never been; null: it may be. */
-  readonly refusal: (command: Command) => Refusal | null;
   readonly pressure: () => Pressure;
-  /** Called when a read meets a row that differs from what was written. */
-  readonly onDamage: (error: Error) => void;
   readonly meters: Meters;
   readonly figures: () => NodeFigures;
   /** Counts what clients of this node do; null: nobody asks. */
@@ -141,7 +122,6 @@ export interface BrokerParts {
   readonly gather: SeriesGather;
 }
 
-const DEADLINE_MS_MAX = 60_000;
 /** Their deadline is `SVC_STMT_TIMEOUT_MS`. */
 const STATEMENTS: ReadonlySet<Command['kind']> = new Set([
   'ack',
@@ -165,13 +145,11 @@ export class Broker implements Service {
   readonly #status: NodeStatus;
   readonly #pressure: () => Pressure;
   readonly #activity: Activity | null;
-  readonly #pipeline: PipelineMeters;
   readonly #figures: () => NodeFigures;
   readonly #membership: MembershipService;
   readonly #blocks: MemberBlocks;
-  readonly #consensus: Consensus;
   readonly #deadlines: Deadlines;
-  readonly #requests: Requests;
+  readonly #leadership: Leadership;
   readonly #reads: StateReads;
   readonly #pops: PopDelivery;
   readonly #partitionsMax: number;
@@ -185,16 +163,13 @@ export class Broker implements Service {
   readonly streams: StreamReads;
   readonly surfaces: SurfaceReads;
   readonly analytics: AnalyticsReads;
-  /** null: there are no other nodes. */
-  readonly #server: ForwardServer | null;
   /** This node has caught up once: what it shows is a state that the group had. */
   serving = false;
-  #leading: { readonly leader: Leader; readonly term: number } | null = null;
 
   constructor(parts: BrokerParts) {
-    const { clock, consensus, forwarding } = parts;
-    const { pipeline } = parts.meters;
-    this.#pipeline = pipeline;
+    const { clock, leadership } = parts;
+    this.#leadership = leadership;
+    this.#reads = parts.reads;
     this.#figures = parts.figures;
     this.#state = parts.state;
     this.#queueFigures = parts.queueFigures;
@@ -207,40 +182,33 @@ export class Broker implements Service {
     this.#activity = parts.activity;
     this.#membership = parts.membership;
     this.#blocks = parts.blocks;
-    this.#consensus = consensus;
     this.#deadlines = parts.deadlines;
-    const leadership = () => this.#leadership();
-    const sender =
-      forwarding === null ? null : new ForwardSender({ ...forwarding, clock, pipeline });
-    this.#requests = new Requests({ ...parts, sender, leadership });
     this.#partitionsMax = parts.partitionsMax;
-    this.#reads = newReads(parts);
     this.groups = new GroupRequests({
       walkState: this.#walkState,
       reads: this.#reads,
       clock,
       submit: (command, onOutcome) => {
-        const allowedMs = Math.min(parts.deadlines.writeMs, DEADLINE_MS_MAX);
-        this.#requests.submit(command, clock.nowMs() + allowedMs, onOutcome);
+        leadership.submit(command, clock.nowMs() + parts.deadlines.writeMs, onOutcome);
       },
     });
     this.#pops = new PopDelivery({
       ...parts,
-      pipeline,
+      pipeline: parts.meters.pipeline,
       giveBack: (command) => {
         const untilMs = clock.nowMs() + DEADLINE_MS_MAX;
-        this.#requests.submit(command, untilMs, () => {}, { isOwed: true });
+        leadership.submit(command, untilMs, () => {}, { isOwed: true });
       },
     });
     this.records = this.#newRecords(parts);
-    const statementMs = Math.min(parts.deadlines.statementMs, DEADLINE_MS_MAX);
+    const { statementMs } = parts.deadlines;
     this.kv = new KvRequests({
       state: parts.state,
       reads: this.#reads,
       clock,
       allowedMs: statementMs,
       submit: (call, deadlineMs, onOutcome) => {
-        this.#requests.submit(call, deadlineMs, onOutcome);
+        leadership.submit(call, deadlineMs, onOutcome);
       },
     });
     const { fraction } = parts;
@@ -258,11 +226,10 @@ export class Broker implements Service {
     this.streams = new StreamReads(parts.state, this.#reads);
     this.surfaces = new SurfaceReads(parts.state, this.#reads);
     this.analytics = this.#newAnalytics(parts);
-    this.#server = forwarding === null ? null : this.#newServer(parts, forwarding);
   }
 
   #newRecords({ state, transactions, reader, clock, deadlines }: BrokerParts): RecordReads {
-    const deadlineMs = Math.min(deadlines.writeMs, DEADLINE_MS_MAX);
+    const { writeMs: deadlineMs } = deadlines;
     return new RecordReads({ state, transactions, reader, reads: this.#reads, clock, deadlineMs });
   }
 
@@ -277,76 +244,21 @@ export class Broker implements Service {
       clock,
       appliedIndex,
       durableIndex: () => state.appliedIndex,
-      isLeading: () => this.#leading !== null,
+      isLeading: () => this.#leadership.leader !== null,
     });
-  }
-
-  #newServer({ clock, admission, refusal }: BrokerParts, { calls }: Forwarding): ForwardServer {
-    return new ForwardServer({
-      calls,
-      pipeline: this.#pipeline,
-      clock,
-      leading: () => this.#leading,
-      leaderNode: () => nodeNumber(this.#consensus.leader),
-      admission,
-      refusal,
-    });
-  }
-
-  // --- who leads -------------------------------------------------------------------------------
-
-  /** Set while this node leads. */
-  get leader(): Leader | null {
-    return this.#leading?.leader ?? null;
-  }
-
-  lead(leader: Leader, term: number): void {
-    this.#leading = { leader, term };
-    this.#requests.lead(leader);
-    this.#reads.follow();
-  }
-
-  /** What waited for this leadership goes on elsewhere; its clients notice nothing but time. */
-  endLeadership(): void {
-    const proposed = this.#leading?.leader.stop() ?? [];
-    this.#leading = null;
-    this.#server?.endLeadership();
-    this.#requests.endLeadership(proposed);
-  }
-
-  /** Another node may lead, or none. */
-  roleChanged(): void {
-    this.#requests.follow();
-    this.#reads.follow();
-  }
-
-  /** The entry at (index, term) has been applied to the state. */
-  applied(index: number, term: number): void {
-    this.#leading?.leader.applied(index, term);
-    this.#requests.applied(index, term);
-    this.ephemeral.applied(index);
-  }
-
-  #leadership(): Leadership | null {
-    const node = nodeNumber(this.#consensus.leader);
-    const status = this.#consensus.status();
-    if (node === 0 || node === this.#status.nodeId || status === null) return null;
-    return { node, term: status.term };
   }
 
   // --- stopping --------------------------------------------------------------------------------
 
   /** Nothing that a client or another node asked for is without its answer. */
   get idle(): boolean {
-    const isLeaderIdle = this.#leading?.leader.idle ?? true;
     const areReadsIdle = this.#reads.idle && this.records.idle;
-    const arePopsIdle = this.#requests.idle && this.#pops.idle;
-    return isLeaderIdle && arePopsIdle && areReadsIdle && this.ephemeral.idle;
+    return this.#leadership.idle && this.#pops.idle && areReadsIdle && this.ephemeral.idle;
   }
 
   /** Whoever waits for messages is answered; what waits for a leader does not wait long. */
   drain(): void {
-    this.#requests.drain();
+    this.#leadership.drain();
     this.#reads.drain();
     this.#fetches.stop();
     this.ephemeral.drain();
@@ -354,10 +266,9 @@ export class Broker implements Service {
 
   /** Answers whatever is left. Nothing is called and nothing is kept from here on. */
   stop(): void {
-    this.endLeadership();
-    this.#server?.stop();
+    this.#leadership.end();
     this.#pops.stop();
-    this.#requests.stop();
+    this.#leadership.stop();
     this.#reads.stop();
     this.records.stop();
     this.#fetches.stop();
@@ -403,8 +314,7 @@ export class Broker implements Service {
   #submitOne(command: SubmittedCommand, onOutcome: (outcome: Outcome) => void): void {
     const isStatement = STATEMENTS.has(command.kind);
     const allowedMs = isStatement ? this.#deadlines.statementMs : this.#deadlines.writeMs;
-    const deadlineMs = this.#clock.nowMs() + Math.min(allowedMs, DEADLINE_MS_MAX);
-    this.#requests.submit(command, deadlineMs, onOutcome);
+    this.#leadership.submit(command, this.#clock.nowMs() + allowedMs, onOutcome);
   }
 
   /**
@@ -446,8 +356,8 @@ export class Broker implements Service {
       else if (late || reply.gone) this.#pops.giveBack(command, outcome);
       else this.#pops.deliver(command, outcome, reply);
     };
-    const request = this.#requests.submit(command, deadlineMs, onOutcome, { room: reply.room });
-    if (request.place !== 'ended') reply.onGone = () => this.#requests.abandon(request);
+    const request = this.#leadership.submit(command, deadlineMs, onOutcome, { room: reply.room });
+    if (request.place !== 'ended') reply.onGone = () => this.#leadership.abandon(request);
   }
 
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
@@ -524,7 +434,7 @@ export class Broker implements Service {
   }
 
   eachParked(visit: (command: PopCommand) => void): void {
-    this.#requests.eachParked(visit);
+    this.#leadership.eachParked(visit);
   }
 
   health(): HealthAnswer {
@@ -567,20 +477,4 @@ export class Broker implements Service {
   raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void {
     this.#blocks.read(reply);
   }
-}
-
-function newReads(parts: BrokerParts): StateReads {
-  const { consensus, isMember, clock, deadlines, stateless, onDamage } = parts;
-  const source = {
-    stateless,
-    get leadsAlone() {
-      return consensus.leadsAlone;
-    },
-    get isLed() {
-      return consensus.leader !== NO_NODE;
-    },
-    isMember,
-    read: (done: (confirmed: boolean) => void) => consensus.read(done),
-  };
-  return new StateReads(source, clock, Math.min(deadlines.writeMs, DEADLINE_MS_MAX), onDamage);
 }

@@ -342,7 +342,7 @@ export class FakeMachine {
   }
 
   get leads(): boolean {
-    return this.node !== null && this.node.broker.leader !== null;
+    return this.node !== null && this.node.leader !== null;
   }
 
   get status() {
