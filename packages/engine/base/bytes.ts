@@ -3,7 +3,7 @@
  * its end. Numbers are big-endian; `varint` is LEB128 up to 2^53; text is a varint byte count and
  * UTF-8.
  */
-import { formatUuid } from '@svc/wire';
+import { formatUuid, isWellFormed } from '@svc/wire';
 import { bug } from './assert.js';
 import { utf8Length, utf8Read, utf8Write } from './utf8.js';
 
@@ -11,6 +11,8 @@ import { utf8Length, utf8Read, utf8Write } from './utf8.js';
 export function hexDigit(code: number): number {
   return code <= 57 ? code - 48 : (code | 32) - 87;
 }
+
+const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 /** Characters that one call of the platform's takes as arguments without trouble. */
 const CHARS_PER_CALL = 4096;
@@ -99,8 +101,14 @@ export class ByteWriter {
     this.u8(value ? 1 : 0);
   }
 
-  text(value: string): void {
-    const length = utf8Length(value);
+  /** Lone surrogates, which the edge of the API refuses, would be no UTF-8: they are replaced. */
+  text(given: string): void {
+    let value = given;
+    let length = utf8Length(value);
+    if (length !== value.length && !isWellFormed(value)) {
+      value = value.replace(LONE_SURROGATES, '\ufffd');
+      length = utf8Length(value);
+    }
     this.varint(length);
     this.reserve(length);
     this.length = utf8Write(this.bytes, this.length, value);
@@ -109,6 +117,29 @@ export class ByteWriter {
   optionalText(value: string | null): void {
     this.flag(value !== null);
     if (value !== null) this.text(value);
+  }
+
+  /** Keeps room for a short length before what follows; returns where, for `endSized`. */
+  beginSized(): number {
+    this.u8(0);
+    return this.length - 1;
+  }
+
+  /** Puts the bytes written since, plus `plus`, as a varint before them. */
+  endSized(at: number, plus: number): void {
+    const from = at + 1;
+    const size = this.length - from;
+    if (size + plus < 0x80) {
+      this.bytes[at] = size + plus;
+      return;
+    }
+    let lengthBytes = 1;
+    for (let left = size + plus; left >= 0x80; left = Math.floor(left / 0x80)) lengthBytes++;
+    this.reserve(lengthBytes);
+    this.bytes.copyWithin(at + lengthBytes, from, from + size);
+    this.length = at;
+    this.varint(size + plus);
+    this.length += size;
   }
 
   blob(value: Uint8Array): void {

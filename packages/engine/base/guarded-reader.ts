@@ -1,7 +1,9 @@
 /**
- * Reads what another node sent. Unlike `ByteReader`, which reads this node's own log, it never
- * throws and never runs past the end: the first thing that cannot be is remembered, everything
- * after it reads as nothing, and the caller asks `whole` once at the end.
+ * Reads rows, effects and what another node sent. Unlike `ByteReader`, which reads the frame of a
+ * log entry, it never throws and never runs past the end: the first thing that cannot be is
+ * remembered, everything after it reads as nothing, and the caller asks `whole` once at the end.
+ *
+ * A value has one form: a number that is longer than it needs to be is refused, as is a flag of 2.
  *
  * Nothing is allocated on the word of a number: a count is checked against the bytes that are left
  * before an array of that length is made, and a text against the bytes that it stands in.
@@ -17,16 +19,30 @@ const POINT_MAX = 0x10_ffff;
 
 export class GuardedReader {
   readonly bytes: Uint8Array;
-  #position = 0;
+  #position: number;
+  /** Of the innermost record that is being read. */
+  #end: number;
   #refused = false;
+  #surplus = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
     this.bytes = bytes;
+    this.#position = start;
+    this.#end = end;
   }
 
   /** Everything asked for was there, and nothing else. */
   get whole(): boolean {
-    return !this.#refused && this.#position === this.bytes.length;
+    return !this.#refused && this.#position === this.#end;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#position === this.#end;
+  }
+
+  /** Bytes of a record, all of it sound, behind the last field that this build knows. */
+  get surplus(): number {
+    return this.#surplus;
   }
 
   get refused(): boolean {
@@ -34,10 +50,29 @@ export class GuardedReader {
   }
 
   get left(): number {
-    return this.bytes.length - this.#position;
+    return this.#end - this.#position;
   }
 
   refuse(): void {
+    this.#refused = true;
+  }
+
+  /** A record of `length` bytes begins here. Returns where the one around it ends, for `leave`. */
+  enter(length: number): number {
+    const outer = this.#end;
+    if (this.#refused || length > outer - this.#position) this.#refused = true;
+    else this.#end = this.#position + length;
+    return outer;
+  }
+
+  leave(outer: number): void {
+    this.#end = outer;
+  }
+
+  /** All fields of the innermost record have been read. */
+  endFields(): void {
+    if (this.#refused || this.#position === this.#end) return;
+    this.#surplus = this.#end - this.#position;
     this.#refused = true;
   }
 
@@ -62,17 +97,11 @@ export class GuardedReader {
   }
 
   varint(): number {
-    let value = 0;
-    let scale = 1;
-    for (let count = 0; count < VARINT_BYTES_MAX; count++) {
-      const byte = this.u8();
-      if (this.#refused) return 0;
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return this.#safe(value);
-      scale *= 0x80;
-    }
-    this.refuse();
-    return 0;
+    const at = this.#position;
+    const byte = this.bytes[at] ?? 0x80;
+    if (byte >= 0x80 || at >= this.#end || this.#refused) return this.#longVarint();
+    this.#position = at + 1;
+    return byte;
   }
 
   /** A varint from `least` to `most`, both included. */
@@ -100,8 +129,9 @@ export class GuardedReader {
   /** One of a list of names, by its number; the first when it is refused. */
   oneOf<Name>(names: readonly [Name, ...Name[]]): Name {
     const name = names[this.u8()];
-    if (name === undefined) this.refuse();
-    return name ?? names[0];
+    if (name !== undefined) return name;
+    this.refuse();
+    return names[0];
   }
 
   /** Well-formed UTF-8 of at most `bytesMax` bytes. */
@@ -136,22 +166,43 @@ export class GuardedReader {
     return text;
   }
 
+  /** Moves over `count` bytes and returns where they began; -1 when fewer are left. */
+  skip(count: number): number {
+    return this.#take(count);
+  }
+
   /** A view, not a copy. */
   view(length: number): Uint8Array {
     const at = this.#take(length);
     return at < 0 ? NO_BYTES : this.bytes.subarray(at, at + length);
   }
 
-  #safe(value: number): number {
-    if (value <= Number.MAX_SAFE_INTEGER) return value;
-    this.refuse();
+  /** Of two bytes or more, none of them needless. */
+  #longVarint(): number {
+    const { bytes } = this;
+    const start = this.#position;
+    const end = this.#refused ? start : Math.min(this.#end, start + VARINT_BYTES_MAX);
+    let value = 0;
+    let scale = 1;
+    for (let at = start; at < end; at++) {
+      const byte = bytes[at] ?? 0;
+      value += (byte & 0x7f) * scale;
+      if (byte >= 0x80) {
+        scale *= 0x80;
+        continue;
+      }
+      this.#position = at + 1;
+      if (byte === 0 || value > Number.MAX_SAFE_INTEGER) break;
+      return value;
+    }
+    this.#refused = true;
     return 0;
   }
 
   /** -1 when fewer bytes are left. */
   #take(count: number): number {
     const at = this.#position;
-    if (this.#refused || count > this.bytes.length - at) {
+    if (this.#refused || count > this.#end - at) {
       this.#refused = true;
       return -1;
     }
