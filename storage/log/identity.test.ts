@@ -79,16 +79,43 @@ test.each(FILES)('any damage of %s, or its loss, costs nothing and is mended', (
   expect(disk.contents(path)).toEqual(bytes);
 });
 
-test('a file from before there were incarnations and copies is read and gets a copy', () => {
+test.each(FILES)('a directory that lacks %s gets it', (path) => {
   const disk = new SimulatedDisk({ seed: 1 });
-  const { incarnation: _, ...fields } = IDENTITY;
-  const crc = crc32(`1 ${fields.nodeId} ${fields.clusterId} ${fields.directoryId}`);
-  const old = new Uint8Array(Buffer.from(JSON.stringify({ format: 1, ...fields, crc }, null, 2)));
-  disk.plant(FILES[0], old);
+  writeIdentity(disk, '/d', IDENTITY);
+  const bytes = disk.contents(path);
+  disk.removeSync(path);
   expect(readIdentity(disk, '/d')).toEqual(IDENTITY);
-  expect(disk.contents(FILES[0])).toEqual(old);
-  disk.removeSync(FILES[0]);
-  expect(readIdentity(disk, '/d')).toEqual(IDENTITY);
+  expect(disk.contents(path)).toEqual(bytes);
+});
+
+/** The bytes of an identity in a directory of that format, as its build wrote them. */
+function identityOf(format: number): Uint8Array {
+  const crc = crc32(`${format} ${IDENTITY.nodeId} ${IDENTITY.clusterId} ${IDENTITY.directoryId}`);
+  return new Uint8Array(Buffer.from(`${JSON.stringify({ format, ...IDENTITY, crc }, null, 2)}\n`));
+}
+
+test.each([
+  [1, 'An older build wrote it'],
+  [3, 'A newer build wrote it'],
+])('a directory of format %i is refused with what to do, and left alone', (format, age) => {
+  for (const damaged of [null, ...FILES]) {
+    const disk = new SimulatedDisk({ seed: 1 });
+    for (const path of FILES) disk.plant(path, identityOf(format));
+    if (damaged !== null) disk.flipBit(damaged, 40, 1);
+    const before = FILES.map((path) => disk.contents(path));
+    let error: unknown;
+    try {
+      readIdentity(disk, '/d');
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(DamageError);
+    expect(error).toMatchObject({ code: 'directory_format' });
+    const { message } = error as DamageError;
+    expect(message).toContain(`the data directory has format ${format}, and this build reads 2`);
+    expect(message).toContain(age);
+    expect(FILES.map((path) => disk.contents(path))).toEqual(before);
+  }
 });
 
 test('a loss of power at any point of a rewrite leaves the old one or the new one', () => {

@@ -13,7 +13,14 @@ import { assert, DamageError } from '../disk/faults.js';
 
 const IDENTITY_NAME = 'identity.json';
 const COPY_NAME = 'identity.json.copy';
-const IDENTITY_FORMAT = 1;
+/**
+ * The format of everything in a data directory: the entries of the log, the rows of the state, the
+ * files beside them. Format 1 had rows that could not gain a field; nothing was released with it,
+ * and nothing reads it any more. From format 2 on rows grow (packages/engine/base/fields), so this
+ * number stays.
+ */
+const DIRECTORY_FORMAT = 2;
+const FORMAT_CODE = 'directory_format';
 const INCARNATION_MAX = 2 ** 32 - 1;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -29,15 +36,15 @@ export interface Identity {
   /** A lower-case UUID. */
   readonly directoryId: string;
   /**
-   * 1..2^32 - 1, drawn at random for a fresh directory; 0 in directories of founders from before.
+   * 1..2^32 - 1, drawn at random for a directory that joins; 0 in that of a founder.
    * Node id and incarnation together are never used twice.
    */
   readonly incarnation: number;
 }
 
 /**
- * null when the directory has none yet. Throws DamageError when neither copy can be read, and
- * DiskError.
+ * null when the directory has none yet. Throws DamageError when neither copy can be read, or the
+ * directory is of another format, and DiskError.
  */
 export function readIdentity(disk: Disk, directory: string): Identity | null {
   const names = [IDENTITY_NAME, COPY_NAME].filter((name) =>
@@ -52,7 +59,7 @@ export function readIdentity(disk: Disk, directory: string): Identity | null {
       return identity;
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
-      fault ??= error;
+      if (fault === null || error.code === FORMAT_CODE) fault = error;
     }
   }
   if (fault !== null) throw fault;
@@ -93,26 +100,35 @@ function sameIdentity(path: string, bytes: Uint8Array, identity: Identity): bool
 }
 
 function encode(identity: Identity): Uint8Array {
-  const fields = { format: IDENTITY_FORMAT, ...identity, crc: checksum(identity) };
+  const fields = { format: DIRECTORY_FORMAT, ...identity, crc: checksum(identity) };
   return new Uint8Array(Buffer.from(`${JSON.stringify(fields, null, 2)}\n`));
 }
 
 function decode(path: string, bytes: Uint8Array): Identity {
   const fields = parse(Buffer.from(bytes).toString('utf8'));
   if (fields === null) throw damage(path, 'it is not the JSON object that was written');
-  // Directories from before there were incarnations belong to founders.
   const { format, nodeId, clusterId, directoryId, incarnation = 0, crc } = fields;
-  if (typeof format === 'number' && format !== IDENTITY_FORMAT) {
-    throw damage(path, `format ${format} is not one this program reads`);
-  }
   if (typeof nodeId !== 'number' || typeof clusterId !== 'string') {
     throw damage(path, 'fields are missing');
   }
   if (typeof directoryId !== 'string') throw damage(path, 'fields are missing');
   if (typeof incarnation !== 'number') throw damage(path, 'fields are missing');
   const identity = { nodeId, clusterId, directoryId, incarnation };
-  if (crc !== checksum(identity)) throw damage(path, 'its checksum does not match its fields');
+  if (typeof format !== 'number' || crc !== checksum(identity, format)) {
+    throw damage(path, 'its checksum does not match its fields');
+  }
+  if (format !== DIRECTORY_FORMAT) throw otherFormat(path, format);
   return identity;
+}
+
+/** Only a file whose checksum holds says which format it has: a flipped bit is damage. */
+function otherFormat(path: string, format: number): DamageError {
+  const what = `the data directory has format ${format}, and this build reads ${DIRECTORY_FORMAT}`;
+  const age = format < DIRECTORY_FORMAT ? 'An older' : 'A newer';
+  const advice =
+    `Nothing was changed. ${age} build wrote it: run that build to use what is in it. There is ` +
+    'no conversion: to run this build, give the node an empty directory';
+  return new DamageError(FORMAT_CODE, path, 0, what, advice);
 }
 
 /** The directory id as the 16 bytes that log, hard state and checkpoint carry. */
@@ -132,9 +148,10 @@ function parse(text: string): { readonly [field: string]: unknown } | null {
 }
 
 /** That of a founder does not name its incarnation, as before there were any. */
-function checksum({ nodeId, clusterId, directoryId, incarnation }: Identity): number {
+function checksum(identity: Identity, format = DIRECTORY_FORMAT): number {
+  const { nodeId, clusterId, directoryId, incarnation } = identity;
   const life = incarnation === 0 ? '' : ` ${incarnation}`;
-  return crc32(`${IDENTITY_FORMAT} ${nodeId} ${clusterId} ${directoryId}${life}`);
+  return crc32(`${format} ${nodeId} ${clusterId} ${directoryId}${life}`);
 }
 
 function damage(path: string, what: string): DamageError {

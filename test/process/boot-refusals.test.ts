@@ -18,6 +18,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HttpClient } from './http-client.js';
 import {
@@ -219,6 +220,11 @@ describe('files', () => {
       'an identity that was edited',
       (c) => bothOf(c, (path) => edit(path, '"nodeId": 1', '"nodeId": 2')),
       () => 'checksum',
+    ],
+    [
+      'an identity of the format before',
+      (c) => bothOf(c, asFormatOne),
+      () => 'the data directory has format 1, and this build reads 2',
     ],
     ['term and vote that are missing', (c) => remove(c.hardState), () => 'are missing'],
     ['an identity that is missing', (c) => bothOf(c, remove), () => 'the file is missing'],
@@ -423,6 +429,15 @@ function edit(path: string, from: string, to: string): string {
   expect(text).toContain(from);
   writeFileSync(path, text.replace(from, to));
   return path;
+}
+
+/** The identity as a build of the first format wrote it. */
+function asFormatOne(path: string): string {
+  const { format: _, crc: __, ...identity } = JSON.parse(readFileSync(path, 'utf8'));
+  const { nodeId, clusterId, directoryId, incarnation } = identity;
+  const life = incarnation === 0 ? '' : ` ${incarnation}`;
+  const crc = crc32(`1 ${nodeId} ${clusterId} ${directoryId}${life}`);
+  return write(path, `${JSON.stringify({ format: 1, ...identity, crc }, null, 2)}\n`);
 }
 
 /** Of every file below `root` but locks, which say nothing of what is stored. */

@@ -6,19 +6,21 @@
  * Nodes read them from what they have applied, before a request is planned; the leader reads them
  * once more from what it has planned where a command must not pass (transactions, firing timers).
  */
-import type { ByteReader, ByteWriter } from './bytes.js';
+import { flag, type Infer } from './fields/field.js';
+import { record } from './fields/record.js';
 import { SINGLETON_KEY } from './keys.js';
 import type { State } from './state.js';
 import { table } from './tables.js';
 
-export interface Switches {
+export const switchesRow = record({
   /** Key/value and locks. */
-  readonly kv: boolean;
+  kv: flag,
   /** New timers; pending ones fire all the same. */
-  readonly timersSchedule: boolean;
-  readonly timersFire: boolean;
-  readonly ephemeral: boolean;
-}
+  timersSchedule: flag,
+  timersFire: flag,
+  ephemeral: flag,
+});
+export type Switches = Infer<typeof switchesRow>;
 
 export const SWITCH_NAMES = ['kv', 'timersSchedule', 'timersFire', 'ephemeral'] as const;
 
@@ -28,17 +30,4 @@ export function switchesOf(state: State): Switches {
   return state.get(switches, SINGLETON_KEY) ?? ALL_ON;
 }
 
-export function writeSwitches(w: ByteWriter, row: Switches): void {
-  for (const name of SWITCH_NAMES) w.flag(row[name]);
-}
-
-export function readSwitches(r: ByteReader): Switches {
-  return {
-    kv: r.flag(),
-    timersSchedule: r.flag(),
-    timersFire: r.flag(),
-    ephemeral: r.flag(),
-  };
-}
-
-export const switches = table<Switches>(60, 'switches', writeSwitches, readSwitches);
+export const switches = table(60, 'switches', switchesRow);

@@ -30,7 +30,7 @@ import { checkNames, TENANT_BYTES } from '../base/commands/names.js';
 import type { AutopilotWish } from '../base/delivery-terms.js';
 import { GuardedReader } from '../base/guarded-reader.js';
 import { CONFIGURE_DEFAULTS } from '../base/queue-options.js';
-import { writeSubscription } from '../base/tables.js';
+import { subscription } from '../base/rows.js';
 import {
   type RequestOrigin,
   type RequestSession,
@@ -49,7 +49,6 @@ import { readGroupCommand, writeGroupCommand } from './group-command-codec.js';
 import { readKvCall, writeKvCall } from './kv-codec.js';
 import { readAck, readPush, writeAck, writePush } from './push-ack-codec.js';
 import { readCycle, readRegisterStream, writeCycle, writeRegisterStream } from './stream-codec.js';
-import { readGivenSubscription } from './subscription-codec.js';
 import { readSurfaceCommand, writeSurfaceCommand } from './surface-codec.js';
 import { readTimerCall, writeTimerCall } from './timer-codec.js';
 import { readTraceCommand, writeTraceCommand } from './trace-codec.js';
@@ -221,7 +220,7 @@ function writePop(w: ByteWriter, command: PopCommand, nowMs: number): void {
   writeDeadline(w, command.deadlineMs, nowMs);
   w.flag(command.leaseSeconds !== null);
   if (command.leaseSeconds !== null) w.varint(command.leaseSeconds);
-  writeSubscription(w, command.subscription);
+  subscription.write(w, command.subscription);
   w.u8(CONFLATION_WORDS.indexOf(command.conflation));
   w.flag(command.autopilot?.partitions === true);
   w.flag(command.autopilot?.batch === true);
@@ -366,7 +365,7 @@ function readPop(r: GuardedReader, tenant: Tenant, nowMs: number): PopCommand {
     wait: r.flag(),
     deadlineMs: readDeadline(r, nowMs),
     leaseSeconds: r.flag() ? r.within(1, INT32_MAX) : null,
-    subscription: readGivenSubscription(r),
+    subscription: subscription.read(r),
     conflation: r.oneOf(CONFLATION_WORDS),
     autopilot: readAutopilot(r),
   };

@@ -25,7 +25,7 @@ import {
   type StreamRegisteredOutcome,
 } from '../base/commands/streams.js';
 import type { GuardedReader } from '../base/guarded-reader.js';
-import { readWindowEnd, writeWindowEnd } from '../state/streams/tables.js';
+import { windowEnd } from '../state/streams/tables.js';
 import { COMMAND_ITEMS_MAX, readPush, writePush } from './push-ack-codec.js';
 
 const UUID_BYTES = 16;
@@ -74,7 +74,7 @@ export function writeCycle(w: ByteWriter, command: StreamCycleCommand): void {
     const start = state.valueStart[i] ?? 0;
     w.varint(start);
     w.varint((state.valueEnd[i] ?? 0) - start);
-    writeWindowEnd(w, state.windowEnds[i] ?? null);
+    windowEnd.write(w, state.windowEnds[i] ?? null);
   });
   w.flag(pushes !== null);
   if (pushes !== null) writePush(w, pushes);
@@ -114,7 +114,7 @@ function readState(r: GuardedReader): StateColumns {
     const start = deletes ? 0 : r.varint();
     valueStart.push(start);
     valueEnd.push(deletes ? 0 : start + r.varint());
-    windowEnds.push(deletes ? null : readWindowEnd(r));
+    windowEnds.push(deletes ? null : windowEnd.read(r));
   }
   return { keys, valueStart, valueEnd, isDelete, windowEnds };
 }

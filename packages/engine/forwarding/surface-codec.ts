@@ -5,11 +5,10 @@
  *     set-grant:    kind u8 | grant
  *     purge-tenant: nothing
  */
-import { GRANT_KINDS, GRANT_LIMITS } from '@svc/wire';
 import type { ByteWriter } from '../base/bytes.js';
 import type { Tenant } from '../base/commands/commands.js';
 import type { SurfaceCommand, SurfaceOutcome } from '../base/commands/surfaces.js';
-import { type GrantLimits, type GrantRow, writeGrant, writeGrantKind } from '../base/grants.js';
+import { grantKind, grantRow } from '../base/grants.js';
 import type { GuardedReader } from '../base/guarded-reader.js';
 import { SWITCH_NAMES, type Switches } from '../base/switches.js';
 
@@ -21,8 +20,8 @@ export function writeSurfaceCommand(w: ByteWriter, command: SurfaceCommand): voi
       for (const name of SWITCH_NAMES) w.u8(CHANGES.indexOf(command.changes[name] ?? null));
       break;
     case 'set-grant':
-      writeGrantKind(w, command.surface);
-      writeGrant(w, command.grant);
+      grantKind.write(w, command.surface);
+      grantRow.write(w, command.grant);
       break;
     case 'purge-tenant':
       break;
@@ -44,20 +43,12 @@ export function readSurfaceCommand(
       return { kind, tenant, changes };
     }
     case 'set-grant': {
-      const surface = r.oneOf(GRANT_KINDS);
-      return { kind, tenant, surface, grant: readGrantOf(r) };
+      const surface = grantKind.read(r);
+      return { kind, tenant, surface, grant: grantRow.read(r) };
     }
     case 'purge-tenant':
       return { kind, tenant };
   }
-}
-
-/** The form that `writeGrant` writes. */
-function readGrantOf(r: GuardedReader): GrantRow {
-  const enabled = r.flag();
-  const limits: { [limit: string]: number | null } = {};
-  for (const limit of GRANT_LIMITS) limits[limit] = r.flag() ? r.varint() : null;
-  return { enabled, ...(limits as unknown as GrantLimits) };
 }
 
 export function writeSurfaceOutcome(w: ByteWriter, outcome: SurfaceOutcome): void {

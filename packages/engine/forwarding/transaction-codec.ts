@@ -20,7 +20,7 @@ import type {
   TransactionCommand,
 } from '../base/commands/transaction.js';
 import type { GuardedReader } from '../base/guarded-reader.js';
-import { writeSubscription } from '../base/tables.js';
+import { subscription } from '../base/rows.js';
 import { readKvCall, readKvFailure, writeKvCall, writeKvFailure } from './kv-codec.js';
 import {
   ACK_BYTES_MIN,
@@ -30,7 +30,6 @@ import {
   writeAckItem,
   writePush,
 } from './push-ack-codec.js';
-import { readGivenSubscription } from './subscription-codec.js';
 import { readTimerCall, writeTimerCall } from './timer-codec.js';
 
 const REASONS: readonly [RollbackReason, ...RollbackReason[]] = [
@@ -78,7 +77,7 @@ function writePosition(w: ByteWriter, position: Position): void {
   w.flag(position.offset !== null);
   if (position.offset !== null) w.varint(position.offset);
   w.optionalText(position.metadata);
-  writeSubscription(w, position.subscription);
+  subscription.write(w, position.subscription);
 }
 
 function writeTraceIds(w: ByteWriter, traceIds: readonly (string | null)[]): void {
@@ -130,7 +129,7 @@ function readPosition(r: GuardedReader): Position {
     partition,
     offset: r.flag() ? r.varint() : null,
     metadata: r.optionalText(POSITION_METADATA_BYTES_MAX),
-    subscription: readGivenSubscription(r),
+    subscription: subscription.read(r),
   };
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../base/commands/commands.js';
 import type { Replay, ReplayCommand, ReplayedOutcome } from '../base/commands/dead-letters.js';
 import { numberKey } from '../base/keys.js';
-import type { QueueRow } from '../base/rows.js';
+import type { DeadLetterHead, QueueRow } from '../base/rows.js';
 import type { State } from '../base/state.js';
 import { partitions } from '../base/tables.js';
 import { utf8Length } from '../base/utf8.js';
@@ -31,7 +31,6 @@ import {
   deadLettersAt,
   findDeadLetter,
 } from '../state/dead-letters/dead-letters.js';
-import type { DeadLetterHead } from '../state/dead-letters/tables.js';
 import type { PushPlan } from './push.js';
 
 /** A replay that was placed in the turn. */

@@ -6,30 +6,24 @@
  * an append says how many messages it holds, a cursor how many its group is done with, so nothing
  * stands in the log for it. Nobody plans by these numbers, so a planned state does not have them.
  */
+import { count, type Infer } from '../base/fields/field.js';
+import { record } from '../base/fields/record.js';
 import { SINGLETON_KEY } from '../base/keys.js';
 import type { CursorRow } from '../base/rows.js';
 import type { State } from '../base/state.js';
 import { table } from '../base/tables.js';
 
-export interface ClusterTotals {
-  readonly pushed: number;
+const totalsRow = record({
+  pushed: count,
   /** Messages that groups are done with, each group for itself. */
-  readonly acked: number;
-  readonly deadLettered: number;
-}
+  acked: count,
+  deadLettered: count,
+});
+export type ClusterTotals = Infer<typeof totalsRow>;
 
 const NOTHING: ClusterTotals = { pushed: 0, acked: 0, deadLettered: 0 };
 
-export const clusterTotals = table<ClusterTotals>(
-  80,
-  'clusterTotals',
-  (w, row) => {
-    w.varint(row.pushed);
-    w.varint(row.acked);
-    w.varint(row.deadLettered);
-  },
-  (r) => ({ pushed: r.varint(), acked: r.varint(), deadLettered: r.varint() }),
-);
+export const clusterTotals = table(80, 'clusterTotals', totalsRow);
 
 export function readTotals(state: State): ClusterTotals {
   return state.get(clusterTotals, SINGLETON_KEY) ?? NOTHING;

@@ -7,111 +7,79 @@
  *
  * An unknown kind stops the node (catalogue-fault.ts).
  */
-import { ByteReader, type ByteWriter } from '../base/bytes.js';
+import type { ByteReader, ByteWriter } from '../base/bytes.js';
 import { CatalogueFault } from '../base/catalogue-fault.js';
-import type { CursorRow, DeadLetterRow, GroupRow, QueueRow } from '../base/rows.js';
-import type { Key } from '../base/state.js';
+import { choice, kind } from '../base/fields/choice.js';
 import {
-  readCursor,
-  readGroup,
-  readQueue,
-  writeCursor,
-  writeGroup,
-  writeQueue,
-} from '../base/tables.js';
-import { readDeadLetter, writeDeadLetter } from './dead-letters/tables.js';
-import {
-  FEATURE_EFFECT_KINDS,
-  type FeatureEffect,
-  isFeatureEffect,
-  isFeatureKind,
-  readFeatureEffect,
-  writeFeatureEffect,
-} from './feature-effects.js';
-import { type GroupChangeRow, readChange, writeChange } from './group-change-table.js';
+  ascending,
+  bytes,
+  characters,
+  count,
+  type Infer,
+  key,
+  list,
+  ROWS_MAX,
+  text,
+  u32,
+  uuid,
+} from '../base/fields/field.js';
+import { maybe, record, rest } from '../base/fields/record.js';
+import { GuardedReader } from '../base/guarded-reader.js';
+import { malformed } from '../base/malformed.js';
+import { cursorRow, deadLetterRow, groupRow, queueRow } from '../base/rows.js';
+import { featureEffects } from './feature-effects.js';
+import { groupChangeRow } from './group-change-table.js';
 import { type RequestSession, SESSION_BYTES } from './request-id.js';
-import { readTrace, type TraceRow, writeTrace } from './traces/tables.js';
-import { readTrimCause, TRIM_CAUSES, type TrimCause } from './trim-cause.js';
-
-export type Effect =
-  /** Creates the queue or replaces its row. */
-  | { readonly kind: 'queue'; readonly row: QueueRow }
-  | {
-      readonly kind: 'partition';
-      readonly number: number;
-      readonly queue: number;
-      readonly id: string;
-      readonly name: string;
-    }
-  /** null deletes the cursor. */
-  | {
-      readonly kind: 'cursor';
-      readonly partition: number;
-      readonly group: string;
-      readonly row: CursorRow | null;
-    }
-  /** null ends the registration. */
-  | {
-      readonly kind: 'group';
-      readonly queue: number;
-      readonly group: string;
-      readonly row: GroupRow | null;
-    }
-  | { readonly kind: 'dead-letter'; readonly row: DeadLetterRow }
-  /** These dead letters of the queue, which exist, are gone. */
-  | { readonly kind: 'drop-dead-letters'; readonly queue: number; readonly ids: readonly string[] }
-  /** `number`: its place among the traces of this entry. */
-  | {
-      readonly kind: 'trace';
-      readonly number: number;
-      readonly row: TraceRow;
-      readonly data: Uint8Array;
-    }
-  /** See traces/apply.ts. */
-  | {
-      readonly kind: 'expire-traces';
-      readonly from: Key;
-      readonly beforeUs: number;
-      readonly rowsMax: number;
-    }
-  /** The queue is gone at once; its rows are swept in chunks by later entries. */
-  | { readonly kind: 'delete-queue'; readonly queue: number }
-  | { readonly kind: 'sweep-queue'; readonly queue: number; readonly rowsMax: number }
-  /** Everything below the offset, which is where an append begins, or the end, is gone. */
-  | {
-      readonly kind: 'trim';
-      readonly partition: number;
-      readonly upTo: number;
-      readonly cause: TrimCause;
-    }
-  /** The partition, which holds nothing, is gone with its cursors. */
-  | { readonly kind: 'drop-partition'; readonly partition: number }
-  /** A change of a group that goes on in later entries; null: its outcome need not be kept. */
-  | {
-      readonly kind: 'group-change';
-      readonly id: string;
-      readonly row: GroupChangeRow | null;
-    }
-  | FeatureEffect
-  | RequestsEffect
-  /** The catalogue may be used up to this version from here on; never lower than before. */
-  | { readonly kind: 'cluster-version'; readonly version: number };
-
-/** What an entry does to the records of one session's requests (request-record.ts). */
-export interface RequestsEffect {
-  readonly kind: 'requests';
-  readonly session: RequestSession;
-  /** Their records go: nobody will ask for them again. Ascending. */
-  readonly settled: readonly number[];
-  readonly records: readonly RequestRecord[];
-}
+import { traceRow } from './traces/tables.js';
+import { trimCause } from './trim-cause.js';
 
 /** The outcome of a request that this entry has effects of. */
-export interface RequestRecord {
-  readonly sequence: number;
+const requestRecord = record({
+  sequence: count,
   /** Owned by the record; nobody writes to it. */
-  readonly outcome: Uint8Array;
-}
+  outcome: bytes,
+});
+export type RequestRecord = Infer<typeof requestRecord>;
+
+/** Their numbers stand in logs; 1 and 15 are those of `append` and `relocate`, see below. */
+const catalogue = choice('kind', {
+  /** Creates the queue or replaces its row. */
+  queue: kind(2, { row: rest(queueRow) }),
+  partition: kind(3, { number: u32, queue: u32, id: uuid, name: text }),
+  /** null deletes the cursor. */
+  cursor: kind(4, { partition: u32, group: text, row: maybe(cursorRow) }),
+  /** null ends the registration. */
+  group: kind(5, { queue: u32, group: text, row: maybe(groupRow) }),
+  'dead-letter': kind(6, { row: rest(deadLetterRow) }),
+  /** The queue is gone at once; its rows are swept in chunks by later entries. */
+  'delete-queue': kind(7, { queue: u32 }),
+  'sweep-queue': kind(8, { queue: u32, rowsMax: count }),
+  /** What an entry does to the records of one session's requests (request-record.ts). */
+  requests: kind(9, {
+    session: characters<RequestSession>(SESSION_BYTES),
+    /** Their records go: nobody will ask for them again. */
+    settled: ascending(ROWS_MAX),
+    records: list(requestRecord, ROWS_MAX),
+  }),
+  /** The catalogue may be used up to this version from here on; never lower than before. */
+  'cluster-version': kind(10, { version: count }),
+  /** A change of a group that goes on in later entries; null: its outcome need not be kept. */
+  'group-change': kind(11, { id: uuid, row: maybe(groupChangeRow) }),
+  /** These dead letters of the queue, which exist, are gone. */
+  'drop-dead-letters': kind(12, { queue: u32, ids: list(uuid, ROWS_MAX) }),
+  /** `number`: its place among the traces of this entry. */
+  trace: kind(13, { number: count, row: traceRow, data: bytes }),
+  /** See traces/apply.ts. */
+  'expire-traces': kind(14, { from: key, beforeUs: count, rowsMax: count }),
+  /** Everything below the offset, which is where an append begins, or the end, is gone. */
+  trim: kind(16, { partition: u32, upTo: count, cause: trimCause }),
+  /** The partition, which holds nothing, is gone with its cursors. */
+  'drop-partition': kind(17, { partition: u32 }),
+  ...featureEffects,
+});
+export const effectKinds = catalogue.kinds;
+export type Effect = Infer<typeof catalogue>;
+export type RequestsEffect = Extract<Effect, { readonly kind: 'requests' }>;
 
 /** An append from an older entry once more, byte for byte; it stands here from now on. */
 export interface RelocateEffect {
@@ -129,29 +97,9 @@ export interface AppendEffect {
   readonly length: number;
 }
 
-export const ENTRY_FORMAT = 1;
+export const ENTRY_FORMAT = 2;
 const KIND_APPEND = 1;
-const KINDS = [
-  'append',
-  'queue',
-  'partition',
-  'cursor',
-  'group',
-  'dead-letter',
-  'delete-queue',
-  'sweep-queue',
-  'requests',
-  'cluster-version',
-  'group-change',
-  'drop-dead-letters',
-  'trace',
-  'expire-traces',
-  'relocate',
-  'trim',
-  'drop-partition',
-  ...FEATURE_EFFECT_KINDS,
-] as const;
-const KIND_RELOCATE = KINDS.indexOf('relocate') + 1;
+const KIND_RELOCATE = 15;
 
 export const ENTRY_HEADER_BYTES = 9;
 /** Kind and length, before the content of an effect. */
@@ -191,99 +139,11 @@ export function endEffect(writer: ByteWriter, contentAt: number): void {
 }
 
 export function writeEffect(writer: ByteWriter, effect: Effect): void {
-  writer.u8(KINDS.indexOf(effect.kind) + 1);
+  writer.u8(catalogue.numberOf(effect));
   writer.u32(0);
   const contentAt = writer.length;
-  if (isFeatureEffect(effect)) writeFeatureEffect(writer, effect);
-  else writeContent(writer, effect);
+  catalogue.writeKind(writer, effect);
   endEffect(writer, contentAt);
-}
-
-function writeContent(w: ByteWriter, effect: Exclude<Effect, FeatureEffect>): void {
-  switch (effect.kind) {
-    case 'queue':
-      writeQueue(w, effect.row);
-      break;
-    case 'partition':
-      w.u32(effect.number);
-      w.u32(effect.queue);
-      w.uuid(effect.id);
-      w.text(effect.name);
-      break;
-    case 'cursor':
-      w.u32(effect.partition);
-      w.text(effect.group);
-      w.flag(effect.row !== null);
-      if (effect.row !== null) writeCursor(w, effect.row);
-      break;
-    case 'group':
-      w.u32(effect.queue);
-      w.text(effect.group);
-      w.flag(effect.row !== null);
-      if (effect.row !== null) writeGroup(w, effect.row);
-      break;
-    case 'dead-letter':
-      writeDeadLetter(w, effect.row);
-      break;
-    case 'drop-dead-letters':
-      w.u32(effect.queue);
-      w.varint(effect.ids.length);
-      for (const id of effect.ids) w.uuid(id);
-      break;
-    case 'trace':
-      w.varint(effect.number);
-      writeTrace(w, effect.row);
-      w.blob(effect.data);
-      break;
-    case 'expire-traces':
-      w.text(effect.from);
-      w.varint(effect.beforeUs);
-      w.varint(effect.rowsMax);
-      break;
-    case 'delete-queue':
-      w.u32(effect.queue);
-      break;
-    case 'sweep-queue':
-      w.u32(effect.queue);
-      w.varint(effect.rowsMax);
-      break;
-    case 'trim':
-      w.u32(effect.partition);
-      w.varint(effect.upTo);
-      w.u8(TRIM_CAUSES.indexOf(effect.cause));
-      break;
-    case 'drop-partition':
-      w.u32(effect.partition);
-      break;
-    case 'requests':
-      writeRequests(w, effect);
-      break;
-    case 'cluster-version':
-      w.varint(effect.version);
-      break;
-    case 'group-change':
-      w.uuid(effect.id);
-      w.flag(effect.row !== null);
-      if (effect.row !== null) writeChange(w, effect.row);
-      break;
-  }
-}
-
-/** Each settled number as its distance from the one before it: most are neighbours. */
-function writeRequests(w: ByteWriter, effect: RequestsEffect): void {
-  const { session, settled, records } = effect;
-  for (let i = 0; i < SESSION_BYTES; i++) w.u8(session.charCodeAt(i));
-  w.varint(settled.length);
-  let before = 0;
-  for (const sequence of settled) {
-    w.varint(sequence - before);
-    before = sequence;
-  }
-  w.varint(records.length);
-  for (const { sequence, outcome } of records) {
-    w.varint(sequence);
-    w.blob(outcome);
-  }
 }
 
 /** The effect at the reader's position, which moves behind it. */
@@ -293,79 +153,15 @@ export function readEffect(reader: ByteReader): Effect | AppendEffect | Relocate
   const position = reader.skip(length);
   if (code === KIND_APPEND) return { kind: 'append', position, length };
   if (code === KIND_RELOCATE) return { kind: 'relocate', position, length };
-  return readContent(code, new ByteReader(reader.bytes, position, position + length));
-}
-
-function readContent(code: number, r: ByteReader): Effect {
-  const kind = KINDS[code - 1];
-  if (isFeatureKind(kind)) return readFeatureEffect(kind, r);
-  switch (kind) {
-    case 'queue':
-      return { kind, row: readQueue(r) };
-    case 'partition':
-      return { kind, number: r.u32(), queue: r.u32(), id: r.uuid(), name: r.text() };
-    case 'cursor':
-      return {
-        kind,
-        partition: r.u32(),
-        group: r.text(),
-        row: r.flag() ? readCursor(r) : null,
-      };
-    case 'group':
-      return {
-        kind,
-        queue: r.u32(),
-        group: r.text(),
-        row: r.flag() ? readGroup(r) : null,
-      };
-    case 'dead-letter':
-      return { kind, row: readDeadLetter(r) };
-    case 'drop-dead-letters':
-      return { kind, queue: r.u32(), ids: readIds(r) };
-    case 'trace':
-      return { kind, number: r.varint(), row: readTrace(r), data: r.blob() };
-    case 'expire-traces':
-      return { kind, from: r.text() as Key, beforeUs: r.varint(), rowsMax: r.varint() };
-    case 'delete-queue':
-      return { kind, queue: r.u32() };
-    case 'sweep-queue':
-      return { kind, queue: r.u32(), rowsMax: r.varint() };
-    case 'trim':
-      return { kind, partition: r.u32(), upTo: r.varint(), cause: readTrimCause(r) };
-    case 'drop-partition':
-      return { kind, partition: r.u32() };
-    case 'requests':
-      return readRequests(r);
-    case 'cluster-version':
-      return { kind, version: r.varint() };
-    case 'group-change':
-      return { kind, id: r.uuid(), row: r.flag() ? readChange(r) : null };
-    default:
-      throw new CatalogueFault(
-        'unknown_effect',
-        `effect kind ${code} is not known to this build: a newer one has written the log`,
-      );
+  const form = catalogue.formOfNumber(code);
+  if (form === undefined) {
+    throw new CatalogueFault(
+      'unknown_effect',
+      `effect kind ${code} is not known to this build: a newer one has written the log`,
+    );
   }
-}
-
-function readIds(r: ByteReader): string[] {
-  const ids: string[] = [];
-  for (let left = r.varint(); left > 0; left--) ids.push(r.uuid());
-  return ids;
-}
-
-function readRequests(r: ByteReader): RequestsEffect {
-  let session = '';
-  for (let i = 0; i < SESSION_BYTES; i++) session += String.fromCharCode(r.u8());
-  const settled: number[] = [];
-  let sequence = 0;
-  for (let left = r.varint(); left > 0; left--) {
-    sequence += r.varint();
-    settled.push(sequence);
-  }
-  const records: RequestRecord[] = [];
-  for (let left = r.varint(); left > 0; left--) {
-    records.push({ sequence: r.varint(), outcome: r.blob() });
-  }
-  return { kind: 'requests', session: session as RequestSession, settled, records };
+  const content = new GuardedReader(reader.bytes, position, position + length);
+  const effect = form.readFields(content);
+  if (!content.whole) malformed(content, `an effect of kind ${code}`);
+  return effect;
 }

@@ -5,31 +5,28 @@
  *
  * A deletion is an effect also when there is no row: every node that applies it lets go of what it
  * holds of the queue. The name '' stands for all queues of the tenant.
- *
- *     effect:              tenant | queue | options or none
  */
-import type { ByteReader, ByteWriter } from '../base/bytes.js';
 import type { Tenant } from '../base/commands/commands.js';
+import { type ChoiceOf, kind } from '../base/fields/choice.js';
+import { nullable, text } from '../base/fields/field.js';
+import { single } from '../base/fields/record.js';
 import { tenantNameKey, tenantRange, textInKey } from '../base/keys.js';
 import type { Key, State } from '../base/state.js';
 import { table } from '../base/tables.js';
 
-export interface EphemeralQueueEffect {
-  readonly kind: 'ephemeral-queue';
-  readonly tenant: Tenant;
-  readonly queue: string;
-  /** null: the queue is gone. */
-  readonly options: string | null;
-}
+export const ephemeralEffects = {
+  'ephemeral-queue': kind(32, {
+    tenant: text,
+    queue: text,
+    /** null: the queue is gone. */
+    options: nullable(text),
+  }),
+};
+export type EphemeralQueueEffect = ChoiceOf<'kind', typeof ephemeralEffects>;
 
 const TENANT_LENGTH = 36;
 
-export const ephemeralQueues = table<string>(
-  75,
-  'ephemeralQueues',
-  (w, row) => w.text(row),
-  (r) => r.text(),
-);
+export const ephemeralQueues = table(75, 'ephemeralQueues', single(text));
 
 /** The options as they were sent; undefined: nobody declared the queue. */
 export function declaredOptions(state: State, tenant: Tenant, queue: string): string | undefined {
@@ -65,14 +62,4 @@ export function applyEphemeralEffect(state: State, effect: EphemeralQueueEffect)
   const key = tenantNameKey(tenant, queue);
   if (options === null) state.delete(ephemeralQueues, key);
   else state.put(ephemeralQueues, key, options);
-}
-
-export function writeEphemeralEffect(w: ByteWriter, effect: EphemeralQueueEffect): void {
-  w.text(effect.tenant);
-  w.text(effect.queue);
-  w.optionalText(effect.options);
-}
-
-export function readEphemeralEffect(r: ByteReader): EphemeralQueueEffect {
-  return { kind: 'ephemeral-queue', tenant: r.text(), queue: r.text(), options: r.optionalText() };
 }

@@ -1,7 +1,7 @@
 /** The row of a purge of a tenant that goes on (purge.ts). */
-import { assert } from '../base/assert.js';
-import type { ByteReader, ByteWriter } from '../base/bytes.js';
 import type { Tenant } from '../base/commands/commands.js';
+import { count, type Infer, oneOf, text } from '../base/fields/field.js';
+import { record } from '../base/fields/record.js';
 import type { Key, State } from '../base/state.js';
 import { table } from '../base/tables.js';
 
@@ -21,27 +21,15 @@ export const PURGE_STAGES = [
 export type PurgeStage = (typeof PURGE_STAGES)[number];
 
 /** Keyed by tenant. Whatever comes before the position is gone. */
-export interface PurgeRow {
-  readonly stage: PurgeStage;
+export const purgeRow = record({
+  stage: oneOf(PURGE_STAGES),
   /** Where the stage goes on, in its own terms; "": at its beginning. */
-  readonly next: string;
-  readonly partitionsDeleted: number;
-}
+  next: text,
+  partitionsDeleted: count,
+});
+export type PurgeRow = Infer<typeof purgeRow>;
 
-export function writePurge(w: ByteWriter, row: PurgeRow): void {
-  w.u8(PURGE_STAGES.indexOf(row.stage));
-  w.text(row.next);
-  w.varint(row.partitionsDeleted);
-}
-
-export function readPurge(r: ByteReader): PurgeRow {
-  const code = r.u8();
-  const stage = PURGE_STAGES[code];
-  assert(stage !== undefined, `unknown stage ${code} of a purge`);
-  return { stage, next: r.text(), partitionsDeleted: r.varint() };
-}
-
-export const purges = table<PurgeRow>(62, 'purges', writePurge, readPurge);
+export const purges = table(62, 'purges', purgeRow);
 
 export function purgeKey(tenant: Tenant): Key {
   return tenant as Key;

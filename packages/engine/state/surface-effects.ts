@@ -1,78 +1,24 @@
-/** What operators' commands do to the state (commands/surfaces.ts), and its form in an entry. */
-import type { GrantKind } from '@svc/wire';
-import type { ByteReader, ByteWriter } from '../base/bytes.js';
-import type { Tenant } from '../base/commands/commands.js';
-import {
-  type GrantRow,
-  grantKey,
-  grants,
-  readGrant,
-  readGrantKind,
-  writeGrant,
-  writeGrantKind,
-} from '../base/grants.js';
+/** What operators' commands do to the state (commands/surfaces.ts), and the effects. */
+import { type ChoiceOf, kind } from '../base/fields/choice.js';
+import { key, list, ROWS_MAX, text } from '../base/fields/field.js';
+import { maybe, rest } from '../base/fields/record.js';
+import { grantKey, grantKind, grantRow, grants } from '../base/grants.js';
 import { SINGLETON_KEY } from '../base/keys.js';
-import type { Key, State } from '../base/state.js';
-import { readSwitches, type Switches, switches, writeSwitches } from '../base/switches.js';
-import { type PurgeRow, purgeKey, purges, readPurge, writePurge } from './purge-table.js';
+import type { State } from '../base/state.js';
+import { switches, switchesRow } from '../base/switches.js';
+import { purgeKey, purgeRow, purges } from './purge-table.js';
 import { dropTraces } from './traces/apply.js';
 
-export type SurfaceEffect =
-  | { readonly kind: 'switches'; readonly row: Switches }
+export const surfaceEffects = {
+  switches: kind(20, { row: rest(switchesRow) }),
   /** null: the grant is gone. */
-  | {
-      readonly kind: 'grant';
-      readonly tenant: Tenant;
-      readonly surface: GrantKind;
-      readonly row: GrantRow | null;
-    }
+  grant: kind(21, { tenant: text, surface: grantKind, row: maybe(grantRow) }),
   /** null: the purge is done. */
-  | { readonly kind: 'purge'; readonly tenant: Tenant; readonly row: PurgeRow | null }
+  purge: kind(22, { tenant: text, row: maybe(purgeRow) }),
   /** These traces, which exist, are gone. */
-  | { readonly kind: 'drop-traces'; readonly places: readonly Key[] };
-
-export const SURFACE_EFFECT_KINDS = ['switches', 'grant', 'purge', 'drop-traces'] as const;
-
-export function writeSurfaceEffect(w: ByteWriter, effect: SurfaceEffect): void {
-  switch (effect.kind) {
-    case 'switches':
-      writeSwitches(w, effect.row);
-      break;
-    case 'grant':
-      w.text(effect.tenant);
-      writeGrantKind(w, effect.surface);
-      w.flag(effect.row !== null);
-      if (effect.row !== null) writeGrant(w, effect.row);
-      break;
-    case 'purge':
-      w.text(effect.tenant);
-      w.flag(effect.row !== null);
-      if (effect.row !== null) writePurge(w, effect.row);
-      break;
-    case 'drop-traces':
-      w.varint(effect.places.length);
-      for (const place of effect.places) w.text(place);
-      break;
-  }
-}
-
-export function readSurfaceEffect(kind: SurfaceEffect['kind'], r: ByteReader): SurfaceEffect {
-  switch (kind) {
-    case 'switches':
-      return { kind, row: readSwitches(r) };
-    case 'grant':
-      return {
-        kind,
-        tenant: r.text(),
-        surface: readGrantKind(r),
-        row: r.flag() ? readGrant(r) : null,
-      };
-    case 'purge':
-      return { kind, tenant: r.text(), row: r.flag() ? readPurge(r) : null };
-    case 'drop-traces':
-      return { kind, places: Array.from({ length: r.varint() }, () => r.text() as Key) };
-  }
-}
+  'drop-traces': kind(23, { places: list(key, ROWS_MAX) }),
+};
+export type SurfaceEffect = ChoiceOf<'kind', typeof surfaceEffects>;
 
 export function applySurfaceEffect(state: State, effect: SurfaceEffect): void {
   switch (effect.kind) {
@@ -80,15 +26,15 @@ export function applySurfaceEffect(state: State, effect: SurfaceEffect): void {
       state.put(switches, SINGLETON_KEY, effect.row);
       break;
     case 'grant': {
-      const key = grantKey(effect.tenant, effect.surface);
-      if (effect.row === null) state.delete(grants, key);
-      else state.put(grants, key, effect.row);
+      const place = grantKey(effect.tenant, effect.surface);
+      if (effect.row === null) state.delete(grants, place);
+      else state.put(grants, place, effect.row);
       break;
     }
     case 'purge': {
-      const key = purgeKey(effect.tenant);
-      if (effect.row === null) state.delete(purges, key);
-      else state.put(purges, key, effect.row);
+      const place = purgeKey(effect.tenant);
+      if (effect.row === null) state.delete(purges, place);
+      else state.put(purges, place, effect.row);
       break;
     }
     case 'drop-traces':

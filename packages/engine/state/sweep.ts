@@ -19,7 +19,14 @@ import {
   numberRange,
   secondNumberInKey,
 } from '../base/keys.js';
-import type { AppendRow, CursorRow, GroupRow, PartitionRow, SweepStage } from '../base/rows.js';
+import type {
+  AppendRow,
+  CursorRow,
+  DeadLetterHead,
+  GroupRow,
+  PartitionRow,
+  SweepStage,
+} from '../base/rows.js';
 import type { Key, KeyedRow, State, Table } from '../base/state.js';
 import {
   appends,
@@ -33,7 +40,7 @@ import {
   sharedLeases,
 } from '../base/tables.js';
 import { forgetDeadLetter } from './dead-letters/dead-letters.js';
-import { type DeadLetterHead, deadLetters } from './dead-letters/tables.js';
+import { deadLetters } from './dead-letters/tables.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
 import { discountAppend } from './log-use.js';
 import { indexCursorOf, indexGroup } from './names/name-index.js';

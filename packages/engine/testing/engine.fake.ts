@@ -25,6 +25,7 @@ import { DELIVERY_LIMITS, type DeliveryLimits } from '../base/delivery-limits.js
 import { appendKeyOffset, secondNumberInKey } from '../base/keys.js';
 import { MapState } from '../base/map-state.js';
 import type { PopRoom } from '../base/pop-room.js';
+import type { DeadLetterBody, DeadLetterHead } from '../base/rows.js';
 import type { Key, KeyedRow, State, Table } from '../base/state.js';
 import { appends } from '../base/tables.js';
 import type { TimerClock } from '../base/timer-clock.js';
@@ -37,12 +38,7 @@ import type { AppliedEvents } from '../state/applied-events.js';
 import { AppliedFigures } from '../state/applied-figures.js';
 import { applyEntry } from '../state/apply.js';
 import { findPartition, findQueue } from '../state/catalog.js';
-import {
-  type DeadLetterBody,
-  type DeadLetterHead,
-  deadLetterBodies,
-  deadLetters,
-} from '../state/dead-letters/tables.js';
+import { deadLetterBodies, deadLetters } from '../state/dead-letters/tables.js';
 import type { FiguresObserver } from '../state/queue-figures.js';
 import { TABLES } from '../state/table-list.js';
 import type { TransactionMatch } from '../state/transaction-ids/id-index.js';

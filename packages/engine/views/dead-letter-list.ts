@@ -10,17 +10,12 @@
 import type { Tenant } from '../base/commands/commands.js';
 import { FirstHeap } from '../base/first-heap.js';
 import { keyText, numberInKey, numberKey, numberNameKey, numberRange } from '../base/keys.js';
-import type { QueueRow } from '../base/rows.js';
+import type { DeadLetterBody, DeadLetterHead, QueueRow } from '../base/rows.js';
 import type { Key, KeyedRow, State } from '../base/state.js';
 import { partitions } from '../base/tables.js';
 import { findQueue, queueByNumber } from '../state/catalog.js';
 import { deadLetterBody } from '../state/dead-letters/dead-letters.js';
-import {
-  type DeadLetterBody,
-  type DeadLetterHead,
-  deadLetterCounts,
-  deadLetters,
-} from '../state/dead-letters/tables.js';
+import { deadLetterCounts, deadLetters } from '../state/dead-letters/tables.js';
 import { NUMBER_END } from '../state/queue-sums.js';
 
 export interface DeadLetterFilter {

@@ -7,7 +7,9 @@
  */
 
 import type { AutopilotWish, DeliveryTerms } from '../delivery-terms.js';
+import type { Infer } from '../fields/field.js';
 import type { Refusal } from '../refusals.js';
+import type { queueOptions, subscription } from '../rows.js';
 import type {
   DeadLettersDroppedOutcome,
   DropDeadLettersCommand,
@@ -126,10 +128,7 @@ export interface PopCommand {
   readonly autopilot: AutopilotWish | null;
 }
 
-export type Subscription =
-  | { readonly mode: 'all' }
-  | { readonly mode: 'new' }
-  | { readonly mode: 'timestamp'; readonly atUs: number };
+export type Subscription = Infer<typeof subscription>;
 
 /**
  * Where the bytes of one append stand: `length` bytes at `position` of the body of entry `index`.
@@ -250,30 +249,7 @@ export interface ConfiguredOutcome {
   readonly options: QueueOptions;
 }
 
-/** Every option of message-plane 7.1, in its order. */
-export interface QueueOptions {
-  readonly namespace: string;
-  readonly task: string;
-  readonly priority: number;
-  readonly leaseTime: number;
-  readonly retryLimit: number;
-  readonly retryDelay: number;
-  readonly maxSize: number;
-  readonly ttl: number;
-  readonly deadLetterQueue: boolean;
-  readonly dlqAfterMaxRetries: boolean;
-  readonly delayedProcessing: number;
-  readonly windowBuffer: number;
-  readonly retentionEnabled: boolean;
-  readonly retentionSeconds: number;
-  readonly completedRetentionSeconds: number;
-  readonly maxWaitTimeSeconds: number;
-  readonly minPopWaitTime: number;
-  readonly encryptionEnabled: boolean;
-  readonly dedupWindowSeconds: number;
-  readonly retentionSinkHold: string;
-  readonly retentionSinkHoldMaxSeconds: number;
-}
+export type QueueOptions = Infer<typeof queueOptions>;
 
 export interface DeleteQueueCommand {
   readonly kind: 'delete-queue';

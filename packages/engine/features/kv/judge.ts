@@ -36,6 +36,7 @@ import {
   kvNamespacePrefix,
   kvRows,
   lastKvVersion,
+  placeOfRow,
 } from '../../state/kv/tables.js';
 import { type KvBudget, readMany, readPage, viewOf } from './read.js';
 
@@ -251,7 +252,7 @@ class Judge {
     const before = this.#row;
     const replaced =
       before === undefined ? null : { bytes: before.value.length, expiresAtUs: before.expiresAtUs };
-    this.writes.push({ key, value, expiresAtUs, replaced });
+    this.writes.push({ place: placeOfRow(key), value, expiresAtUs, replaced });
     if (value === null) {
       this.#row = undefined;
       return 0;

@@ -12,14 +12,14 @@ import { bytesPrice } from '../../base/work-prices.js';
 import type { Draft } from '../../draft/draft.js';
 import { clusterVersionOf } from '../../state/cluster-version.js';
 import type { KvWrite } from '../../state/kv/apply.js';
-import { kvRows } from '../../state/kv/tables.js';
+import { kvRows, placeOfRow } from '../../state/kv/tables.js';
 import { judgeKv, type KvVerdict, readManyKv } from './judge.js';
 import { atOneMoment } from './moment.js';
 
 /** Before it, an older member could be asked for what it does not know (state-surfaces 1.7). */
 const CHECK_VERSION = 5;
-/** Of a write in its entry beside its texts: flags, numbers and what it replaces. */
-const WRITE_BYTES = 48;
+/** Of a write beside its texts: in its entry flags, numbers and what it replaces; its tenant. */
+const WRITE_BYTES = 48 + 36;
 /** Of what one operation, or one row of several, found: kind, numbers, and a short value. */
 const FOUND_BYTES = 128;
 const UTF8_BYTES_MAX = 3;
@@ -55,7 +55,9 @@ function plan(draft: Draft, call: KvCall, entryBytesMax: number): KvOutcome | Re
  */
 export function kvCallBytes({ ops }: KvCall, { writes, results }: KvVerdict): number {
   let bytes = 0;
-  for (const { key, value } of writes) bytes += WRITE_BYTES + key.length + (value?.length ?? 0);
+  for (const { place, value } of writes) {
+    bytes += WRITE_BYTES + place.length + (value?.length ?? 0);
+  }
   for (const op of ops) {
     if (op.op === 'getPrefix') bytes += op.limit * (FOUND_BYTES + KV_KEY_BYTES_MAX);
     else if (op.op !== 'getMany') bytes += FOUND_BYTES + op.key.length * UTF8_BYTES_MAX;
@@ -135,7 +137,7 @@ export function purgeKv(
   const found = draft.state.range(kvRows, from, end, rowsMax);
   const writes = found.map(({ key, row: { value, expiresAtUs } }): KvWrite => {
     const replaced = { bytes: value.length, expiresAtUs };
-    return { key, value: null, expiresAtUs: 0, replaced };
+    return { place: placeOfRow(key), value: null, expiresAtUs: 0, replaced };
   });
   if (writes.length > 0) draft.emit({ kind: 'kv', tenant, writes });
   const last = found[rowsMax - 1];

@@ -9,13 +9,17 @@ import { assert } from '../../base/assert.js';
 import type { Tenant } from '../../base/commands/commands.js';
 import { parseDeadLetterId } from '../../base/dead-letter-id.js';
 import { appendKey, deadLetterKey, numberKey, numberNameKey } from '../../base/keys.js';
-import type { DeadLetterRow, PartitionRow, QueueRow } from '../../base/rows.js';
+import type {
+  DeadLetterBody,
+  DeadLetterHead,
+  DeadLetterRow,
+  PartitionRow,
+  QueueRow,
+} from '../../base/rows.js';
 import type { Key, State } from '../../base/state.js';
 import { partitions, queues } from '../../base/tables.js';
 import {
   afterIds,
-  type DeadLetterBody,
-  type DeadLetterHead,
   deadLetterBodies,
   deadLetterCounts,
   deadLetterIdInKey,

@@ -15,128 +15,29 @@
  * also when the message itself is long gone). All of it is written when a message dies, never when
  * one lives.
  */
-import { type ByteReader, type ByteWriter, byteString } from '../../base/bytes.js';
+import { count } from '../../base/fields/field.js';
+import { nothing, single } from '../../base/fields/record.js';
 import { appendKey, numberKey } from '../../base/keys.js';
-import type { DeadLetterRow } from '../../base/rows.js';
+import { deadLetterBody, deadLetterHead } from '../../base/rows.js';
 import type { Key } from '../../base/state.js';
 import { table } from '../../base/tables.js';
 import { utf8Length, utf8Write } from '../../base/utf8.js';
 import { HASH_WORDS, hashTransactionId } from '../transaction-ids/hash.js';
 
-/** What a list and a deletion need of a dead letter. */
-export interface DeadLetterHead {
-  readonly partition: number;
-  readonly group: string;
-  /** -1: it never was a message. */
-  readonly offset: number;
-  /** 16 one-byte characters, see `transactionDigest`. */
-  readonly transactionDigest: string;
-  readonly payloadBytes: number;
-}
+export const deadLetters = table(10, 'deadLetters', deadLetterHead);
 
-export type DeadLetterBody = Pick<
-  DeadLetterRow,
-  'messageId' | 'transactionId' | 'producerSub' | 'retries' | 'error' | 'failedAtUs' | 'payload'
->;
-
-const DIGEST_BYTES = HASH_WORDS * 4;
-
-export const deadLetters = table<DeadLetterHead>(
-  10,
-  'deadLetters',
-  (w, row) => {
-    w.u32(row.partition);
-    w.text(row.group);
-    w.offset(row.offset);
-    for (let i = 0; i < DIGEST_BYTES; i++) w.u8(row.transactionDigest.charCodeAt(i));
-    w.varint(row.payloadBytes);
-  },
-  (r) => ({
-    partition: r.u32(),
-    group: r.text(),
-    offset: r.offset(),
-    transactionDigest: readDigest(r),
-    payloadBytes: r.varint(),
-  }),
-);
-
-export const deadLetterBodies = table<DeadLetterBody>(
+export const deadLetterBodies = table(
   21,
   'deadLetterBodies',
-  writeBody,
-  readBody,
+  deadLetterBody,
   ({ payload }) => payload.length,
 );
 
-export const deadLetterOffsets = table<true>(
-  22,
-  'deadLetterOffsets',
-  () => {},
-  () => true,
-);
+export const deadLetterOffsets = table(22, 'deadLetterOffsets', nothing);
 
-export const deadLetterTransactions = table<true>(
-  23,
-  'deadLetterTransactions',
-  () => {},
-  () => true,
-);
+export const deadLetterTransactions = table(23, 'deadLetterTransactions', nothing);
 
-export const deadLetterCounts = table<number>(
-  24,
-  'deadLetterCounts',
-  (w, row) => w.varint(row),
-  (r) => r.varint(),
-);
-
-function readDigest(r: ByteReader): string {
-  const start = r.skip(DIGEST_BYTES);
-  return byteString(r.bytes, start, start + DIGEST_BYTES);
-}
-
-function writeBody(w: ByteWriter, row: DeadLetterBody): void {
-  w.flag(row.messageId !== null);
-  if (row.messageId !== null) w.uuid(row.messageId);
-  w.text(row.transactionId);
-  w.optionalText(row.producerSub);
-  w.varint(row.retries);
-  w.text(row.error);
-  w.varint(row.failedAtUs);
-  w.blob(row.payload);
-}
-
-function readBody(r: ByteReader): DeadLetterBody {
-  return {
-    messageId: r.flag() ? r.uuid() : null,
-    transactionId: r.text(),
-    producerSub: r.optionalText(),
-    retries: r.varint(),
-    error: r.text(),
-    failedAtUs: r.varint(),
-    payload: r.blob(),
-  };
-}
-
-/** A dead letter whole, as an effect carries it. */
-export function writeDeadLetter(w: ByteWriter, row: DeadLetterRow): void {
-  w.uuid(row.id);
-  w.u32(row.queue);
-  w.u32(row.partition);
-  w.text(row.group);
-  w.offset(row.offset);
-  writeBody(w, row);
-}
-
-export function readDeadLetter(r: ByteReader): DeadLetterRow {
-  return {
-    id: r.uuid(),
-    queue: r.u32(),
-    partition: r.u32(),
-    group: r.text(),
-    offset: r.offset(),
-    ...readBody(r),
-  };
-}
+export const deadLetterCounts = table(24, 'deadLetterCounts', single(count));
 
 /**
  * The 128-bit hash of a transaction id (transaction-ids/hash.ts), the same on every node, as 16

@@ -5,9 +5,21 @@
  * row: a row that nobody has in memory costs a look into the store, and planning has had that look.
  */
 import { assert } from '../../base/assert.js';
-import type { ByteReader, ByteWriter } from '../../base/bytes.js';
 import type { Tenant } from '../../base/commands/commands.js';
 import type { KvJson } from '../../base/commands/kv.js';
+import { type ChoiceOf, kind } from '../../base/fields/choice.js';
+import {
+  as,
+  bytes,
+  count,
+  type Infer,
+  key,
+  list,
+  nullable,
+  ROWS_MAX,
+  uuid,
+} from '../../base/fields/field.js';
+import { maybe, record } from '../../base/fields/record.js';
 import { SINGLETON_KEY } from '../../base/keys.js';
 import type { Key, State } from '../../base/state.js';
 import {
@@ -28,73 +40,35 @@ import {
 } from './tables.js';
 
 /** The row that a write replaces or deletes. */
-export interface KvReplaced {
-  readonly bytes: number;
-  readonly expiresAtUs: number;
-}
+const kvReplaced = record({ bytes: count, expiresAtUs: count });
 
-export interface KvWrite {
-  /** Of `kvRows`. */
-  readonly key: Key;
+const kvWrite = record({
+  /** Of `kvRows`, behind the tenant. */
+  place: key,
   /** null: the row goes. */
-  readonly value: KvJson | null;
+  value: nullable(as<KvJson, Uint8Array>(bytes)),
   /** 0: never. */
-  readonly expiresAtUs: number;
+  expiresAtUs: count,
   /** null: there is no row. */
-  readonly replaced: KvReplaced | null;
-}
+  replaced: maybe(kvReplaced),
+});
+export type KvWrite = Infer<typeof kvWrite>;
 
-/** What one call writes; those that put a row get the next versions, in this order. */
-export interface KvEffect {
-  readonly kind: 'kv';
-  readonly tenant: Tenant;
-  readonly writes: readonly KvWrite[];
-}
-
-/** Rows whose time has come, from that place of `kvExpiries` on: what stands before it is gone. */
-export interface ExpireKvEffect {
-  readonly kind: 'expire-kv';
-  readonly from: Key;
-  readonly beforeUs: number;
-  readonly rowsMax: number;
-}
-
-export function writeKvEffect(w: ByteWriter, { tenant, writes }: KvEffect): void {
-  w.uuid(tenant);
-  w.varint(writes.length);
-  for (const { key, value, expiresAtUs, replaced } of writes) {
-    w.latin1(key.slice(tenant.length));
-    w.flag(value !== null);
-    if (value !== null) {
-      w.blob(value);
-      w.varint(expiresAtUs);
-    }
-    w.flag(replaced !== null);
-    if (replaced !== null) {
-      w.varint(replaced.bytes);
-      w.varint(replaced.expiresAtUs);
-    }
-  }
-}
-
-export function readKvEffect(r: ByteReader): KvEffect {
-  const tenant = r.uuid();
-  const writes: KvWrite[] = [];
-  for (let left = r.varint(); left > 0; left--) {
-    const key = (tenant + r.latin1()) as Key;
-    const value = r.flag() ? (r.blob() as KvJson) : null;
-    const expiresAtUs = value === null ? 0 : r.varint();
-    const replaced = r.flag() ? { bytes: r.varint(), expiresAtUs: r.varint() } : null;
-    writes.push({ key, value, expiresAtUs, replaced });
-  }
-  return { kind: 'kv', tenant, writes };
-}
+export const kvEffects = {
+  /** What one call writes; those that put a row get the next versions, in this order. */
+  kv: kind(18, { tenant: uuid, writes: list(kvWrite, ROWS_MAX) }),
+  /** Rows whose time has come, from that place of `kvExpiries` on: those before it are gone. */
+  'expire-kv': kind(19, { from: key, beforeUs: count, rowsMax: count }),
+};
+export type KvEffect = ChoiceOf<'kind', Pick<typeof kvEffects, 'kv'>>;
+export type ExpireKvEffect = ChoiceOf<'kind', Pick<typeof kvEffects, 'expire-kv'>>;
 
 export function applyKv(state: State, { tenant, writes }: KvEffect, stampUs: number): void {
   const use = new UseChange();
   const first = lastKvVersion(state);
   let version = first;
-  for (const { key, value, expiresAtUs, replaced } of writes) {
+  for (const { place, value, expiresAtUs, replaced } of writes) {
+    const key = (tenant + place) as Key;
     const before = replaced?.expiresAtUs ?? 0;
     if (before !== 0 && before !== expiresAtUs) state.delete(kvExpiries, kvExpiryKey(before, key));
     if (expiresAtUs !== 0 && before !== expiresAtUs) {

@@ -15,73 +15,38 @@
  */
 import type { Tenant } from '../../base/commands/commands.js';
 import type { KvJson } from '../../base/commands/kv.js';
+import { as, bytes, count, type Infer } from '../../base/fields/field.js';
+import { nothing, record, single } from '../../base/fields/record.js';
 import { keyText, numberKey, SINGLETON_KEY, tenantNameKey, textInKey } from '../../base/keys.js';
 import type { Key, State } from '../../base/state.js';
 import { table } from '../../base/tables.js';
 
-export interface KvRow {
-  readonly value: KvJson;
-  readonly version: number;
+export const kvRow = record({
+  version: count,
   /** The row is live before it; 0: for ever. */
-  readonly expiresAtUs: number;
-  readonly updatedAtUs: number;
-}
+  expiresAtUs: count,
+  updatedAtUs: count,
+  value: as<KvJson, Uint8Array>(bytes),
+});
+export type KvRow = Infer<typeof kvRow>;
 
 /** What a tenant occupies, expired rows that were not swept yet included. */
-export interface KvUseRow {
-  readonly rows: number;
+export const kvUseRow = record({
+  rows: count,
   /** Of values. */
-  readonly bytes: number;
-}
+  bytes: count,
+});
+export type KvUseRow = Infer<typeof kvUseRow>;
 
-export const kvRows = table<KvRow>(
-  40,
-  'kvRows',
-  (w, row) => {
-    w.varint(row.version);
-    w.varint(row.expiresAtUs);
-    w.varint(row.updatedAtUs);
-    w.blob(row.value);
-  },
-  (r) => ({
-    version: r.varint(),
-    expiresAtUs: r.varint(),
-    updatedAtUs: r.varint(),
-    value: r.blob() as KvJson,
-  }),
-  ({ value }) => value.length,
-);
+export const kvRows = table(40, 'kvRows', kvRow, ({ value }) => value.length);
 
-export const kvExpiries = table<true>(
-  41,
-  'kvExpiries',
-  () => {},
-  () => true,
-);
+export const kvExpiries = table(41, 'kvExpiries', nothing);
 
-export const kvNamespaces = table<number>(
-  42,
-  'kvNamespaces',
-  (w, row) => w.varint(row),
-  (r) => r.varint(),
-);
+export const kvNamespaces = table(42, 'kvNamespaces', single(count));
 
-export const kvUse = table<KvUseRow>(
-  43,
-  'kvUse',
-  (w, row) => {
-    w.varint(row.rows);
-    w.varint(row.bytes);
-  },
-  (r) => ({ rows: r.varint(), bytes: r.varint() }),
-);
+export const kvUse = table(43, 'kvUse', kvUseRow);
 
-export const kvCounter = table<number>(
-  44,
-  'kvCounter',
-  (w, row) => w.varint(row),
-  (r) => r.varint(),
-);
+export const kvCounter = table(44, 'kvCounter', single(count));
 
 const NO_USE: KvUseRow = { rows: 0, bytes: 0 };
 const TENANT_CHARS = 36;
@@ -119,6 +84,11 @@ export function clientKey(stored: Key): string {
 
 export function namespaceInKey(stored: Key): string {
   return stored.slice(TENANT_CHARS, stored.indexOf(END, TENANT_CHARS));
+}
+
+/** What stands behind the tenant. */
+export function placeOfRow(stored: Key): Key {
+  return stored.slice(TENANT_CHARS) as Key;
 }
 
 export function tenantInKey(stored: Key): Tenant {

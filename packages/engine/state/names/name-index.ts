@@ -27,6 +27,8 @@
  * end with the queue's number.
  */
 import type { Tenant } from '../../base/commands/commands.js';
+import { count, flag, type Infer, text, u32 } from '../../base/fields/field.js';
+import { type Form, nothing, record, single } from '../../base/fields/record.js';
 import {
   keyText,
   nameInKey,
@@ -38,26 +40,36 @@ import {
 } from '../../base/keys.js';
 import type { PartitionRow, QueueRow } from '../../base/rows.js';
 import type { Key, KeyedRow, State, Table } from '../../base/state.js';
-import { cursors, doomedQueues, groups, partitions, queues, table } from '../../base/tables.js';
+import {
+  cursors,
+  doomedQueues,
+  type FormTable,
+  groups,
+  partitions,
+  queues,
+  table,
+} from '../../base/tables.js';
 
 /** A group at a queue. */
-export interface GroupQueueRow {
-  readonly queue: number;
-  readonly group: string;
+const groupQueueRow = record({
+  queue: u32,
+  group: text,
   /** Partitions of the queue on which the group has a cursor row. */
-  readonly cursors: number;
-  readonly isRegistered: boolean;
-}
+  cursors: count,
+  isRegistered: flag,
+});
+export type GroupQueueRow = Infer<typeof groupQueueRow>;
 
-export interface NameCounts {
-  readonly queues: number;
-  readonly partitions: number;
+const nameCountsRow = record({
+  queues: count,
+  partitions: count,
   /** Pairs of a group and a queue that it reads. */
-  readonly groups: number;
+  groups: count,
   /** Different labels that are not empty. */
-  readonly namespaces: number;
-  readonly tasks: number;
-}
+  namespaces: count,
+  tasks: count,
+});
+export type NameCounts = Infer<typeof nameCountsRow>;
 
 export const NO_NAMES: NameCounts = {
   queues: 0,
@@ -75,61 +87,19 @@ export type Label = 'namespace' | 'task';
  */
 export const LABEL_BYTES_MAX = 512;
 
-function localTable<Row>(...of: Parameters<typeof table<Row>>): Table<Row> {
-  return { ...table<Row>(...of), local: true };
+function localTable<Row>(id: number, name: string, form: Form<Row>): FormTable<Row> {
+  return { ...table(id, name, form), local: true };
 }
 
-export const queuesByAge = localTable<true>(
-  81,
-  'queuesByAge',
-  () => {},
-  () => true,
-);
+export const queuesByAge = localTable(81, 'queuesByAge', nothing);
 
-export const groupQueues = localTable<GroupQueueRow>(
-  82,
-  'groupQueues',
-  (w, row) => {
-    w.u32(row.queue);
-    w.text(row.group);
-    w.varint(row.cursors);
-    w.flag(row.isRegistered);
-  },
-  (r) => ({ queue: r.u32(), group: r.text(), cursors: r.varint(), isRegistered: r.flag() }),
-);
+export const groupQueues = localTable(82, 'groupQueues', groupQueueRow);
 
-export const nameCounts = localTable<NameCounts>(
-  83,
-  'nameCounts',
-  (w, row) => {
-    w.varint(row.queues);
-    w.varint(row.partitions);
-    w.varint(row.groups);
-    w.varint(row.namespaces);
-    w.varint(row.tasks);
-  },
-  (r) => ({
-    queues: r.varint(),
-    partitions: r.varint(),
-    groups: r.varint(),
-    namespaces: r.varint(),
-    tasks: r.varint(),
-  }),
-);
+export const nameCounts = localTable(83, 'nameCounts', nameCountsRow);
 
-export const queueLabels = localTable<true>(
-  84,
-  'queueLabels',
-  () => {},
-  () => true,
-);
+export const queueLabels = localTable(84, 'queueLabels', nothing);
 
-export const labelCounts = localTable<number>(
-  85,
-  'labelCounts',
-  (w, row) => w.varint(row),
-  (r) => r.varint(),
-);
+export const labelCounts = localTable(85, 'labelCounts', single(count));
 
 // --- keys ----------------------------------------------------------------------------------------
 
@@ -238,7 +208,7 @@ function countsKey(tenant: Tenant | null): Key {
 export function indexQueue(state: State, queue: QueueRow, before: QueueRow | undefined): void {
   if (before === undefined) {
     state.put(queuesByAge, ageOrderKey(queue.tenant, queue.number), true);
-    count(state, queue.tenant, { queues: 1 });
+    addCounts(state, queue.tenant, { queues: 1 });
   }
   for (const label of LABELS) {
     const [was, is] = [before?.options[label] ?? '', queue.options[label]];
@@ -250,7 +220,7 @@ export function indexQueue(state: State, queue: QueueRow, before: QueueRow | und
 
 export function unindexQueue(state: State, queue: QueueRow): void {
   state.delete(queuesByAge, ageOrderKey(queue.tenant, queue.number));
-  count(state, queue.tenant, { queues: -1, partitions: -queue.partitions });
+  addCounts(state, queue.tenant, { queues: -1, partitions: -queue.partitions });
   for (const label of LABELS) {
     const text = queue.options[label];
     if (text !== '') unlabel(state, queue, label, text);
@@ -284,11 +254,11 @@ function changeLabelCount(
   if (queuesNow > 0) state.put(labelCounts, key, queuesNow);
   else state.delete(labelCounts, key);
   if (before > 0 && queuesNow > 0) return;
-  count(state, tenant, label === 'namespace' ? { namespaces: change } : { tasks: change });
+  addCounts(state, tenant, label === 'namespace' ? { namespaces: change } : { tasks: change });
 }
 
 export function countPartition(state: State, tenant: Tenant, change: 1 | -1): void {
-  count(state, tenant, { partitions: change });
+  addCounts(state, tenant, { partitions: change });
 }
 
 /** A cursor row of the group came to the partition, or goes. */
@@ -358,10 +328,10 @@ function putGroupRow(
   const isLeft = row.cursors > 0 || row.isRegistered;
   if (isLeft) state.put(groupQueues, key, row);
   else state.delete(groupQueues, key);
-  if (isLeft !== (before !== undefined)) count(state, tenant, { groups: isLeft ? 1 : -1 });
+  if (isLeft !== (before !== undefined)) addCounts(state, tenant, { groups: isLeft ? 1 : -1 });
 }
 
-function count(state: State, tenant: Tenant, changes: Partial<NameCounts>): void {
+function addCounts(state: State, tenant: Tenant, changes: Partial<NameCounts>): void {
   for (const of of [tenant, null]) {
     const before = nameCountsOf(state, of);
     const counts: NameCounts = {
@@ -395,7 +365,7 @@ export function buildNameIndex(state: State): void {
   state.put(nameCounts, SINGLETON_KEY, NO_NAMES);
   for (const { row } of eachRow(state, queues)) {
     indexQueue(state, row, undefined);
-    count(state, row.tenant, { partitions: row.partitions });
+    addCounts(state, row.tenant, { partitions: row.partitions });
   }
   for (const { key } of eachRow(state, groups)) {
     indexGroup(state, numberInKey(key), nameInKey(key), true);

@@ -3,6 +3,8 @@
  * they keep shards, counts and the index by partition in step with the rows.
  */
 import { assert } from '../../base/assert.js';
+import { bytes, count, type Infer, nullable, text } from '../../base/fields/field.js';
+import { record } from '../../base/fields/record.js';
 import { numberPairKey, numberRange, SINGLETON_KEY, tenantNameKey } from '../../base/keys.js';
 import type { Key, State } from '../../base/state.js';
 import {
@@ -24,20 +26,22 @@ import {
   streamStates,
   streamStores,
   streamValues,
+  windowEnd,
 } from './tables.js';
 
 /**
  * One row of state as it will be. It says what it replaces, so that applying reads no row: one that
  * nobody has in memory costs a look into the store, and planning has had that look.
  */
-export interface StreamChange {
-  readonly key: string;
+export const streamChange = record({
+  key: text,
   /** The JSON text; null deletes the row. */
-  readonly value: Uint8Array | null;
-  readonly windowEnd: number | null;
+  value: nullable(bytes),
+  windowEnd,
   /** Bytes of the value that the row has now; null: there is none. */
-  readonly replacedBytes: number | null;
-}
+  replacedBytes: nullable(count),
+});
+export type StreamChange = Infer<typeof streamChange>;
 
 const FIRST_STORE = 1;
 

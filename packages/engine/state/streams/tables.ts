@@ -26,184 +26,86 @@
  */
 import { STREAM_KEY_BYTES_MAX } from '@svc/wire';
 import { assert } from '../../base/assert.js';
-import type { ByteReader, ByteWriter } from '../../base/bytes.js';
-import type { Tenant } from '../../base/commands/commands.js';
+import {
+  bytes,
+  count,
+  type Infer,
+  nullable,
+  signed,
+  text,
+  u32,
+  uuid,
+} from '../../base/fields/field.js';
+import { nothing, record, single } from '../../base/fields/record.js';
 import { keyText, numberKey, numberPairKey, numberRange, textInKey } from '../../base/keys.js';
 import type { Key, State } from '../../base/state.js';
 import { table } from '../../base/tables.js';
 
-export interface StreamQueryRow {
-  readonly id: string;
-  readonly tenant: Tenant;
-  readonly name: string;
+export const streamQueryRow = record({
+  id: uuid,
+  tenant: text,
+  name: text,
   /** Names only: nobody looks whether there are such queues. */
-  readonly sourceQueue: string;
-  readonly sinkQueue: string | null;
-  readonly configHash: string;
-  readonly createdAtUs: number;
-  readonly updatedAtUs: number;
-  readonly store: number;
-}
-
-export interface StreamStateRow {
-  /** The JSON text; null: it stands in `streamValues`. */
-  readonly value: Uint8Array | null;
-  readonly valueBytes: number;
-  /** The member `windowEnd` of the value, if it is an integer. */
-  readonly windowEnd: number | null;
-  readonly updatedAtUs: number;
-}
-
-export interface StreamShardRow {
-  /** >= 1: a shard without rows has no row of its own. */
-  readonly rows: number;
-  /** Of their keys and values. */
-  readonly bytes: number;
-  /** The stamp of the entry that changed it last. */
-  readonly changedAtUs: number;
-}
-
-/** Everything before the position is deleted. */
-export interface DoomedStreamRow {
-  /** The partition in a doomed store, the store of a doomed partition. */
-  readonly next: number;
-  /** The first key of that shard that may be left; '': its very first. */
-  readonly nextKey: string;
-}
+  sourceQueue: text,
+  sinkQueue: nullable(text),
+  configHash: text,
+  createdAtUs: count,
+  updatedAtUs: count,
+  store: u32,
+});
+export type StreamQueryRow = Infer<typeof streamQueryRow>;
 
 /** A value up to this stands in its row: a read of 64 rows takes 64 KiB at most for them. */
 export const INLINE_VALUE_BYTES_MAX = 1024;
 
-export const streamNames = table<string>(
-  64,
-  'streamNames',
-  (w, row) => w.uuid(row),
-  (r) => r.uuid(),
-);
+/** The member `windowEnd` of a value, if it is an integer. */
+export const windowEnd = nullable(signed);
 
-export const streamQueries = table<StreamQueryRow>(65, 'streamQueries', writeQuery, readQuery);
+export const streamStateRow = record({
+  /** The JSON text; null: it stands in `streamValues`. */
+  value: nullable(bytes),
+  valueBytes: count,
+  windowEnd,
+  updatedAtUs: count,
+});
+export type StreamStateRow = Infer<typeof streamStateRow>;
 
-export const streamCounts = table<number>(
-  66,
-  'streamCounts',
-  (w, row) => w.varint(row),
-  (r) => r.varint(),
-);
+export const streamShardRow = record({
+  /** >= 1: a shard without rows has no row of its own. */
+  rows: count,
+  /** Of their keys and values. */
+  bytes: count,
+  /** The stamp of the entry that changed it last. */
+  changedAtUs: count,
+});
+export type StreamShardRow = Infer<typeof streamShardRow>;
 
-export const streamStates = table<StreamStateRow>(
-  67,
-  'streamStates',
-  (w, row) => {
-    w.flag(row.value !== null);
-    if (row.value !== null) w.blob(row.value);
-    else w.varint(row.valueBytes);
-    writeWindowEnd(w, row.windowEnd);
-    w.varint(row.updatedAtUs);
-  },
-  (r) => {
-    const value = r.flag() ? r.blob() : null;
-    return {
-      value,
-      valueBytes: value === null ? r.varint() : value.length,
-      windowEnd: readWindowEnd(r),
-      updatedAtUs: r.varint(),
-    };
-  },
-);
+/** Everything before the position is deleted. */
+export const doomedStreamRow = record({
+  /** The partition in a doomed store, the store of a doomed partition. */
+  next: u32,
+  /** The first key of that shard that may be left; '': its very first. */
+  nextKey: text,
+});
+export type DoomedStreamRow = Infer<typeof doomedStreamRow>;
 
-export const streamShards = table<StreamShardRow>(
-  68,
-  'streamShards',
-  (w, row) => {
-    w.varint(row.rows);
-    w.varint(row.bytes);
-    w.varint(row.changedAtUs);
-  },
-  (r) => ({ rows: r.varint(), bytes: r.varint(), changedAtUs: r.varint() }),
-);
+export const streamNames = table(64, 'streamNames', single(uuid));
 
-export const streamPartitions = table<true>(
-  69,
-  'streamPartitions',
-  () => {},
-  () => true,
-);
+export const streamQueries = table(65, 'streamQueries', streamQueryRow);
 
-export const doomedStreams = table<DoomedStreamRow>(
-  70,
-  'doomedStreams',
-  (w, row) => {
-    w.u32(row.next);
-    w.text(row.nextKey);
-  },
-  (r) => ({ next: r.u32(), nextKey: r.text() }),
-);
+export const streamCounts = table(66, 'streamCounts', single(count));
 
-export const streamStores = table<number>(
-  71,
-  'streamStores',
-  (w, row) => w.varint(row),
-  (r) => r.varint(),
-);
+export const streamStates = table(67, 'streamStates', streamStateRow);
 
-export const streamValues = table<Uint8Array>(
-  72,
-  'streamValues',
-  (w, row) => w.blob(row),
-  (r) => r.blob(),
-  ({ length }) => length,
-);
+export const streamShards = table(68, 'streamShards', streamShardRow);
 
-// --- row forms that effects share --------------------------------------------------------------
+export const streamPartitions = table(69, 'streamPartitions', nothing);
 
-export function writeQuery(w: ByteWriter, row: StreamQueryRow): void {
-  w.uuid(row.id);
-  w.text(row.tenant);
-  w.text(row.name);
-  w.text(row.sourceQueue);
-  w.optionalText(row.sinkQueue);
-  w.text(row.configHash);
-  w.varint(row.createdAtUs);
-  w.varint(row.updatedAtUs);
-  w.u32(row.store);
-}
+export const doomedStreams = table(70, 'doomedStreams', doomedStreamRow);
 
-export function readQuery(r: ByteReader): StreamQueryRow {
-  return {
-    id: r.uuid(),
-    tenant: r.text(),
-    name: r.text(),
-    sourceQueue: r.text(),
-    sinkQueue: r.optionalText(),
-    configHash: r.text(),
-    createdAtUs: r.varint(),
-    updatedAtUs: r.varint(),
-    store: r.u32(),
-  };
-}
+export const streamStores = table(71, 'streamStores', single(count));
 
-const NO_WINDOW = 0;
-const WINDOW_FROM_ZERO = 1;
-const WINDOW_BELOW_ZERO = 2;
-
-export function writeWindowEnd(w: ByteWriter, windowEnd: number | null): void {
-  if (windowEnd === null) {
-    w.u8(NO_WINDOW);
-    return;
-  }
-  w.u8(windowEnd < 0 ? WINDOW_BELOW_ZERO : WINDOW_FROM_ZERO);
-  w.varint(Math.abs(windowEnd));
-}
-
-export function readWindowEnd(r: {
-  readonly u8: () => number;
-  readonly varint: () => number;
-}): number | null {
-  const sign = r.u8();
-  if (sign === NO_WINDOW) return null;
-  const size = r.varint();
-  return sign === WINDOW_BELOW_ZERO ? -size : size;
-}
+export const streamValues = table(72, 'streamValues', single(bytes), ({ length }) => length);
 
 // --- keys --------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import { SINGLETON_KEY } from '../../base/keys.js';
 import type { Key, State } from '../../base/state.js';
 import { meta } from '../../base/tables.js';
 import {
+  type TimerDelay,
   type TimerRow,
   tenantOfTimer,
   timerDue,
@@ -41,14 +42,6 @@ export function removeTimers(state: State, keys: readonly Key[]): void {
     count(state, key, -removed, -bytes);
     [removed, bytes] = [0, 0];
   }
-}
-
-/** What became of an attempt to fire. */
-export interface TimerDelay {
-  readonly dueUs: number;
-  readonly attempts: number;
-  readonly lastError: string;
-  readonly updatedAtUs: number;
 }
 
 /** The timer, which exists, stays and is due later. */

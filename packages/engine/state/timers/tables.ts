@@ -13,116 +13,80 @@
  * which they are written. Where a payload lies while its timer waits, and why: timers.ts.
  */
 import { assert } from '../../base/assert.js';
-import type { ByteReader, ByteWriter } from '../../base/bytes.js';
 import type { Tenant } from '../../base/commands/commands.js';
+import {
+  bytes,
+  count,
+  flag,
+  type Infer,
+  key,
+  nullable,
+  text,
+  uuid,
+} from '../../base/fields/field.js';
+import { record, single } from '../../base/fields/record.js';
 import { keyText, numberKey, tenantNameKey, tenantRange, textInKey } from '../../base/keys.js';
 import type { Key, State } from '../../base/state.js';
 import { table } from '../../base/tables.js';
 
-export interface TimerRow {
+export const timerRow = record({
   /** Of its payload, and among those that are due at the same instant. */
-  readonly place: Key;
-  readonly partition: string;
+  place: key,
+  partition: text,
   /** On the clock of timers, as all of its times (timer-clock.ts). */
-  readonly deliverAtUs: number;
+  deliverAtUs: count,
   /** deliverAtUs, or later while it backs off after a failure. */
-  readonly dueUs: number;
-  readonly txn: string;
+  dueUs: count,
+  txn: text,
   /** Of the message that it will be. */
-  readonly messageId: string;
-  readonly payloadBytes: number;
+  messageId: uuid,
+  payloadBytes: count,
   /** The payload is a JSON text, or an envelope around one. */
-  readonly isJson: boolean;
+  isJson: flag,
   /** By the broker, or by the client as it says. */
-  readonly encrypted: boolean;
-  readonly producerSub: string | null;
+  encrypted: flag,
+  producerSub: nullable(text),
   /** Failures that were charged. */
-  readonly attempts: number;
-  readonly lastError: string | null;
-  readonly createdAtUs: number;
-  readonly updatedAtUs: number;
-}
+  attempts: count,
+  lastError: nullable(text),
+  createdAtUs: count,
+  updatedAtUs: count,
+});
+export type TimerRow = Infer<typeof timerRow>;
 
-export interface TimerDueRow {
+export const timerDueRow = record({
   /** Of its row. */
-  readonly timer: Key;
+  timer: key,
   /** What its message takes in a log entry, at most. */
-  readonly bytes: number;
-}
+  bytes: count,
+});
+export type TimerDueRow = Infer<typeof timerDueRow>;
+
+/** What became of an attempt to fire. */
+export const timerDelay = record({
+  dueUs: count,
+  attempts: count,
+  lastError: text,
+  updatedAtUs: count,
+});
+export type TimerDelay = Infer<typeof timerDelay>;
 
 /** What a tenant has pending. */
-export interface TimerUseRow {
+export const timerUseRow = record({
   /** >= 1. */
-  readonly timers: number;
+  timers: count,
   /** Of payloads. */
-  readonly bytes: number;
-}
+  bytes: count,
+});
+export type TimerUseRow = Infer<typeof timerUseRow>;
 
-export function writeTimer(w: ByteWriter, row: TimerRow): void {
-  w.latin1(row.place);
-  w.text(row.partition);
-  w.varint(row.deliverAtUs);
-  w.varint(row.dueUs);
-  w.text(row.txn);
-  w.uuid(row.messageId);
-  w.varint(row.payloadBytes);
-  w.flag(row.isJson);
-  w.flag(row.encrypted);
-  w.optionalText(row.producerSub);
-  w.varint(row.attempts);
-  w.optionalText(row.lastError);
-  w.varint(row.createdAtUs);
-  w.varint(row.updatedAtUs);
-}
+export const timers = table(50, 'timers', timerRow);
 
-export function readTimer(r: ByteReader): TimerRow {
-  return {
-    place: r.latin1() as Key,
-    partition: r.text(),
-    deliverAtUs: r.varint(),
-    dueUs: r.varint(),
-    txn: r.text(),
-    messageId: r.uuid(),
-    payloadBytes: r.varint(),
-    isJson: r.flag(),
-    encrypted: r.flag(),
-    producerSub: r.optionalText(),
-    attempts: r.varint(),
-    lastError: r.optionalText(),
-    createdAtUs: r.varint(),
-    updatedAtUs: r.varint(),
-  };
-}
+export const timerDue = table(51, 'timerDue', timerDueRow);
 
-export const timers = table<TimerRow>(50, 'timers', writeTimer, readTimer);
+export const timerPayloads = table(52, 'timerPayloads', single(bytes), ({ length }) => length);
 
-export const timerDue = table<TimerDueRow>(
-  51,
-  'timerDue',
-  (w, row) => {
-    w.latin1(row.timer);
-    w.varint(row.bytes);
-  },
-  (r) => ({ timer: r.latin1() as Key, bytes: r.varint() }),
-);
-
-export const timerPayloads = table<Uint8Array>(
-  52,
-  'timerPayloads',
-  (w, row) => w.blob(row),
-  (r) => r.blob(),
-  ({ length }) => length,
-);
-
-export const timerUse = table<TimerUseRow>(
-  53,
-  'timerUse',
-  (w, row) => {
-    w.varint(row.timers);
-    w.varint(row.bytes);
-  },
-  (r) => ({ timers: r.varint(), bytes: r.varint() }),
-);
+export const timerUse = table(53, 'timerUse', timerUseRow);
 
 // --- keys --------------------------------------------------------------------------------------
 

@@ -17,96 +17,56 @@
  *
  * A trace with n names costs 2 + 2 + 3 n rows. Nothing here is touched by a message.
  */
-import type { ByteReader, ByteWriter } from '../../base/bytes.js';
+import { TRACE_NAMES_MAX } from '@svc/wire';
 import type { Tenant } from '../../base/commands/commands.js';
+import {
+  bytes,
+  count,
+  type Infer,
+  list,
+  nullable,
+  text,
+  u32,
+  uuid,
+} from '../../base/fields/field.js';
+import { nothing, record, single } from '../../base/fields/record.js';
 import { keyText, numberKey, textInKey } from '../../base/keys.js';
 import type { Key } from '../../base/state.js';
 import { table } from '../../base/tables.js';
 
-export interface TraceRow {
-  readonly tenant: Tenant;
-  readonly traceId: string;
+export const traceRow = record({
+  tenant: text,
+  traceId: uuid,
   /** 0: none was named. */
-  readonly partition: number;
-  readonly transactionId: string;
+  partition: u32,
+  transactionId: text,
   /** Distinct. */
-  readonly names: readonly string[];
-  readonly eventType: string;
-  readonly consumerGroup: string | null;
-  readonly worker: string | null;
-  readonly messageId: string | null;
-}
+  names: list(text, TRACE_NAMES_MAX),
+  eventType: text,
+  consumerGroup: nullable(text),
+  worker: nullable(text),
+  messageId: nullable(uuid),
+});
+export type TraceRow = Infer<typeof traceRow>;
 
-export interface TraceTotals {
+export const traceTotalsRow = record({
   /** >= 1. */
-  readonly traces: number;
+  traces: count,
   /** Of a name: the distinct messages of its traces. Of a message: 1. */
-  readonly messages: number;
-  readonly lastUs: number;
-}
+  messages: count,
+  lastUs: count,
+});
+export type TraceTotals = Infer<typeof traceTotalsRow>;
 
-export function writeTrace(w: ByteWriter, row: TraceRow): void {
-  w.text(row.tenant);
-  w.uuid(row.traceId);
-  w.u32(row.partition);
-  w.text(row.transactionId);
-  w.varint(row.names.length);
-  for (const name of row.names) w.text(name);
-  w.text(row.eventType);
-  w.optionalText(row.consumerGroup);
-  w.optionalText(row.worker);
-  w.flag(row.messageId !== null);
-  if (row.messageId !== null) w.uuid(row.messageId);
-}
+export const traces = table(25, 'traces', traceRow);
 
-export function readTrace(r: ByteReader): TraceRow {
-  return {
-    tenant: r.text(),
-    traceId: r.uuid(),
-    partition: r.u32(),
-    transactionId: r.text(),
-    names: Array.from({ length: r.varint() }, () => r.text()),
-    eventType: r.text(),
-    consumerGroup: r.optionalText(),
-    worker: r.optionalText(),
-    messageId: r.flag() ? r.uuid() : null,
-  };
-}
+export const traceData = table(26, 'traceData', single(bytes), ({ length }) => length);
 
-export const traces = table<TraceRow>(25, 'traces', writeTrace, readTrace);
+export const traceIndex = table(27, 'traceIndex', nothing);
 
-export const traceData = table<Uint8Array>(
-  26,
-  'traceData',
-  (w, row) => w.blob(row),
-  (r) => r.blob(),
-  ({ length }) => length,
-);
+export const traceTotals = table(28, 'traceTotals', traceTotalsRow);
 
-export const traceIndex = table<true>(
-  27,
-  'traceIndex',
-  () => {},
-  () => true,
-);
-
-export const traceTotals = table<TraceTotals>(
-  28,
-  'traceTotals',
-  (w, row) => {
-    w.varint(row.traces);
-    w.varint(row.messages);
-    w.varint(row.lastUs);
-  },
-  (r) => ({ traces: r.varint(), messages: r.varint(), lastUs: r.varint() }),
-);
-
-export const traceMessages = table<number>(
-  29,
-  'traceMessages',
-  (w, row) => w.varint(row),
-  (r) => r.varint(),
-);
+export const traceMessages = table(29, 'traceMessages', single(count));
 
 // --- keys --------------------------------------------------------------------------------------
 
