@@ -67,7 +67,7 @@ export class StandIn {
 }
 
 export class BalancerUnderTest {
-  readonly #port: number;
+  readonly port: number;
   readonly #child: ChildProcess;
   readonly #directory: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -81,7 +81,7 @@ export class BalancerUnderTest {
     nodePorts: readonly number[],
     tlsPort: number | null = null,
   ) {
-    this.#port = port;
+    this.port = port;
     this.#directory = mkdtempSync(join(tmpdir(), 'svc-balancer-'));
     const args =
       kind === 'haproxy'
@@ -126,7 +126,7 @@ export class BalancerUnderTest {
   send(method: string, path: string, body = '', headers = {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const outgoing = request(
-        { host: HOST, port: this.#port, method, path, headers, agent: this.#agent },
+        { host: HOST, port: this.port, method, path, headers, agent: this.#agent },
         (incoming) => {
           let text = '';
           incoming.on('data', (chunk: Buffer) => {

@@ -113,6 +113,21 @@ describe.each(TOOLS)('%s', (kind, probe) => {
     expect(total()).toBe(1);
   });
 
+  test('a client that goes away while a node waits is gone for the node too', async () => {
+    const gone: Promise<void>[] = [];
+    for (const node of nodes) {
+      node.respond = (_, response) => {
+        gone.push(new Promise((resolve) => response.once('close', () => resolve())));
+        client.abort();
+      };
+    }
+    const client = new AbortController();
+    const url = `http://127.0.0.1:${balancer.port}/api/v1/pop/queue/q?wait=true`;
+    await expect(fetch(url, { signal: client.signal })).rejects.toThrow();
+    expect(gone).toHaveLength(1);
+    await gone[0];
+  }, 20_000);
+
   test('routes of operators and names of tenants stay outside', async () => {
     for (const path of OPERATORS) {
       for (const method of ['GET', 'PUT', 'DELETE']) {
