@@ -76,7 +76,7 @@ export async function depth(
 ): Promise<Omit<EphemeralDepthAnswer, 'tier'>> {
   const path = `${EPHEMERAL}/queues/${encodeURIComponent(broker.queue)}/depth${query}`;
   let sum: EphemeralDepthAnswer | null = null;
-  for (const node of eachNode(broker)) {
+  for (const node of broker.eachNode) {
     const answer = await node.client.get(path);
     if (answer.status === 404) continue;
     const one = bodyOf(answer, 200) as EphemeralDepthAnswer;
@@ -89,7 +89,7 @@ export async function depth(
 /** As one node shows its queue, the one that holds most of it. */
 export async function shown(broker: BrokerUnderTest): Promise<EphemeralQueueView> {
   const views: EphemeralQueueView[] = [];
-  for (const node of eachNode(broker)) {
+  for (const node of broker.eachNode) {
     const answer = await node.client.get(`${EPHEMERAL}/queues`);
     const { queues } = bodyOf(answer, 200) as EphemeralQueuesAnswer;
     views.push(...queues.filter(({ queue }) => queue === broker.queue));
@@ -109,9 +109,4 @@ function addDepth(one: EphemeralDepthAnswer, other: EphemeralDepthAnswer): Ephem
     partitions: [...one.partitions, ...other.partitions],
     groups: [...one.groups, ...other.groups],
   };
-}
-
-/** The row's broker, asked at one node after the other. */
-function eachNode(broker: BrokerUnderTest): BrokerUnderTest[] {
-  return broker.place.clients.map((client) => broker.at(client));
 }

@@ -12,6 +12,7 @@ import {
 import { BrokerApi } from './broker-api.js';
 
 export interface NodeFixture {
+  readonly port: number;
   readonly client: HttpClient;
   readonly api: BrokerApi;
 }
@@ -33,6 +34,10 @@ export function useNode(environment: Environment = {}): NodeFixture {
     directory?.remove();
   });
   return {
+    get port() {
+      if (node === null) throw new Error('the node has not been started');
+      return node.port;
+    },
     get client() {
       if (client === null) throw new Error('the node has not been started');
       return client;

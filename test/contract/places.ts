@@ -40,6 +40,9 @@ export const SHARED: Environment = {
   SVC_KV_WRITE_BURST: '100000',
 };
 
+/** What every node of a test has in common. */
+const PLACE = { tenants: 'c0ffee00', isPinned: true } as const;
+
 export async function openNode(
   seeds: BodySeeds,
   environment?: Environment,
@@ -55,7 +58,8 @@ export async function openNode(
     node = await startNode(settings);
   };
   return {
-    name: environment === undefined ? 'one node' : 'a node of its own',
+    ...PLACE,
+    nodes: 1,
     clients: [client],
     ...(await judged(client, seeds, headers)),
     ...(environment === undefined ? {} : { restart }),
@@ -75,7 +79,8 @@ export async function openCluster(seeds: BodySeeds): Promise<OpenPlace> {
   const [client] = cluster.clients;
   if (client === undefined) throw new Error('a cluster without nodes');
   return {
-    name: 'three nodes',
+    ...PLACE,
+    nodes: 3,
     clients: cluster.clients,
     ...(await judged(client, seeds)),
     close: (failure) => cluster.close(failure),

@@ -3,6 +3,7 @@
  * a checker has to know of a request without an answer, namely whether it can have had an effect.
  */
 import { Agent, request as httpRequest } from 'node:http';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 
 export interface Answer {
   readonly status: number;
@@ -41,13 +42,19 @@ const TIMEOUT_MS_DEFAULT = 10_000;
 const IDLE_MS_MAX = 4000;
 
 export class HttpClient {
-  readonly #port: number;
+  readonly #base: URL;
   readonly #agent: Agent;
   #sentMs = performance.now();
 
-  constructor(port: number) {
-    this.#port = port;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  /** A port of this machine, or the address of a server: scheme, host and port. */
+  constructor(base: number | URL) {
+    this.#base = typeof base === 'number' ? new URL(`http://127.0.0.1:${base}`) : base;
+    const settings = { keepAlive: true, maxSockets: 64 };
+    this.#agent = this.#isTls ? new TlsAgent(settings) : new Agent(settings);
+  }
+
+  get #isTls(): boolean {
+    return this.#base.protocol === 'https:';
   }
 
   get(path: string, options: RequestOptions = {}): Promise<Answer> {
@@ -70,9 +77,11 @@ export class HttpClient {
     this.#endIdle();
     return new Promise((resolve, reject) => {
       let connected = false;
-      const request = httpRequest({
-        host: '127.0.0.1',
-        port: this.#port,
+      const { hostname, port } = this.#base;
+      const request = (this.#isTls ? tlsRequest : httpRequest)({
+        // An IPv6 address stands in brackets in a URL alone.
+        host: hostname.replace(/^\[(.*)\]$/, '$1'),
+        ...(port === '' ? {} : { port }),
         agent: this.#agent,
         method,
         path,

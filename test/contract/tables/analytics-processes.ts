@@ -5,10 +5,6 @@ import type { BrokerUnderTest } from '../broker-under-test.js';
 import { readAnalytics, readUntil, settled, work } from '../series-reads.js';
 import type { ContractTable } from '../table.js';
 
-function nodesOf({ place }: BrokerUnderTest): number {
-  return place.name === 'three nodes' ? 3 : 1;
-}
-
 function expectGauge(gauge: GaugeAnswer | null | undefined, what: string): void {
   const { avg = -1, min = -1, max = -1, last = -1 } = gauge ?? {};
   expect(min, what).toBeGreaterThanOrEqual(0);
@@ -27,9 +23,9 @@ export const systemMetrics: ContractTable = {
         const found = await readUntil<SystemMetricsAnswer>(
           broker,
           '/analytics/system-metrics',
-          ({ replicaCount }) => replicaCount === nodesOf(broker),
+          ({ replicaCount }) => replicaCount === broker.place.nodes,
         );
-        expect(found.replicaCount).toBe(nodesOf(broker));
+        expect(found.replicaCount).toBe(broker.place.nodes);
         for (const { workerId, port, timeSeries } of found.replicas) {
           expect(workerId).toBe('worker-0');
           expect(port).toBeGreaterThan(0);
@@ -118,9 +114,9 @@ export const workerMetricsTable: ContractTable = {
         const found = await readUntil<WorkerMetricsAnswer>(
           broker,
           path,
-          ({ workers }) => workers.length === nodesOf(broker),
+          ({ workers }) => workers.length === broker.place.nodes,
         );
-        expect(found.workers.length).toBe(nodesOf(broker));
+        expect(found.workers.length).toBe(broker.place.nodes);
         expect(found.timeSeries).toEqual([]);
         expect(found.workers[0]).toMatchObject({ workerId: 0, freeSlots: null, backoffSize: null });
       },

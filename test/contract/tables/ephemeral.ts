@@ -47,9 +47,9 @@ export const ephemeralModel: ContractTable = {
       does: 'made by configure, on every node, and kept until it is deleted',
       run: async (broker) => {
         await configure(broker, {});
-        for (const client of broker.place.clients) {
+        for (const { client } of broker.eachNode) {
           const path = `${EPHEMERAL}/queues/${broker.queue}/depth`;
-          const answer = await broker.at(client).client.get(path);
+          const answer = await client.get(path);
           expect(bodyOf(answer, 200)).toMatchObject({ tier: 'declared', pending: 0 });
         }
       },
@@ -476,7 +476,7 @@ export const ephemeralBodies: ContractTable = {
         await push(broker, [1, 2]);
         const answer = await broker.client.post(`${EPHEMERAL}/reset`, { queue: broker.queue });
         const { dropped } = bodyOf(answer, 200) as { dropped: number };
-        expect(broker.place.clients.length === 1 ? [2] : [0, 2]).toContain(dropped);
+        expect(broker.place.nodes === 1 ? [2] : [0, 2]).toContain(dropped);
         expect((await depth(broker)).pending).toBe(0);
         expect(await shown(broker)).toMatchObject({ tier: 'declared', options: { maxLength: 5 } });
       },

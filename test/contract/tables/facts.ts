@@ -3,7 +3,6 @@ import { expect } from 'vitest';
 import { sleep } from '../../process/node-under-test.js';
 import { rawMembers } from '../../process/raw-json.js';
 import { bodyOf } from '../broker-api.js';
-import { tenantHeader } from '../broker-under-test.js';
 import { GROUP, LeasedBatch } from '../leased-batch.js';
 import type { ContractTable } from '../table.js';
 
@@ -193,8 +192,6 @@ export const identifiers: ContractTable = {
   ],
 };
 
-const ALICE = { 'x-svc-tenant': 'aaaaaaaa-0000-4000-8000-00000000000a' };
-
 export const tenants: ContractTable = {
   section: 'message-plane 1.2',
   rows: [
@@ -245,7 +242,7 @@ export const tenants: ContractTable = {
       run: async (broker) => {
         const batch = await LeasedBatch.take(broker);
         const { leaseId, partitionId } = batch.lease;
-        const stranger = broker.with(tenantHeader(broker.number + 500_000));
+        const stranger = broker.stranger;
         const { queue } = broker;
         const missing = await stranger.client.get(`/api/v1/resources/queues/${queue}`);
         expect([missing.status, missing.text]).toEqual([404, '{"error":"Queue not found"}']);
@@ -265,8 +262,8 @@ export const tenants: ContractTable = {
       does: 'the case of its UUID does not matter',
       run: async (broker) => {
         const { queue } = broker;
-        await broker.with(ALICE).api.pushIds(queue, 'p', ['a']);
-        const upper = { 'x-svc-tenant': ALICE['x-svc-tenant'].toUpperCase() };
+        await broker.api.pushIds(queue, 'p', ['a']);
+        const upper = { 'x-svc-tenant': broker.tenant.toUpperCase() };
         expect((await broker.with(upper).api.detail(queue)).name).toBe(queue);
       },
     },
@@ -282,7 +279,7 @@ export const tenantsOff: ContractTable = {
       row: 'not switched on',
       does: 'the header means nothing, not even a malformed one',
       run: async (broker) => {
-        await broker.with(ALICE).api.pushIds(broker.queue, 'p', ['a']);
+        await broker.stranger.api.pushIds(broker.queue, 'p', ['a']);
         const { api } = broker.with({ 'x-svc-tenant': 'me' });
         expect((await api.detail(broker.queue)).name).toBe(broker.queue);
       },

@@ -59,7 +59,7 @@ export const managementQueries: ContractTable = {
         const [row] = (await broker.api.detail(broker.queue)).partitions.filter(
           ({ name }) => name === 'p',
         );
-        const stranger = broker.with({});
+        const { stranger } = broker;
         for (const id of [batch.lease.partitionId, row?.id ?? '']) {
           const path = `/api/v1/messages/${id}/a`;
           const found = bodyOf(await broker.client.get(path), 200);

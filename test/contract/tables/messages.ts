@@ -397,7 +397,7 @@ export const oneMessage: ContractTable = {
       run: async (broker) => {
         const partitionId = await filed(broker);
         expect((await broker.client.get(`/api/v1/messages/${partitionId}/z`)).text).toBe(NOT_FOUND);
-        const other = broker.with({ 'x-svc-tenant': 'c0ffee00-0000-4000-8000-ffffffffffff' });
+        const other = broker.stranger;
         const answer = await other.client.get(`/api/v1/messages/${partitionId}/a`);
         expect([answer.status, answer.text]).toEqual([404, NOT_FOUND]);
       },

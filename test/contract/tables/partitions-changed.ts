@@ -3,7 +3,7 @@ import type { ChangedAnswer, ChangedPageAnswer } from '@svc/wire';
 import { expect } from 'vitest';
 import { sleep } from '../../process/node-under-test.js';
 import { bodyOf } from '../broker-api.js';
-import { BrokerUnderTest } from '../broker-under-test.js';
+import type { BrokerUnderTest } from '../broker-under-test.js';
 import { CHANGED, changedEntries, changedPage, fetchEntries, names, STAMP } from '../positions.js';
 import type { ContractTable } from '../table.js';
 
@@ -211,17 +211,14 @@ export const changed: ContractTable = {
       row: 'safeTime',
       does: 'every node shows every record up to its own safeTime, while all are written to',
       run: async (broker) => {
-        const { api, queue, place } = broker;
+        const { api, queue, eachNode } = broker;
         await api.pushIds(queue, 'p', ['first']);
         let isOver = false;
         const writing = (async () => {
           const writer = broker.sameNode;
           while (!isOver) await writer.api.push([{ queue, partition: 'p', payload: 0 }]);
         })();
-        for (let i = 0; i < 5 * place.clients.length; i++) {
-          const client = place.clients[i % place.clients.length];
-          if (client === undefined) throw new Error('no client');
-          const reader = new BrokerUnderTest({ ...place, clients: [client] }, broker.number);
+        for (const reader of Array.from({ length: 5 }, () => eachNode).flat()) {
           const { safeTime } = await changedEntries(reader, []);
           const [before] = await fetchEntries(reader, [{ queue, partition: 'p', offset: 0 }]);
           await sleep(30);

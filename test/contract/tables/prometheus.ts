@@ -63,12 +63,12 @@ const FAMILY_ROWS: readonly ContractRow[] = CONTRACT_FAMILIES.map((contract) => 
 
 /** Of the row's own queue, summed over all nodes, once there are any. */
 async function ofQueue(
-  { place, queue }: BrokerUnderTest,
+  { eachNode, queue }: BrokerUnderTest,
   family: string,
   labels: Readonly<Record<string, string>> = {},
 ): Promise<readonly number[]> {
   for (let attempt = 0; attempt < 60; attempt++) {
-    const read = await Promise.all(place.clients.map(scrape));
+    const read = await Promise.all(eachNode.map(({ client }) => scrape(client)));
     const found = read
       .flatMap((one) => one.get(family)?.samples ?? [])
       .filter((one) => one.labels.queue === queue)

@@ -159,7 +159,7 @@ export const status: ContractTable = {
       row: 'workers, statsAge',
       does: 'each node of the last two minutes; seconds since the newest row',
       run: async (broker) => {
-        const nodes = broker.place.name === 'three nodes' ? 3 : 1;
+        const nodes = broker.place.nodes;
         const found = await readUntil<StatusAnswer>(
           broker,
           '/status',

@@ -121,9 +121,7 @@ export const streamRoutes: ContractTable = {
       run: async (broker) => {
         const stream = await StreamUnderTest.leased(broker);
         await stream.store(['k', 1]);
-        const other = broker.with({
-          'x-svc-tenant': `c0ffee01-0000-4000-8000-${`${broker.number}`.padStart(12, '0')}`,
-        });
+        const other = broker.stranger;
         const { query_id, partition_id } = stream.scope;
         const state = await other.client.post(STATE, { query_id, partition_id });
         expect([state.status, state.text]).toEqual([404, '{"error":"not found"}']);
@@ -325,7 +323,7 @@ export const streamQueries: ContractTable = {
       row: 'default tenant',
       does: 'needs no grant',
       run: async (broker) => {
-        const fields = { name: `row-${broker.number}-${broker.place.name}` };
+        const fields = { name: `row-${broker.number}-${broker.place.nodes}` };
         expect(await registered(broker.with({}), fields)).toMatchObject({ fresh: true });
       },
     },

@@ -305,7 +305,7 @@ export const traceReads: ContractTable = {
       run: async (broker) => {
         const partitionId = await partition(broker);
         await write(broker, { transactionId: 't', partitionId, names: ['n'] });
-        const other = broker.with({ 'x-svc-tenant': 'c0ffee00-0000-4000-8000-ffffffffffff' });
+        const other = broker.stranger;
         expect((await read(other, `${partitionId}/t`)).total).toBe(0);
         const body = { transactionId: 't', partitionId };
         expect((await other.client.post('/api/v1/traces', body)).status).toBe(404);

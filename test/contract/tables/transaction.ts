@@ -208,7 +208,7 @@ const acks: readonly ContractRow[] = [
       const operations = [ack(batch, 'a', { partitionId: '4294967295' })];
       const error = '^QTXN no partition 4294967295; the transaction rolled back$';
       await expectRollback(broker, { operations }, 'rejected_ack', error);
-      const stranger = broker.with({ 'x-svc-tenant': 'c0ffee00-0000-4000-8000-ffffffffffff' });
+      const stranger = broker.stranger;
       const theirs = `^QTXN no partition ${partitionId}; the transaction rolled back$`;
       await expectRollback(stranger, { operations: [ack(batch, 'a')] }, 'rejected_ack', theirs);
     },
