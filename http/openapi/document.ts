@@ -22,7 +22,13 @@
  */
 import { type AnySchema, addUse, either, type Json, type JsonObject } from '@svc/schema';
 import { errorAnswer, TENANT_HEADER, VERSION } from '@svc/wire';
-import { type DescribedAnswer, type Endpoint, refusal, TAGS } from '../routing/endpoint.js';
+import {
+  type DescribedAnswer,
+  type Endpoint,
+  refusal,
+  schemaOf,
+  TAGS,
+} from '../routing/endpoint.js';
 import { answerExample, requestExample } from './example.js';
 
 const JSON_TYPE = 'application/json';
@@ -87,8 +93,8 @@ function operationObject(endpoint: Endpoint): JsonObject {
             required: request.optional !== true,
             content: {
               [JSON_TYPE]: {
-                schema: request.schema.json,
-                example: request.example ?? requestExample(request.schema),
+                schema: schemaOf(request).json,
+                example: request.example ?? requestExample(schemaOf(request)),
               },
             },
             ...(request.lenient === true ? { 'x-lenient': true } : {}),
@@ -205,7 +211,7 @@ function schemasOf({ query = [], request, answers }: Endpoint): AnySchema[] {
   );
   return [
     ...query.map(({ schema }) => schema),
-    ...(request === undefined ? [] : [request.schema]),
+    ...(request === undefined ? [] : [schemaOf(request)]),
     ...answered,
   ];
 }

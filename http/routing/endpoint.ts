@@ -8,7 +8,7 @@
  *       level: 'read-write',
  *       tag: 'consumer groups',
  *       summary: 'Moves every cursor of a group at a queue.',
- *       request: { share: 'drain', schema: either(toEnd, toInstant) },
+ *       request: { share: 'drain', reader: seekForm, schema: either(toEnd, toInstant) },
  *       answers: { 200: answer('Leases and attempts of the cursors are gone.', seekAnswer) },
  *       handle,
  *     });
@@ -46,10 +46,9 @@ export interface QueryParameter {
   readonly required?: true;
 }
 
-export interface RequestBody {
+interface DescribedBody {
   /** The share of the memory for bodies that it is read into. */
   readonly share: BodyShare;
-  readonly schema: AnySchema;
   /** Where the one that is made of the schema would mislead. */
   readonly example?: Json;
   /** The endpoint answers without one too. */
@@ -57,6 +56,21 @@ export interface RequestBody {
   /** A body of another shape is read as if it were absent, and never refused. */
   readonly lenient?: true;
 }
+
+interface BodyReadByForm extends DescribedBody {
+  /** The form that reads the body, or each entry of its list. */
+  readonly reader: { readonly schema: AnySchema };
+  /** Where it is not that of the form: what the members must be together. */
+  readonly schema?: AnySchema;
+}
+
+interface BodyReadByHand extends DescribedBody {
+  /** Why it is not read by a form. */
+  readonly reader: string;
+  readonly schema: AnySchema;
+}
+
+export type RequestBody = BodyReadByForm | BodyReadByHand;
 
 export interface DescribedAnswer {
   readonly description: string;
@@ -84,6 +98,14 @@ export interface Description {
 }
 
 export interface Endpoint extends Route, Description {}
+
+export function schemaOf(request: RequestBody): AnySchema {
+  return isReadByHand(request) ? request.schema : (request.schema ?? request.reader.schema);
+}
+
+function isReadByHand(request: RequestBody): request is BodyReadByHand {
+  return typeof request.reader === 'string';
+}
 
 /** `at`: method and path. What is not given is as in `ROUTE_DEFAULTS`. */
 type Declaration = Description &

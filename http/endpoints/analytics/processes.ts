@@ -19,6 +19,7 @@ import type {
   SeriesWindow,
 } from '../../ports/analytics-service.js';
 import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
@@ -36,14 +37,16 @@ import {
 import { BAD_WINDOW, WINDOW } from './series-query.js';
 import { bucketText, bucketTextMs, perSecond, refuseInput, timeRange, windowOf } from './window.js';
 
-const HOSTNAME = parameter('hostname', 'Of this node alone.', text);
+const HOSTNAME = textParameter('hostname', 'Of this node alone.');
+const NAMED_WORKER = textParameter('workerId', '`worker-0` or absent.');
+const WORKER = textParameter('workerId', 'An integer; each node has the worker 0.');
 
 export const systemMetricsEndpoint = endpoint({
   at: 'GET /api/v1/analytics/system-metrics',
   level: 'read-only',
   tag: 'analytics',
   summary: 'What the processes measured of themselves, once a second.',
-  query: [...WINDOW, HOSTNAME, parameter('workerId', '`worker-0` or absent.', text)],
+  query: [...WINDOW, HOSTNAME, NAMED_WORKER],
   answers: {
     200: answer(
       'One element for each node that has rows. Processor time is in hundredths of a percent.',
@@ -61,12 +64,7 @@ export const workerMetricsEndpoint = endpoint({
   level: 'read-only',
   tag: 'analytics',
   summary: 'What the processes did: requests, messages, delays of the loop.',
-  query: [
-    ...WINDOW,
-    HOSTNAME,
-    parameter('workerId', 'An integer; each node has the worker 0.', text),
-    parameter('queue', 'Without effect.', text),
-  ],
+  query: [...WINDOW, HOSTNAME, WORKER, parameter('queue', 'Without effect.', text)],
   answers: {
     200: answer(
       'The newest bucket first; `workers` are those of the last five minutes.',
@@ -94,14 +92,14 @@ interface Context {
 function handleSystem(front: Front, request: RouteRequest): void {
   const query = queryOf(request);
   if (query === null) return;
-  const worker = query.get('workerId') ?? '';
+  const worker = NAMED_WORKER.of(query);
   ask(front, request, worker === '' || worker === WORKER_NAME, false);
 }
 
 function handleWorkers(front: Front, request: RouteRequest): void {
   const query = queryOf(request);
   if (query === null) return;
-  const worker = query.get('workerId') ?? '';
+  const worker = WORKER.of(query);
   if (worker !== '' && !INTEGER.test(worker)) refuseInput(request.exchange, 'integer', worker);
   else ask(front, request, worker === '' || Number(worker) === 0, true);
 }
@@ -113,7 +111,7 @@ function ask(front: Front, request: RouteRequest, isWanted: boolean, isOfWorkers
   const { analytics } = front.service;
   const window = windowOf(exchange, query, analytics.nowUs());
   if (window === null) return;
-  const context: Context = { window, hostname: query.get('hostname') ?? '', isWanted };
+  const context: Context = { window, hostname: HOSTNAME.of(query), isWanted };
   const render = isOfWorkers ? renderWorkers : renderSystem;
   const reply = new PendingReply(exchange, front.logger, context, render);
   analytics.processes(window, isOfWorkers, reply);

@@ -35,7 +35,7 @@ function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const groupBy = workloadKeyOf(query.get('groupBy') ?? '', 'none');
+  const groupBy = workloadKeyOf(GROUP_BY.of(query), 'none');
   if (groupBy === null) {
     refuseGroupBy(exchange);
     return;

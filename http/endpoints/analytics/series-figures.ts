@@ -9,6 +9,7 @@ import type {
   ProcessBucketView,
   ProcessCountsView,
 } from '../../ports/analytics-service.js';
+import { NAMESPACE, QUEUE, TASK } from './series-query.js';
 import { round } from './window.js';
 
 /** `nodesMissing`, where there are any. */
@@ -18,7 +19,7 @@ export function missingOf(missing: readonly number[]): GatheredAnswer {
 
 /** The name of the queue asked about; null: any. One that no queue can have is "". */
 export function queueOf(query: Query, tenant: string): string | null {
-  const queue = query.get('queue') ?? '';
+  const queue = QUEUE.of(query);
   if (queue === '') return null;
   return nameBudgetRefusal(tenant, queue, '', '') === null ? queue : '';
 }
@@ -27,8 +28,8 @@ export function queueOf(query: Query, tenant: string): string | null {
 export function exactFilterOf(query: Query, tenant: string): QueueFilter {
   return {
     queue: queueOf(query, tenant),
-    namespace: query.get('namespace') ?? null,
-    task: query.get('task') ?? null,
+    namespace: NAMESPACE.of(query),
+    task: TASK.of(query),
   };
 }
 

@@ -11,25 +11,26 @@ import {
 import type { Exchange } from '../../exchange/exchange.js';
 import type { MessageTotalView, QueuePageView } from '../../ports/analytics-service.js';
 import type { QueueDetailView } from '../../ports/service.js';
-import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
+import { integerParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 import { answerQueue, messageFigures } from '../queues/queue-detail.js';
 import { queueShown } from '../queues/queue-list.js';
-import { pagingOf } from '../records/record-query.js';
+
+const ANY = { standard: 0, min: 0, max: Number.MAX_SAFE_INTEGER };
+const LIMIT = integerParameter('limit', { standard: 100, min: 1, max: 1000 }, text);
+const OFFSET = integerParameter('offset', ANY, text);
 
 export const statusQueuesEndpoint = endpoint({
   at: 'GET /api/v1/status/queues',
   level: 'read-only',
   tag: 'queues',
   summary: 'A page of the queues, newest first; `pending` excludes what is leased.',
-  query: [
-    parameter('limit', '100 when absent; clamped to 1..1000.', text),
-    parameter('offset', '0 when absent.', text),
-  ],
+  query: [LIMIT, OFFSET],
   answers: { 200: answer('The page.', statusQueuesAnswer) },
   largeAnswer: 'read',
   handle: handlePage,
@@ -64,14 +65,13 @@ export const statusAnalyticsEndpoint = endpoint({
   },
 });
 
-const LIMIT_DEFAULT = 100;
 const DAY_US = 86_400_000_000;
 
 function handlePage(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const { limit, offset } = pagingOf(query, LIMIT_DEFAULT);
+  const [limit, offset] = [LIMIT.of(query), OFFSET.of(query)];
   const reply = new PendingReply(exchange, front.logger, null, renderPage);
   front.service.analytics.queuePage(tenant, offset, limit, reply);
 }

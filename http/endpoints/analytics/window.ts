@@ -3,6 +3,7 @@ import { formatStampMs, formatStampUs, parseIsoUs, type TimeRange } from '@svc/w
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Query } from '../../exchange/query.js';
 import type { SeriesWindow } from '../../ports/analytics-service.js';
+import { FROM, TO } from './series-query.js';
 
 const US_PER_MINUTE = 60_000_000;
 const HOUR_US = 60 * US_PER_MINUTE;
@@ -25,9 +26,9 @@ export function windowOf(
   nowUs: number,
   rounds = true,
 ): SeriesWindow | null {
-  const fromUs = boundOf(exchange, query, 'from', nowUs - HOUR_US);
+  const fromUs = boundOf(exchange, FROM.of(query), nowUs - HOUR_US);
   if (fromUs === null) return null;
-  const toUs = boundOf(exchange, query, 'to', nowUs);
+  const toUs = boundOf(exchange, TO.of(query), nowUs);
   if (toUs === null) return null;
   const span = (toUs - fromUs) / US_PER_MINUTE;
   const minutes = rounds ? Math.floor(span + 0.5) : span;
@@ -35,13 +36,7 @@ export function windowOf(
   return { fromUs, toUs, widthMinutes: width?.[1] ?? WIDTH_MAX };
 }
 
-function boundOf(
-  exchange: Exchange,
-  query: Query,
-  name: string,
-  standardUs: number,
-): number | null {
-  const text = query.get(name) ?? '';
+function boundOf(exchange: Exchange, text: string, standardUs: number): number | null {
   if (text === '') return standardUs;
   const stampUs = parseIsoUs(text);
   // Behind the last instant that is exact nothing is kept anyway.

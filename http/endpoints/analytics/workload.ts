@@ -1,6 +1,6 @@
 /** GET /api/v1/analytics/workload (inspection 5.3): what moved, and what is there, by label. */
 import type { RefusedOutcome } from '@svc/engine';
-import { oneOf, text } from '@svc/schema';
+import { oneOf } from '@svc/schema';
 import {
   type QueueCounts,
   type WorkloadFigures,
@@ -19,7 +19,8 @@ import type {
   WorkloadQuery,
   WorkloadView,
 } from '../../ports/analytics-service.js';
-import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
+import { filterParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
@@ -30,10 +31,10 @@ import {
   longestLagMs,
   missingOf,
 } from './series-figures.js';
-import { BAD_WINDOW, QUEUE, WINDOW } from './series-query.js';
+import { BAD_WINDOW, NAMESPACE, QUEUE, TASK, WINDOW } from './series-query.js';
 import { bucketAxis, bucketText, timeRange, windowOf } from './window.js';
 
-export const GROUP_BY = parameter(
+export const GROUP_BY = filterParameter(
   'groupBy',
   'What rows stand for.',
   oneOf('namespace', 'task', 'queue'),
@@ -46,13 +47,7 @@ export const workloadEndpoint = endpoint({
   level: 'read-only',
   tag: 'analytics',
   summary: 'What moved in a window and what is there now, by namespace, task or queue.',
-  query: [
-    ...WINDOW,
-    GROUP_BY,
-    parameter('namespace', 'Of queues with this namespace; empty: with none.', text),
-    parameter('task', 'Of queues with this task; empty: with none.', text),
-    QUEUE,
-  ],
+  query: [...WINDOW, GROUP_BY, NAMESPACE, TASK, QUEUE],
   answers: {
     200: answer(
       'Rows ascending by key; `tenant` is every queue, whatever was asked for.',
@@ -78,7 +73,7 @@ function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const groupBy = workloadKeyOf(query.get('groupBy') ?? '', 'namespace');
+  const groupBy = workloadKeyOf(GROUP_BY.of(query), 'namespace');
   if (groupBy === null) {
     refuseGroupBy(exchange);
     return;
@@ -98,10 +93,10 @@ function handle(front: Front, request: RouteRequest): void {
 
 /** `standard` for an absent one; null: it is none. */
 export function workloadKeyOf<Standard>(
-  text: string,
+  text: string | null,
   standard: Standard,
 ): WorkloadKey | Standard | null {
-  if (text === '') return standard;
+  if (text === null) return standard;
   return text === 'namespace' || text === 'task' || text === 'queue' ? text : null;
 }
 

@@ -55,6 +55,7 @@ export const ephemeralAckEndpoint = endpoint({
   summary: 'Settles delivered messages, or gives them back',
   request: {
     share: 'drain',
+    reader: 'An ack for each message, without an object for each.',
     schema: body(EPHEMERAL_ACKS_KEYS, {
       queue: queueName,
       group: groupName,

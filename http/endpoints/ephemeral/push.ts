@@ -47,6 +47,7 @@ export const ephemeralPushEndpoint = endpoint({
   summary: 'Stores messages in memory, in one partition, all or none',
   request: {
     share: 'growing',
+    reader: 'Payloads stay where they are in the body.',
     schema: body(EPHEMERAL_PUSH_KEYS, {
       queue: queueName,
       partition: partitionName,

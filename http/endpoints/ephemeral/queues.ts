@@ -7,7 +7,7 @@ import type {
   EphemeralDeletedOutcome,
   RefusedOutcome,
 } from '@svc/engine';
-import { integer, text } from '@svc/schema';
+import { integer } from '@svc/schema';
 import {
   type EphemeralQueuesAnswer,
   ephemeralConfigureAnswer,
@@ -21,13 +21,13 @@ import {
 import { badRequest, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { lenientInteger, textOf } from '../../exchange/query.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import { bodyForm, describedBy, given, jsonMember, textMember } from '../../json/body-form.js';
 import { quoted } from '../../json/json-text.js';
 import type { EphemeralQueuesPage, EphemeralReset } from '../../ports/ephemeral-service.js';
-import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
+import { integerParameter, textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
@@ -54,6 +54,14 @@ const resetForm = bodyForm({ queue: describedBy(queueName, given('', textMember(
 /** Queues that a list shows, also when it asks for no number: some 2.6 MB, 13 of long names. */
 const LIST_LIMIT_MAX = 10_000;
 
+const AFTER = textParameter('after', 'Of queues with names behind this one.');
+const LIMIT = integerParameter(
+  'limit',
+  { standard: LIST_LIMIT_MAX, min: 1, max: LIST_LIMIT_MAX },
+  integer,
+);
+const GROUP = textParameter('group', 'Of this group alone.');
+
 export const ephemeralConfigureEndpoint = endpoint({
   at: 'POST /api/v1/ephemeral/configure',
   level: 'read-write',
@@ -61,7 +69,7 @@ export const ephemeralConfigureEndpoint = endpoint({
   summary: 'Declares a queue: it is kept, with these options, until it is deleted',
   request: {
     share: 'drain',
-    schema: configureForm.schema,
+    reader: configureForm,
   },
   answers: {
     201: answer(
@@ -81,7 +89,7 @@ export const ephemeralResetEndpoint = endpoint({
   level: 'read-write',
   tag: 'ephemeral queues',
   summary: 'Drops the messages of a queue on every node; its options stay',
-  request: { share: 'drain', schema: resetForm.schema },
+  request: { share: 'drain', reader: resetForm },
   answers: {
     200: answer('What the node that was asked has dropped.', ephemeralResetAnswer),
     400: BAD,
@@ -111,10 +119,7 @@ export const ephemeralListEndpoint = endpoint({
   level: 'read-only',
   tag: 'ephemeral queues',
   summary: 'The queues of the tenant, as the node that is asked holds them',
-  query: [
-    parameter('after', 'Of queues with names behind this one.', text),
-    parameter('limit', 'Queues at most: 1 to 10000; 10000 when absent.', integer),
-  ],
+  query: [AFTER, LIMIT],
   answers: {
     200: answer('By the bytes of their names.', ephemeralQueuesAnswer),
     400: BAD,
@@ -130,7 +135,7 @@ export const ephemeralDepthEndpoint = endpoint({
   level: 'read-only',
   tag: 'ephemeral queues',
   summary: 'What is pending in a queue on the node that is asked',
-  query: [parameter('group', 'Of this group alone.', text)],
+  query: [GROUP],
   answers: {
     200: answer('Partitions and groups by name.', ephemeralDepthAnswer),
     400: BAD,
@@ -240,15 +245,14 @@ function list(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const after = textOf(query, 'after');
+  const after = AFTER.of(query);
   const fault = after === '' ? null : nameFault('after', after);
   if (fault !== null) {
     refuseEphemeralBody(exchange, fault);
     return;
   }
   if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-  const wanted = lenientInteger(query, 'limit') ?? LIST_LIMIT_MAX;
-  const limit = Math.min(Math.max(wanted, 1), LIST_LIMIT_MAX);
+  const limit = LIMIT.of(query);
   const reply = new PendingReply(exchange, front.logger, null, renderList);
   front.service.ephemeral.queues(tenant, after, limit, reply);
 }
@@ -281,7 +285,7 @@ function depth(front: Front, request: RouteRequest): void {
   const query = queryOf(request);
   if (query === null) return;
   const [queue = ''] = params;
-  const group = textOf(query, 'group');
+  const group = GROUP.of(query);
   const fault = nameFault('queue', queue) ?? (group === '' ? null : nameFault('group', group));
   if (fault !== null) {
     refuseEphemeralBody(exchange, fault);

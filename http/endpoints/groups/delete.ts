@@ -4,29 +4,27 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { DeleteGroupCommand, RefusedOutcome } from '@svc/engine';
-import { text } from '@svc/schema';
 import { groupDeletedAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { textOf } from '../../exchange/query.js';
 import type { GroupDeletedView } from '../../ports/group-service.js';
-import { answer, type Description, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { answer, type Description, endpoint, refusal } from '../../routing/endpoint.js';
+import { textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 
+const DELETE_METADATA = textParameter(
+  'deleteMetadata',
+  '`false`, `0` or `no` keeps the registration with its start point.',
+);
+
 function deletion(summary: string): Description {
   return {
     tag: 'consumer groups',
     summary,
-    query: [
-      parameter(
-        'deleteMetadata',
-        '`false`, `0` or `no` keeps the registration with its start point.',
-        text,
-      ),
-    ],
+    query: [DELETE_METADATA],
     answers: {
       200: answer('Also when there was nothing to delete.', groupDeletedAnswer),
       413: refusal('`name_too_long`'),
@@ -68,7 +66,7 @@ function handle(front: Front, request: RouteRequest): void {
     changeId: randomUUID(),
     consumerGroup: group,
     queue,
-    deleteMetadata: !FALSE_WORDS.includes(textOf(query, 'deleteMetadata').toLowerCase()),
+    deleteMetadata: !FALSE_WORDS.includes(DELETE_METADATA.of(query).toLowerCase()),
   };
   const reply = new PendingReply(exchange, front.logger, command, render);
   front.service.groups.delete(command, reply);

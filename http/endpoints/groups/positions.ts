@@ -39,7 +39,7 @@ export const groupPositionsEndpoint = endpoint({
   summary: 'The stored positions of groups: the next offset that each reads, with its metadata.',
   request: {
     share: 'drain',
-    schema: positionsForm.schema,
+    reader: positionsForm,
   },
   answers: {
     200: answer(

@@ -29,15 +29,22 @@ import {
 } from '../../exchange/list-text.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { listPagingOf, type Paging, placeToken } from '../../exchange/paging.js';
-import { textOf } from '../../exchange/query.js';
 import { arrayText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import type { LaggingGroupsView } from '../../ports/group-service.js';
-import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { NEXT_AFTER_HEADER, PAGE_QUERY } from '../../routing/page-query.js';
+import { integerParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
+
+const MIN_LAG_SECONDS = integerParameter(
+  'minLagSeconds',
+  { standard: 3600, min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER },
+  integer,
+  'Strictly greater; ',
+);
 
 export const groupListEndpoint = endpoint({
   at: 'GET /api/v1/consumer-groups',
@@ -73,10 +80,7 @@ export const laggingGroupsEndpoint = endpoint({
   level: 'read-only',
   tag: 'consumer groups',
   summary: 'Cursors whose oldest unconsumed message is older than a number of seconds.',
-  query: [
-    parameter('minLagSeconds', '3600 when absent or no integer; strictly greater.', integer),
-    ...PAGE_QUERY,
-  ],
+  query: [MIN_LAG_SECONDS, ...PAGE_QUERY],
   answers: {
     200: answer(
       `A bare array, the most lagging first. ${NEXT_AFTER_HEADER}`,
@@ -91,12 +95,10 @@ export const laggingGroupsEndpoint = endpoint({
 const LIST = 'g';
 const DETAIL = 'd';
 const LAGGING = 'l';
-const MIN_LAG_SECONDS_DEFAULT = 3600;
 /** A group whose oldest unconsumed message is older counts as lagging. */
 const LAGGING_SECONDS = 300;
 const SECONDS_PER_HOUR = 3600;
 const GROUP_NOT_FOUND = '{"error":"Consumer group not found"}';
-const INTEGER = /^[+-]?\d+$/;
 
 function handleList(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
@@ -132,8 +134,7 @@ function handleLagging(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const paging = listPagingOf(exchange, query, LAGGING);
   if (paging === null) return;
-  const wanted = textOf(query, 'minLagSeconds');
-  const seconds = INTEGER.test(wanted) ? Number(wanted) : MIN_LAG_SECONDS_DEFAULT;
+  const seconds = MIN_LAG_SECONDS.of(query);
   const reply = new PendingReply(exchange, front.logger, null, renderLagging);
   front.service.groups.lagging(tenant, seconds, paging, reply);
 }

@@ -28,7 +28,9 @@ function seekDescription(summary: string, schema: AnySchema, isOptional: boolean
   return {
     tag: 'consumer groups',
     summary,
-    request: isOptional ? { share: 'drain', schema, optional: true } : { share: 'drain', schema },
+    request: isOptional
+      ? { share: 'drain', reader: seekForm, schema, optional: true }
+      : { share: 'drain', reader: seekForm, schema },
     answers: {
       200: answer('Leases and attempts of the cursors are gone.', seekAnswer),
       400: answer('Neither `toEnd` nor a timestamp, or one that cannot be read.', seekRefusal),

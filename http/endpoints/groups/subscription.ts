@@ -31,7 +31,7 @@ export const groupSubscriptionEndpoint = endpoint({
   summary: 'Another start point for partitions that the group has not met.',
   request: {
     share: 'drain',
-    schema: subscriptionForm.schema,
+    reader: subscriptionForm,
   },
   answers: {
     200: answer('How many registrations were rewritten.', subscriptionAnswer),

@@ -76,6 +76,7 @@ export const kvListEndpoint = endpoint({
   summary: 'The rows of a namespace, a page at a time.',
   request: {
     share: 'drain',
+    reader: 'A flag that is no boolean is refused with a reason of this surface.',
     schema: body(KV_LIST_BODY_KEYS, {
       namespace: matching(KV_NAMESPACE),
       prefix: optional(nullable(text)),

@@ -23,6 +23,7 @@ import {
   FOR_EVER,
   KV_DELETED,
   KV_FOUND,
+  KV_READER,
   KV_WRITTEN,
   onPath,
   required,
@@ -49,6 +50,7 @@ export const kvPutEndpoint = endpoint({
   summary: 'Writes the row of one key.',
   request: {
     share: 'growing',
+    reader: KV_READER,
     schema: either(
       onPath({ value: VALUE, expect, required, ...FOR_A_TIME }),
       onPath({ value: VALUE, expect, required, ...FOR_EVER }),
@@ -69,6 +71,7 @@ export const kvDeleteEndpoint = endpoint({
   summary: 'Deletes the row of one key.',
   request: {
     share: 'drain',
+    reader: KV_READER,
     schema: either(nothing, onPath({ expect, required })),
     example: { expect: 1 },
     optional: true,

@@ -25,6 +25,10 @@ import { KV_LIMITS } from '../../base/limits.js';
 import { body } from '../../json/body.js';
 import { KV_OP_KEYS } from './kv-raw-ops.js';
 
+/** Why bodies of key/value are read by hand. */
+export const KV_READER =
+  'Values stay where they are in the body; the first fault is told in the order of the rules.';
+
 const only = (json: JsonObject): AnySchema => ({ json, uses: new Map() });
 
 const literal = either(number, truth);

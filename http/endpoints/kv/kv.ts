@@ -15,7 +15,7 @@ import { outcomeBytes, refuseKv, refuseKvFault } from './kv-answers.js';
 import { countKv } from './kv-meters.js';
 import { checkSizes, demandOf, KvFault, readOps } from './kv-op-rules.js';
 import { KvRawOps } from './kv-raw-ops.js';
-import { KV_FOUND, kvBody } from './kv-request.js';
+import { KV_FOUND, KV_READER, kvBody } from './kv-request.js';
 import { SURFACE_REFUSALS } from './surface-refusals.js';
 
 export const kvEndpoint = endpoint({
@@ -23,7 +23,7 @@ export const kvEndpoint = endpoint({
   level: 'read-write',
   tag: 'kv',
   summary: 'Operations on the key/value store that apply together.',
-  request: { share: 'growing', schema: kvBody },
+  request: { share: 'growing', reader: KV_READER, schema: kvBody },
   answers: {
     200: answer(
       'What came of each operation, or that a required one lost.',

@@ -97,6 +97,7 @@ export const locksEndpoint = endpoint({
   summary: 'Acquires, renews, releases and shows locks and semaphores, each for itself.',
   request: {
     share: 'growing',
+    reader: 'The first fault of an operation is told in the order of its rules, not of the body.',
     schema: named('LocksBody', either(lockOps, body(LOCKS_BODY_KEYS, { operations: lockOps }))),
   },
   answers: {

@@ -69,6 +69,7 @@ const ackDescription: Description = {
   summary: 'Acknowledge messages: one at the top level, or many as `acknowledgments`.',
   request: {
     share: 'drain',
+    reader: 'An ack for each message: read in parts, without an object for each.',
     schema: ackBody,
     example: {
       transactionId: 'order-1',

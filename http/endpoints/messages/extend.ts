@@ -29,7 +29,7 @@ export const extendEndpoint = endpoint({
   summary: 'Lengthen every live lease of this id.',
   request: {
     share: 'drain',
-    schema: extendForm.schema,
+    reader: extendForm,
     optional: true,
     lenient: true,
   },

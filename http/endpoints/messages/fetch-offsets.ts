@@ -61,6 +61,7 @@ export const fetchOffsetsEndpoint = endpoint({
     'The first offset appended at or after a time, as the node that is asked has applied it.',
   request: {
     share: 'drain',
+    reader: entryForm,
     schema: object({
       entries: list(named('OffsetEntry', entryForm.schema), POSITION_ENTRIES_MAX),
     }),

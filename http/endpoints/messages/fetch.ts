@@ -65,6 +65,7 @@ export const fetchEndpoint = endpoint({
   summary: 'Records by position, without a lease, as the node that is asked has applied them.',
   request: {
     share: 'drain',
+    reader: 'It is asked for all the time, and the order of its refusals is a contract.',
     schema: body(FETCH_BODY_KEYS, {
       entries: list(fetchEntry, FETCH_ENTRIES_MAX),
       maxWaitMs: optional(describedAs('30,000 at most.', nullable(count))),

@@ -59,6 +59,7 @@ export const pushEndpoint = endpoint({
   summary: 'Store messages. Each group of one queue and partition commits by itself.',
   request: {
     share: 'growing',
+    reader: 'Payloads stay where they are in the body, in columns, and it is read in parts.',
     schema: body(PUSH_BODY_KEYS, { items: list(pushItem, PUSH_ITEMS_MAX) }),
   },
   answers: {

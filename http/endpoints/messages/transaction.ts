@@ -67,7 +67,11 @@ export const transactionEndpoint = endpoint({
   tag: 'messages',
   summary:
     'Acks, pushes, key/value operations, timers and positions that apply together or not at all.',
-  request: { share: 'growing', schema: transactionBody },
+  request: {
+    share: 'growing',
+    reader: 'Payloads stay where they are in the body, and it is read in parts.',
+    schema: transactionBody,
+  },
   answers: {
     200: answer('Committed or rolled back: `success` tells.', transactionAnswer),
     400: answer('A call that cannot be planned.', either(transactionAnswer, errorAnswer)),

@@ -63,7 +63,7 @@ function change(summary: string, example: Json): Description {
       parameter('timeoutMs', 'How long to wait.', integerBetween(1, TIMEOUT_MS_MAX)),
       parameter('force', '`true`, `1` or `yes`.', text),
     ],
-    request: { share: 'drain', schema: membershipForm.schema, optional: true, example },
+    request: { share: 'drain', reader: membershipForm, optional: true, example },
     answers: {
       ...MEMBERSHIP_ERRORS,
       200: answer('The membership after it.', membershipChangedAnswer),

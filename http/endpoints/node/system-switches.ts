@@ -66,6 +66,7 @@ export const setSwitchesEndpoint = endpoint({
   summary: 'Switches key/value, scheduling and firing of timers on or off.',
   request: {
     share: 'drain',
+    reader: switchesForm,
     schema: either(
       switchesForm.variant({ kv: truth }),
       switchesForm.variant({ timersSchedule: truth }),
@@ -100,7 +101,7 @@ export const setEphemeralSwitchEndpoint = endpoint({
   level: 'admin',
   tag: 'operations',
   summary: 'Switches ephemeral queues on or off.',
-  request: { share: 'drain', schema: ephemeralForm.schema },
+  request: { share: 'drain', reader: ephemeralForm },
   answers: {
     200: answer('From now on.', ephemeralSwitchedAnswer),
     400: refusal('`enabled` is missing or no boolean.'),

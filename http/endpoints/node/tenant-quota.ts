@@ -21,7 +21,6 @@ import {
   nullable,
   oneOf,
   optional,
-  text,
   truth,
   uuid,
 } from '@svc/schema';
@@ -40,7 +39,6 @@ import {
 } from '@svc/wire';
 import { badRequest, RESERVED_TENANT_REFUSAL } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { textOf } from '../../exchange/query.js';
 import {
   type Alias,
   alias,
@@ -51,7 +49,8 @@ import {
   nameMember,
 } from '../../json/body-form.js';
 import { JsonReader } from '../../json/json-reader.js';
-import { answer, type Description, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { answer, type Description, endpoint, refusal } from '../../routing/endpoint.js';
+import { textParameter } from '../../routing/query-parameter.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -95,6 +94,7 @@ const quotaDescription: Description = {
   summary: 'Grants a tenant a surface, with limits; replaces what was granted before.',
   request: {
     share: 'drain',
+    reader: quotaForm,
     schema: named('QuotaBody', quotaForm.schema),
   },
   answers: {
@@ -114,14 +114,17 @@ export const quotaEndpoints = (['resources/quota', 'system/quota', 'system/quota
     }),
 );
 
+const TENANT = textParameter('tenant', 'Else the one that the body names.');
+
 export const tenantPurgeEndpoint = endpoint({
   at: 'DELETE /api/v1/resources/tenant',
   level: 'admin',
   tag: 'operations',
   summary: 'Removes whatever a tenant has, its grants included.',
-  query: [parameter('tenant', 'Else the one that the body names.', text)],
+  query: [TENANT],
   request: {
     share: 'drain',
+    reader: purgeForm,
     schema: either(nothing, purgeForm.schema),
     optional: true,
   },
@@ -214,7 +217,7 @@ function purge(front: Front, request: RouteRequest): void {
   const { exchange } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const inQuery = textOf(query, 'tenant');
+  const inQuery = TENANT.of(query);
   const named = inQuery === '' ? (tenantInBody(request.body) ?? request.tenant) : inQuery;
   const tenant = tenantOf(exchange, named);
   if (tenant === null) return;

@@ -80,6 +80,7 @@ export const configureEndpoint = endpoint({
   summary: 'Create a queue, or change options of one.',
   request: {
     share: 'growing',
+    reader: 'Options stand beside `queue` or below `options`, and a fault tells their names.',
     schema: configureBody,
     example: { queue: 'orders', options: { leaseTime: 60, retryLimit: 3 } },
   },

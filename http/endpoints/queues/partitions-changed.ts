@@ -74,6 +74,7 @@ export const partitionsChangedEndpoint = endpoint({
   request: {
     share: 'drain',
     example: { entries: [{ queue: 'orders', since: '2026-11-26T10:00:00Z' }] },
+    reader: entryForm,
     schema: object({
       entries: optional(
         nullable(list(named('ChangedEntry', entryForm.schema), POSITION_ENTRIES_MAX)),

@@ -1,27 +1,28 @@
 /** GET /api/v1/resources/queues/{queue}/depth?group= (message-plane 8, inspection 6.4). */
 import type { RefusedOutcome } from '@svc/engine';
-import { text } from '@svc/schema';
 import { type DepthAnswer, depthAnswer, partitionDepth } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
-import { textOf } from '../../exchange/query.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import type { NotFoundOutcome, QueueDepthView } from '../../ports/service.js';
-import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
+import { textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
+
+const GROUP = textParameter('group', 'The slowest named group when absent or empty.');
 
 export const queueDepthEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues/{queue}/depth',
   level: 'read-only',
   tag: 'queues',
   summary: 'How much a group has not consumed. A linearizable read.',
-  query: [parameter('group', 'The slowest named group when absent or empty.', text), ...PAGE_QUERY],
+  query: [GROUP, ...PAGE_QUERY],
   answers: {
     200: answer('Totals and partitions; `pending` includes what is leased.', depthAnswer),
     404: QUEUE_NOT_FOUND,
@@ -51,7 +52,7 @@ function handle(front: Front, request: RouteRequest): void {
     queueNotFound(exchange);
     return;
   }
-  const groupText = textOf(query, 'group');
+  const groupText = GROUP.of(query);
   const refusal = nameBudgetRefusal(tenant, queue, groupText, '');
   if (refusal !== null) {
     exchange.refuse(refusal);

@@ -1,6 +1,6 @@
 /** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): the queues of the tenant. */
 import type { QueueName, QueueView } from '@svc/engine';
-import { either, text } from '@svc/schema';
+import { either } from '@svc/schema';
 import {
   formatStampUs,
   type QueueRow,
@@ -17,25 +17,24 @@ import {
   renderListed,
 } from '../../exchange/list-text.js';
 import { listPagingOf, nextAfterText, type Paging, placeToken } from '../../exchange/paging.js';
-import { textOf } from '../../exchange/query.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import type { QueueListEnd } from '../../ports/service.js';
-import { answer, endpoint, parameter } from '../../routing/endpoint.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
+import { textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { optionsAnswer } from './queue-options.js';
+
+const STATS = textParameter('stats', '`lanes`: names and numbers of partitions alone.');
 
 export const queueListEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues',
   level: 'read-only',
   tag: 'queues',
   summary: 'Every queue, newest first; `pending` excludes what is leased.',
-  query: [
-    parameter('stats', '`lanes`: names and numbers of partitions alone.', text),
-    ...PAGE_QUERY,
-  ],
+  query: [STATS, ...PAGE_QUERY],
   answers: {
     200: answer('The queues, with figures or without.', either(queueListAnswer, queueNamesAnswer)),
   },
@@ -51,7 +50,7 @@ function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const isNames = textOf(query, 'stats') === 'lanes';
+  const isNames = STATS.of(query) === 'lanes';
   const paging = listPagingOf(exchange, query, isNames ? NAMES : ROWS);
   if (paging === null) return;
   const reply = new PendingReply(exchange, front.logger, false, renderListed);

@@ -9,25 +9,29 @@ import {
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { lenientInteger, textOf } from '../../exchange/query.js';
 import type { PartitionRankingView } from '../../ports/resource-service.js';
 import type { NotFoundOutcome } from '../../ports/service.js';
-import { answer, endpoint, parameter } from '../../routing/endpoint.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import { integerParameter, textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
+const QUEUE = textParameter('queue', 'Of this queue alone; of all when absent or empty.');
+const LIMIT = integerParameter(
+  'limit',
+  { standard: RANKED_PARTITIONS_DEFAULT, min: 1, max: RANKED_PARTITIONS_MAX },
+  text,
+);
+
 export const resourcePartitionsEndpoint = endpoint({
   at: 'GET /api/v1/resources/partitions',
   level: 'read-only',
   tag: 'queues',
   summary: 'The partitions with most pending messages; `pending` includes what is leased.',
-  query: [
-    parameter('queue', 'Of this queue alone; of all when absent or empty.', text),
-    parameter('limit', '610 when absent; clamped to 1..5000.', text),
-  ],
+  query: [QUEUE, LIMIT],
   answers: {
     200: answer('Most pending first, then by queue and name.', partitionRankingAnswer),
     404: QUEUE_NOT_FOUND,
@@ -40,14 +44,13 @@ function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const queue = textOf(query, 'queue');
+  const queue = QUEUE.of(query);
   // No queue can have a name that no key can hold.
   if (nameBudgetRefusal(tenant, queue, '', '') !== null) {
     queueNotFound(exchange);
     return;
   }
-  const wanted = lenientInteger(query, 'limit') ?? RANKED_PARTITIONS_DEFAULT;
-  const limit = Math.min(Math.max(wanted, 1), RANKED_PARTITIONS_MAX);
+  const limit = LIMIT.of(query);
   const reply = new PendingReply(exchange, front.logger, null, render);
   front.service.resources.rankPartitions(tenant, queue === '' ? null : queue, limit, reply);
 }

@@ -20,19 +20,25 @@ import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { DeadLetterListView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
+import { filterParameter, requiredParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
-import { filter, filterOf, limit, offset, pagingOf } from './record-query.js';
+import { filter, limitOf, OFFSET, pagingOf } from './record-query.js';
+
+const QUEUE = filter('queue');
+const ONE_QUEUE = requiredParameter(filterParameter('queue', 'Exact.'));
+const GROUP = filter('consumerGroup');
+const LIMIT = limitOf(100);
 
 export const deadLetterListEndpoint = endpoint({
   at: 'GET /api/v1/dlq',
   level: 'read-only',
   tag: 'dead letters',
   summary: 'Dead letters, the newest first.',
-  query: [filter('queue'), filter('consumerGroup'), limit(100), offset],
+  query: [QUEUE, GROUP, LIMIT, OFFSET],
   answers: {
     200: answer('`total` counts all that match.', deadLetterListAnswer),
   },
@@ -46,10 +52,7 @@ export const deadLetterPurgeEndpoint = endpoint({
   level: 'admin',
   tag: 'dead letters',
   summary: 'Removes the dead letters of a queue, of one group or of all.',
-  query: [
-    { name: 'queue', description: 'Exact.', schema: text, required: true },
-    filter('consumerGroup'),
-  ],
+  query: [ONE_QUEUE, GROUP],
   answers: {
     200: answer('All that were there are gone.', deadLettersPurgedAnswer),
     400: answer(
@@ -60,7 +63,6 @@ export const deadLetterPurgeEndpoint = endpoint({
   handle: handlePurge,
 });
 
-const LIMIT_DEFAULT = 100;
 const NOTHING: DeadLetterListView = { kind: 'dead-letter-list', letters: [], total: 0 };
 
 function handleList(front: Front, request: RouteRequest): void {
@@ -69,9 +71,9 @@ function handleList(front: Front, request: RouteRequest): void {
   if (query === null) return;
   const filter: DeadLetterFilter = {
     tenant,
-    queue: filterOf(query, 'queue'),
-    group: filterOf(query, 'consumerGroup'),
-    ...pagingOf(query, LIMIT_DEFAULT),
+    queue: QUEUE.of(query),
+    group: GROUP.of(query),
+    ...pagingOf(query, LIMIT),
   };
   // No queue and no group can have a name that no key can hold.
   if (nameBudgetRefusal(tenant, filter.queue ?? '', filter.group ?? '', '') !== null) {
@@ -127,12 +129,12 @@ function handlePurge(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const queue = filterOf(query, 'queue');
+  const queue = ONE_QUEUE.of(query);
   if (queue === null) {
     exchange.json('400 Bad Request', NO_QUEUE);
     return;
   }
-  const group = filterOf(query, 'consumerGroup');
+  const group = GROUP.of(query);
   const target = { kind: 'queue', queue, group } as const;
   const command: DropDeadLettersCommand = { kind: 'drop-dead-letters', tenant, target };
   if (nameBudgetRefusal(tenant, queue, group ?? '', '') === null) {

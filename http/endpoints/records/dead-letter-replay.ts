@@ -32,7 +32,7 @@ const replayDescription: Description = {
   summary: 'Pushes a dead letter again and removes it, both or neither.',
   request: {
     share: 'growing',
-    schema: replayForm.schema,
+    reader: replayForm,
     optional: true,
   },
   answers: {

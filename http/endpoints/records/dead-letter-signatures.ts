@@ -1,23 +1,26 @@
 /** GET /api/v1/analytics/dlq-signatures (inspection 5.9): what errors of a queue have in common. */
 import type { RefusedOutcome } from '@svc/engine';
-import { text } from '@svc/schema';
 import { deadLetterSignaturesAnswer, formatStampMs } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import type { SignaturesView } from '../../ports/record-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
+import { filterParameter, requiredParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
-import { filterOf, limit, pagingOf } from './record-query.js';
+import { limitOf } from './record-query.js';
+
+const QUEUE = requiredParameter(filterParameter('queue', 'Exact.'));
+const LIMIT = limitOf(200);
 
 export const deadLetterSignaturesEndpoint = endpoint({
   at: 'GET /api/v1/analytics/dlq-signatures',
   level: 'read-only',
   tag: 'dead letters',
   summary: 'What the errors of the newest dead letters of a queue have in common.',
-  query: [{ name: 'queue', description: 'Exact.', schema: text, required: true }, limit(200)],
+  query: [QUEUE, LIMIT],
   answers: {
     200: answer(
       '`rowsNow` counts all; the rest is of the newest `sample`.',
@@ -28,7 +31,6 @@ export const deadLetterSignaturesEndpoint = endpoint({
   handle,
 });
 
-const LIMIT_DEFAULT = 200;
 const DATE_CHARS = 10;
 
 const NOTHING: SignaturesView = {
@@ -48,7 +50,7 @@ function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const queue = filterOf(query, 'queue');
+  const queue = QUEUE.of(query);
   if (queue === null) {
     exchange.json('400 Bad Request', '{"error":"queue required"}');
     return;
@@ -58,7 +60,7 @@ function handle(front: Front, request: RouteRequest): void {
     render(exchange, queue, NOTHING);
     return;
   }
-  const { limit } = pagingOf(query, LIMIT_DEFAULT);
+  const limit = LIMIT.of(query);
   const reply = new PendingReply(exchange, front.logger, queue, render);
   front.service.records.deadLetterSignatures(tenant, queue, limit, reply);
 }

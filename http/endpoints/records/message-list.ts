@@ -1,6 +1,5 @@
 /** GET /api/v1/messages (inspection 1.1): the newest ones, by what they belong to and became. */
 import type { QueueRow, RefusedOutcome } from '@svc/engine';
-import { text } from '@svc/schema';
 import {
   formatStampMs,
   MESSAGE_STATUSES,
@@ -16,28 +15,35 @@ import type { Query } from '../../exchange/query.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { MessageContent, MessageListView, MessageQuery } from '../../ports/record-service.js';
-import { answer, endpoint, parameter } from '../../routing/endpoint.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import { filterParameter, textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
-import { filter, filterOf, limit, offset, pagingOf } from './record-query.js';
+import { filter, limitOf, OFFSET, pagingOf } from './record-query.js';
+
+const QUEUE = filter('queue');
+const PARTITION = filter('partition');
+const NAMESPACE = filter('namespace');
+const TASK = filter('task');
+const STATUS = filterParameter(
+  'status',
+  'Any when absent or empty; another word is refused.',
+  messageStatus,
+);
+const FROM = textParameter('from', 'Inclusive instant; an hour ago when absent or none.');
+const TO = textParameter(
+  'to',
+  'To the end of this minute; of the current one when absent or none.',
+);
+const LIMIT = limitOf(200);
 
 export const messageListEndpoint = endpoint({
   at: 'GET /api/v1/messages',
   level: 'read-only',
   tag: 'messages',
   summary: 'The newest messages, by what they belong to and became.',
-  query: [
-    filter('queue'),
-    filter('partition'),
-    filter('namespace'),
-    filter('task'),
-    parameter('status', 'Any when absent or empty; another word is refused.', messageStatus),
-    parameter('from', 'Inclusive instant; an hour ago when absent or none.', text),
-    parameter('to', 'To the end of this minute; of the current one when absent or none.', text),
-    limit(200),
-    offset,
-  ],
+  query: [QUEUE, PARTITION, NAMESPACE, TASK, STATUS, FROM, TO, LIMIT, OFFSET],
   answers: {
     200: answer('Newest first; `total` counts the rows of this page.', messageListAnswer),
   },
@@ -45,8 +51,6 @@ export const messageListEndpoint = endpoint({
   reserves: true,
   handle,
 });
-
-const LIMIT_DEFAULT = 200;
 
 const NOTHING: MessageListView = {
   kind: 'message-list',
@@ -59,7 +63,7 @@ function handle(front: Front, request: RouteRequest): void {
   const { exchange, tenant } = request;
   const query = queryOf(request);
   if (query === null) return;
-  const status = filterOf(query, 'status');
+  const status = STATUS.of(query);
   if (status !== null && !isStatus(status)) {
     exchange.refuse(badRequest(`status must be one of ${MESSAGE_STATUSES.join(', ')}`));
     return;
@@ -82,14 +86,14 @@ function isStatus(text: string): text is MessageStatus {
 function filterFrom(query: Query, tenant: string, status: MessageStatus | null): MessageQuery {
   return {
     tenant,
-    queue: filterOf(query, 'queue'),
-    partition: filterOf(query, 'partition'),
-    namespace: filterOf(query, 'namespace'),
-    task: filterOf(query, 'task'),
+    queue: QUEUE.of(query),
+    partition: PARTITION.of(query),
+    namespace: NAMESPACE.of(query),
+    task: TASK.of(query),
     status,
-    fromUs: parseIsoUs(query.get('from') ?? ''),
-    toUs: parseIsoUs(query.get('to') ?? ''),
-    ...pagingOf(query, LIMIT_DEFAULT),
+    fromUs: parseIsoUs(FROM.of(query)),
+    toUs: parseIsoUs(TO.of(query)),
+    ...pagingOf(query, LIMIT),
   };
 }
 

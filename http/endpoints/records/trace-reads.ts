@@ -12,23 +12,27 @@ import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { TraceListView, TraceNamesView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
+import type { Parameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
-import { limit, offset, type Paging, pagingOf } from './record-query.js';
+import { limitOf, OFFSET, type Paging, pagingOf } from './record-query.js';
 
 const traceList = answer(
   'Newest first; `events` is the same list; `total` counts all.',
   traceListAnswer,
 );
 
+const NAMES_LIMIT = limitOf(50);
+const TRACES_LIMIT = limitOf(100);
+
 export const traceNamesEndpoint = endpoint({
   at: 'GET /api/v1/traces/names',
   level: 'read-only',
   tag: 'traces',
   summary: 'The names that traces have.',
-  query: [limit(50), offset],
+  query: [NAMES_LIMIT, OFFSET],
   answers: {
     200: answer('By name.', traceNamesAnswer),
   },
@@ -42,7 +46,7 @@ export const namedTracesEndpoint = endpoint({
   level: 'read-only',
   tag: 'traces',
   summary: 'The traces of a name.',
-  query: [limit(100), offset],
+  query: [TRACES_LIMIT, OFFSET],
   answers: { 200: traceList },
   largeAnswer: 'read',
   reserves: true,
@@ -54,25 +58,23 @@ export const messageTracesEndpoint = endpoint({
   level: 'read-only',
   tag: 'traces',
   summary: 'The traces of a message.',
-  query: [limit(100), offset],
+  query: [TRACES_LIMIT, OFFSET],
   answers: { 200: traceList },
   largeAnswer: 'read',
   reserves: true,
   handle: handleMessage,
 });
 
-const NAMES_LIMIT_DEFAULT = 50;
-const TRACES_LIMIT_DEFAULT = 100;
 const NOTHING: TraceListView = { kind: 'trace-list', traces: [], total: 0 };
 
 /** null: the query does not decode, and the request has been refused. */
-function readPaging(request: RouteRequest, limitDefault: number): Paging | null {
+function readPaging(request: RouteRequest, limit: Parameter<number>): Paging | null {
   const query = queryOf(request);
-  return query && pagingOf(query, limitDefault);
+  return query && pagingOf(query, limit);
 }
 
 function handleNames(front: Front, request: RouteRequest): void {
-  const paging = readPaging(request, NAMES_LIMIT_DEFAULT);
+  const paging = readPaging(request, NAMES_LIMIT);
   if (paging === null) return;
   const { exchange, tenant } = request;
   const reply = new PendingReply(exchange, front.logger, paging, renderNames);
@@ -80,7 +82,7 @@ function handleNames(front: Front, request: RouteRequest): void {
 }
 
 function handleNamed(front: Front, request: RouteRequest): void {
-  const paging = readPaging(request, TRACES_LIMIT_DEFAULT);
+  const paging = readPaging(request, TRACES_LIMIT);
   if (paging === null) return;
   const { exchange, tenant, params } = request;
   const [name = ''] = params;
@@ -94,7 +96,7 @@ function handleNamed(front: Front, request: RouteRequest): void {
 }
 
 function handleMessage(front: Front, request: RouteRequest): void {
-  const paging = readPaging(request, TRACES_LIMIT_DEFAULT);
+  const paging = readPaging(request, TRACES_LIMIT);
   if (paging === null) return;
   const { exchange, tenant, params } = request;
   const [partitionId = '', transactionId = ''] = params;

@@ -66,6 +66,7 @@ export const traceWriteEndpoint = endpoint({
   summary: 'Notes something about a message.',
   request: {
     share: 'growing',
+    reader: traceForm,
     schema: either(
       traceForm.variant({ transactionId: something }),
       traceForm.variant({ transaction_id: something }),

@@ -110,6 +110,7 @@ export const streamCycleEndpoint = endpoint({
   summary: 'State changes, sink messages and the ack of the leased batch, all of them or none.',
   request: {
     share: 'growing',
+    reader: 'Values and payloads stay where they are in the body, and it is read in parts.',
     schema: named(
       'StreamCycleBody',
       body(STREAM_CYCLE_BODY_KEYS, {

@@ -50,6 +50,7 @@ export const streamQueryEndpoint = endpoint({
   summary: 'Registers a streaming query by its name, or finds it.',
   request: {
     share: 'growing',
+    reader: queryForm,
     schema: named('StreamQueryBody', queryForm.schema),
   },
   answers: {

@@ -55,6 +55,7 @@ export const streamStateEndpoint = endpoint({
   summary: 'State rows of one query and one source partition, as they are at one moment.',
   request: {
     share: 'drain',
+    reader: stateForm,
     schema: named('StreamStateBody', stateForm.schema),
   },
   answers: {

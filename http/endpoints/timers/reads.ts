@@ -3,7 +3,7 @@
  * /api/v1/timers/{queue}/{timerKey...} shows one, or cancels it. A key is the rest of the path.
  */
 import type { RefusedOutcome, TimerCall, TimersOutcome, TimerView } from '@svc/engine';
-import { either, integer, text } from '@svc/schema';
+import { either, integer } from '@svc/schema';
 import {
   errorAnswer,
   formatStampUs,
@@ -17,12 +17,12 @@ import {
 import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { lenientInteger, textOf } from '../../exchange/query.js';
 import type { Pass } from '../../gate/gate.js';
 import { GatedReply } from '../../gate/gated-reply.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { TimerPageView, TimerPeekView } from '../../ports/timer-service.js';
-import { answer, endpoint, parameter } from '../../routing/endpoint.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import { integerParameter, textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
@@ -31,15 +31,16 @@ import { SURFACE_REFUSALS } from '../kv/surface-refusals.js';
 import { TimerFault } from './ops.js';
 import { refuseTimers, sendBytes, submitTimers, timerMembers } from './timers.js';
 
+const AFTER = textParameter('after', '`nextAfter` of the page before.');
+const LIMIT = integerParameter('limit', { standard: 100, min: 1, max: 1000 }, integer);
+const TXN = textParameter('txn', 'Echoed when there is no such timer.');
+
 export const timerListEndpoint = endpoint({
   at: 'GET /api/v1/timers/{queue}',
   level: 'read-only',
   tag: 'timers',
   summary: 'Pending timers of a queue, by key.',
-  query: [
-    parameter('after', '`nextAfter` of the page before.', text),
-    parameter('limit', '100 when absent or no integer; brought into 1 to 1000.', integer),
-  ],
+  query: [AFTER, LIMIT],
   answers: { 200: answer('A page.', timerListAnswer), ...SURFACE_REFUSALS },
   largeAnswer: 'read',
   reserves: true,
@@ -65,7 +66,7 @@ export const timerCancelEndpoint = endpoint({
   level: 'read-write',
   tag: 'timers',
   summary: 'Cancels a timer. No switch, quota or rate stops it.',
-  query: [parameter('txn', 'Echoed when there is no such timer.', text)],
+  query: [TXN],
   answers: {
     200: answer('What became of it.', timerResultAnswer),
     400: answer('A `txn` or a query that cannot be.', either(surfaceErrorAnswer, errorAnswer)),
@@ -75,19 +76,15 @@ export const timerCancelEndpoint = endpoint({
   handle: handleCancel,
 });
 
-const LIMIT_DEFAULT = 100;
-const LIMIT_MAX = 1000;
-
 function handleList(front: Front, request: RouteRequest): void {
   const query = queryOf(request);
   if (query === null) return;
   const { exchange, tenant, params } = request;
   const [queue = ''] = params;
-  const after = textOf(query, 'after');
+  const after = AFTER.of(query);
   const pass = enter(front, exchange, tenant, queue, after);
   if (pass === null) return;
-  const wanted = lenientInteger(query, 'limit') ?? LIMIT_DEFAULT;
-  const limit = Math.min(Math.max(wanted, 1), LIMIT_MAX);
+  const limit = LIMIT.of(query);
   const reply = new PendingReply(exchange, front.logger, null, renderList);
   front.service.timers.list(tenant, queue, after, limit, new GatedReply(pass, reply));
 }
@@ -125,7 +122,7 @@ function handleCancel(front: Front, request: RouteRequest): void {
     exchange.refuse(refusal);
     return;
   }
-  const given = textOf(query, 'txn');
+  const given = TXN.of(query);
   if (utf8Length(given) > TRANSACTION_ID_BYTES_MAX) {
     const reason = `QTIMER op 0: txn exceeds the ${TRANSACTION_ID_BYTES_MAX}-byte limit`;
     refuseTimers(front, exchange, new TimerFault('shape', reason));

@@ -39,12 +39,14 @@ import {
 import { plainTimers } from './payloads.js';
 import { timersBody } from './timer-request.js';
 
+const TIMERS_READER = 'Payloads are decoded as they are read, and each fault has a reason.';
+
 export const timersEndpoint = endpoint({
   at: 'POST /api/v1/timers',
   level: 'write-only',
   tag: 'timers',
   summary: 'Schedules, reschedules and cancels timers; all of it or nothing.',
-  request: { share: 'growing', schema: timersBody },
+  request: { share: 'growing', reader: TIMERS_READER, schema: timersBody },
   answers: {
     200: answer('One result for each operation.', timersAnswer),
     ...SURFACE_REFUSALS,
