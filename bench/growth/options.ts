@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { integer, someOf } from '../rig/option-values.js';
 
-export const GROWTHS = ['partitions', 'ids', 'queues', 'stored', 'consumers', 'neighbour'] as const;
+const GROWTHS = ['partitions', 'ids', 'queues', 'stored', 'consumers', 'neighbour'] as const;
 export type GrowthName = (typeof GROWTHS)[number];
 
 export interface GrowthOptions {

@@ -2,16 +2,16 @@
 
 import { parseArgs } from 'node:util';
 import { integer, integers, someOf } from '../rig/option-values.js';
-import { SHARED_WORKS, WORKS, type Work } from './works.js';
+import { REMOTE_WORKS, SHARED_WORKS, WORKS, type Work } from './works.js';
 
-export const PEERS = ['nats', 'rabbitmq', 'redis', 'postgres'] as const;
+const PEERS = ['nats', 'rabbitmq', 'redis', 'postgres'] as const;
 export type Peer = (typeof PEERS)[number];
 
 /**
  * `durable`: an acknowledgement means "on disk", at a majority where there are three nodes.
  * `defaults`: the settings a system comes with. Ours has only the first.
  */
-export const SETTINGS = ['durable', 'defaults'] as const;
+const SETTINGS = ['durable', 'defaults'] as const;
 export type Setting = (typeof SETTINGS)[number];
 
 export interface LoadOptions {
@@ -37,7 +37,8 @@ export interface LoadOptions {
 }
 
 export const LOAD_USAGE = `npm run bench -- [options]
-  --only LIST        of ${WORKS.join(',')} (default all)
+  --only LIST        of ${WORKS.join(',')} (default all;
+                     with --against: ${SHARED_WORKS.join(',')})
   --batches LIST     messages of a push, a pop and an ack; operations of a call (default 1,10,100)
   --payload LIST     bytes of a payload (default 256)
   --nodes N          nodes that are started, 1 or 3 (default 1)
@@ -90,13 +91,11 @@ export function readLoadOptions(commandLine: readonly string[]): LoadOptions {
   if ([url, against, againstBuild].filter((one) => one !== undefined).length > 1) {
     throw new Error('one of --url, --against and --against-build at a time');
   }
-  // Timers of a node that is not ours would stay there.
-  const works: readonly Work[] =
-    against !== undefined
-      ? SHARED_WORKS
-      : WORKS.filter((work) => url === undefined || work !== 'timers');
+  const allowed = against !== undefined ? SHARED_WORKS : url !== undefined ? REMOTE_WORKS : WORKS;
+  // The tenant there has a rate of key/value calls, which would be what is measured.
+  const works = url === undefined ? allowed : allowed.filter((work) => work !== 'kv');
   return {
-    works: values.only === undefined ? works : someOf('only', values.only, works),
+    works: values.only === undefined ? works : someOf('only', values.only, allowed),
     batches: integers('batches', values.batches, 1, 256),
     payloads: integers('payload', values.payload, 16, 65_536),
     nodes: Number(someOf('nodes', values.nodes, ['1', '3'])[0]),

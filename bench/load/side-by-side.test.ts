@@ -16,15 +16,14 @@ const BATCH = 3;
 
 class PushServer {
   pushes = 0;
-  refuses = false;
+  result = '{"status":"queued"}';
   readonly #server: Server;
 
   constructor() {
     this.#server = createServer((request, response) => {
       request.resume().on('end', () => {
         this.pushes += 1;
-        const one = `{"status":"${this.refuses ? 'error' : 'queued'}"}`;
-        const body = `[${Array(BATCH).fill(one).join(',')}]`;
+        const body = `[${Array(BATCH).fill(this.result).join(',')}]`;
         response.writeHead(201, { 'content-length': body.length }).end(body);
       });
     });
@@ -85,11 +84,19 @@ test.skipIf(!compilerIsInstalled())('every counted message was stored', async ()
 
 test.skipIf(!compilerIsInstalled())('a refused push ends the load with its text', async () => {
   const [server] = servers;
-  if (server !== undefined) server.refuses = true;
+  if (server !== undefined) server.result = '{"status":"error"}';
   const plan = { rounds: 1, seconds: 0.1, warmUpSeconds: 0 };
   const contestants = await contestantsOf(servers.slice(0, 1));
   const measured = sideBySide(LoadProgram.in(scratch), contestants, plan);
   await expect(measured).rejects.toThrow(/not stored as a new one.*"status":"error"/);
+});
+
+test.skipIf(!compilerIsInstalled())('so does a call of which a part failed', async () => {
+  const [server] = servers;
+  if (server !== undefined) server.result = '{"success":false}';
+  const load = { ...loadAt((await server?.port()) ?? 0)(), kind: 'calls' };
+  const run = LoadProgram.in(scratch).run(load, { warmUpSeconds: 0, seconds: 0.1 });
+  await expect(run).rejects.toThrow(/a call failed.*"success":false/);
 });
 
 test.skipIf(!compilerIsInstalled())('a ratio for each round of two loads', async () => {

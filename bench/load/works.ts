@@ -13,6 +13,9 @@ export type Work = (typeof WORKS)[number];
 /** What other systems can do as well. */
 export const SHARED_WORKS = ['push', 'consume', 'latency'] as const satisfies readonly Work[];
 
+/** What leaves nothing behind on a node that is not ours. */
+export const REMOTE_WORKS = [...SHARED_WORKS, 'kv', 'transactions'] as const satisfies Work[];
+
 export const WORK_TEXTS: { readonly [work in Work]: string } = {
   push: 'push',
   consume: 'push, pop, ack',
@@ -87,12 +90,11 @@ function callsOf(
   const paths = { kv: '/api/v1/kv', transactions: '/api/v1/transaction', timers: '/api/v1/timers' };
   const several = (first: number, one: (n: number) => string) =>
     `[${Array.from({ length: batch }, (_, i) => one(first + i)).join(',')}]`;
-  /** A transaction stores a message in each of two partitions, and puts a key. */
+  // A transaction stores a message in each of two partitions.
   const bodies: { readonly [work in CallWork]: (first: number) => string } = {
     kv: (first) => several(first, put),
     transactions: (first) =>
-      `{"operations":[{"type":"push","items":[${push(first)},${push(first + 1)}]}],` +
-      `"kv":[${put(first)}]}`,
+      `{"operations":[{"type":"push","items":[${push(first)},${push(first + 1)}]}]}`,
     timers: (first) => several(first, schedule),
   };
   const call = work as CallWork;

@@ -10,8 +10,7 @@ import { checkoutRoot } from '../rig/checkout.js';
 import type { Scratch } from '../rig/scratch.js';
 import { compile } from './compile.js';
 
-export const PROTOCOLS = ['http', 'redis', 'nats', 'amqp', 'postgres'] as const;
-export type Protocol = (typeof PROTOCOLS)[number];
+export type Protocol = 'http' | 'redis' | 'nats' | 'amqp' | 'postgres';
 
 /** The system that the load program speaks to. */
 export interface LoadTarget {
@@ -128,11 +127,9 @@ export class LoadProgram {
   /** A load of one turn. */
   async run(load: Load, plan: TurnPlan): Promise<TurnResult> {
     const running = await this.open(load);
-    try {
-      return await running.turn(plan);
-    } finally {
-      await running.close();
-    }
+    const result = await running.turn(plan);
+    await running.close();
+    return result;
   }
 
   #start({ protocol, token }: LoadTarget, work: string, words: readonly string[]): RunningLoad {
