@@ -20,37 +20,44 @@ const BUCKET_MS_DEFAULT = 60_000;
 const PARTITIONS_KNOWN_MAX = 65_536;
 
 /**
- * The numbers of a queue in the order in which series keep them. Durations are milliseconds. The
- * last six come from what is applied, so every node counts the whole cluster's.
+ * What is counted of a queue, each with its number: the bit and the place of the column in stored
+ * series and in what nodes send each other. A number stays with its column for ever; a new column
+ * gets the next one. Durations are milliseconds. The last six come from what is applied, so every
+ * node counts the whole cluster's.
  */
-export const QUEUE_COLUMNS = [
-  'pushRequests',
-  'pushMessages',
-  'popRequests',
-  'popMessages',
-  'popEmpty',
-  'ackRequests',
-  'ackSuccess',
-  'ackFailed',
-  'transactions',
-  'deadLetters',
+export const QUEUE_COLUMN_NUMBERS = {
+  pushRequests: 0,
+  pushMessages: 1,
+  popRequests: 2,
+  popMessages: 3,
+  popEmpty: 4,
+  ackRequests: 5,
+  ackSuccess: 6,
+  ackFailed: 7,
+  transactions: 8,
+  deadLetters: 9,
   /** Age at delivery, summed over the messages of pops. */
-  'lagMsSum',
-  'lagMsMax',
+  lagMsSum: 10,
+  lagMsMax: 11,
   /** Messages that were passed over for a newer one. */
-  'conflated',
+  conflated: 12,
   /** Parked pops, summed over the samples that were taken of them. */
-  'parkedSum',
-  'parkedSamples',
-  'partitionsCreated',
-  'partitionsDeleted',
+  parkedSum: 13,
+  parkedSamples: 14,
+  partitionsCreated: 15,
+  partitionsDeleted: 16,
   /** Messages that retention removed by age, after they were read, and by the longest wait. */
-  'agedMessages',
-  'readMessages',
-  'waitedMessages',
-  'trims',
-] as const;
-export type QueueColumn = (typeof QUEUE_COLUMNS)[number];
+  agedMessages: 17,
+  readMessages: 18,
+  waitedMessages: 19,
+  trims: 20,
+} as const;
+export type QueueColumn = keyof typeof QUEUE_COLUMN_NUMBERS;
+
+/** By their numbers. */
+export const QUEUE_COLUMNS: readonly QueueColumn[] = Object.entries(QUEUE_COLUMN_NUMBERS)
+  .sort(([, a], [, b]) => a - b)
+  .map(([column]) => column as QueueColumn);
 
 export type QueueCounts = { [Column in QueueColumn]: number };
 
