@@ -5,6 +5,7 @@ import {
   constant,
   count,
   describedAs,
+  each,
   either,
   type Field,
   fields,
@@ -57,25 +58,11 @@ const ttlSeconds = describedAs('From now on.', integerBetween(1, Number.MAX_SAFE
 
 /** Whatever an operation does not read may be anything; its tenant follows from the call. */
 const UNREAD = {
-  ns: optional(anything),
-  key: optional(anything),
-  value: optional(anything),
-  ttlSeconds: optional(anything),
-  forever: optional(anything),
-  expect: optional(anything),
-  required: optional(anything),
-  delta: optional(anything),
-  min: optional(anything),
-  max: optional(anything),
-  keys: optional(anything),
-  prefix: optional(anything),
-  after: optional(anything),
-  limit: optional(anything),
-  keysOnly: optional(anything),
-  namespace: optional(anything),
-  tenant: optional(never),
-  tenantId: optional(never),
-  _tenant: optional(never),
+  ...each(
+    KV_OP_KEYS.names.filter((name) => name !== 'op'),
+    optional(anything),
+  ),
+  ...each(['tenant', 'tenantId', '_tenant'], optional(never)),
 };
 
 type OpFields = { readonly [Name in keyof typeof UNREAD | 'op']: Field };
