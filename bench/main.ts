@@ -25,17 +25,21 @@ async function runLoads(options: LoadOptions): Promise<void> {
     const { address } = await lookup(place.hostname, { family: 4 });
     const token = tokenFile === undefined ? undefined : readFileSync(tokenFile, 'utf8').trim();
     const there: Starter = async ({ queue }) => reach(place, address, token, queue);
-    return runLoad('load', options, [there]);
+    return runLoad('load', options, [[there]]);
   }
   if (againstBuild !== undefined) {
+    const own: Starter = (plan) => startOwn(plan, 'this build', entry);
+    const other: Starter = (plan) => startOwn(plan, 'other build', entryOf(againstBuild));
+    // Both ways round, with new processes: what a start leaves a process for life, such as how its
+    // code was compiled and where its memory lies, meets both builds twice.
     return runLoad('builds', options, [
-      (plan) => startOwn(plan, 'this build', entry),
-      (plan) => startOwn(plan, 'other build', entryOf(againstBuild)),
+      [own, other],
+      [other, own],
     ]);
   }
   const others = peerStarters(options);
   const kind = others.length > 0 ? 'against' : 'load';
-  return runLoad(kind, options, [(plan) => startOwn(plan, 'svc', entry), ...others]);
+  return runLoad(kind, options, [[(plan) => startOwn(plan, 'svc', entry), ...others]]);
 }
 
 /** A checkout, or the file in it that starts a node. */

@@ -11,7 +11,7 @@ export interface ServerPlan {
   readonly program: string;
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Whom the process runs as; null: as we do. */
+  /** The user that the process runs as; null: the user of this process. */
   readonly user: { readonly uid: number; readonly gid: number } | null;
   readonly port: number;
   readonly logFile: string;

@@ -1,4 +1,4 @@
-// What every scenario needs: the options, a cluster to measure, a voice.
+// What every scenario needs: the options, a cluster to measure, and progress on standard error.
 
 import { LoadProgram } from '../native/load-program.js';
 import { NodeGroup } from '../rig/node-group.js';

@@ -12,7 +12,7 @@ import type { GroupNode, NodeGroup } from '../rig/node-group.js';
 import type { ClusterRun } from './cluster-run.js';
 
 const WORKERS = 12;
-/** Of the life of one queue. */
+/** One queue has so many partitions, and gets so many messages. */
 const PARTITIONS = 10;
 const MESSAGES = 100;
 const PAYLOAD = 'x'.repeat(254);
@@ -21,7 +21,7 @@ const SHARE_OF_PEAK = 0.7;
 const SAMPLE_MS = 5000;
 /** Caches and buffers find their size in the first part of a soak. */
 const WARM_UP_SHARE = 0.3;
-/** What is compared: the beginning of what follows the warm-up, and the end. */
+/** The first and the last tenth of what follows the warm-up are compared. */
 const COMPARED_SHARE = 0.1;
 const MEGABYTE = 1e6;
 

@@ -22,7 +22,7 @@ import {
 
 const FEW = 1000;
 const FILL_BATCH = 1000;
-/** Of the many, spread evenly, are pushed to. */
+/** So many of the many partitions are pushed to, spread evenly. */
 const USED_MAX = 100_000;
 const PAYLOADS = payloadTexts(64, PAYLOAD_BYTES);
 /** Checkpoints and collections of garbage find their rest. */

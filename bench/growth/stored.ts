@@ -17,7 +17,7 @@ const FILL_BATCH = 100;
 const FILL_PAYLOAD_BYTES = 4096;
 const FILL_SECONDS = 5;
 const GIGABYTE = 1e9;
-/** Of the disk for a byte of payload, with what the measured loads write. */
+/** Bytes of the disk for a byte of payload, with what the measured loads write. */
 const DISK_SHARE = 1.25;
 const SETTLE_MS = 3000;
 

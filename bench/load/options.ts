@@ -55,7 +55,8 @@ export const LOAD_USAGE = `npm run bench -- [options]
   --json FILE        where the results go (default bench/results/<program>-<time>.json)
 
 npm run bench -- --against-build PATH [options]
-  another checkout, built, beside this one: in one run, in turns, and in both directions
+  another checkout, built, beside this one in turns; in one run both ways round, each with its
+  rounds
 
 npm run bench -- --against LIST [options]
   --against LIST     of ${PEERS.join(',')}: other systems beside ours

@@ -15,38 +15,59 @@ interface Measured extends Cell {
   readonly tallies: readonly Tally[];
 }
 
-/** The first system is the one that others are compared with. */
+/**
+ * The systems of each pass are started in its order, measured side by side and stopped; the rounds
+ * of a system in all passes count together. The first system of the first pass is the one that
+ * others are compared with.
+ */
 export async function runLoad(
   kind: string,
   options: LoadOptions,
-  starters: readonly Starter[],
+  passes: readonly (readonly Starter[])[],
 ): Promise<void> {
   const scratch = new Scratch();
   scratch.endOnSignals();
   const startedAt = new Date();
-  const systems: System[] = [];
+  const about = new Map<string, string>();
   const measured: Measured[] = [];
   try {
     const program = LoadProgram.in(scratch);
     const { nodes, profile } = options;
     // A name of its own: a node that runs somewhere may have queues.
     const queue = `bench${startedAt.getTime().toString(36)}`;
-    for (const start of starters) {
-      systems.push(await start({ scratch, program, queue, nodes, profile }));
-      process.stderr.write(`${systems.at(-1)?.name} is ready\n`);
+    for (const starters of passes) {
+      const systems: System[] = [];
+      for (const start of starters) {
+        const system = await start({ scratch, program, queue, nodes, profile });
+        systems.push(system);
+        about.set(system.name, system.about);
+        process.stderr.write(`${system.name} is ready\n`);
+      }
+      for (const [index, cell] of cellsOf(options).entries()) {
+        const tallies = await measure(program, systems, cell, options);
+        process.stderr.write(
+          `${rowsOf([{ ...cell, tallies }])
+            .map(textOf)
+            .join('\n')}\n`,
+        );
+        measured[index] = { ...cell, tallies: merged(measured[index]?.tallies, tallies) };
+      }
+      for (const system of systems) await system.stop();
     }
-    for (const cell of cellsOf(options)) {
-      measured.push({ ...cell, tallies: await measure(program, systems, cell, options) });
-      process.stderr.write(`${rowsOf(measured.slice(-1)).map(textOf).join('\n')}\n`);
-    }
-    for (const system of systems) await system.stop();
   } finally {
     // Also after a failure, with what there is.
     scratch.close();
-    const about = systems.map((one) => `${one.name}: ${one.about}`).join('\n');
-    const table = `${about}\n\n${renderTable(COLUMNS, rowsOf(measured), RIGHT_ALIGNED)}`;
+    const lines = [...about].map(([name, text]) => `${name}: ${text}`).join('\n');
+    const table = `${lines}\n\n${renderTable(COLUMNS, rowsOf(measured), RIGHT_ALIGNED)}`;
     report({ kind, options, startedAt, measured, table });
   }
+}
+
+function merged(before: readonly Tally[] | undefined, now: readonly Tally[]): readonly Tally[] {
+  return (before ?? now).map((tally) => {
+    const more = before === undefined ? undefined : now.find(({ name }) => name === tally.name);
+    return { name: tally.name, rounds: [...tally.rounds, ...(more?.rounds ?? [])] };
+  });
 }
 
 function measure(
@@ -66,14 +87,21 @@ function measure(
   return sideBySide(program, contestants, options);
 }
 
-const COLUMNS = ['work', 'bytes', 'batch', 'system', 'per second', 'rounds'].concat([
+const COLUMNS = [
+  'work',
+  'bytes',
+  'batch',
+  'system',
+  'per second',
+  'rounds',
   'server us',
   'p50 ms',
   'p99 ms',
+  'sent late ms',
   'ratio of rates',
   'of server us',
-]);
-const RIGHT_ALIGNED = new Set(['bytes', 'batch', 'per second', 'server us', 'p50 ms', 'p99 ms']);
+] as const;
+const RIGHT_ALIGNED = new Set<string>([...COLUMNS.slice(1, 3), ...COLUMNS.slice(4, 10)]);
 
 function rowsOf(all: readonly Measured[]): readonly (readonly string[])[] {
   return all.flatMap(({ work, payloadBytes, batch, tallies }) =>
@@ -94,6 +122,7 @@ function rowsOf(all: readonly Measured[]): readonly (readonly string[])[] {
         numberText(of(costOf)),
         of(({ latency }) => latency.p50Ms).toFixed(2),
         of(({ latency }) => latency.p99Ms).toFixed(2),
+        work === 'latency' ? of(({ lateness }) => lateness.p99Ms).toFixed(2) : '',
         compared(rateOf),
         compared(costOf),
       ];

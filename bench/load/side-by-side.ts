@@ -10,7 +10,7 @@
 // a turn leaves behind (dirty pages, garbage) meets all alike. A turn ends when its server has
 // nothing left to do (load.c). A contestant's rate in a round is that of its turns together, and a
 // ratio is one of two rates of the same round. The processor time for a message stands beside each
-// rate: other work on the machine takes rate away, but hardly changes it.
+// rate: it does not depend on who else gets the processor, only on what is shared with them.
 
 import type { LatencySummary, Load, LoadProgram, RunningLoad } from '../native/load-program.js';
 import { median } from '../report/percentiles.js';
@@ -40,6 +40,8 @@ export interface Round {
   readonly messagesPerSecond: number;
   readonly latency: LatencySummary;
   readonly delivery: LatencySummary;
+  /** How late the load program itself was; all 0 in a closed loop. */
+  readonly lateness: LatencySummary;
   /** Processor time for a message. NaN: it is unknown. */
   readonly serverUs: number;
   readonly loadUs: number;
@@ -114,6 +116,7 @@ class Turns {
   readonly #pids: readonly number[];
   readonly #latencies: LatencySummary[] = [];
   readonly #deliveries: LatencySummary[] = [];
+  readonly #latenesses: LatencySummary[] = [];
   #messages = 0;
   #seconds = 0;
   #wholeMessages = 0;
@@ -135,6 +138,7 @@ class Turns {
     this.#loadSeconds += result.whole.processorSeconds;
     this.#latencies.push(result.latency);
     this.#deliveries.push(result.delivery);
+    this.#latenesses.push(result.lateness);
   }
 
   round(): Round {
@@ -143,6 +147,7 @@ class Turns {
       messagesPerSecond: this.#messages / this.#seconds,
       latency: medianOf(this.#latencies),
       delivery: medianOf(this.#deliveries),
+      lateness: medianOf(this.#latenesses),
       serverUs: this.#pids.length === 0 ? Number.NaN : this.#serverSeconds * perMessage,
       loadUs: this.#loadSeconds * perMessage,
     };

@@ -35,8 +35,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// Batches for each connection that may be published and not yet consumed: enough that nobody
-// waits for the other side, and so few that they are there before the window begins.
+// Batches for each connection that may be published and not yet consumed: enough that neither
+// side waits for the other, and so few that they are there before the window begins.
 enum { READ_BYTES = 65536, EVENTS_MAX = 256, UNCONSUMED_BATCHES = 4, ORDER_BYTES = 64 };
 #define SECOND_NS 1000000000LL
 static const int64_t STALL_NS = 20 * SECOND_NS;
@@ -358,7 +358,7 @@ static enum role role_of(unsigned number) {
 }
 
 static void connect_socket(struct connection *connection) {
-  // Of one kind of connections, each goes to the next port.
+  // Connections of one kind use the ports in turn.
   unsigned number = connection->number - (connection->role == PRODUCER ? plan.consumers : 0);
   unsigned port = plan.ports[number % plan.port_count];
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -682,7 +682,7 @@ static void measure_in_turns(void) {
 
 int main(int count, char **arguments) {
   read_command_line(count, arguments);
-  // Whoever started this reads its output; without a reader it ends.
+  // The process that started this reads its output; without a reader it ends.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_TIMERSLACK, 1000);
   poller = epoll_create1(EPOLL_CLOEXEC);

@@ -78,10 +78,10 @@ extern const struct protocol http, redis, nats, amqp, postgres;
 
 void ready(struct connection *);
 void administered(void);
-// Of a publish: so many of its messages; a batch is complete when all are.
+// So many messages of a publish were acknowledged; a batch is complete when all are.
 void acknowledged(struct connection *, unsigned messages);
 void consumed(unsigned messages);
-// Of an open loop: the publish of this number, counted from 0, has reached a consumer.
+// The publish of an open loop with this number, counted from 0, has reached a consumer.
 void reached(uint64_t publish);
 void rest(struct connection *);
 

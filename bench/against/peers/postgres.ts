@@ -11,7 +11,7 @@ import { ServerProcess } from '../server-process.js';
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 const USER = 'postgres';
 
-/** Of the newest version that is installed, or as the path has it. */
+/** The path of a program of the newest installed version, or its name if none is installed. */
 function pathOf(name: string): string {
   const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER).map(Number) : [];
   const newest = Math.max(0, ...versions.filter(Number.isFinite));
