@@ -10,7 +10,12 @@ export { streamRowsText } from './endpoints/streams/rows.js';
 export { ROLE_BITS, type Role, type RoleSet } from './exchange/access-level.js';
 export type { AnswerRoom } from './exchange/answer-room.js';
 export { AnswerText, type TextRoom } from './exchange/answer-text.js';
-export type { Authenticator, Caller, Unauthenticated, Verdict } from './exchange/authentication.js';
+export type {
+  Authenticator,
+  Caller,
+  CheckedCaller,
+  Unauthenticated,
+} from './exchange/authentication.js';
 export type { ConnectionBounds } from './exchange/connections.js';
 export { type DoorOptions, isLoopback } from './exchange/door.js';
 export type { FrontLogger } from './exchange/exchange.js';

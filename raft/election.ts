@@ -15,7 +15,7 @@ import type { Core } from './core.js';
 import { logIndex, NO_NODE, term } from './identifiers.js';
 import { TERM_MAX } from './intake.js';
 import type { PreVoteRequest, PreVoteResponse, VoteRequest, VoteResponse } from './messages.js';
-import { verdict } from './quorum.js';
+import { voteResult } from './quorum.js';
 import { broadcastAppend } from './replication.js';
 
 /** Any voter that can win has tried several times by then. */
@@ -96,7 +96,7 @@ export function onVoteResponse(core: Core, message: VoteResponse | PreVoteRespon
     return;
   }
   if (!core.votes.has(message.from)) core.votes.set(message.from, message.granted);
-  const result = verdict(core.configuration, core.votes);
+  const result = voteResult(core.configuration, core.votes);
   if (result === 'pending') return;
   if (result === 'lost') {
     core.becomeFollower(core.term, NO_NODE);

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { type Configuration, configuration } from './configuration.js';
 import { logIndex, type NodeId, nodeId } from './identifiers.js';
 import { Progress } from './progress.js';
-import { quorumValue, verdict } from './quorum.js';
+import { quorumValue, voteResult } from './quorum.js';
 import { Chance } from './testing/chance.js';
 
 const SEED = 7;
@@ -54,6 +54,6 @@ it(`an election is won or lost as soon as it is certain (seed ${SEED})`, () => {
       return majority(config.voters, has) && majority(config.outgoing, has);
     };
     const expected = wins(false) ? 'won' : wins(true) ? 'pending' : 'lost';
-    expect(verdict(config, votes)).toBe(expected);
+    expect(voteResult(config, votes)).toBe(expected);
   }
 });

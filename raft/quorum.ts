@@ -9,7 +9,7 @@ import type { Progress } from './progress.js';
 /** The numbers of a peer that only ever rise while one leader leads. */
 export type RisingField = 'match' | 'ackedRound' | 'ackedSentMs';
 
-export type Verdict = 'won' | 'lost' | 'pending';
+export type VoteResult = 'won' | 'lost' | 'pending';
 
 /** The highest value that a quorum has reached or passed. */
 export function quorumValue(
@@ -22,10 +22,10 @@ export function quorumValue(
   return Math.min(incoming, majorityValue(config.outgoing, peers, field));
 }
 
-export function verdict(config: Configuration, votes: ReadonlyMap<NodeId, boolean>): Verdict {
-  const incoming = majorityVerdict(config.voters, votes);
+export function voteResult(config: Configuration, votes: ReadonlyMap<NodeId, boolean>): VoteResult {
+  const incoming = majorityResult(config.voters, votes);
   if (!isJoint(config)) return incoming;
-  const outgoing = majorityVerdict(config.outgoing, votes);
+  const outgoing = majorityResult(config.outgoing, votes);
   if (incoming === outgoing) return incoming;
   return incoming === 'lost' || outgoing === 'lost' ? 'lost' : 'pending';
 }
@@ -33,7 +33,7 @@ export function verdict(config: Configuration, votes: ReadonlyMap<NodeId, boolea
 export function quorumActive(config: Configuration, peers: ReadonlyMap<NodeId, Progress>): boolean {
   const votes = new Map<NodeId, boolean>();
   for (const [id, peer] of peers) votes.set(id, peer.recentlyActive);
-  return verdict(config, votes) === 'won';
+  return voteResult(config, votes) === 'won';
 }
 
 /**
@@ -60,7 +60,10 @@ function majorityValue(
   return values[values.length >> 1] ?? 0;
 }
 
-function majorityVerdict(voters: readonly NodeId[], votes: ReadonlyMap<NodeId, boolean>): Verdict {
+function majorityResult(
+  voters: readonly NodeId[],
+  votes: ReadonlyMap<NodeId, boolean>,
+): VoteResult {
   let granted = 0;
   let missing = 0;
   for (const id of voters) {

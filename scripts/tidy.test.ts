@@ -46,6 +46,27 @@ describe('names', () => {
   );
 });
 
+describe('glossary', () => {
+  beforeEach(() => {
+    plant(
+      'docs/glossary.md',
+      '| Term | What it is | Not |\n| --- | --- | --- |\n| queue | q | `topic` |\n',
+    );
+  });
+
+  test('a word of the last column in an exported name or a file name', () => {
+    const text = 'export const a = 1;\nexport class NewTopicRow {}\nexport const TOPIC_MAX = 1;\n';
+    expect(found('storage/index.ts', text)).toEqual(['2 glossary', '3 glossary']);
+    expect(found('storage/topic-row.test.ts', '')).toContain('1 glossary');
+  });
+
+  test('other names, and names that are not exported, are left alone', () => {
+    expect(found('storage/index.ts', 'const topic = 1;\nexport const topical = topic;\n')).toEqual(
+      [],
+    );
+  });
+});
+
 describe('sizes', () => {
   test('600 lines are a file, 601 are too many', () => {
     expect(found('storage/index.ts', lines(600))).toEqual([]);

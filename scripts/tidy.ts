@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { deadFiles } from './tidy/dead-files.js';
 import { forbiddenCode, machineTraces } from './tidy/forbidden-code.js';
+import { GLOSSARY, glossaryRule, wordsOf } from './tidy/glossary.js';
 import { importTable } from './tidy/imports.js';
 import { namesAndSizes } from './tidy/names-and-sizes.js';
 import { roomRules } from './tidy/rooms.js';
@@ -39,8 +40,10 @@ export function check(root: string, exceptions: readonly Exception[] = EXCEPTION
     .filter(({ path }) => CODE.test(path))
     .map(({ path, text }) => sourceOf(path, text));
   const others = texts.filter(({ path }) => !path.endsWith('.ts')).map(({ text }) => text);
+  const glossary = texts.find(({ path }) => path === GLOSSARY)?.text ?? '';
   const violations = [
     ...sources.flatMap(checkSource),
+    ...sources.flatMap(glossaryRule(wordsOf(glossary))),
     ...deadFiles(sources, others),
     ...roomRules(texts, sources),
     ...texts.flatMap(({ path, text }) => machineTraces(path, text)),

@@ -28,7 +28,7 @@ export type {
   EntryAnswer,
   EntryQuestion,
   RepairOutcome,
-  RepairVerdict,
+  RepairState,
 } from './log/damage.js';
 export type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './log/entry.js';
 export { type HardState, HardStateFile, type HardStateOptions } from './log/hard-state.js';
@@ -48,4 +48,4 @@ export {
 export { Checkpoint, type CheckpointOptions, type MemoryRows } from './state/checkpoint.js';
 export { type LmdbOptions, openLmdb } from './state/lmdb/lmdb.js';
 export { CommitError } from './state/lmdb/writer.js';
-export { openRow, sealRow } from './state/row.js';
+export { checksummedRow, openRow } from './state/row.js';

@@ -7,13 +7,13 @@ import { renderProfiles } from '../report/profile.js';
 import { checkoutRoot, nodeEntry } from '../rig/checkout.js';
 import { runProgram } from '../rig/run-program.js';
 import { Scratch } from '../rig/scratch.js';
+import { judge, type Measured } from './judgement.js';
 import { type AbuseOptions, readOptions, USAGE } from './options.js';
 import { keepResult, readResults } from './results.js';
 import { Runner, type RunPlan } from './runner.js';
 import type { Against } from './scenario.js';
 import { SCENARIOS } from './scenario-list.js';
 import { renderMeasured, renderPair, runName } from './table.js';
-import { judge, type Measured } from './verdict.js';
 
 async function run(options: AbuseOptions): Promise<void> {
   if (options.table !== null) {

@@ -4,8 +4,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describeMachine } from '../report/report.js';
+import type { Measured } from './judgement.js';
 import { runName } from './table.js';
-import type { Measured } from './verdict.js';
 
 interface ResultsFile {
   readonly machine: ReturnType<typeof describeMachine>;

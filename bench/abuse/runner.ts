@@ -12,11 +12,11 @@ import type { Report } from './attack-messages.js';
 import { AttackProcess } from './attack-process.js';
 import { HealthProbe } from './health-probe.js';
 import { HonestClient } from './honest-client.js';
+import type { Measured } from './judgement.js';
 import { Lateness } from './lateness.js';
 import type { Against, Scenario } from './scenario.js';
 import { longer, Stopwatch } from './stopwatch.js';
 import { type Office, Subject } from './subject.js';
-import type { Measured } from './verdict.js';
 
 const WARM_UP_MS = 2000;
 const SETTLE_MS = 1000;

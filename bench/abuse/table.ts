@@ -1,8 +1,8 @@
 // The results as tables: one run, and one build beside another.
 
 import { formatNumber, renderTable } from '../report/report.js';
+import { growthBytes, healthAway, judge, type Measured } from './judgement.js';
 import { type Elapsed, longer } from './stopwatch.js';
-import { growthBytes, healthAway, judge, type Measured } from './verdict.js';
 
 const COLUMNS = [
   'attack',

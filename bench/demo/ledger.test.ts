@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import type { OutgoingMessage } from './input.js';
-import { type GroupVerdict, isClean, Ledger } from './ledger.js';
+import { type GroupResult, isClean, Ledger } from './ledger.js';
 import type { DeliveredMessage } from './pop-answer.js';
 
 const SENT: readonly OutgoingMessage[] = ['a', 'b'].map((transactionId) => ({
@@ -34,7 +34,7 @@ function give(ledger: Ledger, ...messages: readonly DeliveredMessage[]): void {
   }
 }
 
-function onlyVerdict(ledger: Ledger): GroupVerdict {
+function onlyVerdict(ledger: Ledger): GroupResult {
   const [verdict] = ledger.verdicts();
   if (verdict === undefined) {
     throw new Error('no verdict');

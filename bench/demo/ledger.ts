@@ -18,7 +18,7 @@ import type { OutgoingMessage } from './input.js';
 import type { DeliveredMessage } from './pop-answer.js';
 
 /** One row of the final table. */
-export interface GroupVerdict {
+export interface GroupResult {
   readonly queue: string;
   readonly group: string;
   readonly sent: number;
@@ -164,12 +164,12 @@ export class Ledger {
   }
 
   /** The judgement as things stand; to be asked once, at the end. */
-  verdicts(): readonly GroupVerdict[] {
+  verdicts(): readonly GroupResult[] {
     const queues = [...new Set(this.#messages.map((message) => message.queue))];
     return queues.flatMap((queue) => this.#groups.map((book) => this.#verdict(queue, book)));
   }
 
-  #verdict(queue: string, book: GroupBook): GroupVerdict {
+  #verdict(queue: string, book: GroupBook): GroupResult {
     let sent = 0;
     let acknowledged = 0;
     let lost = 0;
@@ -266,7 +266,7 @@ export class Ledger {
 }
 
 /** Whether the run kept every promise. */
-export function isClean(verdicts: readonly GroupVerdict[]): boolean {
+export function isClean(verdicts: readonly GroupResult[]): boolean {
   return verdicts.every(
     (row) =>
       row.acknowledged === row.sent &&

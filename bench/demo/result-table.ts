@@ -1,7 +1,7 @@
 // The end of a run in a table and a sentence.
 
 import { renderTable } from '../report/report.js';
-import type { GroupVerdict } from './ledger.js';
+import type { GroupResult } from './ledger.js';
 import type { DemoResult } from './run-demo.js';
 
 const COLUMNS = [
@@ -28,7 +28,7 @@ export function renderResult(result: DemoResult): string {
   return `${table}\n\n${result.seconds.toFixed(1)} s with ${kills} by SIGKILL. ${verdict}`;
 }
 
-function cells(row: GroupVerdict, seconds: number): readonly string[] {
+function cells(row: GroupResult, seconds: number): readonly string[] {
   const numbers = [
     row.sent,
     row.acknowledged,

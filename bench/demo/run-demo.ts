@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from '../rig/http-connection.js';
 import { type ConsumerPlan, runConsumer, sweep } from './consumer.js';
 import type { OutgoingMessage } from './input.js';
-import { type GroupVerdict, isClean, Ledger } from './ledger.js';
+import { type GroupResult, isClean, Ledger } from './ledger.js';
 import { runProducer, shareOf } from './producer.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
@@ -31,7 +31,7 @@ export interface DemoPlan {
 }
 
 export interface DemoResult {
-  readonly verdicts: readonly GroupVerdict[];
+  readonly verdicts: readonly GroupResult[];
   /** What was wrong, in words; of many anomalies of the ledger the first few. */
   readonly complaints: readonly string[];
   readonly kills: number;

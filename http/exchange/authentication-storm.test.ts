@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { TestFront, until } from '../testing/front.fake.js';
 import { requestBytes } from '../testing/raw-client.fake.js';
 import { ROLE_BITS } from './access-level.js';
-import type { Verdict } from './authentication.js';
+import type { CheckedCaller } from './authentication.js';
 import type { BodyBudget } from './body-budget.js';
 
 const REQUESTS = 400;
@@ -27,7 +27,7 @@ const STATUS_OF = { nobody: 401, 'read-only': 403, 'write-only': 201 } as const;
 type Who = keyof typeof STATUS_OF;
 const WHO = Object.keys(STATUS_OF) as Who[];
 
-function verdictOf(who: Who): Verdict {
+function verdictOf(who: Who): CheckedCaller {
   if (who === 'nobody') return { kind: 'unauthenticated', status: '401 Unauthorized', error: '' };
   return { kind: 'caller', subject: null, roles: ROLE_BITS[who] };
 }

@@ -10,7 +10,7 @@ import type { HttpServerOptions } from '../server/server.js';
 import { PUSHED, TestFront, until } from '../testing/front.fake.js';
 import { requestBytes } from '../testing/raw-client.fake.js';
 import { ROLE_BITS, type Role } from './access-level.js';
-import type { Authenticator, Unauthenticated, Verdict } from './authentication.js';
+import type { Authenticator, CheckedCaller, Unauthenticated } from './authentication.js';
 import { type BodyBudget, countedBytes } from './body-budget.js';
 
 const NOBODY: Unauthenticated = {
@@ -24,7 +24,7 @@ class FakeAuthenticator implements Authenticator {
   readonly asked: string[] = [];
   readonly #waiting: (() => void)[] = [];
 
-  check(authorization: string): Verdict | Promise<Verdict> {
+  check(authorization: string): CheckedCaller | Promise<CheckedCaller> {
     this.asked.push(authorization);
     if (!authorization.startsWith('later ')) return verdictOf(authorization);
     return new Promise((resolve) => {
@@ -41,7 +41,7 @@ class FakeAuthenticator implements Authenticator {
   }
 }
 
-function verdictOf(text: string): Verdict {
+function verdictOf(text: string): CheckedCaller {
   const [role = '', subject = null] = text.split(' ');
   if (role === 'broken') {
     return { ...NOBODY, status: '500 Internal Server Error', error: 'HS secret not configured' };

@@ -11,10 +11,10 @@ export interface Authenticator {
    * token is remembered, and for one who needs no look at a key to be refused; a promise, which
    * never rejects, for all others.
    */
-  check(authorization: string): Verdict | Promise<Verdict>;
+  check(authorization: string): CheckedCaller | Promise<CheckedCaller>;
 }
 
-export type Verdict = Caller | Unauthenticated;
+export type CheckedCaller = Caller | Unauthenticated;
 
 export interface Caller {
   readonly kind: 'caller';

@@ -37,7 +37,7 @@ export interface EphemeralPop {
   readonly deadlineMs: number | null;
 }
 
-export type EphemeralVerdict = 'completed' | 'failed';
+export type EphemeralAckStatus = 'completed' | 'failed';
 
 export interface EphemeralAcks {
   readonly tenant: Tenant;
@@ -45,7 +45,7 @@ export interface EphemeralAcks {
   readonly group: string;
   /** As many as there are verdicts. */
   readonly ids: readonly string[];
-  readonly verdicts: readonly EphemeralVerdict[];
+  readonly verdicts: readonly EphemeralAckStatus[];
 }
 
 export type EphemeralAckOutcome = 'acked' | 'redelivered' | 'stale' | 'unknown';

@@ -40,7 +40,7 @@ import {
 import { answerHealth, healthEndpoint } from '../endpoints/node/health.js';
 import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from '../exchange/access-level.js';
 import { AnswerBudget } from '../exchange/answer-budget.js';
-import type { Authenticator, Caller, Verdict } from '../exchange/authentication.js';
+import type { Authenticator, Caller, CheckedCaller } from '../exchange/authentication.js';
 import { BodyBudget } from '../exchange/body-budget.js';
 import { readBody } from '../exchange/body-reader.js';
 import { BodyTurns } from '../exchange/body-turns.js';
@@ -420,7 +420,7 @@ class FrontServer implements HttpServer, Rim {
     return this.#openPaths.has(path) || (match === null && isPageRead(method, path));
   }
 
-  #judged(arrival: Arrival, level: AccessLevel, verdict: Verdict): void {
+  #judged(arrival: Arrival, level: AccessLevel, verdict: CheckedCaller): void {
     const { exchange } = arrival;
     if (verdict.kind === 'unauthenticated') {
       const { status, error } = verdict;

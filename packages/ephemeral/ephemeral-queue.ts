@@ -8,7 +8,7 @@
 import type { Books, DropCounts } from './books.js';
 import type { CarriedRing } from './carried-ring.js';
 import type { DueItem } from './due-heap.js';
-import { type Delivered, GroupCursor, type Verdict } from './group-cursor.js';
+import { type Delivered, GroupCursor, type SettleStatus } from './group-cursor.js';
 import type { MessageId } from './message-id.js';
 import { ANSWER_BYTES } from './pop-room.js';
 import { QueueGroup } from './queue-group.js';
@@ -30,7 +30,7 @@ export type AckOutcome = 'acked' | 'redelivered' | 'stale' | 'unknown';
 export interface AckItem {
   /** null: no id that a broker minted. */
   readonly id: MessageId | null;
-  readonly verdict: Verdict;
+  readonly verdict: SettleStatus;
 }
 
 /** An answer that its reader has to take; one message comes whatever its size. */

@@ -38,7 +38,7 @@ export interface TakeBudget {
   neededBytes: number;
 }
 
-export type Verdict = 'completed' | 'failed';
+export type SettleStatus = 'completed' | 'failed';
 /** `dropped`: its last delivery failed. */
 export type SettleOutcome = 'settled' | 'returned' | 'dropped' | 'unknown';
 
@@ -113,7 +113,7 @@ export class GroupCursor {
     this.#advance();
   }
 
-  settle(sequence: number, verdict: Verdict, retryLimit: number): SettleOutcome {
+  settle(sequence: number, verdict: SettleStatus, retryLimit: number): SettleOutcome {
     if (!this.#leases.delete(sequence)) return 'unknown';
     if (verdict === 'failed') return this.#fail(sequence, retryLimit) ? 'dropped' : 'returned';
     this.#attempts.delete(sequence);

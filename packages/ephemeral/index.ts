@@ -19,7 +19,7 @@ export {
   type RingPop,
   type RingRefusal,
 } from './ephemeral-rings.js';
-export type { Delivered, Verdict } from './group-cursor.js';
+export type { Delivered, SettleStatus } from './group-cursor.js';
 export { formatMessageId, type MessageId, parseMessageId } from './message-id.js';
 export { ownerOf } from './owner.js';
 export type { PopRoom } from './pop-room.js';

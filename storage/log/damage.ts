@@ -56,7 +56,7 @@ export type EntryAnswer =
  * - `different`: it is not the entry that stood there. All that is held for its run is forgotten.
  * - `intact`: that slot is not damaged (any more), or is a tail.
  */
-export type RepairVerdict = 'repairing' | 'kept' | 'different' | 'intact';
+export type RepairState = 'repairing' | 'kept' | 'different' | 'intact';
 
 /**
  * - `repaired`: durable and read back.

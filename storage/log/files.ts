@@ -6,7 +6,7 @@ import {
   decodeSegmentHeader,
   encodeSegmentHeader,
   SEGMENT_HEADER_BYTES,
-  type SegmentHeaderVerdict,
+  type SegmentHeaderResult,
 } from './format.js';
 import { encodeIndex, readIndexHead, type SegmentIndex } from './log-index.js';
 import { indexName, type Segment, segmentName } from './segment.js';
@@ -15,7 +15,7 @@ export interface StoredHeader {
   /** Up to SEGMENT_HEADER_BYTES, as far as the file reaches. */
   readonly bytes: Uint8Array;
   readonly fileBytes: number;
-  readonly verdict: SegmentHeaderVerdict;
+  readonly verdict: SegmentHeaderResult;
 }
 
 export class LogFiles {

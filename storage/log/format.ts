@@ -197,13 +197,13 @@ export function encodeSegmentHeader(identity: Uint8Array, header: SegmentHeader)
   return bytes;
 }
 
-export type SegmentHeaderVerdict =
+export type SegmentHeaderResult =
   | { readonly kind: 'valid'; readonly header: SegmentHeader }
   | { readonly kind: 'damaged' }
   | { readonly kind: 'version'; readonly version: number }
   | { readonly kind: 'identity' };
 
-export function decodeSegmentHeader(identity: Uint8Array, bytes: Uint8Array): SegmentHeaderVerdict {
+export function decodeSegmentHeader(identity: Uint8Array, bytes: Uint8Array): SegmentHeaderResult {
   if (bytes.length < SEGMENT_HEADER_BYTES) return { kind: 'damaged' };
   const view = viewOf(bytes);
   if (view.getUint32(0, true) !== SEGMENT_MAGIC) return { kind: 'damaged' };

@@ -23,7 +23,7 @@ import type {
   EntryAnswer,
   EntryQuestion,
   RepairOutcome,
-  RepairVerdict,
+  RepairState,
 } from './damage.js';
 import type { BodySlice, LogEntry, LogRecovery, LogSegmentSummary } from './entry.js';
 import { IDENTITY_BYTES, RECORD_HEADER_BYTES } from './format.js';
@@ -432,7 +432,7 @@ export class Log {
    * Puts back what stood in a damaged slot, durably and in place, if the entry is the one. `done`
    * runs once, and only after the verdicts `repairing` and `kept`.
    */
-  repair(entry: LogEntry, done: (outcome: RepairOutcome) => void): RepairVerdict {
+  repair(entry: LogEntry, done: (outcome: RepairOutcome) => void): RepairState {
     this.#refuseAfterFailure();
     return this.#repair.repair(entry, done);
   }

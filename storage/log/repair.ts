@@ -9,7 +9,7 @@
  * segment groups may be written behind them meanwhile: other bytes of the same file.
  */
 import { type Disk, type DiskFile, readFileSync } from '../disk/disk.js';
-import type { RepairOutcome, RepairVerdict } from './damage.js';
+import type { RepairOutcome, RepairState } from './damage.js';
 import type { LogEntry } from './entry.js';
 import { recordBytes, sameBytes } from './format.js';
 import { type KnownHole, type LogHoles, termInHole } from './holes.js';
@@ -41,7 +41,7 @@ export class LogRepair {
     this.#holes = options.holes;
   }
 
-  repair(entry: LogEntry, done: (outcome: RepairOutcome) => void): RepairVerdict {
+  repair(entry: LogEntry, done: (outcome: RepairOutcome) => void): RepairState {
     const known = this.#holes.find(entry.index);
     if (known === undefined || known.given.has(entry.index)) return 'intact';
     const term = termInHole(known, entry.index);
@@ -61,7 +61,7 @@ export class LogRepair {
     }
   }
 
-  #begin(known: KnownHole): RepairVerdict {
+  #begin(known: KnownHole): RepairState {
     const { hole, segment, given } = known;
     if (known.writing) return 'repairing';
     if (given.size <= hole.lastIndex - hole.firstIndex) return 'kept';

@@ -23,7 +23,7 @@ import {
 } from './backing.js';
 import { RowsDigest } from './digest.js';
 import { openLmdb } from './lmdb/lmdb.js';
-import { sealRow } from './row.js';
+import { checksummedRow } from './row.js';
 
 const LOCAL = 20;
 let directory: string;
@@ -43,7 +43,7 @@ function commit(index: number, keys: readonly string[], bytes: Uint8Array | null
   const transaction = backing.begin();
   for (const key of keys) {
     if (bytes === null) transaction.delete(key);
-    else transaction.put(key, sealRow(key, bytes));
+    else transaction.put(key, checksummedRow(key, bytes));
   }
   return new Promise((resolve, reject) => {
     transaction.commit({ index, term: 1 }, (error) => (error === null ? resolve() : reject(error)));

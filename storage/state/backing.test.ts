@@ -13,7 +13,7 @@ import { SeededRandom } from '../testing/random.js';
 import { SimulatedBacking } from '../testing/simulated-backing.js';
 import { type Backing, NOTHING_APPLIED } from './backing.js';
 import { openLmdb } from './lmdb/lmdb.js';
-import { sealRow } from './row.js';
+import { checksummedRow } from './row.js';
 
 const IDENTITY = new Uint8Array(16).fill(7);
 /** The id of the table whose rows are a node's own. */
@@ -41,7 +41,7 @@ function commit(backing: Backing, index: number, rows: Rows): Promise<void> {
   const transaction = backing.begin();
   for (const [key, value] of Object.entries(rows)) {
     if (value === null) transaction.delete(key);
-    else transaction.put(key, sealRow(key, new Uint8Array(Buffer.from(value, 'latin1'))));
+    else transaction.put(key, checksummedRow(key, new Uint8Array(Buffer.from(value, 'latin1'))));
   }
   return new Promise((resolve, reject) => {
     transaction.commit({ index, term: 1 }, (error) => (error ? reject(error) : resolve()));
@@ -172,7 +172,7 @@ describe('the simulated backing', () => {
       while (backing.step());
       await first;
       const transaction = backing.begin();
-      transaction.put('\x01a', sealRow('\x01a', new Uint8Array([50])));
+      transaction.put('\x01a', checksummedRow('\x01a', new Uint8Array([50])));
       transaction.commit({ index: 2, term: 1 }, () => expect.unreachable());
       if (seed % 2 === 0) backing.step();
       backing.crash();

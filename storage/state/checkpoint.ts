@@ -30,7 +30,7 @@ import type { WriteTiming } from '../disk/write-timing.js';
 import type { Backing, BackingRow, BackingTransaction, BackingView } from './backing.js';
 import { DELETED, Overlay, type OverlayTable } from './overlay.js';
 import { mergeRange, type RangeLevels } from './range.js';
-import { openRow, sealRow } from './row.js';
+import { checksummedRow, openRow } from './row.js';
 import { RowCache } from './row-cache.js';
 import { StateScrub } from './scrub.js';
 
@@ -338,7 +338,7 @@ export class Checkpoint implements State {
       transaction.delete(backingKey);
       return backingKey.length;
     }
-    const value = sealRow(backingKey, table.encode(change));
+    const value = checksummedRow(backingKey, table.encode(change));
     transaction.put(backingKey, value);
     this.#bytes += value.length;
     return value.length + backingKey.length;

@@ -15,7 +15,7 @@ import { SimulatedBacking } from '../testing/simulated-backing.js';
 import { type Applied, type Backing, NO_ROWS_DIGEST } from './backing.js';
 import { RowsDigest } from './digest.js';
 import { openLmdb } from './lmdb/lmdb.js';
-import { sealRow } from './row.js';
+import { checksummedRow } from './row.js';
 
 const LOCAL = 20;
 let directory: string;
@@ -66,7 +66,7 @@ function randomRows(random: SeededRandom): Map<string, Uint8Array | null> {
     const table = [1, 7, LOCAL, 255][random.below(4)] ?? 1;
     const key = String.fromCharCode(table, random.below(40), 200 + random.below(3));
     const row = random.bytes([0, 3, 40, 9000][random.below(4)] ?? 0);
-    rows.set(key, random.chance(0.3) ? null : sealRow(key, row));
+    rows.set(key, random.chance(0.3) ? null : checksummedRow(key, row));
   }
   return rows;
 }
@@ -112,7 +112,7 @@ describe.each([
     const rows = new Map<string, Uint8Array>();
     for (let i = 0; i < 50; i++) {
       const key = String.fromCharCode(i % 2 === 0 ? 1 : LOCAL, i);
-      rows.set(key, sealRow(key, random.bytes(20)));
+      rows.set(key, checksummedRow(key, random.bytes(20)));
     }
     await commit(backing, 1, rows);
     const { digest, localDigest } = backing.applied;
@@ -121,7 +121,7 @@ describe.each([
       const whole = rows.get(key) ?? null;
       const changes = whole === null ? [random.bytes(9)] : [random.bytes(20), null];
       for (const change of changes) {
-        const value = change === null ? null : sealRow(key, change);
+        const value = change === null ? null : checksummedRow(key, change);
         await commit(backing, 2, new Map([[key, value]]));
         const isLocal = key.charCodeAt(0) === LOCAL;
         expect(backing.applied.digest === digest).toBe(isLocal);
@@ -152,6 +152,6 @@ test('the same bits wrong in two rows of one length show', () => {
 
 function digestOf(rows: readonly Uint8Array[]): string {
   const digest = new RowsDigest(NO_ROWS_DIGEST);
-  for (const row of rows) digest.add(sealRow('\x01key', row));
+  for (const row of rows) digest.add(checksummedRow('\x01key', row));
   return digest.toString();
 }

@@ -4,7 +4,7 @@
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { SeededRandom } from '../testing/random.js';
-import { openRow, sealRow } from './row.js';
+import { checksummedRow, openRow } from './row.js';
 
 const seed = Number(process.env.SVC_TEST_SEED ?? 20);
 
@@ -14,7 +14,7 @@ test(`a row opens under its own key and under no other, seed ${seed}`, () => {
     for (let round = 0; round < 20; round++) {
       const row = random.bytes(length);
       const key = String.fromCharCode(...random.bytes(1 + random.below(40)));
-      const value = sealRow(key, row);
+      const value = checksummedRow(key, row);
       const checksum = crc32(key, crc32(row));
       expect(Buffer.from(value).readUInt32LE(0)).toBe(checksum);
       expect(openRow(key, value)).toEqual(row);

@@ -20,7 +20,7 @@ function checksumOf(backingKey: string, row: Uint8Array): number {
   return ~rest;
 }
 
-export function sealRow(backingKey: string, row: Uint8Array): Uint8Array {
+export function checksummedRow(backingKey: string, row: Uint8Array): Uint8Array {
   const value = new Uint8Array(ROW_CHECKSUM_BYTES + row.length);
   const checksum = checksumOf(backingKey, row);
   value[0] = checksum;

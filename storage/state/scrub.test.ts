@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { DamageError } from '../disk/faults.js';
 import { SimulatedBacking } from '../testing/simulated-backing.js';
 import { Checkpoint } from './checkpoint.js';
-import { sealRow } from './row.js';
+import { checksummedRow } from './row.js';
 import { StateScrub } from './scrub.js';
 
 const TABLE: Table<unknown> = {
@@ -25,7 +25,7 @@ function filled(count: number, bytes: number): SimulatedBacking {
   const backing = new SimulatedBacking({ seed: 1, localTables: [], defer: (run) => run() });
   const transaction = backing.begin();
   for (let i = 0; i < count; i++) {
-    transaction.put(nameOf(i), sealRow(nameOf(i), new Uint8Array(bytes).fill(i)));
+    transaction.put(nameOf(i), checksummedRow(nameOf(i), new Uint8Array(bytes).fill(i)));
   }
   transaction.commit({ index: 1, term: 1 }, () => {});
   return backing;

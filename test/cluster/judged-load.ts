@@ -25,7 +25,7 @@ export interface LoadOptions {
   readonly requests?: RequestLog;
 }
 
-export interface Verdict {
+export interface LoadResult {
   readonly anomalies: readonly { readonly kind: string; readonly text: string }[];
   readonly summary: string;
 }
@@ -105,7 +105,7 @@ export class JudgedLoad {
   }
 
   /** Lets the consumers come to the end, ends the clients, and judges. All nodes are well. */
-  async judge(): Promise<Verdict> {
+  async judge(): Promise<LoadResult> {
     this.#workload.stopProducing();
     await this.#dedup.stop();
     await Promise.all([this.#drain(), this.#surfaces.finish()]);

@@ -1,7 +1,7 @@
 /** A scenario: a cluster, the whole load on it, what is done to it meanwhile, the judgement. */
 import { SeededRandom } from '../seeded-random.js';
 import { type Cluster, type ClusterSettings, withCluster } from './cluster.js';
-import { JudgedLoad, type Verdict } from './judged-load.js';
+import { JudgedLoad, type LoadResult } from './judged-load.js';
 import { Membership } from './membership.js';
 
 export interface Scenario {
@@ -20,9 +20,9 @@ export async function underLoad<Prepared>(
   settings: ClusterSettings,
   act: (scenario: Scenario, prepared: Prepared | null) => Promise<void>,
   before: (cluster: Cluster) => Promise<Prepared> | null = () => null,
-): Promise<Verdict> {
+): Promise<LoadResult> {
   const random = new SeededRandom(seed);
-  let verdict: Verdict | null = null;
+  let verdict: LoadResult | null = null;
   await withCluster(settings, async (cluster) => {
     await cluster.startAll();
     const prepared = await before(cluster);

@@ -3,7 +3,7 @@
  * store stays what it was and can be closed, and with room again the next one is stored. Method: a
  * real store on a real file system of a few MiB, which the test fills to some pages.
  */
-import { type Backing, CommitError, openLmdb, RealDisk, sealRow } from '@svc/storage';
+import { type Backing, CommitError, checksummedRow, openLmdb, RealDisk } from '@svc/storage';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openPrivateVolume, type PrivateVolume, volumesWork } from '../cluster/private-volume.js';
 import { type TemporaryDirectory, temporaryDirectory } from './node-under-test.js';
@@ -44,7 +44,7 @@ const keyOf = (number: number) => `\x01${String(number).padStart(6, '0')}`;
 function commit(index: number, from: number): Promise<unknown> {
   const transaction = backing.begin();
   for (let i = from; i < from + ROWS; i++) {
-    transaction.put(keyOf(i), sealRow(keyOf(i), new Uint8Array(ROW_BYTES).fill(i)));
+    transaction.put(keyOf(i), checksummedRow(keyOf(i), new Uint8Array(ROW_BYTES).fill(i)));
   }
   return new Promise((resolve) => transaction.commit({ index, term: 1 }, resolve));
 }

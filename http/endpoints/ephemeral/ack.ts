@@ -9,9 +9,9 @@ import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quoted } from '../../json/json-text.js';
 import type {
   EphemeralAcked,
+  EphemeralAckStatus,
   EphemeralAcks,
   EphemeralRefused,
-  EphemeralVerdict,
 } from '../../ports/ephemeral-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
@@ -78,7 +78,7 @@ interface AckBody {
   readonly queue: string;
   readonly group: string;
   readonly ids: string[];
-  readonly verdicts: EphemeralVerdict[];
+  readonly verdicts: EphemeralAckStatus[];
 }
 
 function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
@@ -106,7 +106,7 @@ function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
 function readAcks(body: Buffer): AckBody {
   const reader = new JsonReader(body);
   const ids: string[] = [];
-  const verdicts: EphemeralVerdict[] = [];
+  const verdicts: EphemeralAckStatus[] = [];
   let [queue, group, seen] = ['', QUEUE_MODE_GROUP, 0];
   reader.enterObject('the body');
   for (;;) {
@@ -133,7 +133,10 @@ function readAcks(body: Buffer): AckBody {
   return { queue, group, ids, verdicts };
 }
 
-function readAck(reader: JsonReader): { readonly id: string; readonly verdict: EphemeralVerdict } {
+function readAck(reader: JsonReader): {
+  readonly id: string;
+  readonly verdict: EphemeralAckStatus;
+} {
   let id: string | null = null;
   let status: string | null = null;
   reader.enterObject('an ack');

@@ -4,7 +4,7 @@
  * when the test says so.
  */
 import type { Table } from '@svc/engine';
-import { Checkpoint, sealRow } from '@svc/storage';
+import { Checkpoint, checksummedRow } from '@svc/storage';
 import { SimulatedBacking } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../system/clock.js';
@@ -31,7 +31,7 @@ function fixture(everyS: number, rowsPerS: number, isReplaceable: boolean): Fixt
   const backing = new SimulatedBacking({ seed: 1, localTables: [], defer: (run) => run() });
   const transaction = backing.begin();
   for (let i = 0; i < ROWS; i++) {
-    transaction.put(`\x01${100 + i}`, sealRow(`\x01${100 + i}`, new Uint8Array(9)));
+    transaction.put(`\x01${100 + i}`, checksummedRow(`\x01${100 + i}`, new Uint8Array(9)));
   }
   transaction.commit({ index: 1, term: 1 }, () => {});
   const fatal: Error[] = [];

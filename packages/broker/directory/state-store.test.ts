@@ -12,10 +12,10 @@ import {
   type Applied,
   type Backing,
   type BackingRow,
+  checksummedRow,
   DamageError,
   DiskError,
   RealDisk,
-  sealRow,
 } from '@svc/storage';
 import { SimulatedBacking } from '@svc/storage/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -141,7 +141,10 @@ async function snapshotOf(index: number, count: number): Promise<Snapshot> {
   const transaction = source.begin();
   for (let i = 0; i < count; i++) {
     const key = `${i % 3 === 0 ? LOCAL : '\x07'}${index} ${i}`;
-    transaction.put(key, sealRow(key, new Uint8Array(Buffer.from('content '.repeat(i % 9)))));
+    transaction.put(
+      key,
+      checksummedRow(key, new Uint8Array(Buffer.from('content '.repeat(i % 9)))),
+    );
   }
   await new Promise((resolve) => transaction.commit({ index, term: 2 }, resolve));
   const view = source.snapshot();
@@ -278,7 +281,7 @@ describe.each([
     expect(await problem([{ key: row.key, value: flipped }])).toBe('snapshot_row_damaged');
     expect(await problem([{ key: `${row.key}x`, value: row.value }])).toBe('snapshot_row_damaged');
     const long = `${row.key}${'x'.repeat(2000)}`;
-    expect(await problem([{ key: long, value: sealRow(long, new Uint8Array(1)) }])).toBe(
+    expect(await problem([{ key: long, value: checksummedRow(long, new Uint8Array(1)) }])).toBe(
       'snapshot_row_damaged',
     );
     expect(await write(incoming, fresh.rows.slice(100, 299))).toBeNull();

@@ -14,7 +14,7 @@ import type { RingPlace } from '@svc/ephemeral';
 import type { EphemeralRefusalCode } from '@svc/http';
 import type { OwnCall, PeerCalls } from '../peers/calls.js';
 import type { Cancel, Clock } from '../system/clock.js';
-import { type EphemeralVerdictWord, readVerdict } from './frames.js';
+import { type EphemeralAnswerWord, readAnswerWord } from './frames.js';
 import type { EphemeralPlacement } from './placement.js';
 
 export interface Errand {
@@ -202,7 +202,7 @@ export class Errands {
 
   #heard(running: Running, answer: Uint8Array, owner: number): void {
     const r = new GuardedReader(answer);
-    const verdict = readVerdict(r);
+    const verdict = readAnswerWord(r);
     if (verdict === 'owner_moved') this.#again(running);
     else if (verdict === 'done') {
       this.#over(running);
@@ -243,6 +243,6 @@ export class Errands {
   }
 }
 
-function refusalOf(verdict: EphemeralVerdictWord): EphemeralRefusalCode {
+function refusalOf(verdict: EphemeralAnswerWord): EphemeralRefusalCode {
   return verdict === 'done' || verdict === 'content' ? 'ephemeral_forward_failed' : verdict;
 }

@@ -16,6 +16,7 @@ import {
   pushParts,
   readAck,
   readAcked,
+  readAnswerWord,
   readAsk,
   readGiveBack,
   readNumber,
@@ -23,7 +24,6 @@ import {
   readPopped,
   readPush,
   readReset,
-  readVerdict,
   readyParts,
   resetParts,
 } from './frames.js';
@@ -125,5 +125,5 @@ test(`what is no frame is refused, seed ${seed}`, () => {
     }
   }
   expect(readAsk(new GuardedReader(Buffer.of(99)))).toBeNull();
-  expect(readVerdict(new GuardedReader(Buffer.of(99)))).toBe('content');
+  expect(readAnswerWord(new GuardedReader(Buffer.of(99)))).toBe('content');
 });

@@ -58,7 +58,7 @@ export const EPHEMERAL_ANSWERS = [
   'content',
   'ephemeral_too_large',
 ] as const satisfies readonly ('done' | 'content' | EphemeralRefusalCode)[];
-export type EphemeralVerdictWord = (typeof EPHEMERAL_ANSWERS)[number];
+export type EphemeralAnswerWord = (typeof EPHEMERAL_ANSWERS)[number];
 
 const TENANT_BYTES = 36;
 const ID_BYTES_MAX = 1024;
@@ -85,7 +85,7 @@ export function readAsk(r: GuardedReader): EphemeralAsk | null {
   return EPHEMERAL_ASKS[r.u8()] ?? null;
 }
 
-export function verdictBytes(verdict: EphemeralVerdictWord): Uint8Array {
+export function answerWordBytes(verdict: EphemeralAnswerWord): Uint8Array {
   return Uint8Array.of(EPHEMERAL_ANSWERS.indexOf(verdict));
 }
 
@@ -95,7 +95,7 @@ export function answerWriter(): ByteWriter {
   return w;
 }
 
-export function readVerdict(r: GuardedReader): EphemeralVerdictWord {
+export function readAnswerWord(r: GuardedReader): EphemeralAnswerWord {
   return EPHEMERAL_ANSWERS[r.u8()] ?? 'content';
 }
 

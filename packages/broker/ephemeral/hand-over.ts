@@ -28,7 +28,7 @@ import type { CarriedRing, RingPlace } from '@svc/ephemeral';
 import type { PeerCalls } from '../peers/calls.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import { adoptParts, partBytes, partsOf, type RingPart, readAdopted } from './carried-frames.js';
-import { readVerdict } from './frames.js';
+import { readAnswerWord } from './frames.js';
 
 export interface HandOverOptions {
   readonly self: number;
@@ -291,7 +291,7 @@ export class EphemeralHandOver {
 /** null: it is no answer. */
 function refusedIn(answer: Uint8Array): ReadonlySet<number> | null {
   const r = new GuardedReader(answer);
-  if (readVerdict(r) !== 'done') return null;
+  if (readAnswerWord(r) !== 'done') return null;
   const refused = readAdopted(r);
   return refused === null ? null : new Set(refused);
 }

@@ -18,7 +18,7 @@ import { GuardedReader } from '@svc/engine';
 import { ownerOf, type RingPlace } from '@svc/ephemeral';
 import type { PeerCalls } from '../peers/calls.js';
 import type { Cancel, Clock } from '../system/clock.js';
-import { askWriter, numberParts, readNumber, readVerdict } from './frames.js';
+import { askWriter, numberParts, readAnswerWord, readNumber } from './frames.js';
 
 export interface PlacementOptions {
   /** The operator's number of this node. */
@@ -199,5 +199,5 @@ export class EphemeralPlacement {
 
 function epochOf(answer: Uint8Array): number | null {
   const r = new GuardedReader(answer);
-  return readVerdict(r) === 'done' ? readNumber(r) : null;
+  return readAnswerWord(r) === 'done' ? readNumber(r) : null;
 }

@@ -12,8 +12,9 @@ import type { EphemeralAdoption } from './adoption.js';
 import { adoptedParts, readAdopt } from './carried-frames.js';
 import {
   ackedParts,
+  answerWordBytes,
   answerWriter,
-  type EphemeralVerdictWord,
+  type EphemeralAnswerWord,
   poppedParts,
   readAck,
   readAsk,
@@ -23,7 +24,6 @@ import {
   readPush,
   readReset,
   readyParts,
-  verdictBytes,
 } from './frames.js';
 import { type LocalRings, messageOf, placeOfAcks } from './local.js';
 import type { EphemeralPlacement } from './placement.js';
@@ -40,7 +40,7 @@ export interface EphemeralServerOptions {
   readonly whenApplied: (index: number, work: () => void) => void;
 }
 
-const DONE = [verdictBytes('done')];
+const DONE = [answerWordBytes('done')];
 
 export class EphemeralServer {
   readonly #options: EphemeralServerOptions;
@@ -175,6 +175,6 @@ export class EphemeralServer {
   }
 }
 
-function end(call: ServedCall, verdict: EphemeralVerdictWord): void {
-  call.answer([verdictBytes(verdict)]);
+function end(call: ServedCall, verdict: EphemeralAnswerWord): void {
+  call.answer([answerWordBytes(verdict)]);
 }

@@ -13,7 +13,7 @@
  *   the log and by apply, and whoever wrote to it again would damage both.
  * - One buffer is being made at a time, and what is ready has a bound: the oldest goes when there
  *   is no room. So commands that are never planned (repetitions) leave nothing that grows.
- * - A command that waits here is known, as in `seal-ahead.ts`, and in the order of arrival.
+ * - A command that waits here is known, as in `encrypt-ahead.ts`, and in the order of arrival.
  *
  * Rejected: buffers that are used again. The log, readers at its tail and what is on its way to
  * followers keep an entry for longer than anybody can tell.

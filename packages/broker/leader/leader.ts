@@ -32,9 +32,9 @@ import type {
 } from '@svc/engine';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Reach } from '../system/crash-points.js';
+import type { EncryptAhead } from './encrypt-ahead.js';
 import type { EntryMemory } from './entry-memory.js';
 import type { PopAnswers } from './pop-answers.js';
-import type { SealAhead } from './seal-ahead.js';
 import type { TurnMeters } from './turn-meters.js';
 
 /** One request on its way through the leader. */
@@ -103,7 +103,7 @@ export class Leader {
   #due: { readonly cancel: Cancel; readonly atMs: number } | null = null;
   readonly #reach: Reach;
   /** null: nothing is encrypted. */
-  readonly #ahead: SealAhead | null;
+  readonly #ahead: EncryptAhead | null;
   /** null: turns make the memory of their entries themselves. */
   readonly #memory: EntryMemory | null;
   /** null: nothing is timed. */
@@ -118,7 +118,7 @@ export class Leader {
     clock: Clock,
     pipelineMax: number,
     reach: Reach,
-    ahead: SealAhead | null = null,
+    ahead: EncryptAhead | null = null,
     meters: TurnMeters | null = null,
     pops: PopAnswers | null = null,
     memory: EntryMemory | null = null,
@@ -185,7 +185,7 @@ export class Leader {
     }
   }
 
-  #sealsAhead(request: Request, ahead: SealAhead): boolean {
+  #sealsAhead(request: Request, ahead: EncryptAhead): boolean {
     const { command, origin } = request;
     return ahead.takes(command, origin, (sealed) => this.#enqueue(sealed, request));
   }

@@ -13,10 +13,10 @@ import type { Config } from '../config/config.js';
 import { NODE_NUMBER_MAX } from '../config/member-id.js';
 import { nameBounds } from '../config/names.js';
 import type { OpenDirectory } from '../directory/node-directory.js';
+import { EncryptAhead } from '../leader/encrypt-ahead.js';
 import { EntryMemory } from '../leader/entry-memory.js';
 import { Leader } from '../leader/leader.js';
 import { PopAnswers } from '../leader/pop-answers.js';
-import { SealAhead } from '../leader/seal-ahead.js';
 import { TurnMeters } from '../leader/turn-meters.js';
 import type { NodeLayers } from './layers.js';
 import type { NodeOptions } from './options.js';
@@ -68,7 +68,7 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
     },
   });
   const { cipher } = layers;
-  const ahead = cipher === null ? null : new SealAhead({ cipher, clock, state: planner.state });
+  const ahead = cipher === null ? null : new EncryptAhead({ cipher, clock, state: planner.state });
   return new Leader(
     planner,
     consensus,

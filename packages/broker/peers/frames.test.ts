@@ -16,7 +16,7 @@ import {
   FRAME_HEAD_BYTES,
   type FrameContent,
   FrameGate,
-  VERDICTS,
+  SLOT_RESULTS,
 } from './frames.js';
 
 const ENTRY_BYTES_MAX = 4096;
@@ -44,7 +44,7 @@ const CONTENTS: readonly FrameContent[] = [
       { kind: 'tail', index: BIG, previousTerm: null, term: 3, bodyCrc: null },
     ],
   },
-  ...VERDICTS.map(
+  ...SLOT_RESULTS.map(
     (verdict): FrameContent => ({
       kind: 'repair-answer',
       round: 5,

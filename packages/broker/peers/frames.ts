@@ -61,7 +61,7 @@ export interface RepairAsk {
   readonly slots: readonly AskedSlot[];
 }
 
-export const VERDICTS = [
+export const SLOT_RESULTS = [
   'have',
   'never-had',
   /** Damaged here too, or within a lost tail. */
@@ -71,7 +71,7 @@ export const VERDICTS = [
   /** This node lost entries and does not know which. */
   'recovering',
 ] as const;
-export type Verdict = (typeof VERDICTS)[number];
+export type SlotResult = (typeof SLOT_RESULTS)[number];
 
 export interface FrameEntry {
   readonly index: number;
@@ -88,7 +88,7 @@ export interface RepairAnswer {
   readonly kind: 'repair-answer';
   readonly round: number;
   readonly index: number;
-  readonly verdict: Verdict;
+  readonly verdict: SlotResult;
   readonly term: number;
   readonly lastIndex: number;
   readonly lastTerm: number;
@@ -307,7 +307,7 @@ function writeSlot(w: ContentWriter, slot: AskedSlot): void {
 function answerParts(w: ContentWriter, answer: RepairAnswer): Uint8Array[] {
   w.u32(answer.round);
   w.u64(answer.index);
-  w.u8(VERDICTS.indexOf(answer.verdict));
+  w.u8(SLOT_RESULTS.indexOf(answer.verdict));
   w.u64(answer.term);
   w.u64(answer.lastIndex);
   w.u64(answer.lastTerm);
@@ -420,7 +420,7 @@ function readAsk(r: ContentReader): RepairAsk | undefined {
 function readAnswer(r: ContentReader): RepairAnswer | undefined {
   const round = r.u32();
   const index = r.u64();
-  const verdict = r.oneOf(VERDICTS);
+  const verdict = r.oneOf(SLOT_RESULTS);
   if (verdict === undefined) return undefined;
   const [term, lastIndex, lastTerm, led] = [r.u64(), r.u64(), r.u64(), r.flag()];
   const entry = r.flag() ? readEntry(r) : null;

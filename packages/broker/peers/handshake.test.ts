@@ -15,7 +15,7 @@ import {
   NONCE_BYTES,
   PROOF_BYTES,
   type Progress,
-  VERDICT_BYTES,
+  RESULT_BYTES,
 } from './handshake.js';
 
 const NONE = new Uint8Array(CLUSTER_BYTES);
@@ -138,7 +138,7 @@ test('a changed bit anywhere ends it on the side that reads it', () => {
   expect([challenge.length, proof.length, verdict.length]).toEqual([
     CHALLENGE_BYTES,
     PROOF_BYTES,
-    VERDICT_BYTES,
+    RESULT_BYTES,
   ]);
   const flipped = (bytes: Buffer, bit: number) => {
     const changed = Buffer.from(bytes);
@@ -165,7 +165,7 @@ test('a changed bit anywhere ends it on the side that reads it', () => {
       expect(answered.state).toBe('refused');
     }
   }
-  for (let bit = 0; bit < 8 * VERDICT_BYTES; bit++) {
+  for (let bit = 0; bit < 8 * RESULT_BYTES; bit++) {
     const dialer = dialerOf({});
     dialer.push(challenge);
     expect(dialer.push(flipped(verdict, bit)).state).toBe('refused');

@@ -29,7 +29,7 @@ import type { PeerChannel } from './port.js';
 export const HELLO_BYTES = 52;
 export const CHALLENGE_BYTES = 20;
 export const PROOF_BYTES = 32;
-export const VERDICT_BYTES = 36;
+export const RESULT_BYTES = 36;
 export const CLUSTER_BYTES = 16;
 export const NONCE_BYTES = 16;
 const MAGIC = 0x5053_4356;
@@ -188,7 +188,7 @@ export class DialerHandshake {
   readonly #token: string;
   readonly #hello: Buffer;
   readonly #challenge = new Step(CHALLENGE_BYTES);
-  readonly #verdict = new Step(VERDICT_BYTES);
+  readonly #verdict = new Step(RESULT_BYTES);
   #proved = false;
 
   constructor(token: string, hello: Hello) {

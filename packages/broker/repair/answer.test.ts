@@ -5,7 +5,7 @@
 import { Log, type LogEntry } from '@svc/storage';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
-import type { AskedSlot, Verdict } from '../peers/frames.js';
+import type { AskedSlot, SlotResult } from '../peers/frames.js';
 import { answersTo } from './answer.js';
 
 const BODY = 'x'.repeat(100);
@@ -53,7 +53,7 @@ class Fixture {
     this.log.examine(1);
   }
 
-  verdict(slot: Partial<AskedSlot>, recovering = false): Verdict {
+  verdict(slot: Partial<AskedSlot>, recovering = false): SlotResult {
     const whole: AskedSlot = {
       kind: 'record',
       index: 3,

@@ -6,7 +6,7 @@
  * whole around the slot, of a node that has not lost entries (repair/decision.ts).
  */
 import type { DamagedSlot, EntryAnswer, EntryQuestion, LogEntry } from '@svc/storage';
-import type { AskedSlot, RepairAnswer, RepairAsk, Verdict } from '../peers/frames.js';
+import type { AskedSlot, RepairAnswer, RepairAsk, SlotResult } from '../peers/frames.js';
 
 /** Of entry data per question; at least one entry. The rest is asked for again. */
 const ANSWER_BYTES_MAX = 4 << 20;
@@ -46,7 +46,7 @@ export function answersTo(ask: RepairAsk, log: AnsweringLog, node: AnsweringNode
 }
 
 interface Answer {
-  readonly verdict: Verdict;
+  readonly verdict: SlotResult;
   readonly entry: LogEntry | null;
 }
 

@@ -52,12 +52,12 @@
  * one, so what follows the run is not in it, but which slot of the run differs nobody can say.
  */
 import type { Configuration, NodeId } from '@svc/raft';
-import type { Verdict } from '../peers/frames.js';
+import type { SlotResult } from '../peers/frames.js';
 
 /** The latest word of one peer about one slot. */
 export interface PeerWord {
   /** `parted`: what it sent for a run of slots that are known only together does not fit them. */
-  readonly verdict: Verdict | 'parted';
+  readonly verdict: SlotResult | 'parted';
   /** Its durable term. */
   readonly term: number;
   readonly lastIndex: number;

@@ -11,7 +11,7 @@
  * slots of the current round alone.
  */
 import type { NodeId } from '@svc/raft';
-import type { DamagedSlot, LogEntry, RepairOutcome, RepairVerdict } from '@svc/storage';
+import type { DamagedSlot, LogEntry, RepairOutcome, RepairState } from '@svc/storage';
 import { nodeNumber } from '../config/member-id.js';
 import {
   ASK_SLOTS_MAX,
@@ -34,7 +34,7 @@ const WORDS_SHOWN = 5;
 export interface RepairingLog extends AnsweringLog {
   /** Nothing is damaged, nor being repaired. */
   readonly isWhole: boolean;
-  repair(entry: LogEntry, done: (outcome: RepairOutcome) => void): RepairVerdict;
+  repair(entry: LogEntry, done: (outcome: RepairOutcome) => void): RepairState;
 }
 
 export interface RepairRoundsOptions {

@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { NodeId } from '@svc/raft';
-import { type Applied, type BackingView, sealRow } from '@svc/storage';
+import { type Applied, type BackingView, checksummedRow } from '@svc/storage';
 import { SimulatedBacking } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
@@ -82,7 +82,7 @@ class Source {
     }
     // What each node keeps by itself.
     const local = `\x14${this.number}`;
-    transaction.put(local, sealRow(local, new Uint8Array([this.number, index & 0xff])));
+    transaction.put(local, checksummedRow(local, new Uint8Array([this.number, index & 0xff])));
     transaction.commit({ index, term: 1 }, () => {});
     while (this.backing.step());
     this.world.remember(this.backing);
@@ -139,7 +139,7 @@ class World {
     for (let i = 0; i < rows; i++) {
       const key = String.fromCharCode(this.random.between(1, 5), this.random.below(40));
       const row = this.random.bytes(this.random.between(0, 60_000));
-      changes.set(key, this.random.chance(0.2) ? null : sealRow(key, row));
+      changes.set(key, this.random.chance(0.2) ? null : checksummedRow(key, row));
     }
     this.changes.set(this.index, changes);
     for (const source of this.sources) source.checkpoint(this.index);

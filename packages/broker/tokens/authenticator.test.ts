@@ -2,7 +2,7 @@
 // however made, costs more than a bounded amount. Method: tables of tokens that the platform's own
 // cryptography signs, under a clock that the test moves.
 import { generateKeyPairSync } from 'node:crypto';
-import { ROLE_BITS, type Verdict } from '@svc/http';
+import { type CheckedCaller, ROLE_BITS } from '@svc/http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../system/logging.js';
 import { MovedClock } from '../testing/moved-clock.fake.js';
@@ -463,7 +463,7 @@ describe('what is remembered', () => {
 
 test('a flood of tokens is refused above its bound, and all is well after it', async () => {
   const { authenticator } = secretBench();
-  const verdicts: (Verdict | Promise<Verdict>)[] = [];
+  const verdicts: (CheckedCaller | Promise<CheckedCaller>)[] = [];
   for (let i = 0; i < 1500; i++) verdicts.push(authenticator.check(tokenOf(other, 'HS256', { i })));
   const settled = await Promise.all(verdicts);
   const overloaded = settled.filter(

@@ -19,7 +19,7 @@
  * Rejected: the synchronous check of `node:crypto`, which needs no bounds, but holds up the loop
  * for 0.1 ms with each bad token, and would put our own parser in a well-kept library's place.
  */
-import type { Authenticator, Verdict } from '@svc/http';
+import type { Authenticator, CheckedCaller } from '@svc/http';
 import { type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
@@ -36,8 +36,8 @@ import {
   NO_TOKEN,
   OVERLOADED,
   type RoleNames,
-  verdictOfError,
-} from './verdict.js';
+  unauthenticatedBy,
+} from './unauthenticated.js';
 
 export interface TokenAuthenticatorOptions {
   readonly keys: Omit<KeyMaterial, 'keyFromSet'>;
@@ -66,7 +66,7 @@ const CHECKS_MAX = 2;
 const PENDING_MAX = 1024;
 
 interface Remembered {
-  readonly verdict: Verdict;
+  readonly verdict: CheckedCaller;
   /** Seconds since the epoch; Infinity for a token without an end. */
   readonly expiresS: number;
 }
@@ -78,7 +78,7 @@ export class TokenAuthenticator implements Authenticator {
   readonly #claims: ClaimReader;
   readonly #verifyOptions: JWTVerifyOptions;
   readonly #cache = new TokenCache<Remembered>();
-  readonly #pending = new Map<string, Promise<Verdict>>();
+  readonly #pending = new Map<string, Promise<CheckedCaller>>();
   readonly #turns = new Turns(CHECKS_MAX);
   /** Rises when keys change: what was found out before counts no more. */
   #generation = 0;
@@ -106,7 +106,7 @@ export class TokenAuthenticator implements Authenticator {
     this.#keySet?.close();
   }
 
-  check(authorization: string): Verdict | Promise<Verdict> {
+  check(authorization: string): CheckedCaller | Promise<CheckedCaller> {
     const token = tokenOf(authorization);
     const known = this.#cache.get(token);
     if (known !== undefined) return this.#isOver(known.expiresS) ? EXPIRED : known.verdict;
@@ -120,7 +120,7 @@ export class TokenAuthenticator implements Authenticator {
     return verdict;
   }
 
-  async #verify(token: string): Promise<Verdict> {
+  async #verify(token: string): Promise<CheckedCaller> {
     const generation = this.#generation;
     let keyFound = false;
     let endTurn = (): void => {};
@@ -146,14 +146,14 @@ export class TokenAuthenticator implements Authenticator {
       }
       return verdict;
     } catch (error) {
-      return verdictOfError(error, keyFound) ?? this.#bug(error);
+      return unauthenticatedBy(error, keyFound) ?? this.#bug(error);
     } finally {
       endTurn();
     }
   }
 
   /** No token is known that brings this about; it lets nobody in. */
-  #bug(error: unknown): Verdict {
+  #bug(error: unknown): CheckedCaller {
     this.#options.logger.error('auth', 'a token could not be checked', { error: String(error) });
     return {
       kind: 'unauthenticated',

@@ -66,7 +66,7 @@ export class AppendDamage extends Error {
   readonly code = 'append_damage';
 }
 
-/** Writes the header; `sealAppend` completes it when the messages are in. Returns its position. */
+/** Writes the header, which `finishAppend` completes behind the messages. Returns its position. */
 export function beginAppend(
   writer: ByteWriter,
   partition: number,
@@ -109,7 +109,7 @@ export function writeMessage(
   writer.copy(body, payloadStart, payloadEnd);
 }
 
-export function sealAppend(
+export function finishAppend(
   writer: ByteWriter,
   position: number,
   count: number,

@@ -105,7 +105,7 @@ export interface TargetChange {
   readonly released: boolean;
 }
 
-export interface TargetVerdict {
+export interface TargetOutcome {
   /** In the order of the target's items. */
   readonly items: readonly AckItemOutcome[];
   /** Where each item's message stands. */
@@ -152,7 +152,7 @@ export function judgeTarget(
   items: readonly AckItem[],
   room: DeadLetterRoom,
   resolver: Resolver = resolverOf(draft, subject, 'open'),
-): TargetVerdict {
+): TargetOutcome {
   const { options } = subject.queue;
   const { lease, committed, retries } = subject.cursor;
   const found = items.map((item) => resolver.resolve(item.transactionId));

@@ -71,7 +71,7 @@ import {
   partitionOf,
   subjectOf,
   type TargetChange,
-  type TargetVerdict,
+  type TargetOutcome,
   writeTarget,
 } from './ack-target.js';
 import { forgetCursor, moveCursor } from './cursor-move.js';
@@ -263,7 +263,7 @@ function judgeOne(
   { partition, items }: Target,
   shadows: ReadonlyMap<string, CursorRow>,
   usedBytes: number,
-): TargetVerdict | Rollback {
+): TargetOutcome | Rollback {
   const { memory, entryBytesMax } = site;
   const { partitionId = '', consumerGroup = '', leaseId = '' } = items[0] ?? {};
   const stored = subjectOf(draft, command.tenant, partition, consumerGroup);
@@ -273,7 +273,7 @@ function judgeOne(
   const subject: Subject = { ...stored, cursor };
   const fence = fenceOf(draft, memory, subject, leaseId);
   if (fence === 'refused' || fence === 'settled') return notLeased(items.length, partitionId);
-  let verdict: TargetVerdict;
+  let verdict: TargetOutcome;
   try {
     verdict = judgeTarget(draft, subject, items, { entryBytesMax, usedBytes });
   } catch (error) {
@@ -352,7 +352,7 @@ function rolledBack(what: string): string {
   return `${what}; the transaction rolled back`;
 }
 
-function isRollback(verdict: TargetVerdict | Rollback): verdict is Rollback {
+function isRollback(verdict: TargetOutcome | Rollback): verdict is Rollback {
   return 'reason' in verdict;
 }
 

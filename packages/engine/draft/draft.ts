@@ -7,8 +7,8 @@ import {
   type AppendHeader,
   beginAppend,
   type Checksum,
+  finishAppend,
   readAppendHeader,
-  sealAppend,
   verifyAppend,
   type WriteMessage,
 } from '../base/append.js';
@@ -211,7 +211,7 @@ export class Draft {
     const written = write(messageWriter(this, partition), writer);
     const { count, hasIds, hasMessageIds = false } = written;
     if (count === 0) bug(`an empty append to partition ${partition}`);
-    sealAppend(writer, position, count, written, this.surroundings.checksum);
+    finishAppend(writer, position, count, written, this.surroundings.checksum);
     endEffect(writer, contentAt);
     const stampUs = this.nowUs;
     const header = { partition, baseOffset, stampUs, count, hasIds, hasMessageIds };

@@ -8,7 +8,7 @@
  * What must hold:
  * - There is one place where messages are written to an append, `Draft.append`, and it encrypts. So
  *   whatever appends, now or later, needs no thought of its own, unless it counts bytes before:
- *   then it counts `sealedBytes` for each payload if the queue `isSealing`. Large pushes bring
+ *   then it counts `sealedBytes` for each payload if the queue `isEncrypting`. Large pushes bring
  *   their envelopes along, made before they were planned.
  * - The leader decides by the queue's row as planned. What stands in the entry is the envelope, and
  *   applying knows nothing of it: the same bytes are stored on every node, with any key or none.
@@ -60,7 +60,7 @@ export function leastPayloadBytes(storedBytes: number): number {
 }
 
 /** Whether what is pushed to this queue now is encrypted; undefined: one that is created by it. */
-export function isSealing(draft: Draft, queue: QueueRow | undefined): boolean {
+export function isEncrypting(draft: Draft, queue: QueueRow | undefined): boolean {
   return draft.surroundings.cipher !== null && queue?.options.encryptionEnabled === true;
 }
 
@@ -69,7 +69,7 @@ export function isSealing(draft: Draft, queue: QueueRow | undefined): boolean {
  * to the entry, and more, for a message costs about 10 us whatever its length, unless that was done
  * before. A turn of 4 MiB thus encrypts 4,096 messages at most, in 40 ms.
  */
-export function sealingBytes(
+export function encryptingBytes(
   { cipher }: Surroundings,
   state: State,
   push: PushCommand | null,
@@ -109,7 +109,7 @@ export function messageWriter(draft: Draft, partition: number): WriteMessage {
   const { cipher } = draft.surroundings;
   if (cipher === null) return writeMessage;
   const { queue = 0 } = draft.state.get(partitions, numberKey(partition)) ?? {};
-  if (!isSealing(draft, draft.state.get(queues, numberKey(queue)))) return writeMessage;
+  if (!isEncrypting(draft, draft.state.get(queues, numberKey(queue)))) return writeMessage;
   return (writer, body, payloadStart, payloadEnd, ...ids) => {
     const sealed = cipher.seal(body.subarray(payloadStart, payloadEnd));
     writeMessage(writer, sealed, 0, sealed.length, ...ids);

@@ -18,7 +18,7 @@ import type { Delivery, Ticket } from '../delivery/delivery.js';
 import type { PlacedTransaction } from '../delivery/transaction-plan.js';
 import type { Draft, Surroundings } from '../draft/draft.js';
 import { type NameGuard, refusedBy } from '../draft/name-bounds.js';
-import { sealingBytes } from '../draft/payload-cipher.js';
+import { encryptingBytes } from '../draft/payload-cipher.js';
 import { type PlacedKv, planKv } from '../features/kv/plan.js';
 import type { Timers } from '../features/timers/timers.js';
 import { type PlacedPush, PushPlan, type RefusedPush } from '../push/push.js';
@@ -219,5 +219,5 @@ function sealedShareOf({ surroundings, state }: FillSite, command: FillCommand):
   if (surroundings.cipher === null) return 0;
   if (command.kind === 'replay' || command.kind === 'kv' || command.kind === 'timers') return 0;
   const push = command.kind === 'push' ? command : command.pushes;
-  return sealingBytes(surroundings, state, push);
+  return encryptingBytes(surroundings, state, push);
 }

@@ -41,7 +41,7 @@ import { createPartition, createQueue } from '../draft/creation.js';
 import type { Draft } from '../draft/draft.js';
 import { originalOf, storedMessageId } from '../draft/duplicate.js';
 import { type NameGuard, type NewNames, NO_NEW, PlacedNames } from '../draft/name-bounds.js';
-import { isSealing, sealedBytes } from '../draft/payload-cipher.js';
+import { isEncrypting, sealedBytes } from '../draft/payload-cipher.js';
 import { findPartition, findQueue } from '../state/catalog.js';
 
 /** What the rest of the leader wants to know of a push: who may now have work. */
@@ -75,7 +75,7 @@ interface Target {
   hasIds: boolean;
   hasMessageIds: boolean;
   /** Its payloads are encrypted when they are written. */
-  readonly isSealing: boolean;
+  readonly isEncrypting: boolean;
   /** The turn knows it; a target that is only judged is forgotten. */
   isPlaced: boolean;
 }
@@ -173,7 +173,7 @@ export interface RefusedPush {
 }
 
 /** Whether pushes that stand or fall together can be placed. */
-export type PushVerdict =
+export type PushPlanned =
   /** They can, and take so many bytes and units of work. */
   | {
       readonly kind: 'clear';
@@ -245,7 +245,7 @@ export class PushPlan {
    * Judges the items of a command together, and places none of them. `unitsMax`: what it may cost;
    * one that costs more is given up as soon as that is seen.
    */
-  judge(command: PushCommand, unitsMax: number): PushVerdict {
+  judge(command: PushCommand, unitsMax: number): PushPlanned {
     const least = leastUnits(command);
     if (least > unitsMax) return { kind: 'too-much', units: least };
     const call = this.#open(command, null);
@@ -307,7 +307,7 @@ export class PushPlan {
       placeOfId: null,
       hasIds: false,
       hasMessageIds: false,
-      isSealing: isSealing(this.#draft, queue),
+      isEncrypting: isEncrypting(this.#draft, queue),
       isPlaced: false,
     };
   }
@@ -433,7 +433,7 @@ function targetUnits({ queue, partition }: Target, isFirst: boolean): number {
 function itemBytes(call: Call, item: number, target: Target, id: string | null): number {
   const { payloadStart, payloadEnd } = call.command;
   const payloadBytes = (payloadEnd[item] ?? 0) - (payloadStart[item] ?? 0);
-  const stored = target.isSealing ? sealedBytes(payloadBytes) : payloadBytes;
+  const stored = target.isEncrypting ? sealedBytes(payloadBytes) : payloadBytes;
   return stored + (id === null ? 0 : id.length * 3) + ITEM_OVERHEAD_BYTES;
 }
 
@@ -459,7 +459,7 @@ function placeItem(
 }
 
 type JudgedTogether =
-  | Exclude<PushVerdict, { readonly kind: 'clear' }>
+  | Exclude<PushPlanned, { readonly kind: 'clear' }>
   | { readonly kind: 'clear'; readonly bytes: number };
 
 function judgeTogether(draft: Draft, call: Call, limits: PushLimits): JudgedTogether {
@@ -525,7 +525,7 @@ function windowOf(target: Target): number {
 }
 
 function writeTarget(draft: Draft, target: Target, listener: PushListener): void {
-  const { group, isSealing } = target;
+  const { group, isEncrypting } = target;
   if (target.queue === undefined) {
     // Another target of this turn may have created the queue since this one was opened.
     target.queue = findQueue(draft.state, target.command.tenant, group.queue);
@@ -554,7 +554,7 @@ function writeTarget(draft: Draft, target: Target, listener: PushListener): void
       const id = command.transactionIds[item] ?? null;
       const traceId = traceIds === null ? null : (traceIds[item] ?? null);
       const promised = command.messageIds?.[item] ?? null;
-      const envelope = isSealing ? command.envelopes?.[item] : undefined;
+      const envelope = isEncrypting ? command.envelopes?.[item] : undefined;
       if (envelope === undefined) {
         add(writer, command.body, start, end, id, command.producerSub, traceId, promised);
       } else {

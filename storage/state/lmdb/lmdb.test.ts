@@ -12,7 +12,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DamageError, StateFullError } from '../../disk/faults.js';
 import { RealDisk } from '../../disk/real.js';
 import type { Backing } from '../backing.js';
-import { sealRow } from '../row.js';
+import { checksummedRow } from '../row.js';
 import { type LmdbOptions, openLmdb } from './lmdb.js';
 
 const LOCAL = 20;
@@ -35,7 +35,7 @@ function commit(backing: Backing, index: number, from: number, count: number): P
   const transaction = backing.begin();
   for (let i = from; i < from + count; i++) {
     const key = `${i % 4 === 0 ? String.fromCharCode(LOCAL) : '\x01'}${i}`;
-    transaction.put(key, sealRow(key, new Uint8Array(500).fill(i)));
+    transaction.put(key, checksummedRow(key, new Uint8Array(500).fill(i)));
   }
   return new Promise((resolve) => transaction.commit({ index, term: 1 }, resolve));
 }

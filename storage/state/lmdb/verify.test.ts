@@ -17,7 +17,7 @@ import { DamageError } from '../../disk/faults.js';
 import { RealDisk } from '../../disk/real.js';
 import { SeededRandom } from '../../testing/random.js';
 import type { Backing, BackingView } from '../backing.js';
-import { sealRow } from '../row.js';
+import { checksummedRow } from '../row.js';
 import { openLmdb } from './lmdb.js';
 import { verifyLmdb } from './verify.js';
 
@@ -76,7 +76,7 @@ function commit(backing: Backing, index: number, random: SeededRandom, load: Loa
       String.fromCharCode(table) + random.below(load.keys).toString(36).padStart(150, '.');
     const length = random.chance(load.large) ? random.below(30_000) : random.below(120);
     if (random.chance(load.deletions)) transaction.delete(key);
-    else transaction.put(key, sealRow(key, random.bytes(length)));
+    else transaction.put(key, checksummedRow(key, random.bytes(length)));
   }
   return new Promise((resolve, reject) => {
     transaction.commit({ index, term: 1 }, (error) => (error === null ? resolve() : reject(error)));

@@ -85,7 +85,7 @@ export function kvAnswerBytes({ ops }: KvCall): number {
   return bytes + rows * ROW_ANSWER_BYTES;
 }
 
-export interface KvVerdict {
+export interface KvJudged {
   /** Nothing may be written, and there are no results. */
   readonly failure: KvFailure | null;
   readonly writes: readonly KvWrite[];
@@ -107,7 +107,7 @@ interface OrderedRead {
   readonly place: string;
 }
 
-export function judgeKv(state: State, nowUs: number, call: KvCall): KvVerdict {
+export function judgeKv(state: State, nowUs: number, call: KvCall): KvJudged {
   const judge = new Judge(state, nowUs);
   const results: (KvResult | undefined)[] = new Array(call.ops.length);
   let failure: KvFailure | null = null;
@@ -129,7 +129,7 @@ export function* readManyKv(
   state: State,
   nowUs: number,
   call: KvCall,
-  verdict: KvVerdict,
+  verdict: KvJudged,
 ): Generator<void, readonly KvResult[]> {
   const { results } = verdict;
   const budget = { bytesLeft: verdict.readBytesLeft };

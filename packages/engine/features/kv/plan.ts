@@ -13,7 +13,7 @@ import type { Draft } from '../../draft/draft.js';
 import { clusterVersionOf } from '../../state/cluster-version.js';
 import type { KvWrite } from '../../state/kv/apply.js';
 import { kvRows, placeOfRow } from '../../state/kv/tables.js';
-import { judgeKv, type KvVerdict, readManyKv } from './judge.js';
+import { judgeKv, type KvJudged, readManyKv } from './judge.js';
 import { atOneMoment } from './moment.js';
 
 /** Before it, an older member could be asked for what it does not know (state-surfaces 1.7). */
@@ -53,7 +53,7 @@ function plan(draft: Draft, call: KvCall, entryBytesMax: number): KvOutcome | Re
  * answer shows them in full, and it goes to the node that was asked, which takes no more than an
  * entry has.
  */
-export function kvCallBytes({ ops }: KvCall, { writes, results }: KvVerdict): number {
+export function kvCallBytes({ ops }: KvCall, { writes, results }: KvJudged): number {
   let bytes = 0;
   for (const { place, value } of writes) {
     bytes += WRITE_BYTES + place.length + (value?.length ?? 0);
@@ -67,12 +67,12 @@ export function kvCallBytes({ ops }: KvCall, { writes, results }: KvVerdict): nu
   return bytes;
 }
 
-export function writeKv(draft: Draft, tenant: Tenant, { writes }: KvVerdict): void {
+export function writeKv(draft: Draft, tenant: Tenant, { writes }: KvJudged): void {
   if (writes.length > 0) draft.emit({ kind: 'kv', tenant, writes });
 }
 
 /** After `writeKv`. */
-export function finishKv(draft: Draft, call: KvCall, verdict: KvVerdict): KvOutcome {
+export function finishKv(draft: Draft, call: KvCall, verdict: KvJudged): KvOutcome {
   const { state, nowUs } = draft;
   if (verdict.failure !== null) return { kind: 'kv', failure: verdict.failure, results: [] };
   const reads = readManyKv(state, nowUs, call, verdict);

@@ -4,7 +4,7 @@ import type { KvCall, KvOutcome } from '../../base/commands/kv.js';
 import type { Rollback } from '../../base/commands/transaction.js';
 import { switchesOf } from '../../base/switches.js';
 import type { Draft } from '../../draft/draft.js';
-import { judgeKv, type KvVerdict } from './judge.js';
+import { judgeKv, type KvJudged } from './judge.js';
 import { checkRefusal, finishKv, kvCallBytes, writeKv } from './plan.js';
 
 /** Why the transaction is refused whatever its parts are; null: it is not. */
@@ -39,7 +39,7 @@ export function judgeKvLeg(draft: Draft, call: KvCall | null, size: { bytes: num
   };
 }
 
-function lostPrecondition({ failure }: KvVerdict): Rollback | null {
+function lostPrecondition({ failure }: KvJudged): Rollback | null {
   if (failure === null) return null;
   const error = 'QKV a required KV precondition failed; the transaction rolled back';
   return { reason: 'kv_precondition', error, kv: failure };

@@ -15,7 +15,7 @@ import type {
 import type { Key } from '../../base/state.js';
 import { utf8Length } from '../../base/utf8.js';
 import type { Draft } from '../../draft/draft.js';
-import { isSealing, sealedBytes } from '../../draft/payload-cipher.js';
+import { isEncrypting, sealedBytes } from '../../draft/payload-cipher.js';
 import { findQueue } from '../../state/catalog.js';
 import { type TimerRow, timerRowKey, timers, timersOfTenant } from '../../state/timers/tables.js';
 import { placeKey } from '../../state/traces/tables.js';
@@ -31,7 +31,7 @@ export function judgeTimers(draft: Draft, { tenant, ops }: TimerCall): TimerFlaw
 
 function isSealingQueue(draft: Draft, tenant: Tenant, queue: string): boolean {
   if (draft.surroundings.cipher === null) return false;
-  return isSealing(draft, findQueue(draft.state, tenant, queue));
+  return isEncrypting(draft, findQueue(draft.state, tenant, queue));
 }
 
 /** Of an operation in its entry beside its texts: a key, numbers, an id. */

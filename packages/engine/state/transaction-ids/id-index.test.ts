@@ -9,9 +9,9 @@
 import { describe, expect, it } from 'vitest';
 import {
   beginAppend,
+  finishAppend,
   insertTransactionIds,
   readAppendHeader,
-  sealAppend,
   writeMessage,
 } from '../../base/append.js';
 import { ByteReader, ByteWriter } from '../../base/bytes.js';
@@ -413,7 +413,7 @@ describe('the ids of an append', () => {
     writeMessage(writer, bytes, 0, 2, null, null, uuid);
     writeMessage(writer, bytes, 0, 2, 'promised', 'producer', uuid, uuid);
     writeMessage(writer, bytes, 0, 0, 'dernière', null, null);
-    sealAppend(writer, position, 5, { hasIds: true, hasMessageIds: true }, () => 0);
+    finishAppend(writer, position, 5, { hasIds: true, hasMessageIds: true }, () => 0);
     const reader = new ByteReader(writer.finish());
     const index = TransactionIndex.load(new EncodedState());
     insertTransactionIds(reader, readAppendHeader(reader), index);

@@ -25,7 +25,7 @@ import {
 } from '@svc/engine';
 import type { Cancel, Clock } from '../system/clock.js';
 
-export interface SealAheadOptions {
+export interface EncryptAheadOptions {
   readonly cipher: PayloadCipher;
   readonly clock: Clock;
   /** As planned. */
@@ -44,13 +44,13 @@ interface Waiting {
   readonly done: (sealed: Command) => void;
 }
 
-export class SealAhead {
-  readonly #options: SealAheadOptions;
+export class EncryptAhead {
+  readonly #options: EncryptAheadOptions;
   /** The first one is being encrypted. */
   #line: Waiting[] = [];
   #cancelSlice: Cancel | null = null;
 
-  constructor(options: SealAheadOptions) {
+  constructor(options: EncryptAheadOptions) {
     this.#options = options;
   }
 
@@ -95,29 +95,29 @@ export class SealAhead {
   #sealingGroups({ tenant, groups }: PushCommand): boolean[] {
     const { state } = this.#options;
     let last: string | null = null;
-    let isSealing = false;
+    let isEncrypting = false;
     return groups.map(({ queue }) => {
       if (queue !== last) {
-        isSealing = findQueue(state, tenant, queue)?.options.encryptionEnabled === true;
+        isEncrypting = findQueue(state, tenant, queue)?.options.encryptionEnabled === true;
         last = queue;
       }
-      return isSealing;
+      return isEncrypting;
     });
   }
 
-  #seal(one: Waiting, isSealing: readonly boolean[], envelopes: Envelopes, from: number): void {
+  #seal(one: Waiting, isEncrypting: readonly boolean[], envelopes: Envelopes, from: number): void {
     const { cipher, clock } = this.#options;
     const { itemGroup, body, payloadStart, payloadEnd } = one.push;
     this.#cancelSlice = clock.soon(() => {
       this.#cancelSlice = null;
       let item = from;
       for (let left = SLICE_MESSAGES; left > 0 && item < envelopes.length; item++) {
-        if (isSealing[itemGroup[item] ?? 0] !== true) continue;
+        if (isEncrypting[itemGroup[item] ?? 0] !== true) continue;
         envelopes[item] = cipher.seal(body.subarray(payloadStart[item], payloadEnd[item]));
         left--;
       }
       if (item < envelopes.length) {
-        this.#seal(one, isSealing, envelopes, item);
+        this.#seal(one, isEncrypting, envelopes, item);
         return;
       }
       one.done(withEnvelopes(one, envelopes));

@@ -47,13 +47,13 @@ export interface Measured {
 const QUIET_SHARE_MIN = 0.7;
 const NOISY_FACTOR = 4;
 
-export interface Verdict {
+export interface Judgement {
   readonly word: 'met' | 'MISSED' | 'noisy';
   /** The bounds that are missed. */
   readonly missed: readonly string[];
 }
 
-export function judge(measured: Measured): Verdict {
+export function judge(measured: Measured): Judgement {
   const { pushes, polls } = measured.honest;
   const timings: readonly Timing[] = [
     ['push p99', pushes.p99, HONEST_P99_MS_MAX],

@@ -1,8 +1,8 @@
 // Goal: a verdict says what is missed, and calls a time that is the machine's noisy, not missed.
 
 import { describe, expect, test } from 'vitest';
+import { judge, type Measured } from './judgement.js';
 import { renderMeasured, renderPair } from './table.js';
-import { judge, type Measured } from './verdict.js';
 
 const CALM = { ms: 20, quietMs: 15 };
 const MIB = 2 ** 20;

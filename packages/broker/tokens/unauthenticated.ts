@@ -41,7 +41,7 @@ function refusal(error: string): Unauthenticated {
 /**
  * `keyFound`: the header had been read when it failed. null for an error that no token can cause.
  */
-export function verdictOfError(error: unknown, keyFound: boolean): Unauthenticated | null {
+export function unauthenticatedBy(error: unknown, keyFound: boolean): Unauthenticated | null {
   if (error instanceof UnusableKeyError) {
     const { message } = error;
     return { kind: 'unauthenticated', status: '500 Internal Server Error', error: message };

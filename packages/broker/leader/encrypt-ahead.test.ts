@@ -21,7 +21,7 @@ import {
 import { beforeEach, expect, test } from 'vitest';
 import { payloadCipher } from '../reads/payload-cipher.js';
 import type { Clock } from '../system/clock.js';
-import { SealAhead } from './seal-ahead.js';
+import { EncryptAhead } from './encrypt-ahead.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
 const ORIGIN: RequestOrigin = {
@@ -48,7 +48,7 @@ let planner: Planner;
 let index: number;
 let bodies: Map<number, Uint8Array>;
 let works: (() => void)[];
-let ahead: SealAhead;
+let ahead: EncryptAhead;
 
 beforeEach(() => {
   sealed = 0;
@@ -76,7 +76,7 @@ beforeEach(() => {
     after: () => () => {},
     every: () => () => {},
   };
-  ahead = new SealAhead({ cipher, clock, state: planner.state });
+  ahead = new EncryptAhead({ cipher, clock, state: planner.state });
 });
 
 function plan(command: Command): void {
