@@ -17,7 +17,7 @@
  *   gathers lets pass who cannot wait (pop-gather.ts).
  * - Nothing is scanned on the way of a command but within the turn's budget of rows.
  *
- * Outline: `delivery-memory` holds what is known about groups; `first-contact` registers them;
+ * Outline: `memory.ts` holds what is known about groups; `first-contact` registers them;
  * `pop-sight` shows what they may see of a partition and `pop-claim` claims it; `pop` fills a pop,
  * or lets it gather (`pop-gather`); `waiters` parks it, and `label-joins` lets pops by labels wait
  * at queues that come to match; `ack` and `lease` settle, prolong and undo; this file gives each
