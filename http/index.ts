@@ -21,7 +21,7 @@ export { type DoorOptions, isLoopback } from './exchange/door.js';
 export type { FrontLogger } from './exchange/exchange.js';
 export * from './exchange/list-text.js';
 export { StaticFilesError } from './exchange/static-files.js';
-export { loadUws, NativeBuildMissingError, type UwsResponse } from './exchange/uws.js';
+export { NativeBuildMissingError } from './exchange/uws.js';
 export type { GateOptions } from './gate/gate.js';
 export {
   anonymousBytes,

@@ -15,7 +15,6 @@ export type {
   Disk,
   DiskDone,
   DiskFile,
-  DiskReadDone,
   DiskSpace,
   OpenMode,
 } from './disk/disk.js';
