@@ -16,6 +16,7 @@ import { decodeAnswer, encodeAnswer } from './outcome-codec.js';
 
 const NOW_MS = 123_456;
 const LATER_MS = 77;
+const FORMAT = 2;
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
@@ -135,7 +136,7 @@ describe('a forwarded command', () => {
     const random = new SeededRandom(5);
     for (let i = 0; i < 15_000; i++) {
       const w = new ByteWriter(64);
-      w.u8(1);
+      w.u8(FORMAT);
       w.u64(random.below(9));
       w.varint(random.below(100));
       w.u8(0);
@@ -154,17 +155,19 @@ describe('a forwarded command', () => {
       const kinds = ['push', 'pop', 'give-back', 'ack', 'extend', 'configure', '', 'transaction'];
       for (const count of [65, 99_999, 100_001, 2 ** 31, 2 ** 53 - 1]) {
         const w = new ByteWriter(64);
-        w.u8(1);
+        w.u8(FORMAT);
         w.u64(1);
         w.varint(5);
         w.u8(0);
         w.u8(kinds.indexOf(kind));
+        const at = kind === 'give-back' || kind === 'configure' ? w.beginSized() : null;
         w.text(TENANT);
         if (kind === 'push') w.u8(0);
         else if (kind !== 'transaction') w.text('g');
         if (kind === 'give-back') w.text('');
         if (kind === 'configure') w.u8(0);
         w.varint(count);
+        if (at !== null) w.endSized(at, 0);
         const before = process.memoryUsage().heapUsed;
         expect([count, decodeForwarded(w.finish(), 0)]).toEqual([count, 'content']);
         expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000);
@@ -201,22 +204,24 @@ describe('a forwarded command', () => {
     ['a lead byte without a trail', [0xe2, 0x82]],
   ])('whose text holds %s is refused', (_, text) => {
     const w = new ByteWriter(64);
-    w.u8(1);
+    w.u8(FORMAT);
     w.u64(1);
     w.varint(5);
     w.u8(0);
     w.u8(6);
+    const at = w.beginSized();
     w.text(TENANT);
     w.blob(Uint8Array.from(text));
+    w.endSized(at, 0);
     expect(decodeForwarded(w.finish(), 0)).toBe('content');
   });
 
   test('of another format or kind is named', () => {
     const bytes = bytesOf(forwarded(new SeededRandom(6)));
-    bytes[0] = 2;
+    bytes[0] = FORMAT - 1;
     expect(decodeForwarded(bytes, 0)).toBe('format');
     const w = new ByteWriter(64);
-    w.u8(1);
+    w.u8(FORMAT);
     w.u64(1);
     w.varint(5);
     w.u8(0);
@@ -259,13 +264,13 @@ describe('an answer', () => {
     const random = new SeededRandom(9);
     for (let i = 0; i < 15_000; i++) {
       const bytes = Uint8Array.from({ length: 18 + random.below(60) }, () => random.below(256));
-      bytes[0] = 1;
+      bytes[0] = FORMAT;
       bytes[17] = random.below(20);
       decodeAnswer(bytes);
     }
     for (const kind of [0, 2]) {
       const w = new ByteWriter(64);
-      w.u8(1);
+      w.u8(FORMAT);
       w.u64(1);
       w.u64(1);
       w.u8(kind);

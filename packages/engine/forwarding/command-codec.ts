@@ -3,7 +3,8 @@
  *
  *     forwarded: format u8 | term u64 | deadline | flags u8 | [origin] | command
  *     origin:    session 16 bytes | sequence | settled below | count, settled numbers
- *     command:   kind u8 | tenant | content; the body of what pushes stands last
+ *     command:   kind u8 | length | fields of the kind, or
+ *                kind u8 | tenant | content; the body of what pushes stands last
  *
  * Numbers are varints where nothing else is said. What must hold:
  * - A body is never copied here: it is a part of what is sent, and a view of what was received.
@@ -14,22 +15,34 @@
  * - Monotonic times mean nothing on another node. They travel as the milliseconds that are left,
  *   so a command that was long on its way has a little more time than its client gave it.
  */
-import { DEADLINE_MS_MAX, INT32_MAX, isUuid, NAME_BYTES_MAX, POP_PARTITIONS_MAX } from '@svc/wire';
+import { DEADLINE_MS_MAX, INT32_MAX, NAME_BYTES_MAX, POP_PARTITIONS_MAX } from '@svc/wire';
 import { ByteWriter } from '../base/bytes.js';
 import {
+  type AckCommand,
   type Command,
-  type ConfigureCommand,
   DEADLINE_OVER,
-  type GiveBackCommand,
+  leaseCommands,
   type PopCommand,
   type PopScope,
+  type PushCommand,
+  queueCommands,
   type Tenant,
 } from '../base/commands/commands.js';
+import { deadLetterCommands } from '../base/commands/dead-letters.js';
+import { ephemeralCommands } from '../base/commands/ephemeral.js';
+import { groupCommands } from '../base/commands/groups.js';
 import { growingBody } from '../base/commands/growing-bytes.js';
-import { checkNames, TENANT_BYTES } from '../base/commands/names.js';
+import { kvCommands } from '../base/commands/kv.js';
+import { checkNames, tenant } from '../base/commands/names.js';
+import { type StreamCycleCommand, streamCommands } from '../base/commands/streams.js';
+import { surfaceCommands } from '../base/commands/surfaces.js';
+import { timerCommands } from '../base/commands/timers.js';
+import { traceCommands } from '../base/commands/traces.js';
+import type { TransactionCommand } from '../base/commands/transaction.js';
 import type { AutopilotWish } from '../base/delivery-terms.js';
+import { choice } from '../base/fields/choice.js';
+import { view } from '../base/fields/field.js';
 import { GuardedReader } from '../base/guarded-reader.js';
-import { CONFIGURE_DEFAULTS } from '../base/queue-options.js';
 import { subscription } from '../base/rows.js';
 import {
   type RequestOrigin,
@@ -38,20 +51,8 @@ import {
   SESSION_BYTES,
   SETTLED_MAX,
 } from '../state/request-id.js';
-import {
-  readDropDeadLetters,
-  readReplay,
-  writeDropDeadLetters,
-  writeReplay,
-} from './dead-letter-codec.js';
-import { readEphemeralCommand, writeEphemeralCommand } from './ephemeral-codec.js';
-import { readGroupCommand, writeGroupCommand } from './group-command-codec.js';
-import { readKvCall, writeKvCall } from './kv-codec.js';
 import { readAck, readPush, writeAck, writePush } from './push-ack-codec.js';
-import { readCycle, readRegisterStream, writeCycle, writeRegisterStream } from './stream-codec.js';
-import { readSurfaceCommand, writeSurfaceCommand } from './surface-codec.js';
-import { readTimerCall, writeTimerCall } from './timer-codec.js';
-import { readTraceCommand, writeTraceCommand } from './trace-codec.js';
+import { readCycle, writeCycle } from './stream-codec.js';
 import { readTransaction, writeTransaction } from './transaction-codec.js';
 
 /** A command that one node asks another to plan. */
@@ -68,32 +69,36 @@ export interface ForwardedCommand {
 /** Why bytes of another node were not taken. */
 export type CodecRefusal = 'format' | 'kind' | 'content';
 
-const FORMAT = 1;
-const KINDS = [
-  'push',
-  'pop',
-  'give-back',
-  'ack',
-  'extend',
-  'configure',
-  'delete-queue',
-  'transaction',
-  'seek',
-  'delete-group',
-  'subscribe-group',
-  'drop-dead-letters',
-  'replay',
-  'trace',
-  'timers',
-  'kv',
-  'set-switches',
-  'set-grant',
-  'purge-tenant',
-  'register-stream',
-  'stream-cycle',
-  'ephemeral-configure',
-  'ephemeral-delete',
-] as const;
+const FORMAT = 2;
+
+/** Pushes, pops and acks, and what holds pushes: by hand, for each message goes through them. */
+type ByHand = PushCommand | PopCommand | AckCommand | TransactionCommand | StreamCycleCommand;
+
+const NUMBERS = { push: 0, pop: 1, ack: 3, transaction: 7, 'stream-cycle': 20 } as const;
+const byHand = new Map<number, ByHand['kind']>(
+  Object.entries(NUMBERS).map(([kind, number]) => [number, kind as ByHand['kind']]),
+);
+
+/** The others. Their numbers are not those above. */
+const byFields = choice('kind', {
+  ...leaseCommands,
+  ...queueCommands,
+  ...groupCommands,
+  ...deadLetterCommands,
+  ...traceCommands,
+  ...timerCommands,
+  ...kvCommands,
+  ...surfaceCommands,
+  ...streamCommands,
+  ...ephemeralCommands,
+});
+
+export const commandKinds = byFields.kinds;
+
+function isByHand(command: Command): command is ByHand {
+  return Object.hasOwn(NUMBERS, command.kind);
+}
+
 const SCOPES = ['queue', 'partition', 'discovery'] as const;
 const CONFLATION_WORDS = [null, false, true] as const;
 const HAS_ORIGIN = 1;
@@ -101,7 +106,6 @@ const HAS_ORIGIN = 1;
 const LEFT_MS_MAX = 2 * DEADLINE_MS_MAX;
 /** Texts that no key holds are bounded by the body that they came in. */
 const TEXT_BYTES_MAX = 2 ** 31;
-const NUMBER_MAX = 0xffff_ffff;
 
 // --- writing -------------------------------------------------------------------------------------
 
@@ -133,8 +137,14 @@ function writeOrigin(w: ByteWriter, origin: RequestOrigin): void {
 }
 
 function writeCommand(w: ByteWriter, command: Command, nowMs: number): void {
-  w.u8(KINDS.indexOf(command.kind));
-  w.text(command.tenant);
+  if (!isByHand(command)) {
+    byFields.write(w, command);
+    // The data themselves stand last.
+    if (command.kind === 'trace') w.varint(command.data.length);
+    return;
+  }
+  w.u8(NUMBERS[command.kind]);
+  tenant.write(w, command.tenant);
   switch (command.kind) {
     case 'push':
       writePush(w, command);
@@ -142,59 +152,11 @@ function writeCommand(w: ByteWriter, command: Command, nowMs: number): void {
     case 'pop':
       writePop(w, command, nowMs);
       break;
-    case 'give-back':
-      w.text(command.consumerGroup);
-      w.text(command.leaseId);
-      w.varint(command.partitionNumbers.length);
-      for (const number of command.partitionNumbers) w.varint(number);
-      break;
     case 'ack':
       writeAck(w, command);
       break;
     case 'transaction':
       writeTransaction(w, command);
-      break;
-    case 'extend':
-      w.text(command.leaseId);
-      w.varint(command.seconds);
-      break;
-    case 'configure':
-      writeConfigure(w, command);
-      break;
-    case 'delete-queue':
-      w.text(command.queue);
-      break;
-    case 'seek':
-    case 'delete-group':
-    case 'subscribe-group':
-      writeGroupCommand(w, command);
-      break;
-    case 'drop-dead-letters':
-      writeDropDeadLetters(w, command);
-      break;
-    case 'replay':
-      writeReplay(w, command);
-      break;
-    case 'trace':
-      writeTraceCommand(w, command);
-      break;
-    case 'timers':
-      writeTimerCall(w, command);
-      break;
-    case 'ephemeral-configure':
-    case 'ephemeral-delete':
-      writeEphemeralCommand(w, command);
-      break;
-    case 'kv':
-      writeKvCall(w, command);
-      break;
-    case 'set-switches':
-    case 'set-grant':
-    case 'purge-tenant':
-      writeSurfaceCommand(w, command);
-      break;
-    case 'register-stream':
-      writeRegisterStream(w, command);
       break;
     case 'stream-cycle':
       writeCycle(w, command);
@@ -226,33 +188,6 @@ function writePop(w: ByteWriter, command: PopCommand, nowMs: number): void {
   w.flag(command.autopilot?.batch === true);
 }
 
-const VALUE_NULL = 0;
-const VALUE_TEXT = 1;
-const VALUE_NUMBER = 2;
-const VALUE_FALSE = 3;
-const VALUE_TRUE = 4;
-
-/** Of the names given, those that are options; the others mean nothing to the planner either. */
-function writeConfigure(w: ByteWriter, command: ConfigureCommand): void {
-  const named = Object.keys(CONFIGURE_DEFAULTS).filter((n) => command.changes[n] !== undefined);
-  w.text(command.queue);
-  w.flag(command.replace);
-  w.varint(named.length);
-  for (const name of named) {
-    const value = command.changes[name] ?? null;
-    w.text(name);
-    if (value === null) w.u8(VALUE_NULL);
-    else if (typeof value === 'boolean') w.u8(value ? VALUE_TRUE : VALUE_FALSE);
-    else if (typeof value === 'number') {
-      w.u8(VALUE_NUMBER);
-      w.u32(value);
-    } else {
-      w.u8(VALUE_TEXT);
-      w.text(value);
-    }
-  }
-}
-
 // --- reading -------------------------------------------------------------------------------------
 
 /** The body of what pushes is a view of `bytes`, which must stay as they are. */
@@ -264,10 +199,13 @@ export function decodeForwarded(bytes: Uint8Array, nowMs: number): ForwardedComm
   const flags = r.u8();
   if (flags > HAS_ORIGIN) return 'content';
   const origin = flags === HAS_ORIGIN ? readOrigin(r) : null;
-  const kind = KINDS[r.u8()];
-  if (kind === undefined) return r.refused ? 'content' : 'kind';
-  const command = readCommand(r, kind, readTenant(r), nowMs);
-  return r.whole ? { term, deadlineMs, origin, command } : 'content';
+  const number = r.u8();
+  if (r.refused) return 'content';
+  const kind = byHand.get(number);
+  if (kind === undefined && byFields.formOfNumber(number) === undefined) return 'kind';
+  const command =
+    kind === undefined ? readByFields(r, number) : readByHand(r, kind, tenant.read(r), nowMs);
+  return r.whole && command !== null ? { term, deadlineMs, origin, command } : 'content';
 }
 
 function readDeadline(r: GuardedReader, nowMs: number): number {
@@ -289,74 +227,40 @@ function readOrigin(r: GuardedReader): RequestOrigin {
   return { session, sequence, settledBelow, settled };
 }
 
-function readTenant(r: GuardedReader): Tenant {
-  const tenant = r.text(TENANT_BYTES);
-  if (!isUuid(tenant) || tenant !== tenant.toLowerCase()) r.refuse();
-  return tenant;
+function readByFields(r: GuardedReader, number: number): Command | null {
+  const command = byFields.readKind(r, number);
+  if (r.refused) return null;
+  return command.kind === 'trace' ? { ...command, data: view.read(r) } : command;
 }
 
-function readCommand(
+function readByHand(
   r: GuardedReader,
-  kind: (typeof KINDS)[number],
-  tenant: Tenant,
+  kind: ByHand['kind'],
+  sender: Tenant,
   nowMs: number,
-): Command {
+): Command | null {
   switch (kind) {
     case 'push':
-      return readPush(r, tenant);
+      return readPush(r, sender);
     case 'pop':
-      return readPop(r, tenant, nowMs);
-    case 'give-back':
-      return readGiveBack(r, tenant);
+      return readPop(r, sender, nowMs);
     case 'ack':
-      return readAck(r, tenant);
+      return readAck(r, sender);
     case 'transaction':
-      return readTransaction(r, tenant);
-    case 'extend':
-      return { kind, tenant, leaseId: r.text(TEXT_BYTES_MAX), seconds: r.within(1, INT32_MAX) };
-    case 'configure':
-      return readConfigure(r, tenant);
-    case 'delete-queue': {
-      const queue = r.text(NAME_BYTES_MAX);
-      checkNames(r, queue, '', '');
-      return { kind, tenant, queue };
-    }
-    case 'seek':
-    case 'delete-group':
-    case 'subscribe-group':
-      return readGroupCommand(r, kind, tenant);
-    case 'drop-dead-letters':
-      return readDropDeadLetters(r, tenant);
-    case 'replay':
-      return readReplay(r, tenant);
-    case 'trace':
-      return readTraceCommand(r, tenant);
-    case 'timers':
-      return readTimerCall(r, tenant);
-    case 'ephemeral-configure':
-    case 'ephemeral-delete':
-      return readEphemeralCommand(r, kind, tenant);
-    case 'kv':
-      return readKvCall(r, tenant);
-    case 'set-switches':
-    case 'set-grant':
-    case 'purge-tenant':
-      return readSurfaceCommand(r, kind, tenant);
-    case 'register-stream':
-      return readRegisterStream(r, tenant);
+      return readTransaction(r, sender);
     case 'stream-cycle':
-      return readCycle(r, tenant);
+      return readCycle(r, sender);
   }
 }
 
-function readPop(r: GuardedReader, tenant: Tenant, nowMs: number): PopCommand {
+function readPop(r: GuardedReader, sender: Tenant, nowMs: number): PopCommand {
   const scope = readScope(r);
   const consumerGroup = r.text(NAME_BYTES_MAX);
   const queue = scope.kind === 'discovery' ? '' : scope.queue;
   checkNames(r, queue, consumerGroup, scope.kind === 'partition' ? scope.partition : '');
   return {
     kind: 'pop',
-    tenant,
+    tenant: sender,
     scope,
     consumerGroup,
     batch: r.within(1, INT32_MAX),
@@ -386,49 +290,4 @@ function readScope(r: GuardedReader): PopScope {
   const task = r.optionalText(TEXT_BYTES_MAX);
   if ((namespace ?? '') === '' && (task ?? '') === '') r.refuse();
   return { kind, namespace, task };
-}
-
-function readGiveBack(r: GuardedReader, tenant: Tenant): GiveBackCommand {
-  const consumerGroup = r.text(NAME_BYTES_MAX);
-  checkNames(r, '', consumerGroup, '');
-  const leaseId = r.text(TEXT_BYTES_MAX);
-  const partitionNumbers: number[] = [];
-  for (let left = r.count(1, POP_PARTITIONS_MAX); left > 0; left--) {
-    partitionNumbers.push(r.within(0, NUMBER_MAX));
-  }
-  return { kind: 'give-back', tenant, consumerGroup, leaseId, partitionNumbers };
-}
-
-function readConfigure(r: GuardedReader, tenant: Tenant): ConfigureCommand {
-  const queue = r.text(NAME_BYTES_MAX);
-  checkNames(r, queue, '', '');
-  const replace = r.flag();
-  const defaults: Readonly<Record<string, unknown>> = { ...CONFIGURE_DEFAULTS };
-  const changes: Record<string, string | number | boolean | null> = {};
-  for (let left = r.count(2, Object.keys(defaults).length); left > 0 && !r.refused; left--) {
-    const name = r.text(NAME_BYTES_MAX);
-    const value = readValue(r);
-    if (!Object.hasOwn(defaults, name) || Object.hasOwn(changes, name)) r.refuse();
-    else if (value !== null && typeof value !== typeof defaults[name]) r.refuse();
-    else changes[name] = value;
-  }
-  return { kind: 'configure', tenant, queue, replace, changes };
-}
-
-function readValue(r: GuardedReader): string | number | boolean | null {
-  switch (r.u8()) {
-    case VALUE_NULL:
-      return null;
-    case VALUE_TEXT:
-      return r.text(TEXT_BYTES_MAX);
-    case VALUE_NUMBER:
-      return r.u32() | 0;
-    case VALUE_FALSE:
-      return false;
-    case VALUE_TRUE:
-      return true;
-    default:
-      r.refuse();
-      return null;
-  }
 }

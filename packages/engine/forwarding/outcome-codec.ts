@@ -30,27 +30,31 @@ import {
   type AppendSlice,
   type Claim,
   ITEM_ERROR,
+  leaseOutcomes,
   type Outcome,
+  otherOutcomes,
   type PoppedOutcome,
   type PushedOutcome,
-  type QueueOptions,
-  type RefusedOutcome,
+  queueOutcomes,
 } from '../base/commands/commands.js';
-import type { TransactedOutcome } from '../base/commands/transaction.js';
+import { deadLetterOutcomes } from '../base/commands/dead-letters.js';
+import { ephemeralOutcomes } from '../base/commands/ephemeral.js';
+import { groupOutcomes } from '../base/commands/groups.js';
+import { kvOutcomes } from '../base/commands/kv.js';
+import { type StreamCycledOutcome, streamOutcomes } from '../base/commands/streams.js';
+import { surfaceOutcomes } from '../base/commands/surfaces.js';
+import { timerOutcomes } from '../base/commands/timers.js';
+import { traceOutcomes } from '../base/commands/traces.js';
+import { rollback, type TransactedOutcome } from '../base/commands/transaction.js';
 import { POP_APPENDS_MAX } from '../base/delivery-limits.js';
 import { readTerms, writeTerms } from '../base/delivery-terms.js';
+import { choice } from '../base/fields/choice.js';
+import { ascending } from '../base/fields/field.js';
+import { maybe, record } from '../base/fields/record.js';
 import { GuardedReader } from '../base/guarded-reader.js';
-import { CONFIGURE_DEFAULTS } from '../base/queue-options.js';
-import type { Refusal, RefusalReason } from '../base/refusals.js';
 import type { CodecRefusal } from './command-codec.js';
-import { readReplayed, writeReplayed } from './dead-letter-codec.js';
-import { readGroupChanged, writeGroupChanged } from './group-command-codec.js';
-import { readKvOutcome, writeKvOutcome } from './kv-codec.js';
 import { COMMAND_ITEMS_MAX } from './push-ack-codec.js';
-import { readCycled, readRegistered, writeCycled, writeRegistered } from './stream-codec.js';
-import { readSurfaceOutcome, writeSurfaceOutcome } from './surface-codec.js';
-import { readTimersOutcome, writeTimersOutcome } from './timer-codec.js';
-import { readRollback, writeRollback } from './transaction-codec.js';
+import { readCycled, writeCycled } from './stream-codec.js';
 
 /** What the leader says to a forwarded command. */
 export interface ForwardedAnswer {
@@ -60,47 +64,50 @@ export interface ForwardedAnswer {
   readonly outcome: Outcome;
 }
 
-const FORMAT = 1;
-const KINDS = [
-  'pushed',
-  'popped',
-  'acked',
-  'extended',
-  'configured',
-  'deleted',
-  'transacted',
-  'refused',
-  'none',
-  'group-changed',
-  'dead-letters-dropped',
-  'replayed',
-  'traced',
-  'timers',
-  'kv',
-  'switches-set',
-  'grant-set',
-  'tenant-purged',
-  'stream-registered',
-  'stream-cycled',
-  'ephemeral-configured',
-  'ephemeral-deleted',
-] as const;
-const REASONS: readonly [RefusalReason, ...RefusalReason[]] = [
-  'bad_request',
-  'name_too_long',
-  'reserved_tenant',
-  'retry',
-  'no_leader',
-  'timeout',
-  'outcome_unknown',
-  'standby',
-  'storage_full',
-  'overloaded',
-  'internal',
-  'too_large',
-  'kv_check_needs_cluster_version_5',
-  'quota_exceeded',
-];
+const FORMAT = 2;
+
+/** Pushes, pops and acks, and what holds pushes: by hand, because their items are runs. */
+type ByHand =
+  | PushedOutcome
+  | PoppedOutcome
+  | AckedOutcome
+  | TransactedOutcome
+  | StreamCycledOutcome;
+
+const NUMBERS = { pushed: 0, popped: 1, acked: 2, transacted: 6, 'stream-cycled': 19 } as const;
+const byHand = new Map<number, ByHand['kind']>(
+  Object.entries(NUMBERS).map(([kind, number]) => [number, kind as ByHand['kind']]),
+);
+
+/** The others. Their numbers are not those above. */
+const byFields = choice('kind', {
+  ...leaseOutcomes,
+  ...queueOutcomes,
+  ...otherOutcomes,
+  ...groupOutcomes,
+  ...deadLetterOutcomes,
+  ...traceOutcomes,
+  ...timerOutcomes,
+  ...kvOutcomes,
+  ...surfaceOutcomes,
+  ...streamOutcomes,
+  ...ephemeralOutcomes,
+});
+
+export const outcomeKinds = byFields.kinds;
+
+/** Beside what it pushed, which comes behind it. */
+const transactedParts = record({
+  rollback,
+  filed: ascending(COMMAND_ITEMS_MAX),
+  kv: maybe(record(kvOutcomes.kv.fields)),
+  timers: maybe(record(timerOutcomes.timers.fields)),
+});
+
+function isByHand(outcome: Outcome): outcome is ByHand {
+  return Object.hasOwn(NUMBERS, outcome.kind);
+}
+
 const TEXT_BYTES_MAX = 2 ** 31;
 const NUMBER_MAX = 0xffff_ffff;
 const UUID_BYTES = 16;
@@ -121,7 +128,11 @@ export function encodeAnswer(answer: ForwardedAnswer): Uint8Array {
 }
 
 export function writeOutcome(w: ByteWriter, outcome: Outcome): void {
-  w.u8(KINDS.indexOf(outcome.kind));
+  if (!isByHand(outcome)) {
+    byFields.write(w, outcome);
+    return;
+  }
+  w.u8(NUMBERS[outcome.kind]);
   switch (outcome.kind) {
     case 'pushed':
       writePushed(w, outcome);
@@ -132,60 +143,11 @@ export function writeOutcome(w: ByteWriter, outcome: Outcome): void {
     case 'acked':
       writeAcked(w, outcome);
       break;
-    case 'extended':
-      w.varint(outcome.renewed);
-      w.flag(outcome.expiresAtUs !== null);
-      if (outcome.expiresAtUs !== null) w.varint(outcome.expiresAtUs);
-      break;
-    case 'configured':
-      w.text(outcome.queueId);
-      w.text(outcome.queue);
-      writeOptions(w, outcome.options);
-      break;
-    case 'deleted':
-      w.flag(outcome.existed);
-      break;
     case 'transacted':
       writeTransacted(w, outcome);
       break;
-    case 'group-changed':
-      writeGroupChanged(w, outcome);
-      break;
-    case 'dead-letters-dropped':
-      w.varint(outcome.deleted);
-      w.flag(outcome.isDone);
-      break;
-    case 'replayed':
-      writeReplayed(w, outcome);
-      break;
-    case 'traced':
-      w.optionalText(outcome.traceId);
-      break;
-    case 'timers':
-      writeTimersOutcome(w, outcome);
-      break;
-    case 'ephemeral-configured':
-    case 'ephemeral-deleted':
-      w.flag(outcome.kind === 'ephemeral-deleted' ? outcome.wasDeclared : outcome.isOverQuota);
-      break;
-    case 'kv':
-      writeKvOutcome(w, outcome);
-      break;
-    case 'switches-set':
-    case 'grant-set':
-    case 'tenant-purged':
-      writeSurfaceOutcome(w, outcome);
-      break;
-    case 'stream-registered':
-      writeRegistered(w, outcome);
-      break;
     case 'stream-cycled':
       writeCycled(w, outcome, (pushed) => writePushed(w, pushed));
-      break;
-    case 'refused':
-      writeRefusal(w, outcome.refusal);
-      break;
-    case 'none':
       break;
   }
 }
@@ -309,41 +271,11 @@ function ackFlags(item: AckItemOutcome): number {
   );
 }
 
-/** Of the acks that filed something each number as its distance from the one before. */
 function writeTransacted(w: ByteWriter, outcome: TransactedOutcome): void {
-  const { rollback, filed, pushed, kv, timers } = outcome;
-  writeRollback(w, rollback);
-  w.varint(filed.length);
-  let before = 0;
-  for (const at of filed) {
-    w.varint(at - before);
-    before = at;
-  }
+  const { pushed } = outcome;
+  transactedParts.write(w, outcome);
   w.flag(pushed !== null);
   if (pushed !== null) writePushed(w, pushed);
-  w.flag(kv !== null);
-  if (kv !== null) writeKvOutcome(w, kv);
-  w.flag(timers !== null);
-  if (timers !== null) writeTimersOutcome(w, timers);
-}
-
-/** In the order of `QueueOptions`, of which builds of one cluster version have the same ones. */
-function writeOptions(w: ByteWriter, options: QueueOptions): void {
-  for (const name of OPTION_NAMES) {
-    const value = options[name];
-    if (typeof value === 'boolean') w.flag(value);
-    else if (typeof value === 'number') w.u32(value);
-    else w.text(value);
-  }
-}
-
-const OPTION_NAMES = Object.keys(CONFIGURE_DEFAULTS) as (keyof QueueOptions)[];
-
-function writeRefusal(w: ByteWriter, refusal: Refusal): void {
-  w.u8(REASONS.indexOf(refusal.reason));
-  w.text(refusal.error);
-  w.flag(refusal.leader !== undefined);
-  if (refusal.leader !== undefined) w.varint(refusal.leader);
 }
 
 // --- reading -------------------------------------------------------------------------------------
@@ -360,7 +292,8 @@ export function decodeAnswer(bytes: Uint8Array): ForwardedAnswer | CodecRefusal 
 
 /** null: no kind that this build knows. Whether it is whole the caller asks the reader. */
 export function readOutcome(r: GuardedReader): Outcome | null {
-  const kind = KINDS[r.u8()];
+  const number = r.u8();
+  const kind = byHand.get(number);
   switch (kind) {
     case 'pushed':
       return readPushed(r);
@@ -368,49 +301,15 @@ export function readOutcome(r: GuardedReader): Outcome | null {
       return readPopped(r);
     case 'acked':
       return readAcked(r);
-    case 'extended':
-      return { kind, renewed: r.varint(), expiresAtUs: r.flag() ? r.varint() : null };
-    case 'configured':
-      return {
-        kind,
-        queueId: r.text(TEXT_BYTES_MAX),
-        queue: r.text(NAME_BYTES_MAX),
-        options: readOptions(r),
-      };
-    case 'deleted':
-      return { kind, existed: r.flag() };
     case 'transacted':
       return readTransacted(r);
-    case 'group-changed':
-      return readGroupChanged(r);
-    case 'dead-letters-dropped':
-      return { kind, deleted: r.varint(), isDone: r.flag() };
-    case 'replayed':
-      return readReplayed(r);
-    case 'traced':
-      return { kind, traceId: r.optionalText(TEXT_BYTES_MAX) };
-    case 'timers':
-      return readTimersOutcome(r);
-    case 'ephemeral-configured':
-      return { kind, isOverQuota: r.flag() };
-    case 'ephemeral-deleted':
-      return { kind, wasDeclared: r.flag() };
-    case 'kv':
-      return readKvOutcome(r);
-    case 'switches-set':
-    case 'grant-set':
-    case 'tenant-purged':
-      return readSurfaceOutcome(r, kind);
-    case 'stream-registered':
-      return readRegistered(r);
     case 'stream-cycled':
       return readCycled(r, () => readPushed(r));
-    case 'refused':
-      return readRefused(r);
-    case 'none':
-      return { kind };
-    default:
-      return null;
+    case undefined: {
+      if (byFields.formOfNumber(number) === undefined) return null;
+      const outcome = byFields.readKind(r, number);
+      return r.refused ? null : outcome;
+    }
   }
 }
 
@@ -495,18 +394,17 @@ function readAcked(r: GuardedReader): AckedOutcome {
   return { kind: 'acked', items };
 }
 
-function readTransacted(r: GuardedReader): TransactedOutcome {
-  const rollback = readRollback(r);
-  const filed: number[] = [];
-  let at = 0;
-  for (let left = r.count(1, COMMAND_ITEMS_MAX); left > 0 && !r.refused; left--) {
-    at += r.within(0, COMMAND_ITEMS_MAX - 1);
-    filed.push(at);
-  }
+function readTransacted(r: GuardedReader): TransactedOutcome | null {
+  const { kv, timers, ...others } = transactedParts.read(r);
   const pushed = r.flag() ? readPushed(r) : null;
-  const kv = r.flag() ? readKvOutcome(r) : null;
-  const timers = r.flag() ? readTimersOutcome(r) : null;
-  return { kind: 'transacted', rollback, filed, pushed, kv, timers };
+  if (r.refused) return null;
+  return {
+    kind: 'transacted',
+    ...others,
+    pushed,
+    kv: kv === null ? null : { kind: 'kv', ...kv },
+    timers: timers === null ? null : { kind: 'timers', ...timers },
+  };
 }
 
 function readError(r: GuardedReader, texts: string[]): string | null {
@@ -516,22 +414,4 @@ function readError(r: GuardedReader, texts: string[]): string | null {
   const text = r.text(TEXT_BYTES_MAX);
   texts.push(text);
   return text;
-}
-
-function readOptions(r: GuardedReader): QueueOptions {
-  const options: Record<string, string | number | boolean> = {};
-  for (const name of OPTION_NAMES) {
-    const before = CONFIGURE_DEFAULTS[name];
-    if (typeof before === 'boolean') options[name] = r.flag();
-    else if (typeof before === 'number') options[name] = r.u32() | 0;
-    else options[name] = r.text(TEXT_BYTES_MAX);
-  }
-  return options as unknown as QueueOptions;
-}
-
-function readRefused(r: GuardedReader): RefusedOutcome {
-  const reason = r.oneOf(REASONS);
-  const error = r.text(TEXT_BYTES_MAX);
-  if (!r.flag()) return { kind: 'refused', refusal: { reason, error } };
-  return { kind: 'refused', refusal: { reason, error, leader: r.varint() } };
 }

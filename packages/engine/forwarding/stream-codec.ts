@@ -1,57 +1,31 @@
 /**
- * The form of stream commands and their outcomes between nodes:
+ * The form of stream cycles and their outcomes between nodes, by hand for the pushes in them:
  *
- *     register := name | source | sink or none | hash | reset
  *     cycle    := query | partition | group | ack or none | release | ops | push or body length
  *
  * The body of a cycle is last, as that of a push is; its state values are places in it.
  */
-import {
-  formatUuid,
-  NAME_BYTES_MAX,
-  STREAM_CONFIG_HASH_BYTES_MAX,
-  STREAM_KEY_BYTES_MAX,
-} from '@svc/wire';
+import { NAME_BYTES_MAX, STREAM_KEY_BYTES_MAX } from '@svc/wire';
 import type { ByteWriter } from '../base/bytes.js';
 import type { PushedOutcome, Tenant } from '../base/commands/commands.js';
 import { checkNames } from '../base/commands/names.js';
 import {
   cycleGrows,
-  type RegisterStreamCommand,
   type StateColumns,
   type StreamAck,
   type StreamCycleCommand,
   type StreamCycledOutcome,
-  type StreamRegisteredOutcome,
 } from '../base/commands/streams.js';
+import { uuid } from '../base/fields/field.js';
 import type { GuardedReader } from '../base/guarded-reader.js';
 import { windowEnd } from '../state/streams/tables.js';
 import { COMMAND_ITEMS_MAX, readPush, writePush } from './push-ack-codec.js';
 
-const UUID_BYTES = 16;
 /** A partition's name here is digits or a UUID, and whatever else is no partition. */
 const PARTITION_TEXT_BYTES_MAX = 2 ** 31;
 const LEASE_TEXT_BYTES_MAX = 2 ** 31;
 /** A key, and what is done with it. */
 const OP_BYTES_MIN = 2;
-
-export function writeRegisterStream(w: ByteWriter, command: RegisterStreamCommand): void {
-  w.text(command.name);
-  w.text(command.sourceQueue);
-  w.optionalText(command.sinkQueue);
-  w.text(command.configHash);
-  w.flag(command.reset);
-}
-
-export function readRegisterStream(r: GuardedReader, tenant: Tenant): RegisterStreamCommand {
-  const name = r.text(NAME_BYTES_MAX);
-  const sourceQueue = r.text(NAME_BYTES_MAX);
-  const sinkQueue = r.optionalText(NAME_BYTES_MAX);
-  for (const one of [name, sourceQueue, sinkQueue ?? '']) checkNames(r, one, '', '');
-  const configHash = r.text(STREAM_CONFIG_HASH_BYTES_MAX);
-  const names = { name, sourceQueue, sinkQueue, configHash };
-  return { kind: 'register-stream', tenant, ...names, reset: r.flag() };
-}
 
 export function writeCycle(w: ByteWriter, command: StreamCycleCommand): void {
   const { ack, pushes, state } = command;
@@ -82,8 +56,7 @@ export function writeCycle(w: ByteWriter, command: StreamCycleCommand): void {
 }
 
 export function readCycle(r: GuardedReader, tenant: Tenant): StreamCycleCommand {
-  const id = r.view(UUID_BYTES);
-  const queryId = r.refused ? '' : formatUuid(id);
+  const queryId = uuid.read(r);
   const partitionId = r.text(PARTITION_TEXT_BYTES_MAX);
   const consumerGroup = r.text(NAME_BYTES_MAX);
   checkNames(r, '', consumerGroup, '');
@@ -117,48 +90,6 @@ function readState(r: GuardedReader): StateColumns {
     windowEnds.push(deletes ? null : windowEnd.read(r));
   }
   return { keys, valueStart, valueEnd, isDelete, windowEnds };
-}
-
-const REGISTERED = 0;
-const MISMATCH = 1;
-const DENIED = 2;
-
-export function writeRegistered(w: ByteWriter, { verdict }: StreamRegisteredOutcome): void {
-  switch (verdict.result) {
-    case 'registered':
-      w.u8(REGISTERED);
-      w.uuid(verdict.queryId);
-      w.flag(verdict.fresh);
-      w.flag(verdict.reset);
-      break;
-    case 'mismatch':
-      w.u8(MISMATCH);
-      w.uuid(verdict.queryId);
-      break;
-    case 'denied':
-      w.u8(DENIED);
-      w.flag(verdict.quota !== null);
-      if (verdict.quota !== null) w.varint(verdict.quota);
-      break;
-  }
-}
-
-export function readRegistered(r: GuardedReader): StreamRegisteredOutcome {
-  const kind = 'stream-registered';
-  switch (r.u8()) {
-    case REGISTERED: {
-      const queryId = readUuid(r);
-      const verdict = { result: 'registered', queryId, fresh: r.flag(), reset: r.flag() } as const;
-      return { kind, verdict };
-    }
-    case MISMATCH:
-      return { kind, verdict: { result: 'mismatch', queryId: readUuid(r) } };
-    case DENIED:
-      return { kind, verdict: { result: 'denied', quota: r.flag() ? r.varint() : null } };
-    default:
-      r.refuse();
-      return { kind, verdict: { result: 'denied', quota: null } };
-  }
 }
 
 const MISSING = 0;
@@ -216,9 +147,4 @@ export function readCycled(r: GuardedReader, pushed: () => PushedOutcome): Strea
       r.refuse();
       return { kind, verdict: { result: 'missing' } };
   }
-}
-
-function readUuid(r: GuardedReader): string {
-  const bytes = r.view(UUID_BYTES);
-  return r.refused ? '' : formatUuid(bytes);
 }

@@ -6,10 +6,22 @@
  * Units: `...Us` microseconds since the epoch, `...Ms` milliseconds, `...Seconds` seconds.
  */
 
+import { INT32_MAX, POP_PARTITIONS_MAX } from '@svc/wire';
 import type { AutopilotWish, DeliveryTerms } from '../delivery-terms.js';
-import type { Infer } from '../fields/field.js';
-import type { Refusal } from '../refusals.js';
-import type { queueOptions, subscription } from '../rows.js';
+import { type ChoiceOf, kind } from '../fields/choice.js';
+import {
+  count,
+  flag,
+  type Infer,
+  list,
+  nullable,
+  number32,
+  refined,
+  text,
+  within,
+} from '../fields/field.js';
+import { refusal } from '../refusals.js';
+import { queueOptions, type subscription } from '../rows.js';
 import type {
   DeadLettersDroppedOutcome,
   DropDeadLettersCommand,
@@ -23,6 +35,8 @@ import type {
 } from './ephemeral.js';
 import type { GroupChangedOutcome, GroupCommand } from './groups.js';
 import type { KvCall, KvOutcome } from './kv.js';
+import { name, namesFit, tenant } from './names.js';
+import { optionChanges } from './option-changes.js';
 import type {
   RegisterStreamCommand,
   StreamCycleCommand,
@@ -169,14 +183,23 @@ export interface PoppedOutcome {
   readonly terms: DeliveryTerms | null;
 }
 
-/** Undo the claims of a pop that nobody received, attempt included. */
-export interface GiveBackCommand {
-  readonly kind: 'give-back';
-  readonly tenant: Tenant;
-  readonly consumerGroup: string;
-  readonly leaseId: string;
-  readonly partitionNumbers: readonly number[];
-}
+export const leaseCommands = {
+  /** Undo the claims of a pop that nobody received, attempt included. */
+  'give-back': kind(
+    2,
+    {
+      tenant,
+      consumerGroup: name,
+      leaseId: text,
+      partitionNumbers: list(number32, POP_PARTITIONS_MAX),
+    },
+    ({ consumerGroup }) => namesFit('', consumerGroup, ''),
+  ),
+  extend: kind(4, { tenant, leaseId: text, seconds: within(1, INT32_MAX) }),
+};
+type LeaseCommand = ChoiceOf<'kind', typeof leaseCommands>;
+export type GiveBackCommand = Extract<LeaseCommand, { readonly kind: 'give-back' }>;
+export type ExtendCommand = Extract<LeaseCommand, { readonly kind: 'extend' }>;
 
 // --- ack (message-plane 4) ---------------------------------------------------------------------
 
@@ -214,59 +237,48 @@ export interface AckedOutcome {
 
 // --- lease extension (message-plane 5) ---------------------------------------------------------
 
-export interface ExtendCommand {
-  readonly kind: 'extend';
-  readonly tenant: Tenant;
-  readonly leaseId: string;
-  /** >= 1. */
-  readonly seconds: number;
-}
-
-export interface ExtendedOutcome {
-  readonly kind: 'extended';
-  readonly renewed: number;
-  /** The earliest resulting expiry; null when nothing was renewed. */
-  readonly expiresAtUs: number | null;
-}
+export const leaseOutcomes = {
+  extended: kind(3, {
+    renewed: count,
+    /** The earliest resulting expiry; null when nothing was renewed. */
+    expiresAtUs: nullable(count),
+  }),
+};
+export type ExtendedOutcome = ChoiceOf<'kind', typeof leaseOutcomes>;
 
 // --- queues (message-plane 7, 8) ---------------------------------------------------------------
 
 /** Option values named in a configure call; null = restore the default, absent = keep. */
 export type OptionChanges = { readonly [name: string]: string | number | boolean | null };
 
-export interface ConfigureCommand {
-  readonly kind: 'configure';
-  readonly tenant: Tenant;
-  readonly queue: string;
-  readonly replace: boolean;
-  readonly changes: OptionChanges;
-}
-
-export interface ConfiguredOutcome {
-  readonly kind: 'configured';
-  readonly queueId: string;
-  readonly queue: string;
-  readonly options: QueueOptions;
-}
-
 export type QueueOptions = Infer<typeof queueOptions>;
 
-export interface DeleteQueueCommand {
-  readonly kind: 'delete-queue';
-  readonly tenant: Tenant;
-  readonly queue: string;
-}
+const queueInKey = refined(name, (one) => namesFit(one, '', ''));
 
-/** Answered when the last row is gone. */
-export interface DeletedOutcome {
-  readonly kind: 'deleted';
-  readonly existed: boolean;
-}
+export const queueCommands = {
+  configure: kind(5, { tenant, queue: queueInKey, replace: flag, changes: optionChanges }),
+  'delete-queue': kind(6, { tenant, queue: queueInKey }),
+};
+type QueueCommand = ChoiceOf<'kind', typeof queueCommands>;
+export type ConfigureCommand = Extract<QueueCommand, { readonly kind: 'configure' }>;
+export type DeleteQueueCommand = Extract<QueueCommand, { readonly kind: 'delete-queue' }>;
 
-export interface RefusedOutcome {
-  readonly kind: 'refused';
-  readonly refusal: Refusal;
-}
+export const queueOutcomes = {
+  configured: kind(4, { queueId: text, queue: name, options: queueOptions }),
+  /** Answered when the last row is gone. */
+  deleted: kind(5, { existed: flag }),
+};
+type QueueOutcome = ChoiceOf<'kind', typeof queueOutcomes>;
+export type ConfiguredOutcome = Extract<QueueOutcome, { readonly kind: 'configured' }>;
+export type DeletedOutcome = Extract<QueueOutcome, { readonly kind: 'deleted' }>;
+
+export const otherOutcomes = {
+  refused: kind(7, { refusal }),
+  /** A give-back needs no answer. */
+  none: kind(8, {}),
+};
+type OtherOutcome = ChoiceOf<'kind', typeof otherOutcomes>;
+export type RefusedOutcome = Extract<OtherOutcome, { readonly kind: 'refused' }>;
 
 export type Command =
   | PushCommand
@@ -307,6 +319,4 @@ export type Outcome =
   | SurfaceOutcome
   | TimersOutcome
   | TracedOutcome
-  | RefusedOutcome
-  /** A give-back needs no answer. */
-  | { readonly kind: 'none' };
+  | OtherOutcome;

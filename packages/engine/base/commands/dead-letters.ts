@@ -1,58 +1,71 @@
 /** Commands over dead letters (inspection 1.3, 1.4, 2.2, 2.3). */
-import type { Tenant } from './commands.js';
+import { type ChoiceOf, choice, kind } from '../fields/choice.js';
+import { count, flag, type Infer, nullable, oneOf, text, textTo } from '../fields/field.js';
+import { maybe, record } from '../fields/record.js';
+import { name, tenant, transactionId } from './names.js';
 
 /** A message as requests call it: its partition by digits or UUID, and its transaction id. */
-export interface MessageAddress {
-  readonly kind: 'address';
-  readonly partitionId: string;
-  readonly transactionId: string;
-}
+const address = kind(0, { partitionId: text, transactionId });
 
-/** Removes what it names, in as many entries as it takes; answered when the last row is gone. */
-export interface DropDeadLettersCommand {
-  readonly kind: 'drop-dead-letters';
-  readonly tenant: Tenant;
-  readonly target:
-    | MessageAddress
-    /** `group` null: every group. */
-    | { readonly kind: 'queue'; readonly queue: string; readonly group: string | null };
-}
+const target = choice('kind', {
+  address,
+  /** `group` null: every group. */
+  queue: kind(1, { queue: name, group: nullable(name) }),
+});
+const letter = choice('kind', { address, id: kind(1, { id: text }) });
 
-export interface DeadLettersDroppedOutcome {
-  readonly kind: 'dead-letters-dropped';
-  readonly deleted: number;
-  /** False only in the record of a request that is still at work. */
-  readonly isDone: boolean;
-}
+export type MessageAddress = Extract<Infer<typeof target>, { readonly kind: 'address' }>;
 
-/** Pushes a dead letter again and removes it, in one entry. */
-export interface ReplayCommand {
-  readonly kind: 'replay';
-  readonly tenant: Tenant;
-  readonly letter: MessageAddress | { readonly kind: 'id'; readonly id: string };
-  /** Where to, instead of where it came from; null: not named. */
-  readonly queue: string | null;
-  readonly partition: string | null;
-}
+export const deadLetterCommands = {
+  /** Removes what it names, in as many entries as it takes; answered when the last row is gone. */
+  'drop-dead-letters': kind(11, { tenant, target }),
+  /** Pushes a dead letter again and removes it, in one entry. */
+  replay: kind(12, {
+    tenant,
+    letter,
+    /** Where to, instead of where it came from; null: not named. */
+    queue: nullable(name),
+    partition: nullable(name),
+  }),
+};
+type DeadLetterCommand = ChoiceOf<'kind', typeof deadLetterCommands>;
+export type DropDeadLettersCommand = Extract<
+  DeadLetterCommand,
+  { readonly kind: 'drop-dead-letters' }
+>;
+export type ReplayCommand = Extract<DeadLetterCommand, { readonly kind: 'replay' }>;
+
+const UUID_CHARS = 36;
 
 export const REPLAY_RESULTS = ['moved', 'duplicate', 'too_large', 'name_too_long'] as const;
 
 /** `moved`: pushed, and the row is gone. Everything else leaves the row alone. */
-export interface Replay {
-  readonly result: (typeof REPLAY_RESULTS)[number];
+const replay = record({
+  result: oneOf(REPLAY_RESULTS),
   /** Where to. */
-  readonly queue: string;
-  readonly partition: string;
-  readonly group: string;
-  readonly deadLetterId: string;
+  queue: name,
+  partition: name,
+  group: name,
+  deadLetterId: textTo(UUID_CHARS),
   /** The message that died had it. */
-  readonly transactionId: string;
+  transactionId,
   /** The message that was stored has it; "" when none was. */
-  readonly messageId: string;
-}
+  messageId: textTo(UUID_CHARS),
+});
+export type Replay = Infer<typeof replay>;
 
-export interface ReplayedOutcome {
-  readonly kind: 'replayed';
+export const deadLetterOutcomes = {
+  'dead-letters-dropped': kind(10, {
+    deleted: count,
+    /** False only in the record of a request that is still at work. */
+    isDone: flag,
+  }),
   /** null: there is no such dead letter. */
-  readonly replay: Replay | null;
-}
+  replayed: kind(11, { replay: maybe(replay) }),
+};
+type DeadLetterOutcome = ChoiceOf<'kind', typeof deadLetterOutcomes>;
+export type DeadLettersDroppedOutcome = Extract<
+  DeadLetterOutcome,
+  { readonly kind: 'dead-letters-dropped' }
+>;
+export type ReplayedOutcome = Extract<DeadLetterOutcome, { readonly kind: 'replayed' }>;

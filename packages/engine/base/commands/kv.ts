@@ -12,159 +12,176 @@
  * char, and what they hold is moved by the collector.
  */
 
+import { KV_CALL_KEYS_MAX, KV_KEY_BYTES_MAX, KV_NAMESPACE, KV_PREFIX_LIMIT_MAX } from '@svc/wire';
+import { isNumberText } from '../decimal.js';
+import { type ChoiceOf, choice, kind } from '../fields/choice.js';
+import {
+  as,
+  count,
+  flag,
+  type Infer,
+  list,
+  nullable,
+  oneOf,
+  refined,
+  text,
+  textTo,
+  view,
+  within,
+} from '../fields/field.js';
+import { maybe, record } from '../fields/record.js';
 import { utf8Length, utf8Read, utf8Write } from '../utf8.js';
-import type { Tenant } from './commands.js';
+import { tenant } from './names.js';
 
 /** Compact JSON in UTF-8. Nobody writes to it. */
 export type KvJson = Uint8Array & { readonly __kvJson: unique symbol };
 
 /** Of compact JSON text. */
-export function kvJson(text: string): KvJson {
-  const bytes = new Uint8Array(utf8Length(text));
-  utf8Write(bytes, 0, text);
+export function kvJson(json: string): KvJson {
+  const bytes = new Uint8Array(utf8Length(json));
+  utf8Write(bytes, 0, json);
   return bytes as KvJson;
 }
 
-export function kvText(value: KvJson): string {
-  return utf8Read(value, 0, value.length);
+export function kvText(json: KvJson): string {
+  return utf8Read(json, 0, json.length);
 }
 
-/** A version that was seen; 0: there is to be no live row. */
-export type KvVersion = number;
+const NAMESPACE_BYTES_MAX = 64;
 
-interface KvPlace {
-  /** Matches `^[a-z0-9][a-z0-9._-]{0,63}$`. */
-  readonly namespace: string;
-  /** 1 to 512 bytes, without a NUL. */
-  readonly key: string;
-}
+/** Matches `^[a-z0-9][a-z0-9._-]{0,63}$`. */
+const namespace = refined(textTo(NAMESPACE_BYTES_MAX), (one) => KV_NAMESPACE.test(one));
+/** 1 to 512 bytes, without a NUL: a key that the store refuses would stop every node. */
+const key = refined(textTo(KV_KEY_BYTES_MAX), (one) => one !== '' && !one.includes('\0'));
+const value = refined(as<KvJson, Uint8Array>(view), ({ length }) => length > 0);
+const literal = refined(text, isNumberText);
 
-interface KvGuarded {
-  /** null: whatever is there. */
-  readonly expect: KvVersion | null;
+const guarded = {
+  /** A version that was seen; 0: there is to be no live row. Null: whatever is there. */
+  expect: nullable(count),
   /** When it loses, nothing of the call is written. */
-  readonly required: boolean;
-}
+  required: flag,
+};
+/** Null: for ever. */
+const ttlSeconds = nullable(within(1, Number.MAX_SAFE_INTEGER));
+const put = { namespace, key, ...guarded, ttlSeconds, value };
 
-export interface KvGet extends KvPlace {
-  readonly op: 'get';
-}
+export const kvOp = choice('op', {
+  get: kind(0, { namespace, key }),
+  getMany: kind(
+    1,
+    {
+      /** "" when no key is named. */
+      namespace: textTo(NAMESPACE_BYTES_MAX),
+      keys: list(key, KV_CALL_KEYS_MAX),
+    },
+    (op) => op.keys.length === 0 || KV_NAMESPACE.test(op.namespace),
+  ),
+  getPrefix: kind(2, {
+    namespace,
+    /** Not empty. */
+    prefix: key,
+    /** Only keys behind it; "": all. */
+    after: textTo(KV_KEY_BYTES_MAX),
+    limit: within(1, KV_PREFIX_LIMIT_MAX),
+    keysOnly: flag,
+  }),
+  put: kind(3, put),
+  putIfAbsent: kind(4, put, ({ expect }) => expect === 0),
+  delete: kind(5, { namespace, key, ...guarded }),
+  incr: kind(6, {
+    namespace,
+    key,
+    required: flag,
+    /** For a row that is not there. */
+    ttlSeconds,
+    /** Number literals. */
+    delta: literal,
+    min: nullable(literal),
+    max: nullable(literal),
+  }),
+  check: kind(7, { namespace, key, expect: count, required: flag }),
+});
+export type KvOp = Infer<typeof kvOp>;
+type OpOf<Name extends KvOp['op']> = Extract<KvOp, { readonly op: Name }>;
 
-export interface KvGetMany {
-  readonly op: 'getMany';
-  /** "" when no key is named. */
-  readonly namespace: string;
-  readonly keys: readonly string[];
-}
-
-export interface KvGetPrefix {
-  readonly op: 'getPrefix';
-  readonly namespace: string;
-  /** Not empty. */
-  readonly prefix: string;
-  /** Only keys behind it; "": all. */
-  readonly after: string;
-  /** 1..1000. */
-  readonly limit: number;
-  readonly keysOnly: boolean;
-}
-
-export interface KvPut extends KvPlace, KvGuarded {
-  /** `putIfAbsent` has `expect` 0. */
-  readonly op: 'put' | 'putIfAbsent';
-  readonly value: KvJson;
-  /** null: for ever. */
-  readonly ttlSeconds: number | null;
-}
-
-export interface KvDelete extends KvPlace, KvGuarded {
-  readonly op: 'delete';
-}
-
-export interface KvIncr extends KvPlace {
-  readonly op: 'incr';
-  /** Number literals. */
-  readonly delta: string;
-  readonly min: string | null;
-  readonly max: string | null;
-  /** For a row that is not there; null: for ever. */
-  readonly ttlSeconds: number | null;
-  readonly required: boolean;
-}
-
-export interface KvCheck extends KvPlace {
-  readonly op: 'check';
-  readonly expect: KvVersion;
-  readonly required: boolean;
-}
-
-export type KvWriteOp = KvPut | KvDelete | KvIncr;
+export type KvGetMany = OpOf<'getMany'>;
+export type KvGetPrefix = OpOf<'getPrefix'>;
+/** `putIfAbsent` has `expect` 0. */
+export type KvPut = OpOf<'put' | 'putIfAbsent'>;
+export type KvIncr = OpOf<'incr'>;
+export type KvWriteOp = OpOf<'put' | 'putIfAbsent' | 'delete' | 'incr'>;
 /** Operations on one key. */
-export type KvSingleOp = KvGet | KvWriteOp | KvCheck;
-export type KvOp = KvSingleOp | KvGetMany | KvGetPrefix;
+export type KvSingleOp = Exclude<KvOp, KvGetMany | KvGetPrefix>;
+
+export const kvOps = list(kvOp, KV_CALL_KEYS_MAX);
 
 /** One (namespace, key) is written at most once. */
-export interface KvCall {
-  readonly kind: 'kv';
-  readonly tenant: Tenant;
-  readonly ops: readonly KvOp[];
-}
+export const kvCommands = { kv: kind(15, { tenant, ops: kvOps }) };
+export type KvCall = ChoiceOf<'kind', typeof kvCommands>;
 
 /** Why an operation did not apply: a closed set. */
-export type KvLoss = 'exists' | 'absent' | 'version' | 'limit' | 'type';
+const loss = oneOf(['exists', 'absent', 'version', 'limit', 'type']);
+export type KvLoss = Infer<typeof loss>;
 
-export interface KvView {
-  readonly key: string;
+const kvView = record({
+  key: textTo(KV_KEY_BYTES_MAX),
   /** null: only keys were asked for. */
-  readonly value: KvJson | null;
-  readonly version: number;
-  readonly expiresAtUs: number | null;
-  readonly updatedAtUs: number;
-}
+  value: nullable(value),
+  version: count,
+  expiresAtUs: nullable(count),
+  updatedAtUs: count,
+});
+export type KvView = Infer<typeof kvView>;
+
+const kvViews = list(kvView, KV_CALL_KEYS_MAX);
 
 /** In the order of the operations, one for each. */
-export type KvResult =
+const kvResult = choice('kind', {
   /** get */
-  | { readonly kind: 'got'; readonly row: KvView | null }
+  got: kind(0, { row: maybe(kvView) }),
   /** getMany; `missing` in the order of the request. */
-  | {
-      readonly kind: 'many';
-      readonly rows: readonly KvView[];
-      readonly missing: readonly string[];
-      readonly truncated: boolean;
-    }
+  many: kind(1, {
+    rows: kvViews,
+    missing: list(textTo(KV_KEY_BYTES_MAX), KV_CALL_KEYS_MAX),
+    truncated: flag,
+  }),
   /** getPrefix */
-  | {
-      readonly kind: 'page';
-      readonly rows: readonly KvView[];
-      readonly truncated: boolean;
-      readonly nextAfter: string | null;
-    }
+  page: kind(2, {
+    rows: kvViews,
+    truncated: flag,
+    nextAfter: nullable(textTo(KV_KEY_BYTES_MAX)),
+  }),
   /** put and putIfAbsent that applied: the value is that of the operation. */
-  | { readonly kind: 'put'; readonly version: number }
-  /** Of the others, and of what lost. `loss` null: it applied, or a check held. */
-  | {
-      readonly kind: 'judged';
-      readonly loss: KvLoss | null;
-      /** As the contract's table says (state-surfaces 1.6); null: JSON's null. */
-      readonly value: KvJson | null;
-      readonly version: number;
-    };
+  put: kind(3, { version: count }),
+  /** Of the others, and of what lost. */
+  judged: kind(4, {
+    /** null: it applied, or a check held. */
+    loss: nullable(loss),
+    /** As the contract's table says (state-surfaces 1.6); null: JSON's null. */
+    value: nullable(value),
+    version: count,
+  }),
+});
+export type KvResult = Infer<typeof kvResult>;
 
 /** An operation with `required` lost, and nothing was written. */
-export interface KvFailure {
-  readonly index: number;
-  readonly loss: KvLoss;
-  readonly version: number;
-  readonly value: KvJson | null;
-}
+export const kvFailure = record({
+  index: within(0, KV_CALL_KEYS_MAX),
+  loss,
+  version: count,
+  value: nullable(value),
+});
+export type KvFailure = Infer<typeof kvFailure>;
 
-export interface KvOutcome {
-  readonly kind: 'kv';
-  readonly failure: KvFailure | null;
-  /** Empty with a failure. */
-  readonly results: readonly KvResult[];
-}
+export const kvOutcomes = {
+  kv: kind(14, {
+    failure: maybe(kvFailure),
+    /** Empty with a failure. */
+    results: list(kvResult, KV_CALL_KEYS_MAX),
+  }),
+};
+export type KvOutcome = ChoiceOf<'kind', typeof kvOutcomes>;
 
 /** Whether the call can write; else it is a read, which any node answers. */
 export function kvWrites({ ops }: KvCall): boolean {

@@ -1,20 +1,34 @@
 /**
- * The room that names share in a key of the store, checked once more where a command of another
- * node is read: a key that the store refuses while an entry is applied would stop every node.
+ * The names in commands. What names share in a key of the store is checked once more where a
+ * command of another node is read: a key that the store refuses while an entry is applied would
+ * stop every node.
  */
-import { NAME_BYTES_MAX } from '@svc/wire';
+import { isUuid, NAME_BYTES_MAX, TRANSACTION_ID_BYTES_MAX } from '@svc/wire';
+import { refined, textTo } from '../fields/field.js';
 import type { GuardedReader } from '../guarded-reader.js';
 import { utf8Length } from '../utf8.js';
 
 export const TENANT_BYTES = 36;
 
-/** Refuses what no key can hold. A name that the command does not have is ''. */
+export const tenant = refined(
+  textTo(TENANT_BYTES),
+  (text) => isUuid(text) && text === text.toLowerCase(),
+);
+export const name = textTo(NAME_BYTES_MAX);
+export const transactionId = textTo(TRANSACTION_ID_BYTES_MAX);
+
+/** A key can hold them together. A name that the command does not have is ''. */
+export function namesFit(queue: string, group: string, partition: string): boolean {
+  const longer = Math.max(utf8Length(group), utf8Length(partition));
+  return TENANT_BYTES + utf8Length(queue) + longer <= NAME_BYTES_MAX;
+}
+
+/** Refuses what no key can hold. */
 export function checkNames(
   r: GuardedReader,
   queue: string,
   group: string,
   partition: string,
 ): void {
-  const longer = Math.max(utf8Length(group), utf8Length(partition));
-  if (TENANT_BYTES + utf8Length(queue) + longer > NAME_BYTES_MAX) r.refuse();
+  if (!namesFit(queue, group, partition)) r.refuse();
 }

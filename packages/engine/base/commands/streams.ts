@@ -1,32 +1,38 @@
 /** What the stream routes ask of the leader (streams 2, 4), and its verdicts. */
 
+import { STREAM_CONFIG_HASH_BYTES_MAX } from '@svc/wire';
+import { type ChoiceOf, choice, kind } from '../fields/choice.js';
+import { count, flag, nullable, textTo, uuid } from '../fields/field.js';
 import { utf8Length } from '../utf8.js';
 import type { PushCommand, PushedOutcome, Tenant } from './commands.js';
+import { name, namesFit, tenant } from './names.js';
 
-export interface RegisterStreamCommand {
-  readonly kind: 'register-stream';
-  readonly tenant: Tenant;
-  /** None of the texts but the sink is empty. */
-  readonly name: string;
-  readonly sourceQueue: string;
-  readonly sinkQueue: string | null;
-  readonly configHash: string;
-  readonly reset: boolean;
-}
+export const streamCommands = {
+  'register-stream': kind(
+    19,
+    {
+      tenant,
+      /** None of the texts but the sink is empty. */
+      name,
+      sourceQueue: name,
+      sinkQueue: nullable(name),
+      configHash: textTo(STREAM_CONFIG_HASH_BYTES_MAX),
+      reset: flag,
+    },
+    (it) => [it.name, it.sourceQueue, it.sinkQueue ?? ''].every((one) => namesFit(one, '', '')),
+  ),
+};
+export type RegisterStreamCommand = ChoiceOf<'kind', typeof streamCommands>;
 
-export interface StreamRegisteredOutcome {
-  readonly kind: 'stream-registered';
-  readonly verdict:
-    | {
-        readonly result: 'registered';
-        readonly queryId: string;
-        readonly fresh: boolean;
-        readonly reset: boolean;
-      }
-    | { readonly result: 'mismatch'; readonly queryId: string }
-    /** `quota`: the most queries that the tenant may have; null: streams are not granted to it. */
-    | { readonly result: 'denied'; readonly quota: number | null };
-}
+const registration = choice('result', {
+  registered: kind(0, { queryId: uuid, fresh: flag, reset: flag }),
+  mismatch: kind(1, { queryId: uuid }),
+  /** `quota`: the most queries that the tenant may have; null: streams are not granted to it. */
+  denied: kind(2, { quota: nullable(count) }),
+});
+
+export const streamOutcomes = { 'stream-registered': kind(18, { verdict: registration }) };
+export type StreamRegisteredOutcome = ChoiceOf<'kind', typeof streamOutcomes>;
 
 /** State operations in columns, in the order of the request; an array each, of one length. */
 export interface StateColumns {

@@ -2,51 +2,61 @@
  * What operators do to the state surfaces (state-surfaces 5.1, 5.2): they set switches, set grants
  * and purge a tenant.
  */
-import type { GrantKind } from '@svc/wire';
-import type { GrantRow } from '../grants.js';
-import type { Switches } from '../switches.js';
-import type { Tenant } from './commands.js';
+import { type ChoiceOf, kind } from '../fields/choice.js';
+import { count, flag, mapped, nullable } from '../fields/field.js';
+import { record } from '../fields/record.js';
+import { grantKind, grantRow } from '../grants.js';
+import { SWITCH_NAMES, type Switches, switchesRow } from '../switches.js';
+import { tenant } from './names.js';
 
 /** The switches that are named; the others stay as they are. */
 export type SwitchChanges = { readonly [name in keyof Switches]?: boolean };
 
-export interface SetSwitchesCommand {
-  readonly kind: 'set-switches';
-  /** The caller's; switches belong to the whole cluster. */
-  readonly tenant: Tenant;
-  readonly changes: SwitchChanges;
-}
+const named = record({
+  kv: nullable(flag),
+  timersSchedule: nullable(flag),
+  timersFire: nullable(flag),
+  ephemeral: nullable(flag),
+});
 
-/** Replaces the grant of this kind, limits that it does not state included. */
-export interface SetGrantCommand {
-  readonly kind: 'set-grant';
-  /** The tenant that the grant is for. */
-  readonly tenant: Tenant;
-  readonly surface: GrantKind;
-  readonly grant: GrantRow;
-}
+const switchChanges = mapped(
+  named,
+  ({ kv, timersSchedule, timersFire, ephemeral }: SwitchChanges) => ({
+    kv: kv ?? null,
+    timersSchedule: timersSchedule ?? null,
+    timersFire: timersFire ?? null,
+    ephemeral: ephemeral ?? null,
+  }),
+  (read) => {
+    const changes: { -readonly [name in keyof Switches]?: boolean } = {};
+    for (const name of SWITCH_NAMES) {
+      const change = read[name];
+      if (change !== null) changes[name] = change;
+    }
+    return changes;
+  },
+);
 
-/** Removes whatever the tenant has (purge.ts). Never the default tenant. */
-export interface PurgeTenantCommand {
-  readonly kind: 'purge-tenant';
-  readonly tenant: Tenant;
-}
+export const surfaceCommands = {
+  /** The tenant is the caller's; switches belong to the whole cluster. */
+  'set-switches': kind(16, { tenant, changes: switchChanges }),
+  /** Replaces the tenant's grant of this kind, limits that it does not state included. */
+  'set-grant': kind(17, { tenant, surface: grantKind, grant: grantRow }),
+  /** Removes whatever the tenant has (purge.ts). Never the default tenant. */
+  'purge-tenant': kind(18, { tenant }),
+};
+export type SurfaceCommand = ChoiceOf<'kind', typeof surfaceCommands>;
+export type SetSwitchesCommand = Extract<SurfaceCommand, { readonly kind: 'set-switches' }>;
+export type SetGrantCommand = Extract<SurfaceCommand, { readonly kind: 'set-grant' }>;
+export type PurgeTenantCommand = Extract<SurfaceCommand, { readonly kind: 'purge-tenant' }>;
 
-export type SurfaceCommand = SetSwitchesCommand | SetGrantCommand | PurgeTenantCommand;
-
-export interface SwitchesSetOutcome {
-  readonly kind: 'switches-set';
-  readonly switches: Switches;
-}
-
-export interface GrantSetOutcome {
-  readonly kind: 'grant-set';
-}
-
-/** Answered when nothing is left. */
-export interface TenantPurgedOutcome {
-  readonly kind: 'tenant-purged';
-  readonly partitionsDeleted: number;
-}
-
-export type SurfaceOutcome = SwitchesSetOutcome | GrantSetOutcome | TenantPurgedOutcome;
+export const surfaceOutcomes = {
+  'switches-set': kind(15, { switches: switchesRow }),
+  'grant-set': kind(16, {}),
+  /** Answered when nothing is left. */
+  'tenant-purged': kind(17, { partitionsDeleted: count }),
+};
+export type SurfaceOutcome = ChoiceOf<'kind', typeof surfaceOutcomes>;
+export type SwitchesSetOutcome = Extract<SurfaceOutcome, { readonly kind: 'switches-set' }>;
+export type GrantSetOutcome = Extract<SurfaceOutcome, { readonly kind: 'grant-set' }>;
+export type TenantPurgedOutcome = Extract<SurfaceOutcome, { readonly kind: 'tenant-purged' }>;

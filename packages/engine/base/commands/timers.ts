@@ -2,69 +2,112 @@
  * A call on timers (state-surfaces 3.2): operations that apply together, and what came of each. A
  * schedule and a reschedule are one upsert on (queue, timer key).
  */
-import type { Tenant } from './commands.js';
+import { TIMER_DELAY_US_MAX, TIMER_OPS_MAX } from '@svc/wire';
+import { type ChoiceOf, choice, kind } from '../fields/choice.js';
+import {
+  count,
+  flag,
+  type Infer,
+  list,
+  nullable,
+  oneOf,
+  refined,
+  text,
+  uuid,
+  view,
+  within,
+} from '../fields/field.js';
+import { maybe, record } from '../fields/record.js';
+import { name, namesFit, tenant, transactionId } from './names.js';
 
-export interface ScheduleTimer {
-  readonly op: 'schedule';
-  readonly queue: string;
-  /** Not empty, without a NUL. */
-  readonly timerKey: string;
-  readonly partition: string;
-  /** >= 0: from when the call is planned. */
-  readonly delayUs: number;
-  /** The transaction id of the message that fires. */
-  readonly txn: string;
-  /** Decompressed. Nobody writes to it after submission. */
-  readonly payload: Uint8Array;
-  /** The payload is a JSON text, and becomes the message as it stands. */
-  readonly isJson: boolean;
-  /** The client says that it has encrypted the payload. */
-  readonly encrypted: boolean;
-}
-
-export interface CancelTimer {
-  readonly op: 'cancel';
+interface TimerNames {
   readonly queue: string;
   readonly timerKey: string;
-  /** Echoed when there is no such timer. */
-  readonly txn: string | null;
 }
 
-export type TimerOp = ScheduleTimer | CancelTimer;
+/** A NUL ends a queue's name in a key. */
+function isNamed({ queue, timerKey }: TimerNames): boolean {
+  return timerKey !== '' && !`${queue}${timerKey}`.includes('\0') && namesFit(queue, '', timerKey);
+}
 
-/** One (queue, timer key) comes at most once. */
-export interface TimerCall {
-  readonly kind: 'timers';
-  readonly tenant: Tenant;
+const timerOp = choice('op', {
+  cancel: kind(
+    0,
+    {
+      queue: name,
+      timerKey: name,
+      /** Echoed when there is no such timer. */
+      txn: nullable(transactionId),
+    },
+    isNamed,
+  ),
+  schedule: kind(
+    1,
+    {
+      queue: name,
+      /** Not empty, without a NUL. */
+      timerKey: name,
+      partition: name,
+      /** From when the call is planned. */
+      delayUs: within(0, TIMER_DELAY_US_MAX),
+      /** The transaction id of the message that fires. */
+      txn: transactionId,
+      /** Decompressed. Nobody writes to it after submission. */
+      payload: view,
+      /** The payload is a JSON text, and becomes the message as it stands. */
+      isJson: flag,
+      /** The client says that it has encrypted the payload. */
+      encrypted: flag,
+    },
+    (op) => isNamed(op) && namesFit(op.queue, '', op.partition),
+  ),
+});
+export type TimerOp = Infer<typeof timerOp>;
+export type ScheduleTimer = Extract<TimerOp, { readonly op: 'schedule' }>;
+export type CancelTimer = Extract<TimerOp, { readonly op: 'cancel' }>;
+
+function areDistinct(ops: readonly TimerNames[]): boolean {
+  return new Set(ops.map(({ queue, timerKey }) => `${queue}\0${timerKey}`)).size === ops.length;
+}
+
+export const timerCallFields = {
   /** Who schedules, for the messages that fire. */
-  readonly producerSub: string | null;
-  readonly ops: readonly TimerOp[];
-}
+  producerSub: nullable(text),
+  /** One (queue, timer key) comes at most once. */
+  ops: refined(list(timerOp, TIMER_OPS_MAX), areDistinct),
+};
+
+export const timerCommands = { timers: kind(14, { tenant, ...timerCallFields }) };
+export type TimerCall = ChoiceOf<'kind', typeof timerCommands>;
+
+const scheduled = { messageId: uuid, deliverAtUs: count };
 
 /** In the order of the operations, one for each; queue and timer key are those of the operation. */
-export type TimerResult =
-  | {
-      readonly status: 'scheduled' | 'rescheduled';
-      readonly messageId: string;
-      readonly deliverAtUs: number;
-    }
+const timerResult = choice('status', {
+  scheduled: kind(0, scheduled),
+  rescheduled: kind(1, scheduled),
   /** `txn`: of the timer that is gone. */
-  | { readonly status: 'cancelled'; readonly txn: string }
-  | { readonly status: 'absent' };
+  cancelled: kind(2, { txn: transactionId }),
+  absent: kind(3, {}),
+});
+export type TimerResult = Infer<typeof timerResult>;
 
 /** Why a call did nothing. */
-export interface TimerFlaw {
-  readonly reason: 'timers_encrypted_conflict';
+const timerFlaw = record({
+  reason: oneOf(['timers_encrypted_conflict']),
   /** The operation that has it. */
-  readonly index: number;
-}
+  index: within(0, TIMER_OPS_MAX),
+});
+export type TimerFlaw = Infer<typeof timerFlaw>;
 
-export interface TimersOutcome {
-  readonly kind: 'timers';
-  readonly flaw: TimerFlaw | null;
-  /** Empty with a flaw. */
-  readonly results: readonly TimerResult[];
-}
+export const timerOutcomes = {
+  timers: kind(13, {
+    flaw: maybe(timerFlaw),
+    /** Empty with a flaw. */
+    results: list(timerResult, TIMER_OPS_MAX),
+  }),
+};
+export type TimersOutcome = ChoiceOf<'kind', typeof timerOutcomes>;
 
 /** A pending timer as it is shown; `payload` null where only a list was asked for. */
 export interface TimerView {
@@ -100,7 +143,5 @@ export function timerPayloadBytes({ ops }: TimerCall): number {
 }
 
 export function schedulesOf({ ops }: TimerCall): number {
-  let count = 0;
-  for (const { op } of ops) if (op === 'schedule') count++;
-  return count;
+  return ops.filter(({ op }) => op === 'schedule').length;
 }

@@ -5,8 +5,22 @@
  * The parts stand by kind, in the order in which they are judged: acks, pushes, positions. Their
  * order among each other in the request matters only for the answer, which the front renders.
  */
-import type { AckItem, PushCommand, PushedOutcome, Subscription, Tenant } from './commands.js';
-import type { KvCall, KvFailure, KvOutcome } from './kv.js';
+import { POSITION_METADATA_BYTES_MAX } from '@svc/wire';
+import {
+  count,
+  type Infer,
+  mapped,
+  nullable,
+  oneOf,
+  refined,
+  text,
+  textTo,
+} from '../fields/field.js';
+import { maybe, record } from '../fields/record.js';
+import { subscription } from '../rows.js';
+import type { AckItem, PushCommand, PushedOutcome, Tenant } from './commands.js';
+import { type KvCall, type KvFailure, type KvOutcome, kvFailure } from './kv.js';
+import { name, namesFit } from './names.js';
 import type { TimerCall, TimersOutcome } from './timers.js';
 
 /** An ack whose lease has been looked up: its own, the call's only one, or "" for none. */
@@ -15,31 +29,37 @@ export interface TransactionAck extends AckItem {
 }
 
 /** Puts the cursor of a group somewhere, or forgets it. */
-export interface Position {
-  readonly queue: string;
-  readonly consumerGroup: string;
-  readonly partition: string;
-  /** The next offset that the group reads, wherever the partition ends; null forgets the cursor. */
-  readonly offset: number | null;
-  /** Kept beside the cursor. */
-  readonly metadata: string | null;
-  /** How the group is registered if it is not. */
-  readonly subscription: Subscription;
-}
+export const position = refined(
+  record({
+    queue: name,
+    consumerGroup: name,
+    partition: name,
+    /** The next offset that the group reads, wherever the partition ends; null: no cursor. */
+    offset: nullable(count),
+    /** Kept beside the cursor. */
+    metadata: nullable(textTo(POSITION_METADATA_BYTES_MAX)),
+    /** How the group is registered if it is not. */
+    subscription,
+  }),
+  ({ queue, consumerGroup, partition }) => namesFit(queue, consumerGroup, partition),
+);
+export type Position = Infer<typeof position>;
 
 /** Why a transaction did nothing. */
-export type RollbackReason =
-  | 'rejected_ack'
-  | 'duplicate'
-  | 'queue_not_found'
-  | 'kv_precondition'
-  | 'kv_disabled'
-  | 'kv_check_needs_cluster_version_5'
-  | 'timers_disabled'
-  | 'timers_encrypted_conflict'
-  | 'unavailable'
-  | 'too_large'
-  | 'name_too_long';
+const reason = oneOf([
+  'rejected_ack',
+  'duplicate',
+  'queue_not_found',
+  'unavailable',
+  'too_large',
+  'name_too_long',
+  'kv_precondition',
+  'kv_disabled',
+  'kv_check_needs_cluster_version_5',
+  'timers_disabled',
+  'timers_encrypted_conflict',
+]);
+export type RollbackReason = Infer<typeof reason>;
 
 export interface Rollback {
   readonly reason: RollbackReason;
@@ -47,6 +67,14 @@ export interface Rollback {
   /** Of a key/value operation that was required and lost; `index` among those of the call. */
   readonly kv?: KvFailure;
 }
+
+export const rollback = nullable(
+  mapped(
+    record({ reason, error: text, kv: maybe(kvFailure) }),
+    (given: Rollback) => ({ ...given, kv: given.kv ?? null }),
+    ({ kv, ...read }): Rollback => (kv === null ? read : { ...read, kv }),
+  ),
+);
 
 export interface TransactionCommand {
   readonly kind: 'transaction';

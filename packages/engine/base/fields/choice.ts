@@ -8,17 +8,24 @@
  */
 import { assert } from '../assert.js';
 import type { ByteWriter } from '../bytes.js';
+import type { GuardedReader } from '../guarded-reader.js';
 import { type Field, field } from './field.js';
 import { type FieldList, type Form, formOf, sized, type ValuesOf } from './record.js';
 
 export interface Kind<List> {
   readonly number: number;
   readonly fields: List;
+  /** What must hold between fields. */
+  isSound(value: ValuesOf<List>): boolean;
 }
 
 /** A kind of a choice: its number, 0 to 255, and what it holds beside the member that names it. */
-export function kind<const List extends FieldList>(number: number, fields: List): Kind<List> {
-  return { number, fields };
+export function kind<const List extends FieldList>(
+  number: number,
+  fields: List,
+  isSound: (value: ValuesOf<List>) => boolean = () => true,
+): Kind<List> {
+  return { number, fields, isSound };
 }
 
 export interface KindList {
@@ -38,8 +45,21 @@ export interface Choice<Tag extends string, Kinds> extends Field<ChoiceOf<Tag, K
   readonly numberOf: (value: ChoiceOf<Tag, Kinds>) => number;
   /** Without number and length. */
   readonly writeKind: (w: ByteWriter, value: ChoiceOf<Tag, Kinds>) => void;
+  /** What is read after the number, which a kind has. */
+  readonly readKind: (r: GuardedReader, number: number) => ChoiceOf<Tag, Kinds>;
   /** undefined: no kind has the number. */
   readonly formOfNumber: (number: number) => Form<ChoiceOf<Tag, Kinds>> | undefined;
+}
+
+function checked<Value>(form: Form<Value>, isSound: (value: Value) => boolean): Form<Value> {
+  return {
+    writeFields: form.writeFields,
+    readFields: (r) => {
+      const value = form.readFields(r);
+      if (!r.refused && !isSound(value)) r.refuse();
+      return value;
+    },
+  };
 }
 
 export function choice<const Tag extends string, const Kinds extends KindList>(
@@ -52,8 +72,10 @@ export function choice<const Tag extends string, const Kinds extends KindList>(
   }
   const byNumber: (Known | undefined)[] = [];
   const byName = new Map<unknown, Known>();
-  for (const [name, { number, fields }] of Object.entries(kinds)) {
-    const form = formOf<Value>(fields, { [tag]: name });
+  for (const [name, { number, fields, isSound }] of Object.entries(kinds)) {
+    const form = checked(formOf<Value>(fields, { [tag]: name }), (value) =>
+      isSound(value as unknown as ValuesOf<FieldList>),
+    );
     assert(byNumber[number] === undefined, `two kinds of a choice have the number ${number}`);
     const known = { number, ...form, ...sized(form) };
     byNumber[number] = known;
@@ -65,8 +87,15 @@ export function choice<const Tag extends string, const Kinds extends KindList>(
     assert(known !== undefined, `${String(name)} is no kind of its choice`);
     return known;
   };
+  const readKind = (r: GuardedReader, number: number): Value => {
+    const known = byNumber[number];
+    if (known !== undefined) return known.read(r);
+    r.refuse();
+    return undefined as never;
+  };
   return {
     kinds,
+    readKind,
     numberOf: (value) => find(value).number,
     writeKind: (w, value) => find(value).writeFields(w, value),
     formOfNumber: (number) => byNumber[number],
@@ -77,12 +106,7 @@ export function choice<const Tag extends string, const Kinds extends KindList>(
         w.u8(known.number);
         known.write(w, value);
       },
-      (r) => {
-        const known = byNumber[r.u8()];
-        if (known !== undefined) return known.read(r);
-        r.refuse();
-        return undefined as never;
-      },
+      (r) => readKind(r, r.u8()),
     ),
   };
 }

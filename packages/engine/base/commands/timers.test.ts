@@ -1,17 +1,12 @@
 // Goal: calls on timers and their outcomes come out as they went in, and bytes that are none are
 // refused, never half read. Method: examples of every kind, and each of them cut at every byte.
 import { describe, expect, test } from 'vitest';
-import { ByteWriter } from '../base/bytes.js';
-import type { TimersOutcome } from '../base/commands/timers.js';
-import { GuardedReader } from '../base/guarded-reader.js';
-import { TENANT, utf8 } from '../testing/engine.fake.js';
-import { cancelOf, scheduleOf, timerCall } from '../testing/timers.fake.js';
-import {
-  readTimerCall,
-  readTimersOutcome,
-  writeTimerCall,
-  writeTimersOutcome,
-} from './timer-codec.js';
+import { utf8 } from '../../testing/engine.fake.js';
+import { cancelOf, scheduleOf, timerCall } from '../../testing/timers.fake.js';
+import { ByteWriter } from '../bytes.js';
+import { choice } from '../fields/choice.js';
+import { GuardedReader } from '../guarded-reader.js';
+import { type TimerCall, type TimersOutcome, timerCommands, timerOutcomes } from './timers.js';
 
 const CALL = timerCall([
   scheduleOf('k', { delayMs: 0, payload: new Uint8Array([0, 255]), isJson: false }),
@@ -42,6 +37,17 @@ const OUTCOMES: TimersOutcome[] = [
   },
 ];
 
+const calls = choice('kind', timerCommands);
+const outcomes = choice('kind', timerOutcomes);
+
+function writeTimerCall(w: ByteWriter, call: TimerCall): void {
+  calls.write(w, call);
+}
+
+function readTimerCall(r: GuardedReader): TimerCall {
+  return calls.read(r);
+}
+
 function bytesOf(write: (w: ByteWriter) => void): Uint8Array {
   const writer = new ByteWriter(16);
   write(writer);
@@ -61,12 +67,12 @@ describe('a call', () => {
 
   test('comes out as it went in', () => {
     const reader = new GuardedReader(bytes);
-    expect(readTimerCall(reader, TENANT)).toEqual(CALL);
+    expect(readTimerCall(reader)).toEqual(CALL);
     expect(reader.whole).toBe(true);
   });
 
   test('cut anywhere is refused', () => {
-    expectCutsRefused(bytes, (r) => readTimerCall(r, TENANT));
+    expectCutsRefused(bytes, (r) => readTimerCall(r));
   });
 
   test.each([
@@ -77,24 +83,24 @@ describe('a call', () => {
     ['a delay beyond all horizons', [scheduleOf('k', { delayMs: 315_360_000_001 })]],
   ])('%s is refused', (_, ops) => {
     const reader = new GuardedReader(bytesOf((w) => writeTimerCall(w, timerCall(ops))));
-    readTimerCall(reader, TENANT);
+    readTimerCall(reader);
     expect(reader.refused).toBe(true);
   });
 
   test('payloads are views of what was received', () => {
     const call = timerCall([scheduleOf('k', { payload: utf8('"text"') })]);
     const received = bytesOf((w) => writeTimerCall(w, call));
-    const [op] = readTimerCall(new GuardedReader(received), TENANT).ops;
+    const [op] = readTimerCall(new GuardedReader(received)).ops;
     expect(op?.op === 'schedule' && op.payload.buffer).toBe(received.buffer);
   });
 });
 
 describe('an outcome', () => {
   test.each(OUTCOMES)('comes out as it went in, and cut anywhere is refused', (outcome) => {
-    const bytes = bytesOf((w) => writeTimersOutcome(w, outcome));
+    const bytes = bytesOf((w) => outcomes.write(w, outcome));
     const reader = new GuardedReader(bytes);
-    expect(readTimersOutcome(reader)).toEqual(outcome);
+    expect(outcomes.read(reader)).toEqual(outcome);
     expect(reader.whole).toBe(true);
-    expectCutsRefused(bytes, readTimersOutcome);
+    expectCutsRefused(bytes, outcomes.read);
   });
 });
