@@ -10,7 +10,7 @@
  * sample to sample is put together once for a family.
  */
 
-export type FamilyType = 'counter' | 'gauge' | 'summary';
+export type FamilyType = 'counter' | 'gauge' | 'summary' | 'histogram';
 
 /** Pieces are joined into buffers of about so many characters. */
 const PIECE_CHARS = 64 * 1024;

@@ -11,6 +11,12 @@
 import { Exposition } from './exposition.js';
 import { FAMILIES } from './families.js';
 import type { Scraped } from './family.js';
+import {
+  type RuntimeFamilies,
+  type RuntimeFigures,
+  runtimeFamilies,
+  writeRuntime,
+} from './runtime-families.js';
 
 const SLICE_MS = 4;
 /** Askers of one scrape: more than a cluster has collectors. */
@@ -22,17 +28,24 @@ export type ScrapeDone = (text: Buffer | null) => void;
 export class Scraper {
   #askers: ScrapeDone[] = [];
   readonly #onError: (error: unknown) => void;
+  readonly #runtime: RuntimeFamilies;
 
-  constructor(onError: (error: unknown) => void) {
+  constructor(onError: (error: unknown) => void, runtime = runtimeFamilies()) {
     this.#onError = onError;
+    this.#runtime = runtime;
   }
 
-  /** `done` runs once, perhaps within this call. False: too many ask, and it does not run. */
+  /** `done` runs once, after this call. False: too many ask, and it does not run. */
   scrape(read: () => Scraped, done: ScrapeDone): boolean {
     if (this.#askers.length >= SCRAPE_ASKERS_MAX) return false;
     this.#askers.push(done);
-    if (this.#askers.length === 1) this.#attempt(() => this.#slice(renderAll(read())));
+    if (this.#askers.length === 1) void this.#begin(read);
     return true;
+  }
+
+  async #begin(read: () => Scraped): Promise<void> {
+    const runtime = await this.#runtime.collect();
+    this.#attempt(() => this.#slice(renderAll(read(), runtime)));
   }
 
   #slice(rendering: Generator<void, Buffer>): void {
@@ -63,7 +76,7 @@ export class Scraper {
   }
 }
 
-function* renderAll(scraped: Scraped): Generator<void, Buffer> {
+function* renderAll(scraped: Scraped, runtime: RuntimeFigures): Generator<void, Buffer> {
   const out = new Exposition();
   for (const family of FAMILIES) {
     if (family.pipeline === true && !scraped.figures.showsPipeline) continue;
@@ -71,5 +84,6 @@ function* renderAll(scraped: Scraped): Generator<void, Buffer> {
     yield* family.samples(out, scraped);
     yield;
   }
+  writeRuntime(out, runtime);
   return out.finish();
 }

@@ -7,7 +7,8 @@
  * its samples, and all its lines stand together; names and label names are of their alphabets, and
  * no label stands twice; only `\\`, `\"` and `\n` are escapes; values are floats as Go reads them;
  * no two samples have the same name and labels; a counter is not negative; of a summary there are
- * quantiles from 0 to 1, rising with their values, `_sum` and `_count` once for each set of labels.
+ * quantiles from 0 to 1, rising with their values, `_sum` and `_count` once for each set of labels;
+ * of a histogram there are buckets that rise with their bounds, up to the count.
  */
 
 export type ExpositionType = 'counter' | 'gauge' | 'summary' | 'histogram' | 'untyped';
@@ -37,6 +38,10 @@ const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const FLOAT = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 const TIMESTAMP = /^-?\d+$/;
+const SUFFIXES: Readonly<Partial<Record<ExpositionType, readonly string[]>>> = {
+  summary: ['_sum', '_count'],
+  histogram: ['_bucket', '_sum', '_count'],
+};
 const TYPES: readonly string[] = ['counter', 'gauge', 'summary', 'histogram', 'untyped'];
 
 interface Open {
@@ -113,7 +118,7 @@ class Reader {
   #owner(name: string, fail: (what: string) => never): Open {
     const open = this.#open;
     const suffixed =
-      open?.type === 'summary' && [`_sum`, `_count`].some((end) => name === open.name + end);
+      open?.type != null && SUFFIXES[open.type]?.some((end) => name === open.name + end) === true;
     if (open === null || (open.name !== name && !suffixed))
       return fail('a sample of no open family');
     if (open.type === null || open.help === null) return fail('a sample before HELP and TYPE');
@@ -136,6 +141,7 @@ class Reader {
     const family = { name, type: type as ExpositionType, help: help as string, samples };
     if (family.type === 'counter') judgeCounter(family, fail);
     if (family.type === 'summary') judgeSummary(family, fail);
+    if (family.type === 'histogram') judgeHistogram(family, fail);
     this.#families.set(name, family);
     this.#open = null;
   }
@@ -203,5 +209,27 @@ function judgeSummary({ name, samples }: ReadFamily, fail: (what: string) => nev
       fail(`${name} falls from quantile ${before.share} to ${share}`);
     }
     last.set(key, { share, value: sample.value });
+  }
+}
+
+function judgeHistogram({ name, samples }: ReadFamily, fail: (what: string) => never): void {
+  const last = new Map<string, { readonly bound: number; readonly value: number }>();
+  for (const { name: sampleName, labels, value } of samples) {
+    const { le, ...others } = labels;
+    if (sampleName === name) fail(`${name} has a sample of no bucket`);
+    if ((sampleName === `${name}_bucket`) !== (le !== undefined))
+      fail(`${sampleName} with le ${le}`);
+    const key = JSON.stringify(others);
+    const before = last.get(key);
+    if (le !== undefined) {
+      const bound = le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le);
+      if (before !== undefined && !(bound > before.bound && value >= before.value)) {
+        fail(`${name} falls from bucket ${before.bound} to ${le}`);
+      }
+      last.set(key, { bound, value });
+    } else if (sampleName === `${name}_count`) {
+      const isWhole = before?.bound === Number.POSITIVE_INFINITY && before.value === value;
+      if (!isWhole) fail(`${name} has a count that its last bucket has not`);
+    }
   }
 }

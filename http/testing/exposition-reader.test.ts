@@ -55,6 +55,15 @@ test.each([
   ['a summary without quantile', '# HELP s x\n# TYPE s summary\ns 1\n'],
   ['a sum with a quantile', '# HELP s x\n# TYPE s summary\ns_sum{quantile="1"} 1\n'],
   ['a quantile above one', '# HELP s x\n# TYPE s summary\ns{quantile="2"} 1\n'],
+  ['a histogram without a bound', '# HELP h x\n# TYPE h histogram\nh_bucket 1\n'],
+  [
+    'buckets that fall',
+    '# HELP h x\n# TYPE h histogram\nh_bucket{le="1"} 2\nh_bucket{le="+Inf"} 1\nh_count 1\n',
+  ],
+  [
+    'a count that is not that of the last bucket',
+    '# HELP h x\n# TYPE h histogram\nh_bucket{le="+Inf"} 2\nh_sum 3\nh_count 3\n',
+  ],
   ['quantiles that fall', '# HELP s x\n# TYPE s summary\ns{quantile="0.5"} 2\ns{quantile="1"} 1\n'],
 ])('refused: %s', (_what, text) => {
   expect(() => readExposition(text)).toThrow(ExpositionError);

@@ -37,7 +37,7 @@ const TABLE: readonly Row[] = [
   { folder: 'storage', values: [NODE, 'lmdb'], types: ['@svc/raft', '@svc/engine'] },
   {
     folder: 'http',
-    values: [NODE, '@svc/schema', '@svc/wire', 'fzstd'],
+    values: [NODE, '@svc/schema', '@svc/wire', 'fzstd', 'prom-client'],
     types: ['@svc/engine'],
   },
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
