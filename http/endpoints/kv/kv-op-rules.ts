@@ -10,7 +10,8 @@ import {
 import type { KvLimits } from '../../base/limits.js';
 import type { Demand } from '../../gate/gate.js';
 import { JsonReader } from '../../json/json-reader.js';
-import { type KvField, type KvRawOps, textAt } from './kv-raw-ops.js';
+import { type KvRawOps, textAt } from './kv-raw-ops.js';
+import type { KvField } from './kv-request.js';
 
 /** A call that is refused, by a name and with a sentence. */
 export class KvFault extends Error {

@@ -15,7 +15,7 @@ import type { Front, RouteRequest } from '../../routing/route.js';
 import { admitKv, submitKv } from './kv.js';
 import { failureText, resultsLength, writeElement } from './kv-answers.js';
 import { KvFault } from './kv-op-rules.js';
-import { type KvField, KvRawOps } from './kv-raw-ops.js';
+import { KvRawOps } from './kv-raw-ops.js';
 import {
   elementOrFailure,
   expect,
@@ -25,9 +25,10 @@ import {
   KV_FOUND,
   KV_READER,
   KV_WRITTEN,
+  type KvField,
   onPath,
   required,
-  VALUE,
+  WRITTEN,
 } from './kv-request.js';
 import { SURFACE_REFUSALS } from './surface-refusals.js';
 
@@ -51,10 +52,7 @@ export const kvPutEndpoint = endpoint({
   request: {
     share: 'growing',
     reader: KV_READER,
-    schema: either(
-      onPath({ value: VALUE, expect, required, ...FOR_A_TIME }),
-      onPath({ value: VALUE, expect, required, ...FOR_EVER }),
-    ),
+    schema: either(onPath({ ...WRITTEN, ...FOR_A_TIME }), onPath({ ...WRITTEN, ...FOR_EVER })),
   },
   answers: {
     200: answer('Whether it was written.', elementOrFailure, KV_WRITTEN),

@@ -6,33 +6,8 @@
  * scan of the body, which makes no object for an operation; the second is `kv-op-rules.ts`.
  */
 import { isWellFormed } from '@svc/wire';
-import { keySet } from '../../json/json-keys.js';
 import { type JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
-
-export const KV_OP_KEYS = keySet(
-  'op',
-  'ns',
-  'key',
-  'value',
-  'ttlSeconds',
-  'forever',
-  'expect',
-  'required',
-  'delta',
-  'min',
-  'max',
-  'keys',
-  'prefix',
-  'after',
-  'limit',
-  'keysOnly',
-  'tenant',
-  'tenantId',
-  '_tenant',
-  // Means something in the body of a path route only.
-  'namespace',
-);
-export type KvField = (typeof KV_OP_KEYS.names)[number];
+import { KV_OP_KEYS, type KvField } from './kv-request.js';
 
 const FIELDS = KV_OP_KEYS.names.length;
 const FIELD_AT = Object.fromEntries(KV_OP_KEYS.names.map((name, at) => [name, at])) as {

@@ -24,7 +24,7 @@ import {
 import { KV_NAMESPACE, kvFailureAnswer, kvResultAnswer } from '@svc/wire';
 import { KV_LIMITS } from '../../base/limits.js';
 import { body } from '../../json/body.js';
-import { KV_OP_KEYS } from './kv-raw-ops.js';
+import { keySet } from '../../json/json-keys.js';
 
 /** Why bodies of key/value are read by hand. */
 export const KV_READER =
@@ -56,6 +56,32 @@ export const required = optional(
 
 const ttlSeconds = describedAs('From now on.', integerBetween(1, Number.MAX_SAFE_INTEGER));
 
+/** Members that operations have; `kv-op-rules.ts` says what each must be. */
+export const KV_OP_KEYS = keySet(
+  'op',
+  'ns',
+  'key',
+  'value',
+  'ttlSeconds',
+  'forever',
+  'expect',
+  'required',
+  'delta',
+  'min',
+  'max',
+  'keys',
+  'prefix',
+  'after',
+  'limit',
+  'keysOnly',
+  'tenant',
+  'tenantId',
+  '_tenant',
+  // Means something in the body of a path route only.
+  'namespace',
+);
+export type KvField = (typeof KV_OP_KEYS.names)[number];
+
 /** Whatever an operation does not read may be anything; its tenant follows from the call. */
 const UNREAD = {
   ...each(
@@ -81,12 +107,11 @@ function expiring(name: string, given: OpFields): readonly AnySchema[] {
   ];
 }
 
-export const VALUE = describedAs(
-  'Kept as the JSON that was sent, without the space in it.',
-  anything,
-);
+const VALUE = describedAs('Kept as the JSON that was sent, without the space in it.', anything);
 
-const PUT = { ...PLACE, op: constant('put'), value: VALUE, expect, required };
+/** What a put says of its row, in a call and on the path. */
+export const WRITTEN = { value: VALUE, expect, required };
+const PUT = { ...PLACE, op: constant('put'), ...WRITTEN };
 
 const PUT_IF_ABSENT = {
   ...PUT,
