@@ -46,6 +46,38 @@ describe('names', () => {
   );
 });
 
+describe('dependencies', () => {
+  const list = (node: string, tests: string) =>
+    `## What a node runs with\n\n| Package |\n| --- |\n${node}` +
+    `\n## What tests and builds run with\n\n| Package |\n| --- |\n${tests}`;
+
+  test('each package is in the list, under what it is for, and no other', () => {
+    plant('docs/dependencies.md', list('| `a`, `b` |\n| `old` |\n', '| `d` |\n'));
+    const text = JSON.stringify(
+      {
+        dependencies: { '@svc/wire': '1', a: '1', d: '1' },
+        optionalDependencies: { b: '1' },
+        devDependencies: { e: '1', d: '1' },
+      },
+      null,
+      2,
+    );
+    plant('http/package.json', text);
+    const told = check(root, []).map(({ file, line, text: what }) => `${file}:${line} ${what}`);
+    expect(told).toEqual([
+      'docs/dependencies.md:6 old is in no package.json as one of dependencies',
+      'http/package.json:5 d is not in docs/dependencies.md under "What a node runs with"',
+      expect.stringContaining('e is not in docs/dependencies.md under "What tests and builds'),
+    ]);
+  });
+
+  test('a list that is whole', () => {
+    plant('docs/dependencies.md', list('| `a` |\n', '| `d` |\n'));
+    const text = JSON.stringify({ dependencies: { a: '1' }, devDependencies: { d: '1' } });
+    expect(found('raft/package.json', text)).toEqual([]);
+  });
+});
+
 describe('glossary', () => {
   beforeEach(() => {
     plant(

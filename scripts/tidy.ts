@@ -1,13 +1,14 @@
 /**
  * Holds the tree to the house rules that no other tool checks: sizes, names, the import table,
- * rooms, purity of the inner folders, dead files, leftovers, traces of one machine. Part of
- * `npm test`; prints `file:line: rule: text` for each violation and ends with code 1 when there is
- * any.
+ * rooms, purity of the inner folders, dead files, dependencies, leftovers, traces of one machine.
+ * Part of `npm test`; prints `file:line: rule: text` for each violation and ends with code 1 when
+ * there is any.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { deadFiles } from './tidy/dead-files.js';
+import { dependencyRule } from './tidy/dependencies.js';
 import { forbiddenCode, machineTraces } from './tidy/forbidden-code.js';
 import { GLOSSARY, glossaryRule, wordsOf } from './tidy/glossary.js';
 import { importTable } from './tidy/imports.js';
@@ -46,6 +47,7 @@ export function check(root: string, exceptions: readonly Exception[] = EXCEPTION
     ...sources.flatMap(glossaryRule(wordsOf(glossary))),
     ...deadFiles(sources, others),
     ...roomRules(texts, sources),
+    ...dependencyRule(texts),
     ...texts.flatMap(({ path, text }) => machineTraces(path, text)),
   ];
   return violations
