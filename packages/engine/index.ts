@@ -40,8 +40,10 @@ export * from './base/commands/timers.js';
 export type * from './base/commands/traces.js';
 export type * from './base/commands/transaction.js';
 export type { AutopilotSizes, AutopilotWish, DeliveryTerms } from './base/delivery-terms.js';
+export { type Choice, type ChoiceOf, choice, type Kind, kind } from './base/fields/choice.js';
 export type { Field, Infer } from './base/fields/field.js';
-export type { RecordField, ValuesOf } from './base/fields/record.js';
+export * as fields from './base/fields/field.js';
+export { added, maybe, type RecordField, record, type ValuesOf } from './base/fields/record.js';
 export { FirstHeap } from './base/first-heap.js';
 export {
   type GrantLimits,

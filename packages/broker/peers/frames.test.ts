@@ -4,7 +4,9 @@
  * truncation, every single flipped bit and some surplus; then frames of random content whose
  * checksum is right, so that the parsing behind it is met too.
  */
+import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { added, choice, fields, GuardedReader, kind } from '@svc/engine';
 import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import { seededRandom } from '../testing/recovery.fake.js';
@@ -16,6 +18,7 @@ import {
   FRAME_HEAD_BYTES,
   type FrameContent,
   FrameGate,
+  frameKinds,
   SLOT_RESULTS,
 } from './frames.js';
 
@@ -137,6 +140,30 @@ describe.each(CONTENTS)('a frame of $kind', (content) => {
   });
 });
 
+describe('the first build of this version', () => {
+  /** Lines are added to it, and none is ever changed. */
+  const golden: readonly (readonly [string, string])[] = JSON.parse(
+    readFileSync(new URL('./first-frames.json', import.meta.url), 'utf8'),
+  );
+
+  test('wrote frames of all kinds as this one does', () => {
+    const written = CONTENTS.map((one) => [one.kind, Buffer.from(joined(one)).toString('hex')]);
+    expect(written).toEqual(golden);
+    const kinds = new Set(golden.map(([name]) => name));
+    expect(Object.keys(frameKinds).filter((name) => !kinds.has(name))).toEqual([]);
+  });
+
+  test.each(golden)('wrote %s, which is read when it has gained a field', (name, hex) => {
+    const { number, fields: list } = frameKinds[name as keyof typeof frameKinds];
+    const gained = added(fields.count, 7);
+    const grown = choice('kind', { [name]: kind(number, { ...list, gained }) });
+    const frame = Uint8Array.from(Buffer.from(hex, 'hex'));
+    const r = new GuardedReader(frame, FRAME_HEAD_BYTES);
+    const read = grown.readKind(r, number);
+    expect([r.refused, read]).toMatchObject([false, { kind: name, gained: 7 }]);
+  });
+});
+
 describe('frames', () => {
   test('without a mark, of another version, of an unknown kind and too large are named', () => {
     const frame = () => joined(CONTENTS.at(-1) as FrameContent);
@@ -161,7 +188,7 @@ describe('frames', () => {
       const frame = random.bytes(random.between(FRAME_HEAD_BYTES, 120));
       const view = new DataView(frame.buffer);
       view.setUint32(0, 0x53_56_43_42);
-      view.setUint8(4, 1);
+      view.setUint8(4, 2);
       view.setUint8(5, random.between(1, 10));
       view.setUint16(6, 0);
       view.setUint32(24, frame.length - FRAME_HEAD_BYTES);

@@ -6,6 +6,7 @@
  *     frame   := head content
  *     head    := mark u32 | version u8 | kind u8 | zero u16 | from u64 | to u64
  *                | content bytes u32 | crc u32
+ *     content := length | fields of the kind | bytes of an entry, or of rows
  *
  * The CRC covers the head before it and the content. `from` and `to` are member ids, so a frame
  * that was meant for a former life of this node is refused, and so is one whose sender is not the
@@ -20,15 +21,27 @@
  * FRAME_SLACK_BYTES.
  */
 import { crc32 } from 'node:zlib';
+import {
+  ByteWriter,
+  choice,
+  type Field,
+  fields,
+  GuardedReader,
+  type Infer,
+  kind,
+  maybe,
+  record,
+} from '@svc/engine';
 import { type NodeId, nodeId } from '@svc/raft';
 import { incarnationOf, memberId, nodeNumber } from '../config/member-id.js';
-import { ContentReader, ContentWriter } from './frame-content.js';
 
 const MARK = 0x53_56_43_42;
-const VERSION = 1;
+const VERSION = 2;
 export const FRAME_HEAD_BYTES = 32;
 const LENGTH_AT = 24;
 const CRC_AT = 28;
+const DIGEST_DIGITS = 16;
+const CONTENT_BYTES_FIRST = 128;
 /** Slots in one question: their answers are at most this many frames. */
 export const ASK_SLOTS_MAX = 64;
 /** Rows of one chunk, keys and values, unless a single row is larger. */
@@ -36,30 +49,42 @@ export const SNAPSHOT_CHUNK_BYTES = 1 << 20;
 /** Of a chunk, however small they are. */
 export const SNAPSHOT_CHUNK_ROWS = 2000;
 /**
- * What a frame may hold beside an entry or a row: a chunk's worth of rows, each with 6 bytes of
+ * What a frame may hold beside an entry or a row: a chunk's worth of rows, each with 10 bytes of
  * lengths, a key of at most 64 KiB twice, and the fixed fields of any kind.
  */
-const FRAME_SLACK_BYTES = SNAPSHOT_CHUNK_BYTES + 6 * SNAPSHOT_CHUNK_ROWS + 3 * 65_536;
+const FRAME_SLACK_BYTES = SNAPSHOT_CHUNK_BYTES + 10 * SNAPSHOT_CHUNK_ROWS + 3 * 65_536;
+
+const number = fields.count;
+/** A key of the state, which is at most 64 KiB. */
+const key = fields.key as unknown as Field<string>;
+
+/** Sixteen hexadecimal digits. */
+const digest = fields.field<string>(
+  DIGEST_DIGITS / 2,
+  (w, digits) => {
+    w.u32(Number.parseInt(digits.slice(0, DIGEST_DIGITS / 2), 16));
+    w.u32(Number.parseInt(digits.slice(DIGEST_DIGITS / 2), 16));
+  },
+  (r) => hexOf(r.u32()) + hexOf(r.u32()),
+);
+
+function hexOf(word: number): string {
+  return word.toString(16).padStart(DIGEST_DIGITS / 2, '0');
+}
 
 /**
  * A slot of the asker's log that it cannot read. `previousTerm` is what the asker has in the slot
  * before it, null when it does not know; `term` and `bodyCrc` what it knows of the slot itself.
  * `record`: entries after it are there. `tail`: nothing is known from this slot on.
  */
-export interface AskedSlot {
-  readonly kind: 'record' | 'tail';
-  readonly index: number;
-  readonly previousTerm: number | null;
-  readonly term: number | null;
-  readonly bodyCrc: number | null;
-}
-
-/** `round` is drawn at random when the asker starts: an answer to an earlier life is recognised. */
-export interface RepairAsk {
-  readonly kind: 'repair-ask';
-  readonly round: number;
-  readonly slots: readonly AskedSlot[];
-}
+const askedSlot = record({
+  kind: fields.oneOf(['record', 'tail']),
+  index: number,
+  previousTerm: fields.nullable(number),
+  term: fields.nullable(number),
+  bodyCrc: fields.nullable(number),
+});
+export type AskedSlot = Infer<typeof askedSlot>;
 
 export const SLOT_RESULTS = [
   'have',
@@ -73,6 +98,14 @@ export const SLOT_RESULTS = [
 ] as const;
 export type SlotResult = (typeof SLOT_RESULTS)[number];
 
+/** Its data stand behind the fields of the frame. */
+const entryHead = record({
+  index: number,
+  term: number,
+  type: fields.within(0, 255),
+  length: fields.u32,
+});
+
 export interface FrameEntry {
   readonly index: number;
   readonly term: number;
@@ -81,100 +114,99 @@ export interface FrameEntry {
 }
 
 /**
- * `term` is the sender's durable term, (lastIndex, lastTerm) where its durable log ends; `led`: it
- * knows a leader now.
- */
-export interface RepairAnswer {
-  readonly kind: 'repair-answer';
-  readonly round: number;
-  readonly index: number;
-  readonly verdict: SlotResult;
-  readonly term: number;
-  readonly lastIndex: number;
-  readonly lastTerm: number;
-  readonly led: boolean;
-  /** With `have` only. */
-  readonly entry: FrameEntry | null;
-}
-
-/**
  * A set of rows, known by what it contains: `digest` is of the rows that are alike on all nodes,
- * `localDigest` of the others, 16 hex digits each. Equal names are equal rows, whoever has them.
+ * `localDigest` of the others. Equal names are equal rows, whoever has them.
  */
-export interface SnapshotName {
-  readonly index: number;
-  readonly term: number;
-  readonly digest: string;
-  readonly localDigest: string;
-}
+const snapshotName = record({ index: number, term: number, digest, localDigest: digest });
+export type SnapshotName = Infer<typeof snapshotName>;
 
-/** Asks for the rows after `after` of the rows named; without a name, of the newest there are. */
-export interface SnapshotAsk {
-  readonly kind: 'snapshot-ask';
-  /** The attempt of the receiver; answers repeat it. */
-  readonly attempt: number;
-  readonly name: SnapshotName | null;
-  /** null: from the first row. */
-  readonly after: string | null;
-}
+/** Its value stands behind the fields of the frame. */
+const rowHead = record({ key, length: fields.u32 });
 
 export interface FrameRow {
   readonly key: string;
   readonly value: Uint8Array;
 }
 
-export interface SnapshotChunk {
-  readonly kind: 'snapshot-chunk';
-  readonly attempt: number;
-  readonly name: SnapshotName;
-  readonly after: string | null;
+const snapshotRefusal = fields.oneOf(['busy', 'gone', 'not-ready']);
+export type SnapshotRefusal = Infer<typeof snapshotRefusal>;
+
+/** Frames without bytes of entries and rows. */
+const plainKinds = {
+  /** `round` is drawn at random when the asker starts: it tells answers to an earlier life. */
+  'repair-ask': kind(1, { round: fields.u32, slots: fields.list(askedSlot, ASK_SLOTS_MAX) }),
+  /** Asks for the rows after `after` of the rows named; without a name, of the newest there are. */
+  'snapshot-ask': kind(3, {
+    /** The attempt of the receiver; answers repeat it. */
+    attempt: fields.u32,
+    name: maybe(snapshotName),
+    /** null: from the first row. */
+    after: fields.nullable(key),
+  }),
+  'snapshot-refused': kind(5, { attempt: fields.u32, reason: snapshotRefusal }),
+  /** The receiver tells who offered the snapshot up to `index` how it ended. */
+  'snapshot-done': kind(6, { index: number, installed: fields.flag }),
+  /**
+   * From the leader of `term`: no row of any state at or after entry `asOf` refers to an entry
+   * before `floor`.
+   */
+  'log-floor': kind(7, { term: number, floor: number, asOf: number }),
+  /** The digest of the rows after entry `index`. */
+  digest: kind(8, { index: number, digest }),
+  /** What a node tells all members every second, and at once when it changes. */
+  'node-report': kind(9, {
+    /** The newest effect catalogue that it reads. */
+    readVersion: number,
+    /** Its commit index. */
+    commit: number,
+    storageFull: fields.flag,
+  }),
+};
+
+/** Bytes that are taken by reference stand behind the fields of these, in their order. */
+const carryingKinds = {
+  /**
+   * `term` is the sender's durable term, (lastIndex, lastTerm) where its durable log ends; `led`:
+   * it knows a leader now.
+   */
+  'repair-answer': kind(2, {
+    round: fields.u32,
+    index: number,
+    verdict: fields.oneOf(SLOT_RESULTS),
+    term: number,
+    lastIndex: number,
+    lastTerm: number,
+    led: fields.flag,
+    /** With `have` only. */
+    entry: maybe(entryHead),
+  }),
+  'snapshot-chunk': kind(4, {
+    attempt: fields.u32,
+    name: snapshotName,
+    after: fields.nullable(key),
+    rows: fields.list(rowHead, SNAPSHOT_CHUNK_ROWS),
+    isLast: fields.flag,
+  }),
+};
+
+const contents = choice('kind', { ...plainKinds, ...carryingKinds });
+export const frameKinds = contents.kinds;
+type Fields = Infer<typeof contents>;
+type FieldsOf<Kind extends Fields['kind']> = Extract<Fields, { readonly kind: Kind }>;
+
+export type RepairAsk = FieldsOf<'repair-ask'>;
+export type RepairAnswer = Omit<FieldsOf<'repair-answer'>, 'entry'> & {
+  readonly entry: FrameEntry | null;
+};
+export type SnapshotAsk = FieldsOf<'snapshot-ask'>;
+export type SnapshotChunk = Omit<FieldsOf<'snapshot-chunk'>, 'rows'> & {
   readonly rows: readonly FrameRow[];
-  readonly isLast: boolean;
-}
-
-const SNAPSHOT_REFUSALS = ['busy', 'gone', 'not-ready'] as const;
-export type SnapshotRefusal = (typeof SNAPSHOT_REFUSALS)[number];
-
-export interface SnapshotRefused {
-  readonly kind: 'snapshot-refused';
-  readonly attempt: number;
-  readonly reason: SnapshotRefusal;
-}
-
-/** The receiver tells who offered the snapshot up to `index` how it ended. */
-export interface SnapshotDone {
-  readonly kind: 'snapshot-done';
-  readonly index: number;
-  readonly installed: boolean;
-}
-
-/**
- * From the leader of `term`: no row of any state at or after entry `asOf` refers to an entry before
- * `floor`.
- */
-export interface LogFloor {
-  readonly kind: 'log-floor';
-  readonly term: number;
-  readonly floor: number;
-  readonly asOf: number;
-}
-
-/** The digest (16 hex digits) of the rows after entry `index`. */
-export interface StateDigest {
-  readonly kind: 'digest';
-  readonly index: number;
-  readonly digest: string;
-}
-
-/** What a node tells all members every second, and at once when it changes. */
-export interface NodeReport {
-  readonly kind: 'node-report';
-  /** The newest effect catalogue that it reads. */
-  readonly readVersion: number;
-  /** Its commit index. */
-  readonly commit: number;
-  readonly storageFull: boolean;
-}
+};
+export type SnapshotRefused = FieldsOf<'snapshot-refused'>;
+export type SnapshotDone = FieldsOf<'snapshot-done'>;
+export type LogFloor = FieldsOf<'log-floor'>;
+export type StateDigest = FieldsOf<'digest'>;
+export type NodeReport = FieldsOf<'node-report'>;
 
 export type FrameContent =
   | RepairAsk
@@ -193,22 +225,9 @@ export interface Frame {
   readonly content: FrameContent;
 }
 
-/** By number on the wire; a number is never used for another kind. */
-const KINDS = [
-  'repair-ask',
-  'repair-answer',
-  'snapshot-ask',
-  'snapshot-chunk',
-  'snapshot-refused',
-  'snapshot-done',
-  'log-floor',
-  'digest',
-  'node-report',
-] as const;
 /** Drawn by a directory once in four billion times, and then merely not told apart here. */
 const ANY_LIFE = 0xffff_ffff;
 const FOR_ANY_LIFE: readonly FrameContent['kind'][] = ['repair-ask', 'snapshot-ask'];
-const SLOT_KINDS = ['record', 'tail'] as const;
 
 const FRAME_REFUSALS = [
   'short',
@@ -228,12 +247,12 @@ export type FrameRefusal = (typeof FRAME_REFUSALS)[number];
 
 /** Entry data and rows are taken by reference: nobody may write to them any more. */
 export function encodeFrame(from: NodeId, to: NodeId, content: FrameContent): Uint8Array[] {
-  const parts = contentParts(content);
+  const [kindNumber, parts] = contentParts(content);
   const head = new Uint8Array(FRAME_HEAD_BYTES);
   const view = new DataView(head.buffer);
   view.setUint32(0, MARK);
   view.setUint8(4, VERSION);
-  view.setUint8(5, KINDS.indexOf(content.kind) + 1);
+  view.setUint8(5, kindNumber);
   putMember(view, 8, from);
   putMember(view, 16, to);
   view.setUint32(
@@ -252,99 +271,25 @@ function putMember(view: DataView, at: number, member: NodeId): void {
   view.setUint32(at + 4, member % 0x1_0000_0000);
 }
 
-function contentParts(content: FrameContent): Uint8Array[] {
-  const w = new ContentWriter();
-  switch (content.kind) {
-    case 'repair-ask':
-      w.u32(content.round);
-      w.u16(content.slots.length);
-      for (const slot of content.slots) writeSlot(w, slot);
-      break;
-    case 'repair-answer':
-      return answerParts(w, content);
-    case 'snapshot-ask':
-      w.u32(content.attempt);
-      w.u8(content.name === null ? 0 : 1);
-      if (content.name !== null) writeName(w, content.name);
-      writeAfter(w, content.after);
-      break;
-    case 'snapshot-chunk':
-      return chunkParts(w, content);
-    case 'snapshot-refused':
-      w.u32(content.attempt);
-      w.u8(SNAPSHOT_REFUSALS.indexOf(content.reason));
-      break;
-    case 'snapshot-done':
-      w.u64(content.index);
-      w.u8(content.installed ? 1 : 0);
-      break;
-    case 'log-floor':
-      w.u64(content.term);
-      w.u64(content.floor);
-      w.u64(content.asOf);
-      break;
-    case 'digest':
-      w.u64(content.index);
-      w.digest(content.digest);
-      break;
-    case 'node-report':
-      w.u32(content.readVersion);
-      w.u64(content.commit);
-      w.u8(content.storageFull ? 1 : 0);
-      break;
+/** Kind, and the parts of the content. */
+function contentParts(content: FrameContent): readonly [number, Uint8Array[]] {
+  const [head, data] = fieldsOf(content);
+  const w = new ByteWriter(CONTENT_BYTES_FIRST);
+  contents.writeSized(w, head);
+  return [contents.numberOf(head), [w.finish(), ...data]];
+}
+
+/** The fields of a frame, and the bytes behind them. */
+function fieldsOf(content: FrameContent): readonly [Fields, Uint8Array[]] {
+  if (content.kind === 'repair-answer') {
+    const { entry } = content;
+    if (entry === null) return [{ ...content, entry }, []];
+    const { data, ...place } = entry;
+    return [{ ...content, entry: { ...place, length: data.length } }, [data]];
   }
-  return [w.finish()];
-}
-
-function writeSlot(w: ContentWriter, slot: AskedSlot): void {
-  w.u8(SLOT_KINDS.indexOf(slot.kind));
-  w.u64(slot.index);
-  w.optional(slot.previousTerm);
-  w.optional(slot.term);
-  w.optional(slot.bodyCrc);
-}
-
-function answerParts(w: ContentWriter, answer: RepairAnswer): Uint8Array[] {
-  w.u32(answer.round);
-  w.u64(answer.index);
-  w.u8(SLOT_RESULTS.indexOf(answer.verdict));
-  w.u64(answer.term);
-  w.u64(answer.lastIndex);
-  w.u64(answer.lastTerm);
-  w.u8(answer.led ? 1 : 0);
-  w.u8(answer.entry === null ? 0 : 1);
-  if (answer.entry === null) return [w.finish()];
-  const { index, term, type, data } = answer.entry;
-  w.u64(index);
-  w.u64(term);
-  w.u8(type);
-  w.u32(data.length);
-  return [w.finish(), data];
-}
-
-function chunkParts(w: ContentWriter, chunk: SnapshotChunk): Uint8Array[] {
-  w.u32(chunk.attempt);
-  writeName(w, chunk.name);
-  writeAfter(w, chunk.after);
-  w.u8(chunk.isLast ? 1 : 0);
-  w.u32(chunk.rows.length);
-  for (const { key, value } of chunk.rows) {
-    w.key(key);
-    w.u32(value.length);
-  }
-  return [w.finish(), ...chunk.rows.map(({ value }) => value)];
-}
-
-function writeName(w: ContentWriter, name: SnapshotName): void {
-  w.u64(name.index);
-  w.u64(name.term);
-  w.digest(name.digest);
-  w.digest(name.localDigest);
-}
-
-function writeAfter(w: ContentWriter, after: string | null): void {
-  w.u8(after === null ? 0 : 1);
-  w.key(after ?? '');
+  if (content.kind !== 'snapshot-chunk') return [content, []];
+  const rows = content.rows.map((row) => ({ key: row.key, length: row.value.length }));
+  return [{ ...content, rows }, content.rows.map(({ value }) => value)];
 }
 
 // --- reading -------------------------------------------------------------------------------------
@@ -358,104 +303,39 @@ export function decodeFrame(bytes: Uint8Array, entryBytesMax: number): Frame | F
   const crc = crc32(bytes.subarray(FRAME_HEAD_BYTES), crc32(bytes.subarray(0, CRC_AT)));
   if (crc !== view.getUint32(CRC_AT)) return 'checksum';
   if (view.getUint8(4) !== VERSION) return 'version';
-  const kind = KINDS[view.getUint8(5) - 1];
-  if (kind === undefined) return 'kind';
+  const kindNumber = view.getUint8(5);
+  if (contents.formOfNumber(kindNumber) === undefined) return 'kind';
   if (view.getUint32(LENGTH_AT) !== bytes.length - FRAME_HEAD_BYTES) return 'length';
-  const head = new ContentReader(bytes.subarray(0, LENGTH_AT), 8);
+  const head = new GuardedReader(bytes, 8, LENGTH_AT);
   const from = nodeId(head.u64());
   const to = nodeId(head.u64());
-  const reader = new ContentReader(bytes, FRAME_HEAD_BYTES);
-  const content = readContent(kind, reader);
-  if (!head.whole || view.getUint16(6) !== 0 || content === undefined || !reader.whole) {
+  const reader = new GuardedReader(bytes, FRAME_HEAD_BYTES);
+  const content = readContent(kindNumber, reader);
+  if (!head.whole || view.getUint16(6) !== 0 || content === null || !reader.whole) {
     return 'content';
   }
   return { from, to, content };
 }
 
-function readContent(kind: (typeof KINDS)[number], r: ContentReader): FrameContent | undefined {
-  switch (kind) {
-    case 'repair-ask':
-      return readAsk(r);
-    case 'repair-answer':
-      return readAnswer(r);
-    case 'snapshot-ask':
-      return {
-        kind,
-        attempt: r.u32(),
-        name: r.flag() ? readName(r) : null,
-        after: readAfter(r),
-      };
-    case 'snapshot-chunk':
-      return readChunk(r);
-    case 'snapshot-refused': {
-      const [attempt, reason] = [r.u32(), r.oneOf(SNAPSHOT_REFUSALS)];
-      return reason === undefined ? undefined : { kind, attempt, reason };
-    }
-    case 'snapshot-done':
-      return { kind, index: r.u64(), installed: r.flag() };
-    case 'log-floor':
-      return { kind, term: r.u64(), floor: r.u64(), asOf: r.u64() };
-    case 'digest':
-      return { kind, index: r.u64(), digest: r.digest() };
-    case 'node-report':
-      return { kind, readVersion: r.u32(), commit: r.u64(), storageFull: r.flag() };
-  }
+function readContent(kindNumber: number, r: GuardedReader): FrameContent | null {
+  const head = contents.readKind(r, kindNumber);
+  if (r.refused) return null;
+  if (head.kind === 'repair-answer') return readAnswer(head, r);
+  return head.kind === 'snapshot-chunk' ? readChunk(head, r) : head;
 }
 
-function readAsk(r: ContentReader): RepairAsk | undefined {
-  const round = r.u32();
-  const count = r.u16();
-  if (count > ASK_SLOTS_MAX) return undefined;
-  const slots: AskedSlot[] = [];
-  for (let i = 0; i < count; i++) {
-    const kind = r.oneOf(SLOT_KINDS);
-    if (kind === undefined) return undefined;
-    const index = r.u64();
-    const [previousTerm, term, bodyCrc] = [r.optional(), r.optional(), r.optional()];
-    slots.push({ kind, index, previousTerm, term, bodyCrc });
-  }
-  return { kind: 'repair-ask', round, slots };
+function readAnswer(head: FieldsOf<'repair-answer'>, r: GuardedReader): RepairAnswer | null {
+  const { entry: place, ...answer } = head;
+  if ((place !== null) !== (head.verdict === 'have')) return null;
+  if (place === null) return { ...answer, entry: null };
+  if (place.index !== head.index) return null;
+  const { length, ...entry } = place;
+  return { ...answer, entry: { ...entry, data: r.view(length) } };
 }
 
-function readAnswer(r: ContentReader): RepairAnswer | undefined {
-  const round = r.u32();
-  const index = r.u64();
-  const verdict = r.oneOf(SLOT_RESULTS);
-  if (verdict === undefined) return undefined;
-  const [term, lastIndex, lastTerm, led] = [r.u64(), r.u64(), r.u64(), r.flag()];
-  const entry = r.flag() ? readEntry(r) : null;
-  if ((entry !== null) !== (verdict === 'have')) return undefined;
-  if (entry !== null && entry.index !== index) return undefined;
-  const place = { round, index, verdict, term, lastIndex, lastTerm, led };
-  return { kind: 'repair-answer', ...place, entry };
-}
-
-function readEntry(r: ContentReader): FrameEntry {
-  const [index, term, type] = [r.u64(), r.u64(), r.u8()];
-  return { index, term, type, data: r.bytes(r.u32()) };
-}
-
-function readChunk(r: ContentReader): SnapshotChunk | undefined {
-  const attempt = r.u32();
-  const name = readName(r);
-  const after = readAfter(r);
-  const isLast = r.flag();
-  const count = r.u32();
-  if (count > SNAPSHOT_CHUNK_ROWS) return undefined;
-  const keys: string[] = [];
-  const lengths: number[] = [];
-  for (let i = 0; i < count; i++) {
-    keys.push(r.key());
-    lengths.push(r.u32());
-    if (r.refused) return undefined;
-  }
-  const rows = keys.map((key, i) => ({ key, value: r.bytes(lengths[i] ?? 0) }));
-  if (!ascend(after, rows)) return undefined;
-  return { kind: 'snapshot-chunk', attempt, name, after, rows, isLast };
-}
-
-function readName(r: ContentReader): SnapshotName {
-  return { index: r.u64(), term: r.u64(), digest: r.digest(), localDigest: r.digest() };
+function readChunk(head: FieldsOf<'snapshot-chunk'>, r: GuardedReader): SnapshotChunk | null {
+  const rows = head.rows.map(({ key, length }) => ({ key, value: r.view(length) }));
+  return ascend(head.after, rows) ? { ...head, rows } : null;
 }
 
 /** Each key above the one before it, and the first above `after`. */
@@ -466,13 +346,6 @@ function ascend(after: string | null, rows: readonly FrameRow[]): boolean {
     before = key;
   }
   return true;
-}
-
-function readAfter(r: ContentReader): string | null {
-  const known = r.flag();
-  const key = r.key();
-  if (!known && key !== '') r.refuse();
-  return known ? key : null;
 }
 
 /**

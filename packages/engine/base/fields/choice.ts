@@ -45,6 +45,8 @@ export interface Choice<Tag extends string, Kinds> extends Field<ChoiceOf<Tag, K
   readonly numberOf: (value: ChoiceOf<Tag, Kinds>) => number;
   /** Without number and length. */
   readonly writeKind: (w: ByteWriter, value: ChoiceOf<Tag, Kinds>) => void;
+  /** Without the number, which the caller writes. */
+  readonly writeSized: (w: ByteWriter, value: ChoiceOf<Tag, Kinds>) => void;
   /** What is read after the number, which a kind has. */
   readonly readKind: (r: GuardedReader, number: number) => ChoiceOf<Tag, Kinds>;
   /** undefined: no kind has the number. */
@@ -97,6 +99,7 @@ export function choice<const Tag extends string, const Kinds extends KindList>(
     kinds,
     readKind,
     numberOf: (value) => find(value).number,
+    writeSized: (w, value) => find(value).write(w, value),
     writeKind: (w, value) => find(value).writeFields(w, value),
     formOfNumber: (number) => byNumber[number],
     ...field<Value>(
