@@ -10,38 +10,21 @@ const integer = fc.maxSafeNat();
 
 test('every form comes back as it was written', () => {
   fc.assert(
-    fc.property(
-      integer,
-      fc.nat(0xffff_ffff),
-      text,
-      fc.uuid(),
-      fc.uint8Array(),
-      (big, small, name, uuid, blob) => {
-        const w = new ByteWriter(1);
-        w.varint(big);
-        w.u32(small);
-        w.u64(big);
-        w.text(name);
-        w.uuid(uuid);
-        w.blob(blob);
-        w.offset(-1);
-        w.optionalText(null);
-        w.optionalText(name);
-        w.flag(true);
-        const r = new ByteReader(w.finish());
-        expect(r.varint()).toBe(big);
-        expect(r.u32()).toBe(small);
-        expect(r.u64()).toBe(big);
-        expect(r.text()).toBe(name);
-        expect(r.uuid()).toBe(uuid);
-        expect(r.blob()).toEqual(blob);
-        expect(r.offset()).toBe(-1);
-        expect(r.optionalText()).toBe(null);
-        expect(r.optionalText()).toBe(name);
-        expect(r.flag()).toBe(true);
-        expect(r.position).toBe(r.end);
-      },
-    ),
+    fc.property(integer, fc.nat(0xffff_ffff), text, fc.uuid(), (big, small, name, uuid) => {
+      const w = new ByteWriter(1);
+      w.varint(big);
+      w.u32(small);
+      w.u64(big);
+      w.text(name);
+      w.uuid(uuid);
+      const r = new ByteReader(w.finish());
+      expect(r.varint()).toBe(big);
+      expect(r.u32()).toBe(small);
+      expect(r.u64()).toBe(big);
+      expect(r.text()).toBe(name);
+      expect(r.uuid()).toBe(uuid);
+      expect(r.position).toBe(r.end);
+    }),
   );
 });
 

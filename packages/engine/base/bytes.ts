@@ -1,7 +1,7 @@
 /**
- * The binary form of rows and effects: a writer that grows and a reader that refuses to run past
- * its end. Numbers are big-endian; `varint` is LEB128 up to 2^53; text is a varint byte count and
- * UTF-8.
+ * Bytes of entries: a writer that grows, and a reader that refuses to run past its end, for the
+ * frame of an entry and its appends. Everything else is read by `GuardedReader`. Numbers are
+ * big-endian; `varint` is LEB128 up to 2^53; text is a varint byte count and UTF-8.
  */
 import { formatUuid, isWellFormed } from '@svc/wire';
 import { bug } from './assert.js';
@@ -90,11 +90,6 @@ export class ByteWriter {
       rest = Math.floor(rest / 0x80);
     }
     this.bytes[this.length++] = rest;
-  }
-
-  /** An integer from -1 up: offsets before the first one are written as 0. */
-  offset(value: number): void {
-    this.varint(value + 1);
   }
 
   flag(value: boolean): void {
@@ -229,14 +224,6 @@ export class ByteReader {
     }
   }
 
-  offset(): number {
-    return this.varint() - 1;
-  }
-
-  flag(): boolean {
-    return this.u8() === 1;
-  }
-
   /** Moves over `count` bytes and returns the position they began at. */
   skip(count: number): number {
     const start = this.position;
@@ -251,25 +238,6 @@ export class ByteReader {
     const length = this.varint();
     const start = this.skip(length);
     return utf8Read(this.bytes, start, start + length);
-  }
-
-  optionalText(): string | null {
-    return this.flag() ? this.text() : null;
-  }
-
-  /** What `ByteWriter.latin1` wrote. */
-  latin1(): string {
-    const length = this.varint();
-    const start = this.skip(length);
-    return byteString(this.bytes, start, start + length);
-  }
-
-  /** A copy, so that a row does not keep the buffer it came from alive. */
-  blob(): Uint8Array {
-    const length = this.varint();
-    const start = this.skip(length);
-    // Not slice(): on the platform's own buffer class that is a view.
-    return new Uint8Array(this.bytes.subarray(start, start + length));
   }
 
   uuid(): string {
