@@ -52,7 +52,17 @@ const NEEDS: readonly Needing[] = [
   { need: FLUSHES, section: 'inspection 9', rows: ['svc_queue_pop_lag_milliseconds'], does: /age/ },
 
   { need: NOBODY, section: 'message-plane 2', rows: ['producerSub is never taken from the body'] },
-  { need: NOBODY, section: 'message-plane 3.6', rows: ['message producerSub'] },
+  { need: NOBODY, section: 'message-plane 3.2', rows: ['message producerSub'] },
+  {
+    need: NOBODY,
+    section: 'message-plane 14',
+    rows: ['pop'],
+    does: /one message of a named group/,
+  },
+  { need: NOBODY, section: 'cluster-and-config 2.7', rows: ['JWT_ENABLED'] },
+  { need: NOBODY, section: 'inspection 1.1', rows: ['row'], does: /unconsumed message/ },
+  { need: NOBODY, section: 'state-surfaces 3.2', rows: ['peek'], does: /all members/ },
+  { need: NOBODY, section: 'state-surfaces 3.4', rows: ['the fired message'] },
 
   { need: 'key/value, switched on', section: /^state-surfaces [0123]\./ },
   { need: 'ephemeral queues, switched on', section: /^state-surfaces 4\./ },
