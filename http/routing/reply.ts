@@ -3,6 +3,7 @@
  * rendering is this request's alone: it is logged and answered 500, and the broker learns that
  * nobody received the answer.
  */
+import type { RefusedOutcome } from '@svc/engine';
 import type { AnswerRoom } from '../exchange/answer-room.js';
 import { INTERNAL_REFUSAL } from '../exchange/errors.js';
 import type { Exchange, FrontLogger } from '../exchange/exchange.js';
@@ -63,4 +64,32 @@ export class PendingReply<Context, Answer> implements Reply<Answer> {
       return false;
     }
   }
+}
+
+/** A reply to a call that may be refused: `render` gets all but refusals, answered here. */
+export function viewReply<Context, View extends { readonly kind: string }>(
+  front: { readonly logger: FrontLogger },
+  exchange: Exchange,
+  context: Context,
+  render: Render<Context, View>,
+): Reply<View | RefusedOutcome> {
+  return new PendingReply(exchange, front.logger, { context, render }, renderView<Context, View>);
+}
+
+interface Shown<Context, View> {
+  readonly context: Context;
+  readonly render: Render<Context, View>;
+}
+
+function renderView<Context, View extends { readonly kind: string }>(
+  exchange: Exchange,
+  { context, render }: Shown<Context, View>,
+  outcome: View | RefusedOutcome,
+): void {
+  if (isRefused(outcome)) exchange.refuse(outcome.refusal);
+  else render(exchange, context, outcome);
+}
+
+function isRefused(outcome: { readonly kind: string }): outcome is RefusedOutcome {
+  return outcome.kind === 'refused';
 }

@@ -1,5 +1,4 @@
 /** Queues over time: operations, lag, parked pops (inspection 5.2, 5.5, 5.6). */
-import type { RefusedOutcome } from '@svc/engine';
 import { list, type Schema } from '@svc/schema';
 import {
   type ParkedReplicaRow,
@@ -21,7 +20,7 @@ import type {
   QueueSeriesView,
 } from '../../ports/analytics-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import {
@@ -52,7 +51,7 @@ export const queueOpsEndpoint = endpoint({
   handle: (front, request) => {
     const asked = querySeries(front, request, true);
     if (asked === null) return;
-    const reply = new PendingReply(request.exchange, front.logger, asked, renderOps);
+    const reply = viewReply(front, request.exchange, asked, renderOps);
     front.service.analytics.queueSeries(asked.query, reply);
   },
 });
@@ -71,7 +70,7 @@ export const queueLagEndpoint = endpoint({
   handle: (front, request) => {
     const asked = querySeries(front, request, false);
     if (asked === null) return;
-    const reply = new PendingReply(request.exchange, front.logger, asked, renderLag);
+    const reply = viewReply(front, request.exchange, asked, renderLag);
     front.service.analytics.queueSeries(asked.query, reply);
   },
 });
@@ -90,7 +89,7 @@ export const parkedReplicasEndpoint = endpoint({
   handle: (front, request) => {
     const asked = querySeries(front, request, true);
     if (asked === null) return;
-    const reply = new PendingReply(request.exchange, front.logger, asked, renderParked);
+    const reply = viewReply(front, request.exchange, asked, renderParked);
     front.service.analytics.parked(asked.query, reply);
   },
 });
@@ -108,15 +107,7 @@ function querySeries(front: Front, request: RouteRequest, rounds: boolean): Aske
   return window === null ? null : { query: { tenant, queue: queueOf(query, tenant), window } };
 }
 
-function renderOps(
-  exchange: Exchange,
-  { query }: Asked,
-  outcome: QueueSeriesView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderOps(exchange: Exchange, { query }: Asked, outcome: QueueSeriesView): void {
   const { window } = query;
   const { rows, truncated, missing } = outcome;
   const head = { timeRange: timeRange(window), bucketMinutes: window.widthMinutes };
@@ -151,15 +142,7 @@ function opsRow({ minute, queue, counts }: QueueSeriesRow, widthMinutes: number)
   };
 }
 
-function renderLag(
-  exchange: Exchange,
-  { query }: Asked,
-  outcome: QueueSeriesView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderLag(exchange: Exchange, { query }: Asked, outcome: QueueSeriesView): void {
   const rows = outcome.rows.filter(({ counts }) => counts.popMessages > 0);
   // Newest bucket first; within one the queues stay in their order.
   rows.sort((a, b) => b.minute - a.minute);
@@ -178,15 +161,7 @@ function lagRow({ minute, queue, counts }: QueueSeriesRow, bucketMinutes: number
   };
 }
 
-function renderParked(
-  exchange: Exchange,
-  { query }: Asked,
-  outcome: ParkedSeriesView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderParked(exchange: Exchange, { query }: Asked, outcome: ParkedSeriesView): void {
   const { window } = query;
   const { rows, hostnames, truncated, missing } = outcome;
   const head = { timeRange: timeRange(window), bucketMinutes: window.widthMinutes };

@@ -1,10 +1,9 @@
 /** GET /api/v1/analytics/retention (inspection 5.4): what retention removed, over time. */
-import type { RefusedOutcome } from '@svc/engine';
 import { retentionAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { RetentionQuery, RetentionView } from '../../ports/analytics-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -48,19 +47,11 @@ function handle(front: Front, request: RouteRequest): void {
     groupBy: groupBy === 'none' ? null : groupBy,
     window,
   };
-  const reply = new PendingReply(exchange, front.logger, asked, render);
+  const reply = viewReply(front, exchange, asked, render);
   front.service.analytics.retention(asked, reply);
 }
 
-function render(
-  exchange: Exchange,
-  { window }: RetentionQuery,
-  outcome: RetentionView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, { window }: RetentionQuery, outcome: RetentionView): void {
   const { buckets, totals, groups } = outcome;
   sendAnswer(exchange, '200 OK', retentionAnswer, {
     timeRange: timeRange(window),

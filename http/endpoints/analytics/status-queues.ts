@@ -1,5 +1,4 @@
 /** Status of queues: a page, one, and the number of messages (inspection 4.2 to 4.4). */
-import type { RefusedOutcome } from '@svc/engine';
 import { text } from '@svc/schema';
 import {
   formatStampUs,
@@ -14,7 +13,7 @@ import type { QueueDetailView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
 import { integerParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -60,7 +59,7 @@ export const statusAnalyticsEndpoint = endpoint({
   },
   largeAnswer: 'read',
   handle: (front, { exchange, tenant }) => {
-    const reply = new PendingReply(exchange, front.logger, null, renderTotal);
+    const reply = viewReply(front, exchange, null, renderTotal);
     front.service.analytics.messageTotal(tenant, reply);
   },
 });
@@ -72,15 +71,11 @@ function handlePage(front: Front, request: RouteRequest): void {
   const query = queryOf(request);
   if (query === null) return;
   const [limit, offset] = [LIMIT.of(query), OFFSET.of(query)];
-  const reply = new PendingReply(exchange, front.logger, null, renderPage);
+  const reply = viewReply(front, exchange, null, renderPage);
   front.service.analytics.queuePage(tenant, offset, limit, reply);
 }
 
-function renderPage(exchange: Exchange, _: null, outcome: QueuePageView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderPage(exchange: Exchange, _: null, outcome: QueuePageView): void {
   sendAnswer(exchange, '200 OK', statusQueuesAnswer, { queues: outcome.queues.map(queueShown) });
 }
 
@@ -104,15 +99,7 @@ function oneTail({ view }: QueueDetailView): Partial<StatusQueueAnswer> {
   return { totals: { messages: messageFigures(view.counts) } };
 }
 
-function renderTotal(
-  exchange: Exchange,
-  _: null,
-  outcome: MessageTotalView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderTotal(exchange: Exchange, _: null, outcome: MessageTotalView): void {
   const { nowUs, messages } = outcome;
   const now = formatStampUs(nowUs);
   sendAnswer(exchange, '200 OK', statusAnalyticsAnswer, {

@@ -1,5 +1,5 @@
 /** GET /api/v1/status (inspection 4.1): throughput of all nodes, and what the tenant holds now. */
-import type { QueueRow, RefusedOutcome, TenantStatus } from '@svc/engine';
+import type { QueueRow, TenantStatus } from '@svc/engine';
 import { text } from '@svc/schema';
 import {
   type ByCall,
@@ -23,7 +23,7 @@ import type {
 } from '../../ports/analytics-service.js';
 import { answer, endpoint, parameter } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { hasImpliedLabels } from '../records/message-list.js';
@@ -74,19 +74,11 @@ function handle(front: Front, request: RouteRequest): void {
   if (paging === null) return;
   const filter = filterOfNames(query, tenant);
   const asked: Asked = { tenant, filter, window, page: paging, paging };
-  const reply = new PendingReply(exchange, front.logger, asked, render);
+  const reply = viewReply(front, exchange, asked, render);
   front.service.analytics.status(asked, reply);
 }
 
-function render(
-  exchange: Exchange,
-  { window, paging }: Asked,
-  outcome: StatusView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, { window, paging }: Asked, outcome: StatusView): void {
   const { nodes, status, totals, missing, statsAge } = outcome;
   const { leases, deadLetters } = status;
   const throughput = throughputOf(outcome, window.widthMinutes);

@@ -1,5 +1,4 @@
 /** GET /api/v1/analytics/workload (inspection 5.3): what moved, and what is there, by label. */
-import type { RefusedOutcome } from '@svc/engine';
 import { oneOf } from '@svc/schema';
 import {
   type QueueCounts,
@@ -21,7 +20,7 @@ import type {
 } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { filterParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import {
@@ -87,7 +86,7 @@ function handle(front: Front, request: RouteRequest): void {
   }
   const asked: WorkloadQuery = { tenant, filter: exactFilterOf(query, tenant), groupBy, window };
   const context: Context = { query: asked, axis };
-  const reply = new PendingReply(exchange, front.logger, context, render);
+  const reply = viewReply(front, exchange, context, render);
   front.service.analytics.workload(asked, reply);
 }
 
@@ -109,15 +108,7 @@ function refuseBuckets(exchange: Exchange, why: string): void {
   exchange.json('500 Internal Server Error', JSON.stringify({ error }));
 }
 
-function render(
-  exchange: Exchange,
-  { query, axis }: Context,
-  outcome: WorkloadView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, { query, axis }: Context, outcome: WorkloadView): void {
   const { groups, tenant, missing } = outcome;
   if ((groups.length + 1) * axis.length > CELLS_MAX) {
     const rows = `${groups.length} rows of ${axis.length} buckets`;

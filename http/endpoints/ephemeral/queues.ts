@@ -28,7 +28,7 @@ import { quoted } from '../../json/json-text.js';
 import type { EphemeralQueuesPage, EphemeralReset } from '../../ports/ephemeral-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { integerParameter, textParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { PendingReply, viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -218,19 +218,11 @@ function remove(front: Front, { exchange, tenant, params }: RouteRequest): void 
     return;
   }
   if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-  const reply = new PendingReply(exchange, front.logger, queue, renderDeleted);
+  const reply = viewReply(front, exchange, queue, renderDeleted);
   front.service.ephemeral.delete({ kind: 'ephemeral-delete', tenant, queue }, reply);
 }
 
-function renderDeleted(
-  exchange: Exchange,
-  queue: string,
-  outcome: EphemeralDeletedOutcome | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderDeleted(exchange: Exchange, queue: string, outcome: EphemeralDeletedOutcome): void {
   const { wasDeclared } = outcome;
   sendAnswer(exchange, '200 OK', ephemeralDeleteAnswer, {
     queue,
@@ -253,19 +245,11 @@ function list(front: Front, request: RouteRequest): void {
   }
   if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
   const limit = LIMIT.of(query);
-  const reply = new PendingReply(exchange, front.logger, null, renderList);
+  const reply = viewReply(front, exchange, null, renderList);
   front.service.ephemeral.queues(tenant, after, limit, reply);
 }
 
-function renderList(
-  exchange: Exchange,
-  _: null,
-  outcome: EphemeralQueuesPage | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderList(exchange: Exchange, _: null, outcome: EphemeralQueuesPage): void {
   const { queues, cellBytes, truncated, nextAfter } = outcome;
   const tail: Omit<EphemeralQueuesAnswer, 'queues'> = {
     count: queues.length,

@@ -3,14 +3,14 @@
  * whether or not there was anything to delete.
  */
 import { randomUUID } from 'node:crypto';
-import type { DeleteGroupCommand, RefusedOutcome } from '@svc/engine';
+import type { DeleteGroupCommand } from '@svc/engine';
 import { groupDeletedAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import type { GroupDeletedView } from '../../ports/group-service.js';
 import { answer, type Description, endpoint, refusal } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -68,19 +68,11 @@ function handle(front: Front, request: RouteRequest): void {
     queue,
     deleteMetadata: !FALSE_WORDS.includes(DELETE_METADATA.of(query).toLowerCase()),
   };
-  const reply = new PendingReply(exchange, front.logger, command, render);
+  const reply = viewReply(front, exchange, command, render);
   front.service.groups.delete(command, reply);
 }
 
-function render(
-  exchange: Exchange,
-  command: DeleteGroupCommand,
-  outcome: GroupDeletedView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, command: DeleteGroupCommand, outcome: GroupDeletedView): void {
   sendAnswer(exchange, '200 OK', groupDeletedAnswer, {
     success: true,
     consumerGroup: command.consumerGroup,

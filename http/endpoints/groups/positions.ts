@@ -2,7 +2,7 @@
  * POST /api/v1/consumer-groups/positions (settled point 29): the positions that transactions and
  * acknowledgements have stored, read back in the sense of a transaction's `positions`.
  */
-import type { FoundPosition, PositionPlace, RefusedOutcome } from '@svc/engine';
+import type { FoundPosition, PositionPlace } from '@svc/engine';
 import { list } from '@svc/schema';
 import {
   DEFAULT_PARTITION,
@@ -17,7 +17,7 @@ import { bodyForm, given, nameMember, objectForm } from '../../json/body-form.js
 import type { JsonReader } from '../../json/json-reader.js';
 import type { GroupPositionsView } from '../../ports/group-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 
@@ -67,7 +67,7 @@ function handle(front: Front, request: RouteRequest): void {
     const refusal = nameBudgetRefusal(tenant, place.queue, place.consumerGroup, place.partition);
     return { ...place, error: refusal?.error ?? null };
   });
-  const reply = new PendingReply(exchange, front.logger, asked, render);
+  const reply = viewReply(front, exchange, asked, render);
   const known = asked.filter(({ error }) => error === null);
   front.service.groups.positions(tenant, known, reply);
 }
@@ -91,15 +91,7 @@ function readPlaces(reader: JsonReader, name: string): Places {
   return { places, count };
 }
 
-function render(
-  exchange: Exchange,
-  asked: readonly Asked[],
-  outcome: GroupPositionsView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, asked: readonly Asked[], outcome: GroupPositionsView): void {
   let next = 0;
   sendAnswer(exchange, '200 OK', groupPositionsAnswer, {
     positions: asked.map((place) => {

@@ -35,7 +35,7 @@ import type { LaggingGroupsView } from '../../ports/group-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { NEXT_AFTER_HEADER, PAGE_QUERY } from '../../routing/page-query.js';
 import { integerParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { PendingReply, viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 
@@ -135,7 +135,7 @@ function handleLagging(front: Front, request: RouteRequest): void {
   const paging = listPagingOf(exchange, query, LAGGING);
   if (paging === null) return;
   const seconds = MIN_LAG_SECONDS.of(query);
-  const reply = new PendingReply(exchange, front.logger, null, renderLagging);
+  const reply = viewReply(front, exchange, null, renderLagging);
   front.service.groups.lagging(tenant, seconds, paging, reply);
 }
 
@@ -222,15 +222,7 @@ function partitionRow(view: GroupPartitionView): ConsumerGroupPartition {
   };
 }
 
-function renderLagging(
-  exchange: Exchange,
-  _: null,
-  outcome: LaggingGroupsView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderLagging(exchange: Exchange, _: null, outcome: LaggingGroupsView): void {
   const { views, nextAfter } = outcome;
   const token = nextAfter === null ? null : placeToken(LAGGING, nextAfter);
   sendSliced(exchange, arrayText(laggingTexts(views)), token);

@@ -2,7 +2,7 @@
  * POST /api/v1/fetch/offsets (message-plane 15): the first offset that was appended at or after a
  * time, as the node that is asked has applied it.
  */
-import type { OffsetEntry, RefusedOutcome } from '@svc/engine';
+import type { OffsetEntry } from '@svc/engine';
 import {
   describedAs,
   either,
@@ -29,7 +29,7 @@ import { nameMember, objectForm, readEntries } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
 import type { OffsetsView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 import { readPartition } from './fetch.js';
@@ -85,7 +85,7 @@ function handle(front: Front, request: RouteRequest): void {
     exchange.refuse(refusal);
     return;
   }
-  const reply = new PendingReply(exchange, front.logger, entries, render);
+  const reply = viewReply(front, exchange, entries, render);
   front.service.resources.offsets(tenant, entries, reply);
 }
 /** Throws `JsonError` for a body of another shape. null: there are too many entries. */
@@ -109,15 +109,7 @@ function readTimestamp(reader: JsonReader): number {
   return sinceUs ?? reader.fail('timestamp is neither milliseconds nor ISO-8601', at);
 }
 
-function render(
-  exchange: Exchange,
-  entries: readonly OffsetEntry[],
-  outcome: OffsetsView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, entries: readonly OffsetEntry[], outcome: OffsetsView): void {
   sendAnswer(exchange, '200 OK', fetchOffsetsAnswer, {
     entries: outcome.offsets.map((found, i) => ({
       queue: entries[i]?.queue ?? '',

@@ -1,5 +1,4 @@
 /** POST /api/v1/fetch (message-plane 10): records by position, without a lease or a cursor. */
-import type { RefusedOutcome } from '@svc/engine';
 import {
   count,
   describedAs,
@@ -39,7 +38,7 @@ import type {
 } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { expectedBytes, inParts, recordsText } from '../../routing/message-text.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 
 export const FETCH_BODY_KEYS = keySet('entries', 'maxWaitMs', 'minBytes');
@@ -95,7 +94,7 @@ function handle(front: Front, request: RouteRequest): void {
   const { entries, maxWaitMs, minBytes } = body;
   const deadlineMs = front.service.monotonicMs() + maxWaitMs;
   const fetch: FetchRequest = { tenant, entries, maxWaitMs, minBytes, deadlineMs };
-  front.service.fetch(fetch, new PendingReply(exchange, front.logger, fetch, render));
+  front.service.fetch(fetch, viewReply(front, exchange, fetch, render));
 }
 
 export interface FetchBody {
@@ -183,15 +182,7 @@ export function readPartition(reader: JsonReader): string {
   return reader.fail('partition must be a string or an integer', reader.valueStart);
 }
 
-function render(
-  exchange: Exchange,
-  request: FetchRequest,
-  outcome: FetchedOutcome | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, request: FetchRequest, outcome: FetchedOutcome): void {
   const { entries } = request;
   assert(
     outcome.entries.length === entries.length,

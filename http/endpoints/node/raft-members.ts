@@ -1,10 +1,9 @@
 /** GET /api/v1/raft/members (cluster-and-config 4): every member, as far as it can be reached. */
-import type { RefusedOutcome } from '@svc/engine';
 import { raftMembersAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { RaftMembersView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 
@@ -21,11 +20,10 @@ export const raftMembersEndpoint = endpoint({
 });
 
 function handle(front: Front, request: RouteRequest): void {
-  const reply = new PendingReply(request.exchange, front.logger, null, render);
+  const reply = viewReply(front, request.exchange, null, render);
   front.service.raftMembers(reply);
 }
 
-function render(exchange: Exchange, _: null, outcome: RaftMembersView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else sendAnswer(exchange, '200 OK', raftMembersAnswer, outcome.answer);
+function render(exchange: Exchange, _: null, outcome: RaftMembersView): void {
+  sendAnswer(exchange, '200 OK', raftMembersAnswer, outcome.answer);
 }

@@ -1,10 +1,9 @@
 /** What is there for readers of older releases, and the link that there is not (inspection 7). */
-import type { RefusedOutcome } from '@svc/engine';
 import { linkAnswer, sharedStateAnswer, statsRefreshAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { SharedStateView } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 
 /** Figures are counted for each answer, so there is nothing to refresh. */
@@ -36,7 +35,7 @@ export const sharedStateEndpoint = endpoint({
   },
   scoped: false,
   handle: (front, { exchange }) => {
-    const reply = new PendingReply(exchange, front.logger, null, renderSharedState);
+    const reply = viewReply(front, exchange, null, renderSharedState);
     front.service.analytics.sharedState(reply);
   },
 });
@@ -71,15 +70,7 @@ export const linkPromoteEndpoint = endpoint({
   },
 });
 
-function renderSharedState(
-  exchange: Exchange,
-  _: null,
-  outcome: SharedStateView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderSharedState(exchange: Exchange, _: null, outcome: SharedStateView): void {
   const { appliedIndex, durableIndex, queues } = outcome;
   sendAnswer(exchange, '200 OK', sharedStateAnswer, {
     enabled: true,

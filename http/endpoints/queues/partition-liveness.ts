@@ -1,12 +1,11 @@
 /** GET /api/v1/analytics/partition-liveness (inspection 5.10). */
-import type { RefusedOutcome } from '@svc/engine';
 import { text } from '@svc/schema';
 import { formatStampMs, livenessAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { LivenessView } from '../../ports/analytics-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { integerParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -32,15 +31,11 @@ function handle(front: Front, request: RouteRequest): void {
   const query = queryOf(request);
   if (query === null) return;
   const limit = LIMIT.of(query);
-  const reply = new PendingReply(exchange, front.logger, null, render);
+  const reply = viewReply(front, exchange, null, render);
   front.service.analytics.liveness(tenant, exactFilterOf(query, tenant), limit, reply);
 }
 
-function render(exchange: Exchange, _: null, outcome: LivenessView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, _: null, outcome: LivenessView): void {
   sendAnswer(exchange, '200 OK', livenessAnswer, {
     capturedAt: formatStampMs(outcome.nowUs),
     rows: outcome.rows.map((row) => ({

@@ -2,7 +2,7 @@
  * POST /api/v1/partitions/changed (message-plane 10): which partitions were written since an
  * instant, as the node that is asked has applied them.
  */
-import type { ChangedEntry, ChangedPage, RefusedOutcome } from '@svc/engine';
+import type { ChangedEntry, ChangedPage } from '@svc/engine';
 import {
   anything,
   describedAs,
@@ -38,7 +38,7 @@ import {
 import type { JsonReader } from '../../json/json-reader.js';
 import type { ChangedView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 import { stringOf } from './queue-options.js';
@@ -107,7 +107,7 @@ function handle(front: Front, request: RouteRequest): void {
     exchange.refuse(refusal);
     return;
   }
-  const reply = new PendingReply(exchange, front.logger, read.entries, render);
+  const reply = viewReply(front, exchange, read.entries, render);
   front.service.resources.changed(tenant, read.entries, reply);
 }
 
@@ -154,15 +154,7 @@ function cut(json: string): string {
   return json.length <= SHOWN_CHARACTERS_MAX ? json : `${json.slice(0, SHOWN_CHARACTERS_MAX)}...`;
 }
 
-function render(
-  exchange: Exchange,
-  entries: readonly ChangedEntry[],
-  outcome: ChangedView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, entries: readonly ChangedEntry[], outcome: ChangedView): void {
   sendAnswer(exchange, '200 OK', changedAnswer, {
     safeTime: formatStampUs(outcome.safeUs),
     safeTimeDegraded: false,

@@ -1,5 +1,4 @@
 /** GET /api/v1/resources/queues/{queue}/depth?group= (message-plane 8, inspection 6.4). */
-import type { RefusedOutcome } from '@svc/engine';
 import { type DepthAnswer, depthAnswer, partitionDepth } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
@@ -10,7 +9,7 @@ import type { NotFoundOutcome, QueueDepthView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
 import { textParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
@@ -60,19 +59,16 @@ function handle(front: Front, request: RouteRequest): void {
   }
   const group = groupText === '' ? null : groupText;
   const context: DepthContext = { paging, queue, group };
-  const reply = new PendingReply(exchange, front.logger, context, render);
+  const reply = viewReply(front, exchange, context, render);
   front.service.queueDepth(tenant, queue, group, paging, reply);
 }
 
 function render(
   exchange: Exchange,
   context: DepthContext,
-  outcome: QueueDepthView | NotFoundOutcome | RefusedOutcome,
+  outcome: QueueDepthView | NotFoundOutcome,
 ): void {
   switch (outcome.kind) {
-    case 'refused':
-      exchange.refuse(outcome.refusal);
-      return;
     case 'not-found':
       queueNotFound(exchange);
       return;

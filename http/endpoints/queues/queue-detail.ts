@@ -1,5 +1,5 @@
 /** GET /api/v1/resources/queues/{queue} (message-plane 8, inspection 6.6). */
-import type { MessageCounts, PartitionView, RefusedOutcome } from '@svc/engine';
+import type { MessageCounts, PartitionView } from '@svc/engine';
 import {
   formatStampUs,
   type MessageFigures,
@@ -16,7 +16,7 @@ import { jsonOf } from '../../json/answer-writer.js';
 import type { NotFoundOutcome, QueueDetailView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { optionsAnswer } from './queue-options.js';
@@ -66,7 +66,7 @@ export function answerQueue(front: Front, request: RouteRequest, form: DetailFor
   // No queue can have a name that no key can hold.
   if (nameBudgetRefusal(tenant, queue, '', '') !== null) queueNotFound(exchange);
   else {
-    const reply = new PendingReply(exchange, front.logger, { form, paging }, render);
+    const reply = viewReply(front, exchange, { form, paging }, render);
     front.service.queueDetail(tenant, queue, paging, reply);
   }
 }
@@ -74,12 +74,9 @@ export function answerQueue(front: Front, request: RouteRequest, form: DetailFor
 function render(
   exchange: Exchange,
   { form, paging }: DetailContext,
-  outcome: QueueDetailView | NotFoundOutcome | RefusedOutcome,
+  outcome: QueueDetailView | NotFoundOutcome,
 ): void {
   switch (outcome.kind) {
-    case 'refused':
-      exchange.refuse(outcome.refusal);
-      return;
     case 'not-found':
       queueNotFound(exchange);
       return;

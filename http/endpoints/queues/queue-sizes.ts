@@ -1,5 +1,4 @@
 /** GET /api/v1/resources/queues/{queue}/sizes (message-plane 15). */
-import type { RefusedOutcome } from '@svc/engine';
 import { queueSizesAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
@@ -9,7 +8,7 @@ import type { QueueSizesView } from '../../ports/resource-service.js';
 import type { NotFoundOutcome } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PAGE_QUERY } from '../../routing/page-query.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
@@ -46,7 +45,7 @@ function handle(front: Front, request: RouteRequest): void {
   // No queue can have a name that no key can hold.
   if (nameBudgetRefusal(tenant, queue, '', '') !== null) queueNotFound(exchange);
   else {
-    const reply = new PendingReply(exchange, front.logger, { queue, paging }, render);
+    const reply = viewReply(front, exchange, { queue, paging }, render);
     front.service.resources.queueSizes(tenant, queue, paging, reply);
   }
 }
@@ -54,12 +53,9 @@ function handle(front: Front, request: RouteRequest): void {
 function render(
   exchange: Exchange,
   context: SizesContext,
-  outcome: QueueSizesView | NotFoundOutcome | RefusedOutcome,
+  outcome: QueueSizesView | NotFoundOutcome,
 ): void {
   switch (outcome.kind) {
-    case 'refused':
-      exchange.refuse(outcome.refusal);
-      return;
     case 'not-found':
       queueNotFound(exchange);
       return;

@@ -1,10 +1,9 @@
 /** GET /api/v1/resources/overview (inspection 6.1). */
-import type { RefusedOutcome } from '@svc/engine';
 import { formatStampMs, type OverviewAnswer, type OverviewLag, overviewAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { OverviewView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 
@@ -20,13 +19,12 @@ export const resourceOverviewEndpoint = endpoint({
 });
 
 function handle(front: Front, { exchange, tenant }: RouteRequest): void {
-  const reply = new PendingReply(exchange, front.logger, null, render);
+  const reply = viewReply(front, exchange, null, render);
   front.service.resources.overview(tenant, reply);
 }
 
-function render(exchange: Exchange, _: null, outcome: OverviewView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else sendAnswer(exchange, '200 OK', overviewAnswer, shown(outcome));
+function render(exchange: Exchange, _: null, outcome: OverviewView): void {
+  sendAnswer(exchange, '200 OK', overviewAnswer, shown(outcome));
 }
 
 function shown(view: OverviewView): OverviewAnswer {

@@ -1,5 +1,5 @@
 /** GET /api/v1/resources/partitions?queue=&limit= (message-plane 8, inspection 6.3). */
-import type { PartitionRanking, RefusedOutcome } from '@svc/engine';
+import type { PartitionRanking } from '@svc/engine';
 import { text } from '@svc/schema';
 import {
   type PartitionRankingAnswer,
@@ -13,7 +13,7 @@ import type { PartitionRankingView } from '../../ports/resource-service.js';
 import type { NotFoundOutcome } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { integerParameter, textParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -51,19 +51,16 @@ function handle(front: Front, request: RouteRequest): void {
     return;
   }
   const limit = LIMIT.of(query);
-  const reply = new PendingReply(exchange, front.logger, null, render);
+  const reply = viewReply(front, exchange, null, render);
   front.service.resources.rankPartitions(tenant, queue === '' ? null : queue, limit, reply);
 }
 
 function render(
   exchange: Exchange,
   _: null,
-  outcome: PartitionRankingView | NotFoundOutcome | RefusedOutcome,
+  outcome: PartitionRankingView | NotFoundOutcome,
 ): void {
   switch (outcome.kind) {
-    case 'refused':
-      exchange.refuse(outcome.refusal);
-      return;
     case 'not-found':
       queueNotFound(exchange);
       return;

@@ -4,7 +4,6 @@ import type {
   DeadLettersDroppedOutcome,
   DropDeadLettersCommand,
   ListedDeadLetter,
-  RefusedOutcome,
 } from '@svc/engine';
 import { constant, either, object, text } from '@svc/schema';
 import {
@@ -21,7 +20,7 @@ import { storedJsonText } from '../../json/stored-json.js';
 import type { DeadLetterListView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { filterParameter, requiredParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -80,7 +79,7 @@ function handleList(front: Front, request: RouteRequest): void {
     renderList(exchange, filter, NOTHING);
     return;
   }
-  const reply = new PendingReply(exchange, front.logger, filter, renderList);
+  const reply = viewReply(front, exchange, filter, renderList);
   front.service.records.deadLetters(filter, reply);
 }
 
@@ -88,12 +87,8 @@ function handleList(front: Front, request: RouteRequest): void {
 function renderList(
   exchange: Exchange,
   { limit, offset }: DeadLetterFilter,
-  outcome: DeadLetterListView | RefusedOutcome,
+  outcome: DeadLetterListView,
 ): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
   const { letters, total } = outcome;
   const text =
     `{"messages":[${letters.map(letterText).join(',')}],"total":${total},` +

@@ -1,12 +1,11 @@
 /** GET /api/v1/analytics/dlq-signatures (inspection 5.9): what errors of a queue have in common. */
-import type { RefusedOutcome } from '@svc/engine';
 import { deadLetterSignaturesAnswer, formatStampMs } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import type { SignaturesView } from '../../ports/record-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { filterParameter, requiredParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -61,15 +60,11 @@ function handle(front: Front, request: RouteRequest): void {
     return;
   }
   const limit = LIMIT.of(query);
-  const reply = new PendingReply(exchange, front.logger, queue, render);
+  const reply = viewReply(front, exchange, queue, render);
   front.service.records.deadLetterSignatures(tenant, queue, limit, reply);
 }
 
-function render(exchange: Exchange, queue: string, outcome: SignaturesView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, queue: string, outcome: SignaturesView): void {
   const { sample, oldestUs, newestUs } = outcome;
   sendAnswer(exchange, '200 OK', deadLetterSignaturesAnswer, {
     queue,

@@ -1,5 +1,5 @@
 /** GET /api/v1/messages (inspection 1.1): the newest ones, by what they belong to and became. */
-import type { QueueRow, RefusedOutcome } from '@svc/engine';
+import type { QueueRow } from '@svc/engine';
 import {
   formatStampMs,
   MESSAGE_STATUSES,
@@ -17,7 +17,7 @@ import { storedJsonText } from '../../json/stored-json.js';
 import type { MessageContent, MessageListView, MessageQuery } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { filterParameter, textParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { filter, limitOf, OFFSET, pagingOf } from './record-query.js';
@@ -75,7 +75,7 @@ function handle(front: Front, request: RouteRequest): void {
     render(exchange, filter, NOTHING);
     return;
   }
-  const reply = new PendingReply(exchange, front.logger, filter, render);
+  const reply = viewReply(front, exchange, filter, render);
   front.service.records.messages(filter, reply);
 }
 
@@ -101,12 +101,8 @@ function filterFrom(query: Query, tenant: string, status: MessageStatus | null):
 function render(
   exchange: Exchange,
   { limit, offset }: MessageQuery,
-  outcome: MessageListView | RefusedOutcome,
+  outcome: MessageListView,
 ): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
   const { messages, mode, truncated } = outcome;
   const rows = messages.map((message) => rowText(message));
   const text =

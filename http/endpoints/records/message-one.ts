@@ -2,12 +2,7 @@
  * One message by its address: GET and DELETE /api/v1/messages/{partitionId}/{transactionId}
  * (inspection 1.2, 1.3). What is deleted are its dead letters: messages themselves are not.
  */
-import type {
-  DeadLettersDroppedOutcome,
-  DropDeadLettersCommand,
-  MessageDetail,
-  RefusedOutcome,
-} from '@svc/engine';
+import type { DeadLettersDroppedOutcome, DropDeadLettersCommand, MessageDetail } from '@svc/engine';
 import {
   formatStampUs,
   messageAnswer,
@@ -21,7 +16,7 @@ import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { MessageView } from '../../ports/record-service.js';
 import type { NotFoundOutcome } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
@@ -56,19 +51,12 @@ export const messageDeleteEndpoint = endpoint({
 
 function handleGet(front: Front, { exchange, tenant, params }: RouteRequest): void {
   const [partitionId = '', transactionId = ''] = params;
-  const reply = new PendingReply(exchange, front.logger, null, renderMessage);
+  const reply = viewReply(front, exchange, null, renderMessage);
   front.service.records.message(tenant, partitionId, transactionId, reply);
 }
 
-function renderMessage(
-  exchange: Exchange,
-  _: null,
-  outcome: MessageView | NotFoundOutcome | RefusedOutcome,
-): void {
+function renderMessage(exchange: Exchange, _: null, outcome: MessageView | NotFoundOutcome): void {
   switch (outcome.kind) {
-    case 'refused':
-      exchange.refuse(outcome.refusal);
-      return;
     case 'not-found':
       exchange.json('404 Not Found', '{"error":"Message not found"}');
       return;

@@ -1,5 +1,5 @@
 /** The three reads of traces (state-surfaces 6.2): of a message, of a name, and the names. */
-import type { RefusedOutcome, TraceView } from '@svc/engine';
+import type { TraceView } from '@svc/engine';
 import {
   formatStampUs,
   TRACE_KEY_TEXT_BYTES_MAX,
@@ -13,7 +13,7 @@ import { storedJsonText } from '../../json/stored-json.js';
 import type { TraceListView, TraceNamesView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import type { Parameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import { queryOf } from '../../routing/request-query.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
@@ -77,7 +77,7 @@ function handleNames(front: Front, request: RouteRequest): void {
   const paging = readPaging(request, NAMES_LIMIT);
   if (paging === null) return;
   const { exchange, tenant } = request;
-  const reply = new PendingReply(exchange, front.logger, paging, renderNames);
+  const reply = viewReply(front, exchange, paging, renderNames);
   front.service.records.traceNames(tenant, paging, reply);
 }
 
@@ -91,7 +91,7 @@ function handleNamed(front: Front, request: RouteRequest): void {
     renderTraces(exchange, paging, NOTHING);
     return;
   }
-  const reply = new PendingReply(exchange, front.logger, paging, renderTraces);
+  const reply = viewReply(front, exchange, paging, renderTraces);
   front.service.records.namedTraces(tenant, name, paging, reply);
 }
 
@@ -104,20 +104,12 @@ function handleMessage(front: Front, request: RouteRequest): void {
     renderTraces(exchange, paging, NOTHING);
     return;
   }
-  const reply = new PendingReply(exchange, front.logger, paging, renderTraces);
+  const reply = viewReply(front, exchange, paging, renderTraces);
   front.service.records.messageTraces(tenant, partitionId, transactionId, paging, reply);
 }
 
 /** The members of a `TraceListAnswer`. */
-function renderTraces(
-  exchange: Exchange,
-  { limit, offset }: Paging,
-  outcome: TraceListView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderTraces(exchange: Exchange, { limit, offset }: Paging, outcome: TraceListView): void {
   const rows = outcome.traces.map(traceText).join(',');
   const text =
     `{"traces":[${rows}],"events":[${rows}],"total":${outcome.total},` +
@@ -149,15 +141,7 @@ function traceText(view: TraceView): string {
   );
 }
 
-function renderNames(
-  exchange: Exchange,
-  { limit, offset }: Paging,
-  outcome: TraceNamesView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderNames(exchange: Exchange, { limit, offset }: Paging, outcome: TraceNamesView): void {
   sendAnswer(exchange, '200 OK', traceNamesAnswer, {
     trace_names: outcome.names.map(({ name, traces, messages, lastUs }) => ({
       trace_name: name,

@@ -1,5 +1,5 @@
 /** POST /streams/v1/state/get (streams 3): what a query remembers of one source partition. */
-import type { RefusedOutcome, StreamStateFilter } from '@svc/engine';
+import type { StreamStateFilter } from '@svc/engine';
 import { describedAs, integer, list, named, nullable, optional, text, uuid } from '@svc/schema';
 import {
   canonicalUuid,
@@ -21,7 +21,7 @@ import {
 import type { JsonReader } from '../../json/json-reader.js';
 import type { StreamStateView } from '../../ports/stream-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { viewReply } from '../../routing/reply.js';
 import type { Front, RouteRequest } from '../../routing/route.js';
 import { partition } from './stream-fields.js';
 
@@ -91,7 +91,7 @@ function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
     keyPrefix: question.key_prefix,
     ripeAtOrBefore: question.ripe_at_or_before,
   };
-  front.service.streams.state(filter, new PendingReply(exchange, front.logger, null, render));
+  front.service.streams.state(filter, viewReply(front, exchange, null, render));
 }
 /** null for what is no UUID. */
 export function readQueryId(reader: JsonReader): string | null {
@@ -108,11 +108,7 @@ const TOO_LARGE = errorText(
 );
 const MISSING = '{"error":"not found"}';
 
-function render(exchange: Exchange, _: null, outcome: StreamStateView | RefusedOutcome): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function render(exchange: Exchange, _: null, outcome: StreamStateView): void {
   const { answer } = outcome;
   switch (answer.result) {
     case 'missing':
