@@ -48,6 +48,8 @@ const ROW_BYTES_FIRST = 1024;
 /** Longer rows are rare, and their memory is not kept. */
 const ROW_BYTES_KEPT = 64 * 1024;
 const SLAB_BYTES = 64 * 1024;
+/** Shorter rows lie in the heap, where memory of their own costs nothing beside them. */
+const HEAP_ROW_BYTES_MAX = 64;
 /** Longer rows get memory of their own, so little of a slab is left unused. */
 const SHARED_ROW_BYTES_MAX = 4096;
 
@@ -64,7 +66,7 @@ let slabUsed = 0;
 
 function copied(writer: ByteWriter): Uint8Array {
   const { bytes, length } = writer;
-  if (length > SHARED_ROW_BYTES_MAX) return bytes.slice(0, length);
+  if (length <= HEAP_ROW_BYTES_MAX || length > SHARED_ROW_BYTES_MAX) return bytes.slice(0, length);
   if (slabUsed + length > slab.length) {
     slab = new Uint8Array(SLAB_BYTES);
     slabUsed = 0;
