@@ -83,7 +83,7 @@ function expectSame(schema: Schema<unknown>, value: unknown): void {
 
 test.each(Object.keys(GOOD))('%s with values of every kind', (name) => {
   for (const value of VALUES) {
-    // Of an object whose members are known, others are not written.
+    // Members that the schema does not know are not written.
     const isOther = ['rows', 'one'].includes(name) && JSON.stringify(value) === '{}';
     if (!isOther) expectSame(everything as Schema<unknown>, { ...GOOD, [name]: value });
   }

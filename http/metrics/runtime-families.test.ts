@@ -84,7 +84,7 @@ test('what cannot be read is left out, and nothing else is', async () => {
     this.set(Number.NaN);
   });
   gauge('nodejs_eventloop_lag_min_seconds', function collect() {
-    // Of an empty window.
+    // The window is empty.
     this.set(9223372036854776000 / 1e9);
   });
   gauge('z', function collect() {

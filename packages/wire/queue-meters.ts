@@ -20,7 +20,7 @@ const BUCKET_MS_DEFAULT = 60_000;
 const PARTITIONS_KNOWN_MAX = 65_536;
 
 /**
- * What is counted of a queue, each with its number: the bit and the place of the column in stored
+ * Counts of a queue, each with its number: the bit and the place of the column in stored
  * series and in what nodes send each other. A number stays with its column for ever; a new column
  * gets the next one. Durations are milliseconds. The last six come from what is applied, so every
  * node counts the whole cluster's.

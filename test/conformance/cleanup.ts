@@ -28,7 +28,7 @@ export async function remove({ clients }: Target, traces: Traces): Promise<void>
   for (const queue of traces.queues) await tried(client, 'DELETE', queuePath(queue));
 }
 
-/** What is still there, one line each. */
+/** Names that are still there, one line each. */
 export async function leftovers(target: Target, traces: Traces): Promise<string[]> {
   const [client] = target.clients;
   if (client === undefined) return [];

@@ -107,7 +107,7 @@ export class RowGuard {
     return null;
   }
 
-  /** What is no UUID names no tenant, and is refused; "" is the default tenant. */
+  /** A text that is not a UUID is refused; "" is the default tenant. */
   #isOwnTenant(tenant: string): boolean {
     if (tenant === '') return false;
     return !UUID.test(tenant) || tenant.startsWith(`${this.#tenants}-`);

@@ -149,7 +149,7 @@ function setQuota(front: Front, request: RouteRequest): void {
   const { exchange } = request;
   const members = quotaForm.read(request.body);
   const { tenant: named, tenantId, kind } = members;
-  // What is no text is no UUID either.
+  // A value that is not a string is not a UUID either.
   const tenant = tenantOf(exchange, String(named ?? tenantId ?? request.tenant));
   if (tenant === null) return;
   const surface = GRANT_KINDS.find((known) => known === kind);

@@ -43,7 +43,7 @@ import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 import { stringOf } from './queue-options.js';
 
-/** Of a value that is not a timestamp, as much as an error repeats. */
+/** How much of a value that is not a timestamp an error repeats. */
 const SHOWN_CHARACTERS_MAX = 200;
 
 /** A `since` that is no timestamp. */
@@ -143,7 +143,7 @@ function readSince(reader: JsonReader): number | BadSince {
   return parseIsoUs(stringOf(json) ?? '') ?? { json: cut(json) };
 }
 
-/** What is no string is no cursor, which is told of its entry alone. */
+/** A cursor that is not a string is an error of its own entry alone. */
 function readAfter(reader: JsonReader): string {
   reader.skipValue();
   const json = reader.valueText();

@@ -28,9 +28,9 @@ import type { Front, RouteRequest } from '../../routing/route.js';
 import { sendAnswer } from '../../routing/send-answer.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
-/** Of two spellings of a member the first counts, unless it is empty. */
+/** The first of two spellings of a member counts, unless it is empty. */
 const word: Member<string> = given('', nameMember());
-/** What is no string in it is passed over. */
+/** Elements that are not strings are passed over. */
 const words: Member<readonly string[] | null> = {
   field: optional(nullable(list(anything, TRACE_NAMES_MAX))),
   read: readNames,

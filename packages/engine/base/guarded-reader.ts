@@ -20,7 +20,7 @@ const POINT_MAX = 0x10_ffff;
 export class GuardedReader {
   readonly bytes: Uint8Array;
   #position: number;
-  /** Of the innermost record that is being read. */
+  /** End of the innermost record that is being read. */
   #end: number;
   #refused = false;
   #surplus = 0;
@@ -177,7 +177,7 @@ export class GuardedReader {
     return at < 0 ? NO_BYTES : this.bytes.subarray(at, at + length);
   }
 
-  /** Of two bytes or more, none of them needless. */
+  /** Reads a number of two bytes or more; longer than needed is refused. */
   #longVarint(): number {
     const { bytes } = this;
     const start = this.#position;

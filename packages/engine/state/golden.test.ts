@@ -43,7 +43,7 @@ function effectBytes(effect: Effect): Uint8Array {
   return w.bytes.slice(0, w.length);
 }
 
-/** Of a record; null: the row is a single value, or nothing. */
+/** Fields of the record; null: the row is a single value, or nothing. */
 function fieldsOf(table: FormTable<unknown>): FieldList | null {
   const { form } = table;
   return 'fields' in form ? (form.fields as FieldList) : null;

@@ -80,7 +80,7 @@ async function ofQueue(
   return [];
 }
 
-/** Of the process and of Node, by the names that are the same in all programs. */
+/** Families of the process and of Node, by the names that are the same in all programs. */
 const OF_RUNTIME = /^(process|nodejs)_/;
 
 const VALUE_ROWS: readonly ContractRow[] = [

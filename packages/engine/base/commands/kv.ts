@@ -154,7 +154,7 @@ const kvResult = choice('kind', {
   }),
   /** put and putIfAbsent that applied: the value is that of the operation. */
   put: kind(3, { version: count }),
-  /** Of the others, and of what lost. */
+  /** The result of all other operations, and of puts that did not apply. */
   judged: kind(4, {
     /** null: it applied, or a check held. */
     loss: nullable(loss),

@@ -12,7 +12,7 @@ export const streamCommands = {
     19,
     {
       tenant,
-      /** None of the texts but the sink is empty. */
+      /** No text but the sink is empty. */
       name,
       sourceQueue: name,
       sinkQueue: nullable(name),

@@ -71,7 +71,7 @@ function areDistinct(ops: readonly TimerNames[]): boolean {
 }
 
 export const timerCallFields = {
-  /** Who schedules, for the messages that fire. */
+  /** The subject that schedules, which messages that fire will name. */
   producerSub: nullable(text),
   /** One (queue, timer key) comes at most once. */
   ops: refined(list(timerOp, TIMER_OPS_MAX), areDistinct),

@@ -47,7 +47,7 @@ export interface Choice<Tag extends string, Kinds> extends Field<ChoiceOf<Tag, K
   readonly writeKind: (w: ByteWriter, value: ChoiceOf<Tag, Kinds>) => void;
   /** Without the number, which the caller writes. */
   readonly writeSized: (w: ByteWriter, value: ChoiceOf<Tag, Kinds>) => void;
-  /** What is read after the number, which a kind has. */
+  /** Reads what follows the number of a kind. */
   readonly readKind: (r: GuardedReader, number: number) => ChoiceOf<Tag, Kinds>;
   /** undefined: no kind has the number. */
   readonly formOfNumber: (number: number) => Form<ChoiceOf<Tag, Kinds>> | undefined;

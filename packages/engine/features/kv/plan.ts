@@ -18,7 +18,7 @@ import { atOneMoment } from './moment.js';
 
 /** Before it, an older member could be asked for what it does not know (state-surfaces 1.7). */
 const CHECK_VERSION = 5;
-/** Of a write beside its texts: in its entry flags, numbers and what it replaces; its tenant. */
+/** Bytes of a write beside its texts: flags, numbers, what it replaces, and its tenant. */
 const WRITE_BYTES = 48 + 36;
 /** Of what one operation, or one row of several, found: kind, numbers, and a short value. */
 const FOUND_BYTES = 128;

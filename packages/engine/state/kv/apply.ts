@@ -43,7 +43,7 @@ import {
 const kvReplaced = record({ bytes: count, expiresAtUs: count });
 
 const kvWrite = record({
-  /** Of `kvRows`, behind the tenant. */
+  /** The key in `kvRows`, behind the tenant. */
   place: key,
   /** null: the row goes. */
   value: nullable(as<KvJson, Uint8Array>(bytes)),
