@@ -71,8 +71,8 @@ class Fixture {
   apply(rows = CHANGED_ROWS_MAX): void {
     const index = ++this.#index;
     for (let i = 0; i < rows; i++) this.state.put(COUNTS, `${index}-${i}` as Key, i);
-    // A format and a stamp.
-    const data = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, index);
+    // The format of entries, and a stamp.
+    const data = Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, index);
     this.replica.apply({ index: logIndex(index), term: term(1), type: 'normal', data });
   }
 
