@@ -238,11 +238,11 @@ function transfer(world: World): void {
   const from = world.leader;
   const to = from?.number === 1 ? 3 : 1;
   if (from === null) return;
-  from.enter(() => void from.node?.transfer(memberId(to, 0)));
+  from.enter(() => void from.node?.parts.consensus.transfer(memberId(to, 0)));
   if (!world.until(() => world.leader?.number === to, 5000)) throw new Error('no transfer');
 }
 
-type MemberChange = Parameters<Node['changeMembers']>[0];
+type MemberChange = Parameters<Node['parts']['group']['change']>[0];
 
 /** A learner that never comes is added and removed. */
 function changeMembers(world: World): void {
@@ -256,7 +256,7 @@ function changeOnce(world: World, change: MemberChange): void {
   let done: boolean | null = null;
   leader?.enter(() => {
     const index = leader.status?.configurationIndex ?? 0;
-    leader.node?.changeMembers(change, index, false, (result) => {
+    leader.node?.parts.group.change(change, index, false, (result) => {
       done = result.accepted;
     });
   });

@@ -80,7 +80,7 @@ export class Machine implements Stored {
   }
 
   get status(): Status | null {
-    return this.node?.consensusStatus() ?? null;
+    return this.node?.parts.consensus.status() ?? null;
   }
 
   get running(): boolean {

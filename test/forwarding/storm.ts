@@ -132,7 +132,7 @@ class Faults {
     const member = target.node?.member;
     if (leader === undefined || member === undefined) return;
     this.done.push(`transfer ${leader.number} to ${target.number}`);
-    leader.inProcess((node) => void node.transfer(member));
+    leader.transfer(member);
   }
 
   #cut(what: string, lost: (node: number) => FakeGroup['lost']): void {

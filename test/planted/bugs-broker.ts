@@ -179,7 +179,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     meaning: 'a node that lost its rows shows an empty state before it has those of another node',
     edits: [
       {
-        file: 'packages/broker/node/requests.ts',
+        file: 'packages/broker/node/parts.ts',
         find: '    stateless,\n',
         replace: '    stateless: false,\n',
       },

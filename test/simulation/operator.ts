@@ -29,7 +29,7 @@ const LOOK_MS = 250;
 /** The simulated network knows machines by their numbers. */
 const NO_ADDRESSES: MemberChange['added'] = [];
 
-type MemberChange = Parameters<Node['changeMembers']>[0];
+type MemberChange = Parameters<Node['parts']['group']['change']>[0];
 
 export class Operator {
   readonly #options: OperatorOptions;
@@ -101,7 +101,7 @@ export class Operator {
     if (others.length === 0) return false;
     const target = random.pick(others);
     this.#options.note(`transfer from ${status.id} to ${target}`);
-    leader.enter(() => leader.node?.transfer(target));
+    leader.enter(() => leader.node?.parts.consensus.transfer(target));
     return true;
   }
 
@@ -125,7 +125,7 @@ export class Operator {
     const text = step.changes.map(({ type, node }) => `${type} ${node}`).join(', ');
     this.#askedMs = loop.nowMs;
     leader.enter(() => {
-      leader.node?.changeMembers(step, status.configurationIndex, false, (result) => {
+      leader.node?.parts.group.change(step, status.configurationIndex, false, (result) => {
         this.#askedMs = null;
         if (result.accepted) this.changes++;
         note(`members ${text}: ${result.accepted ? result.index : result.reason}`);

@@ -111,7 +111,7 @@ export class SimulatedMachine {
 
   /** What consensus says of itself; null while it does not run. */
   get status(): Status | null {
-    return this.#node?.consensusStatus() ?? null;
+    return this.#node?.parts.consensus.status() ?? null;
   }
 
   get paused(): boolean {
@@ -148,13 +148,16 @@ export class SimulatedMachine {
 
   /** A message that no member that keeps the rules can have sent; null: none arrived. */
   get foulMessage(): RefusedReason | null {
-    const counters = this.#node?.linkCounters() ?? {};
+    const counters = {
+      ...this.#node?.parts.consensus.counters(),
+      ...this.#node?.parts.link?.counters(),
+    };
     return REFUSED_REASONS.find((reason) => (counters[reason] ?? 0) > 0) ?? null;
   }
 
   /** Frames that the node of this life did not take. */
   get refusedFrames(): number {
-    return (this.#node?.refusedFrames() ?? 0) + (this.#calls?.refused ?? 0);
+    return (this.#node?.parts.link?.refused ?? 0) + (this.#calls?.refused ?? 0);
   }
 
   get refusedFramesOfAllLives(): number {

@@ -13,8 +13,8 @@ function rig() {
   const clock = { nowMs: () => nowMs } as Clock;
   const walks: { done: (found: GroupLags) => void; reply: WalkReply }[] = [];
   const limits = { cursorsMax: 10, rowsMax: 10 };
-  const figures = new GroupLagFigures(new MapState(), clock, limits, (_, reply, done) => {
-    walks.push({ done, reply });
+  const figures = new GroupLagFigures(new MapState(), clock, limits, {
+    local: (_, reply, done) => walks.push({ done, reply }),
   });
   return { figures, walks, pass: (ms: number) => (nowMs += ms) };
 }

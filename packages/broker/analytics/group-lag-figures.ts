@@ -1,5 +1,5 @@
 /**
- * The lag of consumer groups for scrapes (inspection 9).
+ * Finds the lag of consumer groups for scrapes.
  *
  * The job: the walk over all cursors may take a second of this node's time, and a collector that
  * scrapes every few seconds must not make it run all the time. So the first scrape begins a walk,
@@ -16,27 +16,29 @@ export const REFRESH_MS = 15_000;
 /** Series of each family: 20,000 * 2 * 120 bytes = 5 MB of text. */
 export const GROUP_LAG_ROWS_MAX = 20_000;
 
-/** Runs a walk in slices, as `StateReads.local` does. */
-export type Walk = (
-  begin: () => Generator<void, GroupLags>,
-  reply: WalkReply,
-  done: (found: GroupLags) => void,
-) => void;
+/** Runs a walk in slices. */
+export interface Walks {
+  local(
+    begin: () => Generator<void, GroupLags>,
+    reply: WalkReply,
+    done: (found: GroupLags) => void,
+  ): void;
+}
 
 export class GroupLagFigures {
   readonly #state: State;
   readonly #clock: Clock;
   readonly #limits: GroupLagLimits;
-  readonly #walk: Walk;
+  readonly #walks: Walks;
   #found: GroupLags | null = null;
   #begunMs = Number.NEGATIVE_INFINITY;
   #isWalking = false;
 
-  constructor(state: State, clock: Clock, limits: GroupLagLimits, walk: Walk) {
+  constructor(state: State, clock: Clock, limits: GroupLagLimits, walks: Walks) {
     this.#state = state;
     this.#clock = clock;
     this.#limits = limits;
-    this.#walk = walk;
+    this.#walks = walks;
   }
 
   /** What the last walk of this leadership found; null: none has ended yet. */
@@ -65,6 +67,6 @@ export class GroupLagFigures {
         return true;
       },
     };
-    this.#walk(() => groupLags(this.#state, this.#limits), reply, end);
+    this.#walks.local(() => groupLags(this.#state, this.#limits), reply, end);
   }
 }

@@ -93,7 +93,7 @@ beforeEach(() => {
       hostname: `n${node}`,
       port: 6632,
       series: all[i] ?? null,
-      consensusStatus: () => status,
+      consensus: { status: () => status },
       calls: callsOf(handlers, node),
     });
     gather.open();
@@ -177,7 +177,7 @@ function callsServed(node: number, body: Uint8Array, done: CallDone): void {
     hostname: 'x',
     port: 1,
     series: all[node - 1] ?? null,
-    consensusStatus: () => null,
+    consensus: { status: () => null },
     calls: callsOf(handlers, node),
   });
   gather.open();
@@ -227,7 +227,7 @@ test('a node that keeps nothing answers with nothing', () => {
     hostname: 'n1',
     port: 1,
     series: null,
-    consensusStatus: () => null,
+    consensus: { status: () => null },
     calls: null,
   });
   expect(gather.ask(ALL, (gathered) => found.push(gathered))).toBe(true);

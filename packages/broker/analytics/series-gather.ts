@@ -1,6 +1,6 @@
 /**
- * The series of all nodes for one read (inspection 4.1, 5.1): each node is asked for its own, added
- * up to the width of the buckets, and for the tenant's queues alone.
+ * The series of all nodes for one read: each node is asked for its own, added up to the width of
+ * the buckets, and for the tenant's queues alone.
  *
  * What must hold: the answer is there in `ASK_MS`, whoever does not answer; who did not is named.
  * Equal questions that come while one is under way get its answer: rows change once a minute, and
@@ -80,7 +80,7 @@ export interface SeriesGatherParts {
   readonly port: number;
   /** null: nothing is kept. */
   readonly series: NodeSeries | null;
-  readonly consensusStatus: () => Status | null;
+  readonly consensus: { status(): Status | null };
   /** null: there are no others. */
   readonly calls: PeerCalls | null;
 }
@@ -134,8 +134,8 @@ export class SeriesGather {
   }
 
   #gather(key: string, question: SeriesQuestion): void {
-    const { self, consensusStatus, calls } = this.#parts;
-    const status = consensusStatus();
+    const { self, consensus, calls } = this.#parts;
+    const status = consensus.status();
     const all = status === null ? [] : members(status.configuration);
     const nodes: SeriesOfNode[] = [];
     const missing: number[] = [];

@@ -2,6 +2,9 @@
  * Where the members are to be reached: a part of the membership, and so carried in every
  * configuration entry beside the members themselves.
  */
+import { membershipAt, type State } from '@svc/engine';
+import { decodeConfiguration, members as membersOf } from '@svc/raft';
+import { nodeNumber } from '../config/member-id.js';
 import type { Peer } from '../config/peers.js';
 
 export function encodeAddresses(peers: readonly Peer[]): Uint8Array {
@@ -20,8 +23,36 @@ export function decodeAddresses(context: Uint8Array): readonly Peer[] {
 
 /**
  * What is known after a change: new nodes at their addresses. Those of members that leave stay, for
- * until a joint configuration is left they have to be reached; `Group` shows only those of members.
+ * until a joint configuration is left they have to be reached; `MemberAddresses` shows only
+ * those of members.
  */
 export function addressesAfter(known: readonly Peer[], added: readonly Peer[]): readonly Peer[] {
   return [...known.filter(({ id }) => !added.some((peer) => peer.id === id)), ...added];
+}
+
+/** Where the members are, as the newest configuration says that is applied here. */
+export class MemberAddresses {
+  readonly #state: State;
+  readonly #replica: { readonly appliedIndex: number };
+  /** The peer list of this node's own configuration, which counts until one is applied. */
+  readonly #listed: readonly Peer[];
+  #known: { readonly index: number; readonly peers: readonly Peer[] } | null = null;
+
+  constructor(state: State, replica: { readonly appliedIndex: number }, listed: readonly Peer[]) {
+    this.#state = state;
+    this.#replica = replica;
+    this.#listed = listed;
+  }
+
+  get(): readonly Peer[] {
+    const newest = membershipAt(this.#state, this.#replica.appliedIndex);
+    if (newest === undefined) return this.#listed;
+    if (this.#known?.index !== newest.index) {
+      const { configuration, context } = decodeConfiguration(newest.data);
+      const numbers = membersOf(configuration).map(nodeNumber);
+      const peers = decodeAddresses(context).filter(({ id }) => numbers.includes(id));
+      this.#known = { index: newest.index, peers };
+    }
+    return this.#known.peers;
+  }
 }

@@ -29,12 +29,12 @@ type Result = number | MemberChangeRefusal;
 function change(group: FakeGroup, changes: readonly NodeChange[], force = false): Result {
   const results: Result[] = [];
   group.leader().inProcess((node) => {
-    const expected = node.membership()?.membershipIndex ?? 0;
+    const expected = node.parts.group.view()?.membershipIndex ?? 0;
     const added = changes.map(({ node: member }) => {
       const id = nodeNumber(member);
       return { id, raftAddress: `node-${id}:7400`, httpAddress: `node-${id}:6632` };
     });
-    node.changeMembers({ changes, transition: 'auto', added }, expected, force, (result) =>
+    node.parts.group.change({ changes, transition: 'auto', added }, expected, force, (result) =>
       results.push(result.accepted ? result.index : result.reason),
     );
   });
@@ -77,7 +77,7 @@ test('one node grows to three, and the first may go', () => {
   group.until('the messages', () => fetched.all.length > 0);
   expect(fetched.one).toMatchObject({ kind: 'fetched' });
   expect(voters(group)).toEqual([1, 2, 3]);
-  expect(group.leader().node?.membership()).toMatchObject({
+  expect(group.leader().node?.parts.group.view()).toMatchObject({
     voters: [1, 2, 3],
     members: [1, 2, 3].map((nodeId) => ({ nodeId, raft: `node-${nodeId}:7400`, voter: true })),
   });
@@ -169,9 +169,9 @@ test('a change names the configuration that was looked at, and one runs at a tim
   const node = memberId([1, 2, 3].find((number) => number !== leader.number) ?? 0, 0);
   const remove = { changes: [{ type: 'remove', node }], transition: 'auto', added: [] } as const;
   leader.inProcess((each) => {
-    each.changeMembers(remove, 77, false, note);
-    each.changeMembers(remove, each.membership()?.membershipIndex ?? 0, false, note);
-    each.changeMembers(remove, each.membership()?.membershipIndex ?? 0, false, note);
+    each.parts.group.change(remove, 77, false, note);
+    each.parts.group.change(remove, each.parts.group.view()?.membershipIndex ?? 0, false, note);
+    each.parts.group.change(remove, each.parts.group.view()?.membershipIndex ?? 0, false, note);
   });
   expect(results).toEqual(['membership_changed', 'in_flight']);
   group.until('the change', () => results.length === 3);

@@ -252,12 +252,12 @@ test('a leader that comes back waits for its own lease too: others moved the sta
   for (const machine of group.machines.values()) if (machine !== first) machine.skewUs = 450_000;
   const second = [...group.machines.values()].find((machine) => machine !== first);
   if (second === undefined) throw new Error('there is no other machine');
-  first.inProcess((node) => node.transfer(memberId(second.number, 0)));
+  first.transfer(memberId(second.number, 0));
   group.until('the transfer', () => second.leads && !first.leads);
   // Its stamp is ahead of the first one's clock.
   const stamped = second.push('other', 'b');
   group.until('an answer', () => stamped.all.length > 0);
-  second.inProcess((node) => node.transfer(memberId(first.number, 0)));
+  second.transfer(memberId(first.number, 0));
   group.until('the transfer back', () => first.leads && !second.leads);
   for (;;) {
     const again = first.pop('q');
@@ -293,14 +293,14 @@ test('a transfer moves leadership, loses nothing, and one that fails leaves no f
   const [second, third] = [...group.machines.values()].filter((machine) => machine !== first);
   if (second === undefined || third === undefined) throw new Error('three machines');
   group.lost = (_from, to) => to === second.number;
-  first.inProcess((node) => node.transfer(memberId(second.number, 0)));
+  first.transfer(memberId(second.number, 0));
   const waiting = first.push('q', 'b');
   group.run(ELECTION_MS / 2);
   expect(waiting.all).toEqual([]);
   group.until('an answer', () => waiting.all.length > 0, 3 * ELECTION_MS);
   expect(waiting.one).toMatchObject({ kind: 'pushed' });
   expect(first.leads).toBe(true);
-  first.inProcess((node) => node.transfer(memberId(third.number, 0)));
+  first.transfer(memberId(third.number, 0));
   group.until('the transfer', () => third.leads && !first.leads, ELECTION_MS);
   group.heal();
   acknowledged(group, 'c');

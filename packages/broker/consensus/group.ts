@@ -2,17 +2,15 @@
  * The other members, as a node deals with them while it runs: who and where they are, whether their
  * states are alike, and to whom leadership goes when this node gives it up.
  */
-import { membershipAt, type State } from '@svc/engine';
-import { decodeConfiguration, members as membersOf, type NodeId } from '@svc/raft';
+import { members as membersOf, type NodeId, type Status } from '@svc/raft';
 import type { Backing } from '@svc/storage';
 import type { Membership } from '@svc/wire';
 import type { Config } from '../config/config.js';
 import { nodeNumber } from '../config/member-id.js';
-import type { Peer } from '../config/peers.js';
 import type { Clock } from '../system/clock.js';
 import type { Consensus, MemberChangeDone } from './consensus.js';
 import { DigestPoints } from './digest-points.js';
-import { addressesAfter, decodeAddresses, encodeAddresses } from './group-addresses.js';
+import { addressesAfter, encodeAddresses, type MemberAddresses } from './group-addresses.js';
 import { StateDivergedError } from './group-faults.js';
 import type { GroupLink } from './group-link.js';
 import { type MemberChange, membershipView, successors } from './group-membership.js';
@@ -23,16 +21,19 @@ const HAND_OVER_MS_MAX = 3000;
 /** How long one successor has before another is asked. */
 const HAND_OVER_EACH_MS = 100;
 const HAND_OVER_POLL_MS = 10;
+/** A member that answered within this time counts as alive when the members are changed. */
+const LIVE_WITHIN_MS_MIN = 1000;
+
+export function liveWithinMs({ electionMs }: Config): number {
+  return Math.max(2 * electionMs, LIVE_WITHIN_MS_MIN);
+}
 
 export interface GroupOptions {
   readonly self: NodeId;
   readonly config: Config;
-  /** A member that answered within this time counts as alive when the members are changed. */
-  readonly liveWithinMs: number;
   readonly clock: Clock;
   readonly consensus: Consensus;
-  readonly state: State;
-  readonly appliedIndex: () => number;
+  readonly addresses: MemberAddresses;
   readonly backing: Backing;
   /** null: there are no others. */
   readonly link: GroupLink | null;
@@ -42,10 +43,14 @@ export interface GroupOptions {
 export class Group {
   readonly #options: GroupOptions;
   readonly #digests: DigestPoints;
-  #addresses: { readonly index: number; readonly peers: readonly Peer[] } | null = null;
+  /** A member that answered within this time counts as alive. */
+  readonly liveWithinMs: number;
+  readonly promoteMaxLag: number;
 
   constructor(options: GroupOptions) {
     this.#options = options;
+    this.liveWithinMs = liveWithinMs(options.config);
+    this.promoteMaxLag = options.config.promoteMaxLag;
     this.#digests = new DigestPoints(options.self, () => this.#voters());
   }
 
@@ -61,32 +66,22 @@ export class Group {
     return this.#options.consensus.status()?.configuration.voters ?? [];
   }
 
-  /** As the newest applied configuration says. */
-  addresses(): readonly Peer[] {
-    const { state, appliedIndex, config } = this.#options;
-    const known = membershipAt(state, appliedIndex());
-    if (known === undefined) return config.peers;
-    if (this.#addresses?.index !== known.index) {
-      const { configuration, context } = decodeConfiguration(known.data);
-      const numbers = membersOf(configuration).map(nodeNumber);
-      const peers = decodeAddresses(context).filter(({ id }) => numbers.includes(id));
-      this.#addresses = { index: known.index, peers };
-    }
-    return this.#addresses.peers;
+  /** While the log is being repaired no configuration is known: requests are held. */
+  get isMember(): boolean {
+    return this.#options.consensus.status() === null || this.members().includes(this.#options.self);
   }
 
-  /** What a configuration that consensus writes by itself has to carry. */
-  context(): Uint8Array {
-    return encodeAddresses(this.addresses());
+  /** null: this node does not lead. */
+  leading(): Status | null {
+    const status = this.#options.consensus.status();
+    return status?.leading === true ? status : null;
   }
 
   /** null before consensus starts. */
   view(): Membership | null {
-    const { consensus, config, liveWithinMs } = this.#options;
+    const { consensus, addresses } = this.#options;
     const status = consensus.status();
-    if (status === null) return null;
-    const { promoteMaxLag } = config;
-    return membershipView(status, this.addresses(), { promoteMaxLag, liveWithinMs });
+    return status === null ? null : membershipView(status, addresses.get(), this);
   }
 
   change(
@@ -96,8 +91,8 @@ export class Group {
     done: MemberChangeDone,
   ): void {
     const { changes, transition, added } = change;
-    const context = encodeAddresses(addressesAfter(this.addresses(), added));
-    const { consensus } = this.#options;
+    const { consensus, addresses } = this.#options;
+    const context = encodeAddresses(addressesAfter(addresses.get(), added));
     consensus.changeMembers({ changes, transition, context }, expectedIndex, force, done);
   }
 
@@ -144,22 +139,18 @@ export class Group {
 
   /**
    * Asks voters to take over, those that are `leaving` excepted, one after the other: the first may
-   * be about to stop, too. `done` runs once `leads` is false, with who was asked last, or with null
-   * when nobody took over in time.
+   * be about to stop, too. `done` runs once this node does not lead, with who was asked last, or
+   * with null when nobody took over in time.
    */
-  handOver(
-    leads: () => boolean,
-    leaving: readonly NodeId[],
-    done: (to: NodeId | null) => void,
-  ): void {
+  handOver(leaving: readonly NodeId[], done: (to: NodeId | null) => void): void {
     const untilMs = this.#options.clock.nowMs() + HAND_OVER_MS_MAX;
-    this.#handOver({ leads, leaving, done, untilMs, asked: 0, to: null });
+    this.#handOver({ leaving, done, untilMs, asked: 0, to: null });
   }
 
   #handOver(giving: Giving): void {
     const { clock, consensus } = this.#options;
-    const { leads, leaving, done, untilMs, asked, to } = giving;
-    if (!leads()) {
+    const { leaving, done, untilMs, asked, to } = giving;
+    if (this.leading() === null) {
       done(to);
       return;
     }
@@ -173,7 +164,7 @@ export class Group {
     consensus.transfer(target);
     const againMs = nowMs + HAND_OVER_EACH_MS;
     const look = () => {
-      if (leads() && clock.nowMs() < againMs) clock.after(HAND_OVER_POLL_MS, look);
+      if (this.leading() !== null && clock.nowMs() < againMs) clock.after(HAND_OVER_POLL_MS, look);
       else this.#handOver({ ...giving, asked: asked + 1, to: target });
     };
     look();
@@ -186,7 +177,6 @@ export class Group {
 }
 
 interface Giving {
-  readonly leads: () => boolean;
   readonly leaving: readonly NodeId[];
   readonly done: (to: NodeId | null) => void;
   readonly untilMs: number;

@@ -11,8 +11,10 @@
 import {
   ANSWERS_FULL,
   declaredOptions,
+  type EphemeralCommand,
   type EphemeralQueueEffect,
   grantOf,
+  type Outcome,
   type RefusedOutcome,
   type State,
 } from '@svc/engine';
@@ -30,8 +32,6 @@ import type {
   EphemeralReset,
   EphemeralService,
   Reply,
-  SubmittedCommand,
-  SubmittedOutcome,
 } from '@svc/http';
 import { DEFAULT_PARTITION, type EphemeralDepthAnswer, type EphemeralMeters } from '@svc/wire';
 import type { PeerCalls } from '../peers/calls.js';
@@ -74,7 +74,7 @@ export interface EphemeralOptions {
   readonly heardAgoMs: (node: number) => number | null;
   /** null: there are no other nodes. */
   readonly calls: PeerCalls | null;
-  readonly submit: (command: SubmittedCommand, reply: Reply<SubmittedOutcome>) => void;
+  readonly submit: (command: EphemeralCommand, onOutcome: (outcome: Outcome) => void) => void;
   readonly warn: (text: string) => void;
 }
 
@@ -243,24 +243,18 @@ export class Ephemeral implements EphemeralService {
   }
 
   configure: EphemeralService['configure'] = (command, reply) =>
-    this.#submit(command, reply as Reply<SubmittedOutcome>);
+    this.#submit(command, reply as Reply<Outcome>);
 
   delete: EphemeralService['delete'] = (command, reply) =>
-    this.#submit(command, reply as Reply<SubmittedOutcome>);
+    this.#submit(command, reply as Reply<Outcome>);
 
-  /** Whoever asks another node afterwards shall find it so: the answer waits for all that count. */
-  #submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
-    const answered: Reply<SubmittedOutcome> = {
-      gone: false,
-      onGone: null,
-      send: (outcome) => {
-        if (outcome.kind === 'refused') return reply.send(outcome);
-        const index = this.#options.appliedIndex();
-        this.#tellAll(numberParts('applied', index), () => reply.send(outcome));
-        return true;
-      },
-    };
-    this.#options.submit(command, answered);
+  /** A client that asks another node afterwards finds it so: the answer waits for all others. */
+  #submit(command: EphemeralCommand, reply: Reply<Outcome>): void {
+    this.#options.submit(command, (outcome) => {
+      const answer = () => void reply.send(outcome);
+      if (outcome.kind === 'refused') answer();
+      else this.#tellAll(numberParts('applied', this.#options.appliedIndex()), answer);
+    });
   }
 
   #whenApplied(index: number, work: () => void): void {

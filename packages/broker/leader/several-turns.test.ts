@@ -60,7 +60,7 @@ test.each([
   const before = leader.status.lastIndex;
   const answers = leader.submit(command);
   group.until('its second entry', () => leader.status.lastIndex >= before + 2);
-  leader.inProcess((node) => node.transfer(follower.node?.member ?? leader.status.id));
+  leader.transfer(follower.node?.member ?? leader.status.id);
   group.until('another leader', () => follower.leads && !leader.leads);
   expect(answers.all).toEqual([]);
   expect(wait(group, answers)).toEqual(outcome);

@@ -66,9 +66,15 @@ function newGate(marks: { highPct?: number; lowPct?: number } = {}): DiskGate {
     checkMs: CHECK_MS,
     clock,
     logger: createLogger({ level: 'info', json: false }, (line) => void lines.push(line)),
-    onChange: (full) => void changes.push(full),
-    pendingBytes: () => pendingBytes,
-    fullElsewhere: () => fullElsewhere,
+    reports: {
+      setStorageFull: (full) => void changes.push(full),
+      anyMemberFull: () => fullElsewhere,
+    },
+    admission: {
+      get bytes() {
+        return pendingBytes;
+      },
+    },
   });
 }
 
@@ -351,8 +357,8 @@ const CHILD = `
   const gate = new DiskGate({
     disk: new RealDisk(), directory, highPct: 85, lowPct: 80, checkMs: 10,
     clock: new SystemClock(), logger: { warn() {} },
-    pendingBytes: () => 0, fullElsewhere: () => false,
-    onChange: (full) => seen.push(full),
+    admission: { bytes: 0 },
+    reports: { anyMemberFull: () => false, setStorageFull: (full) => seen.push(full) },
   });
   const pass = () => new Promise((resolve) => setTimeout(resolve, 100));
   gate.start();

@@ -1,5 +1,5 @@
 /**
- * How full the volume of the data directory is, and what follows (cluster-and-config 8).
+ * Looks how full the volume of the data directory is, and refuses what would fill it.
  *
  * At or above the high mark the gate closes: commands that grow what is stored are refused, here
  * and, by the reports that nodes give of themselves, on every other node, for a message is stored
@@ -40,11 +40,13 @@ export interface DiskGateOptions {
   readonly checkMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of growing commands that were let in and are not on disk yet: they count as used. */
-  readonly pendingBytes: () => number;
-  readonly onChange: (full: boolean) => void;
-  /** Another member's volume is full, as far as this node was told. */
-  readonly fullElsewhere: () => boolean;
+  /** Bytes of growing commands that were let in and are not on disk yet: they count as used. */
+  readonly admission: { readonly bytes: number };
+  readonly reports: {
+    setStorageFull(full: boolean): void;
+    /** Another member's volume is full, as far as this node was told. */
+    anyMemberFull(): boolean;
+  };
 }
 
 export class DiskGate {
@@ -57,7 +59,7 @@ export class DiskGate {
   #short = false;
   /** The last error of a look or of the reserve, so that each is logged once. */
   #trouble = '';
-  /** Of commands let in since the last look. */
+  /** Bytes of commands let in since the last look. */
   #letInBytes = 0;
 
   constructor(options: DiskGateOptions) {
@@ -76,14 +78,14 @@ export class DiskGate {
     this.#reserve.close();
   }
 
-  /** This node's own volume. */
+  /** This node's own volume is full. */
   get full(): boolean {
     return this.#full;
   }
 
-  /** Of this volume and of those that other members told of. */
+  /** Takes into account this volume and those that other members told of. */
   get space(): SpaceLeft {
-    if (this.#full || this.#options.fullElsewhere()) return 'full';
+    if (this.#full || this.#options.reports.anyMemberFull()) return 'full';
     return this.#short ? 'short' : 'enough';
   }
 
@@ -91,7 +93,7 @@ export class DiskGate {
   refusal(command: Command): Refusal | null {
     if (!growsStorage(command)) return null;
     if (this.#letInBytes >= LOOK_BYTES) this.#look();
-    if (this.#full || this.#options.fullElsewhere()) return STORAGE_FULL;
+    if (this.#full || this.#options.reports.anyMemberFull()) return STORAGE_FULL;
     this.#letInBytes += growingBytes(command);
     return null;
   }
@@ -115,7 +117,7 @@ export class DiskGate {
 
   /** The reserve counts as free: else taking it could close the gate, and giving it up open it. */
   #judge({ usedBytes, freeBytes }: DiskSpace): void {
-    const used = usedBytes + this.#options.pendingBytes() - this.#reserve.bytes;
+    const used = usedBytes + this.#options.admission.bytes - this.#reserve.bytes;
     const usedPct = (100 * used) / Math.max(1, usedBytes + freeBytes);
     this.#short = usedPct >= this.#lowPct;
     const full = usedPct >= (this.#full ? this.#lowPct : this.#options.highPct);
@@ -126,7 +128,7 @@ export class DiskGate {
       : `below ${this.#lowPct} % of the volume`;
     const fields = { full, used_pct: Math.round(usedPct * 10) / 10, cause };
     this.#options.logger.warn('raft', 'raft storage pressure changed', fields);
-    this.#options.onChange(full);
+    this.#options.reports.setStorageFull(full);
   }
 
   /** Taken when the gate closes, once: what was given up because space ran out stays free. */

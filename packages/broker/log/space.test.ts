@@ -94,7 +94,11 @@ class FakeNode {
       appliedIndex: () => this.applied,
       checkpointIndex: () => this.checkpoint,
       leading: () => (this.members === null ? null : { term: this.term, members: this.members }),
-      heldFrom: () => this.held,
+      sender: {
+        get heldFrom() {
+          return node.held;
+        },
+      },
       send: (to, content) => {
         this.sent.push(content);
         send(to, content);

@@ -115,8 +115,8 @@ export interface LogSpaceOptions {
     readonly term: number;
     readonly members: readonly HoldingMember[];
   } | null;
-  /** Of the snapshot sender: entries from here on must stay. */
-  readonly heldFrom: () => number | null;
+  /** `heldFrom`: entries from here on must stay in the log. null: there is nobody to send to. */
+  readonly sender: { readonly heldFrom: number | null } | null;
   readonly send: (to: NodeId, content: FrameContent) => boolean;
 }
 
@@ -235,8 +235,8 @@ export class LogSpace {
   }
 
   #heldFrom(): number {
-    const { heldFrom, space } = this.#options;
-    return (space() === 'full' ? null : heldFrom()) ?? Number.MAX_SAFE_INTEGER;
+    const { sender, space } = this.#options;
+    return (space() === 'full' ? null : sender?.heldFrom) ?? Number.MAX_SAFE_INTEGER;
   }
 
   #tell(term: number, members: readonly HoldingMember[], nowMs: number): void {

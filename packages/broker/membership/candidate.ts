@@ -1,13 +1,12 @@
 /**
- * Whether a node that is to be added may be (cluster-and-config 5): what it says of itself must fit
- * what the operator said of it, its directory must belong to no other cluster, and it must be able
- * to read what this one writes.
+ * Judges whether a node may be added: what it says of itself must fit what the operator said of it,
+ * its directory must belong to no other cluster, and it must be able to read what this one writes.
  */
-
+import { clusterVersionOf, type State } from '@svc/engine';
 import { memberId } from '../config/member-id.js';
 import type { Peer } from '../config/peers.js';
 import type { Card } from '../forming/card.js';
-import type { CandidateAnswer } from './change.js';
+import type { AskWho, CandidateAnswer } from './change.js';
 
 /** Asks the node at the peer's raft address, a member or not, for its card; null: no answer. */
 export type AskCandidate = (
@@ -16,8 +15,8 @@ export type AskCandidate = (
   done: (card: Card | null) => void,
 ) => void;
 
-/** Of a node that was started without a way to others. */
-export const NO_WAY_TO_OTHERS: CandidateAnswer = {
+/** The answer of a node that was started without a way to others. */
+const NO_WAY_TO_OTHERS: CandidateAnswer = {
   kind: 'unfit',
   code: 'bad_request',
   error:
@@ -25,17 +24,22 @@ export const NO_WAY_TO_OTHERS: CandidateAnswer = {
     'SVC_RAFT_PEERS before others are added',
 };
 
-export interface JoinedCluster {
+interface JoinedCluster {
   readonly clusterId: string;
   /** What its entries are written in. */
   readonly version: number;
 }
 
-export function judgeCandidate(
-  peer: Peer,
-  card: Card | null,
-  cluster: JoinedCluster,
-): CandidateAnswer {
+/** `ask` null: this node has no way to others. */
+export function asking(ask: AskCandidate | null, clusterId: string, state: State): AskWho {
+  if (ask === null) return (_peer, _timeoutMs, done) => done(NO_WAY_TO_OTHERS);
+  return (peer, timeoutMs, done) =>
+    ask(peer, timeoutMs, (card) =>
+      done(judgeCandidate(peer, card, { clusterId, version: clusterVersionOf(state) })),
+    );
+}
+
+function judgeCandidate(peer: Peer, card: Card | null, cluster: JoinedCluster): CandidateAnswer {
   if (card === null) return { kind: 'silent' };
   const { node, incarnation, state, clusterId, readableVersion } = card;
   if (node !== peer.id) {

@@ -18,10 +18,11 @@
  */
 import type { MembershipChange } from '@svc/http';
 import type { NodeId, Status } from '@svc/raft';
-import type { Membership } from '@svc/wire';
 import { nodeNumber } from '../config/member-id.js';
 import type { Peer } from '../config/peers.js';
-import type { MemberChangeDone, MemberChangeRefusal } from '../consensus/consensus.js';
+import type { MemberChangeRefusal } from '../consensus/consensus.js';
+import type { Group } from '../consensus/group.js';
+import type { MemberAddresses } from '../consensus/group-addresses.js';
 import type { MemberChange } from '../consensus/group-membership.js';
 import type { Clock } from '../system/clock.js';
 import type { MembershipReply } from './call.js';
@@ -38,21 +39,12 @@ export type CandidateAnswer =
   /** Nothing was heard from it. */
   | { readonly kind: 'silent' };
 
-/** What the change needs of the node that leads. */
-export interface ChangingGroup {
-  /** null: this node does not lead. */
-  leading(): Status | null;
-  addresses(): readonly Peer[];
-  view(): Membership | null;
-  readonly promoteMaxLag: number;
-  /** Who lives has answered within this time. */
-  readonly liveWithinMs: number;
-  change(change: MemberChange, expectedIndex: number, force: boolean, done: MemberChangeDone): void;
-  /** Asks voters to take over, except those that leave; `done` once one did, or none will. */
-  handOver(leaving: readonly NodeId[], done: () => void): void;
-  /** Asks a node at its address who it is. */
-  ask(peer: Peer, timeoutMs: number, done: (answer: CandidateAnswer) => void): void;
-}
+/** Asks a node at its address who it is. */
+export type AskWho = (
+  peer: Peer,
+  timeoutMs: number,
+  done: (answer: CandidateAnswer) => void,
+) => void;
 
 type Done = (reply: MembershipReply) => void;
 
@@ -83,13 +75,24 @@ interface Running {
   waitsFor: string;
 }
 
+export interface ChangeParts {
+  readonly group: Group;
+  readonly addresses: MemberAddresses;
+  readonly askWho: AskWho;
+  readonly clock: Clock;
+}
+
 export class MembershipChanges {
-  readonly #group: ChangingGroup;
+  readonly #group: Group;
+  readonly #addresses: MemberAddresses;
+  readonly #askWho: AskWho;
   readonly #clock: Clock;
   #running: Running | null = null;
 
-  constructor(group: ChangingGroup, clock: Clock) {
+  constructor({ group, addresses, askWho, clock }: ChangeParts) {
     this.#group = group;
+    this.#addresses = addresses;
+    this.#askWho = askWho;
     this.#clock = clock;
   }
 
@@ -154,7 +157,7 @@ export class MembershipChanges {
       return;
     }
     const { promoteMaxLag } = this.#group;
-    const plan = planChange(running.change, status, this.#group.addresses(), promoteMaxLag);
+    const plan = planChange(running.change, status, this.#addresses.get(), promoteMaxLag);
     if (this.#isEarly(plan, running, status)) {
       this.#clock.after(HEARD_POLL_MS, () => this.#judge(running));
     } else this.#carryOut(plan, running, status);
@@ -227,7 +230,7 @@ export class MembershipChanges {
   #ask(plan: Extract<MembershipPlan, { kind: 'ask' }>, running: Running): void {
     const { peer, known } = plan;
     running.waitsFor = `node ${peer.id} does not answer at ${peer.raftAddress}`;
-    this.#group.ask(peer, ASK_MS, (answer) => {
+    this.#askWho(peer, ASK_MS, (answer) => {
       if (this.#running !== running) return;
       const status = this.#group.leading();
       if (status === null) this.#end(running, { kind: 'elsewhere', changed: 'no' });

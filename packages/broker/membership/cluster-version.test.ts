@@ -3,7 +3,7 @@
  * one, never before and never back, and a build that reads less refuses the directory afterwards.
  * Method: whole nodes over simulated disks, whose builds are said to read one version or another.
  */
-import { CatalogueFault, clusterVersionOf } from '@svc/engine';
+import { CatalogueFault, clusterVersionOf, type State } from '@svc/engine';
 import { describe, expect, test } from 'vitest';
 import { FakeGroup, type FakeMachine } from '../testing/group.fake.js';
 import { ClusterVersion } from './cluster-version.js';
@@ -116,10 +116,14 @@ test('a version is raised by who leads, to what all read, and by nobody else', (
       },
     } as never,
     everyMs: 1000,
-    version: () => Math.max(5, ...raised),
-    readByAll: () => readByAll,
-    leader: () => (leads ? { raiseVersion: (version) => raised.push(version) } : null),
-    report: () => {},
+    state: { get: () => Math.max(5, ...raised) } as unknown as State,
+    reports: { versionReadByAll: () => readByAll },
+    leadership: {
+      get leader() {
+        return leads ? { raiseVersion: (version: number) => raised.push(version) } : null;
+      },
+    },
+    logger: { info: () => {} },
   });
   keeper.start();
   const tick = () => works[0]?.();

@@ -1,21 +1,22 @@
 /**
- * Raising the version of the effect catalogue that the cluster writes (cluster-and-config 11): the
- * leader does so by one entry, once every member, learners too, has said lately that it reads the
- * newer one. It never goes back; a build that reads less then refuses the directory.
+ * Raises the version of the effect catalogue that the cluster writes. The leader does so by one
+ * entry, once every member, learners too, has said lately that it reads the newer one. The version
+ * never goes back; a build that reads less then refuses the directory.
  */
+import { clusterVersionOf, type State } from '@svc/engine';
 import type { Cancel, Clock } from '../system/clock.js';
+import type { Logger } from '../system/logging.js';
 
 export interface ClusterVersionOptions {
   readonly clock: Clock;
   /** How often versions are compared; 0: never. */
   readonly everyMs: number;
-  /** Of the replicated state. */
-  readonly version: () => number;
+  readonly state: State;
   /** null: not every member has said. */
-  readonly readByAll: () => number | null;
+  readonly reports: { versionReadByAll(): number | null };
   /** null: this node does not lead. */
-  readonly leader: () => { raiseVersion(version: number): void } | null;
-  readonly report: (text: string) => void;
+  readonly leadership: { readonly leader: { raiseVersion(version: number): void } | null };
+  readonly logger: Pick<Logger, 'info'>;
 }
 
 export class ClusterVersion {
@@ -37,12 +38,12 @@ export class ClusterVersion {
   }
 
   #compare(): void {
-    const { version, readByAll, leader, report } = this.#options;
-    const leads = leader();
-    if (leads === null) return;
-    const [now, next] = [version(), readByAll()];
+    const { state, reports, leadership, logger } = this.#options;
+    const { leader } = leadership;
+    if (leader === null) return;
+    const [now, next] = [clusterVersionOf(state), reports.versionReadByAll()];
     if (next === null || next <= now) return;
-    report(`every member reads effect catalogue version ${next}: raised from ${now}`);
-    leads.raiseVersion(next);
+    logger.info('raft', `every member reads effect catalogue version ${next}: raised from ${now}`);
+    leader.raiseVersion(next);
   }
 }

@@ -287,7 +287,7 @@ describe('refusals', () => {
     const [found, error] = refused(own, own.leader(), add(4));
     expect(found).toBe(code);
     expect(error).toMatch(text);
-    expect(own.leader().node?.membership()?.learners).toEqual([]);
+    expect(own.leader().node?.parts.group.view()?.learners).toEqual([]);
   });
 });
 
@@ -307,15 +307,15 @@ describe('a joint membership', () => {
         { type: 'add-voter', node: joined.node?.member ?? node.member },
         { type: 'remove', node: gone.node?.member ?? node.member },
       ] as const;
-      const index = node.membership()?.membershipIndex ?? 0;
-      node.changeMembers({ changes, transition, added: [] }, index, false, () => {});
+      const index = node.parts.group.view()?.membershipIndex ?? 0;
+      node.parts.group.change({ changes, transition, added: [] }, index, false, () => {});
     });
     return [group, left];
   }
 
   test('is shown, and only PUT voters with the last set finishes it', () => {
     const [group, left] = joint('joint-manual');
-    const joinedAt = () => group.leader().node?.membership()?.joint ?? null;
+    const joinedAt = () => group.leader().node?.parts.group.view()?.joint ?? null;
     group.until('the joint membership', () => joinedAt() !== null);
     const [raft, http] = ['node-9:7400', 'node-9:6632'];
     for (const at of [group.leader(), follower(group)]) {
@@ -350,7 +350,7 @@ describe('a joint membership', () => {
   test('that is about to be left is waited for', () => {
     const [group, left] = joint('joint');
     const leader = group.leader();
-    group.until('it', () => leader.node?.membership()?.joint !== null);
+    group.until('it', () => leader.node?.parts.group.view()?.joint !== null);
     const answers = leader.changeMembership(setVoters(left));
     expect(answerOf(group, answers)).toMatchObject({ membership: { joint: null, voters: left } });
   });
@@ -403,7 +403,7 @@ describe('when leaders come and go', () => {
     group.heal();
     group.run(20 * ELECTION_MS);
     const left = [1, 2, 3, 4, 5].filter((number) => number !== (third as FakeMachine).number);
-    expect(group.leader().node?.membership()?.voters).toEqual(left);
+    expect(group.leader().node?.parts.group.view()?.voters).toEqual(left);
   });
 
   test('a leader that stops while it asks a node: the next one goes on asking', async () => {
@@ -500,7 +500,7 @@ describe('when leaders come and go', () => {
       changed(group, one, change(4));
       changed(group, one, change(5));
       const learners = round % 2 === 0 ? [4, 5] : [];
-      expect(group.leader().node?.membership()?.learners).toEqual(learners);
+      expect(group.leader().node?.parts.group.view()?.learners).toEqual(learners);
     }
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The members as any node shows and changes them (cluster-and-config 5): whoever is asked passes
- * the question on to the leader, and the answer back.
+ * Shows and changes the members, on any node: the node that is asked passes the question on to the
+ * leader, and the answer back.
  *
  * What must hold: a change may be asked of several leaders one after the other, when leadership
  * moves while it is under way. That is sound because a change that has happened comes to nothing
@@ -11,10 +11,11 @@ import type { MembershipChange, MembershipRefused, MembershipView, Reply } from 
 import { NO_NODE, type NodeId } from '@svc/raft';
 import type { Membership } from '@svc/wire';
 import { nodeNumber } from '../config/member-id.js';
+import type { Consensus } from '../consensus/consensus.js';
 import { agedView } from '../consensus/group-membership.js';
 import type { PeerCalls } from '../peers/calls.js';
 import type { ServedCall } from '../peers/served-calls.js';
-import type { Cancel, Clock } from '../system/clock.js';
+import type { Cancel } from '../system/clock.js';
 import {
   decodeQuestion,
   decodeReply,
@@ -22,15 +23,12 @@ import {
   encodeReply,
   type MembershipReply,
 } from './call.js';
-import { type ChangingGroup, MembershipChanges } from './change.js';
+import { type ChangeParts, MembershipChanges } from './change.js';
 import { malformedChange, refusedChange } from './plan.js';
 
-export interface MembershipServiceParts {
+export interface MembershipServiceParts extends ChangeParts {
   readonly self: NodeId;
-  readonly clock: Clock;
-  readonly group: ChangingGroup;
-  /** The leader that this node knows of; NO_NODE when it knows none. */
-  readonly leader: () => NodeId;
+  readonly consensus: Pick<Consensus, 'leader'>;
   /** null: there are no others. */
   readonly calls: PeerCalls | null;
 }
@@ -70,7 +68,7 @@ export class MembershipService {
 
   constructor(parts: MembershipServiceParts) {
     this.#parts = parts;
-    this.#changes = new MembershipChanges(parts.group, parts.clock);
+    this.#changes = new MembershipChanges(parts);
   }
 
   /** Answers other nodes from here on. */
@@ -90,12 +88,12 @@ export class MembershipService {
   }
 
   view(reply: Reply<MembershipView | MembershipRefused>): void {
-    const { group, leader, self, calls } = this.#parts;
+    const { group, consensus, self, calls } = this.#parts;
     if (group.leading() !== null || calls === null) {
       this.#show(group.view(), reply);
       return;
     }
-    const to = leader();
+    const to = consensus.leader;
     if (to === NO_NODE || to === self) {
       this.#show(null, reply);
       return;
@@ -157,12 +155,12 @@ export class MembershipService {
   }
 
   #go(errand: Errand): void {
-    const { clock, group, leader, self } = this.#parts;
+    const { clock, group, consensus, self } = this.#parts;
     if (errand.reply.gone) {
       this.#errands.delete(errand);
       return;
     }
-    const to = leader();
+    const to = consensus.leader;
     if (group.leading() !== null) {
       errand.stopWaiting = () => {
         errand.maybeDone = true;
@@ -195,7 +193,7 @@ export class MembershipService {
     });
     // A leader that has gone, but still holds the connection, would be waited for in vain.
     const unwatch = clock.every(POLL_MS, () => {
-      if (this.#parts.leader() === to && !errand.reply.gone) return;
+      if (this.#parts.consensus.leader === to && !errand.reply.gone) return;
       errand.stopWaiting();
       this.#hold(errand);
     });

@@ -18,19 +18,19 @@ import { EntryMemory } from '../leader/entry-memory.js';
 import { Leader } from '../leader/leader.js';
 import { PopAnswers } from '../leader/pop-answers.js';
 import { TurnMeters } from '../leader/turn-meters.js';
-import type { NodeLayers } from './layers.js';
 import type { NodeOptions } from './options.js';
+import type { NodeParts } from './parts.js';
 
-export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: NodeLayers): Leader {
+export function newLeader(options: NodeOptions, opened: OpenDirectory, parts: NodeParts): Leader {
   const { config, clock, logger, crash, random } = options;
   const { groupChangeRowsMax = PLANNER_LIMITS.groupChangeRowsMax } = options;
-  const { state, identity } = parts;
-  const { consensus, reader, transactions } = layers;
-  const meters = new TurnMeters(layers.meters.pipeline, clock, config.slowCommandMs);
+  const { state, identity } = opened;
+  const { consensus, reader, transactions, cipher, gate, replica } = parts;
+  const meters = new TurnMeters(parts.meters.pipeline, clock, config.slowCommandMs);
   const pops = new PopAnswers();
   const memory = new EntryMemory(clock);
   const surroundings: Surroundings = {
-    nodeId: granter(identity.nodeId, layers),
+    nodeId: granter(identity.nodeId, parts),
     checksum: crc32,
     newUuid: (nowUs) => random.newUuid(nowUs),
     readLog: (location) => {
@@ -42,10 +42,10 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
         throw new AppendDamage(error.message);
       }
     },
-    cipher: layers.cipher,
-    timerClock: layers.timerClock,
-    mayGrow: () => layers.gate.space !== 'full',
-    mayTakeWide: () => !layers.replica.isTight,
+    cipher,
+    timerClock: parts.timerClock,
+    mayGrow: () => gate.space !== 'full',
+    mayTakeWide: () => !replica.isTight,
     planned: (kind) => meters.planned(kind),
     memory: (bytes) => memory.take(bytes),
     popRoom: pops,
@@ -67,7 +67,6 @@ export function newLeader(options: NodeOptions, parts: OpenDirectory, layers: No
       batchMax: config.autopilotBatchMax,
     },
   });
-  const { cipher } = layers;
   const ahead = cipher === null ? null : new EncryptAhead({ cipher, clock, state: planner.state });
   return new Leader(
     planner,
@@ -107,11 +106,11 @@ function timerLimits(config: Config): TimerLimits {
 }
 
 /**
- * Who grants leases from now on. Alone it is the node, whose clock measures its leases after a
- * restart too. In a group each leadership is another granter: since this node led last, stamps
- * may have followed another one's clock, so its former leases need the same grace as theirs.
+ * Names the granter of leases from now on. Alone it is the node, whose clock measures its leases
+ * after a restart too. In a group each leadership is another granter: since this node led last,
+ * stamps may have followed another one's clock, so its former leases need the same grace as theirs.
  */
-function granter(nodeId: number, { consensus }: NodeLayers): number {
+function granter(nodeId: number, { consensus }: NodeParts): number {
   const { term = 0 } = consensus.status() ?? {};
   return consensus.alone ? nodeId : NODE_NUMBER_MAX + term;
 }

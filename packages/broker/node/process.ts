@@ -161,7 +161,7 @@ export class NodeProcess {
    */
   async #retire(): Promise<void> {
     const node = this.#node;
-    if (node === null || node.alone || this.#halted || !this.#ready) return;
+    if (node === null || node.parts.consensus.alone || this.#halted || !this.#ready) return;
     const { clock } = this.#options;
     const untilMs = clock.nowMs() + LINGER_MS;
     this.#front?.retire();
@@ -211,9 +211,9 @@ export class NodeProcess {
       voters = [],
       learners = [],
       outgoing = [],
-    } = this.#node?.consensusStatus()?.configuration ?? {};
+    } = this.#node?.parts.consensus.status()?.configuration ?? {};
     const members = [...new Set([...voters, ...outgoing, ...learners])];
-    const addresses = members.length === 0 ? [] : (this.#node?.addresses() ?? []);
+    const addresses = members.length === 0 ? [] : (this.#node?.parts.addresses.get() ?? []);
     return (
       this.#forming?.card(
         members.sort((one, other) => one - other),

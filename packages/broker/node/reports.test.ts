@@ -5,6 +5,7 @@
  */
 import { type NodeId, nodeId } from '@svc/raft';
 import { expect, test } from 'vitest';
+import type { NodeReport } from '../peers/frames.js';
 import type { Clock } from '../system/clock.js';
 import { NodeReports } from './reports.js';
 
@@ -31,12 +32,16 @@ class Net {
         self,
         clock,
         readVersion,
-        commit: () => 100 + i,
-        members: () => this.members,
-        send: (to, report) => {
-          this.sent++;
-          if (!this.isLost(self, to)) this.nodes.get(to)?.hear(self, report);
+        consensus: { status: () => ({ commit: 100 + i }) },
+        group: { members: () => this.members },
+        link: {
+          sendContent: (to, report) => {
+            this.sent++;
+            if (!this.isLost(self, to)) this.nodes.get(to)?.hear(self, report as NodeReport);
+            return true;
+          },
         },
+        logger: { warn: () => {} },
       });
       this.nodes.set(self, reports);
     });

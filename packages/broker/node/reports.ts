@@ -1,14 +1,16 @@
 /**
- * What every node tells all members of itself, and what it has heard of them: the newest effect
- * catalogue that it reads, how far it knows the log to be committed, whether its volume is full.
+ * Reports that members give of themselves: the newest effect catalogue that a node reads, how far
+ * it knows the log to be committed, and whether its volume is full.
  *
- * A report may be lost: it is told again every second, and at once when what others act upon has
- * changed. One that is older than REPORT_VALID_MS says nothing any more, so a node that is down
+ * A report may be lost: a node sends one every second, and at once when something changes that
+ * others act upon. A report older than REPORT_VALID_MS counts no more, so a node that is down
  * neither holds back writes because its volume was full nor counts as able to read a new version.
  */
 import type { NodeId } from '@svc/raft';
-import type { NodeReport } from '../peers/frames.js';
+import { nodeNumber } from '../config/member-id.js';
+import type { FrameContent, NodeReport } from '../peers/frames.js';
 import type { Cancel, Clock } from '../system/clock.js';
+import type { Logger } from '../system/logging.js';
 
 const REPORT_EVERY_MS = 1000;
 /** Two lost reports and their delay. */
@@ -26,12 +28,11 @@ export interface NodeReportsOptions {
   readonly clock: Clock;
   /** The newest effect catalogue that this node reads. */
   readonly readVersion: number;
-  readonly commit: () => number;
-  /** Learners too. */
-  readonly members: () => readonly NodeId[];
-  readonly send: (to: NodeId, report: NodeReport) => void;
-  /** Another member's volume has become too full for writes that grow it, or is no more. */
-  readonly onFullElsewhere?: (member: NodeId, full: boolean) => void;
+  readonly consensus: { status(): { readonly commit: number } | null };
+  readonly group: { members(): readonly NodeId[] };
+  /** null: there are no others. */
+  readonly link: { sendContent(to: NodeId, content: FrameContent): boolean } | null;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 interface Heard {
@@ -41,7 +42,6 @@ interface Heard {
 
 export class NodeReports {
   readonly #options: NodeReportsOptions;
-  /** Of the members only. */
   readonly #heard = new Map<NodeId, Heard>();
   #storageFull = false;
   #stopTelling: Cancel | null = null;
@@ -68,11 +68,15 @@ export class NodeReports {
   }
 
   hear(from: NodeId, report: NodeReport): void {
-    if (!this.#options.members().includes(from)) return;
+    const { group, clock, logger } = this.#options;
+    if (!group.members().includes(from)) return;
     const wasFull = this.#heard.get(from)?.report.storageFull ?? false;
-    this.#heard.set(from, { report, atMs: this.#options.clock.nowMs() });
-    const { storageFull } = report;
-    if (storageFull !== wasFull) this.#options.onFullElsewhere?.(from, storageFull);
+    this.#heard.set(from, { report, atMs: clock.nowMs() });
+    const full = report.storageFull;
+    if (full === wasFull) return;
+    const node = nodeNumber(from);
+    const cause = `node ${node} says so of its volume`;
+    logger.warn('raft', 'storage pressure of a member changed', { node, full, cause });
   }
 
   /** The newest report of a member, however old; null: none was heard. */
@@ -103,7 +107,8 @@ export class NodeReports {
   }
 
   #others(): readonly NodeId[] {
-    return this.#options.members().filter((member) => member !== this.#options.self);
+    const { group, self } = this.#options;
+    return group.members().filter((member) => member !== self);
   }
 
   #isValid({ atMs }: Heard): boolean {
@@ -111,17 +116,17 @@ export class NodeReports {
   }
 
   #tell(): void {
-    const { readVersion, commit, send } = this.#options;
+    const { readVersion, consensus, link } = this.#options;
     const report: NodeReport = {
       kind: 'node-report',
       readVersion,
-      commit: commit(),
+      commit: consensus.status()?.commit ?? 0,
       storageFull: this.#storageFull,
     };
     const others = this.#others();
     for (const member of this.#heard.keys()) {
       if (!others.includes(member)) this.#heard.delete(member);
     }
-    for (const member of others) send(member, report);
+    for (const member of others) link?.sendContent(member, report);
   }
 }

@@ -150,7 +150,7 @@ describe('a stop falls into', () => {
       await leader.stop();
       group.until('an answer', () => answers.all.length > 0);
       expect(answers.one).toMatchObject({ kind: 'membership' });
-      expect(group.leader().node?.membership()?.voters).not.toContain(removed.number);
+      expect(group.leader().node?.parts.group.view()?.voters).not.toContain(removed.number);
     }
   });
 });

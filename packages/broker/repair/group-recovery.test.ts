@@ -59,7 +59,7 @@ test('a record that rots while its node is down is repaired before the node take
   // In the last segment, which is read at open, well before its end.
   flip(odd, 'm70');
   odd.start();
-  group.until('the repair', () => odd.node?.consensusStatus() !== null);
+  group.until('the repair', () => odd.node?.parts.consensus.status() !== null);
   group.converge();
   expect(odd.parts?.log.isWhole).toBe(true);
   expect(odd.status.recovering).toBe(false);
@@ -75,7 +75,7 @@ test('a node with a damaged log waits until somebody can repair it', () => {
   group.isolate(odd.number);
   odd.start();
   group.run(20 * ELECTION_MS);
-  expect(odd.node?.consensusStatus()).toBeNull();
+  expect(odd.node?.parts.consensus.status()).toBeNull();
   expect(odd.node?.repairing).toBe(true);
   group.heal();
   group.converge();
@@ -192,7 +192,7 @@ test('entries lost with the end of the log take the vote along until they are ba
   const third = [...group.machines.values()].find((each) => each !== odd && each !== leader);
   group.lost = (from, to) => [from, to].every((end) => end === odd.number || end === third?.number);
   odd.start();
-  group.until('consensus', () => odd.node?.consensusStatus() != null, 60_000);
+  group.until('consensus', () => odd.node?.parts.consensus.status() != null, 60_000);
   expect(odd.status.recovering).toBe(true);
   acknowledged(group, 'z');
   group.until('its vote', () => !odd.status.recovering, 60_000);
@@ -212,7 +212,7 @@ test('while the marker stands a node has no vote, and it goes when the node has 
   group.isolate(odd.number);
   odd.start();
   // Somebody might tell it that nothing is lost.
-  group.until('consensus', () => odd.node?.consensusStatus() != null);
+  group.until('consensus', () => odd.node?.parts.consensus.status() != null);
   group.run(20 * ELECTION_MS);
   expect(odd.status).toMatchObject({ recovering: true, role: 'follower' });
   expect(odd.node?.repairing).toBe(true);
@@ -238,7 +238,7 @@ test('a log that ends before the state, for no reason that it knows, costs the v
   for (const path of [last, '/data/log/witness']) odd.disk.removeSync(path as string);
   odd.start();
   expect(odd.parts?.log.lastIndex).toBeLessThan(applied);
-  group.until('consensus', () => odd.node?.consensusStatus() != null);
+  group.until('consensus', () => odd.node?.parts.consensus.status() != null);
   expect(odd.status.recovering).toBe(true);
   group.until('its vote', () => !odd.status.recovering);
   group.converge();

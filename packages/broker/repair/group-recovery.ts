@@ -1,8 +1,8 @@
 /**
- * What a member does about losses: a damaged log is repaired from the others before consensus
- * starts and while it runs, a state that its log cannot rebuild is taken from another member, and
- * others are helped with both. This file joins the parts and keeps the order; the rules stand in
- * repair-*.ts, snapshot-*.ts and log/space.ts.
+ * Heals the losses of this member, and helps others with theirs: a damaged log is repaired from the
+ * others before consensus starts and while it runs, and a state that its log cannot rebuild is
+ * taken from another member. This file joins the parts and keeps the order; the rules stand beside
+ * it in this room and in log/space.ts.
  *
  *     open -> repair phase -> consensus starts -> catches up -> complete
  *                                   |
@@ -25,6 +25,8 @@ import { DamageError } from '@svc/storage';
 import type { Config } from '../config/config.js';
 import { nodeNumber } from '../config/member-id.js';
 import type { Consensus } from '../consensus/consensus.js';
+import type { Group } from '../consensus/group.js';
+import type { GroupLink } from '../consensus/group-link.js';
 import { type OpenDirectory, refuseTruncatedLog } from '../directory/node-directory.js';
 import { type Install, removeInstall, writeInstall } from '../directory/snapshot-install.js';
 import type { LogSpace } from '../log/space.js';
@@ -37,7 +39,7 @@ import { RepairPhase } from './phase.js';
 import { RepairRunning } from './running.js';
 import { decodeManifest } from './snapshot-offer.js';
 import { type SnapshotOffer, SnapshotReceiver } from './snapshot-receiver.js';
-import { SnapshotSender } from './snapshot-sender.js';
+import type { SnapshotSender } from './snapshot-sender.js';
 
 const TICK_MS = 1000;
 /** Of sealed segments verified per tick: a segment of 64 MiB in a minute, a millisecond each. */
@@ -51,9 +53,9 @@ export interface GroupRecoveryOptions {
   readonly fraction: () => number;
   readonly parts: OpenDirectory;
   readonly consensus: Consensus;
-  readonly send: (to: NodeId, content: FrameContent) => boolean;
-  /** As of what is applied; empty before consensus starts. */
-  readonly members: () => readonly NodeId[];
+  readonly link: GroupLink;
+  readonly group: Group;
+  readonly sender: SnapshotSender;
   readonly space: LogSpace;
   /** The log is whole: consensus may start. */
   readonly onWhole: (recovering: boolean) => void;
@@ -66,7 +68,7 @@ export interface GroupRecoveryOptions {
 
 export class GroupRecovery {
   readonly #options: GroupRecoveryOptions;
-  readonly #sender: SnapshotSender;
+  readonly #send: (to: NodeId, content: FrameContent) => boolean;
   readonly #receiver: SnapshotReceiver;
   #phase: RepairPhase | null = null;
   /** null until consensus starts: before, the phase repairs. */
@@ -78,16 +80,11 @@ export class GroupRecovery {
   #stopTicking: Cancel | null = null;
 
   constructor(options: GroupRecoveryOptions) {
-    const { parts, clock, send, logger } = options;
+    const { parts, clock, link, logger } = options;
+    const send = (to: NodeId, content: FrameContent) => link.sendContent(to, content);
     this.#options = options;
+    this.#send = send;
     this.#install = parts.install;
-    this.#sender = new SnapshotSender({
-      openView: () => parts.state.snapshot(),
-      firstIndex: () => parts.log.firstIndex,
-      isMember: (member) => options.members().includes(member),
-      send,
-      clock,
-    });
     this.#receiver = new SnapshotReceiver({
       store: parts.store,
       send,
@@ -101,21 +98,16 @@ export class GroupRecovery {
   }
 
   #newRunning(): RepairRunning {
-    const { parts, send, clock, logger } = this.#options;
+    const { parts, clock, logger } = this.#options;
     return new RepairRunning({
       log: parts.log,
       peers: () => this.#others(),
-      send,
+      send: this.#send,
       clock,
       round: this.#draw(),
       report: (text) => logger.warn('log', text),
       onChange: () => this.#judge(),
     });
-  }
-
-  /** Entries from here on are needed by who is being sent a snapshot; null: by nobody. */
-  get heldFrom(): number | null {
-    return this.#sender.heldFrom;
   }
 
   /** The state is whole, and the log has caught up with it. */
@@ -146,7 +138,7 @@ export class GroupRecovery {
   }
 
   #repair(tornTail: number | null): void {
-    const { parts, clock, send, logger } = this.#options;
+    const { parts, clock, logger } = this.#options;
     const { log, state, marker, hardState, self } = parts;
     const peers = this.#everyoneElse();
     const [slot] = log.damage();
@@ -167,7 +159,7 @@ export class GroupRecovery {
         recovering: marker.stands,
         markRecovering: () => marker.set(),
         clearRecovering: () => marker.clear(),
-        send,
+        send: this.#send,
         clock,
         round: this.#draw(),
         report: (text) => logger.warn('log', text),
@@ -231,9 +223,8 @@ export class GroupRecovery {
   #tellInstalled(): void {
     const install = this.#install;
     if (install === null) return;
-    const { send } = this.#options;
     const done = { kind: 'snapshot-done', index: install.logIndex, installed: true } as const;
-    send(install.offeredBy as NodeId, done);
+    this.#send(install.offeredBy as NodeId, done);
   }
 
   stop(): void {
@@ -246,8 +237,7 @@ export class GroupRecovery {
     this.#phase?.stop();
     this.#running?.stop();
     this.#receiver.stop();
-    this.#sender.stop();
-    this.#options.space.stop();
+    this.#options.sender.stop();
     this.#stopTicking?.();
     this.#options.parts.store.close(done);
   }
@@ -264,7 +254,7 @@ export class GroupRecovery {
         else this.#running?.onAnswer(from, content);
         return;
       case 'snapshot-ask':
-        this.#sender.onAsk(from, content);
+        this.#options.sender.onAsk(from, content);
         return;
       case 'snapshot-chunk':
         this.#receiver.onChunk(from, content);
@@ -287,12 +277,12 @@ export class GroupRecovery {
   }
 
   #answer(from: NodeId, ask: Extract<FrameContent, { kind: 'repair-ask' }>): void {
-    const { parts, consensus, send } = this.#options;
+    const { parts, consensus } = this.#options;
     const { log, hardState } = parts;
     const recovering = this.#recovering || (this.#phase?.recovering ?? false);
     const term = hardState.state?.term ?? 0;
     const led = consensus.leader !== NO_NODE;
-    for (const answer of answersTo(ask, log, { term, recovering, led })) send(from, answer);
+    for (const answer of answersTo(ask, log, { term, recovering, led })) this.#send(from, answer);
   }
 
   /** The leader offers a snapshot: its rows are fetched if consensus can do with them. */
@@ -358,9 +348,9 @@ export class GroupRecovery {
   }
 
   #tick(): void {
-    const { parts, consensus } = this.#options;
+    const { parts, consensus, sender } = this.#options;
     const { log, stateless } = parts;
-    this.#sender.tick();
+    sender.tick();
     if (log.scrub(SCRUB_BYTES) !== null) this.#running?.look();
     const from = consensus.leader;
     if (from === NO_NODE) return;
@@ -376,7 +366,7 @@ export class GroupRecovery {
    * would believe for ever in what this node held once, and this node could not catch up.
    */
   #callForAppend(leader: NodeId): void {
-    this.#options.send(leader, { kind: 'snapshot-done', index: 0, installed: false });
+    this.#send(leader, { kind: 'snapshot-done', index: 0, installed: false });
   }
 
   #needs({ index, term }: SnapshotOffer): boolean {
@@ -401,8 +391,8 @@ export class GroupRecovery {
   }
 
   #others(): readonly NodeId[] {
-    const { members, parts } = this.#options;
-    return members().filter((id) => id !== parts.self);
+    const { group, parts } = this.#options;
+    return group.members().filter((id) => id !== parts.self);
   }
 
   #draw(): number {

@@ -130,7 +130,7 @@ class Run {
     const target = this.#machine();
     if (leader === undefined || target === null || leader === target) return;
     const member = target.node?.member;
-    if (member !== undefined) leader.inProcess((node) => node.transfer(member));
+    if (member !== undefined) leader.transfer(member);
   }
 }
 

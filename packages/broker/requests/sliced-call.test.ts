@@ -64,7 +64,7 @@ test.each(['leader', 'follower'] as const)('asked of the %s, the leader hands ov
   const before = leader.status.lastIndex;
   const answers = (role === 'leader' ? leader : follower).submit(widePush());
   group.until('its second entry', () => leader.status.lastIndex >= before + 2);
-  leader.inProcess((node) => node.transfer(third.node?.member ?? leader.status.id));
+  leader.transfer(third.node?.member ?? leader.status.id);
   group.until('another leader', () => third.leads && !leader.leads);
   expect(answers.all).toEqual([]);
   expect(wait(group, answers)).toMatchObject({ status: new Uint8Array(PARTITIONS) });

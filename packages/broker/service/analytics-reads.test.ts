@@ -27,7 +27,7 @@ test('reads of rows are refused beyond a number, until one of them ends', () => 
   const clock = new ManualClock();
   const walks: Generator<void, unknown>[] = [];
   const analytics = new AnalyticsReads({
-    state: new MapState(),
+    state: Object.assign(new MapState(), { appliedIndex: 1 }),
     walkState: () => new MapState(),
     figures: new QueueFigures(new MapState()),
     clock,
@@ -46,8 +46,7 @@ test('reads of rows are refused beyond a number, until one of them ends', () => 
       },
     },
     appliedIndex: () => 1,
-    durableIndex: () => 1,
-    isLeading: () => true,
+    leadership: { leader: {} },
   });
   const refused: string[] = [];
   const ask = () =>

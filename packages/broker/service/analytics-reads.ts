@@ -63,7 +63,8 @@ import type { Clock } from '../system/clock.js';
 import { keyOf, pageKeyOf } from './resource-reads.js';
 
 export interface AnalyticsReadsOptions {
-  readonly state: State;
+  /** Its own index is that of the newest checkpoint. */
+  readonly state: State & { readonly appliedIndex: number };
   /** For each walk: a view that reads ahead of it. */
   readonly walkState: () => State;
   readonly figures: Figures;
@@ -71,8 +72,7 @@ export interface AnalyticsReadsOptions {
   readonly gather: Pick<SeriesGather, 'ask'>;
   readonly clock: Clock;
   readonly appliedIndex: () => number;
-  readonly durableIndex: () => number;
-  readonly isLeading: () => boolean;
+  readonly leadership: { readonly leader: object | null };
 }
 
 /** Rows of one answer, 300 bytes each: 15 MB. */
@@ -105,7 +105,7 @@ export class AnalyticsReads implements AnalyticsService {
   }
 
   leads(): boolean {
-    return this.#options.isLeading();
+    return this.#options.leadership.leader !== null;
   }
 
   // --- status ------------------------------------------------------------------------------------
@@ -162,13 +162,13 @@ export class AnalyticsReads implements AnalyticsService {
   }
 
   sharedState(reply: Reply<SharedStateView | RefusedOutcome>): void {
-    const { state, reads, appliedIndex, durableIndex } = this.#options;
+    const { state, reads, appliedIndex } = this.#options;
     // biome-ignore lint/correctness/useYield: it is a walk of one step
     const walk = function* (): Generator<void, number> {
       return nameCountsOf(state, null).queues;
     };
     reads.local(walk, reply, (queues) => {
-      const indexes = { appliedIndex: appliedIndex(), durableIndex: durableIndex() };
+      const indexes = { appliedIndex: appliedIndex(), durableIndex: state.appliedIndex };
       reply.send({ kind: 'shared-state', ...indexes, queues });
     });
   }

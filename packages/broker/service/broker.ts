@@ -1,6 +1,7 @@
 /**
- * What the HTTP front calls. Commands go to the leader, wherever it is (`requests/leadership.ts`),
- * and come back as answers; reads are served from the state that is applied here.
+ * The service that the HTTP front calls. Commands go to the leader, wherever it is
+ * (`requests/leadership.ts`), and come back as answers; reads are served from the state that is
+ * applied here.
  */
 import type {
   AckCommand,
@@ -51,17 +52,21 @@ import type { Activity } from '../analytics/activity.js';
 import type { SeriesGather } from '../analytics/series-gather.js';
 import type { Config } from '../config/config.js';
 import type { Ephemeral } from '../ephemeral/ephemeral.js';
+import type { Replica } from '../leader/replica.js';
+import type { DiskGate } from '../log/disk-gate.js';
 import type { MembershipService } from '../membership/service.js';
 import type { Fetches } from '../reads/fetch.js';
 import { sendList } from '../reads/listed.js';
 import type { MessageReader } from '../reads/message-reader.js';
 import type { StateReads } from '../reads/state-reads.js';
 import { AckSlices, isUnfinished, mayNeedAckSlices } from '../requests/ack-slices.js';
+import type { Admission } from '../requests/admission.js';
 import type { OnOutcome } from '../requests/held-request.js';
 import type { Leadership } from '../requests/leadership.js';
 import { mayNeedSlices, PushSlices } from '../requests/push-slices.js';
 import { type CallSlices, runSlices } from '../requests/sliced-call.js';
 import type { Clock } from '../system/clock.js';
+import type { NodeLife } from '../system/node-life.js';
 import { AnalyticsReads } from './analytics-reads.js';
 import { GroupRequests } from './consumer-group-requests.js';
 import { KvRequests, planInRoom } from './kv-requests.js';
@@ -71,6 +76,7 @@ import type { NodeStatus } from './node-status.js';
 import { PopDelivery } from './pop-delivery.js';
 import { RecordReads } from './record-reads.js';
 import { keyOf, pageKeyOf, ResourceReads } from './resource-reads.js';
+import { nodeFigures, type ScrapeSources } from './scrape-figures.js';
 import { StreamReads } from './stream-reads.js';
 import { SurfaceReads } from './surface-reads.js';
 import { TimerReads } from './timer-reads.js';
@@ -96,28 +102,32 @@ export interface BrokerParts {
   readonly state: Checkpoint;
   readonly transactions: TransactionIndex;
   readonly reader: MessageReader;
-  /** Kept by who applies. */
+  /** Kept as entries are applied. */
   readonly queueFigures: QueueFigures;
   readonly fetches: Fetches;
   readonly ephemeral: Ephemeral;
   readonly leadership: Leadership;
   readonly reads: StateReads;
   readonly clock: Clock;
+  readonly life: NodeLife;
   /** 0 <= fraction < 1, at random. */
   readonly fraction: () => number;
   readonly status: NodeStatus;
   readonly membership: MembershipService;
   readonly blocks: MemberBlocks;
   readonly deadlines: Deadlines;
+  /** Submits a command with the deadline of writes. */
+  readonly submit: (command: Command, onOutcome: (outcome: Outcome) => void) => void;
   /** SVC_DASH_SIZES_MAX: partitions that one read shows. */
   readonly partitionsMax: number;
   readonly appliedIndex: () => number;
-  /** Index of the newest entry that `state` shows. */
-  readonly stateIndex: () => number;
-  readonly pressure: () => Pressure;
+  /** Its index is that of the newest entry that `state` shows. */
+  readonly replica: Replica;
+  readonly gate: DiskGate;
+  readonly admission: Admission;
   readonly meters: Meters;
-  readonly figures: () => NodeFigures;
-  /** Counts what clients of this node do; null: nobody asks. */
+  readonly scrape: ScrapeSources;
+  /** Counts what clients of this node do; null: it is not wanted. */
   readonly activity: Activity | null;
   readonly gather: SeriesGather;
 }
@@ -136,23 +146,16 @@ const NO_LEADER: RefusedOutcome = {
 };
 
 export class Broker implements Service {
+  readonly #parts: BrokerParts;
   readonly #state: Checkpoint;
-  /** For each walk: a view that reads ahead of it. */
-  readonly #walkState: () => State;
-  readonly #queueFigures: QueueFigures;
-  readonly #fetches: Fetches;
   readonly #clock: Clock;
-  readonly #status: NodeStatus;
-  readonly #pressure: () => Pressure;
-  readonly #activity: Activity | null;
-  readonly #figures: () => NodeFigures;
-  readonly #membership: MembershipService;
-  readonly #blocks: MemberBlocks;
-  readonly #deadlines: Deadlines;
   readonly #leadership: Leadership;
   readonly #reads: StateReads;
+  readonly #activity: Activity | null;
+  readonly #deadlines: Deadlines;
+  /** For each walk: a view that reads ahead of it. */
+  readonly #walkState: () => State;
   readonly #pops: PopDelivery;
-  readonly #partitionsMax: number;
   readonly resources: ResourceReads;
   readonly records: RecordReads;
   readonly timers: TimerReads;
@@ -163,35 +166,21 @@ export class Broker implements Service {
   readonly streams: StreamReads;
   readonly surfaces: SurfaceReads;
   readonly analytics: AnalyticsReads;
-  /** This node has caught up once: what it shows is a state that the group had. */
-  serving = false;
 
   constructor(parts: BrokerParts) {
-    const { clock, leadership } = parts;
-    this.#leadership = leadership;
-    this.#reads = parts.reads;
-    this.#figures = parts.figures;
-    this.#state = parts.state;
-    this.#queueFigures = parts.queueFigures;
-    this.#walkState = () => new ReadAhead(parts.state, parts.stateIndex);
-    this.#fetches = parts.fetches;
-    this.ephemeral = parts.ephemeral;
+    const { state, clock, leadership, reads, deadlines, fraction, replica, queueFigures } = parts;
+    const allowedMs = deadlines.statementMs;
+    const walkState = () => new ReadAhead(state, () => replica.appliedIndex);
+    const walked = { ...parts, walkState, figures: queueFigures };
+    this.#parts = parts;
+    this.#state = state;
     this.#clock = clock;
-    this.#status = parts.status;
-    this.#pressure = parts.pressure;
+    this.#leadership = leadership;
+    this.#reads = reads;
     this.#activity = parts.activity;
-    this.#membership = parts.membership;
-    this.#blocks = parts.blocks;
-    this.#deadlines = parts.deadlines;
-    this.#partitionsMax = parts.partitionsMax;
-    this.groups = new GroupRequests({
-      walkState: this.#walkState,
-      reads: this.#reads,
-      clock,
-      submit: (command, onOutcome) => {
-        leadership.submit(command, clock.nowMs() + parts.deadlines.writeMs, onOutcome);
-      },
-    });
+    this.#deadlines = deadlines;
+    this.#walkState = walkState;
+    this.ephemeral = parts.ephemeral;
     this.#pops = new PopDelivery({
       ...parts,
       pipeline: parts.meters.pipeline,
@@ -200,79 +189,35 @@ export class Broker implements Service {
         leadership.submit(command, untilMs, () => {}, { isOwed: true });
       },
     });
-    this.records = this.#newRecords(parts);
-    const { statementMs } = parts.deadlines;
+    this.groups = new GroupRequests(walked);
+    this.resources = new ResourceReads(walked);
+    this.analytics = new AnalyticsReads(walked);
+    this.records = new RecordReads({ ...parts, deadlineMs: deadlines.writeMs });
     this.kv = new KvRequests({
-      state: parts.state,
-      reads: this.#reads,
+      state,
+      reads,
       clock,
-      allowedMs: statementMs,
+      allowedMs,
       submit: (call, deadlineMs, onOutcome) => {
         leadership.submit(call, deadlineMs, onOutcome);
       },
     });
-    const { fraction } = parts;
-    this.locks = new Locks({ kv: this.kv, clock, allowedMs: statementMs, fraction });
-    this.timers = new TimerReads(parts.state, this.#reads);
-    this.resources = new ResourceReads({
-      state: parts.state,
-      walkState: this.#walkState,
-      figures: parts.queueFigures,
-      reads: this.#reads,
-      clock,
-      partitionsMax: parts.partitionsMax,
-      serving: () => this.serving,
-    });
-    this.streams = new StreamReads(parts.state, this.#reads);
-    this.surfaces = new SurfaceReads(parts.state, this.#reads);
-    this.analytics = this.#newAnalytics(parts);
-  }
-
-  #newRecords({ state, transactions, reader, clock, deadlines }: BrokerParts): RecordReads {
-    const { writeMs: deadlineMs } = deadlines;
-    return new RecordReads({ state, transactions, reader, reads: this.#reads, clock, deadlineMs });
-  }
-
-  #newAnalytics(parts: BrokerParts): AnalyticsReads {
-    const { state, gather, clock, appliedIndex } = parts;
-    return new AnalyticsReads({
-      state,
-      walkState: this.#walkState,
-      figures: parts.queueFigures,
-      reads: this.#reads,
-      gather,
-      clock,
-      appliedIndex,
-      durableIndex: () => state.appliedIndex,
-      isLeading: () => this.#leadership.leader !== null,
-    });
+    this.locks = new Locks({ kv: this.kv, clock, allowedMs, fraction });
+    this.timers = new TimerReads(state, reads);
+    this.streams = new StreamReads(state, reads);
+    this.surfaces = new SurfaceReads(state, reads);
   }
 
   // --- stopping --------------------------------------------------------------------------------
 
-  /** Nothing that a client or another node asked for is without its answer. */
+  /** Every claim has reached its client, and no search is under way. */
   get idle(): boolean {
-    const areReadsIdle = this.#reads.idle && this.records.idle;
-    return this.#leadership.idle && this.#pops.idle && areReadsIdle && this.ephemeral.idle;
+    return this.#pops.idle && this.records.idle;
   }
 
-  /** Whoever waits for messages is answered; what waits for a leader does not wait long. */
-  drain(): void {
-    this.#leadership.drain();
-    this.#reads.drain();
-    this.#fetches.stop();
-    this.ephemeral.drain();
-  }
-
-  /** Answers whatever is left. Nothing is called and nothing is kept from here on. */
   stop(): void {
-    this.#leadership.end();
     this.#pops.stop();
-    this.#leadership.stop();
-    this.#reads.stop();
     this.records.stop();
-    this.#fetches.stop();
-    this.ephemeral.stop();
   }
 
   // --- messages --------------------------------------------------------------------------------
@@ -361,7 +306,7 @@ export class Broker implements Service {
   }
 
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
-    if (this.serving) this.#fetches.fetch(request, reply);
+    if (this.#parts.life.serving) this.#parts.fetches.fetch(request, reply);
     else reply.send(NO_LEADER);
   }
 
@@ -371,12 +316,11 @@ export class Broker implements Service {
     newList: NewList<QueueView, QueueListEnd>,
     reply: Reply<ListedView | RefusedOutcome>,
   ): void {
-    const state = this.#state;
-    const nowUs = () => this.#clock.wallUs();
+    const { state, clock, queueFigures } = this.#parts;
     const walkState = this.#walkState;
-    const queueFigures = this.#queueFigures;
     const walk = function* (take: TakeRow<QueueView>): Generator<void, QueueListEnd> {
-      const nextAfter = yield* listQueues(walkState(), queueFigures, tenant, page, nowUs(), take);
+      const nowUs = clock.wallUs();
+      const nextAfter = yield* listQueues(walkState(), queueFigures, tenant, page, nowUs, take);
       const kv = kvUseOf(state, tenant);
       const timer = timerUseOf(state, tenant);
       return {
@@ -396,11 +340,11 @@ export class Broker implements Service {
     page: PageQuery,
     reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
   ): void {
-    const [shownMax, figures] = [this.#partitionsMax, this.#queueFigures];
-    const nowUs = () => this.#clock.wallUs();
+    const { partitionsMax: most, queueFigures: figures, clock } = this.#parts;
     const walk = () =>
-      queueDetail(this.#walkState(), figures, tenant, queue, page, shownMax, nowUs());
-    this.#reads.confirmed(keyOf(pageKeyOf('detail', tenant, page), queue), walk, reply, (detail) =>
+      queueDetail(this.#walkState(), figures, tenant, queue, page, most, clock.wallUs());
+    const key = keyOf(pageKeyOf('detail', tenant, page), queue);
+    this.#reads.confirmed(key, walk, reply, (detail) =>
       reply.send(detail === null ? { kind: 'not-found' } : { kind: 'queue-detail', ...detail }),
     );
   }
@@ -412,23 +356,16 @@ export class Broker implements Service {
     page: PageQuery,
     reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
   ): void {
+    const { partitionsMax: most, clock } = this.#parts;
     const walk = () =>
-      queueDepth(
-        this.#walkState(),
-        tenant,
-        queue,
-        group,
-        page,
-        this.#partitionsMax,
-        this.#clock.wallUs(),
-      );
+      queueDepth(this.#walkState(), tenant, queue, group, page, most, clock.wallUs());
     const key = keyOf(pageKeyOf('depth', tenant, page), queue, group ?? '');
     this.#reads.confirmed(key, walk, reply, (depth) =>
       reply.send(depth === null ? { kind: 'not-found' } : { kind: 'queue-depth', ...depth }),
     );
   }
 
-  /** What is applied here, for those who watch this node. */
+  /** The state that is applied here, for those who watch this node. */
   get appliedState(): State {
     return this.#state;
   }
@@ -438,27 +375,28 @@ export class Broker implements Service {
   }
 
   health(): HealthAnswer {
-    return this.#status.health();
+    return this.#parts.status.health();
   }
 
   figures(): NodeFigures {
-    return this.#figures();
+    return nodeFigures(this.#parts.scrape, this.pressure());
   }
 
   raftFigures(): RaftFigures {
-    return this.#status.figures();
+    return this.#parts.status.figures();
   }
 
   pressure(): Pressure {
-    return this.#pressure();
+    const { gate, admission } = this.#parts;
+    return { storageFull: gate.full, admission };
   }
 
   raftStatus(): RaftStatusAnswer {
-    return this.#status.raftStatus();
+    return this.#parts.status.raftStatus();
   }
 
   membership(reply: Reply<MembershipView | MembershipRefused>): void {
-    this.#membership.view(reply);
+    this.#parts.membership.view(reply);
   }
 
   changeMembership(
@@ -466,15 +404,10 @@ export class Broker implements Service {
     timeoutMs: number,
     reply: Reply<MembershipView | MembershipRefused>,
   ): void {
-    this.#membership.change(change, timeoutMs, reply);
-  }
-
-  /** Walks over what is applied here, beside everything else. */
-  get walk(): StateReads['local'] {
-    return (begin, reply, done) => this.#reads.local(begin, reply, done);
+    this.#parts.membership.change(change, timeoutMs, reply);
   }
 
   raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void {
-    this.#blocks.read(reply);
+    this.#parts.blocks.read(reply);
   }
 }

@@ -1,4 +1,4 @@
-/** What clients ask about consumer groups, and their deletion. */
+/** Shows consumer groups to clients, and deletes them. */
 import {
   type Command,
   type DeleteGroupCommand,

@@ -1,5 +1,5 @@
 /**
- * Key/value calls of clients (state-surfaces 1): what writes goes to the leader, what reads is a
+ * Key/value calls of clients : a call that writes goes to the leader, a call that only reads is a
  * linearizable read at this node, in walks that do not hold the loop.
  *
  * A read's time is the wall clock, but never before the newest entry that is applied here: a row

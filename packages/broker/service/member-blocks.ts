@@ -1,6 +1,6 @@
 /**
- * Every member as it sees itself (`GET /api/v1/raft/members`, cluster-and-config 4): each is asked
- * for its own block, and the leader's tells how far the others are.
+ * Shows every member as it sees itself (`GET /api/v1/raft/members`): each is asked for its own
+ * block, and the leader's tells how far the others are.
  *
  * What must hold: the answer is there in `ASK_MS`, whoever does not answer; and a block counts only
  * if it comes from the member that was added. A node that lost its directory answers as another
@@ -10,6 +10,7 @@ import type { RefusedOutcome } from '@svc/engine';
 import type { RaftMembersView, Reply } from '@svc/http';
 import { isVoter, members, type NodeId, type Status } from '@svc/raft';
 import type {
+  Meters,
   RaftMemberHost,
   RaftMemberProgress,
   RaftMemberRates,
@@ -20,7 +21,7 @@ import type {
   RaftUnreachableMember,
 } from '@svc/wire';
 import { incarnationOf, nodeNumber } from '../config/member-id.js';
-import type { Peer } from '../config/peers.js';
+import type { MemberAddresses } from '../consensus/group-addresses.js';
 import type { CallFailure, PeerCalls } from '../peers/calls.js';
 import type { Cancel } from '../system/clock.js';
 import { machineFigures } from '../system/machine-figures.js';
@@ -44,13 +45,13 @@ interface MemberReport {
 export interface MemberBlocksParts {
   readonly self: NodeId;
   readonly status: NodeStatus;
-  readonly consensusStatus: () => Status | null;
-  readonly addresses: () => readonly Peer[];
+  readonly consensus: { status(): Status | null };
+  readonly addresses: MemberAddresses;
   /** null: there are no other nodes. */
   readonly calls: PeerCalls | null;
   /** The data directory. */
   readonly directory: string;
-  readonly rates: () => RaftMemberRates;
+  readonly meters: Meters;
 }
 
 type Row = MemberReport | { readonly error: string };
@@ -80,8 +81,8 @@ export class MemberBlocks {
   read(reply: Reader): void {
     this.#readers.push(reply);
     if (this.#readers.length > 1) return;
-    const { self, consensusStatus, calls } = this.#parts;
-    const status = consensusStatus();
+    const { self, consensus, calls } = this.#parts;
+    const status = consensus.status();
     const all = status === null ? [] : members(status.configuration);
     const rows = new Map<NodeId, Row>([[self, this.#own()]]);
     let left = 1;
@@ -101,13 +102,13 @@ export class MemberBlocks {
   }
 
   #own(): MemberReport {
-    const { self, status, directory, rates } = this.#parts;
+    const { self, status, directory, meters } = this.#parts;
     return {
       member: self,
       block: status.block(),
       replication: status.replication(),
       host: machineFigures(directory),
-      rates: rates(),
+      rates: meters.queues.closedRates(),
     };
   }
 
@@ -119,8 +120,8 @@ export class MemberBlocks {
   }
 
   #assembled(rows: ReadonlyMap<NodeId, Row>): RaftMembersAnswer {
-    const { status, consensusStatus } = this.#parts;
-    const consensus = consensusStatus();
+    const { status } = this.#parts;
+    const consensus = this.#parts.consensus.status();
     const leader = [...rows.values()].find(isLeading) ?? null;
     const shown = [...rows].map(([member, row]) => this.#rowOf(member, row, leader, consensus));
     const leaderId = consensus === null ? 0 : nodeNumber(consensus.leader);
@@ -149,7 +150,7 @@ export class MemberBlocks {
       return { ...row.block, local, reachable: true, ...progress, host: row.host, ...shown };
     }
     const nodeId = nodeNumber(member);
-    const address = this.#parts.addresses().find((peer) => peer.id === nodeId);
+    const address = this.#parts.addresses.get().find((peer) => peer.id === nodeId);
     return {
       nodeId,
       role: consensus !== null && isVoter(consensus.configuration, member) ? 'voter' : 'learner',
@@ -216,7 +217,7 @@ function encode(report: MemberReport): Uint8Array {
   return Buffer.from(JSON.stringify(report));
 }
 
-/** Of a newer build it may hold more, which is shown as it is. null: it is none. */
+/** A report of a newer build may hold more, which is shown as it is. null: it is none. */
 function decode(bytes: Uint8Array): MemberReport | null {
   if (bytes.length > BYTES_MAX) return null;
   try {

@@ -1,9 +1,8 @@
-/** What this node says of itself: health, figures, raft status (cluster-and-config 4, 6). */
+/** What this node says of itself: health, figures, raft status. */
 
 import { hostname } from 'node:os';
-import { CLUSTER_VERSION_READ } from '@svc/engine';
-import { isVoter, members, type PeerStatus, type Status } from '@svc/raft';
-import type { Log } from '@svc/storage';
+import { CLUSTER_VERSION_READ, clusterVersionOf } from '@svc/engine';
+import { isVoter, members, type NodeId, type PeerStatus, type Status } from '@svc/raft';
 import {
   type HealthAnswer,
   type NodeRole,
@@ -13,53 +12,39 @@ import {
   type RaftStatusAnswer,
   VERSION,
 } from '@svc/wire';
+import type { Config } from '../config/config.js';
 import { nodeNumber } from '../config/member-id.js';
-import type { Peer } from '../config/peers.js';
 import type { Consensus } from '../consensus/consensus.js';
+import { liveWithinMs } from '../consensus/group.js';
+import type { MemberAddresses } from '../consensus/group-addresses.js';
+import type { GroupLink } from '../consensus/group-link.js';
+import type { OpenDirectory } from '../directory/node-directory.js';
+import type { Replica } from '../leader/replica.js';
+import type { Leadership } from '../requests/leadership.js';
 import type { Clock } from '../system/clock.js';
+import type { NodeLife } from '../system/node-life.js';
 
 /** The highest version of the data that this build reads. */
 export const CLUSTER_VERSION = CLUSTER_VERSION_READ;
 
-export interface StoreFigures {
-  readonly mapBytes: number | null;
-  readonly usedBytes: number | null;
-  readonly readersInUse: number | null;
-  readonly maxReaders: number | null;
+export interface StatusSources {
+  readonly config: Config;
+  readonly opened: Pick<OpenDirectory, 'identity' | 'log' | 'backing' | 'state'>;
+  readonly clock: Clock;
+  readonly life: NodeLife;
+  readonly consensus: Consensus;
+  readonly replica: Replica;
+  readonly addresses: MemberAddresses;
+  /** The newest report of a member; its own appends tell no more of its commit than fits. */
+  readonly reports: { of(member: NodeId): { readonly commit: number } | null };
+  readonly leadership: Leadership;
+  /** null: there are no other nodes. */
+  readonly link: GroupLink | null;
+  /** Frames of other nodes that the connections did not take, by reason. */
+  readonly peerCounters?: (() => Counters) | undefined;
 }
 
-export interface StatusSources {
-  readonly clusterId: string;
-  readonly nodeId: number;
-  readonly consensus: Consensus;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly store: () => StoreFigures;
-  readonly appliedIndex: () => number;
-  /** Monotonic; when this node last applied something. */
-  readonly appliedAtMs: () => number;
-  /** Where the members are to be reached, as the membership says. */
-  readonly addresses: () => readonly Peer[];
-  /** What the newest checkpoint holds. */
-  readonly durableIndex: () => number;
-  /** A leader that was not heard for this long is not known any more. */
-  readonly leaderHeardWithinMs: number;
-  /** The highest commit index that the leader has told; its own appends tell no more than fit. */
-  readonly leaderCommit: () => number;
-  /** What the cluster's entries are written in. */
-  readonly clusterVersion: () => number;
-  /** Not with SVC_RAFT_REPLICATOR=local. */
-  readonly isClustered: boolean;
-  /** This node has caught up once. */
-  readonly serving: () => boolean;
-  /** Frames of other nodes that were not taken, by reason. */
-  readonly refusedFrames: () => Readonly<Record<string, number>>;
-  readonly readiness: { readonly lagMs: number; readonly lagEntries: number };
-  readonly inFlight: () => number;
-  readonly stopping: () => boolean;
-  /** Why this node takes no part any more; null while it does. */
-  readonly failure: () => string | null;
-}
+type Counters = Readonly<Record<string, number>>;
 
 export class NodeStatus {
   readonly #sources: StatusSources;
@@ -71,22 +56,27 @@ export class NodeStatus {
   }
 
   get nodeId(): number {
-    return this.#sources.nodeId;
+    return this.#sources.opened.identity.nodeId;
+  }
+
+  get clusterId(): string {
+    const { config, opened } = this.#sources;
+    return config.cellId ?? `c-${opened.identity.clusterId.slice(0, 6)}`;
   }
 
   health(): HealthAnswer {
-    const { readiness, serving, clusterVersion, isClustered } = this.#sources;
+    const { config, opened, life } = this.#sources;
     const figures = this.figures();
-    const ready = figures.leader && figures.role !== 'stopped' && serving();
+    const ready = figures.leader && figures.role !== 'stopped' && life.serving;
     return {
-      status: ready && figures.lag <= readiness.lagMs ? 'healthy' : 'settling',
+      status: ready && figures.lag <= config.readyLagMs ? 'healthy' : 'settling',
       engine: 'raft',
       version: VERSION,
       raft: {
         ...figures,
-        clusterVersion: clusterVersion(),
+        clusterVersion: clusterVersionOf(opened.state),
         kinds: CLUSTER_VERSION_READ,
-        ...(isClustered ? { apply: { failure: null, skipped: [] } } : {}),
+        ...(config.replicator === 'local' ? {} : { apply: { failure: null, skipped: [] } }),
       },
     };
   }
@@ -97,25 +87,26 @@ export class NodeStatus {
       role: this.#role(status),
       leader: this.#isLed(status),
       term: status?.term ?? 0,
-      applied: this.#sources.appliedIndex(),
+      applied: this.#sources.replica.appliedIndex,
       commit: status?.commit ?? 0,
       lag: this.#lagMs(status),
-      storageReady: this.#sources.failure() === null,
+      storageReady: !this.#sources.life.halted,
     };
   }
 
   raftStatus(): RaftStatusAnswer {
-    const status = this.#sources.consensus.status();
+    const { consensus, link, peerCounters } = this.#sources;
+    const status = consensus.status();
     const voters = status?.configuration.voters.length ?? 0;
     return {
       engine: 'raft',
-      clusterId: this.#sources.clusterId,
-      self: this.#sources.nodeId,
+      clusterId: this.clusterId,
+      self: this.nodeId,
       voters,
       singleNode: voters === 1,
       ...this.#block(status),
       replication: replicationOf(status),
-      refusedFrames: this.#sources.refusedFrames(),
+      refusedFrames: summed(link?.counters() ?? {}, peerCounters?.() ?? {}),
     };
   }
 
@@ -129,10 +120,6 @@ export class NodeStatus {
     return replicationOf(this.#sources.consensus.status());
   }
 
-  get clusterId(): string {
-    return this.#sources.clusterId;
-  }
-
   /**
    * A leader counts once it has applied an entry of its term. Who cannot campaign keeps the leader
    * that it heard last, a learner that was cut off for one, so it must have been heard lately; and
@@ -142,12 +129,12 @@ export class NodeStatus {
     if (status === null || leaderOf(status) === null) return false;
     if (status.role === 'leader') return status.leading;
     const isMember = members(status.configuration).includes(status.id);
-    return isMember && status.leaderContactAgeMs <= this.#sources.leaderHeardWithinMs;
+    return isMember && status.leaderContactAgeMs <= liveWithinMs(this.#sources.config);
   }
 
   /** A leader that has not applied an entry of its term yet shows as a candidate. */
   #role(status: Status | null): NodeRole {
-    if (this.#sources.stopping()) return 'stopped';
+    if (this.#sources.life.ending) return 'stopped';
     if (status === null) return 'follower';
     if (status.leading) return 'leader';
     if (status.role !== 'follower') return 'candidate';
@@ -156,22 +143,23 @@ export class NodeStatus {
 
   /** How old the newest applied entry is, once this node is far behind; else 0. */
   #lagMs(status: Status | null): number {
-    const { appliedIndex, appliedAtMs, leaderCommit, readiness, clock } = this.#sources;
+    const { config, consensus, replica, reports, clock } = this.#sources;
     if (status === null || status.role === 'leader') return 0;
-    const commit = Math.max(status.commit, leaderCommit());
-    if (commit - appliedIndex() <= readiness.lagEntries) return 0;
-    return Math.round(clock.nowMs() - appliedAtMs());
+    const commit = Math.max(status.commit, reports.of(consensus.leader)?.commit ?? 0);
+    if (commit - replica.appliedIndex <= config.readyLagEntries) return 0;
+    return Math.round(clock.nowMs() - replica.appliedAtMs);
   }
 
   #block(status: Status | null): RaftNodeBlock {
-    const { log, nodeId, inFlight, store, clock, addresses } = this.#sources;
+    const { opened, leadership, clock, addresses, replica, life } = this.#sources;
+    const { log, backing, state } = opened;
     const role = this.#role(status);
     const segments = log.segments();
-    const figures = store();
+    const figures = backing.figures();
     const { mapBytes, usedBytes } = figures;
-    const own = addresses().find(({ id }) => id === nodeId);
+    const own = addresses.get().find(({ id }) => id === this.nodeId);
     return {
-      nodeId,
+      nodeId: this.nodeId,
       hostname: hostname(),
       raftAddr: own?.raftAddress ?? null,
       httpAddr: own?.httpAddress ?? null,
@@ -183,9 +171,9 @@ export class NodeStatus {
       term: status?.term ?? 0,
       lastLogIndex: log.lastIndex,
       committedIndex: status?.commit ?? null,
-      appliedIndex: this.#sources.appliedIndex(),
-      durableIndex: this.#sources.durableIndex(),
-      inflight: inFlight(),
+      appliedIndex: replica.appliedIndex,
+      durableIndex: state.appliedIndex,
+      inflight: leadership.leader?.inFlight ?? 0,
       proposals: status === null ? null : status.lastIndex - status.commit,
       log: {
         files: segments.length,
@@ -200,7 +188,7 @@ export class NodeStatus {
       },
       version: VERSION,
       uptimeSeconds: Math.floor((clock.nowMs() - this.#startedMs) / 1000),
-      error: this.#sources.failure(),
+      error: life.failure,
     };
   }
 }
@@ -219,4 +207,13 @@ function replicationOf(status: Status | null): readonly RaftPeerFigures[] | null
 function figuresOf({ id, match, lastReplyAgeMs: ageMs }: PeerStatus): RaftPeerFigures {
   const heartbeatAgeMs = Number.isFinite(ageMs) ? Math.round(ageMs) : null;
   return { nodeId: nodeNumber(id), matchIndex: match, heartbeatAgeMs };
+}
+
+/** A reason may be counted in several places. */
+function summed(...counters: readonly Counters[]): Counters {
+  const sums: Record<string, number> = {};
+  for (const [reason, count] of counters.flatMap((each) => Object.entries(each))) {
+    sums[reason] = (sums[reason] ?? 0) + count;
+  }
+  return sums;
 }

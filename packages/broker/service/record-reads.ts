@@ -1,6 +1,6 @@
 /**
- * What clients ask about single messages, dead letters and traces: walks over the state say which
- * they are, and for messages the log what stands in them.
+ * Shows single messages, dead letters and traces to clients. A walk over the state finds them; the
+ * log holds what stands in a message.
  */
 import {
   type AppendRow,

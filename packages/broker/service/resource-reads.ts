@@ -1,4 +1,4 @@
-/** What clients ask about the queues of a tenant, from the state that is applied here. */
+/** Answers what clients ask about the queues of a tenant, from the state that is applied here. */
 import {
   type ChangedEntry,
   changedPartitions,
@@ -36,6 +36,7 @@ import type {
 import { sendList } from '../reads/listed.js';
 import type { StateReads } from '../reads/state-reads.js';
 import type { Clock } from '../system/clock.js';
+import type { NodeLife } from '../system/node-life.js';
 
 export interface ResourceReadsOptions {
   readonly state: State;
@@ -46,8 +47,7 @@ export interface ResourceReadsOptions {
   readonly clock: Clock;
   /** Partitions that one read shows, or looks at where it ranks them. */
   readonly partitionsMax: number;
-  /** False: what is applied here may be behind what the group had committed when the node began. */
-  readonly serving: () => boolean;
+  readonly life: NodeLife;
 }
 
 const NO_LEADER: RefusedOutcome = {
@@ -136,8 +136,8 @@ export class ResourceReads implements ResourceService {
     entries: readonly ChangedEntry[],
     reply: Reply<ChangedView | RefusedOutcome>,
   ): void {
-    const { state, reads, serving } = this.#options;
-    if (!serving()) {
+    const { state, reads, life } = this.#options;
+    if (!life.serving) {
       reply.send(NO_LEADER);
       return;
     }
@@ -150,8 +150,8 @@ export class ResourceReads implements ResourceService {
     entries: readonly OffsetEntry[],
     reply: Reply<OffsetsView | RefusedOutcome>,
   ): void {
-    const { state, reads, serving } = this.#options;
-    if (!serving()) {
+    const { state, reads, life } = this.#options;
+    if (!life.serving) {
       reply.send(NO_LEADER);
       return;
     }

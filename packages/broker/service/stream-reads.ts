@@ -1,4 +1,4 @@
-/** What clients ask about streaming state, from the state that is applied here. */
+/** Reads streaming state for clients, from the state that is applied here. */
 import {
   type RefusedOutcome,
   readStreamState,

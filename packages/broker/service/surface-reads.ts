@@ -1,4 +1,4 @@
-/** Switches, grants and what tenants have stored, as this node has applied them. */
+/** Shows switches, grants and what tenants have stored, as this node has applied them. */
 import {
   type GrantRow,
   grantOf,

@@ -1,4 +1,4 @@
-/** Looking at pending timers: reads of the applied state that show everything answered before. */
+/** Shows pending timers: reads of the applied state that show everything answered before. */
 import {
   findTimer,
   listTimerQueues,

@@ -8,6 +8,7 @@ import {
   type EphemeralCommand,
   grants,
   MapState,
+  type Outcome,
   planEphemeral,
 } from '@svc/engine';
 import { ringLimits } from '@svc/ephemeral';
@@ -17,8 +18,6 @@ import type {
   EphemeralPop,
   EphemeralRefused,
   Reply,
-  SubmittedCommand,
-  SubmittedOutcome,
 } from '@svc/http';
 import { newMeters } from '@svc/wire';
 import { Ephemeral } from '../ephemeral/ephemeral.js';
@@ -104,7 +103,7 @@ export class EphemeralGroup {
         return goneMs === undefined ? null : clock.nowMs() - goneMs;
       },
       calls,
-      submit: (command, reply) => this.#submit(command, reply),
+      submit: (command, onOutcome) => this.#submit(command, onOutcome),
       warn: (text) => this.wiped.push(text),
     });
     const node = { number, ephemeral, port, meters };
@@ -195,23 +194,18 @@ export class EphemeralGroup {
   }
 
   /** Takes the outcome of a command for granted: it is in the state of all nodes at once. */
-  #submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
-    const { kind } = command;
-    if (kind !== 'ephemeral-configure' && kind !== 'ephemeral-delete') throw new Error(kind);
+  #submit(command: EphemeralCommand, onOutcome: (outcome: Outcome) => void): void {
     const effects: Parameters<typeof applyEphemeralEffect>[1][] = [];
     const draft = {
       state: this.state,
       emit: (effect: (typeof effects)[0]) => effects.push(effect),
     };
-    const outcome = planEphemeral(
-      draft as unknown as Parameters<typeof planEphemeral>[0],
-      command as EphemeralCommand,
-    );
+    const outcome = planEphemeral(draft as unknown as Parameters<typeof planEphemeral>[0], command);
     for (const effect of effects) {
       applyEphemeralEffect(this.state, effect);
       for (const { ephemeral } of this.nodes.values()) ephemeral.changed(effect);
     }
-    reply.send(outcome);
+    onOutcome(outcome);
   }
 
   grant(maxBytes: number | null, maxQueues: number | null): void {

@@ -20,7 +20,7 @@ import type {
   SubmittedCommand,
   SubmittedOutcome,
 } from '@svc/http';
-import { members } from '@svc/raft';
+import { members, type NodeId } from '@svc/raft';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { messageId, uuidV7 } from '@svc/wire';
 import { readConfig } from '../config/config.js';
@@ -44,7 +44,7 @@ const DISK_MS = 0.2;
 const LATENCY_MS = 0.5;
 export const ELECTION_MS = 100;
 const HEARTBEAT_MS = 20;
-/** Of a pop that does not wait for messages. */
+/** The deadline of a pop that does not wait for messages. */
 const POP_TIMEOUT_MS = 30_000;
 
 export interface GroupSetup {
@@ -168,7 +168,7 @@ export class FakeGroup {
   /** All running machines have applied the same entries and hold the same rows. */
   converge(): void {
     this.until('the same applied index everywhere', () => {
-      const all = this.#running().map(({ node }) => node?.consensusStatus());
+      const all = this.#running().map(({ node }) => node?.parts.consensus.status());
       return new Set(all.flatMap((each) => [each?.applied, each?.lastIndex])).size === 1;
     });
     const digests = this.#running().map((machine) => machine.parts?.state.stateDigest());
@@ -182,7 +182,7 @@ export class FakeGroup {
   picture(): string {
     const lines = [...this.machines.values()].map(({ number, node, ended }) => {
       if (node === null) return `${number}: down ${ended ?? ''}`;
-      const status = node.consensusStatus();
+      const status = node.parts.consensus.status();
       if (status === null) return `${number}: starting`;
       const { role, leading, term, commit, applied, lastIndex, configuration } = status;
       const voters = configuration.voters.map((id) => Math.floor(id / 2 ** 32));
@@ -227,8 +227,10 @@ export class FakeMachine {
   skewUs = 0;
   /** The newest effect catalogue that its build reads. */
   readVersion = CLUSTER_VERSION_READ;
+  /** Periodic timers that run. */
+  readonly periodic = new Set<object>();
   #port: PeerPort | null = null;
-  /** Of its present life. */
+  /** The calls of its present life. */
   calls: PeerCalls | null = null;
   #life = 0;
 
@@ -300,6 +302,7 @@ export class FakeMachine {
     this.#life++;
     this.node = null;
     this.parts = null;
+    this.periodic.clear();
     this.#port = null;
   }
 
@@ -346,7 +349,7 @@ export class FakeMachine {
   }
 
   get status() {
-    const status = this.node?.consensusStatus() ?? null;
+    const status = this.node?.parts.consensus.status() ?? null;
     if (status === null) throw new Error(`machine ${this.number} is down`);
     return status;
   }
@@ -445,16 +448,15 @@ export class FakeMachine {
       soon: (work) => after(0, work),
       after,
       every: (periodMs, work) => {
-        let cancelled = false;
+        const timer = {};
+        this.periodic.add(timer);
         const again = () => {
-          if (cancelled) return;
+          if (!this.periodic.has(timer)) return;
           after(periodMs, again);
           work();
         };
         after(periodMs, again);
-        return () => {
-          cancelled = true;
-        };
+        return () => void this.periodic.delete(timer);
       },
     };
   }
@@ -551,6 +553,11 @@ export class FakeMachine {
     const answers = new Answers<RaftMembersView | RefusedOutcome>();
     this.#guard(() => this.node?.broker.raftMembers(answers));
     return answers;
+  }
+
+  /** Hands leadership to the member. */
+  transfer(to: NodeId): void {
+    this.inProcess((node) => void node.parts.consensus.transfer(to));
   }
 
   inProcess(work: (node: Node) => void): void {

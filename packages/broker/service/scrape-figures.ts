@@ -1,4 +1,4 @@
-/** What a node tells a scrape beside what was counted (inspection 9). */
+/** The figures that a scrape shows beside what was counted. */
 import {
   type DeadLetterGauges,
   type NameLimits,
@@ -9,48 +9,46 @@ import {
 import type { NamesView, NodeFigures, Pressure } from '@svc/http';
 import type { Checkpoint } from '@svc/storage';
 import type { GroupLagFigures } from '../analytics/group-lag-figures.js';
+import type { NodeSeries } from '../analytics/node-series.js';
+import type { Config } from '../config/config.js';
+import { nameBounds } from '../config/names.js';
 import type { Leadership } from '../requests/leadership.js';
-import type { NodeStatus } from '../service/node-status.js';
+import type { Clock } from '../system/clock.js';
+import type { NodeStatus } from './node-status.js';
 
-export interface FigureSources {
+export interface ScrapeSources {
+  readonly config: Config;
+  readonly clock: Clock;
   readonly state: Checkpoint;
   readonly status: NodeStatus;
   readonly leadership: Leadership;
   readonly deadLetters: DeadLetterGauges;
   readonly groupLags: GroupLagFigures;
-  /** Bounds of names over all tenants. */
-  readonly nameLimits: NameLimits;
-  /** SVC_METRICS_QUEUE_SERIES_MAX. */
-  readonly queueSeriesMax: number;
-  readonly wallUs: () => number;
-  readonly pressure: () => Pressure;
-  readonly loopLagMs: () => number;
-  /** SVC_RAFT_METRICS. */
-  readonly showsPipeline: boolean;
+  /** null: the process keeps no series of itself. */
+  readonly series: NodeSeries | null;
 }
 
 const NOTHING_CONSUMED = { groups: 0, parts: 0, partitions: 0 };
 
-export function nodeFigures(sources: FigureSources): NodeFigures {
-  const { state, status, leadership, deadLetters, pressure, loopLagMs, showsPipeline } = sources;
-  const { groupLags, wallUs } = sources;
+export function nodeFigures(sources: ScrapeSources, pressure: Pressure): NodeFigures {
+  const { state, status, leadership, deadLetters, groupLags, config, clock, series } = sources;
   const { leader } = leadership;
   leader?.settleCounts();
   return {
     raft: status.raftStatus(),
-    pressure: pressure(),
-    loopLagMs: loopLagMs(),
+    pressure,
+    loopLagMs: series?.loopLag.meanMs ?? 0,
     parked: parkedByQueue(leadership),
     memoryRows: state.memoryRows(),
-    names: namesView(state, sources.nameLimits),
+    names: namesView(state, nameBounds(config).all),
     tracesStored: storedTraces(state),
     consumption: leader?.consumption ?? NOTHING_CONSUMED,
     totals: readTotals(state),
-    showsPipeline,
+    showsPipeline: config.pipelineMetrics,
     deadLetters: leader === null ? null : deadLetters.read(),
-    queueSeriesMax: sources.queueSeriesMax,
+    queueSeriesMax: config.queueSeriesMax,
     groupLags: groupLags.read(leader !== null),
-    wallUs: wallUs(),
+    wallUs: clock.wallUs(),
   };
 }
 
