@@ -1,5 +1,5 @@
 /**
- * Who votes, who only listens, and the two steps by which that changes.
+ * Voters, learners, and the two steps by which they change.
  *
  * One node at a time may be added or removed directly, because any majority before and any majority
  * after share a node. Several at once go through a joint configuration, in which every decision
@@ -19,7 +19,7 @@ export interface Configuration {
   readonly learners: readonly NodeId[];
   /** Voters of `outgoing` that become learners when the joint configuration is left. */
   readonly learnersNext: readonly NodeId[];
-  /** Those of `learners` that a leader makes voters by itself once they have caught up. */
+  /** Learners that a leader makes voters by itself once they have caught up. */
   readonly promoting: readonly NodeId[];
   /** The leader leaves the joint configuration by itself as soon as it is applied. */
   readonly autoLeave: boolean;
@@ -28,7 +28,7 @@ export interface Configuration {
 export interface NodeChange {
   readonly type: 'add-voter' | 'add-learner' | 'remove';
   readonly node: NodeId;
-  /** Of a learner: it becomes a voter by itself once it has caught up. */
+  /** The learner becomes a voter by itself once it has caught up. */
   readonly promote?: boolean;
 }
 

@@ -4,8 +4,8 @@
  * but must not move the term, the log, the lease or the commit index. Whatever the numbers of a
  * message are, it ends here or finds code that can take it.
  *
- * What is refused here is only what can be judged alone. A forged message that could have been said
- * is obeyed: who sends it is for the transport to prove.
+ * Only what a message alone can show is refused here. A forged message that a member could have
+ * sent is obeyed: the transport proves the sender.
  */
 import { isPossible } from './configuration.js';
 import { readConfiguration } from './configuration-codec.js';
@@ -28,7 +28,7 @@ import type { Snapshot } from './storage.js';
  * repeats it needs two million of them.
  */
 export const TERM_JUMP_MAX = 4_294_967_296;
-/** Nobody campaigns above it: terms stay safe integers whatever is added to them once. */
+/** No node campaigns above it: a term plus one jump stays a safe integer. */
 export const TERM_MAX = Number.MAX_SAFE_INTEGER - TERM_JUMP_MAX;
 /** No log comes near it; an index above it is an attempt to commit or to win with nothing. */
 const INDEX_MAX = Number.MAX_SAFE_INTEGER - TERM_JUMP_MAX;
@@ -154,8 +154,8 @@ function refusalOfLeader(core: Core, { from, term }: Message): RefusedReason | u
 }
 
 /**
- * What is only said to the leader of a term, or to one who asked in it: this node would have that
- * term on its disk, since its requests for votes waited for it.
+ * Checks a reply, which only the leader of its term or a candidate in it receives. Such a node has
+ * that term on its disk, because its requests for votes waited for the write.
  */
 function refusalOfReply(core: Core, { term }: Message): RefusedReason | undefined {
   return term > core.term ? 'not_asked' : undefined;

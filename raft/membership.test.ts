@@ -322,7 +322,7 @@ describe('a learner that was added to become a voter', () => {
     node.acknowledge(4, 4);
     node.drain();
     expect(node.raft.status().configuration).toMatchObject({ voters: [1, 2, 4], promoting: [] });
-    // Who looked before the promotion is told so.
+    // A change that was prepared before the promotion is refused.
     expect(propose([remove(4)], 3)).toMatchObject({ reason: 'membership_changed' });
   });
 });

@@ -14,7 +14,7 @@ import type { AppendRequest, Message, SnapshotRequest } from './messages.js';
 
 /** What a receiver is ready to hold. What senders are set to send must stay within it. */
 export interface FrameLimits {
-  /** Of one frame, head and data together. */
+  /** Bytes of one frame, head and data together. */
   readonly frameBytesMax: number;
   readonly entriesMax: number;
   readonly manifestBytesMax: number;

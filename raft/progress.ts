@@ -29,7 +29,7 @@ export class Progress {
   /** Heard from since the last check of the quorum. */
   recentlyActive = false;
   lastReplyMs = -Infinity;
-  /** What is known of the peer's losses; only answers that repeat it count. */
+  /** The newest life of the peer's log heard of; answers of an older one are ignored. */
   life: Life = 0;
   /** When the snapshot was last offered. */
   offeredMs = -Infinity;

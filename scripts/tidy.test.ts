@@ -99,6 +99,25 @@ describe('glossary', () => {
   });
 });
 
+describe('sections of the contract', () => {
+  const page = (tables: string): string =>
+    `## message-plane\n\n| Section | Tables |\n| --- | --- |\n| 2 | push | ${tables} |\n`;
+
+  test('a section that the page does not list', () => {
+    plant('docs/contract.md', page(''));
+    const text = '/** Push (message-plane 2). */\n/** Push (message-plane 2, 11.1). */\n';
+    expect(found('storage/index.ts', text)).toEqual(['2 contract-section']);
+    expect(found('storage/index.ts', "const a = '(message-plane 3)';\n")).toEqual([]);
+  });
+
+  test('tables that are not those of the section', () => {
+    plant('docs/contract.md', page('`push`'));
+    plant('test/contract/tables/push.ts', "export const a = { section: 'message-plane 2' };\n");
+    expect(found('docs/contract.md', page('`push`'))).toEqual([]);
+    expect(found('docs/contract.md', page(''))).toEqual(['5 contract-section']);
+  });
+});
+
 describe('sizes', () => {
   test('600 lines are a file, 601 are too many', () => {
     expect(found('storage/index.ts', lines(600))).toEqual([]);

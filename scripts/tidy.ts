@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { CONTRACT, contractSections } from './tidy/contract-sections.js';
 import { deadFiles } from './tidy/dead-files.js';
 import { dependencyRule } from './tidy/dependencies.js';
 import { forbiddenCode, machineTraces } from './tidy/forbidden-code.js';
@@ -41,10 +42,11 @@ export function check(root: string, exceptions: readonly Exception[] = EXCEPTION
     .filter(({ path }) => CODE.test(path))
     .map(({ path, text }) => sourceOf(path, text));
   const others = texts.filter(({ path }) => !path.endsWith('.ts')).map(({ text }) => text);
-  const glossary = texts.find(({ path }) => path === GLOSSARY)?.text ?? '';
+  const textOf = (page: string): string => texts.find(({ path }) => path === page)?.text ?? '';
   const violations = [
     ...sources.flatMap(checkSource),
-    ...sources.flatMap(glossaryRule(wordsOf(glossary))),
+    ...sources.flatMap(glossaryRule(wordsOf(textOf(GLOSSARY)))),
+    ...contractSections(textOf(CONTRACT), sources),
     ...deadFiles(sources, others),
     ...roomRules(texts, sources),
     ...dependencyRule(texts),

@@ -4,7 +4,7 @@
  * is made are answered by the same text (`answer-text.ts`).
  *
  * A list that was asked for in pages says where the next one begins: an object in `nextAfter`, a
- * bare array in the header `x-svc-next-after` (contract README, settled point 28).
+ * bare array in the header `x-svc-next-after` (decisions 28).
  */
 import type { NextAfter, RefusedOutcome } from '@svc/engine';
 import type { AnswerText } from './answer-text.js';

@@ -1,8 +1,8 @@
 /**
- * `limit` and `after` of lists that answer in pages when one of them is given (contract README,
- * settled point 28). `after` is what an earlier page said, and means nothing to clients: the place
- * in the order of the list, in base64url behind a letter for the list, so that the place of one
- * list is not taken for that of another.
+ * `limit` and `after` of lists that answer in pages when one of them is given (decisions 28).
+ * `after` is what an earlier page said, and means nothing to clients: the place in the order of the
+ * list, in base64url behind a letter for the list, so that the place of one list is not taken for
+ * that of another.
  */
 import type { NextAfter, PageQuery } from '@svc/engine';
 import { badRequest } from './errors.js';

@@ -3,7 +3,7 @@ import type { RefusedOutcome, Tenant } from '@svc/engine';
 import type { LockResult } from '@svc/wire';
 import type { Reply } from './service.js';
 
-/** Permits are rows of this namespace (contract README, settled point 18). */
+/** Permits are rows of this namespace (decisions 18). */
 export const LOCK_NAMESPACE = 'svc-locks';
 export const LOCK_SLOTS_MAX = 1024;
 

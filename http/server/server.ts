@@ -510,7 +510,7 @@ class FrontServer implements HttpServer, Rim {
 
   /**
    * Outside the API, GET and HEAD are served from the dashboard; all else is 404, also a known path
-   * with another method (contract README, settled point 6).
+   * with another method (decisions 6).
    */
   #unmatched(exchange: Exchange, method: string, path: string): void {
     const file = isPageRead(method, path) ? this.#files.find(path) : null;

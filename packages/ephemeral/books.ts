@@ -18,7 +18,7 @@ import type { DeclaredTerms, TermCeilings } from './queue-terms.js';
 import type { PopEnd, WaitingPop } from './waiting-pop.js';
 
 export interface RingLimits {
-  /** Of payloads on this node. */
+  /** Bytes of payloads that this node may hold. */
   readonly bytesMax: number;
   readonly messagesMax: number;
   /** `mayTake` says how much of both is one tenant's. */

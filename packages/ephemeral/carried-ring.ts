@@ -7,7 +7,7 @@ export interface CarriedGroup {
   readonly isWhole: boolean;
   /** Messages of the ring that it was given or has passed, from the first on. */
   readonly next: number;
-  /** Of those the ones that it has not settled: place in the ring, and deliveries that failed. */
+  /** Messages that the group has not settled: place in the ring, and failed deliveries. */
   readonly outstanding: readonly (readonly [number, number])[];
   readonly skipped: number;
 }
@@ -16,7 +16,7 @@ export interface CarriedRing {
   readonly tenant: string;
   readonly queue: string;
   readonly partition: string;
-  /** Of the ring where it comes from. */
+  /** Incarnation of the ring on the node that sent it. */
   readonly incarnation: number;
   /** Oldest first; `atMs` on the clock of the node that has them at the moment. */
   readonly messages: readonly StoredMessage[];

@@ -1,5 +1,5 @@
 /**
- * What is due when, the earliest first: lease and age of rings, windows and deadlines of pops that
+ * Deadlines, the earliest first: lease and age of rings, windows and deadlines of pops that
  * wait, queues that nobody uses. One heap for the node, so that one timer serves all of it.
  */
 

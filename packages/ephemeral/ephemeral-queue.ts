@@ -85,7 +85,7 @@ export class EphemeralQueue implements DueItem {
 
   // --- terms -----------------------------------------------------------------------------------
 
-  /** What is leased or ages is looked at anew. */
+  /** Takes new terms; deadlines of leases and ages are computed anew. */
   declare(declared: DeclaredTerms | null, nowMs: number): void {
     this.isDeclared = declared !== null;
     this.terms = termsInForce(declared, this.#books.limits.ceilings);
@@ -207,7 +207,7 @@ export class EphemeralQueue implements DueItem {
     return pop;
   }
 
-  /** Nobody waits for it any more. */
+  /** Its client is gone: the pop claims nothing. */
   cancel(pop: WaitingPop, nowMs: number): void {
     if (this.#unpark(pop)) this.#serveLike(pop, nowMs);
   }
@@ -249,7 +249,7 @@ export class EphemeralQueue implements DueItem {
     return outcomes;
   }
 
-  /** Of messages that were delivered to nobody. */
+  /** Returns messages whose answer did not reach its client; no delivery is counted. */
   giveBack(groupName: string, ids: readonly MessageId[], nowMs: number): void {
     const touched = new Set<GroupCursor>();
     for (const { partition, incarnation, sequence } of ids) {
@@ -315,7 +315,7 @@ export class EphemeralQueue implements DueItem {
     return dropped;
   }
 
-  /** Who waits gets nothing. */
+  /** Answers every waiting pop without messages. */
   endWaiting(end: PopEnd = []): void {
     for (const group of this.#groups.values()) {
       for (const pop of group.waiting(null)) this.#end(pop, end);

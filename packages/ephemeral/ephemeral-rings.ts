@@ -48,9 +48,9 @@ export type RingRefusal =
   | 'ephemeral_too_large'
   /** The ring is full, and its queue rejects. */
   | 'queue_full'
-  /** Of the tenant: bytes or queues. */
+  /** The tenant has no more bytes or queues. */
   | 'ephemeral_quota_exceeded'
-  /** Of the node. */
+  /** The node has no more bytes or messages. */
   | 'ephemeral_unavailable';
 
 export interface RingPlace {
@@ -85,7 +85,7 @@ export class EphemeralRings {
   readonly #books: Books;
   readonly #tenants = new Map<string, Tenant>();
   #pops = 0;
-  /** Of rings that were taken out to go elsewhere: they are in memory until they are there. */
+  /** Bytes of rings on their way to another node; they stay in memory until they arrive. */
   #movingBytes = 0;
 
   constructor(surroundings: RingSurroundings) {
@@ -205,7 +205,7 @@ export class EphemeralRings {
     this.#books.tellEnded();
   }
 
-  /** Nobody wants its messages any more. */
+  /** Its client is gone: the pop claims nothing. */
   cancel(pop: WaitingPop, nowMs: number): void {
     this.#runDue(nowMs);
     pop.queue.cancel(pop, nowMs);

@@ -1,7 +1,7 @@
 /**
- * Who holds a ring: of the nodes that are there, the one whose draw for it is the highest
- * (rendezvous hashing). Every node that sees the same members finds the same owner; when one goes,
- * only its own rings find another, and when one comes, it takes its share from each of the others.
+ * The owner of a ring is the live node whose draw for it is the highest (rendezvous hashing). Nodes
+ * that see the same members find the same owner. When a node goes, only its own rings find another;
+ * when one comes, it takes its share from each of the others.
  */
 
 const FNV_OFFSET = 0x811c9dc5;

@@ -70,7 +70,7 @@ export class QueueGroup {
     if (pinned?.size === 0) this.#pinned.delete(partition);
   }
 
-  /** Of the pops that messages of this partition can serve, the one that has waited longest. */
+  /** The longest waiting pop that messages of this partition can serve. */
   longestWaiting(partition: string): WaitingPop | null {
     const whole = first(this.#whole);
     const pinned = first(this.#pinned.get(partition));
@@ -91,7 +91,7 @@ export class QueueGroup {
     return [...this.ready].filter(({ ring }) => this.#pinned.has(ring.partition));
   }
 
-  /** Of one partition, or all of them and those of the whole queue. */
+  /** Waiting pops of one partition; null: all pops, pinned or not. */
   waiting(partition: string | null): WaitingPop[] {
     if (partition !== null) return [...(this.#pinned.get(partition) ?? [])];
     const pinned = [...this.#pinned.values()].flatMap((pops) => [...pops]);

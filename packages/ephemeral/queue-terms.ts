@@ -23,7 +23,7 @@ export interface DeclaredTerms {
 
 /** In force. */
 export interface QueueTerms {
-  /** Of payloads in one ring. >= 1. */
+  /** Bytes of payloads in one ring. >= 1. */
   readonly maxBytes: number;
   /** Messages in one ring. >= 1. */
   readonly maxLength: number;

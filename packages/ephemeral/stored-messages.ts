@@ -76,7 +76,7 @@ export class StoredMessages {
   #first = 0;
   #bytes = 0;
 
-  /** Of the oldest message, or of the next one when there is none. */
+  /** Sequence of the oldest message; without messages, of the next one. */
   get first(): number {
     return this.#first;
   }

@@ -238,7 +238,7 @@ export function* oldAgainstNew(stage: Stage): Play {
   }
 }
 
-/** Nobody hears anybody until every leader has given up and every promise has run out. */
+/** No node hears another until every leader has given up and every promise has run out. */
 function* silence({ group, chance }: Stage): Play {
   for (const id of group.ids) group.cutOff(id);
   yield* pause(chance.between(2, 3) * ELECTION_MS);

@@ -63,7 +63,7 @@ export interface Disk {
   syncDirectorySync(directory: string): void;
   remove(path: string, done: DiskDone): void;
   syncDirectory(directory: string, done: DiskDone): void;
-  /** Of the volume that holds the directory; in memory with the system, so no wait for a medium. */
+  /** Space of the volume that holds the directory. The system answers from memory. */
   spaceSync(directory: string): DiskSpace;
   /** Held until released or until the process is gone, however it went. LockedError when taken. */
   lockDirectory(directory: string): Promise<DirectoryLock>;

@@ -113,7 +113,7 @@ test('in a hurry, all of it goes without a step, and what is removed meanwhile',
   expect(emptied).toBe(false);
   const { syncs } = disk;
   disk.settle();
-  // Of the portion under way, of what is left of each, and of the directory once more.
+  // One for the portion under way, one for the rest of each file, one more for the directory.
   expect(disk.syncs - syncs).toBe(4);
   expect([state.done, emptied, space.bytes, disk.openFiles]).toEqual([true, true, 0, 0]);
   space.empty(() => {

@@ -18,12 +18,12 @@ export interface DamagedSlot {
   /** Where its run of damaged headers begins; a cut leaves no part of one. */
   readonly runFirst: number;
   readonly kind: 'record' | 'tail';
-  /** Of the entry that stood there; null when it is not known. */
+  /** Term of the damaged entry; null when it is not known. */
   readonly term: number | null;
   readonly bodyCrc: number | null;
   /** The local pin; null within a run of damaged headers, whose last one alone has it. */
   readonly headerCrc: number | null;
-  /** Of a tail: the newest entry known to have been stored; index - 1 when none is known. */
+  /** For a tail: the newest entry known to have been stored; index - 1 when none is known. */
   readonly lastIndex: number;
   readonly file: string;
   readonly offset: number;

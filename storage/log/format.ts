@@ -41,7 +41,7 @@ const RECORD_MARK = 0x474f4c;
 const MENDED_MARK = 0x4d4f4c;
 const SEGMENT_MAGIC = 0x4753_4353;
 const TWO_TO_32 = 0x1_0000_0000;
-/** Of SegmentHeader.flags: the log begins here, whatever lies before is dead. */
+/** A flag of SegmentHeader.flags: the log begins here, whatever lies before is dead. */
 const FLAG_START = 1;
 /** The segment's file was lost and made anew; its records were given by other nodes. */
 const FLAG_RECREATED = 2;
@@ -53,7 +53,7 @@ export interface SegmentHeader {
   /** Counts up over the life of the directory; no number is used twice. */
   readonly sequence: number;
   readonly firstIndex: number;
-  /** Of the entry before `firstIndex`; 0 at the start of all logs. */
+  /** Term of the entry before `firstIndex`; 0 at the start of all logs. */
   readonly previousTerm: number;
   /** Header CRC of the record before `firstIndex`. */
   readonly previousCrc: number;

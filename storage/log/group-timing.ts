@@ -15,7 +15,7 @@ export class LogGroupTiming {
   readonly #timing: WriteTiming;
   /** Appends by their first entry, ascending, that no group has taken. */
   #arrived: Arrived[] = [];
-  /** Of the first that is left; those before are taken. */
+  /** Place of the first entry that is left; those before it are taken. */
   #next = 0;
   #entries = 0;
   #bytes = 0;

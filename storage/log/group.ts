@@ -42,7 +42,7 @@ const PART_BYTES = 4 << 20;
 const PARTS_AT_ONCE = 2;
 
 export class LogGroup {
-  /** What is staged of a group is never more than the group, nor than the head of one entry. */
+  /** The staged part of a batch is never larger than the batch. */
   readonly #staging = new Uint8Array(GROUP_BYTES_MAX);
   readonly #view = viewOf(this.#staging);
   readonly #header = newRecordHeader();

@@ -23,10 +23,10 @@ import {
   viewOf,
 } from './format.js';
 
-/** Of bytes 0..60; the CRC stands behind them. */
+/** The CRC covers bytes 0 to 60 and stands behind them. */
 const COVERED_BYTES = 60;
 
-/** What a segment continues. */
+/** What the segment before ended with. */
 export interface SegmentBefore {
   readonly lastIndex: number;
   readonly lastTerm: number;

@@ -37,7 +37,7 @@ export interface LostTail {
 export class LogHoles {
   #holes: KnownHole[] = [];
   tail: LostTail | null = null;
-  /** What is damaged before it is dead: nobody asks for it, and it is no damage any more. */
+  /** Damage before this index is dead: no reader asks for it, and it counts no more. */
   #deadBefore = 0;
 
   /** Nothing before it is ever read again. */

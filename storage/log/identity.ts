@@ -1,5 +1,5 @@
 /**
- * Who a data directory belongs to: a small JSON file that an operator can read, with a checksum
+ * The owner of a data directory: a small JSON file that an operator can read, with a checksum
  * over its fields. The directory id is minted once and stands in every other file, so that files of
  * two directories cannot be mixed unnoticed.
  *

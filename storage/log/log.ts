@@ -54,7 +54,7 @@ export interface LogOptions {
   readonly identity: Uint8Array;
   /** A segment is closed when the next record would pass it; 64 MiB unless given. */
   readonly segmentBytes?: number;
-  /** Of entry bodies kept in memory for readers at the tail; 64 MiB unless given. */
+  /** Bytes of entry bodies kept in memory for readers at the tail; 64 MiB unless given. */
   readonly recentBytesMax?: number;
   /** Zeros written ahead of the tail; 1 MiB unless given, 0 for none. */
   readonly zeroFillBytes?: number;

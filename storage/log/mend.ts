@@ -4,7 +4,7 @@
  *
  * A record with an intact header has everything but its body; the body CRC decides.
  *
- * Of a run of damaged headers the header CRC of the last record is known, and it depends on every
+ * In a run of damaged headers the header CRC of the last record is known, and it depends on every
  * record of the run through the chain of previous CRCs. All fields of the lost headers follow from
  * the entries but one: the group distance, which is this node's own. A record either begins a group
  * (0) or continues the one before it (one more), and the record behind the run says how its own

@@ -311,7 +311,7 @@ class Recovery {
       throw this.#damage('log_record_damaged', segment.path, scan.holes[0]?.position ?? 0, what);
     }
     if (scan.holes.length > 0) this.#holes.set(segment, scan.holes);
-    // Of its last record only padding is missing.
+    // Only padding of its last record is missing.
     const isEndIntact = scan.holes.at(-1)?.lastIndex !== segment.lastIndex;
     if (isEndIntact && fileBytes < segment.endPosition) this.#toExtend.push(segment);
   }

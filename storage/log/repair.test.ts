@@ -118,7 +118,7 @@ function paddingOf(index: number): Region {
   return { path, from: at + 40 + length, to: at + 40 + Math.ceil(length / 8) * 8 };
 }
 
-/** Of a region that is longer, every fifth bit is flipped: over all places in a byte. */
+/** In a longer region every fifth bit is flipped, which meets all places in a byte. */
 const EACH_BIT_BYTES_MAX = 32;
 
 /** The outcomes of each bit of a region, once each. */

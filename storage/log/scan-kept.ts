@@ -53,17 +53,17 @@ export interface Hole {
   readonly endPosition: number | null;
   /** Header CRC of the record before it. */
   readonly previousCrc: number;
-  /** Of the record before it; -1 at the start of a segment, null when it is not known. */
+  /** Group distance of the record before it; -1 at the start of a segment, null if unknown. */
   readonly previousDistance: number | null;
   /** Header CRC of its last record. */
   readonly lastCrc: number;
-  /** Of the record behind it; null when there is none or it is not known. */
+  /** Group distance of the record behind it; null when there is none or it is unknown. */
   readonly nextDistance: number | null;
   /** Terms of the entries around it, or of its own last one: bounds of what stood in it. */
   readonly termMin: number;
   readonly termMax: number;
   readonly termMaxIsLast: boolean;
-  /** Of its only record, when that is intact. */
+  /** Header of its only record, when that is intact. */
   readonly header: RecordHeader | null;
 }
 

@@ -50,7 +50,7 @@ interface Part {
 export class LogScrub {
   readonly #options: ScrubOptions;
   readonly #header = newRecordHeader();
-  /** Of the segment that is being read, or the one before the next. */
+  /** Sequence of the segment that is being read, or of the one before the next. */
   #sequence = 0;
   /** The next record; 0 at the start of a segment. */
   #index = 0;

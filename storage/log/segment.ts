@@ -63,7 +63,7 @@ export class Segment {
     return this.term(this.lastIndex);
   }
 
-  /** Of an entry in an open segment. */
+  /** Position in the file of an entry in an open segment. */
   position(index: number): number {
     const open = this.open;
     assert(open !== null, `segment ${this.path} is not open for entry ${index}`);

@@ -36,7 +36,7 @@ const WITNESS_NAME = 'witness';
 const FLAG_IS_LAST = 1;
 
 export interface Witness {
-  /** Of the segment that holds the record; 0 when no record is named. */
+  /** Sequence of the segment that holds the record; 0 when no record is named. */
   readonly sequence: number;
   readonly index: number;
   readonly term: number;

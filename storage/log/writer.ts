@@ -96,7 +96,7 @@ export class LogWriter {
   readonly #segments: LogSegments;
   readonly #group: LogGroup;
   readonly #zeros: Uint8Array;
-  /** Of removed files. */
+  /** Returns the space of removed files to the volume. */
   readonly space: SpaceReturn;
   #queue: TailChange[] = [];
   /** A tail change is in flight. */

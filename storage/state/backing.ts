@@ -88,7 +88,7 @@ export interface BackingFigures {
 export interface Backing {
   /** For messages. */
   readonly path: string;
-  /** Of the newest durable transaction. */
+  /** What the newest durable transaction has applied. */
   readonly applied: Applied;
   /** The bytes are valid until the caller returns to the event loop. */
   get(key: string): Uint8Array | undefined;
@@ -102,8 +102,8 @@ export interface Backing {
   /** One at a time: the next may begin when this one's `done` has run. */
   begin(): BackingTransaction;
   /**
-   * Of the newest transaction that reads see. null when as many views as may be are open. A view
-   * does not outlive `close`.
+   * A view of the newest transaction that reads see; null when as many views as may be are open. A
+   * view does not outlive `close`.
    */
   snapshot(): BackingView | null;
   /** From the next opening on, the store is refused; durable when it returns. */

@@ -68,7 +68,7 @@ export interface CheckpointOptions {
   readonly defer?: (run: () => void) => void;
   /** Told how long commits take; null or absent: nobody counts. */
   readonly timing?: WriteTiming | null;
-  /** Of an overlay that is kept once it is stored; CLEAN_ROWS_MAX unless given. */
+  /** Rows of an overlay that are kept once it is stored; CLEAN_ROWS_MAX unless given. */
   readonly cleanRowsMax?: number;
 }
 
@@ -120,8 +120,8 @@ export class Checkpoint implements State {
   }
 
   /**
-   * Of the replicated rows of the newest durable checkpoint: 16 hex digits, equal on all nodes that
-   * have a checkpoint at the same index.
+   * Digest of the replicated rows of the newest durable checkpoint: 16 hex digits, equal on all
+   * nodes that have a checkpoint at the same index.
    */
   get digest(): string {
     return this.#backing.applied.digest;

@@ -21,7 +21,7 @@ export interface RangeLevels {
   readonly readRows: (low: string, high: string | null, limit: number) => BackingRow[];
   /** Their keys, with the prefix of the table. */
   readonly readKeys: (low: string, high: string | null, limit: number) => string[];
-  /** Of a key with the prefix of the table. */
+  /** The row of a key, which has the prefix of the table. */
   readonly readRow: (key: string) => Uint8Array | undefined;
   readonly decode: (key: string, value: Uint8Array) => unknown;
 }
@@ -91,7 +91,7 @@ class BackingCursor {
   #from: string;
   #to: string | null;
   #portion: number;
-  /** Of the first portion; null: only keys are read by now. */
+  /** Rows of the first portion; null: only keys are read by now. */
   #rows: readonly BackingRow[] | null;
   /** With the table's prefix. */
   #keys: readonly string[] = [];

@@ -46,11 +46,11 @@ export class SimulatedBacking implements Backing {
   readonly #random: SeededRandom;
   readonly #localTables: ReadonlySet<number>;
   readonly #defer: ((run: () => void) => void) | null;
-  /** What is visible; durable too unless a commit is under way. */
+  /** Visible rows; durable too unless a commit is under way. */
   readonly #rows = new Map<string, Uint8Array>();
   #visible: Applied = NOTHING_APPLIED;
   #durable: Applied = NOTHING_APPLIED;
-  /** Of the rows, ascending, as they were before these changed. */
+  /** Keys of the rows, ascending, before the changed keys changed. */
   #keys: readonly string[] = [];
   #changedKeys = new Set<string>();
   #committing: Commit | null = null;

@@ -532,7 +532,7 @@ export const MESSAGE_PLANE = sections({
     ],
   },
   'message-plane 14.1': { rows: Array.from({ length: 30 }, (_, i) => `${i + 1}`) },
-  'settled point 29': {
+  'decisions 29': {
     rows: ['position', 'no position', 'unknown queue', 'long name', 'too many', 'shape'],
   },
   'message-plane 15': { rows: ['commitOnDelivery', 'fetch/offsets', 'sizes'] },

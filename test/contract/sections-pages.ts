@@ -1,8 +1,8 @@
-/** Lists in pages: a settled point of the contract's README; see sections.ts. */
+/** Lists in pages (decisions 28); see sections.ts. */
 import { sections } from './section.js';
 
 export const PAGES = sections({
-  'settled point 28': {
+  'decisions 28': {
     rows: [
       'resources/queues',
       'resources/queues?stats=lanes',

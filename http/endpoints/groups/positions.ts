@@ -1,5 +1,5 @@
 /**
- * POST /api/v1/consumer-groups/positions (settled point 29): the positions that transactions and
+ * POST /api/v1/consumer-groups/positions (decisions 29): the positions that transactions and
  * acknowledgements have stored, read back in the sense of a transaction's `positions`.
  */
 import type { FoundPosition, PositionPlace } from '@svc/engine';

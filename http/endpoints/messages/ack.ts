@@ -286,7 +286,7 @@ class AckFields {
   }
 }
 
-/** What is not known is a failure (contract README, settled point 3). */
+/** What is not known is a failure (decisions 3). */
 function ackStatus(text: string | null): AckStatus {
   if (text === null || text === 'completed') return 'completed';
   switch (text.toLowerCase()) {

@@ -360,7 +360,7 @@ function readAck(reader: JsonReader, parts: Parts): void {
   parts.acks.push({ transactionId, partitionId, leaseId, status, error, consumerGroup: group });
 }
 
-/** Inside a transaction, what is not known is a completion (contract README, settled point 3). */
+/** Inside a transaction, what is not known is a completion (decisions 3). */
 function ackStatus(text: string | null): AckStatus {
   switch (text?.toLowerCase()) {
     case 'failed':

@@ -1,4 +1,4 @@
-/** GET /api/v1/resources/timers: queues that have timers (contract README, settled point 26). */
+/** GET /api/v1/resources/timers: queues that have timers (decisions 26). */
 import type { TimerQueue } from '@svc/engine';
 import { formatStampUs, type TimerQueueRow, timerQueueRow, timerQueuesAnswer } from '@svc/wire';
 import {

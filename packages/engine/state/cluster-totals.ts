@@ -1,6 +1,6 @@
 /**
  * What the cluster has done since it exists: replicated, so every node tells the same, and it
- * outlives all of them (contract README, settled point 13).
+ * outlives all of them (decisions 13).
  *
  * An entry is counted as a whole while it is applied, and its sums are added to the one row once:
  * an append says how many messages it holds, a cursor how many its group is done with, so nothing

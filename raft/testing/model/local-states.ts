@@ -23,7 +23,7 @@ export interface LocalState {
   /** How it was reached first; null after a restart. */
   readonly from: LocalState | null;
   readonly input: Exclude<Input, Restart> | null;
-  /** Of the last restart. */
+  /** What was on the plate at the last restart. */
   readonly plate: Plate;
   /** Steps that are known, by the number of the message delivered, and all others. */
   readonly deliveries: Map<number, LocalStep>;

@@ -1,6 +1,6 @@
 /**
- * Who is a member and what a majority is, written from the protocol's description and not from the
- * core's code: the model judges the core by it, so it must not share its mistakes. Slow on purpose.
+ * Members and majorities, written from the protocol's description and not from the core's code: the
+ * model judges the core by them, so they must not share its mistakes. Slow on purpose.
  */
 
 /** The four lists of a configuration, in the order of their bytes in an entry. */

@@ -122,8 +122,7 @@ export function withStep(history: History, after: View, said: readonly Message[]
 }
 
 /**
- * Nobody votes or leads any more in a term that every plate has left behind, so nobody need
- * remember it.
+ * No node votes or leads in a term that every plate has left behind, so the history forgets it.
  */
 export function withoutTermsBefore(oldest: number, history: History): History {
   const isOld = (key: number): boolean => termOf(key) < oldest;

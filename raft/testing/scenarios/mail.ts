@@ -13,7 +13,7 @@ export interface Selection {
   readonly from: NodeId | undefined;
   readonly to: NodeId | undefined;
   readonly kind: Message['type'] | undefined;
-  /** Of those that fit, only the oldest or the newest. */
+  /** Selects only the oldest or the newest of the messages that fit. */
   readonly only: 'first' | 'last' | undefined;
 }
 
@@ -99,7 +99,7 @@ export class Mail {
     return taken;
   }
 
-  /** Those that fit change places among themselves: the newest comes first. */
+  /** Reverses the messages that fit among themselves: the newest comes first. */
   reverse(selection: Selection): void {
     const backwards = divided(this.#waiting, selection).taken.slice().reverse();
     const moved = new Set(backwards);

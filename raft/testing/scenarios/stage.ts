@@ -52,7 +52,7 @@ export class Stage implements Surroundings {
     return node;
   }
 
-  /** Those named, or all; ascending. */
+  /** The named nodes, or all; ascending. */
   some(ids: readonly number[]): readonly StagedNode[] {
     return ids.length === 0 ? [...this.nodes.values()] : ids.map((id) => this.node(id));
   }

@@ -63,7 +63,7 @@ export class StagedNode {
   readonly #world: Surroundings;
   #saidHard: HardState;
   readonly #toApply: (readonly Entry[])[] = [];
-  /** Of each write under way: whether it waits for the plate, or only for those before it. */
+  /** One flag per write under way: it waits for the plate, or only for the writes before it. */
   #syncs: boolean[] = [];
   /** A commit index that is written together with whatever is written next. */
   #lazy: HardState | undefined;
@@ -266,5 +266,5 @@ function contentsOf(snapshot: Snapshot): Contents {
   return { applied, configuration: config, configurationIndex };
 }
 
-/** Nobody votes, nobody listens: the configuration of a node that is not founded or added yet. */
+/** No voters and no learners: the configuration of a node that is not founded or added yet. */
 export const NO_MEMBERS: Configuration = configuration([]);

@@ -342,7 +342,7 @@ class LmdbBacking implements Backing {
   }
 }
 
-/** Of rows with from <= key < to, in the words of the library. */
+/** The range of keys with from <= key < to, in the words of the library. */
 function boundsOf(from: string, to: string | null, reverse: boolean): RangeBounds {
   return reverse
     ? { ...(to !== null && { start: to }), exclusiveStart: true, end: from, inclusiveEnd: true }

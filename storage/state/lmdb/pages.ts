@@ -33,7 +33,7 @@ export type TreeKind = 'free' | 'rows';
 export interface LmdbNode {
   readonly key: Uint8Array;
   readonly value: Uint8Array;
-  /** Of its page, in the file. */
+  /** Position of its page in the file. */
   readonly position: number;
 }
 

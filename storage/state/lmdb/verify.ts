@@ -10,7 +10,7 @@
  * checksums of all rows, the digests over all of them, and that no page is used twice or both used
  * and free. What then is accepted reads as it was written.
  *
- * Of a large file, branch pages are walked, about one page in a hundred: a wrong page number or a
+ * In a large file branch pages are walked, about one page in a hundred: a wrong page number or a
  * misleading key is found. Rows are checked by their checksums when they are read, and a leaf page
  * whose node offsets were damaged is the risk that stays; `LmdbMarks` bounds it.
  *
@@ -136,7 +136,7 @@ class Verification {
     this.#digests[this.#options.localTables.includes(table) ? 1 : 0].add(value);
   }
 
-  /** Of a store without digests there is nothing to compare; `openLmdb` looks at the rest. */
+  /** A store without digests has nothing to compare; `openLmdb` looks at the rest. */
   #checkApplied(key: Uint8Array, value: Uint8Array, position: number): void {
     const applied = decodeApplied(value);
     if (
@@ -162,7 +162,7 @@ class Verification {
 
   // --- meta pages --------------------------------------------------------------------------------
 
-  /** Of the newer one, which the library goes by. */
+  /** Reads the newer of the two heads, which the library goes by. */
   #readMetas(): Meta {
     const first = this.#readHead(0);
     const pageBytes = first.getUint32(FREE_TREE_AT, true);

@@ -44,7 +44,7 @@ for (const table of workerData.localTables) isLocal[table] = 1;
 // Sum and exclusive or of the replicated rows, then of the local ones.
 let digests = Int32Array.from(workerData.digests);
 let chunks = [];
-// Of the transaction under way.
+// Counters of the transaction under way.
 let rows = 0;
 
 function mixForSum(checksum) {

@@ -403,7 +403,7 @@ export const policyScenarios: ContractTable = {
   ],
 };
 
-/** A node of its own, for what its settings decide (README of the contract, settled point 19). */
+/** A node of its own, for what its settings decide (decisions 19). */
 export const policySettings: ContractTable = {
   section: 'message-plane 3.1',
   environment: {

@@ -22,7 +22,7 @@ function place(queue: string, more: object = {}) {
 }
 
 export const groupPositions: ContractTable = {
-  section: 'settled point 29',
+  section: 'decisions 29',
   rows: [
     {
       row: 'position',

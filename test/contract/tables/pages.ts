@@ -1,5 +1,5 @@
 /**
- * Lists in pages (settled point 28): put together, the pages of a list are the list, whatever their
+ * Lists in pages (decisions 28): put together, the pages of a list are the list, whatever their
  * length; objects say in `nextAfter` where the next one begins, bare arrays in a header.
  */
 import { expect } from 'vitest';
@@ -169,7 +169,7 @@ const partitionLists = (
 );
 
 export const pagedLists: ContractTable = {
-  section: 'settled point 28',
+  section: 'decisions 28',
   rows: [
     ...inPages,
     ...partitionLists,

@@ -1,6 +1,6 @@
 /**
  * The queues of a tenant that have pending timers, with how many each has and when the next is due
- * (contract README, settled point 26).
+ * (decisions 26).
  *
  * Timers of a queue stand together by its name, so the list is one walk over the timers of the
  * tenant in slices, some 1 us each, and a page begins behind the queue where the last one ended.
