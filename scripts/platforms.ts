@@ -12,7 +12,15 @@
  * scratch directory holds no mount when it is removed.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -118,9 +126,11 @@ async function runOn(major: number, options: PlatformsOptions): Promise<Ran> {
     const top = join(scratch, 'root');
     const checkout = join(top, 'svc');
     if (inRoot) {
-      const include = '--include=procps';
+      const include = '--include=procps,curl';
       const args = ['--variant=minbase', include, options.suite, top, options.mirror];
       await step(`Debian ${options.suite}`, 'debootstrap', args);
+      // The minimal system has no such file, so it would not know its own name.
+      writeFileSync(join(top, 'etc/hosts'), '127.0.0.1 localhost\n');
     }
     const node = await fetchNode(major, scratch);
     mkdirSync(checkout, { recursive: true });

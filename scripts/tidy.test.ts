@@ -112,7 +112,9 @@ describe('sections of the contract', () => {
 
   test('tables that are not those of the section', () => {
     plant('docs/contract.md', page('`push`'));
-    plant('test/contract/tables/push.ts', "export const a = { section: 'message-plane 2' };\n");
+    const table = "import './index.js';\nexport const a = { section: 'message-plane 2' };\n";
+    plant('test/contract/tables/push.ts', table);
+    plant('test/contract/tables/index.ts', "import './push.js';\n");
     expect(found('docs/contract.md', page('`push`'))).toEqual([]);
     expect(found('docs/contract.md', page(''))).toEqual(['5 contract-section']);
   });

@@ -34,11 +34,12 @@ export function contractSections(page: string, sources: readonly Source[]): Viol
     for (const [, list = ''] of text.matchAll(/section: '([^']+)'/g)) {
       const [, name = ''] = new RegExp(String.raw`^(\S+ ${NUMBER})`).exec(list) ?? [];
       const tables = held.get(name) ?? new Set();
-      held.set(name, tables.add(`\`${path.slice(TABLES.length).replace('.ts', '')}\``));
+      held.set(name, tables.add(path.slice(TABLES.length).replace('.ts', '')));
     }
   }
   for (const [name, { line, tables }] of sections) {
-    const found = [...(held.get(name) ?? [])].sort().join(', ');
+    const names = [...(held.get(name) ?? [])].sort();
+    const found = names.map((table) => `\`${table}\``).join(', ');
     if (tables === found) continue;
     const text = `${name}: its tables are ${found === '' ? 'none' : found}`;
     violations.push({ file: CONTRACT, line, rule: 'contract-section', text });

@@ -1,4 +1,4 @@
-/** Scenarios of acknowledging one leased batch a, b, c (message-plane 14.1, 1 to 18). */
+/** Scenarios 1 to 18: acknowledging one leased batch a, b, c (message-plane 14.1). */
 import { expect } from 'vitest';
 import { idsOf } from '../broker-api.js';
 import { attemptsOf, done, LeasedBatch, refused } from '../leased-batch.js';

@@ -1,4 +1,4 @@
-/** Scenarios of leases, starts, delays and deduplication (message-plane 14.1, 19 to 24, 29, 30). */
+/** Scenarios 19 to 24, 29 and 30: leases, starts, delays, deduplication (message-plane 14.1). */
 import { expect } from 'vitest';
 import { sleep } from '../../process/node-under-test.js';
 import { rawMembers } from '../../process/raw-json.js';

@@ -1,4 +1,4 @@
-/** System routes, and what a process says of itself (inspection 7, 8). */
+/** System routes, and what a process says of itself (inspection 7, 8.1, 8.2, 8.3). */
 import type {
   HealthAnswer,
   LinkAnswer,
