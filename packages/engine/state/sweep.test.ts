@@ -6,7 +6,7 @@ import { numberKey, numberNameKey } from '../base/keys.js';
 import { MapState } from '../base/map-state.js';
 import { implicitOptions } from '../base/queue-options.js';
 import type { Key, State } from '../base/state.js';
-import { cursors, doomedQueues, groups, queuePartitions } from '../base/tables.js';
+import { cursors, doomedQueues, groups, partitions, queuePartitions } from '../base/tables.js';
 import { applyAppend, applyEffect, applyStamp } from './apply.js';
 import { findQueue } from './catalog.js';
 import { deadLetters } from './dead-letters/tables.js';
@@ -152,4 +152,17 @@ test.each([1, 2, 5])('chunks of %i rows do not pass what chunks before them dele
   expect(everything(rows)).toEqual([]);
   expect(deletedBefore).toBeGreaterThan(30);
   expect(passed).toBe(0);
+});
+
+test('a chunk passes few partitions, each of which costs as much as many rows', () => {
+  const state = new MapState();
+  applyStamp(state, 1);
+  fill(state, 1, 'doomed');
+  for (let number = 4; number <= 203; number++) {
+    const partition = { number, queue: 1, id: ID, name: `more${number}` } as const;
+    applyEffect(state, { kind: 'partition', ...partition }, 2);
+  }
+  applyEffect(state, { kind: 'delete-queue', queue: 1 }, 7);
+  applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax: 1000 }, 8);
+  expect(state.range(partitions, FIRST, LAST, 1000)).toHaveLength(142);
 });
