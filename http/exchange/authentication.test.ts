@@ -81,25 +81,6 @@ function pushes(): PushCommand[] {
 }
 
 describe('what is answered', () => {
-  test('without a token: 401, the text alone, and the scheme', async () => {
-    await start();
-    const answer = await front.client().request('/api/v1/push', PUSH);
-    expect(answer.status).toBe(401);
-    expect(answer.body).toBe('{"error":"Authentication required"}');
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    expect(authenticator.asked).toEqual(['']);
-    expect(front.service.submitted).toEqual([]);
-  });
-
-  test('with the wrong role: 403', async () => {
-    await start();
-    const answer = await front.client().request('/api/v1/push', { ...PUSH, ...as('read-only s') });
-    expect(answer.status).toBe(403);
-    expect(answer.body).toBe('{"error":"Insufficient permissions"}');
-    expect(front.service.submitted).toEqual([]);
-  });
-
   test('a key that cannot be used: 500; keys that are not there yet: 503', async () => {
     await start();
     const client = front.client();
@@ -121,24 +102,6 @@ describe('what is answered', () => {
       expect((await answer).status).toBe(201);
     }
     expect(pushes().map(({ producerSub }) => producerSub)).toEqual(['me', 'you', null]);
-  });
-
-  test('a transaction names its subject with what it pushes', async () => {
-    await start();
-    const body = '{"operations":[{"type":"push","queue":"q","payload":1}]}';
-    const request = { method: 'POST', body, headers: as('read-write me').headers };
-    // The fake answers pushes alone: the command is what is looked at.
-    front.client().send(requestBytes('/api/v1/transaction', request));
-    await until(() => front.service.submitted.length === 1);
-    expect(front.service.submitted[0]).toMatchObject({ pushes: { producerSub: 'me' } });
-  });
-
-  test('without the check nobody is named, whatever the header says', async () => {
-    await start({ authenticator: null });
-    const answer = await front.client().request('/api/v1/push', { ...PUSH, ...as('admin me') });
-    expect(answer.status).toBe(201);
-    expect(pushes()[0]?.producerSub).toBeNull();
-    expect(authenticator.asked).toEqual([]);
   });
 });
 
@@ -172,15 +135,6 @@ describe('paths that no route takes', () => {
     await start();
     expect((await front.client().request(path, { method })).status).toBe(status);
     expect(authenticator.asked).toEqual([]);
-  });
-
-  test('what is skipped is open to everybody, and names nobody', async () => {
-    await start({ skipPaths: ['/api/v1/push', '/api/v1/pop/'] });
-    const client = front.client();
-    expect((await client.request('/api/v1/push', { ...PUSH, ...as('admin me') })).status).toBe(201);
-    expect(pushes()[0]?.producerSub).toBeNull();
-    expect((await client.request('/api/v1/pop/queue/q')).status).toBe(204);
-    expect((await client.request('/api/v1/resources/queues')).status).toBe(401);
   });
 });
 

@@ -181,22 +181,6 @@ test('queue-lag: newest bucket first, queues in their order, only with deliverie
   expect(await get('analytics/queue-lag')).toEqual([200, '[]']);
 });
 
-test('parked polls by node', async () => {
-  front.service.analytics.parkedView = {
-    kind: 'parked-series',
-    rows: [{ minute: BUCKET, queue: 'orders', hostname: 'node-1', parked: 1.5 }],
-    hostnames: ['node-1'],
-    truncated: false,
-    missing: [],
-  };
-  expect(await get('analytics/queue-parked-replicas')).toEqual([
-    200,
-    `${SERIES_HEAD}[{"bucket":"2026-10-12T09:30:00Z","queueName":"orders",` +
-      '"hostname":"node-1","workerId":0,"parkedCount":1.5}],' +
-      '"replicas":[{"hostname":"node-1","workerId":0}]}',
-  ]);
-});
-
 test('workload: the row of the contract, along the axis', async () => {
   front.service.analytics.workloadView = {
     kind: 'workload',

@@ -24,18 +24,6 @@ function post(path: string, body: unknown) {
 
 const get = (path: string) => front.client().request(`${EPHEMERAL}/${path}`);
 
-test('a push hands over its payloads as bytes of the body', async () => {
-  const body = '{"messages":[{"payload": {"a":1.0} },{"x":1,"payload":"ü"}],"queue":"q"}';
-  const answer = await post('push', body);
-  expect([answer.status, answer.body]).toEqual([201, '{"pushed":2}']);
-  const [push] = front.service.ephemeral.pushes;
-  expect(push).toMatchObject({ tenant: DEFAULT_TENANT, queue: 'q', partition: 'Default' });
-  const payloads = push?.start.map((start, i) =>
-    Buffer.from(push.bytes).toString('utf8', start, push.end[i]),
-  );
-  expect(payloads).toEqual(['{"a":1.0}', '"ü"']);
-});
-
 test('a push costs a token for each of its messages, at the node that was asked', async () => {
   const messages = Array.from({ length: 5 }, () => ({ payload: 1 }));
   expect((await post('push', { queue: 'q', messages: [] })).status).toBe(201);
@@ -151,23 +139,6 @@ test('what is declared goes on as it was sent, with bounds of its own', async ()
   front.service.ephemeral.configured = { kind: 'ephemeral-configured', isOverQuota: true };
   const over = await post('configure', { queue: 'q' });
   expect([over.status, JSON.parse(over.body).code]).toEqual([403, 'ephemeral_quota_exceeded']);
-});
-
-test('with the switch off every route is refused, the reads too', async () => {
-  front.service.surfaces.on = { ...front.service.surfaces.on, ephemeral: false };
-  for (const answer of [
-    await post('push', { queue: 'q', messages: [{ payload: 1 }] }),
-    await get('pop?queue=q'),
-    await post('ack', { queue: 'q', acks: [] }),
-    await post('configure', { queue: 'q' }),
-    await post('reset', { queue: 'q' }),
-    await front.client().request(`${EPHEMERAL}/queue/q`, { method: 'DELETE' }),
-    await get('queues'),
-    await get('queues/q/depth'),
-  ]) {
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(JSON.parse(answer.body).code).toBe('ephemeral_disabled');
-  }
 });
 
 test.each<[string, object]>([

@@ -29,33 +29,6 @@ function results(...all: KvOutcome['results']): KvOutcome {
 const PUT = '{"op":"put","ns":"n","key":"ä","value":{ "n": 1.50, "s":"é " },"forever":true}';
 const VALUE = kvJson('{"n":1.50,"s":"é "}');
 
-test('a call as the broker gets it, and its answer', async () => {
-  front.service.kv.outcome = results({ kind: 'put', version: 7 });
-  const { status, body } = await post(`[${PUT}]`);
-  const op = { op: 'put', namespace: 'n', key: 'ä', value: VALUE, ttlSeconds: null };
-  expect(front.service.kv.calls).toEqual([
-    {
-      kind: 'kv',
-      tenant: '00000000-0000-0000-0000-000000000001',
-      ops: [{ ...op, expect: null, required: false }],
-    },
-  ]);
-  expect([status, body]).toEqual([
-    200,
-    '{"results":[{"index":0,"op":"put","applied":true,"key":"ä",' +
-      '"value":{"n":1.50,"s":"é "},"version":7}]}',
-  ]);
-});
-
-test.each(['{"op":"get","ns":"n","key":"k"}', '{"ops":[]}', '{"operations":{}}', '{}', '7'])(
-  'the body %s has no list of operations, and the answer says what has one',
-  async (body) => {
-    const detail = 'body must be an array of operations, or {"operations":[...]}';
-    const answer = await post(body);
-    expect(JSON.parse(answer.body)).toMatchObject({ reason: 'kv_bad_body', detail });
-  },
-);
-
 test.each([
   ['overloaded', 429, '{"error":"text","code":"overloaded"}'],
   ['internal', 500, '{"error":"text","code":"internal"}'],

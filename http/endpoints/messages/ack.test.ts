@@ -16,37 +16,6 @@ const ITEM = {
 } as const;
 
 describe('bodies', () => {
-  test('the single shape', () => {
-    expect(
-      read('{"transactionId":"a","partitionId":"12","consumerGroup":"g","leaseId":"L","x":{}}'),
-    ).toEqual({
-      consumerGroup: 'g',
-      items: [{ ...ITEM, transactionId: 'a', partitionId: '12', leaseId: 'L' }],
-    });
-    expect(read('{}')).toEqual({ consumerGroup: '__QUEUE_MODE__', items: [ITEM] });
-    expect(read('{"acknowledgments":null,"transactionId":"a"}').items).toEqual([
-      { ...ITEM, transactionId: 'a' },
-    ]);
-  });
-
-  test('the batch shape', () => {
-    expect(
-      read(
-        '{"acknowledgments":[{"transactionId":"a","partitionId":"12"},' +
-          '{"transactionId":"b","status":"failed","error":"jam","consumerGroup":"ignored"},{}],' +
-          '"consumerGroup":"g","transactionId":"top"}',
-      ),
-    ).toEqual({
-      consumerGroup: 'g',
-      items: [
-        { ...ITEM, transactionId: 'a', partitionId: '12' },
-        { ...ITEM, transactionId: 'b', status: 'failed', error: 'jam' },
-        ITEM,
-      ],
-    });
-    expect(read('{"acknowledgments":[]}').items).toEqual([]);
-  });
-
   test('what an item repeats of the one before it, and what only begins or ends alike', () => {
     const acks = [
       ['L', '12'],
@@ -66,43 +35,9 @@ describe('bodies', () => {
     expect(read(text.replaceAll('"L"', '"\\u004c"')).items).toEqual(items);
   });
 
-  test('null and the empty group mean absent', () => {
-    expect(
-      read(
-        '{"transactionId":null,"partitionId":null,"leaseId":null,"status":null,"error":null,' +
-          '"consumerGroup":""}',
-      ),
-    ).toEqual({ consumerGroup: '__QUEUE_MODE__', items: [ITEM] });
-  });
-
   test.each([
-    ['completed', 'completed'],
-    ['Completed', 'completed'],
-    ['success', 'completed'],
-    ['ACKED', 'completed'],
-    ['ok', 'completed'],
-    ['failed', 'failed'],
-    ['retry', 'retry'],
-    ['dlq', 'dlq'],
-    ['done', 'failed'],
-    ['', 'failed'],
-    [' completed', 'failed'],
-  ])('the status %j is %s', (text, status) => {
-    expect(read(`{"status":${JSON.stringify(text)}}`).items[0]?.status).toBe(status);
-  });
-
-  test.each([
-    ['', 'the body is empty'],
-    ['[]', 'the body must be an object'],
-    ['{"partitionId":12}', 'partitionId must be a string'],
-    ['{"acknowledgments":{}}', 'acknowledgments must be an array'],
-    ['{"acknowledgments":[1]}', 'an acknowledgment must be an object'],
-    ['{"acknowledgments":[{"partitionId":12}]}', 'partitionId must be a string'],
-    ['{"status":1}', 'status must be a string'],
     ['{"leaseId":{}}', 'leaseId must be a string'],
     ['{"error":["x"]}', 'error must be a string'],
-    ['{"consumerGroup":7}', 'consumerGroup must be a string'],
-    ['{"transactionId":"a","transactionId":"b"}', 'duplicate field `transactionId`'],
     ['{"acknowledgments":[{"leaseId":"a","leaseId":"b"}]}', 'duplicate field `leaseId`'],
     ['{"transactionId":"\\ud800"}', 'transactionId holds a lone surrogate'],
     ['{"consumerGroup":"g\\u0000"}', 'consumerGroup holds a NUL character at byte 17'],
@@ -178,12 +113,6 @@ describe('requests', () => {
         ...(transactionId === 'ü' ? not : done),
       })),
     );
-  });
-
-  test('nothing to acknowledge needs no command', async () => {
-    const answer = await front.client().request('/api/v1/ack', { body: '{"acknowledgments":[]}' });
-    expect([answer.status, answer.body]).toEqual([200, '[]']);
-    expect(front.service.submitted).toEqual([]);
   });
 
   test('refusals', async () => {

@@ -1,6 +1,3 @@
-// Goal: a fetch reads its entries strictly and renders records with their payloads untouched.
-// Method: bodies by table, real requests against a fake service.
-import { DEFAULT_TENANT, messageId } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TestFront } from '../../testing/front.fake.js';
 import { readFetchBody } from './fetch.js';
@@ -29,44 +26,16 @@ describe('bodies', () => {
     });
   });
 
-  test('waiting', () => {
-    expect(read('{"entries":[],"maxWaitMs":99999,"minBytes":-1}')).toEqual({
-      entries: [],
-      maxWaitMs: 30_000,
-      minBytes: -1,
-    });
-    expect(read('{"entries":[],"maxWaitMs":null,"minBytes":null}')).toMatchObject({ minBytes: 1 });
-  });
-
-  test('at most 1,024 entries', () => {
-    const entries = (count: number): string =>
-      `{"entries":[${Array(count).fill('{"queue":"q","offset":0}').join(',')}]}`;
-    expect(read(entries(1024))).toMatchObject({ maxWaitMs: 0 });
-    expect(read(entries(1025))).toEqual({ error: 'too many entries' });
-  });
-
   test.each([
-    ['{}', 'missing field `entries`'],
     ['{"entries":null}', 'entries must be an array'],
     ['{"entries":[1]}', 'an entry must be an object'],
-    ['{"entries":[{"offset":0}]}', 'missing field `queue`'],
-    ['{"entries":[{"queue":"q"}]}', 'missing field `offset`'],
     ['{"entries":[{"queue":"\\u0000","offset":0}]}', 'queue holds a NUL character at byte 21'],
     ['{"entries":[{"queue":"q","partition":"\\u0000","offset":0}]}', 'partition holds a NUL'],
-    ['{"entries":[{"queue":"q","offset":"0"}]}', 'offset must be an integer'],
     ['{"entries":[{"queue":"q","offset":1.5}]}', 'offset must be an integer'],
-    ['{"entries":[{"queue":"q","partition":1.5,"offset":0}]}', 'partition must be a string or an'],
     ['{"entries":[{"queue":"q","partition":{},"offset":0}]}', 'partition must be a string or an'],
-    ['{"entries":[],"maxWaitMs":-1}', 'maxWaitMs must be between 0'],
     ['{"entries":[],"maxWaitMs":"1"}', 'maxWaitMs must be an integer'],
   ])('%s is refused', (body, message) => {
     expect(() => read(body)).toThrow(message);
-  });
-
-  test('a negative offset', () => {
-    expect(read('{"entries":[{"queue":"q","offset":-1}]}')).toEqual({
-      error: 'offset must be non-negative',
-    });
   });
 });
 
@@ -77,64 +46,6 @@ describe('requests', () => {
     front = await TestFront.start();
   });
   afterEach(() => front.stop());
-
-  test('records, watermarks and errors of entries', async () => {
-    const payload = '{"n":1.50,"ü":"\\u00fc"}';
-    const bytes = Buffer.from(payload);
-    front.service.onFetch = (_, reply) => {
-      reply.send({
-        kind: 'fetched',
-        entries: [
-          {
-            partitionNumber: 12,
-            batches: [
-              {
-                bytes,
-                payloadStart: [0, 0],
-                payloadEnd: [bytes.length, bytes.length],
-                stampUs: 1_792_000_000_000_120,
-                baseOffset: 5,
-                first: 0,
-                last: 1,
-                transactionIds: ['lbl-ü', null],
-                producerSubs: null,
-                traceIds: null,
-              },
-            ],
-            highWatermark: 7,
-            logStartOffset: 0,
-            error: null,
-          },
-          {
-            partitionNumber: 0,
-            batches: [],
-            highWatermark: 0,
-            logStartOffset: 0,
-            error: 'UNKNOWN_TOPIC_OR_PARTITION',
-          },
-        ],
-      });
-    };
-    const body =
-      '{"entries":[{"queue":"ü","partition":"p","offset":5},{"queue":"nope","offset":0}],' +
-      '"maxWaitMs":500}';
-    const answer = await front.client().request('/api/v1/fetch', { body });
-    const ts = '2026-10-14T17:46:40.000120Z';
-    expect([answer.status, answer.body]).toEqual([
-      200,
-      '{"entries":[{"queue":"ü","partition":"p","records":[' +
-        `{"offset":5,"transactionId":"lbl-ü","payload":${payload},"ts":"${ts}"},` +
-        `{"offset":6,"transactionId":"${messageId(1_792_000_000_000_120, 12, true, 6)}",` +
-        `"payload":${payload},"ts":"${ts}"}],"highWatermark":7,"logStartOffset":0},` +
-        '{"queue":"nope","partition":"Default","records":[],"highWatermark":0,"logStartOffset":0,' +
-        '"error":"UNKNOWN_TOPIC_OR_PARTITION"}]}',
-    ]);
-    expect(front.service.fetches[0]).toMatchObject({
-      tenant: DEFAULT_TENANT,
-      maxWaitMs: 500,
-      deadlineMs: 1500,
-    });
-  });
 
   test('an answer that cannot be rendered costs its own request a 500', async () => {
     let sent: boolean | null = null;

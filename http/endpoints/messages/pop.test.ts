@@ -1,7 +1,7 @@
 // Goal: the pop routes hand over their scope and parameters, render deliveries, answer 204 without
 // a body or a length, and tell the service when nobody receives a delivery.
 // Method: real requests against a fake service.
-import { DEFAULT_TENANT, messageId } from '@svc/wire';
+import { DEFAULT_TENANT } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DeliveredOutcome, MessageBatch, Reply } from '../../ports/service.js';
 import { TestFront, until } from '../../testing/front.fake.js';
@@ -93,50 +93,6 @@ describe('commands', () => {
 });
 
 describe('answers', () => {
-  test('a delivery', async () => {
-    front.service.onPop = (_, reply) => {
-      reply.send(delivery('{"n":1.50}'));
-    };
-    const path = '/api/v1/pop/queue/ship.labels?consumerGroup=printer';
-    const answer = await front.client().request(path);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    const id = messageId(1_792_000_000_000_120, 12, true, 0);
-    expect(answer.body).toBe(
-      '{"success":true,"queue":"ship.labels","partition":"cust-7","partitionId":"12",' +
-        '"leaseId":"lease-1","consumerGroup":"printer","messages":[' +
-        `{"id":"${id}","queue":"ship.labels","transactionId":"${id}","traceId":null,` +
-        '"data":{"n":1.50},"producerSub":null,"createdAt":"2026-10-14T17:46:40.000120Z",' +
-        '"partitionId":"12","partition":"cust-7","leaseId":"lease-1","consumerGroup":"printer",' +
-        '"deliveryAttempt":1,"retryCount":0,"offset":0}],"partitionsClaimed":1}',
-    );
-    expect(front.server.meters.calls).toMatchObject({ popRequests: 1, popMessages: 1 });
-  });
-
-  test('several claims, on discovery without a queue of its own', async () => {
-    front.service.onPop = (_, reply) => {
-      const [claim] = delivery('1', 2).claims;
-      if (claim === undefined) throw new Error('a claim was expected');
-      const other = { ...claim, queue: 'ship.bills', partition: 'x', partitionNumber: 13 };
-      reply.send({ kind: 'delivered', leaseId: '', claims: [claim, other], terms: null });
-    };
-    const answer = await front.client().request('/api/v1/pop?namespace=ship&autoAck=true');
-    const body = JSON.parse(answer.body);
-    expect(body).toMatchObject({
-      queue: '',
-      partition: 'cust-7',
-      partitionId: '12',
-      leaseId: '',
-      partitionsClaimed: 2,
-    });
-    expect(body.messages.map((message: { queue: string }) => message.queue)).toEqual([
-      'ship.labels',
-      'ship.labels',
-      'ship.bills',
-      'ship.bills',
-    ]);
-  });
-
   test('nothing is 204, without body, length and type', async () => {
     const client = front.client();
     const answer = await client.request('/api/v1/pop/queue/q');
@@ -194,38 +150,6 @@ describe('answers', () => {
     };
     const answer = await front.client().request('/api/v1/pop/queue/q');
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
-  });
-
-  test.each([
-    ['/api/v1/pop/queue/q?batch=ten', 'Failed to deserialize query string: batch: invalid digit'],
-    ['/api/v1/pop/queue/q?timeout=-1', 'Failed to deserialize query string: timeout'],
-    ['/api/v1/pop/queue/q?wait=1', 'Failed to deserialize query string: wait'],
-    ['/api/v1/pop/queue/q?consumerGroup=%', 'malformed percent escape'],
-    ['/api/v1/pop/queue/%ff', 'path: invalid UTF-8'],
-    ['/api/v1/pop/queue/%00', 'path: NUL is not allowed'],
-  ])('400 for %s', async (path, error) => {
-    const answer = await front.client().request(path);
-    expect(answer.status).toBe(400);
-    expect(JSON.parse(answer.body)).toEqual({
-      error: expect.stringContaining(error),
-      code: 'bad_request',
-    });
-    expect(front.service.pops).toEqual([]);
-  });
-
-  test.each([
-    ['/api/v1/pop', 'namespace or task is required'],
-    ['/api/v1/pop?namespace=&task=', 'namespace or task is required'],
-    ['/api/v1/pop/queue/q?conflation=true', 'conflation requires consumerGroup'],
-    ['/api/v1/pop/queue/q?conflation=true&consumerGroup=g&autoAck=true', 'conflation cannot be'],
-  ])('400 of its own shape for %s', async (path, error) => {
-    const answer = await front.client().request(path);
-    expect(answer.status).toBe(400);
-    expect(JSON.parse(answer.body)).toEqual({
-      success: false,
-      error: expect.stringContaining(error),
-      messages: [],
-    });
   });
 
   test('names over the budget', async () => {

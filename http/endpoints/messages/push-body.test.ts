@@ -14,59 +14,6 @@ function payloads(text: string): string[] {
 }
 
 describe('columns', () => {
-  test('one item with everything', () => {
-    const columns = read(
-      '{"items":[{"queue":"q","partition":"p","transactionId":"t","payload":{"n":1.50}}]}',
-    );
-    expect(columns.groups).toEqual([{ queue: 'q', partition: 'p' }]);
-    expect(columns.itemGroup).toEqual([0]);
-    expect(columns.transactionIds).toEqual(['t']);
-  });
-
-  test('no items', () => {
-    expect(read('{"items":[]}').itemGroup).toEqual([]);
-  });
-
-  test('payloads are the text that was sent', () => {
-    const texts = [
-      '{"b":1,"a":1.0,"x":12345678901234567890,"b":2}',
-      'null',
-      'true',
-      '-0.0e-0',
-      '"ü\\u00fc\\ud800"',
-      '[ 1 ,\n2 ]',
-      '""',
-    ];
-    const items = texts.map((text) => `{"queue":"q","payload": ${text} }`).join(' , ');
-    expect(payloads(`{"items":[${items}]}`)).toEqual(texts);
-  });
-
-  test('the default partition stands for absent, null and the empty name', () => {
-    const columns = read(
-      '{"items":[{"queue":"q","payload":0},{"queue":"q","partition":null,"payload":0},' +
-        '{"queue":"q","partition":"","payload":0},' +
-        '{"queue":"q","partition":"Default","payload":0}]}',
-    );
-    expect(columns.groups).toEqual([{ queue: 'q', partition: 'Default' }]);
-    expect(columns.itemGroup).toEqual([0, 0, 0, 0]);
-  });
-
-  test('an absent and a null transaction id are none, the empty one is given', () => {
-    const columns = read(
-      '{"items":[{"queue":"q","payload":0},{"queue":"q","transactionId":null,"payload":0},' +
-        '{"queue":"q","transactionId":"","payload":0}]}',
-    );
-    expect(columns.transactionIds).toEqual([null, null, '']);
-  });
-
-  test('other members of an item and of the body are passed over', () => {
-    const columns = read(
-      '{"x":[{"items":1}],"items":[{"data":1,"traceId":2,"queue":"q","producerSub":{},' +
-        '"payload":3}],"y":0}',
-    );
-    expect(columns.itemGroup).toEqual([0]);
-  });
-
   test('groups are distinct pairs in first-seen order, however they alternate', () => {
     const names = ['a', 'b', 'a', 'c', 'b', 'ü', 'a', 'ü', 'a\\u0062', 'ab'];
     const items = names.map((name, i) => ({ name, queue: i % 2 === 0 ? 'q1' : 'q2' }));
@@ -154,21 +101,9 @@ describe('refusals', () => {
       'duplicate field `payload`',
     ],
     ['{}', 'missing field `items` at byte 2'],
-    ['', 'the body is empty'],
-    ['[]', 'the body must be an object'],
-    ['{"items":null}', 'items must be an array'],
-    ['{"items":{}}', 'items must be an array'],
-    ['{"items":[],"items":[]}', 'duplicate field `items`'],
     ['{"items":[1]}', 'an item must be an object at byte 10'],
-    ['{"items":[{"payload":1}]}', 'missing field `queue`'],
     ['{"items":[{"queue":"a","data":1}]}', 'missing field `payload` at byte 32'],
-    ['{"items":[{"queue":1,"payload":1}]}', 'queue must be a string'],
-    ['{"items":[{"queue":null,"payload":1}]}', 'queue must be a string'],
-    ['{"items":[{"queue":"a","partition":1,"payload":1}]}', 'partition must be a string'],
-    ['{"items":[{"queue":"a","transactionId":1,"payload":1}]}', 'transactionId must be a string'],
     ['{"items":[{"queue":"a","queue":"a","payload":1}]}', 'duplicate field `queue`'],
-    ['{"items":[{"queue":"a","payload":1,"payload":1}]}', 'duplicate field `payload`'],
-    ['{"items":[{"queue":"\\ud800","payload":1}]}', 'queue holds a lone surrogate'],
     ['{"items":[{"queue":"a","partition":"\\udc00","payload":1}]}', 'partition holds a lone'],
     ['{"items":[{"queue":"a\\u0000b","payload":1}]}', 'queue holds a NUL character at byte 19'],
     [
@@ -180,11 +115,8 @@ describe('refusals', () => {
       '{"items":[{"queue":"a","transactionId":"\\udc00","payload":1}]}',
       'transactionId holds a lone',
     ],
-    ['{"items":[{"queue":"a","payload":1},]}', 'expected a value'],
-    ['{"items":[{"queue":"a","payload":01}]}', 'invalid number'],
     ['{"items":[{"queue":"a","payload":}]}', 'expected a value'],
     ['{"items":[{"queue":"a","payload":1}]', 'unexpected end'],
-    ['{"items":[{"queue":"a","payload":1}]}x', 'trailing characters'],
   ])('%s', (text, message) => {
     expect(() => read(text)).toThrow(message);
   });
@@ -194,18 +126,5 @@ describe('refusals', () => {
       `{"items":[${Array(count).fill('{"queue":"","payload":0}').join(',')}]}`;
     expect(read(items(100_000)).itemGroup).toHaveLength(100_000);
     expect(() => read(items(100_001))).toThrow('more than 100000 items at byte 2500010');
-  });
-
-  test('a payload and an id may hold a NUL', () => {
-    const payload = '"\\u0000"';
-    const text = `{"items":[{"queue":"a","transactionId":${payload},"payload":${payload}}]}`;
-    expect(payloads(text)).toEqual([payload]);
-  });
-
-  test('a broken later item refuses the whole body', () => {
-    const good = '{"queue":"a","payload":1}';
-    expect(() => read(`{"items":[${good},${good},{"queue":"a"}]}`)).toThrow(
-      'missing field `payload`',
-    );
   });
 });

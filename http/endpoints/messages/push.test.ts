@@ -1,6 +1,3 @@
-// Goal: POST /api/v1/push hands over the command that its body describes and renders its outcome.
-// Method: real requests against a fake service.
-import { DEFAULT_TENANT } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TestFront } from '../../testing/front.fake.js';
 import type { RawAnswer } from '../../testing/raw-client.fake.js';
@@ -58,12 +55,6 @@ describe('answers', () => {
     ]);
   });
 
-  test('no items is an empty answer, without a command', async () => {
-    const answer = await push('{"items":[]}');
-    expect([answer.status, answer.body]).toEqual([201, '[]']);
-    expect(front.service.submitted).toEqual([]);
-  });
-
   test.each([
     ['retry', 503, '1'],
     ['no_leader', 503, '1'],
@@ -104,26 +95,6 @@ describe('answers', () => {
 });
 
 describe('commands', () => {
-  test('columns, tenant and the body itself', async () => {
-    answerWith([0, 0]);
-    const body =
-      '{"items":[{"queue":"q","payload":{"n":1.50}},' +
-      '{"queue":"q","transactionId":"t","payload":[]}]}';
-    await push(body);
-    const [command] = front.service.submitted;
-    expect(command).toMatchObject({
-      kind: 'push',
-      tenant: DEFAULT_TENANT,
-      producerSub: null,
-      groups: [{ queue: 'q', partition: 'Default' }],
-      itemGroup: [0, 0],
-      transactionIds: [null, 't'],
-    });
-    if (command?.kind !== 'push') throw new Error('a push was expected');
-    expect(Buffer.from(command.body).toString()).toBe(body);
-    expect(body.slice(command.payloadStart[0], command.payloadEnd[0])).toBe('{"n":1.50}');
-  });
-
   test('requests and messages are counted', async () => {
     answerWith([0, 0]);
     await push('{"items":[{"queue":"q","payload":0},{"queue":"q","payload":0}]}');
@@ -146,32 +117,5 @@ describe('refusals before any command', () => {
       code: 'bad_body',
     });
     expect(front.service.submitted).toEqual([]);
-  });
-
-  test('names over the budget, wherever they stand', async () => {
-    const body = `{"items":[{"queue":"q","payload":0},{"queue":"${'q'.repeat(500)}","payload":0}]}`;
-    const answer = await push(body);
-    expect(answer.status).toBe(413);
-    expect(JSON.parse(answer.body)).toEqual({
-      error: 'queue name is 500 bytes; the composite store key limit leaves 447 bytes for names',
-      code: 'name_too_long',
-    });
-    expect(front.service.submitted).toEqual([]);
-  });
-
-  test('transaction ids have 65,535 bytes', async () => {
-    answerWith([0]);
-    const body = (id: string): string =>
-      `{"items":[{"queue":"q","transactionId":"${id}","payload":0}]}`;
-    expect((await push(body('x'.repeat(65_535)))).status).toBe(201);
-    expect((await push(body('ü'.repeat(32_767)))).status).toBe(201);
-    for (const id of ['x'.repeat(65_536), 'ü'.repeat(32_768)]) {
-      const answer = await push(body(id));
-      expect(answer.status).toBe(400);
-      expect(JSON.parse(answer.body)).toEqual({
-        error: 'transactionId exceeds the 65535-byte limit',
-        code: 'bad_request',
-      });
-    }
   });
 });

@@ -92,17 +92,6 @@ test('a message without room for its payload says so, a list that there is more'
   );
 });
 
-test('filters are handed on, and what is absent is not one', async () => {
-  await get('/api/v1/messages?queue=a&partition=&task=b&status=pending&from=2026-10-14T17:46:40Z');
-  await get('/api/v1/dlq?queue=&consumerGroup=g&limit=7&offset=3');
-  const none = { queue: null, partition: null, namespace: null, task: null, status: null };
-  const from = { fromUs: 1_792_000_000_000_000, toUs: null, limit: 200, offset: 0 };
-  expect(front.service.records.asked).toEqual([
-    { ...none, queue: 'a', task: 'b', status: 'pending', ...from },
-    { queue: null, group: 'g', limit: 7, offset: 3 },
-  ]);
-});
-
 test('a dead letter of a timer, of a partition that is gone, and without room', async () => {
   const letter: ListedDeadLetter = {
     id: ID,

@@ -191,24 +191,3 @@ describe('the gate', () => {
     }
   });
 });
-
-describe('reads', () => {
-  test('a list names where to begin and how many', async () => {
-    front.service.timers.page = {
-      kind: 'timer-page',
-      timers: [],
-      truncated: false,
-      nextAfter: null,
-    };
-    const client = front.client();
-    for (const query of ['', '?limit=5&after=a%2Fb', '?limit=2000', '?limit=1.5']) {
-      expect((await client.request(`/api/v1/timers/mail${query}`)).status).toBe(200);
-    }
-    expect(front.service.timers.listed).toEqual([
-      ['mail', '', 100],
-      ['mail', 'a/b', 5],
-      ['mail', '', 1000],
-      ['mail', '', 100],
-    ]);
-  });
-});
