@@ -74,6 +74,27 @@ export const STATUS_OF_MEMBERSHIP_ERROR: { readonly [code in MembershipErrorCode
     timeout: { status: '504 Gateway Timeout', retryAfter: false },
   };
 
+/** An answer to a request that is refused while it is read: status and JSON text. */
+export interface Refused {
+  readonly status: Status;
+  readonly text: string;
+}
+
+export function refusedAs({ reason, error }: Refusal): Refused {
+  return { status: STATUS_OF_REASON[reason].status, text: errorText(error, reason) };
+}
+
+/** Thrown where a request is read; the request is answered so. */
+export class RequestFault extends Error {
+  readonly code = 'refused';
+  readonly refused: Refused;
+
+  constructor(refused: Refused) {
+    super(refused.text);
+    this.refused = refused;
+  }
+}
+
 /** The answer to a body that is none for its route; `what` says why and at which byte. */
 export function badBodyText(badBody: string, what: string): string {
   return errorText(`${badBody}: ${what}`, 'bad_body');

@@ -62,14 +62,31 @@ function labelRefusal(tenant: string, field: string, text: string): Refusal | nu
   };
 }
 
-/** The same for what a call reads by position; the first one that does not fit. */
-export function placesBudgetRefusal(
+/** Names that stand in one key of the store together; null and absent: there is no such name. */
+export interface KeyNames {
+  readonly queue?: string | null;
+  readonly group?: string | null;
+  readonly partition?: string | null;
+  readonly timerKey?: string;
+}
+
+/** The same for the names of a request; the first that do not fit. */
+export function keyNamesRefusal(
   tenant: string,
-  places: readonly { readonly queue: string; readonly partition?: string }[],
+  names: KeyNames | readonly KeyNames[],
 ): Refusal | null {
-  for (const { queue, partition = '' } of places) {
-    const refusal = nameBudgetRefusal(tenant, queue, '', partition);
-    if (refusal !== null) return refusal;
+  if (isList(names)) {
+    for (const one of names) {
+      const refusal = keyNamesRefusal(tenant, one);
+      if (refusal !== null) return refusal;
+    }
+    return null;
   }
-  return null;
+  const { queue, group, partition, timerKey } = names;
+  const field = timerKey === undefined ? 'partition' : 'timerKey';
+  return nameBudgetRefusal(tenant, queue ?? '', group ?? '', partition ?? timerKey ?? '', field);
+}
+
+function isList(names: KeyNames | readonly KeyNames[]): names is readonly KeyNames[] {
+  return Array.isArray(names);
 }

@@ -5,8 +5,7 @@
  * that of another.
  */
 import type { NextAfter, PageQuery } from '@svc/engine';
-import { badRequest } from './errors.js';
-import type { Exchange } from './exchange.js';
+import { badRequest, RequestFault, refusedAs } from './errors.js';
 import { lenientInteger, type Query, textOf } from './query.js';
 
 export const PAGE_LIMIT_DEFAULT = 100;
@@ -24,16 +23,16 @@ export interface Paging extends PageQuery {
   readonly isPaged: boolean;
 }
 
-/** `list`: the letter of the list. null: the request has been refused. */
-export function listPagingOf(exchange: Exchange, query: Query, list: string): Paging | null {
+/** All of a list. */
+export const WHOLE_LIST: Paging = { after: '', limit: Number.POSITIVE_INFINITY, isPaged: false };
+
+/** `list`: the letter of the list. Throws `RequestFault`. */
+export function listPagingOf(query: Query, list: string): Paging {
   const after = textOf(query, 'after');
   const isPaged = after !== '' || textOf(query, 'limit') !== '';
-  if (!isPaged) return { after: '', limit: Number.POSITIVE_INFINITY, isPaged };
+  if (!isPaged) return WHOLE_LIST;
   const place = after === '' ? '' : placeOf(after, list);
-  if (place === null) {
-    exchange.refuse(badRequest(NOT_A_PLACE));
-    return null;
-  }
+  if (place === null) throw new RequestFault(refusedAs(badRequest(NOT_A_PLACE)));
   const wanted = lenientInteger(query, 'limit') ?? PAGE_LIMIT_DEFAULT;
   const limit = Math.min(Math.max(wanted, 1), PAGE_LIMIT_MAX);
   return { after: place, limit, isPaged };

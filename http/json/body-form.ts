@@ -17,13 +17,25 @@
  * told, and `values` has its members in that order. Absent members are looked for behind the end of
  * their object, and behind the end of a whole body.
  */
-import { type AnySchema, type Field, fields, nullable, optional, text, truth } from '@svc/schema';
+import {
+  type AnySchema,
+  type Field,
+  nullable,
+  type ObjectOf,
+  type Optional,
+  object,
+  optional,
+  type Schema,
+  text,
+  truth,
+  type ValueOf,
+} from '@svc/schema';
 import { type KeySet, keySet } from './json-keys.js';
 import { JsonReader, KEYS_END } from './json-reader.js';
 
-export interface Member<Value> {
+export interface Member<Value, Described extends Field = Field> {
   /** As the document describes it. */
-  readonly field: Field;
+  readonly field: Described;
   /** Reads the value that the reader stands before. undefined: it is as good as absent. */
   readonly read: (reader: JsonReader, name: string) => Value | undefined;
   /** What stands for an absent member; without it the member is required. */
@@ -31,14 +43,14 @@ export interface Member<Value> {
 }
 
 /** Another spelling of a member. Which of two in a body counts, the form says. */
-export interface Alias {
-  readonly field: Field;
+export interface Alias<Described extends Field = Field> {
+  readonly field: Described;
   readonly aliasOf: string;
 }
 
 type Counts = 'first' | 'last';
 
-type Members = Readonly<Record<string, Member<unknown> | Alias>>;
+export type Members = Readonly<Record<string, Member<unknown> | Alias>>;
 
 export type ValuesOf<All extends Members> = {
   readonly [Name in keyof All as All[Name] extends Alias ? never : Name]: All[Name] extends Member<
@@ -48,12 +60,18 @@ export type ValuesOf<All extends Members> = {
     : never;
 };
 
+type FieldsOf<All extends Members> = { readonly [Name in keyof All]: All[Name]['field'] };
+
+type OtherFields<All> = { readonly [Name in keyof All]?: Field };
+
 export interface ObjectForm<All extends Members> {
-  readonly schema: AnySchema;
+  readonly schema: Schema<ObjectOf<FieldsOf<All>>>;
   /** Reads the object as a value in a list or of a member. */
   readonly readAt: (reader: JsonReader) => ValuesOf<All>;
   /** A schema of the same members, some of which are described otherwise. */
-  readonly variant: (described: { readonly [Name in keyof All]?: Field }) => AnySchema;
+  readonly variant: <const Other extends OtherFields<All>>(
+    described: Other,
+  ) => Schema<ObjectOf<Omit<FieldsOf<All>, keyof Other> & Other>>;
 }
 
 export interface BodyForm<All extends Members> extends ObjectForm<All> {
@@ -193,21 +211,18 @@ function fillAbsent(reader: JsonReader, values: Record<string, unknown>, plan: P
 }
 
 function described(all: Members, other: { readonly [name: string]: Field | undefined }): AnySchema {
-  return fields(
-    Object.fromEntries(
-      Object.entries(all).map(([name, { field }]) => [name, other[name] ?? field]),
-    ),
-  );
+  const fields = Object.entries(all).map(([name, { field }]) => [name, other[name] ?? field]);
+  return object(Object.fromEntries(fields));
 }
 
 // --- members -------------------------------------------------------------------------------------
 
 /** `value` where the member is absent or null. */
-export function given<Value, Other>(
+export function given<Value, Other, Described extends Field>(
   value: Other,
-  { field, read }: Member<Value>,
-): Member<Value | Other> {
-  const schema = 'optional' in field ? field.optional : field;
+  { field, read }: Member<Value, Described>,
+): Member<Value | Other, Optional<ValueOf<Described> | null>> {
+  const schema: Schema<ValueOf<Described>> = 'optional' in field ? field.optional : field;
   return {
     field: optional(withDefault(nullable(schema), value)),
     read: (reader, name) => {
@@ -220,37 +235,50 @@ export function given<Value, Other>(
 }
 
 /** `value` where the member is absent; null is a value like another. */
-export function ifPresent<Value>(value: Value, { field, read }: Member<Value>): Member<Value> {
-  const schema = 'optional' in field ? field.optional : field;
+export function ifPresent<Value, Described extends Field>(
+  value: Value,
+  { field, read }: Member<Value, Described>,
+): Member<Value, Optional<ValueOf<Described>>> {
+  const schema: Schema<ValueOf<Described>> = 'optional' in field ? field.optional : field;
   return { field: optional(withDefault(schema, value)), read, absent: { value } };
 }
 
-function withDefault({ json, uses }: AnySchema, value: unknown): AnySchema {
+function withDefault<Said>({ json, uses }: Schema<Said>, value: unknown): Schema<Said> {
   const isSaid = typeof value === 'number' || typeof value === 'boolean' || value === 'Default';
   return isSaid ? { json: { ...json, default: value }, uses } : { json, uses };
 }
 
 /** The same, described otherwise: by what the endpoint demands of it in the end. */
-export function describedBy<Value>(field: Field, member: Member<Value>): Member<Value> {
+export function describedBy<Value, Described extends Field>(
+  field: Described,
+  member: Member<Value>,
+): Member<Value, Described> {
   return { ...member, field };
 }
 
 /** Read as `aliasOf` is. */
-export function alias(aliasOf: string, field: Field): Alias {
+export function alias<Described extends Field>(
+  aliasOf: string,
+  field: Described,
+): Alias<Described> {
   return { field, aliasOf };
 }
 
 /** A string without NUL. */
-export function nameMember(field: AnySchema = text): Member<string> {
+export function nameMember<Said = string>(
+  field: Schema<Said> = text as AnySchema,
+): Member<string, Schema<Said>> {
   return { field, read: (reader, name) => reader.readName(name) };
 }
 
 /** A string. */
-export function textMember(field: AnySchema = text): Member<string> {
+export function textMember<Said = string>(
+  field: Schema<Said> = text as AnySchema,
+): Member<string, Schema<Said>> {
   return { field, read: (reader, name) => reader.readText(name) };
 }
 
-export function flagMember(field: AnySchema = truth): Member<boolean> {
+export function flagMember(field: Schema<boolean> = truth): Member<boolean, Schema<boolean>> {
   return { field, read: readFlag };
 }
 
@@ -262,15 +290,15 @@ export function readFlag(reader: JsonReader, name: string): boolean {
 }
 
 export function integerMember(
-  field: AnySchema,
+  field: Schema<number>,
   min: number = Number.MIN_SAFE_INTEGER,
   max: number = Number.MAX_SAFE_INTEGER,
-): Member<number> {
+): Member<number, Schema<number>> {
   return { field, read: (reader, name) => reader.readInteger(name, min, max) };
 }
 
 /** The JSON text of a value of any kind. */
-export function jsonMember(field: AnySchema): Member<string> {
+export function jsonMember<Said>(field: Schema<Said>): Member<string, Schema<Said>> {
   return {
     field,
     read: (reader) => {
@@ -286,11 +314,11 @@ interface ListBound {
   readonly tooMany: (reader: JsonReader, name: string, at: number) => never;
 }
 
-export function listMember<Value>(
-  field: AnySchema,
+export function listMember<Value, Said>(
+  field: Schema<Said>,
   item: (reader: JsonReader, name: string, index: number) => Value,
   { max, tooMany }: ListBound,
-): Member<readonly Value[]> {
+): Member<readonly Value[], Schema<Said>> {
   return {
     field,
     read: (reader, name) => {

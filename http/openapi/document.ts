@@ -97,7 +97,7 @@ function operationObject(endpoint: Endpoint): JsonObject {
                 example: request.example ?? requestExample(schemaOf(request)),
               },
             },
-            ...(request.lenient === true ? { 'x-lenient': true } : {}),
+            ...('lenient' in request ? { 'x-lenient': true } : {}),
           },
         }),
     responses: Object.fromEntries(
@@ -128,8 +128,8 @@ function pathParameters({ path }: Endpoint): JsonObject[] {
   }));
 }
 
-function queryParameters({ query = [] }: Endpoint): JsonObject[] {
-  return query.map(({ name, description, schema, required }) => ({
+function queryParameters({ query }: Endpoint): JsonObject[] {
+  return Object.entries(query).map(([name, { description, schema, required }]) => ({
     name,
     in: 'query',
     description,
@@ -205,12 +205,12 @@ function withError(schema: AnySchema): AnySchema {
   return isError(schema.json) ? schema : either(schema, errorAnswer);
 }
 
-function schemasOf({ query = [], request, answers }: Endpoint): AnySchema[] {
+function schemasOf({ query, request, answers }: Endpoint): AnySchema[] {
   const answered = Object.values(answers).flatMap(({ schema }) =>
     schema === null ? [] : [schema],
   );
   return [
-    ...query.map(({ schema }) => schema),
+    ...Object.values(query).map(({ schema }) => schema),
     ...(request === undefined ? [] : [schemaOf(request)]),
     ...answered,
   ];

@@ -4,10 +4,23 @@
  * nobody received the answer.
  */
 import type { RefusedOutcome } from '@svc/engine';
+import type { Schema } from '@svc/schema';
 import type { AnswerRoom } from '../exchange/answer-room.js';
-import { INTERNAL_REFUSAL } from '../exchange/errors.js';
+import { INTERNAL_REFUSAL, type Status } from '../exchange/errors.js';
 import type { Exchange, FrontLogger } from '../exchange/exchange.js';
+import { jsonOf } from '../json/answer-writer.js';
 import type { Reply } from '../ports/service.js';
+
+/** Answers with an object, written by its schema. */
+export function sendAnswer<Value>(
+  exchange: Exchange,
+  status: Status,
+  schema: Schema<Value>,
+  value: NoInfer<Value>,
+  retryAfter = false,
+): void {
+  exchange.json(status, jsonOf(schema, value), retryAfter);
+}
 
 export type Render<Context, Answer> = (
   exchange: Exchange,
@@ -74,6 +87,18 @@ export function viewReply<Context, View extends { readonly kind: string }>(
   render: Render<Context, View>,
 ): Reply<View | RefusedOutcome> {
   return new PendingReply(exchange, front.logger, { context, render }, renderView<Context, View>);
+}
+
+/** A reply whose answer is made of the view alone, and written by its schema. */
+export function shownReply<View extends { readonly kind: string }, Value>(
+  front: { readonly logger: FrontLogger },
+  exchange: Exchange,
+  schema: Schema<Value>,
+  shown: (view: View) => NoInfer<Value>,
+): Reply<View | RefusedOutcome> {
+  return viewReply(front, exchange, null, (to: Exchange, _: null, view: View) =>
+    sendAnswer(to, '200 OK', schema, shown(view)),
+  );
 }
 
 interface Shown<Context, View> {

@@ -6,6 +6,7 @@ import type { AccessLevel, RoleSet } from '../exchange/access-level.js';
 import type { AnswerShare } from '../exchange/answer-budget.js';
 import type { BodyShare } from '../exchange/body-budget.js';
 import type { Exchange, FrontLogger } from '../exchange/exchange.js';
+import type { Paging } from '../exchange/paging.js';
 import type { Zstd } from '../exchange/zstd.js';
 import type { Gate } from '../gate/gate.js';
 import type { Scraper } from '../metrics/scrape.js';
@@ -35,20 +36,31 @@ export interface TimerFront {
   readonly zstd: Zstd;
 }
 
-export interface RouteRequest {
+/** A request as a handler gets it: read as far as its endpoint's record says. */
+export interface Call<Params = PathParams, Query = string, Body = Buffer> {
   readonly exchange: Exchange;
   readonly tenant: string;
   /** Whose token it came with, as `sub` names them; null without one, or with the check off. */
   readonly subject: string | null;
   /** What that token allows; null where `subject` is null for want of a token. */
   readonly roles: RoleSet | null;
-  /** The `{...}` segments of the path, decoded, in order. */
-  readonly params: readonly string[];
-  /** What stands behind `?`, not decoded. */
-  readonly query: string;
-  /** Empty when the route takes none. */
-  readonly body: Buffer;
+  /** The `{...}` segments of the path, decoded. */
+  readonly params: Params;
+  /** The values of the parameters; without any, what stands behind `?`, not decoded. */
+  readonly query: Query;
+  /** The page that is asked for; all of the list where the record has no `page`. */
+  readonly page: Paging;
+  /** What the form makes of the body; without one its bytes, which are none without a body. */
+  readonly body: Body;
 }
+
+export type PathParams = Readonly<Record<string, string>>;
+
+/** A request of any endpoint. */
+export type AnyCall = Call<unknown, unknown, unknown>;
+
+/** A request as it comes. */
+export type RouteRequest = Call;
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

@@ -25,7 +25,7 @@ function found(method: string, path: string): string | null {
   const match = router.match(method, path);
   if (match === null) return null;
   if (isFault(match)) return match.fault;
-  return `${match.route.method} ${match.route.path} ${JSON.stringify(match.params)}`;
+  return `${match.route.method} ${match.route.path} ${JSON.stringify(Object.values(match.params))}`;
 }
 
 describe('matching', () => {
@@ -78,6 +78,13 @@ describe('matching', () => {
   ])('%s %s', (method, path, expected) => {
     expect(found(method, path)).toBe(expected);
   });
+});
+
+test('segments are handed over by their names, and literal ones count before named ones', () => {
+  const named = router.match('GET', '/api/q/a/p/b');
+  expect(named).toMatchObject({ params: { queue: 'a', partition: 'b' } });
+  const either = new Router([route('GET', '/t/{id}/{key}'), route('GET', '/t/by-name/{name}')]);
+  expect(either.match('GET', '/t/by-name/x')).toMatchObject({ params: { name: 'x' } });
 });
 
 test('the routes of the front do not shadow one another', () => {

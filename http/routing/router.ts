@@ -4,11 +4,11 @@
  * A last segment `{name...}` stands for all the rest.
  */
 import { type DecodeFault, decodePercent, isFault } from '../exchange/path.js';
-import { methodsOf, type Route } from './route.js';
+import { methodsOf, type PathParams, type Route } from './route.js';
 
 export interface RouteMatch {
   readonly route: Route;
-  readonly params: readonly string[];
+  readonly params: PathParams;
 }
 
 interface Pattern {
@@ -16,6 +16,8 @@ interface Pattern {
   readonly methods: readonly string[];
   /** null stands for a segment that is handed over. */
   readonly segments: readonly (string | null)[];
+  /** Names of the segments that are handed over. */
+  readonly names: readonly string[];
 }
 
 /** One method of a path. */
@@ -24,7 +26,7 @@ interface Literal {
   readonly match: RouteMatch;
 }
 
-const NO_PARAMS: readonly string[] = [];
+const NO_PARAMS: PathParams = {};
 
 export class Router {
   /** The routes without parameters, by their path. */
@@ -47,12 +49,14 @@ export class Router {
       const segments = route.path
         .split('/')
         .map((segment) => (segment.startsWith('{') ? null : segment));
+      const names = [...route.path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name);
+      const pattern = { route, methods, segments, names };
       if (route.path.endsWith('...}')) {
-        this.#tails.push({ route, methods, segments });
+        this.#tails.push(pattern);
         continue;
       }
       const same = this.#patterns.get(segments.length) ?? [];
-      this.#patterns.set(segments.length, [...same, { route, methods, segments }]);
+      this.#patterns.set(segments.length, [...same, pattern].sort(literalFirst));
     }
   }
 
@@ -83,6 +87,11 @@ export class Router {
   }
 }
 
+/** Of two patterns for one path, the one that names more of it counts. */
+function literalFirst(one: Pattern, other: Pattern): number {
+  return one.names.length - other.names.length;
+}
+
 /** A handed-over segment is never empty. */
 function matches(pattern: Pattern, segments: readonly string[]): boolean {
   for (let i = 0; i < segments.length; i++) {
@@ -93,12 +102,13 @@ function matches(pattern: Pattern, segments: readonly string[]): boolean {
 }
 
 function withParams(pattern: Pattern, segments: readonly string[]): RouteMatch | DecodeFault {
-  const params: string[] = [];
+  const params: Record<string, string> = {};
+  let next = 0;
   for (let i = 0; i < segments.length; i++) {
     if (pattern.segments[i] !== null) continue;
     const decoded = decodePercent(segments[i] as string, 'path');
     if (isFault(decoded)) return decoded;
-    params.push(decoded);
+    params[pattern.names[next++] as string] = decoded;
   }
   return { route: pattern.route, params };
 }

@@ -58,6 +58,7 @@ import {
   badRequest,
   INSUFFICIENT_TEXT,
   RESERVED_TENANT_REFUSAL,
+  RequestFault,
   UNREADY_REFUSAL,
 } from '../exchange/errors.js';
 import { Exchange, type FrontLogger, type Rim } from '../exchange/exchange.js';
@@ -65,6 +66,7 @@ import { HeldBody } from '../exchange/held-body.js';
 import { findLongValues } from '../exchange/long-values.js';
 import { LoopShare } from '../exchange/loop-share.js';
 import { OpenPaths } from '../exchange/open-paths.js';
+import { WHOLE_LIST } from '../exchange/paging.js';
 import { type DecodeFault, isFault } from '../exchange/path.js';
 import { type Head, readHead } from '../exchange/request-head.js';
 import { isPageRead, PAGE_HEADERS, StaticFiles } from '../exchange/static-files.js';
@@ -474,12 +476,13 @@ class FrontServer implements HttpServer, Rim {
       exchange.answerInto(route.largeAnswer, !route.reserves && route.method !== 'DELETE');
     }
     const query = head.getQuery();
+    const page = WHOLE_LIST;
     if (route.body === null) {
-      route.handle(front, { exchange, tenant, subject, roles, params, query, body: NO_BODY });
+      route.handle(front, { exchange, tenant, subject, roles, params, query, page, body: NO_BODY });
       return;
     }
     readBody(source, exchange, this, head.bodyLength, route.body, this.#bodyBytesMax, (body) =>
-      this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, body }),
+      this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, page, body }),
     );
   }
 
@@ -526,9 +529,9 @@ class FrontServer implements HttpServer, Rim {
   #failed(exchange: Exchange, error: unknown, badBody: string): void {
     if (error instanceof JsonError) {
       exchange.json('400 Bad Request', badBodyText(badBody, error.message));
-      return;
-    }
-    exchange.failed('a request failed', error);
+    } else if (error instanceof RequestFault) {
+      exchange.json(error.refused.status, error.refused.text);
+    } else exchange.failed('a request failed', error);
   }
 }
 

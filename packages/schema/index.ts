@@ -40,15 +40,30 @@ export type Infer<S> = S extends Schema<infer Value> ? Value : never;
 
 export type Field = AnySchema | { readonly optional: AnySchema };
 
-type ValueOf<F> = F extends { readonly optional: infer S } ? Infer<S> : Infer<F>;
+/** The type of the values of a member. */
+export type ValueOf<F> = F extends { readonly optional: infer S } ? Infer<S> : Infer<F>;
 
 type OptionalNames<Fields> = {
   [Name in keyof Fields]: Fields[Name] extends { readonly optional: AnySchema } ? Name : never;
 }[keyof Fields];
 
-type ObjectOf<Fields> = {
-  readonly [Name in Exclude<keyof Fields, OptionalNames<Fields>>]: ValueOf<Fields[Name]>;
-} & { readonly [Name in OptionalNames<Fields>]?: ValueOf<Fields[Name]> };
+/** Members that types of values leave out. */
+type UnreadNames<Fields> = {
+  [Name in keyof Fields]: [ValueOf<Fields[Name]>] extends [never]
+    ? never
+    : ValueOf<Fields[Name]> extends Unread
+      ? Name
+      : never;
+}[keyof Fields];
+
+type RequiredNames<Fields> = Exclude<keyof Fields, OptionalNames<Fields> | UnreadNames<Fields>>;
+
+/** The type of the objects that have these members. */
+export type ObjectOf<Fields> = Flat<
+  { readonly [Name in RequiredNames<Fields>]: ValueOf<Fields[Name]> } & {
+    readonly [Name in Exclude<OptionalNames<Fields>, UnreadNames<Fields>>]?: ValueOf<Fields[Name]>;
+  }
+>;
 
 /** One object type instead of an intersection, for messages of the compiler and for editors. */
 type Flat<Type> = { [Name in keyof Type]: Type[Name] };
@@ -74,6 +89,13 @@ export const noMembers = leaf<Readonly<Record<string, never>>>({ type: 'object',
 export const never = leaf<never>({ not: {} });
 /** Any JSON value. */
 export const anything = leaf<unknown>({});
+declare const isUnread: unique symbol;
+/** The type of what is not read. */
+export interface Unread {
+  readonly [isUnread]: true;
+}
+/** Any JSON value, in a member that is not read: types of values do not have the member. */
+export const unread = leaf<Unread>({});
 export const uuid = leaf<string>({ type: 'string', format: 'uuid' });
 /** UTC with microseconds. */
 export const stamp = leaf<string>({
@@ -135,7 +157,7 @@ export function optional<Value>(schema: Schema<Value>): Optional<Value> {
 /** An object of these members; what else it holds is not described. */
 export function object<const Fields extends Readonly<Record<string, Field>>>(
   fields: Fields,
-): Schema<Flat<ObjectOf<Fields>>> {
+): Schema<ObjectOf<Fields>> {
   return objectOf(Object.entries<Field>(fields));
 }
 
@@ -150,11 +172,6 @@ export function each<const Name extends string, F extends Field>(
 /** An object that holds no member besides those described. */
 export function closed<Value>({ json, uses }: Schema<Value>): Schema<Value> {
   return { json: { ...json, additionalProperties: false }, uses };
-}
-
-/** An object whose type is of no concern. */
-export function fields(all: Readonly<Record<string, Field>>): AnySchema {
-  return objectOf(Object.entries(all));
 }
 
 /** Described once, under its name, and referred to. */

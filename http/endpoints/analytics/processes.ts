@@ -1,6 +1,4 @@
 /** Processes over time: system and worker metrics (inspection 5.7, 5.8). They show all tenants. */
-import type { RefusedOutcome } from '@svc/engine';
-import { text } from '@svc/schema';
 import {
   formatStampUs,
   type SystemMetrics,
@@ -18,12 +16,10 @@ import type {
   ProcessSeriesView,
   SeriesWindow,
 } from '../../ports/analytics-service.js';
-import { answer, endpoint, parameter, refusal } from '../../routing/endpoint.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
+import type { Call, Front } from '../../routing/route.js';
 import {
   acked,
   averageLagMs,
@@ -35,18 +31,16 @@ import {
   plus,
 } from './series-figures.js';
 import { BAD_WINDOW, WINDOW } from './series-query.js';
-import { bucketText, bucketTextMs, perSecond, refuseInput, timeRange, windowOf } from './window.js';
+import { badInput, bucketText, bucketTextMs, perSecond, timeRange, windowOf } from './window.js';
 
-const HOSTNAME = textParameter('hostname', 'Of this node alone.');
-const NAMED_WORKER = textParameter('workerId', '`worker-0` or absent.');
-const WORKER = textParameter('workerId', 'An integer; each node has the worker 0.');
+const HOSTNAME = textParameter('Of this node alone.');
 
 export const systemMetricsEndpoint = endpoint({
   at: 'GET /api/v1/analytics/system-metrics',
   level: 'read-only',
   tag: 'analytics',
   summary: 'What the processes measured of themselves, once a second.',
-  query: [...WINDOW, HOSTNAME, NAMED_WORKER],
+  query: { ...WINDOW, hostname: HOSTNAME, workerId: textParameter('`worker-0` or absent.') },
   answers: {
     200: answer(
       'One element for each node that has rows. Processor time is in hundredths of a percent.',
@@ -56,7 +50,10 @@ export const systemMetricsEndpoint = endpoint({
   },
   largeAnswer: 'read',
   scoped: false,
-  handle: handleSystem,
+  handle: (front, call) => {
+    const { workerId } = call.query;
+    ask(front, call, workerId === '' || workerId === WORKER_NAME, false);
+  },
 });
 
 export const workerMetricsEndpoint = endpoint({
@@ -64,7 +61,12 @@ export const workerMetricsEndpoint = endpoint({
   level: 'read-only',
   tag: 'analytics',
   summary: 'What the processes did: requests, messages, delays of the loop.',
-  query: [...WINDOW, HOSTNAME, WORKER, parameter('queue', 'Without effect.', text)],
+  query: {
+    ...WINDOW,
+    hostname: HOSTNAME,
+    workerId: textParameter('An integer; each node has the worker 0.'),
+    queue: textParameter('Without effect.'),
+  },
   answers: {
     200: answer(
       'The newest bucket first; `workers` are those of the last five minutes.',
@@ -74,7 +76,11 @@ export const workerMetricsEndpoint = endpoint({
   },
   largeAnswer: 'read',
   scoped: false,
-  handle: handleWorkers,
+  handle: (front, call) => {
+    const { workerId } = call.query;
+    if (workerId !== '' && !INTEGER.test(workerId)) throw badInput('integer', workerId);
+    ask(front, call, workerId === '' || Number(workerId) === 0, true);
+  },
 });
 
 /** A node has one worker. */
@@ -89,31 +95,19 @@ interface Context {
   readonly isWanted: boolean;
 }
 
-function handleSystem(front: Front, request: RouteRequest): void {
-  const query = queryOf(request);
-  if (query === null) return;
-  const worker = NAMED_WORKER.of(query);
-  ask(front, request, worker === '' || worker === WORKER_NAME, false);
-}
+type ProcessQuery = Readonly<Record<'from' | 'to' | 'hostname', string>>;
 
-function handleWorkers(front: Front, request: RouteRequest): void {
-  const query = queryOf(request);
-  if (query === null) return;
-  const worker = WORKER.of(query);
-  if (worker !== '' && !INTEGER.test(worker)) refuseInput(request.exchange, 'integer', worker);
-  else ask(front, request, worker === '' || Number(worker) === 0, true);
-}
-
-function ask(front: Front, request: RouteRequest, isWanted: boolean, isOfWorkers: boolean): void {
-  const { exchange } = request;
-  const query = queryOf(request);
-  if (query === null) return;
+function ask(
+  front: Front,
+  { exchange, query }: Call<unknown, ProcessQuery>,
+  isWanted: boolean,
+  isOfWorkers: boolean,
+): void {
   const { analytics } = front.service;
-  const window = windowOf(exchange, query, analytics.nowUs());
-  if (window === null) return;
-  const context: Context = { window, hostname: HOSTNAME.of(query), isWanted };
+  const window = windowOf(query, analytics.nowUs());
+  const context: Context = { window, hostname: query.hostname, isWanted };
   const render = isOfWorkers ? renderWorkers : renderSystem;
-  const reply = new PendingReply(exchange, front.logger, context, render);
+  const reply = viewReply(front, exchange, context, render);
   analytics.processes(window, isOfWorkers, reply);
 }
 
@@ -121,15 +115,7 @@ function wantedOf(nodes: readonly NodeSeriesView[], { hostname, isWanted }: Cont
   return nodes.filter((node) => isWanted && (hostname === '' || node.hostname === hostname));
 }
 
-function renderSystem(
-  exchange: Exchange,
-  context: Context,
-  outcome: ProcessSeriesView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderSystem(exchange: Exchange, context: Context, outcome: ProcessSeriesView): void {
   const { window } = context;
   const replicas = wantedOf(outcome.nodes, context)
     .filter(({ buckets }) => buckets.length > 0)
@@ -190,15 +176,7 @@ function metricsOf({ gauges }: ProcessBucketView): SystemMetrics {
   };
 }
 
-function renderWorkers(
-  exchange: Exchange,
-  context: Context,
-  outcome: ProcessSeriesView | RefusedOutcome,
-): void {
-  if (outcome.kind === 'refused') {
-    exchange.refuse(outcome.refusal);
-    return;
-  }
+function renderWorkers(exchange: Exchange, context: Context, outcome: ProcessSeriesView): void {
   const { window } = context;
   const points = cellBuckets(wantedOf(outcome.nodes, context));
   sendAnswer(exchange, '200 OK', workerMetricsAnswer, {

@@ -21,8 +21,7 @@ import type {
 } from '../../ports/analytics-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import type { Call, Front } from '../../routing/route.js';
 import {
   acked,
   averageLagMs,
@@ -31,7 +30,7 @@ import {
   missingOf,
   queueOf,
 } from './series-figures.js';
-import { BAD_WINDOW, QUEUE, WINDOW } from './series-query.js';
+import { BAD_WINDOW, QUEUE_WINDOW } from './series-query.js';
 import { bucketText, perSecond, round, timeRange, windowOf } from './window.js';
 
 export const queueOpsEndpoint = endpoint({
@@ -39,7 +38,7 @@ export const queueOpsEndpoint = endpoint({
   level: 'read-only',
   tag: 'analytics',
   summary: 'What happened to each queue, bucket by bucket.',
-  query: [...WINDOW, QUEUE],
+  query: QUEUE_WINDOW,
   answers: {
     200: answer(
       'By bucket, then by queue; a bucket in which nothing happened has no row.',
@@ -48,11 +47,9 @@ export const queueOpsEndpoint = endpoint({
     500: BAD_WINDOW,
   },
   largeAnswer: 'read',
-  handle: (front, request) => {
-    const asked = querySeries(front, request, true);
-    if (asked === null) return;
-    const reply = viewReply(front, request.exchange, asked, renderOps);
-    front.service.analytics.queueSeries(asked.query, reply);
+  handle: (front, call) => {
+    const asked = askedOf(front, call);
+    front.service.analytics.queueSeries(asked, viewReply(front, call.exchange, asked, renderOps));
   },
 });
 
@@ -61,17 +58,15 @@ export const queueLagEndpoint = endpoint({
   level: 'read-only',
   tag: 'analytics',
   summary: 'How old messages were when they were delivered.',
-  query: [...WINDOW, QUEUE],
+  query: QUEUE_WINDOW,
   answers: {
     200: answer('The newest bucket first, then by queue.', list(queueLagRow)),
     500: BAD_WINDOW,
   },
   largeAnswer: 'read',
-  handle: (front, request) => {
-    const asked = querySeries(front, request, false);
-    if (asked === null) return;
-    const reply = viewReply(front, request.exchange, asked, renderLag);
-    front.service.analytics.queueSeries(asked.query, reply);
+  handle: (front, call) => {
+    const asked = askedOf(front, call, false);
+    front.service.analytics.queueSeries(asked, viewReply(front, call.exchange, asked, renderLag));
   },
 });
 
@@ -80,35 +75,32 @@ export const parkedReplicasEndpoint = endpoint({
   level: 'read-only',
   tag: 'analytics',
   summary: 'Long polls that waited, by queue and node; also of queues that are gone.',
-  query: [...WINDOW, QUEUE],
+  query: QUEUE_WINDOW,
   answers: {
     200: answer('By bucket, queue and node.', parkedReplicasAnswer),
     500: BAD_WINDOW,
   },
   largeAnswer: 'read',
-  handle: (front, request) => {
-    const asked = querySeries(front, request, true);
-    if (asked === null) return;
-    const reply = viewReply(front, request.exchange, asked, renderParked);
-    front.service.analytics.parked(asked.query, reply);
+  handle: (front, call) => {
+    const asked = askedOf(front, call);
+    front.service.analytics.parked(asked, viewReply(front, call.exchange, asked, renderParked));
   },
 });
 
-interface Asked {
-  readonly query: QueueSeriesQuery;
+function askedOf(
+  front: Front,
+  { tenant, query }: Call<unknown, Readonly<Record<'from' | 'to' | 'queue', string>>>,
+  rounds = true,
+): QueueSeriesQuery {
+  const window = windowOf(query, front.service.analytics.nowUs(), rounds);
+  return { tenant, queue: queueOf(query.queue, tenant), window };
 }
 
-/** null: the request has been answered. `rounds`: the span that the width is chosen by. */
-function querySeries(front: Front, request: RouteRequest, rounds: boolean): Asked | null {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return null;
-  const window = windowOf(exchange, query, front.service.analytics.nowUs(), rounds);
-  return window === null ? null : { query: { tenant, queue: queueOf(query, tenant), window } };
-}
-
-function renderOps(exchange: Exchange, { query }: Asked, outcome: QueueSeriesView): void {
-  const { window } = query;
+function renderOps(
+  exchange: Exchange,
+  { window }: QueueSeriesQuery,
+  outcome: QueueSeriesView,
+): void {
   const { rows, truncated, missing } = outcome;
   const head = { timeRange: timeRange(window), bucketMinutes: window.widthMinutes };
   const queues = [...new Set(rows.map(({ queue }) => queue))].sort();
@@ -142,11 +134,15 @@ function opsRow({ minute, queue, counts }: QueueSeriesRow, widthMinutes: number)
   };
 }
 
-function renderLag(exchange: Exchange, { query }: Asked, outcome: QueueSeriesView): void {
+function renderLag(
+  exchange: Exchange,
+  { window }: QueueSeriesQuery,
+  outcome: QueueSeriesView,
+): void {
   const rows = outcome.rows.filter(({ counts }) => counts.popMessages > 0);
   // Newest bucket first; within one the queues stay in their order.
   rows.sort((a, b) => b.minute - a.minute);
-  const { widthMinutes } = query.window;
+  const { widthMinutes } = window;
   sendSliced(exchange, arrayText(textsOf(rows, queueLagRow, (row) => lagRow(row, widthMinutes))));
 }
 
@@ -161,8 +157,11 @@ function lagRow({ minute, queue, counts }: QueueSeriesRow, bucketMinutes: number
   };
 }
 
-function renderParked(exchange: Exchange, { query }: Asked, outcome: ParkedSeriesView): void {
-  const { window } = query;
+function renderParked(
+  exchange: Exchange,
+  { window }: QueueSeriesQuery,
+  outcome: ParkedSeriesView,
+): void {
   const { rows, hostnames, truncated, missing } = outcome;
   const head = { timeRange: timeRange(window), bucketMinutes: window.widthMinutes };
   const replicas = hostnames.map((hostname) => ({ hostname, workerId: 0 }));

@@ -3,21 +3,18 @@ import { retentionAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { RetentionQuery, RetentionView } from '../../ports/analytics-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
 import { queueOf, retentionFigures } from './series-figures.js';
-import { BAD_WINDOW, QUEUE, WINDOW } from './series-query.js';
+import { BAD_WINDOW, QUEUE_WINDOW } from './series-query.js';
 import { bucketText, timeRange, windowOf } from './window.js';
-import { BAD_GROUP_BY, GROUP_BY, refuseGroupBy, workloadKeyOf } from './workload.js';
+import { BAD_GROUP_BY, GROUP_BY } from './workload.js';
 
 export const retentionEndpoint = endpoint({
   at: 'GET /api/v1/analytics/retention',
   level: 'read-only',
   tag: 'analytics',
   summary: 'What retention removed.',
-  query: [...WINDOW, QUEUE, GROUP_BY],
+  query: { ...QUEUE_WINDOW, groupBy: GROUP_BY },
   answers: {
     200: answer(
       'Buckets ascending; `rows` with `groupBy` only, most removed first.',
@@ -27,29 +24,17 @@ export const retentionEndpoint = endpoint({
     500: BAD_WINDOW,
   },
   largeAnswer: 'read',
-  handle,
+  handle: (front, { exchange, tenant, query }) => {
+    const asked: RetentionQuery = {
+      tenant,
+      queue: queueOf(query.queue, tenant),
+      groupBy: query.groupBy,
+      window: windowOf(query, front.service.analytics.nowUs()),
+    };
+    const reply = viewReply(front, exchange, asked, render);
+    front.service.analytics.retention(asked, reply);
+  },
 });
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const groupBy = workloadKeyOf(GROUP_BY.of(query), 'none');
-  if (groupBy === null) {
-    refuseGroupBy(exchange);
-    return;
-  }
-  const window = windowOf(exchange, query, front.service.analytics.nowUs());
-  if (window === null) return;
-  const asked: RetentionQuery = {
-    tenant,
-    queue: queueOf(query, tenant),
-    groupBy: groupBy === 'none' ? null : groupBy,
-    window,
-  };
-  const reply = viewReply(front, exchange, asked, render);
-  front.service.analytics.retention(asked, reply);
-}
 
 function render(exchange: Exchange, { window }: RetentionQuery, outcome: RetentionView): void {
   const { buckets, totals, groups } = outcome;

@@ -2,14 +2,12 @@
 import type { QueueFilter } from '@svc/engine';
 import type { GatheredAnswer, GaugeAnswer, QueueCounts, RetentionFigures } from '@svc/wire';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import type { Query } from '../../exchange/query.js';
 import type {
   GaugeFigures,
   NodeSeriesView,
   ProcessBucketView,
   ProcessCountsView,
 } from '../../ports/analytics-service.js';
-import { NAMESPACE, QUEUE, TASK } from './series-query.js';
 import { round } from './window.js';
 
 /** `nodesMissing`, where there are any. */
@@ -18,25 +16,23 @@ export function missingOf(missing: readonly number[]): GatheredAnswer {
 }
 
 /** The name of the queue asked about; null: any. One that no queue can have is "". */
-export function queueOf(query: Query, tenant: string): string | null {
-  const queue = QUEUE.of(query);
+export function queueOf(queue: string, tenant: string): string | null {
   if (queue === '') return null;
   return nameBudgetRefusal(tenant, queue, '', '') === null ? queue : '';
 }
 
 /** Where an empty label is a filter too: the queues without that label (inspection 5.3, 5.10). */
-export function exactFilterOf(query: Query, tenant: string): QueueFilter {
-  return {
-    queue: queueOf(query, tenant),
-    namespace: NAMESPACE.of(query),
-    task: TASK.of(query),
-  };
+export function exactFilterOf(
+  { queue, namespace, task }: AskedQueues,
+  tenant: string,
+): QueueFilter {
+  return { queue: queueOf(queue, tenant), namespace, task };
 }
 
-/** Where what is empty is absent. */
-export function filterOfNames(query: Query, tenant: string): QueueFilter {
-  const { queue, namespace, task } = exactFilterOf(query, tenant);
-  return { queue, namespace: namespace || null, task: task || null };
+interface AskedQueues {
+  readonly queue: string;
+  readonly namespace: string | null;
+  readonly task: string | null;
 }
 
 /** Age at delivery; null: nothing was delivered. */

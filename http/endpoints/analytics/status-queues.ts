@@ -1,5 +1,5 @@
 /** Status of queues: a page, one, and the number of messages (inspection 4.2 to 4.4). */
-import { text } from '@svc/schema';
+import { type Infer, text } from '@svc/schema';
 import {
   formatStampUs,
   type StatusQueueAnswer,
@@ -7,32 +7,38 @@ import {
   statusQueueAnswer,
   statusQueuesAnswer,
 } from '@svc/wire';
-import type { Exchange } from '../../exchange/exchange.js';
 import type { MessageTotalView, QueuePageView } from '../../ports/analytics-service.js';
 import type { QueueDetailView } from '../../ports/service.js';
-import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { PAGE_QUERY } from '../../routing/page-query.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { integerParameter } from '../../routing/query-parameter.js';
-import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
-import { answerQueue, messageFigures } from '../queues/queue-detail.js';
+import { shownReply } from '../../routing/reply.js';
+import {
+  answerQueue,
+  messageFigures,
+  PARTITIONS,
+  QUEUE_NOT_FOUND,
+  queueNotFound,
+} from '../queues/queue-detail.js';
 import { queueShown } from '../queues/queue-list.js';
 
 const ANY = { standard: 0, min: 0, max: Number.MAX_SAFE_INTEGER };
-const LIMIT = integerParameter('limit', { standard: 100, min: 1, max: 1000 }, text);
-const OFFSET = integerParameter('offset', ANY, text);
 
 export const statusQueuesEndpoint = endpoint({
   at: 'GET /api/v1/status/queues',
   level: 'read-only',
   tag: 'queues',
   summary: 'A page of the queues, newest first; `pending` excludes what is leased.',
-  query: [LIMIT, OFFSET],
+  query: {
+    limit: integerParameter({ standard: 100, min: 1, max: 1000 }, text),
+    offset: integerParameter(ANY, text),
+  },
   answers: { 200: answer('The page.', statusQueuesAnswer) },
   largeAnswer: 'read',
-  handle: handlePage,
+  handle: (front, { exchange, tenant, query: { limit, offset } }) => {
+    const shown = ({ queues }: QueuePageView) => ({ queues: queues.map(queueShown) });
+    const reply = shownReply(front, exchange, statusQueuesAnswer, shown);
+    front.service.analytics.queuePage(tenant, offset, limit, reply);
+  },
 });
 
 export const statusQueueEndpoint = endpoint({
@@ -40,13 +46,15 @@ export const statusQueueEndpoint = endpoint({
   level: 'read-only',
   tag: 'queues',
   summary: 'One queue and its partitions; `pending` includes what is leased.',
-  query: PAGE_QUERY,
+  page: PARTITIONS,
   answers: {
     200: answer('The queue.', statusQueueAnswer),
-    404: refusal('`Queue not found`'),
+    404: QUEUE_NOT_FOUND,
   },
   largeAnswer: 'read',
-  handle: (front, request) => answerQueue(front, request, { head: oneHead, tail: oneTail }),
+  names: ({ params }) => params,
+  tooLong: ({ exchange }) => queueNotFound(exchange),
+  handle: (front, call) => answerQueue(front, call, { head: oneHead, tail: oneTail }),
 });
 
 export const statusAnalyticsEndpoint = endpoint({
@@ -59,25 +67,12 @@ export const statusAnalyticsEndpoint = endpoint({
   },
   largeAnswer: 'read',
   handle: (front, { exchange, tenant }) => {
-    const reply = viewReply(front, exchange, null, renderTotal);
+    const reply = shownReply(front, exchange, statusAnalyticsAnswer, totalShown);
     front.service.analytics.messageTotal(tenant, reply);
   },
 });
 
 const DAY_US = 86_400_000_000;
-
-function handlePage(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const [limit, offset] = [LIMIT.of(query), OFFSET.of(query)];
-  const reply = viewReply(front, exchange, null, renderPage);
-  front.service.analytics.queuePage(tenant, offset, limit, reply);
-}
-
-function renderPage(exchange: Exchange, _: null, outcome: QueuePageView): void {
-  sendAnswer(exchange, '200 OK', statusQueuesAnswer, { queues: outcome.queues.map(queueShown) });
-}
 
 /** The members of a `StatusQueueAnswer` that stand before its partitions. */
 function oneHead({ view }: QueueDetailView): Partial<StatusQueueAnswer> {
@@ -99,13 +94,12 @@ function oneTail({ view }: QueueDetailView): Partial<StatusQueueAnswer> {
   return { totals: { messages: messageFigures(view.counts) } };
 }
 
-function renderTotal(exchange: Exchange, _: null, outcome: MessageTotalView): void {
-  const { nowUs, messages } = outcome;
+function totalShown({ nowUs, messages }: MessageTotalView): Infer<typeof statusAnalyticsAnswer> {
   const now = formatStampUs(nowUs);
-  sendAnswer(exchange, '200 OK', statusAnalyticsAnswer, {
+  return {
     dataPoints: [{ timestamp: now, messages }],
     interval: 'hour',
     from: formatStampUs(nowUs - DAY_US),
     to: now,
-  });
+  };
 }

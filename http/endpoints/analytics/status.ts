@@ -1,6 +1,5 @@
 /** GET /api/v1/status (inspection 4.1): throughput of all nodes, and what the tenant holds now. */
 import type { QueueRow, TenantStatus } from '@svc/engine';
-import { text } from '@svc/schema';
 import {
   type ByCall,
   type QueueCounts,
@@ -12,37 +11,38 @@ import {
   type ThroughputPoint,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
+import { nextAfterMember, type Paging } from '../../exchange/paging.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import type {
   NodeSeriesView,
   ProcessCountsView,
+  SeriesWindow,
   StatusQuery,
   StatusView,
 } from '../../ports/analytics-service.js';
-import { answer, endpoint, parameter } from '../../routing/endpoint.js';
-import { PAGE_QUERY } from '../../routing/page-query.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import { filterParameter } from '../../routing/query-parameter.js';
 import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 import { hasImpliedLabels } from '../records/message-list.js';
-import { acked, type CellBucket, cellBuckets, filterOfNames, missingOf } from './series-figures.js';
-import { BAD_WINDOW, QUEUE, WINDOW } from './series-query.js';
+import { acked, type CellBucket, cellBuckets, exactFilterOf, missingOf } from './series-figures.js';
+import { BAD_WINDOW, QUEUE_WINDOW } from './series-query.js';
 import { bucketText, perSecond, round, timeRange, windowOf } from './window.js';
+
+/** The letter of the list of queues. */
+const LIST = 's';
 
 export const statusEndpoint = endpoint({
   at: 'GET /api/v1/status',
   level: 'read-only',
   tag: 'analytics',
   summary: 'Throughput of all nodes, and what the queues of the tenant hold now.',
-  query: [
-    ...WINDOW,
-    QUEUE,
-    parameter('namespace', 'Of queues with this namespace.', text),
-    parameter('task', 'Of queues with this task.', text),
-    ...PAGE_QUERY,
-  ],
+  query: {
+    ...QUEUE_WINDOW,
+    namespace: filterParameter('Of queues with this namespace.'),
+    task: filterParameter('Of queues with this task.'),
+  },
+  page: LIST,
   answers: {
     200: answer(
       'Totals are over all that the nodes keep; `pending` includes what is leased.',
@@ -51,31 +51,21 @@ export const statusEndpoint = endpoint({
     500: BAD_WINDOW,
   },
   largeAnswer: 'read',
-  handle,
+  handle: (front, { exchange, tenant, query, page }) => {
+    const window = windowOf(query, front.service.analytics.nowUs());
+    const filter = exactFilterOf(query, tenant);
+    const asked: StatusQuery = { tenant, filter, window, page };
+    const reply = viewReply(front, exchange, { window, paging: page }, render);
+    front.service.analytics.status(asked, reply);
+  },
 });
 
 const BYTES_PER_MB = 1024 * 1024;
 const UNKNOWN_ERROR = 'unknown';
 
-/** The letter of the list of queues. */
-const LIST = 's';
-
-interface Asked extends StatusQuery {
+interface Asked {
+  readonly window: SeriesWindow;
   readonly paging: Paging;
-}
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const window = windowOf(exchange, query, front.service.analytics.nowUs());
-  if (window === null) return;
-  const paging = listPagingOf(exchange, query, LIST);
-  if (paging === null) return;
-  const filter = filterOfNames(query, tenant);
-  const asked: Asked = { tenant, filter, window, page: paging, paging };
-  const reply = viewReply(front, exchange, asked, render);
-  front.service.analytics.status(asked, reply);
 }
 
 function render(exchange: Exchange, { window, paging }: Asked, outcome: StatusView): void {

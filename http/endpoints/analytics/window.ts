@@ -1,9 +1,7 @@
 /** The window of a read of series, and how its buckets are written (inspection 5.1). */
 import { formatStampMs, formatStampUs, parseIsoUs, type TimeRange } from '@svc/wire';
-import type { Exchange } from '../../exchange/exchange.js';
-import type { Query } from '../../exchange/query.js';
+import { RequestFault } from '../../exchange/errors.js';
 import type { SeriesWindow } from '../../ports/analytics-service.js';
-import { FROM, TO } from './series-query.js';
 
 const US_PER_MINUTE = 60_000_000;
 const HOUR_US = 60 * US_PER_MINUTE;
@@ -19,36 +17,32 @@ const WIDTHS: readonly (readonly [number, number])[] = [
 ];
 const WIDTH_MAX = 360;
 
-/** null: a bound is no instant, and the request has been answered. */
+/** `rounds`: the span that the width is chosen by. Throws `RequestFault`. */
 export function windowOf(
-  exchange: Exchange,
-  query: Query,
+  { from, to }: { readonly from: string; readonly to: string },
   nowUs: number,
   rounds = true,
-): SeriesWindow | null {
-  const fromUs = boundOf(exchange, FROM.of(query), nowUs - HOUR_US);
-  if (fromUs === null) return null;
-  const toUs = boundOf(exchange, TO.of(query), nowUs);
-  if (toUs === null) return null;
+): SeriesWindow {
+  const fromUs = boundOf(from, nowUs - HOUR_US);
+  const toUs = boundOf(to, nowUs);
   const span = (toUs - fromUs) / US_PER_MINUTE;
   const minutes = rounds ? Math.floor(span + 0.5) : span;
   const width = WIDTHS.find(([longest]) => minutes <= longest);
   return { fromUs, toUs, widthMinutes: width?.[1] ?? WIDTH_MAX };
 }
 
-function boundOf(exchange: Exchange, text: string, standardUs: number): number | null {
+function boundOf(text: string, standardUs: number): number {
   if (text === '') return standardUs;
   const stampUs = parseIsoUs(text);
   // Behind the last instant that is exact nothing is kept anyway.
   if (stampUs !== null) return Math.min(stampUs, Number.MAX_SAFE_INTEGER);
-  refuseInput(exchange, 'timestamp with time zone', text);
-  return null;
+  throw badInput('timestamp with time zone', text);
 }
 
 /** What clients of this route know: the text of the database of an older release. */
-export function refuseInput(exchange: Exchange, type: string, text: string): void {
-  const error = `invalid input syntax for type ${type}: "${text}"`;
-  exchange.json('500 Internal Server Error', JSON.stringify({ error }));
+export function badInput(type: string, input: string): RequestFault {
+  const text = JSON.stringify({ error: `invalid input syntax for type ${type}: "${input}"` });
+  return new RequestFault({ status: '500 Internal Server Error', text });
 }
 
 export function timeRange({ fromUs, toUs }: SeriesWindow): TimeRange {

@@ -19,10 +19,8 @@ import type {
   WorkloadView,
 } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { filterParameter } from '../../routing/query-parameter.js';
+import { wordParameter } from '../../routing/query-parameter.js';
 import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 import {
   averageLagMs,
   averageParked,
@@ -30,14 +28,13 @@ import {
   longestLagMs,
   missingOf,
 } from './series-figures.js';
-import { BAD_WINDOW, NAMESPACE, QUEUE, TASK, WINDOW } from './series-query.js';
+import { BAD_WINDOW, LABELS, QUEUE_WINDOW, WINDOW } from './series-query.js';
 import { bucketAxis, bucketText, timeRange, windowOf } from './window.js';
 
-export const GROUP_BY = filterParameter(
-  'groupBy',
-  'What rows stand for.',
-  oneOf('namespace', 'task', 'queue'),
-);
+export const GROUP_BY = wordParameter('What rows stand for.', oneOf('namespace', 'task', 'queue'), {
+  status: '400 Bad Request',
+  text: '{"error":"bad groupBy"}',
+});
 
 export const BAD_GROUP_BY = refusal('`groupBy` is none of these.');
 
@@ -46,7 +43,7 @@ export const workloadEndpoint = endpoint({
   level: 'read-only',
   tag: 'analytics',
   summary: 'What moved in a window and what is there now, by namespace, task or queue.',
-  query: [...WINDOW, GROUP_BY, NAMESPACE, TASK, QUEUE],
+  query: { ...WINDOW, groupBy: GROUP_BY, ...LABELS, queue: QUEUE_WINDOW.queue },
   answers: {
     200: answer(
       'Rows ascending by key; `tenant` is every queue, whatever was asked for.',
@@ -56,7 +53,19 @@ export const workloadEndpoint = endpoint({
     500: BAD_WINDOW,
   },
   largeAnswer: 'read',
-  handle,
+  handle: (front, { exchange, tenant, query }) => {
+    const window = windowOf(query, front.service.analytics.nowUs());
+    const axis = bucketAxis(window, BUCKETS_MAX);
+    if (axis === null) {
+      refuseBuckets(exchange, `the window has more than ${BUCKETS_MAX} buckets`);
+      return;
+    }
+    const groupBy = query.groupBy ?? 'namespace';
+    const asked: WorkloadQuery = { tenant, filter: exactFilterOf(query, tenant), groupBy, window };
+    const context: Context = { query: asked, axis };
+    const reply = viewReply(front, exchange, context, render);
+    front.service.analytics.workload(asked, reply);
+  },
 });
 
 const BUCKETS_MAX = 200_000;
@@ -66,41 +75,6 @@ const CELLS_MAX = 1_000_000;
 interface Context {
   readonly query: WorkloadQuery;
   readonly axis: readonly number[];
-}
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const groupBy = workloadKeyOf(GROUP_BY.of(query), 'namespace');
-  if (groupBy === null) {
-    refuseGroupBy(exchange);
-    return;
-  }
-  const window = windowOf(exchange, query, front.service.analytics.nowUs());
-  if (window === null) return;
-  const axis = bucketAxis(window, BUCKETS_MAX);
-  if (axis === null) {
-    refuseBuckets(exchange, `the window has more than ${BUCKETS_MAX} buckets`);
-    return;
-  }
-  const asked: WorkloadQuery = { tenant, filter: exactFilterOf(query, tenant), groupBy, window };
-  const context: Context = { query: asked, axis };
-  const reply = viewReply(front, exchange, context, render);
-  front.service.analytics.workload(asked, reply);
-}
-
-/** `standard` for an absent one; null: it is none. */
-export function workloadKeyOf<Standard>(
-  text: string | null,
-  standard: Standard,
-): WorkloadKey | Standard | null {
-  if (text === null) return standard;
-  return text === 'namespace' || text === 'task' || text === 'queue' ? text : null;
-}
-
-export function refuseGroupBy(exchange: Exchange): void {
-  exchange.json('400 Bad Request', '{"error":"bad groupBy"}');
 }
 
 function refuseBuckets(exchange: Exchange, why: string): void {

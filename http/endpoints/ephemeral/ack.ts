@@ -15,16 +15,15 @@ import type {
 } from '../../ports/ephemeral-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 import { groupName, queueName } from './fields.js';
 import {
   AWAY,
   BAD,
+  badEphemeral,
+  checkName,
+  ephemeralReader,
   GATED,
-  nameFault,
-  readEphemeralBody,
   refuseEphemeral,
-  refuseEphemeralBody,
 } from './refusals.js';
 
 export const EPHEMERAL_ACKS_KEYS = keySet('queue', 'group', 'acks');
@@ -71,7 +70,23 @@ export const ephemeralAckEndpoint = endpoint({
     403: GATED,
     503: AWAY,
   },
-  handle,
+  handle: (front, { exchange, tenant, body }) => {
+    const read = readAcks(body);
+    const { queue, group, ids } = read;
+    checkName('queue', queue);
+    checkName('group', group);
+    if (ids.length > EPHEMERAL_ITEMS_MAX) {
+      throw badEphemeral(`at most ${EPHEMERAL_ITEMS_MAX} acks per call`);
+    }
+    const pass = front.gate.enter(exchange, tenant, { kind: 'ephemeral' });
+    if (pass === null) return;
+    if (ids.length === 0) {
+      exchange.json('200 OK', '{"results":[]}');
+      return;
+    }
+    const acks: EphemeralAcks = { tenant, ...read };
+    front.service.ephemeral.ack(acks, new PendingReply(exchange, front.logger, ids, render));
+  },
 });
 
 interface AckBody {
@@ -81,29 +96,8 @@ interface AckBody {
   readonly verdicts: EphemeralAckStatus[];
 }
 
-function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const read = readEphemeralBody(exchange, () => readAcks(body));
-  if (read === null) return;
-  const { queue, group, ids } = read;
-  const tooMany =
-    ids.length > EPHEMERAL_ITEMS_MAX ? `at most ${EPHEMERAL_ITEMS_MAX} acks per call` : null;
-  const fault = nameFault('queue', queue) ?? nameFault('group', group) ?? tooMany;
-  if (fault !== null) {
-    refuseEphemeralBody(exchange, fault);
-    return;
-  }
-  const pass = front.gate.enter(exchange, tenant, { kind: 'ephemeral' });
-  if (pass === null) return;
-  if (ids.length === 0) {
-    exchange.json('200 OK', '{"results":[]}');
-    return;
-  }
-  const acks: EphemeralAcks = { tenant, ...read };
-  front.service.ephemeral.ack(acks, new PendingReply(exchange, front.logger, ids, render));
-}
-
-/** Throws `JsonError` for a body of another shape. */
-function readAcks(body: Buffer): AckBody {
+/** Throws `RequestFault` for a body of another shape. */
+const readAcks = ephemeralReader((body): AckBody => {
   const reader = new JsonReader(body);
   const ids: string[] = [];
   const verdicts: EphemeralAckStatus[] = [];
@@ -131,7 +125,7 @@ function readAcks(body: Buffer): AckBody {
   reader.finish();
   if ((seen & (1 << ACKS)) === 0) reader.fail('missing field `acks`', reader.at);
   return { queue, group, ids, verdicts };
-}
+});
 
 function readAck(reader: JsonReader): {
   readonly id: string;

@@ -21,11 +21,20 @@ import type {
   EphemeralPopped,
   EphemeralRefused,
 } from '../../ports/ephemeral-service.js';
-import { answer, endpoint, parameter } from '../../routing/endpoint.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
 import { bufferOf } from '../../routing/message-text.js';
+import { parameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { AWAY, BAD, GATED, nameFault, refuseEphemeral, refuseEphemeralBody } from './refusals.js';
+import type { Front } from '../../routing/route.js';
+import {
+  AWAY,
+  BAD,
+  badEphemeral,
+  checkName,
+  checkNameGiven,
+  GATED,
+  refuseEphemeral,
+} from './refusals.js';
 
 const TIMEOUT_MS_MAX = 300_000;
 const INT32 = 2 ** 31;
@@ -35,16 +44,19 @@ export const ephemeralPopEndpoint = endpoint({
   level: 'read-write',
   tag: 'ephemeral queues',
   summary: 'Takes messages, oldest of a partition first',
-  query: [
-    { ...parameter('queue', 'Created when it is not there.', text), required: true },
-    parameter('partition', 'Any when absent.', text),
-    parameter('group', 'Each group gets everything; one shared cursor when absent.', text),
-    parameter('batch', 'Messages at most: 1 to 10000; 1 when absent.', integer),
-    parameter('wait', 'Whether to wait for a first message.', truth),
-    parameter('timeout', 'Milliseconds to wait, at most 300000.', count),
-    parameter('autoAck', 'Settled at delivery.', truth),
-    parameter('commitOnDelivery', 'The other name of autoAck.', truth),
-  ],
+  exactQuery: {
+    reader: 'Every value is exact, and what is refused has the shape of this family.',
+    parameters: {
+      queue: { ...parameter('Created when it is not there.', text), required: true },
+      partition: parameter('Any when absent.', text),
+      group: parameter('Each group gets everything; one shared cursor when absent.', text),
+      batch: parameter('Messages at most: 1 to 10000; 1 when absent.', integer),
+      wait: parameter('Whether to wait for a first message.', truth),
+      timeout: parameter('Milliseconds to wait, at most 300000.', count),
+      autoAck: parameter('Settled at delivery.', truth),
+      commitOnDelivery: parameter('The other name of autoAck.', truth),
+    },
+  },
   answers: {
     200: answer('Also without messages.', ephemeralPopAnswer),
     400: BAD,
@@ -54,20 +66,14 @@ export const ephemeralPopEndpoint = endpoint({
   consumes: true,
   largeAnswer: 'pop',
   reserves: true,
-  handle,
+  handle: (front, { exchange, tenant, query }) => {
+    const pop = readPop(front, tenant, query);
+    if (isFault(pop)) throw badEphemeral(pop.fault);
+    const pass = front.gate.enter(exchange, tenant, { kind: 'ephemeral' });
+    if (pass === null) return;
+    front.service.ephemeral.pop(pop, new PendingReply(exchange, front.logger, pop.queue, render));
+  },
 });
-
-function handle(front: Front, { exchange, tenant, query }: RouteRequest): void {
-  const request = readPop(front, tenant, query);
-  if (isFault(request)) {
-    refuseEphemeralBody(exchange, request.fault);
-    return;
-  }
-  const pass = front.gate.enter(exchange, tenant, { kind: 'ephemeral' });
-  if (pass === null) return;
-  const { queue } = request;
-  front.service.ephemeral.pop(request, new PendingReply(exchange, front.logger, queue, render));
-}
 
 function readPop(front: Front, tenant: string, text: string): EphemeralPop | DecodeFault {
   const query = parseQuery(text);
@@ -85,11 +91,9 @@ function readPop(front: Front, tenant: string, text: string): EphemeralPop | Dec
   const [queue, partition, group] = ['queue', 'partition', 'group'].map((name) =>
     textOf(query, name),
   ) as [string, string, string];
-  const fault =
-    nameFault('queue', queue) ??
-    (partition === '' ? null : nameFault('partition', partition)) ??
-    (group === '' ? null : nameFault('group', group));
-  if (fault !== null) return { fault };
+  checkName('queue', queue);
+  checkNameGiven('partition', partition);
+  checkNameGiven('group', group);
   const waitsMs = Math.min(timeoutMs ?? front.popTimeoutMs, TIMEOUT_MS_MAX);
   return {
     tenant,

@@ -15,16 +15,15 @@ import type {
 } from '../../ports/ephemeral-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 import { partitionName, queueName } from './fields.js';
 import {
   AWAY,
   BAD,
+  badEphemeral,
+  checkName,
+  ephemeralReader,
   GATED,
-  nameFault,
-  readEphemeralBody,
   refuseEphemeral,
-  refuseEphemeralBody,
 } from './refusals.js';
 
 export const EPHEMERAL_PUSH_KEYS = keySet('queue', 'partition', 'messages');
@@ -62,7 +61,23 @@ export const ephemeralPushEndpoint = endpoint({
     429: refusal('`queue_full`, or `rate_limited`, which waiting helps.'),
     503: AWAY,
   },
-  handle,
+  handle: (front, { exchange, tenant, body }) => {
+    const { queue, partition, start, end, count } = readPush(body);
+    checkName('queue', queue);
+    checkName('partition', partition);
+    if (count > EPHEMERAL_ITEMS_MAX) {
+      throw badEphemeral(`at most ${EPHEMERAL_ITEMS_MAX} messages per push`);
+    }
+    if (count === 0) {
+      exchange.json('201 Created', '{"pushed":0}');
+      return;
+    }
+    const pass = front.gate.enter(exchange, tenant, { kind: 'ephemeral-push', messages: count });
+    if (pass === null) return;
+    exchange.handBody();
+    const request: EphemeralPush = { tenant, queue, partition, bytes: body, start, end };
+    front.service.ephemeral.push(request, new PendingReply(exchange, front.logger, count, render));
+  },
 });
 
 interface PushBody {
@@ -74,30 +89,8 @@ interface PushBody {
   readonly count: number;
 }
 
-function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const read = readEphemeralBody(exchange, () => readPush(body));
-  if (read === null) return;
-  const { queue, partition, start, end, count } = read;
-  const tooMany =
-    count > EPHEMERAL_ITEMS_MAX ? `at most ${EPHEMERAL_ITEMS_MAX} messages per push` : null;
-  const fault = nameFault('queue', queue) ?? nameFault('partition', partition) ?? tooMany;
-  if (fault !== null) {
-    refuseEphemeralBody(exchange, fault);
-    return;
-  }
-  if (count === 0) {
-    exchange.json('201 Created', '{"pushed":0}');
-    return;
-  }
-  const pass = front.gate.enter(exchange, tenant, { kind: 'ephemeral-push', messages: count });
-  if (pass === null) return;
-  exchange.handBody();
-  const request: EphemeralPush = { tenant, queue, partition, bytes: body, start, end };
-  front.service.ephemeral.push(request, new PendingReply(exchange, front.logger, count, render));
-}
-
-/** Throws `JsonError` for a body of another shape. */
-function readPush(body: Buffer): PushBody {
+/** Throws `RequestFault` for a body of another shape. */
+const readPush = ephemeralReader((body): PushBody => {
   const reader = new JsonReader(body);
   const start: number[] = [];
   const end: number[] = [];
@@ -119,7 +112,7 @@ function readPush(body: Buffer): PushBody {
   reader.finish();
   if ((seen & (1 << MESSAGES)) === 0) reader.fail('missing field `messages`', reader.at);
   return { queue, partition, start, end, count };
-}
+});
 
 /** Adds where its payload stands, unless there are too many already. */
 function readMessage(reader: JsonReader, start: number[], end: number[]): void {

@@ -2,11 +2,7 @@
  * What is said and asked of ephemeral queues as a whole (state-surfaces 4.2): configure, reset,
  * delete, and the two reads, which tell of the node that is asked.
  */
-import type {
-  EphemeralConfiguredOutcome,
-  EphemeralDeletedOutcome,
-  RefusedOutcome,
-} from '@svc/engine';
+import type { EphemeralConfiguredOutcome, EphemeralDeletedOutcome } from '@svc/engine';
 import { integer } from '@svc/schema';
 import {
   type EphemeralQueuesAnswer,
@@ -18,49 +14,38 @@ import {
   ephemeralQueueView,
   ephemeralResetAnswer,
 } from '@svc/wire';
-import { badRequest, errorText } from '../../exchange/errors.js';
+import { badRequest, errorText, RequestFault, refusedAs } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
-import { bodyForm, describedBy, given, jsonMember, textMember } from '../../json/body-form.js';
+import { describedBy, given, jsonMember, textMember } from '../../json/body-form.js';
 import { quoted } from '../../json/json-text.js';
 import type { EphemeralQueuesPage, EphemeralReset } from '../../ports/ephemeral-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { integerParameter, textParameter } from '../../routing/query-parameter.js';
-import { PendingReply, viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { PendingReply, sendAnswer, viewReply } from '../../routing/reply.js';
 import { queueName } from './fields.js';
 import { optionsFault } from './options.js';
 import {
   AWAY,
   BAD,
+  badEphemeral,
+  checkName,
+  checkNameGiven,
+  ephemeralForm,
   GATED,
-  nameFault,
-  readEphemeralBody,
   refuseEphemeral,
-  refuseEphemeralBody,
   TOO_LONG,
 } from './refusals.js';
 
-const configureForm = bodyForm({
+const configureForm = ephemeralForm({
   queue: describedBy(queueName, given('', textMember())),
   options: given('{}', jsonMember(ephemeralDeclaredOptions)),
 });
-const resetForm = bodyForm({ queue: describedBy(queueName, given('', textMember())) });
+const resetForm = ephemeralForm({ queue: describedBy(queueName, given('', textMember())) });
 
 /** Queues that a list shows, also when it asks for no number: some 2.6 MB, 13 of long names. */
 const LIST_LIMIT_MAX = 10_000;
-
-const AFTER = textParameter('after', 'Of queues with names behind this one.');
-const LIMIT = integerParameter(
-  'limit',
-  { standard: LIST_LIMIT_MAX, min: 1, max: LIST_LIMIT_MAX },
-  integer,
-);
-const GROUP = textParameter('group', 'Of this group alone.');
 
 export const ephemeralConfigureEndpoint = endpoint({
   at: 'POST /api/v1/ephemeral/configure',
@@ -69,7 +54,7 @@ export const ephemeralConfigureEndpoint = endpoint({
   summary: 'Declares a queue: it is kept, with these options, until it is deleted',
   request: {
     share: 'drain',
-    reader: configureForm,
+    form: configureForm,
   },
   answers: {
     201: answer(
@@ -81,7 +66,18 @@ export const ephemeralConfigureEndpoint = endpoint({
     413: TOO_LONG,
     503: AWAY,
   },
-  handle: configure,
+  check: ({ body: { queue, options } }) => {
+    if (queue === '') throw new RequestFault(refusedAs(badRequest('queue is required')));
+    checkName('queue', queue);
+    const fault = optionsFault(options);
+    if (fault !== null) throw badEphemeral(fault);
+  },
+  names: ({ body }) => ({ queue: body.queue }),
+  handle: (front, { exchange, tenant, body }) => {
+    if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+    const reply = viewReply(front, exchange, body, renderConfigured);
+    front.service.ephemeral.configure({ kind: 'ephemeral-configure', tenant, ...body }, reply);
+  },
 });
 
 export const ephemeralResetEndpoint = endpoint({
@@ -89,14 +85,19 @@ export const ephemeralResetEndpoint = endpoint({
   level: 'read-write',
   tag: 'ephemeral queues',
   summary: 'Drops the messages of a queue on every node; its options stay',
-  request: { share: 'drain', reader: resetForm },
+  request: { share: 'drain', form: resetForm },
   answers: {
     200: answer('What the node that was asked has dropped.', ephemeralResetAnswer),
     400: BAD,
     403: GATED,
     503: AWAY,
   },
-  handle: reset,
+  handle: (front, { exchange, tenant, body: { queue } }) => {
+    checkName('queue', queue);
+    if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+    const reply = new PendingReply(exchange, front.logger, queue, renderReset);
+    front.service.ephemeral.reset(tenant, queue, reply);
+  },
 });
 
 export const ephemeralDeleteEndpoint = endpoint({
@@ -111,7 +112,13 @@ export const ephemeralDeleteEndpoint = endpoint({
     413: TOO_LONG,
     503: AWAY,
   },
-  handle: remove,
+  check: ({ params }) => checkName('queue', params.queue),
+  names: ({ params }) => params,
+  handle: (front, { exchange, tenant, params: { queue } }) => {
+    if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+    const reply = viewReply(front, exchange, queue, renderDeleted);
+    front.service.ephemeral.delete({ kind: 'ephemeral-delete', tenant, queue }, reply);
+  },
 });
 
 export const ephemeralListEndpoint = endpoint({
@@ -119,7 +126,10 @@ export const ephemeralListEndpoint = endpoint({
   level: 'read-only',
   tag: 'ephemeral queues',
   summary: 'The queues of the tenant, as the node that is asked holds them',
-  query: [AFTER, LIMIT],
+  query: {
+    after: textParameter('Of queues with names behind this one.'),
+    limit: integerParameter({ standard: LIST_LIMIT_MAX, min: 1, max: LIST_LIMIT_MAX }, integer),
+  },
   answers: {
     200: answer('By the bytes of their names.', ephemeralQueuesAnswer),
     400: BAD,
@@ -127,7 +137,12 @@ export const ephemeralListEndpoint = endpoint({
     503: AWAY,
   },
   largeAnswer: 'read',
-  handle: list,
+  handle: (front, { exchange, tenant, query: { after, limit } }) => {
+    checkNameGiven('after', after);
+    if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+    const reply = viewReply(front, exchange, null, renderList);
+    front.service.ephemeral.queues(tenant, after, limit, reply);
+  },
 });
 
 export const ephemeralDepthEndpoint = endpoint({
@@ -135,7 +150,7 @@ export const ephemeralDepthEndpoint = endpoint({
   level: 'read-only',
   tag: 'ephemeral queues',
   summary: 'What is pending in a queue on the node that is asked',
-  query: [GROUP],
+  query: { group: textParameter('Of this group alone.') },
   answers: {
     200: answer('Partitions and groups by name.', ephemeralDepthAnswer),
     400: BAD,
@@ -144,82 +159,30 @@ export const ephemeralDepthEndpoint = endpoint({
     503: AWAY,
   },
   largeAnswer: 'read',
-  handle: depth,
+  handle: (front, { exchange, tenant, params: { queue }, query: { group } }) => {
+    checkName('queue', queue);
+    checkNameGiven('group', group);
+    if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
+    const answer = front.service.ephemeral.depth(tenant, queue, group === '' ? null : group);
+    if (answer !== null) sendAnswer(exchange, '200 OK', ephemeralDepthAnswer, answer);
+    else exchange.json('404 Not Found', errorText(NOT_FOUND, 'ephemeral_queue_not_found'));
+  },
 });
-
-// --- configure -----------------------------------------------------------------------------------
-
-function configure(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const read = readEphemeralBody(exchange, () => configureForm.read(body));
-  if (read === null) return;
-  const { queue, options } = read;
-  if (queue === '') {
-    exchange.refuse(badRequest('queue is required'));
-    return;
-  }
-  const fault = nameFault('queue', queue) ?? optionsFault(options);
-  if (fault !== null) {
-    refuseEphemeralBody(exchange, fault);
-    return;
-  }
-  const tooLong = nameBudgetRefusal(tenant, queue, '', '');
-  if (tooLong !== null) {
-    exchange.refuse(tooLong);
-    return;
-  }
-  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-  const reply = new PendingReply(exchange, front.logger, read, renderConfigured);
-  front.service.ephemeral.configure({ kind: 'ephemeral-configure', tenant, queue, options }, reply);
-}
 
 function renderConfigured(
   exchange: Exchange,
   { queue, options }: ReturnType<typeof configureForm.read>,
-  outcome: EphemeralConfiguredOutcome | RefusedOutcome,
+  outcome: EphemeralConfiguredOutcome,
 ): void {
-  if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else if (outcome.isOverQuota) refuseEphemeral(exchange, 'ephemeral_quota_exceeded');
+  if (outcome.isOverQuota) refuseEphemeral(exchange, 'ephemeral_quota_exceeded');
   else {
     const text = `{"queue":${quoted(queue)},"options":${options},"declared":true}`;
     exchange.json('201 Created', text);
   }
 }
 
-// --- reset, delete -------------------------------------------------------------------------------
-
-function reset(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const read = readEphemeralBody(exchange, () => resetForm.read(body));
-  if (read === null) return;
-  const { queue } = read;
-  const fault = nameFault('queue', queue);
-  if (fault !== null) {
-    refuseEphemeralBody(exchange, fault);
-    return;
-  }
-  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-  const reply = new PendingReply(exchange, front.logger, queue, renderReset);
-  front.service.ephemeral.reset(tenant, queue, reply);
-}
-
 function renderReset(exchange: Exchange, queue: string, { dropped }: EphemeralReset): void {
   sendAnswer(exchange, '200 OK', ephemeralResetAnswer, { queue, dropped });
-}
-
-function remove(front: Front, { exchange, tenant, params }: RouteRequest): void {
-  const [queue = ''] = params;
-  const fault = nameFault('queue', queue);
-  if (fault !== null) {
-    refuseEphemeralBody(exchange, fault);
-    return;
-  }
-  const tooLong = nameBudgetRefusal(tenant, queue, '', '');
-  if (tooLong !== null) {
-    exchange.refuse(tooLong);
-    return;
-  }
-  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-  const reply = viewReply(front, exchange, queue, renderDeleted);
-  front.service.ephemeral.delete({ kind: 'ephemeral-delete', tenant, queue }, reply);
 }
 
 function renderDeleted(exchange: Exchange, queue: string, outcome: EphemeralDeletedOutcome): void {
@@ -229,24 +192,6 @@ function renderDeleted(exchange: Exchange, queue: string, outcome: EphemeralDele
     deleted: wasDeclared,
     declared: wasDeclared,
   });
-}
-
-// --- reads ---------------------------------------------------------------------------------------
-
-function list(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const after = AFTER.of(query);
-  const fault = after === '' ? null : nameFault('after', after);
-  if (fault !== null) {
-    refuseEphemeralBody(exchange, fault);
-    return;
-  }
-  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-  const limit = LIMIT.of(query);
-  const reply = viewReply(front, exchange, null, renderList);
-  front.service.ephemeral.queues(tenant, after, limit, reply);
 }
 
 function renderList(exchange: Exchange, _: null, outcome: EphemeralQueuesPage): void {
@@ -262,23 +207,6 @@ function renderList(exchange: Exchange, _: null, outcome: EphemeralQueuesPage): 
 
 function* queueTexts(queues: EphemeralQueuesPage['queues']): Generator<string> {
   for (const queue of queues) yield jsonOf(ephemeralQueueView, queue);
-}
-
-function depth(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, params } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const [queue = ''] = params;
-  const group = GROUP.of(query);
-  const fault = nameFault('queue', queue) ?? (group === '' ? null : nameFault('group', group));
-  if (fault !== null) {
-    refuseEphemeralBody(exchange, fault);
-    return;
-  }
-  if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-  const answer = front.service.ephemeral.depth(tenant, queue, group === '' ? null : group);
-  if (answer !== null) sendAnswer(exchange, '200 OK', ephemeralDepthAnswer, answer);
-  else exchange.json('404 Not Found', errorText(NOT_FOUND, 'ephemeral_queue_not_found'));
 }
 
 const NOT_FOUND = 'no ephemeral queue by that name exists on this broker';

@@ -3,8 +3,9 @@
  * 4.4).
  */
 import { EPHEMERAL_NAME_BYTES_MAX, utf8Length } from '@svc/wire';
-import { errorText, type Status } from '../../exchange/errors.js';
+import { errorText, RequestFault, type Status } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
+import { bodyForm, type Members } from '../../json/body-form.js';
 import { JsonError } from '../../json/json-error.js';
 import type { EphemeralRefusalCode } from '../../ports/ephemeral-service.js';
 import { refusal } from '../../routing/endpoint.js';
@@ -34,37 +35,47 @@ export function refuseEphemeral(exchange: Exchange, code: EphemeralRefusalCode):
   exchange.json(status, errorText(error, code));
 }
 
-export function refuseEphemeralBody(exchange: Exchange, error: string): void {
-  exchange.json('400 Bad Request', errorText(error, 'ephemeral_bad_request'));
+/** Answers what was sent and cannot be. */
+export function badEphemeral(error: string): RequestFault {
+  const text = errorText(error, 'ephemeral_bad_request');
+  return new RequestFault({ status: '400 Bad Request', text });
 }
 
 const FIRST_PLAIN = 0x20;
 
-/** Why a name is none; null: it is one. */
-export function nameFault(
-  field: 'queue' | 'partition' | 'group' | 'after',
-  name: string,
-): string | null {
-  if (name === '') return `${field} is required`;
+/** Throws `RequestFault` for what is no name. */
+export function checkName(field: 'queue' | 'partition' | 'group' | 'after', name: string): void {
+  if (name === '') throw badEphemeral(`${field} is required`);
   const bytes = utf8Length(name);
   if (bytes > EPHEMERAL_NAME_BYTES_MAX) {
-    return `${field} is ${bytes} bytes, the limit is ${EPHEMERAL_NAME_BYTES_MAX}`;
+    throw badEphemeral(`${field} is ${bytes} bytes, the limit is ${EPHEMERAL_NAME_BYTES_MAX}`);
   }
   for (let i = 0; i < name.length; i++) {
-    if (name.charCodeAt(i) < FIRST_PLAIN) return `control characters are not allowed in ${field}`;
+    if (name.charCodeAt(i) >= FIRST_PLAIN) continue;
+    throw badEphemeral(`control characters are not allowed in ${field}`);
   }
-  return null;
 }
 
-/** What `read` makes of a body; null: it is none, and has been refused. */
-export function readEphemeralBody<Value>(exchange: Exchange, read: () => Value): Value | null {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    refuseEphemeralBody(exchange, `bad body: ${error.message}`);
-    return null;
-  }
+/** As `checkName`, where an empty name stands for none. */
+export function checkNameGiven(field: 'partition' | 'group' | 'after', name: string): void {
+  if (name !== '') checkName(field, name);
+}
+
+/** A form whose faults are answered as the family of these endpoints does. */
+export function ephemeralForm<const All extends Members>(all: All) {
+  const { schema, read } = bodyForm(all);
+  return { schema, read: ephemeralReader(read) };
+}
+
+/** A reader of a body; what is none is answered as the family of these endpoints does. */
+export function ephemeralReader<Value>(read: (body: Buffer) => Value): (body: Buffer) => Value {
+  return (body) => {
+    try {
+      return read(body);
+    } catch (error) {
+      throw error instanceof JsonError ? badEphemeral(`bad body: ${error.message}`) : error;
+    }
+  };
 }
 
 export const GATED = refusal(

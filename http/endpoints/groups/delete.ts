@@ -6,67 +6,60 @@ import { randomUUID } from 'node:crypto';
 import type { DeleteGroupCommand } from '@svc/engine';
 import { groupDeletedAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import type { GroupDeletedView } from '../../ports/group-service.js';
-import { answer, type Description, endpoint, refusal } from '../../routing/endpoint.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
-import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
+import type { Call, Front } from '../../routing/route.js';
 
-const DELETE_METADATA = textParameter(
-  'deleteMetadata',
-  '`false`, `0` or `no` keeps the registration with its start point.',
-);
-
-function deletion(summary: string): Description {
-  return {
-    tag: 'consumer groups',
-    summary,
-    query: [DELETE_METADATA],
-    answers: {
-      200: answer('Also when there was nothing to delete.', groupDeletedAnswer),
-      413: refusal('`name_too_long`'),
-    },
-  };
-}
+const deletion = {
+  tag: 'consumer groups',
+  query: {
+    deleteMetadata: textParameter(
+      '`false`, `0` or `no` keeps the registration with its start point.',
+    ),
+  },
+  answers: {
+    200: answer('Also when there was nothing to delete.', groupDeletedAnswer),
+    413: refusal('`name_too_long`'),
+  },
+} as const;
 
 export const groupDeleteEndpoint = endpoint({
   at: 'DELETE /api/v1/consumer-groups/{group}',
   level: 'admin',
-  ...deletion('Deletes a group at every queue.'),
+  ...deletion,
+  summary: 'Deletes a group at every queue.',
   largeAnswer: 'read',
-  handle,
+  names: ({ params }) => params,
+  handle: (front, call) => deleteGroup(front, call, call.params.group, null),
 });
 
 export const groupQueueDeleteEndpoint = endpoint({
   at: 'DELETE /api/v1/consumer-groups/{group}/queues/{queue}',
   level: 'admin',
-  ...deletion('Deletes a group at one queue.'),
-  handle,
+  ...deletion,
+  summary: 'Deletes a group at one queue.',
+  names: ({ params }) => params,
+  handle: (front, call) => deleteGroup(front, call, call.params.group, call.params.queue),
 });
 
 /** Everything else, and nothing at all, means true. */
 const FALSE_WORDS: readonly string[] = ['false', '0', 'no'];
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, params } = request;
-  const [group = '', queue = null] = params;
-  const query = queryOf(request);
-  if (query === null) return;
-  const refusal = nameBudgetRefusal(tenant, queue ?? '', group, '');
-  if (refusal !== null) {
-    exchange.refuse(refusal);
-    return;
-  }
+function deleteGroup(
+  front: Front,
+  { exchange, tenant, query }: Call<unknown, { readonly deleteMetadata: string }>,
+  group: string,
+  queue: string | null,
+): void {
   const command: DeleteGroupCommand = {
     kind: 'delete-group',
     tenant,
     changeId: randomUUID(),
     consumerGroup: group,
     queue,
-    deleteMetadata: !FALSE_WORDS.includes(DELETE_METADATA.of(query).toLowerCase()),
+    deleteMetadata: !FALSE_WORDS.includes(query.deleteMetadata.toLowerCase()),
   };
   const reply = viewReply(front, exchange, command, render);
   front.service.groups.delete(command, reply);

@@ -17,9 +17,7 @@ import { bodyForm, given, nameMember, objectForm } from '../../json/body-form.js
 import type { JsonReader } from '../../json/json-reader.js';
 import type { GroupPositionsView } from '../../ports/group-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
 
 const placeForm = objectForm('a position', {
   queue: nameMember(),
@@ -39,7 +37,7 @@ export const groupPositionsEndpoint = endpoint({
   summary: 'The stored positions of groups: the next offset that each reads, with its metadata.',
   request: {
     share: 'drain',
-    reader: positionsForm,
+    form: positionsForm,
   },
   answers: {
     200: answer(
@@ -48,28 +46,26 @@ export const groupPositionsEndpoint = endpoint({
     ),
   },
   largeAnswer: 'read',
-  handle,
+  handle: (front, { exchange, tenant, body }) => {
+    const { places, count } = body.positions;
+    if (count > POSITIONS_MAX) {
+      const error = `${count} positions in one call, the ceiling is ${POSITIONS_MAX}`;
+      exchange.refuse(badRequest(error));
+      return;
+    }
+    const asked = places.map((place): Asked => {
+      const refusal = nameBudgetRefusal(tenant, place.queue, place.consumerGroup, place.partition);
+      return { ...place, error: refusal?.error ?? null };
+    });
+    const reply = viewReply(front, exchange, asked, render);
+    const known = asked.filter(({ error }) => error === null);
+    front.service.groups.positions(tenant, known, reply);
+  },
 });
 
 interface Asked extends PositionPlace {
   /** Why the position is not looked up; null when it is. */
   readonly error: string | null;
-}
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, body } = request;
-  const { places, count } = positionsForm.read(body).positions;
-  if (count > POSITIONS_MAX) {
-    exchange.refuse(badRequest(`${count} positions in one call, the ceiling is ${POSITIONS_MAX}`));
-    return;
-  }
-  const asked = places.map((place): Asked => {
-    const refusal = nameBudgetRefusal(tenant, place.queue, place.consumerGroup, place.partition);
-    return { ...place, error: refusal?.error ?? null };
-  });
-  const reply = viewReply(front, exchange, asked, render);
-  const known = asked.filter(({ error }) => error === null);
-  front.service.groups.positions(tenant, known, reply);
 }
 
 interface Places {

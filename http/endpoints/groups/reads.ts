@@ -27,34 +27,32 @@ import {
   ListText,
   renderListed,
 } from '../../exchange/list-text.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { listPagingOf, type Paging, placeToken } from '../../exchange/paging.js';
+import { type Paging, placeToken } from '../../exchange/paging.js';
 import { arrayText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import type { LaggingGroupsView } from '../../ports/group-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { NEXT_AFTER_HEADER, PAGE_QUERY } from '../../routing/page-query.js';
-import { integerParameter } from '../../routing/query-parameter.js';
+import { integerParameter, NEXT_AFTER_HEADER } from '../../routing/query-parameter.js';
 import { PendingReply, viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 
-const MIN_LAG_SECONDS = integerParameter(
-  'minLagSeconds',
-  { standard: 3600, min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER },
-  integer,
-  'Strictly greater; ',
-);
+/** The letters of the three lists. */
+const LIST = 'g';
+const DETAIL = 'd';
+const LAGGING = 'l';
 
 export const groupListEndpoint = endpoint({
   at: 'GET /api/v1/consumer-groups',
   level: 'read-only',
   tag: 'consumer groups',
   summary: 'Groups at the queues where they have a cursor, by group and queue.',
-  query: PAGE_QUERY,
+  page: LIST,
   answers: { 200: answer(`A bare array. ${NEXT_AFTER_HEADER}`, list(consumerGroupRow)) },
   largeAnswer: 'read',
-  handle: handleList,
+  handle: (front, { exchange, tenant, page }) => {
+    const reply = new PendingReply(exchange, front.logger, true, renderListed);
+    const newList = () => new ListText(exchange.newText(), LIST_FORM);
+    front.service.groups.list(tenant, page, newList, reply);
+  },
 });
 
 export const groupDetailEndpoint = endpoint({
@@ -62,7 +60,7 @@ export const groupDetailEndpoint = endpoint({
   level: 'read-only',
   tag: 'consumer groups',
   summary: 'The cursors of a group, by queue.',
-  query: PAGE_QUERY,
+  page: DETAIL,
   answers: {
     200: answer(
       'One member for each queue, with its partitions by name; a queue may go on on the next ' +
@@ -72,7 +70,14 @@ export const groupDetailEndpoint = endpoint({
     404: refusal('`Consumer group not found`: it has no cursor anywhere.'),
   },
   largeAnswer: 'read',
-  handle: handleDetail,
+  names: ({ params }) => params,
+  // No group can have a name that no key can hold.
+  tooLong: ({ exchange }) => exchange.json('404 Not Found', GROUP_NOT_FOUND),
+  handle: (front, { exchange, tenant, params, page }) => {
+    const reply = new PendingReply(exchange, front.logger, page, renderDetail);
+    const newList = () => new ListText(exchange.newText(), detailForm());
+    front.service.groups.detail(tenant, params.group, page, newList, reply);
+  },
 });
 
 export const laggingGroupsEndpoint = endpoint({
@@ -80,7 +85,14 @@ export const laggingGroupsEndpoint = endpoint({
   level: 'read-only',
   tag: 'consumer groups',
   summary: 'Cursors whose oldest unconsumed message is older than a number of seconds.',
-  query: [MIN_LAG_SECONDS, ...PAGE_QUERY],
+  query: {
+    minLagSeconds: integerParameter(
+      { standard: 3600, min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER },
+      integer,
+      'Strictly greater; ',
+    ),
+  },
+  page: LAGGING,
   answers: {
     200: answer(
       `A bare array, the most lagging first. ${NEXT_AFTER_HEADER}`,
@@ -88,56 +100,16 @@ export const laggingGroupsEndpoint = endpoint({
     ),
   },
   largeAnswer: 'read',
-  handle: handleLagging,
+  handle: (front, { exchange, tenant, query, page }) => {
+    const reply = viewReply(front, exchange, null, renderLagging);
+    front.service.groups.lagging(tenant, query.minLagSeconds, page, reply);
+  },
 });
 
-/** The letters of the three lists. */
-const LIST = 'g';
-const DETAIL = 'd';
-const LAGGING = 'l';
 /** A group whose oldest unconsumed message is older counts as lagging. */
 const LAGGING_SECONDS = 300;
 const SECONDS_PER_HOUR = 3600;
 const GROUP_NOT_FOUND = '{"error":"Consumer group not found"}';
-
-function handleList(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const paging = listPagingOf(exchange, query, LIST);
-  if (paging === null) return;
-  const reply = new PendingReply(exchange, front.logger, true, renderListed);
-  const newList = () => new ListText(exchange.newText(), LIST_FORM);
-  front.service.groups.list(tenant, paging, newList, reply);
-}
-
-function handleDetail(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, params } = request;
-  const [group = ''] = params;
-  const query = queryOf(request);
-  if (query === null) return;
-  const paging = listPagingOf(exchange, query, DETAIL);
-  if (paging === null) return;
-  // No group can have a name that no key can hold.
-  if (nameBudgetRefusal(tenant, '', group, '') !== null) {
-    exchange.json('404 Not Found', GROUP_NOT_FOUND);
-    return;
-  }
-  const reply = new PendingReply(exchange, front.logger, paging, renderDetail);
-  const newList = () => new ListText(exchange.newText(), detailForm());
-  front.service.groups.detail(tenant, group, paging, newList, reply);
-}
-
-function handleLagging(front: Front, request: RouteRequest): void {
-  const query = queryOf(request);
-  if (query === null) return;
-  const { exchange, tenant } = request;
-  const paging = listPagingOf(exchange, query, LAGGING);
-  if (paging === null) return;
-  const seconds = MIN_LAG_SECONDS.of(query);
-  const reply = viewReply(front, exchange, null, renderLagging);
-  front.service.groups.lagging(tenant, seconds, paging, reply);
-}
 
 const LIST_FORM: ListForm<GroupView, ListEnd> = {
   open: '[',

@@ -4,15 +4,17 @@
  * the queue route, where it would throw away everything that was not read.
  */
 import { randomUUID } from 'node:crypto';
-import type { GroupChangedOutcome, SeekCommand } from '@svc/engine';
-import { type AnySchema, constant, either, instant, nothing, optional } from '@svc/schema';
+import type { GroupChangedOutcome, Refusal, SeekCommand } from '@svc/engine';
+import { constant, either, instant, nothing, optional } from '@svc/schema';
 import { formatStampUs, parseIsoUs, seekAnswer, seekNotFoundAnswer, seekRefusal } from '@svc/wire';
+import { RequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { keyNamesRefusal } from '../../exchange/name-budget.js';
+import { jsonOf } from '../../json/answer-writer.js';
 import { bodyForm, flagMember, given, textMember } from '../../json/body-form.js';
-import { answer, type Description, endpoint, refusal } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
+import { sendAnswer } from '../../routing/reply.js';
+import type { Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const seekForm = bodyForm({
@@ -24,52 +26,70 @@ const toEnd = seekForm.variant({ toEnd: constant(true) });
 const toInstant = seekForm.variant({ timestamp: instant });
 const unsaid = seekForm.variant({ toEnd: optional(nothing), timestamp: optional(nothing) });
 
-function seekDescription(summary: string, schema: AnySchema, isOptional: boolean): Description {
-  return {
-    tag: 'consumer groups',
-    summary,
-    request: isOptional
-      ? { share: 'drain', reader: seekForm, schema, optional: true }
-      : { share: 'drain', reader: seekForm, schema },
-    answers: {
-      200: answer('Leases and attempts of the cursors are gone.', seekAnswer),
-      400: answer('Neither `toEnd` nor a timestamp, or one that cannot be read.', seekRefusal),
-      404: answer('No such queue or partition.', seekNotFoundAnswer),
-      413: refusal('`name_too_long`'),
-    },
-  };
-}
+const seekDescription = {
+  tag: 'consumer groups',
+  answers: {
+    200: answer('Leases and attempts of the cursors are gone.', seekAnswer),
+    400: answer('Neither `toEnd` nor a timestamp, or one that cannot be read.', seekRefusal),
+    404: answer('No such queue or partition.', seekNotFoundAnswer),
+    413: refusal('`name_too_long`'),
+  },
+} as const;
 
 export const seekQueueEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/{group}/queues/{queue}/seek',
   level: 'read-write',
-  ...seekDescription('Moves every cursor of a group at a queue.', either(toEnd, toInstant), false),
-  handle,
+  ...seekDescription,
+  summary: 'Moves every cursor of a group at a queue.',
+  request: {
+    share: 'drain',
+    form: seekForm,
+    schema: either(toEnd, toInstant),
+    emptyIsRead: true,
+  },
+  check: ({ body }) => void targetOf(body, false),
+  names: ({ params }) => params,
+  tooLong: ({ exchange, tenant, params }, refusal) =>
+    refuseNames(exchange, tenant, { ...params, partition: null }, refusal),
+  handle: (front, { exchange, tenant, params, body }) =>
+    seek(front, exchange, tenant, { ...params, partition: null }, targetOf(body, false)),
 });
 
 export const seekPartitionEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/{group}/queues/{queue}/partitions/{partition}/seek',
   level: 'read-write',
-  ...seekDescription(
-    'Moves the cursor of a group at one partition; nothing said means the end.',
-    either(toEnd, toInstant, unsaid),
-    true,
-  ),
-  handle,
+  ...seekDescription,
+  summary: 'Moves the cursor of a group at one partition; nothing said means the end.',
+  request: {
+    share: 'drain',
+    form: seekForm,
+    schema: either(toEnd, toInstant, unsaid),
+    optional: true,
+  },
+  check: ({ body }) => void targetOf(body, true),
+  names: ({ params }) => params,
+  tooLong: ({ exchange, tenant, params }, refusal) =>
+    refuseNames(exchange, tenant, params, refusal),
+  handle: (front, { exchange, tenant, params, body }) =>
+    seek(front, exchange, tenant, params, targetOf(body, true)),
 });
 
-const UNSPECIFIED = 'Must specify toEnd=true or a timestamp';
 const renderer: OutcomeRenderer<SeekCommand, 'group-changed'> = { kind: 'group-changed', render };
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, params } = request;
-  const [group = '', queue = '', partition = null] = params;
-  const body = seekForm.readOrEmpty(request.body);
-  const targetUs = targetOf(body, partition !== null);
-  if (typeof targetUs === 'string') {
-    sendAnswer(exchange, '400 Bad Request', seekRefusal, { success: false, error: targetUs });
-    return;
-  }
+interface Place {
+  readonly group: string;
+  readonly queue: string;
+  /** null: every partition of the queue. */
+  readonly partition: string | null;
+}
+
+function seek(
+  front: Front,
+  exchange: Exchange,
+  tenant: string,
+  { group, queue, partition }: Place,
+  targetUs: number | null,
+): void {
   const command: SeekCommand = {
     kind: 'seek',
     tenant,
@@ -79,26 +99,35 @@ function handle(front: Front, request: RouteRequest): void {
     partition,
     targetUs,
   };
-  if (nameBudgetRefusal(tenant, queue, '', partition ?? '') !== null) {
-    notFound(exchange, command);
-    return;
-  }
-  const refusal = nameBudgetRefusal(tenant, queue, group, partition ?? '');
-  if (refusal !== null) exchange.refuse(refusal);
-  else submit(front, exchange, command, renderer);
+  submit(front, exchange, command, renderer);
 }
 
-/** null: the end. A string: why the body is refused. */
+/** 404 where no queue or partition can have the name, with any group. */
+function refuseNames(exchange: Exchange, tenant: string, place: Place, refusal: Refusal): void {
+  const { group, queue, partition } = place;
+  if (keyNamesRefusal(tenant, { queue, partition }) === null) exchange.refuse(refusal);
+  else notFound(exchange, { consumerGroup: group, queue, partition });
+}
+
+/** null: the end. Throws `RequestFault`. */
 function targetOf(
   { toEnd, timestamp }: ReturnType<typeof seekForm.read>,
   isPartition: boolean,
-): number | null | string {
+): number | null {
   if (toEnd === true) return null;
-  if (timestamp === null) return isPartition && toEnd === null ? null : UNSPECIFIED;
+  if (timestamp === null) {
+    if (isPartition && toEnd === null) return null;
+    throw wrong('Must specify toEnd=true or a timestamp');
+  }
   const atUs = parseIsoUs(timestamp);
-  if (atUs === null) return 'timestamp is invalid: it must be an ISO-8601 date and time';
+  if (atUs === null) throw wrong('timestamp is invalid: it must be an ISO-8601 date and time');
   // Nothing is stamped before the epoch, or so late.
   return Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER);
+}
+
+function wrong(error: string): RequestFault {
+  const text = jsonOf(seekRefusal, { success: false, error });
+  return new RequestFault({ status: '400 Bad Request', text });
 }
 
 function render(exchange: Exchange, command: SeekCommand, outcome: GroupChangedOutcome): void {
@@ -119,7 +148,10 @@ function render(exchange: Exchange, command: SeekCommand, outcome: GroupChangedO
   });
 }
 
-function notFound(exchange: Exchange, { consumerGroup, queue, partition }: SeekCommand): void {
+function notFound(
+  exchange: Exchange,
+  { consumerGroup, queue, partition }: Pick<SeekCommand, 'consumerGroup' | 'queue' | 'partition'>,
+): void {
   sendAnswer(exchange, '404 Not Found', seekNotFoundAnswer, {
     success: false,
     error: partition === null ? 'Queue not found or has no partitions' : 'Partition not found',

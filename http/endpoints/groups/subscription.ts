@@ -3,14 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { GroupChangedOutcome, SubscribeGroupCommand } from '@svc/engine';
 import { instant } from '@svc/schema';
 import { parseIsoUs, subscriptionAnswer } from '@svc/wire';
-import { badRequest } from '../../exchange/errors.js';
+import { badRequest, RequestFault, refusedAs } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { bodyForm, describedBy, given } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const subscriptionForm = bodyForm({
@@ -31,17 +29,27 @@ export const groupSubscriptionEndpoint = endpoint({
   summary: 'Another start point for partitions that the group has not met.',
   request: {
     share: 'drain',
-    reader: subscriptionForm,
+    form: subscriptionForm,
+    emptyIsRead: true,
   },
   answers: {
     200: answer('How many registrations were rewritten.', subscriptionAnswer),
     413: refusal('`name_too_long`'),
   },
-  handle,
+  check: ({ body }) => void startUs(body.subscriptionTimestamp),
+  names: ({ params }) => params,
+  handle: (front, { exchange, tenant, params, body }) => {
+    const command: Subscribe = {
+      kind: 'subscribe-group',
+      tenant,
+      changeId: randomUUID(),
+      consumerGroup: params.group,
+      atUs: startUs(body.subscriptionTimestamp),
+      text: body.subscriptionTimestamp ?? '',
+    };
+    submit(front, exchange, command, renderer);
+  },
 });
-
-const REQUIRED = 'subscriptionTimestamp is required';
-const INVALID = 'subscriptionTimestamp is invalid';
 
 /** The command beside the text that the answer repeats. */
 interface Subscribe extends SubscribeGroupCommand {
@@ -50,29 +58,12 @@ interface Subscribe extends SubscribeGroupCommand {
 
 const renderer: OutcomeRenderer<Subscribe, 'group-changed'> = { kind: 'group-changed', render };
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, params } = request;
-  const [group = ''] = params;
-  const { subscriptionTimestamp: text } = subscriptionForm.readOrEmpty(request.body);
+/** Throws `RequestFault`. */
+function startUs(text: string | null): number {
   const atUs = text === null ? null : parseIsoUs(text);
-  if (text === null || atUs === null) {
-    exchange.refuse(badRequest(text === null ? REQUIRED : INVALID));
-    return;
-  }
-  const refusal = nameBudgetRefusal(tenant, '', group, '');
-  if (refusal !== null) {
-    exchange.refuse(refusal);
-    return;
-  }
-  const command: Subscribe = {
-    kind: 'subscribe-group',
-    tenant,
-    changeId: randomUUID(),
-    consumerGroup: group,
-    atUs: Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER),
-    text,
-  };
-  submit(front, exchange, command, renderer);
+  if (atUs !== null) return Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER);
+  const why = text === null ? 'is required' : 'is invalid';
+  throw new RequestFault(refusedAs(badRequest(`subscriptionTimestamp ${why}`)));
 }
 
 function render(exchange: Exchange, command: Subscribe, outcome: GroupChangedOutcome): void {

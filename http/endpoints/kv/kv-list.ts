@@ -35,9 +35,8 @@ import type {
   KvNamespacesView,
 } from '../../ports/kv-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { PendingReply, sendAnswer } from '../../routing/reply.js';
+import type { Front } from '../../routing/route.js';
 import { refuseShape } from './kv.js';
 import { refuseKv } from './kv-answers.js';
 import { checkKey, checkNamespace, KvFault } from './kv-op-rules.js';
@@ -66,7 +65,12 @@ export const kvNamespacesEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle: handleNamespaces,
+  handle: (front, { exchange, tenant, query }) => {
+    const pass = enter(front, exchange, tenant, query);
+    if (pass === null) return;
+    const reply = new PendingReply(exchange, front.logger, null, renderNamespaces);
+    front.service.kv.namespaces(tenant, new GatedReply(pass, reply));
+  },
 });
 
 export const kvListEndpoint = endpoint({
@@ -76,7 +80,7 @@ export const kvListEndpoint = endpoint({
   summary: 'The rows of a namespace, a page at a time.',
   request: {
     share: 'drain',
-    reader: 'A flag that is no boolean is refused with a reason of this surface.',
+    reader: 'Its faults have reasons of this surface, and come after those of the tenant.',
     schema: body(KV_LIST_BODY_KEYS, {
       namespace: matching(KV_NAMESPACE),
       prefix: optional(nullable(text)),
@@ -97,29 +101,20 @@ export const kvListEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle: handleList,
+  handle: (front, { exchange, tenant, query, body }) => {
+    const pass = enter(front, exchange, tenant, query);
+    if (pass === null) return;
+    let wish: ListWish;
+    try {
+      wish = readListBody(body);
+    } catch (error) {
+      refuseShape(exchange, error);
+      return;
+    }
+    const reply = new PendingReply(exchange, front.logger, wish, renderList);
+    front.service.kv.list({ tenant, ...wish }, new GatedReply(pass, reply));
+  },
 });
-
-function handleNamespaces(front: Front, { exchange, tenant, query }: RouteRequest): void {
-  const pass = enter(front, exchange, tenant, query);
-  if (pass === null) return;
-  const reply = new PendingReply(exchange, front.logger, null, renderNamespaces);
-  front.service.kv.namespaces(tenant, new GatedReply(pass, reply));
-}
-
-function handleList(front: Front, { exchange, tenant, query, body }: RouteRequest): void {
-  const pass = enter(front, exchange, tenant, query);
-  if (pass === null) return;
-  let wish: ListWish;
-  try {
-    wish = readListBody(body);
-  } catch (error) {
-    refuseShape(exchange, error);
-    return;
-  }
-  const reply = new PendingReply(exchange, front.logger, wish, renderList);
-  front.service.kv.list({ tenant, ...wish }, new GatedReply(pass, reply));
-}
 
 /** null: the request has been refused. */
 function enter(front: Front, exchange: Exchange, tenant: Tenant, query: string): Pass | null {

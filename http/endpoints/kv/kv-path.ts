@@ -11,7 +11,7 @@ import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { JsonReader } from '../../json/json-reader.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import type { Call, Front } from '../../routing/route.js';
 import { admitKv, submitKv } from './kv.js';
 import { failureText, resultsLength, writeElement } from './kv-answers.js';
 import { KvFault } from './kv-op-rules.js';
@@ -41,7 +41,7 @@ export const kvGetEndpoint = endpoint({
     200: answer('`found` says whether there is one.', kvResultAnswer, KV_FOUND),
     ...SURFACE_REFUSALS,
   },
-  handle: (front, request) => handle(front, request, 'get'),
+  handle: (front, request) => run(front, request, 'get', request.params),
 });
 
 export const kvPutEndpoint = endpoint({
@@ -59,7 +59,7 @@ export const kvPutEndpoint = endpoint({
     ...SURFACE_REFUSALS,
     507: STORAGE_FULL,
   },
-  handle: (front, request) => handle(front, request, 'put'),
+  handle: (front, request) => run(front, request, 'put', request.params),
 });
 
 export const kvDeleteEndpoint = endpoint({
@@ -78,18 +78,21 @@ export const kvDeleteEndpoint = endpoint({
     200: answer('Whether there was one.', elementOrFailure, KV_DELETED),
     ...SURFACE_REFUSALS,
   },
-  handle: (front, request) => handle(front, request, 'delete'),
+  handle: (front, request) => run(front, request, 'delete', request.params),
 });
 
 const PATH_FIELDS: readonly KvField[] = ['op', 'ns', 'namespace', 'key'];
 const OPEN_BRACE = 0x7b;
 
-function handle(front: Front, request: RouteRequest, op: 'get' | 'put' | 'delete'): void {
-  const { exchange, tenant, params, query } = request;
-  const [ns = '', key = ''] = params;
+function run(
+  front: Front,
+  { exchange, tenant, query, body }: Call<unknown>,
+  op: 'get' | 'put' | 'delete',
+  { ns, key }: { readonly ns: string; readonly key: string },
+): void {
   const admitted = admitKv(front, exchange, tenant, () => {
     if (query !== '') throw new KvFault('kv_no_query_string', 'this route takes no query string');
-    const raw = new KvRawOps(request.body, { op, ns, key });
+    const raw = new KvRawOps(body, { op, ns, key });
     if (op === 'get') raw.addEmpty();
     else readBody(raw, op === 'delete');
     return raw;

@@ -8,7 +8,6 @@ import {
   each,
   either,
   type Field,
-  fields,
   integer,
   integerBetween,
   type JsonObject,
@@ -18,8 +17,12 @@ import {
   never,
   nullable,
   number,
+  type ObjectOf,
+  object,
   optional,
+  type Schema,
   truth,
+  unread,
 } from '@svc/schema';
 import { KV_NAMESPACE, kvFailureAnswer, kvResultAnswer } from '@svc/wire';
 import { KV_LIMITS } from '../../base/limits.js';
@@ -30,16 +33,16 @@ import { keySet } from '../../json/json-keys.js';
 export const KV_READER =
   'Values stay where they are in the body; the first fault is told in the order of the rules.';
 
-const only = (json: JsonObject): AnySchema => ({ json, uses: new Map() });
+const only = <Value>(json: JsonObject): Schema<Value> => ({ json, uses: new Map() });
 
 const literal = either(number, truth);
 
 const namespace = describedAs(
   'The literal of a number or a boolean is read as text.',
-  either(matching(KV_NAMESPACE), only({ type: 'number', minimum: 0 }), truth),
+  either(matching(KV_NAMESPACE), only<number>({ type: 'number', minimum: 0 }), truth),
 );
 
-const withoutNul = only({ type: 'string', pattern: '^[^\\u0000]+$' });
+const withoutNul = only<string>({ type: 'string', pattern: '^[^\\u0000]+$' });
 
 const key = describedAs(
   '1 to 512 bytes without NUL; the literal of a number or a boolean is read as text.',
@@ -82,11 +85,11 @@ export const KV_OP_KEYS = keySet(
 );
 export type KvField = (typeof KV_OP_KEYS.names)[number];
 
-/** Whatever an operation does not read may be anything; its tenant follows from the call. */
+/** What an operation does not read may be anything; its tenant follows from the call. */
 const UNREAD = {
   ...each(
     KV_OP_KEYS.names.filter((name) => name !== 'op'),
-    optional(anything),
+    optional(unread),
   ),
   ...each(['tenant', 'tenantId', '_tenant'], optional(never)),
 };
@@ -95,16 +98,16 @@ type OpFields = { readonly [Name in keyof typeof UNREAD | 'op']: Field };
 
 const PLACE = { ...UNREAD, ns: namespace, key };
 
-export const FOR_A_TIME = { ttlSeconds, forever: optional(only({ not: { const: true } })) };
+export const FOR_A_TIME = { ttlSeconds, forever: optional(only<false>({ not: { const: true } })) };
 
 export const FOR_EVER = { ttlSeconds: optional(never), forever: constant(true) };
 
 /** With one of the two expiries. */
-function expiring(name: string, given: OpFields): readonly AnySchema[] {
+function expiring<const Given extends OpFields>(name: string, given: Given) {
   return [
     named(`Kv${name}ForATime`, body(KV_OP_KEYS, { ...given, ...FOR_A_TIME })),
     named(`Kv${name}ForEver`, body(KV_OP_KEYS, { ...given, ...FOR_EVER })),
-  ];
+  ] as const;
 }
 
 const VALUE = describedAs('Kept as the JSON that was sent, without the space in it.', anything);
@@ -129,16 +132,16 @@ const INCR = {
   required,
 };
 
-const singleOps: readonly AnySchema[] = [
+const singleOps = [
   named('KvGet', body(KV_OP_KEYS, { ...PLACE, op: constant('get') })),
   ...expiring('Put', PUT),
   ...expiring('PutIfAbsent', PUT_IF_ABSENT),
   ...expiring('Incr', INCR),
   named('KvDelete', body(KV_OP_KEYS, { ...PLACE, op: constant('delete'), expect, required })),
   named('KvCheck', body(KV_OP_KEYS, { ...PLACE, op: constant('check'), expect: count, required })),
-];
+] as const;
 
-const getMany: readonly AnySchema[] = [
+const getMany = [
   named(
     'KvGetMany',
     body(KV_OP_KEYS, { ...UNREAD, op: constant('getMany'), ns: namespace, keys: list(key) }),
@@ -151,7 +154,7 @@ const getMany: readonly AnySchema[] = [
       keys: optional(nullable(list(anything, 0))),
     }),
   ),
-];
+] as const;
 
 const getPrefix = named(
   'KvGetPrefix',
@@ -176,22 +179,19 @@ const kvOp = either(...singleOps, ...getMany, getPrefix);
 
 export const kvBody = named(
   'KvBody',
-  either(list(kvOp, OPS_MAX), fields({ operations: list(kvOp, OPS_MAX) })),
+  either(list(kvOp, OPS_MAX), object({ operations: list(kvOp, OPS_MAX) })),
 );
 
 /** What the path says may not be said once more; of the rest only these members are read. */
-export function onPath(read: { readonly [Name in keyof typeof UNREAD]?: Field }): AnySchema {
+export function onPath<const Read extends { readonly [Name in KvField]?: Field }>(
+  read: Read,
+): Schema<ObjectOf<Read>> {
   return body(KV_OP_KEYS, {
     ...UNREAD,
-    tenant: optional(anything),
-    tenantId: optional(anything),
-    _tenant: optional(anything),
+    ...each(['tenant', 'tenantId', '_tenant'], optional(unread)),
     ...read,
-    op: optional(never),
-    ns: optional(never),
-    key: optional(never),
-    namespace: optional(never),
-  });
+    ...each(['op', 'ns', 'key', 'namespace'], optional(never)),
+  }) as AnySchema;
 }
 
 export const elementOrFailure = either(kvResultAnswer, kvFailureAnswer);

@@ -10,7 +10,7 @@ import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import type { Front } from '../../routing/route.js';
 import { outcomeBytes, refuseKv, refuseKvFault } from './kv-answers.js';
 import { countKv } from './kv-meters.js';
 import { checkSizes, demandOf, KvFault, readOps } from './kv-op-rules.js';
@@ -35,7 +35,12 @@ export const kvEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle,
+  handle: (front, { exchange, tenant, body }) => {
+    const admitted = admitKv(front, exchange, tenant, () => readKvBody(body));
+    if (admitted === null) return;
+    if (admitted.ops.length > 0) submitKv(front, exchange, tenant, admitted, renderCall);
+    else exchange.json('200 OK', '{"results":[]}');
+  },
 });
 
 export const KV_BODY_KEYS = keySet('operations');
@@ -44,14 +49,6 @@ const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
 const NO_PASS: Pass = { settle: () => {} };
-
-function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const admitted = admitKv(front, exchange, tenant, () => readKvBody(body));
-  if (admitted === null) return;
-  const { ops } = admitted;
-  if (ops.length > 0) submitKv(front, exchange, tenant, admitted, renderCall);
-  else exchange.json('200 OK', '{"results":[]}');
-}
 
 /** Operations that may be carried out, and what their call owes. */
 export interface AdmittedOps {

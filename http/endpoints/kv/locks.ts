@@ -1,7 +1,6 @@
 /** POST /api/v1/locks (state-surfaces 2): acquire, renew, release, get, each with its verdict. */
 import type { RefusedOutcome } from '@svc/engine';
 import {
-  anything,
   constant,
   describedAs,
   either,
@@ -12,6 +11,7 @@ import {
   never,
   nullable,
   optional,
+  unread,
 } from '@svc/schema';
 import { type LockResult, locksAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
@@ -20,9 +20,8 @@ import { GatedReply } from '../../gate/gated-reply.js';
 import { body } from '../../json/body.js';
 import { LOCK_SLOTS_MAX, type LockOp, type LocksView } from '../../ports/lock-service.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { PendingReply, sendAnswer } from '../../routing/reply.js';
+import type { Front } from '../../routing/route.js';
 import { refuseKv } from './kv-answers.js';
 import {
   chargeOf,
@@ -46,12 +45,12 @@ const UNREAD = {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
     matching(/^[^\u0000-\u001f\u007f#]{1,256}$/),
   ),
-  owner: optional(anything),
-  limit: optional(anything),
-  ttlSeconds: optional(anything),
-  forever: optional(anything),
-  token: optional(anything),
-  slot: optional(anything),
+  owner: optional(unread),
+  limit: optional(unread),
+  ttlSeconds: optional(unread),
+  forever: optional(unread),
+  token: optional(unread),
+  slot: optional(unread),
   tenant: optional(never),
   tenantId: optional(never),
   _tenant: optional(never),
@@ -108,42 +107,40 @@ export const locksEndpoint = endpoint({
   // Four semaphores of 1,024 permits each are 700 KB.
   largeAnswer: 'read',
   reserves: true,
-  handle,
+  handle: (front, { exchange, tenant, body }) => {
+    const raws = readLockBody(body);
+    if ('reason' in raws) {
+      refuseFault(exchange, raws);
+      return;
+    }
+    if (raws.length === 0) {
+      exchange.json('200 OK', '{"results":[]}');
+      return;
+    }
+    const { writes, rows, bytes } = chargeOf(raws);
+    const pass = front.gate.enter(
+      exchange,
+      tenant,
+      writes ? { kind: 'kv-write', rows, bytes } : { kind: 'kv-read' },
+    );
+    if (pass === null) return;
+    const ops = lockOpsOf(raws);
+    if ('reason' in ops) {
+      pass.settle({ kind: 'refused' });
+      refuseFault(exchange, ops);
+      return;
+    }
+    exchange.handBody();
+    const context: Context = { front, ops, beganMs: front.service.monotonicMs() };
+    const reply = new PendingReply(exchange, front.logger, context, render);
+    front.service.locks.run(tenant, ops, new GatedReply(pass, reply));
+  },
 });
 
 interface Context {
   readonly front: Front;
   readonly ops: readonly LockOp[];
   readonly beganMs: number;
-}
-
-function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const raws = readLockBody(body);
-  if ('reason' in raws) {
-    refuseFault(exchange, raws);
-    return;
-  }
-  if (raws.length === 0) {
-    exchange.json('200 OK', '{"results":[]}');
-    return;
-  }
-  const { writes, rows, bytes } = chargeOf(raws);
-  const pass = front.gate.enter(
-    exchange,
-    tenant,
-    writes ? { kind: 'kv-write', rows, bytes } : { kind: 'kv-read' },
-  );
-  if (pass === null) return;
-  const ops = lockOpsOf(raws);
-  if ('reason' in ops) {
-    pass.settle({ kind: 'refused' });
-    refuseFault(exchange, ops);
-    return;
-  }
-  exchange.handBody();
-  const context: Context = { front, ops, beganMs: front.service.monotonicMs() };
-  const reply = new PendingReply(exchange, front.logger, context, render);
-  front.service.locks.run(tenant, ops, new GatedReply(pass, reply));
 }
 
 function refuseFault(exchange: Exchange, { reason, detail }: LockFault): void {

@@ -2,14 +2,14 @@
 
 import { either } from '@svc/schema';
 import { errorAnswer, surfaceErrorAnswer } from '@svc/wire';
-import { answer, type DescribedAnswer } from '../../routing/endpoint.js';
+import { answer } from '../../routing/endpoint.js';
 
-function surfaceRefusal(description: string): DescribedAnswer {
+function surfaceRefusal(description: string) {
   return answer(description, either(surfaceErrorAnswer, errorAnswer));
 }
 
 /** What calls of key/value, locks and timers can be answered besides. */
-export const SURFACE_REFUSALS: Readonly<Record<number, DescribedAnswer>> = {
+export const SURFACE_REFUSALS = {
   400: surfaceRefusal('`reason` names what is wrong.'),
   403: surfaceRefusal('`feature_gated` or a quota: waiting does not help.'),
   413: surfaceRefusal('`payload_too_large`: `reason` names what is.'),

@@ -3,7 +3,7 @@
  * `acknowledgments`, or one acknowledgement at the top level.
  */
 import type { AckCommand, AckedOutcome, AckItem, AckStatus } from '@svc/engine';
-import { anything, describedAs, list, named, nullable, optional, text } from '@svc/schema';
+import { describedAs, list, named, nullable, optional, text, unread } from '@svc/schema';
 import { ackResult, QUEUE_MODE_GROUP } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import { ACK_ITEMS_MAX } from '../../base/limits.js';
@@ -15,8 +15,8 @@ import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quoted, quotedBytes } from '../../json/json-text.js';
-import { answer, type Description, endpoint } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import type { AnyCall, Call, Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 export const ACK_BODY_KEYS = keySet(
@@ -46,8 +46,8 @@ const ackItem = named(
   'AckItem',
   body(ACK_BODY_KEYS, {
     ...ACK_FIELDS,
-    consumerGroup: optional(anything),
-    acknowledgments: optional(anything),
+    consumerGroup: optional(unread),
+    acknowledgments: optional(unread),
   }),
 );
 
@@ -64,7 +64,8 @@ const ackBody = named(
 
 const BAD_BODY = 'bad ack body';
 
-const ackDescription: Description = {
+const ackRecord = {
+  level: 'read-write',
   tag: 'messages',
   summary: 'Acknowledge messages: one at the top level, or many as `acknowledgments`.',
   request: {
@@ -81,27 +82,17 @@ const ackDescription: Description = {
   answers: {
     200: answer('One element for each acknowledgement, in their order.', list(ackResult)),
   },
-};
-
-export const ackEndpoint = endpoint({
-  at: 'POST /api/v1/ack',
-  level: 'read-write',
-  ...ackDescription,
   badBody: BAD_BODY,
   handle,
-});
+} as const;
 
-export const ackBatchEndpoint = endpoint({
-  at: 'POST /api/v1/ack/batch',
-  level: 'read-write',
-  ...ackDescription,
-  badBody: BAD_BODY,
-  handle,
-});
+export const ackEndpoint = endpoint({ at: 'POST /api/v1/ack', ...ackRecord });
+
+export const ackBatchEndpoint = endpoint({ at: 'POST /api/v1/ack/batch', ...ackRecord });
 
 const renderer: OutcomeRenderer<AckCommand, 'acked'> = { kind: 'acked', render };
 
-function handle(front: Front, request: RouteRequest): void {
+function handle(front: Front, request: Call<unknown>): void {
   front.meters.calls.ackRequests++;
   const { exchange, body } = request;
   if (isReadAtOnce(body)) {
@@ -113,7 +104,7 @@ function handle(front: Front, request: RouteRequest): void {
   readInParts(exchange, BAD_BODY, reader, done);
 }
 
-function settle(front: Front, { exchange, tenant }: RouteRequest, body: AckBody): void {
+function settle(front: Front, { exchange, tenant }: AnyCall, body: AckBody): void {
   const { consumerGroup, items } = body;
   if (items.length === 0) {
     exchange.json('200 OK', '[]');

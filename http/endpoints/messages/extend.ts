@@ -7,10 +7,8 @@ import { describedAs, integer } from '@svc/schema';
 import { extendAnswer, formatStampUs, INT32_MAX, LEASE_EXTEND_SECONDS_DEFAULT } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { bodyForm, ifPresent, integerMember } from '../../json/body-form.js';
-import { JsonError } from '../../json/json-error.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const ANY = Number.POSITIVE_INFINITY;
@@ -29,7 +27,7 @@ export const extendEndpoint = endpoint({
   summary: 'Lengthen every live lease of this id.',
   request: {
     share: 'drain',
-    reader: extendForm,
+    form: extendForm,
     optional: true,
     lenient: true,
   },
@@ -39,31 +37,13 @@ export const extendEndpoint = endpoint({
       extendAnswer,
     ),
   },
-  handle,
+  handle: (front, { exchange, tenant, params: { leaseId }, body }) => {
+    const seconds = Math.min(Math.max(body.seconds, 1), INT32_MAX);
+    submit(front, exchange, { kind: 'extend', tenant, leaseId, seconds }, renderer);
+  },
 });
 
 const renderer: OutcomeRenderer<ExtendCommand, 'extended'> = { kind: 'extended', render };
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, params, body } = request;
-  const [leaseId = ''] = params;
-  submit(
-    front,
-    exchange,
-    { kind: 'extend', tenant, leaseId, seconds: readSeconds(body) },
-    renderer,
-  );
-}
-
-/** 1..2^31 - 1. */
-export function readSeconds(body: Buffer): number {
-  try {
-    return Math.min(Math.max(extendForm.readOrEmpty(body).seconds, 1), INT32_MAX);
-  } catch (error) {
-    if (error instanceof JsonError) return LEASE_EXTEND_SECONDS_DEFAULT;
-    throw error;
-  }
-}
 
 function render(exchange: Exchange, command: ExtendCommand, outcome: ExtendedOutcome): void {
   const { renewed, expiresAtUs } = outcome;

@@ -22,16 +22,13 @@ import {
   POSITION_ENTRIES_MAX,
   parseIsoUs,
 } from '@svc/wire';
-import { badRequest } from '../../exchange/errors.js';
+import { badRequest, RequestFault, refusedAs } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { placesBudgetRefusal } from '../../exchange/name-budget.js';
 import { nameMember, objectForm, readEntries } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
 import type { OffsetsView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
 import { readPartition } from './fetch.js';
 
 const US_PER_MS = 1000;
@@ -61,36 +58,29 @@ export const fetchOffsetsEndpoint = endpoint({
     'The first offset appended at or after a time, as the node that is asked has applied it.',
   request: {
     share: 'drain',
-    reader: entryForm,
-    schema: object({
-      entries: list(named('OffsetEntry', entryForm.schema), POSITION_ENTRIES_MAX),
-    }),
+    form: {
+      read: readOffsetsBody,
+      schema: object({
+        entries: list(named('OffsetEntry', entryForm.schema), POSITION_ENTRIES_MAX),
+      }),
+    },
   },
   answers: {
     200: answer('One element for each entry, in their order.', fetchOffsetsAnswer),
   },
   largeAnswer: 'read',
-  handle,
+  names: ({ body }) => body,
+  handle: (front, { exchange, tenant, body }) => {
+    const reply = viewReply(front, exchange, body, render);
+    front.service.resources.offsets(tenant, body, reply);
+  },
 });
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const entries = readOffsetsBody(request.body);
-  if (entries === null) {
-    exchange.refuse(badRequest('too many entries'));
-    return;
-  }
-  const refusal = placesBudgetRefusal(tenant, entries);
-  if (refusal !== null) {
-    exchange.refuse(refusal);
-    return;
-  }
-  const reply = viewReply(front, exchange, entries, render);
-  front.service.resources.offsets(tenant, entries, reply);
-}
-/** Throws `JsonError` for a body of another shape. null: there are too many entries. */
-export function readOffsetsBody(body: Buffer): OffsetEntry[] | null {
-  return readEntries(body, POSITION_ENTRIES_MAX, readEntry, false);
+/** Throws `JsonError` for a body of another shape, and `RequestFault` for too many entries. */
+export function readOffsetsBody(body: Buffer): readonly OffsetEntry[] {
+  const entries = readEntries(body, POSITION_ENTRIES_MAX, readEntry, false);
+  if (entries === null) throw new RequestFault(refusedAs(badRequest('too many entries')));
+  return entries;
 }
 
 function readEntry(reader: JsonReader): OffsetEntry {

@@ -24,7 +24,7 @@ import { STREAMED_ANSWER_BYTES_MIN } from '../../base/limits.js';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { placesBudgetRefusal } from '../../exchange/name-budget.js';
+import { keyNamesRefusal } from '../../exchange/name-budget.js';
 import { sendParts } from '../../exchange/sliced-answer.js';
 import { body } from '../../json/body.js';
 import { keySet } from '../../json/json-keys.js';
@@ -39,7 +39,6 @@ import type {
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { expectedBytes, inParts, recordsText } from '../../routing/message-text.js';
 import { viewReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 
 export const FETCH_BODY_KEYS = keySet('entries', 'maxWaitMs', 'minBytes');
 
@@ -76,26 +75,23 @@ export const fetchEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle,
+  handle: (front, { exchange, tenant, body: bytes }) => {
+    const body = readFetchBody(bytes);
+    if ('error' in body) {
+      exchange.refuse(badRequest(body.error));
+      return;
+    }
+    const { entries, maxWaitMs, minBytes } = body;
+    const refusal = keyNamesRefusal(tenant, entries);
+    if (refusal !== null) {
+      exchange.refuse(refusal);
+      return;
+    }
+    const deadlineMs = front.service.monotonicMs() + maxWaitMs;
+    const fetch: FetchRequest = { tenant, entries, maxWaitMs, minBytes, deadlineMs };
+    front.service.fetch(fetch, viewReply(front, exchange, fetch, render));
+  },
 });
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const body = readFetchBody(request.body);
-  if ('error' in body) {
-    exchange.refuse(badRequest(body.error));
-    return;
-  }
-  const refusal = placesBudgetRefusal(tenant, body.entries);
-  if (refusal !== null) {
-    exchange.refuse(refusal);
-    return;
-  }
-  const { entries, maxWaitMs, minBytes } = body;
-  const deadlineMs = front.service.monotonicMs() + maxWaitMs;
-  const fetch: FetchRequest = { tenant, entries, maxWaitMs, minBytes, deadlineMs };
-  front.service.fetch(fetch, viewReply(front, exchange, fetch, render));
-}
 
 export interface FetchBody {
   readonly entries: readonly FetchEntry[];

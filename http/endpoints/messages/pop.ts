@@ -14,115 +14,90 @@ import { isFault } from '../../exchange/path.js';
 import { sendParts } from '../../exchange/sliced-answer.js';
 import { quotedBytes } from '../../json/json-text.js';
 import type { DeliveredOutcome, PoppedMessages } from '../../ports/service.js';
-import {
-  answer,
-  type Description,
-  endpoint,
-  parameter,
-  type QueryParameter,
-  refusal,
-} from '../../routing/endpoint.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { claimText, expectedBytes, inParts } from '../../routing/message-text.js';
+import { parameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import type { Call, Front } from '../../routing/route.js';
 import { type PopParameters, readPopQuery, SUBSCRIPTION_MODE } from './pop-query.js';
 
 const int32 = integerBetween(INT32_MIN, INT32_MAX);
 
-const POP_QUERY: readonly QueryParameter[] = [
-  parameter(
-    'batch',
+const POP_QUERY = {
+  batch: parameter(
     'Messages of the whole call at most; below 1 acts as 1. 200 when absent.',
     int32,
   ),
-  parameter(
-    'partitions',
+  partitions: parameter(
     'Partitions of the call at most, clamped to 1..64. Absent 1; with conflation as `batch`.',
     int32,
   ),
-  parameter('autopilot', 'Let the broker size what the request leaves out.', truth),
-  parameter('autoAck', 'Commit at delivery: no lease, at most once.', truth),
-  parameter('commitOnDelivery', 'Another name of `autoAck`; either of them counts.', truth),
-  parameter('wait', 'Wait for a message until `timeout`.', truth),
-  parameter('timeout', 'Milliseconds, capped at 60,000.', count),
-  parameter('leaseSeconds', 'Of the lease; the queue’s `leaseTime` when absent or below 1.', int32),
-  parameter('consumerGroup', '`__QUEUE_MODE__` when absent or empty.', text),
-  parameter(
-    'subscriptionMode',
+  autopilot: parameter('Let the broker size what the request leaves out.', truth),
+  autoAck: parameter('Commit at delivery: no lease, at most once.', truth),
+  commitOnDelivery: parameter('Another name of `autoAck`; either of them counts.', truth),
+  wait: parameter('Wait for a message until `timeout`.', truth),
+  timeout: parameter('Milliseconds, capped at 60,000.', count),
+  leaseSeconds: parameter('Of the lease; the queue’s `leaseTime` when absent or below 1.', int32),
+  consumerGroup: parameter('`__QUEUE_MODE__` when absent or empty.', text),
+  subscriptionMode: parameter(
     'Where a new group starts: `all` or `new`.',
     matching(SUBSCRIPTION_MODE),
   ),
-  parameter('subscriptionFrom', '`now` or an ISO timestamp; beats `subscriptionMode`.', text),
-  parameter('conflation', 'Deliver only the newest message of a partition.', truth),
-];
+  subscriptionFrom: parameter('`now` or an ISO timestamp; beats `subscriptionMode`.', text),
+  conflation: parameter('Deliver only the newest message of a partition.', truth),
+};
 
-function popDescription(summary: string, query: readonly QueryParameter[]): Description {
-  return {
-    tag: 'messages',
-    summary,
-    query,
-    answers: {
-      200: answer('Messages, or what there is to say of conflation.', popAnswer),
-      204: { description: 'Nothing to deliver.', schema: null },
-      400: answer(
-        'A parameter of the wrong kind, or two that exclude each other.',
-        either(errorAnswer, popRefusal),
-      ),
-      413: refusal('`name_too_long`'),
-    },
-  };
-}
-
-export const popQueueEndpoint = endpoint({
-  at: 'GET /api/v1/pop/queue/{queue}',
+const popRecord = {
   level: 'read-write',
-  ...popDescription('Take messages of one queue under a lease.', POP_QUERY),
+  tag: 'messages',
+  answers: {
+    200: answer('Messages, or what there is to say of conflation.', popAnswer),
+    204: { description: 'Nothing to deliver.', schema: null },
+    400: answer(
+      'A parameter of the wrong kind, or two that exclude each other.',
+      either(errorAnswer, popRefusal),
+    ),
+    413: refusal('`name_too_long`'),
+  },
   consumes: true,
   largeAnswer: 'pop',
   reserves: true,
-  handle: (front, request) => pop(front, request, ([queue = '']) => ({ kind: 'queue', queue })),
+} as const;
+
+const reader = 'It is asked for all the time; the order of its refusals is a contract.';
+
+const exactQuery = { reader, parameters: POP_QUERY };
+
+export const popQueueEndpoint = endpoint({
+  at: 'GET /api/v1/pop/queue/{queue}',
+  summary: 'Take messages of one queue under a lease.',
+  exactQuery,
+  ...popRecord,
+  handle: (front, request) => pop(front, request, { kind: 'queue', ...request.params }),
 });
 
 export const popPartitionEndpoint = endpoint({
   at: 'GET /api/v1/pop/queue/{queue}/partition/{partition}',
-  level: 'read-write',
-  ...popDescription('Take messages of one partition under a lease.', POP_QUERY),
-  consumes: true,
-  largeAnswer: 'pop',
-  reserves: true,
-  handle: (front, request) =>
-    pop(front, request, ([queue = '', partition = '']) => ({
-      kind: 'partition',
-      queue,
-      partition,
-    })),
+  summary: 'Take messages of one partition under a lease.',
+  exactQuery,
+  ...popRecord,
+  handle: (front, request) => pop(front, request, { kind: 'partition', ...request.params }),
 });
 
 export const popDiscoveryEndpoint = endpoint({
   at: 'GET /api/v1/pop',
-  level: 'read-write',
-  ...popDescription('Take messages of every queue with these labels.', [
-    ...POP_QUERY,
-    parameter('namespace', 'Exact; this or `task` is required.', text),
-    parameter('task', 'Exact.', text),
-  ]),
-  consumes: true,
-  largeAnswer: 'pop',
-  reserves: true,
-  handle: (front, request) =>
-    pop(front, request, (_, { namespace, task }) =>
-      namespace === '' && task === ''
-        ? null
-        : {
-            kind: 'discovery',
-            namespace: namespace === '' ? null : namespace,
-            task: task === '' ? null : task,
-          },
-    ),
+  summary: 'Take messages of every queue with these labels.',
+  exactQuery: {
+    reader,
+    parameters: {
+      ...POP_QUERY,
+      namespace: parameter('Exact; this or `task` is required.', text),
+      task: parameter('Exact.', text),
+    },
+  },
+  ...popRecord,
+  handle: (front, request) => pop(front, request, null),
 });
-
-/** null: the request names no scope. */
-type ScopeOf = (params: readonly string[], parameters: PopParameters) => PopScope | null;
 
 /** What the answer needs of its command. */
 interface PopContext {
@@ -134,7 +109,8 @@ interface PopContext {
 
 const US_PER_MS = 1000;
 
-function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
+/** `named`: the scope that the path names; null: the query names labels. */
+function pop(front: Front, request: Call<unknown>, named: PopScope | null): void {
   front.meters.calls.popRequests++;
   const { exchange, tenant } = request;
   const parameters = readPopQuery(request.query, front.popTimeoutMs, front.defaultSubscription);
@@ -146,7 +122,7 @@ function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
     refuseConflict(exchange, parameters.conflict);
     return;
   }
-  const scope = scopeOf(request.params, parameters);
+  const scope = named ?? labelled(parameters);
   if (scope === null) {
     refuseConflict(exchange, 'namespace or task is required');
     return;
@@ -176,6 +152,12 @@ function pop(front: Front, request: RouteRequest, scopeOf: ScopeOf): void {
   };
   const context: PopContext = { command, front, beganMs };
   front.service.pop(command, new PendingReply(exchange, front.logger, context, render));
+}
+
+/** null: it names no label. */
+function labelled({ namespace, task }: PopParameters): PopScope | null {
+  if (namespace === '' && task === '') return null;
+  return { kind: 'discovery', namespace: namespace || null, task: task || null };
 }
 
 function refuseConflict(exchange: Exchange, error: string): void {

@@ -24,7 +24,7 @@ import { sendOwed } from '../../exchange/sliced-answer.js';
 import { body } from '../../json/body.js';
 import { quoted, quotedBytes } from '../../json/json-text.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import type { Call, Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   PUSH_BODY_KEYS,
@@ -52,6 +52,8 @@ const pushItem = named(
   }),
 );
 
+const BAD_BODY = 'bad push body';
+
 export const pushEndpoint = endpoint({
   at: 'POST /api/v1/push',
   level: 'write-only',
@@ -66,8 +68,21 @@ export const pushEndpoint = endpoint({
     201: answer('One element for each item, in their order.', list(pushResult)),
     507: STORAGE_FULL,
   },
-  badBody: 'bad push body',
-  handle,
+  badBody: BAD_BODY,
+  handle: (front, request) => {
+    const beganMs = front.service.monotonicMs();
+    front.meters.calls.pushRequests++;
+    const { exchange, tenant, body } = request;
+    if (isReadAtOnce(body)) {
+      const columns = readPushBody(body);
+      const refusal = groupRefusal(tenant, columns, 0) ?? idRefusal(columns, 0);
+      push(front, request, columns, refusal, beganMs);
+      return;
+    }
+    const reader = new LargePushReader(tenant, body);
+    const done = () => push(front, request, reader.columns, reader.refusal, beganMs);
+    readInParts(exchange, BAD_BODY, reader, done);
+  },
 });
 
 const US_PER_MS = 1000;
@@ -123,24 +138,9 @@ class TimedPush implements OutcomeRenderer<PushCommand, 'pushed'> {
   }
 }
 
-function handle(front: Front, request: RouteRequest): void {
-  const beganMs = front.service.monotonicMs();
-  front.meters.calls.pushRequests++;
-  const { exchange, tenant, body } = request;
-  if (isReadAtOnce(body)) {
-    const columns = readPushBody(body);
-    const refusal = groupRefusal(tenant, columns, 0) ?? idRefusal(columns, 0);
-    push(front, request, columns, refusal, beganMs);
-    return;
-  }
-  const reader = new LargePushReader(tenant, body);
-  const done = () => push(front, request, reader.columns, reader.refusal, beganMs);
-  readInParts(exchange, pushEndpoint.badBody, reader, done);
-}
-
 function push(
   front: Front,
-  { exchange, tenant, subject, body }: RouteRequest,
+  { exchange, tenant, subject, body }: Call<unknown>,
   columns: PushColumns,
   refusal: Refusal | null,
   beganMs: number,

@@ -13,7 +13,9 @@ import {
   nullable,
   optional,
   partitionNumber,
+  type Schema,
   text,
+  unread,
 } from '@svc/schema';
 import { POSITIONS_MAX } from '@svc/wire';
 import { body } from '../../json/body.js';
@@ -41,8 +43,8 @@ const pushItem = named(
     ...ITEM_FIELDS,
     queue: describedAs('Created when it is not there.', text),
     payload: describedAs('Kept and returned as the JSON text that was sent.', anything),
-    items: optional(anything),
-    type: optional(anything),
+    items: optional(unread),
+    type: optional(unread),
   }),
 );
 
@@ -62,11 +64,11 @@ const pushOfItems = named(
   body(TRANSACTION_PUSH_KEYS, {
     type: constant('push'),
     items: list(pushItem),
-    queue: optional(anything),
-    partition: optional(anything),
-    transactionId: optional(anything),
-    traceId: optional(anything),
-    payload: optional(anything),
+    queue: optional(unread),
+    partition: optional(unread),
+    transactionId: optional(unread),
+    traceId: optional(unread),
+    payload: optional(unread),
   }),
 );
 
@@ -118,7 +120,9 @@ const parts = body(TRANSACTION_BODY_KEYS, {
   positions: optional(nullable(list(position, POSITIONS_MAX))),
 });
 
-export const transactionBody = named('TransactionBody', {
+type Parts = typeof parts extends Schema<infer Value> ? Value : never;
+
+export const transactionBody: Schema<Parts> = named('TransactionBody', {
   uses: parts.uses,
   json: { ...parts.json, anyOf: ['operations', 'kv', 'timers', 'positions'].map(nonEmpty) },
 });

@@ -37,7 +37,7 @@ import { JsonError } from '../../json/json-error.js';
 import { quotedBytes } from '../../json/json-text.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import type { Call, Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   FAILURE_CHARS_MAX,
@@ -85,7 +85,26 @@ export const transactionEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle,
+  handle: (front, request) => {
+    const { exchange, body } = request;
+    const transactionId = mintId();
+    const { defaultSubscription, timers } = front;
+    const parts = transactionParts(body, defaultSubscription, timers.limits);
+    const refuse = (error: unknown) => refuseShape(exchange, transactionId, error);
+    const done = (read: TransactionBody) => commit(front, request, transactionId, read);
+    if (!isReadAtOnce(body)) {
+      readGenerated(exchange, refuse, parts, done);
+      return;
+    }
+    let read: TransactionBody;
+    try {
+      read = readAll(parts);
+    } catch (error) {
+      refuse(error);
+      return;
+    }
+    done(read);
+  },
 });
 
 /** The command, and what its answer needs beside it. */
@@ -102,30 +121,9 @@ const NOTHING_STORED: KvOutcome = { kind: 'kv', failure: null, results: [] };
 
 const renderer: OutcomeRenderer<TransactionCall, 'transacted'> = { kind: 'transacted', render };
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, body } = request;
-  const transactionId = mintId();
-  const { defaultSubscription, timers } = front;
-  const parts = transactionParts(body, defaultSubscription, timers.limits);
-  const refuse = (error: unknown) => refuseShape(exchange, transactionId, error);
-  const done = (read: TransactionBody) => commit(front, request, transactionId, read);
-  if (!isReadAtOnce(body)) {
-    readGenerated(exchange, refuse, parts, done);
-    return;
-  }
-  let read: TransactionBody;
-  try {
-    read = readAll(parts);
-  } catch (error) {
-    refuse(error);
-    return;
-  }
-  done(read);
-}
-
 function commit(
   front: Front,
-  request: RouteRequest,
+  request: Call<unknown>,
   transactionId: string,
   parts: TransactionBody,
 ): void {
@@ -208,7 +206,7 @@ function counterOf({ meters, service }: Front, { ops }: KvCall): TransactionCall
 /** Their payloads may have to be decompressed before. */
 function submitWithTimers(
   front: Front,
-  { exchange, tenant, subject }: RouteRequest,
+  { exchange, tenant, subject }: Call<unknown>,
   command: TransactionCall,
   timers: readonly SoundTimerOp[],
   pass: Pass,
@@ -282,7 +280,7 @@ function nameRefusal(tenant: string, { pushes, acks }: TransactionBody): Refusal
   return null;
 }
 
-function pushesOf(request: RouteRequest, { pushes }: TransactionBody): PushCommand | null {
+function pushesOf(request: Call<unknown>, { pushes }: TransactionBody): PushCommand | null {
   const { groups, itemGroup, transactionIds, payloadStart, payloadEnd } = pushes;
   if (itemGroup.length === 0) return null;
   const { tenant, subject, body } = request;

@@ -2,8 +2,7 @@
 import { type HealthAnswer, healthAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 
 export const healthEndpoint = endpoint({
   at: 'GET /health',
@@ -15,12 +14,8 @@ export const healthEndpoint = endpoint({
     503: answer('It is not, or not yet.', healthAnswer),
   },
   scoped: false,
-  handle,
+  handle: (front, { exchange }) => answerHealth(exchange, front.service.health()),
 });
-
-function handle(front: Front, request: RouteRequest): void {
-  answerHealth(request.exchange, front.service.health());
-}
 
 export function answerHealth(exchange: Exchange, health: HealthAnswer): void {
   const status = health.status === 'healthy' ? '200 OK' : '503 Service Unavailable';

@@ -6,8 +6,8 @@ import { DEFAULT_TENANT, type IdentityAnswer, identityAnswer } from '@svc/wire';
 import { widestRole } from '../../exchange/access-level.js';
 import { AUTH_REQUIRED_TEXT } from '../../exchange/errors.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
+import type { Front } from '../../routing/route.js';
 
 export const identityEndpoint = endpoint({
   at: 'GET /auth/me',
@@ -22,23 +22,21 @@ export const identityEndpoint = endpoint({
     401: refusal('`auth_required`: tokens are checked, and none that is valid came.'),
   },
   scoped: false,
-  handle,
+  handle: (front, { exchange, subject, roles }) => {
+    if (!front.checksTokens) {
+      sendAnswer(exchange, '200 OK', identityAnswer, identity(front, 'standalone', 'admin'));
+      return;
+    }
+    // `JWT_SKIP_PATHS` can let a request through without a token.
+    if (roles === null) exchange.json('401 Unauthorized', AUTH_REQUIRED_TEXT);
+    else {
+      const answer = identity(front, subject ?? '', widestRole(roles) ?? 'none');
+      sendAnswer(exchange, '200 OK', identityAnswer, answer);
+    }
+  },
 });
 
 const LOCAL = 'local';
-
-function handle(front: Front, { exchange, subject, roles }: RouteRequest): void {
-  if (!front.checksTokens) {
-    sendAnswer(exchange, '200 OK', identityAnswer, identity(front, 'standalone', 'admin'));
-    return;
-  }
-  // `JWT_SKIP_PATHS` can let a request through without a token.
-  if (roles === null) exchange.json('401 Unauthorized', AUTH_REQUIRED_TEXT);
-  else {
-    const answer = identity(front, subject ?? '', widestRole(roles) ?? 'none');
-    sendAnswer(exchange, '200 OK', identityAnswer, answer);
-  }
-}
 
 function identity(front: Front, user: string, role: string): IdentityAnswer {
   const isOperator = role === 'admin';

@@ -26,10 +26,10 @@ import { isFault } from '../../exchange/path.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import { JsonError } from '../../json/json-error.js';
 import type { MembershipChange, MembershipRefused, MembershipView } from '../../ports/service.js';
-import { answer, type Description, endpoint, parameter } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
-import type { Front, Route, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { answer, endpoint } from '../../routing/endpoint.js';
+import { parameter } from '../../routing/query-parameter.js';
+import { PendingReply, sendAnswer } from '../../routing/reply.js';
+import type { AnyCall, Call, Front } from '../../routing/route.js';
 import {
   type MembershipBody,
   membershipForm,
@@ -42,7 +42,7 @@ interface Wrong {
   readonly wrong: string;
 }
 
-type Read = (body: MembershipBody, force: boolean, param: string) => MembershipChange | Wrong;
+type Read = (body: MembershipBody, force: boolean) => MembershipChange | Wrong;
 
 const CELL_WIDE = 'the raft membership is cell-wide: no tenant but the default one acts on it';
 const NODE_ID = /^[+-]?\d{1,15}$/;
@@ -55,20 +55,31 @@ const MEMBERSHIP_ERRORS = {
   504: answer('Not in time; the change may still complete.', membershipErrorAnswer),
 };
 
-function change(summary: string, example: Json): Description {
+/** Why the query and the body are read by hand. */
+const BEFORE = 'Another tenant is refused before anything that it sent is looked at.';
+
+function change(example: Json) {
   return {
     tag: 'membership',
-    summary,
-    query: [
-      parameter('timeoutMs', 'How long to wait.', integerBetween(1, TIMEOUT_MS_MAX)),
-      parameter('force', '`true`, `1` or `yes`.', text),
-    ],
-    request: { share: 'drain', reader: membershipForm, optional: true, example },
+    exactQuery: {
+      reader: BEFORE,
+      parameters: {
+        timeoutMs: parameter('How long to wait.', integerBetween(1, TIMEOUT_MS_MAX)),
+        force: parameter('`true`, `1` or `yes`.', text),
+      },
+    },
+    request: {
+      share: 'drain',
+      reader: BEFORE,
+      schema: membershipForm.schema,
+      optional: true,
+      example,
+    },
     answers: {
       ...MEMBERSHIP_ERRORS,
       200: answer('The membership after it.', membershipChangedAnswer),
     },
-  };
+  } as const;
 }
 
 export const membershipEndpoint = endpoint({
@@ -89,11 +100,8 @@ export const membershipEndpoint = endpoint({
 export const membershipLearnersEndpoint = endpoint({
   at: 'POST /api/v1/system/raft/membership/learners',
   level: 'admin',
-  ...change('Add a node that does not vote: `id`, `raft`, `http`.', {
-    id: 4,
-    raft: 'node-4:7000',
-    http: 'node-4:6632',
-  }),
+  ...change({ id: 4, raft: 'node-4:7000', http: 'node-4:6632' }),
+  summary: 'Add a node that does not vote: `id`, `raft`, `http`.',
   handle: changing(({ id, raft, http }) => {
     if (id === null) return { wrong: 'id is required' };
     if (raft === null) return { wrong: 'raft is required' };
@@ -105,7 +113,8 @@ export const membershipLearnersEndpoint = endpoint({
 export const membershipPromoteEndpoint = endpoint({
   at: 'POST /api/v1/system/raft/membership/promote',
   level: 'admin',
-  ...change('Let learners vote: `ids`, or one `id`.', { ids: [4] }),
+  ...change({ ids: [4] }),
+  summary: 'Let learners vote: `ids`, or one `id`.',
   handle: changing(({ id, ids }, force) => {
     const nodes = ids ?? (id === null ? null : [id]);
     return nodes === null ? { wrong: 'ids is required' } : { kind: 'promote', nodes, force };
@@ -115,7 +124,8 @@ export const membershipPromoteEndpoint = endpoint({
 export const membershipVotersEndpoint = endpoint({
   at: 'PUT /api/v1/system/raft/membership/voters',
   level: 'admin',
-  ...change('Replace the set of voters: `voters`.', { voters: [1, 2, 3] }),
+  ...change({ voters: [1, 2, 3] }),
+  summary: 'Replace the set of voters: `voters`.',
   handle: changing(({ voters }, force) =>
     voters === null
       ? { wrong: 'voters is required' }
@@ -126,19 +136,23 @@ export const membershipVotersEndpoint = endpoint({
 export const membershipMemberEndpoint = endpoint({
   at: 'DELETE /api/v1/system/raft/membership/members/{id}',
   level: 'admin',
-  ...change('Remove a node.', {}),
-  handle: changing((_body, _force, param) =>
-    NODE_ID.test(param)
-      ? { kind: 'remove', node: Number(param) }
-      : { wrong: `\`${param}\` is not a node id` },
-  ),
+  ...change({}),
+  summary: 'Remove a node.',
+  handle: (front, request) => {
+    const { id } = request.params;
+    const change: MembershipChange | Wrong = NODE_ID.test(id)
+      ? { kind: 'remove', node: Number(id) }
+      : { wrong: `\`${id}\` is not a node id` };
+    handleChange(front, request, () => change, renderChanged);
+  },
 });
 
 /** A transfer changes no member, but its call takes the same way. */
 export const leadershipTransferEndpoint = endpoint({
   at: 'POST /api/v1/system/raft/transfer',
   level: 'admin',
-  ...change('Hand leadership to the voter `to`.', { to: 2 }),
+  ...change({ to: 2 }),
+  summary: 'Hand leadership to the voter `to`.',
   answers: {
     ...MEMBERSHIP_ERRORS,
     200: answer('It leads, from this term on or already.', leadershipTransferAnswer),
@@ -146,21 +160,23 @@ export const leadershipTransferEndpoint = endpoint({
   handle: (front, request) => handleChange(front, request, readTransfer, renderTransferred),
 });
 
+type ChangeCall = Call<unknown>;
+
 function readTransfer({ to }: MembershipBody): MembershipChange | Wrong {
   return to === null ? { wrong: 'to is required' } : { kind: 'transfer', node: to };
 }
 
-function changing(read: Read): Route['handle'] {
-  return (front, request) => handleChange(front, request, read, renderChanged);
+function changing(read: Read) {
+  return (front: Front, request: ChangeCall) => handleChange(front, request, read, renderChanged);
 }
 
 function handleChange(
   front: Front,
-  request: RouteRequest,
+  request: ChangeCall,
   read: Read,
   render: typeof renderChanged,
 ): void {
-  const { exchange, params } = request;
+  const { exchange } = request;
   if (refuseTenant(request)) return;
   const query = readMembershipQuery(request.query);
   if (isFault(query)) {
@@ -168,7 +184,7 @@ function handleChange(
     return;
   }
   const body = bodyOf(request);
-  const change = 'wrong' in body ? body : read(body, body.force || query.force, params[0] ?? '');
+  const change = 'wrong' in body ? body : read(body, body.force || query.force);
   if ('wrong' in change) {
     refuse(exchange, 'bad_request', change.wrong);
     return;
@@ -177,7 +193,7 @@ function handleChange(
   front.service.changeMembership(change, query.timeoutMs, reply);
 }
 
-function bodyOf({ body }: RouteRequest): MembershipBody | Wrong {
+function bodyOf({ body }: ChangeCall): MembershipBody | Wrong {
   try {
     return membershipForm.readOrEmpty(body);
   } catch (error) {
@@ -187,7 +203,7 @@ function bodyOf({ body }: RouteRequest): MembershipBody | Wrong {
 }
 
 /** True when it was refused. */
-function refuseTenant({ exchange, tenant }: RouteRequest): boolean {
+function refuseTenant({ exchange, tenant }: AnyCall): boolean {
   if (tenant === DEFAULT_TENANT) return false;
   refuse(exchange, 'forbidden', CELL_WIDE);
   return true;

@@ -2,8 +2,7 @@
 import { metricsAnswer } from '@svc/wire';
 import { residentBytes } from '../../metrics/machine-figures.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 
 export const metricsEndpoint = endpoint({
   at: 'GET /metrics',
@@ -14,27 +13,25 @@ export const metricsEndpoint = endpoint({
     200: answer('Counted since its start.', metricsAnswer),
   },
   scoped: false,
-  handle,
+  handle: (front, { exchange }) => {
+    const { meters, service } = front;
+    const { calls } = meters;
+    const requests = calls.pushRequests + calls.popRequests + calls.ackRequests;
+    const messages = calls.pushMessages + calls.popMessages + calls.ackMessages;
+    sendAnswer(exchange, '200 OK', metricsAnswer, {
+      uptime: Math.floor(process.uptime()),
+      requests: { total: requests, rate: 0 },
+      messages: { total: messages, rate: 0 },
+      memory: {
+        rss: residentBytes(),
+        heapTotal: 0,
+        heapUsed: 0,
+        external: 0,
+        arrayBuffers: 0,
+      },
+      cpu: { user: 0, system: 0 },
+      engine: 'raft',
+      raft: service.raftFigures(),
+    });
+  },
 });
-
-function handle(front: Front, request: RouteRequest): void {
-  const { meters, service } = front;
-  const { calls } = meters;
-  const requests = calls.pushRequests + calls.popRequests + calls.ackRequests;
-  const messages = calls.pushMessages + calls.popMessages + calls.ackMessages;
-  sendAnswer(request.exchange, '200 OK', metricsAnswer, {
-    uptime: Math.floor(process.uptime()),
-    requests: { total: requests, rate: 0 },
-    messages: { total: messages, rate: 0 },
-    memory: {
-      rss: residentBytes(),
-      heapTotal: 0,
-      heapUsed: 0,
-      external: 0,
-      arrayBuffers: 0,
-    },
-    cpu: { user: 0, system: 0 },
-    engine: 'raft',
-    raft: service.raftFigures(),
-  });
-}

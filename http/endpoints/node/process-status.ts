@@ -2,8 +2,7 @@
 import { processStatusAnswer, VERSION } from '@svc/wire';
 import { residentBytes } from '../../metrics/machine-figures.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 
 export const processStatusEndpoint = endpoint({
   at: 'GET /status',
@@ -18,25 +17,23 @@ export const processStatusEndpoint = endpoint({
     ),
   },
   scoped: false,
-  handle,
+  handle: ({ service, serverId }, { exchange }) => {
+    const { status, raft } = service.health();
+    const { nodeId, hostname } = service.raftStatus();
+    sendAnswer(exchange, '200 OK', processStatusAnswer, {
+      engine: 'raft',
+      version: VERSION,
+      serverId,
+      nodeId,
+      hostname,
+      pid: process.pid,
+      uptimeSeconds: Math.floor(process.uptime()),
+      status,
+      role: raft.role,
+      memory: { rss: residentBytes() },
+      raft: service.raftFigures(),
+      kafka: { mode: 'off', phase: 'stopped' },
+      s3: { mode: 'off', phase: 'stopped', threads: 0, controlPlane: false, sinks: [] },
+    });
+  },
 });
-
-function handle({ service, serverId }: Front, { exchange }: RouteRequest): void {
-  const { status, raft } = service.health();
-  const { nodeId, hostname } = service.raftStatus();
-  sendAnswer(exchange, '200 OK', processStatusAnswer, {
-    engine: 'raft',
-    version: VERSION,
-    serverId,
-    nodeId,
-    hostname,
-    pid: process.pid,
-    uptimeSeconds: Math.floor(process.uptime()),
-    status,
-    role: raft.role,
-    memory: { rss: residentBytes() },
-    raft: service.raftFigures(),
-    kafka: { mode: 'off', phase: 'stopped' },
-    s3: { mode: 'off', phase: 'stopped', threads: 0, controlPlane: false, sinks: [] },
-  });
-}

@@ -6,7 +6,10 @@
 import { text } from '@svc/schema';
 import { INTERNAL_REFUSAL } from '../../exchange/errors.js';
 import { endpoint } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+const TOO_MANY = { reason: 'overloaded', error: 'too many scrapes at once; retry' } as const;
 
 export const prometheusEndpoint = endpoint({
   at: 'GET /metrics/prometheus',
@@ -17,25 +20,19 @@ export const prometheusEndpoint = endpoint({
     200: {
       description: 'Every family with its help and type.',
       schema: text,
-      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+      contentType: CONTENT_TYPE,
     },
   },
   largeAnswer: 'read',
   scoped: false,
-  handle,
+  handle: ({ scraper, service, meters }, { exchange }) => {
+    const isTaken = scraper.scrape(
+      () => ({ meters, figures: service.figures() }),
+      (text) => {
+        if (text === null) exchange.refuse(INTERNAL_REFUSAL);
+        else exchange.largeDocument(CONTENT_TYPE, text, 'no-cache');
+      },
+    );
+    if (!isTaken) exchange.refuse(TOO_MANY);
+  },
 });
-
-const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
-const TOO_MANY = { reason: 'overloaded', error: 'too many scrapes at once; retry' } as const;
-
-function handle({ scraper, service, meters }: Front, { exchange }: RouteRequest): void {
-  const isTaken = scraper.scrape(
-    () => ({ meters, figures: service.figures() }),
-    (text) => {
-      if (text === null) exchange.refuse(INTERNAL_REFUSAL);
-      else exchange.largeDocument(CONTENT_TYPE, text, 'no-cache');
-    },
-  );
-  if (!isTaken) exchange.refuse(TOO_MANY);
-}

@@ -7,9 +7,8 @@ import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { MembershipRefused, MembershipView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { PendingReply, sendAnswer } from '../../routing/reply.js';
+import type { Front } from '../../routing/route.js';
 
 export const raftLivenessEndpoint = endpoint({
   at: 'GET /api/v1/raft/liveness',
@@ -23,12 +22,9 @@ export const raftLivenessEndpoint = endpoint({
     ),
   },
   scoped: false,
-  handle,
+  handle: (front, { exchange }) =>
+    front.service.membership(new PendingReply(exchange, front.logger, front, render)),
 });
-
-function handle(front: Front, request: RouteRequest): void {
-  front.service.membership(new PendingReply(request.exchange, front.logger, front, render));
-}
 
 function render(
   exchange: Exchange,

@@ -1,11 +1,9 @@
 /** GET /api/v1/raft/members (cluster-and-config 4): every member, as far as it can be reached. */
+
 import { raftMembersAnswer } from '@svc/wire';
-import type { Exchange } from '../../exchange/exchange.js';
 import type { RaftMembersView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { shownReply } from '../../routing/reply.js';
 
 export const raftMembersEndpoint = endpoint({
   at: 'GET /api/v1/raft/members',
@@ -16,14 +14,8 @@ export const raftMembersEndpoint = endpoint({
     200: answer('Ascending by `nodeId`.', raftMembersAnswer),
   },
   scoped: false,
-  handle,
+  handle: (front, { exchange }) =>
+    front.service.raftMembers(
+      shownReply(front, exchange, raftMembersAnswer, ({ answer }: RaftMembersView) => answer),
+    ),
 });
-
-function handle(front: Front, request: RouteRequest): void {
-  const reply = viewReply(front, request.exchange, null, render);
-  front.service.raftMembers(reply);
-}
-
-function render(exchange: Exchange, _: null, outcome: RaftMembersView): void {
-  sendAnswer(exchange, '200 OK', raftMembersAnswer, outcome.answer);
-}

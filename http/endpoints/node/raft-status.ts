@@ -2,8 +2,7 @@
 
 import { raftStatusAnswer } from '@svc/wire';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 
 export const raftStatusEndpoint = endpoint({
   at: 'GET /api/v1/raft/status',
@@ -14,9 +13,6 @@ export const raftStatusEndpoint = endpoint({
     200: answer('The node.', raftStatusAnswer),
   },
   scoped: false,
-  handle,
+  handle: (front, { exchange }) =>
+    sendAnswer(exchange, '200 OK', raftStatusAnswer, front.service.raftStatus()),
 });
-
-function handle(front: Front, request: RouteRequest): void {
-  sendAnswer(request.exchange, '200 OK', raftStatusAnswer, front.service.raftStatus());
-}

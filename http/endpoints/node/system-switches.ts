@@ -6,13 +6,7 @@
  *
  * A POST is answered once this node has applied it; the others apply it from the same log.
  */
-import type {
-  RefusedOutcome,
-  SetSwitchesCommand,
-  SwitchChanges,
-  Switches,
-  SwitchesSetOutcome,
-} from '@svc/engine';
+import type { SetSwitchesCommand, SwitchChanges, Switches, SwitchesSetOutcome } from '@svc/engine';
 import { either, optional, truth } from '@svc/schema';
 import {
   DEFAULT_TENANT,
@@ -28,9 +22,8 @@ import { bodyForm, describedBy, type Member } from '../../json/body-form.js';
 import { JsonReader } from '../../json/json-reader.js';
 import type { SwitchesView } from '../../ports/surface-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
+import type { Call, Front } from '../../routing/route.js';
 import { submit } from '../../routing/submit.js';
 
 const OPEN_BRACE = 0x7b;
@@ -47,6 +40,9 @@ const flag: Member<boolean | null | undefined> = {
 };
 const switchesForm = bodyForm({ kv: flag, timersSchedule: flag, timersFire: flag });
 const ephemeralForm = bodyForm({ enabled: describedBy(truth, flag) });
+
+/** Why bodies are read by hand. */
+const NOT_AN_OBJECT = 'What is no object is refused in words of its own.';
 
 export const switchesEndpoint = endpoint({
   at: 'GET /api/v1/system/kv-timers',
@@ -66,7 +62,7 @@ export const setSwitchesEndpoint = endpoint({
   summary: 'Switches key/value, scheduling and firing of timers on or off.',
   request: {
     share: 'drain',
-    reader: switchesForm,
+    reader: NOT_AN_OBJECT,
     schema: either(
       switchesForm.variant({ kv: truth }),
       switchesForm.variant({ timersSchedule: truth }),
@@ -101,7 +97,7 @@ export const setEphemeralSwitchEndpoint = endpoint({
   level: 'admin',
   tag: 'operations',
   summary: 'Switches ephemeral queues on or off.',
-  request: { share: 'drain', reader: ephemeralForm },
+  request: { share: 'drain', reader: NOT_AN_OBJECT, schema: ephemeralForm.schema },
   answers: {
     200: answer('From now on.', ephemeralSwitchedAnswer),
     400: refusal('`enabled` is missing or no boolean.'),
@@ -110,7 +106,7 @@ export const setEphemeralSwitchEndpoint = endpoint({
   handle: setEphemeralSwitch,
 });
 
-function setSwitches(front: Front, { exchange, body }: RouteRequest): void {
+function setSwitches(front: Front, { exchange, body }: Call<unknown>): void {
   if (!isObject(body)) {
     refuse(exchange, 'object required');
     return;
@@ -128,7 +124,7 @@ function setSwitches(front: Front, { exchange, body }: RouteRequest): void {
   }
 }
 
-function setEphemeralSwitch(front: Front, { exchange, body }: RouteRequest): void {
+function setEphemeralSwitch(front: Front, { exchange, body }: Call<unknown>): void {
   const ephemeral = isObject(body) ? (ephemeralForm.read(body).enabled ?? null) : null;
   if (ephemeral === null) {
     refuse(exchange, 'enabled (boolean) is required');
@@ -157,16 +153,9 @@ function refuse(exchange: Exchange, error: string): void {
 type TextOf = (switches: Switches) => string;
 
 function read(front: Front, exchange: Exchange, textOf: TextOf): void {
-  const reply = new PendingReply<TextOf, SwitchesView | RefusedOutcome>(
-    exchange,
-    front.logger,
-    textOf,
-    (to, render, outcome) => {
-      if (outcome.kind === 'refused') to.refuse(outcome.refusal);
-      else to.json('200 OK', render(outcome.switches));
-    },
-  );
-  front.service.surfaces.readSwitches(reply);
+  const render = (to: Exchange, _: null, { switches }: SwitchesView) =>
+    to.json('200 OK', textOf(switches));
+  front.service.surfaces.readSwitches(viewReply(front, exchange, null, render));
 }
 
 function set(front: Front, exchange: Exchange, changes: SwitchChanges, textOf: TextOf): void {

@@ -1,10 +1,9 @@
 /** What is there for readers of older releases, and the link that there is not (inspection 7). */
+import type { Infer } from '@svc/schema';
 import { linkAnswer, sharedStateAnswer, statsRefreshAnswer } from '@svc/wire';
-import type { Exchange } from '../../exchange/exchange.js';
 import type { SharedStateView } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer, shownReply } from '../../routing/reply.js';
 
 /** Figures are counted for each answer, so there is nothing to refresh. */
 export const statsRefreshEndpoint = endpoint({
@@ -35,7 +34,7 @@ export const sharedStateEndpoint = endpoint({
   },
   scoped: false,
   handle: (front, { exchange }) => {
-    const reply = viewReply(front, exchange, null, renderSharedState);
+    const reply = shownReply(front, exchange, sharedStateAnswer, sharedStateShown);
     front.service.analytics.sharedState(reply);
   },
 });
@@ -70,13 +69,10 @@ export const linkPromoteEndpoint = endpoint({
   },
 });
 
-function renderSharedState(exchange: Exchange, _: null, outcome: SharedStateView): void {
-  const { appliedIndex, durableIndex, queues } = outcome;
-  sendAnswer(exchange, '200 OK', sharedStateAnswer, {
-    enabled: true,
-    reason: 'raft_state_machine',
-    appliedIndex,
-    durableIndex,
-    queues,
-  });
+function sharedStateShown({
+  appliedIndex,
+  durableIndex,
+  queues,
+}: SharedStateView): Infer<typeof sharedStateAnswer> {
+  return { enabled: true, reason: 'raft_state_machine', appliedIndex, durableIndex, queues };
 }

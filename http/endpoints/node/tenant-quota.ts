@@ -40,7 +40,6 @@ import {
 import { badRequest, RESERVED_TENANT_REFUSAL } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import {
-  type Alias,
   alias,
   bodyForm,
   describedBy,
@@ -49,24 +48,24 @@ import {
   nameMember,
 } from '../../json/body-form.js';
 import { JsonReader } from '../../json/json-reader.js';
-import { answer, type Description, endpoint, refusal } from '../../routing/endpoint.js';
+import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
+import type { Call, Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const whose = optional(describedAs("The caller's when absent.", nullable(uuid)));
 const limit = optional(nullable(integerBetween(0, Number.MAX_SAFE_INTEGER)));
 
 /** A number that is no safe integer is as wrong as a text: NaN. */
-const anyMember = (field: Field) => describedBy(field, given(null, { field, read: readMember }));
+const anyMember = <F extends Field>(field: F) =>
+  describedBy(field, given(null, { field, read: readMember }));
 const limits = Object.fromEntries(
-  GRANT_LIMITS.flatMap((name): [string, Member<Value | null> | Alias][] => [
+  GRANT_LIMITS.flatMap((name) => [
     [name, anyMember(limit)],
     [snakeCase(name), alias(name, limit)],
   ]),
-);
+) as { readonly [Name in GrantLimit]: Member<Value | null, typeof limit> };
 
 const quotaForm = bodyForm(
   {
@@ -89,12 +88,13 @@ const purgeForm = bodyForm(
   'first',
 );
 
-const quotaDescription: Description = {
+const quota = {
+  level: 'admin',
   tag: 'operations',
   summary: 'Grants a tenant a surface, with limits; replaces what was granted before.',
   request: {
     share: 'drain',
-    reader: quotaForm,
+    form: quotaForm,
     schema: named('QuotaBody', quotaForm.schema),
   },
   answers: {
@@ -102,29 +102,24 @@ const quotaDescription: Description = {
     400: refusal('A member is not what it should be.'),
     403: refusal('`reserved_tenant`.'),
   },
-};
+  handle: setQuota,
+} as const;
 
-export const quotaEndpoints = (['resources/quota', 'system/quota', 'system/quotas'] as const).map(
-  (path) =>
-    endpoint({
-      at: `POST /api/v1/${path}`,
-      level: 'admin',
-      ...quotaDescription,
-      handle: setQuota,
-    }),
-);
+export const quotaEndpoint = endpoint({ at: 'POST /api/v1/resources/quota', ...quota });
 
-const TENANT = textParameter('tenant', 'Else the one that the body names.');
+export const systemQuotaEndpoint = endpoint({ at: 'POST /api/v1/system/quota', ...quota });
+
+export const systemQuotasEndpoint = endpoint({ at: 'POST /api/v1/system/quotas', ...quota });
 
 export const tenantPurgeEndpoint = endpoint({
   at: 'DELETE /api/v1/resources/tenant',
   level: 'admin',
   tag: 'operations',
   summary: 'Removes whatever a tenant has, its grants included.',
-  query: [TENANT],
+  query: { tenant: textParameter('Else the one that the body names.') },
   request: {
     share: 'drain',
-    reader: purgeForm,
+    reader: 'It is not looked at where the query names a tenant.',
     schema: either(nothing, purgeForm.schema),
     optional: true,
   },
@@ -133,7 +128,17 @@ export const tenantPurgeEndpoint = endpoint({
     400: answer('No tenant that could be purged.', either(tenantNotPurgedAnswer, errorAnswer)),
     403: refusal('`reserved_tenant`.'),
   },
-  handle: purge,
+  handle: (front, { exchange, tenant: caller, query, body }) => {
+    const named = query.tenant === '' ? (tenantInBody(body) ?? caller) : query.tenant;
+    const tenant = tenantOf(exchange, named);
+    if (tenant === null) return;
+    if (tenant === DEFAULT_TENANT) {
+      const error = 'refusing to purge the default tenant';
+      sendAnswer(exchange, '400 Bad Request', tenantNotPurgedAnswer, { success: false, error });
+      return;
+    }
+    submit(front, exchange, { kind: 'purge-tenant', tenant }, purgeRenderer);
+  },
 });
 
 // --- grants --------------------------------------------------------------------------------------
@@ -145,20 +150,21 @@ const quotaRenderer: OutcomeRenderer<SetGrantCommand, 'grant-set'> = {
   render: renderQuota,
 };
 
-function setQuota(front: Front, request: RouteRequest): void {
-  const { exchange } = request;
-  const members = quotaForm.read(request.body);
-  const { tenant: named, tenantId, kind } = members;
+function setQuota(
+  front: Front,
+  { exchange, tenant: caller, body }: Call<unknown, unknown, ReturnType<typeof quotaForm.read>>,
+): void {
+  const { tenant: named, tenantId, kind } = body;
   // A value that is not a string is not a UUID either.
-  const tenant = tenantOf(exchange, String(named ?? tenantId ?? request.tenant));
+  const tenant = tenantOf(exchange, String(named ?? tenantId ?? caller));
   if (tenant === null) return;
   const surface = GRANT_KINDS.find((known) => known === kind);
   if (surface === undefined) {
     exchange.json('400 Bad Request', '{"error":"kind must be kv, ephemeral, or streams"}');
     return;
   }
-  const enabled = members.enabled ?? true;
-  const limits = limitsOf(members);
+  const enabled = body.enabled ?? true;
+  const limits = limitsOf(body);
   if (typeof limits === 'string') exchange.refuse(badRequest(limits));
   else if (typeof enabled !== 'boolean') exchange.refuse(badRequest('enabled must be a boolean'));
   else setGrant(front, exchange, tenant, surface, { enabled, ...limits });
@@ -212,22 +218,6 @@ const purgeRenderer: OutcomeRenderer<PurgeTenantCommand, 'tenant-purged'> = {
   kind: 'tenant-purged',
   render: renderPurged,
 };
-
-function purge(front: Front, request: RouteRequest): void {
-  const { exchange } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const inQuery = TENANT.of(query);
-  const named = inQuery === '' ? (tenantInBody(request.body) ?? request.tenant) : inQuery;
-  const tenant = tenantOf(exchange, named);
-  if (tenant === null) return;
-  if (tenant === DEFAULT_TENANT) {
-    const error = 'refusing to purge the default tenant';
-    sendAnswer(exchange, '400 Bad Request', tenantNotPurgedAnswer, { success: false, error });
-    return;
-  }
-  submit(front, exchange, { kind: 'purge-tenant', tenant }, purgeRenderer);
-}
 
 /** null: it names none. */
 function tenantInBody(body: Buffer): string | null {

@@ -8,12 +8,14 @@ import {
   anything,
   describedAs,
   either,
-  fields,
+  type Infer,
   integerBetween,
   matching,
   named,
   nothing,
   nullable,
+  type Optional,
+  object,
   oneOf,
   optional,
   text,
@@ -26,8 +28,7 @@ import { labelBudgetRefusal, nameBudgetRefusal } from '../../exchange/name-budge
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   OPTION_KINDS,
@@ -44,28 +45,37 @@ import {
 const int32 = integerBetween(INT32_MIN, INT32_MAX);
 
 /** How a request may spell each kind of option; null restores the default. */
-const OPTION_SCHEMAS: { readonly [kind in OptionKind]: AnySchema } = {
+const OPTION_SCHEMAS = {
   label: describedAs('A string; anything else is read as "".', anything),
   integer: nullable(int32),
   boolean: nullable(truth),
   'sink-hold': nullable(matching(SINK_HOLD)),
   'sink-hold-max': nullable(integerBetween(SINK_HOLD_SECONDS_MIN, SINK_HOLD_SECONDS_MAX)),
+} satisfies { readonly [kind in OptionKind]: AnySchema };
+
+type OptionFields = {
+  readonly [Name in keyof typeof OPTION_KINDS]: Optional<
+    Infer<(typeof OPTION_SCHEMAS)[(typeof OPTION_KINDS)[Name]]>
+  >;
 };
 
 const OPTION_FIELDS = Object.fromEntries(
-  Object.entries(OPTION_KINDS).map(([name, kind]) => [name, optional(OPTION_SCHEMAS[kind])]),
-);
+  Object.entries(OPTION_KINDS).map(([name, kind]) => [
+    name,
+    optional(OPTION_SCHEMAS[kind] as AnySchema),
+  ]),
+) as OptionFields;
 
-const queueOptions = named('QueueOptions', fields(OPTION_FIELDS));
+const queueOptions = named('QueueOptions', object(OPTION_FIELDS));
 
 /** Options stand beside `queue` where there is no `options`; with it, those names are ignored. */
 const configureBody = either(
-  fields({
+  object({
     queue: text,
     mode: optional(nullable(oneOf('merge', 'replace'))),
     options: queueOptions,
   }),
-  fields({
+  object({
     queue: text,
     mode: optional(nullable(oneOf('merge', 'replace'))),
     options: optional(nothing),
@@ -88,27 +98,22 @@ export const configureEndpoint = endpoint({
     200: answer('The queue with its whole effective set of options.', configureAnswer),
     507: STORAGE_FULL,
   },
-  handle,
+  handle: (front, { exchange, tenant, body }) => {
+    const command = readConfigureBody(body, tenant);
+    if ('error' in command) {
+      exchange.refuse(badRequest(command.error));
+      return;
+    }
+    const { queue, changes } = command;
+    const refusal =
+      nameBudgetRefusal(tenant, queue, '', DEFAULT_PARTITION) ??
+      labelBudgetRefusal(tenant, changes);
+    if (refusal === null) submit(front, exchange, command, renderer);
+    else exchange.refuse(refusal);
+  },
 });
 
 const renderer: OutcomeRenderer<ConfigureCommand, 'configured'> = { kind: 'configured', render };
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const command = readConfigureBody(request.body, tenant);
-  if ('error' in command) {
-    exchange.refuse(badRequest(command.error));
-    return;
-  }
-  const refusal =
-    nameBudgetRefusal(tenant, command.queue, '', DEFAULT_PARTITION) ??
-    labelBudgetRefusal(tenant, command.changes);
-  if (refusal !== null) {
-    exchange.refuse(refusal);
-    return;
-  }
-  submit(front, exchange, command, renderer);
-}
 
 const OPTION_NAMES = Object.keys(OPTION_KINDS);
 const OPTION_KEYS = keySet(...OPTION_NAMES);

@@ -1,44 +1,37 @@
 /** GET /api/v1/analytics/partition-liveness (inspection 5.10). */
-import { text } from '@svc/schema';
+
+import { type Infer, text } from '@svc/schema';
 import { formatStampMs, livenessAnswer } from '@svc/wire';
-import type { Exchange } from '../../exchange/exchange.js';
 import type { LivenessView } from '../../ports/analytics-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { integerParameter } from '../../routing/query-parameter.js';
-import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { shownReply } from '../../routing/reply.js';
 import { exactFilterOf } from '../analytics/series-figures.js';
-import { NAMESPACE, QUEUE, TASK } from '../analytics/series-query.js';
-
-const LIMIT = integerParameter('limit', { standard: 20, min: 1, max: 200 }, text);
+import { LABELLED_QUERY } from '../analytics/series-query.js';
 
 export const partitionLivenessEndpoint = endpoint({
   at: 'GET /api/v1/analytics/partition-liveness',
   level: 'read-only',
   tag: 'analytics',
   summary: 'How many partitions of a queue are written to; `pending` includes what is leased.',
-  query: [QUEUE, NAMESPACE, TASK, LIMIT],
+  query: {
+    ...LABELLED_QUERY,
+    limit: integerParameter({ standard: 20, min: 1, max: 200 }, text),
+  },
   answers: {
     200: answer('Most partitions first, then by name.', livenessAnswer),
   },
-  handle,
+  handle: (front, { exchange, tenant, query }) => {
+    const filter = exactFilterOf(query, tenant);
+    const reply = shownReply(front, exchange, livenessAnswer, shown);
+    front.service.analytics.liveness(tenant, filter, query.limit, reply);
+  },
 });
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const limit = LIMIT.of(query);
-  const reply = viewReply(front, exchange, null, render);
-  front.service.analytics.liveness(tenant, exactFilterOf(query, tenant), limit, reply);
-}
-
-function render(exchange: Exchange, _: null, outcome: LivenessView): void {
-  sendAnswer(exchange, '200 OK', livenessAnswer, {
-    capturedAt: formatStampMs(outcome.nowUs),
-    rows: outcome.rows.map((row) => ({
+function shown({ nowUs, rows }: LivenessView): Infer<typeof livenessAnswer> {
+  return {
+    capturedAt: formatStampMs(nowUs),
+    rows: rows.map((row) => ({
       queue: row.queue,
       namespace: row.namespace,
       task: row.task,
@@ -51,7 +44,7 @@ function render(exchange: Exchange, _: null, outcome: LivenessView): void {
       newestWriteAt: stampOrNull(row.newestWriteUs),
       pending: row.pending,
     })),
-  });
+  };
 }
 
 function stampOrNull(stampUs: number | null): string | null {

@@ -24,9 +24,8 @@ import {
   POSITION_ENTRIES_MAX,
   parseIsoUs,
 } from '@svc/wire';
-import { badRequest, errorText } from '../../exchange/errors.js';
+import { badBodyText, badRequest, RequestFault, refusedAs } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { placesBudgetRefusal } from '../../exchange/name-budget.js';
 import {
   describedBy,
   given,
@@ -38,9 +37,7 @@ import {
 import type { JsonReader } from '../../json/json-reader.js';
 import type { ChangedView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
 import { stringOf } from './queue-options.js';
 
 /** How much of a value that is not a timestamp an error repeats. */
@@ -74,12 +71,14 @@ export const partitionsChangedEndpoint = endpoint({
   request: {
     share: 'drain',
     example: { entries: [{ queue: 'orders', since: '2026-11-26T10:00:00Z' }] },
-    reader: entryForm,
-    schema: object({
-      entries: optional(
-        nullable(list(named('ChangedEntry', entryForm.schema), POSITION_ENTRIES_MAX)),
-      ),
-    }),
+    form: {
+      read: readChangedBody,
+      schema: object({
+        entries: optional(
+          nullable(list(named('ChangedEntry', entryForm.schema), POSITION_ENTRIES_MAX)),
+        ),
+      }),
+    },
   },
   answers: {
     200: answer(
@@ -88,36 +87,15 @@ export const partitionsChangedEndpoint = endpoint({
     ),
   },
   largeAnswer: 'read',
-  handle,
+  names: ({ body }) => body,
+  handle: (front, { exchange, tenant, body }) => {
+    const reply = viewReply(front, exchange, body, render);
+    front.service.resources.changed(tenant, body, reply);
+  },
 });
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const read = readChangedBody(request.body);
-  if (read.kind === 'too-many') {
-    exchange.refuse(badRequest('too many entries'));
-    return;
-  }
-  if (read.kind === 'bad-since') {
-    exchange.json('400 Bad Request', errorText(`bad body: ${read.error}`, 'bad_body'));
-    return;
-  }
-  const refusal = placesBudgetRefusal(tenant, read.entries);
-  if (refusal !== null) {
-    exchange.refuse(refusal);
-    return;
-  }
-  const reply = viewReply(front, exchange, read.entries, render);
-  front.service.resources.changed(tenant, read.entries, reply);
-}
-
-export type ChangedBody =
-  | { readonly kind: 'entries'; readonly entries: readonly ChangedEntry[] }
-  | { readonly kind: 'too-many' }
-  /** The text that follows `bad body: `. */
-  | { readonly kind: 'bad-since'; readonly error: string };
-/** Throws `JsonError` for a body of another shape. */
-export function readChangedBody(body: Buffer): ChangedBody {
+/** Throws `JsonError` for a body of another shape, and `RequestFault` for what cannot be asked. */
+export function readChangedBody(body: Buffer): readonly ChangedEntry[] {
   let badSince: string | null = null;
   const entries = readEntries(
     body,
@@ -133,8 +111,10 @@ export function readChangedBody(body: Buffer): ChangedBody {
     },
     true,
   );
-  if (entries === null) return { kind: 'too-many' };
-  return badSince === null ? { kind: 'entries', entries } : { kind: 'bad-since', error: badSince };
+  if (entries === null) throw new RequestFault(refusedAs(badRequest('too many entries')));
+  if (badSince === null) return entries;
+  const text = badBodyText('bad body', badSince);
+  throw new RequestFault({ status: '400 Bad Request', text });
 }
 
 function readSince(reader: JsonReader): number | BadSince {

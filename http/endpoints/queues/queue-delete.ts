@@ -1,11 +1,9 @@
 /** DELETE /api/v1/resources/queues/{queue} (message-plane 8): 200 whether or not it existed. */
-import type { DeletedOutcome, DeleteQueueCommand } from '@svc/engine';
+import type { DeleteQueueCommand } from '@svc/engine';
 import { queueDeletedAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 export const queueDeleteEndpoint = endpoint({
@@ -16,28 +14,24 @@ export const queueDeleteEndpoint = endpoint({
   answers: {
     200: answer('Whether it existed.', queueDeletedAnswer),
   },
-  handle,
+  names: ({ params }) => params,
+  // No queue can have a name that no key can hold.
+  tooLong: ({ exchange, params: { queue } }) => sendDeleted(exchange, queue, false),
+  handle: (front, { exchange, tenant, params: { queue } }) =>
+    submit(front, exchange, { kind: 'delete-queue', tenant, queue }, renderer),
 });
 
-const renderer: OutcomeRenderer<DeleteQueueCommand, 'deleted'> = { kind: 'deleted', render };
+const renderer: OutcomeRenderer<DeleteQueueCommand, 'deleted'> = {
+  kind: 'deleted',
+  render: (exchange, { queue }, { existed }) => sendDeleted(exchange, queue, existed),
+};
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, params } = request;
-  const [queue = ''] = params;
-  const command: DeleteQueueCommand = { kind: 'delete-queue', tenant, queue };
-  // No queue can have a name that no key can hold.
-  if (nameBudgetRefusal(tenant, queue, '', '') !== null) {
-    render(exchange, command, { kind: 'deleted', existed: false });
-  } else submit(front, exchange, command, renderer);
-}
-
-function render(exchange: Exchange, command: DeleteQueueCommand, outcome: DeletedOutcome): void {
-  const { queue } = command;
+function sendDeleted(exchange: Exchange, queue: string, existed: boolean): void {
   sendAnswer(
     exchange,
     '200 OK',
     queueDeletedAnswer,
-    outcome.existed
+    existed
       ? { deleted: true, existed: true, queue }
       : {
           deleted: false,

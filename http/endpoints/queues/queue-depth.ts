@@ -1,66 +1,49 @@
 /** GET /api/v1/resources/queues/{queue}/depth?group= (message-plane 8, inspection 6.4). */
+
 import { type DepthAnswer, depthAnswer, partitionDepth } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
+import { keyNamesRefusal } from '../../exchange/name-budget.js';
+import { nextAfterMember, type Paging } from '../../exchange/paging.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import type { NotFoundOutcome, QueueDepthView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { PAGE_QUERY } from '../../routing/page-query.js';
-import { textParameter } from '../../routing/query-parameter.js';
+import { filterParameter } from '../../routing/query-parameter.js';
 import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
-const GROUP = textParameter('group', 'The slowest named group when absent or empty.');
+/** The letter of the list. */
+const LIST = 'e';
 
 export const queueDepthEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues/{queue}/depth',
   level: 'read-only',
   tag: 'queues',
   summary: 'How much a group has not consumed. A linearizable read.',
-  query: [GROUP, ...PAGE_QUERY],
+  query: { group: filterParameter('The slowest named group when absent or empty.') },
+  page: LIST,
   answers: {
     200: answer('Totals and partitions; `pending` includes what is leased.', depthAnswer),
     404: QUEUE_NOT_FOUND,
     413: refusal('`name_too_long`'),
   },
   largeAnswer: 'read',
-  handle,
+  names: ({ params, query }) => ({ ...params, ...query }),
+  tooLong: ({ exchange, tenant, params }, refusal) => {
+    if (keyNamesRefusal(tenant, params) === null) exchange.refuse(refusal);
+    else queueNotFound(exchange);
+  },
+  handle: (front, { exchange, tenant, params: { queue }, query: { group }, page }) => {
+    const context: DepthContext = { paging: page, queue, group };
+    const reply = viewReply(front, exchange, context, render);
+    front.service.queueDepth(tenant, queue, group, page, reply);
+  },
 });
-
-/** The letter of the list. */
-const LIST = 'e';
 
 interface DepthContext {
   readonly paging: Paging;
   readonly queue: string;
   readonly group: string | null;
-}
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, params } = request;
-  const [queue = ''] = params;
-  const query = queryOf(request);
-  if (query === null) return;
-  const paging = listPagingOf(exchange, query, LIST);
-  if (paging === null) return;
-  if (nameBudgetRefusal(tenant, queue, '', '') !== null) {
-    queueNotFound(exchange);
-    return;
-  }
-  const groupText = GROUP.of(query);
-  const refusal = nameBudgetRefusal(tenant, queue, groupText, '');
-  if (refusal !== null) {
-    exchange.refuse(refusal);
-    return;
-  }
-  const group = groupText === '' ? null : groupText;
-  const context: DepthContext = { paging, queue, group };
-  const reply = viewReply(front, exchange, context, render);
-  front.service.queueDepth(tenant, queue, group, paging, reply);
 }
 
 function render(

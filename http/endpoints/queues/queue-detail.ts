@@ -9,17 +9,17 @@ import {
   queueDetailAnswer,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { listPagingOf, nextAfterMember, type Paging } from '../../exchange/paging.js';
+import { nextAfterMember, type Paging } from '../../exchange/paging.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import type { NotFoundOutcome, QueueDetailView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { PAGE_QUERY } from '../../routing/page-query.js';
 import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import type { Call, Front } from '../../routing/route.js';
 import { optionsAnswer } from './queue-options.js';
+
+/** The letter of the list of partitions. */
+export const PARTITIONS = 'p';
 
 export const QUEUE_NOT_FOUND = refusal('`Queue not found`');
 
@@ -28,13 +28,15 @@ export const queueDetailEndpoint = endpoint({
   level: 'read-only',
   tag: 'queues',
   summary: 'One queue with its partitions; `pending` includes what is leased.',
-  query: PAGE_QUERY,
+  page: PARTITIONS,
   answers: {
     200: answer('The queue.', queueDetailAnswer),
     404: QUEUE_NOT_FOUND,
   },
   largeAnswer: 'read',
-  handle: (front, request) => answerQueue(front, request, { head: detailHead, tail: detailTail }),
+  names: ({ params }) => params,
+  tooLong: ({ exchange }) => queueNotFound(exchange),
+  handle: (front, call) => answerQueue(front, call, { head: detailHead, tail: detailTail }),
 });
 
 export function queueNotFound(exchange: Exchange): void {
@@ -52,23 +54,14 @@ interface DetailContext {
   readonly paging: Paging;
 }
 
-/** The letter of the list of partitions. */
-const LIST = 'p';
-
 /** Answers with what `form` shows of the queue that the path names, and its partitions. */
-export function answerQueue(front: Front, request: RouteRequest, form: DetailForm): void {
-  const { exchange, tenant, params } = request;
-  const [queue = ''] = params;
-  const query = queryOf(request);
-  if (query === null) return;
-  const paging = listPagingOf(exchange, query, LIST);
-  if (paging === null) return;
-  // No queue can have a name that no key can hold.
-  if (nameBudgetRefusal(tenant, queue, '', '') !== null) queueNotFound(exchange);
-  else {
-    const reply = viewReply(front, exchange, { form, paging }, render);
-    front.service.queueDetail(tenant, queue, paging, reply);
-  }
+export function answerQueue(
+  front: Front,
+  { exchange, tenant, params, page }: Call<{ readonly queue: string }, unknown>,
+  form: DetailForm,
+): void {
+  const reply = viewReply(front, exchange, { form, paging: page }, render);
+  front.service.queueDetail(tenant, params.queue, page, reply);
 }
 
 function render(
@@ -86,7 +79,7 @@ function render(
         listText(form.head(outcome), 'partitions', partitionTexts(outcome), {
           ...(outcome.partitionsTruncated ? { partitionsTruncated: true } : {}),
           ...form.tail(outcome),
-          ...nextAfterMember(paging, LIST, outcome.nextAfter),
+          ...nextAfterMember(paging, PARTITIONS, outcome.nextAfter),
         }),
       );
   }

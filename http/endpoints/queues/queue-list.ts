@@ -16,53 +16,41 @@ import {
   ListText,
   renderListed,
 } from '../../exchange/list-text.js';
-import { listPagingOf, nextAfterText, type Paging, placeToken } from '../../exchange/paging.js';
+import { nextAfterText, type Paging, placeToken } from '../../exchange/paging.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import type { QueueListEnd } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PAGE_QUERY } from '../../routing/page-query.js';
 import { textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 import { optionsAnswer } from './queue-options.js';
-
-const STATS = textParameter('stats', '`lanes`: names and numbers of partitions alone.');
 
 export const queueListEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues',
   level: 'read-only',
   tag: 'queues',
   summary: 'Every queue, newest first; `pending` excludes what is leased.',
-  query: [STATS, ...PAGE_QUERY],
+  query: { stats: textParameter('`lanes`: names and numbers of partitions alone.') },
+  page: ({ stats }) => (stats === 'lanes' ? NAMES : ROWS),
   answers: {
     200: answer('The queues, with figures or without.', either(queueListAnswer, queueNamesAnswer)),
   },
   largeAnswer: 'read',
-  handle,
+  handle: (front, { exchange, tenant, query, page }) => {
+    const reply = new PendingReply(exchange, front.logger, false, renderListed);
+    if (query.stats === 'lanes') {
+      const form = namesForm(page);
+      const newList = () => new ListText(exchange.newText(), form);
+      front.service.resources.queueNames(tenant, page, newList, reply);
+    } else {
+      const form = rowsForm(page);
+      front.service.listQueues(tenant, page, () => new ListText(exchange.newText(), form), reply);
+    }
+  },
 });
 
 /** Both orders are by age, but a place in one is not taken for a place in the other. */
 const ROWS = 'q';
 const NAMES = 'n';
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const isNames = STATS.of(query) === 'lanes';
-  const paging = listPagingOf(exchange, query, isNames ? NAMES : ROWS);
-  if (paging === null) return;
-  const reply = new PendingReply(exchange, front.logger, false, renderListed);
-  if (isNames) {
-    const form = namesForm(paging);
-    const newList = () => new ListText(exchange.newText(), form);
-    front.service.resources.queueNames(tenant, paging, newList, reply);
-  } else {
-    const form = rowsForm(paging);
-    front.service.listQueues(tenant, paging, () => new ListText(exchange.newText(), form), reply);
-  }
-}
 
 /** A `QueueListAnswer`. */
 function rowsForm(paging: Paging): ListForm<QueueView, QueueListEnd> {

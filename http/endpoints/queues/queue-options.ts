@@ -8,7 +8,7 @@ import { INT32_MAX, INT32_MIN, isWellFormed, type OptionsAnswer } from '@svc/wir
 export type OptionKind = 'label' | 'integer' | 'boolean' | 'sink-hold' | 'sink-hold-max';
 
 /** Every option that a request may name. */
-export const OPTION_KINDS: { readonly [name in keyof QueueOptions]: OptionKind } = {
+export const OPTION_KINDS = {
   namespace: 'label',
   task: 'label',
   priority: 'integer',
@@ -30,7 +30,7 @@ export const OPTION_KINDS: { readonly [name in keyof QueueOptions]: OptionKind }
   dedupWindowSeconds: 'integer',
   retentionSinkHold: 'sink-hold',
   retentionSinkHoldMaxSeconds: 'sink-hold-max',
-};
+} as const satisfies { readonly [name in keyof QueueOptions]: OptionKind };
 
 export const SINK_HOLD = /^[A-Za-z0-9._-]{0,64}$/;
 export const SINK_HOLD_SECONDS_MIN = 60;

@@ -8,25 +8,26 @@ import {
   ListText,
   renderListed,
 } from '../../exchange/list-text.js';
-import { listPagingOf, nextAfterText, placeToken } from '../../exchange/paging.js';
+import { nextAfterText, placeToken } from '../../exchange/paging.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PAGE_QUERY } from '../../routing/page-query.js';
 import { PendingReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import type { AnyCall, Front } from '../../routing/route.js';
+
+/** The letters of the two lists. */
+const LETTERS = { namespace: 'm', task: 't' } as const;
 
 export const namespacesEndpoint = endpoint({
   at: 'GET /api/v1/resources/namespaces',
   level: 'read-only',
   tag: 'queues',
   summary: 'Queues by namespace; `pending` excludes what is leased.',
-  query: PAGE_QUERY,
+  page: LETTERS.namespace,
   answers: {
     200: answer('Namespaces that are not empty, ascending.', namespacesAnswer),
   },
   largeAnswer: 'read',
-  handle: (front, request) => handle(front, request, 'namespace'),
+  handle: (front, call) => sendSums(front, call, 'namespace'),
 });
 
 export const tasksEndpoint = endpoint({
@@ -34,39 +35,31 @@ export const tasksEndpoint = endpoint({
   level: 'read-only',
   tag: 'queues',
   summary: 'Queues by task; `pending` excludes what is leased.',
-  query: PAGE_QUERY,
+  page: LETTERS.task,
   answers: {
     200: answer('Tasks that are not empty, ascending.', tasksAnswer),
   },
   largeAnswer: 'read',
-  handle: (front, request) => handle(front, request, 'task'),
+  handle: (front, call) => sendSums(front, call, 'task'),
 });
 
-function handle(front: Front, request: RouteRequest, label: Label): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
+function sendSums(front: Front, { exchange, tenant, page }: AnyCall, label: Label): void {
   const letter = LETTERS[label];
-  const paging = listPagingOf(exchange, query, letter);
-  if (paging === null) return;
   const form: ListForm<LabelSum, ListEnd> = {
     open: `{"${label}s":[`,
     row: joined(ROW_TEXTS[label]),
-    close: ({ nextAfter }) => `]${nextAfterText(paging, letter, nextAfter)}}`,
+    close: ({ nextAfter }) => `]${nextAfterText(page, letter, nextAfter)}}`,
     token: (place) => placeToken(letter, place),
   };
   const reply = new PendingReply(exchange, front.logger, false, renderListed);
   const newList = () => new ListText(exchange.newText(), form);
-  front.service.resources.sumsByLabel(tenant, label, paging, newList, reply);
+  front.service.resources.sumsByLabel(tenant, label, page, newList, reply);
 }
 
 const ROW_TEXTS = {
   namespace: (sum: LabelSum) => jsonOf(namespaceRow, { namespace: sum.label, ...figures(sum) }),
   task: (sum: LabelSum) => jsonOf(taskRow, { task: sum.label, ...figures(sum) }),
 };
-
-/** The letters of the two lists. */
-const LETTERS = { namespace: 'm', task: 't' } as const;
 
 function figures({ queues, partitions, counts }: LabelSum): LabelFigures {
   const { total, pending, processing } = counts;

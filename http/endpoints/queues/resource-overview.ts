@@ -1,11 +1,9 @@
 /** GET /api/v1/resources/overview (inspection 6.1). */
+
 import { formatStampMs, type OverviewAnswer, type OverviewLag, overviewAnswer } from '@svc/wire';
-import type { Exchange } from '../../exchange/exchange.js';
 import type { OverviewView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { shownReply } from '../../routing/reply.js';
 
 export const resourceOverviewEndpoint = endpoint({
   at: 'GET /api/v1/resources/overview',
@@ -15,17 +13,9 @@ export const resourceOverviewEndpoint = endpoint({
   answers: {
     200: answer('The figures, counted for the answer.', overviewAnswer),
   },
-  handle,
+  handle: (front, { exchange, tenant }) =>
+    front.service.resources.overview(tenant, shownReply(front, exchange, overviewAnswer, shown)),
 });
-
-function handle(front: Front, { exchange, tenant }: RouteRequest): void {
-  const reply = viewReply(front, exchange, null, render);
-  front.service.resources.overview(tenant, reply);
-}
-
-function render(exchange: Exchange, _: null, outcome: OverviewView): void {
-  sendAnswer(exchange, '200 OK', overviewAnswer, shown(outcome));
-}
 
 function shown(view: OverviewView): OverviewAnswer {
   const { total, pending, processing, completed, deadLetter } = view.counts;

@@ -14,36 +14,38 @@ import {
 } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { DeadLetterListView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { filterParameter, requiredParameter } from '../../routing/query-parameter.js';
-import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { mandatoryParameter } from '../../routing/query-parameter.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
-import { filter, limitOf, OFFSET, pagingOf } from './record-query.js';
+import { FILTER, type Paging, pagingOf } from './record-query.js';
 
-const QUEUE = filter('queue');
-const ONE_QUEUE = requiredParameter(filterParameter('queue', 'Exact.'));
-const GROUP = filter('consumerGroup');
-const LIMIT = limitOf(100);
+const NO_QUEUE =
+  '{"success":false,"error":"queue is required",' +
+  '"message":"Bulk DLQ purge requires an exact queue name"}';
 
 export const deadLetterListEndpoint = endpoint({
   at: 'GET /api/v1/dlq',
   level: 'read-only',
   tag: 'dead letters',
   summary: 'Dead letters, the newest first.',
-  query: [QUEUE, GROUP, LIMIT, OFFSET],
+  query: { queue: FILTER, consumerGroup: FILTER, ...pagingOf(100) },
   answers: {
     200: answer('`total` counts all that match.', deadLetterListAnswer),
   },
   largeAnswer: 'read',
   reserves: true,
-  handle: handleList,
+  names: ({ query }) => ({ queue: query.queue, group: query.consumerGroup }),
+  // No queue and no group can have a name that no key can hold.
+  tooLong: ({ exchange, query }) => renderList(exchange, query, NOTHING),
+  handle: (front, { exchange, tenant, query: { consumerGroup: group, ...others } }) => {
+    const filter: DeadLetterFilter = { tenant, group, ...others };
+    const reply = viewReply(front, exchange, filter, renderList);
+    front.service.records.deadLetters(filter, reply);
+  },
 });
 
 export const deadLetterPurgeEndpoint = endpoint({
@@ -51,7 +53,10 @@ export const deadLetterPurgeEndpoint = endpoint({
   level: 'admin',
   tag: 'dead letters',
   summary: 'Removes the dead letters of a queue, of one group or of all.',
-  query: [ONE_QUEUE, GROUP],
+  query: {
+    queue: mandatoryParameter('Exact.', { status: '400 Bad Request', text: NO_QUEUE }),
+    consumerGroup: FILTER,
+  },
   answers: {
     200: answer('All that were there are gone.', deadLettersPurgedAnswer),
     400: answer(
@@ -59,34 +64,20 @@ export const deadLetterPurgeEndpoint = endpoint({
       either(object({ success: constant(false), error: text, message: text }), errorAnswer),
     ),
   },
-  handle: handlePurge,
+  names: ({ query }) => ({ queue: query.queue, group: query.consumerGroup }),
+  tooLong: ({ exchange, query }) => sendPurged(exchange, query.queue, query.consumerGroup, 0),
+  handle: (front, { exchange, tenant, query: { queue, consumerGroup: group } }) => {
+    const target = { kind: 'queue', queue, group } as const;
+    submit(front, exchange, { kind: 'drop-dead-letters', tenant, target }, purge);
+  },
 });
 
 const NOTHING: DeadLetterListView = { kind: 'dead-letter-list', letters: [], total: 0 };
 
-function handleList(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const filter: DeadLetterFilter = {
-    tenant,
-    queue: QUEUE.of(query),
-    group: GROUP.of(query),
-    ...pagingOf(query, LIMIT),
-  };
-  // No queue and no group can have a name that no key can hold.
-  if (nameBudgetRefusal(tenant, filter.queue ?? '', filter.group ?? '', '') !== null) {
-    renderList(exchange, filter, NOTHING);
-    return;
-  }
-  const reply = viewReply(front, exchange, filter, renderList);
-  front.service.records.deadLetters(filter, reply);
-}
-
 /** The members of a `DeadLetterListAnswer`. */
 function renderList(
   exchange: Exchange,
-  { limit, offset }: DeadLetterFilter,
+  { limit, offset }: Paging,
   outcome: DeadLetterListView,
 ): void {
   const { letters, total } = outcome;
@@ -116,36 +107,21 @@ const purge: OutcomeRenderer<DropDeadLettersCommand, 'dead-letters-dropped'> = {
   render: renderPurged,
 };
 
-const NO_QUEUE =
-  '{"success":false,"error":"queue is required",' +
-  '"message":"Bulk DLQ purge requires an exact queue name"}';
-
-function handlePurge(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const queue = ONE_QUEUE.of(query);
-  if (queue === null) {
-    exchange.json('400 Bad Request', NO_QUEUE);
-    return;
-  }
-  const group = GROUP.of(query);
-  const target = { kind: 'queue', queue, group } as const;
-  const command: DropDeadLettersCommand = { kind: 'drop-dead-letters', tenant, target };
-  if (nameBudgetRefusal(tenant, queue, group ?? '', '') === null) {
-    submit(front, exchange, command, purge);
-  } else {
-    renderPurged(exchange, command, { kind: 'dead-letters-dropped', deleted: 0, isDone: true });
-  }
-}
-
 function renderPurged(
   exchange: Exchange,
   { target }: DropDeadLettersCommand,
   { deleted }: DeadLettersDroppedOutcome,
 ): void {
   assert(target.kind === 'queue', 'a queue was purged by the address of a message');
-  const { queue, group } = target;
+  sendPurged(exchange, target.queue, target.group, deleted);
+}
+
+function sendPurged(
+  exchange: Exchange,
+  queue: string,
+  group: string | null,
+  deleted: number,
+): void {
   sendAnswer(exchange, '200 OK', deadLettersPurgedAnswer, {
     success: true,
     queue,

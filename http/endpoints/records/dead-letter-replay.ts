@@ -13,12 +13,12 @@ import {
   replayRefusedAnswer,
   ZERO_UUID,
 } from '@svc/wire';
+import { RequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { bodyForm, describedBy, given } from '../../json/body-form.js';
-import { answer, type Description, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
+import { sendAnswer } from '../../routing/reply.js';
+import type { Call, Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const override = describedBy(
@@ -27,12 +27,14 @@ const override = describedBy(
 );
 const replayForm = bodyForm({ queue: override, partition: override });
 
-const replayDescription: Description = {
+type ReplayCall = Call<unknown, unknown, ReturnType<typeof replayForm.read>>;
+
+const replayDescription = {
   tag: 'dead letters',
   summary: 'Pushes a dead letter again and removes it, both or neither.',
   request: {
     share: 'growing',
-    reader: replayForm,
+    form: { ...replayForm, readOrEmpty: readReplayBody },
     optional: true,
   },
   answers: {
@@ -48,25 +50,25 @@ const replayDescription: Description = {
     409: answer('It cannot be stored there.', replayRefusedAnswer),
     507: STORAGE_FULL,
   },
-};
+  check: ({ body }: ReplayCall) => {
+    if (body.queue !== '' && body.partition !== '') return;
+    throw new RequestFault({ status: '400 Bad Request', text: EMPTY_OVERRIDE });
+  },
+  names: ({ body }: ReplayCall) => body,
+} as const;
 
 export const deadLetterReplayEndpoint = endpoint({
   at: 'POST /api/v1/dlq/{id}/replay',
   level: 'read-write',
   ...replayDescription,
-  handle: (front, request) => replay(front, request, ([id = '']) => ({ kind: 'id', id })),
+  handle: (front, call) => replay(front, call, { kind: 'id', ...call.params }),
 });
 
 export const messageRetryEndpoint = endpoint({
   at: 'POST /api/v1/messages/{partitionId}/{transactionId}/retry',
   level: 'read-write',
   ...replayDescription,
-  handle: (front, request) =>
-    replay(front, request, ([partitionId = '', transactionId = '']) => ({
-      kind: 'address',
-      partitionId,
-      transactionId,
-    })),
+  handle: (front, call) => replay(front, call, { kind: 'address', ...call.params }),
 });
 
 const renderer: OutcomeRenderer<ReplayCommand, 'replayed'> = { kind: 'replayed', render };
@@ -82,28 +84,17 @@ const REFUSED_TEXTS = {
 
 function replay(
   front: Front,
-  request: RouteRequest,
-  letterOf: (params: readonly string[]) => ReplayCommand['letter'],
+  { exchange, tenant, body }: ReplayCall,
+  letter: ReplayCommand['letter'],
 ): void {
-  const { exchange, tenant } = request;
-  const { queue, partition } = readReplayBody(request.body);
-  if (queue === '' || partition === '') {
-    exchange.json('400 Bad Request', EMPTY_OVERRIDE);
-    return;
-  }
-  const refusal = nameBudgetRefusal(tenant, queue ?? '', '', partition ?? '');
-  if (refusal !== null) {
-    exchange.refuse(refusal);
-    return;
-  }
-  const letter = letterOf(request.params);
-  submit(front, exchange, { kind: 'replay', tenant, letter, queue, partition }, renderer);
+  submit(front, exchange, { kind: 'replay', tenant, letter, ...body }, renderer);
 }
+
 const NO_BYTES = Buffer.alloc(0);
 const WHITE_SPACE = /^[ \t\r\n]*$/;
 
 /** The body is optional, and so is what stands in it. Trimmed; null: not named. */
-function readReplayBody(body: Buffer): Pick<ReplayCommand, 'queue' | 'partition'> {
+function readReplayBody(body: Buffer): ReturnType<typeof replayForm.read> {
   const isBlank = body.length <= 16 && WHITE_SPACE.test(body.toString('latin1'));
   return replayForm.readOrEmpty(isBlank ? NO_BYTES : body);
 }

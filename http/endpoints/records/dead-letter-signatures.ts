@@ -1,25 +1,24 @@
 /** GET /api/v1/analytics/dlq-signatures (inspection 5.9): what errors of a queue have in common. */
 import { deadLetterSignaturesAnswer, formatStampMs } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import type { SignaturesView } from '../../ports/record-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { filterParameter, requiredParameter } from '../../routing/query-parameter.js';
-import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { mandatoryParameter } from '../../routing/query-parameter.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
 import { limitOf } from './record-query.js';
-
-const QUEUE = requiredParameter(filterParameter('queue', 'Exact.'));
-const LIMIT = limitOf(200);
 
 export const deadLetterSignaturesEndpoint = endpoint({
   at: 'GET /api/v1/analytics/dlq-signatures',
   level: 'read-only',
   tag: 'dead letters',
   summary: 'What the errors of the newest dead letters of a queue have in common.',
-  query: [QUEUE, LIMIT],
+  query: {
+    queue: mandatoryParameter('Exact.', {
+      status: '400 Bad Request',
+      text: '{"error":"queue required"}',
+    }),
+    limit: limitOf(200),
+  },
   answers: {
     200: answer(
       '`rowsNow` counts all; the rest is of the newest `sample`.',
@@ -27,7 +26,13 @@ export const deadLetterSignaturesEndpoint = endpoint({
     ),
     400: refusal('`queue required`, or a malformed query.'),
   },
-  handle,
+  names: ({ query }) => ({ queue: query.queue }),
+  // No queue can have a name that no key can hold.
+  tooLong: ({ exchange, query }) => render(exchange, query.queue, NOTHING),
+  handle: (front, { exchange, tenant, query: { queue, limit } }) => {
+    const reply = viewReply(front, exchange, queue, render);
+    front.service.records.deadLetterSignatures(tenant, queue, limit, reply);
+  },
 });
 
 const DATE_CHARS = 10;
@@ -44,25 +49,6 @@ const NOTHING: SignaturesView = {
   signatures: [],
   days: [],
 };
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const queue = QUEUE.of(query);
-  if (queue === null) {
-    exchange.json('400 Bad Request', '{"error":"queue required"}');
-    return;
-  }
-  // No queue can have a name that no key can hold.
-  if (nameBudgetRefusal(tenant, queue, '', '') !== null) {
-    render(exchange, queue, NOTHING);
-    return;
-  }
-  const limit = LIMIT.of(query);
-  const reply = viewReply(front, exchange, queue, render);
-  front.service.records.deadLetterSignatures(tenant, queue, limit, reply);
-}
 
 function render(exchange: Exchange, queue: string, outcome: SignaturesView): void {
   const { sample, oldestUs, newestUs } = outcome;

@@ -3,53 +3,52 @@ import type { QueueRow } from '@svc/engine';
 import {
   formatStampMs,
   MESSAGE_STATUSES,
-  type MessageStatus,
   messageListAnswer,
   messageStatus,
   parseIsoUs,
 } from '@svc/wire';
-import { badRequest } from '../../exchange/errors.js';
+import { badRequest, refusedAs } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import type { Query } from '../../exchange/query.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import { storedJsonText } from '../../json/stored-json.js';
-import type { MessageContent, MessageListView, MessageQuery } from '../../ports/record-service.js';
+import type { MessageContent, MessageListView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { filterParameter, textParameter } from '../../routing/query-parameter.js';
+import { textParameter, wordParameter } from '../../routing/query-parameter.js';
 import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { filter, limitOf, OFFSET, pagingOf } from './record-query.js';
-
-const QUEUE = filter('queue');
-const PARTITION = filter('partition');
-const NAMESPACE = filter('namespace');
-const TASK = filter('task');
-const STATUS = filterParameter(
-  'status',
-  'Any when absent or empty; another word is refused.',
-  messageStatus,
-);
-const FROM = textParameter('from', 'Inclusive instant; an hour ago when absent or none.');
-const TO = textParameter(
-  'to',
-  'To the end of this minute; of the current one when absent or none.',
-);
-const LIMIT = limitOf(200);
+import { FILTER, type Paging, pagingOf } from './record-query.js';
 
 export const messageListEndpoint = endpoint({
   at: 'GET /api/v1/messages',
   level: 'read-only',
   tag: 'messages',
   summary: 'The newest messages, by what they belong to and became.',
-  query: [QUEUE, PARTITION, NAMESPACE, TASK, STATUS, FROM, TO, LIMIT, OFFSET],
+  query: {
+    queue: FILTER,
+    partition: FILTER,
+    namespace: FILTER,
+    task: FILTER,
+    status: wordParameter(
+      'Any when absent or empty; another word is refused.',
+      messageStatus,
+      refusedAs(badRequest(`status must be one of ${MESSAGE_STATUSES.join(', ')}`)),
+    ),
+    from: textParameter('Inclusive instant; an hour ago when absent or none.'),
+    to: textParameter('To the end of this minute; of the current one when absent or none.'),
+    ...pagingOf(200),
+  },
   answers: {
     200: answer('Newest first; `total` counts the rows of this page.', messageListAnswer),
   },
   largeAnswer: 'read',
   reserves: true,
-  handle,
+  names: ({ query: { queue, partition } }) => ({ queue, partition }),
+  // No queue and no partition can have a name that no key can hold.
+  tooLong: ({ exchange, query }) => render(exchange, query, NOTHING),
+  handle: (front, { exchange, tenant, query: { from, to, ...others } }) => {
+    const filter = { tenant, fromUs: parseIsoUs(from), toUs: parseIsoUs(to), ...others };
+    const reply = viewReply(front, exchange, filter, render);
+    front.service.records.messages(filter, reply);
+  },
 });
 
 const NOTHING: MessageListView = {
@@ -59,50 +58,8 @@ const NOTHING: MessageListView = {
   truncated: false,
 };
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant } = request;
-  const query = queryOf(request);
-  if (query === null) return;
-  const status = STATUS.of(query);
-  if (status !== null && !isStatus(status)) {
-    exchange.refuse(badRequest(`status must be one of ${MESSAGE_STATUSES.join(', ')}`));
-    return;
-  }
-  const filter = filterFrom(query, tenant, status);
-  const { queue, partition } = filter;
-  // No queue and no partition can have a name that no key can hold.
-  if (nameBudgetRefusal(tenant, queue ?? '', '', partition ?? '') !== null) {
-    render(exchange, filter, NOTHING);
-    return;
-  }
-  const reply = viewReply(front, exchange, filter, render);
-  front.service.records.messages(filter, reply);
-}
-
-function isStatus(text: string): text is MessageStatus {
-  return (MESSAGE_STATUSES as readonly string[]).includes(text);
-}
-
-function filterFrom(query: Query, tenant: string, status: MessageStatus | null): MessageQuery {
-  return {
-    tenant,
-    queue: QUEUE.of(query),
-    partition: PARTITION.of(query),
-    namespace: NAMESPACE.of(query),
-    task: TASK.of(query),
-    status,
-    fromUs: parseIsoUs(FROM.of(query)),
-    toUs: parseIsoUs(TO.of(query)),
-    ...pagingOf(query, LIMIT),
-  };
-}
-
 /** The members of a `MessageListAnswer`. */
-function render(
-  exchange: Exchange,
-  { limit, offset }: MessageQuery,
-  outcome: MessageListView,
-): void {
+function render(exchange: Exchange, { limit, offset }: Paging, outcome: MessageListView): void {
   const { messages, mode, truncated } = outcome;
   const rows = messages.map((message) => rowText(message));
   const text =

@@ -16,9 +16,7 @@ import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { MessageView } from '../../ports/record-service.js';
 import type { NotFoundOutcome } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { optionsAnswer } from '../queues/queue-options.js';
 import { contentText, labelsText, modeText } from './message-list.js';
@@ -34,7 +32,10 @@ export const messageEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle: handleGet,
+  handle: (front, { exchange, tenant, params: { partitionId, transactionId } }) => {
+    const reply = viewReply(front, exchange, null, renderMessage);
+    front.service.records.message(tenant, partitionId, transactionId, reply);
+  },
 });
 
 export const messageDeleteEndpoint = endpoint({
@@ -46,14 +47,11 @@ export const messageDeleteEndpoint = endpoint({
     200: answer('Removed.', messageDeletedAnswer),
     404: answer('There is none.', messageNotDeletedAnswer),
   },
-  handle: handleDelete,
+  handle: (front, { exchange, tenant, params }) => {
+    const target = { kind: 'address', ...params } as const;
+    submit(front, exchange, { kind: 'drop-dead-letters', tenant, target }, deletion);
+  },
 });
-
-function handleGet(front: Front, { exchange, tenant, params }: RouteRequest): void {
-  const [partitionId = '', transactionId = ''] = params;
-  const reply = viewReply(front, exchange, null, renderMessage);
-  front.service.records.message(tenant, partitionId, transactionId, reply);
-}
 
 function renderMessage(exchange: Exchange, _: null, outcome: MessageView | NotFoundOutcome): void {
   switch (outcome.kind) {
@@ -100,12 +98,6 @@ const deletion: OutcomeRenderer<DropDeadLettersCommand, 'dead-letters-dropped'> 
   kind: 'dead-letters-dropped',
   render: renderDeleted,
 };
-
-function handleDelete(front: Front, { exchange, tenant, params }: RouteRequest): void {
-  const [partitionId = '', transactionId = ''] = params;
-  const target = { kind: 'address', partitionId, transactionId } as const;
-  submit(front, exchange, { kind: 'drop-dead-letters', tenant, target }, deletion);
-}
 
 function renderDeleted(
   exchange: Exchange,

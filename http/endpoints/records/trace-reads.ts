@@ -12,33 +12,29 @@ import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { TraceListView, TraceNamesView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import type { Parameter } from '../../routing/query-parameter.js';
-import { viewReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
-import { limitOf, OFFSET, type Paging, pagingOf } from './record-query.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { type Paging, pagingOf } from './record-query.js';
 
 const traceList = answer(
   'Newest first; `events` is the same list; `total` counts all.',
   traceListAnswer,
 );
 
-const NAMES_LIMIT = limitOf(50);
-const TRACES_LIMIT = limitOf(100);
-
 export const traceNamesEndpoint = endpoint({
   at: 'GET /api/v1/traces/names',
   level: 'read-only',
   tag: 'traces',
   summary: 'The names that traces have.',
-  query: [NAMES_LIMIT, OFFSET],
+  query: pagingOf(50),
   answers: {
     200: answer('By name.', traceNamesAnswer),
   },
   largeAnswer: 'read',
   reserves: true,
-  handle: handleNames,
+  handle: (front, { exchange, tenant, query }) => {
+    const reply = viewReply(front, exchange, query, renderNames);
+    front.service.records.traceNames(tenant, query, reply);
+  },
 });
 
 export const namedTracesEndpoint = endpoint({
@@ -46,11 +42,18 @@ export const namedTracesEndpoint = endpoint({
   level: 'read-only',
   tag: 'traces',
   summary: 'The traces of a name.',
-  query: [TRACES_LIMIT, OFFSET],
+  query: pagingOf(100),
   answers: { 200: traceList },
   largeAnswer: 'read',
   reserves: true,
-  handle: handleNamed,
+  handle: (front, { exchange, tenant, params: { traceName }, query }) => {
+    if (isTooLong(traceName)) {
+      renderTraces(exchange, query, NOTHING);
+      return;
+    }
+    const reply = viewReply(front, exchange, query, renderTraces);
+    front.service.records.namedTraces(tenant, traceName, query, reply);
+  },
 });
 
 export const messageTracesEndpoint = endpoint({
@@ -58,54 +61,25 @@ export const messageTracesEndpoint = endpoint({
   level: 'read-only',
   tag: 'traces',
   summary: 'The traces of a message.',
-  query: [TRACES_LIMIT, OFFSET],
+  query: pagingOf(100),
   answers: { 200: traceList },
   largeAnswer: 'read',
   reserves: true,
-  handle: handleMessage,
+  handle: (front, { exchange, tenant, params: { partitionId, transactionId }, query }) => {
+    if (isTooLong(transactionId)) {
+      renderTraces(exchange, query, NOTHING);
+      return;
+    }
+    const reply = viewReply(front, exchange, query, renderTraces);
+    front.service.records.messageTraces(tenant, partitionId, transactionId, query, reply);
+  },
 });
 
 const NOTHING: TraceListView = { kind: 'trace-list', traces: [], total: 0 };
 
-/** null: the query does not decode, and the request has been refused. */
-function readPaging(request: RouteRequest, limit: Parameter<number>): Paging | null {
-  const query = queryOf(request);
-  return query && pagingOf(query, limit);
-}
-
-function handleNames(front: Front, request: RouteRequest): void {
-  const paging = readPaging(request, NAMES_LIMIT);
-  if (paging === null) return;
-  const { exchange, tenant } = request;
-  const reply = viewReply(front, exchange, paging, renderNames);
-  front.service.records.traceNames(tenant, paging, reply);
-}
-
-function handleNamed(front: Front, request: RouteRequest): void {
-  const paging = readPaging(request, TRACES_LIMIT);
-  if (paging === null) return;
-  const { exchange, tenant, params } = request;
-  const [name = ''] = params;
-  // No trace can have a name that no key can hold.
-  if (utf8Length(name) > TRACE_KEY_TEXT_BYTES_MAX) {
-    renderTraces(exchange, paging, NOTHING);
-    return;
-  }
-  const reply = viewReply(front, exchange, paging, renderTraces);
-  front.service.records.namedTraces(tenant, name, paging, reply);
-}
-
-function handleMessage(front: Front, request: RouteRequest): void {
-  const paging = readPaging(request, TRACES_LIMIT);
-  if (paging === null) return;
-  const { exchange, tenant, params } = request;
-  const [partitionId = '', transactionId = ''] = params;
-  if (utf8Length(transactionId) > TRACE_KEY_TEXT_BYTES_MAX) {
-    renderTraces(exchange, paging, NOTHING);
-    return;
-  }
-  const reply = viewReply(front, exchange, paging, renderTraces);
-  front.service.records.messageTraces(tenant, partitionId, transactionId, paging, reply);
+/** No trace can have a name, or a message's id, that no key can hold. */
+function isTooLong(name: string): boolean {
+  return utf8Length(name) > TRACE_KEY_TEXT_BYTES_MAX;
 }
 
 /** The members of a `TraceListAnswer`. */

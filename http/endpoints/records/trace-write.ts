@@ -24,8 +24,7 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { bodyForm, given, type Member, nameMember } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 /** The first of two spellings of a member counts, unless it is empty. */
@@ -66,7 +65,7 @@ export const traceWriteEndpoint = endpoint({
   summary: 'Notes something about a message.',
   request: {
     share: 'growing',
-    reader: traceForm,
+    form: { ...traceForm, read: readTraceBody },
     schema: either(
       traceForm.variant({ transactionId: something }),
       traceForm.variant({ transaction_id: something }),
@@ -78,21 +77,18 @@ export const traceWriteEndpoint = endpoint({
     404: answer('`Partition not found`.', object({ success: constant(false), error: text })),
     507: STORAGE_FULL,
   },
-  handle,
+  handle: (front, { exchange, tenant, body }) => {
+    if (body.transactionId === '') {
+      exchange.json('400 Bad Request', '{"error":"transactionId is required"}');
+      return;
+    }
+    const tooLong = tooLongText(body);
+    if (tooLong === null) submit(front, exchange, { kind: 'trace', tenant, ...body }, renderer);
+    else exchange.json('400 Bad Request', errorText(tooLong, 'name_too_long'));
+  },
 });
 
 const renderer: OutcomeRenderer<TraceCommand, 'traced'> = { kind: 'traced', render };
-
-function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const trace = readTraceBody(body);
-  if (trace.transactionId === '') {
-    exchange.json('400 Bad Request', '{"error":"transactionId is required"}');
-    return;
-  }
-  const tooLong = tooLongText(trace);
-  if (tooLong === null) submit(front, exchange, { kind: 'trace', tenant, ...trace }, renderer);
-  else exchange.json('400 Bad Request', errorText(tooLong, 'name_too_long'));
-}
 
 /** null: the texts that keys hold fit into them, and the others are as short. */
 function tooLongText(trace: TraceBody): string | null {

@@ -39,8 +39,8 @@ import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { body } from '../../json/body.js';
 import { quoted } from '../../json/json-text.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
+import { type AnyCall, type Front, ROUTE_DEFAULTS } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   readStreamCycleBody,
@@ -143,7 +143,16 @@ export const streamCycleEndpoint = endpoint({
     413: refusal('`name_too_long`.'),
     507: STORAGE_FULL,
   },
-  handle,
+  handle: (front, request) => {
+    const { exchange, body } = request;
+    if (isReadAtOnce(body)) {
+      commit(front, request, readStreamCycleBody(body));
+      return;
+    }
+    const done = (cycle: StreamCycleBody) => commit(front, request, cycle);
+    const refuse = (error: unknown) => refuseBadBody(exchange, ROUTE_DEFAULTS.badBody, error);
+    readGenerated(exchange, refuse, streamCycleParts(body), done);
+  },
 });
 
 const renderer: OutcomeRenderer<StreamCycleCommand, 'stream-cycled'> = {
@@ -151,18 +160,7 @@ const renderer: OutcomeRenderer<StreamCycleCommand, 'stream-cycled'> = {
   render,
 };
 
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, body } = request;
-  if (isReadAtOnce(body)) {
-    commit(front, request, readStreamCycleBody(body));
-    return;
-  }
-  const done = (cycle: StreamCycleBody) => commit(front, request, cycle);
-  const refuse = (error: unknown) => refuseBadBody(exchange, streamCycleEndpoint.badBody, error);
-  readGenerated(exchange, refuse, streamCycleParts(body), done);
-}
-
-function commit(front: Front, { exchange, tenant }: RouteRequest, cycle: StreamCycleBody): void {
+function commit(front: Front, { exchange, tenant }: AnyCall, cycle: StreamCycleBody): void {
   const { queryId, partitionId, consumerGroup, bytes, state, ack, releaseLease } = cycle;
   if (queryId === null) {
     exchange.refuse(badRequest('query_id is required'));

@@ -24,8 +24,7 @@ import {
   textMember,
 } from '../../json/body-form.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
-import { sendAnswer } from '../../routing/send-answer.js';
+import { sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { nonEmpty } from './stream-fields.js';
 
@@ -50,7 +49,7 @@ export const streamQueryEndpoint = endpoint({
   summary: 'Registers a streaming query by its name, or finds it.',
   request: {
     share: 'growing',
-    reader: queryForm,
+    form: queryForm,
     schema: named('StreamQueryBody', queryForm.schema),
   },
   answers: {
@@ -64,27 +63,25 @@ export const streamQueryEndpoint = endpoint({
     413: refusal('`name_too_long`.'),
     507: STORAGE_FULL,
   },
-  handle,
+  handle: (front, { exchange, tenant, body }) => {
+    const { name, reset } = body;
+    const query: StreamQueryBody = {
+      name,
+      sourceQueue: body.source_queue,
+      sinkQueue: body.sink_queue,
+      configHash: body.config_hash,
+      reset,
+    };
+    const refusal = refusalOf(tenant, query);
+    if (refusal !== null) exchange.refuse(refusal);
+    else submit(front, exchange, { kind: 'register-stream', tenant, ...query }, renderer);
+  },
 });
 
 const renderer: OutcomeRenderer<RegisterStreamCommand, 'stream-registered'> = {
   kind: 'stream-registered',
   render,
 };
-
-function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const { name, source_queue, sink_queue, config_hash, reset } = queryForm.read(body);
-  const query: StreamQueryBody = {
-    name,
-    sourceQueue: source_queue,
-    sinkQueue: sink_queue,
-    configHash: config_hash,
-    reset,
-  };
-  const refusal = refusalOf(tenant, query);
-  if (refusal !== null) exchange.refuse(refusal);
-  else submit(front, exchange, { kind: 'register-stream', tenant, ...query }, renderer);
-}
 
 type StreamQueryBody = Omit<RegisterStreamCommand, 'kind' | 'tenant'>;
 

@@ -22,7 +22,6 @@ import type { JsonReader } from '../../json/json-reader.js';
 import type { StreamStateView } from '../../ports/stream-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { viewReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 import { partition } from './stream-fields.js';
 
 const stateForm = bodyForm({
@@ -55,7 +54,7 @@ export const streamStateEndpoint = endpoint({
   summary: 'State rows of one query and one source partition, as they are at one moment.',
   request: {
     share: 'drain',
-    reader: stateForm,
+    form: stateForm,
     schema: named('StreamStateBody', stateForm.schema),
   },
   answers: {
@@ -69,30 +68,25 @@ export const streamStateEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle,
+  handle: (front, { exchange, tenant, body }) => {
+    const { query_id: queryId, partition_id: partitionId, keys } = body;
+    if (queryId === null || partitionId === '') {
+      const missing = queryId === null ? 'query_id' : 'partition_id';
+      exchange.refuse(badRequest(`${missing} is required`));
+      return;
+    }
+    const filter: StreamStateFilter = {
+      tenant,
+      queryId,
+      partitionId,
+      keys: keys.length === 0 ? null : keys,
+      keyPrefix: body.key_prefix,
+      ripeAtOrBefore: body.ripe_at_or_before,
+    };
+    front.service.streams.state(filter, viewReply(front, exchange, null, render));
+  },
 });
 
-function handle(front: Front, { exchange, tenant, body }: RouteRequest): void {
-  const question = stateForm.read(body);
-  const { query_id: queryId, partition_id: partitionId, keys } = question;
-  if (queryId === null) {
-    exchange.refuse(badRequest('query_id is required'));
-    return;
-  }
-  if (partitionId === '') {
-    exchange.refuse(badRequest('partition_id is required'));
-    return;
-  }
-  const filter: StreamStateFilter = {
-    tenant,
-    queryId,
-    partitionId,
-    keys: keys.length === 0 ? null : keys,
-    keyPrefix: question.key_prefix,
-    ripeAtOrBefore: question.ripe_at_or_before,
-  };
-  front.service.streams.state(filter, viewReply(front, exchange, null, render));
-}
 /** null for what is no UUID. */
 export function readQueryId(reader: JsonReader): string | null {
   if (reader.isString()) return canonicalUuid(reader.readText('query_id'));

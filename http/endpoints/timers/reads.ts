@@ -16,35 +16,36 @@ import {
 } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import type { Pass } from '../../gate/gate.js';
 import { GatedReply } from '../../gate/gated-reply.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { TimerPageView, TimerPeekView } from '../../ports/timer-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { integerParameter, textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
-import { queryOf } from '../../routing/request-query.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
 import { refuseKv } from '../kv/kv-answers.js';
 import { SURFACE_REFUSALS } from '../kv/surface-refusals.js';
 import { TimerFault } from './ops.js';
 import { refuseTimers, sendBytes, submitTimers, timerMembers } from './timers.js';
-
-const AFTER = textParameter('after', '`nextAfter` of the page before.');
-const LIMIT = integerParameter('limit', { standard: 100, min: 1, max: 1000 }, integer);
-const TXN = textParameter('txn', 'Echoed when there is no such timer.');
 
 export const timerListEndpoint = endpoint({
   at: 'GET /api/v1/timers/{queue}',
   level: 'read-only',
   tag: 'timers',
   summary: 'Pending timers of a queue, by key.',
-  query: [AFTER, LIMIT],
+  query: {
+    after: textParameter('`nextAfter` of the page before.'),
+    limit: integerParameter({ standard: 100, min: 1, max: 1000 }, integer),
+  },
   answers: { 200: answer('A page.', timerListAnswer), ...SURFACE_REFUSALS },
   largeAnswer: 'read',
   reserves: true,
-  handle: handleList,
+  names: ({ params, query }) => ({ ...params, timerKey: query.after }),
+  handle: (front, { exchange, tenant, params: { queue }, query: { after, limit } }) => {
+    const pass = front.gate.enter(exchange, tenant, { kind: 'timer-read' });
+    if (pass === null) return;
+    const reply = new PendingReply(exchange, front.logger, null, renderList);
+    front.service.timers.list(tenant, queue, after, limit, new GatedReply(pass, reply));
+  },
 });
 
 export const timerPeekEndpoint = endpoint({
@@ -58,7 +59,13 @@ export const timerPeekEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle: handlePeek,
+  names: ({ params }) => params,
+  handle: (front, { exchange, tenant, params }) => {
+    const pass = front.gate.enter(exchange, tenant, { kind: 'timer-read' });
+    if (pass === null) return;
+    const reply = new PendingReply(exchange, front.logger, params, renderPeek);
+    front.service.timers.peek(tenant, params.queue, params.timerKey, new GatedReply(pass, reply));
+  },
 });
 
 export const timerCancelEndpoint = endpoint({
@@ -66,73 +73,26 @@ export const timerCancelEndpoint = endpoint({
   level: 'read-write',
   tag: 'timers',
   summary: 'Cancels a timer. No switch, quota or rate stops it.',
-  query: [TXN],
+  query: { txn: textParameter('Echoed when there is no such timer.') },
   answers: {
     200: answer('What became of it.', timerResultAnswer),
     400: answer('A `txn` or a query that cannot be.', either(surfaceErrorAnswer, errorAnswer)),
     413: answer('Names that are too long.', errorAnswer),
     429: answer('Too much waits to be planned.', errorAnswer),
   },
-  handle: handleCancel,
+  names: ({ params }) => params,
+  // Nothing stops a cancellation (state-surfaces 0.4).
+  handle: (front, { exchange, tenant, subject, params, query }) => {
+    if (utf8Length(query.txn) > TRANSACTION_ID_BYTES_MAX) {
+      const reason = `QTIMER op 0: txn exceeds the ${TRANSACTION_ID_BYTES_MAX}-byte limit`;
+      refuseTimers(front, exchange, new TimerFault('shape', reason));
+      return;
+    }
+    const ops = [{ op: 'cancel', ...params, txn: query.txn || null }] as const;
+    const call: TimerCall = { kind: 'timers', tenant, producerSub: subject, ops };
+    submitTimers(front, exchange, null, call, renderCancelled);
+  },
 });
-
-function handleList(front: Front, request: RouteRequest): void {
-  const query = queryOf(request);
-  if (query === null) return;
-  const { exchange, tenant, params } = request;
-  const [queue = ''] = params;
-  const after = AFTER.of(query);
-  const pass = enter(front, exchange, tenant, queue, after);
-  if (pass === null) return;
-  const limit = LIMIT.of(query);
-  const reply = new PendingReply(exchange, front.logger, null, renderList);
-  front.service.timers.list(tenant, queue, after, limit, new GatedReply(pass, reply));
-}
-
-function handlePeek(front: Front, { exchange, tenant, params }: RouteRequest): void {
-  const [queue = '', timerKey = ''] = params;
-  const pass = enter(front, exchange, tenant, queue, timerKey);
-  if (pass === null) return;
-  const reply = new PendingReply(exchange, front.logger, { queue, timerKey }, renderPeek);
-  front.service.timers.peek(tenant, queue, timerKey, new GatedReply(pass, reply));
-}
-
-/** null: the request has been refused. */
-function enter(
-  front: Front,
-  exchange: Exchange,
-  tenant: string,
-  queue: string,
-  timerKey: string,
-): Pass | null {
-  const refusal = nameBudgetRefusal(tenant, queue, '', timerKey, 'timerKey');
-  if (refusal === null) return front.gate.enter(exchange, tenant, { kind: 'timer-read' });
-  exchange.refuse(refusal);
-  return null;
-}
-
-/** Nothing stops a cancellation (state-surfaces 0.4). */
-function handleCancel(front: Front, request: RouteRequest): void {
-  const query = queryOf(request);
-  if (query === null) return;
-  const { exchange, tenant, subject, params } = request;
-  const [queue = '', timerKey = ''] = params;
-  const refusal = nameBudgetRefusal(tenant, queue, '', timerKey, 'timerKey');
-  if (refusal !== null) {
-    exchange.refuse(refusal);
-    return;
-  }
-  const given = TXN.of(query);
-  if (utf8Length(given) > TRANSACTION_ID_BYTES_MAX) {
-    const reason = `QTIMER op 0: txn exceeds the ${TRANSACTION_ID_BYTES_MAX}-byte limit`;
-    refuseTimers(front, exchange, new TimerFault('shape', reason));
-    return;
-  }
-  const txn = given === '' ? null : given;
-  const ops = [{ op: 'cancel', queue, timerKey, txn }] as const;
-  const call: TimerCall = { kind: 'timers', tenant, producerSub: subject, ops };
-  submitTimers(front, exchange, null, call, renderCancelled);
-}
 
 function renderCancelled(
   exchange: Exchange,

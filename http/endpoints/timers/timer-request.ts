@@ -1,20 +1,21 @@
 /** Schemas of the operations on timers (state-surfaces 3). */
 import {
-  type AnySchema,
   anything,
   constant,
   describedAs,
   either,
-  fields,
   list,
   matching,
   named,
   never,
   nullable,
   number,
+  object,
   oneOf,
   optional,
+  type Schema,
   truth,
+  unread,
 } from '@svc/schema';
 import { base64 } from '@svc/wire';
 import { body } from '../../json/body.js';
@@ -46,15 +47,13 @@ const OWNED = {
   claimedUntil: optional(never),
 };
 
-function operation(name: string, members: Parameters<typeof body<TimerKey>>[1]): AnySchema {
-  const { json, uses } = body(TIMER_OP_KEYS, members);
+/** Also without members that begin with an underscore. */
+function operation<Value>(name: string, { json, uses }: Schema<Value>): Schema<Value> {
   const underscored = { '^_': { not: {} } };
   return named(name, { json: { ...json, patternProperties: underscored }, uses });
 }
 
-type TimerKey = (typeof TIMER_OP_KEYS.names)[number];
-
-const schedule = operation('TimerSchedule', {
+const scheduled = body(TIMER_OP_KEYS, {
   ...OWNED,
   op: describedAs('The same: what has the name is replaced.', oneOf('schedule', 'reschedule')),
   queue: nonEmpty,
@@ -67,23 +66,26 @@ const schedule = operation('TimerSchedule', {
   encrypted: optional(describedAs('The client has encrypted the payload.', anyTruth)),
 });
 
-const cancel = operation('TimerCancel', {
+const cancelled = body(TIMER_OP_KEYS, {
   ...OWNED,
   op: constant('cancel'),
   queue: nonEmpty,
   timerKey: nonEmpty,
   txn: optional(describedAs('Echoed when there is no such timer.', anything)),
-  partition: optional(anything),
-  delayMs: optional(anything),
-  payload: optional(anything),
-  payloadZstd: optional(anything),
-  encrypted: optional(anything),
+  partition: optional(unread),
+  delayMs: optional(unread),
+  payload: optional(unread),
+  payloadZstd: optional(unread),
+  encrypted: optional(unread),
 });
 
 /** An operation, also of a transaction. */
-export const timerOp = either(schedule, cancel);
+export const timerOp = either(
+  operation('TimerSchedule', scheduled),
+  operation('TimerCancel', cancelled),
+);
 
 export const timersBody = named(
   'TimersBody',
-  either(list(timerOp), fields({ operations: list(timerOp) })),
+  either(list(timerOp), object({ operations: list(timerOp) })),
 );

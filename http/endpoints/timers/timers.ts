@@ -23,7 +23,7 @@ import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { SubmittedOutcome } from '../../ports/service.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import type { Front, RouteRequest } from '../../routing/route.js';
+import type { Front } from '../../routing/route.js';
 import { refuseKv } from '../kv/kv-answers.js';
 import { SURFACE_REFUSALS } from '../kv/surface-refusals.js';
 import {
@@ -39,20 +39,55 @@ import {
 import { plainTimers } from './payloads.js';
 import { timersBody } from './timer-request.js';
 
-const TIMERS_READER = 'Payloads are decoded as they are read, and each fault has a reason.';
-
 export const timersEndpoint = endpoint({
   at: 'POST /api/v1/timers',
   level: 'write-only',
   tag: 'timers',
   summary: 'Schedules, reschedules and cancels timers; all of it or nothing.',
-  request: { share: 'growing', reader: TIMERS_READER, schema: timersBody },
+  request: {
+    share: 'growing',
+    reader: 'Payloads are decoded as they are read, and each fault has a reason.',
+    schema: timersBody,
+  },
   answers: {
     200: answer('One result for each operation.', timersAnswer),
     ...SURFACE_REFUSALS,
     507: STORAGE_FULL,
   },
-  handle,
+  handle: (front, { exchange, tenant, subject, body }) => {
+    const { limits, zstd } = front.timers;
+    let pass: Pass | null = null;
+    let ops: readonly SoundTimerOp[];
+    try {
+      const raw = readTimersBody(body, limits);
+      checkTimerSizes(raw, limits);
+      pass = front.gate.enter(exchange, tenant, {
+        kind: 'timer-write',
+        timers: scheduleCount(raw),
+      });
+      if (pass === null) return;
+      ops = soundTimerOps(raw, front.gate.timerHorizonSeconds(tenant, limits.horizonSeconds));
+    } catch (error) {
+      pass?.settle({ kind: 'refused' });
+      refuseTimers(front, exchange, faultOf(error));
+      return;
+    }
+    const call = { kind: 'timers', tenant, producerSub: subject } as const;
+    const refusal = nameRefusal(tenant, ops);
+    if (refusal !== null || ops.length === 0) {
+      pass.settle({ kind: 'refused' });
+      if (refusal !== null) exchange.refuse(refusal);
+      else exchange.json('200 OK', '{"results":[]}');
+      return;
+    }
+    exchange.handBody();
+    plainTimers(zstd, tenant, ops, (plain) => {
+      if (plain === 'overloaded' || plain instanceof TimerFault) {
+        pass.settle({ kind: 'refused' });
+        answerLater(front, exchange, plain);
+      } else submitTimers(front, exchange, pass, { ...call, ops: plain }, renderCall);
+    });
+  },
 });
 
 export const TIMERS_BODY_KEYS = keySet('operations');
@@ -64,39 +99,6 @@ const STATUS_OF_FAULT: { readonly [kind in TimerFault['kind']]: [Status, string]
   horizon: ['403 Forbidden', 'timer_horizon_exceeded'],
   'too-large': ['413 Payload Too Large', 'payload_too_large'],
 };
-
-function handle(front: Front, request: RouteRequest): void {
-  const { exchange, tenant, subject, body } = request;
-  const { limits, zstd } = front.timers;
-  let pass: Pass | null = null;
-  let ops: readonly SoundTimerOp[];
-  try {
-    const raw = readTimersBody(body, limits);
-    checkTimerSizes(raw, limits);
-    pass = front.gate.enter(exchange, tenant, { kind: 'timer-write', timers: scheduleCount(raw) });
-    if (pass === null) return;
-    ops = soundTimerOps(raw, front.gate.timerHorizonSeconds(tenant, limits.horizonSeconds));
-  } catch (error) {
-    pass?.settle({ kind: 'refused' });
-    refuseTimers(front, exchange, faultOf(error));
-    return;
-  }
-  const call = { kind: 'timers', tenant, producerSub: subject } as const;
-  const refusal = nameRefusal(tenant, ops);
-  if (refusal !== null || ops.length === 0) {
-    pass.settle({ kind: 'refused' });
-    if (refusal !== null) exchange.refuse(refusal);
-    else exchange.json('200 OK', '{"results":[]}');
-    return;
-  }
-  exchange.handBody();
-  plainTimers(zstd, tenant, ops, (plain) => {
-    if (plain === 'overloaded' || plain instanceof TimerFault) {
-      pass.settle({ kind: 'refused' });
-      answerLater(front, exchange, plain);
-    } else submitTimers(front, exchange, pass, { ...call, ops: plain }, renderCall);
-  });
-}
 
 /** The client may have gone while payloads were decompressed. */
 function answerLater(front: Front, exchange: Exchange, fault: TimerFault | 'overloaded'): void {
