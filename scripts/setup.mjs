@@ -25,6 +25,8 @@ const BUILT_STAMP = join(root, '.setup', 'built');
 /** npm writes it as the last step of an installation. */
 const INSTALLED_LOCK = join(root, 'node_modules', '.package-lock.json');
 const LOCK = join(root, '.setup', 'lock');
+/** The last that a build writes. */
+const BUNDLE = join(root, 'packages/broker/dist/bundle/node.js');
 /** As `engines` in package.json has it; 22.2 is the first of its kind with `zlib.crc32`. */
 const FIRST_MINOR_OF_MAJOR = new Map([
   [20, 15],
@@ -119,7 +121,8 @@ async function install() {
 }
 
 function isBuilt() {
-  return projects().every(hasOutput) && readStamp(BUILT_STAMP) === sourceDigest();
+  const isWhole = projects().every(hasOutput) && existsSync(BUNDLE);
+  return isWhole && readStamp(BUILT_STAMP) === sourceDigest();
 }
 
 async function build() {
@@ -127,8 +130,10 @@ async function build() {
   // Taken before the build: what changes meanwhile makes the stamp wrong, and the next run builds
   // again.
   const digest = sourceDigest();
-  const code = await runNode([join(root, 'node_modules/typescript/bin/tsc'), '-b', root]);
-  if (code !== 0) throw new SetupError('the build failed; its messages are above');
+  for (const args of [['node_modules/typescript/bin/tsc', '-b', root], ['scripts/bundle.mjs']]) {
+    const code = await runNode([join(root, args[0]), ...args.slice(1)]);
+    if (code !== 0) throw new SetupError('the build failed; its messages are above');
+  }
   writeStamp(BUILT_STAMP, digest);
 }
 
@@ -165,7 +170,7 @@ function sourcesUnder(directory) {
 
 function isSource(name) {
   if (name.endsWith('.ts')) return !name.endsWith('.test.ts');
-  return /^tsconfig.*\.json$/.test(name) || name === 'package.json';
+  return /^tsconfig.*\.json$/.test(name) || ['package.json', 'bundle.mjs'].includes(name);
 }
 
 function readStamp(path) {

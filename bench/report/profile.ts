@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkoutRoot } from '../rig/checkout.js';
 import { renderTable } from './report.js';
 
@@ -72,7 +72,7 @@ export function renderProfiles(directory: string, sinceMs: number): string {
   for (const name of existsSync(directory) ? readdirSync(directory) : []) {
     const file = join(directory, name);
     if (!name.endsWith('.cpuprofile') || statSync(file).mtimeMs < sinceMs) continue;
-    const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
+    const profile = unbundled(JSON.parse(readFileSync(file, 'utf8')) as CpuProfile, root);
     parts.push(
       `CPU profile ${file}`,
       tableOf('folder', folderTimes(profile, root)),
@@ -80,6 +80,35 @@ export function renderProfiles(directory: string, sinceMs: number): string {
     );
   }
   return parts.length === 0 ? `no CPU profile was written to ${directory}` : parts.join('\n\n');
+}
+
+/** A bundle names each file before what it took from it: functions are shown as of their files. */
+export function unbundled(profile: CpuProfile, root: string): CpuProfile {
+  const bundles = new Map<string, readonly Part[]>();
+  const nodes = profile.nodes.map((node) => {
+    const { url, lineNumber } = node.callFrame;
+    if (!/\/dist\/bundle\/[^/]+$/.test(url)) return node;
+    const parts = bundles.get(url) ?? partsOf(readFileSync(fileURLToPath(url), 'utf8'));
+    bundles.set(url, parts);
+    const part = parts.findLast(({ line }) => line <= lineNumber);
+    if (part === undefined) return node;
+    const place = { url: root + part.file, lineNumber: lineNumber - part.line };
+    return { ...node, callFrame: { ...node.callFrame, ...place } };
+  });
+  return { ...profile, nodes };
+}
+
+interface Part {
+  readonly file: string;
+  /** The first of the file. */
+  readonly line: number;
+}
+
+function partsOf(bundle: string): readonly Part[] {
+  return bundle.split('\n').flatMap((text, at) => {
+    const [, file] = /^\/\/ ([\w@.\-/]+\.[cm]?js)$/.exec(text) ?? [];
+    return file === undefined ? [] : [{ file, line: at + 1 }];
+  });
 }
 
 function tableOf(what: string, times: readonly SelfTime[]): string {

@@ -22,8 +22,18 @@
  *   tells their number as the size of that folder (since 6.2; before, the family is left out).
  */
 import { statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { Gauge, type Metric, Registry } from 'prom-client';
+import eventLoopLag from 'prom-client/lib/metrics/eventLoopLag.js';
+import heapSizeAndUsed from 'prom-client/lib/metrics/heapSizeAndUsed.js';
+import heapSpacesSizeAndUsed from 'prom-client/lib/metrics/heapSpacesSizeAndUsed.js';
+import osMemoryHeap from 'prom-client/lib/metrics/osMemoryHeap.js';
+import processCpuTotal from 'prom-client/lib/metrics/processCpuTotal.js';
+import processHandles from 'prom-client/lib/metrics/processHandles.js';
+import processMaxFileDescriptors from 'prom-client/lib/metrics/processMaxFileDescriptors.js';
+import processRequests from 'prom-client/lib/metrics/processRequests.js';
+import processResources from 'prom-client/lib/metrics/processResources.js';
+import processStartTime from 'prom-client/lib/metrics/processStartTime.js';
+import version from 'prom-client/lib/metrics/version.js';
 import { type Exposition, type FamilyType, labelText } from './exposition.js';
 import { isMachineRefusal } from './machine-figures.js';
 
@@ -34,26 +44,20 @@ const LAG_PRECISION_MS = 20;
 /** A lag of centuries is what an empty window says. */
 const SANE_MAX = 9e9;
 
-type Collector = (
-  registry: Registry,
-  settings: { readonly eventLoopMonitoringPrecision: number },
-) => void;
-
 /** Files of the library, which is why its version is fixed. */
 const COLLECTORS = [
-  'processCpuTotal',
-  'processStartTime',
-  'osMemoryHeap',
-  'processMaxFileDescriptors',
-  'eventLoopLag',
-  'processResources',
-  'processHandles',
-  'processRequests',
-  'heapSizeAndUsed',
-  'heapSpacesSizeAndUsed',
-  'version',
-] as const;
-const load = createRequire(import.meta.url);
+  processCpuTotal,
+  processStartTime,
+  osMemoryHeap,
+  processMaxFileDescriptors,
+  eventLoopLag,
+  processResources,
+  processHandles,
+  processRequests,
+  heapSizeAndUsed,
+  heapSpacesSizeAndUsed,
+  version,
+];
 
 export type RuntimeFigures = readonly Collected[];
 
@@ -111,8 +115,7 @@ export function runtimeFamilies(): RuntimeFamilies {
 
 function registryOfProcess(): Registry {
   const registry = new Registry();
-  for (const name of COLLECTORS) {
-    const collector = load(`prom-client/lib/metrics/${name}.js`) as Collector;
+  for (const collector of COLLECTORS) {
     collector(registry, { eventLoopMonitoringPrecision: LAG_PRECISION_MS });
   }
   addOpenFiles(registry);

@@ -4,14 +4,13 @@
  * differs, which is what a rolling upgrade has to be safe with at least.
  */
 import { readFileSync } from 'node:fs';
-import { createRequire, register } from 'node:module';
+import { register } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { OtherText } from './next-version-hook.js';
 
 const [, program = ''] = process.argv;
-const engine = createRequire(program).resolve('@svc/engine');
-const path = join(engine, '..', 'state', 'cluster-version.js');
+const path = join(program, '../bundle/node.js');
 const find = /CLUSTER_VERSION_READ = (\d+);/;
 const built = readFileSync(path, 'utf8');
 const [found = '', version = ''] = find.exec(built) ?? [];
