@@ -5,7 +5,7 @@ import { configuration, type Entry, logIndex, NO_NODE, nodeId, term } from '@svc
 import { HardStateFile, Log } from '@svc/storage';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
 import { Consensus } from './consensus.js';
 
 const IDENTITY = new Uint8Array(16).fill(7);
@@ -14,7 +14,7 @@ const onFailure = (error: Error): void => {
 };
 
 class Lone {
-  readonly clock = new ManualClock();
+  readonly clock = new MovedClock();
   readonly disk = new SimulatedDisk({ seed: 1 });
   readonly applied: number[] = [];
   /** Entries are taken while it is above 0. */
@@ -81,7 +81,7 @@ class Lone {
   settle(): void {
     for (let round = 0; round < 20; round++) {
       this.disk.settle();
-      this.clock.pass(1);
+      this.clock.move(1);
     }
   }
 }
@@ -142,7 +142,7 @@ describe('an error inside a round of work', () => {
     expect(() => lone.consensus.applyMore()).toThrow(Bug);
     const { applied } = lone;
     const before = [...applied];
-    expect(() => lone.clock.pass(0)).toThrow(Bug);
+    expect(() => lone.clock.move(0)).toThrow(Bug);
     lone.consensus.applyMore();
     lone.settle();
     expect(applied).toEqual(before);
@@ -158,10 +158,10 @@ test.each([0, 30])('a leader that falls silent after %i ms was heard so long ago
   const heard = { from: nodeId(2), to: nodeId(1), term: term(1), commit: logIndex(0) };
   lone.consensus.receive({ type: 'heartbeat', ...heard, round: 1, sentMs: 0 });
   lone.disk.settle();
-  for (let ms = 0; ms < afterMs; ms++) lone.clock.pass(1);
+  for (let ms = 0; ms < afterMs; ms++) lone.clock.move(1);
   lone.consensus.receive({ type: 'heartbeat', ...heard, round: 2, sentMs: 0 });
   expect(lone.consensus.leader).toBe(2);
-  for (let ms = 0; ms < 150; ms++) lone.clock.pass(1);
+  for (let ms = 0; ms < 150; ms++) lone.clock.move(1);
   expect(lone.consensus.leader).toBe(NO_NODE);
   const [silenceMs = Infinity] = lone.silencesMs;
   expect(silenceMs).toBeGreaterThanOrEqual(95);

@@ -14,7 +14,7 @@ const QUEUE = 'q';
 function threeNodes(seed = 1): EphemeralGroup {
   const random = seededRandom(seed);
   const group = new EphemeralGroup([1, 2, 3], () => random.below(2 ** 30) / 2 ** 30);
-  group.clock.pass(100);
+  group.clock.move(100);
   return group;
 }
 
@@ -48,14 +48,14 @@ describe('ephemeral queues of three nodes', () => {
     const group = threeNodes();
     for (let i = 0; i < 9; i++) {
       const pushed = group.push(1 + (i % 3), QUEUE, `p${i}`, [`${i}`]);
-      group.clock.pass(20);
+      group.clock.move(20);
       expect(pushed.outcome).toEqual({ kind: 'ephemeral-pushed' });
       const popped = group.pop(1 + ((i + 1) % 3), { queue: QUEUE, partition: `p${i}` });
-      group.clock.pass(20);
+      group.clock.move(20);
       expect(payloadsOf(popped)).toEqual([`${i}`]);
       const ids = messagesOf(popped).map(({ id }) => id);
       const acked = group.ack(1 + ((i + 2) % 3), QUEUE, ids, 'completed');
-      group.clock.pass(20);
+      group.clock.move(20);
       expect(acked.outcome).toMatchObject({ outcomes: ['acked'] });
     }
     const forwarded = [...group.nodes.values()].map(({ meters }) => meters.forwarded);
@@ -70,7 +70,7 @@ describe('ephemeral queues of three nodes', () => {
     for (const node of [1, 2, 3]) {
       for (const order of [ids, [...ids].reverse()]) {
         const acked = group.ack(node, queue, order, 'completed');
-        group.clock.pass(20);
+        group.clock.move(20);
         const outcomes = order.map((id) => (id === ids[3] ? 'stale' : 'unknown'));
         expect(acked.outcome, `at node ${node}`).toMatchObject({ outcomes });
       }
@@ -81,10 +81,10 @@ describe('ephemeral queues of three nodes', () => {
     const group = threeNodes();
     const partition = partitionOf(2);
     const popped = group.pop(1, { queue: QUEUE, partition, waitMs: 30_000 });
-    group.clock.pass(2000);
+    group.clock.move(2000);
     expect(popped.outcome).toBeNull();
     group.push(3, QUEUE, partition, ['x']);
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(payloadsOf(popped)).toEqual(['x']);
   });
 
@@ -92,14 +92,14 @@ describe('ephemeral queues of three nodes', () => {
     const group = threeNodes();
     const partition = partitionOf(2);
     const popped = group.pop(1, { queue: QUEUE, partition, waitMs: 30_000 });
-    group.clock.pass(20);
+    group.clock.move(20);
     popped.leave();
     expect(group.node(1).ephemeral.idle, 'nobody waits there any more').toBe(true);
-    group.clock.pass(20);
+    group.clock.move(20);
     group.push(3, QUEUE, partition, ['x']);
-    group.clock.pass(20);
+    group.clock.move(20);
     const again = group.pop(3, { queue: QUEUE, partition });
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(payloadsOf(again)).toEqual(['x']);
     expect(messagesOf(again)[0]?.attempts).toBe(0);
   });
@@ -123,13 +123,13 @@ describe('ephemeral queues of three nodes', () => {
         },
       },
     );
-    group.clock.pass(50);
+    group.clock.move(50);
     // What nobody would get again is delivered in any case; the rest goes back, unattempted.
     expect(outcome).toMatchObject(
       autoAck ? { kind: 'ephemeral-popped' } : { refusal: { reason: 'overloaded' } },
     );
     const next = group.pop(3, { queue: QUEUE, partition, batch: 2 });
-    group.clock.pass(50);
+    group.clock.move(50);
     expect(payloadsOf(next)).toEqual(autoAck ? [] : ['a', 'b']);
     expect(messagesOf(next).every(({ attempts }) => attempts === 0)).toBe(true);
     expect([full.used, group.node(1).ephemeral.idle]).toEqual([0, true]);
@@ -139,21 +139,21 @@ describe('ephemeral queues of three nodes', () => {
     const group = threeNodes();
     const partition = partitionOf(2);
     group.push(1, QUEUE, partition, ['a', 'b', 'c']);
-    group.clock.pass(20);
+    group.clock.move(20);
     const first = group.pop(1, { queue: QUEUE, partition, batch: 1 });
     const waiting = group.pop(3, { queue: QUEUE, partition, group: 'late', batch: 10 });
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(payloadsOf(first)).toEqual(['a']);
     expect(payloadsOf(waiting)).toEqual(['a', 'b', 'c']);
     const parked = group.pop(3, { queue: QUEUE, partition, group: 'late', waitMs: 20_000 });
-    group.clock.pass(20);
+    group.clock.move(20);
     group.leave(2);
-    group.clock.pass(1000);
+    group.clock.move(1000);
     expect(group.nodes.has(2), 'it is gone').toBe(false);
     expect(group.wiped).toEqual([]);
     // What was leased there comes again, before what was not.
     const rest = group.pop(1, { queue: QUEUE, partition, batch: 10 });
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(payloadsOf(rest)).toEqual(['a', 'b', 'c']);
     expect(payloadsOf(parked)).toEqual(['a']);
   });
@@ -162,14 +162,14 @@ describe('ephemeral queues of three nodes', () => {
     const group = threeNodes();
     const partition = partitionOf(2);
     group.push(1, QUEUE, partition, ['a']);
-    group.clock.pass(20);
+    group.clock.move(20);
     group.kill(2);
     const early = group.push(1, QUEUE, partition, ['b']);
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(early.outcome).toEqual({ kind: 'ephemeral-refused', code: 'ephemeral_forward_failed' });
-    group.clock.pass(6000);
+    group.clock.move(6000);
     const late = group.push(1, QUEUE, partition, ['c']);
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(late.outcome).toEqual({ kind: 'ephemeral-pushed' });
   });
 
@@ -177,16 +177,16 @@ describe('ephemeral queues of three nodes', () => {
     const group = threeNodes();
     const partition = partitionOf(2);
     group.kill(2);
-    group.clock.pass(6000);
+    group.clock.move(6000);
     group.push(1, QUEUE, partition, ['a', 'b']);
-    group.clock.pass(20);
+    group.clock.move(20);
     group.start(2);
-    group.clock.pass(200);
+    group.clock.move(200);
     group.push(3, QUEUE, partition, ['c']);
-    group.clock.pass(50);
+    group.clock.move(50);
     expect(group.node(2).ephemeral.depth(TENANT, QUEUE, null)?.pending).toBe(3);
     const popped = group.pop(1, { queue: QUEUE, partition, batch: 10 });
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(payloadsOf(popped)).toEqual(['a', 'b', 'c']);
     expect(group.wiped).toEqual([]);
   });
@@ -197,21 +197,21 @@ describe('ephemeral queues of three nodes', () => {
     const payloads = Array.from({ length: 39 }, (_, i) => `${i}`.padEnd(100_000, ' '));
     group.push(2, QUEUE, partition, payloads);
     for (let i = 0; i < 6; i++) group.push(2, `other${i}`, partition, payloads);
-    group.clock.pass(50);
+    group.clock.move(50);
     group.leave(2);
-    group.clock.pass(1000);
+    group.clock.move(1000);
     expect(group.wiped).toEqual([]);
     const popped = group.pop(1, { queue: QUEUE, partition, batch: 100 });
-    group.clock.pass(50);
+    group.clock.move(50);
     expect(payloadsOf(popped)).toEqual(payloads);
   });
 
   it('reset and delete reach every node', () => {
     const group = threeNodes();
     for (let i = 0; i < 20; i++) group.push(1, QUEUE, `p${i}`, ['x']);
-    group.clock.pass(20);
+    group.clock.move(20);
     group.node(1).ephemeral.reset(TENANT, QUEUE, { gone: false, onGone: null, send: () => true });
-    group.clock.pass(20);
+    group.clock.move(20);
     const left = [...group.nodes.values()].map(
       ({ ephemeral }) => ephemeral.depth(TENANT, QUEUE, null)?.pending,
     );
@@ -224,18 +224,18 @@ describe('ephemeral queues of three nodes', () => {
     group.push(1, QUEUE, own, ['mine']);
     group.push(1, QUEUE, partitionOf(2), ['other']);
     group.push(1, QUEUE, 'Default', ['default']);
-    group.clock.pass(20);
+    group.clock.move(20);
     const asked = group.pop(1, { queue: QUEUE, batch: 10 });
-    group.clock.pass(20);
+    group.clock.move(20);
     const mine =
       ownerOf(TENANT, QUEUE, 'Default', [1, 2, 3]) === 1 ? ['default', 'mine'] : ['mine'];
     expect(payloadsOf(asked).sort()).toEqual(mine);
     // A queue of which it has nothing is asked for where its partition `Default` is.
     const far = farFrom(1);
     group.push(1, far, 'Default', ['far']);
-    group.clock.pass(20);
+    group.clock.move(20);
     const passed = group.pop(1, { queue: far, batch: 10 });
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(payloadsOf(passed)).toEqual(['far']);
   });
 
@@ -244,12 +244,12 @@ describe('ephemeral queues of three nodes', () => {
     const [one, two] = [partitionOf(1), partitionOf(2)];
     group.push(3, QUEUE, one, ['a']);
     group.push(3, QUEUE, two, ['b']);
-    group.clock.pass(20);
+    group.clock.move(20);
     const popped = [one, two].map((partition) => group.pop(3, { queue: QUEUE, partition }));
-    group.clock.pass(20);
+    group.clock.move(20);
     const ids = popped.map((one) => messagesOf(one)[0]?.id ?? '');
     const acked = group.ack(3, QUEUE, ids, 'completed');
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(acked.outcome).toMatchObject({ outcomes: ['acked', 'stale'] });
   });
 
@@ -259,33 +259,33 @@ describe('ephemeral queues of three nodes', () => {
     while (ownerOf(TENANT, `new${i}`, 'Default', [1, 2, 3]) !== 2) i++;
     const queue = `new${i}`;
     group.leave(2);
-    group.clock.pass(1000);
+    group.clock.move(1000);
     const owner = ownerOf(TENANT, queue, 'Default', [1, 3]);
     const popped = group.pop(owner, { queue, partition: null, waitMs: 30_000 });
-    group.clock.pass(100);
+    group.clock.move(100);
     group.start(2);
-    group.clock.pass(5000);
+    group.clock.move(5000);
     group.push(4 - owner, queue, 'Default', ['x']);
-    group.clock.pass(1000);
+    group.clock.move(1000);
     expect(payloadsOf(popped)).toEqual(['x']);
   });
 
   it('who is told that a ring has moved looks once more, and then says so', () => {
     const group = threeNodes();
     const partition = partitionOf(2);
-    group.clock.pass(5000);
+    group.clock.move(5000);
     // Node 1 is not told that node 2 leaves, and goes on asking it for a while.
     group.node(2).ephemeral.leave(() => {});
     group.breakLink(1, 2);
-    group.clock.pass(1);
+    group.clock.move(1);
     const early = group.push(1, QUEUE, partition, ['a']);
-    group.clock.pass(250);
+    group.clock.move(250);
     expect(early.outcome).toEqual({ kind: 'ephemeral-refused', code: 'owner_moved' });
     expect(group.node(1).meters.forwarded, 'calls passed on').toBe(2);
     // It learns of it by asking whether node 2 serves.
-    group.clock.pass(1500);
+    group.clock.move(1500);
     const late = group.push(1, QUEUE, partition, ['b']);
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(late.outcome).toEqual({ kind: 'ephemeral-pushed' });
   });
 
@@ -294,14 +294,14 @@ describe('ephemeral queues of three nodes', () => {
     const partition = partitionOf(2);
     const next = ownerOf(TENANT, QUEUE, partition, [1, 3]);
     group.push(2, QUEUE, partition, ['old 1', 'old 2']);
-    group.clock.pass(20);
+    group.clock.move(20);
     group.node(2).ephemeral.leave(() => {});
     group.breakLink(2, next);
-    group.clock.pass(1100);
+    group.clock.move(1100);
     group.push(next, QUEUE, partition, ['new']);
-    group.clock.pass(3000);
+    group.clock.move(3000);
     const popped = group.pop(1, { queue: QUEUE, partition, batch: 10 });
-    group.clock.pass(20);
+    group.clock.move(20);
     expect(payloadsOf(popped)).toEqual(['old 1', 'old 2', 'new']);
     expect(group.wiped).toEqual([]);
   });
@@ -309,14 +309,14 @@ describe('ephemeral queues of three nodes', () => {
   it('rings that nobody takes in time are lost, and counted', () => {
     const group = threeNodes();
     group.push(2, QUEUE, partitionOf(2), ['a']);
-    group.clock.pass(20);
+    group.clock.move(20);
     group.kill(1);
     group.kill(3);
     let hasLeft = false;
     group.node(2).ephemeral.leave(() => {
       hasLeft = true;
     });
-    group.clock.pass(16_000);
+    group.clock.move(16_000);
     expect(hasLeft).toBe(true);
     expect(group.node(2).meters.wipes).toBe(1);
   });
@@ -328,7 +328,7 @@ describe('ephemeral queues of three nodes', () => {
     group.node(2).port.onFrame = () => {};
     const large = 'x'.repeat(1_000_000);
     const pushes = Array.from({ length: 80 }, () => group.push(1, QUEUE, partition, [large]));
-    group.clock.pass(10);
+    group.clock.move(10);
     const refused = pushes.filter(({ outcome }) => outcome !== null);
     expect(refused.length, 'refused at once: 64 MiB wait').toBe(80 - 67);
     expect(refused[0]?.outcome).toEqual({
@@ -348,14 +348,14 @@ describe('ephemeral queues of three nodes', () => {
     for (let breaksMs = 1; breaksMs < 12; breaksMs++) {
       const group = threeNodes(breaksMs);
       group.kill(3);
-      group.clock.pass(6000);
+      group.clock.move(6000);
       group.push(2, QUEUE, partition, ['once']);
-      group.clock.pass(20);
+      group.clock.move(20);
       group.node(2).ephemeral.leave(() => {});
-      group.clock.pass(breaksMs);
+      group.clock.move(breaksMs);
       group.breakLink(1, 2);
       group.start(3);
-      group.clock.pass(8000);
+      group.clock.move(8000);
       const depths = [1, 2, 3].map(
         (node) => group.node(node).ephemeral.depth(TENANT, QUEUE, null)?.pending ?? 0,
       );

@@ -8,8 +8,9 @@ import { type CarriedRing, ringLimits } from '@svc/ephemeral';
 import { newMeters } from '@svc/wire';
 import { expect, test } from 'vitest';
 import type { CallDone } from '../peers/calls.js';
-import type { Cancel, Clock } from '../system/clock.js';
-import { ManualClock } from '../testing/recovery.fake.js';
+import type { Clock } from '../system/clock.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
+import { TurnedClock } from '../testing/turned-clock.fake.js';
 import { adoptedParts, readAdopt } from './carried-frames.js';
 import { EphemeralDeparture } from './departure.js';
 import { answerWriter, readAsk } from './frames.js';
@@ -18,39 +19,6 @@ import { LocalRings } from './local.js';
 
 const RINGS = 5000;
 const CEILINGS = { maxBytes: 4_000_000, maxLength: 10_000, leaseSeconds: 5, retryLimit: 1000 };
-
-/** Work that is to run soon waits for the next turn. */
-class TurnClock implements Clock {
-  readonly #clock = new ManualClock();
-  #soon: (() => void)[] = [];
-
-  wallUs(): number {
-    return this.#clock.wallUs();
-  }
-
-  nowMs(): number {
-    return this.#clock.nowMs();
-  }
-
-  soon(work: () => void): Cancel {
-    this.#soon.push(work);
-    return () => {
-      this.#soon = this.#soon.filter((each) => each !== work);
-    };
-  }
-
-  after(delayMs: number, work: () => void): Cancel {
-    return this.#clock.after(delayMs, work);
-  }
-
-  every(periodMs: number, work: () => void): Cancel {
-    return this.#clock.every(periodMs, work);
-  }
-
-  turn(): void {
-    for (const work of this.#soon.splice(0)) work();
-  }
-}
 
 function localRings(clock: Clock): LocalRings {
   return new LocalRings({
@@ -70,7 +38,7 @@ function ringOf(number: number): CarriedRing {
 }
 
 test('five thousand small rings leave a thousand at a time, and each is looked at twice', () => {
-  const clock = new ManualClock();
+  const clock = new MovedClock();
   const batches: number[] = [];
   const answers: (() => void)[] = [];
   let looks = 0;
@@ -107,7 +75,7 @@ test('five thousand small rings leave a thousand at a time, and each is looked a
 
 test('twenty thousand rings leave a thousand in a turn, and who leaves waits for the last', () => {
   const count = 20_000;
-  const clock = new TurnClock();
+  const clock = new TurnedClock();
   const rings = localRings(clock);
   const payloads = { bytes: Buffer.from('1'), start: [0], end: [1] };
   for (let i = 0; i < count; i++) {
@@ -143,7 +111,7 @@ test('twenty thousand rings leave a thousand in a turn, and who leaves waits for
 });
 
 test('a walk that owners overtake begins anew', () => {
-  const clock = new TurnClock();
+  const clock = new TurnedClock();
   const walks: number[] = [];
   const departure = new EphemeralDeparture({
     clock,
@@ -163,7 +131,7 @@ test('a walk that owners overtake begins anew', () => {
 });
 
 test('when owners change, two thousand rings are aimed in a turn', () => {
-  const clock = new TurnClock();
+  const clock = new TurnedClock();
   let looks = 0;
   const handOver = new EphemeralHandOver({
     self: 1,

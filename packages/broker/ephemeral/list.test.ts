@@ -6,7 +6,8 @@ import { ringLimits } from '@svc/ephemeral';
 import type { EphemeralQueuesPage } from '@svc/http';
 import { newMeters } from '@svc/wire';
 import { expect, test } from 'vitest';
-import { ManualClock, seededRandom } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
+import { seededRandom } from '../testing/recovery.fake.js';
 import { type QueuesAsked, queuesPage } from './list.js';
 import { LocalRings } from './local.js';
 
@@ -17,7 +18,7 @@ const CEILINGS = { maxBytes: 4_000_000, maxLength: 10_000, leaseSeconds: 5, retr
 class Node {
   readonly state = new MapState();
   readonly rings = new LocalRings({
-    clock: new ManualClock(),
+    clock: new MovedClock(),
     fraction: () => 0.5,
     limits: ringLimits(100_000_000, 300_000, CEILINGS),
     meters: newMeters().ephemeral,

@@ -48,7 +48,7 @@ class Run {
     else if (draw < 90) this.pops[this.random.below(this.pops.length)]?.answer.leave();
     else if (draw < 95) this.group.breakLink(this.#node, this.#node);
     else if (draw < 97) this.#move();
-    this.group.clock.pass(this.random.below(30));
+    this.group.clock.move(this.random.below(30));
     this.#collect();
   }
 
@@ -79,7 +79,7 @@ class Run {
       this.group.leave(leaves);
       // What it gives away, or the answer to that, is lost on its way as often as not.
       if (this.random.below(2) === 0) {
-        this.group.clock.pass(this.random.below(9));
+        this.group.clock.move(this.random.below(9));
         const other = this.#node;
         if (this.group.nodes.has(leaves)) this.group.breakLink(leaves, other);
       }
@@ -112,20 +112,20 @@ class Run {
   drain(): void {
     // To leave takes as long as it takes to be taken over from.
     const hasLeft = () => this.#away === null || !this.group.nodes.has(this.#away);
-    for (let i = 0; i < 20 && !hasLeft(); i++) this.group.clock.pass(1000);
+    for (let i = 0; i < 20 && !hasLeft(); i++) this.group.clock.move(1000);
     expect(hasLeft(), 'who leaves is gone in the end').toBe(true);
     if (this.#away !== null) this.group.start(this.#away);
-    this.group.clock.pass(40_000);
+    this.group.clock.move(40_000);
     this.#collect();
     for (let round = 0; round < 12; round++) {
       for (let i = 0; i < PARTITIONS; i++) {
         const answer = this.group.pop(1, { queue: QUEUE, partition: `p${i}`, batch: 10_000 });
         this.pops.push({ node: 1, answer });
       }
-      this.group.clock.pass(100);
+      this.group.clock.move(100);
       this.#collect();
       // What was given back as failed comes at once; what is leased elsewhere after five seconds.
-      if (round % 4 === 3) this.group.clock.pass(6000);
+      if (round % 4 === 3) this.group.clock.move(6000);
     }
   }
 
@@ -152,7 +152,7 @@ test(`what is pushed is delivered, and stored once, seeds from ${base}`, () => {
   for (let seed = base; seed < base + RUNS; seed++) {
     try {
       const run = new Run(seed);
-      run.group.clock.pass(50);
+      run.group.clock.move(50);
       for (let i = 0; i < STEPS; i++) run.step();
       run.drain();
       run.check();

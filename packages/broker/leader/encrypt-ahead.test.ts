@@ -20,7 +20,7 @@ import {
 } from '@svc/engine';
 import { beforeEach, expect, test } from 'vitest';
 import { payloadCipher } from '../reads/payload-cipher.js';
-import type { Clock } from '../system/clock.js';
+import { TurnedClock } from '../testing/turned-clock.fake.js';
 import { EncryptAhead } from './encrypt-ahead.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
@@ -47,7 +47,7 @@ let state: MapState;
 let planner: Planner;
 let index: number;
 let bodies: Map<number, Uint8Array>;
-let works: (() => void)[];
+let clock: TurnedClock;
 let ahead: EncryptAhead;
 
 beforeEach(() => {
@@ -55,7 +55,6 @@ beforeEach(() => {
   state = new MapState();
   index = 0;
   bodies = new Map();
-  works = [];
   const surroundings: Surroundings = {
     nodeId: 1,
     checksum: crc32,
@@ -64,18 +63,7 @@ beforeEach(() => {
     cipher,
   };
   planner = new Planner(state, TransactionIndex.load(state), surroundings);
-  const clock: Clock = {
-    wallUs: () => 1_000_000,
-    nowMs: () => 1000,
-    soon: (work) => {
-      works.push(work);
-      return () => {
-        works = works.filter((other) => other !== work);
-      };
-    },
-    after: () => () => {},
-    every: () => () => {},
-  };
+  clock = new TurnedClock();
   ahead = new EncryptAhead({ cipher, clock, state: planner.state });
 });
 
@@ -143,9 +131,9 @@ test('in slices, and then planned without another look at the key', () => {
   encrypting(true);
   expect(ahead.takes(push(2000), null, plan)).toBe(true);
   let slices = 0;
-  while (works.length > 0) {
+  while (clock.works.length > 0) {
     const before = sealed;
-    works.shift()?.();
+    clock.works.shift()?.();
     expect(sealed - before).toBeLessThanOrEqual(400);
     slices++;
   }
@@ -158,9 +146,9 @@ test('in slices, and then planned without another look at the key', () => {
 test('what the queue asks for when it is planned is what counts', () => {
   encrypting(true);
   ahead.takes(push(1000), null, plan);
-  works.shift()?.();
+  clock.works.shift()?.();
   encrypting(false);
-  while (works.length > 0) works.shift()?.();
+  while (clock.works.length > 0) clock.works.shift()?.();
   expect(stored('q')).toEqual(every(2, 0, 1000));
 });
 
@@ -170,7 +158,7 @@ test('a queue that began to ask for it meanwhile is encrypted in the turn', () =
     const { envelopes = [] } = command as PushCommand;
     plan({ ...(command as PushCommand), envelopes: envelopes.slice(0, 100) });
   });
-  while (works.length > 0) works.shift()?.();
+  while (clock.works.length > 0) clock.works.shift()?.();
   expect(stored('q').every(isSealed)).toBe(true);
   expect(opened(stored('q'))).toEqual(every(2, 0, 1000));
 });
@@ -180,7 +168,7 @@ test('what is small, or asks for nothing, is planned as it is', () => {
   expect(ahead.takes(push(400), null, plan)).toBe(false);
   encrypting(false);
   expect(ahead.takes(push(2000), null, plan)).toBe(false);
-  expect([works.length, ahead.idle]).toEqual([0, true]);
+  expect([clock.works.length, ahead.idle]).toEqual([0, true]);
 });
 
 test('it is known while it is under way', () => {
@@ -189,7 +177,7 @@ test('it is known while it is under way', () => {
   ahead.takes(push(1000), ORIGIN, plan);
   expect([ahead.knows(ORIGIN), ahead.knows({ ...ORIGIN, sequence: 8 })]).toEqual([true, false]);
   expect(ahead.idle).toBe(false);
-  while (works.length > 0) works.shift()?.();
+  while (clock.works.length > 0) clock.works.shift()?.();
   expect([ahead.knows(ORIGIN), ahead.idle]).toEqual([false, true]);
 });
 
@@ -202,10 +190,10 @@ test('one command at a time, in the order of their arrival', () => {
       if (i === 2) ahead.takes(push(1000), null, () => done.push(3));
     });
   }
-  expect(works).toHaveLength(1);
-  while (works.length > 0) {
-    expect(works).toHaveLength(1);
-    works.shift()?.();
+  expect(clock.works).toHaveLength(1);
+  while (clock.works.length > 0) {
+    expect(clock.works).toHaveLength(1);
+    clock.works.shift()?.();
   }
   expect(done).toEqual([0, 1, 2, 3]);
 });
@@ -214,8 +202,8 @@ test('stopped: nothing is handed on any more', () => {
   encrypting(true);
   const entries = bodies.size;
   ahead.takes(push(1000), ORIGIN, plan);
-  works.shift()?.();
+  clock.works.shift()?.();
   ahead.stop();
-  while (works.length > 0) works.shift()?.();
+  while (clock.works.length > 0) clock.works.shift()?.();
   expect([bodies.size, ahead.idle, ahead.knows(ORIGIN)]).toEqual([entries, true, false]);
 });

@@ -12,28 +12,16 @@ import {
   TransactionIndex,
 } from '@svc/engine';
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { Clock } from '../system/clock.js';
+import { TurnedClock } from '../testing/turned-clock.fake.js';
 import { EntryMemory } from './entry-memory.js';
 
 const MIB = 1 << 20;
 
-let works: (() => void)[];
+let clock: TurnedClock;
 let memory: EntryMemory;
 
 beforeEach(() => {
-  works = [];
-  const clock: Clock = {
-    wallUs: () => 1_000_000,
-    nowMs: () => 1000,
-    soon: (work) => {
-      works.push(work);
-      return () => {
-        works = works.filter((other) => other !== work);
-      };
-    },
-    after: () => () => {},
-    every: () => () => {},
-  };
+  clock = new TurnedClock();
   memory = new EntryMemory(clock);
 });
 
@@ -55,7 +43,7 @@ function push(bytes: number): PushCommand {
 function run(): { readonly most: number; readonly turns: number } {
   let most = 0;
   let turns = 0;
-  for (let work = works.shift(); work !== undefined; work = works.shift()) {
+  for (let work = clock.works.shift(); work !== undefined; work = clock.works.shift()) {
     const fill = vi.spyOn(Uint8Array.prototype, 'fill');
     work();
     const written = fill.mock.calls.reduce(
@@ -109,9 +97,9 @@ test('small commands wait for nothing, and get memory of their own', () => {
 
 test('one at a time, in their order, and none is given away twice', () => {
   const given: Uint8Array[] = [];
-  const planned = () => void works.push(() => given.push(memory.take(8 * MIB)));
+  const planned = () => void clock.works.push(() => given.push(memory.take(8 * MIB)));
   for (let count = 0; count < 4; count++) memory.takes(push(8 * MIB), null, planned);
-  expect(works).toHaveLength(1);
+  expect(clock.works).toHaveLength(1);
   // Each turn comes while the memory of the next one is being made.
   const { turns } = run();
   expect(new Set(given.map(({ buffer }) => buffer)).size).toBe(4);

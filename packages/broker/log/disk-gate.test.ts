@@ -9,7 +9,7 @@ import { CommitError, DiskError } from '@svc/storage';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../system/logging.js';
-import { ManualClock } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
 import { DiskGate, growsStorage, ranOutOfSpace, STORAGE_FULL } from './disk-gate.js';
 import { RESERVE_BYTES } from './disk-gate-reserve.js';
 
@@ -31,7 +31,7 @@ const PUSH: PushCommand = {
 const ACK: Command = { kind: 'ack', tenant: TENANT, consumerGroup: 'g', items: [] };
 
 let disk: SimulatedDisk;
-let clock: ManualClock;
+let clock: MovedClock;
 let lines: string[];
 let changes: boolean[];
 let fullElsewhere: boolean;
@@ -49,7 +49,7 @@ beforeEach(() => {
   };
   capacity = 1000 * KIB;
   others = 0;
-  clock = new ManualClock();
+  clock = new MovedClock();
   lines = [];
   changes = [];
   fullElsewhere = false;
@@ -84,7 +84,7 @@ function fill(kibibytes: number): void {
 }
 
 function look(): void {
-  clock.pass(CHECK_MS);
+  clock.move(CHECK_MS);
   disk.settle();
 }
 
@@ -304,9 +304,9 @@ describe('the reserve', () => {
     const gate = newGate();
     gate.start();
     fill(860);
-    clock.pass(CHECK_MS);
+    clock.move(CHECK_MS);
     fill(100);
-    clock.pass(CHECK_MS);
+    clock.move(CHECK_MS);
     expect(held()).toBe(null);
     expect(disk.openFiles).toBe(1);
     disk.settle();
@@ -322,7 +322,7 @@ describe('the reserve', () => {
     const gate = newGate();
     gate.start();
     fill(88 * KIB);
-    clock.pass(CHECK_MS);
+    clock.move(CHECK_MS);
     disk.step();
     disk.failNext('write', 'ENOSPC');
     disk.settle();

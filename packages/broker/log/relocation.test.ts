@@ -20,7 +20,8 @@ import {
 } from '@svc/engine';
 import { describe, expect, test } from 'vitest';
 import { AtOnce } from '../testing/call-loop.fake.js';
-import { ManualClock, seededRandom } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
+import { seededRandom } from '../testing/recovery.fake.js';
 import { LogBudget } from './budget.js';
 import { LogRelocation } from './relocation.js';
 
@@ -37,7 +38,7 @@ function tableOf<Row>(name: string): Table<Row> {
 const appends = tableOf<AppendRow>('appends');
 
 class Rig {
-  readonly clock = new ManualClock();
+  readonly clock = new MovedClock();
   readonly state = new MapState();
   readonly bodies: Uint8Array[] = [new Uint8Array(0)];
   readonly relocation: LogRelocation;
@@ -142,7 +143,7 @@ class Rig {
   step(): void {
     this.budget.step();
     this.relocation.step();
-    this.clock.pass(100);
+    this.clock.move(100);
     do this.turn();
     while (this.planner.relocating);
   }
@@ -265,7 +266,7 @@ describe('the oldest part of a log', () => {
     for (let i = 0; i < 3000; i++) {
       if (i % 10 === 0) rig.step();
       rig.reads.shift()?.();
-      rig.clock.pass(1);
+      rig.clock.move(1);
     }
     rig.check();
     const dead = rig.segments().filter(({ lastIndex }) => lastIndex >= rig.lowest());
@@ -326,7 +327,7 @@ test.each(Array.from({ length: 5 }, (_, seed) => seed))('random, seed %i', (seed
     if (random.chance(0.02)) rig.newLeader();
     rig.slow = random.chance(0.5);
     for (let i = random.below(6); i > 0; i--) rig.reads.shift()?.();
-    rig.clock.pass(1);
+    rig.clock.move(1);
     if (step % 10 === 0) rig.check();
     if (random.chance(0.2) && rig.rows().length > 0) {
       rig.firstIndex = Math.max(rig.firstIndex, rig.lowest() - random.below(3));

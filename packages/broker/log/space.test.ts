@@ -9,7 +9,8 @@ import type { NodeId } from '@svc/raft';
 import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import type { FrameContent } from '../peers/frames.js';
-import { ManualClock, seededRandom } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
+import { seededRandom } from '../testing/recovery.fake.js';
 import { type HoldingMember, LogSpace, type LogSpaceSettings, type SpaceLeft } from './space.js';
 
 const HOLD_MS = 600_000;
@@ -75,7 +76,7 @@ class FakeNode {
   readonly space: LogSpace;
 
   constructor(
-    readonly clock: ManualClock,
+    readonly clock: MovedClock,
     settings: LogSpaceSettings = SETTINGS,
     send: (to: NodeId, content: FrameContent) => void = () => {},
   ) {
@@ -120,7 +121,7 @@ function member(number: number, match: number): HoldingMember {
 
 describe('the log of a leader', () => {
   test('goes up to the checkpoint when no row refers to it', () => {
-    const node = new FakeNode(new ManualClock()).at(50);
+    const node = new FakeNode(new MovedClock()).at(50);
     node.members = [];
     node.applied = 60;
     node.space.step();
@@ -131,7 +132,7 @@ describe('the log of a leader', () => {
   });
 
   test('stays from the first entry on that a row refers to', () => {
-    const node = new FakeNode(new ManualClock()).at(500);
+    const node = new FakeNode(new MovedClock()).at(500);
     node.members = [];
     count(node.state, 200, 1);
     node.space.step();
@@ -139,56 +140,56 @@ describe('the log of a leader', () => {
   });
 
   test('stays for a member that goes on, and for one that stands still for a while', () => {
-    const clock = new ManualClock();
+    const clock = new MovedClock();
     const node = new FakeNode(clock).at(50);
     node.members = [member(2, 30), member(3, 10)];
     node.space.step();
     expect(node.log.firstIndex).toBe(11);
-    clock.pass(HOLD_MS);
+    clock.move(HOLD_MS);
     node.members = [member(2, 31), member(3, 10)];
     node.space.step();
     expect(node.log.firstIndex).toBe(11);
-    clock.pass(1);
+    clock.move(1);
     node.space.step();
     expect(node.log.firstIndex).toBe(32);
   });
 
   test('is held by one that was idle from the first entry on that it lacks', () => {
-    const clock = new ManualClock();
+    const clock = new MovedClock();
     const node = new FakeNode(clock).at(50);
     node.members = [member(2, 50)];
     node.space.step();
-    clock.pass(2 * HOLD_MS);
+    clock.move(2 * HOLD_MS);
     node.space.step();
     node.at(60);
     node.space.step();
     expect(node.log.firstIndex).toBe(51);
-    clock.pass(HOLD_MS + 1);
+    clock.move(HOLD_MS + 1);
     node.space.step();
     expect(node.log.firstIndex).toBe(61);
   });
 
   test('stays for members that a new leader has not heard yet', () => {
-    const clock = new ManualClock();
+    const clock = new MovedClock();
     const node = new FakeNode(clock).at(50);
     node.members = [member(2, 0)];
-    clock.pass(2 * HOLD_MS);
+    clock.move(2 * HOLD_MS);
     node.space.step();
-    clock.pass(HOLD_MS);
+    clock.move(HOLD_MS);
     node.space.step();
     expect(node.log.firstIndex).toBe(1);
     node.term = 2;
     node.space.step();
-    clock.pass(HOLD_MS);
+    clock.move(HOLD_MS);
     node.space.step();
     expect(node.log.firstIndex).toBe(1);
-    clock.pass(1);
+    clock.move(1);
     node.space.step();
     expect(node.log.firstIndex).toBe(51);
   });
 
   test('is held by nobody once space is short, but by a transfer until it is full', () => {
-    const node = new FakeNode(new ManualClock(), { ...SETTINGS, keepEntries: 5, purgeStep: 100 });
+    const node = new FakeNode(new MovedClock(), { ...SETTINGS, keepEntries: 5, purgeStep: 100 });
     node.at(90).members = [member(2, 20)];
     node.held = 40;
     node.space.step();
@@ -202,7 +203,7 @@ describe('the log of a leader', () => {
   });
 
   test('gives what removed segments hold back at once when nobody goes on with it', () => {
-    const node = new FakeNode(new ManualClock()).at(90);
+    const node = new FakeNode(new MovedClock()).at(90);
     node.space.start();
     expect(node.log.hurried).toBe(0);
     node.space.stop();
@@ -210,7 +211,7 @@ describe('the log of a leader', () => {
   });
 
   test.each(['short', 'long'] as const)('stays whole on a node alone until it is %s', (why) => {
-    const node = new FakeNode(new ManualClock()).at(50);
+    const node = new FakeNode(new MovedClock()).at(50);
     node.alone = true;
     node.members = [];
     node.space.step();
@@ -227,7 +228,7 @@ describe('the log of a leader', () => {
   });
 
   test('keeps no spare entries, and goes at once, where it is too long', () => {
-    const node = new FakeNode(new ManualClock(), { ...SETTINGS, keepEntries: 30, purgeStep: 100 });
+    const node = new FakeNode(new MovedClock(), { ...SETTINGS, keepEntries: 30, purgeStep: 100 });
     node.at(50).members = [];
     node.space.step();
     expect(node.log.firstIndex).toBe(1);
@@ -237,7 +238,7 @@ describe('the log of a leader', () => {
   });
 
   test('goes under load too, where no checkpoint reaches the newest floor', () => {
-    const node = new FakeNode(new ManualClock());
+    const node = new FakeNode(new MovedClock());
     node.members = [];
     for (let step = 1; step <= 40; step++) {
       node.applied = 10 * step;
@@ -248,7 +249,7 @@ describe('the log of a leader', () => {
   });
 
   test('stays while a snapshot is on its way, and by the entries to keep', () => {
-    const node = new FakeNode(new ManualClock(), { ...SETTINGS, keepEntries: 5 }).at(50);
+    const node = new FakeNode(new MovedClock(), { ...SETTINGS, keepEntries: 5 }).at(50);
     node.members = [];
     node.held = 40;
     node.space.step();
@@ -259,7 +260,7 @@ describe('the log of a leader', () => {
   });
 
   test('is given up in steps', () => {
-    const node = new FakeNode(new ManualClock(), { ...SETTINGS, purgeStep: 100 }).at(99);
+    const node = new FakeNode(new MovedClock(), { ...SETTINGS, purgeStep: 100 }).at(99);
     node.members = [];
     node.space.step();
     expect(node.log.firstIndex).toBe(1);
@@ -268,20 +269,20 @@ describe('the log of a leader', () => {
   });
 
   test('is given up where it is damaged and nobody repairs it, however little that is', () => {
-    const clock = new ManualClock();
+    const clock = new MovedClock();
     const node = new FakeNode(clock, { ...SETTINGS, purgeStep: 100 }).at(50);
     node.members = [];
     node.log.damagedAt = 51;
     node.space.step();
-    clock.pass(20_000);
+    clock.move(20_000);
     node.space.step();
     expect(node.log.firstIndex).toBe(1);
     node.log.damagedAt = 20;
     node.space.step();
-    clock.pass(9000);
+    clock.move(9000);
     node.space.step();
     expect(node.log.firstIndex).toBe(1);
-    clock.pass(1000);
+    clock.move(1000);
     node.space.step();
     expect(node.log.firstIndex).toBe(21);
   });
@@ -291,7 +292,7 @@ describe('the log of a follower', () => {
   const floor = { kind: 'log-floor', term: 1, floor: 40, asOf: 60 } as const;
 
   test('goes by the floor of its leader, when its checkpoint is there', () => {
-    const node = new FakeNode(new ManualClock()).at(59);
+    const node = new FakeNode(new MovedClock()).at(59);
     node.space.onFloor(floor);
     expect(node.log.firstIndex).toBe(1);
     node.at(60).space.step();
@@ -303,7 +304,7 @@ describe('the log of a follower', () => {
   });
 
   test('stays by itself without a floor, and for those it serves', () => {
-    const node = new FakeNode(new ManualClock()).at(90);
+    const node = new FakeNode(new MovedClock()).at(90);
     node.space.step();
     expect(node.log.firstIndex).toBe(1);
     node.held = 7;
@@ -312,15 +313,15 @@ describe('the log of a follower', () => {
   });
 
   test('is told a floor again that it may have missed, and not all the time', () => {
-    const clock = new ManualClock();
+    const clock = new MovedClock();
     const node = new FakeNode(clock).at(50);
     node.members = [member(2, 50)];
     node.space.start();
-    clock.pass(20_000);
+    clock.move(20_000);
     node.space.stop();
     expect(node.sent.length).toBeGreaterThan(2);
     expect(node.sent.length).toBeLessThan(7);
-    clock.pass(20_000);
+    clock.move(20_000);
     expect(node.sent.length).toBeLessThan(7);
   });
 });
@@ -329,7 +330,7 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
   'nobody gives up what a row, at any node and restart, refers to (seed %i)',
   (seed) => {
     const random = seededRandom(seed);
-    const clock = new ManualClock();
+    const clock = new MovedClock();
     const late: { readonly to: number; readonly content: FrameContent }[] = [];
     const nodes = [1, 2, 3].map(
       () => new FakeNode(clock, SETTINGS, (to, content) => late.push({ to: Number(to), content })),
@@ -373,7 +374,7 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
       chief.members = nodes.flatMap((node, i) => {
         return node === chief ? [] : [member(i + 1, node.applied)];
       });
-      clock.pass(500);
+      clock.move(500);
       for (const node of nodes) node.space.step();
       for (let some = random.below(4); some > 0 && late.length > 0; some--) {
         const [packet] = late.splice(random.below(late.length), 1);

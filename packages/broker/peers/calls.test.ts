@@ -4,47 +4,11 @@
 // printed.
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import type { Clock } from '../system/clock.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
 import { CALL_HEAD_BYTES } from './call-frames.js';
 import { type CallDone, PeerCalls, type PeerCallsOptions } from './calls.js';
 import type { PeerChannel, PeerPort } from './port.js';
 import type { ServedCall } from './served-calls.js';
-
-class HandClock implements Clock {
-  #nowMs = 0;
-  #due: { atMs: number; work: (() => void) | null }[] = [];
-  wallUs = () => 0;
-  nowMs = () => this.#nowMs;
-  soon = (work: () => void) => this.after(0, work);
-  every = () => () => {};
-
-  after = (delayMs: number, work: () => void) => {
-    const timer = { atMs: this.#nowMs + delayMs, work: work as (() => void) | null };
-    this.#due.push(timer);
-    return () => {
-      timer.work = null;
-    };
-  };
-
-  get timers(): number {
-    return this.#due.filter(({ work }) => work !== null).length;
-  }
-
-  run(ms: number): void {
-    const untilMs = this.#nowMs + ms;
-    for (;;) {
-      this.#due = this.#due.filter(({ work }) => work !== null);
-      this.#due.sort((one, other) => one.atMs - other.atMs);
-      const [next] = this.#due;
-      if (next === undefined || next.atMs > untilMs) break;
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      const { work } = next;
-      next.work = null;
-      work?.();
-    }
-    this.#nowMs = untilMs;
-  }
-}
 
 interface Sent {
   readonly from: number;
@@ -64,7 +28,7 @@ class MemoryPort implements PeerPort {
 }
 
 class MemoryNet {
-  readonly clock = new HandClock();
+  readonly clock = new MovedClock();
   readonly ports = new Map<number, MemoryPort>();
   readonly sent: Sent[] = [];
   takes = true;
@@ -126,9 +90,9 @@ test('a question and its answer', () => {
 
 test('the handler knows who asks, what, and for how long', () => {
   a.call(2, 'command', bytes('x'), 1500, noted);
-  net.clock.run(10);
+  net.clock.move(10);
   net.flow();
-  expect(served[0]).toMatchObject({ from: 1, kind: 'command', deadlineMs: 1510 });
+  expect(served[0]).toMatchObject({ from: 1, kind: 'command', deadlineMs: 2510 });
 });
 
 test('a call that waits does not keep the memory that its question was read into', () => {
@@ -156,15 +120,15 @@ test('a call ends at its deadline, and its handler learns of it', () => {
   net.flow();
   const [call] = served;
   if (call !== undefined) call.onGone = (why) => gone.push(why);
-  net.clock.run(999);
+  net.clock.move(999);
   expect([outcomes, gone]).toEqual([[], []]);
-  net.clock.run(25);
+  net.clock.move(25);
   expect([outcomes, gone]).toEqual([['timeout'], ['deadline']]);
   expect(call?.answer(bytes('late'))).toBe(false);
   expect(net.sent).toEqual([]);
   // No timer runs for nothing.
-  net.clock.run(100);
-  expect(net.clock.timers).toBe(0);
+  net.clock.move(100);
+  expect(net.clock.pending).toBe(0);
 });
 
 test('who gives up hears nothing, and its handler is told', () => {
@@ -178,7 +142,7 @@ test('who gives up hears nothing, and its handler is told', () => {
   net.flow();
   expect(gone).toEqual(['cancelled']);
   expect(there?.answer(bytes('late'))).toBe(false);
-  net.clock.run(2000);
+  net.clock.move(2000);
   expect([outcomes, gone]).toEqual([[], ['cancelled']]);
 });
 
@@ -257,7 +221,7 @@ test('what cannot be sent is told, afterwards', () => {
   a.call(2, 'command', bytes('x'), 1000, noted);
   expect(outcomes).toEqual([]);
   call.cancel();
-  net.clock.run(0);
+  net.clock.move(0);
   expect(outcomes).toEqual(['unreachable']);
   expect(a.counters()).toMatchObject({ unsent: 2 });
 });
@@ -265,19 +229,19 @@ test('what cannot be sent is told, afterwards', () => {
 test('calls in flight are bounded, by their number and by their bytes', () => {
   const few = net.calls(4, { inFlightMax: 3 });
   for (let i = 0; i < 5; i++) few.call(2, 'command', bytes('x'), 1000, noted);
-  net.clock.run(0);
+  net.clock.move(0);
   expect(outcomes).toEqual(['busy', 'busy']);
   net.flow();
   served[0]?.answer(bytes('done'));
   net.flow();
   few.call(2, 'command', bytes('x'), 1000, noted);
-  net.clock.run(0);
+  net.clock.move(0);
   expect(outcomes).toEqual(['busy', 'busy', '= done']);
   outcomes = [];
   net.takes = true;
   const large = [Buffer.alloc(100 * 2 ** 20)];
   for (let i = 0; i < 3; i++) a.call(2, 'command', large, 1000, noted);
-  net.clock.run(0);
+  net.clock.move(0);
   expect(outcomes).toEqual(['busy']);
 });
 
@@ -358,7 +322,7 @@ test('nothing is heard of what was closed', () => {
   net.flow();
   served[0]?.answer(bytes('done'));
   net.flow();
-  net.clock.run(5000);
+  net.clock.move(5000);
   expect(outcomes).toEqual([]);
 });
 
@@ -409,7 +373,7 @@ function run(steps: readonly Step[]): void {
       };
       calls.push(caller.call(2, 'command', bytes(`${id}`), each.timeMs, done));
     } else if (each.do === 'wait') {
-      own.clock.run(each.ms);
+      own.clock.move(each.ms);
     } else if (each.do === 'break') {
       own.ports
         .get(each.channel === 'calls' ? 1 : 2)
@@ -427,14 +391,14 @@ function run(steps: readonly Step[]): void {
       if (sent !== undefined && each.do !== 'lose') own.deliver(sent);
     }
   }
-  own.clock.run(1000);
+  own.clock.move(1000);
   for (const [id, how] of ends) expect(how).toHaveLength(cancelled.has(id) ? 0 : 1);
   for (const { gone, answered } of inHand) expect(gone + Number(answered)).toBe(1);
   expect([caller.inFlight, server.inFlight]).toEqual([
     { own: 0, served: 0 },
     { own: 0, served: 0 },
   ]);
-  expect(own.clock.timers).toBe(0);
+  expect(own.clock.pending).toBe(0);
 }
 
 test('whatever is lost, repeated, late, broken or given up: each call ends once', () => {

@@ -16,30 +16,10 @@ import {
 } from '@svc/engine';
 import { DEFAULT_TENANT, uuidV7 } from '@svc/wire';
 import { beforeEach, expect, test } from 'vitest';
-import type { Clock } from '../system/clock.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
 import { MessageSearch } from './message-search.js';
 
 type OnRead = (error: Error | null, bytes: Uint8Array | null) => void;
-
-/** Time passes when the test says so. */
-class TurnedClock implements Clock {
-  ms = 0;
-  readonly #work: (() => void)[] = [];
-
-  wallUs = () => 1_800_000_000_000_000 + this.ms * 1000;
-  nowMs = () => this.ms;
-  soon = (work: () => void) => this.after(0, work);
-  every = () => () => {};
-
-  after(_: number, work: () => void) {
-    this.#work.push(work);
-    return () => {};
-  }
-
-  run(): void {
-    for (const work of this.#work.splice(0)) work();
-  }
-}
 
 /** The log of the test, and how it is read. */
 class TestReader {
@@ -63,7 +43,7 @@ class TestReader {
 
 let state: MapState;
 let reader: TestReader;
-let clock: TurnedClock;
+let clock: MovedClock;
 let search: MessageSearch;
 
 /** One append for each list of ids, in partition p of queue q. */
@@ -125,7 +105,7 @@ function ask(id: string, end = 1000, deadlineMs = 30_000): Asked {
 beforeEach(() => {
   state = new MapState();
   reader = new TestReader();
-  clock = new TurnedClock();
+  clock = new MovedClock();
   search = new MessageSearch(state, reader, clock);
   fill([['a', 'b'], ['c'], ['d', 'ü', 'b']]);
 });
@@ -159,16 +139,16 @@ test('a slice of time is over: the rest comes after a rest', () => {
   };
   const asked = ask('d');
   expect([asked.answers, reader.reads]).toEqual([[], 1]);
-  clock.run();
+  clock.next();
   expect(reader.reads).toBe(2);
-  clock.run();
+  clock.next();
   expect(asked.answers).toEqual([3]);
 });
 
 test('the deadline, and a client that has gone, end it', () => {
   reader.isLate = true;
-  const slow = ask('d', 1000, 10);
-  clock.ms = 11;
+  const slow = ask('d', 1000, clock.ms + 10);
+  clock.ms += 11;
   reader.waiting.shift()?.();
   expect(slow.answers).toEqual(['timeout']);
   const gone = ask('d');
@@ -184,7 +164,7 @@ test('one at a time, the others in their order, and not too many', () => {
   expect(reader.reads).toBe(1);
   reader.waiting.shift()?.();
   expect(all[0]?.answers).toEqual([0]);
-  clock.run();
+  clock.next();
   expect(reader.reads).toBe(2);
   search.stop();
   expect(all[1]?.answers).toEqual(['retry']);

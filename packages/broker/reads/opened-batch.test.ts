@@ -3,7 +3,7 @@
 // some of them sealed, by the cipher itself; slices of it; lengths by table.
 import type { MessageBatch } from '@svc/http';
 import { expect, test } from 'vitest';
-import type { Clock } from '../system/clock.js';
+import { TurnedClock } from '../testing/turned-clock.fake.js';
 import { PayloadOpener, withinPayloadBytes } from './opened-batch.js';
 import { payloadCipher } from './payload-cipher.js';
 
@@ -11,21 +11,15 @@ const cipher = payloadCipher('ab'.repeat(32), (bytes) => bytes.fill(7));
 if (cipher === null) throw new Error('no key');
 const sealing = cipher;
 
-const works: (() => void)[] = [];
-const clock: Pick<Clock, 'soon'> = {
-  soon: (work) => {
-    works.push(work);
-    return () => {};
-  },
-};
-const opener = new PayloadOpener(sealing, clock as Clock);
+const clock = new TurnedClock();
+const opener = new PayloadOpener(sealing, clock);
 
 /** Opened, however many slices it takes; and how many. */
 function open(batches: readonly MessageBatch[]): { opened: MessageBatch[]; pauses: number } {
   const found: MessageBatch[][] = [];
   opener.open(batches, (opened) => found.push(opened));
   let pauses = 0;
-  for (; works.length > 0; pauses++) for (const work of works.splice(0)) work();
+  for (; clock.works.length > 0; pauses++) for (const work of clock.works.splice(0)) work();
   return { opened: found[0] ?? [], pauses };
 }
 

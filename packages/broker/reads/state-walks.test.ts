@@ -4,52 +4,12 @@
 import type { RefusedOutcome } from '@svc/engine';
 import { DamageError } from '@svc/storage';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Cancel, Clock } from '../system/clock.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
 import { StateWalks } from './state-walks.js';
 
 const STEP_MS = 1;
 
-class StepClock implements Clock {
-  ms = 0;
-  readonly #timers: { atMs: number; run: () => void }[] = [];
-
-  nowMs(): number {
-    return this.ms;
-  }
-
-  wallUs(): number {
-    return this.ms * 1000;
-  }
-
-  soon(work: () => void): Cancel {
-    return this.after(0, work);
-  }
-
-  after(delayMs: number, work: () => void): Cancel {
-    const timer = { atMs: this.ms + delayMs, run: work };
-    this.#timers.push(timer);
-    return () => {
-      const at = this.#timers.indexOf(timer);
-      if (at >= 0) this.#timers.splice(at, 1);
-    };
-  }
-
-  every(): Cancel {
-    throw new Error('nothing repeats here');
-  }
-
-  /** Runs the timer that is due first; false: there is none. */
-  next(): boolean {
-    const [first] = this.#timers.sort((a, b) => a.atMs - b.atMs);
-    if (first === undefined) return false;
-    this.#timers.shift();
-    this.ms = Math.max(this.ms, first.atMs);
-    first.run();
-    return true;
-  }
-}
-
-let clock: StepClock;
+let clock: MovedClock;
 let walks: StateWalks;
 /** What is looked at; a walk shows what it was when the walk began. */
 let version: number;
@@ -63,7 +23,7 @@ let ended: string[];
 let released: string[];
 
 beforeEach(() => {
-  clock = new StepClock();
+  clock = new MovedClock();
   walks = new StateWalks(clock, ({ message }) => heard.push(`log: ${message}`));
   version = 1;
   begun = [];

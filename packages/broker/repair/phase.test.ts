@@ -14,12 +14,8 @@ import { SimulatedDisk } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import type { FrameContent, RepairAnswer } from '../peers/frames.js';
-import {
-  FakeNetwork,
-  ManualClock,
-  type SeededRandom,
-  seededRandom,
-} from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
+import { FakeNetwork, type SeededRandom, seededRandom } from '../testing/recovery.fake.js';
 import { answersTo } from './answer.js';
 import { configurationsInForce } from './configurations.js';
 import { RepairPhase, type RepairResult } from './phase.js';
@@ -150,7 +146,7 @@ class Machine {
 }
 
 class Group {
-  readonly clock = new ManualClock();
+  readonly clock = new MovedClock();
   readonly network: FakeNetwork;
   readonly members: readonly NodeId[];
   readonly machines: readonly Machine[];
@@ -258,7 +254,7 @@ function run(group: Group, until: (round: number) => boolean): boolean {
   for (let round = 0; round < ROUNDS_MAX; round++) {
     for (let step = group.random.below(8); step > 0; step--) group.network.step();
     for (const { disk } of group.machines) disk.step();
-    group.clock.pass(group.random.between(0, 40));
+    group.clock.move(group.random.between(0, 40));
     if (until(round)) return true;
   }
   return false;

@@ -8,7 +8,8 @@ import { Log, type LogEntry } from '@svc/storage';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
-import { FakeNetwork, ManualClock, seededRandom } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
+import { FakeNetwork, seededRandom } from '../testing/recovery.fake.js';
 import { answersTo } from './answer.js';
 import { RepairRunning } from './running.js';
 
@@ -23,7 +24,7 @@ class Machine {
 
   constructor(
     readonly number: number,
-    clock: ManualClock,
+    clock: MovedClock,
     network: FakeNetwork,
   ) {
     this.disk = new SimulatedDisk({ seed: number });
@@ -72,7 +73,7 @@ class Machine {
 }
 
 function group() {
-  const clock = new ManualClock();
+  const clock = new MovedClock();
   const network = new FakeNetwork(seededRandom(3));
   const machines = [1, 2, 3].map((number) => new Machine(number, clock, network));
   const entries = Array.from({ length: ENTRIES }, (_, i): LogEntry => {
@@ -84,7 +85,7 @@ function group() {
     for (let passed = 0; passed < ms; passed += 20) {
       for (let i = 0; i < 4; i++) network.step();
       for (const { disk } of machines) disk.step();
-      clock.pass(20);
+      clock.move(20);
     }
   };
   return { network, machines: machines as [Machine, Machine, Machine], entries, pass };

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import type { Incoming } from '../directory/state-store.js';
 import type { FrameContent, SnapshotChunk, SnapshotName } from '../peers/frames.js';
-import { ManualClock } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
 import { type SnapshotOffer, SnapshotReceiver } from './snapshot-receiver.js';
 
 const LEADER = memberId(1, 0);
@@ -22,7 +22,7 @@ const NAME: SnapshotName = {
 const OFFER: SnapshotOffer = { from: LEADER, index: 49, term: 1 };
 
 class Fixture {
-  readonly clock = new ManualClock();
+  readonly clock = new MovedClock();
   readonly asks: { readonly to: NodeId; readonly content: FrameContent }[] = [];
   readonly written: string[] = [];
   readonly received: SnapshotOffer[] = [];
@@ -110,7 +110,7 @@ describe('a receiver', () => {
   test('asks for what follows the last key it has', () => {
     const fixture = begun();
     expect(fixture.lastAsk).toEqual({ kind: 'snapshot-ask', attempt: 1, name: NAME, after: 'b' });
-    fixture.clock.pass(1600);
+    fixture.clock.move(1600);
     expect(fixture.asks.length).toBe(6);
   });
 
@@ -156,7 +156,7 @@ describe('a receiver', () => {
     fixture.receiver.onOffer(OFFER);
     fixture.chunk(null, 'a', { name: { ...NAME, index: 48 } });
     expect(fixture.pending).toBeNull();
-    fixture.clock.pass(500);
+    fixture.clock.move(500);
     expect(fixture.lastAsk).toMatchObject({ name: null, after: null });
   });
 
@@ -180,7 +180,7 @@ describe('a receiver', () => {
     expect(fixture.received).toEqual([newest]);
     const asked = fixture.asks.length;
     fixture.receiver.onOffer(newest);
-    fixture.clock.pass(10_000);
+    fixture.clock.move(10_000);
     expect(fixture.asks.length).toBe(asked);
   });
 
@@ -198,9 +198,9 @@ describe('a receiver', () => {
     const fixture = begun();
     fixture.receiver.onRefused(LEADER, { kind: 'snapshot-refused', attempt: 1, reason: 'busy' });
     const asked = fixture.asks.length;
-    fixture.clock.pass(900);
+    fixture.clock.move(900);
     expect(fixture.asks.length).toBe(asked);
-    fixture.clock.pass(200);
+    fixture.clock.move(200);
     expect(fixture.lastAsk).toMatchObject({ attempt: 1, after: 'b' });
     fixture.receiver.onRefused(LEADER, { kind: 'snapshot-refused', attempt: 1, reason: 'gone' });
     expect(fixture.lastAsk).toMatchObject({ attempt: 2, name: null, after: null });

@@ -7,7 +7,7 @@ import type { BackingView } from '@svc/storage';
 import { expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import type { FrameContent, SnapshotName } from '../peers/frames.js';
-import { ManualClock } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
 import { SnapshotSender } from './snapshot-sender.js';
 
 const RECEIVER = memberId(2, 0);
@@ -20,7 +20,7 @@ const NAME: SnapshotName = {
 const MINUTE_MS = 60_000;
 
 class Fixture {
-  readonly clock = new ManualClock();
+  readonly clock = new MovedClock();
   readonly sent: FrameContent[] = [];
   firstIndex = 50;
   members: readonly NodeId[] = [memberId(1, 0), RECEIVER];
@@ -47,7 +47,7 @@ class Fixture {
   /** Asks once in ten seconds; the kind of the last answer, and why it was refused. */
   askFor(ms: number, attempt: number): string {
     for (let left = ms; left > 0; left -= 10_000) {
-      this.clock.pass(10_000);
+      this.clock.move(10_000);
       this.sender.onAsk(RECEIVER, { kind: 'snapshot-ask', attempt, name: NAME, after: null });
     }
     const last = this.sent.at(-1);
@@ -73,7 +73,7 @@ test('a transfer that has had its hour is over: it begins anew, under another at
 test('a receiver that was silent for a while goes on under its attempt', () => {
   const fixture = new Fixture();
   expect(fixture.askFor(MINUTE_MS, 7)).toBe('snapshot-chunk');
-  fixture.clock.pass(5 * MINUTE_MS);
+  fixture.clock.move(5 * MINUTE_MS);
   fixture.sender.tick();
   expect(fixture.sender.heldFrom).toBeNull();
   expect(fixture.askFor(MINUTE_MS, 7)).toBe('snapshot-chunk');

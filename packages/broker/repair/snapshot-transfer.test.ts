@@ -13,12 +13,8 @@ import { describe, expect, test } from 'vitest';
 import { memberId } from '../config/member-id.js';
 import { StateStore } from '../directory/state-store.js';
 import type { FrameContent } from '../peers/frames.js';
-import {
-  FakeNetwork,
-  ManualClock,
-  type SeededRandom,
-  seededRandom,
-} from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
+import { FakeNetwork, type SeededRandom, seededRandom } from '../testing/recovery.fake.js';
 import { SimulatedPlace } from '../testing/state-store-simulated.js';
 import { type SnapshotOffer, SnapshotReceiver } from './snapshot-receiver.js';
 import { SnapshotSender } from './snapshot-sender.js';
@@ -98,7 +94,7 @@ function sameRows(a: SimulatedBacking): string {
 }
 
 class World {
-  readonly clock = new ManualClock();
+  readonly clock = new MovedClock();
   readonly network: FakeNetwork;
   readonly sources: readonly Source[];
   /** What entry `index` changed since the one before that was checkpointed. */
@@ -196,7 +192,7 @@ class World {
     for (let passed = 0; passed < ms; passed += 10) {
       for (let some = this.random.below(5); some > 0; some--) this.network.step();
       this.stepStores();
-      this.clock.pass(10);
+      this.clock.move(10);
     }
   }
 
@@ -329,7 +325,7 @@ describe('a snapshot sender', () => {
     expect(answers.filter(({ kind }) => kind === 'snapshot-chunk').length).toBe(4);
     expect(answers.filter(({ kind }) => kind === 'snapshot-refused').length).toBe(1);
     expect(sender?.heldFrom).toBe(50);
-    made.clock.pass(61_000);
+    made.clock.move(61_000);
     sender?.tick();
     expect(sender?.heldFrom).toBeNull();
     expect(sender?.figures.transfers).toBe(0);
@@ -349,7 +345,7 @@ describe('a snapshot sender', () => {
     let heldMs = 0;
     for (let attempt = 0; attempt < 200; attempt++) {
       sender?.onAsk(RECEIVER, { kind: 'snapshot-ask', attempt: 7, name: null, after: null });
-      made.clock.pass(30_000);
+      made.clock.move(30_000);
       sender?.tick();
       if (sender?.heldFrom === null) break;
       heldMs += 30_000;

@@ -8,7 +8,7 @@ import { Log } from '@svc/storage';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { expect, it } from 'vitest';
 import { memberId } from '../config/member-id.js';
-import { ManualClock } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
 import { answersTo } from './answer.js';
 import { RepairPhase, type RepairResult } from './phase.js';
 
@@ -53,7 +53,7 @@ function outcome(answers: number) {
   expect(log.recovery.tornTail?.firstIndex).toBe(LAST);
   const holder = filled(LAST).log;
   const other = filled(LAST - 1).log;
-  const clock = new ManualClock();
+  const clock = new MovedClock();
   let left = answers;
   let marker = false;
   const end: { result: RepairResult | null } = { result: null };
@@ -97,7 +97,7 @@ function outcome(answers: number) {
   );
   phase.start();
   for (let step = 0; step < 600; step++) {
-    clock.pass(100);
+    clock.move(100);
     disk.settle();
   }
   return { ...end.result, marker, lastIndex: log.lastIndex };

@@ -2,16 +2,17 @@
 // time, and every way out is taken exactly once. Method: tables of single cases under a manual
 // clock; then random sequences under a printed seed against sums kept beside.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock, seededRandom } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
+import { seededRandom } from '../testing/recovery.fake.js';
 import { Admission } from './admission.js';
 
 const FAR = Number.MAX_SAFE_INTEGER;
 
-let clock: ManualClock;
+let clock: MovedClock;
 let said: string[];
 
 beforeEach(() => {
-  clock = new ManualClock();
+  clock = new MovedClock();
   said = [];
 });
 
@@ -98,9 +99,9 @@ describe('holds', () => {
     const admission = newAdmission(10, fraction);
     admission.tryEnter(10);
     waitFor(admission, 'a', 1, origin);
-    clock.pass(holdMs - 200);
+    clock.move(holdMs - 200);
     expect(said).toEqual([]);
-    clock.pass(300);
+    clock.move(300);
     expect(said).toEqual(['a false']);
     expect(admission.waiting).toBe(0);
     admission.leave(10);
@@ -112,7 +113,7 @@ describe('holds', () => {
     admission.tryEnter(60);
     waitFor(admission, 'large', 80, 'client', 1000);
     waitFor(admission, 'small', 1);
-    clock.pass(1100);
+    clock.move(1100);
     expect(said).toEqual(['large false', 'small true']);
   });
 
@@ -123,9 +124,9 @@ describe('holds', () => {
     waitFor(admission, 'small', 1);
     cancel();
     cancel();
-    clock.pass(0);
+    clock.move(0);
     expect(said).toEqual(['small true']);
-    clock.pass(60_000);
+    clock.move(60_000);
     expect(said).toEqual(['small true']);
     expect(admission.bytes).toBe(61);
   });
@@ -137,7 +138,7 @@ describe('holds', () => {
     waitFor(admission, 'b', 1)();
     waitFor(admission, 'c', 1);
     admission.stop();
-    clock.pass(60_000);
+    clock.move(60_000);
     expect(said).toEqual(['a false', 'c false']);
   });
 });
@@ -180,13 +181,13 @@ test('random sequences: each hears once, in order, and the sums agree', () => {
         const [bytes = 0] = inside.splice(random.below(inside.length), 1);
         admission.leave(bytes);
       }
-      clock.pass(random.below(50));
+      clock.move(random.below(50));
       const sum = inside.reduce((total, bytes) => total + bytes, 0);
       expect(admission.bytes).toBe(sum);
       if (inside.filter((bytes) => bytes > 0).length > 1) expect(sum).toBeLessThanOrEqual(bytesMax);
     }
     for (const bytes of inside.splice(0)) admission.leave(bytes);
-    clock.pass(10_000);
+    clock.move(10_000);
     expect(heard.size + cancelled.size).toBe(waited);
     expect(admitted).toEqual([...admitted].sort((a, b) => a - b));
     expect(admission.waiting).toBe(0);

@@ -7,7 +7,7 @@ import { MapState, QueueFigures } from '@svc/engine';
 import { expect, test } from 'vitest';
 import type { GatheredSeries } from '../analytics/series-gather.js';
 import { SeriesStore } from '../analytics/series-store.js';
-import { ManualClock } from '../testing/recovery.fake.js';
+import { MovedClock } from '../testing/moved-clock.fake.js';
 import { blockAt, EVERYTHING, finish } from '../testing/series.fake.js';
 import { AnalyticsReads, ROW_READS_MAX } from './analytics-reads.js';
 
@@ -24,7 +24,7 @@ function gathered(): GatheredSeries {
 }
 
 test('reads of rows are refused beyond a number, until one of them ends', () => {
-  const clock = new ManualClock();
+  const clock = new MovedClock();
   const walks: Generator<void, unknown>[] = [];
   const analytics = new AnalyticsReads({
     state: Object.assign(new MapState(), { appliedIndex: 1 }),

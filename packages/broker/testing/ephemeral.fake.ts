@@ -23,7 +23,7 @@ import { newMeters } from '@svc/wire';
 import { Ephemeral } from '../ephemeral/ephemeral.js';
 import { PeerCalls } from '../peers/calls.js';
 import type { PeerChannel, PeerPort } from '../peers/port.js';
-import { ManualClock } from './recovery.fake.js';
+import { MovedClock } from './moved-clock.fake.js';
 
 export const TENANT = '00000000-0000-0000-0000-000000000001';
 const CEILINGS = { maxBytes: 4_000_000, maxLength: 10_000, leaseSeconds: 5, retryLimit: 1000 };
@@ -58,7 +58,7 @@ export interface Answered<Outcome> {
 }
 
 export class EphemeralGroup {
-  readonly clock = new ManualClock();
+  readonly clock = new MovedClock();
   readonly state = new MapState();
   readonly nodes = new Map<number, EphemeralNode>();
   readonly wiped: string[] = [];

@@ -10,16 +10,16 @@ function isBefore(a: Event, b: Event): boolean {
 }
 
 /** Events by time, and in the order they were asked for; cancelled ones are passed over. */
-export class EventHeap {
-  readonly #events: Event[] = [];
+export class EventHeap<Kind extends Event = Event> {
+  readonly #events: Kind[] = [];
 
-  add(event: Event): void {
+  add(event: Kind): void {
     const events = this.#events;
     let at = events.length;
     events.push(event);
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      const above = events[parent] as Event;
+      const above = events[parent] as Kind;
       if (isBefore(above, event)) break;
       events[at] = above;
       at = parent;
@@ -27,7 +27,7 @@ export class EventHeap {
     events[at] = event;
   }
 
-  first(): Event | undefined {
+  first(): Kind | undefined {
     while (this.#events[0]?.work === null) this.shift();
     return this.#events[0];
   }
@@ -41,8 +41,8 @@ export class EventHeap {
       let child = 2 * at + 1;
       if (child >= events.length) break;
       const other = events[child + 1];
-      if (other !== undefined && isBefore(other, events[child] as Event)) child++;
-      const below = events[child] as Event;
+      if (other !== undefined && isBefore(other, events[child] as Kind)) child++;
+      const below = events[child] as Kind;
       if (isBefore(last, below)) break;
       events[at] = below;
       at = child;

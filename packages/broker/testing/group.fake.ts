@@ -22,7 +22,7 @@ import type {
 } from '@svc/http';
 import { members, type NodeId } from '@svc/raft';
 import { SimulatedDisk } from '@svc/storage/testing';
-import { messageId, uuidV7 } from '@svc/wire';
+import { messageId } from '@svc/wire';
 import { readConfig } from '../config/config.js';
 import { incarnationOf } from '../config/member-id.js';
 import { type OpenDirectory, openDirectory } from '../directory/node-directory.js';
@@ -37,6 +37,7 @@ import { createLogger } from '../system/logging.js';
 import { type Event, EventHeap } from './event-heap.fake.js';
 import { Answers, popOf, pushOf, TENANT } from './group-clients.fake.js';
 import { askQueues, type QueueList } from './queue-list.fake.js';
+import { randomSource } from './random-source.fake.js';
 import { SimulatedPlace } from './state-store-simulated.js';
 
 const START_US = 1_748_736_000_000_000;
@@ -399,18 +400,11 @@ export class FakeMachine {
       ...group.setup.environment,
     });
     if (config.kind === 'refused') throw new Error(config.error);
-    const word = () => Math.floor(group.random() * 2 ** 32);
     return {
       config,
       disk: this.disk,
       clock,
-      random: {
-        fraction: () => group.random(),
-        newUuid: (nowUs) => uuidV7(Math.floor(nowUs / 1000), word(), word(), word()),
-        fill: (bytes) => {
-          for (let i = 0; i < bytes.length; i++) bytes[i] = word() & 255;
-        },
-      },
+      random: randomSource(() => group.random()),
       logger: createLogger({ level: 'off', json: false }, () => {}),
       crash: { kind: 'unarmed', reach: () => {} },
       peers: calls,

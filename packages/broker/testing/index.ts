@@ -1,4 +1,6 @@
 /** Machines in memory that carry whole nodes, and their clients. For tests alone. */
+export { EventHeap } from './event-heap.fake.js';
 export { FakeGroup, type FakeMachine } from './group.fake.js';
 export { Answers } from './group-clients.fake.js';
+export { randomSource } from './random-source.fake.js';
 export { SimulatedPlace } from './state-store-simulated.js';

@@ -53,15 +53,19 @@ export class MovedClock implements Clock {
 
   move(ms: number): void {
     const untilMs = this.ms + ms;
-    for (;;) {
-      const next = this.#events.first();
-      if (next === undefined || next.atMs > untilMs) break;
-      this.#events.shift();
-      this.ms = Math.max(this.ms, next.atMs);
-      const { work } = next;
-      next.work = null;
-      work?.();
-    }
+    while (this.next(untilMs));
     this.ms = untilMs;
+  }
+
+  /** Moves to what is due first, and runs it; false when nothing is due until then. */
+  next(untilMs = Number.POSITIVE_INFINITY): boolean {
+    const next = this.#events.first();
+    if (next === undefined || next.atMs > untilMs) return false;
+    this.#events.shift();
+    this.ms = Math.max(this.ms, next.atMs);
+    const { work } = next;
+    next.work = null;
+    work?.();
+    return true;
   }
 }

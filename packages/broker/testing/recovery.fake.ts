@@ -1,77 +1,16 @@
 /**
- * What the tests of repair and of snapshots share: chance under a seed, a clock that stands still
- * until it is moved, and a network that loses, repeats and reorders frames on the way.
+ * What the tests of repair and of snapshots share: chance under a seed, and a network that loses,
+ * repeats and reorders frames on the way.
  */
 import type { NodeId } from '@svc/raft';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { nodeNumber } from '../config/member-id.js';
 import { encodeFrame, type FrameContent, FrameGate } from '../peers/frames.js';
-import type { Cancel, Clock } from '../system/clock.js';
 
 export type SeededRandom = SimulatedDisk['random'];
 
 export function seededRandom(seed: number): SeededRandom {
   return new SimulatedDisk({ seed }).random;
-}
-
-interface Timer {
-  readonly atMs: number;
-  readonly order: number;
-  readonly work: () => void;
-}
-
-export class ManualClock implements Clock {
-  #nowMs = 0;
-  #orders = 0;
-  #timers: Timer[] = [];
-
-  wallUs(): number {
-    return Math.floor(this.#nowMs * 1000);
-  }
-
-  nowMs(): number {
-    return this.#nowMs;
-  }
-
-  soon(work: () => void): Cancel {
-    return this.after(0, work);
-  }
-
-  after(delayMs: number, work: () => void): Cancel {
-    const timer: Timer = { atMs: this.#nowMs + delayMs, order: this.#orders++, work };
-    this.#timers.push(timer);
-    return () => {
-      this.#timers = this.#timers.filter((each) => each !== timer);
-    };
-  }
-
-  every(periodMs: number, work: () => void): Cancel {
-    let cancel: Cancel = () => {};
-    const again = () => {
-      cancel = this.after(periodMs, () => {
-        again();
-        work();
-      });
-    };
-    again();
-    return () => cancel();
-  }
-
-  /** Runs everything that is due within the next `ms`. */
-  pass(ms: number): void {
-    const untilMs = this.#nowMs + ms;
-    for (;;) {
-      const due = this.#timers
-        .filter(({ atMs }) => atMs <= untilMs)
-        .sort((a, b) => a.atMs - b.atMs || a.order - b.order);
-      const next = due[0];
-      if (next === undefined) break;
-      this.#timers = this.#timers.filter((each) => each !== next);
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      next.work();
-    }
-    this.#nowMs = untilMs;
-  }
 }
 
 interface Packet {
