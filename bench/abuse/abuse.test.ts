@@ -7,9 +7,10 @@ import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@svc/test';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeEntry } from '../rig/checkout.js';
-import { freePort, NodeProcess } from '../rig/node-process.js';
+import { NodeProcess } from '../rig/node-process.js';
 import { Scratch } from '../rig/scratch.js';
 import { Attack } from './attack.js';
 import type { AttackSocket } from './attack-socket.js';
@@ -42,22 +43,19 @@ async function startNode(
   const directory = scratch.directory('abuse-test');
   const dataDirectory = join(directory, 'node');
   mkdirSync(dataDirectory);
-  const node = new NodeProcess(
-    {
-      entry: nodeEntry(process.env.SVC_TEST_ENTRY),
-      port: await freePort(),
-      dataDirectory,
-      logFile: join(directory, 'node.log'),
-      runtimeArguments: [],
-      launcher,
-      environment: {
-        SVC_RAFT_DISK_HIGH_PCT: '99.9',
-        SVC_RAFT_DISK_LOW_PCT: '99.8',
-        ...environment,
-      },
+  const node = new NodeProcess({
+    entry: nodeEntry(process.env.SVC_TEST_ENTRY),
+    port: await freePort(),
+    dataDirectory,
+    logFile: join(directory, 'node.log'),
+    runtimeArguments: [],
+    launcher,
+    environment: {
+      SVC_RAFT_DISK_HIGH_PCT: '99.9',
+      SVC_RAFT_DISK_LOW_PCT: '99.8',
+      ...environment,
     },
-    scratch,
-  );
+  });
   await node.start();
   const attack = new Attack({ nodes: [node.address], seconds: 1, say: () => undefined });
   return { node, attack };

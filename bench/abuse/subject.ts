@@ -3,11 +3,12 @@
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '@svc/test';
 import type { RaftStatusAnswer } from '@svc/wire';
 import type { Address } from '../rig/http-connection.js';
 import { HttpExchange } from '../rig/http-exchange.js';
 import { NodeGroup } from '../rig/node-group.js';
-import { freePort, NodeProcess } from '../rig/node-process.js';
+import { NodeProcess } from '../rig/node-process.js';
 import type { Scratch } from '../rig/scratch.js';
 import type { Against, Scenario } from './scenario.js';
 
@@ -66,10 +67,8 @@ export class Subject {
     mkdirSync(dataDirectory);
     const logFile = join(directory, 'node.log');
     const port = await freePort();
-    const node = new NodeProcess(
-      { entry, port, dataDirectory, logFile, runtimeArguments, launcher, environment },
-      scratch,
-    );
+    const rest = { runtimeArguments, launcher, environment };
+    const node = new NodeProcess({ entry, port, dataDirectory, logFile, ...rest });
     await node.start();
     return new Subject([node], async () => {
       await node.kill();

@@ -2,10 +2,10 @@
 // Method: a server on a real socket that cuts its answers and connections as told.
 
 import { createServer, type Server, type Socket } from 'node:net';
+import { freePort } from '@svc/test';
 import { afterEach, expect, test } from 'vitest';
 import { ConnectionLostError, HttpConnection, requestBytes } from './http-connection.js';
 import { HttpExchange } from './http-exchange.js';
-import { freePort } from './node-process.js';
 
 const servers: Server[] = [];
 const sockets = new Set<Socket>();

@@ -3,11 +3,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@svc/test';
 import type { RaftStatusAnswer } from '@svc/wire';
 import { nodeEntry } from './checkout.js';
 import type { Address } from './http-connection.js';
 import { HttpExchange } from './http-exchange.js';
-import { freePort, NodeProcess } from './node-process.js';
+import { NodeProcess } from './node-process.js';
 import type { Scratch } from './scratch.js';
 
 export interface GroupNode {
@@ -164,7 +165,7 @@ export class NodeGroup {
     };
     return {
       number,
-      process: new NodeProcess(plan, this.#scratch),
+      process: new NodeProcess(plan),
       raftAddress: addressText({ host: LOOPBACK, port: raft }),
       httpAddress: addressText({ host: LOOPBACK, port: http }),
     };

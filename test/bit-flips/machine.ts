@@ -14,9 +14,9 @@ import {
   readConfig,
   StateStore,
 } from '@svc/broker';
+import { randomSource } from '@svc/broker/testing';
 import type { Status } from '@svc/raft';
 import { DamageError, type LogEntry } from '@svc/storage';
-import { uuidV7 } from '@svc/wire';
 import type { SeededRandom } from '../seeded-random.js';
 import type { View } from '../simulation/judge.js';
 import { ProcessClock, type SimulatedLoop } from '../simulation/simulated-loop.js';
@@ -173,18 +173,11 @@ export class Machine implements Stored {
     const { random, environment, connect } = this.#options;
     const config = readConfig(environment);
     if (config.kind === 'refused') throw new Error(config.error);
-    const word = () => Math.floor(random.next() * 2 ** 32);
     return {
       config,
       disk: this.disk,
       clock,
-      random: {
-        fraction: () => random.next(),
-        newUuid: (nowUs) => uuidV7(Math.floor(nowUs / 1000), word(), word(), word()),
-        fill: (bytes) => {
-          for (let i = 0; i < bytes.length; i++) bytes[i] = word() & 255;
-        },
-      },
+      random: randomSource(() => random.next()),
       logger: this.#logger(),
       crash: { kind: 'unarmed', reach: () => {} },
       transactionIndex: { geometry: GEOMETRY },

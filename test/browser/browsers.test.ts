@@ -10,12 +10,12 @@ import { BalancerUnderTest } from '../deploy/balancer-under-test.js';
 import { missing } from '../deploy/real-tools.js';
 import { HttpClient } from '../process/http-client.js';
 import {
-  freePort,
   type NodeUnderTest,
   startNode,
   type TemporaryDirectory,
   temporaryDirectory,
 } from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
 import { Chromium, chromiumMissing } from './chromium.js';
 
 const reason = chromiumMissing();

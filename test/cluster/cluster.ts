@@ -14,9 +14,9 @@ import {
   type TemporaryDirectory,
   temporaryDirectory,
 } from '../process/node-under-test.js';
+import { freePorts } from '../process/ports.js';
 import { ClusterNode } from './cluster-node.js';
 import { PeerNetwork } from './peer-network.js';
-import { freePorts } from './ports.js';
 import { openPrivateVolume, type PrivateVolume } from './private-volume.js';
 
 export interface ClusterSettings {

@@ -6,8 +6,8 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sleep } from '../process/node-under-test.js';
+import { freePorts } from '../process/ports.js';
 import { CUT, OPEN, PeerProxy, STALLED } from './peer-proxy.js';
-import { freePorts } from './ports.js';
 
 const HOST = '127.0.0.1';
 const WELCOME = 'welcome';

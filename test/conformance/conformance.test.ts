@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtFile } from '../cluster/built-file.js';
 import { BrokerApi } from '../contract/broker-api.js';
 import { useNode } from '../contract/node-fixture.js';
-import { freePort } from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
 import { readArguments, UsageError } from './arguments.js';
 import { openTarget } from './target.js';
 

@@ -3,12 +3,12 @@ import { afterAll, beforeAll } from 'vitest';
 import { HttpClient } from '../process/http-client.js';
 import {
   type Environment,
-  freePort,
   type NodeUnderTest,
   startNode,
   type TemporaryDirectory,
   temporaryDirectory,
 } from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
 import { BrokerApi } from './broker-api.js';
 
 export interface NodeFixture {

@@ -1,12 +1,8 @@
 /** Where contract tables run: one node, three nodes, or a node with settings of its own. */
 import { Cluster } from '../cluster/cluster.js';
 import { HttpClient } from '../process/http-client.js';
-import {
-  type Environment,
-  freePort,
-  startNode,
-  temporaryDirectory,
-} from '../process/node-under-test.js';
+import { type Environment, startNode, temporaryDirectory } from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
 import type { BodySeeds } from './body-agreement.js';
 import type { Observe, Place } from './broker-under-test.js';
 import { type OpenApi, OpenApiJudge } from './openapi-judge.js';

@@ -5,7 +5,7 @@
  */
 import { type ConnectionOptions, connect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { freePort } from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
 import { BalancerUnderTest, StandIn } from './balancer-under-test.js';
 import { missing } from './real-tools.js';
 

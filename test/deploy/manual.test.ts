@@ -11,10 +11,10 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   endWithThisProcess,
-  freePort,
   type TemporaryDirectory,
   temporaryDirectory,
 } from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PRINTED_PORTS = ['6641', '6642', '6643', '6644', '7401', '7402', '7403', '7404'];

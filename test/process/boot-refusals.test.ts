@@ -23,12 +23,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HttpClient } from './http-client.js';
 import {
   type Environment,
-  freePort,
   NodeUnderTest,
   startNode,
   type TemporaryDirectory,
   temporaryDirectory,
 } from './node-under-test.js';
+import { freePort } from './ports.js';
 
 const SMALL: Environment = { SVC_RAFT_SEGMENT_BYTES: '65536', SVC_RAFT_DURABLE_EVERY_MS: '100' };
 

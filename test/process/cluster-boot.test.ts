@@ -11,13 +11,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HttpClient } from './http-client.js';
 import {
   type Environment,
-  freePort,
   NodeUnderTest,
   sleep,
   startNode,
   type TemporaryDirectory,
   temporaryDirectory,
 } from './node-under-test.js';
+import { freePort } from './ports.js';
 
 const WAIT_MS = 20_000;
 const directories: TemporaryDirectory[] = [];

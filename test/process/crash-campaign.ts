@@ -14,12 +14,12 @@ import { SurfaceLoad } from '../workloads/surface-load.js';
 import { HttpClient, NoAnswer } from './http-client.js';
 import {
   type Environment,
-  freePort,
   NodeUnderTest,
   sleep,
   startNode,
   temporaryDirectory,
 } from './node-under-test.js';
+import { freePort } from './ports.js';
 import { GROUPS, valueOfPayload, Workload } from './workload.js';
 
 export interface CampaignOptions {

@@ -8,12 +8,8 @@ import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HttpClient } from './http-client.js';
-import {
-  freePort,
-  NodeUnderTest,
-  type TemporaryDirectory,
-  temporaryDirectory,
-} from './node-under-test.js';
+import { NodeUnderTest, type TemporaryDirectory, temporaryDirectory } from './node-under-test.js';
+import { freePort } from './ports.js';
 
 const WIDE = ['/bin/sh', '-c', 'umask 022; exec "$0" "$@"'];
 const NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];

@@ -11,13 +11,13 @@ import type { DeadLetterListAnswer, PopAnswer, StreamRegisteredAnswer } from '@s
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HttpClient } from './http-client.js';
 import {
-  freePort,
   type NodeUnderTest,
   sleep,
   startNode,
   type TemporaryDirectory,
   temporaryDirectory,
 } from './node-under-test.js';
+import { freePort } from './ports.js';
 
 const KEY = 'ab'.repeat(32);
 const OTHER_KEY = 'cd'.repeat(32);

@@ -9,12 +9,12 @@ import { openPrivateVolume, type PrivateVolume, volumesWork } from '../cluster/p
 import { HttpClient } from './http-client.js';
 import {
   type Environment,
-  freePort,
   type NodeUnderTest,
   startNode,
   type TemporaryDirectory,
   temporaryDirectory,
 } from './node-under-test.js';
+import { freePort } from './ports.js';
 
 const MEBIBYTES = 64;
 /** What others leave: less than the high mark wants, less than the reserve holds. */

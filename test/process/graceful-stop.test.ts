@@ -7,13 +7,13 @@ import type { PopAnswer, PushResult } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HttpClient, NoAnswer } from './http-client.js';
 import {
-  freePort,
   type NodeUnderTest,
   sleep,
   startNode,
   type TemporaryDirectory,
   temporaryDirectory,
 } from './node-under-test.js';
+import { freePort } from './ports.js';
 
 let directory: TemporaryDirectory;
 let node: NodeUnderTest;

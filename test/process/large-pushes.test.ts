@@ -6,13 +6,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HttpClient } from './http-client.js';
 import {
-  freePort,
   type NodeUnderTest,
   startNode,
   type TemporaryDirectory,
   temporaryDirectory,
 } from './node-under-test.js';
 import { readPartitions } from './partition-reader.js';
+import { freePort } from './ports.js';
 
 /** From below the size whose memory is made beforehand to some parts of the log's writes. */
 const PAYLOAD_MIB = [1, 3, 4, 5, 12];

@@ -5,7 +5,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +20,7 @@ const POLL_MS = 5;
 /** What a node writes before the end is of interest; more is dropped from the front. */
 const OUTPUT_CHARS_MAX = 200_000;
 
-export type Environment = Readonly<Record<string, string>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Exit {
   readonly code: number | null;
@@ -31,6 +30,8 @@ export interface Exit {
 export interface NodeSettings {
   readonly directory: string;
   readonly port: number;
+  /** The program of another build. */
+  readonly entry?: string;
   readonly environment?: Environment;
   /** Gets all that the node writes, after what stands there. */
   readonly logFile?: string;
@@ -50,8 +51,8 @@ export class NodeUnderTest {
 
   constructor(settings: NodeSettings) {
     this.port = settings.port;
-    const { directory, logFile, runtimeArguments = [], launcher = [] } = settings;
-    const [program = '', ...args] = [...launcher, process.execPath, ...runtimeArguments, MAIN];
+    const { directory, entry = MAIN, logFile, runtimeArguments = [], launcher = [] } = settings;
+    const [program = '', ...args] = [...launcher, process.execPath, ...runtimeArguments, entry];
     this.#child = spawn(program, args, {
       cwd: directory,
       env: environmentOf(settings),
@@ -147,19 +148,6 @@ export function temporaryDirectory(): TemporaryDirectory {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** A port that was free a moment ago. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);
@@ -167,7 +155,7 @@ export function sleep(ms: number): Promise<void> {
 }
 
 /** Nothing of this process's own settings reaches the node but what it needs to run. */
-function environmentOf(settings: NodeSettings): Record<string, string> {
+function environmentOf(settings: NodeSettings): Environment {
   const { directory, port, environment = {} } = settings;
   return {
     PATH: process.env.PATH ?? '',
@@ -197,7 +185,8 @@ export function endWithThisProcess(child: ChildProcess): void {
   const killAll = () => {
     for (const one of children) one.kill('SIGKILL');
   };
-  process.once('exit', killAll);
+  // Before whatever removes their files at that moment.
+  process.prependOnceListener('exit', killAll);
   process.once('SIGTERM', () => {
     killAll();
     process.exit(143);

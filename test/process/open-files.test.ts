@@ -10,12 +10,8 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HttpClient } from './http-client.js';
-import {
-  freePort,
-  NodeUnderTest,
-  type TemporaryDirectory,
-  temporaryDirectory,
-} from './node-under-test.js';
+import { NodeUnderTest, type TemporaryDirectory, temporaryDirectory } from './node-under-test.js';
+import { freePort } from './ports.js';
 
 const ATTACKER = '127.0.0.2';
 

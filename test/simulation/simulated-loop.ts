@@ -6,6 +6,7 @@
  * timer of the same instant, as the real loop's immediates do.
  */
 import type { Cancel, Clock } from '@svc/broker';
+import { EventHeap } from '@svc/broker/testing';
 
 /** An event is its own handle, so that a timer costs one object and no wrapping function. */
 class Event {
@@ -30,8 +31,7 @@ const STEP_MS = 0.001;
 export class SimulatedLoop {
   #nowMs = 0;
   #orders = 0;
-  /** A binary heap, the next event first. */
-  readonly #events: Event[] = [];
+  readonly #events = new EventHeap<Event>();
   readonly #startUs: number;
 
   constructor(startUs: number) {
@@ -56,15 +56,16 @@ export class SimulatedLoop {
   /** For those who never cancel, or who keep the event itself. */
   schedule(delayMs: number, clock: ProcessClock | null, work: () => void): Event {
     const event = new Event(this.#nowMs + Math.max(0, delayMs), this.#orders++, clock, work);
-    this.#push(event);
+    this.#events.add(event);
     return event;
   }
 
   /** Runs the next event; false when there is none. */
   step(): boolean {
     for (;;) {
-      const event = this.#pop();
-      if (event === null) return false;
+      const event = this.#events.first();
+      if (event === undefined) return false;
+      this.#events.shift();
       const { work, clock } = event;
       if (work === null || clock?.alive === false) continue;
       this.#nowMs = Math.max(this.#nowMs + STEP_MS, event.atMs);
@@ -72,38 +73,6 @@ export class SimulatedLoop {
       else clock.run(event);
       return true;
     }
-  }
-
-  #push(event: Event): void {
-    const events = this.#events;
-    let at = events.push(event) - 1;
-    while (at > 0) {
-      const parent = (at - 1) >>> 1;
-      if (!before(event, events[parent] as Event)) break;
-      events[at] = events[parent] as Event;
-      at = parent;
-    }
-    events[at] = event;
-  }
-
-  #pop(): Event | null {
-    const events = this.#events;
-    const first = events[0];
-    const last = events.pop();
-    if (first === undefined || last === undefined) return null;
-    if (events.length === 0) return first;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= events.length) break;
-      const right = events[child + 1];
-      if (right !== undefined && before(right, events[child] as Event)) child++;
-      if (!before(events[child] as Event, last)) break;
-      events[at] = events[child] as Event;
-      at = child;
-    }
-    events[at] = last;
-    return first;
   }
 }
 
@@ -210,8 +179,4 @@ export class ProcessClock implements Clock {
     this.alive = false;
     this.#waiting.length = 0;
   }
-}
-
-function before(a: Event, b: Event): boolean {
-  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 }

@@ -20,7 +20,7 @@ import {
   readConfig,
   StateStore,
 } from '@svc/broker';
-import { SimulatedPlace } from '@svc/broker/testing';
+import { randomSource, SimulatedPlace } from '@svc/broker/testing';
 import { TimerClock } from '@svc/engine';
 import { REFUSED_REASONS, type RefusedReason, type Status } from '@svc/raft';
 import { DamageError, DiskError, type LogEntry, writeIdentity } from '@svc/storage';
@@ -31,7 +31,6 @@ import type { Fault } from './faults.js';
 import type { View } from './judge.js';
 import { armedPoint, ProcessEnded } from './life-ends.js';
 import { BOOT_BACK_US, type MachineOptions } from './machine-options.js';
-import { machineRandom } from './machine-random.js';
 import { DIRECTORY, peerList } from './machine-settings.js';
 import { expectRefusal } from './refusal-check.js';
 import { type ClockError, ProcessClock } from './simulated-loop.js';
@@ -454,7 +453,7 @@ export class SimulatedMachine {
       config,
       disk: this.disk,
       clock,
-      random: machineRandom(random),
+      random: randomSource(() => random.next()),
       logger: SILENT,
       crash: { kind: 'armed', reach: armedPoint(this.#options, this.#faultsOn) },
       transactionIndex: { geometry: settings.geometry },

@@ -8,9 +8,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@svc/test';
 import type { System } from '../../load/system.js';
 import { LoadProgramError } from '../../native/load-program.js';
-import { freePort } from '../../rig/node-process.js';
 import { nameOf, type PeerPlan } from '../peer.js';
 import { ServerProcess } from '../server-process.js';
 

@@ -3,8 +3,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '@svc/test';
 import type { System } from '../../load/system.js';
-import { freePort } from '../../rig/node-process.js';
 import { nameOf, type PeerPlan } from '../peer.js';
 import { ServerProcess } from '../server-process.js';
 

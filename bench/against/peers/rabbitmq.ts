@@ -4,8 +4,8 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '@svc/test';
 import type { System } from '../../load/system.js';
-import { freePort } from '../../rig/node-process.js';
 import { nameOf, type PeerPlan } from '../peer.js';
 import { ServerProcess } from '../server-process.js';
 

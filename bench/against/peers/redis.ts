@@ -3,8 +3,8 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@svc/test';
 import type { System } from '../../load/system.js';
-import { freePort } from '../../rig/node-process.js';
 import { nameOf, type PeerPlan } from '../peer.js';
 import { ServerProcess } from '../server-process.js';
 

@@ -26,6 +26,11 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
+export async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1);
+  return port;
+}
+
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
