@@ -25,7 +25,6 @@ export type {
   EphemeralDeletedOutcome,
 } from './base/commands/ephemeral.js';
 export type * from './base/commands/groups.js';
-export { growingBytes } from './base/commands/growing-bytes.js';
 export * from './base/commands/kv.js';
 export type {
   RegisterStreamCommand,
@@ -66,7 +65,6 @@ export {
   ATOMIC_UNITS_MAX,
   bytesPrice,
   PRICES,
-  priceOf,
   pushPrice,
   SLICE_BYTES,
   SLICE_UNITS,
@@ -74,7 +72,6 @@ export {
   TURN_UNITS,
 } from './base/work-prices.js';
 export { ackTargetKey, UNFILED } from './delivery/ack-target.js';
-export type { Ticket } from './delivery/delivery.js';
 export { storedTerms } from './delivery/first-contact.js';
 export type { Consumption, Turnover } from './delivery/memory.js';
 export type { Surroundings } from './draft/draft.js';
@@ -95,6 +92,13 @@ export {
   type ForwardedCommand,
 } from './forwarding/command-codec.js';
 export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './forwarding/outcome-codec.js';
+export {
+  fills,
+  growingBytes,
+  growsStorage,
+  priceOf,
+  takesSeveralTurns,
+} from './planner/command-facts.js';
 export { PLANNER_LIMITS, type PlannerLimits } from './planner/limits.js';
 export {
   type Answer,
@@ -158,7 +162,7 @@ export {
   type StreamStateEntry,
   type StreamStateFilter,
 } from './streams/state.js';
-export { HOUSEKEEPING_LIMITS, type HousekeepingLimits } from './upkeep/housekeeping.js';
+export type { CleanupLimits } from './upkeep/partition-cleanup.js';
 export { isLiveAt, type Relocation, relocationOf } from './upkeep/relocation.js';
 export {
   type ChangedEntry,

@@ -28,7 +28,7 @@ class Node {
 
   declare(tenant: string, queue: string): void {
     const options = '{"maxLength":1000}';
-    applyEphemeralEffect(this.state, { kind: 'ephemeral-queue', tenant, queue, options });
+    applyEphemeralEffect(this.state, { tenant, queue, options });
     this.rings.declarationChanged(tenant, queue, options);
   }
 

@@ -4,13 +4,13 @@
 // real volume of 16 MiB in a child process.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Command, PushCommand } from '@svc/engine';
+import { type Command, growsStorage, type PushCommand } from '@svc/engine';
 import { CommitError, DiskError } from '@svc/storage';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../system/logging.js';
 import { MovedClock } from '../testing/moved-clock.fake.js';
-import { DiskGate, growsStorage, ranOutOfSpace, STORAGE_FULL } from './disk-gate.js';
+import { DiskGate, ranOutOfSpace, STORAGE_FULL } from './disk-gate.js';
 import { RESERVE_BYTES } from './disk-gate-reserve.js';
 
 const KIB = 1024;
@@ -226,7 +226,8 @@ describe('refusals', () => {
   test('pushes, replays and traces grow what is stored; what drains or looks does not', () => {
     const kinds = ['push', 'replay', 'trace', 'pop', 'give-back', 'ack', 'extend', 'configure'];
     kinds.push('delete-queue', 'drop-dead-letters');
-    const growing = kinds.filter((kind) => growsStorage({ kind } as Command));
+    const bytes = { body: new Uint8Array(1), data: new Uint8Array(1) };
+    const growing = kinds.filter((kind) => growsStorage({ kind, ...bytes } as unknown as Command));
     expect(growing).toEqual(['push', 'replay', 'trace']);
   });
 });

@@ -13,7 +13,7 @@
  * clients cannot run past the high mark between two looks. What other nodes send is not counted so;
  * the room above the mark is for that, and for what drains.
  */
-import { type Command, growingBytes, type Refusal } from '@svc/engine';
+import { type Command, growingBytes, growsStorage, type Refusal } from '@svc/engine';
 import { CommitError, type Disk, DiskError, type DiskSpace } from '@svc/storage';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
@@ -155,36 +155,3 @@ const NO_SPACE_CODES = new Set(['ENOSPC', 'EDQUOT', '28', '122']);
 const STORE_SHORT_WRITE = '5';
 /** The reserve may have been given up since. */
 const NEARLY_NOTHING = 2 * RESERVE_BYTES;
-
-/** Whether the command adds to what is stored; what drains or only looks never does. */
-export function growsStorage(command: Command): boolean {
-  switch (command.kind) {
-    case 'transaction':
-    case 'kv':
-    case 'timers':
-    case 'stream-cycle':
-      return growingBytes(command) > 0;
-    case 'push':
-    // Its payload leaves the rows, but goes into the log.
-    case 'replay':
-    case 'trace':
-    case 'register-stream':
-      return true;
-    case 'pop':
-    case 'give-back':
-    case 'ack':
-    case 'extend':
-    case 'configure':
-    case 'delete-queue':
-    case 'seek':
-    case 'delete-group':
-    case 'subscribe-group':
-    case 'drop-dead-letters':
-    case 'ephemeral-configure':
-    case 'ephemeral-delete':
-    case 'set-switches':
-    case 'set-grant':
-    case 'purge-tenant':
-      return false;
-  }
-}

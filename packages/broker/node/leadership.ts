@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import {
   AppendDamage,
-  type HousekeepingLimits,
+  type CleanupLimits,
   PLANNER_LIMITS,
   Planner,
   type Surroundings,
@@ -58,7 +58,11 @@ export function newLeader(options: NodeOptions, opened: OpenDirectory, parts: No
     leaseGraceMs: config.clockSkewMs,
     requestWindowMs: config.requestIdWindowSeconds * 1000,
     traceRetentionSeconds: config.traceRetentionSeconds,
-    housekeeping: housekeepingLimits(config),
+    retention: {
+      intervalMs: config.retentionIntervalMs,
+      batchAppends: config.retentionBatchAppends,
+    },
+    cleanup: cleanupLimits(config),
     timers: timerLimits(config),
     names: nameBounds(config),
     autopilot: {
@@ -83,13 +87,11 @@ export function newLeader(options: NodeOptions, opened: OpenDirectory, parts: No
 
 const DAY_US = 86_400_000_000;
 
-function housekeepingLimits(config: Config): HousekeepingLimits {
-  const intervalMs = config.retentionIntervalMs;
+function cleanupLimits(config: Config): CleanupLimits | null {
+  if (!config.partitionCleanup) return null;
   return {
-    retention: { intervalMs, batchAppends: config.retentionBatchAppends },
-    cleanup: config.partitionCleanup
-      ? { intervalMs, afterUs: config.partitionCleanupDays * DAY_US }
-      : null,
+    intervalMs: config.retentionIntervalMs,
+    afterUs: config.partitionCleanupDays * DAY_US,
   };
 }
 

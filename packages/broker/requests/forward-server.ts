@@ -21,13 +21,13 @@ import {
   encodeAnswer,
   type ForwardedCommand,
   growingBytes,
+  growsStorage,
   type Outcome,
   type Refusal,
   type RequestOrigin,
 } from '@svc/engine';
 import { newPipelineMeters, type PipelineMeters } from '@svc/wire';
 import type { Leader, Request } from '../leader/leader.js';
-import { growsStorage } from '../log/disk-gate.js';
 import type { PeerCalls } from '../peers/calls.js';
 import type { GoneReason, ServedCall } from '../peers/served-calls.js';
 import type { Cancel, Clock } from '../system/clock.js';

@@ -14,10 +14,10 @@
 import {
   type Command,
   DEADLINE_OVER,
+  fills,
   growingBytes,
   type Outcome,
   type RequestOrigin,
-  schedulesOf,
 } from '@svc/engine';
 import type { AnswerRoom } from '@svc/http';
 import type { Request } from '../leader/leader.js';
@@ -46,26 +46,11 @@ function rankOf(command: Command): number {
       return 0;
     case 'pop':
       return command.wait ? WAITING_POP_RANK : 1;
-    case 'push':
-    case 'replay':
-    case 'trace':
-    case 'kv':
-      return PUSH_RANK;
     case 'transaction':
-      return command.pushes === null ? 0 : PUSH_RANK;
-    case 'timers':
-      return schedulesOf(command) === 0 ? 1 : PUSH_RANK;
+      return fills(command) ? PUSH_RANK : 0;
     default:
-      return 1;
+      return fills(command) || growingBytes(command) > 0 ? PUSH_RANK : 1;
   }
-}
-
-/**
- * Its effects stand in several entries, each of which may be the last of its leadership, and only
- * the record of a request says how far they came.
- */
-export function takesSeveralTurns({ kind }: Command): boolean {
-  return kind === 'delete-queue' || kind === 'drop-dead-letters' || kind === 'purge-tenant';
 }
 
 /**

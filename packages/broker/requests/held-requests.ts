@@ -48,6 +48,7 @@ import {
   type Outcome,
   type PopCommand,
   type Refusal,
+  takesSeveralTurns,
 } from '@svc/engine';
 import { type Leader, nothingPopped, type ProposedEntry } from '../leader/leader.js';
 import { TIMED_OUT } from '../reads/held-reads.js';
@@ -62,7 +63,6 @@ import {
   lastIndexOf,
   type OnOutcome,
   type SubmitOptions,
-  takesSeveralTurns,
 } from './held-request.js';
 import { OpenRequests } from './open-requests.js';
 

@@ -6,6 +6,7 @@
 import {
   applyEphemeralEffect,
   type EphemeralCommand,
+  type EphemeralQueueEffect,
   grants,
   MapState,
   type Outcome,
@@ -195,7 +196,7 @@ export class EphemeralGroup {
 
   /** Takes the outcome of a command for granted: it is in the state of all nodes at once. */
   #submit(command: EphemeralCommand, onOutcome: (outcome: Outcome) => void): void {
-    const effects: Parameters<typeof applyEphemeralEffect>[1][] = [];
+    const effects: EphemeralQueueEffect[] = [];
     const draft = {
       state: this.state,
       emit: (effect: (typeof effects)[0]) => effects.push(effect),

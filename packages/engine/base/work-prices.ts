@@ -23,7 +23,7 @@
  * - Calls that apply as a whole (transactions, stream cycles) cannot be cut. They are refused above
  *   ATOMIC_UNITS_MAX, before anything is written.
  */
-import type { Command, PushCommand } from './commands/commands.js';
+import type { PushCommand } from './commands/commands.js';
 import type { KvCall } from './commands/kv.js';
 import type { TimerCall } from './commands/timers.js';
 import type { Refusal } from './refusals.js';
@@ -135,41 +135,6 @@ export function tooMuchWork(what: string, units: number): Refusal {
       `${append}, a message ${item + itemId}, a position ${position}); nothing was applied: ` +
       `send it in ${parts} parts or more`,
   };
-}
-
-/**
- * The price of a command by what can be seen without looking anything up: exact for what it asks
- * of known names, too low where it makes new ones. O(1) for what comes often.
- */
-export function priceOf(command: Command): number {
-  switch (command.kind) {
-    case 'push':
-      return PRICES.command + pushPrice(command);
-    case 'pop':
-      return PRICES.command + PRICES.pop;
-    case 'ack':
-      return PRICES.command + PRICES.ackTarget + command.items.length * PRICES.ackItem;
-    case 'transaction': {
-      const { acks, pushes, positions, kv, timers } = command;
-      const units = PRICES.command + acks.length * PRICES.ackItem;
-      const moved = positions.length * PRICES.position + (kv === null ? 0 : kvPrice(kv));
-      const filled = (pushes === null ? 0 : pushPrice(pushes)) + timersPrice(timers);
-      return units + moved + filled;
-    }
-    case 'stream-cycle': {
-      const { state, pushes } = command;
-      const pushed = pushes === null ? 0 : pushPrice(pushes);
-      return PRICES.command + state.keys.length * PRICES.streamKey + pushed;
-    }
-    case 'kv':
-      return PRICES.command + kvPrice(command);
-    case 'timers':
-      return PRICES.command + timersPrice(command);
-    case 'configure':
-      return PRICES.command + PRICES.newQueue + PRICES.newPartition;
-    default:
-      return PRICES.command + PRICES.append;
-  }
 }
 
 /** At the price of known partitions. Items count as if each had a transaction id. */

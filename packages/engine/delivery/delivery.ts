@@ -40,6 +40,7 @@ import type {
   PopCommand,
   PoppedOutcome,
   RefusedOutcome,
+  Ticket,
 } from '../base/commands/commands.js';
 import type { TransactionCommand } from '../base/commands/transaction.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from '../base/delivery-limits.js';
@@ -78,9 +79,6 @@ import {
 } from './transaction-plan.js';
 import { firstWaiter, groupsOf, namesKey, Waiters, waiterCount } from './waiters.js';
 import { spendTry, WaitersRoom } from './waiters-room.js';
-
-/** The waiting request, minted by the caller and known by identity. */
-export type Ticket = object;
 
 export type AnswerPop = (ticket: Ticket, outcome: PoppedOutcome | RefusedOutcome) => void;
 

@@ -31,10 +31,9 @@ import {
 import { deadLetterCommands } from '../base/commands/dead-letters.js';
 import { ephemeralCommands } from '../base/commands/ephemeral.js';
 import { groupCommands } from '../base/commands/groups.js';
-import { growingBody } from '../base/commands/growing-bytes.js';
 import { kvCommands } from '../base/commands/kv.js';
 import { checkNames, tenant } from '../base/commands/names.js';
-import { type StreamCycleCommand, streamCommands } from '../base/commands/streams.js';
+import { cycleGrows, type StreamCycleCommand, streamCommands } from '../base/commands/streams.js';
 import { surfaceCommands } from '../base/commands/surfaces.js';
 import { timerCommands } from '../base/commands/timers.js';
 import { traceCommands } from '../base/commands/traces.js';
@@ -94,6 +93,7 @@ const byFields = choice('kind', {
 });
 
 export const commandKinds = byFields.kinds;
+export const kindsByHand: readonly string[] = Object.keys(NUMBERS);
 
 function isByHand(command: Command): command is ByHand {
   return Object.hasOwn(NUMBERS, command.kind);
@@ -119,8 +119,17 @@ export function encodeForwarded(forwarded: ForwardedCommand, nowMs: number): Uin
   w.u8(origin === null ? 0 : HAS_ORIGIN);
   if (origin !== null) writeOrigin(w, origin);
   writeCommand(w, command, nowMs);
-  const body = growingBody(command);
+  const body = bodyOf(command);
   return body === null ? [w.finish()] : [w.finish(), body];
+}
+
+/** The part of a request body that a command brings to be stored; null: none. */
+function bodyOf(command: Command): Uint8Array | null {
+  if (command.kind === 'push') return command.body;
+  if (command.kind === 'transaction') return command.pushes?.body ?? null;
+  if (command.kind === 'trace') return command.data;
+  if (command.kind === 'stream-cycle') return cycleGrows(command) ? command.body : null;
+  return null;
 }
 
 /** 0: over. Whatever is left, however little, is more than that. */

@@ -1,7 +1,7 @@
 /**
- * What a turn takes of the commands that fill the log: pushes, transactions and cycles that push,
- * key/value calls that write, timers, replays. They are placed one after another, and written
- * together at the end, one append for each partition.
+ * What a turn takes of the commands that fill the log: pushes, transactions that push, and the
+ * commands whose descriptor says so. They are placed one after another, and what they push is
+ * written together at the end, one append for each partition.
  *
  * Bounds of a turn: bytes of the entry (`turnBytesMax`), where what is placed counts like what is
  * written, and units of work (`work-prices.ts`). The first command of each kind of line goes
@@ -9,41 +9,15 @@
  * timers with long payloads that are due, or dead letters, may fill one turn after another.
  */
 
-import type { Outcome } from '../base/commands/commands.js';
-import { kvTurnBytes } from '../base/commands/growing-bytes.js';
-import type { FillCommand } from '../base/commands/lines.js';
-import type { State } from '../base/state.js';
-import { kvPrice, PRICES, TURN_UNITS, timersPrice } from '../base/work-prices.js';
-import type { Delivery, Ticket } from '../delivery/delivery.js';
-import type { PlacedTransaction } from '../delivery/transaction-plan.js';
-import type { Draft, Surroundings } from '../draft/draft.js';
-import { type NameGuard, refusedBy } from '../draft/name-bounds.js';
+import type { Command, Ticket } from '../base/commands/commands.js';
+import { PRICES, TURN_UNITS } from '../base/work-prices.js';
+import type { Draft } from '../draft/draft.js';
 import { encryptingBytes } from '../draft/payload-cipher.js';
-import { type PlacedKv, planKv } from '../features/kv/plan.js';
-import type { Timers } from '../features/timers/timers.js';
-import { type PlacedPush, PushPlan, type RefusedPush } from '../push/push.js';
-import { type PlacedReplay, planReplay, replayBytes } from '../push/replay.js';
-import { type PlacedCycle, planCycle } from '../streams/cycle.js';
+import type { TurnRoom } from '../features/job.js';
+import type { Placed, Site } from './feature.js';
+import type { LedFeatures } from './led-features.js';
 import type { RequestMemory } from './request-memory.js';
 import { readAhead, type Waiting } from './turn-lines.js';
-
-type PlacedFill =
-  | PlacedPush
-  | RefusedPush
-  | PlacedTransaction
-  | PlacedReplay
-  | PlacedCycle
-  | PlacedKv
-  | { outcome(): Outcome };
-
-export interface FillSite {
-  readonly state: State;
-  readonly surroundings: Surroundings;
-  readonly limits: { readonly turnBytesMax: number; readonly entryBytesMax: number };
-  readonly delivery: Delivery;
-  readonly timers: Timers;
-  readonly names: NameGuard | null;
-}
 
 /** What small commands that fill may always spend, however much those that drain have spent. */
 const SHARE_UNITS = TURN_UNITS / 4;
@@ -51,17 +25,16 @@ const SHARE_OF_BYTES = 1 / 4;
 
 /** How many of the oldest in line fit into so many bytes, at least one, and their bytes. */
 export function countFills(
-  site: FillSite,
-  line: readonly Waiting<FillCommand>[],
+  site: Site,
+  line: readonly Waiting[],
   bytesMax: number,
 ): { readonly count: number; readonly bytes: number } {
   let bytes = 0;
   let taken = 0;
   let count = 0;
   for (const waiting of line) {
-    const { command } = waiting;
-    const length = shareOf(site, waiting);
-    const share = length + sealedShareOf(site, command);
+    const length = bytesOf(site, waiting);
+    const share = length + encryptionBytes(site, waiting.command);
     if (count > 0 && taken + share > bytesMax) break;
     taken += share;
     bytes += length;
@@ -72,34 +45,34 @@ export function countFills(
 
 /** The fills of one turn. */
 export class FillTurn {
-  readonly #site: FillSite;
+  readonly #site: Site;
   readonly #draft: Draft;
+  readonly #room: TurnRoom;
   readonly #requests: RequestMemory | null;
-  readonly #plan: PushPlan;
   readonly #isFull: boolean;
   readonly #smallUnitsMax: number;
   readonly #smallBytesMax: number;
   /** Bytes that the placed commands may still add to the entry. */
   #bytes = 0;
-  readonly #placed: { readonly ticket: Ticket; readonly verdict: PlacedFill }[] = [];
+  readonly #placed: { readonly ticket: Ticket; readonly verdict: Placed }[] = [];
 
-  constructor(site: FillSite, draft: Draft, requests: RequestMemory | null) {
-    const { limits, delivery, timers, names } = site;
-    this.#site = site;
+  constructor(features: LedFeatures, draft: Draft, room: TurnRoom, requests: RequestMemory | null) {
+    this.#site = features.site;
     this.#draft = draft;
+    this.#room = room;
     this.#requests = requests;
-    this.#plan = new PushPlan(draft, { ...limits, names }, delivery);
-    this.#isFull = this.#length >= limits.turnBytesMax;
-    if (!this.#isFull) this.#bytes = timers.fire(draft, this.#plan, delivery);
+    const { turnBytesMax } = this.#site.limits;
+    this.#isFull = this.#length >= turnBytesMax;
+    if (!this.#isFull) for (const job of features.fills) job.turn(draft, room);
+    this.#bytes = room.placedBytes;
     this.#smallUnitsMax = Math.max(TURN_UNITS, this.#work + SHARE_UNITS);
-    const { turnBytesMax } = limits;
     const spent = this.#length + this.#bytes;
     this.#smallBytesMax = Math.max(turnBytesMax, spent + turnBytesMax * SHARE_OF_BYTES);
   }
 
   /** Units of work of the whole turn so far. */
   get #work(): number {
-    return this.#draft.work + this.#plan.units;
+    return this.#draft.work + this.#room.pushes.units;
   }
 
   /** Bytes of the entry so far, including the outcome records made in this turn. */
@@ -108,7 +81,7 @@ export class FillTurn {
   }
 
   /** Takes from the front of the line what there is room for. */
-  takeSmall(line: Waiting<FillCommand>[]): void {
+  takeSmall(line: Waiting[]): void {
     const bytesMax = this.#smallBytesMax;
     const left = bytesMax - this.#length - this.#bytes;
     if (left <= 0 || line.length === 0) return;
@@ -118,7 +91,7 @@ export class FillTurn {
   }
 
   /** As before; the first goes although the small ones have left no room. */
-  takeWide(line: Waiting<FillCommand>[], arrival: () => number): void {
+  takeWide(line: Waiting[], arrival: () => number): void {
     const [first] = line;
     if (this.#isFull || first === undefined) return;
     const later = readAhead(first, this.#draft, arrival);
@@ -131,7 +104,7 @@ export class FillTurn {
     this.#take(line, countFills(this.#site, line, left).count, TURN_UNITS, turnBytesMax);
   }
 
-  #take(line: Waiting<FillCommand>[], count: number, unitsMax: number, bytesMax: number): void {
+  #take(line: Waiting[], count: number, unitsMax: number, bytesMax: number): void {
     let taken = 0;
     for (const waiting of line) {
       const { ticket, units } = waiting;
@@ -148,76 +121,71 @@ export class FillTurn {
     return this.#work + units > unitsMax;
   }
 
-  #add(waiting: Waiting<FillCommand>): void {
-    const { command, ticket } = waiting;
-    const draft = this.#draft;
-    const before = draft.length;
-    const verdict = this.#place(command);
-    draft.spend(PRICES.command);
-    this.#site.surroundings.planned?.(command.kind);
-    this.#placed.push({ ticket, verdict });
-    const written = draft.length - before;
-    this.#bytes += this.#unwrittenBytes(waiting, verdict, written);
-    // The outcomes of the other commands show what they changed: they need no record here.
-    if (command.kind !== 'kv' && command.kind !== 'timers') return;
-    if (written > 0) this.#requests?.record(ticket, verdict.outcome());
-  }
-
-  #place(command: FillCommand): PlacedFill {
-    const { delivery, timers, limits, names } = this.#site;
-    const draft = this.#draft;
+  #add(waiting: Waiting): void {
+    const { command } = waiting;
     switch (command.kind) {
       case 'push':
-        return this.#plan.push(command);
-      case 'transaction':
-        return delivery.transact(draft, command, this.#plan, timers);
-      case 'replay':
-        return planReplay(draft, command, this.#plan);
-      case 'stream-cycle': {
-        const { memory } = delivery;
-        return planCycle(draft, { memory, ...limits }, command, this.#plan);
+        this.#place(waiting, this.#room.pushes.push(command));
+        break;
+      case 'transaction': {
+        const { delivery, timers } = this.#site;
+        const written = this.#draft.length;
+        const verdict = delivery.transact(this.#draft, command, this.#room.pushes, timers);
+        const unwritten = verdict.bytes - (this.#draft.length - written);
+        this.#place(waiting, verdict, Math.max(0, unwritten));
+        break;
       }
-      case 'kv':
-        draft.spend(kvPrice(command));
-        return planKv(draft, command, limits.entryBytesMax);
-      case 'timers': {
-        draft.spend(timersPrice(command));
-        const closed = refusedBy(names?.judgeTimers(draft.state, command) ?? null);
-        if (closed !== null) return { outcome: () => closed };
-        const outcome = timers.plan(draft, command);
-        return { outcome: () => outcome };
-      }
+      default:
+        this.#addFeature(waiting);
     }
+    this.#site.surroundings.planned?.(command.kind);
   }
 
-  /** Bytes that a placed command may still add to the entry when the pushes are written. */
-  #unwrittenBytes(waiting: Waiting<FillCommand>, verdict: PlacedFill, written: number): number {
-    const { command } = waiting;
-    if (command.kind === 'kv' || command.kind === 'timers') return 0;
-    if (command.kind === 'transaction') {
-      return Math.max(0, (verdict as PlacedTransaction).bytes - written);
+  /** `unwritten`: bytes that it may still add to the entry when the pushes are written. */
+  #place(waiting: Waiting, verdict: Placed, unwritten = this.#bytesLater(waiting)): void {
+    this.#draft.spend(PRICES.command);
+    this.#placed.push({ ticket: waiting.ticket, verdict });
+    this.#bytes += unwritten;
+  }
+
+  #bytesLater(waiting: Waiting): number {
+    return bytesOf(this.#site, waiting) + encryptionBytes(this.#site, waiting.command);
+  }
+
+  #addFeature(waiting: Waiting): void {
+    const { command, ticket, led, units } = waiting;
+    if (led === null) return;
+    const draft = this.#draft;
+    const before = draft.length;
+    const at = { draft, ticket, room: this.#room, site: this.#site };
+    const planned = led.form.plan(at, command, led.memory);
+    if (planned !== null && !('kind' in planned)) {
+      this.#place(waiting, planned);
+      return;
     }
-    return shareOf(this.#site, waiting) + sealedShareOf(this.#site, command);
+    // All that it adds is written.
+    draft.spend(units);
+    if (planned === null) return;
+    this.#placed.push({ ticket, verdict: { outcome: () => planned } });
+    if (draft.length > before) this.#requests?.record(ticket, planned);
   }
 
   /** Writes the pushes, and answers all that was taken. */
-  finish(answer: (ticket: Ticket, outcome: Outcome) => void): void {
-    this.#plan.finish();
-    this.#draft.spend(this.#plan.units);
-    for (const { ticket, verdict } of this.#placed) answer(ticket, verdict.outcome());
+  finish(): void {
+    this.#room.pushes.finish();
+    this.#draft.spend(this.#room.pushes.units);
+    for (const { ticket, verdict } of this.#placed) this.#room.answer(ticket, verdict.outcome());
   }
 }
 
 /** Bytes that a command may add to its entry, as they were sent. */
-function shareOf({ state }: FillSite, { command, bytes }: Waiting<FillCommand>): number {
-  if (command.kind === 'replay') return replayBytes(state, command);
-  return command.kind === 'kv' ? kvTurnBytes(command) : bytes;
+function bytesOf({ state }: Site, { command, bytes, led }: Waiting): number {
+  return led?.form.turnBytes?.(command, state) ?? bytes;
 }
 
-/** What encryption adds. */
-function sealedShareOf({ surroundings, state }: FillSite, command: FillCommand): number {
+/** What encryption adds to them. */
+function encryptionBytes({ surroundings, state }: Site, command: Command): number {
   if (surroundings.cipher === null) return 0;
-  if (command.kind === 'replay' || command.kind === 'kv' || command.kind === 'timers') return 0;
-  const push = command.kind === 'push' ? command : command.pushes;
-  return encryptingBytes(surroundings, state, push);
+  if (command.kind === 'push') return encryptingBytes(surroundings, state, command);
+  return 'pushes' in command ? encryptingBytes(surroundings, state, command.pushes) : 0;
 }

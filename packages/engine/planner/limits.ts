@@ -4,7 +4,8 @@ import type { DeliveryLimits } from '../base/delivery-limits.js';
 import { AUTOPILOT_LIMITS, type AutopilotLimits } from '../delivery/autopilot.js';
 import type { NameBounds } from '../draft/name-bounds.js';
 import type { TimerLimits } from '../features/timers/timers.js';
-import type { HousekeepingLimits } from '../upkeep/housekeeping.js';
+import type { CleanupLimits } from '../upkeep/partition-cleanup.js';
+import type { RetentionLimits } from '../upkeep/retention.js';
 
 export interface PlannerLimits {
   /**
@@ -26,7 +27,9 @@ export interface PlannerLimits {
   readonly requestWindowMs: number;
   readonly traceRetentionSeconds: number;
   readonly delivery?: DeliveryLimits;
-  readonly housekeeping?: HousekeepingLimits;
+  readonly retention?: RetentionLimits;
+  /** null: unused partitions stay for ever. */
+  readonly cleanup?: CleanupLimits | null;
   readonly timers?: TimerLimits;
   readonly autopilot: AutopilotLimits;
   /** How many names there may be. Left out: any number. */

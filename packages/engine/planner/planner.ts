@@ -26,52 +26,37 @@
  * state and a wake-up each, and pushes would go before the acks that arrived with them.
  */
 
+import { assert } from '../base/assert.js';
 import {
   type AckCommand,
   type Command,
   DEADLINE_OVER,
-  type DeleteQueueCommand,
   type Outcome,
   type PopCommand,
+  type Ticket,
 } from '../base/commands/commands.js';
-import {
-  type DrainCommand,
-  type FillCommand,
-  isFill,
-  outcomeToKeep,
-} from '../base/commands/lines.js';
-import type { StreamCycleCommand } from '../base/commands/streams.js';
 import { DELIVERY_LIMITS } from '../base/delivery-limits.js';
 import type { State } from '../base/state.js';
 import { TimerClock } from '../base/timer-clock.js';
 import { PRICES, SLICE_UNITS, TURN_UNITS } from '../base/work-prices.js';
 import { AckAhead } from '../delivery/ack-ahead.js';
-import { Delivery, type Ticket } from '../delivery/delivery.js';
+import { Delivery } from '../delivery/delivery.js';
 import type { Consumption, Turnover } from '../delivery/memory.js';
 import { popped } from '../delivery/pop-claim.js';
-import { planConfigure } from '../draft/configure.js';
-import { Draft, type EffectObserver, type Surroundings } from '../draft/draft.js';
+import { Draft, type Surroundings } from '../draft/draft.js';
 import { NameGuard } from '../draft/name-bounds.js';
 import { PlannedState } from '../draft/planned-state.js';
 import { type AppliedTransactions, PlannedTransactions } from '../draft/planned-transaction-ids.js';
-import { planGrant, planSwitches } from '../draft/surface-plan.js';
-import { planTrace } from '../draft/trace-plan.js';
-import { planEphemeral } from '../features/ephemeral/plan.js';
+import type { TurnRoom } from '../features/job.js';
 import { TIMER_LIMITS, Timers } from '../features/timers/timers.js';
-import { findQueue } from '../state/catalog.js';
-import { clusterVersionOf } from '../state/cluster-version.js';
+import { PushPlan } from '../push/push.js';
 import type { RequestId, RequestOrigin, RequestSession } from '../state/request-id.js';
-import { planCycle } from '../streams/cycle.js';
-import { planRegisterStream } from '../streams/register.js';
-import { DeadLetterDrops } from '../upkeep/dead-letter-drops.js';
-import { GroupChanges } from '../upkeep/group-changes.js';
-import { Housekeeping } from '../upkeep/housekeeping.js';
-import { TenantPurges } from '../upkeep/purge.js';
-import { PURGE_SURFACES } from '../upkeep/purge-surfaces.js';
-import { QueueSweeps } from '../upkeep/queue-sweeps.js';
-import type { Relocation } from '../upkeep/relocation.js';
-import { TraceExpiry } from '../upkeep/trace-expiry.js';
-import { countFills, type FillSite, FillTurn } from './fill-turn.js';
+import { VersionRaise } from '../upkeep/cluster-version.js';
+import { type Relocation, Relocations } from '../upkeep/relocation.js';
+import { fills } from './command-facts.js';
+import { FEATURES } from './features.js';
+import { countFills, FillTurn } from './fill-turn.js';
+import { earlier, LedFeatures } from './led-features.js';
 import { PLANNER_LIMITS, type PlannerLimits } from './limits.js';
 import { RequestMemory } from './request-memory.js';
 import { isOlder, readAhead, TurnLine, type Waiting, WidePace } from './turn-lines.js';
@@ -94,6 +79,34 @@ const DRAIN_COMMAND_BYTES = 256;
 /** So little of 256 KiB that the entry is not copied to its exact size. */
 const WIDE_ROOM_BYTES = 4096;
 
+/** What the jobs and commands of one turn use together. */
+class Room implements TurnRoom {
+  readonly answers: Answer[] = [];
+  readonly pushes: PushPlan;
+  placedBytes = 0;
+  readonly #requests: RequestMemory | null;
+  readonly #limits: PlannerLimits;
+
+  constructor(pushes: PushPlan, requests: RequestMemory | null, limits: PlannerLimits) {
+    this.pushes = pushes;
+    this.#requests = requests;
+    this.#limits = limits;
+  }
+
+  get entryBytesMax(): number {
+    const { turnBytesMax, entryBytesMax } = this.#limits;
+    return turnBytesMax + entryBytesMax - (this.#requests?.freshBytes ?? 0);
+  }
+
+  answer(ticket: Ticket, outcome: Outcome): void {
+    this.answers.push({ ticket, outcome });
+  }
+
+  progress(ticket: Ticket, outcome: Outcome): void {
+    this.#requests?.amend(ticket, outcome);
+  }
+}
+
 export class Planner {
   readonly #state: PlannedState;
   readonly #transactions: PlannedTransactions;
@@ -102,26 +115,18 @@ export class Planner {
   readonly #names: NameGuard | null;
   readonly #delivery: Delivery;
   readonly #requests: RequestMemory;
-  readonly #groupChanges: GroupChanges;
-  readonly #drops = new DeadLetterDrops();
-  readonly #purges: TenantPurges;
-  readonly #traces: TraceExpiry;
-  readonly #housekeeping: Housekeeping;
   readonly #timers: Timers;
-  /** Told of every effect that is planned. */
-  readonly #observer: EffectObserver;
-  readonly #drain = new TurnLine<DrainCommand>();
+  readonly #relocations = new Relocations();
+  readonly #versions = new VersionRaise();
+  readonly #features: LedFeatures;
+  readonly #drain = new TurnLine();
   /** All kinds of commands that fill, in one line, so that no kind waits for another. */
-  readonly #fill = new TurnLine<FillCommand>();
+  readonly #fill = new TurnLine();
   #arrivals = 0;
   readonly #nextArrival = (): number => this.#arrivals++;
   readonly #pace = new WidePace();
   /** The acknowledgement whose messages are being looked up. */
   #ahead: { readonly ticket: Ticket; readonly looking: AckAhead } | null = null;
-  readonly #fillSite: FillSite;
-  readonly #sweeps: QueueSweeps;
-  /** 0: nowhere. */
-  #raiseTo = 0;
   #stampUs = 0;
   #stampMs = 0;
 
@@ -130,52 +135,39 @@ export class Planner {
     transactions: AppliedTransactions,
     surroundings: Surroundings,
     limits: PlannerLimits = PLANNER_LIMITS,
+    features = FEATURES,
   ) {
-    this.#state = new PlannedState(applied);
+    const state = new PlannedState(applied);
+    const names = NameGuard.of(limits.names);
+    this.#state = state;
     this.#transactions = new PlannedTransactions(transactions);
     this.#surroundings = surroundings;
     this.#limits = limits;
-    this.#names = NameGuard.of(limits.names);
-    this.#delivery = new Delivery({
+    this.#names = names;
+    const delivery = new Delivery({
       leaseGraceMs: limits.leaseGraceMs,
       limits: limits.delivery ?? DELIVERY_LIMITS,
       autopilot: limits.autopilot,
       entryBytesMax: limits.entryBytesMax,
-      names: this.#names,
+      names,
     });
-    this.#requests = new RequestMemory(this.#state, limits.requestWindowMs, {
-      withdraw: (first) => this.#delivery.withdraw(first),
-      waitAgain: (command, outcome, ticket) => this.#waitAgain(command, outcome, ticket),
+    this.#delivery = delivery;
+    this.#requests = new RequestMemory(state, limits.requestWindowMs, {
+      withdraw: (first) => delivery.withdraw(first),
+      waitAgain: (command, outcome, ticket) => this.#features.waitAgain(command, outcome, ticket),
     });
-    this.#housekeeping = new Housekeeping(this.#state, this.#delivery, limits.housekeeping);
-    this.#sweeps = new QueueSweeps(this.#state, limits.sweepRowsMax);
-    this.#traces = new TraceExpiry(this.#state, limits.traceRetentionSeconds);
-    this.#purges = new TenantPurges(this.#state, PURGE_SURFACES);
-    this.#timers = new Timers(this.#state, {
+    const timers = new Timers(state, {
       limits: limits.timers ?? TIMER_LIMITS,
       clock: surroundings.timerClock ?? new TimerClock(),
       entryBytesMax: limits.entryBytesMax,
+      listener: delivery,
       mayGrow: () => surroundings.mayGrow?.() ?? true,
     });
-    this.#observer = {
-      observe: (effect) => {
-        this.#housekeeping.observe(effect);
-        this.#timers.observe(effect);
-      },
-    };
-    this.#groupChanges = new GroupChanges(this.#state, this.#delivery, {
-      rowsPerTurn: limits.groupChangeRowsMax,
-      windowMs: limits.requestWindowMs,
-      names: this.#names,
-    });
-    this.#fillSite = {
-      state: this.#state,
-      surroundings,
-      limits,
-      delivery: this.#delivery,
-      timers: this.#timers,
-      names: this.#names,
-    };
+    this.#timers = timers;
+    const [relocations, versions] = [this.#relocations, this.#versions];
+    const jobs = { timers, relocations, versions };
+    const site = { state, surroundings, limits, names, delivery, ...jobs };
+    this.#features = new LedFeatures(features, site);
   }
 
   /** The planned state, for reads that must see everything answered so far. */
@@ -189,12 +181,13 @@ export class Planner {
    */
   enqueue(command: Command, ticket: Ticket, origin: RequestOrigin | null = null): void {
     if (origin !== null && !this.#requests.enter(origin, command, ticket)) return;
-    if (isFill(command)) this.#fill.add(command, ticket, this.#arrivals++);
-    else this.#drain.add(command, ticket, this.#arrivals++, this.#unitsBeside(command));
+    const led = this.#features.of(command);
+    const line = fills(command, led?.form ?? null) ? this.#fill : this.#drain;
+    line.add(command, ticket, led, this.#arrivals++, this.#unitsBeside(command));
   }
 
   /** A pop by labels looks at every queue that has them. */
-  #unitsBeside(command: DrainCommand): number {
+  #unitsBeside(command: Command): number {
     if (command.kind !== 'pop' || command.scope.kind !== 'discovery') return 0;
     const { tenant, scope } = command;
     return this.#delivery.discovery.known(tenant, scope) * PRICES.matchedQueue;
@@ -202,17 +195,17 @@ export class Planner {
 
   /** The next turn lets the catalogue be used up to this version, unless it may be already. */
   raiseVersion(version: number): void {
-    this.#raiseTo = version;
+    this.#versions.raise(version);
   }
 
   /** Appends that were given to `relocate` are not planned yet. */
   get relocating(): boolean {
-    return this.#housekeeping.busy;
+    return this.#relocations.busy;
   }
 
   /** Appends to be written once more by the next turns (relocation.ts). */
   relocate(moves: readonly Relocation[]): void {
-    this.#housekeeping.relocate(moves);
+    this.#relocations.relocate(moves);
   }
 
   /** It was taken in, or its sender has settled it: it will not be planned, or not again. */
@@ -240,19 +233,15 @@ export class Planner {
 
   /** There is something for the next turn to do now. */
   get busy(): boolean {
-    if (this.#hasSmall || this.#sweeps.busy) return true;
+    if (this.#hasSmall) return true;
     if (this.#hasWide && this.#pace.open && this.#hasRoomForWide()) return true;
-    if (this.#groupChanges.busy || this.#drops.busy || this.#housekeeping.busy) return true;
-    return this.#timers.busy || this.#requests.busy || this.#raiseTo > 0;
+    return this.#requests.busy || this.#features.busy;
   }
 
   /** Monotonic milliseconds at which a turn has something to do without a new command. */
   nextDueMs(): number | null {
     const commandsMs = earlier(this.#delivery.nextDueMs(), this.#requests.nextDueMs());
-    const keepingMs = earlier(this.#housekeeping.nextDueMs(), this.#groupChanges.nextDueMs());
-    const agingMs = earlier(this.#traces.nextDueMs, this.#timers.nextDueMs());
-    const leavingMs = earlier(agingMs, this.#purges.dueMs);
-    return earlier(earlier(commandsMs, keepingMs), leavingMs);
+    return earlier(commandsMs, this.#features.nextDueMs());
   }
 
   get #hasSmall(): boolean {
@@ -311,35 +300,28 @@ export class Planner {
       this.#surroundings,
       { ...at, wallUs: this.#steadyUs(at) },
       capacity,
-      this.#observer,
+      this.#features,
     );
     this.#stampUs = draft.nowUs;
     this.#stampMs = at.nowMs;
-    const answers: Answer[] = [];
-    const answer = (ticket: Ticket, outcome: Outcome) => answers.push({ ticket, outcome });
     // Commands without ids, all there are on a node alone, cost nothing here.
     const requests = this.#requests.isActive ? this.#requests : null;
-    if (this.#raiseTo > 0) this.#raise(draft);
+    const pushes = new PushPlan(draft, { ...this.#limits, names: this.#names }, this.#delivery);
+    const room = new Room(pushes, requests, this.#limits);
     // What was known before the turn is told as it is: `close` judges what the turn has found.
     const told: Answer[] = [];
     requests?.begin(at.nowMs, (ticket, outcome) => told.push({ ticket, outcome }));
-    // Before any command: what these make is younger than what a change has begun.
-    this.#groupChanges.advance(draft, answer);
-    if (this.#purges.dueMs !== null) this.#purge(draft, answer, requests);
+    for (const job of this.#features.first) job.turn(draft, room);
     const drains = takesWide && isOlder(this.#drain.wide, this.#fill.wide);
-    this.#planDrain(draft, answers, requests, drains);
-    const fills = new FillTurn(this.#fillSite, draft, requests);
-    fills.takeSmall(this.#fill.small);
-    if (takesWide && !drains) fills.takeWide(this.#fill.wide, this.#nextArrival);
-    fills.finish(answer);
-    this.#sweeps.turn(draft, answer);
-    this.#traces.turn(draft);
-    if (this.#drops.busy) this.#dropDeadLetters(draft, answer, requests);
-    const recordBytes = requests?.freshBytes ?? 0;
-    const { turnBytesMax, entryBytesMax } = this.#limits;
-    this.#housekeeping.turn(draft, turnBytesMax + entryBytesMax - recordBytes);
+    this.#planDrain(draft, room, requests, drains);
+    const fill = new FillTurn(this.#features, draft, room, requests);
+    fill.takeSmall(this.#fill.small);
+    if (takesWide && !drains) fill.takeWide(this.#fill.wide, this.#nextArrival);
+    fill.finish();
+    for (const job of this.#features.last) job.turn(draft, room);
     const commandUnits = draft.work;
-    this.#delivery.serve(draft, answer);
+    this.#delivery.serve(draft, (ticket, outcome) => room.answer(ticket, outcome));
+    const { answers } = room;
     if (requests !== null) closeRequests(draft, answers, requests, told);
     const body = draft.empty ? null : draft.finish();
     const wideBytes = takesWide ? (body?.length ?? 0) : 0;
@@ -358,9 +340,9 @@ export class Planner {
   #capacityOf(takesWide: boolean): number {
     const { turnBytesMax } = this.#limits;
     const { small, wide } = this.#fill;
-    let { bytes, count } = countFills(this.#fillSite, small, turnBytesMax);
+    let { bytes, count } = countFills(this.#features.site, small, turnBytesMax);
     if (takesWide && bytes < turnBytesMax) {
-      const more = countFills(this.#fillSite, wide, turnBytesMax - bytes);
+      const more = countFills(this.#features.site, wide, turnBytesMax - bytes);
       bytes += more.bytes;
       count += more.count;
     }
@@ -382,27 +364,17 @@ export class Planner {
   }
 
   /** Plans what comes before pushes, until the entry is full or the turn's units are spent. */
-  #planDrain(
-    draft: Draft,
-    answers: Answer[],
-    requests: RequestMemory | null,
-    takesWide: boolean,
-  ): void {
+  #planDrain(draft: Draft, room: Room, requests: RequestMemory | null, takesWide: boolean): void {
     const { small, wide } = this.#drain;
-    this.#drain.small = this.#drainLine(draft, answers, requests, small);
-    if (takesWide) this.#drain.wide = this.#drainLine(draft, answers, requests, wide);
+    this.#drain.small = this.#drainLine(draft, room, requests, small);
+    if (takesWide) this.#drain.wide = this.#drainLine(draft, room, requests, wide);
   }
 
   /** Returns what is left of the line. One command goes whatever it costs. */
-  #drainLine(
-    draft: Draft,
-    answers: Answer[],
-    requests: RequestMemory | null,
-    line: Waiting<DrainCommand>[],
-  ): Waiting<DrainCommand>[] {
+  #drainLine(draft: Draft, room: Room, requests: RequestMemory | null, line: Waiting[]): Waiting[] {
     let taken = 0;
     for (const waiting of line) {
-      const { command, ticket, units } = waiting;
+      const { command, ticket, led, units } = waiting;
       if (lengthOf(draft, requests) >= this.#limits.turnBytesMax) break;
       if (taken > 0 && draft.work + units > TURN_UNITS) break;
       if (units > SLICE_UNITS) {
@@ -412,19 +384,19 @@ export class Planner {
           break;
         }
       }
-      if (command.kind === 'delete-group' && this.#groupChanges.mustLead(draft, command)) break;
+      if (led?.form.mustLead?.(draft, command, led.memory) === true) break;
       taken++;
       if (requests !== null && !requests.isWanted(ticket)) continue;
       const [before, spent] = [draft.length, draft.work];
-      const outcome = this.#plan(draft, command, ticket);
+      const outcome = this.#plan(draft, room, waiting);
       // What planning has not counted by itself.
       if (command.kind !== 'ack') draft.spend(Math.max(0, spent + units - draft.work));
       this.#surroundings.planned?.(command.kind);
-      if (requests !== null && draft.length > before) {
-        const kept = outcomeToKeep(command, outcome);
-        if (kept !== null) requests.record(ticket, kept);
+      if (outcome === null) continue;
+      if (requests !== null && draft.length > before && isRecorded(command)) {
+        requests.record(ticket, outcome);
       }
-      if (outcome !== null) answers.push({ ticket, outcome });
+      room.answer(ticket, outcome);
     }
     return taken === line.length ? [] : line.slice(taken);
   }
@@ -433,7 +405,7 @@ export class Planner {
    * What waits in the place of a command that has more to look up than a turn takes: what fills
    * has its turn before it goes on. null: it can be planned.
    */
-  #goAhead(draft: Draft, waiting: Waiting<DrainCommand>): Waiting<DrainCommand> | null {
+  #goAhead(draft: Draft, waiting: Waiting): Waiting | null {
     const { command, ticket } = waiting;
     if (command.kind !== 'ack') return readAhead(waiting, draft, this.#nextArrival);
     const isLooking = this.#lookAhead(draft, command, ticket);
@@ -456,8 +428,8 @@ export class Planner {
     return this.#delivery.ack(draft, command, ahead?.lookedUp(draft));
   }
 
-  /** null: the request is parked, or waits for a sweep. */
-  #plan(draft: Draft, command: DrainCommand, ticket: Ticket): Outcome | null {
+  /** null: the request is parked, or a job answers it. */
+  #plan(draft: Draft, room: Room, { command, ticket, led }: Waiting): Outcome | null {
     switch (command.kind) {
       case 'pop':
         if (command.deadlineMs === DEADLINE_OVER) return popped(command, '', [], null);
@@ -471,37 +443,12 @@ export class Planner {
         return this.#delivery.transact(draft, command, null, this.#timers).outcome();
       case 'extend':
         return this.#delivery.extend(draft, command);
-      case 'configure':
-        return planConfigure(draft, command, this.#delivery, this.#names);
-      case 'delete-queue':
-        return this.#deleteQueue(draft, command, ticket);
-      case 'seek':
-      case 'delete-group':
-      case 'subscribe-group':
-        return this.#groupChanges.plan(draft, command, ticket);
-      case 'drop-dead-letters':
-        this.#drops.begin(command, ticket);
-        return null;
-      case 'trace':
-        this.#traces.added(draft);
-        return planTrace(draft, command);
-      case 'ephemeral-configure':
-      case 'ephemeral-delete':
-        return planEphemeral(draft, command);
-      case 'set-switches':
-        return planSwitches(draft, command);
-      case 'set-grant':
-        return planGrant(draft, command);
-      case 'purge-tenant':
-        this.#purges.begin(draft, command.tenant, ticket);
-        return null;
-      case 'register-stream':
-        return planRegisterStream(draft, command);
-      case 'stream-cycle':
-        return this.#cycle(draft, command);
-      case 'timers':
-        return this.#timers.plan(draft, command);
     }
+    assert(led !== null, `no feature plans ${command.kind}`);
+    const { site } = this.#features;
+    const planned = led.form.plan({ draft, ticket, room, site }, command, led.memory);
+    // It pushes nothing, so it is complete.
+    return planned === null || 'kind' in planned ? planned : planned.outcome();
   }
 
   #pop(draft: Draft, command: PopCommand, ticket: Ticket): Outcome | null {
@@ -511,78 +458,19 @@ export class Planner {
     if (outcome?.kind === 'popped') draft.spend(outcome.claims.length * PRICES.claim);
     return outcome;
   }
-
-  #cycle(draft: Draft, command: StreamCycleCommand): Outcome {
-    const { entryBytesMax } = this.#limits;
-    const { memory } = this.#delivery;
-    return planCycle(draft, { memory, entryBytesMax }, command, null).outcome();
-  }
-
-  #dropDeadLetters(
-    draft: Draft,
-    answer: (ticket: Ticket, outcome: Outcome) => void,
-    requests: RequestMemory | null,
-  ): void {
-    this.#drops.turn(draft, {
-      progressed: (ticket, outcome) => requests?.amend(ticket, outcome),
-      done: answer,
-    });
-  }
-
-  #raise(draft: Draft): void {
-    const version = this.#raiseTo;
-    this.#raiseTo = 0;
-    if (version > clusterVersionOf(draft.state)) draft.emit({ kind: 'cluster-version', version });
-  }
-
-  #deleteQueue(draft: Draft, command: DeleteQueueCommand, ticket: Ticket): Outcome | null {
-    const queue = findQueue(draft.state, command.tenant, command.queue);
-    if (queue === undefined) return { kind: 'deleted', existed: false };
-    this.#doom(draft, queue.number, [ticket]);
-    return null;
-  }
-
-  #doom(draft: Draft, queue: number, tickets: Ticket[]): void {
-    draft.emit({ kind: 'delete-queue', queue });
-    this.#delivery.queueDeleted(queue);
-    this.#sweeps.begin(queue, tickets);
-  }
-
-  #purge(
-    draft: Draft,
-    answer: (ticket: Ticket, outcome: Outcome) => void,
-    requests: RequestMemory | null,
-  ): void {
-    this.#purges.turn(draft, {
-      deleteQueue: (queue) => this.#doom(draft, queue, []),
-      isSweeping: (tenant) => this.#sweeps.isSweeping(tenant),
-      done: (ticket, outcome) => {
-        requests?.amend(ticket, outcome);
-        answer(ticket, outcome);
-      },
-    });
-  }
-
-  /** A deletion sent again is answered when the last row is gone, as it was to be. */
-  #waitAgain(command: Command, outcome: Outcome, ticket: Ticket): boolean {
-    if (command.kind === 'drop-dead-letters' && outcome.kind === 'dead-letters-dropped') {
-      if (!outcome.isDone) this.#drops.begin(command, ticket, outcome.deleted);
-      return !outcome.isDone;
-    }
-    if (command.kind !== 'delete-queue' || outcome.kind !== 'deleted' || !outcome.existed) {
-      return false;
-    }
-    return this.#sweeps.waitAgain(command, ticket);
-  }
 }
 
-/** Of the entry so far, with the records that are made. */
+/** Bytes of the entry so far, with the records that are made. */
 function lengthOf(draft: Draft, requests: RequestMemory | null): number {
   return requests === null ? draft.length : draft.length + requests.freshBytes;
 }
 
-function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+/**
+ * A command that made the entry longer has its outcome recorded in it; but a pop is judged by what
+ * it took, and a give-back finds no lease the second time, so it does nothing.
+ */
+function isRecorded({ kind }: Command): boolean {
+  return kind !== 'pop' && kind !== 'give-back';
 }
 
 /** Leaves the records in the entry, and adds the answers with who is to be told. */

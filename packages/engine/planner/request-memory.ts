@@ -16,11 +16,10 @@
  * A command without an id is never looked up here, and a leader that has met no id does nothing.
  */
 import { assert } from '../base/assert.js';
-import { type Command, ITEM_QUEUED, type Outcome } from '../base/commands/commands.js';
+import { type Command, ITEM_QUEUED, type Outcome, type Ticket } from '../base/commands/commands.js';
 import { SettledNumbers } from '../base/settled-numbers.js';
 import type { Key, State } from '../base/state.js';
 import { requests } from '../base/tables.js';
-import type { Ticket } from '../delivery/delivery.js';
 import type { Draft } from '../draft/draft.js';
 import { keptOutcome, recalledOutcome } from '../features/kv/record.js';
 import type { RequestRecord } from '../state/effects.js';

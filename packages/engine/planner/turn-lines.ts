@@ -22,23 +22,24 @@
  * Rejected: a budget of time. It would make what a turn plans depend on the machine, and a
  * simulation could not be repeated.
  */
-import type { Command } from '../base/commands/commands.js';
-import { growingBytes } from '../base/commands/growing-bytes.js';
+import type { Command, Ticket } from '../base/commands/commands.js';
 import {
-  priceOf,
   SLICE_UNITS,
   SMALL_BYTES,
   SMALL_UNITS,
   TURN_UNITS,
   WIDE_BYTES_IN_FLIGHT,
 } from '../base/work-prices.js';
-import type { Ticket } from '../delivery/delivery.js';
 import { TransactionAhead } from '../delivery/transaction-ahead.js';
 import type { Draft } from '../draft/draft.js';
+import { growingBytes, priceOf } from './command-facts.js';
+import type { Led } from './led-features.js';
 
-export interface Waiting<C extends Command> {
-  readonly command: C;
+export interface Waiting {
+  readonly command: Command;
   readonly ticket: Ticket;
+  /** null: a command of the hot path. */
+  readonly led: Led | null;
   /** What it costs, as far as could be seen when it came. */
   readonly units: number;
   /** What it adds to the log, as `growingBytes` counts it. */
@@ -48,17 +49,18 @@ export interface Waiting<C extends Command> {
   readonly ahead?: TransactionAhead;
 }
 
-export class TurnLine<C extends Command> {
-  small: Waiting<C>[] = [];
-  wide: Waiting<C>[] = [];
+export class TurnLine {
+  small: Waiting[] = [];
+  wide: Waiting[] = [];
 
   /** `beside`: what the command costs beside its price. */
-  add(command: C, ticket: Ticket, arrival: number, beside = 0): void {
-    const units = priceOf(command) + beside;
-    const bytes = growingBytes(command);
+  add(command: Command, ticket: Ticket, led: Led | null, arrival: number, beside = 0): void {
+    const form = led?.form ?? null;
+    const units = priceOf(command, form) + beside;
+    const bytes = growingBytes(command, form);
     const isSmall = units <= SMALL_UNITS && bytes <= SMALL_BYTES;
     const line = isSmall ? this.small : this.wide;
-    line.push({ command, ticket, units, bytes, arrival });
+    line.push({ command, ticket, led, units, bytes, arrival });
   }
 
   get length(): number {
@@ -70,11 +72,7 @@ export class TurnLine<C extends Command> {
  * What waits in the place of a transaction until all of its rows are read; null: it can be planned.
  * What fills and what drains take turns meanwhile.
  */
-export function readAhead<C extends Command>(
-  waiting: Waiting<C>,
-  draft: Draft,
-  arrival: () => number,
-): Waiting<C> | null {
+export function readAhead(waiting: Waiting, draft: Draft, arrival: () => number): Waiting | null {
   const { command, units, ahead } = waiting;
   if (units <= SLICE_UNITS || command.kind !== 'transaction') return null;
   if (command.positions.length === 0) return null;
@@ -83,10 +81,7 @@ export function readAhead<C extends Command>(
 }
 
 /** Its turn came before that of `other`; false when there is none. */
-export function isOlder<A extends Command, B extends Command>(
-  line: readonly Waiting<A>[],
-  other: readonly Waiting<B>[],
-): boolean {
+export function isOlder(line: readonly Waiting[], other: readonly Waiting[]): boolean {
   const [first] = line;
   const [second] = other;
   return first !== undefined && (second === undefined || first.arrival < second.arrival);

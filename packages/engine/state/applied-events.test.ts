@@ -5,13 +5,12 @@
 import { expect, test } from 'vitest';
 import type { OptionChanges } from '../base/commands/commands.js';
 import { EngineRig, TENANT } from '../testing/engine.fake.js';
-import { HOUSEKEEPING_LIMITS } from '../upkeep/housekeeping.js';
 import type { AppliedEvents } from './applied-events.js';
 
 /** A rig, and what its observer heard: tenants and stamps are checked and left out. */
 function observed(changes: OptionChanges): { rig: EngineRig; heard: string[] } {
   const retention = { intervalMs: 1000, batchAppends: 1000 };
-  const rig = new EngineRig(undefined, { housekeeping: { ...HOUSEKEEPING_LIMITS, retention } });
+  const rig = new EngineRig(undefined, { retention });
   const heard: string[] = [];
   const note = (tenant: string, text: string, stampUs: number | null) => {
     expect(tenant).toBe(TENANT);

@@ -47,7 +47,7 @@ import { applyClusterVersion, CLUSTER_VERSION_READ } from './cluster-version.js'
 import { fileDeadLetter, removeDeadLetters } from './dead-letters/dead-letters.js';
 import { type Effect, type RequestsEffect, readEffect, readEntryHeader } from './effects.js';
 import type { EphemeralQueueEffect } from './ephemeral-queues.js';
-import { applyFeatureEffect, isFeatureEffect } from './feature-effects.js';
+import { applyFeatureEffect } from './feature-effects.js';
 import { type GroupChangeRow, groupChangeKey, groupChanges } from './group-change-table.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
 import { AppendRun } from './log-use.js';
@@ -204,10 +204,6 @@ export function applyEffect(
   readable = Number.MAX_SAFE_INTEGER,
   totals: EntryTotals | null = null,
 ): void {
-  if (isFeatureEffect(effect)) {
-    applyFeatureEffect(state, effect, stampUs);
-    return;
-  }
   switch (effect.kind) {
     case 'queue':
       putQueue(state, effect.row);
@@ -254,6 +250,8 @@ export function applyEffect(
     case 'cluster-version':
       applyClusterVersion(state, effect.version, readable);
       break;
+    default:
+      applyFeatureEffect(state, effect, stampUs);
   }
 }
 

@@ -8,6 +8,7 @@ import { type GrantRow, grantKey, grants } from '../base/grants.js';
 import { MapState } from '../base/map-state.js';
 import type { Draft } from '../draft/draft.js';
 import { planEphemeral, purgeEphemeral } from '../features/ephemeral/plan.js';
+import { PURGED_ROWS } from '../features/job.js';
 import { readEffect, writeEffect } from './effects.js';
 import {
   applyEphemeralEffect,
@@ -85,15 +86,16 @@ test('no more queues than were granted, but those there are can be declared anew
 
 test('a purge goes in steps, and ends with whatever nodes hold of the tenant', () => {
   const planned = new Planned();
-  for (const queue of ['a', 'b', 'c']) planned.configure(queue);
+  for (let i = 0; i <= PURGED_ROWS; i++) planned.configure(`q${1000 + i}`);
   planned.configure('a', '{}', OTHER);
-  const next = purgeEphemeral(planned.draft, TENANT, '', 2);
-  expect(next).toBe(`${TENANT}b\0`);
+  const step = { draft: planned.draft, tenant: TENANT, partitionsDeleted: 0 };
+  const next = purgeEphemeral({ ...step, next: '' });
+  expect(next).toBe(`${TENANT}q${1000 + PURGED_ROWS - 1}\0`);
   expect(
     planned.effects.some(({ queue }) => queue === ''),
     'not yet',
   ).toBe(false);
-  expect(purgeEphemeral(planned.draft, TENANT, next ?? '', 2)).toBeNull();
+  expect(purgeEphemeral({ ...step, next: next ?? '' })).toBeNull();
   expect(planned.effects.at(-1)).toMatchObject({ tenant: TENANT, queue: '', options: null });
   expect(declaredQueues(planned.state, TENANT, '', 9)).toEqual([]);
   expect(declaredQueues(planned.state, OTHER, '', 9)).toHaveLength(1);

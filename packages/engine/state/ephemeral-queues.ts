@@ -7,20 +7,31 @@
  * holds of the queue. The name '' stands for all queues of the tenant.
  */
 import type { Tenant } from '../base/commands/commands.js';
-import { type ChoiceOf, kind } from '../base/fields/choice.js';
+import { effect } from '../base/effect.js';
+import type { ChoiceOf } from '../base/fields/choice.js';
 import { nullable, text } from '../base/fields/field.js';
 import { single } from '../base/fields/record.js';
 import { tenantNameKey, tenantRange, textInKey } from '../base/keys.js';
 import type { Key, State } from '../base/state.js';
 import { table } from '../base/tables.js';
 
+interface Declaration {
+  readonly tenant: Tenant;
+  readonly queue: string;
+  readonly options: string | null;
+}
+
 export const ephemeralEffects = {
-  'ephemeral-queue': kind(32, {
-    tenant: text,
-    queue: text,
-    /** null: the queue is gone. */
-    options: nullable(text),
-  }),
+  'ephemeral-queue': effect(
+    32,
+    {
+      tenant: text,
+      queue: text,
+      /** null: the queue is gone. */
+      options: nullable(text),
+    },
+    applyEphemeralEffect,
+  ),
 };
 export type EphemeralQueueEffect = ChoiceOf<'kind', typeof ephemeralEffects>;
 
@@ -56,8 +67,7 @@ export function nameOf(key: Key): string {
   return textInKey(key, TENANT_LENGTH, key.length);
 }
 
-export function applyEphemeralEffect(state: State, effect: EphemeralQueueEffect): void {
-  const { tenant, queue, options } = effect;
+export function applyEphemeralEffect(state: State, { tenant, queue, options }: Declaration): void {
   if (queue === '') return;
   const key = tenantNameKey(tenant, queue);
   if (options === null) state.delete(ephemeralQueues, key);

@@ -1,28 +1,18 @@
 /** The row of a purge of a tenant that goes on (purge.ts). */
 import type { Tenant } from '../base/commands/commands.js';
-import { count, type Infer, oneOf, text } from '../base/fields/field.js';
+import { count, type Infer, text, within } from '../base/fields/field.js';
 import { record } from '../base/fields/record.js';
 import type { Key, State } from '../base/state.js';
 import { table } from '../base/tables.js';
 
-/** What goes, in this order. */
-export const PURGE_STAGES = [
-  // First: one that came due later would make its queue anew (see `dropsTimersOf`).
-  'timers',
-  'queues',
-  'kv',
-  'streams',
-  'ephemeral',
-  'traces',
-  // The queues of the stage above, which were gone for clients at once.
-  'sweeps',
-  'grants',
-] as const;
-export type PurgeStage = (typeof PURGE_STAGES)[number];
+/** The first stage: a timer that came due after the stage of queues would make its queue anew. */
+export const TIMERS_STAGE = 0;
+const STAGE_MAX = 127;
 
 /** Keyed by tenant. Whatever comes before the position is gone. */
 export const purgeRow = record({
-  stage: oneOf(PURGE_STAGES),
+  /** The number of a `PurgeStage`. */
+  stage: within(0, STAGE_MAX),
   /** Where the stage goes on, in its own terms; "": at its beginning. */
   next: text,
   partitionsDeleted: count,
@@ -45,5 +35,5 @@ export function isPurging(state: State): boolean {
 
 /** A purge of the tenant has begun, and not yet come to the end of its timers. */
 export function dropsTimersOf(state: State, tenant: Tenant): boolean {
-  return state.get(purges, purgeKey(tenant))?.stage === 'timers';
+  return state.get(purges, purgeKey(tenant))?.stage === TIMERS_STAGE;
 }

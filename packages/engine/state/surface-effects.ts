@@ -1,44 +1,33 @@
 /** What operators' commands do to the state (commands/surfaces.ts), and the effects. */
-import { type ChoiceOf, kind } from '../base/fields/choice.js';
+import { effect } from '../base/effect.js';
 import { key, list, ROWS_MAX, text } from '../base/fields/field.js';
 import { maybe, rest } from '../base/fields/record.js';
 import { grantKey, grantKind, grantRow, grants } from '../base/grants.js';
 import { SINGLETON_KEY } from '../base/keys.js';
-import type { State } from '../base/state.js';
+import type { Key, State, Table } from '../base/state.js';
 import { switches, switchesRow } from '../base/switches.js';
 import { purgeKey, purgeRow, purges } from './purge-table.js';
 import { dropTraces } from './traces/apply.js';
 
-export const surfaceEffects = {
-  switches: kind(20, { row: rest(switchesRow) }),
-  /** null: the grant is gone. */
-  grant: kind(21, { tenant: text, surface: grantKind, row: maybe(grantRow) }),
-  /** null: the purge is done. */
-  purge: kind(22, { tenant: text, row: maybe(purgeRow) }),
-  /** These traces, which exist, are gone. */
-  'drop-traces': kind(23, { places: list(key, ROWS_MAX) }),
-};
-export type SurfaceEffect = ChoiceOf<'kind', typeof surfaceEffects>;
-
-export function applySurfaceEffect(state: State, effect: SurfaceEffect): void {
-  switch (effect.kind) {
-    case 'switches':
-      state.put(switches, SINGLETON_KEY, effect.row);
-      break;
-    case 'grant': {
-      const place = grantKey(effect.tenant, effect.surface);
-      if (effect.row === null) state.delete(grants, place);
-      else state.put(grants, place, effect.row);
-      break;
-    }
-    case 'purge': {
-      const place = purgeKey(effect.tenant);
-      if (effect.row === null) state.delete(purges, place);
-      else state.put(purges, place, effect.row);
-      break;
-    }
-    case 'drop-traces':
-      dropTraces(state, effect.places);
-      break;
-  }
+function replace<Row>(state: State, table: Table<Row>, place: Key, row: Row | null): void {
+  if (row === null) state.delete(table, place);
+  else state.put(table, place, row);
 }
+
+export const surfaceEffects = {
+  switches: effect(20, { row: rest(switchesRow) }, (state, { row }) => {
+    state.put(switches, SINGLETON_KEY, row);
+  }),
+  /** null: the grant is gone. */
+  grant: effect(21, { tenant: text, surface: grantKind, row: maybe(grantRow) }, (state, it) => {
+    replace(state, grants, grantKey(it.tenant, it.surface), it.row);
+  }),
+  /** null: the purge is done. */
+  purge: effect(22, { tenant: text, row: maybe(purgeRow) }, (state, { tenant, row }) => {
+    replace(state, purges, purgeKey(tenant), row);
+  }),
+  /** These traces, which exist, are gone. */
+  'drop-traces': effect(23, { places: list(key, ROWS_MAX) }, (state, { places }) => {
+    dropTraces(state, places);
+  }),
+};

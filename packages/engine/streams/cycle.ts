@@ -32,7 +32,7 @@ import { ATOMIC_UNITS_MAX, PRICES, tooMuchWork } from '../base/work-prices.js';
 import { fenceOf, subjectOf, type TargetChange, writeTarget } from '../delivery/ack-target.js';
 import type { DeliveryMemory } from '../delivery/memory.js';
 import type { Draft } from '../draft/draft.js';
-import type { PlacedPush, PushPlan } from '../push/push.js';
+import type { PushPlan } from '../push/push.js';
 import { findNamedPartition } from '../state/catalog.js';
 import type { StreamChange } from '../state/streams/apply.js';
 import { stateKey, streamStates } from '../state/streams/tables.js';
@@ -45,19 +45,14 @@ export interface PlacedCycle {
   outcome(): StreamCycledOutcome | RefusedOutcome;
 }
 
-export interface CycleSite {
-  readonly memory: DeliveryMemory;
-  readonly entryBytesMax: number;
-}
-
 type Verdict = StreamCycledOutcome['verdict'];
 
-/** `pushes` may be null when the command pushes nothing. */
 export function planCycle(
   draft: Draft,
-  { memory, entryBytesMax }: CycleSite,
+  memory: DeliveryMemory,
+  entryBytesMax: number,
   command: StreamCycleCommand,
-  pushes: PushPlan | null,
+  pushes: PushPlan,
 ): PlacedCycle {
   const { tenant, partitionId, queryId } = command;
   const query = findQuery(draft.state, tenant, queryId);
@@ -85,7 +80,7 @@ export function planCycle(
     draft.emit({ kind: 'stream-state', store, partition: partition.number, changes });
   }
   if (ack?.change) writeTarget(draft, memory, ack.change);
-  const placed = place(command, pushes);
+  const placed = command.pushes === null ? null : pushes.placeAll(command.pushes, null);
   const result = 'committed';
   const done = ack === null ? null : { count: ack.count, released: ack.released };
   return {
@@ -204,7 +199,7 @@ interface CycleSize {
 
 function judgeWrites(
   command: StreamCycleCommand,
-  plan: PushPlan | null,
+  plan: PushPlan,
   entryBytesMax: number,
   size: CycleSize,
 ): Verdict | null {
@@ -215,7 +210,6 @@ function judgeWrites(
     bytes += opBytes(key) + (state.valueEnd[i] ?? 0) - (state.valueStart[i] ?? 0);
   });
   if (pushes !== null) {
-    assert(plan !== null, 'a cycle that pushes was planned where nothing is pushed');
     const twice = firstRepeat(pushes);
     if (twice !== null) return refused('duplicate', `${twice}; nothing was applied`);
     const verdict = plan.judge(pushes, ATOMIC_UNITS_MAX - size.units);
@@ -283,9 +277,4 @@ function changesOf(
     changes.push({ key, value, windowEnd: ops.windowEnds[i] ?? null, replacedBytes });
   }
   return changes;
-}
-
-function place(command: StreamCycleCommand, plan: PushPlan | null): PlacedPush | null {
-  const { pushes } = command;
-  return pushes === null || plan === null ? null : plan.placeAll(pushes, null);
 }

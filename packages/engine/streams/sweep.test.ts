@@ -17,7 +17,8 @@ function doom(state: MapState, ...keys: readonly Key[]): void {
 }
 
 function step(state: MapState, next: string): string | null {
-  return purgeStreams({ state } as unknown as Draft, TENANT, next, 10);
+  const draft = { state } as unknown as Draft;
+  return purgeStreams({ draft, tenant: TENANT, next, partitionsDeleted: 0 });
 }
 
 test('a purge does not wait for what is doomed after it', () => {

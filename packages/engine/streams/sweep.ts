@@ -3,7 +3,7 @@
 import { tenantRange } from '../base/keys.js';
 import type { Key, State } from '../base/state.js';
 import type { Draft } from '../draft/draft.js';
-import type { Effect } from '../state/effects.js';
+import { type Job, PURGED_ROWS, type PurgeStep, purgeRange } from '../features/job.js';
 import { FIRST_DOOMED, firstDoomed, LAST_DOOMED } from '../state/streams/doomed.js';
 import { doomedStreams, streamNames } from '../state/streams/tables.js';
 
@@ -13,7 +13,8 @@ const SWEEP_ROWS = 1000;
 const STEP_MS = 50;
 
 /** The leader's part: a step now and then, while there is something. */
-export class StreamSweep {
+export class StreamSweep implements Job {
+  readonly observes = ['stream-query', 'drop-stream-query', 'sweep-queue'] as const;
   /** Monotonic milliseconds of the next step; null: nothing is doomed. */
   #dueMs: number | null;
   /** Nothing before it is doomed. */
@@ -23,19 +24,14 @@ export class StreamSweep {
     this.#dueMs = firstDoomed(state, FIRST_DOOMED) === undefined ? null : 0;
   }
 
-  get dueMs(): number | null {
+  nextDueMs(): number | null {
     return this.#dueMs;
   }
 
   /** Something may have been doomed. */
-  observe(effect: Effect): void {
-    switch (effect.kind) {
-      case 'stream-query':
-      case 'drop-stream-query':
-      case 'sweep-queue':
-        this.#dueMs ??= 0;
-        this.#from = FIRST_DOOMED;
-    }
+  observe(): void {
+    this.#dueMs ??= 0;
+    this.#from = FIRST_DOOMED;
   }
 
   turn(draft: Draft): void {
@@ -54,22 +50,17 @@ const WAITING = '~';
 const DOOMED_KEY_CHARS = 5;
 
 /**
- * A step of the removal of a tenant (`PurgeRows`): its queries, and then it waits until what was
- * doomed when they were gone is swept, of whomever. What others doom afterwards holds up nothing,
- * unless it stands before that, and each store and partition is doomed once.
+ * The queries of the tenant go first; then the purge waits until all state that was doomed by then
+ * is swept, of other tenants too. State that is doomed afterwards holds up nothing unless it stands
+ * before that, and each store and partition is doomed once.
  */
-export function purgeStreams(
-  draft: Draft,
-  tenant: string,
-  next: string,
-  rowsMax: number,
-): string | null {
+export function purgeStreams(step: PurgeStep): string | null {
+  const { draft, tenant, next } = step;
   if (next.startsWith(WAITING)) return waitOn(draft, next);
-  const [first, end] = tenantRange(tenant);
-  const names = draft.state.range(streamNames, next === '' ? first : (next as Key), end, rowsMax);
-  for (const { row: id } of names) draft.emit({ kind: 'drop-stream-query', id });
-  const last = names[rowsMax - 1];
-  return last === undefined ? waitForAll(draft) : `${last.key}\0`;
+  const place = purgeRange(step, streamNames, tenantRange(tenant), PURGED_ROWS, (found) => {
+    for (const { row: id } of found) draft.emit({ kind: 'drop-stream-query', id });
+  });
+  return place ?? waitForAll(draft);
 }
 
 function waitForAll(draft: Draft): string | null {

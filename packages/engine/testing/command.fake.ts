@@ -1,5 +1,5 @@
 /** Random commands and outcomes, as the HTTP front and the planner make them. */
-import { messageId } from '@svc/wire';
+import { GRANT_KINDS, GRANT_LIMITS, messageId } from '@svc/wire';
 import type {
   AckItem,
   AckItemOutcome,
@@ -17,7 +17,9 @@ import { REPLAY_RESULTS } from '../base/commands/dead-letters.js';
 import { kvJson } from '../base/commands/kv.js';
 import type { TransactedOutcome, TransactionCommand } from '../base/commands/transaction.js';
 import type { DeliveryTerms } from '../base/delivery-terms.js';
+import type { GrantRow } from '../base/grants.js';
 import { CONFIGURE_DEFAULTS } from '../base/queue-options.js';
+import { SWITCH_NAMES } from '../base/switches.js';
 import { TENANT } from './engine.fake.js';
 import { randomGroupChanged, randomGroupCommand } from './group-command.fake.js';
 import { randomKvCall, randomKvOutcome } from './kv.fake.js';
@@ -39,11 +41,15 @@ function some<T>(random: SeededRandom, most: number, make: (i: number) => T): T[
 export function randomCommand(random: SeededRandom, nowMs: number): Command {
   const text = () => oneOf(random, TEXTS);
   const tenant = TENANT;
-  switch (random.below(12)) {
+  switch (random.below(14)) {
+    case 13:
+      return randomKvCall(random, TENANT, () => random.below(9));
+    case 12:
+      return randomSurfaceCommand(random);
     case 11:
       return randomTimerCall(random);
     case 10:
-      return randomStreamCommand(random, randomPush(random));
+      return randomStreamCommand(random, withMessageIds(random, randomPush(random)));
     case 9:
       return randomRecordCommand(random);
     case 8:
@@ -96,6 +102,25 @@ export function randomCommand(random: SeededRandom, nowMs: number): Command {
     default:
       return { kind: 'delete-queue', tenant, queue: text() };
   }
+}
+
+/** As a cycle that names the ids of what it emits. */
+function withMessageIds(random: SeededRandom, push: PushCommand): PushCommand {
+  if (random.below(2) === 0) return push;
+  return { ...push, messageIds: push.itemGroup.map(() => oneOf(random, [null, ID])) };
+}
+
+function randomSurfaceCommand(random: SeededRandom): Command {
+  const tenant = TENANT;
+  const flag = () => random.below(2) === 0;
+  if (flag()) {
+    const named = SWITCH_NAMES.filter(flag).map((name) => [name, flag()] as const);
+    return { kind: 'set-switches', tenant, changes: Object.fromEntries(named) };
+  }
+  if (flag()) return { kind: 'purge-tenant', tenant };
+  const limits = GRANT_LIMITS.map((name) => [name, flag() ? null : random.below(2 ** 53)] as const);
+  const grant = { enabled: flag(), ...Object.fromEntries(limits) } as GrantRow;
+  return { kind: 'set-grant', tenant, surface: oneOf(random, GRANT_KINDS), grant };
 }
 
 function randomRecordCommand(random: SeededRandom): Command {
@@ -269,7 +294,9 @@ function randomChanges(random: SeededRandom): OptionChanges {
 
 export function randomOutcome(random: SeededRandom): Outcome {
   const text = () => oneOf(random, TEXTS);
-  switch (random.below(13)) {
+  switch (random.below(14)) {
+    case 13:
+      return randomKvOutcome(random);
     case 12:
       return randomTimersOutcome(random);
     case 11:

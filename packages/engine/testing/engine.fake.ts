@@ -32,6 +32,7 @@ import type { TimerClock } from '../base/timer-clock.js';
 import { utf8Length, utf8Read, utf8Write } from '../base/utf8.js';
 import type { Surroundings } from '../draft/draft.js';
 import type { PayloadCipher } from '../draft/payload-cipher.js';
+import { FEATURES } from '../planner/features.js';
 import { PLANNER_LIMITS, type PlannerLimits } from '../planner/limits.js';
 import { Planner } from '../planner/planner.js';
 import type { AppliedEvents } from '../state/applied-events.js';
@@ -133,6 +134,8 @@ export class EngineRig {
   /** The clock of the leading node, likewise; null: each planner has one of its own. */
   timerClock: TimerClock | null = null;
   mayGrow = true;
+  /** The features of the planners from the next `restart` on. */
+  features = FEATURES;
   mayTakeWide = true;
   /** Room for the answers of pops, from the next `restart` on; null: there is always room. */
   popRoom: PopRoom | null = null;
@@ -430,7 +433,7 @@ export class EngineRig {
       ...(this.timerClock === null ? {} : { timerClock: this.timerClock }),
       ...(this.popRoom === null ? {} : { popRoom: this.popRoom }),
     };
-    return new Planner(this.state, this.transactions, surroundings, this.#limits);
+    return new Planner(this.state, this.transactions, surroundings, this.#limits, this.features);
   }
 
   #apply(left: number): void {

@@ -161,7 +161,7 @@ const change: GroupChangeRow = {
   isDone: false,
 };
 const off = { kv: true, timersSchedule: false, timersFire: true, ephemeral: false };
-const purge = { stage: 'kv', next: '\0', partitionsDeleted: 3 } as const;
+const purge = { stage: 2, next: '\0', partitionsDeleted: 3 } as const;
 
 type Sample = readonly [base.FormTable<unknown>, unknown];
 

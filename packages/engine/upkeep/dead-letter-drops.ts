@@ -1,6 +1,6 @@
 /**
  * Removing many dead letters (inspection 1.3, 2.2), a bounded number in each entry: a queue may
- * have a million, and nobody else may wait for that.
+ * have a million, and no other request may wait for that.
  *
  * What must hold:
  * - What was filed before the command came is gone when it is answered; what is filed meanwhile
@@ -8,19 +8,17 @@
  * - A drop costs its rows once: it goes on where it stood, because the state may remember removed
  *   rows one by one for a while.
  * - Each entry leaves in the request's record how many are gone and that there may be more. A
- *   leader that finds such a record goes on counting from there (`resume`).
+ *   leader that finds such a record goes on counting from there (`waitAgain`).
  */
 
-import type {
-  DeadLettersDroppedOutcome,
-  DropDeadLettersCommand,
-} from '../base/commands/dead-letters.js';
+import type { Outcome, Ticket } from '../base/commands/commands.js';
+import type { DropDeadLettersCommand } from '../base/commands/dead-letters.js';
 import { deadLetterId } from '../base/dead-letter-id.js';
 import { deadLetterKey, numberKey, numberRange } from '../base/keys.js';
 import type { Key } from '../base/state.js';
 import { queues } from '../base/tables.js';
-import type { Ticket } from '../delivery/delivery.js';
 import type { Draft } from '../draft/draft.js';
+import type { Job, TurnRoom } from '../features/job.js';
 import { findNamedPartition, findQueue } from '../state/catalog.js';
 import { deadLettersAt } from '../state/dead-letters/dead-letters.js';
 import { deadLetters } from '../state/dead-letters/tables.js';
@@ -39,19 +37,13 @@ interface Drop {
   range: { readonly queue: number; from: Key; readonly to: Key } | null;
 }
 
-export interface DropListener {
-  /** The entry has removed rows for this request. */
-  progressed(ticket: Ticket, outcome: DeadLettersDroppedOutcome): void;
-  done(ticket: Ticket, outcome: DeadLettersDroppedOutcome): void;
-}
-
 /** What is left of a turn for drops. */
 interface Budget {
   rows: number;
   looks: number;
 }
 
-export class DeadLetterDrops {
+export class DeadLetterDrops implements Job {
   /** Oldest first. */
   readonly #drops: Drop[] = [];
 
@@ -64,7 +56,14 @@ export class DeadLetterDrops {
     this.#drops.push({ command, ticket, deleted, range: null });
   }
 
-  turn(draft: Draft, listener: DropListener): void {
+  /** A repetition goes on where the recorded outcome ends; false: that is the last word. */
+  waitAgain(command: DropDeadLettersCommand, outcome: Outcome, ticket: Ticket): boolean {
+    if (outcome.kind !== 'dead-letters-dropped' || outcome.isDone) return false;
+    this.begin(command, ticket, outcome.deleted);
+    return true;
+  }
+
+  turn(draft: Draft, room: TurnRoom): void {
     const budget: Budget = { rows: ROWS_PER_TURN, looks: LOOKS_PER_TURN };
     while (budget.rows > 0 && budget.looks > 0) {
       const drop = this.#drops[0];
@@ -75,10 +74,10 @@ export class DeadLetterDrops {
           ? dropAtAddress(draft, drop, budget)
           : dropOfQueue(draft, drop, budget);
       const outcome = { kind: 'dead-letters-dropped', deleted: drop.deleted, isDone } as const;
-      if (drop.deleted > before) listener.progressed(drop.ticket, outcome);
+      if (drop.deleted > before) room.progress(drop.ticket, outcome);
       if (!isDone) continue;
       this.#drops.shift();
-      listener.done(drop.ticket, outcome);
+      room.answer(drop.ticket, outcome);
     }
   }
 }

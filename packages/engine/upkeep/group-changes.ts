@@ -60,7 +60,7 @@
  * that).
  */
 
-import type { RefusedOutcome } from '../base/commands/commands.js';
+import type { RefusedOutcome, Ticket } from '../base/commands/commands.js';
 import type {
   DeleteGroupCommand,
   GroupChangedOutcome,
@@ -71,9 +71,9 @@ import { tenantNameKey, tenantRange } from '../base/keys.js';
 import type { QueueRow } from '../base/rows.js';
 import type { State } from '../base/state.js';
 import { moveCursor } from '../delivery/cursor-move.js';
-import type { Ticket } from '../delivery/delivery.js';
 import type { Draft } from '../draft/draft.js';
 import { type NameGuard, refusedBy } from '../draft/name-bounds.js';
+import type { Job, TurnRoom } from '../features/job.js';
 import { readMeta } from '../state/apply.js';
 import { findPartition, findQueue } from '../state/catalog.js';
 import {
@@ -91,8 +91,6 @@ export interface GroupChangesLimits {
   readonly windowMs: number;
   readonly names: NameGuard | null;
 }
-
-export type AnswerChange = (ticket: Ticket, outcome: GroupChangedOutcome) => void;
 
 interface Change {
   row: GroupChangeRow;
@@ -112,7 +110,7 @@ const TOO_MANY: RefusedOutcome = {
   refusal: { reason: 'overloaded', error: 'too many changes of consumer groups are under way' },
 };
 
-export class GroupChanges {
+export class GroupChanges implements Job {
   readonly #state: State;
   readonly #delivery: GroupDelivery;
   readonly #limits: GroupChangesLimits;
@@ -155,7 +153,7 @@ export class GroupChanges {
     return first.doneMs === null ? 0 : first.doneMs + this.#limits.windowMs;
   }
 
-  /** null: `advance` answers the ticket, in this turn or a later one. */
+  /** null: `turn` answers the ticket, in this turn or a later one. */
   plan(
     draft: Draft,
     command: GroupCommand,
@@ -190,15 +188,15 @@ export class GroupChanges {
   }
 
   /**
-   * The start of a turn: goes on with what is unfinished, and forgets outcomes that nobody will
+   * The start of a turn: goes on with what is unfinished, and forgets outcomes that no request will
    * ask for.
    */
-  advance(draft: Draft, answer: AnswerChange): void {
+  turn(draft: Draft, room: TurnRoom): void {
     this.#wentOn.clear();
     if (this.#done.size > 0) this.#expire(draft);
     for (const change of this.#firstOfEachGroup()) {
       if (this.#rowsLeft <= 0) break;
-      this.#step(draft, change, answer);
+      this.#step(draft, change, room);
     }
     this.#rowsLeft = this.#limits.rowsPerTurn;
     this.#ledLength = draft.length;
@@ -282,7 +280,7 @@ export class GroupChanges {
     return false;
   }
 
-  #step(draft: Draft, change: Change, answer: AnswerChange): void {
+  #step(draft: Draft, change: Change, room: TurnRoom): void {
     const step = stepGroupChange(draft, this.#delivery, change.row, this.#rowsLeft, draft.nowUs);
     this.#rowsLeft -= step.rowsUsed;
     const { row } = step;
@@ -297,7 +295,7 @@ export class GroupChanges {
     }
     change.doneMs = draft.nowMs;
     this.#done.set(row.id, change);
-    for (const ticket of change.tickets) answer(ticket, outcomeOf(row));
+    for (const ticket of change.tickets) room.answer(ticket, outcomeOf(row));
     change.tickets = [];
   }
 

@@ -7,14 +7,13 @@ import { cursors, partitionNumbers, partitions, queuePartitions, queues } from '
 import { EngineRig, TENANT } from '../testing/engine.fake.js';
 import { wrongCounts } from '../testing/log-use.fake.js';
 import { cycle, queryOf } from '../testing/stream.fake.js';
-import { HOUSEKEEPING_LIMITS } from './housekeeping.js';
 
 const DAY_MS = 86_400_000;
 
 /** Queue `q` with partition `Default`, emptied by retention; partitions go after two days. */
 function rigWithEmpty(): EngineRig {
   const cleanup = { intervalMs: 5000, afterUs: 2 * DAY_MS * 1000 };
-  const rig = new EngineRig(undefined, { housekeeping: { ...HOUSEKEEPING_LIMITS, cleanup } });
+  const rig = new EngineRig(undefined, { cleanup });
   rig.configure('q', { maxWaitTimeSeconds: 10 });
   rig.push('q', 'p', ['a']);
   rig.advance(60_000);
@@ -145,7 +144,7 @@ describe('partition cleanup', () => {
 
   test('walks over any number of partitions, some in each round, and begins again', () => {
     const cleanup = { intervalMs: 5000, afterUs: 2 * DAY_MS * 1000 };
-    const rig = new EngineRig(undefined, { housekeeping: { ...HOUSEKEEPING_LIMITS, cleanup } });
+    const rig = new EngineRig(undefined, { cleanup });
     for (let i = 0; i < 1500; i++) {
       const queue = `q${i}`;
       rig.send({ kind: 'configure', tenant: TENANT, queue, replace: false, changes: {} });

@@ -1,5 +1,5 @@
 /**
- * Partition cleanup: partitions that nobody has used for long are removed (message-plane 11.3).
+ * Partition cleanup: partitions that have not been used for long are removed (message-plane 11.3).
  *
  * A partition goes when it was created and last written long ago, holds no message and no dead
  * letter, no stream has state of it, and no cursor on it was created, is leased or was leased
@@ -8,8 +8,8 @@
  *
  * The leader walks all partitions in the order of their numbers, CLEANUP_ROWS a round: a million in
  * 83 minutes at a round every five seconds, for a rule whose times are days. Nothing is remembered
- * but the place, so a new leader begins at the first. A partition that somebody waits for is
- * passed over: his pop would have to be told that its partition is another one from here on.
+ * but the place, so a new leader begins at the first. A partition that a parked pop waits for is
+ * passed over: the pop would have to be told that its partition is another one from here on.
  */
 
 import { numberKey, numberRange } from '../base/keys.js';
@@ -17,6 +17,7 @@ import type { PartitionRow } from '../base/rows.js';
 import type { State } from '../base/state.js';
 import { cursors, partitions, queues } from '../base/tables.js';
 import type { Draft } from '../draft/draft.js';
+import type { Job } from '../features/job.js';
 import { hasStreamState } from '../state/streams/tables.js';
 import { DROPPED_CURSORS_MAX } from '../state/trim.js';
 
@@ -39,7 +40,7 @@ const CLEANUP_ROWS = 1000;
 const WALK_MS_MIN = 60_000;
 const LAST_PARTITION = numberKey(0xffff_ffff);
 
-export class PartitionCleanup {
+export class PartitionCleanup implements Job {
   readonly #state: State;
   readonly #limits: CleanupLimits | null;
   readonly #watch: PartitionWatch;
@@ -55,8 +56,7 @@ export class PartitionCleanup {
     this.#dueMs = limits === null ? null : 0;
   }
 
-  /** Monotonic milliseconds; null: never. */
-  get dueMs(): number | null {
+  nextDueMs(): number | null {
     return this.#dueMs;
   }
 

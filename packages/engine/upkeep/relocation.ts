@@ -14,6 +14,7 @@ import { appendKey } from '../base/keys.js';
 import type { State } from '../base/state.js';
 import { appends } from '../base/tables.js';
 import type { Draft } from '../draft/draft.js';
+import type { Job, TurnRoom } from '../features/job.js';
 import type { FoundAppend } from '../state/log-contents.js';
 
 /** An append as it was read from its place. */
@@ -53,28 +54,40 @@ const MOVED_BYTES_MAX = 1024 * 1024;
 /** Moves that a turn looks at: 5 us each to plan and 1 us to apply, 6 ms together. */
 const MOVES_MAX = 1000;
 
-/**
- * Writes the moves that still make sense; how many were looked at. Also into an entry that the
- * commands of its turn have filled: while producers are faster than the disk every entry is, and
- * that is when space is needed most. `entryBytesMax` is what no entry may go beyond.
- */
-export function planRelocations(
-  draft: Draft,
-  moves: readonly Relocation[],
-  entryBytesMax: number,
-): number {
-  let looked = 0;
-  let bytes = 0;
-  for (const move of moves) {
-    if (looked === MOVES_MAX) break;
-    if (bytes > 0 && bytes + move.length > MOVED_BYTES_MAX) break;
-    if (draft.length + move.length > entryBytesMax) break;
-    looked++;
-    if (!isLiveAt(draft.state, move)) continue;
-    draft.relocate(move.bytes);
-    bytes += move.length;
+export class Relocations implements Job {
+  #moves: readonly Relocation[] = [];
+
+  /** Moves are left that no turn has looked at. */
+  get busy(): boolean {
+    return this.#moves.length > 0;
   }
-  return looked;
+
+  /**
+   * Moves for the next turns. They replace those that are left: the giver looks again.
+   */
+  relocate(moves: readonly Relocation[]): void {
+    this.#moves = moves;
+  }
+
+  /**
+   * Writes the moves that still make sense, also into an entry that the commands of its turn have
+   * filled: while producers are faster than the disk every entry is full, and that is when space is
+   * needed most.
+   */
+  turn(draft: Draft, { entryBytesMax }: TurnRoom): void {
+    let looked = 0;
+    let bytes = 0;
+    for (const move of this.#moves) {
+      if (looked === MOVES_MAX) break;
+      if (bytes > 0 && bytes + move.length > MOVED_BYTES_MAX) break;
+      if (draft.length + move.length > entryBytesMax) break;
+      looked++;
+      if (!isLiveAt(draft.state, move)) continue;
+      draft.relocate(move.bytes);
+      bytes += move.length;
+    }
+    if (looked > 0) this.#moves = this.#moves.slice(looked);
+  }
 }
 
 function whereOf({ index, position }: AppendLocation): string {

@@ -14,13 +14,12 @@ import { cursorOf } from '../state/subscription.js';
 import { EngineRig, pushCommand, TENANT } from '../testing/engine.fake.js';
 import { wrongCounts } from '../testing/log-use.fake.js';
 import { SeededRandom } from '../testing/random.fake.js';
-import { HOUSEKEEPING_LIMITS } from './housekeeping.js';
 
 const RETAINED = { retentionEnabled: true };
 
 function rigWith(changes: OptionChanges, batchAppends = 1000): EngineRig {
   const retention = { intervalMs: 5000, batchAppends };
-  const rig = new EngineRig(undefined, { housekeeping: { ...HOUSEKEEPING_LIMITS, retention } });
+  const rig = new EngineRig(undefined, { retention });
   rig.configure('q', changes);
   return rig;
 }

@@ -59,6 +59,7 @@ import type { GroupRow, PartitionRow } from '../base/rows.js';
 import type { Key, KeyedRow, State } from '../base/state.js';
 import { appends, cursors, groups, oldestAppends, partitions, queues } from '../base/tables.js';
 import type { Draft } from '../draft/draft.js';
+import type { Job } from '../features/job.js';
 import type { Effect } from '../state/effects.js';
 import { seedCommitted } from '../state/subscription.js';
 import { retainedAppend } from '../state/trim.js';
@@ -115,7 +116,8 @@ interface Cutoffs {
   readonly doneUs: number;
 }
 
-export class Retention {
+export class Retention implements Job {
+  readonly observes = ['cursor', 'queue', 'delete-queue', 'group'] as const;
   readonly #state: State;
   readonly #limits: RetentionLimits;
   readonly #queues = new Map<number, RetainedQueue>();
@@ -145,7 +147,6 @@ export class Retention {
     return queueMs === null ? this.#dirtyDueMs : Math.min(queueMs, this.#dirtyDueMs);
   }
 
-  /** Every effect that the leader plans passes here. */
   observe(effect: Effect): void {
     switch (effect.kind) {
       case 'cursor':

@@ -51,6 +51,9 @@ import type { TransactedOutcome, TransactionCommand } from './transaction.js';
 /** The scope of every row (contract: message-plane 1.2): a lower-case UUID. */
 export type Tenant = string;
 
+/** A request that waits for its outcome, minted by the caller and known by identity. */
+export type Ticket = object;
+
 // --- push (message-plane 2) --------------------------------------------------------------------
 
 export interface PushGroup {

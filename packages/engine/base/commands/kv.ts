@@ -191,3 +191,31 @@ export function kvWrites({ ops }: KvCall): boolean {
 export function isKvWrite(op: KvOp): op is KvWriteOp {
   return op.op === 'put' || op.op === 'putIfAbsent' || op.op === 'delete' || op.op === 'incr';
 }
+
+/** Beside the value of a write: its names and the numbers of its row, in entry and row. */
+const WRITE_BYTES = 256;
+
+/** Bytes that the writes of a call store. */
+export function kvStoredBytes({ ops }: KvCall): number {
+  let bytes = 0;
+  for (const op of ops) {
+    if (op.op === 'put' || op.op === 'putIfAbsent') bytes += WRITE_BYTES + op.value.length;
+    else if (op.op === 'incr') bytes += WRITE_BYTES;
+  }
+  return bytes;
+}
+
+/**
+ * What a call counts for among the bytes of a turn: its values, and for each key that it names,
+ * read or written, what a write takes. So a turn ends in time also when calls only delete, or read
+ * a great deal. What the entry gets of what they find is counted when they are planned.
+ */
+export function kvTurnBytes({ ops }: KvCall): number {
+  let bytes = 0;
+  for (const op of ops) {
+    if (op.op === 'put' || op.op === 'putIfAbsent') bytes += op.value.length;
+    const keys = op.op === 'getPrefix' ? op.limit : op.op === 'getMany' ? op.keys.length : 1;
+    bytes += keys * WRITE_BYTES;
+  }
+  return bytes;
+}

@@ -1,13 +1,9 @@
 // Goal: switches and grants are replicated state (state-surfaces 5.1, 5.2): set by commands, kept
-// over leaders, and their commands travel between nodes. Method: the engine's rig, whose rows pass
-// through their form; the codecs forth and back, whole and cut short.
+// over leaders. Method: the engine's rig, whose rows pass through their form.
 import { expect, test } from 'vitest';
-import { decodeForwarded, encodeForwarded } from '../../forwarding/command-codec.js';
-import { decodeAnswer, encodeAnswer } from '../../forwarding/outcome-codec.js';
 import { EngineRig, TENANT } from '../../testing/engine.fake.js';
 import { type GrantRow, grantOf } from '../grants.js';
 import { switchesOf } from '../switches.js';
-import type { Command, Outcome } from './commands.js';
 import type { SwitchChanges } from './surfaces.js';
 
 const ON = { kv: true, timersSchedule: true, timersFire: true, ephemeral: true };
@@ -69,42 +65,4 @@ test('a grant is kept by tenant and kind, and replaced as a whole', () => {
   expect(rig.entries).toBe(before);
   rig.call({ ...command, grant: { ...NONE, enabled: false } });
   expect(grantOf(rig.state, TENANT, 'kv')).toEqual({ ...NONE, enabled: false });
-});
-
-const COMMANDS: readonly Command[] = [
-  { kind: 'set-switches', tenant: TENANT, changes: {} },
-  { kind: 'set-switches', tenant: TENANT, changes: { kv: false, ephemeral: true } },
-  {
-    kind: 'set-switches',
-    tenant: TENANT,
-    changes: { kv: true, timersSchedule: false, timersFire: true, ephemeral: false },
-  },
-  { kind: 'set-grant', tenant: TENANT, surface: 'streams', grant: { ...NONE, enabled: false } },
-  {
-    kind: 'set-grant',
-    tenant: TENANT,
-    surface: 'ephemeral',
-    grant: { ...NONE, maxRows: 0, maxQueries: Number.MAX_SAFE_INTEGER },
-  },
-  { kind: 'purge-tenant', tenant: TENANT },
-];
-
-test.each(COMMANDS)('%j travels', (command) => {
-  const forwarded = { term: 3, deadlineMs: 500, origin: null, command };
-  const [bytes = new Uint8Array()] = encodeForwarded(forwarded, 100);
-  expect(decodeForwarded(bytes, 100)).toEqual(forwarded);
-  const cut = bytes.subarray(0, bytes.length - 1);
-  expect(decodeForwarded(cut, 100)).toBe('content');
-});
-
-const OUTCOMES: readonly Outcome[] = [
-  { kind: 'switches-set', switches: ON },
-  { kind: 'switches-set', switches: { ...ON, kv: false, ephemeral: false } },
-  { kind: 'grant-set' },
-  { kind: 'tenant-purged', partitionsDeleted: 12_345 },
-];
-
-test.each(OUTCOMES)('%j travels back', (outcome) => {
-  const answer = { index: 7, term: 2, outcome };
-  expect(decodeAnswer(encodeAnswer(answer))).toEqual(answer);
 });

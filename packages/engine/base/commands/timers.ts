@@ -135,13 +135,12 @@ export interface TimerPage {
   readonly nextAfter: string | null;
 }
 
-/** What the schedules of a call are to store. */
-export function timerPayloadBytes({ ops }: TimerCall): number {
-  let bytes = 0;
-  for (const op of ops) if (op.op === 'schedule') bytes += op.payload.length;
-  return bytes;
-}
+/** Beside the payload: the numbers of a timer, and its place among those that are due. */
+const TIMER_BYTES = 512;
 
-export function schedulesOf({ ops }: TimerCall): number {
-  return ops.filter(({ op }) => op === 'schedule').length;
+/** Bytes that the schedules of a call store; 0: it only cancels. */
+export function timerStoredBytes({ ops }: TimerCall): number {
+  let bytes = 0;
+  for (const op of ops) if (op.op === 'schedule') bytes += TIMER_BYTES + op.payload.length;
+  return bytes;
 }

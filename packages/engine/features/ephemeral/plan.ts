@@ -7,9 +7,10 @@ import type {
 } from '../../base/commands/ephemeral.js';
 import { grantOf } from '../../base/grants.js';
 import { tenantRange } from '../../base/keys.js';
-import type { Key, State } from '../../base/state.js';
+import type { State } from '../../base/state.js';
 import type { Draft } from '../../draft/draft.js';
 import { declaredOptions, ephemeralQueues, nameOf } from '../../state/ephemeral-queues.js';
+import { PURGED_ROWS, type PurgeStep, purgeRange } from '../job.js';
 
 export function planEphemeral(
   draft: Draft,
@@ -36,23 +37,15 @@ function isFull(state: State, tenant: Tenant): boolean {
   return state.range(ephemeralQueues, from, to, maxQueues).length >= maxQueues;
 }
 
-/** A step of the removal of a tenant (`PurgeRows`); with the last, all nodes drop its rings. */
-export function purgeEphemeral(
-  draft: Draft,
-  tenant: Tenant,
-  next: string,
-  rowsMax: number,
-): string | null {
-  const [first, end] = tenantRange(tenant);
-  const from = next === '' ? first : (next as Key);
-  const keys = draft.state.range(ephemeralQueues, from, end, rowsMax).map(({ key }) => key);
-  for (const key of keys) {
-    draft.emit({ kind: 'ephemeral-queue', tenant, queue: nameOf(key), options: null });
-  }
-  const last = keys[rowsMax - 1];
-  if (last !== undefined) return `${last}\0`;
-  draft.emit({ kind: 'ephemeral-queue', tenant, queue: '', options: null });
-  return null;
+/** With the last step all nodes drop the queues that they hold of the tenant. */
+export function purgeEphemeral(step: PurgeStep): string | null {
+  const { draft, tenant } = step;
+  const dropped = (queue: string) => {
+    draft.emit({ kind: 'ephemeral-queue', tenant, queue, options: null });
+  };
+  const next = purgeRange(step, ephemeralQueues, tenantRange(tenant), PURGED_ROWS, (found) => {
+    for (const { key } of found) dropped(nameOf(key));
+  });
+  if (next === null) dropped('');
+  return next;
 }
-
-// --- in an entry and between nodes ---------------------------------------------------------------

@@ -11,6 +11,7 @@ import type { Key, State } from '../../base/state.js';
 import type { Draft } from '../../draft/draft.js';
 import type { Effect } from '../../state/effects.js';
 import { kvExpiries, kvExpiryStart, stampOfExpiry } from '../../state/kv/tables.js';
+import type { Job } from '../job.js';
 
 const ROWS_PER_STEP = 512;
 /** Between two steps while there is more: 512 / 0.02 s, 25,600 rows a second. */
@@ -24,7 +25,8 @@ const LAST_KEY = '\xff' as Key;
 const US_PER_MS = 1000;
 const NEVER_US = Number.POSITIVE_INFINITY;
 
-export class KvExpiry {
+export class KvExpiry implements Job {
+  readonly observes = ['kv'] as const;
   readonly #state: State;
   /** Monotonic milliseconds of the next look; null: no row expires. */
   #nextMs: number | null;
@@ -40,7 +42,7 @@ export class KvExpiry {
     this.#nextMs = this.#first() === null ? null : 0;
   }
 
-  get dueMs(): number | null {
+  nextDueMs(): number | null {
     return this.#nextMs;
   }
 

@@ -14,7 +14,6 @@ import {
 } from '../../base/commands/kv.js';
 import type { Key } from '../../base/state.js';
 import { decodeForwarded, encodeForwarded } from '../../forwarding/command-codec.js';
-import { decodeAnswer, encodeAnswer } from '../../forwarding/outcome-codec.js';
 import {
   isLiveAt,
   keyOfExpiry,
@@ -31,7 +30,6 @@ import { SeededRandom } from '../../testing/random.fake.js';
 import { readKv } from './plan.js';
 import { walkPage } from './read.js';
 
-const SECOND_US = 1_000_000;
 const LAST_KEY = '\xff'.repeat(700) as Key;
 const OTHER = '00000000-0000-0000-0000-00000000000a';
 
@@ -295,18 +293,7 @@ test('a turn takes calls by what they name, be it read or deleted', () => {
   }
 });
 
-test('calls and outcomes as bytes', () => {
-  const random = new SeededRandom(11);
-  const model = new KvModel();
-  for (let i = 0; i < 500; i++) {
-    const command = randomKvCall(random, TENANT, () => random.below(9));
-    const forwarded = { term: 3, deadlineMs: 1000, origin: null, command };
-    const bytes = new Uint8Array(Buffer.concat(encodeForwarded(forwarded, 0)));
-    expect(decodeForwarded(bytes, 0)).toMatchObject({ command });
-    const outcome = model.call(command, i * SECOND_US);
-    const answer = { index: 4, term: 3, outcome };
-    expect(decodeAnswer(encodeAnswer(answer))).toEqual(answer);
-  }
+test('a call without a namespace is refused by the node that leads', () => {
   const value = kvJson('x');
   const bad = { ...put('', '1'), value };
   const command: KvCall = { kind: 'kv', tenant: TENANT, ops: [bad] };

@@ -7,12 +7,13 @@ import type { RefusedOutcome, Tenant } from '../../base/commands/commands.js';
 import type { KvCall, KvOutcome, KvResult } from '../../base/commands/kv.js';
 import { tenantRange } from '../../base/keys.js';
 import type { Refusal } from '../../base/refusals.js';
-import type { Key, State } from '../../base/state.js';
+import type { State } from '../../base/state.js';
 import { bytesPrice } from '../../base/work-prices.js';
 import type { Draft } from '../../draft/draft.js';
 import { clusterVersionOf } from '../../state/cluster-version.js';
 import type { KvWrite } from '../../state/kv/apply.js';
 import { kvRows, placeOfRow } from '../../state/kv/tables.js';
+import { PURGED_ROWS, type PurgeStep, purgeRange } from '../job.js';
 import { judgeKv, type KvJudged, readManyKv } from './judge.js';
 import { atOneMoment } from './moment.js';
 
@@ -24,17 +25,11 @@ const WRITE_BYTES = 48 + 36;
 const FOUND_BYTES = 128;
 const UTF8_BYTES_MAX = 3;
 
-/** A call that has its verdict. */
-export interface PlacedKv {
-  outcome(): KvOutcome | RefusedOutcome;
-}
-
-export function planKv(draft: Draft, call: KvCall, entryBytesMax: number): PlacedKv {
-  const outcome = plan(draft, call, entryBytesMax);
-  return { outcome: () => outcome };
-}
-
-function plan(draft: Draft, call: KvCall, entryBytesMax: number): KvOutcome | RefusedOutcome {
+export function planKv(
+  draft: Draft,
+  call: KvCall,
+  entryBytesMax: number,
+): KvOutcome | RefusedOutcome {
   const refusal = checkRefusal(draft.state, call);
   if (refusal !== null) return { kind: 'refused', refusal };
   const verdict = judgeKv(draft.state, draft.nowUs, call);
@@ -125,21 +120,13 @@ export function checkRefusal(state: State, { ops }: KvCall): Refusal | null {
   return { reason: 'kv_check_needs_cluster_version_5', error };
 }
 
-/** A step of the removal of a tenant (`PurgeRows`). */
-export function purgeKv(
-  draft: Draft,
-  tenant: Tenant,
-  next: string,
-  rowsMax: number,
-): string | null {
-  const [first, end] = tenantRange(tenant);
-  const from = next === '' ? first : (next as Key);
-  const found = draft.state.range(kvRows, from, end, rowsMax);
-  const writes = found.map(({ key, row: { value, expiresAtUs } }): KvWrite => {
-    const replaced = { bytes: value.length, expiresAtUs };
-    return { place: placeOfRow(key), value: null, expiresAtUs: 0, replaced };
+export function purgeKv(step: PurgeStep): string | null {
+  const { draft, tenant } = step;
+  return purgeRange(step, kvRows, tenantRange(tenant), PURGED_ROWS, (found) => {
+    const writes = found.map(({ key, row: { value, expiresAtUs } }): KvWrite => {
+      const replaced = { bytes: value.length, expiresAtUs };
+      return { place: placeOfRow(key), value: null, expiresAtUs: 0, replaced };
+    });
+    draft.emit({ kind: 'kv', tenant, writes });
   });
-  if (writes.length > 0) draft.emit({ kind: 'kv', tenant, writes });
-  const last = found[rowsMax - 1];
-  return last === undefined ? null : `${last.key}\0`;
 }

@@ -19,6 +19,7 @@ import { isEncrypting, sealedBytes } from '../../draft/payload-cipher.js';
 import { findQueue } from '../../state/catalog.js';
 import { type TimerRow, timerRowKey, timers, timersOfTenant } from '../../state/timers/tables.js';
 import { placeKey } from '../../state/traces/tables.js';
+import { PURGED_ROWS, type PurgeStep, purgeRange } from '../job.js';
 import { jsonPayload, jsonPayloadBytes } from './payload.js';
 
 /** Why nothing of the call can be done; null: all of it can. */
@@ -111,17 +112,8 @@ function cancel(draft: Draft, _op: CancelTimer, key: Key, cancelled: Key[]): Tim
   return { status: 'cancelled', txn: row.txn };
 }
 
-/** A step of the removal of a tenant (`PurgeRows`). */
-export function purgeTimers(
-  draft: Draft,
-  tenant: Tenant,
-  next: string,
-  rowsMax: number,
-): string | null {
-  const [first, end] = timersOfTenant(tenant);
-  const from = next === '' ? first : (next as Key);
-  const keys = draft.state.range(timers, from, end, rowsMax).map(({ key }) => key);
-  if (keys.length > 0) draft.emit({ kind: 'remove-timers', keys });
-  const last = keys[rowsMax - 1];
-  return last === undefined ? null : `${last}\0`;
+export function purgeTimers(step: PurgeStep): string | null {
+  return purgeRange(step, timers, timersOfTenant(step.tenant), PURGED_ROWS, (found) => {
+    step.draft.emit({ kind: 'remove-timers', keys: found.map(({ key }) => key) });
+  });
 }

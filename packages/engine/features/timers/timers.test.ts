@@ -21,7 +21,6 @@ import {
 } from '../../testing/timers.fake.js';
 import { transact } from '../../testing/transaction.fake.js';
 import { listTimers } from './list.js';
-import { purgeTimers } from './plan.js';
 import { TIMER_LIMITS } from './timers.js';
 
 function setSwitch(rig: EngineRig, changes: Partial<Switches>): void {
@@ -214,21 +213,6 @@ describe('many timers', () => {
     expect(second).toMatchObject({ truncated: false, nextAfter: null });
     expect(page('', 6)).toMatchObject({ truncated: false });
     expect(page('é', 6).timers).toEqual([]);
-  });
-
-  test('a purge takes those of one tenant, in steps', () => {
-    const rig = new EngineRig();
-    callTimers(rig, ...['a', 'b', 'c'].map((key) => scheduleOf(key)));
-    const other = '00000000-0000-0000-0000-00000000000a';
-    rig.call(timerCall([scheduleOf('k')], other));
-    const emitted: number[] = [];
-    const draft = {
-      state: rig.planner.state,
-      emit: ({ keys }: { keys: readonly string[] }) => emitted.push(keys.length),
-    };
-    const next = purgeTimers(draft as never, TENANT, '', 2);
-    expect(purgeTimers(draft as never, TENANT, next ?? '', 10)).toBeNull();
-    expect(emitted).toEqual([2, 1]);
   });
 });
 

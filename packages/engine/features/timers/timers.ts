@@ -69,6 +69,7 @@ import {
   timerPayload,
   timers,
 } from '../../state/timers/tables.js';
+import type { Job, TurnRoom } from '../job.js';
 import { jsonPayload } from './payload.js';
 import { judgeTimers, timersEntryBytes, writeTimers } from './plan.js';
 
@@ -103,6 +104,8 @@ export interface TimerSite {
   readonly limits: TimerLimits;
   readonly clock: TimerClock;
   readonly entryBytesMax: number;
+  /** Told of the names that a dead letter makes. */
+  readonly listener: PushListener;
   /** False: what grows the store has to wait. */
   readonly mayGrow: () => boolean;
 }
@@ -117,7 +120,8 @@ const LAST_DUE_KEY = '\xff'.repeat(9) as Key;
 /** No sleep is longer: a platform's timer counts 24 days at most, a timer waits 90. */
 const SLEEP_MS_MAX = 3_600_000;
 
-export class Timers {
+export class Timers implements Job {
+  readonly observes = ['timer', 'delay-timer'] as const;
   readonly #state: State;
   readonly #site: TimerSite;
   /** Nothing of `timerDue` stands before it. */
@@ -153,7 +157,6 @@ export class Timers {
     return Math.max(ms + sleepMs, this.#heldMs);
   }
 
-  /** Every effect that the leader plans passes here. */
   observe(effect: Effect): void {
     if (effect.kind === 'timer') this.#added(effect.row.dueUs, effect.row.place);
     else if (effect.kind === 'delay-timer') {
@@ -191,18 +194,19 @@ export class Timers {
 
   // --- firing ------------------------------------------------------------------------------------
 
-  /** Places what is due in the turn's plan, and returns the bytes that its messages take. */
-  fire(draft: Draft, plan: PushPlan, listener: PushListener): number {
+  /** Places the messages of the timers that are due. */
+  turn(draft: Draft, room: TurnRoom): void {
     this.#more = false;
-    if (this.#nextUs === null) return 0;
+    if (this.#nextUs === null) return;
     const nowUs = this.#now(draft);
-    if (this.#nextUs > nowUs) return 0;
+    if (this.#nextUs > nowUs) return;
     this.#isOn = this.#site.limits.fires && switchesOf(draft.state).timersFire;
-    if (!this.#isOn || draft.nowMs < this.#heldMs) return 0;
+    if (!this.#isOn || draft.nowMs < this.#heldMs) return;
     if (!this.#site.mayGrow()) {
       this.#heldMs = draft.nowMs + this.#site.limits.transientBackoffMs;
-      return 0;
+      return;
     }
+    const plan = room.pushes;
     const found = this.#due(nowUs);
     let bytes = 0;
     const gone: Key[] = [];
@@ -218,7 +222,7 @@ export class Timers {
       this.#from = `${key}\0` as Key;
       const { timer } = row;
       const isDropped = mayBePurged && dropsTimersOf(this.#state, tenantOfTimer(timer));
-      if (isDropped || this.#fireOne(draft, plan, listener, timer, nowUs)) gone.push(timer);
+      if (isDropped || this.#fireOne(draft, plan, timer, nowUs)) gone.push(timer);
     }
     if (gone.length > 0) draft.emit({ kind: 'remove-timers', keys: gone });
     if (found.length > 0) this.#tell(draft);
@@ -226,7 +230,7 @@ export class Timers {
     this.#nextUs = this.#first();
     // What failed is due later, and what the batch ended with may have been the last.
     this.#more &&= this.#nextUs !== null && this.#nextUs <= nowUs;
-    return bytes;
+    room.placedBytes += bytes;
   }
 
   /** An entry takes at most so many bytes of one command's messages, so a batch takes no more. */
@@ -240,13 +244,7 @@ export class Timers {
   }
 
   /** True: it is done with; false: it is due later. */
-  #fireOne(
-    draft: Draft,
-    plan: PushPlan,
-    listener: PushListener,
-    timer: Key,
-    nowUs: number,
-  ): boolean {
+  #fireOne(draft: Draft, plan: PushPlan, timer: Key, nowUs: number): boolean {
     const row = this.#state.get(timers, timer);
     assert(row !== undefined, 'a timer is due that does not exist');
     const payload = jsonPayload(timerPayload(this.#state, row), row.isJson);
@@ -256,18 +254,11 @@ export class Timers {
     // A push is refused only for its length: an entry may hold less than when it was scheduled.
     const { entryBytesMax } = this.#site;
     const what = `the message has ${payload.length} bytes, an entry holds ${entryBytesMax}`;
-    return this.#failed(draft, listener, timer, row, `too_large: ${what}`, nowUs);
+    return this.#failed(draft, timer, row, `too_large: ${what}`, nowUs);
   }
 
   /** True: it has become a dead letter; false: it is due later. */
-  #failed(
-    draft: Draft,
-    listener: PushListener,
-    timer: Key,
-    row: TimerRow,
-    lastError: string,
-    nowUs: number,
-  ): boolean {
+  #failed(draft: Draft, timer: Key, row: TimerRow, lastError: string, nowUs: number): boolean {
     const { limits } = this.#site;
     const attempts = row.attempts + 1;
     if (attempts < limits.attemptsMax) {
@@ -277,7 +268,7 @@ export class Timers {
       draft.emit({ kind: 'delay-timer', key: timer, delay });
       return false;
     }
-    fileTimer(draft, listener, timer, { ...row, attempts, lastError });
+    fileTimer(draft, this.#site.listener, timer, { ...row, attempts, lastError });
     return true;
   }
 

@@ -7,7 +7,7 @@
 import { assert } from '../../base/assert.js';
 import type { Tenant } from '../../base/commands/commands.js';
 import type { KvJson } from '../../base/commands/kv.js';
-import { type ChoiceOf, kind } from '../../base/fields/choice.js';
+import { effect } from '../../base/effect.js';
 import {
   as,
   bytes,
@@ -56,14 +56,21 @@ export type KvWrite = Infer<typeof kvWrite>;
 
 export const kvEffects = {
   /** What one call writes; those that put a row get the next versions, in this order. */
-  kv: kind(18, { tenant: uuid, writes: list(kvWrite, ROWS_MAX) }),
+  kv: effect(18, { tenant: uuid, writes: list(kvWrite, ROWS_MAX) }, (state, it, stampUs) => {
+    writeRows(state, it.tenant, it.writes, stampUs);
+  }),
   /** Rows whose time has come, from that place of `kvExpiries` on: those before it are gone. */
-  'expire-kv': kind(19, { from: key, beforeUs: count, rowsMax: count }),
+  'expire-kv': effect(19, { from: key, beforeUs: count, rowsMax: count }, (state, it) => {
+    expireRows(state, it.from, it.beforeUs, it.rowsMax);
+  }),
 };
-export type KvEffect = ChoiceOf<'kind', Pick<typeof kvEffects, 'kv'>>;
-export type ExpireKvEffect = ChoiceOf<'kind', Pick<typeof kvEffects, 'expire-kv'>>;
 
-export function applyKv(state: State, { tenant, writes }: KvEffect, stampUs: number): void {
+function writeRows(
+  state: State,
+  tenant: Tenant,
+  writes: readonly KvWrite[],
+  stampUs: number,
+): void {
   const use = new UseChange();
   const first = lastKvVersion(state);
   let version = first;
@@ -86,7 +93,7 @@ export function applyKv(state: State, { tenant, writes }: KvEffect, stampUs: num
   use.store(state, tenant);
 }
 
-export function expireKv(state: State, { from, beforeUs, rowsMax }: ExpireKvEffect): void {
+function expireRows(state: State, from: Key, beforeUs: number, rowsMax: number): void {
   const uses = new Map<Tenant, UseChange>();
   for (const { key: place } of state.range(kvExpiries, from, kvExpiryStart(beforeUs), rowsMax)) {
     const key = keyOfExpiry(place);

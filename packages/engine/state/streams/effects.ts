@@ -1,38 +1,25 @@
 /** Effects on streaming queries and their state (streams/apply.ts). */
-import { type ChoiceOf, kind } from '../../base/fields/choice.js';
+import { effect } from '../../base/effect.js';
 import { count, key, list, ROWS_MAX, u32, uuid } from '../../base/fields/field.js';
 import { rest } from '../../base/fields/record.js';
-import type { State } from '../../base/state.js';
 import { changeStreamState, dropStreamQuery, putStreamQuery, streamChange } from './apply.js';
 import { sweepStreams } from './doomed.js';
 import { streamQueryRow } from './tables.js';
 
 export const streamEffects = {
   /** Creates the query or replaces its row. */
-  'stream-query': kind(28, { row: rest(streamQueryRow) }),
-  'drop-stream-query': kind(29, { id: uuid }),
-  'stream-state': kind(30, {
-    store: u32,
-    partition: u32,
-    changes: list(streamChange, ROWS_MAX),
+  'stream-query': effect(28, { row: rest(streamQueryRow) }, (state, { row }) => {
+    putStreamQuery(state, row);
   }),
-  'sweep-streams': kind(31, { from: key, rowsMax: count }),
+  'drop-stream-query': effect(29, { id: uuid }, (state, { id }) => dropStreamQuery(state, id)),
+  'stream-state': effect(
+    30,
+    { store: u32, partition: u32, changes: list(streamChange, ROWS_MAX) },
+    (state, { store, partition, changes }, stampUs) => {
+      changeStreamState(state, store, partition, changes, stampUs);
+    },
+  ),
+  'sweep-streams': effect(31, { from: key, rowsMax: count }, (state, { from, rowsMax }) => {
+    sweepStreams(state, from, rowsMax);
+  }),
 };
-export type StreamEffect = ChoiceOf<'kind', typeof streamEffects>;
-
-export function applyStreamEffect(state: State, effect: StreamEffect, stampUs: number): void {
-  switch (effect.kind) {
-    case 'stream-query':
-      putStreamQuery(state, effect.row);
-      break;
-    case 'drop-stream-query':
-      dropStreamQuery(state, effect.id);
-      break;
-    case 'stream-state':
-      changeStreamState(state, effect.store, effect.partition, effect.changes, stampUs);
-      break;
-    case 'sweep-streams':
-      sweepStreams(state, effect.from, effect.rowsMax);
-      break;
-  }
-}

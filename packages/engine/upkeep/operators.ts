@@ -1,14 +1,15 @@
 /** Setting switches and grants (state-surfaces 5.1, 5.2). */
-import { GRANT_LIMITS } from '@svc/wire';
+import { GRANT_KINDS, GRANT_LIMITS } from '@svc/wire';
 import type {
   GrantSetOutcome,
   SetGrantCommand,
   SetSwitchesCommand,
   SwitchesSetOutcome,
 } from '../base/commands/surfaces.js';
-import { grantKey, grants } from '../base/grants.js';
+import { grantKey, grantOf, grants } from '../base/grants.js';
 import { SWITCH_NAMES, type Switches, switchesOf } from '../base/switches.js';
-import type { Draft } from './draft.js';
+import type { Draft } from '../draft/draft.js';
+import type { PurgeStep } from '../features/job.js';
 
 export function planSwitches(draft: Draft, { changes }: SetSwitchesCommand): SwitchesSetOutcome {
   const before = switchesOf(draft.state);
@@ -29,4 +30,11 @@ export function planGrant(draft: Draft, command: SetGrantCommand): GrantSetOutco
   return { kind: 'grant-set' };
 }
 
-// --- between nodes -------------------------------------------------------------------------------
+/** They are a few rows, and all go in one step. */
+export function purgeGrants({ draft, tenant }: PurgeStep): null {
+  for (const surface of GRANT_KINDS) {
+    if (grantOf(draft.state, tenant, surface) === undefined) continue;
+    draft.emit({ kind: 'grant', tenant, surface, row: null });
+  }
+  return null;
+}
