@@ -29,7 +29,7 @@ export async function flood(context: AttackContext, plan: FloodPlan): Promise<vo
   })();
   await Promise.race([Promise.all(clients), over]);
   for (const socket of sockets) socket.destroy();
-  // Those that had no answer yet count themselves.
+  // Requests without an answer yet count themselves.
   await sleep(0);
 }
 

@@ -30,7 +30,7 @@ function needsOf(peer: Peer): readonly Requirement[] {
   }
 }
 
-/** Those that replicate with acknowledgements of a majority, by setting. */
+/** Peers that replicate with acknowledgements of a majority, by setting. */
 const REPLICATING: { readonly [setting in Setting]: readonly Peer[] } = {
   durable: ['nats', 'rabbitmq'],
   // A classic queue of RabbitMQ stays on one node, however many there are.

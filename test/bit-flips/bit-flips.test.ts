@@ -35,7 +35,7 @@ interface Shape {
 const SEED = Number(process.env.SVC_TEST_FLIP_SEED ?? 1);
 const FLIPS = Number(process.env.SVC_TEST_FLIPS ?? 1);
 const KINDS = new RegExp(process.env.SVC_TEST_FLIP_KINDS ?? '');
-/** Of one region at once, in every second trial. */
+/** Bits of one region that flip at once, in every second trial. */
 const BITS_AT_ONCE = 3;
 const ALL = /./;
 

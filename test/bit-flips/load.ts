@@ -102,7 +102,7 @@ function found(setting: Setting, seed: number) {
   return { world, history: new History() };
 }
 
-/** Of the leader, twice, and of the members. */
+/** Changes the leader twice, and the members. */
 function fillWithChanges(world: World, history: History): void {
   fill(world, history, 50);
   transfer(world);

@@ -163,7 +163,7 @@ export class World {
     return (given as { readonly answer: Answer | NoAnswer }).answer;
   }
 
-  /** Nobody waits for the answer. */
+  /** Sends a request and ignores its answer. */
   tell<Answer>(machine: number, request: Request<Answer>): void {
     this.#clients.call<Answer>(machine, request, 0, () => {});
   }

@@ -51,7 +51,7 @@ const ROUND_MS = 60_000;
 const REST_MS_MAX = 2000;
 const VOLUME_MIB = 256;
 const RECOVERY_MS_MAX = 60_000;
-/** Of 100 faults so many come together with one of the network. */
+/** Share of faults that come together with one of the network. */
 const TOGETHER = 0.25;
 const SNAPSHOT = 'snapshot';
 const ANOMALIES_SHOWN = 20;

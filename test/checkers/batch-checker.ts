@@ -27,7 +27,7 @@ import type { KvBatch, KvRead } from './kv-history.js';
 export type BatchAnomalyKind =
   /** A value that no call wrote to that key, or another version than its writer was told. */
   | 'never_written'
-  /** Of a call that was refused, or whose precondition had not held. */
+  /** A write of a call that was refused, or whose precondition had not held, was seen. */
   | 'refused_read'
   | 'version_twice'
   /** Versions of another call lie between those of one. */

@@ -58,7 +58,7 @@ export interface KvBatch {
   readonly endedMs: number;
   /** `lost`: a precondition did not hold, so nothing was written. */
   readonly outcome: 'committed' | 'lost' | 'refused' | 'unknown';
-  /** Of the writes, in their order, where it is known to have committed. */
+  /** Versions of the writes, in their order, where it is known to have committed. */
   readonly versions: readonly number[];
   /** What the `getMany` showed, where there was an answer. */
   readonly reads: readonly KvRead[];

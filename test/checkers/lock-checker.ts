@@ -43,9 +43,9 @@ export interface LockCall {
   readonly name: string;
   readonly owner: string;
   readonly op: 'acquire' | 'renew' | 'release';
-  /** Of an acquire and a renewal. */
+  /** For an acquire or a renewal: how long the permit lasts. */
   readonly ttlMs: number;
-  /** Of an acquire; 1 otherwise. */
+  /** For an acquire: permits of the lock; 1 otherwise. */
   readonly limit: number;
   /** What a renewal or a release names, or what an acquire was given; null: none. */
   readonly slot: number | null;

@@ -46,7 +46,7 @@ interface Message {
   readonly payload: string;
   readonly sends: readonly Send[];
   readonly beganMs: number;
-  /** Of the first answer that acknowledged it; infinite without one. */
+  /** When the first answer acknowledged it; infinite without one. */
   readonly ackedMs: number;
   readonly refused: boolean;
 }

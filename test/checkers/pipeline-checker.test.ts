@@ -20,7 +20,7 @@ function attempt(
   return { value, input, beganMs, endedMs: beganMs + 10, outcome, count };
 }
 
-/** Of `b`, the first attempt was committed without an answer; of `c`, it never came to anything. */
+/** The first attempt at `b` was committed without an answer; the one at `c` was lost. */
 const RIGHT: PipelineHistory = {
   inputs: ['a', 'b', 'c'],
   attempts: [

@@ -138,7 +138,7 @@ function checkRefused(key: string, operations: readonly KvOperation[], report: R
   }
 }
 
-/** Of each value that an answer showed: its version, and the first answer's end. */
+/** For each value that an answer showed: its version, and the first answer's end. */
 function shownValues(
   operations: readonly KvOperation[],
 ): Map<string, { readonly version: number; readonly endedMs: number }> {

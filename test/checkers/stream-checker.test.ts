@@ -19,7 +19,7 @@ function cycle(value: string, names: string, outcome: StreamCycle['outcome']): S
   return { value, partition: value.slice(0, 1), inputs: names.split(' '), outcome };
 }
 
-/** Of `p1`, the answer was lost; of `p2`, the lease had been lost; of `p3`, nothing came. */
+/** The answer of `p1` was lost, the lease of `p2` had been lost, nothing came of `p3`. */
 const RIGHT: StreamHistory = {
   inputs: [...inputs('p', 1, 2, 3, 4), ...inputs('q', 7)],
   cycles: [

@@ -55,7 +55,7 @@ export interface StreamHistory {
   readonly cycles: readonly StreamCycle[];
   /** The values of the records, in the order in which each source partition's are stored. */
   readonly outputs: readonly string[];
-  /** Of each node and partition; a partition without one counts as nothing. */
+  /** Cells of each node and partition; a partition without one counts as nothing. */
   readonly cells: readonly StreamCell[];
   readonly nodes: readonly number[];
 }

@@ -17,7 +17,7 @@ export type TimerAnomalyKind =
   /** A later schedule was told that it had replaced it. */
   | 'fired_after_reschedule'
   | 'early'
-  /** Nobody can have removed it, and it has not fired although it is long due. */
+  /** No call can have removed it, and it has not fired although it is long due. */
   | 'lost'
   /** A schedule was refused, and fired. */
   | 'refused_fired'
@@ -46,9 +46,9 @@ export interface TimerCall {
   readonly beganMs: number;
   readonly endedMs: number;
   readonly outcome: 'scheduled' | 'rescheduled' | 'cancelled' | 'absent' | 'refused' | 'unknown';
-  /** Of a schedule: the id that was promised. */
+  /** For a schedule: the id that was promised. */
   readonly messageId: string | null;
-  /** Of a cancel: the transaction id of what it removed. */
+  /** For a cancel: the transaction id of what it removed. */
   readonly removed: string | null;
 }
 

@@ -52,7 +52,7 @@ const ENVIRONMENT: Environment = {
 
 export class Cluster {
   readonly network = new PeerNetwork();
-  /** Of all nodes, running or not; clients of a load hold on to this very array. */
+  /** Clients of all nodes, running or not; a load holds on to this very array. */
   readonly clients: HttpClient[] = [];
   readonly #settings: ClusterSettings;
   readonly #directory: TemporaryDirectory = temporaryDirectory();

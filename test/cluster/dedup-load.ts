@@ -14,7 +14,7 @@ import type { SeededRandom } from '../seeded-random.js';
 export interface DedupLoadOptions {
   readonly nodes: readonly HttpClient[];
   readonly random: SeededRandom;
-  /** Of the queue. */
+  /** Name of the queue. */
   readonly name: string;
   readonly requestMsMax: number;
   readonly restMsMax: number;
@@ -23,7 +23,7 @@ export interface DedupLoadOptions {
 
 const PRODUCERS = 3;
 const PARTITIONS = 4;
-/** Of the ids used last, one is used again. */
+/** Ids used last, of which one is used again. */
 const RECENT_IDS = 30;
 const REUSE = 0.4;
 const RETRY_MS = 25;

@@ -187,7 +187,7 @@ export class Conformance {
   }
 }
 
-/** Those that the shared node of the tests has not. */
+/** Settings that the shared node of the tests does not have. */
 function settingsText(environment: Environment): string {
   const [first, ...more] = Object.keys(environment).filter(
     (one) => environment[one] !== SHARED[one],

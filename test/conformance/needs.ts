@@ -12,9 +12,9 @@ interface Needing {
   readonly section: SectionName | RegExp;
   /** Rows of these names; absent: every row. */
   readonly rows?: readonly string[];
-  /** Those of them whose description has this. */
+  /** Only rows whose description has this. */
   readonly does?: RegExp;
-  /** Those of them that take several requests. */
+  /** Only rows that take several requests. */
   readonly isScenario?: true;
 }
 

@@ -10,7 +10,7 @@ import type { BrokerUnderTest } from './broker-under-test.js';
 
 export const GROUP = 'g';
 
-/** Of an ack: a message and a status, `completed` when absent. */
+/** A message and the status of its ack, `completed` when absent. */
 export type Ack = readonly [id: string, status?: string, error?: string];
 
 export class LeasedBatch {

@@ -33,7 +33,7 @@ export async function grantStreams(broker: BrokerUnderTest, limits: Body = {}): 
 export class StreamUnderTest {
   readonly broker: BrokerUnderTest;
   readonly queryId: string;
-  /** Of the partition that was popped first. */
+  /** Partition and lease of the first pop. */
   partitionId = '';
   leaseId = '';
 

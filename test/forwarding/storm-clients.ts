@@ -16,7 +16,7 @@ const QUEUE = 'q';
 const PARTITIONS = ['p', 'r', 's'];
 export const GROUP = 'g';
 const LEASE_MS = 2000;
-/** Of pushes and acks; a pop says its own. */
+/** Deadline of pushes and acks; a pop says its own. */
 export const DEADLINE_MS = 30_000;
 /** How early before its deadline a request may be refused. */
 const EARLY_MS = 300;

@@ -18,6 +18,6 @@ export interface HuntAnswer {
   readonly found: readonly number[];
   /** What the first of them saw. */
   readonly text: string;
-  /** Of the processor. */
+  /** Processor time. */
   readonly tookMs: number;
 }

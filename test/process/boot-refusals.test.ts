@@ -328,7 +328,7 @@ describe('files', () => {
     let end = bytes.length;
     while (end > 0 && bytes[end - 1] === 0) end--;
     const whole = bytes.subarray(0, (end + 7) & ~7);
-    // Of a write of several sectors the second arrived; the others are the zeros that stood there.
+    // The second of several sectors of a write arrived; the others are still zeros.
     const first = Buffer.alloc(512 - (whole.length % 512));
     const tail = [first, Buffer.alloc(512, 0x5a), Buffer.alloc(8192)];
     writeFileSync(path, Buffer.concat([whole, ...tail]));
@@ -440,7 +440,7 @@ function asFormatOne(path: string): string {
   return write(path, `${JSON.stringify({ format: 1, ...identity, crc }, null, 2)}\n`);
 }
 
-/** Of every file below `root` but locks, which say nothing of what is stored. */
+/** Digests of every file below `root` but locks, which say nothing of what is stored. */
 function digests(root: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) {

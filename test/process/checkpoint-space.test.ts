@@ -68,7 +68,7 @@ test.runIf(reason === null)('a checkpoint without room is refused, not begun', a
   }
   expect(backing.applied).toEqual(applied);
   expect(stored()).toBe(ROWS);
-  // None of it was written: what was left still is.
+  // Nothing was written: the space that was left still is.
   expect(volume.freeBytes()).toBeGreaterThanOrEqual(LEFT_BYTES);
   await backing.close();
   backing = open();

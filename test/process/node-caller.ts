@@ -27,7 +27,7 @@ export interface NodeCallerOptions {
   readonly observe?: Observe | undefined;
 }
 
-/** Of 100 requests so many go to another node than the last one. */
+/** Share of requests that go to another node than the last one. */
 const ROAM = 0.02;
 /** Statuses that say for sure that the request did nothing. */
 const REFUSALS = new Set([400, 413, 429, 507]);

@@ -92,7 +92,7 @@ export class Cluster implements Surroundings {
   refusals = 0;
   /** From here on nothing is injected, not even the second half of what began before. */
   #healed = false;
-  /** Of the wall clock when the last process of the machine began. */
+  /** Skew of the wall clock when the last process of the machine began. */
   readonly #skewUs = new Map<SimulatedMachine, number>();
   readonly #options: ClusterOptions;
   readonly #founders: readonly number[];
@@ -486,7 +486,7 @@ export class Cluster implements Surroundings {
 
   // --- the end ---------------------------------------------------------------------------------
 
-  /** Of all processes so far. */
+  /** Processes that began so far. */
   get starts(): number {
     return this.machines.reduce((sum, { starts }) => sum + starts, 0);
   }

@@ -27,7 +27,7 @@ export interface View {
   /** A state came from another node, or a tail was lost: the state may be ahead of the log. */
   readonly mending: boolean;
   readonly firstIndex: number;
-  /** Of the newest durable checkpoint; its digest of all rows that are not local. */
+  /** Index of the newest durable checkpoint, and its digest of all rows that are not local. */
   readonly checkpoint: number;
   readonly digest: string | null;
   /** undefined when it is not in the log any more, or its record is damaged. */

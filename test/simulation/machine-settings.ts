@@ -23,7 +23,7 @@ export interface MachineSettings {
 }
 
 export const DIRECTORY = '/data';
-/** Of a busy run, where leaders change every second. */
+/** For a busy run, where leaders change every second. */
 const PURGE_EVERY_MS = 40;
 /** So few that applying often waits for a checkpoint, and so many that it never does. */
 const CHANGED_ROWS_FEW = 30;

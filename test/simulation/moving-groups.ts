@@ -64,7 +64,7 @@ export class MovingGroups {
   readonly #places = new Map<string, Place>();
   #group = 'mover-0';
   #groups = 1;
-  /** Of the queue, at least. */
+  /** Partitions of the queue, at least. */
   #partitionCount = 0;
   /** The partition that is being read. */
   #reading: string | null = null;

@@ -71,7 +71,7 @@ const HURRIED = 4;
 export class SparsePace implements Pace {
   readonly #loop: SimulatedLoop;
   readonly #random: SeededRandom;
-  /** Of the bursts alone, so that they do not depend on what the clients do. */
+  /** For the bursts alone, so that they do not depend on what the clients do. */
   readonly #bursts: SeededRandom;
   readonly #quietMs: number;
   readonly #burstMs: number;

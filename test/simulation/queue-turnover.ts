@@ -24,7 +24,7 @@ const DELETIONS = 2;
 const AGAIN_MS = 1500;
 
 export class QueueTurnover {
-  /** Of queues that are gone. */
+  /** Records of queues that are gone. */
   readonly records: ReadRecord[] = [];
   readonly #loop: SimulatedLoop;
   readonly #random: SeededRandom;

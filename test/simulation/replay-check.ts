@@ -18,7 +18,7 @@ export class Replay {
   readonly #judge: Judge;
   #state: WatchedState;
   #applied = 0;
-  /** Of the state after the entry; null: not computed since it changed. */
+  /** Digest of the state after the entry; null: not computed since it changed. */
   #digest: string | null = null;
 
   constructor(judge: Judge) {

@@ -57,7 +57,7 @@ export interface Figures {
   refusedFrames: number;
   frames: number;
   digestsCompared: number;
-  /** Of the processor, if whoever ran it measured that. */
+  /** Processor time, if the caller measured it. */
   cpuMs: number;
 }
 
@@ -70,7 +70,7 @@ export interface Injected {
 export interface RunResult {
   readonly seed: number;
   readonly machines: number;
-  /** Of all events in their order: two runs of one plan have the same. */
+  /** Digest of all events in their order: two runs of one plan have the same. */
   readonly digest: string;
   readonly figures: Figures;
   readonly faults: FaultCounts;
@@ -98,11 +98,11 @@ const TIMER_MS_MAX: { readonly [shape in ShapeName]: number } = {
   cluster: 3000,
   busy: 1500,
 };
-/** Of the seeds whose messages are also relayed by transactions. */
+/** Share of seeds whose messages are also relayed by transactions. */
 const RELAY_SHARE = 0.6;
-/** Of the seeds that have queues with retention. */
+/** Share of seeds that have queues with retention. */
 const FADING_SHARE = 0.5;
-/** Of the seeds in which a client moves a group about. */
+/** Share of seeds in which a client moves a group about. */
 const MOVING_SHARE = 0.5;
 
 /**

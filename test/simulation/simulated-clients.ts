@@ -495,7 +495,7 @@ export class SimulatedClients {
 
   // --- queues that come and go -----------------------------------------------------------------
 
-  /** Nobody checks these messages; the state must stay what the log replays to. */
+  /** No checker looks at these messages; the state must stay what the log replays to. */
   #churn(caller: Caller): void {
     if (this.#orderly) return;
     const random = this.#random;

@@ -13,7 +13,7 @@ class Event {
   readonly atMs: number;
   /** Orders events of one instant. */
   readonly order: number;
-  /** Whose event it is; null: of the world outside the machines. */
+  /** The process that the event belongs to; null: the world outside the machines. */
   readonly clock: ProcessClock | null;
   work: (() => void) | null;
 
@@ -80,7 +80,7 @@ export type Guard = (work: () => void) => void;
 
 /** What the clocks of a machine are off by; a fault may change it at any time. */
 export interface ClockError {
-  /** Of the wall clock. */
+  /** Skew of the wall clock. */
   wallSkewUs: number;
   /** Seconds of this machine per second of the world. */
   readonly rate: number;

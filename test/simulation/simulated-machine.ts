@@ -58,7 +58,7 @@ export class SimulatedMachine {
   damagedRecords = 0;
   /** Lives that ended a recovery. */
   recoveries = 0;
-  /** Of its directory: 0 for a founder's first. */
+  /** Count of its directories: 0 for a founder's first. */
   incarnation: number;
   readonly clockError: ClockError & { wallSkewUs: number };
   readonly #options: MachineOptions;
@@ -470,7 +470,7 @@ export class SimulatedMachine {
     };
   }
 
-  /** Of the process: questions to other machines, and theirs. */
+  /** Calls of the process: questions to other machines, and theirs. */
   #newCalls(port: PeerPort, clock: ProcessClock): PeerCalls {
     const { random } = this.#options;
     this.#calls = new PeerCalls({ port, clock, random: () => random.next() });

@@ -12,7 +12,7 @@ export interface SurfaceClientOptions {
   readonly network: ClientNetwork;
   readonly pace: Pace;
   readonly note: (text: string) => void;
-  /** Of timers: a run is not to become much longer by waiting for them. */
+  /** Delay of timers: waiting for them shall not make a run much longer. */
   readonly delayMsMax: number;
   /** Instants at which wall clocks may have moved, or a leader's may differ from the last one's. */
   readonly clockBreaksMs: readonly number[];
@@ -23,7 +23,7 @@ export interface SurfaceClientOptions {
   readonly effectUntilMs: (beganMs: number) => number;
   /** The machine's wall clock is now ahead of another one's by more than is safe. */
   readonly isAhead: (machine: number) => boolean;
-  /** Those of them that the time of timers may follow: a process that goes on knows better. */
+  /** Instants that the time of timers may follow: a process that goes on knows better. */
   readonly timerBreaksMs: readonly number[];
   /** The machines that hold everything, when they are at rest. */
   readonly voters: () => readonly number[];

@@ -13,7 +13,7 @@ import type { SurfaceClient, SurfaceClientOptions } from './surface-client.js';
 import { TimerClients } from './timer-clients.js';
 
 interface Kind {
-  /** Of the seeds that have such clients. */
+  /** Share of seeds that have such clients. */
   readonly share: number;
   readonly make: (options: SurfaceClientOptions) => SurfaceClient;
 }

@@ -23,7 +23,7 @@ import {
 } from './load-part.js';
 
 const CLIENTS = 2;
-/** Of each kind, at each node, after everything. */
+/** Reads of each kind, at each node, after everything. */
 const LAST_READS = 6;
 const PATH = '/api/v1/kv';
 

@@ -26,7 +26,7 @@ import {
 const CLIENTS = 2;
 const PARTITIONS = ['0', '1'];
 const DELAY_MS_MAX = 1500;
-/** Of a cluster that is well. */
+/** Lateness in a cluster that is well. */
 const LATE_MS_MAX = 1500;
 const RETRY_MS = 50;
 

@@ -43,7 +43,7 @@ async function bytesStored({ client, queue }: BrokerUnderTest): Promise<number> 
 }
 
 const LONG = JSON.stringify('x'.repeat(2998));
-/** Of 3,000 bytes; one length of the message takes a byte more. */
+/** Envelope of 3,000 bytes; one length of the message takes a byte more. */
 const ENVELOPE_BYTES = 85 + 4000;
 
 /** What `write` adds to the log when the queue encrypts, beyond what it adds when it does not. */

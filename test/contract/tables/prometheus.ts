@@ -61,7 +61,7 @@ const FAMILY_ROWS: readonly ContractRow[] = CONTRACT_FAMILIES.map((contract) => 
   run: async (broker) => judge((await sharedScrape(broker)).get(contract.name), contract),
 }));
 
-/** Of the row's own queue, summed over all nodes, once there are any. */
+/** Samples of the row's own queue, summed over all nodes, once there are any. */
 async function ofQueue(
   { eachNode, queue }: BrokerUnderTest,
   family: string,

@@ -183,7 +183,7 @@ export const streamWorker: ContractTable = {
         const worker = new TumblingWorker(stream);
         let steps = 0;
         const lossy = async (cycle: Body) => {
-          // Of every third cycle the worker does not hear, and sends it again.
+          // The answer of every third cycle is lost, and the worker sends the cycle again.
           bodyOf(await stream.cycleRaw(cycle), 200);
           if (++steps % 3 !== 0) return;
           expect((await stream.refused(cycle)).reason).toBe('bad_lease');

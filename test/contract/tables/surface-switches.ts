@@ -329,7 +329,7 @@ export const switches: ContractTable = {
   ],
 };
 
-/** Those of the shared cluster stay on: what one node set the next one tells. */
+/** Switches of the shared cluster stay on: what one node set the next one tells. */
 export const sharedSwitches: ContractTable = {
   section: 'state-surfaces 5.1',
   rows: [
