@@ -8,7 +8,8 @@
  */
 import { type CarriedRing, copyMessages, type RingPlace, type StoredMessage } from '@svc/ephemeral';
 import type { Clock } from '../system/clock.js';
-import type { AskedAdopt, RingPart } from './carried-frames.js';
+import type { AskedAdopt } from './frames.js';
+import type { RingPart } from './ring-parts.js';
 
 export interface AdoptionOptions {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 /**
- * Ephemeral queues as the HTTP front sees them, on a group of nodes (state-surfaces 4).
+ * Ephemeral queues as the HTTP front sees them, on a group of nodes.
  *
  * A ring is held by one node, which every node finds for itself (ephemeral/placement.ts); a client
  * may ask any of them (ephemeral/errand.ts). When a ring's place changes it is taken out at once
@@ -41,16 +41,7 @@ import { EphemeralAdoption } from './adoption.js';
 import { EphemeralDeparture } from './departure.js';
 import { depthAnswer } from './depth.js';
 import { type Errand, Errands, type HereOutcome } from './errand.js';
-import {
-  ackParts,
-  giveBackParts,
-  numberParts,
-  popParts,
-  pushParts,
-  readAcked,
-  readPopped,
-  resetParts,
-} from './frames.js';
+import { ackParts, popParts, poppedOf, pushParts, questionParts } from './frames.js';
 import { EphemeralHandOver } from './hand-over.js';
 import { type QueuesAsked, queuesPage } from './list.js';
 import { LocalRings, messageOf, placeOfAcks } from './local.js';
@@ -253,7 +244,10 @@ export class Ephemeral implements EphemeralService {
     this.#options.submit(command, (outcome) => {
       const answer = () => void reply.send(outcome);
       if (outcome.kind === 'refused') answer();
-      else this.#tellAll(numberParts('applied', this.#options.appliedIndex()), answer);
+      else {
+        const index = this.#options.appliedIndex();
+        this.#tellAll(questionParts({ ask: 'applied', index }), answer);
+      }
     });
   }
 
@@ -281,7 +275,7 @@ export class Ephemeral implements EphemeralService {
 
   reset(tenant: string, queue: string, reply: Reply<EphemeralReset>): void {
     const dropped = this.#reset(tenant, queue);
-    this.#tellAll(resetParts(tenant, queue), () =>
+    this.#tellAll(questionParts({ ask: 'reset', tenant, queue }), () =>
       reply.send({ kind: 'ephemeral-reset', dropped }),
     );
   }
@@ -327,9 +321,9 @@ export class Ephemeral implements EphemeralService {
         done(refusal ?? 'done');
         return NOTHING_WAITS;
       },
-      there: (answer) => {
-        if (answer.whole) stored();
-        return answer.whole;
+      there: ({ said }) => {
+        if (said.kind === 'done') stored();
+        return said.kind === 'done';
       },
       refuse: (code) => reply.send({ kind: 'ephemeral-refused', code }),
     });
@@ -349,7 +343,7 @@ export class Ephemeral implements EphemeralService {
       parts: () => popParts(asked, clock.nowMs()),
       here: (done) => this.#popHere(asked, reply, done),
       there: (answer, owner) => {
-        const popped = readPopped(answer);
+        const popped = poppedOf(answer);
         if (popped === null) return false;
         this.#deliverFrom(owner, asked, popped.map(messageOf), reply);
         return true;
@@ -414,7 +408,10 @@ export class Ephemeral implements EphemeralService {
     const { tenant, queue, group } = request;
     const back = { tenant, queue, group, ids: messages.map(({ id }) => id) };
     if (owner === self) this.#rings.giveBack(back);
-    else calls?.call(owner, 'ephemeral', giveBackParts(back), GIVE_BACK_MS, () => {});
+    else {
+      const question = questionParts({ ask: 'give-back', ...back });
+      calls?.call(owner, 'ephemeral', question, GIVE_BACK_MS, () => {});
+    }
   }
 
   ack(request: EphemeralAcks, reply: Reply<EphemeralAcked | EphemeralRefused>): void {
@@ -433,10 +430,9 @@ export class Ephemeral implements EphemeralService {
         done('done');
         return NOTHING_WAITS;
       },
-      there: (answer) => {
-        const outcomes = readAcked(answer);
-        if (outcomes?.length !== request.ids.length) return false;
-        settled(outcomes);
+      there: ({ said }) => {
+        if (said.kind !== 'acked' || said.outcomes.length !== request.ids.length) return false;
+        settled(said.outcomes);
         return true;
       },
       refuse: (code) => reply.send({ kind: 'ephemeral-refused', code }),

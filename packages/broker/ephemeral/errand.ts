@@ -1,6 +1,5 @@
 /**
- * A call about one ring, wherever that is: done here if this node owns the ring, else by its owner
- * (state-surfaces 4.5).
+ * A call about one ring, wherever that is: done here if this node owns the ring, else by its owner.
  *
  * What must hold: a client's call ends once. It is passed on at most twice, both times by the node
  * that the client asked: again only when it was not done, because who was asked did not own the
@@ -9,17 +8,16 @@
  * What waits for slow owners is bounded in calls and in bytes, so that it cannot take the way
  * between nodes from what else goes there: beyond that a call is refused at once.
  */
-import { GuardedReader } from '@svc/engine';
 import type { RingPlace } from '@svc/ephemeral';
 import type { EphemeralRefusalCode } from '@svc/http';
 import type { OwnCall, PeerCalls } from '../peers/calls.js';
 import type { Cancel, Clock } from '../system/clock.js';
-import { type EphemeralAnswerWord, readAnswerWord } from './frames.js';
+import { type Answer, type Heard, readAnswer } from './frames.js';
 import type { EphemeralPlacement } from './placement.js';
 
 export interface Errand {
   readonly place: RingPlace;
-  /** Of what is sent, roughly. */
+  /** Bytes that are sent, roughly. */
   readonly bytes: number;
   /** How long the owner may take. */
   timeoutMs(): number;
@@ -31,7 +29,7 @@ export interface Errand {
    */
   here(done: (outcome: HereOutcome) => void): Cancel;
   /** What the owner says; false: that is no answer. */
-  there(answer: GuardedReader, owner: number): boolean;
+  there(answer: Heard<Answer>, owner: number): boolean;
   refuse(code: EphemeralRefusalCode): void;
 }
 
@@ -92,7 +90,7 @@ export class Errands {
     this.#options = options;
   }
 
-  /** Nobody waits for an answer from another node. */
+  /** No answer from another node is awaited. */
   get idle(): boolean {
     return this.#running.size === 0;
   }
@@ -201,13 +199,17 @@ export class Errands {
   }
 
   #heard(running: Running, answer: Uint8Array, owner: number): void {
-    const r = new GuardedReader(answer);
-    const verdict = readAnswerWord(r);
-    if (verdict === 'owner_moved') this.#again(running);
-    else if (verdict === 'done') {
-      this.#over(running);
-      if (!running.errand.there(r, owner)) running.errand.refuse('ephemeral_forward_failed');
-    } else this.#refuse(running, refusalOf(verdict));
+    const heard = readAnswer(answer);
+    if (heard?.said.kind === 'refused') {
+      const { code } = heard.said;
+      if (code === 'owner_moved') this.#again(running);
+      else this.#refuse(running, code === 'content' ? 'ephemeral_forward_failed' : code);
+      return;
+    }
+    this.#over(running);
+    if (heard === null || !running.errand.there(heard, owner)) {
+      running.errand.refuse('ephemeral_forward_failed');
+    }
   }
 
   /** It was not done: who owns the ring now? */
@@ -241,8 +243,4 @@ export class Errands {
     this.#calls--;
     this.#bytes -= running.errand.bytes;
   }
-}
-
-function refusalOf(verdict: EphemeralAnswerWord): EphemeralRefusalCode {
-  return verdict === 'done' || verdict === 'content' ? 'ephemeral_forward_failed' : verdict;
 }

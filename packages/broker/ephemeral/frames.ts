@@ -1,29 +1,16 @@
 /**
- * What nodes ask each other about ephemeral queues, as bytes: one kind of call, whose first byte
- * says what is asked.
+ * Calls between nodes about ephemeral queues, as bytes: one kind of call for all that is asked.
  *
- *     push:      place | count | length of each payload | payloads
- *     pop:       tenant | queue | partition or none | group | batch | autoAck | waits ms (0: not)
- *     ack:       tenant | queue | group | count | (id | verdict) of each
- *     give-back: tenant | queue | group | count | ids
- *     reset:     tenant | queue
- *     applied:   log index; answered when the node has applied it
- *     ready:     nothing
- *     leaving:   epoch
- *     adopt:     epoch | count | parts of rings (ephemeral/carried-frames.ts)
+ *     question := number u8 | length | fields of what is asked | payloads
+ *     answer   := number u8 | length | fields of the answer    | payloads
  *
- *     answer:    verdict u8 | content
- *     pop:       count | (partition | incarnation | sequence | attempts | length) of each |
- *   payloads
- *     ack:       count | outcomes u8
- *     ready:     epoch
- *     adopt:     count | incarnations that were refused
- *
- * What is asked here is never passed on: it is done by the node that hears it, or refused. Decoding
- * never throws and allocates nothing on the word of a number.
+ * A question is never passed on: the node that hears it does it, or refuses. Payloads stand behind
+ * the fields, side by side, and are taken by reference. Decoding never throws and allocates nothing
+ * on the word of a number.
  */
-import { ByteWriter, type GuardedReader } from '@svc/engine';
-import { type Payloads, parseMessageId, type RingPlace } from '@svc/ephemeral';
+import { ByteWriter, choice, fields, GuardedReader, type Infer, kind, record } from '@svc/engine';
+import type { CarriedGroup, Payloads, StoredMessage } from '@svc/ephemeral';
+import { parseMessageId } from '@svc/ephemeral';
 import type {
   EphemeralAckOutcome,
   EphemeralAcks,
@@ -33,127 +20,238 @@ import type {
   EphemeralRefusalCode,
 } from '@svc/http';
 import { EPHEMERAL_ITEMS_MAX, EPHEMERAL_NAME_BYTES_MAX } from '@svc/wire';
-
-export const EPHEMERAL_ASKS = [
-  'push',
-  'pop',
-  'ack',
-  'give-back',
-  'reset',
-  'applied',
-  'ready',
-  'leaving',
-  'adopt',
-] as const;
-export type EphemeralAsk = (typeof EPHEMERAL_ASKS)[number];
-
-/** How a call ended where it was heard. */
-export const EPHEMERAL_ANSWERS = [
-  'done',
-  'queue_full',
-  'ephemeral_quota_exceeded',
-  'ephemeral_unavailable',
-  'owner_moved',
-  /** It was no question. */
-  'content',
-  'ephemeral_too_large',
-] as const satisfies readonly ('done' | 'content' | EphemeralRefusalCode)[];
-export type EphemeralAnswerWord = (typeof EPHEMERAL_ANSWERS)[number];
+import type { RingPart } from './ring-parts.js';
 
 const TENANT_BYTES = 36;
 const ID_BYTES_MAX = 1024;
 const WAIT_MS_MAX = 600_000;
 const PAYLOAD_BYTES_MAX = 2 ** 31;
 const INCARNATION_MAX = 2 ** 48;
-/** Sequences may be below zero by what is put in front of a ring; all are safe integers. */
-const SEQUENCE_BASE = 2 ** 50;
-const ACK_OUTCOMES: readonly [EphemeralAckOutcome, ...EphemeralAckOutcome[]] = [
-  'acked',
-  'redelivered',
-  'stale',
-  'unknown',
-];
+/** Messages of one ring; its own bounds are lower. */
+const MESSAGES_MAX = 2 ** 31;
+const GROUPS_MAX = 2 ** 20;
+const PARTS_MAX = 2 ** 20;
+const ATTEMPTS_MAX = 2 ** 20;
+const FIELDS_BYTES_FIRST = 128;
 
-export function askWriter(ask: EphemeralAsk): ByteWriter {
-  const w = new ByteWriter(128);
-  w.u8(EPHEMERAL_ASKS.indexOf(ask));
-  return w;
-}
+const { count, flag, list, nullable, oneOf, refined, within } = fields;
+const tenant = fields.textTo(TENANT_BYTES);
+const name = fields.textTo(EPHEMERAL_NAME_BYTES_MAX);
+const ids = list(fields.textTo(ID_BYTES_MAX), EPHEMERAL_ITEMS_MAX);
+const length = within(0, PAYLOAD_BYTES_MAX);
+const incarnation = within(0, INCARNATION_MAX);
 
-/** null: it asks for something that this build does not know. */
-export function readAsk(r: GuardedReader): EphemeralAsk | null {
-  return EPHEMERAL_ASKS[r.u8()] ?? null;
-}
+/** The place of a message that a group has not settled, and how often it was delivered. */
+const outstanding = fields.field<readonly [number, number]>(
+  2,
+  (w, [place, attempts]) => {
+    w.varint(place);
+    w.varint(attempts);
+  },
+  (r) => [r.varint(), r.within(0, ATTEMPTS_MAX)],
+);
 
-export function answerWordBytes(verdict: EphemeralAnswerWord): Uint8Array {
-  return Uint8Array.of(EPHEMERAL_ANSWERS.indexOf(verdict));
-}
+const carriedGroup = refined<CarriedGroup>(
+  record({
+    name,
+    isWhole: flag,
+    next: within(0, MESSAGES_MAX),
+    skipped: count,
+    outstanding: list(outstanding, MESSAGES_MAX),
+  }),
+  ({ next, outstanding }) =>
+    outstanding.length <= next && outstanding.every(([place]) => place < next),
+);
 
-export function answerWriter(): ByteWriter {
-  const w = new ByteWriter(128);
-  w.u8(EPHEMERAL_ANSWERS.indexOf('done'));
-  return w;
-}
+const ringPart = record({
+  place: record({ tenant, queue: name, partition: name }),
+  incarnation,
+  number: count,
+  messages: list(record({ ageMs: count, length }), MESSAGES_MAX),
+  groups: nullable(list(carriedGroup, GROUPS_MAX)),
+});
 
-export function readAnswerWord(r: GuardedReader): EphemeralAnswerWord {
-  return EPHEMERAL_ANSWERS[r.u8()] ?? 'content';
-}
+const questions = choice('ask', {
+  push: kind(
+    0,
+    { tenant, queue: name, partition: name, lengths: list(length, EPHEMERAL_ITEMS_MAX) },
+    ({ lengths }) => lengths.length > 0,
+  ),
+  pop: kind(1, {
+    tenant,
+    queue: name,
+    partition: nullable(name),
+    group: name,
+    batch: within(1, EPHEMERAL_ITEMS_MAX),
+    autoAck: flag,
+    /** 0: it does not wait. */
+    waitsMs: within(0, WAIT_MS_MAX),
+  }),
+  ack: kind(
+    2,
+    {
+      tenant,
+      queue: name,
+      group: name,
+      ids,
+      verdicts: list(oneOf(['failed', 'completed']), EPHEMERAL_ITEMS_MAX),
+    },
+    ({ ids, verdicts }) => ids.length === verdicts.length,
+  ),
+  'give-back': kind(3, { tenant, queue: name, group: name, ids }),
+  reset: kind(4, { tenant, queue: name }),
+  /** Answered when the node has applied the entry. */
+  applied: kind(5, { index: count }),
+  ready: kind(6, {}),
+  leaving: kind(7, { epoch: count }),
+  adopt: kind(8, { epoch: count, parts: list(ringPart, PARTS_MAX) }),
+});
+export const questionKinds = questions.kinds;
+export type Question = Infer<typeof questions>;
+type Asked<Ask extends Question['ask']> = Extract<Question, { readonly ask: Ask }>;
+export type AskedGiveBack = Omit<Asked<'give-back'>, 'ask'>;
 
-// --- push ----------------------------------------------------------------------------------------
+const answers = choice('kind', {
+  done: kind(0, {}),
+  refused: kind(1, {
+    code: oneOf<Exclude<EphemeralRefusalCode, 'ephemeral_forward_failed'> | 'content'>([
+      'queue_full',
+      'ephemeral_quota_exceeded',
+      'ephemeral_unavailable',
+      'owner_moved',
+      /** It was no question that this build knows. */
+      'content',
+      'ephemeral_too_large',
+    ]),
+  }),
+  popped: kind(2, {
+    messages: list(
+      record({ partition: name, incarnation, sequence: fields.signed, attempts: count, length }),
+      EPHEMERAL_ITEMS_MAX,
+    ),
+  }),
+  acked: kind(3, {
+    outcomes: list(
+      oneOf<EphemeralAckOutcome>(['acked', 'redelivered', 'stale', 'unknown']),
+      EPHEMERAL_ITEMS_MAX,
+    ),
+  }),
+  ready: kind(4, { epoch: count }),
+  /** Incarnations of rings that were not taken. */
+  adopted: kind(5, { refused: list(incarnation, PARTS_MAX) }),
+});
+export const answerKinds = answers.kinds;
+export type Answer = Infer<typeof answers>;
+export type AnswerRefusal = Extract<Answer, { readonly kind: 'refused' }>['code'];
 
-/** Payloads are taken by reference. */
-export function pushParts(request: EphemeralPush): Uint8Array[] {
-  const { start, end, bytes } = request;
-  const w = askWriter('push');
-  writePlace(w, request);
-  w.varint(start.length);
-  const payloads: Uint8Array[] = [];
-  for (let i = 0; i < start.length; i++) {
-    const payload = bytes.subarray(start[i], end[i]);
-    w.varint(payload.length);
-    payloads.push(payload);
-  }
+// --- questions -----------------------------------------------------------------------------------
+
+/** `payloads` as the question says that they follow. */
+export function questionParts(
+  question: Question,
+  payloads: readonly Uint8Array[] = [],
+): Uint8Array[] {
+  const w = new ByteWriter(FIELDS_BYTES_FIRST);
+  questions.write(w, question);
   return [w.finish(), ...payloads];
 }
 
-export interface AskedPush {
-  readonly place: RingPlace;
-  readonly payloads: Payloads;
+/** `payloads` are a view of what was read. */
+export interface Heard<Said> {
+  readonly said: Said;
+  readonly payloads: Uint8Array;
 }
 
-export function readPush(r: GuardedReader): AskedPush | null {
-  const place = readPlace(r);
-  const lengths = readLengths(r, r.count(1, EPHEMERAL_ITEMS_MAX));
-  const payloads = payloadsAfter(r, lengths);
-  return r.whole && lengths.length > 0 ? { place, payloads } : null;
+/** null: it is no question that this build knows. */
+export function readQuestion(bytes: Uint8Array): Heard<Question> | null {
+  const r = new GuardedReader(bytes);
+  const said = questions.read(r);
+  if (r.refused || payloadBytesOf(said) !== r.left) return null;
+  return { said, payloads: r.view(r.left) };
 }
 
-// --- pop -----------------------------------------------------------------------------------------
+function payloadBytesOf(question: Question): number {
+  if (question.ask === 'push') return question.lengths.reduce((sum, one) => sum + one, 0);
+  if (question.ask !== 'adopt') return 0;
+  let sum = 0;
+  for (const { messages } of question.parts) for (const { length } of messages) sum += length;
+  return sum;
+}
+
+export function pushParts(request: EphemeralPush): Uint8Array[] {
+  const { tenant, queue, partition, start, end, bytes } = request;
+  const payloads = start.map((from, i) => bytes.subarray(from, end[i]));
+  const lengths = payloads.map((payload) => payload.length);
+  return questionParts({ ask: 'push', tenant, queue, partition, lengths }, payloads);
+}
+
+export function payloadsOf({ said, payloads }: Heard<Asked<'push'>>): Payloads {
+  return placed(payloads, said.lengths);
+}
 
 export function popParts(request: EphemeralPop, nowMs: number): Uint8Array[] {
-  const w = askWriter('pop');
-  w.text(request.tenant);
-  w.text(request.queue);
-  w.optionalText(request.partition);
-  w.text(request.group);
-  w.varint(request.batch);
-  w.flag(request.autoAck);
   const { deadlineMs } = request;
-  w.varint(deadlineMs === null ? 0 : Math.max(1, Math.ceil(deadlineMs - nowMs)));
-  return [w.finish()];
+  const waitsMs = deadlineMs === null ? 0 : Math.max(1, Math.ceil(deadlineMs - nowMs));
+  return questionParts({ ...request, ask: 'pop', waitsMs });
 }
 
-export function readPop(r: GuardedReader, nowMs: number): EphemeralPop | null {
-  const request = {
-    tenant: r.text(TENANT_BYTES),
-    queue: r.text(EPHEMERAL_NAME_BYTES_MAX),
-    partition: r.optionalText(EPHEMERAL_NAME_BYTES_MAX),
-    group: r.text(EPHEMERAL_NAME_BYTES_MAX),
-    batch: r.within(1, EPHEMERAL_ITEMS_MAX),
-    autoAck: r.flag(),
-  };
-  const waitsMs = r.within(0, WAIT_MS_MAX);
-  return r.whole ? { ...request, deadlineMs: waitsMs === 0 ? null : nowMs + waitsMs } : null;
+export function popOf({ waitsMs, ask: _ask, ...pop }: Asked<'pop'>, nowMs: number): EphemeralPop {
+  return { ...pop, deadlineMs: waitsMs === 0 ? null : nowMs + waitsMs };
+}
+
+/** What a client calls an id and no broker minted is sent as nothing, which is none either. */
+export function ackParts(request: EphemeralAcks): Uint8Array[] {
+  const minted = request.ids.map((id) => (parseMessageId(id) === null ? '' : id));
+  return questionParts({ ...request, ask: 'ack', ids: minted });
+}
+
+export function adoptParts(epoch: number, parts: readonly RingPart[], nowMs: number): Uint8Array[] {
+  const payloads: Uint8Array[] = [];
+  const sent = parts.map(({ messages, ...part }) => ({
+    ...part,
+    messages: messages.map(({ bytes, start, end, atMs }) => {
+      payloads.push(bytes.subarray(start, end));
+      return { ageMs: Math.max(0, Math.round(nowMs - atMs)), length: end - start };
+    }),
+  }));
+  return questionParts({ ask: 'adopt', epoch, parts: sent }, payloads);
+}
+
+export interface AskedAdopt {
+  readonly epoch: number;
+  readonly parts: readonly RingPart[];
+}
+
+/** The payloads are views of what was read: whoever keeps them copies them. */
+export function adoptOf({ said, payloads }: Heard<Asked<'adopt'>>, nowMs: number): AskedAdopt {
+  let at = 0;
+  const parts = said.parts.map(({ messages, ...part }) => ({
+    ...part,
+    messages: messages.map(({ ageMs, length }): StoredMessage => {
+      const start = at;
+      at += length;
+      return { bytes: payloads, start, end: at, atMs: nowMs - ageMs };
+    }),
+  }));
+  return { epoch: said.epoch, parts };
+}
+
+// --- answers -------------------------------------------------------------------------------------
+
+export function answerParts(answer: Answer, payloads: readonly Uint8Array[] = []): Uint8Array[] {
+  const w = new ByteWriter(FIELDS_BYTES_FIRST);
+  answers.write(w, answer);
+  return [w.finish(), ...payloads];
+}
+
+/** null: it is no answer. */
+export function readAnswer(bytes: Uint8Array): Heard<Answer> | null {
+  const r = new GuardedReader(bytes);
+  const said = answers.read(r);
+  if (r.refused) return null;
+  const payloadBytes =
+    said.kind === 'popped' ? said.messages.reduce((sum, one) => sum + one.length, 0) : 0;
+  return payloadBytes === r.left ? { said, payloads: r.view(r.left) } : null;
 }
 
 /** A delivered message between nodes; its id is made where the client asked. */
@@ -163,155 +261,24 @@ export interface CarriedMessage extends Omit<EphemeralMessage, 'id'> {
 }
 
 export function poppedParts(messages: readonly CarriedMessage[]): Uint8Array[] {
-  const w = answerWriter();
-  w.varint(messages.length);
-  const payloads: Uint8Array[] = [];
-  for (const { partition, incarnation, sequence, attempts, bytes, start, end } of messages) {
-    w.text(partition);
-    w.varint(incarnation);
-    w.varint(sequence + SEQUENCE_BASE);
-    w.varint(attempts);
-    w.varint(end - start);
-    payloads.push(bytes.subarray(start, end));
-  }
-  return [w.finish(), ...payloads];
+  const heads = messages.map(({ start, end, ...head }) => ({ ...head, length: end - start }));
+  const payloads = messages.map(({ bytes, start, end }) => bytes.subarray(start, end));
+  return answerParts({ kind: 'popped', messages: heads }, payloads);
 }
 
-export function readPopped(r: GuardedReader): CarriedMessage[] | null {
-  const heads: Omit<CarriedMessage, 'bytes' | 'start' | 'end'>[] = [];
-  const lengths: number[] = [];
-  for (let left = r.count(5, EPHEMERAL_ITEMS_MAX); left > 0 && !r.refused; left--) {
-    heads.push({
-      partition: r.text(EPHEMERAL_NAME_BYTES_MAX),
-      incarnation: r.within(0, INCARNATION_MAX),
-      sequence: r.varint() - SEQUENCE_BASE,
-      attempts: r.varint(),
-    });
-    lengths.push(r.within(0, PAYLOAD_BYTES_MAX));
-  }
-  const { bytes, start, end } = payloadsAfter(r, lengths);
-  if (!r.whole) return null;
-  return heads.map((head, i) => ({ ...head, bytes, start: start[i] ?? 0, end: end[i] ?? 0 }));
-}
-
-// --- ack, give-back ------------------------------------------------------------------------------
-
-/** What a client calls an id and no broker minted is sent as nothing, which is none either. */
-export function ackParts(request: EphemeralAcks): Uint8Array[] {
-  const w = askWriter('ack');
-  writeGroup(w, request);
-  w.varint(request.ids.length);
-  request.ids.forEach((id, i) => {
-    w.text(parseMessageId(id) === null ? '' : id);
-    w.flag(request.verdicts[i] === 'completed');
+/** null: it is another answer. */
+export function poppedOf({ said, payloads }: Heard<Answer>): CarriedMessage[] | null {
+  if (said.kind !== 'popped') return null;
+  let at = 0;
+  return said.messages.map(({ length, ...head }) => {
+    const start = at;
+    at += length;
+    return { ...head, bytes: payloads, start, end: at };
   });
-  return [w.finish()];
 }
 
-export function readAck(r: GuardedReader): EphemeralAcks | null {
-  const group = readGroup(r);
-  const ids: string[] = [];
-  const verdicts: ('completed' | 'failed')[] = [];
-  for (let left = r.count(2, EPHEMERAL_ITEMS_MAX); left > 0 && !r.refused; left--) {
-    ids.push(r.text(ID_BYTES_MAX));
-    verdicts.push(r.flag() ? 'completed' : 'failed');
-  }
-  return r.whole ? { ...group, ids, verdicts } : null;
-}
-
-export function ackedParts(outcomes: readonly EphemeralAckOutcome[]): Uint8Array[] {
-  const w = answerWriter();
-  w.varint(outcomes.length);
-  for (const outcome of outcomes) w.u8(ACK_OUTCOMES.indexOf(outcome));
-  return [w.finish()];
-}
-
-export function readAcked(r: GuardedReader): EphemeralAckOutcome[] | null {
-  const outcomes: EphemeralAckOutcome[] = [];
-  for (let left = r.count(1, EPHEMERAL_ITEMS_MAX); left > 0 && !r.refused; left--) {
-    outcomes.push(r.oneOf(ACK_OUTCOMES));
-  }
-  return r.whole ? outcomes : null;
-}
-
-export type AskedGiveBack = Omit<EphemeralAcks, 'verdicts'>;
-
-export function giveBackParts(request: AskedGiveBack): Uint8Array[] {
-  const w = askWriter('give-back');
-  writeGroup(w, request);
-  w.varint(request.ids.length);
-  for (const id of request.ids) w.text(id);
-  return [w.finish()];
-}
-
-export function readGiveBack(r: GuardedReader): AskedGiveBack | null {
-  const group = readGroup(r);
-  const ids: string[] = [];
-  for (let left = r.count(1, EPHEMERAL_ITEMS_MAX); left > 0 && !r.refused; left--) {
-    ids.push(r.text(ID_BYTES_MAX));
-  }
-  return r.whole ? { ...group, ids } : null;
-}
-
-// --- the rest ------------------------------------------------------------------------------------
-
-export function resetParts(tenant: string, queue: string): Uint8Array[] {
-  const w = askWriter('reset');
-  w.text(tenant);
-  w.text(queue);
-  return [w.finish()];
-}
-
-export function readReset(
-  r: GuardedReader,
-): { readonly tenant: string; readonly queue: string } | null {
-  const asked = { tenant: r.text(TENANT_BYTES), queue: r.text(EPHEMERAL_NAME_BYTES_MAX) };
-  return r.whole ? asked : null;
-}
-
-/** One number: a log index, or an epoch. */
-export function numberParts(ask: 'applied' | 'leaving', value: number): Uint8Array[] {
-  const w = askWriter(ask);
-  w.varint(value);
-  return [w.finish()];
-}
-
-export function readNumber(r: GuardedReader): number | null {
-  const value = r.varint();
-  return r.whole ? value : null;
-}
-
-export function readyParts(epoch: number): Uint8Array[] {
-  const w = answerWriter();
-  w.varint(epoch);
-  return [w.finish()];
-}
-
-export function writePlace(w: ByteWriter, { tenant, queue, partition }: RingPlace): void {
-  w.text(tenant);
-  w.text(queue);
-  w.text(partition);
-}
-
-export function readPlace(r: GuardedReader): RingPlace {
-  return {
-    tenant: r.text(TENANT_BYTES),
-    queue: r.text(EPHEMERAL_NAME_BYTES_MAX),
-    partition: r.text(EPHEMERAL_NAME_BYTES_MAX),
-  };
-}
-
-/** Lengths that what is left can hold. */
-export function readLengths(r: GuardedReader, count: number): number[] {
-  const lengths: number[] = [];
-  for (let left = count; left > 0 && !r.refused; left--) {
-    lengths.push(r.within(0, PAYLOAD_BYTES_MAX));
-  }
-  return lengths;
-}
-
-/** Payloads of these lengths stand side by side from here on. */
-export function payloadsAfter(r: GuardedReader, lengths: readonly number[]): Payloads {
+/** Payloads of these lengths stand side by side. */
+function placed(bytes: Uint8Array, lengths: readonly number[]): Payloads {
   const start: number[] = [];
   const end: number[] = [];
   let at = 0;
@@ -320,19 +287,5 @@ export function payloadsAfter(r: GuardedReader, lengths: readonly number[]): Pay
     at += length;
     end.push(at);
   }
-  return { bytes: r.view(at), start, end };
-}
-
-function writeGroup(w: ByteWriter, { tenant, queue, group }: AskedGiveBack): void {
-  w.text(tenant);
-  w.text(queue);
-  w.text(group);
-}
-
-function readGroup(r: GuardedReader): Omit<AskedGiveBack, 'ids'> {
-  return {
-    tenant: r.text(TENANT_BYTES),
-    queue: r.text(EPHEMERAL_NAME_BYTES_MAX),
-    group: r.text(EPHEMERAL_NAME_BYTES_MAX),
-  };
+  return { bytes, start, end };
 }

@@ -3,7 +3,6 @@
  * what is in it, however many rings wait. Method: the hand-over alone, with another node that takes
  * everything and answers later; frames are read as that node reads them.
  */
-import { GuardedReader } from '@svc/engine';
 import { type CarriedRing, ringLimits } from '@svc/ephemeral';
 import { newMeters } from '@svc/wire';
 import { expect, test } from 'vitest';
@@ -11,9 +10,8 @@ import type { CallDone } from '../peers/calls.js';
 import type { Clock } from '../system/clock.js';
 import { MovedClock } from '../testing/moved-clock.fake.js';
 import { TurnedClock } from '../testing/turned-clock.fake.js';
-import { adoptedParts, readAdopt } from './carried-frames.js';
 import { EphemeralDeparture } from './departure.js';
-import { answerWriter, readAsk } from './frames.js';
+import { answerParts, readQuestion } from './frames.js';
 import { EphemeralHandOver } from './hand-over.js';
 import { LocalRings } from './local.js';
 
@@ -49,10 +47,9 @@ test('five thousand small rings leave a thousand at a time, and each is looked a
     clock,
     calls: {
       call: (_node, _service, parts, _timeoutMs, done: CallDone) => {
-        const reader = new GuardedReader(Buffer.concat(parts));
-        expect(readAsk(reader)).toBe('adopt');
-        batches.push(readAdopt(reader, 0)?.parts.length ?? 0);
-        answers.push(() => done(Buffer.concat(adoptedParts(answerWriter(), []))));
+        const said = readQuestion(Buffer.concat(parts))?.said;
+        batches.push(said?.ask === 'adopt' ? said.parts.length : 0);
+        answers.push(() => done(Buffer.concat(answerParts({ kind: 'adopted', refused: [] }))));
         return { cancel: () => {} };
       },
     },

@@ -1,5 +1,5 @@
 /**
- * Rings that belong to another node now, on their way there (state-surfaces 4.5).
+ * Hands rings over that belong to another node now.
  *
  * The job: what was pushed here and is not settled arrives where it will be read, while both nodes
  * live, and arrives once.
@@ -23,12 +23,11 @@
  * Rejected: to go on serving a ring while its messages are copied. Each pop, ack and push would
  * have to be told to both ends.
  */
-import { GuardedReader } from '@svc/engine';
 import type { CarriedRing, RingPlace } from '@svc/ephemeral';
 import type { PeerCalls } from '../peers/calls.js';
 import type { Cancel, Clock } from '../system/clock.js';
-import { adoptParts, partBytes, partsOf, type RingPart, readAdopted } from './carried-frames.js';
-import { readAnswerWord } from './frames.js';
+import { adoptParts, readAnswer } from './frames.js';
+import { partBytes, partsOf, type RingPart } from './ring-parts.js';
 
 export interface HandOverOptions {
   readonly self: number;
@@ -290,8 +289,6 @@ export class EphemeralHandOver {
 
 /** null: it is no answer. */
 function refusedIn(answer: Uint8Array): ReadonlySet<number> | null {
-  const r = new GuardedReader(answer);
-  if (readAnswerWord(r) !== 'done') return null;
-  const refused = readAdopted(r);
-  return refused === null ? null : new Set(refused);
+  const said = readAnswer(answer)?.said;
+  return said?.kind === 'adopted' ? new Set(said.refused) : null;
 }

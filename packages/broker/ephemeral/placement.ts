@@ -1,5 +1,5 @@
 /**
- * Which nodes can hold rings, as this node sees it, and so who owns which (state-surfaces 4.5).
+ * Knows which nodes can hold rings, as this node sees it, and so which node owns which ring.
  *
  * A member counts while two things hold: raft hears it (its report is younger than the limit), and
  * it has said within that time that it serves, and is not leaving. Each node finds that out for
@@ -14,11 +14,10 @@
  * Rejected: the membership alone. Its members may be down for days. Rejected: one view by
  * agreement, in the log: rings would stand still while there is no leader, and they need none.
  */
-import { GuardedReader } from '@svc/engine';
 import { ownerOf, type RingPlace } from '@svc/ephemeral';
 import type { PeerCalls } from '../peers/calls.js';
 import type { Cancel, Clock } from '../system/clock.js';
-import { askWriter, numberParts, readAnswerWord, readNumber } from './frames.js';
+import { questionParts, readAnswer } from './frames.js';
 
 export interface PlacementOptions {
   /** The operator's number of this node. */
@@ -110,9 +109,8 @@ export class EphemeralPlacement {
   leave(): void {
     const { calls, epoch } = this.#options;
     this.#isLeaving = true;
-    for (const node of this.#others()) {
-      calls?.call(node, 'ephemeral', numberParts('leaving', epoch), PROBE_MS, () => {});
-    }
+    const question = questionParts({ ask: 'leaving', epoch });
+    for (const node of this.#others()) calls?.call(node, 'ephemeral', question, PROBE_MS, () => {});
     this.#look();
   }
 
@@ -148,7 +146,7 @@ export class EphemeralPlacement {
     if (calls === null || peer.asking) return;
     const asked = peer;
     asked.asking = true;
-    calls.call(node, 'ephemeral', [askWriter('ready').finish()], PROBE_MS, (answer) => {
+    calls.call(node, 'ephemeral', questionParts({ ask: 'ready' }), PROBE_MS, (answer) => {
       asked.asking = false;
       if (!this.serves) return;
       if (typeof answer !== 'string') {
@@ -198,6 +196,6 @@ export class EphemeralPlacement {
 }
 
 function epochOf(answer: Uint8Array): number | null {
-  const r = new GuardedReader(answer);
-  return readAnswerWord(r) === 'done' ? readNumber(r) : null;
+  const said = readAnswer(answer)?.said;
+  return said?.kind === 'ready' ? said.epoch : null;
 }
