@@ -18,7 +18,7 @@
  * Bounds: those of `series-store.ts`, `queue-meters.ts` and `series-file.ts`; of sealed buckets
  * BUCKETS_WAITING_MAX wait to be worked through.
  */
-import { findQueue, type PopCommand, type State } from '@svc/engine';
+import { ByteWriter, findQueue, type PopCommand, type State } from '@svc/engine';
 import type { Disk } from '@svc/storage';
 import { type Meters, type QueueFigures, type RaftStatusAnswer, rotateSummaries } from '@svc/wire';
 import type { Config } from '../config/config.js';
@@ -31,11 +31,11 @@ import { Activity } from './activity.js';
 import { minuteAt } from './series-buckets.js';
 import { SeriesFile } from './series-file.js';
 import { type ProcessRow, processRow } from './series-process.js';
-import { SeriesWriter } from './series-queues.js';
+import { writeRow } from './series-queues.js';
 import { SeriesSampler } from './series-sampler.js';
 import { type QueueBlock, type QueueName, SeriesStore } from './series-store.js';
 
-/** The node whose figures they are, while one is open. */
+/** The node that the figures are about, while one is open. */
 export interface ObservedNode {
   readonly appliedState: State;
   raftStatus(): RaftStatusAnswer;
@@ -202,7 +202,7 @@ export class NodeSeries {
     const state = this.#node?.appliedState ?? null;
     const found = new Set<number>();
     const fresh = new Map<number, QueueName>();
-    const writer = new SeriesWriter(Math.min(figures.length, QUEUES_PER_STEP) * 32);
+    const writer = new ByteWriter(Math.min(figures.length, QUEUES_PER_STEP) * 32);
     let steps = 0;
     for (const one of state === null ? [] : figures) {
       const { tenant, queue } = one;
@@ -210,14 +210,16 @@ export class NodeSeries {
       if (number !== undefined && !found.has(number)) {
         found.add(number);
         if (one.parkedSum > 0) one.parkedSamples = parkedSamples;
-        writer.row(number, one);
+        writeRow(writer, number, one);
         this.store.name(number, { tenant, queue }, minute);
         if (!this.#file.names(number)) fresh.set(number, { tenant, queue });
       }
       if (++steps % QUEUES_PER_STEP === 0) yield;
     }
     const rows = found.size;
-    return { process, block: rows === 0 ? null : { minute, rows, bytes: writer.finish() }, fresh };
+    // A copy of the exact size, for it stays in memory.
+    const bytes = writer.bytes.slice(0, writer.length);
+    return { process, block: rows === 0 ? null : { minute, rows, bytes }, fresh };
   }
 
   /** One after the other. */

@@ -3,10 +3,12 @@
  * failure of the disk is more than lost figures. Method: a simulated disk; the file is cut at every
  * byte, every byte of it is damaged, and its writes fail.
  */
+import { readFileSync } from 'node:fs';
+import { added, choice, fields, GuardedReader, kind } from '@svc/engine';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { beforeEach, expect, test } from 'vitest';
 import { blockAt, finish, processAt, pushedIn } from '../testing/series.fake.js';
-import { SeriesFile } from './series-file.js';
+import { SeriesFile, seriesKinds } from './series-file.js';
 import { SeriesStore } from './series-store.js';
 
 const LIMITS = { processMinutes: 1000, queueMinutes: 1000, queueRowsMax: 100_000 };
@@ -207,4 +209,44 @@ test('closing waits for the write that is under way', () => {
   disk.settle();
   expect(isClosed).toBe(true);
   expect(disk.openFiles).toBe(0);
+});
+
+test('a file of another form is begun anew, without a word', () => {
+  disk.plant(PATH, Buffer.concat([Buffer.from('SVCSER01'), Buffer.alloc(100, 7)]));
+  const other = open();
+  expect(minutesOf(other.store)).toEqual([]);
+  flush(other, 1, 1);
+  disk.crash('process');
+  expect(minutesOf(open().store)).toEqual([1]);
+  expect(warnings).toEqual([]);
+});
+
+const MAGIC_BYTES = 8;
+const HEAD_BYTES = 8;
+
+test('the file is written as by the first build of this form, and its records can grow', () => {
+  const first = open();
+  flush(first, 1, 7);
+  flush(first, 2, 7);
+  const file = disk.contents(PATH);
+  // Never changed: a field that is added comes behind, and has a default.
+  const golden = JSON.parse(readFileSync(new URL('./first-series.json', import.meta.url), 'utf8'));
+  expect({ file: Buffer.from(file).toString('hex') }).toEqual(golden);
+  const gained = added(fields.count, 7);
+  const { process, names, queues } = seriesKinds;
+  const grown = choice('kind', {
+    process: kind(process.number, { ...process.fields, gained }),
+    names: kind(names.number, { ...names.fields, gained }),
+    queues: kind(queues.number, { ...queues.fields, gained }),
+  });
+  const kinds: unknown[] = [];
+  for (let at = MAGIC_BYTES; at < file.length; ) {
+    const end = at + HEAD_BYTES + Buffer.from(file).readUInt32BE(at);
+    const reader = new GuardedReader(file, at + HEAD_BYTES, end);
+    const read = grown.read(reader);
+    expect([reader.whole, read.gained]).toEqual([true, 7]);
+    kinds.push(read.kind);
+    at = end;
+  }
+  expect(kinds).toEqual(['names', 'process', 'queues', 'process', 'queues']);
 });

@@ -1,11 +1,8 @@
 /**
  * The file that lets the series of a node outlive its process: `series` in the data directory.
  *
- *     file    := "SVCSER01" | records
- *     record  := content bytes u32 | crc u32 | kind u8 | content
- *     process := the numbers of one row, as they stand in memory
- *     names   := how many | queue number, tenant, queue of each
- *     queues  := minute | rows | rows
+ *     file   := "SVCSER02" | records
+ *     record := content bytes u32 | crc u32 | kind u8 | length | fields of the kind
  *
  * The job: figures of the past are worth keeping and worth nothing that clients wait for. So
  * records are appended once per flush without a sync, beside the loop; whatever goes wrong costs
@@ -14,31 +11,47 @@
  *
  * What must hold: what is read is what was written, so a record carries a checksum, and reading
  * ends at the first that is not whole; from there the file is cut and goes on. A queue's name
- * stands before its first row in the file.
+ * stands before its first row in the file. A file of another form is begun anew.
  *
  * Bound: retention drops rows in memory, not here. Once the file is more than twice as long as what
  * is in memory and SLACK_BYTES, it is written anew beside the old one and takes its place: so it
  * never holds more than twice the bounds of `series-store.ts`.
  */
 import { crc32 } from 'node:zlib';
+import { ByteWriter, choice, fields, GuardedReader, type Infer, kind, record } from '@svc/engine';
 import { type Disk, type DiskDone, DiskError, type DiskFile, readFileSync } from '@svc/storage';
 import type { Logger } from '../system/logging.js';
-import { PROCESS_ROW_NUMBERS, type ProcessRow } from './series-process.js';
-import { SeriesDamage, SeriesReader, SeriesWriter } from './series-queues.js';
+import { bucketOfRow, type ProcessRow, processBucket, processRow } from './series-process.js';
 import type { QueueBlock, QueueName, SeriesStore } from './series-store.js';
 
-const MAGIC = Buffer.from('SVCSER01', 'latin1');
-const HEAD_BYTES = 9;
-const PROCESS = 1;
-const NAMES = 2;
-const QUEUES = 3;
-const ROW_BYTES = PROCESS_ROW_NUMBERS * 8;
+const MAGIC = Buffer.from('SVCSER02', 'latin1');
+const HEAD_BYTES = 8;
+const CRC_AT = 4;
+const RECORD_BYTES_FIRST = 512;
 const SLACK_BYTES = 4 * 1024 * 1024;
 /** More than the bounds allow; such a file is none of ours and is begun anew. */
 const FILE_BYTES_MAX = 512 * 1024 * 1024;
 /** 2 us each: a record is put together in a millisecond. */
 const NAMES_PER_RECORD = 512;
-const ROWS_PER_STEP = 512;
+/** Rows of the process, 20 us each. */
+const ROWS_PER_STEP = 64;
+
+/** A queue and what it is called. */
+export const namedQueue = record({
+  number: fields.count,
+  tenant: fields.text,
+  queue: fields.text,
+});
+type NamedQueue = Infer<typeof namedQueue>;
+
+const contents = choice('kind', {
+  process: kind(1, processBucket.fields),
+  names: kind(2, { names: fields.list(namedQueue, NAMES_PER_RECORD) }),
+  /** `rows` of them, as `writeRow` makes them. */
+  queues: kind(3, { minute: fields.count, rows: fields.count, bytes: fields.bytes }),
+});
+export const seriesKinds = contents.kinds;
+type Content = Infer<typeof contents>;
 
 export interface SeriesFileOptions {
   readonly disk: Disk;
@@ -96,7 +109,7 @@ export class SeriesFile {
     fresh: ReadonlyMap<number, QueueName>,
   ): Generator<void, void> {
     if (this.#busy || this.#isPreparing) {
-      // Hardly ever, for a write takes less than a flush: the next one writes all of it.
+      // The previous flush is still being written (rare). The next one rewrites the file.
       this.#isStale = true;
       return;
     }
@@ -106,9 +119,9 @@ export class SeriesFile {
     const file = this.#isStale || isLong ? null : this.#file;
     if (file === null) yield* this.#rewrite();
     else {
-      const records = [...(yield* this.#nameRecords(fresh)), record(PROCESS, bytesOf(process))];
-      if (block !== null) records.push(record(QUEUES, contentOf(block)));
-      this.#write(file, records.flat(), this.#length, (end) => end(null));
+      const records = [...(yield* this.#nameRecords(fresh)), processRecord(process)];
+      if (block !== null) records.push(recordOf({ kind: 'queues', ...block }));
+      this.#write(file, records, this.#length, (end) => end(null));
     }
     this.#isPreparing = false;
   }
@@ -152,19 +165,14 @@ export class SeriesFile {
     let newest = 0;
     let at = MAGIC.length;
     while (at + HEAD_BYTES <= bytes.length) {
-      const end = at + HEAD_BYTES + bytes.readUInt32BE(at);
-      if (end > bytes.length || crc32(bytes.subarray(at + 8, end)) !== bytes.readUInt32BE(at + 4)) {
-        break;
-      }
-      try {
-        newest = Math.max(
-          newest,
-          this.#take(bytes[at + 8] ?? 0, bytes.subarray(at + 9, end), names),
-        );
-      } catch (error) {
-        if (!(error instanceof SeriesDamage)) throw error;
-        break;
-      }
+      const from = at + HEAD_BYTES;
+      const end = from + bytes.readUInt32BE(at);
+      if (end > bytes.length) break;
+      if (crc32(bytes.subarray(from, end)) !== bytes.readUInt32BE(at + CRC_AT)) break;
+      const r = new GuardedReader(bytes, from, end);
+      const content = contents.read(r);
+      if (!r.whole) break;
+      newest = Math.max(newest, this.#take(content, names));
       at = end;
     }
     // Which queue has a row in which minute is not looked up: they all may have one in the newest.
@@ -173,53 +181,31 @@ export class SeriesFile {
     return at;
   }
 
-  /** The minute of the record, if it has one. */
-  #take(kind: number, content: Buffer, names: Map<number, QueueName>): number {
-    const { store } = this.#options;
-    const reader = new SeriesReader(content);
-    if (kind === PROCESS && content.length === ROW_BYTES) {
-      const row = new Float64Array(PROCESS_ROW_NUMBERS);
-      new Uint8Array(row.buffer).set(content);
-      store.addProcess(row);
-      return row[0] ?? 0;
-    }
-    if (kind === NAMES) {
-      for (let left = reader.number(); left > 0; left--) {
-        names.set(reader.number(), { tenant: reader.text(), queue: reader.text() });
-      }
+  /** The minute of the record, or 0 if it has none. */
+  #take(content: Content, names: Map<number, QueueName>): number {
+    if (content.kind === 'names') {
+      for (const { number, tenant, queue } of content.names) names.set(number, { tenant, queue });
       return 0;
     }
-    if (kind !== QUEUES) throw new SeriesDamage(`a record of kind ${kind}`);
-    const [minute, rows] = [reader.number(), reader.number()];
-    // A copy: the buffer of the whole file need not stay for it.
-    store.addQueues({ minute, rows, bytes: new Uint8Array(reader.rest()) });
-    return minute;
+    if (content.kind === 'process') this.#options.store.addProcess(processRow(content));
+    else this.#options.store.addQueues(content);
+    return content.minute;
   }
 
   // --- writing -----------------------------------------------------------------------------------
 
-  *#nameRecords(names: ReadonlyMap<number, QueueName>): Generator<void, Uint8Array[][]> {
-    const records: Uint8Array[][] = [];
-    let w = new SeriesWriter();
-    let count = 0;
-    const close = () => {
-      const counted = new SeriesWriter(8);
-      counted.number(count);
-      if (count > 0) records.push(record(NAMES, Buffer.concat([counted.finish(), w.finish()])));
-      w = new SeriesWriter();
-      count = 0;
-    };
+  *#nameRecords(names: ReadonlyMap<number, QueueName>): Generator<void, Uint8Array[]> {
+    const records: Uint8Array[] = [];
+    let open: NamedQueue[] = [];
     for (const [number, { tenant, queue }] of names) {
-      w.number(number);
-      w.text(tenant);
-      w.text(queue);
+      open.push({ number, tenant, queue });
       this.#named.add(number);
-      count++;
-      if (count < NAMES_PER_RECORD) continue;
-      close();
+      if (open.length < NAMES_PER_RECORD) continue;
+      records.push(recordOf({ kind: 'names', names: open }));
+      open = [];
       yield;
     }
-    close();
+    if (open.length > 0) records.push(recordOf({ kind: 'names', names: open }));
     return records;
   }
 
@@ -230,22 +216,22 @@ export class SeriesFile {
     this.#closeFile();
     this.#isStale = false;
     this.#named = new Set();
-    // Of this moment: what is added while it yields is not in these lists, but in the next file.
+    // Lists of this moment: what is added while it yields is in the next file.
     const { process, blocks, names } = store.parts;
-    const records = [[MAGIC], ...(yield* this.#nameRecords(names))];
+    const records = [MAGIC, ...(yield* this.#nameRecords(names))];
     for (const row of process) {
-      records.push(record(PROCESS, bytesOf(row)));
+      records.push(processRecord(row));
       if (records.length % ROWS_PER_STEP === 0) yield;
     }
     for (const block of blocks) {
-      records.push(record(QUEUES, contentOf(block)));
+      records.push(recordOf({ kind: 'queues', ...block }));
       yield;
     }
     try {
       if (disk.existsSync(draft)) disk.removeSync(draft);
       const file = disk.openSync(draft, 'create');
       // The old file is given up for it, so it has to be on the medium.
-      this.#write(file, records.flat(), 0, (end) =>
+      this.#write(file, records, 0, (end) =>
         file.sync((failure) => {
           if (failure === null) this.#replace(draft, end);
           else end(failure);
@@ -309,22 +295,16 @@ export class SeriesFile {
   }
 }
 
-function bytesOf(row: ProcessRow): Uint8Array {
-  return new Uint8Array(row.buffer, row.byteOffset, row.byteLength);
+function processRecord(row: ProcessRow): Uint8Array {
+  return recordOf({ kind: 'process', ...bucketOfRow(row) });
 }
 
-function contentOf({ minute, rows, bytes }: QueueBlock): Uint8Array {
-  const w = new SeriesWriter(bytes.length + 16);
-  w.number(minute);
-  w.number(rows);
-  w.blob(bytes);
+function recordOf(content: Content): Uint8Array {
+  const w = new ByteWriter(RECORD_BYTES_FIRST);
+  w.u32(0);
+  w.u32(0);
+  contents.write(w, content);
+  w.patchU32(0, w.length - HEAD_BYTES);
+  w.patchU32(CRC_AT, crc32(w.bytes.subarray(HEAD_BYTES, w.length)));
   return w.finish();
-}
-
-function record(kind: number, content: Uint8Array): Uint8Array[] {
-  const head = Buffer.alloc(HEAD_BYTES);
-  head.writeUInt32BE(content.length, 0);
-  head[8] = kind;
-  head.writeUInt32BE(crc32(content, crc32(head.subarray(8))), 4);
-  return [head, content];
 }

@@ -7,17 +7,24 @@
  * ten dashboards are as much work as one. GATHERINGS_MAX different ones are under way at once, and
  * QUESTIONS_MAX with those that wait for them: what nodes send for one may be 15 MB each.
  *
- * A node reads its rows in slices, so that half a million of them cost nobody a pause; the answer
- * is bytes as they stand in memory (`series-queues.ts`), behind a little JSON.
+ * A node reads its rows in slices, so that half a million of them cost nobody a pause; the rows of
+ * queues go as they stand in memory (`series-queues.ts`), behind the fields of the answer.
  */
+import { ByteWriter, fields, GuardedReader, type Infer, record } from '@svc/engine';
 import { members, type NodeId, type Status } from '@svc/raft';
 import { nodeNumber } from '../config/member-id.js';
 import type { CallFailure, PeerCalls } from '../peers/calls.js';
 import type { ServedCall } from '../peers/served-calls.js';
 import type { Cancel } from '../system/clock.js';
 import type { NodeSeries } from './node-series.js';
-import { mergedBucket, type ProcessBucket, type ProcessCounts } from './series-process.js';
-import { SeriesDamage, SeriesReader, SeriesWriter } from './series-queues.js';
+import { namedQueue } from './series-file.js';
+import {
+  mergedBucket,
+  type ProcessBucket,
+  processBucket,
+  processCounts,
+} from './series-process.js';
+import { type QueueSeriesRow, readRow } from './series-queues.js';
 import type { QueueName } from './series-store.js';
 
 const ASK_MS = 1500;
@@ -26,40 +33,53 @@ const QUESTIONS_MAX = 64;
 const GATHERINGS_MAX = 4;
 /** Of an answer: 500,000 rows of 30 bytes, and as many names of 60. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+const ANSWER_BYTES_FIRST = 4096;
 const NAMES_PER_STEP = 1024;
 
-/** Minutes are inclusive. */
-export interface SeriesQuestion {
-  readonly fromMinute: number;
-  readonly toMinute: number;
-  readonly widthMinutes: number;
-  /** What processes counted and measured. */
-  readonly process: boolean;
-  /** The same over all that is kept, in one bucket. */
-  readonly totals: boolean;
-  /** The same from this minute on, in one bucket; null: not wanted. */
-  readonly recentFrom: number | null;
-  /** null: nothing of queues. */
-  readonly queues: {
-    /** null: of all tenants; of all queues. */
-    readonly tenant: string | null;
-    readonly queue: string | null;
-    /** Also what the queues are called, which may be gone. */
-    readonly names: boolean;
-  } | null;
-}
+/** Rows take a byte at least: more than the largest answer holds. */
+const ROWS_MAX = ANSWER_BYTES_MAX;
+const QUESTION_BYTES_FIRST = 128;
+const { count, flag, list, nullable, signed, text } = fields;
 
-/** What one node says. */
-export interface SeriesOfNode {
-  readonly node: number;
-  readonly hostname: string;
-  readonly port: number;
+/** Minutes are inclusive. */
+export const seriesQuestion = record({
+  fromMinute: signed,
+  toMinute: signed,
+  widthMinutes: fields.within(1, Number.MAX_SAFE_INTEGER),
+  /** What processes counted and measured. */
+  process: flag,
+  /** The same over all that is kept, in one bucket. */
+  totals: flag,
+  /** The same from this minute on, in one bucket; null: not wanted. */
+  recentFrom: nullable(signed),
+  /** null: nothing of queues. */
+  queues: nullable(
+    record({
+      /** null: all tenants; all queues. */
+      tenant: nullable(text),
+      queue: nullable(text),
+      /** Also what the queues are called, which may be gone. */
+      names: flag,
+    }),
+  ),
+});
+export type SeriesQuestion = Infer<typeof seriesQuestion>;
+
+/** What one node answers; the rows of queues stand behind it. */
+export const seriesAnswer = record({
+  hostname: text,
+  port: count,
   /** Oldest first. */
-  readonly process: readonly ProcessBucket[];
-  readonly totals: ProcessCounts | null;
-  readonly recent: ProcessBucket | null;
+  process: list(processBucket, ROWS_MAX),
+  totals: nullable(processCounts),
+  recent: nullable(processBucket),
   /** The minute of its newest row; null: it has none. */
-  readonly newestMinute: number | null;
+  newestMinute: nullable(count),
+  names: list(namedQueue, ROWS_MAX),
+});
+
+export interface SeriesOfNode extends Omit<Infer<typeof seriesAnswer>, 'names'> {
+  readonly node: number;
   /** As `SeriesStore.queueBuckets` makes them. */
   readonly queueBuckets: Uint8Array;
   readonly names: ReadonlyMap<number, QueueName>;
@@ -68,7 +88,7 @@ export interface SeriesOfNode {
 export interface GatheredSeries {
   /** Ascending by node. */
   readonly nodes: readonly SeriesOfNode[];
-  /** Of the node that was asked; what it applied counts for all. */
+  /** The node that was asked; what it applied counts for all. */
   readonly self: number;
   /** Members that did not answer, ascending. */
   readonly missing: readonly number[];
@@ -153,7 +173,9 @@ export class SeriesGather {
       for (const done of waiting) done({ nodes, self: nodeNumber(self), missing });
       this.#begin();
     };
-    const parts = [Buffer.from(key)];
+    const w = new ByteWriter(QUESTION_BYTES_FIRST);
+    seriesQuestion.writeFields(w, question);
+    const parts = [w.finish()];
     for (const member of all) {
       if (member === self || calls === null) continue;
       left++;
@@ -220,92 +242,50 @@ function* ownSeries({ store }: NodeSeries, question: SeriesQuestion): Generator<
   return { ...found, queueBuckets, names };
 }
 
-export interface QueueBucketRow {
+export interface QueueBucketRow extends QueueSeriesRow {
   /** Where the bucket begins. */
   readonly minute: number;
-  readonly number: number;
-  readonly counts: ReturnType<SeriesReader['row']>['counts'];
 }
 
-/** The rows of buckets as `SeriesStore.queueBuckets` makes them. */
+/**
+ * The rows of buckets as `SeriesStore.queueBuckets` makes them; up to the first that is none, for
+ * they may come from another node.
+ */
 export function* eachQueueRow(queueBuckets: Uint8Array): Generator<QueueBucketRow> {
-  const reader = new SeriesReader(queueBuckets);
-  while (!reader.atEnd) {
-    const minute = reader.number();
-    for (let left = reader.number(); left > 0; left--) yield { minute, ...reader.row() };
+  const r = new GuardedReader(queueBuckets);
+  while (!r.isAtEnd && !r.refused) {
+    const minute = r.varint();
+    for (let left = r.varint(); left > 0; left--) {
+      const row = readRow(r);
+      if (r.refused) return;
+      yield { minute, ...row };
+    }
   }
 }
 
 // --- between nodes -------------------------------------------------------------------------------
 
-/** JSON without a NaN; then the names, then the rows. */
-function encode({ queueBuckets, names, ...head }: SeriesOfNode): Uint8Array[] {
-  const w = new SeriesWriter();
-  w.text(JSON.stringify(head));
-  w.number(names.size);
-  for (const [number, { tenant, queue }] of names) {
-    w.number(number);
-    w.text(tenant);
-    w.text(queue);
-  }
+function encode({ queueBuckets, names, ...rest }: SeriesOfNode): Uint8Array[] {
+  const w = new ByteWriter(ANSWER_BYTES_FIRST);
+  const named = Array.from(names, ([number, { tenant, queue }]) => ({ number, tenant, queue }));
+  seriesAnswer.write(w, { ...rest, names: named });
   return [w.finish(), queueBuckets];
 }
 
 /** null: it did not answer, or not what was asked. */
 function answerOf(node: number, answer: Uint8Array | CallFailure): SeriesOfNode | null {
   if (typeof answer === 'string' || answer.length > ANSWER_BYTES_MAX) return null;
-  try {
-    const reader = new SeriesReader(answer);
-    const head: unknown = JSON.parse(reader.text());
-    const names = new Map<number, QueueName>();
-    for (let left = reader.number(); left > 0; left--) {
-      names.set(reader.number(), { tenant: reader.text(), queue: reader.text() });
-    }
-    if (!isHead(head) || head.node !== node) return null;
-    // A copy: what the port read is shared with others.
-    return { ...head, names, queueBuckets: new Uint8Array(reader.rest()) };
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof SeriesDamage) return null;
-    throw error;
-  }
-}
-
-function isHead(value: unknown): value is Omit<SeriesOfNode, 'names' | 'queueBuckets'> {
-  if (!isObject(value)) return false;
-  const { hostname, port, process, totals, recent, newestMinute } = value;
-  return (
-    typeof hostname === 'string' &&
-    typeof port === 'number' &&
-    Array.isArray(process) &&
-    [...process, ...(recent === null ? [] : [recent])].every(isBucket) &&
-    (totals === null || isObject(totals)) &&
-    (newestMinute === null || typeof newestMinute === 'number')
-  );
-}
-
-function isBucket(value: unknown): boolean {
-  return isObject(value) && isObject(value.counts) && isObject(value.gauges);
+  const r = new GuardedReader(answer);
+  const { names, ...rest } = seriesAnswer.read(r);
+  if (r.refused) return null;
+  const named = new Map(names.map(({ number, tenant, queue }) => [number, { tenant, queue }]));
+  // A copy: what the port read is shared with others.
+  return { node, ...rest, names: named, queueBuckets: new Uint8Array(r.view(r.left)) };
 }
 
 /** null: it is none, and is not answered. */
 function questionOf(body: Uint8Array): SeriesQuestion | null {
-  try {
-    const question: unknown = JSON.parse(Buffer.from(body).toString());
-    return isQuestion(question) ? question : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-}
-
-function isQuestion(value: unknown): value is SeriesQuestion {
-  if (!isObject(value)) return false;
-  const { fromMinute, toMinute, widthMinutes, recentFrom, queues } = value;
-  const numbers = [fromMinute, toMinute, widthMinutes, recentFrom ?? 0];
-  if (!numbers.every(Number.isSafeInteger) || Number(widthMinutes) < 1) return false;
-  return queues === null || isObject(queues);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+  const r = new GuardedReader(body);
+  const question = seriesQuestion.readFields(r);
+  return r.whole ? question : null;
 }

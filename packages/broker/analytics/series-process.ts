@@ -1,85 +1,94 @@
 /**
- * A row of the series of this process: what it counted and measured in one bucket of time, as
- * numbers in one array, so that a week of minutes takes 10,080 * 450 bytes = 5 MB.
+ * A row of the series of this process: what it counted and measured in one bucket of time. In
+ * memory it is numbers in one array, so that a week of minutes takes 10,080 * 450 bytes = 5 MB; in
+ * the file and on the way to another node it is the fields that are listed here.
  *
  *     row := minute | samples | counts | for each gauge: avg, min, max, last
  *
  * A gauge that was not known is NaN four times.
  */
+import { fields, type Infer, record } from '@svc/engine';
 
-export const PROCESS_COUNTS = [
-  'pushRequests',
-  'pushMessages',
-  'popRequests',
-  'popMessages',
-  'popEmpty',
-  'ackRequests',
-  'ackSuccess',
-  'ackFailed',
-  'transactions',
-  'deadLetters',
-  'lagMsSum',
+const SCRATCH = new DataView(new ArrayBuffer(8));
+const SCRATCH_BYTES = new Uint8Array(SCRATCH.buffer);
+
+const float = fields.field<number>(
+  8,
+  (w, value) => {
+    SCRATCH.setFloat64(0, value);
+    w.reserve(8);
+    for (let i = 0; i < 8; i++) w.bytes[w.length++] = SCRATCH_BYTES[i] as number;
+  },
+  (r) => {
+    const at = r.skip(8);
+    for (let i = 0; at >= 0 && i < 8; i++) SCRATCH_BYTES[i] = r.bytes[at + i] as number;
+    const value = SCRATCH.getFloat64(0);
+    if (!Number.isFinite(value)) r.refuse();
+    return value;
+  },
+);
+
+export const processCounts = record({
+  pushRequests: float,
+  pushMessages: float,
+  popRequests: float,
+  popMessages: float,
+  popEmpty: float,
+  ackRequests: float,
+  ackSuccess: float,
+  ackFailed: float,
+  transactions: float,
+  deadLetters: float,
+  lagMsSum: float,
   /** The only one that is not a sum. */
-  'lagMsMax',
-] as const;
-export type ProcessCounts = { [Name in (typeof PROCESS_COUNTS)[number]]: number };
+  lagMsMax: float,
+});
+type CountName = keyof Infer<typeof processCounts>;
+export type ProcessCounts = { [Name in CountName]: number };
+const PROCESS_COUNTS = Object.keys(processCounts.fields) as CountName[];
+const NO_COUNTS = Object.fromEntries(PROCESS_COUNTS.map((name) => [name, 0])) as ProcessCounts;
 
-export const PROCESS_GAUGES = [
+const gauge = record({ avg: float, min: float, max: float, last: float });
+export type Gauge = Infer<typeof gauge>;
+const known = fields.nullable(gauge);
+
+const processGauges = record({
   /** Hundredths of a percent of one processor. */
-  'cpuUser',
-  'cpuSystem',
-  'residentBytes',
-  'virtualBytes',
-  'inFlight',
-  'appliedLag',
-  'logBytes',
-  'logFiles',
-  'mapUsedPct',
-  'loopLagMs',
-] as const;
-export type ProcessGauge = (typeof PROCESS_GAUGES)[number];
+  cpuUser: known,
+  cpuSystem: known,
+  residentBytes: known,
+  virtualBytes: known,
+  inFlight: known,
+  appliedLag: known,
+  logBytes: known,
+  logFiles: known,
+  mapUsedPct: known,
+  loopLagMs: known,
+});
+export type Gauges = Infer<typeof processGauges>;
+export type ProcessGauge = keyof Gauges;
+export const PROCESS_GAUGES = Object.keys(processGauges.fields) as ProcessGauge[];
 
-export interface Gauge {
-  readonly avg: number;
-  readonly min: number;
-  readonly max: number;
-  readonly last: number;
-}
-
-export type Gauges = { readonly [Name in ProcessGauge]: Gauge | null };
-
-/** Of one node, of one bucket of any width. */
-export interface ProcessBucket {
+/** One node in one bucket of any width. */
+export const processBucket = record({
   /** Minutes since the epoch at which it begins. */
-  readonly minute: number;
+  minute: fields.count,
   /** Measurements that its gauges come from. */
-  readonly samples: number;
-  readonly counts: Readonly<ProcessCounts>;
-  readonly gauges: Gauges;
-}
+  samples: fields.count,
+  counts: processCounts,
+  gauges: processGauges,
+});
+export type ProcessBucket = Infer<typeof processBucket>;
 
 export type ProcessRow = Float64Array;
 
 const COUNTS_AT = 2;
 const GAUGES_AT = COUNTS_AT + PROCESS_COUNTS.length;
 const GAUGE_NUMBERS = 4;
-export const PROCESS_ROW_NUMBERS = GAUGES_AT + PROCESS_GAUGES.length * GAUGE_NUMBERS;
+const PROCESS_ROW_NUMBERS = GAUGES_AT + PROCESS_GAUGES.length * GAUGE_NUMBERS;
 
 export function newProcessCounts(): ProcessCounts {
-  return {
-    pushRequests: 0,
-    pushMessages: 0,
-    popRequests: 0,
-    popMessages: 0,
-    popEmpty: 0,
-    ackRequests: 0,
-    ackSuccess: 0,
-    ackFailed: 0,
-    transactions: 0,
-    deadLetters: 0,
-    lagMsSum: 0,
-    lagMsMax: 0,
-  };
+  return { ...NO_COUNTS };
 }
 
 export function processRow({ minute, samples, counts, gauges }: ProcessBucket): ProcessRow {

@@ -1,6 +1,6 @@
 /**
  * The series of one node in memory: for each minute, what the process counted and measured, and
- * what it counted for each queue (inspection 5.1).
+ * what it counted for each queue.
  *
  * Bounds: rows of the process stand for `processMinutes` (SVC_DASH_NODE_RETENTION_H), rows of
  * queues for `queueMinutes` (SVC_DASH_QUEUE_RETENTION_H) and `queueRowsMax` of them at most
@@ -10,6 +10,7 @@
  * Minutes rise. A minute may stand there several times, one part after the other (when the flush
  * comes more often, or after a restart): whoever reads adds them up.
  */
+import { ByteWriter, GuardedReader } from '@svc/engine';
 import { newQueueCounts, type QueueCounts } from '@svc/wire';
 import { bucketStart } from './series-buckets.js';
 import {
@@ -22,7 +23,7 @@ import {
   type ProcessCounts,
   type ProcessRow,
 } from './series-process.js';
-import { SeriesReader, SeriesWriter } from './series-queues.js';
+import { readCounts, skipCounts, writeRow } from './series-queues.js';
 
 export interface SeriesLimits {
   readonly processMinutes: number;
@@ -35,7 +36,7 @@ export interface QueueName {
   readonly queue: string;
 }
 
-/** Rows of queues of one minute: `SeriesWriter.row`, one after the other. */
+/** Rows of queues of one minute, one after the other (`writeRow`). */
 export interface QueueBlock {
   readonly minute: number;
   readonly rows: number;
@@ -47,7 +48,7 @@ export interface QueueScan {
   readonly fromMinute: number;
   readonly toMinute: number;
   readonly widthMinutes: number;
-  /** null: of all. */
+  /** null: all. */
   readonly tenant: string | null;
   readonly queue: string | null;
 }
@@ -214,16 +215,16 @@ export class SeriesStore {
    * of a bucket are in no particular order.
    */
   *queueBuckets(scan: QueueScan): Generator<void, Uint8Array> {
-    const writer = new SeriesWriter(4096);
+    const writer = new ByteWriter(4096);
     let start = Number.NaN;
     let open = new Map<number, QueueCounts>();
     let steps = 0;
     const close = function* () {
       if (open.size === 0) return;
-      writer.number(start);
-      writer.number(open.size);
+      writer.varint(start);
+      writer.varint(open.size);
       for (const [number, counts] of open) {
-        writer.row(number, counts);
+        writeRow(writer, number, counts);
         if (++steps % ROWS_PER_STEP === 0) yield;
       }
       open = new Map();
@@ -233,12 +234,12 @@ export class SeriesStore {
       const next = bucketStart(minute, scan.widthMinutes);
       if (next !== start) yield* close();
       start = next;
-      const reader = new SeriesReader(bytes);
-      for (let left = rows; left > 0; left--) {
-        const number = reader.number();
+      const reader = new GuardedReader(bytes);
+      for (let left = rows; left > 0 && !reader.refused; left--) {
+        const number = reader.varint();
         if (++steps % ROWS_PER_STEP === 0) yield;
         if (!this.#isWanted(number, scan)) {
-          reader.skipCounts();
+          skipCounts(reader);
           continue;
         }
         let counts = open.get(number);
@@ -246,7 +247,7 @@ export class SeriesStore {
           counts = newQueueCounts();
           open.set(number, counts);
         }
-        reader.addCounts(counts);
+        readCounts(reader, counts);
       }
     }
     yield* close();

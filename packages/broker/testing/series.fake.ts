@@ -1,4 +1,5 @@
 /** Series as tests make them: rows of processes and of queues, and what a reader finds. */
+import { ByteWriter } from '@svc/engine';
 import { newQueueCounts, type QueueCounts } from '@svc/wire';
 import { eachQueueRow } from '../analytics/series-gather.js';
 import {
@@ -7,7 +8,7 @@ import {
   type ProcessRow,
   processRow,
 } from '../analytics/series-process.js';
-import { SeriesWriter } from '../analytics/series-queues.js';
+import { writeRow } from '../analytics/series-queues.js';
 import type { QueueBlock, QueueScan, SeriesStore } from '../analytics/series-store.js';
 
 export const EVERYTHING: QueueScan = {
@@ -28,10 +29,10 @@ export function processAt(minute: number, pushMessages = 0): ProcessRow {
 
 /** `pushed`: messages by the number of their queue. */
 export function blockAt(minute: number, pushed: Readonly<Record<number, number>>): QueueBlock {
-  const writer = new SeriesWriter();
+  const writer = new ByteWriter(256);
   const rows = Object.entries(pushed);
   for (const [number, pushMessages] of rows) {
-    writer.row(Number(number), { ...newQueueCounts(), pushMessages });
+    writeRow(writer, Number(number), { ...newQueueCounts(), pushMessages });
   }
   return { minute, rows: rows.length, bytes: writer.finish() };
 }
