@@ -3,7 +3,7 @@
  * a list holds is that text, which counts in the budget of answers as it grows; equal lists that
  * are asked for meanwhile are one walk and one text (`state-walks.ts`).
  */
-import type { RefusedOutcome, TakeRow } from '@svc/engine';
+import type { NextAfter, RefusedOutcome, TakeRow } from '@svc/engine';
 import type { ListEnd, ListedView, ListText, NewList } from '@svc/http';
 import type { StateReads } from './state-reads.js';
 import type { WalkReply } from './state-walks.js';
@@ -35,6 +35,20 @@ export function sendList<Row, End extends ListEnd>(
     (list) => void reply.send(list === null ? NO_ROOM : { kind: 'listed', list }),
     (list) => list?.drop(),
   );
+}
+
+/** A list whose end says nothing but where the next page begins. */
+export function sendPage<Row>(
+  reads: Pick<StateReads, 'confirmedOnce'>,
+  key: string,
+  walk: (take: TakeRow<Row>) => Generator<void, NextAfter>,
+  newList: NewList<Row>,
+  reply: ListReply,
+): void {
+  const paged = function* (take: TakeRow<Row>): Generator<void, ListEnd> {
+    return { nextAfter: yield* walk(take) };
+  };
+  sendList(reads, key, paged, newList, reply);
 }
 
 /** null: there is no room for the list, and nothing is held. Given up: likewise. */

@@ -7,7 +7,7 @@
  * found. A read that finds no room stands in line until its deadline, HOLD_MS at most, and is then
  * refused.
  */
-import { ANSWERS_FULL } from '@svc/engine';
+import { ANSWERS_FULL, type PageQuery } from '@svc/engine';
 import type { AnswerRoom } from '@svc/http';
 import type { Clock } from '../system/clock.js';
 import { HeldReads, type ReadSource } from './held-reads.js';
@@ -131,4 +131,14 @@ export class StateReads {
     this.#held.stop();
     this.#walks.stop();
   }
+}
+
+/** Names come from clients and may hold any character: the lengths keep two lists apart. */
+export function keyOf(...parts: readonly string[]): string {
+  return parts.map((part) => `${part.length}:${part}`).join('');
+}
+
+/** The key under which reads of the same page of a list, or of the whole list, share a walk. */
+export function pageKeyOf(list: string, of: string, { after, limit }: PageQuery): string {
+  return keyOf(list, of, after, String(limit));
 }

@@ -1,6 +1,5 @@
 /**
- * Status and analytics (inspection 4, 5): the series of all nodes put together with what the state
- * holds now.
+ * Shows status and analytics: the series of all nodes put together with what the state holds now.
  *
  * What must hold: rows of a queue count only while there is a queue of their number, so those of a
  * deleted queue, or of an earlier one of the name, do not show; what nodes counted while applying
@@ -26,24 +25,13 @@ import {
 } from '@svc/engine';
 import type {
   AnalyticsService,
-  LivenessView,
-  MessageTotalView,
   NodeSeriesView,
   ParkedSeriesView,
   ProcessSeriesView,
-  QueuePageView,
-  QueueSeriesQuery,
-  QueueSeriesView,
   Reply,
-  RetentionQuery,
   RetentionView,
   SeriesWindow,
-  SharedStateView,
-  StatusQuery,
-  StatusView,
   WorkloadKey,
-  WorkloadQuery,
-  WorkloadView,
 } from '@svc/http';
 import { newQueueCounts, type QueueCounts } from '@svc/wire';
 import { type NewestRows, newestRows } from '../analytics/newest-rows.js';
@@ -58,9 +46,8 @@ import {
 import { mergedCounts, newProcessCounts } from '../analytics/series-process.js';
 import { addCounts } from '../analytics/series-queues.js';
 import { WorkloadSums } from '../analytics/workload-sums.js';
-import type { StateReads } from '../reads/state-reads.js';
+import { keyOf, pageKeyOf, type StateReads } from '../reads/state-reads.js';
 import type { Clock } from '../system/clock.js';
-import { keyOf, pageKeyOf } from './resource-reads.js';
 
 export interface AnalyticsReadsOptions {
   /** Its own index is that of the newest checkpoint. */
@@ -110,10 +97,7 @@ export class AnalyticsReads implements AnalyticsService {
 
   // --- status ------------------------------------------------------------------------------------
 
-  status(
-    { tenant, filter, window, page }: StatusQuery,
-    reply: Reply<StatusView | RefusedOutcome>,
-  ): void {
+  status: AnalyticsService['status'] = ({ tenant, filter, window, page }, reply) => {
     const { state, reads, figures, walkState } = this.#options;
     const isFiltered = filter.queue !== null || filter.namespace !== null || filter.task !== null;
     const nowUs = this.nowUs();
@@ -139,29 +123,24 @@ export class AnalyticsReads implements AnalyticsService {
         ),
       ),
     );
-  }
+  };
 
-  queuePage(
-    tenant: Tenant,
-    offset: number,
-    limit: number,
-    reply: Reply<QueuePageView | RefusedOutcome>,
-  ): void {
+  queuePage: AnalyticsService['queuePage'] = (tenant, offset, limit, reply) => {
     const { reads, clock, figures, walkState } = this.#options;
     const walk = () => queuePage(walkState(), figures, tenant, offset, limit, clock.wallUs());
     const key = keyOf('page', tenant, String(offset), String(limit));
     reads.confirmed(key, walk, reply, (queues) => reply.send({ kind: 'queue-page', queues }));
-  }
+  };
 
-  messageTotal(tenant: Tenant, reply: Reply<MessageTotalView | RefusedOutcome>): void {
+  messageTotal: AnalyticsService['messageTotal'] = (tenant, reply) => {
     const { reads, clock, figures, walkState } = this.#options;
     const walk = () => tenantOverview(walkState(), figures, tenant, clock.wallUs());
     reads.confirmed(keyOf('total', tenant), walk, reply, ({ counts }) =>
       reply.send({ kind: 'message-total', nowUs: clock.wallUs(), messages: counts.total }),
     );
-  }
+  };
 
-  sharedState(reply: Reply<SharedStateView | RefusedOutcome>): void {
+  sharedState: AnalyticsService['sharedState'] = (reply) => {
     const { state, reads, appliedIndex } = this.#options;
     // biome-ignore lint/correctness/useYield: it is a walk of one step
     const walk = function* (): Generator<void, number> {
@@ -171,14 +150,9 @@ export class AnalyticsReads implements AnalyticsService {
       const indexes = { appliedIndex: appliedIndex(), durableIndex: state.appliedIndex };
       reply.send({ kind: 'shared-state', ...indexes, queues });
     });
-  }
+  };
 
-  liveness(
-    tenant: Tenant,
-    filter: QueueFilter,
-    limit: number,
-    reply: Reply<LivenessView | RefusedOutcome>,
-  ): void {
+  liveness: AnalyticsService['liveness'] = (tenant, filter, limit, reply) => {
     const { reads, clock, walkState } = this.#options;
     const walk = () => partitionLiveness(walkState(), tenant, filter, limit, clock.wallUs());
     const names = [filter.queue, filter.namespace, filter.task].map((name) => `${name}`);
@@ -186,14 +160,11 @@ export class AnalyticsReads implements AnalyticsService {
     reads.confirmed(key, walk, reply, (rows) =>
       reply.send({ kind: 'liveness', nowUs: clock.wallUs(), rows }),
     );
-  }
+  };
 
   // --- queues over time --------------------------------------------------------------------------
 
-  queueSeries(
-    { tenant, queue, window }: QueueSeriesQuery,
-    reply: Reply<QueueSeriesView | RefusedOutcome>,
-  ): void {
+  queueSeries: AnalyticsService['queueSeries'] = ({ tenant, queue, window }, reply) => {
     const { state } = this.#options;
     this.#gather(queuesOnly(window, tenant, queue, false), reply, (gathered) => {
       const walk = () => newestOfQueues(state, gathered, { queue, namespace: null, task: null });
@@ -202,12 +173,9 @@ export class AnalyticsReads implements AnalyticsService {
         reply.send({ kind: 'queue-series', rows: shown, truncated, missing: gathered.missing });
       });
     });
-  }
+  };
 
-  workload(
-    { tenant, filter, groupBy, window }: WorkloadQuery,
-    reply: Reply<WorkloadView | RefusedOutcome>,
-  ): void {
+  workload: AnalyticsService['workload'] = ({ tenant, filter, groupBy, window }, reply) => {
     const { state, reads, clock, figures, walkState } = this.#options;
     this.#gather(queuesOnly(window, tenant, null, false), reply, (gathered) => {
       const walk = () => workloadsOf(walkState(), figures, tenant, clock.wallUs());
@@ -220,12 +188,9 @@ export class AnalyticsReads implements AnalyticsService {
         ),
       );
     });
-  }
+  };
 
-  retention(
-    { tenant, queue, groupBy, window }: RetentionQuery,
-    reply: Reply<RetentionView | RefusedOutcome>,
-  ): void {
+  retention: AnalyticsService['retention'] = ({ tenant, queue, groupBy, window }, reply) => {
     const { state } = this.#options;
     this.#gather(queuesOnly(window, tenant, queue, false), reply, (gathered) => {
       const own = {
@@ -240,12 +205,9 @@ export class AnalyticsReads implements AnalyticsService {
         (rows) => reply.send(retentionView(rows, groupBy)),
       );
     });
-  }
+  };
 
-  parked(
-    { tenant, queue, window }: QueueSeriesQuery,
-    reply: Reply<ParkedSeriesView | RefusedOutcome>,
-  ): void {
+  parked: AnalyticsService['parked'] = ({ tenant, queue, window }, reply) => {
     this.#gather(queuesOnly(window, tenant, queue, true), reply, (gathered) => {
       this.#rows(
         gathered,
@@ -264,15 +226,11 @@ export class AnalyticsReads implements AnalyticsService {
         },
       );
     });
-  }
+  };
 
   // --- processes over time -----------------------------------------------------------------------
 
-  processes(
-    window: SeriesWindow,
-    withQueues: boolean,
-    reply: Reply<ProcessSeriesView | RefusedOutcome>,
-  ): void {
+  processes: AnalyticsService['processes'] = (window, withQueues, reply) => {
     const { state } = this.#options;
     const question: SeriesQuestion = {
       ...minutesOf(window),
@@ -295,7 +253,7 @@ export class AnalyticsReads implements AnalyticsService {
           }),
       );
     });
-  }
+  };
 
   /** A walk over rows of queues; what such walks hold is bounded by how many there are. */
   #rows<Result>(

@@ -7,34 +7,20 @@ import type {
   AckCommand,
   Command,
   Outcome,
-  PageQuery,
   PopCommand,
   PushCommand,
   QueueFigures,
-  QueueView,
   RefusedOutcome,
   State,
-  TakeRow,
-  Tenant,
   TransactionIndex,
 } from '@svc/engine';
-import { kvUseOf, listQueues, queueDepth, queueDetail, ReadAhead, timerUseOf } from '@svc/engine';
+import { ReadAhead } from '@svc/engine';
 import type {
   DeliveredOutcome,
   FetchedOutcome,
   FetchRequest,
-  ListedView,
-  MembershipChange,
-  MembershipRefused,
-  MembershipView,
-  NewList,
   NodeFigures,
-  NotFoundOutcome,
   Pressure,
-  QueueDepthView,
-  QueueDetailView,
-  QueueListEnd,
-  RaftMembersView,
   Reply,
   Service,
   SubmittedCommand,
@@ -56,7 +42,6 @@ import type { Replica } from '../leader/replica.js';
 import type { DiskGate } from '../log/disk-gate.js';
 import type { MembershipService } from '../membership/service.js';
 import type { Fetches } from '../reads/fetch.js';
-import { sendList } from '../reads/listed.js';
 import type { MessageReader } from '../reads/message-reader.js';
 import type { StateReads } from '../reads/state-reads.js';
 import { AckSlices, isUnfinished, mayNeedAckSlices } from '../requests/ack-slices.js';
@@ -68,18 +53,18 @@ import { type CallSlices, runSlices } from '../requests/sliced-call.js';
 import type { Clock } from '../system/clock.js';
 import type { NodeLife } from '../system/node-life.js';
 import { AnalyticsReads } from './analytics-reads.js';
-import { GroupRequests } from './consumer-group-requests.js';
+import { groupRequests } from './consumer-group-requests.js';
 import { KvRequests, planInRoom } from './kv-requests.js';
 import { Locks } from './locks.js';
 import type { MemberBlocks } from './member-blocks.js';
 import type { NodeStatus } from './node-status.js';
 import { PopDelivery } from './pop-delivery.js';
 import { RecordReads } from './record-reads.js';
-import { keyOf, pageKeyOf, ResourceReads } from './resource-reads.js';
+import { NO_LEADER, type QueueReads, queueReads, resourceReads } from './resource-reads.js';
 import { nodeFigures, type ScrapeSources } from './scrape-figures.js';
-import { StreamReads } from './stream-reads.js';
-import { SurfaceReads } from './surface-reads.js';
-import { TimerReads } from './timer-reads.js';
+import { streamReads } from './stream-reads.js';
+import { surfaceReads } from './surface-reads.js';
+import { timerReads } from './timer-reads.js';
 
 /** How long calls may take. */
 export interface Deadlines {
@@ -140,11 +125,6 @@ const STATEMENTS: ReadonlySet<Command['kind']> = new Set([
   'timers',
 ]);
 
-const NO_LEADER: RefusedOutcome = {
-  kind: 'refused',
-  refusal: { reason: 'no_leader', error: 'no leader is known; retry after' },
-};
-
 export class Broker implements Service {
   readonly #parts: BrokerParts;
   readonly #state: Checkpoint;
@@ -153,18 +133,19 @@ export class Broker implements Service {
   readonly #reads: StateReads;
   readonly #activity: Activity | null;
   readonly #deadlines: Deadlines;
-  /** For each walk: a view that reads ahead of it. */
-  readonly #walkState: () => State;
   readonly #pops: PopDelivery;
-  readonly resources: ResourceReads;
+  readonly listQueues: QueueReads['listQueues'];
+  readonly queueDetail: QueueReads['queueDetail'];
+  readonly queueDepth: QueueReads['queueDepth'];
+  readonly resources: Service['resources'];
   readonly records: RecordReads;
-  readonly timers: TimerReads;
+  readonly timers: Service['timers'];
   readonly ephemeral: Ephemeral;
   readonly kv: KvRequests;
   readonly locks: Locks;
-  readonly groups: GroupRequests;
-  readonly streams: StreamReads;
-  readonly surfaces: SurfaceReads;
+  readonly groups: Service['groups'];
+  readonly streams: Service['streams'];
+  readonly surfaces: Service['surfaces'];
   readonly analytics: AnalyticsReads;
 
   constructor(parts: BrokerParts) {
@@ -179,7 +160,6 @@ export class Broker implements Service {
     this.#reads = reads;
     this.#activity = parts.activity;
     this.#deadlines = deadlines;
-    this.#walkState = walkState;
     this.ephemeral = parts.ephemeral;
     this.#pops = new PopDelivery({
       ...parts,
@@ -189,8 +169,12 @@ export class Broker implements Service {
         leadership.submit(command, untilMs, () => {}, { isOwed: true });
       },
     });
-    this.groups = new GroupRequests(walked);
-    this.resources = new ResourceReads(walked);
+    this.groups = groupRequests(walked);
+    this.resources = resourceReads(walked);
+    const queues = queueReads(walked);
+    this.listQueues = queues.listQueues;
+    this.queueDetail = queues.queueDetail;
+    this.queueDepth = queues.queueDepth;
     this.analytics = new AnalyticsReads(walked);
     this.records = new RecordReads({ ...parts, deadlineMs: deadlines.writeMs });
     this.kv = new KvRequests({
@@ -203,9 +187,9 @@ export class Broker implements Service {
       },
     });
     this.locks = new Locks({ kv: this.kv, clock, allowedMs, fraction });
-    this.timers = new TimerReads(state, reads);
-    this.streams = new StreamReads(state, reads);
-    this.surfaces = new SurfaceReads(state, reads);
+    this.timers = timerReads(state, reads);
+    this.streams = streamReads(state, reads);
+    this.surfaces = surfaceReads(state, reads);
   }
 
   // --- stopping --------------------------------------------------------------------------------
@@ -310,61 +294,6 @@ export class Broker implements Service {
     else reply.send(NO_LEADER);
   }
 
-  listQueues(
-    tenant: Tenant,
-    page: PageQuery,
-    newList: NewList<QueueView, QueueListEnd>,
-    reply: Reply<ListedView | RefusedOutcome>,
-  ): void {
-    const { state, clock, queueFigures } = this.#parts;
-    const walkState = this.#walkState;
-    const walk = function* (take: TakeRow<QueueView>): Generator<void, QueueListEnd> {
-      const nowUs = clock.wallUs();
-      const nextAfter = yield* listQueues(walkState(), queueFigures, tenant, page, nowUs, take);
-      const kv = kvUseOf(state, tenant);
-      const timer = timerUseOf(state, tenant);
-      return {
-        nextAfter,
-        kvRows: kv.rows,
-        kvBytes: kv.bytes,
-        timerRows: timer.timers,
-        timerBytes: timer.bytes,
-      };
-    };
-    sendList(this.#reads, pageKeyOf('list', tenant, page), walk, newList, reply);
-  }
-
-  queueDetail(
-    tenant: Tenant,
-    queue: string,
-    page: PageQuery,
-    reply: Reply<QueueDetailView | NotFoundOutcome | RefusedOutcome>,
-  ): void {
-    const { partitionsMax: most, queueFigures: figures, clock } = this.#parts;
-    const walk = () =>
-      queueDetail(this.#walkState(), figures, tenant, queue, page, most, clock.wallUs());
-    const key = keyOf(pageKeyOf('detail', tenant, page), queue);
-    this.#reads.confirmed(key, walk, reply, (detail) =>
-      reply.send(detail === null ? { kind: 'not-found' } : { kind: 'queue-detail', ...detail }),
-    );
-  }
-
-  queueDepth(
-    tenant: Tenant,
-    queue: string,
-    group: string | null,
-    page: PageQuery,
-    reply: Reply<QueueDepthView | NotFoundOutcome | RefusedOutcome>,
-  ): void {
-    const { partitionsMax: most, clock } = this.#parts;
-    const walk = () =>
-      queueDepth(this.#walkState(), tenant, queue, group, page, most, clock.wallUs());
-    const key = keyOf(pageKeyOf('depth', tenant, page), queue, group ?? '');
-    this.#reads.confirmed(key, walk, reply, (depth) =>
-      reply.send(depth === null ? { kind: 'not-found' } : { kind: 'queue-depth', ...depth }),
-    );
-  }
-
   /** The state that is applied here, for those who watch this node. */
   get appliedState(): State {
     return this.#state;
@@ -395,19 +324,10 @@ export class Broker implements Service {
     return this.#parts.status.raftStatus();
   }
 
-  membership(reply: Reply<MembershipView | MembershipRefused>): void {
-    this.#parts.membership.view(reply);
-  }
+  membership: Service['membership'] = (reply) => this.#parts.membership.view(reply);
 
-  changeMembership(
-    change: MembershipChange,
-    timeoutMs: number,
-    reply: Reply<MembershipView | MembershipRefused>,
-  ): void {
+  changeMembership: Service['changeMembership'] = (change, timeoutMs, reply) =>
     this.#parts.membership.change(change, timeoutMs, reply);
-  }
 
-  raftMembers(reply: Reply<RaftMembersView | RefusedOutcome>): void {
-    this.#parts.blocks.read(reply);
-  }
+  raftMembers: Service['raftMembers'] = (reply) => this.#parts.blocks.read(reply);
 }

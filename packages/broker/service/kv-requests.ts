@@ -20,13 +20,11 @@ import {
   readKv,
   readMeta,
   type State,
-  type Tenant,
   walkPage,
 } from '@svc/engine';
-import type { KvListQuery, KvListView, KvNamespacesView, KvService, Reply } from '@svc/http';
-import type { ReadReply, StateReads } from '../reads/state-reads.js';
+import type { KvService, Reply } from '@svc/http';
+import { keyOf, type ReadReply, type StateReads } from '../reads/state-reads.js';
 import type { Clock } from '../system/clock.js';
-import { keyOf } from './resource-reads.js';
 
 export interface KvRequestsOptions {
   readonly state: State;
@@ -66,14 +64,14 @@ export class KvRequests implements KvService {
     reads.confirmed(null, walk, reply, (outcome) => reply.send(outcome), deadlineMs, bytes);
   }
 
-  namespaces(tenant: Tenant, reply: Reply<KvNamespacesView | RefusedOutcome>): void {
+  namespaces: KvService['namespaces'] = (tenant, reply) => {
     const { state, reads } = this.#options;
     const walk = () => listKvNamespaces(state, tenant);
     const answer = (shown: KvNamespaces) => reply.send({ kind: 'kv-namespaces', ...shown });
     reads.confirmed(keyOf('kv-namespaces', tenant), walk, reply, answer, this.#deadlineMs());
-  }
+  };
 
-  list(query: KvListQuery, reply: Reply<KvListView | RefusedOutcome>): void {
+  list: KvService['list'] = (query, reply) => {
     const { state, reads } = this.#options;
     const startBytes = kvReadBudget().bytesLeft;
     let budget = kvReadBudget();
@@ -97,7 +95,7 @@ export class KvRequests implements KvService {
         }),
       this.#deadlineMs(),
     );
-  }
+  };
 
   #deadlineMs(): number {
     return this.#options.clock.nowMs() + this.#options.allowedMs;

@@ -5,7 +5,6 @@
 import {
   type AppendRow,
   type AppendSlice,
-  type DeadLetterFilter,
   type DeadLetterList,
   deadLetterSignatures,
   findNamedPartition,
@@ -20,38 +19,31 @@ import {
   messageDetail,
   messageTraces,
   namedTraces,
-  type Paging,
   type PartitionRow,
   type QueueRow,
   type RefusedOutcome,
   readMeta,
   type State,
-  type Tenant,
   type TraceList,
   type TransactionIndex,
   transactionDigest,
 } from '@svc/engine';
 import type {
-  DeadLetterListView,
   MessageBatch,
   MessageContent,
   MessageListView,
-  MessageQuery,
   MessageView,
   NotFoundOutcome,
   RecordService,
   Reply,
-  SignaturesView,
   TraceListView,
-  TraceNamesView,
 } from '@svc/http';
 import { messageId } from '@svc/wire';
 import { EntryGone, type MessageReader, READS_MAX } from '../reads/message-reader.js';
 import { MessageSearch } from '../reads/message-search.js';
-import type { ReadReply, StateReads } from '../reads/state-reads.js';
+import { keyOf, type ReadReply, type StateReads } from '../reads/state-reads.js';
 import { callLoop } from '../system/call-loop.js';
 import type { Clock } from '../system/clock.js';
-import { keyOf } from './resource-reads.js';
 
 export interface RecordReadsOptions {
   readonly state: State;
@@ -122,7 +114,7 @@ export class RecordReads implements RecordService {
     this.#search.stop();
   }
 
-  messages(query: MessageQuery, reply: Reply<MessageListView | RefusedOutcome>): void {
+  messages: RecordService['messages'] = (query, reply) => {
     const { state, reads } = this.#options;
     const nowUs = this.#nowUs();
     const toUs = Math.floor((query.toUs ?? nowUs) / MINUTE_US) * MINUTE_US + MINUTE_US;
@@ -131,9 +123,9 @@ export class RecordReads implements RecordService {
     reads.confirmed(keyOf('messages', JSON.stringify(filter)), walk, reply, (list) =>
       this.#showList(list, reply),
     );
-  }
+  };
 
-  message(tenant: Tenant, partitionId: string, transactionId: string, reply: MessageReply): void {
+  message: RecordService['message'] = (tenant, partitionId, transactionId, reply) => {
     const { state, reads, transactions, clock, deadlineMs } = this.#options;
     const untilMs = clock.nowMs() + deadlineMs;
     const nowUs = this.#nowUs();
@@ -151,61 +143,45 @@ export class RecordReads implements RecordService {
       if (address === null) reply.send({ kind: 'not-found' });
       else this.#tryCandidates(address, untilMs, reply);
     });
-  }
+  };
 
-  deadLetters(filter: DeadLetterFilter, reply: Reply<DeadLetterListView | RefusedOutcome>): void {
+  deadLetters: RecordService['deadLetters'] = (filter, reply) => {
     const { state, reads, reader } = this.#options;
     const walk = () => listDeadLetters(state, filter, (stored) => reader.openOne(stored));
     const done = (list: DeadLetterList) => reply.send({ kind: 'dead-letter-list', ...list });
     const key = keyOf('dead-letters', JSON.stringify(filter));
     reads.confirmed(key, walk, reply, done, undefined, LIST_ANSWER_BYTES);
-  }
+  };
 
-  deadLetterSignatures(
-    tenant: Tenant,
-    queue: string,
-    limit: number,
-    reply: Reply<SignaturesView | RefusedOutcome>,
-  ): void {
+  deadLetterSignatures: RecordService['deadLetterSignatures'] = (tenant, queue, limit, reply) => {
     const { state, reads } = this.#options;
     const walk = () => deadLetterSignatures(state, tenant, queue, limit);
     reads.confirmed(keyOf('signatures', tenant, queue, String(limit)), walk, reply, (found) =>
       reply.send({ kind: 'dead-letter-signatures', ...found }),
     );
-  }
+  };
 
-  messageTraces(
-    tenant: Tenant,
-    partitionId: string,
-    transactionId: string,
-    paging: Paging,
-    reply: Reply<TraceListView | RefusedOutcome>,
-  ): void {
-    const { state, reads } = this.#options;
-    const walk = () => messageTraces(state, tenant, partitionId, transactionId, paging);
+  messageTraces: RecordService['messageTraces'] = (tenant, partition, message, paging, reply) =>
+    this.#traces(
+      () => messageTraces(this.#options.state, tenant, partition, message, paging),
+      reply,
+    );
+
+  namedTraces: RecordService['namedTraces'] = (tenant, name, paging, reply) =>
+    this.#traces(() => namedTraces(this.#options.state, tenant, name, paging), reply);
+
+  #traces(walk: () => Generator<void, TraceList>, reply: Reply<TraceListView | RefusedOutcome>) {
     const done = (list: TraceList) => reply.send({ kind: 'trace-list', ...list });
-    reads.confirmed(null, walk, reply, done, undefined, LIST_ANSWER_BYTES);
+    this.#options.reads.confirmed(null, walk, reply, done, undefined, LIST_ANSWER_BYTES);
   }
 
-  namedTraces(
-    tenant: Tenant,
-    name: string,
-    paging: Paging,
-    reply: Reply<TraceListView | RefusedOutcome>,
-  ): void {
-    const { state, reads } = this.#options;
-    const walk = () => namedTraces(state, tenant, name, paging);
-    const done = (list: TraceList) => reply.send({ kind: 'trace-list', ...list });
-    reads.confirmed(null, walk, reply, done, undefined, LIST_ANSWER_BYTES);
-  }
-
-  traceNames(tenant: Tenant, paging: Paging, reply: Reply<TraceNamesView | RefusedOutcome>): void {
+  traceNames: RecordService['traceNames'] = (tenant, paging, reply) => {
     const { state, reads } = this.#options;
     const walk = () => listTraceNames(state, tenant, paging);
     reads.confirmed(null, walk, reply, (list) => reply.send({ kind: 'trace-names', ...list }));
-  }
+  };
 
-  /** Of a read: what has been applied may be stamped later than this node's clock says. */
+  /** The time of a read: what is applied may be stamped later than this node's clock says. */
   #nowUs(): number {
     const { state, clock } = this.#options;
     return Math.max(clock.wallUs(), readMeta(state).stampUs);
@@ -372,7 +348,7 @@ function sliceOf({ baseOffset, append, offset }: Place): AppendSlice {
   return { index, position, length, baseOffset, stampUs, first: offset, last: offset };
 }
 
-/** By its form (message-plane 11.5). */
+/** An encrypted payload is told by its form. */
 function isEnvelope(stored: Uint8Array): boolean {
   const begin = stored.subarray(0, ENVELOPE_BEGIN.length);
   const end = stored.subarray(Math.max(0, stored.length - ENVELOPE_END.length));

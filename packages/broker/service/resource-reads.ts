@@ -1,40 +1,25 @@
 /** Answers what clients ask about the queues of a tenant, from the state that is applied here. */
 import {
-  type ChangedEntry,
   changedPartitions,
   type Figures,
-  type Label,
-  type LabelSum,
+  kvUseOf,
   listQueueNames,
-  type OffsetEntry,
+  listQueues,
   offsetsSince,
   PARTITIONS_WALKED_MAX,
-  type PageQuery,
-  type QueueName,
+  queueDepth,
+  queueDetail,
   queueSizes,
   type RefusedOutcome,
   rankPartitions,
   type State,
   sumsByLabel,
-  type TakeRow,
-  type Tenant,
   tenantOverview,
+  timerUseOf,
 } from '@svc/engine';
-import type {
-  ChangedView,
-  ListEnd,
-  ListedView,
-  NewList,
-  NotFoundOutcome,
-  OffsetsView,
-  OverviewView,
-  PartitionRankingView,
-  QueueSizesView,
-  Reply,
-  ResourceService,
-} from '@svc/http';
-import { sendList } from '../reads/listed.js';
-import type { StateReads } from '../reads/state-reads.js';
+import type { ResourceService, Service } from '@svc/http';
+import { sendList, sendPage } from '../reads/listed.js';
+import { keyOf, pageKeyOf, type StateReads } from '../reads/state-reads.js';
 import type { Clock } from '../system/clock.js';
 import type { NodeLife } from '../system/node-life.js';
 
@@ -50,122 +35,113 @@ export interface ResourceReadsOptions {
   readonly life: NodeLife;
 }
 
-const NO_LEADER: RefusedOutcome = {
+export const NO_LEADER: RefusedOutcome = {
   kind: 'refused',
   refusal: { reason: 'no_leader', error: 'no leader is known; retry after' },
 };
 
-export class ResourceReads implements ResourceService {
-  readonly #options: ResourceReadsOptions;
+export type QueueReads = Pick<Service, 'listQueues' | 'queueDetail' | 'queueDepth'>;
 
-  constructor(options: ResourceReadsOptions) {
-    this.#options = options;
-  }
-
-  queueNames(
-    tenant: Tenant,
-    page: PageQuery,
-    newList: NewList<QueueName>,
-    reply: Reply<ListedView | RefusedOutcome>,
-  ): void {
-    const { reads, walkState } = this.#options;
-    const walk = function* (take: TakeRow<QueueName>): Generator<void, ListEnd> {
-      return { nextAfter: yield* listQueueNames(walkState(), tenant, page, take) };
-    };
-    sendList(reads, pageKeyOf('names', tenant, page), walk, newList, reply);
-  }
-
-  overview(tenant: Tenant, reply: Reply<OverviewView | RefusedOutcome>): void {
-    const { reads, clock, figures, walkState } = this.#options;
-    const walk = () => tenantOverview(walkState(), figures, tenant, clock.wallUs());
-    reads.confirmed(keyOf('overview', tenant), walk, reply, (overview) =>
-      reply.send({ kind: 'overview', nowUs: clock.wallUs(), ...overview }),
-    );
-  }
-
-  sumsByLabel(
-    tenant: Tenant,
-    label: Label,
-    page: PageQuery,
-    newList: NewList<LabelSum>,
-    reply: Reply<ListedView | RefusedOutcome>,
-  ): void {
-    const { reads, clock, figures, walkState } = this.#options;
-    const walk = function* (take: TakeRow<LabelSum>): Generator<void, ListEnd> {
-      const nowUs = clock.wallUs();
-      return {
-        nextAfter: yield* sumsByLabel(walkState(), figures, tenant, label, page, nowUs, take),
-      };
-    };
-    sendList(reads, pageKeyOf(label, tenant, page), walk, newList, reply);
-  }
-
-  rankPartitions(
-    tenant: Tenant,
-    queue: string | null,
-    limit: number,
-    reply: Reply<PartitionRankingView | NotFoundOutcome | RefusedOutcome>,
-  ): void {
-    const { reads, clock, partitionsMax, walkState } = this.#options;
-    const walk = () =>
-      rankPartitions(walkState(), tenant, queue, limit, partitionsMax, clock.wallUs());
-    const key = keyOf('ranking', tenant, String(limit), queue ?? '', queue === null ? 'all' : '');
-    reads.confirmed(key, walk, reply, (ranking) =>
-      reply.send(
-        ranking === null ? { kind: 'not-found' } : { kind: 'partition-ranking', ...ranking },
-      ),
-    );
-  }
-
-  queueSizes(
-    tenant: Tenant,
-    queue: string,
-    page: PageQuery,
-    reply: Reply<QueueSizesView | NotFoundOutcome | RefusedOutcome>,
-  ): void {
-    const { reads, partitionsMax, walkState } = this.#options;
-    const walk = () => queueSizes(walkState(), tenant, queue, page, partitionsMax);
-    const key = keyOf(pageKeyOf('sizes', tenant, page), queue);
-    reads.confirmed(key, walk, reply, (sizes) =>
-      reply.send(sizes === null ? { kind: 'not-found' } : { kind: 'queue-sizes', ...sizes }),
-    );
-  }
-
-  changed(
-    tenant: Tenant,
-    entries: readonly ChangedEntry[],
-    reply: Reply<ChangedView | RefusedOutcome>,
-  ): void {
-    const { state, reads, life } = this.#options;
-    if (!life.serving) {
-      reply.send(NO_LEADER);
-      return;
-    }
-    const walk = () => changedPartitions(state, tenant, entries, PARTITIONS_WALKED_MAX);
-    reads.local(walk, reply, (changed) => reply.send({ kind: 'changed', ...changed }));
-  }
-
-  offsets(
-    tenant: Tenant,
-    entries: readonly OffsetEntry[],
-    reply: Reply<OffsetsView | RefusedOutcome>,
-  ): void {
-    const { state, reads, life } = this.#options;
-    if (!life.serving) {
-      reply.send(NO_LEADER);
-      return;
-    }
-    const walk = () => offsetsSince(state, tenant, entries);
-    reads.local(walk, reply, (offsets) => reply.send({ kind: 'offsets', offsets }));
-  }
+export function queueReads(options: ResourceReadsOptions): QueueReads {
+  const { state, walkState, figures, reads, clock, partitionsMax } = options;
+  return {
+    listQueues(tenant, page, newList, reply) {
+      const key = pageKeyOf('list', tenant, page);
+      sendList(
+        reads,
+        key,
+        function* (take) {
+          const nowUs = clock.wallUs();
+          const nextAfter = yield* listQueues(walkState(), figures, tenant, page, nowUs, take);
+          const { rows: kvRows, bytes: kvBytes } = kvUseOf(state, tenant);
+          const { timers: timerRows, bytes: timerBytes } = timerUseOf(state, tenant);
+          return { nextAfter, kvRows, kvBytes, timerRows, timerBytes };
+        },
+        newList,
+        reply,
+      );
+    },
+    queueDetail(tenant, queue, page, reply) {
+      const walk = () =>
+        queueDetail(walkState(), figures, tenant, queue, page, partitionsMax, clock.wallUs());
+      const key = keyOf(pageKeyOf('detail', tenant, page), queue);
+      reads.confirmed(key, walk, reply, (detail) =>
+        reply.send(detail === null ? { kind: 'not-found' } : { kind: 'queue-detail', ...detail }),
+      );
+    },
+    queueDepth(tenant, queue, group, page, reply) {
+      const walk = () =>
+        queueDepth(walkState(), tenant, queue, group, page, partitionsMax, clock.wallUs());
+      const key = keyOf(pageKeyOf('depth', tenant, page), queue, group ?? '');
+      reads.confirmed(key, walk, reply, (depth) =>
+        reply.send(depth === null ? { kind: 'not-found' } : { kind: 'queue-depth', ...depth }),
+      );
+    },
+  };
 }
 
-/** Names come from clients and may hold any character: the lengths keep two lists apart. */
-export function keyOf(...parts: readonly string[]): string {
-  return parts.map((part) => `${part.length}:${part}`).join('');
-}
-
-/** The key under which reads of the same page of a list, or of the whole list, share a walk. */
-export function pageKeyOf(list: string, of: string, { after, limit }: PageQuery): string {
-  return keyOf(list, of, after, String(limit));
+export function resourceReads(options: ResourceReadsOptions): ResourceService {
+  const { state, walkState, figures, reads, clock, partitionsMax, life } = options;
+  return {
+    queueNames(tenant, page, newList, reply) {
+      const key = pageKeyOf('names', tenant, page);
+      sendPage(
+        reads,
+        key,
+        (take) => listQueueNames(walkState(), tenant, page, take),
+        newList,
+        reply,
+      );
+    },
+    overview(tenant, reply) {
+      const walk = () => tenantOverview(walkState(), figures, tenant, clock.wallUs());
+      reads.confirmed(keyOf('overview', tenant), walk, reply, (overview) =>
+        reply.send({ kind: 'overview', nowUs: clock.wallUs(), ...overview }),
+      );
+    },
+    sumsByLabel(tenant, label, page, newList, reply) {
+      sendPage(
+        reads,
+        pageKeyOf(label, tenant, page),
+        (take) => sumsByLabel(walkState(), figures, tenant, label, page, clock.wallUs(), take),
+        newList,
+        reply,
+      );
+    },
+    rankPartitions(tenant, queue, limit, reply) {
+      const walk = () =>
+        rankPartitions(walkState(), tenant, queue, limit, partitionsMax, clock.wallUs());
+      const key = keyOf('ranking', tenant, String(limit), queue ?? '', queue === null ? 'all' : '');
+      reads.confirmed(key, walk, reply, (ranking) =>
+        reply.send(
+          ranking === null ? { kind: 'not-found' } : { kind: 'partition-ranking', ...ranking },
+        ),
+      );
+    },
+    queueSizes(tenant, queue, page, reply) {
+      const walk = () => queueSizes(walkState(), tenant, queue, page, partitionsMax);
+      const key = keyOf(pageKeyOf('sizes', tenant, page), queue);
+      reads.confirmed(key, walk, reply, (sizes) =>
+        reply.send(sizes === null ? { kind: 'not-found' } : { kind: 'queue-sizes', ...sizes }),
+      );
+    },
+    // These two show what is applied here, which may be behind what the group had committed when
+    // the node began, until it has caught up once.
+    changed(tenant, entries, reply) {
+      if (!life.serving) {
+        reply.send(NO_LEADER);
+        return;
+      }
+      const walk = () => changedPartitions(state, tenant, entries, PARTITIONS_WALKED_MAX);
+      reads.local(walk, reply, (changed) => reply.send({ kind: 'changed', ...changed }));
+    },
+    offsets(tenant, entries, reply) {
+      if (!life.serving) {
+        reply.send(NO_LEADER);
+        return;
+      }
+      const walk = () => offsetsSince(state, tenant, entries);
+      reads.local(walk, reply, (offsets) => reply.send({ kind: 'offsets', offsets }));
+    },
+  };
 }
