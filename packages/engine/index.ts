@@ -218,8 +218,6 @@ export {
   rankPartitions,
 } from './views/partition-ranking.js';
 export { isWanted, type QueueFilter } from './views/queue-filter.js';
-export { queuePage } from './views/queue-page.js';
-export { type QueueSizes, queueSizes } from './views/queue-sizes.js';
 export {
   type DepthSums,
   listQueueNames,
@@ -229,13 +227,18 @@ export {
   type QueueDepth,
   type QueueDetail,
   type QueueName,
+  type QueueSizes,
   type QueueView,
   queueDepth,
   queueDetail,
+  queuePage,
+  queueSizes,
 } from './views/queue-views.js';
 export { type HeldQueue, type TenantStatus, tenantStatus } from './views/tenant-status.js';
 export {
   type LabelSum,
+  type QueueWorkload,
+  queueWorkloads,
   sumsByLabel,
   type TenantOverview,
   tenantOverview,
@@ -251,4 +254,3 @@ export {
   type TraceView,
 } from './views/trace-list.js';
 export { WindowSurvey } from './views/window-survey.js';
-export { type QueueWorkload, queueWorkloads } from './views/workload-figures.js';

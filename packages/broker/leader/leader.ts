@@ -146,7 +146,7 @@ export class Leader {
     return this.#inFlight.length;
   }
 
-  /** What is remembered for delivery now. */
+  /** The size of delivery's memory now. */
   get consumption(): Consumption {
     return this.#planner.consumption;
   }

@@ -96,7 +96,7 @@ export interface ReplicaOptions {
   readonly onEased: () => void;
   /** The newest effect catalogue that this node reads. */
   readonly readVersion: number;
-  /** What is declared of an ephemeral queue has changed by an entry that is applied. */
+  /** The declaration of an ephemeral queue has changed by an entry that is applied. */
   readonly onEphemeral: (effect: EphemeralQueueEffect) => void;
 }
 

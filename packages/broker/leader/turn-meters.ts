@@ -18,7 +18,7 @@ export class TurnMeters {
   readonly #clock: Clock;
   /** SVC_RAFT_SLOW_COMMAND_MS. */
   readonly #slowMs: number;
-  /** Of the turn under way, and of what was planned last in it. */
+  /** When the turn under way began, and when its last command was planned. */
   #beganMs = 0;
   #lastMs = 0;
   /** Its entry has its place, which is the last thing in it that takes time. */

@@ -125,7 +125,7 @@ export const appendRow = record({
 });
 export type AppendRow = Infer<typeof appendRow>;
 
-/** Of a stretch of the log: the appends in it that have a row (log-use.ts). */
+/** A stretch of the log: the appends in it that have a row (log-use.ts). */
 export const logUseRow = record({
   /** >= 1. */
   appends: count,
@@ -141,7 +141,7 @@ export const leaseState = record({
   expiresAtUs: count,
   /** The node whose clock stamped the expiry. */
   grantedBy: count,
-  /** Of what the lease spans only the last message was delivered (message-plane 11.4). */
+  /** Only the last message of the lease's span was delivered (message-plane 11.4). */
   conflation: flag,
 });
 export type LeaseState = Infer<typeof leaseState>;

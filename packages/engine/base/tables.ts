@@ -27,10 +27,10 @@
  * be taken for one of its successor.
  */
 import { ByteWriter } from './bytes.js';
+import { malformed } from './catalogue-fault.js';
 import { count } from './fields/field.js';
 import { type Form, nothing, single } from './fields/record.js';
 import { GuardedReader } from './guarded-reader.js';
-import { malformed } from './malformed.js';
 import {
   appendRow,
   cursorRow,

@@ -86,7 +86,7 @@ test('the error text that every dead letter repeats counts', () => {
   const long = dlq(leaseId, number, ids).map((item, i) =>
     i === 69 ? { ...item, error: 'x'.repeat(TEXT_BYTES) } : item,
   );
-  // Of the text 256 KiB are kept: 63 of them and 600 bytes each are less than 16 MiB.
+  // 256 KiB of the text are kept: 63 of them and 600 bytes each are less than 16 MiB.
   expect(filedBy(rig.call(ackCommand(long)).outcome).indexOf(false)).toBe(63);
   expect(cursor(number).committed).toBe(62);
 });

@@ -34,7 +34,7 @@ export interface Subject {
   readonly cursor: CursorRow;
 }
 
-/** Who shares the room for dead letters. */
+/** The room for dead letters, and what shares it. */
 export interface DeadLetterRoom {
   readonly entryBytesMax: number;
   /**

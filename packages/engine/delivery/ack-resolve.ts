@@ -84,7 +84,7 @@ export class Resolver {
 
   #find(id: string): Resolution {
     const { committed, first, last, delivered, leased } = this.#range;
-    // Nobody can supply a minted id before it was minted: a copy of it stands at a higher offset.
+    // No client can supply a minted id before it was minted: a copy of it has a higher offset.
     const minted = this.#minted(id);
     if (minted >= first && minted <= last) return { offset: minted, below: false };
     let below = minted !== NOT_FOUND && minted <= committed;

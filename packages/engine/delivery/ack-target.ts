@@ -139,7 +139,7 @@ export function resolverOf(draft: Draft, subject: Subject, fence: Fence): Resolv
 }
 
 /**
- * Of a target whose fence is open or held.
+ * Judges a target whose fence is open or held.
  *
  * When the entry has no room for all dead letters, the target is carried out up to the first one
  * that has none: what lies below is filed or done with, the lease goes on, and the items from there

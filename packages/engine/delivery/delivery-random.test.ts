@@ -4,7 +4,7 @@
 // Method: seeded random operations against the planner. The model is a list of messages per
 // partition and one plain record per (partition, group). Which partition a pop takes is the
 // engine's choice; what it then gets, what an ack answers and which cursor results is the model's.
-// Of a pop that gathers the model knows when it may, and when it must, be answered. A failure names
+// For a pop that gathers the model knows when it may be answered, and when it must. A failure names
 // its seed.
 import { describe, expect, test } from 'vitest';
 import type { AckStatus, PopCommand } from '../base/commands/commands.js';
@@ -19,7 +19,7 @@ import { SeededRandom } from '../testing/random.fake.js';
 const GRACE_MS = 500;
 const GROUPS = ['g1', 'g2', 'last'];
 const QUEUES = ['q0', 'q1', 'q2'];
-/** Of `q2`; odd, to keep clear of the instants at which leases end. */
+/** The wait of `q2`; odd, to keep clear of the instants at which leases end. */
 const MIN_POP_WAIT_MS = 1503;
 const STATUSES: readonly AckStatus[] = ['completed', 'completed', 'failed', 'retry', 'dlq'];
 

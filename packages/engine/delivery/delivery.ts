@@ -184,7 +184,7 @@ export class Delivery {
     }
   }
 
-  /** What is remembered, for whoever moves cursors beside pops and acks. */
+  /** The memory of groups, for code that moves cursors beside pops and acks. */
   get memory(): DeliveryMemory {
     return this.#memory;
   }

@@ -74,7 +74,7 @@ export interface DeliveryGroup extends Due {
   readonly name: string;
   /** null: not registered. */
   policy: GroupRow | null;
-  /** Of the queue's options (pop-gather.ts). */
+  /** From the queue's options (pop-gather.ts). */
   minPopWaitMs: number;
   /** null: nobody asked the autopilot for it. */
   drainRate: DrainRate | null;
@@ -137,7 +137,7 @@ export interface Consumption {
   readonly groups: number;
   /** Pairs of group and partition. */
   readonly parts: number;
-  /** Of each queue those of the group that remembers most of them. */
+  /** Sum over queues: the partitions remembered by the queue's largest group. */
   readonly partitions: number;
 }
 
@@ -192,7 +192,7 @@ export class DeliveryMemory {
     return this.#byAge.size;
   }
 
-  /** What is remembered now. Looks at every group: for those who ask seldom. */
+  /** Counts what is remembered. It looks at every group, so it is to be asked seldom. */
   get consumption(): Consumption {
     let partitions = 0;
     for (const ofQueue of this.#queues.values()) {

@@ -22,7 +22,7 @@ export interface Picked {
   readonly queue: QueueRow;
   readonly partition: PartitionRow;
   readonly cursor: CursorRow;
-  /** Of what is delivered; with conflation both are the one message. */
+  /** The first offset that is delivered; with conflation both are the one message. */
   readonly first: number;
   readonly last: number;
   readonly conflation: boolean;

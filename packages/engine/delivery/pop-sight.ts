@@ -28,7 +28,7 @@ interface Moment {
   readonly nowUs: number;
 }
 
-/** What is left of the bounds of a pop, shared by all partitions that it claims. */
+/** The rest of the bounds of a pop, shared by all partitions that it claims. */
 export interface PopBudget {
   messages: number;
   partitions: number;

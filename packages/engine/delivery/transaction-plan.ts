@@ -201,7 +201,7 @@ interface AcksVerdict {
   readonly filed: readonly number[];
 }
 
-/** Of a cursor row, beside its texts. */
+/** Bytes of a cursor row, beside its texts. */
 const CURSOR_BYTES = 256;
 
 function judgeAcks(
@@ -400,7 +400,7 @@ function placePushes(command: TransactionCommand, plan: PushPlan | null): Placed
 
 // --- positions -----------------------------------------------------------------------------------
 
-/** Of what a position writes at most, beside its texts: three effects. */
+/** Bytes that a position writes at most, beside its texts: three effects. */
 const POSITION_BYTES = 256;
 
 /** Where a position is. Another one of the transaction, or a push, may create its partition. */

@@ -105,7 +105,7 @@ class Writer {
     return { ...command, kv: randomKvCall(random, TENANT, () => 1 + random.below(20)) };
   }
 
-  /** Of claims that are live, settled, expired, and some that never were. */
+  /** Acks of claims that are live, settled, expired, and some that never were. */
   #acks(count: number) {
     const random = this.#random;
     return Array.from({ length: count }, () => {

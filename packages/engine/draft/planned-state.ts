@@ -21,7 +21,7 @@ interface PlannedRow {
 export class PlannedState implements State {
   readonly #applied: State;
   readonly #tables: (Map<Key, PlannedRow> | undefined)[] = [];
-  /** Of the tables that were read in order while much was in flight; null: of none. */
+  /** Keys of the tables that were read in order while much was in flight; null: of none. */
   #keys: (PlannedKeys | undefined)[] | null = null;
   /** The keys that each entry in flight touched, oldest entry first. */
   readonly #touched: { index: number; readonly tables: number[]; readonly keys: Key[] }[] = [];

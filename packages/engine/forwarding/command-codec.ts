@@ -56,7 +56,7 @@ import { readTransaction, writeTransaction } from './transaction-codec.js';
 
 /** A command that one node asks another to plan. */
 export interface ForwardedCommand {
-  /** Of the leadership that it is meant for; any other refuses it. */
+  /** The term of the leadership that it is meant for; any other refuses it. */
   readonly term: number;
   /** Monotonic, on the clock of whoever holds this record. */
   readonly deadlineMs: number;

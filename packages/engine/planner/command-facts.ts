@@ -1,6 +1,6 @@
 /**
- * What is known of a command before anything is looked up: its line, its price and its bytes. Each
- * fact is written out for commands of the hot path, and for all others in their descriptor.
+ * The facts of a command that need no look-up: its line, its price and its bytes. Each fact is
+ * written out for commands of the hot path, and for all others in their descriptor.
  */
 import type { Command } from '../base/commands/commands.js';
 import { kvStoredBytes } from '../base/commands/kv.js';

@@ -271,7 +271,7 @@ export class Planner {
     return this.#delivery.groupCount;
   }
 
-  /** What is remembered for delivery. */
+  /** The size of delivery's memory. */
   get consumption(): Consumption {
     return this.#delivery.consumption;
   }

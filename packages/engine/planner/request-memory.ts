@@ -42,9 +42,9 @@ interface Underway {
   readonly sequence: number;
   /** What the planner and its waiters know it by. */
   readonly first: Ticket;
-  /** Who is to be answered: `first`, or the latest repetition. */
+  /** The ticket to be answered: `first`, or the latest repetition. */
   current: Ticket;
-  /** Nobody is to be answered any more. */
+  /** Its sender has settled it: there is no ticket to answer any more. */
   isSettled: boolean;
   /** Its record is in the entry being planned or in an earlier one. */
   isRecorded: boolean;
@@ -117,7 +117,7 @@ const EXPIRED_PER_TURN = 1000;
 const CHECKS_PER_WINDOW = 4;
 /** It is aged from the next check on. */
 const AGE_UNKNOWN = -1;
-/** Of a record in its entry, beside the outcome: its number and a length, at most. */
+/** Bytes of a record in its entry, beside the outcome: its number and a length, at most. */
 const RECORD_BYTES = 16;
 const FIRST_KEY = '' as Key;
 const LAST_KEY = '\xff'.repeat(SESSION_BYTES + 8) as Key;
@@ -458,7 +458,7 @@ export class RequestMemory {
   }
 }
 
-/** Of the outcomes of pushes and pops; of others whether they did, the planner has seen. */
+/** Tells it of pushes and pops by the outcome; for others the planner has seen it. */
 function changesState(outcome: Outcome): boolean {
   if (outcome.kind === 'popped') return outcome.claims.length > 0;
   if (outcome.kind === 'replayed') return outcome.replay?.result === 'moved';

@@ -8,8 +8,7 @@ import { numberKey } from '../base/keys.js';
 import type { PartitionRow, QueueRow } from '../base/rows.js';
 import type { State } from '../base/state.js';
 import { partitions, queues } from '../base/tables.js';
-import type { Effect } from './effects.js';
-import type { TrimCause } from './trim-cause.js';
+import type { Effect, TrimCause } from './effects.js';
 
 export interface AppliedEvents {
   queueDeleted(tenant: Tenant, queue: string): void;

@@ -8,7 +8,7 @@
  * An unknown kind stops the node (catalogue-fault.ts).
  */
 import type { ByteReader, ByteWriter } from '../base/bytes.js';
-import { CatalogueFault } from '../base/catalogue-fault.js';
+import { CatalogueFault, malformed } from '../base/catalogue-fault.js';
 import { choice, kind } from '../base/fields/choice.js';
 import {
   ascending,
@@ -18,6 +18,7 @@ import {
   type Infer,
   key,
   list,
+  oneOf,
   ROWS_MAX,
   text,
   u32,
@@ -25,13 +26,11 @@ import {
 } from '../base/fields/field.js';
 import { maybe, record, rest } from '../base/fields/record.js';
 import { GuardedReader } from '../base/guarded-reader.js';
-import { malformed } from '../base/malformed.js';
 import { cursorRow, deadLetterRow, groupRow, queueRow } from '../base/rows.js';
 import { featureEffects } from './feature-effects.js';
 import { groupChangeRow } from './group-change-table.js';
 import { type RequestSession, SESSION_BYTES } from './request-id.js';
 import { traceRow } from './traces/tables.js';
-import { trimCause } from './trim-cause.js';
 
 /** The outcome of a request that this entry has effects of. */
 const requestRecord = record({
@@ -40,6 +39,10 @@ const requestRecord = record({
   outcome: bytes,
 });
 export type RequestRecord = Infer<typeof requestRecord>;
+
+/** Why messages went: older than `retentionSeconds`, read by all groups, or waited too long. */
+const trimCause = oneOf(['age', 'read', 'wait']);
+export type TrimCause = Infer<typeof trimCause>;
 
 /** Their numbers stand in logs; 1 and 15 are those of `append` and `relocate`, see below. */
 const catalogue = choice('kind', {
@@ -92,7 +95,7 @@ export interface RelocateEffect {
 /** The messages themselves stand in the entry; this is where. */
 export interface AppendEffect {
   readonly kind: 'append';
-  /** Of the append (append.ts) in the entry body. */
+  /** Where the append (append.ts) begins in the entry body. */
   readonly position: number;
   readonly length: number;
 }

@@ -7,8 +7,7 @@
  * holds of the queue. The name '' stands for all queues of the tenant.
  */
 import type { Tenant } from '../base/commands/commands.js';
-import { effect } from '../base/effect.js';
-import type { ChoiceOf } from '../base/fields/choice.js';
+import { type ChoiceOf, effect } from '../base/fields/choice.js';
 import { nullable, text } from '../base/fields/field.js';
 import { single } from '../base/fields/record.js';
 import { tenantNameKey, tenantRange, textInKey } from '../base/keys.js';

@@ -3,8 +3,7 @@
  * and what operators set. A row says what an effect is made of and what it does to the state; here
  * the rows of all features are one part of the catalogue of effects (effects.ts).
  */
-import type { EffectKind } from '../base/effect.js';
-import type { ChoiceOf } from '../base/fields/choice.js';
+import type { ChoiceOf, EffectKind } from '../base/fields/choice.js';
 import type { State } from '../base/state.js';
 import { ephemeralEffects } from './ephemeral-queues.js';
 import { kvEffects } from './kv/apply.js';

@@ -15,7 +15,7 @@ import { added, type FieldList, formOf } from '../base/fields/record.js';
 import { GuardedReader } from '../base/guarded-reader.js';
 import { type FormTable, table as tableOf } from '../base/tables.js';
 import { SAMPLE_EFFECTS, SAMPLE_ROWS } from '../testing/samples.fake.js';
-import { type Effect, effectKinds, readEffect, writeEffect } from './effects.js';
+import { type Effect, effectKinds, readEffect, readEntryHeader, writeEffect } from './effects.js';
 import { TABLES } from './table-list.js';
 
 interface Golden {
@@ -102,6 +102,15 @@ describe('effects', () => {
   test('of every kind are here', () => {
     const known = new Set<string>(SAMPLE_EFFECTS.map(({ kind }) => kind));
     expect(Object.keys(effectKinds).filter((kind) => !known.has(kind))).toEqual([]);
+  });
+
+  test('of an unknown kind, or an entry of an unknown format, stop the node', () => {
+    const unknown = new ByteWriter(16);
+    unknown.u8(200);
+    unknown.u32(0);
+    expect(() => readEffect(new ByteReader(unknown.finish()))).toThrow(CatalogueFault);
+    const other = new ByteReader(new Uint8Array([9, 0, 0]));
+    expect(() => readEntryHeader(other)).toThrow(CatalogueFault);
   });
 
   test('have the bytes that the first build wrote, both ways', () => {

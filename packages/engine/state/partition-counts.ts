@@ -37,7 +37,7 @@ export interface MessageCounts {
 export interface PartitionCounts extends MessageCounts {
   /** The first offset that the reader who counts has not consumed. */
   readonly next: number;
-  /** Of all groups. */
+  /** Leases of all groups. */
   readonly leases: LeaseCounts;
   /** By the reader that consumed most. */
   readonly consumed: number;
@@ -59,7 +59,7 @@ export class PartitionCounter {
   readonly #seeded: readonly SeededGroup[];
   readonly #unseeded: ReadonlySet<string>;
   #rows = 0;
-  // Of the partition that is being counted:
+  // The partition that is being counted:
   #slowest: number | null = null;
   #queueMode: number | null = null;
   #processing = 0;

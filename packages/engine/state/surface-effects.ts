@@ -1,5 +1,5 @@
 /** What operators' commands do to the state (commands/surfaces.ts), and the effects. */
-import { effect } from '../base/effect.js';
+import { effect } from '../base/fields/choice.js';
 import { key, list, ROWS_MAX, text } from '../base/fields/field.js';
 import { maybe, rest } from '../base/fields/record.js';
 import { grantKey, grantKind, grantRow, grants } from '../base/grants.js';

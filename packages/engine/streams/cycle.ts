@@ -187,7 +187,7 @@ function redelivered(cursor: CursorRow, lease: LeaseState, first: number): Curso
 
 // --- state and pushes ----------------------------------------------------------------------------
 
-/** Of an entry: a cursor row beside its texts, and the heads of the effects. */
+/** Bytes in an entry: a cursor row beside its texts, and the heads of the effects. */
 const CYCLE_BYTES = 1024;
 
 /** Units of work of the whole, as far as it was judged (work-prices.ts). */

@@ -88,7 +88,7 @@ export const STREAM_STATE_BOUNDS: StreamStateBounds = {
 
 const ROWS_PER_STEP = 128;
 const ATTEMPTS_MAX = 5;
-/** Of a row in the answer, beside its key and its value: names, stamp and punctuation. */
+/** Bytes of a row in the answer beside its key and its value: names, stamp, punctuation. */
 const ENTRY_BYTES = 64;
 
 /** What a reading of a shard rests on. */
@@ -177,7 +177,7 @@ class Reading<Piece> {
   }
 }
 
-/** Of a key made by `stateKey`, as JSON spells it. */
+/** Bytes of a key made by `stateKey`, as JSON spells it. */
 function quotedKeyBytes(key: Key): number {
   let bytes = key.length - STATE_KEY_HEAD;
   for (let i = STATE_KEY_HEAD; i < key.length; i++) {

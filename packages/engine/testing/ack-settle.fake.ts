@@ -5,7 +5,7 @@
 import type { AckStatus } from '../base/commands/commands.js';
 import type { SettleInput, Settlement } from '../delivery/ack-settle.js';
 
-/** What is said about one message; null: nothing. */
+/** The word about one message; null: there is none. */
 export type Word = AckStatus | null;
 
 /**

@@ -319,7 +319,7 @@ export class EngineRig {
     );
   }
 
-  /** Of the messages in these slices. */
+  /** Trace ids of the messages in these slices. */
   traceIds(slices: readonly AppendSlice[]): (string | null)[] {
     return slices.flatMap((slice) => {
       const body = this.#bodies.get(slice.index);
@@ -392,7 +392,7 @@ export class EngineRig {
     return Math.min(moves.length, countMax);
   }
 
-  /** Of the newest entry. */
+  /** The body of the newest entry. */
   lastBody(): Uint8Array {
     return this.#bodies.get(Math.max(...this.#bodies.keys())) ?? utf8('');
   }
@@ -402,7 +402,7 @@ export class EngineRig {
     for (const known of this.#bodies.keys()) if (known < index) this.#bodies.delete(known);
   }
 
-  /** Of the append that stands there. */
+  /** Base offset of the append at this place. */
   baseOffsetAt(location: AppendLocation): number {
     return decodeAppend(this.bytesAt(location)).baseOffset;
   }

@@ -37,7 +37,7 @@ interface Drop {
   range: { readonly queue: number; from: Key; readonly to: Key } | null;
 }
 
-/** What is left of a turn for drops. */
+/** Rows that a turn may still remove or pass. */
 interface Budget {
   rows: number;
   looks: number;

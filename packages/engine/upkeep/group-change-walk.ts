@@ -24,8 +24,7 @@ import { forgetCursor, moveCursor } from '../delivery/cursor-move.js';
 import type { DeliveryMemory } from '../delivery/memory.js';
 import type { Draft } from '../draft/draft.js';
 import type { GroupChangeRow } from '../state/group-change-table.js';
-import { cursorOf } from '../state/subscription.js';
-import { seekCommitted, seekRows } from './seek.js';
+import { cursorOf, firstOffsetSince } from '../state/subscription.js';
 
 /** What delivery does for a change. */
 export interface GroupDelivery {
@@ -235,4 +234,24 @@ function resubscribe(walk: Walk, queue: QueueRow, before: GroupRow, atUs: number
   draft.emit({ kind: 'group', queue: queue.number, group: row.group, row: after });
   delivery.memory.policyChanged(queue.number, row.group, after);
   row.changed++;
+}
+
+/**
+ * Where a seek puts a cursor (message-plane 9): everything up to it counts as done. `targetUs`
+ * null: the end; otherwise just before the first retained append stamped since, or the end.
+ * Messages of one append share a stamp, so that is a border between appends, found by halving.
+ */
+export function seekCommitted(
+  state: State,
+  partition: PartitionRow,
+  targetUs: number | null,
+): number {
+  if (targetUs === null) return partition.nextOffset - 1;
+  return firstOffsetSince(state, partition, targetUs) - 1;
+}
+
+/** Rows that finding it may read, at most and roughly. */
+function seekRows(partition: PartitionRow, targetUs: number | null): number {
+  if (targetUs === null || partition.lastStampUs < targetUs) return 0;
+  return Math.ceil(Math.log2(partition.nextOffset - partition.logStart + 1));
 }

@@ -300,7 +300,7 @@ class DeletionRun {
     }
   }
 
-  /** Of the group that is deleted. */
+  /** Cursors of the group that is deleted. */
   #cursors(): Map<Key, CursorRow> {
     const rows = this.group.state.range(cursors, ...RANGE, 100);
     return new Map(rows.filter(({ key }) => key.endsWith('g')).map(({ key, row }) => [key, row]));

@@ -82,8 +82,12 @@ import {
   type GroupChangeRow,
   groupChanges,
 } from '../state/group-change-table.js';
-import { type GroupDelivery, isOneStep, stepGroupChange } from './group-change-walk.js';
-import { seekCommitted } from './seek.js';
+import {
+  type GroupDelivery,
+  isOneStep,
+  seekCommitted,
+  stepGroupChange,
+} from './group-change-walk.js';
 
 export interface GroupChangesLimits {
   readonly rowsPerTurn: number;
@@ -95,7 +99,7 @@ export interface GroupChangesLimits {
 interface Change {
   row: GroupChangeRow;
   tickets: Ticket[];
-  /** Of done ones: monotonic, when this leader first knew; null until its next turn. */
+  /** Once done: monotonic, when this leader first knew; null until its next turn. */
   doneMs: number | null;
 }
 
@@ -256,7 +260,7 @@ export class GroupChanges implements Job {
     return row.isDone ? outcomeOf(row) : null;
   }
 
-  /** What is done of it now, in its place among the commands. */
+  /** Does as much of it as it may now, in its place among the commands. */
   #firstStep(draft: Draft, row: GroupChangeRow, leads: boolean): GroupChangeRow {
     // A deletion that leads begins here whatever was left to others: what follows is younger.
     const rowsMax = leads ? Math.max(1, this.#rowsLeft) : this.#rowsLeft;

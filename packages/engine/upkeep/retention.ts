@@ -95,7 +95,7 @@ const LAST_QUEUE = 0xffff_ffff;
 
 interface RetainedQueue {
   readonly number: number;
-  /** Of the row that the record was made for. */
+  /** Options in the row that the record was made for. */
   options: QueueOptions;
   /** Where the walk by age goes on; null: the round has not begun it. */
   aged: Key | null;
@@ -277,7 +277,7 @@ export class Retention implements Job {
       queue.done = after(key);
       policies ??= this.#policies(queue.number);
       const lowest = this.#lowestCursor(partition, policies);
-      // What is left of it lies before the walk's place.
+      // The rest of it lies before the walk's place.
       if (this.#trim(draft, partition, cutoffs, lowest)) this.#mark(partition.number);
     });
   }
@@ -408,7 +408,7 @@ export class Retention implements Job {
       if (this.#trim(draft, partition, cutoffs, lowest)) unfinished.push(number);
     }
     for (const number of unfinished) this.#dirty.add(number);
-    // What is left is due now.
+    // The rest is due now.
   }
 }
 

@@ -65,7 +65,7 @@ export interface ChangedPartition {
   /** -1: nothing was ever written. */
   readonly lastOffset: number;
   readonly logStart: number;
-  /** Of the last write; of its creation, as long as nothing was written. */
+  /** When it was written last; when it was created, as long as nothing was written. */
   readonly lastWriteUs: number;
 }
 

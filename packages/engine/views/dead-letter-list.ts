@@ -94,7 +94,7 @@ export function* listDeadLetters(
   return { letters, total };
 }
 
-/** Of one queue; `group` null: of all groups. */
+/** Counts those of one queue; `group` null: of all groups. */
 export function* countDeadLetters(
   state: State,
   queue: number,
@@ -197,7 +197,7 @@ class QueueLetters {
   readonly #state: State;
   readonly #queue: QueueRow;
   readonly #group: string | null;
-  /** Of those that match; behind the last of them nothing is looked for. */
+  /** Matches that are left; behind the last of them nothing is looked for. */
   #left: number;
   #rows: KeyedRow<DeadLetterHead>[] = [];
   #at = 0;

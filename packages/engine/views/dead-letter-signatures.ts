@@ -17,7 +17,7 @@ export interface DeadLetterSignatures {
   /** null: there is none. */
   readonly oldestUs: number | null;
   readonly newestUs: number | null;
-  /** Of the payloads, on average. */
+  /** Average bytes of a payload. */
   readonly payloadBytes: number;
   /** The most frequent, at most SIGNATURES_MAX. */
   readonly signatures: readonly { readonly text: string; readonly count: number }[];

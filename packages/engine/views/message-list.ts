@@ -82,7 +82,7 @@ export interface ListedMessage {
   /** Named groups that have passed it, of how many. */
   readonly consumedBy: number;
   readonly groups: number;
-  /** Of queue mode's lease. */
+  /** The end of queue mode's lease. */
   readonly leaseExpiresAtUs: number | null;
 }
 
@@ -93,7 +93,7 @@ export interface MessageList {
   readonly truncated: boolean;
 }
 
-/** Who reads the queues and partitions asked for. */
+/** The readers of the queues and partitions asked for. */
 export interface ReadingMode {
   readonly hasQueueMode: boolean;
   readonly groups: number;
@@ -103,7 +103,7 @@ export interface ReadingMode {
 interface Source {
   readonly queue: QueueRow;
   readonly number: number;
-  /** Of the next message; while `append` is null, of the partition's last write. */
+  /** The stamp of the next message; while `append` is null, of the partition's last write. */
   stampUs: number;
   /** Infinite while `append` is null: the message is not looked up yet. */
   offset: number;
@@ -262,7 +262,7 @@ class Scan {
   }
 }
 
-/** Who reads each partition met, looked up once. */
+/** The readers of each partition met, looked up once. */
 class Readers {
   readonly #state: State;
   readonly #nowUs: number;

@@ -17,7 +17,7 @@ export interface PartitionReaders {
   readonly queueMode: number | null;
   /** Any of them holds messages. */
   readonly isLeased: boolean;
-  /** Of queue mode, while it lives. */
+  /** The end of queue mode's lease, while it lives. */
   readonly queueModeLeaseUs: number | null;
 }
 

@@ -16,7 +16,7 @@ export interface QueueLiveness {
   readonly lastDay: number;
   readonly lastWeek: number;
   readonly createdLastDay: number;
-  /** Of their last writes; null: none was ever written. */
+  /** The oldest and the newest of their last writes; null: none was ever written. */
   readonly oldestWriteUs: number | null;
   readonly newestWriteUs: number | null;
   /** Includes what is leased. */

@@ -41,8 +41,8 @@ interface Ranked {
 }
 
 /**
- * Of one queue, or of all queues of the tenant when `name` is null; the first `limit` of the
- * ranking of at most `walkedMax` partitions. null: no queue of that name.
+ * Ranks the partitions of one queue, or of all queues of the tenant when `name` is null; the first
+ * `limit` of at most `walkedMax` partitions. null: no queue of that name.
  */
 export function* rankPartitions(
   state: State,

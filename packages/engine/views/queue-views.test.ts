@@ -14,7 +14,6 @@ import { AppendRun } from '../state/log-use.js';
 import { queuesByAge } from '../state/names/name-index.js';
 import { WALKED_FIGURES } from '../state/queue-figures.js';
 import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from '../testing/page.fake.js';
-import { queueSizes } from './queue-sizes.js';
 import {
   listQueueNames,
   listQueues,
@@ -22,6 +21,7 @@ import {
   type QueueView,
   queueDepth,
   queueDetail,
+  queueSizes,
 } from './queue-views.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';

@@ -1,5 +1,6 @@
 /**
- * Queue list, detail and depth (inspection 6.4 to 6.6). They are generators that yield now and
+ * Queue list, pages of it, detail, depth and sizes (inspection 4.2, 6.4 to 6.6; message-plane 15).
+ * They are generators that yield now and
  * then, so that a walk over a million partitions is spread over many turns of the loop; a row that
  * changes meanwhile is seen in one state or the other.
  */
@@ -17,13 +18,16 @@ import {
 import type { NextAfter, PageQuery, TakeRow } from '../base/page.js';
 import type { PartitionRow, QueueRow } from '../base/rows.js';
 import type { Key, State } from '../base/state.js';
-import { appends, cursors, groups } from '../base/tables.js';
+import { appends, cursors, groups, queues } from '../base/tables.js';
 import { findQueue, queueByNumber } from '../state/catalog.js';
+import { nameCountsOf } from '../state/names/name-index.js';
 import { countForGroup, type MessageCounts, PartitionCounter } from '../state/partition-counts.js';
 import { partitionsByName } from '../state/partition-walk.js';
 import type { Figures } from '../state/queue-figures.js';
 import { NUMBER_END, newestNumbers, QueueSum } from '../state/queue-sums.js';
 
+/** Queues that a page passes between two yields, some 1 us each. */
+const KEYS_PER_STEP = 1024;
 /** Cursors of a partition that the detail looks at. */
 const CURSORS_MAX = 10_000;
 
@@ -61,7 +65,7 @@ export interface PartitionView {
 }
 
 export interface QueueDetail {
-  /** Of all partitions, shown or not. */
+  /** Sums over all partitions, shown or not. */
   readonly view: QueueView;
   /** Ascending by name. */
   readonly partitions: readonly PartitionView[];
@@ -293,4 +297,61 @@ function consumed(state: State, partition: PartitionRow): number {
     most = Math.max(most, row.totalConsumed);
   }
   return most;
+}
+
+/** A page by its offset, newest first; only the partitions of its queues are looked at. */
+export function* queuePage(
+  state: State,
+  figures: Figures,
+  tenant: Tenant,
+  offset: number,
+  limit: number,
+  nowUs: number,
+): Generator<void, QueueView[]> {
+  const views: QueueView[] = [];
+  if (offset >= nameCountsOf(state, tenant).queues) return views;
+  let toSkip = offset;
+  for (const number of newestNumbers(state, tenant)) {
+    if (toSkip > 0) {
+      if (toSkip-- % KEYS_PER_STEP === 0) yield;
+      continue;
+    }
+    const queue = state.get(queues, numberKey(number));
+    if (queue === undefined) continue;
+    views.push(queueView(queue, yield* figures.of(state, number, nowUs)));
+    if (views.length === limit) break;
+  }
+  return views;
+}
+
+/** Retained bytes by partition. */
+export interface QueueSizes {
+  /** Ascending by name. */
+  readonly partitions: readonly { readonly partition: string; readonly bytes: number }[];
+  readonly truncated: boolean;
+  readonly nextAfter: NextAfter;
+}
+
+/** null: no queue of that name. */
+export function* queueSizes(
+  state: State,
+  tenant: Tenant,
+  name: string,
+  { after, limit }: PageQuery,
+  shownMax: number,
+): Generator<void, QueueSizes | null> {
+  const queue = findQueue(state, tenant, name);
+  if (queue === undefined) return null;
+  const sizes: { partition: string; bytes: number }[] = [];
+  let place: NextAfter = null;
+  for (const chunk of partitionsByName(state, queue.number, after === '' ? null : after)) {
+    for (const partition of chunk) {
+      if (sizes.length === limit) return { partitions: sizes, truncated: false, nextAfter: place };
+      if (sizes.length >= shownMax) return { partitions: sizes, truncated: true, nextAfter: null };
+      place = keyText(partition.name);
+      sizes.push({ partition: partition.name, bytes: partition.retainedBytes });
+    }
+    yield;
+  }
+  return { partitions: sizes, truncated: false, nextAfter: null };
 }

@@ -8,7 +8,7 @@ import { WALKED_FIGURES } from '../state/queue-figures.js';
 import { EngineRig, pushCommand, TENANT } from '../testing/engine.fake.js';
 import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from '../testing/page.fake.js';
 import { rankPartitions } from './partition-ranking.js';
-import { queueSizes } from './queue-sizes.js';
+import { queueSizes } from './queue-views.js';
 import { type LabelSum, sumsByLabel, tenantOverview } from './tenant-views.js';
 
 const OTHER_TENANT = '00000000-0000-0000-0000-000000000002';

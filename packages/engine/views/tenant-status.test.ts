@@ -9,9 +9,9 @@ import { WALKED_FIGURES } from '../state/queue-figures.js';
 import { EngineRig, TENANT } from '../testing/engine.fake.js';
 import { partitionLiveness } from './partition-liveness.js';
 import type { QueueFilter } from './queue-filter.js';
-import { queuePage } from './queue-page.js';
+import { queuePage } from './queue-views.js';
 import { tenantStatus } from './tenant-status.js';
-import { type QueueWorkload, queueWorkloads } from './workload-figures.js';
+import { type QueueWorkload, queueWorkloads } from './tenant-views.js';
 
 const ALL: QueueFilter = { queue: null, namespace: null, task: null };
 const HOUR_MS = 3_600_000;

@@ -1,10 +1,15 @@
-/** What all queues of a tenant come to: the overview, and sums by label (inspection 6.1, 6.2). */
+/**
+ * Sums over all queues of a tenant: the overview and sums by label (inspection 6.1, 6.2), and what
+ * each queue holds right now, for the workload by label (inspection 5.3).
+ */
 
 import type { Tenant } from '../base/commands/commands.js';
 import type { NextAfter, PageQuery, TakeRow } from '../base/page.js';
+import type { QueueRow } from '../base/rows.js';
 import type { Key, State } from '../base/state.js';
 import { queueByNumber } from '../state/catalog.js';
 import {
+  groupsByQueue,
   LABEL_BYTES_MAX,
   type Label,
   labelAt,
@@ -15,8 +20,11 @@ import {
 } from '../state/names/name-index.js';
 import type { MessageCounts } from '../state/partition-counts.js';
 import type { Figures } from '../state/queue-figures.js';
-import type { QueueSum } from '../state/queue-sums.js';
+import { type QueueSum, tenantQueues } from '../state/queue-sums.js';
 
+/** Queues between two yields, about 5 us each. */
+const QUEUES_PER_STEP = 256;
+const NO_GROUPS: ReadonlySet<string> = new Set();
 const LABELS_PER_READ = 256;
 /** Looked up between two yields, where they are kept. */
 const SUMS_PER_STEP = 1024;
@@ -24,10 +32,10 @@ const SUMS_PER_STEP = 1024;
 /** Queues whose slowest reader has not consumed everything. */
 export interface LagFigures {
   readonly queues: number;
-  /** Of their oldest pending messages: the sum of whole seconds, and the longest. */
+  /** The ages of their oldest pending messages: the sum of whole seconds, and the longest. */
   readonly secondsSum: number;
   readonly secondsMax: number;
-  /** Of their pending messages. */
+  /** Their pending messages. */
   readonly messagesSum: number;
   readonly messagesMax: number;
 }
@@ -176,4 +184,29 @@ function withQueue(lag: LagFigures, pending: number, seconds: number): LagFigure
     messagesSum: lag.messagesSum + pending,
     messagesMax: Math.max(lag.messagesMax, pending),
   };
+}
+
+export interface QueueWorkload {
+  readonly queue: QueueRow;
+  readonly sum: QueueSum;
+  /** Registered, or met on a partition; queue mode is one of them. */
+  readonly groups: ReadonlySet<string>;
+}
+
+/** `visit` is given all queues, in the order of their names. */
+export function* queueWorkloads(
+  state: State,
+  figures: Figures,
+  tenant: Tenant,
+  nowUs: number,
+  visit: (workload: QueueWorkload) => void,
+): Generator<void, void> {
+  const groups = yield* groupsByQueue(state, tenant);
+  yield* figures.each(state, tenant, nowUs, () => {});
+  let passed = 0;
+  for (const queue of tenantQueues(state, tenant)) {
+    if (++passed % QUEUES_PER_STEP === 0) yield;
+    const sum = yield* figures.of(state, queue.number, nowUs);
+    visit({ queue, sum, groups: groups.get(queue.number) ?? NO_GROUPS });
+  }
 }

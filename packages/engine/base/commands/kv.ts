@@ -36,7 +36,7 @@ import { tenant } from './names.js';
 /** Compact JSON in UTF-8. Nobody writes to it. */
 export type KvJson = Uint8Array & { readonly __kvJson: unique symbol };
 
-/** Of compact JSON text. */
+/** Takes compact JSON text. */
 export function kvJson(json: string): KvJson {
   const bytes = new Uint8Array(utf8Length(json));
   utf8Write(bytes, 0, json);

@@ -64,7 +64,7 @@ export type RollbackReason = Infer<typeof reason>;
 export interface Rollback {
   readonly reason: RollbackReason;
   readonly error: string;
-  /** Of a key/value operation that was required and lost; `index` among those of the call. */
+  /** The key/value operation that was required and lost; `index` among those of the call. */
   readonly kv?: KvFailure;
 }
 
@@ -85,13 +85,13 @@ export interface TransactionCommand {
   /** An entry for each pushed item; null: none has a trace id. */
   readonly traceIds: readonly (string | null)[] | null;
   readonly positions: readonly Position[];
-  /** Of the same tenant, without `getPrefix`; null: there are no such operations. */
+  /** A call of the same tenant, without `getPrefix`; null: there are no such operations. */
   readonly kv: KvCall | null;
-  /** Of the same tenant; null: there are none. */
+  /** A call of the same tenant; null: there are none. */
   readonly timers: TimerCall | null;
   /**
-   * What is wrong by itself with the position that would come next; it and those behind it are left
-   * out. It is for the planner to say, because whatever fails before it is named first.
+   * The flaw of the position that would come next; it and those behind it are left out. The planner
+   * names it, because whatever fails before it is named first.
    */
   readonly flaw: Rollback | null;
 }

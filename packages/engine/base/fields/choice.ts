@@ -9,6 +9,7 @@
 import { assert } from '../assert.js';
 import type { ByteWriter } from '../bytes.js';
 import type { GuardedReader } from '../guarded-reader.js';
+import type { State } from '../state.js';
 import { type Field, field } from './field.js';
 import { type FieldList, type Form, formOf, sized, type ValuesOf } from './record.js';
 
@@ -26,6 +27,20 @@ export function kind<const List extends FieldList>(
   isSound: (value: ValuesOf<List>) => boolean = () => true,
 ): Kind<List> {
   return { number, fields, isSound };
+}
+
+/** A kind of an effect: it also says what it does to the state. */
+export interface EffectKind<List> extends Kind<List> {
+  /** `stampUs`: of the entry. */
+  apply(state: State, effect: ValuesOf<List>, stampUs: number): void;
+}
+
+export function effect<const List extends FieldList>(
+  number: number,
+  fields: List,
+  apply: (state: State, effect: ValuesOf<List>, stampUs: number) => void,
+): EffectKind<List> {
+  return { ...kind(number, fields), apply };
 }
 
 export interface KindList {

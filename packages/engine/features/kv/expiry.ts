@@ -2,8 +2,8 @@
  * Sweeping expired key/value rows (state-surfaces 1.5): the leader deletes them, those first whose
  * time came first, in steps that are each a small part of one entry.
  *
- * Nobody sees an expired row in the meantime, so this is about space alone and may be late. A turn
- * is one line of commands, so no row can have got another expiry between the look and the step.
+ * No read shows an expired row in the meantime, so this is about space alone and may be late. A
+ * turn is one line of commands, so no row can have got another expiry between look and step.
  * Without rows that expire nothing looks at all.
  */
 
@@ -32,7 +32,7 @@ export class KvExpiry implements Job {
   #nextMs: number | null;
   /** What expires first, by the stamps of entries; only while `#nextMs` is not null. */
   #firstUs = 0;
-  /** Of what was written since the last turn. */
+  /** The first expiry among the rows written since the last turn. */
   #addedUs = NEVER_US;
   /** What stands before it is gone; rows that come later expire later than what was swept. */
   #from: Key = FIRST_KEY;

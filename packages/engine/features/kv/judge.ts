@@ -89,7 +89,7 @@ export interface KvJudged {
   /** Nothing may be written, and there are no results. */
   readonly failure: KvFailure | null;
   readonly writes: readonly KvWrite[];
-  /** Of the operations on one key; the others come by `readManyKv`. */
+  /** Results of the operations on one key; the others come by `readManyKv`. */
   readonly results: (KvResult | undefined)[];
   readBytesLeft: number;
 }
@@ -264,7 +264,7 @@ class Judge {
   }
 }
 
-/** Of a write or check that wants this version of what is there; null: it may go on. */
+/** Why a write or check that wants this version loses; null: it may go on. */
 function lossOf(expect: number | null, live: KvRow | undefined): KvLoss | null {
   if (expect === null) return null;
   if (live === undefined) return expect === 0 ? null : 'absent';

@@ -21,7 +21,7 @@ import { atOneMoment } from './moment.js';
 const CHECK_VERSION = 5;
 /** Bytes of a write beside its texts: flags, numbers, what it replaces, and its tenant. */
 const WRITE_BYTES = 48 + 36;
-/** Of what one operation, or one row of several, found: kind, numbers, and a short value. */
+/** Bytes of what one operation, or one row of several, found: kind, numbers, a short value. */
 const FOUND_BYTES = 128;
 const UTF8_BYTES_MAX = 3;
 

@@ -29,7 +29,7 @@ const ROWS_PER_READ_FIRST = 16;
 /** Expired rows that one page passes: 4,096 * some 5 us = 20 ms in the turn of a leader. */
 const EXPIRED_ROWS_MAX = 4096;
 const NAMESPACES_PER_READ = 512;
-/** Of some 100 bytes each in the answer, which is written in one go: 1 MB, some 5 ms. */
+/** Some 100 bytes each in the answer, which is written in one go: 1 MB, some 5 ms. */
 const NAMESPACES_SHOWN_MAX = 10_000;
 
 export interface KvBudget {

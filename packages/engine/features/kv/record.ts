@@ -1,6 +1,6 @@
 /**
- * What is remembered of a key/value call for the time in which it may be sent again
- * (request-memory.ts), and how a repetition is told what the first one found.
+ * The record of a key/value call for the time in which it may be sent again (request-memory.ts),
+ * and how a repetition is told what the first one found.
  *
  * Why it is hard: the outcome of a call of a few bytes may show many long values, 255 times the
  * same one even. Kept as it is, it would stand in the entry and in a row: a small request would
@@ -33,7 +33,7 @@ const CHANGED_SINCE: RefusedOutcome = {
   refusal: { reason: 'outcome_unknown', error: 'what the call found has changed since it ran' },
 };
 
-/** What is to be remembered of the outcome. */
+/** The part of the outcome that is recorded. */
 export function keptOutcome(command: Command, outcome: Outcome): Outcome {
   if (outcome.kind === 'kv') {
     return command.kind === 'kv' ? keptKv(command, outcome) : outcome;
@@ -43,7 +43,7 @@ export function keptOutcome(command: Command, outcome: Outcome): Outcome {
   return { ...outcome, kv: keptKv(command.kv, outcome.kv) };
 }
 
-/** Of what was remembered, the outcome. `state`: any after the call. */
+/** The outcome, from its record. `state`: any after the call. */
 export function recalledOutcome(state: State, command: Command, kept: Outcome): Outcome {
   if (kept.kind === 'kv') {
     return command.kind === 'kv' ? (recalledKv(state, command, kept) ?? CHANGED_SINCE) : kept;

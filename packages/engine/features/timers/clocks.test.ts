@@ -111,7 +111,7 @@ describe('clocks and leaders', () => {
 const SEEDS = 100;
 const STEPS = 60;
 
-/** What is pending, as a list: when it was to be, and what it is to say. */
+/** The pending timers as a list: when each is due, and the text that it pushes. */
 class Model {
   readonly #timers = new Map<string, { readonly dueMs: number; readonly text: string }>();
   readonly fired: string[] = [];

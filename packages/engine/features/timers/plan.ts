@@ -35,7 +35,7 @@ function isSealingQueue(draft: Draft, tenant: Tenant, queue: string): boolean {
   return isEncrypting(draft, findQueue(draft.state, tenant, queue));
 }
 
-/** Of an operation in its entry beside its texts: a key, numbers, an id. */
+/** Bytes of an operation in its entry beside its texts: a key, numbers, an id. */
 const OP_BYTES = 192;
 
 /**

@@ -231,7 +231,7 @@ describe('duplicates', () => {
     const [result] = callTimers(rig, scheduleOf('k', { delayMs: 0 })).results;
     rig.lag = lag;
     settle(rig);
-    // What is in flight need not be readable yet.
+    // An entry in flight need not be readable yet.
     rig.damaged = lag > 0;
     const pushed = rig.send(pushCommand('q', 'p', ['txn-k'], true));
     rig.turn();

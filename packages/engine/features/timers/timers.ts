@@ -76,7 +76,7 @@ import { judgeTimers, timersEntryBytes, writeTimers } from './plan.js';
 export interface TimerLimits {
   /** Timers that one turn fires. */
   readonly batchMax: number;
-  /** Of their messages in the entry, unless the first alone is longer. */
+  /** Bytes of their messages in the entry, unless the first alone is longer. */
   readonly batchBytesMax: number;
   /** After the first failure that is charged; twice as long after each further one. */
   readonly backoffMinMs: number;
@@ -133,7 +133,7 @@ export class Timers implements Job {
   #isOn = true;
   /** Monotonic; what is due waits until then. */
   #heldMs = 0;
-  /** Of the last turn: the time of timers, and the monotonic one; null: there was none yet. */
+  /** The time of the last turn, for timers and monotonic; null: there was none yet. */
   #last: { readonly us: number; readonly ms: number } | null = null;
 
   constructor(state: State, site: TimerSite) {

@@ -15,7 +15,7 @@ export interface DeadLetterDepth {
 /** Rows read at a stretch: some 2 us each. */
 const ROWS_PER_READ = 256;
 
-/** Of a queue that may be gone. */
+/** Dead letters of a queue that may be gone. */
 export interface QueueDeadLetters {
   readonly number: number;
   readonly count: number;

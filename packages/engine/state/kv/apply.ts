@@ -7,7 +7,7 @@
 import { assert } from '../../base/assert.js';
 import type { Tenant } from '../../base/commands/commands.js';
 import type { KvJson } from '../../base/commands/kv.js';
-import { effect } from '../../base/effect.js';
+import { effect } from '../../base/fields/choice.js';
 import {
   as,
   bytes,

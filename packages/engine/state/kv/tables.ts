@@ -33,7 +33,7 @@ export type KvRow = Infer<typeof kvRow>;
 /** What a tenant occupies, expired rows that were not swept yet included. */
 export const kvUseRow = record({
   rows: count,
-  /** Of values. */
+  /** Bytes of values. */
   bytes: count,
 });
 export type KvUseRow = Infer<typeof kvUseRow>;

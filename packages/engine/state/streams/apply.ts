@@ -99,7 +99,7 @@ export function doomPartitionState(state: State, partition: number): void {
   state.put(doomedStreams, doomedPartitionKey(partition), { next: 0, nextKey: '' });
 }
 
-/** Of distinct keys. */
+/** `changes`: of distinct keys. */
 export function changeStreamState(
   state: State,
   store: number,

@@ -33,7 +33,7 @@ const SHARDS_PER_LOOK = 64;
 interface Sweep {
   readonly state: State;
   readonly isStore: boolean;
-  /** Of the store, or of the partition. */
+  /** Number of the store, or of the partition. */
   readonly number: number;
   rowsLeft: number;
   next: number;

@@ -1,5 +1,5 @@
 /** Effects on streaming queries and their state (streams/apply.ts). */
-import { effect } from '../../base/effect.js';
+import { effect } from '../../base/fields/choice.js';
 import { count, key, list, ROWS_MAX, u32, uuid } from '../../base/fields/field.js';
 import { rest } from '../../base/fields/record.js';
 import { changeStreamState, dropStreamQuery, putStreamQuery, streamChange } from './apply.js';

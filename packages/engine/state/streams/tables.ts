@@ -73,7 +73,7 @@ export type StreamStateRow = Infer<typeof streamStateRow>;
 export const streamShardRow = record({
   /** >= 1: a shard without rows has no row of its own. */
   rows: count,
-  /** Of their keys and values. */
+  /** Bytes of their keys and values. */
   bytes: count,
   /** The stamp of the entry that changed it last. */
   changedAtUs: count,

@@ -1,5 +1,5 @@
 /** Effects on timers (timers/apply.ts). */
-import { effect } from '../../base/effect.js';
+import { effect } from '../../base/fields/choice.js';
 import { bytes, count, key, list, ROWS_MAX } from '../../base/fields/field.js';
 import { applyTimerClock, delayTimer, putTimer, removeTimers } from './apply.js';
 import { timerDelay, timerRow } from './tables.js';

@@ -30,7 +30,7 @@ import type { Key, State } from '../../base/state.js';
 import { table } from '../../base/tables.js';
 
 export const timerRow = record({
-  /** Of its payload, and among those that are due at the same instant. */
+  /** Place of its payload, and its place among those that are due at the same instant. */
   place: key,
   partition: text,
   /** On the clock of timers, as all of its times (timer-clock.ts). */
@@ -38,7 +38,7 @@ export const timerRow = record({
   /** deliverAtUs, or later while it backs off after a failure. */
   dueUs: count,
   txn: text,
-  /** Of the message that it will be. */
+  /** The id of the message that it will be. */
   messageId: uuid,
   payloadBytes: count,
   /** The payload is a JSON text, or an envelope around one. */
@@ -55,7 +55,7 @@ export const timerRow = record({
 export type TimerRow = Infer<typeof timerRow>;
 
 export const timerDueRow = record({
-  /** Of its row. */
+  /** The key of its row. */
   timer: key,
   /** What its message takes in a log entry, at most. */
   bytes: count,
@@ -75,7 +75,7 @@ export type TimerDelay = Infer<typeof timerDelay>;
 export const timerUseRow = record({
   /** >= 1. */
   timers: count,
-  /** Of payloads. */
+  /** Bytes of payloads. */
   bytes: count,
 });
 export type TimerUseRow = Infer<typeof timerUseRow>;
@@ -178,7 +178,7 @@ export function timerPayload(state: State, { place, payloadBytes }: TimerRow): U
   return payload;
 }
 
-/** Of a message in its entry beside payload and transaction id, at most. */
+/** Bytes of a message in its entry beside payload and transaction id, at most. */
 const MESSAGE_BYTES = 128;
 
 export function timerMessageBytes({ payloadBytes, txn, producerSub }: TimerRow): number {

@@ -52,7 +52,7 @@ export type TraceRow = Infer<typeof traceRow>;
 export const traceTotalsRow = record({
   /** >= 1. */
   traces: count,
-  /** Of a name: the distinct messages of its traces. Of a message: 1. */
+  /** For a name: the distinct messages of its traces. For a message: 1. */
   messages: count,
   lastUs: count,
 });
@@ -124,10 +124,10 @@ export function traceMessageKey(name: TraceScope, partition: number, digest: str
   return `${name}${numberKey(partition)}${digest}` as Key;
 }
 
-/** Of all traces: how many there are. */
+/** The scope of all traces: how many there are. */
 export const ALL_TRACES = OF_ALL as TraceScope;
 
-/** Of all names of a tenant: how many there are, as `traces`. */
+/** The scope of all names of a tenant: how many there are, as `traces`. */
 export function namesScope(tenant: Tenant): TraceScope {
   return `${OF_TENANT}${tenant}` as TraceScope;
 }

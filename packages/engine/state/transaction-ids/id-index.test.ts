@@ -330,7 +330,7 @@ describe('an index', () => {
     expect(halved.memoryBytes).toBeLessThanOrEqual(memoryBytesMax);
     expect(halved.memoryBytes).toBeGreaterThan(memoryBytesMax / 2);
     const least = filled(40 * TINY_IDS, new EncodedState(), { memoryBytesMax: 0 });
-    // What is newest and what is being sealed: two tables.
+    // Two tables: the newest, and the one that is being written.
     expect(least.memoryBytes).toBeLessThanOrEqual((unlimited.memoryBytes / 40) * 2);
     for (const index of [unlimited, halved, least]) {
       for (let n = 0; n < 40 * TINY_IDS; n++) expect(index.find(1, `id-${n}`)).toHaveLength(1);

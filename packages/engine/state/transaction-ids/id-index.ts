@@ -75,7 +75,7 @@ export interface TransactionIndexOptions {
    * generation and of the one being sealed, 38 MB each.
    */
   readonly memoryBytesMax?: number;
-  /** Of the hash; used until the first flush, from then on the stored one counts. */
+  /** Seed of the hash; used until the first flush, from then on the stored one counts. */
   readonly seed?: number;
   /** As `seed`. */
   readonly geometry?: Geometry;

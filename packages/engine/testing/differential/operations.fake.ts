@@ -13,9 +13,9 @@ export interface AckWord {
 }
 
 export interface AckTarget {
-  /** Of all leases that were granted, the newest first; `none`: lease-less; `foreign`: no lease. */
+  /** Among the leases granted, the newest first; `none`: lease-less; `foreign`: no lease. */
   readonly lease: number | 'none' | 'foreign';
-  /** Of all partitions that there are, counted round; null: where the lease was granted. */
+  /** Among all partitions, counted round; null: where the lease was granted. */
   readonly partition: number | null;
   readonly group: string;
   readonly words: readonly AckWord[];

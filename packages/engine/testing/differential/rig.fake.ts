@@ -33,7 +33,7 @@ export class DifferentialRig {
   #state = new EncodedState();
   #transactions = new PlainTransactions();
   #planner: Planner;
-  /** Of every entry, by index; a turn without effects leaves a gap. */
+  /** The body of every entry, by index; a turn without effects leaves a gap. */
   readonly #log = new Map<number, Uint8Array>();
   #index = 0;
   #applied = 0;

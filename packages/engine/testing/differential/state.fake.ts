@@ -79,7 +79,7 @@ export interface ModelAck {
   readonly status: AckStatus;
 }
 
-/** Of a queue that nobody configured (message-plane 7.2). */
+/** The options of a queue that was never configured (message-plane 7.2). */
 export const IMPLICIT: ModelOptions = {
   leaseTime: 60,
   retryLimit: 3,
