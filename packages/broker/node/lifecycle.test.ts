@@ -90,7 +90,7 @@ test('parts open from the bottom up, and consensus last', () => {
 
 test('a stop drains, then closes from the top down, and files last', async () => {
   expect(await callsOf((life) => life.drain())).toEqual([
-    'leadership.drain',
+    'requests.drain',
     'reads.drain',
     'fetches.stop',
     'ephemeral.drain',
@@ -102,6 +102,7 @@ test('a stop drains, then closes from the top down, and files last', async () =>
     'leadership.end',
     'broker.stop',
     'leadership.stop',
+    'requests.stop',
     'reads.stop',
     'fetches.stop',
     'consensus.stop',
@@ -128,6 +129,7 @@ test('a halt closes all but the files and what tells other nodes why', async () 
     'leadership.end',
     'broker.stop',
     'leadership.stop',
+    'requests.stop',
     'reads.stop',
     'fetches.stop',
     'consensus.stop',
@@ -150,6 +152,7 @@ test('a reopening closes whatever speaks', async () => {
     'leadership.end',
     'broker.stop',
     'leadership.stop',
+    'requests.stop',
     'reads.stop',
     'fetches.stop',
     'consensus.stop',

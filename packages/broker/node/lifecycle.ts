@@ -170,7 +170,7 @@ function upkeepOf({ parts, openLink }: LifeOptions): readonly Part[] {
 
 function serviceOf({ parts, startConsensus }: LifeOptions): readonly Part[] {
   const { membership, blocks, gather, ephemeral, recovery } = parts;
-  const { consensus, fetches, reads, leadership, broker } = parts;
+  const { consensus, fetches, reads, requests, leadership, broker } = parts;
   return [
     {
       name: 'membership',
@@ -214,8 +214,14 @@ function serviceOf({ parts, startConsensus }: LifeOptions): readonly Part[] {
       ...TALKING,
     },
     {
+      name: 'requests',
+      drain: () => requests.drain(),
+      isIdle: () => requests.idle,
+      close: () => requests.stop(),
+      ...TALKING,
+    },
+    {
       name: 'leadership',
-      drain: () => leadership.drain(),
       isIdle: () => leadership.idle,
       close: () => leadership.stop(),
       ...TALKING,

@@ -52,7 +52,9 @@ import { GroupRecovery } from '../repair/group-recovery.js';
 import { snapshotOffer } from '../repair/snapshot-offer.js';
 import { SnapshotSender } from '../repair/snapshot-sender.js';
 import { Admission } from '../requests/admission.js';
-import { type Forwarding, Leadership } from '../requests/leadership.js';
+import { ForwardSender } from '../requests/forward-sender.js';
+import { Requests } from '../requests/held-requests.js';
+import { Leadership, remoteLeader } from '../requests/leadership.js';
 import { Broker, deadlinesOf } from '../service/broker.js';
 import { MemberBlocks } from '../service/member-blocks.js';
 import { NodeStatus } from '../service/node-status.js';
@@ -261,19 +263,21 @@ function groupParts(site: Site, parts: StateParts) {
   const reads = newReads(site, consensus, group, deadlines.writeMs);
   /** Rows that came with a snapshot are ahead of the log, where the messages are. */
   const appliedIndex = () => Math.min(replica.appliedIndex, consensus.applied);
-  const leadership = new Leadership({
+  const refusal = (command: Command) => gate.refusal(command);
+  const requests = new Requests({
     clock,
-    nodeId: opened.identity.nodeId,
-    consensus,
-    reads,
-    forwarding: forwardingOf(site),
-    admission,
+    sender: newSender(site, parts),
     appliedIndex,
+    remoteLeader: () => remoteLeader(consensus, opened.identity.nodeId),
     isMember: () => group.isMember,
-    refusal: (command) => gate.refusal(command),
-    pipeline: parts.meters.pipeline,
+    admission,
+    refusal,
   });
-  return { consensus, group, reports, admission, gate, deadlines, reads, appliedIndex, leadership };
+  const { pipeline } = parts.meters;
+  const taking = { clock, consensus, reads, requests, admission, refusal, pipeline };
+  const leadership = new Leadership({ ...taking, calls: options.calls ?? null });
+  const upward = { reads, appliedIndex, requests, leadership };
+  return { consensus, group, reports, admission, gate, deadlines, ...upward };
 }
 
 function newConsensus(site: Site, { link, addresses }: StateParts): Consensus {
@@ -345,12 +349,14 @@ function newReads(
   );
 }
 
-function forwardingOf({ options, opened, fraction }: Site): Forwarding | null {
-  const { config, calls = null } = options;
+/** null: there are no other nodes. */
+function newSender({ options, opened, fraction }: Site, { meters }: StateParts) {
+  const { config, clock, calls = null } = options;
   if (calls === null) return null;
   const word = () => Math.floor(fraction() * 2 ** 32);
   const session = newRequestSession(opened.self, word(), word());
-  return { calls, session, inFlightMax: config.forwardInFlightMax };
+  const inFlightMax = config.forwardInFlightMax;
+  return new ForwardSender({ calls, session, inFlightMax, clock, pipeline: meters.pipeline });
 }
 
 // --- upkeep of the log, the state and the version ------------------------------------------------
@@ -450,7 +456,7 @@ function serviceParts(site: Site, parts: UpkeepParts) {
   const { options, opened, life, fraction } = site;
   const { config, clock, calls = null, series = null, peerCounters } = options;
   const { self, state, directory } = opened;
-  const { consensus, group, addresses, meters, deadlines, reads, leadership } = parts;
+  const { consensus, group, addresses, meters, deadlines, reads, requests } = parts;
   const askWho = asking(options.askCandidate ?? null, opened.identity.clusterId, state);
   const membership = new MembershipService({
     self,
@@ -466,7 +472,7 @@ function serviceParts(site: Site, parts: UpkeepParts) {
   const [hostname, port] = [config.serverId, config.port];
   const gather = new SeriesGather({ self, hostname, port, series, consensus, calls });
   const submit = (command: Command, onOutcome: (outcome: Outcome) => void) =>
-    void leadership.submit(command, clock.nowMs() + deadlines.writeMs, onOutcome);
+    void requests.submit(command, clock.nowMs() + deadlines.writeMs, onOutcome);
   const ephemeral = newEphemeral(site, parts, submit);
   const lagLimits = { cursorsMax: config.groupLagCursorsMax, rowsMax: GROUP_LAG_ROWS_MAX };
   const groupLags = new GroupLagFigures(state, clock, lagLimits, reads);

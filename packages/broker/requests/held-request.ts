@@ -19,15 +19,18 @@ import {
   type Outcome,
   type RequestOrigin,
 } from '@svc/engine';
-import type { AnswerRoom } from '@svc/http';
+import type { AnswerRoom, Reply } from '@svc/http';
 import type { Request } from '../leader/leader.js';
 import type { OwnCall } from '../peers/calls.js';
 import type { Cancel } from '../system/clock.js';
 
 export type Place = 'entering' | 'held' | 'leader' | 'in-doubt' | 'sent' | 'applying' | 'ended';
 
-/** `late`: the client has been answered or has gone; only claims come so. */
-export type OnOutcome = (outcome: Outcome, late: boolean) => void;
+/**
+ * `late`: the client has been answered or has gone; only claims come so. With the request, so that
+ * one function serves all requests of a kind, and none is made for each of them.
+ */
+export type OnOutcome = (outcome: Outcome, late: boolean, request: ClientRequest) => void;
 
 /**
  * What is released together goes by rank, then in order of arrival: what drains, what asks or
@@ -64,13 +67,6 @@ function rankOf(command: Command): number {
 const LARGE_BYTES = 4 * 1024 * 1024;
 const LEADERS_OF_LARGE_MAX = 2;
 
-export interface SubmitOptions {
-  /** The command is taken however many wait (a claim to be given back). */
-  readonly isOwed?: boolean;
-  /** Room for a pop's answer; left out: the answer is not counted. */
-  readonly room?: AnswerRoom | undefined;
-}
-
 export class ClientRequest implements Request {
   command: Command;
   /** Monotonic; when the client is answered at the latest, but for `slackMs`. */
@@ -99,6 +95,8 @@ export class ClientRequest implements Request {
   cancelAdmission: Cancel | null = null;
   /** Room for a pop's answer; when this node leads, it looks there before it claims. */
   readonly room: AnswerRoom | undefined;
+  /** The client's, for `onOutcome`; null: somebody within this node waits. */
+  readonly reply: Reply<never> | null;
   /** Leaderships that were handed it, and the term of the last one; null: this node's own. */
   #leaders = 0;
   #lastTerm: number | null = null;
@@ -110,9 +108,10 @@ export class ClientRequest implements Request {
     deadlineMs: number,
     onOutcome: OnOutcome,
     onEnded: (request: ClientRequest, outcome: Outcome) => void,
-    room?: AnswerRoom,
+    reply: Reply<never> | null = null,
   ) {
-    this.room = room;
+    this.reply = reply;
+    this.room = command.kind === 'pop' ? reply?.room : undefined;
     this.command = command;
     this.deadlineMs = deadlineMs;
     this.rank = rankOf(command);
@@ -144,7 +143,7 @@ export class ClientRequest implements Request {
     if (this.answered && !claims(outcome)) return;
     const late = this.answered;
     this.answered = true;
-    this.#onOutcome(outcome, late);
+    this.#onOutcome(outcome, late, this);
   }
 
   /** It asks for its outcome from now on, and claims nothing. */
@@ -162,7 +161,7 @@ function claims(outcome: Outcome): boolean {
 
 /**
  * Reads by position show what is applied on the node that is asked, so a client that has written
- * through it and been answered must find it there (message-plane 1.5).
+ * through it and been answered must find it there.
  */
 export function isSeenHere({ kind }: Command): boolean {
   return kind !== 'pop' && kind !== 'give-back' && kind !== 'ack' && kind !== 'extend';

@@ -560,7 +560,7 @@ test('the number of held requests is bounded', () => {
   expect(reasons(ask(push()))).toEqual(['no_leader']);
   // A claim that is given back is owed.
   const owed: Outcome[] = [];
-  requests.submit(ack, clock.nowMs() + 5000, (outcome) => owed.push(outcome), { isOwed: true });
+  requests.submit(ack, clock.nowMs() + 5000, (outcome) => owed.push(outcome), null, true);
   expect(owed).toEqual([]);
   clock.move(5300);
   expect(reasons(ask(push()))).toEqual([]);

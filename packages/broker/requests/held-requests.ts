@@ -50,6 +50,7 @@ import {
   type Refusal,
   takesSeveralTurns,
 } from '@svc/engine';
+import type { Reply } from '@svc/http';
 import { type Leader, nothingPopped, type ProposedEntry } from '../leader/leader.js';
 import { TIMED_OUT } from '../reads/held-reads.js';
 import type { Cancel, Clock } from '../system/clock.js';
@@ -57,13 +58,7 @@ import type { Admission } from './admission.js';
 import { OVERLOADED } from './admission.js';
 import type { ForwardSender, RemoteLeader, SendEnd } from './forward-sender.js';
 import { HeldQueue } from './held-queue.js';
-import {
-  ClientRequest,
-  isSeenHere,
-  lastIndexOf,
-  type OnOutcome,
-  type SubmitOptions,
-} from './held-request.js';
+import { ClientRequest, isSeenHere, lastIndexOf, type OnOutcome } from './held-request.js';
 import { OpenRequests } from './open-requests.js';
 
 /** What is needed of this node's own leader. */
@@ -119,13 +114,13 @@ export class Requests {
   readonly #clock: Clock;
   #leader: OwnLeader | null = null;
   #target: RemoteLeader | null = null;
-  /** Who was sent what is under way. */
+  /** The node that was sent what is under way. */
   #sentTo: RemoteLeader | null = null;
   /** All whose end is not known; ended ones are let go at the next check at the latest. */
   readonly #open = new OpenRequests();
   #arrivals = 0;
   readonly #held = new HeldQueue();
-  /** Of former leaderships of this node, oldest first. */
+  /** Entries of former leaderships of this node, oldest first. */
   #inDoubt: ProposedEntry[] = [];
   #applying: { readonly index: number; readonly request: ClientRequest; outcome: Outcome }[] = [];
   #releasing = false;
@@ -161,13 +156,15 @@ export class Requests {
 
   // --- from the clients ------------------------------------------------------------------------
 
+  /** `isOwed`: the command is taken however many wait (a claim to be given back). */
   submit(
     command: Command,
     deadlineMs: number,
     onOutcome: OnOutcome,
-    { isOwed = false, room }: SubmitOptions = {},
+    reply: Reply<never> | null = null,
+    isOwed = false,
   ): ClientRequest {
-    const request = new ClientRequest(command, deadlineMs, onOutcome, this.#onEnded, room);
+    const request = new ClientRequest(command, deadlineMs, onOutcome, this.#onEnded, reply);
     request.arrival = this.#arrivals++;
     if (this.#stopped) this.#end(request, refused(NO_LEADER));
     else if (!isOwed && this.#isFull) this.#end(request, refused(this.#whyHeld(TOO_MANY)));
@@ -310,7 +307,7 @@ export class Requests {
     this.#release();
   }
 
-  /** Its leadership is over. Whom nobody waits for has an end, unless it may have claimed. */
+  /** Its leader is gone: it is held, or closed if its client is gone and it cannot have claimed. */
   #goOn(request: ClientRequest): void {
     const mayHaveClaimed = request.sequence !== 0 && request.command.kind === 'pop';
     if (request.answered && !mayHaveClaimed) this.#close(request);
@@ -458,7 +455,7 @@ export class Requests {
     request.answer(outcome);
   }
 
-  /** Nothing can come of it any more. */
+  /** Nothing can come of the request any more. */
   #close(request: ClientRequest): void {
     if (request.place === 'ended') return;
     request.place = 'ended';

@@ -1,6 +1,6 @@
 /**
  * The service that the HTTP front calls. Commands go to the leader, wherever it is
- * (`requests/leadership.ts`), and come back as answers; reads are served from the state that is
+ * (`requests/held-requests.ts`), and come back as answers; reads are served from the state that is
  * applied here.
  */
 import type {
@@ -47,7 +47,7 @@ import type { StateReads } from '../reads/state-reads.js';
 import { AckSlices, isUnfinished, mayNeedAckSlices } from '../requests/ack-slices.js';
 import type { Admission } from '../requests/admission.js';
 import type { OnOutcome } from '../requests/held-request.js';
-import type { Leadership } from '../requests/leadership.js';
+import type { Requests } from '../requests/held-requests.js';
 import { mayNeedSlices, PushSlices } from '../requests/push-slices.js';
 import { type CallSlices, runSlices } from '../requests/sliced-call.js';
 import type { Clock } from '../system/clock.js';
@@ -74,6 +74,8 @@ export interface Deadlines {
   readonly statementMs: number;
 }
 
+type PopReply = Reply<DeliveredOutcome | RefusedOutcome>;
+
 const DEADLINE_MS_MAX = 60_000;
 
 export function deadlinesOf({ writeTimeoutMs, statementTimeoutMs }: Config): Deadlines {
@@ -91,7 +93,8 @@ export interface BrokerParts {
   readonly queueFigures: QueueFigures;
   readonly fetches: Fetches;
   readonly ephemeral: Ephemeral;
-  readonly leadership: Leadership;
+  readonly requests: Requests;
+  readonly leadership: { readonly leader: object | null };
   readonly reads: StateReads;
   readonly clock: Clock;
   readonly life: NodeLife;
@@ -129,7 +132,7 @@ export class Broker implements Service {
   readonly #parts: BrokerParts;
   readonly #state: Checkpoint;
   readonly #clock: Clock;
-  readonly #leadership: Leadership;
+  readonly #requests: Requests;
   readonly #reads: StateReads;
   readonly #activity: Activity | null;
   readonly #deadlines: Deadlines;
@@ -149,14 +152,14 @@ export class Broker implements Service {
   readonly analytics: AnalyticsReads;
 
   constructor(parts: BrokerParts) {
-    const { state, clock, leadership, reads, deadlines, fraction, replica, queueFigures } = parts;
+    const { state, clock, requests, reads, deadlines, fraction, replica, queueFigures } = parts;
     const allowedMs = deadlines.statementMs;
     const walkState = () => new ReadAhead(state, () => replica.appliedIndex);
     const walked = { ...parts, walkState, figures: queueFigures };
     this.#parts = parts;
     this.#state = state;
     this.#clock = clock;
-    this.#leadership = leadership;
+    this.#requests = requests;
     this.#reads = reads;
     this.#activity = parts.activity;
     this.#deadlines = deadlines;
@@ -166,7 +169,7 @@ export class Broker implements Service {
       pipeline: parts.meters.pipeline,
       giveBack: (command) => {
         const untilMs = clock.nowMs() + DEADLINE_MS_MAX;
-        leadership.submit(command, untilMs, () => {}, { isOwed: true });
+        requests.submit(command, untilMs, () => {}, null, true);
       },
     });
     this.groups = groupRequests(walked);
@@ -183,7 +186,7 @@ export class Broker implements Service {
       clock,
       allowedMs,
       submit: (call, deadlineMs, onOutcome) => {
-        leadership.submit(call, deadlineMs, onOutcome);
+        requests.submit(call, deadlineMs, onOutcome);
       },
     });
     this.locks = new Locks({ kv: this.kv, clock, allowedMs, fraction });
@@ -228,22 +231,30 @@ export class Broker implements Service {
   }
 
   #submitWhole(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
-    this.#submitOne(command, (outcome) => {
-      if (command.kind === 'ack' && outcome.kind === 'acked' && isUnfinished(outcome)) {
-        const slices = new AckSlices(command);
-        slices.resume(outcome);
-        this.#submitSlices(command, 'acked', slices, reply, outcome);
-        return;
-      }
-      this.#activity?.answered(this.#state, command, outcome);
-      reply.send(outcome as SubmittedOutcome);
-    });
+    this.#submitOne(command, this.#onCommandOutcome, reply);
   }
 
-  #submitOne(command: SubmittedCommand, onOutcome: (outcome: Outcome) => void): void {
+  readonly #onCommandOutcome: OnOutcome = (outcome, _late, request) => {
+    const { command } = request;
+    const reply = request.reply as Reply<SubmittedOutcome>;
+    if (command.kind === 'ack' && outcome.kind === 'acked' && isUnfinished(outcome)) {
+      const slices = new AckSlices(command);
+      slices.resume(outcome);
+      this.#submitSlices(command, 'acked', slices, reply, outcome);
+      return;
+    }
+    this.#activity?.answered(this.#state, command, outcome);
+    reply.send(outcome as SubmittedOutcome);
+  };
+
+  #submitOne(
+    command: SubmittedCommand,
+    onOutcome: OnOutcome,
+    reply: Reply<SubmittedOutcome> | null,
+  ): void {
     const isStatement = STATEMENTS.has(command.kind);
     const allowedMs = isStatement ? this.#deadlines.statementMs : this.#deadlines.writeMs;
-    this.#leadership.submit(command, this.#clock.nowMs() + allowedMs, onOutcome);
+    this.#requests.submit(command, this.#clock.nowMs() + allowedMs, onOutcome, reply);
   }
 
   /**
@@ -265,10 +276,14 @@ export class Broker implements Service {
       slices,
       kind,
       submit: (slice, onOutcome) =>
-        this.#submitOne(slice, (outcome) => {
-          answered(slice, outcome);
-          onOutcome(outcome);
-        }),
+        this.#submitOne(
+          slice,
+          (outcome) => {
+            answered(slice, outcome);
+            onOutcome(outcome);
+          },
+          null,
+        ),
       soon: (work) => this.#clock.soon(work),
       isGone: () => reply.gone,
       done: (outcome, refusal) => {
@@ -278,16 +293,18 @@ export class Broker implements Service {
     });
   }
 
-  pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void {
-    const { deadlineMs } = command;
-    const onOutcome: OnOutcome = (outcome, late) => {
-      if (outcome.kind !== 'popped') reply.send(outcome as RefusedOutcome);
-      else if (late || reply.gone) this.#pops.giveBack(command, outcome);
-      else this.#pops.deliver(command, outcome, reply);
-    };
-    const request = this.#leadership.submit(command, deadlineMs, onOutcome, { room: reply.room });
-    if (request.place !== 'ended') reply.onGone = () => this.#leadership.abandon(request);
+  pop(command: PopCommand, reply: PopReply): void {
+    const request = this.#requests.submit(command, command.deadlineMs, this.#onPopOutcome, reply);
+    if (request.place !== 'ended') reply.onGone = () => this.#requests.abandon(request);
   }
+
+  readonly #onPopOutcome: OnOutcome = (outcome, late, request) => {
+    const command = request.command as PopCommand;
+    const reply = request.reply as PopReply;
+    if (outcome.kind !== 'popped') reply.send(outcome as RefusedOutcome);
+    else if (late || reply.gone) this.#pops.giveBack(command, outcome);
+    else this.#pops.deliver(command, outcome, reply);
+  };
 
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
     if (this.#parts.life.serving) this.#parts.fetches.fetch(request, reply);
@@ -300,7 +317,7 @@ export class Broker implements Service {
   }
 
   eachParked(visit: (command: PopCommand) => void): void {
-    this.#leadership.eachParked(visit);
+    this.#requests.eachParked(visit);
   }
 
   health(): HealthAnswer {

@@ -11,7 +11,7 @@ test('a pop that waits while the node is being stopped', () => {
   group.until('a leader', () => group.leader().node !== null);
   const { node } = group.leader();
   if (node === null) throw new Error('no node');
-  const { broker, leadership } = node.parts;
+  const { broker, requests } = node.parts;
   const pop = (conflation: boolean | null): Answers<DeliveredOutcome | RefusedOutcome> => {
     const answers = new Answers<DeliveredOutcome | RefusedOutcome>();
     const deadlineMs = broker.monotonicMs() + 20_000;
@@ -21,7 +21,7 @@ test('a pop that waits while the node is being stopped', () => {
   };
   const [last, other, silent] = [pop(true), pop(false), pop(null)];
   expect([last, other, silent].map(({ all }) => all)).toEqual([[], [], []]);
-  leadership.drain();
+  requests.drain();
   group.run(500);
   const told = { conflation: true, autopilot: null };
   expect(last.one).toMatchObject({ claims: [], terms: { ...told, conflationConflict: false } });

@@ -12,6 +12,7 @@ import type { GroupLagFigures } from '../analytics/group-lag-figures.js';
 import type { NodeSeries } from '../analytics/node-series.js';
 import type { Config } from '../config/config.js';
 import { nameBounds } from '../config/names.js';
+import type { Requests } from '../requests/held-requests.js';
 import type { Leadership } from '../requests/leadership.js';
 import type { Clock } from '../system/clock.js';
 import type { NodeStatus } from './node-status.js';
@@ -22,6 +23,7 @@ export interface ScrapeSources {
   readonly state: Checkpoint;
   readonly status: NodeStatus;
   readonly leadership: Leadership;
+  readonly requests: Requests;
   readonly deadLetters: DeadLetterGauges;
   readonly groupLags: GroupLagFigures;
   /** null: the process keeps no series of itself. */
@@ -38,7 +40,7 @@ export function nodeFigures(sources: ScrapeSources, pressure: Pressure): NodeFig
     raft: status.raftStatus(),
     pressure,
     loopLagMs: series?.loopLag.meanMs ?? 0,
-    parked: parkedByQueue(leadership),
+    parked: parkedByQueue(sources.requests),
     memoryRows: state.memoryRows(),
     names: namesView(state, nameBounds(config).all),
     tracesStored: storedTraces(state),
@@ -64,9 +66,9 @@ function namesView(state: Checkpoint, limits: NameLimits): NamesView {
   };
 }
 
-function parkedByQueue(leadership: Leadership): ReadonlyMap<string, number> {
+function parkedByQueue(requests: Requests): ReadonlyMap<string, number> {
   const parked = new Map<string, number>();
-  leadership.eachParked(({ scope }) => {
+  requests.eachParked(({ scope }) => {
     const queue = scope.kind === 'discovery' ? '' : scope.queue;
     parked.set(queue, (parked.get(queue) ?? 0) + 1);
   });
