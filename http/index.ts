@@ -6,7 +6,7 @@ export {
   TIMER_CALL_DEFAULTS,
   type TimerCallLimits,
 } from './base/limits.js';
-export { streamRowsText } from './endpoints/streams/rows.js';
+export { streamRowsText } from './endpoints/streams/state.js';
 export { ROLE_BITS, type Role, type RoleSet } from './exchange/access-level.js';
 export type { AnswerRoom } from './exchange/answer-room.js';
 export { AnswerText, type TextRoom } from './exchange/answer-text.js';

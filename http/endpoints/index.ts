@@ -36,8 +36,6 @@ export { fetchOffsetsEndpoint } from './messages/fetch-offsets.js';
 export { popDiscoveryEndpoint, popPartitionEndpoint, popQueueEndpoint } from './messages/pop.js';
 export { pushEndpoint } from './messages/push.js';
 export { transactionEndpoint } from './messages/transaction.js';
-export { healthEndpoint } from './node/health.js';
-export { identityEndpoint } from './node/identity.js';
 export {
   leadershipTransferEndpoint,
   membershipEndpoint,
@@ -46,12 +44,14 @@ export {
   membershipPromoteEndpoint,
   membershipVotersEndpoint,
 } from './node/membership.js';
-export { metricsEndpoint } from './node/metrics.js';
-export { processStatusEndpoint } from './node/process-status.js';
-export { prometheusEndpoint } from './node/prometheus.js';
-export { raftLivenessEndpoint } from './node/raft-liveness.js';
-export { raftMembersEndpoint } from './node/raft-members.js';
-export { raftStatusEndpoint } from './node/raft-status.js';
+export { raftLivenessEndpoint, raftMembersEndpoint, raftStatusEndpoint } from './node/raft.js';
+export {
+  healthEndpoint,
+  identityEndpoint,
+  metricsEndpoint,
+  processStatusEndpoint,
+  prometheusEndpoint,
+} from './node/status.js';
 export {
   linkEndpoint,
   linkPromoteEndpoint,
@@ -73,15 +73,17 @@ export {
 export { configureEndpoint } from './queues/configure.js';
 export { partitionLivenessEndpoint } from './queues/partition-liveness.js';
 export { partitionsChangedEndpoint } from './queues/partitions-changed.js';
-export { queueDeleteEndpoint } from './queues/queue-delete.js';
 export { queueDepthEndpoint } from './queues/queue-depth.js';
-export { queueDetailEndpoint } from './queues/queue-detail.js';
+export { queueDeleteEndpoint, queueDetailEndpoint } from './queues/queue-detail.js';
 export { queueListEndpoint } from './queues/queue-list.js';
 export { queueSizesEndpoint } from './queues/queue-sizes.js';
-export { namespacesEndpoint, tasksEndpoint } from './queues/resource-labels.js';
-export { resourceOverviewEndpoint } from './queues/resource-overview.js';
 export { resourcePartitionsEndpoint } from './queues/resource-partitions.js';
-export { timerQueuesEndpoint } from './queues/resource-timers.js';
+export {
+  namespacesEndpoint,
+  resourceOverviewEndpoint,
+  tasksEndpoint,
+  timerQueuesEndpoint,
+} from './queues/resources.js';
 export { deadLetterListEndpoint, deadLetterPurgeEndpoint } from './records/dead-letter-list.js';
 export { deadLetterReplayEndpoint, messageRetryEndpoint } from './records/dead-letter-replay.js';
 export { deadLetterSignaturesEndpoint } from './records/dead-letter-signatures.js';

@@ -1,6 +1,7 @@
 // Goal: what a node holds for answers is reserved, whatever route makes them: while they are made,
 // and while readers take nothing of them. Method: answers of many megabytes to clients that do not
 // read, and the bytes that the budget counts.
+import assert from 'node:assert/strict';
 import type { AckItemOutcome } from '@svc/engine';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { FetchedOutcome, MessageBatch } from '../ports/service.js';
@@ -85,7 +86,7 @@ function answerAll(): void {
     const claim = { queue: 'q', partition: 'p', partitionNumber: 1, deliveryAttempt: 1, batches };
     reply.send({ kind: 'delivered', leaseId: 'l', claims: [claim], terms: null });
   };
-  service.groups.positioned = {
+  service.groups.answers.positions = {
     kind: 'group-positions',
     positions: Array.from({ length: 4000 }, () => ({
       offset: 1,
@@ -135,7 +136,9 @@ test('that many silent clients wait for at once are refused beyond the budget', 
   answerAll();
   const waiting: (() => void)[] = [];
   const { groups } = front.service;
-  groups.onPositions = (reply) => waiting.push(() => reply.send(groups.positioned));
+  const given = groups.answers.positions;
+  assert(given !== undefined);
+  groups.positions = (_tenant, _places, reply) => waiting.push(() => reply.send(given));
   const body = places(4000);
   const clients = Array.from({ length: 20 }, () =>
     silent('/api/v1/consumer-groups/positions', { body }),

@@ -19,7 +19,7 @@
  * those refusals wait until it has given up what it holds: a request among those bytes is then one
  * on an unanswered connection, and ends it unseen.
  */
-import { TENANT_HEADER } from '@svc/wire';
+import { canonicalUuid, DEFAULT_TENANT, TENANT_HEADER } from '@svc/wire';
 import { errorText, type Status } from './errors.js';
 import type { Exchange } from './exchange.js';
 import type { UwsRequest } from './uws.js';
@@ -174,3 +174,10 @@ export function readHead(request: UwsRequest): Head {
   request.forEach(visit);
   return filling;
 }
+
+/** The tenant that a header's value names; null: it is malformed. */
+export function tenantOfHeader(value: string): string | null {
+  return value === '' ? DEFAULT_TENANT : canonicalUuid(value);
+}
+
+export const INVALID_TENANT_TEXT = '{"error":"invalid x-svc-tenant header (must be a UUID)"}';

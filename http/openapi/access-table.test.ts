@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ROUTES } from '../server/routes.js';
-import { accessTable } from './access-table.js';
+import { accessTable } from './document.js';
 
 test('docs/api.md has the table of all endpoints', () => {
   const manual = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');

@@ -37,7 +37,7 @@ import {
   TIMER_CALL_DEFAULTS,
   type TimerCallLimits,
 } from '../base/limits.js';
-import { answerHealth, healthEndpoint } from '../endpoints/node/health.js';
+import { answerHealth, healthEndpoint } from '../endpoints/node/status.js';
 import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from '../exchange/access-level.js';
 import { AnswerBudget } from '../exchange/answer-budget.js';
 import type { Authenticator, Caller, CheckedCaller } from '../exchange/authentication.js';
@@ -68,9 +68,13 @@ import { LoopShare } from '../exchange/loop-share.js';
 import { OpenPaths } from '../exchange/open-paths.js';
 import { WHOLE_LIST } from '../exchange/paging.js';
 import { type DecodeFault, isFault } from '../exchange/path.js';
-import { type Head, readHead } from '../exchange/request-head.js';
+import {
+  type Head,
+  INVALID_TENANT_TEXT,
+  readHead,
+  tenantOfHeader,
+} from '../exchange/request-head.js';
 import { isPageRead, PAGE_HEADERS, StaticFiles } from '../exchange/static-files.js';
-import { INVALID_TENANT_TEXT, tenantOfHeader } from '../exchange/tenant.js';
 import {
   type BodySource,
   loadUws,

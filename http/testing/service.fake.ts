@@ -12,7 +12,13 @@ import type {
 } from '@svc/engine';
 import type { HealthAnswer, Membership, RaftFigures, RaftStatusAnswer } from '@svc/wire';
 import type { ListedView, NewList } from '../exchange/list-text.js';
+import type { AnalyticsService } from '../ports/analytics-service.js';
+import type { GroupService } from '../ports/group-service.js';
+import type { KvService } from '../ports/kv-service.js';
+import type { LockService } from '../ports/lock-service.js';
 import type { NodeFigures, QueueCount } from '../ports/node-figures.js';
+import type { RecordService } from '../ports/record-service.js';
+import type { ResourceService } from '../ports/resource-service.js';
 import type {
   DeliveredOutcome,
   FetchedOutcome,
@@ -31,17 +37,11 @@ import type {
   SubmittedCommand,
   SubmittedOutcome,
 } from '../ports/service.js';
-import { FakeAnalytics } from './analytics-service.fake.js';
+import type { StreamService } from '../ports/stream-service.js';
+import type { TimerService } from '../ports/timer-service.js';
 import { FakeEphemeral } from './ephemeral-service.fake.js';
-import { FakeGroups } from './group-service.fake.js';
-import { FakeKv } from './kv-service.fake.js';
-import { type FakeList, sendList } from './list.fake.js';
-import { FakeLocks } from './lock-service.fake.js';
-import { FakeRecords } from './record-service.fake.js';
-import { FakeResources } from './resource-service.fake.js';
-import { FakeStreams } from './stream-service.fake.js';
+import { type FakeList, fakePart, REFUSED, sendList } from './reads.fake.js';
 import { FakeSurfaces } from './surface-service.fake.js';
-import { FakeTimers } from './timer-service.fake.js';
 
 const FIGURES: RaftFigures = {
   role: 'leader',
@@ -84,19 +84,22 @@ const MEMBERSHIP: Membership = {
   ],
 };
 
-const REFUSED: RefusedOutcome = {
-  kind: 'refused',
-  refusal: { reason: 'internal', error: 'the test expected no such call' },
-};
+const NOT_FOUND: NotFoundOutcome = { kind: 'not-found' };
+const NOTHING_LISTED = { rows: [], end: { nextAfter: null } };
 
 export class FakeService implements Service {
-  readonly resources = new FakeResources();
-  readonly records = new FakeRecords();
+  readonly resources = fakePart<ResourceService>({
+    rankPartitions: NOT_FOUND,
+    queueSizes: NOT_FOUND,
+  });
+  readonly records = fakePart<RecordService>({ message: NOT_FOUND });
   readonly ephemeral = new FakeEphemeral();
-  readonly kv = new FakeKv();
-  readonly streams = new FakeStreams();
+  readonly kv = fakePart<KvService>({});
+  readonly streams = fakePart<StreamService>({
+    state: { kind: 'stream-state', answer: { result: 'missing' } },
+  });
   readonly surfaces = new FakeSurfaces();
-  readonly locks = new FakeLocks();
+  readonly locks = fakePart<LockService>({ run: { kind: 'locks', results: [] } });
   readonly submitted: SubmittedCommand[] = [];
   readonly pops: PopCommand[] = [];
   readonly fetches: FetchRequest[] = [];
@@ -125,9 +128,15 @@ export class FakeService implements Service {
   list: FakeList<QueueView, QueueListEnd> = REFUSED;
   detail: QueueDetailView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   depth: QueueDepthView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
-  readonly analytics = new FakeAnalytics();
-  readonly groups = new FakeGroups();
-  readonly timers = new FakeTimers();
+  readonly analytics = fakePart<AnalyticsService>({}, { nowUs: () => 0, leads: () => true });
+  readonly groups = fakePart<GroupService>({
+    list: NOTHING_LISTED,
+    detail: NOTHING_LISTED,
+    lagging: { kind: 'lagging-groups', views: [], nextAfter: null },
+    positions: { kind: 'group-positions', positions: [] },
+    delete: { kind: 'group-deleted', cursors: 0, queues: [] },
+  });
+  readonly timers = fakePart<TimerService>({});
   members: RaftMembersView | RefusedOutcome = REFUSED;
   membershipView: MembershipView | MembershipRefused = {
     kind: 'membership',

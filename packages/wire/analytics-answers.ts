@@ -220,7 +220,6 @@ export const workloadNow = object({
   queuesTouched: count,
   queuesActive: count,
 });
-export type WorkloadNow = Infer<typeof workloadNow>;
 
 const WORKLOAD_FIGURES = {
   queues: count,
@@ -265,10 +264,8 @@ export const retentionFigures = object(RETENTION_FIGURES);
 export type RetentionFigures = Infer<typeof retentionFigures>;
 
 export const retentionPoint = object({ bucket: stampS, ...RETENTION_FIGURES });
-export type RetentionPoint = Infer<typeof retentionPoint>;
 
 export const retentionRow = object({ key: text, queues: count, totals: retentionFigures });
-export type RetentionRow = Infer<typeof retentionRow>;
 
 export const retentionAnswer = object({
   ...WINDOW,
@@ -328,7 +325,6 @@ export const sharedStateMetrics = object({
   server_health: noMembers,
   transport: noMembers,
 });
-export type SharedStateMetrics = Infer<typeof sharedStateMetrics>;
 
 export const systemMetrics = object({
   cpu: describedAs(
@@ -358,7 +354,6 @@ export const systemPoint = object({
   sampleCount: count,
   metrics: systemMetrics,
 });
-export type SystemPoint = Infer<typeof systemPoint>;
 
 export const systemReplica = object({
   hostname: text,
@@ -427,7 +422,6 @@ export const workerQueue = object({
   avgLagMs: number,
   maxLagMs: count,
 });
-export type WorkerQueue = Infer<typeof workerQueue>;
 
 /** inspection 5.8. */
 export const workerMetricsAnswer = object({
@@ -467,7 +461,6 @@ export const livenessRow = object({
   newestWriteAt: nullable(stampMs),
   pending: count,
 });
-export type LivenessRow = Infer<typeof livenessRow>;
 
 /** inspection 5.10. */
 export const livenessAnswer = object({ capturedAt: stampMs, rows: list(livenessRow) });

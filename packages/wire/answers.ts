@@ -41,7 +41,6 @@ export const errorAnswer = named(
     ),
   }),
 );
-export type ErrorAnswer = Infer<typeof errorAnswer>;
 
 export interface NoSuchRouteAnswer {
   readonly error: 'no_such_route';
@@ -83,7 +82,6 @@ export const poppedMessage = named(
     offset: count,
   }),
 );
-export type PoppedMessage = Infer<typeof poppedMessage>;
 
 /** message-plane 3.2. */
 export const popAnswer = named(
@@ -197,7 +195,6 @@ export const transactionResult = either(
   transactionTimerAbsent,
   transactionPositionResult,
 );
-export type TransactionResult = Infer<typeof transactionResult>;
 
 /** message-plane 6: the answer of a transaction. */
 export const transactionAnswer = named(
@@ -295,10 +292,8 @@ export const queueDeletedAnswer = object({
   queue: text,
   message: optional(text),
 });
-export type QueueDeletedAnswer = Infer<typeof queueDeletedAnswer>;
 
 export const segmentFigures = object({ segments: count, messages: count });
-export type SegmentFigures = Infer<typeof segmentFigures>;
 
 export const queueRow = named(
   'Queue',
@@ -437,7 +432,6 @@ export const fetchedRecord = object({
   payload: anything,
   ts: stamp,
 });
-export type FetchedRecord = Infer<typeof fetchedRecord>;
 
 export const fetchedEntryAnswer = named(
   'FetchedEntry',
@@ -450,7 +444,6 @@ export const fetchedEntryAnswer = named(
     error: optional(fetchEntryError),
   }),
 );
-export type FetchedEntryAnswer = Infer<typeof fetchedEntryAnswer>;
 
 /** message-plane 10. */
 export const fetchAnswer = object({ entries: list(fetchedEntryAnswer) });

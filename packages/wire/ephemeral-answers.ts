@@ -17,7 +17,6 @@ import {
 } from '@svc/schema';
 
 export const ephemeralPushAnswer = object({ pushed: count });
-export type EphemeralPushAnswer = Infer<typeof ephemeralPushAnswer>;
 
 const delivered = named(
   'EphemeralDelivered',
@@ -54,7 +53,6 @@ export const ephemeralDeclaredOptions = describedAs(
     }),
   ),
 );
-export type EphemeralDeclaredOptions = Infer<typeof ephemeralDeclaredOptions>;
 
 /** The options are those that were sent. */
 export const ephemeralConfigureAnswer = object({
@@ -62,20 +60,17 @@ export const ephemeralConfigureAnswer = object({
   options: ephemeralDeclaredOptions,
   declared: constant(true),
 });
-export type EphemeralConfigureAnswer = Infer<typeof ephemeralConfigureAnswer>;
 
 export const ephemeralResetAnswer = object({
   queue: text,
   dropped: describedAs('The number of messages that the node that was asked has dropped.', count),
 });
-export type EphemeralResetAnswer = Infer<typeof ephemeralResetAnswer>;
 
 export const ephemeralDeleteAnswer = object({
   queue: text,
   deleted: describedAs('Whether the queue was declared.', truth),
   declared: describedAs('The same as `deleted`.', truth),
 });
-export type EphemeralDeleteAnswer = Infer<typeof ephemeralDeleteAnswer>;
 
 export const ephemeralOptionsView = named(
   'EphemeralOptionsInForce',
@@ -89,7 +84,6 @@ export const ephemeralOptionsView = named(
     windowBuffer: nullable(object({ ms: count, count })),
   }),
 );
-export type EphemeralOptionsView = Infer<typeof ephemeralOptionsView>;
 
 const tier = oneOf('declared', 'implicit');
 

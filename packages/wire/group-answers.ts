@@ -113,7 +113,6 @@ export const groupDeletedAnswer = object({
   metadataDeleted: truth,
   queues: list(text),
 });
-export type GroupDeletedAnswer = Infer<typeof groupDeletedAnswer>;
 
 /** inspection 3.5. */
 export const subscriptionAnswer = object({
@@ -122,7 +121,6 @@ export const subscriptionAnswer = object({
   newTimestamp: describedAs('As the request spelled it.', text),
   rowsUpdated: count,
 });
-export type SubscriptionAnswer = Infer<typeof subscriptionAnswer>;
 
 /** inspection 3.6. */
 export const seekAnswer = object({
@@ -145,8 +143,6 @@ export const seekNotFoundAnswer = object({
   queueName: text,
   partitionsUpdated: constant(0),
 });
-export type SeekNotFoundAnswer = Infer<typeof seekNotFoundAnswer>;
 
 /** 400. */
 export const seekRefusal = object({ success: constant(false), error: text });
-export type SeekRefusal = Infer<typeof seekRefusal>;

@@ -18,7 +18,6 @@ export const identityCluster = object({
   status: text,
   cell_slug: text,
 });
-export type IdentityCluster = Infer<typeof identityCluster>;
 
 /** The identity of the caller, as the dashboard asks for it (gateway 7). */
 export const identityAnswer = object({

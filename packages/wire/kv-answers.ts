@@ -34,7 +34,6 @@ export const kvRowAnswer = named(
     updatedAt: shortStamp,
   }),
 );
-export type KvRowAnswer = Infer<typeof kvRowAnswer>;
 
 export const kvListedRowAnswer = named(
   'KvListedRow',
@@ -47,7 +46,6 @@ export const kvListedRowAnswer = named(
     expired: truth,
   }),
 );
-export type KvListedRowAnswer = Infer<typeof kvListedRowAnswer>;
 
 export const kvNamespacesAnswer = object({
   namespaces: list(object({ namespace: text, keys: count })),
@@ -113,4 +111,3 @@ export const surfaceErrorAnswer = named(
   'SurfaceError',
   object({ error: text, reason: optional(text), detail: optional(text) }),
 );
-export type SurfaceErrorAnswer = Infer<typeof surfaceErrorAnswer>;

@@ -51,7 +51,6 @@ export const applyFailure = object({
   effect: nullable(text),
   error: text,
 });
-export type ApplyFailure = Infer<typeof applyFailure>;
 
 export const raftHealth = object({
   ...RAFT_FIGURES,
@@ -60,7 +59,6 @@ export const raftHealth = object({
   apply: optional(object({ failure: nullable(applyFailure), skipped: list(count) })),
   link: optional(describedAs('Only a linked cluster has this member.', record(anything))),
 });
-export type RaftHealth = Infer<typeof raftHealth>;
 
 /** cluster-and-config 6, inspection 8.1. */
 export const healthAnswer = named(
@@ -315,20 +313,16 @@ export const raftLivenessAnswer = object({
   ),
   members: list(raftLivenessMember),
 });
-export type RaftLivenessAnswer = Infer<typeof raftLivenessAnswer>;
 
 export const membershipAnswer = object({ engine: constant('raft'), membership });
-export type MembershipAnswer = Infer<typeof membershipAnswer>;
 
 export const membershipChangedAnswer = object({ ok: constant(true), membership });
-export type MembershipChangedAnswer = Infer<typeof membershipChangedAnswer>;
 
 export const leadershipTransferAnswer = object({
   ok: constant(true),
   leader: describedAs('The node that was asked for.', integer),
   term: count,
 });
-export type LeadershipTransferAnswer = Infer<typeof leadershipTransferAnswer>;
 
 const membershipErrorCode = oneOf(
   'bad_request',
@@ -362,4 +356,3 @@ export const membershipErrorAnswer = named(
   'MembershipError',
   object({ ok: constant(false), code: membershipErrorCode, error: text }),
 );
-export type MembershipErrorAnswer = Infer<typeof membershipErrorAnswer>;

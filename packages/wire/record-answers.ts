@@ -38,10 +38,8 @@ export const readingModeAnswer = named(
     type: oneOf('none', 'queue', 'bus', 'hybrid'),
   }),
 );
-export type ReadingModeAnswer = Infer<typeof readingModeAnswer>;
 
 export const pageAnswer = object({ limit: count, offset: count });
-export type PageAnswer = Infer<typeof pageAnswer>;
 
 export const messageRow = named(
   'MessageRow',
@@ -97,7 +95,6 @@ export const messageGroupRow = object({
   consumed: truth,
   leaseExpiresAt: nullable(stamp),
 });
-export type MessageGroupRow = Infer<typeof messageGroupRow>;
 
 /** inspection 1.2. */
 export const messageAnswer = object({
@@ -131,7 +128,6 @@ export const messageDeletedAnswer = object({
   transactionId: text,
   deleted: count,
 });
-export type MessageDeletedAnswer = Infer<typeof messageDeletedAnswer>;
 
 export const messageNotDeletedAnswer = object({
   success: constant(false),
@@ -140,7 +136,6 @@ export const messageNotDeletedAnswer = object({
   error: text,
   message: text,
 });
-export type MessageNotDeletedAnswer = Infer<typeof messageNotDeletedAnswer>;
 
 export const deadLetterAnswerRow = named(
   'DeadLetterRow',
@@ -167,7 +162,6 @@ export const deadLetterAnswerRow = named(
     ),
   }),
 );
-export type DeadLetterAnswerRow = Infer<typeof deadLetterAnswerRow>;
 
 /** inspection 2.1. */
 export const deadLetterListAnswer = object({
@@ -184,7 +178,6 @@ export const deadLettersPurgedAnswer = object({
   consumerGroup: nullable(text),
   deleted: count,
 });
-export type DeadLettersPurgedAnswer = Infer<typeof deadLettersPurgedAnswer>;
 
 /** inspection 2.3. */
 export const replayAnswer = object({
@@ -206,7 +199,6 @@ export const replayRefusedAnswer = object({
   reason: text,
   dlqRowRemoved: constant(false),
 });
-export type ReplayRefusedAnswer = Infer<typeof replayRefusedAnswer>;
 
 /** inspection 5.9. */
 export const deadLetterSignaturesAnswer = object({
@@ -221,11 +213,9 @@ export const deadLetterSignaturesAnswer = object({
   signatures: list(object({ text, n: count, share: number })),
   byDay: list(object({ day: matching(/^\d{4}-\d\d-\d\d$/), n: count })),
 });
-export type DeadLetterSignaturesAnswer = Infer<typeof deadLetterSignaturesAnswer>;
 
 /** state-surfaces 6.1. */
 export const tracedAnswer = object({ success: constant(true), traceId: uuid });
-export type TracedAnswer = Infer<typeof tracedAnswer>;
 
 export const traceAnswerRow = named(
   'TraceRow',
@@ -260,7 +250,6 @@ export const traceAnswerRow = named(
     ),
   }),
 );
-export type TraceAnswerRow = Infer<typeof traceAnswerRow>;
 
 /** state-surfaces 6.2. */
 export const traceListAnswer = object({
@@ -277,7 +266,6 @@ export const traceNameRow = object({
   message_count: count,
   last_seen: stamp,
 });
-export type TraceNameRow = Infer<typeof traceNameRow>;
 
 export const traceNamesAnswer = object({
   trace_names: list(traceNameRow),

@@ -58,13 +58,11 @@ const labelFigures = object(LABEL_FIGURES);
 export type LabelFigures = Infer<typeof labelFigures>;
 
 export const namespaceRow = object({ namespace: text, ...LABEL_FIGURES });
-export type NamespaceRow = Infer<typeof namespaceRow>;
 
 export const namespacesAnswer = object({ namespaces: list(namespaceRow), nextAfter });
 export type NamespacesAnswer = Infer<typeof namespacesAnswer>;
 
 export const taskRow = object({ task: text, ...LABEL_FIGURES });
-export type TaskRow = Infer<typeof taskRow>;
 
 export const tasksAnswer = object({ tasks: list(taskRow), nextAfter });
 export type TasksAnswer = Infer<typeof tasksAnswer>;
@@ -77,7 +75,6 @@ export const rankedPartitionRow = object({
   processing: count,
   lagSeconds: describedAs('`null`: everything is consumed.', nullable(count)),
 });
-export type RankedPartitionRow = Infer<typeof rankedPartitionRow>;
 
 /** message-plane 8, inspection 6.3; `pending` includes what is leased. */
 export const partitionRankingAnswer = object({
@@ -103,7 +100,6 @@ export const changedPartitionRow = object({
   logStart: count,
   lastWriteAt: stamp,
 });
-export type ChangedPartitionRow = Infer<typeof changedPartitionRow>;
 
 export const changedPageAnswer = object({
   queue: text,
@@ -113,7 +109,6 @@ export const changedPageAnswer = object({
 export type ChangedPageAnswer = Infer<typeof changedPageAnswer>;
 
 const changedEntryError = oneOf('UNKNOWN_TOPIC_OR_PARTITION', 'BAD_CURSOR');
-export type ChangedEntryError = Infer<typeof changedEntryError>;
 
 export const changedEntryErrorAnswer = object({ queue: text, error: changedEntryError });
 export type ChangedEntryErrorAnswer = Infer<typeof changedEntryErrorAnswer>;
@@ -135,7 +130,6 @@ export const foundOffsetAnswer = object({
   logStartOffset: count,
   error: optional(constant('UNKNOWN_TOPIC_OR_PARTITION')),
 });
-export type FoundOffsetAnswer = Infer<typeof foundOffsetAnswer>;
 
 /** message-plane 15: the first offset appended at or after a time. */
 export const fetchOffsetsAnswer = object({ entries: list(foundOffsetAnswer) });

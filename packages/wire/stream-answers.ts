@@ -33,20 +33,17 @@ export const streamMismatchAnswer = object({
   name: text,
   error: text,
 });
-export type StreamMismatchAnswer = Infer<typeof streamMismatchAnswer>;
 
 export const streamDeniedAnswer = object({
   success: constant(false),
   denied: constant(true),
   error: text,
 });
-export type StreamDeniedAnswer = Infer<typeof streamDeniedAnswer>;
 
 export const streamStateAnswerRow = named(
   'StreamStateRow',
   object({ key: text, value: anything, updated_at: stamp }),
 );
-export type StreamStateAnswerRow = Infer<typeof streamStateAnswerRow>;
 
 export const streamStateAnswerBody = object({
   success: constant(true),
@@ -60,7 +57,6 @@ export const streamPushResult = object({
   transactionId: text,
   status: constant('created'),
 });
-export type StreamPushResult = Infer<typeof streamPushResult>;
 
 export const streamAckResult = object({
   success: constant(true),
@@ -68,7 +64,6 @@ export const streamAckResult = object({
   lease_released: truth,
   dlq: constant(false),
 });
-export type StreamAckResult = Infer<typeof streamAckResult>;
 
 export const streamCycleAnswer = named(
   'StreamCycleAnswer',
@@ -99,4 +94,3 @@ export type StreamCycleRefusedAnswer = Infer<typeof streamCycleRefusedAnswer>;
 
 /** Status 404. */
 export const streamCycleMissingAnswer = object({ success: constant(false), error: text });
-export type StreamCycleMissingAnswer = Infer<typeof streamCycleMissingAnswer>;

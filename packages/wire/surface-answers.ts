@@ -57,16 +57,13 @@ export const kvTimersAnswer = named(
     ),
   }),
 );
-export type KvTimersAnswer = Infer<typeof kvTimersAnswer>;
 
 export const ephemeralSwitchAnswer = object({ ephemeralEnabled: truth });
-export type EphemeralSwitchAnswer = Infer<typeof ephemeralSwitchAnswer>;
 
 export const ephemeralSwitchedAnswer = object({
   ephemeralEnabled: truth,
   mirrored: constant(true),
 });
-export type EphemeralSwitchedAnswer = Infer<typeof ephemeralSwitchedAnswer>;
 
 /** state-surfaces 5.2; a limit that is `null` does not limit. */
 export const quotaAnswer = named(
@@ -79,7 +76,6 @@ export const quotaAnswer = named(
     ...each(GRANT_LIMITS, nullable(count)),
   }),
 );
-export type QuotaAnswer = Infer<typeof quotaAnswer>;
 
 export const tenantPurgedAnswer = object({
   success: constant(true),
@@ -87,10 +83,8 @@ export const tenantPurgedAnswer = object({
   partitionsDeleted: count,
   done: constant(true),
 });
-export type TenantPurgedAnswer = Infer<typeof tenantPurgedAnswer>;
 
 export const tenantNotPurgedAnswer = object({ success: constant(false), error: text });
-export type TenantNotPurgedAnswer = Infer<typeof tenantNotPurgedAnswer>;
 
 // --- locks (state-surfaces 2.3) ------------------------------------------------------------------
 
@@ -136,7 +130,6 @@ export const lockAcquired = object({
   owner: nullable(text),
   guard: describedAs('The guard goes into the `kv` array of a transaction.', lockGuard),
 });
-export type LockAcquired = Infer<typeof lockAcquired>;
 
 export const lockNotAcquired = object({
   index: count,
@@ -146,7 +139,6 @@ export const lockNotAcquired = object({
   reason: oneOf('held', 'contended'),
   holders: list(lockHolder),
 });
-export type LockNotAcquired = Infer<typeof lockNotAcquired>;
 
 export const lockRenewed = object({
   index: count,
@@ -157,7 +149,6 @@ export const lockRenewed = object({
   token: count,
   guard: lockGuard,
 });
-export type LockRenewed = Infer<typeof lockRenewed>;
 
 export const lockNotRenewed = object({
   index: count,
@@ -168,7 +159,6 @@ export const lockNotRenewed = object({
   slot: count,
   holders: list(lockHolder),
 });
-export type LockNotRenewed = Infer<typeof lockNotRenewed>;
 
 export const lockReleased = object({
   index: count,
@@ -177,7 +167,6 @@ export const lockReleased = object({
   released: constant(true),
   slot: count,
 });
-export type LockReleased = Infer<typeof lockReleased>;
 
 export const lockNotReleased = object({
   index: count,
@@ -188,7 +177,6 @@ export const lockNotReleased = object({
   slot: count,
   holders: list(lockHolder),
 });
-export type LockNotReleased = Infer<typeof lockNotReleased>;
 
 export const lockGot = object({
   index: count,
@@ -197,7 +185,6 @@ export const lockGot = object({
   held: truth,
   holders: list(lockHolderDetail),
 });
-export type LockGot = Infer<typeof lockGot>;
 
 export const lockResult = named(
   'LockResult',

@@ -47,7 +47,6 @@ export const statsRefreshAnswer = object({
   refreshed: constant(false),
   engine: constant('raft'),
 });
-export type StatsRefreshAnswer = Infer<typeof statsRefreshAnswer>;
 
 export const sharedStateAnswer = object({
   enabled: constant(true),

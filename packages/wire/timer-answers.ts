@@ -50,7 +50,6 @@ export const TIMER_ABSENT_FIELDS = {
 };
 
 export const timerAbsentAnswer = named('TimerAbsent', object(TIMER_ABSENT_FIELDS));
-export type TimerAbsentAnswer = Infer<typeof timerAbsentAnswer>;
 
 export const timerResultAnswer = either(timerDoneAnswer, timerAbsentAnswer);
 export type TimerResultAnswer = Infer<typeof timerResultAnswer>;
@@ -88,7 +87,6 @@ export const timerFoundAnswer = object({
 export type TimerFoundAnswer = Infer<typeof timerFoundAnswer>;
 
 export const timerMissingAnswer = object({ found: constant(false), ...NAMES });
-export type TimerMissingAnswer = Infer<typeof timerMissingAnswer>;
 
 export const timerPeekAnswer = either(timerFoundAnswer, timerMissingAnswer);
 export type TimerPeekAnswer = Infer<typeof timerPeekAnswer>;
@@ -105,7 +103,6 @@ export const timerQueueRow = named(
 export type TimerQueueRow = Infer<typeof timerQueueRow>;
 
 export const timerQueuesAnswer = object({ timers: list(timerQueueRow), nextAfter });
-export type TimerQueuesAnswer = Infer<typeof timerQueuesAnswer>;
 
 export const timerListAnswer = object({
   rows: list(timerRowAnswer),

@@ -23,7 +23,7 @@ let front: TestFront;
 
 beforeAll(async () => {
   front = await TestFront.start();
-  front.service.analytics.now = NOW * 60_000_000;
+  front.service.analytics.nowUs = () => NOW * 60_000_000;
 });
 afterAll(() => front.stop());
 beforeEach(() => {
@@ -123,7 +123,7 @@ function groupOf(key: string, some: Partial<WorkloadGroup> = {}): WorkloadGroup 
 }
 
 test('queue-ops: the row of the contract', async () => {
-  front.service.analytics.queueView = {
+  front.service.analytics.answers.queueSeries = {
     kind: 'queue-series',
     rows: [{ minute: BUCKET, queue: 'orders', counts: ORDERS }],
     truncated: false,
@@ -141,7 +141,7 @@ test('queue-ops: the row of the contract', async () => {
 });
 
 test('queue-ops: what is left out and who is missing is said', async () => {
-  front.service.analytics.queueView = {
+  front.service.analytics.answers.queueSeries = {
     kind: 'queue-series',
     rows: [],
     truncated: true,
@@ -157,7 +157,7 @@ test('queue-lag: newest bucket first, queues in their order, only with deliverie
     queue,
     counts: counts(some),
   });
-  front.service.analytics.queueView = {
+  front.service.analytics.answers.queueSeries = {
     kind: 'queue-series',
     rows: [
       row(BUCKET - 1, 'orders', { popMessages: 1, lagMsSum: 5, lagMsMax: 5 }),
@@ -177,12 +177,15 @@ test('queue-lag: newest bucket first, queues in their order, only with deliverie
       '{"queueName":"orders","popCount":1,"avgLagMs":5,"maxLagMs":5,"bucketMinutes":1,' +
       '"bucketTime":"2026-10-12T09:29:00Z"}]',
   ]);
-  front.service.analytics.queueView = { ...front.service.analytics.queueView, rows: [] } as never;
+  front.service.analytics.answers.queueSeries = {
+    ...front.service.analytics.answers.queueSeries,
+    rows: [],
+  } as never;
   expect(await get('analytics/queue-lag')).toEqual([200, '[]']);
 });
 
 test('workload: the row of the contract, along the axis', async () => {
-  front.service.analytics.workloadView = {
+  front.service.analytics.answers.workload = {
     kind: 'workload',
     groups: [groupOf('shop')],
     tenant: null,
@@ -209,16 +212,16 @@ test('workload: the row of the contract, along the axis', async () => {
 test('workload: a queue has its labels; too many cells are refused', async () => {
   const groups = [groupOf('orders')];
   const view = { kind: 'workload' as const, groups, tenant: groupOf(''), missing: [3] };
-  front.service.analytics.workloadView = view;
+  front.service.analytics.answers.workload = view;
   const [, text] = await get('analytics/workload?groupBy=queue&namespace=&queue=orders');
   expect(text).toContain('"rows":[{"key":"orders","namespace":"shop","task":"mail","queues":3,');
   expect(text).toContain('"nodesMissing":[3]}');
-  expect(front.service.analytics.asked[0]).toMatchObject({
+  expect(front.service.analytics.asked[0]?.[0]).toMatchObject({
     filter: { queue: 'orders', namespace: '', task: null },
     groupBy: 'queue',
   });
   const many = Array.from({ length: 20_000 }, (_, i) => groupOf(`q${i}`));
-  front.service.analytics.workloadView = { ...view, groups: many };
+  front.service.analytics.answers.workload = { ...view, groups: many };
   const [status, error] = await get('analytics/workload?groupBy=queue');
   expect([status, error]).toEqual([500, expect.stringContaining('more than 1000000 in all')]);
 });
@@ -231,14 +234,14 @@ test('retention: rows with groupBy alone', async () => {
     totals: removed,
     groups: null,
   };
-  front.service.analytics.retentionView = view;
+  front.service.analytics.answers.retention = view;
   const figures =
     '"retentionMsgs":100,"completedRetentionMsgs":20,"evictionMsgs":0,"totalMsgs":120,' +
     '"eventCount":3}';
   const text = `${SERIES_HEAD}[{"bucket":"2026-10-12T09:30:00Z",${figures}],"totals":{${figures}`;
   expect(await get('analytics/retention')).toEqual([200, `${text}}`]);
   const groups = [{ key: 'shop', queues: 1, counts: removed }];
-  front.service.analytics.retentionView = { ...view, groups };
+  front.service.analytics.answers.retention = { ...view, groups };
   expect(await get('analytics/retention?groupBy=task')).toEqual([
     200,
     `${text},"rows":[{"key":"shop","queues":1,"totals":{${figures}}]}`,
@@ -299,7 +302,7 @@ const STATUS: StatusView = {
 };
 
 test('status: the example of the contract, over two nodes', async () => {
-  front.service.analytics.statusView = STATUS;
+  front.service.analytics.answers.status = STATUS;
   const [status, text] = await get('status');
   expect(status).toBe(200);
   expect(JSON.parse(text)).toMatchObject({
@@ -364,11 +367,11 @@ test('status: with a filter the queues that match, null where nothing was measur
     { minute: BUCKET - 5, counts: counts({ pushMessages: 6 }) },
     { minute: BUCKET, counts: ORDERS },
   ];
-  front.service.analytics.statusView = { ...STATUS, queueBuckets, missing: [2] };
+  front.service.analytics.answers.status = { ...STATUS, queueBuckets, missing: [2] };
   const [, text] = await get('status?queue=orders&namespace=&task=t');
   const { throughput, nodesMissing } = JSON.parse(text);
   expect(front.service.analytics.asked).toMatchObject([
-    { filter: { queue: 'orders', namespace: null, task: 't' } },
+    [{ filter: { queue: 'orders', namespace: null, task: 't' } }],
   ]);
   expect(throughput).toMatchObject([
     { timestamp: '2026-10-12T09:30:00Z', ingested: 300, processed: 290, svcRssMb: 180.4 },
@@ -379,16 +382,16 @@ test('status: with a filter the queues that match, null where nothing was measur
 });
 
 test('a queue of a name that no key can hold matches nothing', async () => {
-  front.service.analytics.statusView = STATUS;
+  front.service.analytics.answers.status = STATUS;
   await get(`status?queue=${'q'.repeat(600)}`);
-  expect(front.service.analytics.asked).toMatchObject([{ filter: { queue: '' } }]);
+  expect(front.service.analytics.asked).toMatchObject([[{ filter: { queue: '' } }]]);
 });
 
 test('worker metrics: a point over all nodes, the summary over the points', async () => {
   const queues = [{ queue: 'orders', counts: ORDERS }];
   const { nodes } = STATUS;
   const view = { kind: 'process-series' as const, nodes, queues, missing: [] };
-  front.service.analytics.processView = view;
+  front.service.analytics.answers.processes = view;
   const answer = JSON.parse((await get('analytics/worker-metrics'))[1]);
   expect(answer).toMatchObject({
     pointCount: 1,
@@ -408,7 +411,7 @@ test('worker metrics: a point over all nodes, the summary over the points', asyn
 test('system metrics: every gauge with its mean, extremes and last value', async () => {
   const [node] = STATUS.nodes;
   const view = { kind: 'process-series' as const, queues: [], missing: [2] };
-  front.service.analytics.processView = { ...view, nodes: node === undefined ? [] : [node] };
+  front.service.analytics.answers.processes = { ...view, nodes: node === undefined ? [] : [node] };
   const answer = JSON.parse((await get('analytics/system-metrics'))[1]);
   expect(answer).toMatchObject({ pointCount: 1, replicaCount: 1, nodesMissing: [2] });
   const [point] = answer.replicas[0].timeSeries;
@@ -425,7 +428,7 @@ test('a large answer is put together in slices and comes whole', async () => {
     counts: ORDERS,
   }));
   const view = { kind: 'queue-series' as const, rows, truncated: false, missing: [] };
-  front.service.analytics.queueView = view;
+  front.service.analytics.answers.queueSeries = view;
   const [status, text] = await get('analytics/queue-ops');
   const { series, queues } = JSON.parse(text);
   expect([status, series.length, queues.length]).toEqual([200, 20_000, 20_000]);

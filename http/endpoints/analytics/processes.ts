@@ -30,8 +30,16 @@ import {
   missingOf,
   plus,
 } from './series-figures.js';
-import { BAD_WINDOW, WINDOW } from './series-query.js';
-import { badInput, bucketText, bucketTextMs, perSecond, timeRange, windowOf } from './window.js';
+import {
+  BAD_WINDOW,
+  badInput,
+  bucketText,
+  bucketTextMs,
+  perSecond,
+  timeRange,
+  WINDOW,
+  windowOf,
+} from './window.js';
 
 const HOSTNAME = textParameter('Of this node alone.');
 

@@ -30,8 +30,15 @@ import {
   missingOf,
   queueOf,
 } from './series-figures.js';
-import { BAD_WINDOW, QUEUE_WINDOW } from './series-query.js';
-import { bucketText, perSecond, round, timeRange, windowOf } from './window.js';
+import {
+  BAD_WINDOW,
+  bucketText,
+  perSecond,
+  QUEUE_WINDOW,
+  round,
+  timeRange,
+  windowOf,
+} from './window.js';
 
 export const queueOpsEndpoint = endpoint({
   at: 'GET /api/v1/analytics/queue-ops',

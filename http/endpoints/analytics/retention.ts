@@ -5,8 +5,7 @@ import type { RetentionQuery, RetentionView } from '../../ports/analytics-servic
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { sendAnswer, viewReply } from '../../routing/reply.js';
 import { queueOf, retentionFigures } from './series-figures.js';
-import { BAD_WINDOW, QUEUE_WINDOW } from './series-query.js';
-import { bucketText, timeRange, windowOf } from './window.js';
+import { BAD_WINDOW, bucketText, QUEUE_WINDOW, timeRange, windowOf } from './window.js';
 import { BAD_GROUP_BY, GROUP_BY } from './workload.js';
 
 export const retentionEndpoint = endpoint({

@@ -26,8 +26,15 @@ import { filterParameter } from '../../routing/query-parameter.js';
 import { viewReply } from '../../routing/reply.js';
 import { hasImpliedLabels } from '../records/message-list.js';
 import { acked, type CellBucket, cellBuckets, exactFilterOf, missingOf } from './series-figures.js';
-import { BAD_WINDOW, QUEUE_WINDOW } from './series-query.js';
-import { bucketText, perSecond, round, timeRange, windowOf } from './window.js';
+import {
+  BAD_WINDOW,
+  bucketText,
+  perSecond,
+  QUEUE_WINDOW,
+  round,
+  timeRange,
+  windowOf,
+} from './window.js';
 
 /** The letter of the list of queues. */
 const LIST = 's';

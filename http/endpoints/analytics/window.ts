@@ -1,7 +1,31 @@
-/** The window of a read of series, and how its buckets are written (inspection 5.1). */
+/** The query of a read of series, its window, and how buckets are written (inspection 5.1). */
+
 import { formatStampMs, formatStampUs, parseIsoUs, type TimeRange } from '@svc/wire';
 import { RequestFault } from '../../exchange/errors.js';
 import type { SeriesWindow } from '../../ports/analytics-service.js';
+import { refusal } from '../../routing/endpoint.js';
+import { exactParameter, textParameter } from '../../routing/query-parameter.js';
+
+export const WINDOW = {
+  from: textParameter('ISO-8601, inclusive; an hour ago when absent.'),
+  to: textParameter('ISO-8601, inclusive; now when absent.'),
+};
+
+const QUEUE = textParameter('Of this queue alone.');
+
+export const QUEUE_WINDOW = { ...WINDOW, queue: QUEUE };
+
+const NONE = 'empty: with none';
+const NAMESPACE = exactParameter(`Of queues with this namespace; ${NONE}.`);
+const TASK = exactParameter(`Of queues with this task; ${NONE}.`);
+
+export const LABELS = { namespace: NAMESPACE, task: TASK };
+
+export const LABELLED_QUERY = { queue: QUEUE, ...LABELS };
+
+export const BAD_WINDOW = refusal(
+  'A bound of the window is no timestamp, or it has too many buckets.',
+);
 
 const US_PER_MINUTE = 60_000_000;
 const HOUR_US = 60 * US_PER_MINUTE;

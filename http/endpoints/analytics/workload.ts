@@ -28,8 +28,16 @@ import {
   longestLagMs,
   missingOf,
 } from './series-figures.js';
-import { BAD_WINDOW, LABELS, QUEUE_WINDOW, WINDOW } from './series-query.js';
-import { bucketAxis, bucketText, timeRange, windowOf } from './window.js';
+import {
+  BAD_WINDOW,
+  bucketAxis,
+  bucketText,
+  LABELS,
+  QUEUE_WINDOW,
+  timeRange,
+  WINDOW,
+  windowOf,
+} from './window.js';
 
 export const GROUP_BY = wordParameter('What rows stand for.', oneOf('namespace', 'task', 'queue'), {
   status: '400 Bad Request',

@@ -15,7 +15,6 @@ import type {
 } from '../../ports/ephemeral-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { groupName, queueName } from './fields.js';
 import {
   AWAY,
   BAD,
@@ -23,6 +22,8 @@ import {
   checkName,
   ephemeralReader,
   GATED,
+  groupName,
+  queueName,
   refuseEphemeral,
 } from './refusals.js';
 

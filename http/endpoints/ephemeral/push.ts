@@ -15,7 +15,6 @@ import type {
 } from '../../ports/ephemeral-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
-import { partitionName, queueName } from './fields.js';
 import {
   AWAY,
   BAD,
@@ -23,6 +22,8 @@ import {
   checkName,
   ephemeralReader,
   GATED,
+  partitionName,
+  queueName,
   refuseEphemeral,
 } from './refusals.js';
 

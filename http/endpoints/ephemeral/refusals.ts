@@ -1,7 +1,6 @@
-/**
- * What the routes of ephemeral queues refuse, in the family `{"error","code"}` (state-surfaces
- * 4.4).
- */
+/** Names of ephemeral queues, and what their endpoints refuse: `{"error","code"}`. */
+
+import { describedAs, matching, nullable, optional } from '@svc/schema';
 import { EPHEMERAL_NAME_BYTES_MAX, utf8Length } from '@svc/wire';
 import { errorText, RequestFault, type Status } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
@@ -89,4 +88,19 @@ export const TOO_LONG = refusal('`name_too_long`: with the tenant, 447 bytes at 
 export const AWAY = refusal(
   '`ephemeral_disabled`, `ephemeral_unavailable`, `owner_moved`, `ephemeral_forward_failed` or ' +
     '`overloaded`.',
+);
+
+const NAME = '[^\\u0000-\\u001f]{1,512}';
+
+export const queueName = describedAs('1 to 512 bytes.', matching(new RegExp(`^${NAME}$`, 'u')));
+
+/** Empty is as good as absent. */
+const otherName = matching(new RegExp(`^(?:${NAME})?$`, 'u'));
+
+export const partitionName = optional(
+  describedAs('`Default` when absent, null or empty.', nullable(otherName)),
+);
+
+export const groupName = optional(
+  describedAs('One shared cursor when absent, null or empty.', nullable(otherName)),
 );

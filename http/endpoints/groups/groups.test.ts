@@ -55,7 +55,7 @@ describe('a deletion', () => {
     ['', null, '?deleteMetadata=FALSE', false],
     ['/queues/orders', 'orders', '?deleteMetadata=maybe', true],
   ])('of the group%s (%s) with %s', async (route, queue, query, deleteMetadata) => {
-    front.service.groups.removed = {
+    front.service.groups.answers.delete = {
       kind: 'group-deleted',
       cursors: 4,
       queues: ['orders', 'mail'],
@@ -72,8 +72,8 @@ describe('a deletion', () => {
         queues: ['orders', 'mail'],
       }),
     );
-    expect(front.service.groups.deleted).toMatchObject([
-      { tenant: DEFAULT_TENANT, consumerGroup: 'billing', queue, deleteMetadata },
+    expect(front.service.groups.asked).toMatchObject([
+      [{ tenant: DEFAULT_TENANT, consumerGroup: 'billing', queue, deleteMetadata }],
     ]);
   });
 });
@@ -134,7 +134,7 @@ describe('reads', () => {
       { subscriptionMode: null, subscriptionTimestamp: null, subscriptionCreatedAt: null },
     ],
   ])('list: of %j shows %j', async (view, shown) => {
-    front.service.groups.listed = { rows: [{ ...VIEW, ...view }], end: LAST };
+    front.service.groups.answers.list = { rows: [{ ...VIEW, ...view }], end: LAST };
     const [row] = JSON.parse((await get(GROUPS)).body);
     expect(row).toMatchObject(shown);
   });
@@ -145,7 +145,7 @@ describe('reads', () => {
       { queue: 'orders', conflation: true, partition: { ...CURSOR, partition: 'p2' } },
       { queue: '__proto__', conflation: false, partition: CURSOR },
     ];
-    front.service.groups.detailed = { rows, end: LAST };
+    front.service.groups.answers.detail = { rows, end: LAST };
     const answer = await get(`${GROUPS}/bil%2Fling`);
     expect(answer.status).toBe(200);
     const shown = (partition: string) =>
@@ -156,7 +156,7 @@ describe('reads', () => {
         `${shown('p2')}]},"__proto__":{"conflation":false,"kind":"svc","partitions":[` +
         `${shown('Default')}]}}`,
     );
-    expect(front.service.groups.reads).toEqual([`${DEFAULT_TENANT} bil/ling`]);
+    expect(front.service.groups.asked).toMatchObject([[DEFAULT_TENANT, 'bil/ling', {}]]);
   });
 
   test.each(['nobody', 'x'.repeat(420)])(
@@ -175,9 +175,13 @@ describe('reads', () => {
     ['?minLagSeconds=', 3600],
   ])('lagging%s asks for more than %i seconds', async (query, seconds) => {
     const cursors = [{ ...CURSOR, group: 'billing', queue: 'orders', lagSeconds: 7261, lag: 900 }];
-    front.service.groups.lagged = { kind: 'lagging-groups', views: cursors, nextAfter: null };
+    front.service.groups.answers.lagging = {
+      kind: 'lagging-groups',
+      views: cursors,
+      nextAfter: null,
+    };
     const answer = await get(`${GROUPS}/lagging${query}`);
-    expect(front.service.groups.reads).toEqual([`${DEFAULT_TENANT} ${seconds}`]);
+    expect(front.service.groups.asked).toMatchObject([[DEFAULT_TENANT, seconds, {}]]);
     expect(answer.body).toBe(
       JSON.stringify([
         {

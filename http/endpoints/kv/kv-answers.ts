@@ -3,11 +3,13 @@
  * may be megabytes of them: each is copied once, to where the answer is sent from.
  */
 import type { KvFailure, KvJson, KvOp, KvOutcome, KvResult, KvView, Refusal } from '@svc/engine';
-import { formatStampUs } from '@svc/wire';
+import { either } from '@svc/schema';
+import { errorAnswer, formatStampUs, surfaceErrorAnswer } from '@svc/wire';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import { errorText, type Status } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import { answer } from '../../routing/endpoint.js';
 import { bufferOf } from '../../routing/message-text.js';
 import type { KvFault } from './kv-op-rules.js';
 
@@ -179,3 +181,16 @@ export function kvStamp(stampUs: number): string {
   while (end > 20 && text.charCodeAt(end - 1) === ZERO) end--;
   return `${text.slice(0, end === 20 ? 19 : end)}+00:00`;
 }
+
+function surfaceRefusal(description: string) {
+  return answer(description, either(surfaceErrorAnswer, errorAnswer));
+}
+
+/** What calls of key/value, locks and timers can be answered besides. */
+export const SURFACE_REFUSALS = {
+  400: surfaceRefusal('`reason` names what is wrong.'),
+  403: surfaceRefusal('`feature_gated` or a quota: waiting does not help.'),
+  413: surfaceRefusal('`payload_too_large`: `reason` names what is.'),
+  429: surfaceRefusal('`rate_limited`; `Retry-After` says when one more may come.'),
+  503: surfaceRefusal('Switched off, or not served at the moment.'),
+};

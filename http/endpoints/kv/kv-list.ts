@@ -38,9 +38,8 @@ import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply, sendAnswer } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 import { refuseShape } from './kv.js';
-import { refuseKv } from './kv-answers.js';
+import { refuseKv, SURFACE_REFUSALS } from './kv-answers.js';
 import { checkKey, checkNamespace, KvFault } from './kv-op-rules.js';
-import { SURFACE_REFUSALS } from './surface-refusals.js';
 
 /** Room for a row beside its value: names, numbers, and a key of ordinary length. */
 const ROW_BYTES = 256;

@@ -13,7 +13,7 @@ import { JsonReader } from '../../json/json-reader.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Call, Front } from '../../routing/route.js';
 import { admitKv, submitKv } from './kv.js';
-import { failureText, resultsLength, writeElement } from './kv-answers.js';
+import { failureText, resultsLength, SURFACE_REFUSALS, writeElement } from './kv-answers.js';
 import { KvFault } from './kv-op-rules.js';
 import { KvRawOps } from './kv-raw-ops.js';
 import {
@@ -30,7 +30,6 @@ import {
   required,
   WRITTEN,
 } from './kv-request.js';
-import { SURFACE_REFUSALS } from './surface-refusals.js';
 
 export const kvGetEndpoint = endpoint({
   at: 'GET /api/v1/kv/{ns}/{key...}',

@@ -42,7 +42,7 @@ test.each([
   ],
 ] as const)('the refusal %s', async (reason, status, text) => {
   const refusal: Refusal = { reason, error: 'text' };
-  front.service.kv.outcome = { kind: 'refused', refusal };
+  front.service.kv.answers.call = { kind: 'refused', refusal };
   const answer = await post(`[${PUT}]`);
   expect([answer.status, answer.body]).toEqual([status, text]);
   expect(front.server.meters.kv.ops.put).toEqual({ applied: 0, rejected: 0, error: 1 });
@@ -50,7 +50,7 @@ test.each([
 
 test('operations are counted by what came of them, and values by their bytes', async () => {
   const judged = { kind: 'judged', loss: 'exists', value: kvJson('12'), version: 3 } as const;
-  front.service.kv.outcome = results({ kind: 'put', version: 7 }, judged, {
+  front.service.kv.answers.call = results({ kind: 'put', version: 7 }, judged, {
     kind: 'got',
     row: null,
   });
@@ -66,7 +66,7 @@ test('operations are counted by what came of them, and values by their bytes', a
 test('a long value as an entity, with its version as a tag', async () => {
   const value = kvJson(`"${'x'.repeat(60_000)}"`);
   const row = { key: 'a/b', value, version: 9, expiresAtUs: null, updatedAtUs: 0 };
-  front.service.kv.outcome = results({ kind: 'got', row });
+  front.service.kv.answers.call = results({ kind: 'got', row });
   const answer = await front.client().request('/api/v1/kv/n/a/b', { method: 'GET' });
   expect(answer.headers.get('etag')).toBe('"9"');
   expect(JSON.parse(answer.body)).toMatchObject({ key: 'a/b', value: 'x'.repeat(60_000) });
@@ -78,7 +78,7 @@ test('a list of namespaces that is cut says so, and a whole one does not', async
     [false, '{"namespaces":[{"namespace":"n","keys":2}]}'],
     [true, '{"namespaces":[{"namespace":"n","keys":2}],"truncated":true}'],
   ] as const) {
-    front.service.kv.names = { kind: 'kv-namespaces', namespaces, truncated };
+    front.service.kv.answers.namespaces = { kind: 'kv-namespaces', namespaces, truncated };
     const path = '/api/v1/resources/kv/namespaces';
     expect((await front.client().request(path, { method: 'GET' })).body).toBe(text);
   }

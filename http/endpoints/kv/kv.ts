@@ -11,12 +11,11 @@ import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
-import { outcomeBytes, refuseKv, refuseKvFault } from './kv-answers.js';
+import { outcomeBytes, refuseKv, refuseKvFault, SURFACE_REFUSALS } from './kv-answers.js';
 import { countKv } from './kv-meters.js';
 import { checkSizes, demandOf, KvFault, readOps } from './kv-op-rules.js';
 import { KvRawOps } from './kv-raw-ops.js';
 import { KV_FOUND, KV_READER, kvBody } from './kv-request.js';
-import { SURFACE_REFUSALS } from './surface-refusals.js';
 
 export const kvEndpoint = endpoint({
   at: 'POST /api/v1/kv',

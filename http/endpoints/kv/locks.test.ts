@@ -40,7 +40,7 @@ function post(body: string, by = client) {
 }
 
 test('counts each operation by what came of it', async () => {
-  front.service.locks.outcome = HELD;
+  front.service.locks.answers.run = HELD;
   expect((await post(OPS)).status).toBe(200);
   const { locks } = front.server.meters;
   expect(locks.ops.acquire).toEqual({ applied: 0, rejected: 1, error: 0 });
@@ -50,7 +50,7 @@ test('counts each operation by what came of it', async () => {
 });
 
 test('and all of them as errors when the call failed', async () => {
-  front.service.locks.outcome = {
+  front.service.locks.answers.run = {
     kind: 'refused',
     refusal: { reason: 'timeout', error: 'the request deadline elapsed' },
   };
@@ -63,7 +63,7 @@ test('and all of them as errors when the call failed', async () => {
 });
 
 test('says how long to wait, and counts the refusal', async () => {
-  front.service.locks.outcome = HELD;
+  front.service.locks.answers.run = HELD;
   await post(OPS);
   await post(OPS);
   const refused = await post(OPS);

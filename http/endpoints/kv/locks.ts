@@ -22,7 +22,7 @@ import { LOCK_SLOTS_MAX, type LockOp, type LocksView } from '../../ports/lock-se
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply, sendAnswer } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
-import { refuseKv } from './kv-answers.js';
+import { refuseKv, SURFACE_REFUSALS } from './kv-answers.js';
 import {
   chargeOf,
   LOCK_OP_KEYS,
@@ -32,7 +32,6 @@ import {
   lockOpsOf,
   readLockBody,
 } from './lock-ops.js';
-import { SURFACE_REFUSALS } from './surface-refusals.js';
 
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 

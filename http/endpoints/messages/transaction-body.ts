@@ -19,8 +19,7 @@ import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { KvRawOps } from '../kv/kv-raw-ops.js';
 import { type RawTimerOp, readTimerList } from '../timers/ops.js';
 import { PushColumnBuilder, type PushColumns } from './push-body.js';
-import { TransactionFault } from './transaction-fault.js';
-import { positionParts } from './transaction-positions.js';
+import { positionParts, TransactionFault } from './transaction-positions.js';
 
 /** What an operation, or an item of one, adds to the results. */
 export type Slot = 'ack' | 'push';

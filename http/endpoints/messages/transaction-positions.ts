@@ -14,7 +14,6 @@ import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { keySet } from '../../json/json-keys.js';
 import { type JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { subscriptionOfMode, UNKNOWN_SUBSCRIPTION_MODE } from './pop-query.js';
-import { TransactionFault } from './transaction-fault.js';
 
 const OPEN_BRACE = 0x7b;
 const UNSIGNED = /^\d+$/;
@@ -173,4 +172,9 @@ function flawOf(tenant: string, position: Position, i: number): Rollback | null 
   if (bytes <= POSITION_METADATA_BYTES_MAX) return null;
   const what = `metadata of ${bytes} B exceeds ${POSITION_METADATA_BYTES_MAX} B`;
   return { reason: 'too_large', error: `positions[${i}]: ${what}` };
+}
+
+/** A transaction that is refused before it is planned, in a text of its own (message-plane 6). */
+export class TransactionFault extends Error {
+  readonly code = 'bad_transaction';
 }

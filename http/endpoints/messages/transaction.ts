@@ -4,6 +4,7 @@
  * what concerns the call as such, a name too long or a leader that is missing, is answered as on
  * every route.
  */
+import { randomFillSync } from 'node:crypto';
 import type {
   ITEM_DUPLICATE,
   KvCall,
@@ -22,6 +23,7 @@ import {
   TRANSACTION_ID_BYTES_MAX,
   transactionAnswer,
   utf8Length,
+  uuidV7,
   ZERO_UUID,
 } from '@svc/wire';
 import { assert } from '../../base/assert.js';
@@ -29,7 +31,6 @@ import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Status } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { isReadAtOnce, readAll, readGenerated } from '../../exchange/large-body.js';
-import { mintId } from '../../exchange/minted-id.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { NOTHING_OWED, type Pass } from '../../gate/gate.js';
 import type { GateRefusal } from '../../gate/gate-refusal.js';
@@ -57,8 +58,7 @@ import {
   nameRefusal as timerNameRefusal,
 } from '../timers/timers.js';
 import { type Slot, type TransactionBody, transactionParts } from './transaction-body.js';
-import { TransactionFault } from './transaction-fault.js';
-import { plannable } from './transaction-positions.js';
+import { plannable, TransactionFault } from './transaction-positions.js';
 import { transactionBody } from './transaction-request.js';
 
 export const transactionEndpoint = endpoint({
@@ -173,7 +173,15 @@ function commit(
 
 const GATED = 'this tenant has no grant for this, or its allowance is used up';
 
-/** What the ladder says of the riders of a transaction. */
+const words = new Uint32Array(3);
+
+/** The id of a call: the millisecond of the wall clock, and random bits. */
+function mintId(): string {
+  randomFillSync(words);
+  return uuidV7(Date.now(), words[0] ?? 0, words[1] ?? 0, words[2] ?? 0);
+}
+
+/** What the gate says of the key/value operations and timers of a transaction. */
 function enterGate(
   front: Front,
   tenant: string,

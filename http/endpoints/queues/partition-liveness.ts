@@ -7,7 +7,7 @@ import { answer, endpoint } from '../../routing/endpoint.js';
 import { integerParameter } from '../../routing/query-parameter.js';
 import { shownReply } from '../../routing/reply.js';
 import { exactFilterOf } from '../analytics/series-figures.js';
-import { LABELLED_QUERY } from '../analytics/series-query.js';
+import { LABELLED_QUERY } from '../analytics/window.js';
 
 export const partitionLivenessEndpoint = endpoint({
   at: 'GET /api/v1/analytics/partition-liveness',

@@ -1,11 +1,12 @@
-/** GET /api/v1/resources/queues/{queue} (message-plane 8, inspection 6.6). */
-import type { MessageCounts, PartitionView } from '@svc/engine';
+/** One queue: its detail with its partitions, and its deletion (inspection 6.6). */
+import type { DeleteQueueCommand, MessageCounts, PartitionView } from '@svc/engine';
 import {
   formatStampUs,
   type MessageFigures,
   type PartitionRow,
   partitionRow,
   type QueueDetailAnswer,
+  queueDeletedAnswer,
   queueDetailAnswer,
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
@@ -14,8 +15,9 @@ import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import type { NotFoundOutcome, QueueDetailView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
+import { sendAnswer, viewReply } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
+import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { optionsAnswer } from './queue-options.js';
 
 /** The letter of the list of partitions. */
@@ -134,4 +136,40 @@ export function messageFigures(counts: MessageCounts): MessageFigures {
 
 function stampOrNull(stampUs: number | null): string | null {
   return stampUs === null ? null : formatStampUs(stampUs);
+}
+
+export const queueDeleteEndpoint = endpoint({
+  at: 'DELETE /api/v1/resources/queues/{queue}',
+  level: 'admin',
+  tag: 'queues',
+  summary: 'Delete a queue with all that belongs to it.',
+  answers: {
+    200: answer('Whether it existed.', queueDeletedAnswer),
+  },
+  names: ({ params }) => params,
+  // No queue can have a name that no key can hold.
+  tooLong: ({ exchange, params: { queue } }) => sendDeleted(exchange, queue, false),
+  handle: (front, { exchange, tenant, params: { queue } }) =>
+    submit(front, exchange, { kind: 'delete-queue', tenant, queue }, renderer),
+});
+
+const renderer: OutcomeRenderer<DeleteQueueCommand, 'deleted'> = {
+  kind: 'deleted',
+  render: (exchange, { queue }, { existed }) => sendDeleted(exchange, queue, existed),
+};
+
+function sendDeleted(exchange: Exchange, queue: string, existed: boolean): void {
+  sendAnswer(
+    exchange,
+    '200 OK',
+    queueDeletedAnswer,
+    existed
+      ? { deleted: true, existed: true, queue }
+      : {
+          deleted: false,
+          existed: false,
+          queue,
+          message: 'Queue not found, nothing was deleted',
+        },
+  );
 }

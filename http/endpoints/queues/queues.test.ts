@@ -93,7 +93,7 @@ describe('list', () => {
   test('a refusal', async () => {
     front.service.list = { kind: 'refused', refusal: { reason: 'retry', error: 'later' } };
     expect((await get('/api/v1/resources/queues')).status).toBe(503);
-    front.service.resources.names = front.service.list;
+    front.service.resources.answers.queueNames = front.service.list;
     expect((await get('/api/v1/resources/queues?stats=lanes')).status).toBe(503);
   });
 });

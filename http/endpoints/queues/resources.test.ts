@@ -1,6 +1,7 @@
 // Goal: the resource routes and the reads by position render what inspection 6 and message-plane 8,
 // 10 and 15 show, read their parameters leniently and their bodies strictly. Method: bodies by
 // table, real requests against a fake service.
+import { DEFAULT_TENANT } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TestFront } from '../../testing/front.fake.js';
 import { readOffsetsBody } from '../messages/fetch-offsets.js';
@@ -43,7 +44,7 @@ describe('partitions', () => {
     [`?limit=${'9'.repeat(400)}`, [null, 5000]],
   ])('parameters %s', async (query, expected) => {
     await get(`partitions${query}`);
-    expect(front.service.resources.asked).toEqual([expected]);
+    expect(front.service.resources.asked).toEqual([[DEFAULT_TENANT, ...expected]]);
   });
 
   test('an unknown queue, and one that no key can hold', async () => {
@@ -55,7 +56,7 @@ describe('partitions', () => {
 describe('sizes', () => {
   test('by name, in order, whatever the names are', async () => {
     const names = ['10', '9', '__proto__', 'a"b', 'ü'];
-    front.service.resources.sizes = {
+    front.service.resources.answers.queueSizes = {
       kind: 'queue-sizes',
       partitions: names.map((partition, i) => ({ partition, bytes: i })),
       truncated: true,
@@ -65,7 +66,7 @@ describe('sizes', () => {
       200,
       '{"queue":"a b","partitions":{"10":0,"9":1,"__proto__":2,"a\\"b":3,"ü":4},"truncated":true}',
     ]);
-    front.service.resources.sizes = {
+    front.service.resources.answers.queueSizes = {
       kind: 'queue-sizes',
       partitions: [],
       truncated: false,

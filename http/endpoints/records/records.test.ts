@@ -2,6 +2,7 @@
 // cut short, payloads that are no JSON, refusals, and queries out of range.
 // Method: real requests against a fake service with made figures.
 import type { ListedDeadLetter, ListedMessage, QueueRow, RefusedOutcome } from '@svc/engine';
+import { DEFAULT_TENANT } from '@svc/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { MessageContent } from '../../ports/record-service.js';
 import type { SubmittedCommand, SubmittedOutcome } from '../../ports/service.js';
@@ -71,7 +72,7 @@ function answerWith(outcome: SubmittedOutcome): SubmittedCommand[] {
 }
 
 test('a message without room for its payload says so, a list that there is more', async () => {
-  front.service.records.list = {
+  front.service.records.answers.messages = {
     kind: 'message-list',
     messages: [{ ...MESSAGE, content: CONTENT }],
     mode: { hasQueueMode: true, groups: 2 },
@@ -109,7 +110,7 @@ test('a dead letter of a timer, of a partition that is gone, and without room', 
     payload: Buffer.from('no json'),
     isPayloadShown: true,
   };
-  front.service.records.letters = {
+  front.service.records.answers.deadLetters = {
     kind: 'dead-letter-list',
     letters: [letter, { ...letter, isPayloadShown: false }],
     total: 9,
@@ -132,13 +133,15 @@ test('a dead letter of a timer, of a partition that is gone, and without room', 
 });
 
 test('refusals of reads are rendered alike', async () => {
-  const { records } = front.service;
-  records.list = OVERLOADED;
-  records.one = OVERLOADED;
-  records.letters = OVERLOADED;
-  records.signatures = OVERLOADED;
-  records.traces = OVERLOADED;
-  records.names = OVERLOADED;
+  front.service.records.answers = {
+    messages: OVERLOADED,
+    message: OVERLOADED,
+    deadLetters: OVERLOADED,
+    deadLetterSignatures: OVERLOADED,
+    messageTraces: OVERLOADED,
+    namedTraces: OVERLOADED,
+    traceNames: OVERLOADED,
+  };
   for (const path of [
     'messages',
     'messages/1/a',
@@ -179,7 +182,7 @@ test('a replay that is refused, or whose override is too long', async () => {
 
 test('signatures: shares, days, and a queue without dead letters', async () => {
   const { records } = front.service;
-  records.signatures = {
+  records.answers.deadLetterSignatures = {
     kind: 'dead-letter-signatures',
     rows: 12,
     sample: 3,
@@ -203,7 +206,7 @@ test('signatures: shares, days, and a queue without dead letters', async () => {
   const without = await get('/api/v1/analytics/dlq-signatures');
   expect([without.status, without.text]).toEqual([400, '{"error":"queue required"}']);
   await get(`/api/v1/analytics/dlq-signatures?queue=${'q'.repeat(500)}`);
-  expect(records.asked).toEqual([['orders', 200]]);
+  expect(records.asked).toEqual([[DEFAULT_TENANT, 'orders', 200]]);
 });
 
 test('the data of a trace may find no room', async () => {
@@ -221,7 +224,7 @@ test('the data of a trace may find no room', async () => {
     partition: null,
     data: null,
   };
-  front.service.records.traces = { kind: 'trace-list', traces: [view], total: 1 };
+  front.service.records.answers.namedTraces = { kind: 'trace-list', traces: [view], total: 1 };
   const { traces } = JSON.parse((await get('/api/v1/traces/by-name/n')).text);
   expect(traces[0]).toMatchObject({ data: null, dataAvailable: false, partitionId: '7' });
 });

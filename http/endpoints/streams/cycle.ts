@@ -51,7 +51,7 @@ import {
   type StreamCycleBody,
   streamCycleParts,
 } from './cycle-body.js';
-import { partition } from './stream-fields.js';
+import { partition } from './state.js';
 
 const stateOp = named(
   'StreamStateOp',

@@ -26,7 +26,7 @@ import {
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import { sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
-import { nonEmpty } from './stream-fields.js';
+import { nonEmpty } from './state.js';
 
 const queryForm = bodyForm({
   name: describedBy(nonEmpty, given('', nameMember())),

@@ -6,7 +6,7 @@
 import type { StreamStateAnswer } from '@svc/engine';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { TestFront } from '../../testing/front.fake.js';
-import { streamRowsText } from './rows.js';
+import { streamRowsText } from './state.js';
 
 const ID = '0193f0c4-1a2b-7c3d-8e4f-5a6b7c8d9e0f';
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => front.stop());
 
 async function ask(answer: StreamStateAnswer<Uint8Array>, fields: object = {}) {
-  front.service.streams.view = { kind: 'stream-state', answer };
+  front.service.streams.answers.state = { kind: 'stream-state', answer };
   const body = JSON.stringify({ query_id: ID, partition_id: '17', ...fields });
   return front.client().request('/streams/v1/state/get', { body });
 }
@@ -56,14 +56,14 @@ test('filters that say nothing are no filters', async () => {
   const all = { keys: null, keyPrefix: '', ripeAtOrBefore: null };
   for (const fields of [{}, { keys: [], key_prefix: '', ripe_at_or_before: null }]) {
     await ask({ result: 'missing' }, fields);
-    expect(front.service.streams.asked.at(-1)).toMatchObject({
+    expect(front.service.streams.asked.at(-1)?.[0]).toMatchObject({
       queryId: ID,
       partitionId: '17',
       ...all,
     });
   }
   await ask({ result: 'missing' }, { keys: ['a'], key_prefix: 'a', ripe_at_or_before: -1 });
-  expect(front.service.streams.asked.at(-1)).toMatchObject({
+  expect(front.service.streams.asked.at(-1)?.[0]).toMatchObject({
     keys: ['a'],
     keyPrefix: 'a',
     ripeAtOrBefore: -1,

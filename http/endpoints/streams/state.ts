@@ -1,8 +1,20 @@
-/** POST /streams/v1/state/get (streams 3): what a query remembers of one source partition. */
-import type { StreamStateFilter } from '@svc/engine';
-import { describedAs, integer, list, named, nullable, optional, text, uuid } from '@svc/schema';
+/** POST /streams/v1/state/get: what a query remembers of one source partition. */
+
+import type { StreamStateEntry, StreamStateFilter } from '@svc/engine';
+import {
+  describedAs,
+  integer,
+  list,
+  matching,
+  named,
+  nullable,
+  optional,
+  text,
+  uuid,
+} from '@svc/schema';
 import {
   canonicalUuid,
+  formatStampUs,
   STREAM_KEYS_MAX,
   STREAM_ROWS_WALKED_MAX,
   STREAM_STATE_BYTES_MAX,
@@ -19,10 +31,14 @@ import {
   textMember,
 } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
+import { quotedBytes } from '../../json/json-text.js';
 import type { StreamStateView } from '../../ports/stream-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { viewReply } from '../../routing/reply.js';
-import { partition } from './stream-fields.js';
+
+export const nonEmpty = matching(/./s);
+
+export const partition = describedAs('Digits, as popped, or the UUID of the partition.', nonEmpty);
 
 const stateForm = bodyForm({
   query_id: describedBy(uuid, given(null, { field: uuid, read: readQueryId })),
@@ -136,4 +152,16 @@ const END = Buffer.from(']}', 'latin1');
 function answerOf(pieces: readonly Uint8Array[]): Uint8Array {
   const parts = pieces.flatMap((piece, i) => (i === 0 ? [piece] : [COMMA, piece]));
   return Buffer.concat([BEGIN, ...parts, END]);
+}
+
+/** The elements of a list, with commas between them; values are copied as they were sent. */
+export function streamRowsText(rows: readonly StreamStateEntry[]): Uint8Array {
+  let text = '';
+  for (const { key, value, updatedAtUs } of rows) {
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    text +=
+      `${text === '' ? '' : ','}{"key":${quotedBytes(key)},"value":${bytes.toString('latin1')},` +
+      `"updated_at":"${formatStampUs(updatedAtUs)}"}`;
+  }
+  return Buffer.from(text, 'latin1');
 }

@@ -22,8 +22,7 @@ import type { TimerPageView, TimerPeekView } from '../../ports/timer-service.js'
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { integerParameter, textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
-import { refuseKv } from '../kv/kv-answers.js';
-import { SURFACE_REFUSALS } from '../kv/surface-refusals.js';
+import { refuseKv, SURFACE_REFUSALS } from '../kv/kv-answers.js';
 import { TimerFault } from './ops.js';
 import { refuseTimers, sendBytes, submitTimers, timerMembers } from './timers.js';
 

@@ -24,8 +24,7 @@ import type { SubmittedOutcome } from '../../ports/service.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
-import { refuseKv } from '../kv/kv-answers.js';
-import { SURFACE_REFUSALS } from '../kv/surface-refusals.js';
+import { refuseKv, SURFACE_REFUSALS } from '../kv/kv-answers.js';
 import {
   checkTimerSizes,
   type RawTimerOp,

@@ -1,14 +1,48 @@
 /**
- * GET /api/v1/raft/liveness (inspection 12): whom the leader hears, as far as the node that is
- * asked knows it. `viewAgeMs` and `viewLeaderId` say whose picture the members are, and how old.
+ * The cluster as a node sees it: itself, every member as it answered, and whom the leader hears.
+ * `viewAgeMs` and `viewLeaderId` say whose picture the members are, and how old it is.
  */
-import { type MembershipMember, type RaftLivenessMember, raftLivenessAnswer } from '@svc/wire';
+import {
+  type MembershipMember,
+  type RaftLivenessMember,
+  raftLivenessAnswer,
+  raftMembersAnswer,
+  raftStatusAnswer,
+} from '@svc/wire';
 import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import type { MembershipRefused, MembershipView } from '../../ports/service.js';
+import type { MembershipRefused, MembershipView, RaftMembersView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply, sendAnswer } from '../../routing/reply.js';
+import { PendingReply, sendAnswer, shownReply } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
+
+export const raftStatusEndpoint = endpoint({
+  at: 'GET /api/v1/raft/status',
+  level: 'read-write',
+  tag: 'node',
+  summary: 'This node as a member of its cluster, as it sees itself.',
+  answers: {
+    200: answer('The node.', raftStatusAnswer),
+  },
+  scoped: false,
+  handle: (front, { exchange }) =>
+    sendAnswer(exchange, '200 OK', raftStatusAnswer, front.service.raftStatus()),
+});
+
+export const raftMembersEndpoint = endpoint({
+  at: 'GET /api/v1/raft/members',
+  level: 'read-write',
+  tag: 'node',
+  summary: 'Every member of the cluster, each as it answered this node.',
+  answers: {
+    200: answer('Ascending by `nodeId`.', raftMembersAnswer),
+  },
+  scoped: false,
+  handle: (front, { exchange }) =>
+    front.service.raftMembers(
+      shownReply(front, exchange, raftMembersAnswer, ({ answer }: RaftMembersView) => answer),
+    ),
+});
 
 export const raftLivenessEndpoint = endpoint({
   at: 'GET /api/v1/raft/liveness',
