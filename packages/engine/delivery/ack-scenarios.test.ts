@@ -2,7 +2,7 @@
 // `test/contract/tables/ack-scenarios.ts` and `delivery-scenarios.ts` play on one node and on
 // three. Method: each case goes through the planner turn by turn, once as it is and once with a new
 // leader after every step, which knows nothing but the rows.
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AckStatus, PoppedOutcome } from '../base/commands/commands.js';
 import { numberNameKey } from '../base/keys.js';
 import type { CursorRow } from '../base/rows.js';
@@ -134,5 +134,13 @@ describe.each([
     expect(ack([['b', 'completed']])[0]).toMatchObject({ success: true });
     expect(ack([['zzz', 'completed']])[0]).toMatchObject({ success: false });
     expect(cursor().committed).toBe(1);
+  });
+
+  test('an id that is named many times is looked up once', () => {
+    lease();
+    const looks = vi.spyOn(rig.transactions, 'find');
+    const items = ack(['a', 'a', 'a', 'a'].map((id) => [id, 'completed'] as const));
+    expect(items.map(({ success }) => success)).toEqual([true, true, true, true]);
+    expect(looks).toHaveBeenCalledTimes(1);
   });
 });

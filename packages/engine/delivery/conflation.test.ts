@@ -21,18 +21,9 @@ function last(options: PopOptions = {}): PoppedOutcome {
   return rig.pop({ ...LAST, ...options });
 }
 
-function drain(): void {
-  for (let turns = 0; turns < 1000; turns++) {
-    const dueMs = rig.planner.nextDueMs();
-    if (dueMs === null || dueMs > rig.nowMs) return;
-    rig.turn();
-  }
-  throw new Error('the planner never comes to rest');
-}
-
 function advance(ms: number): void {
   rig.advance(ms);
-  drain();
+  rig.drain();
 }
 
 function numberOf(name: string): number {
@@ -388,7 +379,7 @@ describe('the policy', () => {
   test('a deleted queue has no policy to tell', () => {
     const waiting = rig.wait(LAST);
     rig.call({ kind: 'delete-queue', tenant: TENANT, queue: 'q' });
-    drain();
+    rig.drain();
     expect(terms(waiting.outcome)).toBe(null);
   });
 

@@ -14,19 +14,9 @@ beforeEach(() => {
   rig = new EngineRig();
 });
 
-/** Lets the turns run that the planner itself asks for at this moment. */
-function drain(): void {
-  for (let turns = 0; turns < 10_000; turns++) {
-    const dueMs = rig.planner.nextDueMs();
-    if (dueMs === null || dueMs > rig.nowMs) return;
-    rig.turn();
-  }
-  throw new Error('the planner never comes to rest');
-}
-
 function advance(ms: number): void {
   rig.advance(ms);
-  drain();
+  rig.drain();
 }
 
 function texts(request: Request): string[] | null {
@@ -239,7 +229,7 @@ describe('waiting', () => {
     const wildcard = rig.wait();
     const pinned = rig.wait({ partition: 'p' });
     rig.call({ kind: 'delete-queue', tenant: TENANT, queue: 'q' });
-    drain();
+    rig.drain();
     expect([texts(wildcard), texts(pinned)]).toEqual([[], []]);
     expect(rig.rows(cursors)).toEqual([]);
     expect(rig.texts(rig.pop())).toEqual([]);
@@ -337,7 +327,7 @@ describe('discovery', () => {
     expect(waiters.map(texts)).toEqual([['b'], ['c'], null]);
     rig.push('plain', 'p', ['d']);
     rig.configure('plain', { namespace: 'shop' });
-    drain();
+    rig.drain();
     expect(waiters.map(texts)).toEqual([['b'], ['c'], ['d']]);
   });
 
@@ -406,14 +396,14 @@ describe('scans', () => {
     for (let p = 0; p < 2_500; p++) rig.send(pushCommand('q', `p${p}`, ['a'], true));
     rig.turnAll();
     rig.call(rig.popCommand({ consumerGroup: 'none', subscription: { mode: 'new' } }));
-    drain();
+    rig.drain();
     rig.push('q', 'p2400', ['y']);
     rig.restart();
     const impatient = rig.call(
       rig.popCommand({ consumerGroup: 'none', subscription: { mode: 'new' } }),
     );
     expect(texts(impatient)).toBe(null);
-    drain();
+    rig.drain();
     expect(texts(impatient)).toEqual(['y']);
     const empty = rig.call(rig.popCommand({ consumerGroup: 'none' }));
     expect(texts(empty)).toEqual([]);
@@ -437,7 +427,7 @@ describe('scans', () => {
     const found: string[] = [];
     for (let pops = 0; pops < 5; pops++) {
       const request = rig.call(rig.popCommand({}));
-      drain();
+      rig.drain();
       found.push(...(texts(request) ?? []));
     }
     expect(found.sort()).toEqual(names);
@@ -448,12 +438,12 @@ describe('scans', () => {
     rig.push('q', 'p1', ['a']);
     rig.push('q', 'p2', ['b']);
     rig.call(rig.popCommand({ partitions: 2 }));
-    drain();
+    rig.drain();
     rig.call(rig.popCommand({}));
-    drain();
+    rig.drain();
     rig.restart();
     const request = rig.wait();
-    drain();
+    rig.drain();
     expect(texts(request)).toBe(null);
     expect(rig.planner.wakes).toBe(0);
     advance(30_002);

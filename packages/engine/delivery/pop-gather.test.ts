@@ -12,18 +12,9 @@ beforeEach(() => {
   rig.configure('q', { minPopWaitTime: 1000 });
 });
 
-function drain(): void {
-  for (let turns = 0; turns < 1000; turns++) {
-    const dueMs = rig.planner.nextDueMs();
-    if (dueMs === null || dueMs > rig.nowMs) return;
-    rig.turn();
-  }
-  throw new Error('the planner never comes to rest');
-}
-
 function advance(ms: number): void {
   rig.advance(ms);
-  drain();
+  rig.drain();
 }
 
 function wait(options: PopOptions = {}): Request {
@@ -221,7 +212,7 @@ describe('nobody is held up', () => {
     const pop = wait({ partitions: 2 });
     expect(texts(pop)).toBe(null);
     expect(rig.texts(rig.pop({ partition: 'p1' }))).toEqual(['p1']);
-    drain();
+    rig.drain();
     expect(texts(pop)).toEqual(['p2', 'x', 'y']);
   });
 

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { PushCommand } from '../base/commands/commands.js';
 import { utf8Read } from '../base/utf8.js';
 import { EngineRig, pushCommand, TENANT, utf8 } from '../testing/engine.fake.js';
+import { walked } from '../testing/page.fake.js';
 import { listDeadLetters } from '../views/dead-letter-list.js';
 import { leastPayloadBytes, type PayloadCipher, sealedBytes } from './payload-cipher.js';
 
@@ -132,10 +133,8 @@ describe('a message that dies', () => {
   test('is shown open in lists', () => {
     die();
     const filter = { tenant: TENANT, queue: 'q', group: null, limit: 10, offset: 0 };
-    const walk = listDeadLetters(rig.planner.state, filter, PLAIN_TO_SEE.open);
-    let step = walk.next();
-    while (step.done !== true) step = walk.next();
-    expect(step.value.letters.map(({ payload }) => utf8Read(payload, 0, 1))).toEqual(['a']);
+    const { letters } = walked(listDeadLetters(rig.planner.state, filter, PLAIN_TO_SEE.open));
+    expect(letters.map(({ payload }) => utf8Read(payload, 0, 1))).toEqual(['a']);
   });
 
   test('is replayed in its envelope where the queue encrypts, and in the clear where not', () => {

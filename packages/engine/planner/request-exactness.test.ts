@@ -15,7 +15,7 @@ import { type KvCall, kvText } from '../base/commands/kv.js';
 import type { Rollback } from '../base/commands/transaction.js';
 import { kvKey, kvRows } from '../state/kv/tables.js';
 import { newRequestSession, type RequestOrigin } from '../state/request-id.js';
-import { pushCommand, TENANT } from '../testing/engine.fake.js';
+import { popCommand, pushCommand, TENANT } from '../testing/engine.fake.js';
 import { SeededRandom } from '../testing/random.fake.js';
 import { type Copy, RequestGroup } from '../testing/request-group.fake.js';
 import { positionOf, transactionCommand } from '../testing/transaction.fake.js';
@@ -240,21 +240,11 @@ function countOf(outcome: Outcome): number | null {
 }
 
 function popOf(group: RequestGroup, wait: boolean): (isOver: boolean) => Command {
-  return (isOver) => ({
-    kind: 'pop',
-    tenant: TENANT,
-    scope: { kind: 'queue', queue: 'q' },
-    consumerGroup: 'g',
-    batch: 2,
-    partitions: 1,
-    autoAck: true,
-    wait,
-    deadlineMs: isOver ? DEADLINE_OVER : group.nowMs + 5000,
-    leaseSeconds: null,
-    subscription: { mode: 'all' },
-    conflation: null,
-    autopilot: null,
-  });
+  const options = { batch: 2, autoAck: true, wait, leaseSeconds: null, timeoutMs: 5000 };
+  return (isOver) => {
+    const command = popCommand(group.nowMs, options);
+    return isOver ? { ...command, deadlineMs: DEADLINE_OVER } : command;
+  };
 }
 
 function isSettled(outcome: Outcome): boolean {

@@ -13,7 +13,7 @@ import {
 import type { Key } from '../base/state.js';
 import { requests } from '../base/tables.js';
 import { newRequestSession, type RequestOrigin } from '../state/request-id.js';
-import { pushCommand, TENANT } from '../testing/engine.fake.js';
+import { popCommand, pushCommand, TENANT } from '../testing/engine.fake.js';
 import { RequestGroup } from '../testing/request-group.fake.js';
 
 const SESSION = newRequestSession(2 ** 33 + 7, 1, 2);
@@ -28,22 +28,7 @@ function push(text: string): Command {
 }
 
 function pop(group: RequestGroup, options: Partial<PopCommand> = {}): PopCommand {
-  return {
-    kind: 'pop',
-    tenant: TENANT,
-    scope: { kind: 'queue', queue: 'q' },
-    consumerGroup: 'g',
-    batch: 10,
-    partitions: 1,
-    autoAck: true,
-    wait: false,
-    deadlineMs: group.nowMs + 30_000,
-    leaseSeconds: 30,
-    subscription: { mode: 'all' },
-    conflation: null,
-    autopilot: null,
-    ...options,
-  };
+  return { ...popCommand(group.nowMs, { batch: 10, autoAck: true }), ...options };
 }
 
 /** Outcomes in the order in which they came. */

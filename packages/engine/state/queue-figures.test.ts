@@ -6,19 +6,12 @@ import { QUEUE_MODE_GROUP } from '@svc/wire';
 import { expect, test } from 'vitest';
 import { WHOLE } from '../base/page.js';
 import { EngineRig, TENANT } from '../testing/engine.fake.js';
-import { CountedState } from '../testing/page.fake.js';
+import { CountedState, walked } from '../testing/page.fake.js';
 import { SeededRandom } from '../testing/random.fake.js';
 import { listQueues } from '../views/queue-views.js';
 import { nameCountsOf } from './names/name-index.js';
 import { type Figures, QueueFigures, WALKED_FIGURES } from './queue-figures.js';
 import { newestNumbers, type QueueSum } from './queue-sums.js';
-
-function finish<Result>(walk: Generator<void, Result>): Result {
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
-}
 
 function newRig(keptMax?: number): { readonly rig: EngineRig; readonly figures: QueueFigures } {
   const rig = new EngineRig();
@@ -30,14 +23,14 @@ function newRig(keptMax?: number): { readonly rig: EngineRig; readonly figures: 
 function sums(rig: EngineRig, figures = WALKED_FIGURES): (readonly [number, QueueSum])[] {
   return [...newestNumbers(rig.state, TENANT)].map((number) => [
     number,
-    finish(figures.of(rig.state, number, rig.wallUs)),
+    walked(figures.of(rig.state, number, rig.wallUs)),
   ]);
 }
 
 /** As one question about all queues of the tenant shows them. */
 function all(rig: EngineRig, figures: Figures = WALKED_FIGURES): (readonly [number, QueueSum])[] {
   const found: (readonly [number, QueueSum])[] = [];
-  finish(figures.each(rig.state, TENANT, rig.wallUs, (queue, sum) => found.push([queue, sum])));
+  walked(figures.each(rig.state, TENANT, rig.wallUs, (queue, sum) => found.push([queue, sum])));
   return found.sort(([a], [b]) => a - b);
 }
 
@@ -118,7 +111,7 @@ test('a question walks the queues that have changed, and no other', () => {
   const ask = (): number => {
     counted.rows = 0;
     let visited = 0;
-    finish(figures.each(counted, TENANT, rig.wallUs, () => visited++));
+    walked(figures.each(counted, TENANT, rig.wallUs, () => visited++));
     expect(visited).toBe(nameCountsOf(rig.state, TENANT).queues);
     return counted.rows;
   };
@@ -153,7 +146,7 @@ test('what changes under a walk is not kept', () => {
   const walk = figures.of(rig.state, 1, rig.wallUs);
   walk.next();
   rig.push('q', 'p', ['y']);
-  finish(walk);
+  walked(walk);
   expect(sums(rig, figures)).toEqual(sums(rig));
 });
 

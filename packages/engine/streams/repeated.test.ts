@@ -7,7 +7,8 @@ import { expect, test } from 'vitest';
 import type { Command, Outcome } from '../base/commands/commands.js';
 import { utf8Read } from '../base/utf8.js';
 import { newRequestSession, type RequestOrigin } from '../state/request-id.js';
-import { pushCommand, TENANT } from '../testing/engine.fake.js';
+import { popCommand, pushCommand } from '../testing/engine.fake.js';
+import { walked } from '../testing/page.fake.js';
 import { RequestGroup } from '../testing/request-group.fake.js';
 import {
   type CycleParts,
@@ -15,7 +16,6 @@ import {
   filterOf,
   readRows,
   registerCommand,
-  walked,
 } from '../testing/stream.fake.js';
 
 const SESSION = newRequestSession(2 ** 33 + 7, 1, 2);
@@ -36,25 +36,7 @@ function call(group: RequestGroup, command: Command, from: RequestOrigin | null)
 function leased(group: RequestGroup): { readonly queryId: string; readonly leaseId: string } {
   call(group, pushCommand('q', 'p', ['a'], false), null);
   const registered = call(group, registerCommand(), null);
-  const popped = call(
-    group,
-    {
-      kind: 'pop',
-      tenant: TENANT,
-      scope: { kind: 'queue', queue: 'q' },
-      consumerGroup: 'g',
-      batch: 10,
-      partitions: 1,
-      autoAck: false,
-      wait: false,
-      deadlineMs: group.nowMs + 30_000,
-      leaseSeconds: 30,
-      subscription: { mode: 'all' },
-      conflation: null,
-      autopilot: null,
-    },
-    null,
-  );
+  const popped = call(group, popCommand(group.nowMs, { batch: 10 }), null);
   if (registered.kind !== 'stream-registered' || popped.kind !== 'popped') throw new Error();
   const { verdict } = registered;
   if (verdict.result !== 'registered') throw new Error(verdict.result);

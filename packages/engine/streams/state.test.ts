@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { partitions } from '../base/tables.js';
 import { INLINE_VALUE_BYTES_MAX, streamValues } from '../state/streams/tables.js';
 import { EngineRig } from '../testing/engine.fake.js';
+import { walked } from '../testing/page.fake.js';
 import {
   type CycleParts,
   cycle,
@@ -15,7 +16,6 @@ import {
   readRows,
   roomOf,
   stateOf,
-  walked,
 } from '../testing/stream.fake.js';
 import { STREAM_STATE_BOUNDS, type StreamReadRoom } from './state.js';
 

@@ -211,6 +211,16 @@ export class EngineRig {
     });
   }
 
+  /** Runs the turns that the planner asks for at this moment. */
+  drain(): void {
+    for (let turns = 0; turns < 10_000; turns++) {
+      const dueMs = this.planner.nextDueMs();
+      if (dueMs === null || dueMs > this.nowMs) return;
+      this.turn();
+    }
+    throw new Error('the planner never comes to rest');
+  }
+
   /** Turns until no command waits for one. */
   turnAll(): void {
     while (this.planner.waiting > 0) this.turn();
@@ -233,28 +243,7 @@ export class EngineRig {
   }
 
   popCommand(options: PopOptions): PopCommand {
-    const { queue = 'q', partition, namespace, task, timeoutMs = 30_000, ...rest } = options;
-    let scope: PopScope = { kind: 'queue', queue };
-    if (partition !== undefined) scope = { kind: 'partition', queue, partition };
-    if (namespace !== undefined || task !== undefined) {
-      scope = { kind: 'discovery', namespace: namespace ?? null, task: task ?? null };
-    }
-    return {
-      kind: 'pop',
-      tenant: TENANT,
-      scope,
-      consumerGroup: 'g',
-      batch: 100,
-      partitions: 1,
-      autoAck: false,
-      wait: false,
-      deadlineMs: this.nowMs + timeoutMs,
-      leaseSeconds: 30,
-      subscription: { mode: 'all' },
-      conflation: null,
-      autopilot: null,
-      ...rest,
-    };
+    return popCommand(this.nowMs, options);
   }
 
   /** A pop that is answered at once. */
@@ -512,5 +501,30 @@ export function pushCommand(
     transactionIds: ids.map((id) => (named ? id : null)),
     payloadStart,
     payloadEnd,
+  };
+}
+
+export function popCommand(nowMs: number, options: PopOptions = {}): PopCommand {
+  const { queue = 'q', partition, namespace, task, timeoutMs = 30_000, ...rest } = options;
+  let scope: PopScope = { kind: 'queue', queue };
+  if (partition !== undefined) scope = { kind: 'partition', queue, partition };
+  if (namespace !== undefined || task !== undefined) {
+    scope = { kind: 'discovery', namespace: namespace ?? null, task: task ?? null };
+  }
+  return {
+    kind: 'pop',
+    tenant: TENANT,
+    scope,
+    consumerGroup: 'g',
+    batch: 100,
+    partitions: 1,
+    autoAck: false,
+    wait: false,
+    deadlineMs: nowMs + timeoutMs,
+    leaseSeconds: 30,
+    subscription: { mode: 'all' },
+    conflation: null,
+    autopilot: null,
+    ...rest,
   };
 }

@@ -7,6 +7,15 @@ export type Lister<Row> = (page: PageQuery, take: TakeRow<Row>) => Generator<voi
 
 const PAGES_MAX = 10_000;
 
+/** Runs a walk to its end; `between` is called whenever it yields. */
+export function walked<Result>(walk: Generator<void, Result>, between = () => {}): Result {
+  for (;;) {
+    const step = walk.next();
+    if (step.done === true) return step.value;
+    between();
+  }
+}
+
 export interface ReadPage<Row> {
   readonly rows: Row[];
   readonly nextAfter: NextAfter;
@@ -18,10 +27,7 @@ export function pageOf<Row>(lister: Lister<Row>, page: PageQuery): ReadPage<Row>
     rows.push(row);
     return true;
   });
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return { rows, nextAfter: step.value };
-  }
+  return { rows, nextAfter: walked(walk) };
 }
 
 export function wholeOf<Row>(lister: Lister<Row>): Row[] {

@@ -19,6 +19,7 @@ import {
   type StreamStateFilter,
 } from '../streams/state.js';
 import { type EngineRig, TENANT, utf8 } from './engine.fake.js';
+import { walked } from './page.fake.js';
 import type { PushWord } from './transaction.fake.js';
 
 /** A key and the JSON text of its value; null deletes. */
@@ -128,15 +129,6 @@ export function cycle(rig: EngineRig, parts: CycleParts): StreamCycledOutcome['v
   const { outcome } = rig.call(cycleCommand(parts));
   assert(outcome?.kind === 'stream-cycled', `answered by ${outcome?.kind}`);
   return outcome.verdict;
-}
-
-/** Runs a walk to its end; `between` is called whenever it yields. */
-export function walked<Result>(walk: Generator<void, Result>, between = () => {}): Result {
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-    between();
-  }
 }
 
 /** As they are. */

@@ -8,6 +8,7 @@ import type { State } from '../base/state.js';
 import { readMeta } from '../state/apply.js';
 import { findPartition, findQueue } from '../state/catalog.js';
 import { EngineRig, TENANT } from '../testing/engine.fake.js';
+import { walked } from '../testing/page.fake.js';
 import { SeededRandom } from '../testing/random.fake.js';
 import { type ChangedEntry, type ChangedPage, changedPartitions } from './changed-partitions.js';
 
@@ -16,11 +17,7 @@ const WALKED_MAX = 1000;
 
 function ask(rig: EngineRig, entries: readonly Partial<ChangedEntry>[], walkedMax = WALKED_MAX) {
   const whole = entries.map((entry) => ({ ...ENTRY, ...entry }));
-  const walk = changedPartitions(rig.state, TENANT, whole, walkedMax);
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
+  return walked(changedPartitions(rig.state, TENANT, whole, walkedMax));
 }
 
 function names(page: ChangedPage | undefined): string[] {

@@ -3,16 +3,13 @@
 // bounds that end the walk.
 import { describe, expect, test } from 'vitest';
 import { EngineRig } from '../testing/engine.fake.js';
+import { walked } from '../testing/page.fake.js';
 import { groupLags } from './group-lag.js';
 
 const MANY = { cursorsMax: 1000, rowsMax: 1000 };
 
 function lags(rig: EngineRig, limits = MANY) {
-  const walk = groupLags(rig.state, limits);
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
+  return walked(groupLags(rig.state, limits));
 }
 
 function rigWithGroups(): EngineRig {

@@ -12,7 +12,14 @@ import { applyEffect } from '../state/apply.js';
 import { lowestCommitted, seededGroups } from '../state/group-cursors.js';
 import { cursorOf } from '../state/subscription.js';
 import { EngineRig, TENANT } from '../testing/engine.fake.js';
-import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from '../testing/page.fake.js';
+import {
+  CountedState,
+  type Lister,
+  pagedOf,
+  pageOf,
+  walked,
+  wholeOf,
+} from '../testing/page.fake.js';
 import { SeededRandom } from '../testing/random.fake.js';
 import {
   type GroupDetailRow,
@@ -24,13 +31,6 @@ import {
   listGroups,
   queueNames,
 } from './group-views.js';
-
-function end<Result>(walk: Generator<void, Result>): Result {
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
-}
 
 function pauses(walk: Generator<void, unknown>): number {
   let count = 0;
@@ -49,14 +49,14 @@ const detailer =
 const list = (rig: EngineRig) => wholeOf(lister(rig));
 const detail = (rig: EngineRig, group: string) => wholeOf(detailer(rig, group));
 const lagging = (rig: EngineRig, seconds: number) =>
-  end(laggingGroups(rig.state, TENANT, seconds, WHOLE, rig.wallUs)).views;
+  walked(laggingGroups(rig.state, TENANT, seconds, WHOLE, rig.wallUs)).views;
 
 function pagedLagging(rig: EngineRig, limit: number): LaggingView[] {
   const found: LaggingView[] = [];
   let after: string | null = '';
   while (after !== null) {
     const page = { after, limit };
-    const list: LaggingList = end(laggingGroups(rig.state, TENANT, -1, page, rig.wallUs));
+    const list: LaggingList = walked(laggingGroups(rig.state, TENANT, -1, page, rig.wallUs));
     found.push(...list.views);
     after = list.nextAfter;
   }
@@ -179,7 +179,7 @@ describe('the detail', () => {
     // Another tenant's.
     const other = '00000000-0000-0000-0000-000000000002';
     expect(wholeOf(detailer(rig, 'g', other))).toEqual([]);
-    expect(end(queueNames(rig.state, other))).toEqual([]);
+    expect(walked(queueNames(rig.state, other))).toEqual([]);
   });
 });
 
@@ -309,8 +309,8 @@ test.each(SEEDS)('the reads of a random state agree (seed %i)', (seed) => {
   }
   expectPages(rig, names);
   for (const partition of rig.rows(partitions)) {
-    const seeded = end(seededGroups(rig.state, partition.queue));
-    const lowest = end(lowestCommitted(rig.state, partition, seeded));
+    const seeded = walked(seededGroups(rig.state, partition.queue));
+    const lowest = walked(lowestCommitted(rig.state, partition, seeded));
     const all = names.map((group) => cursorAt(rig, partition, group));
     const committed = all.flatMap((cursor) => (cursor === undefined ? [] : [cursor.committed]));
     expect(lowest).toBe(committed.length === 0 ? null : Math.min(...committed));

@@ -12,16 +12,10 @@ import type { State } from '../base/state.js';
 import { cursors, partitions } from '../base/tables.js';
 import { findNamedPartition, findPartition, findQueue } from '../state/catalog.js';
 import { EngineRig, pushCommand, TENANT } from '../testing/engine.fake.js';
+import { walked } from '../testing/page.fake.js';
 import { SeededRandom } from '../testing/random.fake.js';
 import { forgottenEnd, messageCandidates, messageDetail } from './message-find.js';
 import { listMessages, type MessageFilter, type MessageList } from './message-list.js';
-
-function result<Result>(walk: Generator<void, Result>): Result {
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
-}
 
 function filterOf(rig: EngineRig, filter: Partial<MessageFilter>): MessageFilter {
   return {
@@ -40,7 +34,7 @@ function filterOf(rig: EngineRig, filter: Partial<MessageFilter>): MessageFilter
 }
 
 function list(rig: EngineRig, filter: Partial<MessageFilter> = {}): MessageList {
-  return result(listMessages(rig.planner.state, filterOf(rig, filter), rig.wallUs));
+  return walked(listMessages(rig.planner.state, filterOf(rig, filter), rig.wallUs));
 }
 
 /** `queue/partition:offset` of each, in order. */
@@ -214,7 +208,7 @@ describe('one message', () => {
     if (queue === undefined) throw new Error('no queue');
     const show = (offset: number) => {
       const partition = partitionOf(rig, 'q', 'p');
-      return result(messageDetail(state, queue, partition, offset, rig.wallUs));
+      return walked(messageDetail(state, queue, partition, offset, rig.wallUs));
     };
     expect(show(0)).toMatchObject({
       status: 'dead_letter',

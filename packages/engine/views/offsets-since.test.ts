@@ -2,14 +2,11 @@
 // a second apart, every instant around them, against a look at all of them.
 import { describe, expect, test } from 'vitest';
 import { EngineRig, TENANT } from '../testing/engine.fake.js';
+import { walked } from '../testing/page.fake.js';
 import { type FoundOffset, offsetsSince } from './offsets-since.js';
 
 function ask(rig: EngineRig, queue: string, partition: string, sinceUs: number): FoundOffset {
-  const walk = offsetsSince(rig.state, TENANT, [{ queue, partition, sinceUs }]);
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value[0] as FoundOffset;
-  }
+  return walked(offsetsSince(rig.state, TENANT, [{ queue, partition, sinceUs }]))[0] as FoundOffset;
 }
 
 function threeAppends() {

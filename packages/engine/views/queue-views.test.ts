@@ -13,7 +13,14 @@ import { applyAppend, applyEffect, applyStamp } from '../state/apply.js';
 import { AppendRun } from '../state/log-use.js';
 import { queuesByAge } from '../state/names/name-index.js';
 import { WALKED_FIGURES } from '../state/queue-figures.js';
-import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from '../testing/page.fake.js';
+import {
+  CountedState,
+  type Lister,
+  pagedOf,
+  pageOf,
+  walked,
+  wholeOf,
+} from '../testing/page.fake.js';
 import {
   listQueueNames,
   listQueues,
@@ -79,15 +86,8 @@ const lister =
   (page, take) =>
     listQueues(state, WALKED_FIGURES, tenant, page, NOW_US, take);
 
-function result<Result>(walk: Generator<void, Result>): Result {
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 function figures() {
-  const detail = result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, SHOWN_MAX, NOW_US));
+  const detail = walked(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, SHOWN_MAX, NOW_US));
   const { total, pending, processing, completed } = detail?.partitions[0]?.counts ?? {};
   return [total, pending, processing, completed];
 }
@@ -153,7 +153,7 @@ test('depth of one group, and of a group without a cursor', () => {
 });
 
 function depth(group: string | null, shownMax = SHOWN_MAX) {
-  return result(queueDepth(state, TENANT, 'q', group, WHOLE, shownMax, NOW_US));
+  return walked(queueDepth(state, TENANT, 'q', group, WHOLE, shownMax, NOW_US));
 }
 
 function register(group: string, changes: Partial<GroupRow>): void {
@@ -205,22 +205,22 @@ test('partitions by name; those above the bound are counted and not shown', () =
     const header = { partition: number, baseOffset: 0, stampUs: 40, count: 2, hasIds: false };
     applyAppend(state, header, 1, 0, 50, new AppendRun());
   }
-  const all = result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, 5, NOW_US));
+  const all = walked(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, 5, NOW_US));
   expect(all?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a', 'b', 'p', 'ü']);
   expect(all?.partitionsTruncated).toBe(false);
-  const cut = result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, 2, NOW_US));
+  const cut = walked(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, 2, NOW_US));
   expect(cut?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a']);
   expect(cut?.partitionsTruncated).toBe(true);
   expect(cut?.view).toEqual(all?.view);
   expect(cut?.view).toMatchObject({ segments: 6, retainedBytes: 400, counts: { total: 16 } });
   expect(depth(null, 3)?.partitions.map(({ partition }) => partition)).toEqual(['Z', 'a', 'b']);
   // Pages put together are the whole list; each has the sums of all partitions.
-  const whole = [all, depth(null), result(queueSizes(state, TENANT, 'q', WHOLE, 9))] as const;
+  const whole = [all, depth(null), walked(queueSizes(state, TENANT, 'q', WHOLE, 9))] as const;
   for (const limit of [1, 2, 4, 5, 6]) {
     const readers = [
-      (page: PageQuery) => result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', page, 1, NOW_US)),
-      (page: PageQuery) => result(queueDepth(state, TENANT, 'q', null, page, 1, NOW_US)),
-      (page: PageQuery) => result(queueSizes(state, TENANT, 'q', page, 9)),
+      (page: PageQuery) => walked(queueDetail(state, WALKED_FIGURES, TENANT, 'q', page, 1, NOW_US)),
+      (page: PageQuery) => walked(queueDepth(state, TENANT, 'q', null, page, 1, NOW_US)),
+      (page: PageQuery) => walked(queueSizes(state, TENANT, 'q', page, 9)),
     ] as const;
     readers.forEach((read, at) => {
       const found: unknown[] = [];
@@ -312,7 +312,7 @@ test('a page of queues costs what it shows, wherever it begins, also among those
 });
 
 test('times, bytes and other tenants', () => {
-  const detail = result(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, SHOWN_MAX, NOW_US));
+  const detail = walked(queueDetail(state, WALKED_FIGURES, TENANT, 'q', WHOLE, SHOWN_MAX, NOW_US));
   expect(detail?.partitions[0]).toMatchObject({
     oldestMessageUs: 10,
     newestMessageUs: 20,
@@ -323,9 +323,9 @@ test('times, bytes and other tenants', () => {
   expect(wholeOf(lister())).toHaveLength(1);
   expect(wholeOf(lister(OTHER_TENANT))).toEqual([]);
   expect(
-    result(queueDetail(state, WALKED_FIGURES, OTHER_TENANT, 'q', WHOLE, SHOWN_MAX, NOW_US)),
+    walked(queueDetail(state, WALKED_FIGURES, OTHER_TENANT, 'q', WHOLE, SHOWN_MAX, NOW_US)),
   ).toBeNull();
-  expect(result(queueDepth(state, TENANT, 'none', null, WHOLE, SHOWN_MAX, NOW_US))).toBeNull();
+  expect(walked(queueDepth(state, TENANT, 'none', null, WHOLE, SHOWN_MAX, NOW_US))).toBeNull();
 });
 
 test('group names are read once per queue, and many cursors make a walk pause in between', () => {

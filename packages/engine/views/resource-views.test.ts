@@ -6,7 +6,14 @@ import { WHOLE } from '../base/page.js';
 import type { Label } from '../state/names/name-index.js';
 import { WALKED_FIGURES } from '../state/queue-figures.js';
 import { EngineRig, pushCommand, TENANT } from '../testing/engine.fake.js';
-import { CountedState, type Lister, pagedOf, pageOf, wholeOf } from '../testing/page.fake.js';
+import {
+  CountedState,
+  type Lister,
+  pagedOf,
+  pageOf,
+  walked,
+  wholeOf,
+} from '../testing/page.fake.js';
 import { rankPartitions } from './partition-ranking.js';
 import { queueSizes } from './queue-views.js';
 import { type LabelSum, sumsByLabel, tenantOverview } from './tenant-views.js';
@@ -15,13 +22,6 @@ const OTHER_TENANT = '00000000-0000-0000-0000-000000000002';
 const SECOND_MS = 1000;
 
 let rig: EngineRig;
-
-function result<Result>(walk: Generator<void, Result>): Result {
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
-}
 
 /**
  * a.x: p1 with 3 messages, p2 with 2, a second apart; a.y: 4 messages of which 1 is consumed and 2
@@ -44,7 +44,7 @@ beforeEach(() => {
 
 describe('ranking', () => {
   function ranked(queue: string | null, limit = 10, walkedMax = 100) {
-    const ranking = result(rankPartitions(rig.state, TENANT, queue, limit, walkedMax, rig.wallUs));
+    const ranking = walked(rankPartitions(rig.state, TENANT, queue, limit, walkedMax, rig.wallUs));
     const rows = ranking?.partitions.map((row) => [
       `${row.queue}/${row.partition}`,
       row.pending,
@@ -69,7 +69,7 @@ describe('ranking', () => {
 
   test('of one queue, and of none', () => {
     expect(ranked('a.x')).toMatchObject({ walked: 2, partitions: [['a.x/p1', 3, 0, 2], {}] });
-    expect(result(rankPartitions(rig.state, TENANT, 'a.z', 1, 1, 0))).toBeNull();
+    expect(walked(rankPartitions(rig.state, TENANT, 'a.z', 1, 1, 0))).toBeNull();
   });
 
   test('the limit keeps the largest, however late they are met', () => {
@@ -102,7 +102,7 @@ describe('ranking', () => {
 });
 
 test('overview', () => {
-  expect(result(tenantOverview(rig.state, WALKED_FIGURES, TENANT, rig.wallUs))).toEqual({
+  expect(walked(tenantOverview(rig.state, WALKED_FIGURES, TENANT, rig.wallUs))).toEqual({
     queues: 3,
     partitions: 4,
     namespaces: 2,
@@ -111,7 +111,7 @@ test('overview', () => {
     lag: { queues: 2, secondsSum: 3, secondsMax: 2, messagesSum: 8, messagesMax: 5 },
   });
   expect(
-    result(tenantOverview(rig.state, WALKED_FIGURES, TENANT.replace('1', '3'), rig.wallUs)),
+    walked(tenantOverview(rig.state, WALKED_FIGURES, TENANT.replace('1', '3'), rig.wallUs)),
   ).toMatchObject({
     queues: 0,
     lag: { queues: 0 },
@@ -173,13 +173,13 @@ test('sums by label, ascending, without the empty one', () => {
 });
 
 test('sizes, by name', () => {
-  const sizes = result(queueSizes(rig.state, TENANT, 'a.x', WHOLE, 10));
+  const sizes = walked(queueSizes(rig.state, TENANT, 'a.x', WHOLE, 10));
   expect(sizes?.partitions.map(({ partition }) => partition)).toEqual(['p1', 'p2']);
   const [first, second] = sizes?.partitions ?? [];
   expect(first?.bytes).toBeGreaterThan(second?.bytes ?? 0);
   expect(sizes?.truncated).toBe(false);
-  const cut = result(queueSizes(rig.state, TENANT, 'a.x', WHOLE, 1));
+  const cut = walked(queueSizes(rig.state, TENANT, 'a.x', WHOLE, 1));
   expect(cut).toEqual({ partitions: [first], truncated: true, nextAfter: null });
-  expect(result(queueSizes(rig.state, TENANT, 'a.x', WHOLE, 2))?.truncated).toBe(false);
-  expect(result(queueSizes(rig.state, OTHER_TENANT, 'a.x', WHOLE, 1))).toBeNull();
+  expect(walked(queueSizes(rig.state, TENANT, 'a.x', WHOLE, 2))?.truncated).toBe(false);
+  expect(walked(queueSizes(rig.state, OTHER_TENANT, 'a.x', WHOLE, 1))).toBeNull();
 });

@@ -7,6 +7,7 @@ import { type PageQuery, WHOLE } from '../base/page.js';
 import { nameCountsOf } from '../state/names/name-index.js';
 import { WALKED_FIGURES } from '../state/queue-figures.js';
 import { EngineRig, TENANT } from '../testing/engine.fake.js';
+import { walked } from '../testing/page.fake.js';
 import { partitionLiveness } from './partition-liveness.js';
 import type { QueueFilter } from './queue-filter.js';
 import { queuePage } from './queue-views.js';
@@ -16,16 +17,9 @@ import { type QueueWorkload, queueWorkloads } from './tenant-views.js';
 const ALL: QueueFilter = { queue: null, namespace: null, task: null };
 const HOUR_MS = 3_600_000;
 
-function finish<Result>(walk: Generator<void, Result>): Result {
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 function status(rig: EngineRig, filter: Partial<QueueFilter> = {}, page: PageQuery = WHOLE) {
   const wanted = { ...ALL, ...filter };
-  return finish(tenantStatus(rig.state, WALKED_FIGURES, TENANT, wanted, page, rig.wallUs));
+  return walked(tenantStatus(rig.state, WALKED_FIGURES, TENANT, wanted, page, rig.wallUs));
 }
 
 function file(rig: EngineRig, queue: string, texts: readonly string[]): void {
@@ -119,7 +113,7 @@ test('a page counts its own queues, newest first', () => {
     rig.advance(10);
   }
   const page = (offset: number, limit: number) =>
-    finish(queuePage(rig.state, WALKED_FIGURES, TENANT, offset, limit, rig.wallUs)).map(
+    walked(queuePage(rig.state, WALKED_FIGURES, TENANT, offset, limit, rig.wallUs)).map(
       ({ queue, counts }) => [queue, counts.pending],
     );
   expect(page(0, 2)).toEqual([
@@ -138,7 +132,7 @@ test('a workload knows groups by their registration and by where they have read'
   rig.pop({ queue: 'both', consumerGroup: '__QUEUE_MODE__' });
   rig.pop({ queue: 'pinned', partition: 'p', consumerGroup: 'g' });
   const found: QueueWorkload[] = [];
-  finish(queueWorkloads(rig.state, WALKED_FIGURES, TENANT, rig.wallUs, (one) => found.push(one)));
+  walked(queueWorkloads(rig.state, WALKED_FIGURES, TENANT, rig.wallUs, (one) => found.push(one)));
   expect(found.map(({ queue, sum, groups }) => [queue.name, sum.pending, groups.size])).toEqual([
     ['both', 1, 2],
     ['pinned', 1, 1],
@@ -153,7 +147,7 @@ test('partitions by when they were written last', () => {
   rig.advance(30 * HOUR_MS);
   rig.push('q', 'late', ['2']);
   rig.push('a', 'p', ['3']);
-  const rows = finish(partitionLiveness(rig.state, TENANT, ALL, 2, rig.wallUs));
+  const rows = walked(partitionLiveness(rig.state, TENANT, ALL, 2, rig.wallUs));
   expect(rows.map(({ queue }) => queue)).toEqual(['q', 'a']);
   expect(rows[0]).toMatchObject({
     partitions: 2,
@@ -166,6 +160,6 @@ test('partitions by when they were written last', () => {
   const [{ oldestWriteUs = 0, newestWriteUs = 0 } = {}] = rows;
   const apartMs = ((newestWriteUs ?? 0) - (oldestWriteUs ?? 0)) / 1000;
   expect(Math.round(apartMs)).toBe(30 * HOUR_MS);
-  const bare = finish(partitionLiveness(rig.state, TENANT, { ...ALL, queue: 'bare' }, 9, 0));
+  const bare = walked(partitionLiveness(rig.state, TENANT, { ...ALL, queue: 'bare' }, 9, 0));
   expect(bare).toMatchObject([{ partitions: 1, oldestWriteUs: null, newestWriteUs: null }]);
 });

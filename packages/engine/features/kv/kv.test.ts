@@ -26,6 +26,7 @@ import {
 import { newRequestSession } from '../../state/request-id.js';
 import { EngineRig, TENANT } from '../../testing/engine.fake.js';
 import { KvModel, randomKvCall } from '../../testing/kv.fake.js';
+import { walked } from '../../testing/page.fake.js';
 import { SeededRandom } from '../../testing/random.fake.js';
 import { readKv } from './plan.js';
 import { walkPage } from './read.js';
@@ -40,13 +41,9 @@ function call(rig: EngineRig, ops: readonly KvOp[], tenant = TENANT): KvOutcome 
 }
 
 function read(rig: EngineRig, ops: readonly KvOp[]): KvOutcome {
-  const walk = readKv(rig.state, rig.wallUs, { kind: 'kv', tenant: TENANT, ops });
-  for (;;) {
-    const step = walk.next();
-    if (step.done !== true) continue;
-    if (step.value.kind !== 'kv') throw new Error(step.value.refusal.error);
-    return step.value;
-  }
+  const outcome = walked(readKv(rig.state, rig.wallUs, { kind: 'kv', tenant: TENANT, ops }));
+  if (outcome.kind !== 'kv') throw new Error(outcome.refusal.error);
+  return outcome;
 }
 
 function put(key: string, value: string, more: Partial<KvPut> = {}): KvOp {
@@ -225,11 +222,7 @@ test('pages: the byte order of keys, cursors, expired rows', () => {
   const walk = (after: string, includeExpired: boolean) => {
     const place = { tenant: TENANT, namespace: 'n', prefix: 'a', after };
     const wish = { limit: 2, keysOnly: false, includeExpired };
-    const steps = walkPage(rig.state, rig.wallUs, place, wish, { bytesLeft: 100 });
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) return step.value;
-    }
+    return walked(walkPage(rig.state, rig.wallUs, place, wish, { bytesLeft: 100 }));
   };
   const first = walk('', false);
   expect(first.rows.map(({ key }) => key)).toEqual(['a', 'az']);

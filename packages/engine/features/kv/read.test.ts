@@ -5,6 +5,7 @@ import { kvJson } from '../../base/commands/kv.js';
 import { MapState } from '../../base/map-state.js';
 import type { State } from '../../base/state.js';
 import { kvKey, kvNamespaceKey, kvNamespaces, kvRows } from '../../state/kv/tables.js';
+import { walked } from '../../testing/page.fake.js';
 import { kvReadBudget } from './judge.js';
 import { type KvNamespaces, listKvNamespaces, walkPage } from './read.js';
 
@@ -21,11 +22,9 @@ function stateWith(count: number): MapState {
 }
 
 function listed(state: MapState, shownMax?: number): KvNamespaces & { readonly steps: number } {
-  const walk = listKvNamespaces(state, TENANT, shownMax);
-  for (let steps = 1; ; steps++) {
-    const step = walk.next();
-    if (step.done === true) return { ...step.value, steps };
-  }
+  let steps = 1;
+  const found = walked(listKvNamespaces(state, TENANT, shownMax), () => steps++);
+  return { ...found, steps };
 }
 
 test('no more are shown than a node writes in one go', () => {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { PageQuery } from '../../base/page.js';
 import { WHOLE } from '../../base/page.js';
 import { EngineRig, TENANT } from '../../testing/engine.fake.js';
+import { walked } from '../../testing/page.fake.js';
 import { cancelOf, scheduleOf, timerCall } from '../../testing/timers.fake.js';
 import { listTimerQueues, type TimerQueue } from './queues.js';
 
@@ -12,11 +13,8 @@ const OTHER = 'aaaaaaaa-0000-4000-8000-000000000001';
 
 function list(rig: EngineRig, page: PageQuery): { rows: TimerQueue[]; next: string | null } {
   const rows: TimerQueue[] = [];
-  const walk = listTimerQueues(rig.state, TENANT, page, (row) => rows.push(row) > 0);
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return { rows, next: step.value };
-  }
+  const next = walked(listTimerQueues(rig.state, TENANT, page, (row) => rows.push(row) > 0));
+  return { rows, next };
 }
 
 test('queues with timers, in pages', () => {

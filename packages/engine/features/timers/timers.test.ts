@@ -9,6 +9,7 @@ import { utf8Read } from '../../base/utf8.js';
 import { type PayloadCipher, sealedBytes } from '../../draft/payload-cipher.js';
 import { timerPayloads, timers, timerUse, timerUseOf } from '../../state/timers/tables.js';
 import { EngineRig, pushCommand, TENANT, utf8 } from '../../testing/engine.fake.js';
+import { walked } from '../../testing/page.fake.js';
 import {
   callTimers,
   cancelOf,
@@ -199,11 +200,7 @@ describe('many timers', () => {
     const keys = ['a', 'b/1', 'b', 'c', 'é', 'z'];
     callTimers(rig, ...keys.map((key) => scheduleOf(key)), scheduleOf('a', { queue: 'q2' }));
     const page = (after: string, limit: number) => {
-      const walk = listTimers(rig.planner.state, TENANT, 'q', after, limit);
-      for (;;) {
-        const step = walk.next();
-        if (step.done === true) return step.value;
-      }
+      return walked(listTimers(rig.planner.state, TENANT, 'q', after, limit));
     };
     const first = page('', 4);
     expect(first.timers.map(({ timerKey }) => timerKey)).toEqual(['a', 'b', 'b/1', 'c']);

@@ -17,6 +17,7 @@ import { MapState } from '../../base/map-state.js';
 import type { Key } from '../../base/state.js';
 import { partitions } from '../../base/tables.js';
 import { EngineRig, type Request, TENANT } from '../../testing/engine.fake.js';
+import { walked } from '../../testing/page.fake.js';
 import { SeededRandom } from '../../testing/random.fake.js';
 import { type DeadLetterFilter, listDeadLetters } from '../../views/dead-letter-list.js';
 import { signatureOf } from '../../views/dead-letter-signatures.js';
@@ -45,14 +46,6 @@ function largeRig(): EngineRig {
   return rig;
 }
 
-/** What a walk comes to. */
-function result<Result>(walk: Generator<void, Result>): Result {
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 /** Pushes messages to queue `q` and files all of them for the group. */
 function file(rig: EngineRig, partition: string, ids: readonly string[], group = 'g', queue = 'q') {
   rig.push(queue, partition, ids);
@@ -78,7 +71,7 @@ function number(rig: EngineRig, partition: string, queue = 'q'): number {
 
 function list(rig: EngineRig, filter: Partial<DeadLetterFilter> = {}) {
   const all = { tenant: TENANT, queue: null, group: null, limit: 100, offset: 0 };
-  const found = result(listDeadLetters(rig.planner.state, { ...all, ...filter }, asStored));
+  const found = walked(listDeadLetters(rig.planner.state, { ...all, ...filter }, asStored));
   return { total: found.total, ids: found.letters.map(({ transactionId }) => transactionId) };
 }
 
@@ -192,7 +185,7 @@ describe('listing', () => {
       if (body !== undefined) state.put(deadLetterBodies, key, { ...body.row, payload });
     }
     const all = { tenant: TENANT, queue: 'q', group: null, limit: 10, offset: 0 };
-    const { letters, total } = result(listDeadLetters(state, all, asStored));
+    const { letters, total } = walked(listDeadLetters(state, all, asStored));
     expect(total).toBe(2);
     expect(letters.map((one) => [one.isPayloadShown, one.payload.length])).toEqual([
       [true, payload.length],

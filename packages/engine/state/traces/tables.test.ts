@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import type { TraceCommand } from '../../base/commands/traces.js';
 import { utf8Read } from '../../base/utf8.js';
 import { EngineRig, TENANT, utf8 } from '../../testing/engine.fake.js';
+import { walked } from '../../testing/page.fake.js';
 import { SeededRandom } from '../../testing/random.fake.js';
 import { listTraceNames, messageTraces, namedTraces, type Paging } from '../../views/trace-list.js';
 import { findPartition, findQueue } from '../catalog.js';
@@ -14,13 +15,6 @@ import { traceData, traceIndex, traceMessages, traces, traceTotals } from './tab
 
 const WEEK_MS = 604_800_000;
 const ALL: Paging = { limit: 1000, offset: 0 };
-
-function result<Result>(walk: Generator<void, Result>): Result {
-  for (;;) {
-    const step = walk.next();
-    if (step.done === true) return step.value;
-  }
-}
 
 function command(trace: Partial<TraceCommand>): TraceCommand {
   return {
@@ -45,18 +39,18 @@ function write(rig: EngineRig, trace: Partial<TraceCommand>): string | null | un
 }
 
 function ofName(rig: EngineRig, name: string, paging = ALL) {
-  const { traces: found, total } = result(namedTraces(rig.planner.state, TENANT, name, paging));
+  const { traces: found, total } = walked(namedTraces(rig.planner.state, TENANT, name, paging));
   return { total, data: found.map(({ data }) => utf8Read(data ?? utf8(''), 0, data?.length ?? 0)) };
 }
 
 function ofMessage(rig: EngineRig, partition: string, id: string, paging = ALL) {
   const walk = messageTraces(rig.planner.state, TENANT, partition, id, paging);
-  const { traces: found, total } = result(walk);
+  const { traces: found, total } = walked(walk);
   return { total, data: found.map(({ data }) => utf8Read(data ?? utf8(''), 0, data?.length ?? 0)) };
 }
 
 function names(rig: EngineRig, paging = ALL) {
-  const { names: found, total } = result(listTraceNames(rig.planner.state, TENANT, paging));
+  const { names: found, total } = walked(listTraceNames(rig.planner.state, TENANT, paging));
   return {
     total,
     names: found.map(({ name, traces: count, messages }) => [name, count, messages]),
@@ -93,7 +87,7 @@ test('by message and by name, newest first, a page at a time', () => {
     ],
   });
   expect(names(rig, { limit: 1, offset: 1 })).toEqual({ total: 2, names: [['n', 4, 2]] });
-  const [newest] = result(namedTraces(state, TENANT, 'n', ALL)).traces;
+  const [newest] = walked(namedTraces(state, TENANT, 'n', ALL)).traces;
   expect(newest).toMatchObject({ queue: 'q', partition: 'p', partitionNumber: row?.number });
 });
 
@@ -118,7 +112,7 @@ test('an unknown partition stores nothing; none named is none', () => {
   expect(write(rig, { names: ['n'] })).toMatch(/^[0-9a-f-]{36}$/);
   const own = '0199d0c4-7b1e-7c7e-9a10-3f5b2c8d9e0f';
   expect(write(rig, { traceId: own })).toBe(own);
-  expect(result(namedTraces(rig.planner.state, TENANT, 'n', ALL)).traces[0]).toMatchObject({
+  expect(walked(namedTraces(rig.planner.state, TENANT, 'n', ALL)).traces[0]).toMatchObject({
     partitionNumber: 0,
     queue: null,
     partition: null,
@@ -132,7 +126,7 @@ test('they outlive their queue, and then name none', () => {
   rig.call({ kind: 'delete-queue', tenant: TENANT, queue: 'q' });
   for (let turn = 0; turn < 5; turn++) rig.turn();
   expect(ofMessage(rig, '1', 't').total).toBe(1);
-  const [trace] = result(namedTraces(rig.planner.state, TENANT, 'n', ALL)).traces;
+  const [trace] = walked(namedTraces(rig.planner.state, TENANT, 'n', ALL)).traces;
   expect(trace).toMatchObject({ partitionNumber: 1, queue: null, partition: null });
 });
 
