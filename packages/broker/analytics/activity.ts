@@ -1,6 +1,5 @@
 /**
- * What clients of this node did, counted as their answers leave: for the node, and for each queue
- * (inspection 5).
+ * Counts what clients of this node did, as their answers leave: for the node, and for each queue.
  *
  * The job: it stands on the path of every push, pop and ack. A request costs a look-up by the name
  * of its queue or the number of its partition and a few additions; a message of a batch costs a
@@ -60,7 +59,7 @@ export class Activity implements AppliedEvents {
     this.#countedFromUs = this.#startedUs;
   }
 
-  /** Of the open bucket. */
+  /** The counts of the open bucket. */
   get process(): Readonly<ProcessCounts> {
     return this.#process;
   }

@@ -1,5 +1,5 @@
 /**
- * The series of this node (inspection 5): counts and measurements, minute by minute, in memory
+ * Keeps the series of this node: counts and measurements, minute by minute, in memory
  * and in a small file. It belongs to the process and outlives a node that is opened anew.
  *
  *     counters, once a second a sample -> sealed at the end of each minute, or flush -> store, file
@@ -74,7 +74,7 @@ const MINUTES_PER_HOUR = 60;
 const BUCKETS_WAITING_MAX = 4;
 /** Queues looked up and written between two yields, 3 us each. */
 const QUEUES_PER_STEP = 256;
-/** Nobody waits for these walks but the store. */
+/** No client waits for these walks. */
 const NOBODY = { gone: false, send: () => false };
 
 export class NodeSeries {

@@ -1,4 +1,4 @@
-/** Minutes since the epoch, and the buckets that they fall into (inspection 5.1). */
+/** Minutes since the epoch, and the buckets that they fall into. */
 
 const US_PER_MINUTE = 60_000_000;
 const MINUTES_PER_HOUR = 60;

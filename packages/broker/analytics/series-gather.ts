@@ -31,7 +31,7 @@ const ASK_MS = 1500;
 const QUESTIONS_MAX = 64;
 /** 4 * 5 nodes * 15 MB: 300 MB. The last of 64 begins after 15 * ASK_MS, should all be silent. */
 const GATHERINGS_MAX = 4;
-/** Of an answer: 500,000 rows of 30 bytes, and as many names of 60. */
+/** The longest answer: 500,000 rows of 30 bytes, and as many names of 60. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const ANSWER_BYTES_FIRST = 4096;
 const NAMES_PER_STEP = 1024;

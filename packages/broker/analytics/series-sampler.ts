@@ -1,4 +1,4 @@
-/** What the process and its node look like, measured once a second (inspection 5.7). */
+/** Measures the process and its node once a second. */
 import { resourceUsage } from 'node:process';
 import { residentBytes, virtualBytes } from '@svc/http';
 import type { RaftStatusAnswer } from '@svc/wire';

@@ -1,4 +1,4 @@
-/** The workload of a tenant by label (inspection 5.3), put together queue by queue. */
+/** Sums the workload of a tenant by label, queue by queue. */
 import { isWanted, type QueueFilter, type QueueRow, type QueueWorkload } from '@svc/engine';
 import type { WorkloadGroup, WorkloadKey, WorkloadView } from '@svc/http';
 import { newQueueCounts, type QueueCounts } from '@svc/wire';

@@ -1,4 +1,4 @@
-/** Where the node listens and what it is called (cluster-and-config 2.1). */
+/** Where the node listens and what it is called. */
 import { isIPv6 } from 'node:net';
 import { accepted, integerOf, type Kind, quoted, refused } from './values.js';
 

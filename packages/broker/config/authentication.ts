@@ -1,5 +1,5 @@
 /**
- * The variables of the token check (cluster-and-config 2.7), and which of their values contradict
+ * The variables of the token check, and which of their values contradict
  * each other. What a single value can be refused for is refused whether or not the check is on.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The configuration: environment variables in, one checked record out (cluster-and-config 2).
+ * The configuration: environment variables in, one checked record out.
  *
  * Reading is pure. The result is either complete, with every value in its bounds, or the text of
  * the one refusal with which the boot ends; there is no partial configuration and no later second

@@ -1,4 +1,4 @@
-/** Who this node is and who the others are (cluster-and-config 2.3). */
+/** Reads which node this is and which the others are. */
 import { hostAndPortOf } from './addresses.js';
 import { NODE_NUMBER_MAX } from './member-id.js';
 import {

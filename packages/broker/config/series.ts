@@ -1,4 +1,4 @@
-/** Environment variables of the series that status and analytics show (inspection 5.1). */
+/** Environment variables of the series that status and analytics show. */
 import { positive } from './values.js';
 import { variable } from './variable.js';
 

@@ -1,4 +1,4 @@
-/** The environment of the state surfaces (state-surfaces 5.5): rows of the table of variables. */
+/** The environment of the state surfaces: rows of the table of variables. */
 import { LEASE_SECONDS_MAX, RETRY_LIMIT_MAX } from '@svc/ephemeral';
 import {
   KV_CALL_KEYS_MAX,

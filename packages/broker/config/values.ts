@@ -1,5 +1,5 @@
 /**
- * The kinds of values that environment variables have, and how each is read (cluster-and-config 2).
+ * The kinds of values that environment variables have, and how each is read.
  *
  * What must hold: a bad value is either refused with a text that names the variable and the value,
  * or, where the contract says so, replaced by the default; never half understood.

@@ -22,7 +22,7 @@ export function decodeAddresses(context: Uint8Array): readonly Peer[] {
 }
 
 /**
- * What is known after a change: new nodes at their addresses. Those of members that leave stay, for
+ * Addresses after a change: new nodes are added. Those of members that leave stay, for
  * until a joint configuration is left they have to be reached; `MemberAddresses` shows only
  * those of members.
  */

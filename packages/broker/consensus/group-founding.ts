@@ -23,7 +23,7 @@ const FOUNDING_INDEX = 1;
 const FOUNDING_TERM = 1;
 const FOUNDER_INCARNATION = 0;
 
-/** Of nodes that asked nobody: those of the peer list, in their first life; none named: alone. */
+/** Founders that asked no other: the nodes of the peer list, in their first life; no list: one. */
 export function foundersOf(self: number, { peers }: Pick<Config, 'peers'>): Founding {
   const numbers = peers.length === 0 ? [self] : peers.map(({ id }) => id);
   const founders = numbers.map((number) => memberId(number, FOUNDER_INCARNATION));
@@ -39,7 +39,7 @@ export function foundingEntry({ founders, peers }: Founding): LogEntry {
   };
 }
 
-/** Who the members are after the entry that the checkpoint ends with. */
+/** The members after the entry that the checkpoint ends with. */
 export interface KnownMembers {
   readonly configuration: Configuration;
   /** The entry that brought it; 0 before any. */

@@ -70,8 +70,8 @@ export class GroupLink {
   }
 
   /**
-   * Of consensus; it may be lost, as everything that is sent. `sent` runs once the bytes of the
-   * message are not read any more; never, if it is lost here.
+   * Sends a message of consensus; it may be lost, as everything that is sent. `sent` runs once the
+   * bytes of the message are not read any more; never, if it is lost here.
    */
   send(message: Message, sent?: () => void): void {
     const frame = encodeMessage(message, crc32);

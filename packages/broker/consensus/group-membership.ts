@@ -1,4 +1,4 @@
-/** The members as an operator sees them (cluster-and-config 5): who, where, and how far behind. */
+/** Shows the members as an operator sees them: who, where, and how far behind. */
 import {
   type Configuration,
   type ConfigurationChange,
@@ -111,8 +111,8 @@ function roundedOrNull(ms: number): number | null {
 }
 
 /**
- * Whom leadership can go to: voters heard lately, the one with the most log first, without those
- * that are about to leave.
+ * Voters that leadership can go to: those heard lately, the one with the most log first, without
+ * those that are about to leave.
  */
 export function successors(
   status: Status,

@@ -6,7 +6,7 @@ import { memberId } from '../config/member-id.js';
 import { ELECTION_MS, FakeGroup } from '../testing/group.fake.js';
 import { LEASE_SECONDS } from '../testing/group-clients.fake.js';
 
-/** Of pushes, and how late it may be noticed. */
+/** The deadline of pushes, and how late it may be noticed. */
 const DEADLINE_MS = 30_000;
 const CHECK_MS = 250;
 

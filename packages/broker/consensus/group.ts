@@ -56,7 +56,7 @@ export class Group {
 
   // --- who and where -----------------------------------------------------------------------------
 
-  /** Of the newest applied configuration; none before consensus starts. */
+  /** The members of the newest applied configuration; none before consensus starts. */
   members(): readonly NodeId[] {
     const status = this.#options.consensus.status();
     return status === null ? [] : membersOf(status.configuration);

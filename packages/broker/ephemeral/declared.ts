@@ -1,5 +1,5 @@
 /**
- * The options of a declared ephemeral queue, from the text that clients sent (state-surfaces 4.2).
+ * The options of a declared ephemeral queue, from the text that clients sent.
  */
 import type { DeclaredTerms } from '@svc/ephemeral';
 
@@ -8,7 +8,7 @@ export function declaredTerms(options: string | undefined): DeclaredTerms | null
   if (options === undefined) return null;
   const given = JSON.parse(options) as { readonly [name: string]: unknown };
   const terms: { [name: string]: unknown } = {};
-  // What is null was not stated.
+  // A member that is null was not stated.
   for (const [name, value] of Object.entries(given)) if (value !== null) terms[name] = value;
   return terms;
 }

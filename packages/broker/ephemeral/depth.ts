@@ -1,4 +1,4 @@
-/** How much waits in an ephemeral queue, as far as this node holds it (state-surfaces 4.2). */
+/** How much waits in an ephemeral queue, as far as this node holds it. */
 import type { EphemeralQueue } from '@svc/ephemeral';
 import type { EphemeralDepthAnswer } from '@svc/wire';
 

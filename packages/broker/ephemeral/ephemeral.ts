@@ -72,7 +72,7 @@ export interface EphemeralOptions {
 /** A relayed call is waited for so long, and a pop that waits for this much more than it does. */
 const RELAY_MS = 30_000;
 const RELAYED_POP_MS = 5000;
-/** What every node is told waits for each of them so long. */
+/** How long an answer of another node is awaited when all are told something. */
 const TELL_MS = 1000;
 const GIVE_BACK_MS = 5000;
 /** A call and its names, beside its payloads. */
@@ -179,7 +179,7 @@ export class Ephemeral implements EphemeralService {
     return this.#errands.idle && this.#walks.idle;
   }
 
-  /** Whoever waits for messages is answered, and nobody waits any more. */
+  /** Pops that wait are answered, and none waits from here on. */
   drain(): void {
     this.#draining = true;
     this.#rings.endWaiting();
@@ -280,7 +280,7 @@ export class Ephemeral implements EphemeralService {
     );
   }
 
-  /** What is on its way elsewhere is part of it. */
+  /** Rings on their way elsewhere are reset, too. */
   #reset(tenant: string, queue: string): number {
     this.#handOver.forget((place) => place.tenant === tenant && place.queue === queue);
     return this.#rings.reset(tenant, queue);
@@ -350,7 +350,7 @@ export class Ephemeral implements EphemeralService {
       },
       refuse: (code) => reply.send({ kind: 'ephemeral-refused', code }),
     };
-    // Whoever does not say which partition gets what this node has of the queue, if it has any.
+    // A pop that names no partition gets what this node has of the queue, if it has any.
     const hasShare = partition === null && (this.#rings.find(tenant, queue)?.rings.size ?? 0) > 0;
     reply.onGone = this.#errands.run(errand, hasShare);
   }
@@ -391,7 +391,7 @@ export class Ephemeral implements EphemeralService {
     reply.send(ANSWERS_FULL);
   }
 
-  /** What reaches nobody goes back to where it came from. */
+  /** Messages that reach no client go back to where they came from. */
   #deliver(
     request: EphemeralPop,
     messages: readonly EphemeralMessage[],

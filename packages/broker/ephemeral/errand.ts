@@ -115,7 +115,7 @@ export class Errands {
     }
   }
 
-  /** Whoever is left is refused. */
+  /** Every errand that is left is refused. */
   stop(): void {
     this.#stopped = true;
     for (const { cancelDeadline } of this.#held) cancelDeadline();

@@ -42,7 +42,7 @@ export interface HandOverOptions {
   readonly onLanded: (ring: CarriedRing) => void;
   /** This node owns it again. */
   readonly onReturned: (ring: CarriedRing) => void;
-  /** Nobody took it in time. */
+  /** No node took it in time. */
   readonly onLost: (ring: CarriedRing) => void;
 }
 
@@ -149,7 +149,7 @@ export class EphemeralHandOver {
     this.#look();
   }
 
-  /** Nobody wants these any more. */
+  /** These rings are gone: their queue was deleted or reset. */
   forget(isMeant: (place: RingPlace) => boolean): void {
     for (const move of [...this.#moves]) {
       if (isMeant(move.place)) this.#end(move, this.#options.onLanded);

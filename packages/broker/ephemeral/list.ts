@@ -1,5 +1,5 @@
 /**
- * A page of the ephemeral queues that a node shows (state-surfaces 4.2): those that are declared,
+ * Lists a page of the ephemeral queues that a node shows: those that are declared,
  * wherever they hold their messages, and those that this node holds, in the order of their names'
  * bytes.
  *

@@ -83,7 +83,7 @@ export class LocalRings {
     return this.#rings.ofTenant(tenant);
   }
 
-  /** Of a queue that holds nothing here. */
+  /** The terms of a queue that holds nothing here. */
   termsOf(options: string | undefined): QueueTerms {
     return termsInForce(declaredTerms(options), this.#options.limits.ceilings);
   }
@@ -149,7 +149,7 @@ export class LocalRings {
     return this.#done(this.#rings.adopt(ring, this.#clock.nowMs()));
   }
 
-  /** Whoever waits gets nothing. */
+  /** Pops that wait get nothing. */
   endWaiting(): void {
     this.#done(this.#rings.endWaiting());
   }

@@ -22,7 +22,7 @@ import { questionParts, readAnswer } from './frames.js';
 export interface PlacementOptions {
   /** The operator's number of this node. */
   readonly self: number;
-  /** Of this life of the node. */
+  /** The number of this life of the node. */
   readonly epoch: number;
   readonly clock: Clock;
   /** null: there are no other nodes. */

@@ -71,7 +71,7 @@ interface Running {
   /** Consensus has it: it may still come about, whatever who asked was told. */
   proposed: boolean;
   answered: boolean;
-  /** What is waited for, as a sentence. */
+  /** The event that is awaited, as a sentence. */
   waitsFor: string;
 }
 

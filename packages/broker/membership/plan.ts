@@ -1,6 +1,6 @@
 /**
- * What a change of the members comes to (cluster-and-config 5), judged by the leader from its own
- * picture of the moment: steps for consensus, a node to be asked first, nothing, or a refusal.
+ * Judges what a change of the members comes to, by the leader's own picture of the moment: steps
+ * for consensus, a node to be asked first, nothing, or a refusal.
  *
  * What must hold: a change that is repeated comes to nothing, whatever became of its first time. A
  * change is proposed only if a majority of the voters before it and of those after it lives:
@@ -44,7 +44,7 @@ export function refusedChange(code: MembershipErrorCode, error: string): Members
   return { kind: 'membership-refused', code, error };
 }
 
-/** What is wrong with a change, whatever the members are; null: nothing. */
+/** The fault of a change, whatever the members are; null: it has none. */
 export function malformedChange(change: MembershipChange): MembershipRefused | null {
   const wrong = wrongIn(change);
   return wrong === null ? null : refusedChange('bad_request', wrong);
@@ -237,7 +237,7 @@ function planVoters(
   return proposal(status, changes);
 }
 
-/** Of a membership that is not joint. */
+/** Plans a change of a membership that is not joint. */
 function proposal(
   status: Status,
   changes: readonly NodeChange[],

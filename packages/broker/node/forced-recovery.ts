@@ -1,6 +1,6 @@
 /**
  * The one survivor of a cluster goes on alone, because its operator says that the others are gone
- * (SVC_RAFT_FORCE_RECOVER; cluster-and-config 9). What its log holds counts as committed, and after
+ * (SVC_RAFT_FORCE_RECOVER). What its log holds counts as committed, and after
  * it stands a configuration that names nobody else, in a term of its own:
  *
  *     opened -> marker durable -> two equal configurations durable -> new identity -> marker done
@@ -67,7 +67,7 @@ export async function recoverByForce(options: DirectoryOptions, place: StatePlac
   const { forceRecover } = config;
   const { self, before } = refuseUnfit(disk, config);
   const parts = await new Promise<OpenDirectory>((resolve) =>
-    // Nobody is asked, and what only others could mend is refused.
+    // No other node is asked: damage that only others could mend is refused.
     openDirectory({ ...options, config: before, peers: null }, new StateStore(place), resolve),
   );
   if (parts.hardState.state === null) throw nothingToRecover(config);

@@ -182,7 +182,7 @@ function gateOptionsOf(config: Config): GateOptions {
   };
 }
 
-/** Of a node that is not open: it has applied nothing, and belongs to no cluster as yet. */
+/** The health of a node that is not open: it applied nothing, and belongs to no cluster as yet. */
 function unready(readableVersion: number): HealthAnswer {
   return {
     status: 'settling',

@@ -176,7 +176,7 @@ function serviceOf({ parts, startConsensus }: LifeOptions): readonly Part[] {
       name: 'membership',
       open: () => membership.open(),
       drain: () => membership.close(),
-      // Whoever waits here for a leader is told to ask elsewhere.
+      // A change that waits here for a leader is answered: ask elsewhere.
       halt: () => membership.close(),
       reopen: 'stays',
     },
@@ -201,7 +201,7 @@ function serviceOf({ parts, startConsensus }: LifeOptions): readonly Part[] {
     },
     {
       name: 'fetches',
-      // Whoever waits for messages is answered with what there is.
+      // A fetch that waits for messages is answered with what there is.
       drain: () => fetches.stop(),
       close: () => fetches.stop(),
       ...TALKING,

@@ -129,7 +129,7 @@ export class Node {
     return this.parts.leadership.leader;
   }
 
-  /** Who this node is to consensus. */
+  /** The member that this node is to consensus. */
   get member(): NodeId {
     return this.#opened.self;
   }
@@ -188,9 +188,9 @@ export class Node {
   }
 
   /**
-   * What is applied is what this node's own log is known to agree with. Rows that came from another
-   * node say nothing about the entries here: those may still be replaced by a leader, and count
-   * when it has confirmed them, although their effects are not applied again.
+   * An entry counts as applied when this node's own log is known to agree with it. Rows that came
+   * from another node say nothing about the entries here: those may still be replaced by a leader,
+   * and count when it has confirmed them, although their effects are not applied again.
    */
   #startConsensus(recovering: boolean): void {
     const { log, state, stateless, install, members } = this.#opened;
@@ -313,7 +313,7 @@ export class Node {
 
   // --- the state and the role ------------------------------------------------------------------
 
-  /** Of the newest configuration; consensus itself looks at it a little later. */
+  /** `members` of the newest configuration; consensus itself looks at it a little later. */
   #tellMembers(members: readonly NodeId[]): void {
     const { config, onMembers } = this.#options;
     const { self, formed } = this.#opened;
@@ -354,7 +354,7 @@ export class Node {
     this.#options.clock.soon(() => this.#roles.look());
   }
 
-  /** What entries say of the time that are replayed is not news. */
+  /** Entries that are replayed say nothing new of the time. */
   #hearOfTimers(): void {
     const { timerClock } = this.parts;
     if (!this.#life.serving || this.leader !== null) return;

@@ -25,7 +25,7 @@ export interface NodeOptions extends DirectoryOptions {
   readonly changedRowsMax?: number;
   /** Instead of what the configuration says; for tests. */
   readonly logSpace?: Partial<LogSpaceSettings>;
-  /** Of the process, which may open its node several times; one of this opening without it. */
+  /** The clock of the process, which may open its node several times; absent: one of its own. */
   readonly timerClock?: TimerClock;
   /** Rows that changes of groups look at in one turn; for tests. */
   readonly groupChangeRowsMax?: number;

@@ -40,7 +40,7 @@ export interface NodeProcessOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-/** How long the boot waits for a leader before it serves all the same (cluster-and-config 3). */
+/** How long the boot waits for a leader before it serves all the same. */
 const READY_MS_MAX = 30_000;
 /** Two looks of a load balancer that looks once a second. */
 const LINGER_MS = 2000;
@@ -114,7 +114,7 @@ export class NodeProcess {
   }
 
   /**
-   * What a disk without space does to a node that runs is no reason to end: it stays, says so, and
+   * A disk without space is no reason for a running node to end: it stays, says so, and
    * takes no part. Everything else is.
    */
   fail(error: Error): void {

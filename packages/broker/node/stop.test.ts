@@ -20,7 +20,7 @@ function followersOf(group: FakeGroup): readonly FakeMachine[] {
   return [...group.machines.values()].filter((one) => one !== leader && one.node !== null);
 }
 
-/** Of the ids that were pushed, those that were acknowledged. */
+/** Counts the pushes that were answered, and those that were acknowledged. */
 class Pushes {
   readonly #sent: { readonly id: string; readonly answers: Answers<SubmittedOutcome> }[] = [];
 

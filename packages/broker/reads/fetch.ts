@@ -1,5 +1,5 @@
 /**
- * Reads by position (message-plane 10): no lease, no cursor, this node's applied state. A fetch
+ * Reads by position: no lease, no cursor, this node's applied state. A fetch
  * that finds too little waits for appends to exactly its partitions, or its time.
  *
  * The job: a fetch names up to hundreds of places and says how many payload bytes are worth an
@@ -407,7 +407,7 @@ export class Fetches {
   }
 }
 
-/** What is left for the whole answer. */
+/** Room that is left for the whole answer. */
 interface Budget {
   bytes: number;
   spent: boolean;

@@ -1,5 +1,5 @@
 /**
- * Reads that show everything answered before they were asked (cluster-and-config 6), on any node:
+ * Reads that show everything answered before they were asked, on any node:
  * the leader of the moment has a quorum confirm it, and this node then shows what it has applied.
  *
  * What must hold: a read is held while nobody can confirm it, and asked for again when a leader may
@@ -84,7 +84,7 @@ export class HeldReads {
     if (this.#reads.has(held)) this.#arm();
   }
 
-  /** Who leads may have changed. */
+  /** Another node may lead now. */
   follow(): void {
     if (this.#source.isLed) this.#askAll();
   }

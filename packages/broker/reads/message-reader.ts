@@ -85,7 +85,7 @@ export class MessageReader {
     this.#pinnedBytesMax = pinnedBytesMax;
   }
 
-  /** Of the log: slices of older entries cannot be read. */
+  /** The first entry of the log: slices of older ones cannot be read. */
   get firstIndex(): number {
     return this.#log.firstIndex;
   }
@@ -224,7 +224,7 @@ export class MessageReader {
     return isWhole(decoded, slice) ? decoded : this.#keep(slice, decoded);
   }
 
-  /** Of those that are kept; it counts as used now. */
+  /** One of those that are kept; it counts as used now. */
   #find(slice: AppendSlice): Decoded | undefined {
     const key = keyOf(slice);
     const known = this.#decoded.get(key);

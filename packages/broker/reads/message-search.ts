@@ -1,6 +1,6 @@
 /**
  * Finds a live message by a transaction id that the index has forgotten: reads the old appends of
- * its partition, the first ones first, until one holds the id (message-plane 4.2).
+ * its partition, the first ones first, until one holds the id.
  *
  * Such a search may read gigabytes for one answer, and anybody may ask for an id that is nowhere.
  * So one runs at a time on a node, in slices, with nothing kept of what it read; it ends when its

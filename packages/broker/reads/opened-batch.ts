@@ -1,5 +1,5 @@
 /**
- * Batches of stored messages with their payloads decrypted (message-plane 11.5).
+ * Batches of stored messages with their payloads decrypted.
  *
  * Only the messages that are meant are opened, and anew for each reader: a decoded append is shared
  * by all who read it, may hold a hundred thousand messages, and keeps them as they are stored. A
@@ -93,7 +93,7 @@ function batchOf(payloads: readonly Uint8Array[], total: number, batch: MessageB
   };
 }
 
-/** Of the stored messages, from the first on, all that `bytesMax` payload bytes have room for. */
+/** As many of the stored messages, from the first on, as `bytesMax` payload bytes have room for. */
 export function withinPayloadBytes(
   batches: readonly MessageBatch[],
   bytesMax: number,

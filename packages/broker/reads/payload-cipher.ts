@@ -1,5 +1,5 @@
 /**
- * Envelopes with AES-256-GCM under `SVC_ENCRYPTION_KEY` (message-plane 11.5).
+ * Envelopes with AES-256-GCM under `SVC_ENCRYPTION_KEY`.
  *
  *     {"encrypted":"<ciphertext>","iv":"<16 bytes>","authTag":"<16 bytes>"}    standard base64
  *
@@ -7,7 +7,7 @@
  * come twice under one key: with 96 random bits the chance of it stays below 2^-32 for 2^32
  * messages.
  *
- * What is an envelope is told by its form alone, for a stored payload carries no mark: an object of
+ * An envelope is told by its form alone, for a stored payload carries no mark: an object of
  * exactly these three members, each a string. Ours have one form, known by its ends, and cost one
  * base64 decoding. Others, of a client that has the key itself or that moved its data from another
  * broker, may have spaces and another order: they are parsed, and only if their first member has

@@ -115,7 +115,7 @@ export class StateReads {
     this.inRoom(reply, ANSWER_BYTES, () => this.#walks.walk(null, begin, reply, done));
   }
 
-  /** Who leads may have changed. */
+  /** Another node may lead now. */
   follow(): void {
     this.#held.follow();
   }

@@ -27,7 +27,7 @@ import type { Refusal, RefusedOutcome } from '@svc/engine';
 import { DamageError } from '@svc/storage';
 import type { Cancel, Clock } from '../system/clock.js';
 
-/** Whoever waits for the end of a walk. */
+/** A client that waits for the end of a walk. */
 export interface WalkReply {
   readonly gone: boolean;
   send(refused: RefusedOutcome): boolean;
@@ -95,7 +95,7 @@ export class StateWalks {
     this.#arm();
   }
 
-  /** Whoever still waits is refused: the state is not to be looked at any more. */
+  /** Every client that still waits is refused: the state is not to be looked at any more. */
   stop(): void {
     this.#stopped = true;
     this.#cancelSlice?.();

@@ -1,7 +1,7 @@
 /**
- * What the operator hears of payloads that the key does not open.
+ * Tells the operator of payloads that the key does not open.
  *
- * Their readers get the envelope as data and no error (message-plane 11.5), so nobody else would
+ * Their readers get the envelope as data and no error, so nobody else would
  * tell that a node runs with another key than the one that wrote. A line for each would be as many
  * as there are messages, and a client can push what only looks like an envelope. So each is
  * counted, and a line comes once a minute at most, with how many there were since the one before.

@@ -2,13 +2,13 @@
  * Cuts a batch of acknowledgements that costs more than a slice into batches that do not
  * (work-prices.ts), and joins their outcomes.
  *
- * The job: items of one partition and lease are a target, and "a bad target does not affect others"
- * (message-plane 4.1). So a batch may be cut between its targets. A target itself is never cut: its
- * items decide together what becomes of the cursor.
+ * The job: items of one partition and lease are a target, and a bad target does not affect others.
+ * So a batch may be cut between its targets. A target itself is never cut: its items decide
+ * together what becomes of the cursor.
  *
  * What must hold:
  * - The joined outcome is that of the uncut batch.
- * - Of a target whose dead letters found no room in an entry, the leader carries out what fits,
+ * - A target whose dead letters find no room in an entry: the leader carries out what fits,
  *   keeps the lease, and says UNFILED of the rest. That rest is sent again at once, until all of
  *   it has its answer; each time at least one dead letter is filed. `leaseReleased` of the target
  *   is what its last answer says.
@@ -155,7 +155,7 @@ export class AckSlices implements CallSlices<AckCommand, AckedOutcome> {
     return isFiled && item.error === null && text !== null ? { ...item, error: text } : item;
   }
 
-  /** As the leader chooses it, of all items of the target (message-plane 4.1). */
+  /** Chosen as the leader does, among all items of the target. */
   #textOf({ all }: Target): string | null {
     for (const at of all) {
       const { status, error } = this.#command.items[at] as AckItem;

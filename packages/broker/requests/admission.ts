@@ -118,7 +118,7 @@ export class Admission {
     if (this.#waiting.length > 0) this.#admit();
   }
 
-  /** Nobody is let in any more: all who wait are told no. */
+  /** Ends the admission: all who wait are told no. */
   stop(): void {
     const waiting = this.#waiting.slice(this.#next);
     this.#clear();

@@ -25,7 +25,7 @@ import type { CallFailure, PeerCalls } from '../peers/calls.js';
 import type { Clock } from '../system/clock.js';
 import { type ClientRequest, WAITING_POP_RANK } from './held-request.js';
 
-/** Who leads, and in which term: a call is meant for that leadership and no other. */
+/** A leader and its term: a call is meant for that leadership and no other. */
 export interface RemoteLeader {
   readonly node: number;
   readonly term: number;
@@ -45,7 +45,7 @@ export interface ForwardSenderOptions {
   readonly pipeline?: PipelineMeters | undefined;
 }
 
-/** Of the calls in flight, those that pushes may take. */
+/** Calls in flight that pushes may take. */
 const PUSH_SHARE = 0.75;
 /** Bodies of pushes under way; one of any size always goes. */
 const PUSH_BYTES_MAX = 64 * 1024 * 1024;
@@ -74,7 +74,7 @@ export class ForwardSender {
   #pushes = 0;
   #pushBytes = 0;
   #waitingPops = 0;
-  /** Who was sent something last. */
+  /** The leader that was sent something last. */
   #sentTo: RemoteLeader | null = null;
 
   constructor(options: ForwardSenderOptions) {

@@ -1,5 +1,5 @@
 /**
- * What other nodes send to the one that leads: their clients' commands, planned here beside its
+ * Takes what other nodes send to the leader: their clients' commands, planned here beside its
  * own, and the outcomes on their way back.
  *
  * What must hold:

@@ -33,8 +33,8 @@ export type Place = 'entering' | 'held' | 'leader' | 'in-doubt' | 'sent' | 'appl
 export type OnOutcome = (outcome: Outcome, late: boolean, request: ClientRequest) => void;
 
 /**
- * What is released together goes by rank, then in order of arrival: what drains, what asks or
- * arranges, pops that may wait long, and at last what fills. One rank never waits for another's
+ * Requests that are released together go by rank, then in order of arrival: what drains, what asks
+ * or arranges, pops that may wait long, and at last what fills. One rank never waits for another's
  * room.
  */
 export const RANKS = 4;

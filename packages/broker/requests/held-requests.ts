@@ -61,7 +61,7 @@ import { HeldQueue } from './held-queue.js';
 import { ClientRequest, isSeenHere, lastIndexOf, type OnOutcome } from './held-request.js';
 import { OpenRequests } from './open-requests.js';
 
-/** What is needed of this node's own leader. */
+/** The part of this node's own leader that is used here. */
 export type OwnLeader = Pick<Leader, 'submit' | 'hurry' | 'withdraw' | 'stopped'>;
 
 export interface RequestsOptions {
@@ -260,7 +260,7 @@ export class Requests {
     if (own.length > 0) this.#inDoubt.push({ index, term, answers: own });
   }
 
-  /** Who leads may have changed. */
+  /** Another node may lead now. */
   follow(): void {
     if (this.#stopped || this.#leader !== null) return;
     const target = this.#options.remoteLeader();
@@ -332,7 +332,7 @@ export class Requests {
     this.#hasMore = true;
     if (this.#releasing) return;
     this.#releasing = true;
-    // What is answered on the way may bring new requests, and those come here again.
+    // An answer on the way may bring new requests, and those come here again.
     while (this.#hasMore) {
       this.#hasMore = false;
       if (this.#leader !== null) this.#releaseHere(this.#leader);

@@ -21,7 +21,7 @@ export class OpenRequests {
     return this.#all;
   }
 
-  /** None of them is without its end. */
+  /** Every request has ended. */
   get idle(): boolean {
     return this.#all.every(({ place }) => place === 'ended');
   }
@@ -36,7 +36,7 @@ export class OpenRequests {
     if (this.#ended >= ENDED_MAX && 2 * this.#ended >= this.#all.length) this.letGo();
   }
 
-  /** Of all that have ended. */
+  /** Lets go of all that have ended. */
   letGo(): void {
     this.#all = this.#all.filter(({ place }) => place !== 'ended');
     this.#ended = 0;

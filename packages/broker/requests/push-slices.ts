@@ -3,8 +3,8 @@
  * their outcomes.
  *
  * The job: the contract lets a push be cut between its pairs of queue and partition: "no atomicity
- * across partitions" (message-plane 2). The parts are ordinary commands, so everything that keeps a
- * push exactly-once holds for each of them, and a leader may change between two.
+ * across partitions". The parts are ordinary commands, so everything that keeps a push exactly-once
+ * holds for each of them, and a leader may change between two.
  *
  * What must hold:
  * - The joined outcome is that of the uncut command. All items of a pair stand in one slice, in

@@ -327,7 +327,7 @@ interface QueueSum {
   readonly counts: QueueCounts;
 }
 
-/** Of the queues that exist and match; buckets of a queue are one, whichever nodes they are of. */
+/** Rows of the queues that exist and match; buckets of a queue are one, over all nodes. */
 function* queueRows(
   state: State,
   { nodes, self }: GatheredSeries,

@@ -1,5 +1,5 @@
 // Goal: a client whose key/value call ran, whose answer was lost with the leader, and whose outcome
-// cannot be put together any more is told so over HTTP (state-surfaces 0.2), and the call ran once.
+// cannot be put together any more is told so over HTTP, and the call ran once.
 // Method: the HTTP front of a follower over a whole simulated group; the test moves the group's
 // clock while the socket waits.
 import { request as httpRequest } from 'node:http';

@@ -1,4 +1,4 @@
-// Goal: locks do what the contract says (state-surfaces 2.3, 2.4), and no two clients ever hold one
+// Goal: locks do what the contract says, and no two clients ever hold one
 // permit, however their calls mix. Method: the real translation over the engine's planner; single
 // cases, then random clients whose key/value calls happen in random order, each grant judged
 // against all others that are known.
@@ -15,7 +15,7 @@ const NS = 'svc-locks';
 
 let kv: EngineKv;
 let fraction: number;
-/** Of the clock of deadlines. */
+/** On the clock of deadlines. */
 let nowMs: number;
 let locks: Locks;
 

@@ -1,5 +1,5 @@
 /**
- * Locks and semaphores over key/value (state-surfaces 2): a permit is a row, and the node that a
+ * Locks and semaphores over key/value: a permit is a row, and the node that a
  * client asked translates its operations to calls of key/value, for itself, whoever leads.
  *
  * What must hold:
@@ -86,7 +86,7 @@ interface Task<Op extends LockOp = LockOp> {
 export interface LocksOptions {
   readonly kv: Pick<KvRequests, 'call'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Of one call of a client, whatever it comes to. */
+  /** For one call of a client, whatever it comes to. */
   readonly allowedMs: number;
   /** 0 <= fraction < 1. */
   readonly fraction: () => number;
@@ -294,7 +294,7 @@ function permitOf(row: KvView, slot: number): Permit {
   return { slot, owner: ownerIn(value), version, value, updatedAtUs, expiresAtUs };
 }
 
-/** Of a value that key/value was given by somebody else, whatever it is. */
+/** The value may have been stored by another client of key/value, so it may be anything. */
 function objectIn(json: KvJson | null): Readonly<Record<string, unknown>> {
   if (json === null) return {};
   const value: unknown = JSON.parse(

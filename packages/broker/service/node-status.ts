@@ -1,4 +1,4 @@
-/** What this node says of itself: health, figures, raft status. */
+/** The node's report of itself: health, figures, raft status. */
 
 import { hostname } from 'node:os';
 import { CLUSTER_VERSION_READ, clusterVersionOf } from '@svc/engine';

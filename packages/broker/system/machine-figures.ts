@@ -1,4 +1,4 @@
-/** What the machine says of this process, for the raft routes (inspection 7). */
+/** Figures of this process and its machine, for the raft routes. */
 import { statfsSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { constrainedMemory, resourceUsage } from 'node:process';

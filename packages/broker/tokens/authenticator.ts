@@ -1,5 +1,5 @@
 /**
- * Checks bearer tokens (specification, Authentication; cluster-and-config 2.7).
+ * Checks bearer tokens.
  *
  * The job: every request of every caller carries a token, and a check of a signature costs more
  * than all the rest of a small request. It runs in the platform's thread pool, which is the pool

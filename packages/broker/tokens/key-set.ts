@@ -1,5 +1,5 @@
 /**
- * The public keys that an identity provider publishes (cluster-and-config 2.7, `JWT_JWKS_URL`).
+ * The public keys that an identity provider publishes (`JWT_JWKS_URL`).
  *
  * Fetched at the start and then every refresh interval; a key id that is not among them is looked
  * for by one more fetch, at most once in five seconds over all requests. Keys that could not be
