@@ -1,5 +1,5 @@
 /**
- * Who may call what (specification, Authentication 4 and 5). A route has a level, a caller has
+ * Access levels (specification, Authentication 4 and 5). A route has a level, a caller has
  * roles; which roles satisfy which level is a table and not a ladder: who may only write may not
  * read, and the other way round.
  */

@@ -25,7 +25,7 @@ export class AnswerProgress {
     return this.#pace.tooSlow(nowMs, this.takenBytes);
   }
 
-  /** Of an answer of `bytes` in all: as `UnreadAnswer.sweepsLeft`. */
+  /** As `UnreadAnswer.sweepsLeft`, for an answer of `bytes` in all. */
   sweepsLeft(bytes: number): number {
     return this.#sweeps < 2 ? 0 : (bytes - this.takenBytes) / this.#bytesPerSweep;
   }

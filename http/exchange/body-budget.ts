@@ -29,7 +29,7 @@ export type BodyShare = 'growing' | 'drain';
 
 interface Pool {
   readonly bytesMax: number;
-  /** Of `bytesMax`, what only small bodies may take. */
+  /** The part of `bytesMax` that only small bodies may take. */
   readonly smallBytesKept: number;
   smallBytes: number;
   largeBytes: number;

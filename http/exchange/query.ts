@@ -82,7 +82,7 @@ export function typedBoolean(query: Query, name: string): boolean | null | Decod
   return typeFault(name, 'provided string was not `true` or `false`');
 }
 
-/** Of a management read: what is no integer is as good as absent, which is null. */
+/** An integer of a management read; null where it is absent or no integer. */
 export function lenientInteger(query: Query, name: string): number | null {
   const text = textOf(query, name);
   return INTEGER.test(text) ? Number(text) : null;

@@ -109,7 +109,7 @@ export class Zstd {
     }
   }
 
-  /** What is under way gets no answer. */
+  /** Jobs that are under way get no answer. */
   stop(): void {
     this.#lines.clear();
     this.#waiting = 0;

@@ -49,7 +49,7 @@ export interface GateOptions {
   readonly kvNeedsGrant: boolean;
   readonly ephemeralMessages: Rate;
   readonly ephemeralNeedsGrant: boolean;
-  /** Of each of the two tables. */
+  /** Entries of each of the two tables at most. */
   readonly tenantsMax: number;
   readonly bands: Bands;
 }
@@ -94,9 +94,9 @@ interface KvTenant {
   occupancy: Occupancy | null;
 }
 
-/** Of a call that is charged nothing. */
+/** The pass of a call that is charged nothing. */
 export const NOTHING_OWED: Pass = { settle: () => {} };
-/** Of these outcomes nobody knows whether the call was applied. */
+/** After these outcomes the call may have been applied or not. */
 const IN_DOUBT: ReadonlySet<string> = new Set(['timeout', 'outcome_unknown']);
 
 export class Gate {

@@ -16,7 +16,7 @@
 
 /** Units of one resource: rows, bytes or timers. */
 interface Gauge {
-  /** Of charges whose outcome is not known, in this window and the one before. */
+  /** Charges whose outcome is not known, in this window and the one before. */
   current: number;
   previous: number;
   isBlocked: boolean;

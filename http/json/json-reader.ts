@@ -77,7 +77,7 @@ export class JsonReader {
   readonly #bytes: Buffer;
   readonly #end: number;
   readonly #known: KnownValues | null;
-  /** Of the memory that the body stands in; made when it is needed. */
+  /** A view of the memory that the body stands in; made when it is needed. */
   #view: DataView | null = null;
   #at = 0;
   #depth = 0;
@@ -563,7 +563,7 @@ export class JsonReader {
   }
 }
 
-/** Of the whole memory that `bytes` are a part of. */
+/** A view of the whole memory that `bytes` are a part of. */
 function viewOf(bytes: Buffer): DataView {
   if (bytes.buffer.byteLength > SHARED_BYTES_MAX) return new DataView(bytes.buffer);
   if (bytes.buffer !== sharedView.buffer) sharedView = new DataView(bytes.buffer);

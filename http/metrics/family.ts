@@ -131,7 +131,7 @@ export function labelledSeconds(
   });
 }
 
-/** Of the same families as those before it, but left out when timings are off. */
+/** Belongs to the same families as those before it, and is left out when timings are off. */
 export function pipelineOnly(families: readonly Family[]): readonly Family[] {
   return families.map((each) => ({ ...each, pipeline: true }));
 }

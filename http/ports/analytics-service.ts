@@ -92,7 +92,7 @@ export interface StatusQuery {
 export interface StatusView {
   readonly kind: 'status';
   readonly nodes: readonly NodeSeriesView[];
-  /** Of the queues that match, in buckets, oldest first; null: nothing was filtered. */
+  /** Buckets of the queues that match, oldest first; null: nothing was filtered. */
   readonly queueBuckets:
     | readonly {
         readonly minute: number;
@@ -133,7 +133,7 @@ export interface WorkloadQuery {
 
 export interface WorkloadGroup {
   readonly key: string;
-  /** Of a group that is one queue. */
+  /** Labels of a group that is one queue. */
   readonly namespace: string;
   readonly task: string;
   readonly queues: number;
@@ -203,7 +203,7 @@ export interface ProcessSeriesView {
   readonly kind: 'process-series';
   /** Ascending by node. */
   readonly nodes: readonly NodeSeriesView[];
-  /** Of all tenants, most delivered first; empty where they were not asked for. */
+  /** Queues of all tenants, most delivered first; empty where they were not asked for. */
   readonly queues: readonly { readonly queue: string; readonly counts: QueueCounts }[];
   readonly missing: readonly number[];
 }
@@ -230,7 +230,7 @@ export interface SharedStateView {
   readonly kind: 'shared-state';
   readonly appliedIndex: number;
   readonly durableIndex: number;
-  /** Of all tenants. */
+  /** Number of queues of all tenants. */
   readonly queues: number;
 }
 
@@ -240,7 +240,7 @@ export interface AnalyticsService {
   status(query: StatusQuery, reply: Reply<StatusView | RefusedOutcome>): void;
   queueSeries(query: QueueSeriesQuery, reply: Reply<QueueSeriesView | RefusedOutcome>): void;
   workload(query: WorkloadQuery, reply: Reply<WorkloadView | RefusedOutcome>): void;
-  /** Of this node alone, which applies what all do. */
+  /** Reads this node alone: it applies what all do. */
   retention(query: RetentionQuery, reply: Reply<RetentionView | RefusedOutcome>): void;
   parked(query: QueueSeriesQuery, reply: Reply<ParkedSeriesView | RefusedOutcome>): void;
   /** `withQueues`: also what was delivered of each queue. */

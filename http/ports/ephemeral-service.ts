@@ -18,7 +18,7 @@ export interface EphemeralPush {
   readonly tenant: Tenant;
   readonly queue: string;
   readonly partition: string;
-  /** Nobody writes to it; payloads are `start[i]..end[i]` of it, one at least. */
+  /** Read-only; payloads are `start[i]..end[i]` of it, one at least. */
   readonly bytes: Uint8Array;
   readonly start: readonly number[];
   readonly end: readonly number[];
@@ -122,7 +122,7 @@ export interface EphemeralService {
     reply: Reply<EphemeralDeletedOutcome | RefusedOutcome>,
   ): void;
   reset(tenant: Tenant, queue: string, reply: Reply<EphemeralReset>): void;
-  /** Of queues with names behind `after` ('': all), by the bytes of their names. */
+  /** Queues with names behind `after` ('': all), by the bytes of their names. */
   queues(
     tenant: Tenant,
     after: string,

@@ -193,7 +193,7 @@ export interface Service {
 export interface Pressure {
   /** Its own volume is too full for what grows. */
   readonly storageFull: boolean;
-  /** Of growing writes, from their admission to their outcome; `bytesMax` 0 for no bound. */
+  /** Bytes of growing writes, from their admission to their outcome; `bytesMax` 0 for no bound. */
   readonly admission: {
     readonly bytesMax: number;
     readonly bytes: number;

@@ -171,7 +171,7 @@ type CallOf<At extends string, Query, Request> = Call<
 
 type Answers = Readonly<Record<number, DescribedAnswer>>;
 
-/** What is not given is as in `ROUTE_DEFAULTS`. */
+/** Members that are not given are as in `ROUTE_DEFAULTS`. */
 interface Declaration<At extends string, Query, Exact, Letter, Request, Answered>
   extends Pick<Description, 'tag' | 'summary' | 'id'>,
     Pick<Route, 'level'>,

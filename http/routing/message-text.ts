@@ -2,7 +2,7 @@
  * Messages as they stand in answers. The text is a byte string, every char code one byte of UTF-8,
  * so that payloads are copied into it as they were pushed, whatever their bytes are.
  *
- * What is the same for all messages of a claim or of an append is put together once; what is left
+ * The text that all messages of a claim or of an append share is put together once; what is left
  * for a message is its id, its payload, and a handful of concatenations.
  *
  * The caller of a large answer passes `into`: text that has become long is written there, and the

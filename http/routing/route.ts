@@ -15,7 +15,7 @@ import type { Service } from '../ports/service.js';
 /** One for the whole front. */
 export interface Front {
   readonly service: Service;
-  /** What is counted; every layer of the process adds to the same. */
+  /** Counters; every layer of the process adds to the same object. */
   readonly meters: Meters;
   readonly scraper: Scraper;
   /** What calls of the state surfaces pass before anything else. */
@@ -66,7 +66,7 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Literal segments and `{name}` for segments that are handed over. */
   readonly path: string;
-  /** Who may call it, when tokens are checked. Stated by every route for itself. */
+  /** The level that a caller needs when tokens are checked. Every route states its own. */
   readonly level: AccessLevel;
   /** null: the route reads no body. */
   readonly body: BodyShare | null;

@@ -131,9 +131,9 @@ export interface HttpServerOptions {
   readonly door?: DoorOptions;
   /** Rates and grants of the state surfaces; the contract's standard when absent. */
   readonly gate?: GateOptions;
-  /** Of key/value calls; the contract's when absent. */
+  /** Limits of key/value calls; the contract's when absent. */
   readonly kvLimits?: KvLimits;
-  /** Of calls on timers; the contract's when absent. */
+  /** Limits of calls on timers; the contract's when absent. */
   readonly timerLimits?: TimerCallLimits;
   /** What the process counts; an object of its own without it. */
   readonly meters?: Meters;

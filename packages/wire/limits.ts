@@ -45,7 +45,7 @@ export const RANKED_PARTITIONS_MAX = 5000;
  * transaction 16. NAME_BYTES_MAX leaves 64.
  */
 export const TRACE_KEY_TEXT_BYTES_MAX = NAME_BYTES_MAX;
-/** Of one trace: each name is three rows, so 770 rows of about 1 us. */
+/** Names of one trace: each name is three rows, so 770 rows of about 1 us. */
 export const TRACE_NAMES_MAX = 256;
 
 /** A partition number takes 32 bits of a message id, an offset 41: 2.2 * 10^12 messages. */
@@ -90,5 +90,5 @@ export const TIMER_OPS_MAX = 10_000;
 /** Ephemeral queues (state-surfaces 4): messages of a push or a pop, acks of a call; and names. */
 export const EPHEMERAL_ITEMS_MAX = 10_000;
 export const EPHEMERAL_NAME_BYTES_MAX = 512;
-/** Of a declared queue: seven options, each with the longest of numbers, and room for spaces. */
+/** Options of a declared queue: seven, each with the longest of numbers, and room for spaces. */
 export const EPHEMERAL_OPTIONS_BYTES_MAX = 4096;

@@ -32,10 +32,10 @@ export const APPLY_FIELDS = [
   'missing_rows',
 ] as const;
 
-/** Of one kind of command. */
+/** Counts of one kind of command. */
 export interface CommandMeters {
   planned: number;
-  /** Of those, the ones that took as long as a slow one. */
+  /** Those that took as long as a slow one. */
   slow: number;
   readonly tookUs: Summary;
 }

@@ -61,7 +61,7 @@ export const QUEUE_COLUMNS: readonly QueueColumn[] = Object.entries(QUEUE_COLUMN
 
 export type QueueCounts = { [Column in QueueColumn]: number };
 
-/** Of one queue in one bucket of time. */
+/** Counts of one queue in one bucket of time. */
 export interface QueueFigures extends QueueCounts {
   readonly tenant: string;
   readonly queue: string;

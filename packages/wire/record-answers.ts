@@ -29,7 +29,7 @@ export const MESSAGE_STATUSES = ['pending', 'processing', 'completed', 'dead_let
 export const messageStatus = oneOf(...MESSAGE_STATUSES);
 export type MessageStatus = Infer<typeof messageStatus>;
 
-/** Who reads what was asked for: named groups are a bus. */
+/** Kinds of readers of the messages that were asked for: named groups are a bus. */
 export const readingModeAnswer = named(
   'ReadingMode',
   object({

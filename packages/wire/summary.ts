@@ -31,7 +31,7 @@ export class Summary {
     return this.#count;
   }
 
-  /** Of the values since the start, in their unit. */
+  /** Sum of the values since the start, in their unit. */
   get sum(): number {
     return this.#sum;
   }

@@ -57,7 +57,7 @@ export const sharedStateAnswer = object({
 });
 export type SharedStateAnswer = Infer<typeof sharedStateAnswer>;
 
-/** Of a cluster that is linked to no other. */
+/** The answer of a cluster that is linked to no other. */
 export const linkAnswer = object({ role: constant('primary'), leader: truth });
 export type LinkAnswer = Infer<typeof linkAnswer>;
 

@@ -14,7 +14,7 @@ function isDashPosition(at: number): boolean {
   return at === 8 || at === 13 || at === 18 || at === 23;
 }
 
-/** Of a text that has the length of a UUID. */
+/** `text` has the length of a UUID. */
 export function hasDashes(text: string): boolean {
   return (
     text.charCodeAt(8) === DASH &&

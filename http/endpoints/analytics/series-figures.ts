@@ -75,7 +75,7 @@ export function gaugeAnswer(gauge: GaugeFigures | null): GaugeAnswer | null {
 export interface CellBucket {
   readonly minute: number;
   readonly counts: ProcessCountsView;
-  /** Of the nodes, weighted by their samples; null: not measured. */
+  /** Mean of the nodes, weighted by their samples; null: not measured. */
   readonly loopLag: { readonly avg: number; readonly max: number } | null;
   readonly cpuUser: number | null;
   readonly cpuSystem: number | null;

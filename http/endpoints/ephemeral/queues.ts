@@ -1,5 +1,5 @@
 /**
- * What is said and asked of ephemeral queues as a whole (state-surfaces 4.2): configure, reset,
+ * Endpoints of ephemeral queues as a whole (state-surfaces 4.2): configure, reset,
  * delete, and the two reads, which tell of the node that is asked.
  */
 import type { EphemeralConfiguredOutcome, EphemeralDeletedOutcome } from '@svc/engine';

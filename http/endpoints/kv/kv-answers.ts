@@ -53,7 +53,7 @@ export function refuseKv(exchange: Exchange, refusal: Refusal): void {
   }
 }
 
-/** Of the whole call. */
+/** The answer to the whole call. */
 export function outcomeBytes(ops: readonly KvOp[], { failure, results }: KvOutcome): Buffer {
   if (failure !== null) return Buffer.from(failureText(failure), 'latin1');
   const into = new AnswerBytes(resultsLength(ops, results));

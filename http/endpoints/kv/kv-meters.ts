@@ -35,7 +35,7 @@ function nameOf({ op }: KvOp): KvOpName {
   return op === 'putIfAbsent' ? 'put' : op;
 }
 
-/** Of the values that the client is told. */
+/** Bytes of the values that the client is told. */
 function bytesOf(op: KvOp, result: KvResult): number {
   switch (result.kind) {
     case 'got':

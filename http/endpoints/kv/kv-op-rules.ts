@@ -24,7 +24,7 @@ export class KvFault extends Error {
   }
 }
 
-/** Of a transaction (specification, Limits). */
+/** Bounds of a transaction (specification, Limits). */
 const TRANSACTION_OPS_MAX = 64;
 const TRANSACTION_KEYS_MAX = 256;
 
@@ -32,14 +32,14 @@ export function limitsInTransaction(limits: KvLimits): KvLimits {
   return { ...limits, opsMax: TRANSACTION_OPS_MAX, keysMax: TRANSACTION_KEYS_MAX };
 }
 
-/** Of a number after an `incr`: sign, point and 39 digits. */
+/** Bytes of a number after an `incr`: sign, point and 39 digits. */
 const INCR_BYTES_MAX = 41;
 
 const TRUE = 't'.charCodeAt(0);
 const FALSE = 'f'.charCodeAt(0);
 const QUOTE = '"'.charCodeAt(0);
 
-/** What is judged before the tenant's limits: how many operations, and how long values are. */
+/** Checks that come before the tenant's limits: the number of operations, the length of values. */
 export function checkSizes(raw: KvRawOps, { opsMax, valueBytesMax }: KvLimits): void {
   if (raw.count > opsMax) {
     const what = `${raw.count} ops in one call, the ceiling is ${opsMax}`;

@@ -13,7 +13,7 @@ const FIELDS = KV_OP_KEYS.names.length;
 const FIELD_AT = Object.fromEntries(KV_OP_KEYS.names.map((name, at) => [name, at])) as {
   readonly [field in KvField]: number;
 };
-/** Of the first field of what is no object. */
+/** Stands in the place of the first field of an element that is no object. */
 const NO_OBJECT = -1;
 /** Columns begin with room for so many; a transaction without operations has none. */
 const OPS_FIRST = 8;

@@ -133,7 +133,7 @@ function readOp(reader: JsonReader): RawLockOp {
   }
 }
 
-/** Of operations that may yet turn out to be malformed. */
+/** The charge for operations that may yet turn out to be malformed. */
 export function chargeOf(ops: readonly RawLockOp[]): LockCharge {
   let [rows, bytes] = [0, 0];
   for (const op of ops) {

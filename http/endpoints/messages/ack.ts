@@ -277,7 +277,7 @@ class AckFields {
   }
 }
 
-/** What is not known is a failure (decisions 3). */
+/** An unknown status is a failure (decisions 3). */
 function ackStatus(text: string | null): AckStatus {
   if (text === null || text === 'completed') return 'completed';
   switch (text.toLowerCase()) {

@@ -73,7 +73,7 @@ export const popQueueEndpoint = endpoint({
   summary: 'Take messages of one queue under a lease.',
   exactQuery,
   ...popRecord,
-  handle: (front, request) => pop(front, request, { kind: 'queue', ...request.params }),
+  handle: (front, request) => pop(front, request, { kind: 'queue', queue: request.params.queue }),
 });
 
 export const popPartitionEndpoint = endpoint({
@@ -81,7 +81,10 @@ export const popPartitionEndpoint = endpoint({
   summary: 'Take messages of one partition under a lease.',
   exactQuery,
   ...popRecord,
-  handle: (front, request) => pop(front, request, { kind: 'partition', ...request.params }),
+  handle: (front, request) => {
+    const { queue, partition } = request.params;
+    pop(front, request, { kind: 'partition', queue, partition });
+  },
 });
 
 export const popDiscoveryEndpoint = endpoint({

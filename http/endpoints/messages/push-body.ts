@@ -166,7 +166,7 @@ export class PushColumnBuilder implements PushColumns {
   transactionIds: (string | null)[] = [];
   payloadStart: number[] = [];
   payloadEnd: number[] = [];
-  /** Of the item before: most items repeat them. */
+  /** Names of the item before: most items repeat them. */
   lastQueue = '';
   lastPartition = '';
   #lastGroup = -1;

@@ -116,7 +116,7 @@ interface TransactionCall extends TransactionCommand {
 }
 
 const DUPLICATE: typeof ITEM_DUPLICATE = 1;
-/** Of a rollback. */
+/** The outcome of the key/value operations of a rollback. */
 const NOTHING_STORED: KvOutcome = { kind: 'kv', failure: null, results: [] };
 
 const renderer: OutcomeRenderer<TransactionCall, 'transacted'> = { kind: 'transacted', render };

@@ -37,7 +37,7 @@ import {
   TIMEOUT_MS_MAX,
 } from './membership-body.js';
 
-/** What is wrong with a request, as text. */
+/** A request that is wrong, and why. */
 interface Wrong {
   readonly wrong: string;
 }

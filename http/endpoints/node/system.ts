@@ -1,4 +1,4 @@
-/** What is there for readers of older releases, and the link that there is not (inspection 7). */
+/** Endpoints kept for clients of older releases, and the link to another cluster: there is none. */
 import type { Infer } from '@svc/schema';
 import { linkAnswer, sharedStateAnswer, statsRefreshAnswer } from '@svc/wire';
 import type { SharedStateView } from '../../ports/analytics-service.js';

@@ -102,7 +102,7 @@ export function contentText({ payload, traceId, producerSub }: MessageContent): 
   );
 }
 
-/** Nobody gave the queue the labels that it has: they follow from its name. */
+/** True for labels that follow from the name of the queue and were never configured. */
 export function hasImpliedLabels({ name, options }: QueueRow): boolean {
   return options.namespace === name && options.task === '' && !name.includes('.');
 }

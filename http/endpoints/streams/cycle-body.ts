@@ -22,7 +22,7 @@ export interface StreamCycleBody {
   readonly consumerGroup: string;
   readonly state: StateColumns;
   readonly pushes: PushColumns;
-  /** Of the messages, as the client wants them, by item; undefined: it names none. */
+  /** Ids of messages as the client wants them, by item; undefined: it names none. */
   readonly messageIds: readonly (string | null)[] | undefined;
   /** What the places in `state` and `pushes` lie in: the body, and what it left out behind it. */
   readonly bytes: Buffer;

@@ -7,9 +7,9 @@ import type { Decompressed, Zstd } from '../../exchange/zstd.js';
 import { isStoredJson } from '../../json/stored-json.js';
 import { type SoundTimerOp, TimerFault } from './ops.js';
 
-/** Of one payload: sixteen times what may be sent of it. */
+/** Bound of one payload: sixteen times the bytes that may be sent of it. */
 const PAYLOAD_BYTES_MAX = 16 * 1_048_576;
-/** Of one call: what a body may hold, and less than an entry takes. */
+/** Bound of one call: as much as a body may hold, and less than an entry takes. */
 const CALL_BYTES_MAX = 67_108_864;
 const EMPTY = new Uint8Array(0);
 
