@@ -1,13 +1,9 @@
 /**
- * A row of the series of this process: what it counted and measured in one bucket of time. In
- * memory it is numbers in one array, so that a week of minutes takes 10,080 * 450 bytes = 5 MB; in
- * the file and on the way to another node it is the fields that are listed here.
- *
- *     row := minute | samples | counts | for each gauge: avg, min, max, last
- *
- * A gauge that was not known is NaN four times.
+ * The series of this process: what it counted and measured in one bucket of time. In memory, in the
+ * file and on the way to another node a bucket is the bytes of the fields that are listed here, so
+ * that a week of minutes takes 10,080 * 450 bytes = 5 MB.
  */
-import { fields, type Infer, record } from '@svc/engine';
+import { ByteWriter, fields, GuardedReader, type Infer, record } from '@svc/engine';
 
 const SCRATCH = new DataView(new ArrayBuffer(8));
 const SCRATCH_BYTES = new Uint8Array(SCRATCH.buffer);
@@ -80,44 +76,26 @@ export const processBucket = record({
 });
 export type ProcessBucket = Infer<typeof processBucket>;
 
-export type ProcessRow = Float64Array;
-
-const COUNTS_AT = 2;
-const GAUGES_AT = COUNTS_AT + PROCESS_COUNTS.length;
-const GAUGE_NUMBERS = 4;
-const PROCESS_ROW_NUMBERS = GAUGES_AT + PROCESS_GAUGES.length * GAUGE_NUMBERS;
+/** The bytes of a bucket: 12 counts of 8 bytes, 10 gauges of 34, and two numbers. */
+export type ProcessRow = Uint8Array;
+export const PROCESS_ROW_BYTES = 450;
 
 export function newProcessCounts(): ProcessCounts {
   return { ...NO_COUNTS };
 }
 
-export function processRow({ minute, samples, counts, gauges }: ProcessBucket): ProcessRow {
-  const row = new Float64Array(PROCESS_ROW_NUMBERS);
-  row[0] = minute;
-  row[1] = samples;
-  PROCESS_COUNTS.forEach((name, i) => {
-    row[COUNTS_AT + i] = counts[name];
-  });
-  PROCESS_GAUGES.forEach((name, i) => {
-    const { avg, min, max, last } = gauges[name] ?? UNKNOWN;
-    row.set([avg, min, max, last], GAUGES_AT + i * GAUGE_NUMBERS);
-  });
-  return row;
+export function processRow(bucket: ProcessBucket): ProcessRow {
+  const w = new ByteWriter(PROCESS_ROW_BYTES);
+  processBucket.writeFields(w, bucket);
+  return w.finish();
 }
 
 export function minuteOf(row: ProcessRow): number {
-  return row[0] ?? 0;
+  return new GuardedReader(row).varint();
 }
 
 export function bucketOfRow(row: ProcessRow): ProcessBucket {
-  const counts = newProcessCounts();
-  PROCESS_COUNTS.forEach((name, i) => {
-    counts[name] = row[COUNTS_AT + i] ?? 0;
-  });
-  const gauges = Object.fromEntries(
-    PROCESS_GAUGES.map((name, i) => [name, gaugeAt(row, GAUGES_AT + i * GAUGE_NUMBERS)]),
-  ) as Gauges;
-  return { minute: minuteOf(row), samples: row[1] ?? 0, counts, gauges };
+  return processBucket.readFields(new GuardedReader(row));
 }
 
 /** `two` is the later one; the result begins at `minute`. */
@@ -141,13 +119,6 @@ export function mergedCounts(
     counts[name] = name === 'lagMsMax' ? Math.max(one[name], two[name]) : one[name] + two[name];
   }
   return counts;
-}
-
-const UNKNOWN: Gauge = { avg: Number.NaN, min: Number.NaN, max: Number.NaN, last: Number.NaN };
-
-function gaugeAt(row: ProcessRow, at: number): Gauge | null {
-  const [avg = Number.NaN, min = 0, max = 0, last = 0] = row.subarray(at, at + GAUGE_NUMBERS);
-  return Number.isNaN(avg) ? null : { avg, min, max, last };
 }
 
 function mergedGauge(

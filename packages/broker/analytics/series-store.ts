@@ -19,6 +19,7 @@ import {
   mergedCounts,
   minuteOf,
   newProcessCounts,
+  PROCESS_ROW_BYTES,
   type ProcessBucket,
   type ProcessCounts,
   type ProcessRow,
@@ -81,8 +82,7 @@ export class SeriesStore {
 
   /** Bytes that it would take to write all of it. */
   get bytes(): number {
-    const processBytes = this.#process.length * (this.#process[0]?.byteLength ?? 0);
-    return processBytes + this.#queueBytes + this.#names.size * 64;
+    return this.#process.length * PROCESS_ROW_BYTES + this.#queueBytes + this.#names.size * 64;
   }
 
   get queueRows(): number {
