@@ -6,18 +6,19 @@
  * for longer than its sender tries. Parts that wait for others count as memory, and go when the
  * rest does not come.
  */
-import { type CarriedRing, copyMessages, type RingPlace, type StoredMessage } from '@svc/ephemeral';
+import { copyMessages, type StoredMessage } from '@svc/ephemeral';
 import type { Clock } from '../system/clock.js';
 import type { AskedAdopt } from './frames.js';
+import type { LocalRings } from './local.js';
+import type { EphemeralPlacement } from './placement.js';
 import type { RingPart } from './ring-parts.js';
 
 export interface AdoptionOptions {
   readonly clock: Clock;
-  readonly owns: (place: RingPlace) => boolean;
-  /** There is room for so many bytes of payloads. */
-  readonly hasRoom: (bytes: number) => boolean;
-  /** False: there is no room for it after all. */
-  readonly adopt: (ring: CarriedRing) => boolean;
+  readonly placement: EphemeralPlacement;
+  readonly rings: LocalRings;
+  /** Bytes of payloads in the memory of this node. */
+  readonly bytesMax: number;
 }
 
 interface Staged {
@@ -58,16 +59,16 @@ export class EphemeralAdoption {
   }
 
   #take(key: string, part: RingPart): boolean {
-    const { clock, owns, hasRoom, adopt } = this.#options;
+    const { clock, placement, rings, bytesMax } = this.#options;
     const { place, incarnation, groups } = part;
-    if (!owns(place)) return false;
+    if (!placement.owns(place)) return false;
     if (part.number === 0) this.#drop(key);
     const staged = this.#staged.get(key) ?? { next: 0, bytes: 0, messages: [], untilMs: 0 };
     if (part.number < staged.next) return true;
     if (part.number > staged.next) return false;
     const copies = copyMessages(part.messages);
     const bytes = copies.reduce((sum, { start, end }) => sum + end - start, 0);
-    if (!hasRoom(this.#stagedBytes + bytes)) return false;
+    if (rings.bytes + this.#stagedBytes + bytes > bytesMax) return false;
     for (const copy of copies) staged.messages.push(copy);
     staged.next++;
     if (groups === null) {
@@ -80,7 +81,7 @@ export class EphemeralAdoption {
     this.#drop(key);
     const { messages } = staged;
     if (groups.some(({ next }) => next > messages.length)) return false;
-    if (!adopt({ ...place, incarnation, messages, groups })) return false;
+    if (!rings.adopt({ ...place, incarnation, messages, groups })) return false;
     this.#taken.set(key, clock.nowMs() + REMEMBERED_MS);
     return true;
   }

@@ -139,8 +139,7 @@ export class Ephemeral implements EphemeralService {
       epoch,
       clock,
       calls,
-      owner: (place) => placement.owner(place),
-      isLive: (node) => placement.live.includes(node),
+      placement,
       onLanded: (ring) => rings.landed(ring),
       onReturned: (ring) => this.#returned(ring),
       onLost: (ring) => this.#lost(ring),
@@ -150,12 +149,7 @@ export class Ephemeral implements EphemeralService {
       detach: () => rings.detach((place) => this.#staysHere(place)),
       take: (moved) => this.#handOver.take(moved),
     });
-    const adoption = new EphemeralAdoption({
-      clock,
-      owns: (place) => placement.owns(place),
-      hasRoom: (bytes) => rings.bytes + bytes <= limits.bytesMax,
-      adopt: (ring) => rings.adopt(ring),
-    });
+    const adoption = new EphemeralAdoption({ clock, placement, rings, bytesMax: limits.bytesMax });
     const whenApplied = (index: number, work: () => void) => this.#whenApplied(index, work);
     const reset = (tenant: string, queue: string) => this.#reset(tenant, queue);
     const parts = { clock, epoch, rings, placement, adoption, reset, whenApplied };

@@ -53,11 +53,13 @@ test('five thousand small rings leave a thousand at a time, and each is looked a
         return { cancel: () => {} };
       },
     },
-    owner: () => {
-      looks++;
-      return 2;
+    placement: {
+      live: [2],
+      owner: () => {
+        looks++;
+        return 2;
+      },
     },
-    isLive: () => true,
     onLanded: () => landed++,
     onReturned: () => {},
     onLost: () => {},
@@ -135,11 +137,13 @@ test('when owners change, two thousand rings are aimed in a turn', () => {
     epoch: 1,
     clock,
     calls: { call: () => ({ cancel: () => {} }) },
-    owner: () => {
-      looks++;
-      return 0;
+    placement: {
+      live: [],
+      owner: () => {
+        looks++;
+        return 0;
+      },
     },
-    isLive: () => true,
     onLanded: () => {},
     onReturned: () => {},
     onLost: () => {},

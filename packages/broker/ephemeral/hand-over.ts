@@ -27,6 +27,7 @@ import type { CarriedRing, RingPlace } from '@svc/ephemeral';
 import type { PeerCalls } from '../peers/calls.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import { adoptParts, readAnswer } from './frames.js';
+import type { EphemeralPlacement } from './placement.js';
 import { partBytes, partsOf, type RingPart } from './ring-parts.js';
 
 export interface HandOverOptions {
@@ -35,9 +36,7 @@ export interface HandOverOptions {
   readonly clock: Clock;
   /** null: there are no other nodes. */
   readonly calls: Pick<PeerCalls, 'call'> | null;
-  /** 0: nobody. */
-  readonly owner: (place: RingPlace) => number;
-  readonly isLive: (node: number) => boolean;
+  readonly placement: Pick<EphemeralPlacement, 'owner' | 'live'>;
   /** It has arrived. */
   readonly onLanded: (ring: CarriedRing) => void;
   /** This node owns it again. */
@@ -167,9 +166,9 @@ export class EphemeralHandOver {
 
   /** Puts it into the lane of its owner. */
   #aim(move: Move): void {
-    const { owner, self, isLive, onReturned } = this.#options;
-    if (move.inDoubt && isLive(move.target)) return;
-    const target = owner(move.place);
+    const { placement, self, onReturned } = this.#options;
+    if (move.inDoubt && placement.live.includes(move.target)) return;
+    const target = placement.owner(move.place);
     if (target === self) {
       this.#end(move, onReturned);
       return;

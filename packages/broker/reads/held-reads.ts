@@ -36,11 +36,11 @@ const READS_MAX = 16_384;
 /** How soon an unconfirmed read is asked again, unless a leader appears before. */
 const AGAIN_MS = 50;
 /** A node that stops holds nothing for longer than this while no leader is known. */
-const DRAIN_NO_LEADER_MS = 4000;
+export const DRAIN_NO_LEADER_MS = 4000;
 
-const NO_LEADER: Refusal = { reason: 'no_leader', error: 'no leader is known; retry after' };
+export const NO_LEADER: Refusal = { reason: 'no_leader', error: 'no leader is known; retry after' };
 export const TIMED_OUT: Refusal = { reason: 'timeout', error: 'the request deadline elapsed' };
-const UNCONFIRMED: Refusal = { reason: 'retry', error: 'no quorum-ack lease; retry' };
+export const UNCONFIRMED: Refusal = { reason: 'retry', error: 'no quorum-ack lease; retry' };
 
 export class HeldReads {
   readonly #source: ReadSource;

@@ -30,6 +30,7 @@ import { newPipelineMeters, type PipelineMeters } from '@svc/wire';
 import type { Leader, Request } from '../leader/leader.js';
 import type { PeerCalls } from '../peers/calls.js';
 import type { GoneReason, ServedCall } from '../peers/served-calls.js';
+import { NO_LEADER } from '../reads/held-reads.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import { type Admission, OVERLOADED } from './admission.js';
 
@@ -203,10 +204,9 @@ export class ForwardServer {
 
   #elsewhere(): Outcome {
     const leader = this.#options.leaderNode();
+    const elsewhere = `not the leader; retry against ${leader}`;
     const refusal: Refusal =
-      leader === 0
-        ? { reason: 'no_leader', error: 'no leader is known; retry after' }
-        : { reason: 'retry', error: `not the leader; retry against ${leader}`, leader };
+      leader === 0 ? NO_LEADER : { reason: 'retry', error: elsewhere, leader };
     return { kind: 'refused', refusal };
   }
 }

@@ -52,7 +52,7 @@ import {
 } from '@svc/engine';
 import type { Reply } from '@svc/http';
 import { type Leader, nothingPopped, type ProposedEntry } from '../leader/leader.js';
-import { TIMED_OUT } from '../reads/held-reads.js';
+import { DRAIN_NO_LEADER_MS, NO_LEADER, TIMED_OUT, UNCONFIRMED } from '../reads/held-reads.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Admission } from './admission.js';
 import { OVERLOADED } from './admission.js';
@@ -91,10 +91,7 @@ const ABANDONED_MS = 60_000;
 /** A leader that could not be reached is tried again after this, then twice that, and so on. */
 const PAUSE_MS = 5;
 const PAUSE_MS_MAX = 100;
-/** A node that stops holds nothing for longer than this while no leader is known. */
-const DRAIN_NO_LEADER_MS = 4000;
 
-const NO_LEADER: Refusal = { reason: 'no_leader', error: 'no leader is known; retry after' };
 const TOO_MANY: Refusal = {
   reason: 'overloaded',
   error: 'too many requests wait for the leader; retry',
@@ -530,7 +527,7 @@ export class Requests {
     const leader = this.#target?.node;
     const refusal: Refusal =
       leader === undefined
-        ? { reason: 'retry', error: 'no quorum-ack lease; retry' }
+        ? UNCONFIRMED
         : { reason: 'retry', error: `not the leader; retry against ${leader}`, leader };
     request.answer(refused(refusal));
     if (one !== undefined) this.#end(request, one.outcome);

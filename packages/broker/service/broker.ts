@@ -60,7 +60,7 @@ import type { MemberBlocks } from './member-blocks.js';
 import type { NodeStatus } from './node-status.js';
 import { PopDelivery } from './pop-delivery.js';
 import { RecordReads } from './record-reads.js';
-import { NO_LEADER, type QueueReads, queueReads, resourceReads } from './resource-reads.js';
+import { NOT_LED, type QueueReads, queueReads, resourceReads } from './resource-reads.js';
 import { nodeFigures, type ScrapeSources } from './scrape-figures.js';
 import { streamReads } from './stream-reads.js';
 import { surfaceReads } from './surface-reads.js';
@@ -288,7 +288,7 @@ export class Broker implements Service {
       isGone: () => reply.gone,
       done: (outcome, refusal) => {
         if (outcome !== null) this.#activity?.slicesEnded(command.kind, touched);
-        reply.send((refusal ?? outcome ?? NO_LEADER) as SubmittedOutcome);
+        reply.send((refusal ?? outcome ?? NOT_LED) as SubmittedOutcome);
       },
     });
   }
@@ -308,7 +308,7 @@ export class Broker implements Service {
 
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
     if (this.#parts.life.serving) this.#parts.fetches.fetch(request, reply);
-    else reply.send(NO_LEADER);
+    else reply.send(NOT_LED);
   }
 
   /** The state that is applied here, for those who watch this node. */

@@ -18,6 +18,7 @@ import {
   timerUseOf,
 } from '@svc/engine';
 import type { ResourceService, Service } from '@svc/http';
+import { NO_LEADER } from '../reads/held-reads.js';
 import { sendList, sendPage } from '../reads/listed.js';
 import { keyOf, pageKeyOf, type StateReads } from '../reads/state-reads.js';
 import type { Clock } from '../system/clock.js';
@@ -35,10 +36,7 @@ export interface ResourceReadsOptions {
   readonly life: NodeLife;
 }
 
-export const NO_LEADER: RefusedOutcome = {
-  kind: 'refused',
-  refusal: { reason: 'no_leader', error: 'no leader is known; retry after' },
-};
+export const NOT_LED: RefusedOutcome = { kind: 'refused', refusal: NO_LEADER };
 
 export type QueueReads = Pick<Service, 'listQueues' | 'queueDetail' | 'queueDepth'>;
 
@@ -129,7 +127,7 @@ export function resourceReads(options: ResourceReadsOptions): ResourceService {
     // the node began, until it has caught up once.
     changed(tenant, entries, reply) {
       if (!life.serving) {
-        reply.send(NO_LEADER);
+        reply.send(NOT_LED);
         return;
       }
       const walk = () => changedPartitions(state, tenant, entries, PARTITIONS_WALKED_MAX);
@@ -137,7 +135,7 @@ export function resourceReads(options: ResourceReadsOptions): ResourceService {
     },
     offsets(tenant, entries, reply) {
       if (!life.serving) {
-        reply.send(NO_LEADER);
+        reply.send(NOT_LED);
         return;
       }
       const walk = () => offsetsSince(state, tenant, entries);
