@@ -9,7 +9,7 @@ import type { AnswerRoom } from '../exchange/answer-room.js';
 import { INTERNAL_REFUSAL, type Status } from '../exchange/errors.js';
 import type { Exchange, FrontLogger } from '../exchange/exchange.js';
 import { jsonOf } from '../json/answer-writer.js';
-import type { Reply } from '../ports/service.js';
+import type { NotFoundOutcome, Reply } from '../ports/service.js';
 
 /** Answers with an object, written by its schema. */
 export function sendAnswer<Value>(
@@ -99,6 +99,24 @@ export function shownReply<View extends { readonly kind: string }, Value>(
   return viewReply(front, exchange, null, (to: Exchange, _: null, view: View) =>
     sendAnswer(to, '200 OK', schema, shown(view)),
   );
+}
+
+/** As `viewReply`; `notFound` answers where there is no such thing. */
+export function foundReply<Context, View extends { readonly kind: string }>(
+  front: { readonly logger: FrontLogger },
+  exchange: Exchange,
+  context: Context,
+  notFound: (exchange: Exchange) => void,
+  render: Render<Context, View>,
+): Reply<View | NotFoundOutcome | RefusedOutcome> {
+  return viewReply(front, exchange, context, (to: Exchange, _, view: View | NotFoundOutcome) => {
+    if (isNotFound(view)) notFound(to);
+    else render(to, context, view);
+  });
+}
+
+function isNotFound(view: { readonly kind: string }): view is NotFoundOutcome {
+  return view.kind === 'not-found';
 }
 
 interface Shown<Context, View> {

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createTcpServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DEFAULT_TENANT } from '@svc/wire';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { DeliveredOutcome, Reply } from '../ports/service.js';
 import { TestFront, until } from '../testing/front.fake.js';
@@ -112,27 +111,6 @@ describe('the dashboard', () => {
     expect((await client.request('/', { method: 'POST' })).status).toBe(404);
     expect((await client.request('/api/v1/x')).status).toBe(404);
     expect((await client.request('/assets/missing.js')).status).toBe(404);
-  });
-});
-
-describe('tenants', () => {
-  const OTHER = '0198AAAA-0000-7000-8000-000000000001';
-  const tenantOf = async (headers: Record<string, string>): Promise<string | undefined> => {
-    await front.client().request('/api/v1/pop/queue/q', { headers });
-    return front.service.pops.at(-1)?.tenant;
-  };
-
-  test('the header is not read while tenancy is off', async () => {
-    await start();
-    expect(await tenantOf({ 'x-svc-tenant': OTHER })).toBe(DEFAULT_TENANT);
-    expect(await tenantOf({ 'x-svc-tenant': 'rubbish' })).toBe(DEFAULT_TENANT);
-  });
-
-  test('absent, empty, and either case', async () => {
-    await start({ tenancyHeader: true });
-    expect(await tenantOf({})).toBe(DEFAULT_TENANT);
-    expect(await tenantOf({ 'x-svc-tenant': '' })).toBe(DEFAULT_TENANT);
-    expect(await tenantOf({ 'X-Svc-Tenant': OTHER })).toBe(OTHER.toLowerCase());
   });
 });
 

@@ -13,6 +13,7 @@ import type {
 import type { HealthAnswer, Membership, RaftFigures, RaftStatusAnswer } from '@svc/wire';
 import type { ListedView, NewList } from '../exchange/list-text.js';
 import type { AnalyticsService } from '../ports/analytics-service.js';
+import type { EphemeralQueuesPage, EphemeralService } from '../ports/ephemeral-service.js';
 import type { GroupService } from '../ports/group-service.js';
 import type { KvService } from '../ports/kv-service.js';
 import type { LockService } from '../ports/lock-service.js';
@@ -39,7 +40,6 @@ import type {
 } from '../ports/service.js';
 import type { StreamService } from '../ports/stream-service.js';
 import type { TimerService } from '../ports/timer-service.js';
-import { FakeEphemeral } from './ephemeral-service.fake.js';
 import { type FakeList, fakePart, REFUSED, sendList } from './reads.fake.js';
 import { FakeSurfaces } from './surface-service.fake.js';
 
@@ -85,6 +85,13 @@ const MEMBERSHIP: Membership = {
 };
 
 const NOT_FOUND: NotFoundOutcome = { kind: 'not-found' };
+const NO_EPHEMERAL_QUEUES: EphemeralQueuesPage = {
+  kind: 'ephemeral-queues',
+  queues: [],
+  truncated: false,
+  nextAfter: null,
+  cellBytes: 0,
+};
 const NOTHING_LISTED = { rows: [], end: { nextAfter: null } };
 
 export class FakeService implements Service {
@@ -93,7 +100,18 @@ export class FakeService implements Service {
     queueSizes: NOT_FOUND,
   });
   readonly records = fakePart<RecordService>({ message: NOT_FOUND });
-  readonly ephemeral = new FakeEphemeral();
+  readonly ephemeral = fakePart<EphemeralService>(
+    {
+      push: { kind: 'ephemeral-pushed' },
+      pop: { kind: 'ephemeral-popped', messages: [] },
+      ack: { kind: 'ephemeral-acked', outcomes: [] },
+      configure: { kind: 'ephemeral-configured', isOverQuota: false },
+      delete: { kind: 'ephemeral-deleted', wasDeclared: true },
+      reset: { kind: 'ephemeral-reset', dropped: 3 },
+      queues: NO_EPHEMERAL_QUEUES,
+    },
+    { depth: () => null },
+  );
   readonly kv = fakePart<KvService>({});
   readonly streams = fakePart<StreamService>({
     state: { kind: 'stream-state', answer: { result: 'missing' } },

@@ -31,7 +31,7 @@ test('a push costs a token for each of its messages, at the node that was asked'
   const refused = await post('push', { queue: 'q', messages });
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5']);
   expect(refused.body).toContain('"code":"rate_limited"');
-  expect(front.service.ephemeral.pushes).toHaveLength(1);
+  expect(front.service.ephemeral.asked).toHaveLength(1);
   expect((await get('pop?queue=q')).status, 'a pop costs none').toBe(200);
 });
 
@@ -44,7 +44,7 @@ test.each<[EphemeralRefusalCode, number]>([
   ['ephemeral_forward_failed', 503],
 ])('%s is %i, without Retry-After', async (code, status) => {
   const refused = { kind: 'ephemeral-refused', code } as const;
-  Object.assign(front.service.ephemeral, { pushed: refused, popped: refused, acked: refused });
+  Object.assign(front.service.ephemeral.answers, { push: refused, pop: refused, ack: refused });
   for (const answer of [
     await post('push', { queue: 'q', messages: [{ payload: 1 }] }),
     await get('pop?queue=q'),
@@ -82,7 +82,7 @@ describe('the query of a pop', () => {
     ['queue=q&wait=true&timeout=9999999', { deadlineMs: 301_000 }],
   ])('%s', async (query, asked) => {
     expect((await get(`pop?${query}`)).status).toBe(200);
-    expect(front.service.ephemeral.pops).toEqual([{ ...base, ...asked }]);
+    expect(front.service.ephemeral.asked).toEqual([[{ ...base, ...asked }]]);
   });
 
   test.each([
@@ -102,7 +102,7 @@ describe('the query of a pop', () => {
 test('a popped payload is shown byte for byte', async () => {
   const bytes = Buffer.from('xx{"ü":1.0}xx');
   const message = { id: 'e:1:"p":0', partition: '"p"', attempts: 2, bytes, start: 2, end: 12 };
-  front.service.ephemeral.popped = { kind: 'ephemeral-popped', messages: [message] };
+  front.service.ephemeral.answers.pop = { kind: 'ephemeral-popped', messages: [message] };
   const answer = await get('pop?queue=%22q%22');
   expect(answer.body).toBe(
     '{"queue":"\\"q\\"","messages":[{"id":"e:1:\\"p\\":0","partition":"\\"p\\"","attempts":2,' +
@@ -110,48 +110,34 @@ test('a popped payload is shown byte for byte', async () => {
   );
 });
 
-test('what an ack says, and what it does not', async () => {
-  const statuses = [undefined, null, 'completed', 'OK', 'acked', 'failed', 'retry', 'dlq', ''];
-  const acks = statuses.map((status, i) => ({ id: `${i}`, status, error: { any: 1 } }));
-  const outcomes = statuses.map(() => 'acked' as const);
-  front.service.ephemeral.acked = { kind: 'ephemeral-acked', outcomes };
-  const answer = await post('ack', { queue: 'q', group: 'g', acks });
-  expect(answer.status).toBe(200);
-  expect(front.service.ephemeral.acks[0]?.verdicts).toEqual([
-    ...Array.from({ length: 5 }, () => 'completed'),
-    ...Array.from({ length: 4 }, () => 'failed'),
-  ]);
-  expect(JSON.parse(answer.body).results[8]).toEqual({ id: '8', outcome: 'acked' });
-});
-
 test('what is declared goes on as it was sent, with bounds of its own', async () => {
   const options = '{ "maxLength" : 5 , "windowBuffer":null}';
   const answer = await post('configure', `{"queue":"q","options":${options}}`);
   expect(answer.body).toBe(`{"queue":"q","options":${options},"declared":true}`);
-  expect(front.service.ephemeral.commands).toEqual([
-    { kind: 'ephemeral-configure', tenant: DEFAULT_TENANT, queue: 'q', options },
+  expect(front.service.ephemeral.asked).toEqual([
+    [{ kind: 'ephemeral-configure', tenant: DEFAULT_TENANT, queue: 'q', options }],
   ]);
   const long = `{"maxLength":${' '.repeat(5000)}5}`;
   expect((await post('configure', `{"queue":"q","options":${long}}`)).status).toBe(400);
   const name = 'n'.repeat(500);
   const tooLong = await post('configure', { queue: name });
   expect([tooLong.status, JSON.parse(tooLong.body).code]).toEqual([413, 'name_too_long']);
-  front.service.ephemeral.configured = { kind: 'ephemeral-configured', isOverQuota: true };
+  front.service.ephemeral.answers.configure = { kind: 'ephemeral-configured', isOverQuota: true };
   const over = await post('configure', { queue: 'q' });
   expect([over.status, JSON.parse(over.body).code]).toEqual([403, 'ephemeral_quota_exceeded']);
 });
 
-test.each<[string, object]>([
-  ['', { after: '', limit: 10_000 }],
-  ['?limit=7&after=presence', { after: 'presence', limit: 7 }],
-  ['?limit=0', { after: '', limit: 1 }],
-  ['?limit=99999', { after: '', limit: 10_000 }],
+test.each<[string, [string, number]]>([
+  ['', ['', 10_000]],
+  ['?limit=7&after=presence', ['presence', 7]],
+  ['?limit=0', ['', 1]],
+  ['?limit=99999', ['', 10_000]],
 ])('the list of queues%s', async (query, asked) => {
   const list = { queues: [], truncated: true, nextAfter: 'ü', cellBytes: 9 };
-  front.service.ephemeral.list = { kind: 'ephemeral-queues', ...list };
+  front.service.ephemeral.answers.queues = { kind: 'ephemeral-queues', ...list };
   const answer = await get(`queues${query}`);
   expect(JSON.parse(answer.body)).toEqual({ ...list, count: 0 });
-  expect(front.service.ephemeral.lists).toEqual([asked]);
+  expect(front.service.ephemeral.asked).toEqual([[DEFAULT_TENANT, ...asked]]);
 });
 
 test('a list of queues behind what is no name is refused', async () => {

@@ -5,6 +5,8 @@
 import type { RefusedOutcome, Tenant } from '@svc/engine';
 import {
   describedAs,
+  type Field,
+  integer,
   integerBetween,
   matching,
   nullable,
@@ -24,9 +26,15 @@ import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Pass } from '../../gate/gate.js';
 import { GatedReply } from '../../gate/gated-reply.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
-import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import {
+  bodyForm,
+  describedBy,
+  given,
+  integerMember,
+  type Member,
+  textMember,
+} from '../../json/body-form.js';
+import type { JsonReader } from '../../json/json-reader.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type {
   KvListedRow,
@@ -44,14 +52,34 @@ import { checkKey, checkNamespace, KvFault } from './kv-op-rules.js';
 /** Room for a row beside its value: names, numbers, and a key of ordinary length. */
 const ROW_BYTES = 256;
 
-export const KV_LIST_BODY_KEYS = keySet(
-  'namespace',
-  'prefix',
-  'after',
-  'limit',
-  'keysOnly',
-  'includeExpired',
-);
+const optionalTruth = optional(nullable(truth));
+
+const name = <Described extends Field>(field: Described) =>
+  describedBy(field, given('', textMember()));
+
+/** A flag that is no boolean is refused with a reason of this surface. */
+const flag: Member<boolean, typeof optionalTruth> = {
+  field: optionalTruth,
+  read: readFlag,
+  absent: { value: false },
+};
+
+const listForm = bodyForm({
+  namespace: name(matching(KV_NAMESPACE)),
+  prefix: name(optional(nullable(text))),
+  after: name(optional(nullable(text))),
+  limit: describedBy(
+    optional(
+      describedAs(
+        '100; brought into 1 to 1000.',
+        nullable(integerBetween(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),
+      ),
+    ),
+    given(KV_PREFIX_LIMIT_DEFAULT, integerMember(integer)),
+  ),
+  keysOnly: flag,
+  includeExpired: flag,
+});
 
 export const kvNamespacesEndpoint = endpoint({
   at: 'GET /api/v1/resources/kv/namespaces',
@@ -80,19 +108,7 @@ export const kvListEndpoint = endpoint({
   request: {
     share: 'drain',
     reader: 'Its faults have reasons of this surface, and come after those of the tenant.',
-    schema: body(KV_LIST_BODY_KEYS, {
-      namespace: matching(KV_NAMESPACE),
-      prefix: optional(nullable(text)),
-      after: optional(nullable(text)),
-      limit: optional(
-        describedAs(
-          '100; brought into 1 to 1000.',
-          nullable(integerBetween(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),
-        ),
-      ),
-      keysOnly: optional(nullable(truth)),
-      includeExpired: optional(nullable(truth)),
-    }),
+    schema: listForm.schema,
   },
   answers: {
     200: answer('In the byte order of keys.', kvListAnswer),
@@ -123,47 +139,23 @@ function enter(front: Front, exchange: Exchange, tenant: Tenant, query: string):
 }
 type ListWish = Omit<KvListQuery, 'tenant'>;
 
-/** Throws `JsonError`, and `KvFault`. A null is an absent member. */
-export function readListBody(body: Buffer): ListWish {
-  const reader = new JsonReader(body);
-  const names = { namespace: '', prefix: '', after: '' };
-  const flags = { keysOnly: false, includeExpired: false };
-  let limit = KV_PREFIX_LIMIT_DEFAULT;
-  let seen = 0;
-  reader.enterObject('the body');
-  for (;;) {
-    const key = reader.nextKey(KV_LIST_BODY_KEYS, seen);
-    if (key === KEYS_END) break;
-    if (key === KEY_UNKNOWN || reader.isNull()) {
-      reader.skipValue();
-      continue;
-    }
-    seen |= 1 << key;
-    const name = KV_LIST_BODY_KEYS.names[key];
-    if (name === 'namespace' || name === 'prefix' || name === 'after') {
-      names[name] = reader.readText(name);
-    } else if (name === 'limit') limit = readLimit(reader);
-    else if (name !== undefined) flags[name] = readFlag(reader, name);
-  }
-  reader.finish();
-  checkNamespace(names.namespace);
-  if (names.prefix !== '') checkKey(names.prefix);
-  if (names.after !== '') checkKey(names.after);
-  return { ...names, ...flags, limit };
+/** Throws `JsonError`, and `KvFault`. */
+function readListBody(body: Buffer): ListWish {
+  const wish = listForm.read(body);
+  const { namespace, prefix, after, limit } = wish;
+  checkNamespace(namespace);
+  if (prefix !== '') checkKey(prefix);
+  if (after !== '') checkKey(after);
+  return { ...wish, limit: Math.min(Math.max(1, limit), KV_PREFIX_LIMIT_MAX) };
 }
 
-function readLimit(reader: JsonReader): number {
-  const limit = reader.readInteger('limit', Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-  return Math.min(Math.max(1, limit), KV_PREFIX_LIMIT_MAX);
-}
-
-function readFlag(reader: JsonReader, name: string): boolean {
+/** undefined for null, which is as good as absent. */
+function readFlag(reader: JsonReader, name: string): boolean | undefined {
   reader.skipValue();
-  const text = reader.valueText();
-  if (text !== 'true' && text !== 'false') {
-    throw new KvFault('kv_bad_request', `${name} must be a boolean`);
-  }
-  return text === 'true';
+  const value = reader.valueText();
+  if (value === 'null') return undefined;
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw new KvFault('kv_bad_request', `${name} must be a boolean`);
 }
 
 function renderNamespaces(

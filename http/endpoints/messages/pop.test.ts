@@ -1,7 +1,3 @@
-// Goal: the pop routes hand over their scope and parameters, render deliveries, answer 204 without
-// a body or a length, and tell the service when nobody receives a delivery.
-// Method: real requests against a fake service.
-import { DEFAULT_TENANT } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DeliveredOutcome, MessageBatch, Reply } from '../../ports/service.js';
 import { TestFront, until } from '../../testing/front.fake.js';
@@ -49,32 +45,6 @@ function delivery(payload: string, count = 1): DeliveredOutcome {
 
 describe('commands', () => {
   test.each([
-    ['/api/v1/pop/queue/a%2Fb', { scope: { kind: 'queue', queue: 'a/b' } }],
-    [
-      '/api/v1/pop/queue/q/partition/p%20%C3%BC?partitions=5',
-      { scope: { kind: 'partition', queue: 'q', partition: 'p ü' }, partitions: 1 },
-    ],
-    [
-      '/api/v1/pop?namespace=n',
-      { scope: { kind: 'discovery', namespace: 'n', task: null }, partitions: 1 },
-    ],
-    ['/api/v1/pop?task=t', { scope: { kind: 'discovery', namespace: null, task: 't' } }],
-    [
-      '/api/v1/pop/queue/q?batch=10&partitions=4&autoAck=true&leaseSeconds=9&consumerGroup=g' +
-        '&subscriptionMode=new',
-      {
-        tenant: DEFAULT_TENANT,
-        batch: 10,
-        partitions: 4,
-        autoAck: true,
-        wait: false,
-        leaseSeconds: 9,
-        consumerGroup: 'g',
-        subscription: { mode: 'new' },
-        deadlineMs: 31_000,
-      },
-    ],
-    ['/api/v1/pop/queue/q?wait=true&timeout=500', { wait: true, deadlineMs: 1500 }],
     [
       '/api/v1/pop/queue/q?conflation=true&consumerGroup=g&batch=9',
       { conflation: true, partitions: 9, autopilot: null },

@@ -2,7 +2,6 @@
 // contract's words (message-plane 6, 13 D16), and renders both outcomes. Method: bodies by table,
 // and real requests against a fake service.
 import type { TransactionCommand } from '@svc/engine';
-import { DEFAULT_TENANT, isUuid } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TestFront } from '../../testing/front.fake.js';
 import { readTransactionBody } from './transaction-body.js';
@@ -21,35 +20,6 @@ const ACK = {
 } as const;
 
 describe('bodies', () => {
-  test('operations are flattened in their order', () => {
-    const body =
-      '{"operations":[{"type":"ack","transactionId":"a","partitionId":"12"},' +
-      '{"items":[{"queue":"q","payload":1},{"queue":"r","partition":"p","payload":[2],' +
-      '"transactionId":"t"}],"type":"push"},' +
-      '{"type":"push","queue":"q","partition":null,"payload":null}]}';
-    const { slots, acks, pushes, traceIds, positions } = read(body);
-    expect(slots).toEqual(['ack', 'push', 'push', 'push']);
-    expect(acks).toEqual([ACK]);
-    expect(pushes.groups).toEqual([
-      { queue: 'q', partition: 'Default' },
-      { queue: 'r', partition: 'p' },
-    ]);
-    expect(pushes.itemGroup).toEqual([0, 1, 0]);
-    expect(pushes.transactionIds).toEqual([null, 't', null]);
-    const payloads = pushes.payloadStart.map((start, i) => body.slice(start, pushes.payloadEnd[i]));
-    expect(payloads).toEqual(['1', '[2]', 'null']);
-    expect([traceIds, positions]).toEqual([null, []]);
-  });
-
-  test('trace ids are kept, and what is no UUID is ignored', () => {
-    const id = '01A2B3C4-0000-7000-8000-00000000CAFE';
-    const item = (traceId: unknown) =>
-      `{"type":"push","queue":"q","payload":1,"traceId":${JSON.stringify(traceId)}}`;
-    expect(operation(['x', null, 7].map(item).join()).traceIds).toBeNull();
-    const { traceIds } = operation([null, id, 'no', { a: 1 }, id].map(item).join());
-    expect(traceIds).toEqual([null, id.toLowerCase(), null, null, id.toLowerCase()]);
-  });
-
   test('null is an absent array, and other members are ignored', () => {
     const ack = '{"transactionId":"a","partitionId":"12","type":"ack","items":3,"x":{}}';
     const rest = '"kv":null,"timers":[],"positions":null,"requiredLeases":null,"other":1';
@@ -189,71 +159,6 @@ describe('requests', () => {
     return { status, text, answer: JSON.parse(text) };
   };
   const last = () => front.service.submitted.at(-1) as TransactionCommand;
-  const BODY =
-    '{"operations":[{"type":"ack","transactionId":"ä","partitionId":"12","consumerGroup":"g",' +
-    '"leaseId":"L","status":"dlq","error":"jam"},{"type":"push","items":[' +
-    '{"queue":"out","payload":{"n":1.50},"transactionId":"r"},{"queue":"out","payload":2},' +
-    '{"queue":"out","payload":3,"transactionId":"r"}]}],' +
-    '"positions":[{"queue":"out","consumerGroup":"audit","offset":4}]}';
-  const IDS = [1, 2].map((n) => `01a2b3c4-2222-7000-8000-00000000000${n}`);
-
-  test('a commit', async () => {
-    front.service.onSubmit = (_, reply) => {
-      const messageIds = [IDS[0] ?? '', IDS[1] ?? '', IDS[0] ?? ''];
-      const pushed = { kind: 'pushed', status: Uint8Array.of(0, 0, 1), messageIds } as const;
-      reply.send({
-        kind: 'transacted',
-        rollback: null,
-        filed: [0],
-        pushed,
-        kv: null,
-        timers: null,
-      });
-    };
-    const { status, text, answer } = await post(BODY);
-    expect(status).toBe(200);
-    expect(isUuid(answer.transactionId)).toBe(true);
-    expect(text).toBe(
-      `{"transactionId":"${answer.transactionId}","success":true,"results":[` +
-        '{"index":0,"type":"ack","success":true,"transactionId":"ä","error":null,"dlq":true},' +
-        '{"index":1,"type":"push","success":true,"transactionId":"r",' +
-        `"messageId":"${IDS[0]}","queueName":"out"},` +
-        `{"index":2,"type":"push","success":true,"transactionId":"${IDS[1]}",` +
-        `"messageId":"${IDS[1]}","queueName":"out"},` +
-        '{"index":3,"type":"push","success":true,"transactionId":"r",' +
-        `"messageId":"${IDS[0]}","queueName":"out","duplicate":true},` +
-        '{"index":4,"opIndex":0,"type":"position","success":true}]}',
-    );
-    expect(last()).toMatchObject({
-      kind: 'transaction',
-      tenant: DEFAULT_TENANT,
-      acks: [{ transactionId: 'ä', leaseId: 'L', status: 'dlq', error: 'jam', consumerGroup: 'g' }],
-      pushes: { kind: 'push', producerSub: null, itemGroup: [0, 0, 0] },
-      positions: [{ queue: 'out', offset: 4 }],
-      flaw: null,
-    });
-    expect(front.server.meters.calls).toMatchObject({ pushMessages: 3, ackMessages: 1 });
-  });
-
-  test('a call that is wrong is refused in the same shape', async () => {
-    const long = { type: 'push', queue: 'q', payload: 1, transactionId: 'x'.repeat(65_536) };
-    for (const [body, error] of [
-      ['{"operations":[{"type":"kv"}]}', /^kv and timer operations are TOP-LEVEL/],
-      ['{"operations":', /^bad body: .* at byte 14$/],
-      [JSON.stringify({ operations: [long] }), /^transactionId exceeds the 65535-byte limit$/],
-    ] as const) {
-      const { status, answer } = await post(body);
-      expect(status).toBe(400);
-      expect(answer).toEqual({
-        transactionId: expect.any(String),
-        success: false,
-        reason: 'bad_request',
-        error: expect.stringMatching(error),
-        results: [],
-      });
-    }
-    expect(front.service.submitted).toEqual([]);
-  });
 
   test("names of pushes and acks refuse the call, a position's are the planner's", async () => {
     const name = 'n'.repeat(412);

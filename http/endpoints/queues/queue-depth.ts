@@ -6,10 +6,10 @@ import { keyNamesRefusal } from '../../exchange/name-budget.js';
 import { nextAfterMember, type Paging } from '../../exchange/paging.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
-import type { NotFoundOutcome, QueueDepthView } from '../../ports/service.js';
+import type { QueueDepthView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { filterParameter } from '../../routing/query-parameter.js';
-import { viewReply } from '../../routing/reply.js';
+import { foundReply } from '../../routing/reply.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
 /** The letter of the list. */
@@ -35,7 +35,7 @@ export const queueDepthEndpoint = endpoint({
   },
   handle: (front, { exchange, tenant, params: { queue }, query: { group }, page }) => {
     const context: DepthContext = { paging: page, queue, group };
-    const reply = viewReply(front, exchange, context, render);
+    const reply = foundReply(front, exchange, context, queueNotFound, render);
     front.service.queueDepth(tenant, queue, group, page, reply);
   },
 });
@@ -46,23 +46,10 @@ interface DepthContext {
   readonly group: string | null;
 }
 
-function render(
-  exchange: Exchange,
-  context: DepthContext,
-  outcome: QueueDepthView | NotFoundOutcome,
-): void {
-  switch (outcome.kind) {
-    case 'not-found':
-      queueNotFound(exchange);
-      return;
-    case 'queue-depth':
-      sendSliced(
-        exchange,
-        listText(depthHead(context, outcome), 'partitions', depthTexts(outcome), {
-          ...nextAfterMember(context.paging, LIST, outcome.nextAfter),
-        }),
-      );
-  }
+function render(exchange: Exchange, context: DepthContext, outcome: QueueDepthView): void {
+  const tail = nextAfterMember(context.paging, LIST, outcome.nextAfter);
+  const head = depthHead(context, outcome);
+  sendSliced(exchange, listText(head, 'partitions', depthTexts(outcome), tail));
 }
 
 /** The members of a `DepthAnswer` that stand before its partitions. */

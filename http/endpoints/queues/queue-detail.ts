@@ -13,9 +13,9 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { nextAfterMember, type Paging } from '../../exchange/paging.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
-import type { NotFoundOutcome, QueueDetailView } from '../../ports/service.js';
+import type { QueueDetailView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { foundReply, sendAnswer } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { optionsAnswer } from './queue-options.js';
@@ -62,29 +62,21 @@ export function answerQueue(
   { exchange, tenant, params, page }: Call<{ readonly queue: string }, unknown>,
   form: DetailForm,
 ): void {
-  const reply = viewReply(front, exchange, { form, paging: page }, render);
+  const reply = foundReply(front, exchange, { form, paging: page }, queueNotFound, render);
   front.service.queueDetail(tenant, params.queue, page, reply);
 }
 
 function render(
   exchange: Exchange,
   { form, paging }: DetailContext,
-  outcome: QueueDetailView | NotFoundOutcome,
+  outcome: QueueDetailView,
 ): void {
-  switch (outcome.kind) {
-    case 'not-found':
-      queueNotFound(exchange);
-      return;
-    case 'queue-detail':
-      sendSliced(
-        exchange,
-        listText(form.head(outcome), 'partitions', partitionTexts(outcome), {
-          ...(outcome.partitionsTruncated ? { partitionsTruncated: true } : {}),
-          ...form.tail(outcome),
-          ...nextAfterMember(paging, PARTITIONS, outcome.nextAfter),
-        }),
-      );
-  }
+  const text = listText(form.head(outcome), 'partitions', partitionTexts(outcome), {
+    ...(outcome.partitionsTruncated ? { partitionsTruncated: true } : {}),
+    ...form.tail(outcome),
+    ...nextAfterMember(paging, PARTITIONS, outcome.nextAfter),
+  });
+  sendSliced(exchange, text);
 }
 
 function* partitionTexts({ partitions }: QueueDetailView): Generator<string> {

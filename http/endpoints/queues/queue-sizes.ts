@@ -4,9 +4,8 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { nextAfterText, type Paging } from '../../exchange/paging.js';
 import { sendSliced } from '../../exchange/sliced-answer.js';
 import type { QueueSizesView } from '../../ports/resource-service.js';
-import type { NotFoundOutcome } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { viewReply } from '../../routing/reply.js';
+import { foundReply } from '../../routing/reply.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
 /** The letter of the list. */
@@ -26,7 +25,7 @@ export const queueSizesEndpoint = endpoint({
   names: ({ params }) => params,
   tooLong: ({ exchange }) => queueNotFound(exchange),
   handle: (front, { exchange, tenant, params: { queue }, page }) => {
-    const reply = viewReply(front, exchange, { queue, paging: page }, render);
+    const reply = foundReply(front, exchange, { queue, paging: page }, queueNotFound, render);
     front.service.resources.queueSizes(tenant, queue, page, reply);
   },
 });
@@ -36,18 +35,8 @@ interface SizesContext {
   readonly paging: Paging;
 }
 
-function render(
-  exchange: Exchange,
-  context: SizesContext,
-  outcome: QueueSizesView | NotFoundOutcome,
-): void {
-  switch (outcome.kind) {
-    case 'not-found':
-      queueNotFound(exchange);
-      return;
-    case 'queue-sizes':
-      sendSliced(exchange, sizesText(context, outcome));
-  }
+function render(exchange: Exchange, context: SizesContext, outcome: QueueSizesView): void {
+  sendSliced(exchange, sizesText(context, outcome));
 }
 
 /**

@@ -9,10 +9,9 @@ import {
 } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { PartitionRankingView } from '../../ports/resource-service.js';
-import type { NotFoundOutcome } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { filterParameter, integerParameter } from '../../routing/query-parameter.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { foundReply, sendAnswer } from '../../routing/reply.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
 export const resourcePartitionsEndpoint = endpoint({
@@ -35,23 +34,13 @@ export const resourcePartitionsEndpoint = endpoint({
   names: ({ query }) => ({ queue: query.queue }),
   tooLong: ({ exchange }) => queueNotFound(exchange),
   handle: (front, { exchange, tenant, query: { queue, limit } }) => {
-    const reply = viewReply(front, exchange, null, render);
+    const reply = foundReply(front, exchange, null, queueNotFound, render);
     front.service.resources.rankPartitions(tenant, queue, limit, reply);
   },
 });
 
-function render(
-  exchange: Exchange,
-  _: null,
-  outcome: PartitionRankingView | NotFoundOutcome,
-): void {
-  switch (outcome.kind) {
-    case 'not-found':
-      queueNotFound(exchange);
-      return;
-    case 'partition-ranking':
-      sendAnswer(exchange, '200 OK', partitionRankingAnswer, rankingAnswer(outcome));
-  }
+function render(exchange: Exchange, _: null, outcome: PartitionRankingView): void {
+  sendAnswer(exchange, '200 OK', partitionRankingAnswer, rankingAnswer(outcome));
 }
 
 function rankingAnswer({

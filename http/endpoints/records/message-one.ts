@@ -14,9 +14,8 @@ import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { MessageView } from '../../ports/record-service.js';
-import type { NotFoundOutcome } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { foundReply, sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { optionsAnswer } from '../queues/queue-options.js';
 import { contentText, labelsText, modeText } from './message-list.js';
@@ -33,7 +32,7 @@ export const messageEndpoint = endpoint({
   largeAnswer: 'read',
   reserves: true,
   handle: (front, { exchange, tenant, params: { partitionId, transactionId } }) => {
-    const reply = viewReply(front, exchange, null, renderMessage);
+    const reply = foundReply(front, exchange, null, notFound, renderMessage);
     front.service.records.message(tenant, partitionId, transactionId, reply);
   },
 });
@@ -53,14 +52,12 @@ export const messageDeleteEndpoint = endpoint({
   },
 });
 
-function renderMessage(exchange: Exchange, _: null, outcome: MessageView | NotFoundOutcome): void {
-  switch (outcome.kind) {
-    case 'not-found':
-      exchange.json('404 Not Found', '{"error":"Message not found"}');
-      return;
-    case 'message':
-      exchange.jsonByteText('200 OK', messageText(outcome));
-  }
+function notFound(exchange: Exchange): void {
+  exchange.json('404 Not Found', '{"error":"Message not found"}');
+}
+
+function renderMessage(exchange: Exchange, _: null, outcome: MessageView): void {
+  exchange.jsonByteText('200 OK', messageText(outcome));
 }
 
 /** The members of a `MessageAnswer`. */
