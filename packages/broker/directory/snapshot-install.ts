@@ -20,7 +20,7 @@
  *   on with. Crash after it: the new ones come, whatever was half done.
  */
 import { crc32 } from 'node:zlib';
-import { DamageError, type Disk } from '@svc/storage';
+import { DamageError, type Disk, readFileSync, replaceFileSync } from '@svc/storage';
 
 const MARKER = 'snapshot-install.json';
 const FORMAT = 1;
@@ -45,7 +45,7 @@ export interface Install {
 export function readInstall(disk: Disk, directory: string): Install | null {
   const path = `${directory}/${MARKER}`;
   if (!disk.existsSync(path)) return null;
-  const install = parse(Buffer.from(readWhole(disk, path)).toString('utf8'));
+  const install = parse(Buffer.from(readFileSync(disk, path)).toString('utf8'));
   if (install !== null) return install;
   const what = 'it is not the marker that was written when a snapshot was received';
   throw new DamageError('snapshot_marker_damaged', path, 0, what, ADVICE);
@@ -55,17 +55,7 @@ export function readInstall(disk: Disk, directory: string): Install | null {
 export function writeInstall(disk: Disk, directory: string, install: Install): void {
   const fields = { format: FORMAT, ...install, crc: checksum(install) };
   const bytes = new Uint8Array(Buffer.from(`${JSON.stringify(fields, null, 2)}\n`));
-  const draft = `${directory}/${MARKER}.new`;
-  if (disk.existsSync(draft)) disk.removeSync(draft);
-  const file = disk.openSync(draft, 'create');
-  try {
-    file.writeSync(bytes, 0);
-    file.syncSync();
-  } finally {
-    file.closeSync();
-  }
-  disk.renameSync(draft, `${directory}/${MARKER}`);
-  disk.syncDirectorySync(directory);
+  replaceFileSync(disk, directory, MARKER, bytes);
 }
 
 /** Durable when it returns. */
@@ -123,14 +113,4 @@ function parse(text: string): Install | null {
 function checksum(install: Install): number {
   const { phase, resetsLog, logIndex, logTerm, appliedIndex, offeredBy } = install;
   return crc32([FORMAT, phase, resetsLog, logIndex, logTerm, appliedIndex, offeredBy].join(' '));
-}
-
-function readWhole(disk: Disk, path: string): Uint8Array {
-  const file = disk.openSync(path, 'read');
-  try {
-    const bytes = new Uint8Array(file.sizeSync());
-    return bytes.subarray(0, file.readSync(bytes, 0));
-  } finally {
-    file.closeSync();
-  }
 }
