@@ -13,8 +13,8 @@ import {
 /**
  * The longest first, those that mostly compute and those that mostly wait in turns. A file is one
  * task of one worker: one that takes minutes and begins last leaves the other workers idle. Without
- * the durations of an earlier run, which a fresh clone has not, vitest goes by the sizes of the
- * files, and some of these are small.
+ * the durations of an earlier run, which a fresh clone does not have, vitest goes by the sizes of
+ * the files, and some of these are small.
  */
 const LONGEST: readonly string[] = [
   'test/planted/planted.test.ts',
@@ -30,6 +30,20 @@ const LONGEST: readonly string[] = [
   'test/process/cluster-boot.test.ts',
 ];
 
+const NOT_OURS = ['**/node_modules/**', '**/dist/**'];
+/**
+ * Folders whose tests open no file and no socket, start no process, and leave nothing of a module
+ * changed. Their files share the process of a worker, and with it the modules that Node has loaded:
+ * to start a process and to load several hundred modules takes longer than most of these tests.
+ */
+const TOGETHER = [
+  'packages/engine',
+  'packages/ephemeral',
+  'packages/schema',
+  'packages/wire',
+  'raft',
+].map((folder) => `${folder}/**/*.test.ts`);
+
 class LongestFirst implements TestSequencer {
   readonly #standard: BaseSequencer;
 
@@ -44,8 +58,18 @@ class LongestFirst implements TestSequencer {
   async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await this.#standard.sort(files);
     const placed = sorted.map((file) => ({ file, place: placeOf(file) }));
-    return placed.sort((a, b) => a.place - b.place).map(({ file }) => file);
+    return placed.sort(compared).map(({ file }) => file);
   }
+}
+
+interface Placed {
+  readonly file: TestSpecification;
+  readonly place: number;
+}
+
+/** A worker goes on with the next file if both share processes: these come one after the other. */
+function compared(a: Placed, b: Placed): number {
+  return a.place - b.place || a.file.project.name.localeCompare(b.file.project.name);
 }
 
 function placeOf({ moduleId, project }: TestSpecification): number {
@@ -64,10 +88,10 @@ function builtPath(source: string): string {
 
 /**
  * A test is transformed from its source; what it imports is the built output, which Node loads
- * itself (`server.deps.external` below). Every test file has a process of its own. Rejected:
- * sources for all. The module runner of vite asks the main process for each module of a graph of
- * several hundred, and what it transforms reaches its imports through objects. Source that the
- * build does not write (the fakes of the engine) is transformed like the test.
+ * itself (`server.deps.external` below). Rejected: sources for all. The module runner of vite asks
+ * the main process for each module of a graph of several hundred, and what it transforms reaches
+ * its imports through objects. Source that the build does not write (the fakes of the engine) is
+ * transformed like the test.
  */
 const builtImports: Plugin = {
   name: 'built-imports',
@@ -87,8 +111,6 @@ export default defineConfig({
     // Builds what changed since the last build, so that a test never meets old output.
     globalSetup: 'scripts/setup-tests.mjs',
     server: { deps: { external: [/\/dist\//] } },
-    include: ['**/*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**'],
     pool: 'forks',
     // Never one alone: half of the long files wait for nodes, which leaves processors idle.
     maxWorkers: Math.max(2, availableParallelism()),
@@ -98,5 +120,15 @@ export default defineConfig({
     // Only rows of contract tables run side by side, most of which wait for an answer.
     maxConcurrency: 16,
     sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'apart', include: ['**/*.test.ts'], exclude: [...NOT_OURS, ...TOGETHER] },
+      },
+      {
+        extends: true,
+        test: { name: 'together', include: TOGETHER, exclude: NOT_OURS, isolate: false },
+      },
+    ],
   },
 });

@@ -3,14 +3,14 @@
  * the program throws is a finding too.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Focus } from '@svc/raft/testing';
 import type { ShapeName } from '../simulation/shape.js';
 import type { HuntName } from './bug.js';
 
 export type Hunt = (seed: number) => string | null;
 
-/** From `test/dist/planted`. The tests of raft are no part of what it exports. */
-const RAFT = new URL('../../../raft/', import.meta.url);
-const SCRIPTS = new URL('testing/scenarios/scripts/', RAFT);
+/** Seen from `test/dist/planted`. */
+const SCRIPTS = new URL('../../../raft/testing/scenarios/scripts/', import.meta.url);
 const STORM_STEPS = 1000;
 const MODEL_STATES_MAX = 120_000;
 const SINGLE_MS = 2000;
@@ -26,8 +26,8 @@ export async function huntOf(name: HuntName): Promise<Hunt> {
     'storm-reads': () => storms('reads'),
     'storm-members': () => storms('members'),
     'storm-losses': () => storms('losses'),
-    model: () => models(),
-    scenarios: () => scenarios(),
+    model: models,
+    scenarios,
     single: () => simulations('single', SINGLE_MS),
     cluster: () => simulations('cluster', CLUSTER_MS),
     busy: () => simulations('busy', BUSY_MS),
@@ -36,34 +36,30 @@ export async function huntOf(name: HuntName): Promise<Hunt> {
   return hunts[name]();
 }
 
-async function storms(focus: string | undefined): Promise<Hunt> {
-  const { storm } = await loaded('testing/storm.js');
-  return (seed) => found(() => call(storm, seed, STORM_STEPS, focus));
+async function storms(focus: Focus | undefined): Promise<Hunt> {
+  const { storm } = await import('@svc/raft/testing');
+  return (seed) => found(() => void storm(seed, STORM_STEPS, focus));
 }
 
 /** Seed n is the model's variant n. */
 async function models(): Promise<Hunt> {
-  const { VARIANTS } = await loaded('testing/model/variants.js');
-  const { explore } = await loaded('testing/model/explore.js');
-  const variants = VARIANTS as readonly unknown[];
+  const { VARIANTS, explore } = await import('@svc/raft/testing');
+  const limits = { depthMax: 100, statesMax: MODEL_STATES_MAX, goOn: () => true };
   return (seed) => {
-    const limits = { depthMax: 100, statesMax: MODEL_STATES_MAX, goOn: () => true };
-    const exploration = call(explore, variants[seed - 1], limits);
-    const { finding } = exploration as { readonly finding?: { readonly text: string } };
-    return finding === undefined ? null : finding.text;
+    const variant = VARIANTS[seed - 1];
+    if (variant === undefined) throw new RangeError(`the model has no variant ${seed}`);
+    return explore(variant, limits).finding?.text ?? null;
   };
 }
 
 /** All scripts, whatever the seed: the first that prints something else. */
 async function scenarios(): Promise<Hunt> {
-  const { play } = await loaded('testing/scenarios/commands.js');
-  const { stepsOf } = await loaded('testing/scenarios/script.js');
-  const { differences } = await loaded('testing/scenarios/comparison.js');
+  const { differences, play, stepsOf } = await import('@svc/raft/testing');
   const scripts = readdirSync(SCRIPTS).filter((name) => name.endsWith('.txt'));
   const perform = (name: string): void => {
-    const steps = call(stepsOf, readFileSync(new URL(name, SCRIPTS), 'utf8'));
-    const text = call(differences, name, steps, call(play, steps));
-    if (text !== '') throw new Error(`${text}`);
+    const steps = stepsOf(readFileSync(new URL(name, SCRIPTS), 'utf8'));
+    const text = differences(name, steps, play(steps));
+    if (text !== '') throw new Error(text);
   };
   return () => found(() => scripts.forEach(perform));
 }
@@ -78,18 +74,7 @@ async function disks(): Promise<Hunt> {
   return (seed) => found(() => diskHunt(seed));
 }
 
-type Exports = { readonly [name: string]: unknown };
-
-async function loaded(file: string): Promise<Exports> {
-  return (await import(new URL(`dist/${file}`, RAFT).href)) as Exports;
-}
-
-function call(value: unknown, ...args: readonly unknown[]): unknown {
-  if (typeof value !== 'function') throw new TypeError('the hunt is not where it was');
-  return value(...args) as unknown;
-}
-
-function found(run: () => unknown): string | null {
+function found(run: () => void): string | null {
   try {
     run();
     return null;
