@@ -40,11 +40,13 @@ const GROUP_BYTES_MAX = 1 << 20;
  */
 const PART_BYTES = 4 << 20;
 const PARTS_AT_ONCE = 2;
+/** Enough for what a quiet node writes at once; a log that is opened for a test needs no more. */
+const STAGING_BYTES_FIRST = 64 << 10;
 
 export class LogGroup {
-  /** The staged part of a batch is never larger than the batch. */
-  readonly #staging = new Uint8Array(GROUP_BYTES_MAX);
-  readonly #view = viewOf(this.#staging);
+  /** Grows to what batches need. The staged part of a batch is never larger than the batch. */
+  #staging = new Uint8Array(STAGING_BYTES_FIRST);
+  #view = viewOf(this.#staging);
   readonly #header = newRecordHeader();
   #staged = 0;
   /** Start of the staged bytes that are not in `buffers` yet. */
@@ -89,10 +91,13 @@ export class LogGroup {
     header.term = entry.term;
     header.groupDistance = entry.index - this.#firstIndex;
     header.type = entry.type;
+    const size = recordBytes(data.length);
+    const isCopied = data.length <= COPIED_BODY_BYTES_MAX;
+    this.#makeRoom(isCopied ? size : RECORD_HEADER_BYTES + padded(1));
     const at = this.#staged;
     const crc = writeRecordHeader(this.#staging, this.#view, at, header, segment.seed);
     this.#staged = at + RECORD_HEADER_BYTES;
-    if (data.length <= COPIED_BODY_BYTES_MAX) {
+    if (isCopied) {
       this.#staging.set(data, this.#staged);
       this.#staged += data.length;
     } else {
@@ -103,7 +108,6 @@ export class LogGroup {
     this.#staging.fill(0, this.#staged, this.#staged + padding);
     this.#staged += padding;
 
-    const size = recordBytes(data.length);
     segment.open?.positions.push(segment.endPosition);
     segment.terms.add(entry.index, entry.term);
     segment.lastIndex = entry.index;
@@ -148,6 +152,16 @@ export class LogGroup {
       });
     };
     for (let count = 0; count < PARTS_AT_ONCE; count++) begin();
+  }
+
+  /** What is staged already stays where it is, and belongs to the group. */
+  #makeRoom(bytes: number): void {
+    if (this.#staged + bytes <= this.#staging.length) return;
+    this.#flushPiece();
+    this.#staging = new Uint8Array(Math.min(2 * this.#staging.length, GROUP_BYTES_MAX));
+    this.#view = viewOf(this.#staging);
+    this.#staged = 0;
+    this.#pieceStart = 0;
   }
 
   #flushPiece(): void {

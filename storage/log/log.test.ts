@@ -107,6 +107,17 @@ describe('a log', () => {
     fixture.append([]);
   });
 
+  test('a batch of many bodies, copied and not, is read back as it was appended', () => {
+    const fixture = new Fixture();
+    const bodyOf = (index: number) => `${index} `.repeat(index % 50 === 0 ? 6000 : 400);
+    const entries = Array.from({ length: 300 }, (_, i) => entry(i + 1, 1, bodyOf(i + 1)));
+    fixture.append(entries);
+    fixture.restart();
+    expect(fixture.all()).toEqual(
+      entries.map((each) => `${each.index}/1/${each.type}/${bodyOf(each.index)}`),
+    );
+  });
+
   test('what arrives during a sync is one group: one write and one sync', () => {
     const fixture = new Fixture();
     const { log, disk } = fixture;
