@@ -32,17 +32,12 @@ const LONGEST: readonly string[] = [
 
 const NOT_OURS = ['**/node_modules/**', '**/dist/**'];
 /**
- * Folders whose tests open no file and no socket, start no process, and leave nothing of a module
- * changed. Their files share the process of a worker, and with it the modules that Node has loaded:
- * to start a process and to load several hundred modules takes longer than most of these tests.
+ * Folders whose tests leave nothing of a module or of the process changed. Their files share the
+ * process of a worker, and with it the modules that Node has loaded: to start a process and to load
+ * several hundred modules takes longer than most of these tests. Elsewhere, where tests use disks,
+ * databases and processes, each file has a process of its own.
  */
-const TOGETHER = [
-  'packages/engine',
-  'packages/ephemeral',
-  'packages/schema',
-  'packages/wire',
-  'raft',
-].map((folder) => `${folder}/**/*.test.ts`);
+const TOGETHER = ['http/**/*.test.ts', 'packages/**/*.test.ts', 'raft/**/*.test.ts'];
 
 class LongestFirst implements TestSequencer {
   readonly #standard: BaseSequencer;

@@ -14,6 +14,7 @@ const REQUESTS: readonly PlantedBug[] = [
     ],
     hunt: 'busy',
     seeds: 30,
+    first: 4,
   },
   {
     name: 'give-back-lost',
@@ -71,6 +72,7 @@ const SNAPSHOTS: readonly PlantedBug[] = [
     ],
     hunt: 'busy',
     seeds: 10,
+    first: 2,
   },
 ];
 

@@ -232,7 +232,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 80,
-    first: 7,
+    first: 13,
   },
   {
     name: 'stream-state-of-a-refused-cycle',

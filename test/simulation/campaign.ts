@@ -21,17 +21,20 @@ export interface CampaignOptions {
   readonly without?: readonly Fault[];
   /** The next seed; null: enough. */
   readonly next: (totals: Totals) => number | null;
+  readonly onRun?: (result: RunResult) => void;
 }
 
 export function runCampaign(options: CampaignOptions): Totals {
-  const { shape, simMs, next } = options;
+  const { shape, simMs, next, onRun } = options;
   const without = new Set(options.without);
   let totals = NOTHING_RUN;
   for (;;) {
     const seed = next(totals);
     if (seed === null) return totals;
     const before = process.cpuUsage();
-    const ran = totalsOf(run({ seed, shape, simMs, without }));
+    const result = run({ seed, shape, simMs, without });
+    onRun?.(result);
+    const ran = totalsOf(result);
     const { user, system } = process.cpuUsage(before);
     ran.figures.cpuMs += (user + system) / 1000;
     totals = added(totals, ran);

@@ -30,6 +30,8 @@ export interface RunPlan {
   readonly shape: ShapeName;
   /** Simulated time with faults. */
   readonly simMs: number;
+  /** After the last fault everything has to be consumed within it. */
+  readonly settleMsMax?: number;
   /** What a shrunk trace leaves out of the seed. */
   readonly without?: Reduction['without'];
   readonly skip?: Reduction['skip'];
@@ -85,7 +87,6 @@ export interface RunResult {
 
 /** 2025-06-01, so that stamps look like stamps. */
 const START_US = 1_748_736_000_000_000;
-/** After the last fault everything has to be consumed within it. */
 const SETTLE_MS_MAX = 60_000;
 const EVENTS_MAX = 5_000_000;
 const SETTLE_LOOK_MS = 100;
@@ -385,7 +386,7 @@ class Run {
 
   /** Runs until all agree and the groups have consumed everything, and returns what is stored. */
   #settle(): ReadRecord[] {
-    const untilMs = this.#loop.nowMs + SETTLE_MS_MAX;
+    const untilMs = this.#loop.nowMs + (this.#plan.settleMsMax ?? SETTLE_MS_MAX);
     const wait = (done: () => boolean, what: () => string) => {
       while (!done()) {
         const pauseUntilMs = this.#loop.nowMs + SETTLE_LOOK_MS;
