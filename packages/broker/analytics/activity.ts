@@ -10,7 +10,7 @@
  * a name that stands for none is counted for the node alone, and when a queue is deleted its
  * figures of the open bucket go with it, so that the next queue of the name begins with nothing.
  *
- * What is applied, which every node sees, is counted too (`AppliedEvents`): partitions that come
+ * Entries that are applied, on every node, are counted too (`AppliedEvents`): partitions that come
  * and go, and what retention removes. An entry counts in the bucket that is open when it is
  * applied, since its stamp is of the leader's clock and a round of the cluster old: a bucket may
  * have begun in between. Entries are applied again after a restart and late after an outage, so

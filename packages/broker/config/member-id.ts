@@ -1,6 +1,6 @@
 /**
- * Who a member is to consensus: a number that is unique for all time, made of the operator's number
- * of the node and the incarnation of its data directory.
+ * The member's name for consensus: a number that is unique for all time, made of the operator's
+ * number of the node and the incarnation of its data directory.
  *
  * Every directory of a process draws its incarnation at random and keeps it, so a node that comes
  * back with an empty directory is another member: it can neither vote nor acknowledge in the name

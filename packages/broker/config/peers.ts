@@ -68,7 +68,7 @@ export const peersKind: Kind<readonly Peer[]> = {
       : peers.map((peer) => `${peer.id}=${peer.raftAddress}/${peer.httpAddress}`).join(','),
 };
 
-/** What is wrong with the part, as text. */
+/** The fault of the part, as text. */
 function parsePeer(part: string): Peer | string {
   const equals = part.indexOf('=');
   if (equals === -1) return `\`${part}\` is not \`id=raft_addr/http_addr\``;

@@ -21,7 +21,7 @@ const asTenancyHeader: Kind<boolean> = {
   parse: (given, name, environment) => {
     const own = flag(false).parse(given, name, environment);
     if (!own.ok || (given ?? '').trim() !== '') return own;
-    // What is no boolean there is refused by its own row.
+    // A value there that is no boolean is refused by its own row.
     const header = flag(false).parse(environment[TENANCY_HEADER], TENANCY_HEADER, environment);
     return accepted(header.ok && header.value);
   },

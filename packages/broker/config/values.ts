@@ -86,7 +86,7 @@ export function integer(standard: number, bounds: NumberBounds): Kind<number> {
   return numeric('integer', standard, bounds, () => true);
 }
 
-/** Of a hundred, fractions too; everything outside 1..100 is silently the default. */
+/** A percentage, fractions too; everything outside 1..100 is silently the default. */
 export function percent(standard: number): Kind<number> {
   return {
     label: 'percent',

@@ -386,7 +386,7 @@ export class Consensus {
   }
 
   /**
-   * Whoever may campaign does so when its leader falls silent, and has none from then on. A
+   * A voter that may campaign does so when its leader falls silent, and has none from then on. A
    * learner, a node that mends its log, stops or was removed would count on that leader for ever.
    */
   #forgetSilentLeader(): void {

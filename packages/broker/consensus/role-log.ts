@@ -34,7 +34,7 @@ export class RoleLog {
   #soft: SoftState | null = null;
   #leader: NodeId = NO_NODE;
   #term = 0;
-  /** Nobody has led since; null while somebody does, and before the first leader. */
+  /** When the last leader was lost; null while one leads, and before the first. */
   #leaderlessSinceMs: number | null = null;
   /** That this node campaigns has been told since then. */
   #hasCampaigned = false;

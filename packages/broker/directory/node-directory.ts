@@ -66,7 +66,7 @@ export interface OpenDirectory {
   readonly identity: Identity;
   /** How it came to be; null where that was not recorded. */
   readonly formed: FormingRecord | null;
-  /** Who this node is to consensus. */
+  /** The member that this node is to consensus. */
   readonly self: NodeId;
   readonly log: Log;
   readonly hardState: HardStateFile;

@@ -1,4 +1,4 @@
-/** Who a data directory belongs to, and who a fresh one becomes. */
+/** The identity of a data directory, and the one that a fresh directory is given. */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DamageError, type Disk, type Identity, readIdentity, writeIdentity } from '@svc/storage';

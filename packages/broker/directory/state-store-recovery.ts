@@ -1,6 +1,6 @@
 /**
- * What is done about a state that cannot be trusted. It is never deleted and never repaired: it is
- * moved aside, and an empty one takes its place, when there is something to fill it from. That is
+ * Replaces a state that cannot be trusted. It is never deleted and never repaired: it is moved
+ * aside, and an empty one takes its place, when there is something to fill it from. That is
  * this node's own log when it reaches back to its first entry, or else a snapshot of another node.
  * Without either the node refuses to start, and nothing is changed.
  */
@@ -9,7 +9,7 @@ import type { StateStore } from './state-store.js';
 
 export interface StateRecoveryFacts {
   readonly identity: Uint8Array;
-  /** Of this node's log. */
+  /** The first and the last entry of this node's log. */
   readonly firstIndex: number;
   readonly lastIndex: number;
   /** Other members that may have a snapshot. */

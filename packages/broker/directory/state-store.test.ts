@@ -32,7 +32,7 @@ import { LmdbPlace } from './state-store-lmdb.js';
 const IDENTITY = new Uint8Array(16).fill(5);
 const LOCAL = String.fromCharCode(LOCAL_TABLES[0] ?? 0);
 
-/** Of a kind that is reported where the call has returned already. */
+/** A failure that is reported where the call has returned already. */
 class Crash extends DiskError {
   constructor() {
     super('CRASH', 'end', 'the process', 'for the test');
@@ -64,7 +64,7 @@ interface Machine {
   readonly place: StatePlace;
   newStore(): StateStore;
   endProcess(): Promise<void>;
-  /** Of the state, which is not open. */
+  /** Damages the state, which is not open. */
   damage(): void;
   names(): readonly string[];
 }

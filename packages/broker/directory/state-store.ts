@@ -40,7 +40,7 @@ const KEY_BYTES_MAX = 1978;
 
 /** Where stores live. All is done when a call returns, and durable; errors are thrown. */
 export interface StatePlace {
-  /** Of the stores that there are, those half removed too, in no particular order. */
+  /** Names of all stores, those half removed too, in no particular order. */
   names(): readonly string[];
   /** Creates it when it is missing. Throws DamageError when it cannot be trusted. */
   open(name: string, identity: Uint8Array): Backing;

@@ -28,18 +28,18 @@ export interface Card {
   readonly pledge: NodeId | null;
   /** The first entry of its cluster, where it stands in its directory. */
   readonly founding: Founding | null;
-  /** Of the newest configuration that it has applied; empty when it knows none. */
+  /** Members of the newest configuration that it has applied; empty when it knows none. */
   readonly members: readonly NodeId[];
   /** Where those are to be reached, as far as it knows. */
   readonly addresses: readonly Peer[];
   /** The highest cluster version that its build reads. */
   readonly readableVersion: number;
-  /** Of its SVC_RAFT_PEERS. */
+  /** The digest of its SVC_RAFT_PEERS. */
   readonly listDigest: string;
 }
 
 const FORMAT = 1;
-/** Of 1,000 members with addresses of 100 bytes. */
+/** A card of 1,000 members with addresses of 100 bytes. */
 const CARD_BYTES_MAX = 256 * 1024;
 const MEMBERS_MAX = 1000;
 const INCARNATION_MAX = 2 ** 32 - 1;

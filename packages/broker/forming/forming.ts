@@ -63,7 +63,7 @@ export class Forming {
   #cancelAsking: Cancel = () => {};
   #cancelReport: Cancel = () => {};
 
-  /** What is drawn for a fresh directory is durable when this returns. */
+  /** The numbers drawn for a fresh directory are durable when this returns. */
   constructor(options: FormingOptions) {
     const { config, disk, random } = options;
     const directory = config.dataDirectory;

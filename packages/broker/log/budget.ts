@@ -2,7 +2,7 @@
  * How long the log may be for what is live in it: LIVE_SHARE times the bytes of the live appends
  * and a little more. Beyond that, what is dead costs more than it is worth keeping.
  *
- * Who asks, and what for:
+ * Callers, and their purpose:
  * - a node alone, which keeps its whole log while it can: from the first entry on, the log rebuilds
  *   a state store that was lost. Where the log is too long that has to give way;
  * - every node, for the entries that it keeps below the floor to spare a laggard a snapshot: they
@@ -13,7 +13,7 @@
  * checkpoint and the file that is being written: below three, once some hundred MiB are live. The
  * slack keeps small stores whole: below it nothing is worth the reading and writing.
  *
- * What is live is summed from the rows of log-use.ts, some rows in each step. The sum is as old as
+ * Live bytes are summed from the rows of log-use.ts, some rows in each step. The sum is as old as
  * a pass takes (a thousand rows, 64,000 entries, a step), which is good enough for a ratio: too
  * small a sum makes the log shorter than it has to be, too large a one longer, and nothing is lost
  * either way.
@@ -39,7 +39,7 @@ export interface LogBudgetOptions {
 
 export class LogBudget {
   readonly #options: LogBudgetOptions;
-  /** Of the last complete pass; null before the first. */
+  /** The sum of the last complete pass; null before the first. */
   #liveBytes: number | null = null;
   #sum = 0;
   #nextIndex = 0;
@@ -48,7 +48,7 @@ export class LogBudget {
     this.#options = options;
   }
 
-  /** Of live appends; null: not known yet. */
+  /** Bytes of live appends; null: not known yet. */
   get liveBytes(): number | null {
     return this.#liveBytes;
   }

@@ -220,7 +220,7 @@ describe('the log of a leader', () => {
     else node.long = true;
     node.space.step();
     expect(node.log.firstIndex).toBe(51);
-    // What is left of it rebuilds nothing.
+    // The rest of the log rebuilds nothing.
     node.left = 'enough';
     node.long = false;
     node.at(70).space.step();
@@ -347,7 +347,7 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
           count(node.state, index, 1);
           continue;
         }
-        // Of any age, as what is moved or trimmed is.
+        // Any age, as with rows that are moved or trimmed.
         const [gone] = node.live.splice(Math.floor(takes * node.live.length), 1);
         if (gone !== undefined) count(node.state, gone, -1);
       }

@@ -54,7 +54,7 @@ const STEP_MS = 500;
 const PURGE_STEP = 1024;
 /** A floor that did not change is told again this often: the last one may have been lost. */
 const REPEAT_MS = 5000;
-/** What is dead and damaged is given up when it was not repaired within this time. */
+/** Dead entries that are damaged are given up if they were not repaired within this time. */
 const REPAIR_MS = 10_000;
 
 const NO_FLOOR: LogFloor = { kind: 'log-floor', term: 0, floor: 0, asOf: 0 };
@@ -78,13 +78,13 @@ export interface LogSpaceSettings {
   readonly purgeStep?: number;
   /** STEP_MS unless given. */
   readonly stepMs?: number;
-  /** Of the budget, and of the moves; tests and the simulator have short logs. */
+  /** For the budget and for the moves; tests and the simulator have short logs. */
   readonly slackBytes?: number;
   readonly bytesPerS?: number;
 }
 
 /**
- * Of the volumes that hold the log: `short` from the low mark on, where nothing is refused yet;
+ * Space on the volumes of the log: `short` from the low mark on, where nothing is refused yet;
  * `full` while any member refuses what would need more.
  */
 export type SpaceLeft = 'enough' | 'short' | 'full';
@@ -94,7 +94,7 @@ export interface LogSpaceOptions {
   readonly log: {
     readonly firstIndex: number;
     isDamagedBefore(index: number): boolean;
-    /** What is damaged there is no loss, and those who gave it up cannot put it right. */
+    /** Damage there is no loss, and those who gave the entries up cannot put it right. */
     buryBefore(index: number): void;
     removeBefore(index: number, done: () => void): void;
     hurrySpace(): void;
@@ -108,7 +108,7 @@ export interface LogSpaceOptions {
   readonly alone: boolean;
   readonly space: () => SpaceLeft;
   readonly appliedIndex: () => number;
-  /** Of the newest durable checkpoint. */
+  /** The index of the newest durable checkpoint. */
   readonly checkpointIndex: () => number;
   /** The term this node leads and its other members; null when it does not lead. */
   readonly leading: () => {
@@ -129,7 +129,7 @@ export class LogSpace {
   /** The highest one that the checkpoint has reached. */
   #reached = 0;
   #ledTerm: number | null = null;
-  /** Of this leadership. */
+  /** Standstills of members in this leadership. */
   readonly #standstills = new Map<NodeId, Standstill>();
   #toldMs = Number.NEGATIVE_INFINITY;
   #stopStepping: Cancel | null = null;
@@ -178,7 +178,7 @@ export class LogSpace {
     this.#purge();
   }
 
-  /** What is kept although it is dead costs too much. */
+  /** Dead entries that are kept cost too much. */
   #isPressed(): boolean {
     const { space, budget, log } = this.#options;
     return space() !== 'enough' || budget.isExceededFrom(log.firstIndex);
@@ -220,7 +220,7 @@ export class LogSpace {
     for (const id of this.#standstills.keys()) if (!ids.has(id)) this.#standstills.delete(id);
   }
 
-  /** Of the state after entry `asOf`, which is the one that is applied. */
+  /** The floor of the state after entry `asOf`, which is the one that is applied. */
   #floorOf(asOf: number, members: readonly HoldingMember[], nowMs: number): number {
     const { settings, state, checkpointIndex, space } = this.#options;
     const oldest = liveStretches(state, 0, 1)[0]?.firstIndex ?? asOf + 1;

@@ -37,7 +37,7 @@ export interface CallHead {
   readonly form: CallForm;
   readonly kind: CallKind;
   readonly timeMs: number;
-  /** Of the caller's process, and which of its calls. */
+  /** The life of the caller's process, and which of its calls. */
   readonly life: number;
   readonly number: number;
 }

@@ -187,7 +187,7 @@ test('a way that breaks ends the calls that went by it, and no others', () => {
   a.call(3, 'command', bytes('y'), 1000, noted);
   a.call(2, 'command', bytes('z'), 1000, (answer) => {
     noted(answer);
-    // What is asked then goes another way already.
+    // A question that is asked then goes another way already.
     a.call(2, 'command', bytes('again'), 1000, noted);
   });
   for (const channel of ['control', 'consensus', 'bulk', 'answers'] as const) {

@@ -51,12 +51,12 @@ export interface PeerCallsOptions {
 
 /** A call that this node made. */
 export interface OwnCall {
-  /** Nobody wants the answer any more: `done` will not run, and the handler there is told. */
+  /** Gives the answer up: `done` will not run, and the handler there is told. */
   cancel(): void;
 }
 
 const IN_FLIGHT_MAX = 4096;
-/** Of bodies whose calls wait, more than two of the largest entries; one call always fits. */
+/** Bodies of calls that wait: more than two of the largest entries; one call always fits. */
 const IN_FLIGHT_BYTES_MAX = 256 * 1024 * 1024;
 const TIMEOUT_MS_MAX = 0x7fff_ffff;
 const LIVES = 2 ** 52;

@@ -31,9 +31,9 @@ export type LossReason =
   | 'cluster_changed';
 
 export interface ConnectionLimits {
-  /** Of those that arrive. */
+  /** Bytes of a frame that arrives. */
   readonly frameBytesMax: number;
-  /** Of what waits to leave. */
+  /** Bytes that wait to leave. */
   readonly queueBytesMax: number;
   readonly gathering: Gathering;
 }

@@ -3,7 +3,7 @@
  * so that nodes that lost each other at one moment do not come back at one moment. The pause grows
  * while connections fail or do not last, and ends early when the peer itself is heard of.
  *
- * What is sent while there is no connection is dropped and not kept: consensus repeats what
+ * Frames for which there is no connection are dropped and not kept: consensus repeats what
  * matters, a caller is told, and a queue of old frames would only stand before newer ones.
  */
 import { randomBytes } from 'node:crypto';

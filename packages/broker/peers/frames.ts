@@ -46,7 +46,7 @@ const CONTENT_BYTES_FIRST = 128;
 export const ASK_SLOTS_MAX = 64;
 /** Rows of one chunk, keys and values, unless a single row is larger. */
 export const SNAPSHOT_CHUNK_BYTES = 1 << 20;
-/** Of a chunk, however small they are. */
+/** Rows of one chunk, however small they are. */
 export const SNAPSHOT_CHUNK_ROWS = 2000;
 /**
  * What a frame may hold beside an entry or a row: a chunk's worth of rows, each with 10 bytes of
@@ -349,7 +349,7 @@ function ascend(after: string | null, rows: readonly FrameRow[]): boolean {
 }
 
 /**
- * Whoever the node of this number is now: for questions of a node that does not know the members.
+ * Any life of the node of this number: for questions of a node that does not know the members.
  */
 export function anyLifeOf(number: number): NodeId {
   return memberId(number, ANY_LIFE);

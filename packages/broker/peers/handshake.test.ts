@@ -95,7 +95,7 @@ test.each(DIALED_CHANNELS)('a hello says who, whom and for what: %s', (channel) 
   const hello = { channel, from: 0x1f_ffff, to: 0xffff_ffff, cluster: Buffer.from(OURS), nonce };
   const bytes = encodeHello(hello);
   expect(bytes).toHaveLength(HELLO_BYTES);
-  // Whoever stands between two nodes in a test knows them by these.
+  // A test that stands between two nodes knows them by these.
   expect([bytes.readUInt32LE(8), bytes.readUInt32LE(12)]).toEqual([hello.from, hello.to]);
   expect(decodeHello(bytes)).toEqual(hello);
   const acceptor = acceptorOf({ self: hello.to });

@@ -107,7 +107,7 @@ class Step {
     this.#bytes = Buffer.alloc(size);
   }
 
-  /** What is left of the piece; null while the step is not whole. */
+  /** Returns the rest of the piece; null while the step is not whole. */
   take(piece: Buffer): Buffer | null {
     const copied = piece.copy(this.#bytes, this.#filled);
     this.#filled += copied;
@@ -153,7 +153,7 @@ export class AcceptorHandshake {
     this.#nonce = nonce;
   }
 
-  /** Who is at the other end, once `open`. */
+  /** The node at the other end, once `open`. */
   get hello(): Hello | null {
     return this.#hello;
   }
@@ -196,7 +196,7 @@ export class DialerHandshake {
     this.#hello = encodeHello(hello);
   }
 
-  /** What is sent before anything came. */
+  /** The bytes that are sent before any came. */
   get hello(): Buffer {
     return this.#hello;
   }

@@ -80,7 +80,7 @@ export class PeerListener {
     const connection = this.#open.get(keyOf(to, channel))?.connection;
     if (connection === undefined) return false;
     if (connection.send(parts)) return true;
-    // Whoever waits for it would wait for its whole time; so it learns that something was lost.
+    // A caller that waits for it would wait for its whole time; so it learns of the loss.
     connection.lose('overrun');
     return false;
   }
@@ -89,7 +89,7 @@ export class PeerListener {
     for (const { connection } of [...this.#open.values()]) connection.tick();
   }
 
-  /** Whoever was let in before this node belonged to its cluster must fit it now. */
+  /** Nodes that were let in before this node belonged to its cluster must fit it now. */
   checkCluster(): void {
     const cluster = this.#options.cluster();
     for (const { hello, connection } of [...this.#open.values()]) {

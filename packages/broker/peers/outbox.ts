@@ -6,7 +6,7 @@
  * The bytes that wait, here and in the socket, are bounded. One frame always fits when nothing
  * waits, or a bound below the largest frame could never send it.
  *
- * Who reuses the memory of a frame is told when it was sent: by the socket's own word that the last
+ * The owner of a frame's memory is told when it was sent: by the socket's own word that the last
  * byte of its write was taken, which it gives in the order of the writes, and gives with an error
  * when it cannot know. Then nobody is told anything.
  */
@@ -35,7 +35,7 @@ export class PeerOutbox {
   #start = 0;
   #end = 0;
   #buffers: Uint8Array[] = [];
-  /** Who waits to hear that what has gathered was sent. */
+  /** Called when everything that has gathered was sent. */
   #waiting: (() => void)[] = [];
   #gatheredBytes = 0;
   #isFlushing = false;

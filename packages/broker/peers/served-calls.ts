@@ -69,7 +69,7 @@ interface CallingNode {
   callers: Caller[];
 }
 
-/** Of one node; its own limit of calls in flight is lower unless an operator raised it. */
+/** Calls of one node; its own limit in flight is lower unless an operator raised it. */
 const CALLS_PER_NODE_MAX = 65_536;
 /** One call always fits. */
 const BYTES_PER_NODE_MAX = 512 * 1024 * 1024;

@@ -147,7 +147,7 @@ test('a peer comes back, again and again, and each loss is told', async () => {
     b = await world.peer(2, { port });
   }
   await connected(a, b);
-  // Of a node that comes and goes a line is written now and then, not at each turn.
+  // A node that comes and goes is logged now and then, not at each turn.
   expect(a.lines.length).toBeLessThan(40);
 }, 30_000);
 

@@ -208,7 +208,7 @@ export class PeerSockets implements PeerPort {
     this.onUnreachable(node, channel);
   }
 
-  /** Of a node that comes and goes every second two lines are written now and then. */
+  /** A node that comes and goes every second gets two lines now and then. */
   #tellState(peer: Peer): void {
     const { clock, logger } = this.#options;
     const where = `node ${peer.address.node} at ${hostAndPortText(peer.address)}`;

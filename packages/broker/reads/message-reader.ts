@@ -171,7 +171,7 @@ export class MessageReader {
     part(0);
   }
 
-  /** Of stored batches those that have to be opened to know what `bytesMax` payload bytes hold. */
+  /** The stored batches that have to be opened to know what `bytesMax` payload bytes hold. */
   within(batches: readonly MessageBatch[], bytesMax: number): readonly MessageBatch[] {
     return this.#opener === null ? batches : withinPayloadBytes(batches, bytesMax);
   }

@@ -11,7 +11,7 @@ const STEP_MS = 1;
 
 let clock: MovedClock;
 let walks: StateWalks;
-/** What is looked at; a walk shows what it was when the walk began. */
+/** The value that walks read; a walk shows what it was when the walk began. */
 let version: number;
 /** Walks begun, and steps made. */
 let begun: string[];

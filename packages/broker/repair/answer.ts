@@ -8,7 +8,7 @@
 import type { DamagedSlot, EntryAnswer, EntryQuestion, LogEntry } from '@svc/storage';
 import type { AskedSlot, RepairAnswer, RepairAsk, SlotResult } from '../peers/frames.js';
 
-/** Of entry data per question; at least one entry. The rest is asked for again. */
+/** Entry data of one answer; at least one entry. The rest is asked for again. */
 const ANSWER_BYTES_MAX = 4 << 20;
 
 /** What of `Log` an answer needs. */

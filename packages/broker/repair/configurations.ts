@@ -7,7 +7,7 @@ import { type Configuration, decodeConfiguration, type NodeId } from '@svc/raft'
 import { DamageError, type LogEntry } from '@svc/storage';
 import { CONFIGURATION } from '../consensus/consensus-storage.js';
 
-/** Of entries read at a time. */
+/** Entries read at a time. */
 const READ_BYTES = 1 << 20;
 
 export interface ConfigurationsInForce {

@@ -14,7 +14,7 @@
  * group cannot elect one without this node's vote (two voters; three of which one is dead), and
  * that is what the other two ways out are for.
  *
- * Who counts. Let the lost entry be f, at index i. f is committed only if a quorum Q of the
+ * Nodes that count. Let the lost entry be f, at index i. f is committed only if a quorum Q of the
  * configuration in force holds it, and if this node is to matter, it is in Q. The others of Q hold
  * f as well, and what is committed leaves no log. So if every quorum without the peers that
  * answered is too small (`covered`), some peer of Q is among those who answered, and:
@@ -67,7 +67,7 @@ export interface PeerWord {
 
 export interface Lost {
   readonly self: NodeId;
-  /** Of this node, durable. */
+  /** The durable term of this node. */
   readonly ownTerm: number;
   /** Every configuration that may have been in force; empty when none is known. */
   readonly configurations: readonly Configuration[];

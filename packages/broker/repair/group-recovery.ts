@@ -42,7 +42,7 @@ import { type SnapshotOffer, SnapshotReceiver } from './snapshot-receiver.js';
 import type { SnapshotSender } from './snapshot-sender.js';
 
 const TICK_MS = 1000;
-/** Of sealed segments verified per tick: a segment of 64 MiB in a minute, a millisecond each. */
+/** Bytes verified per tick: a sealed segment of 64 MiB in a minute, a millisecond each. */
 const SCRUB_BYTES = 1024 * 1024;
 
 export interface GroupRecoveryOptions {
@@ -127,7 +127,7 @@ export class GroupRecovery {
   begin(): void {
     const { log, marker, state } = this.#options.parts;
     this.#recovering = marker.stands;
-    // What is replayed must not turn out damaged halfway.
+    // A replay must not meet damage halfway.
     if (log.isWhole && log.lastIndex > state.appliedIndex) log.examine(state.appliedIndex + 1);
     const tornTail = log.recovery.tornTail?.firstIndex ?? null;
     // Whose rows come from another node has a leader to wait for, and much of the log to come.

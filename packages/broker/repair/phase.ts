@@ -126,7 +126,7 @@ export class RepairPhase {
     this.#options = options;
     this.#onDone = onDone;
     this.#recovering = options.recovering;
-    // Who has no vote has nothing to find out about a tail that nobody was told of.
+    // A node without a vote has nothing to find out about a tail that no node was told of.
     this.#tornTail = options.recovering ? null : options.tornTail;
     const { log } = options;
     this.#resumeAt = options.recovering && log.isWhole ? log.lastIndex + 1 : null;
@@ -187,7 +187,7 @@ export class RepairPhase {
     if (decision === 'recover') this.#mark();
     this.#tornTail = null;
     this.#cut(runFirst, () => {
-      // What is not committed at this slot is not behind it either.
+      // If no entry is committed at this slot, none is behind it either.
       const settled = this.#settled;
       this.#settled = null;
       if (decision === 'cut' && settled?.marked === true) this.#unmark();
@@ -259,7 +259,7 @@ export class RepairPhase {
   #lostFrom(index: number): { readonly lost: LostTail; readonly complete: boolean } {
     const { self, ownTerm, configurationsBefore, appliedIndex, clock } = this.#options;
     const { configurations: readable, formerVoters, complete } = configurationsBefore(index);
-    // What is held is not judged yet. A configuration too many is only stricter.
+    // Entries that are held are not judged yet. A configuration too many is only stricter.
     const held = configurationsIn(this.#rounds.held.filter((entry) => entry.index < index));
     const configurations = [...readable, ...held];
     const lost = {

@@ -19,7 +19,7 @@ interface Manifest {
 export interface OfferSources {
   readonly log: { readonly firstIndex: number; term(index: number): number | undefined };
   readonly state: State;
-  /** Of the newest durable checkpoint. */
+  /** The index of the newest durable checkpoint. */
   readonly checkpointIndex: number;
 }
 

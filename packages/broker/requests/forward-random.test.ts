@@ -180,7 +180,7 @@ function check(seed: number, run: Run): void {
   const delivered = run.pops.flatMap(({ answers }) => texts(answers.all));
   const twice = delivered.filter((text, i) => delivered.indexOf(text) !== i);
   expect([seed, twice]).toEqual([seed, []]);
-  // What is left, and what went to pops that were not told of it.
+  // The messages that are left, and those that went to pops that were not told of it.
   const left: string[] = [];
   for (;;) {
     const answers = take(run.group.leader(), 0);

@@ -424,7 +424,7 @@ interface Held {
 }
 
 /**
- * What is known of all permits. Answers come in the very step in which the last key/value call
+ * The known state of all permits. Answers come in the very step in which the last key/value call
  * happened, so it is exact.
  */
 class Permits {

@@ -31,7 +31,7 @@ export class LoopLag {
     const { count, mean, max } = this.#histogram;
     this.#histogram.reset();
     if (count === 0) return { avgMs: 0, maxMs: 0 };
-    // What is measured is from one timer to the next, of which the period is no delay.
+    // The measure is the time from one timer to the next, of which the period is no delay.
     const avgMs = Math.max(0, mean / NS_PER_MS - RESOLUTION_MS);
     this.#count += count;
     this.#sumMs += avgMs * count;

@@ -21,7 +21,7 @@ const NO_TRANSACTIONS = { find: () => [], insertBytes: () => {} };
 
 export class EngineKv implements Pick<KvRequests, 'call'> {
   wallUs = 1_800_000_000_000_000;
-  /** What is asked for and has not happened, oldest first. */
+  /** Calls that were made and have not happened, oldest first. */
   readonly waiting: {
     readonly call: KvCall;
     readonly reply: KvReply;

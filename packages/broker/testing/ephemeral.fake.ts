@@ -140,7 +140,7 @@ export class EphemeralGroup {
     });
   }
 
-  /** What is on its way between the two is lost, in both directions. */
+  /** Loses all frames on their way between the two, in both directions. */
   breakLink(one: number, other: number): void {
     for (const [from, to] of [
       [one, other],

@@ -1,4 +1,4 @@
-/** What is going to happen in a simulated world, earliest first. */
+/** Future events of a simulated world, earliest first. */
 export interface Event {
   readonly atMs: number;
   readonly order: number;

@@ -532,7 +532,7 @@ function secretBenchAt(clock: MovedClock): Bench {
   return secretBench({ clock });
 }
 
-/** Of an RSA key, signed by itself, for a hundred years. */
+/** A certificate of an RSA key, signed by itself, for a hundred years. */
 const CERTIFICATE = `
 -----BEGIN CERTIFICATE-----
 MIIDDzCCAfegAwIBAgIUE2vVYIeRRju0BaU+nUSdoTneC0swDQYJKoZIhvcNAQEL

@@ -13,11 +13,11 @@
  * Only tokens whose signature was good are ever put in: whoever has no key cannot push others out.
  */
 
-/** Of both generations: a service of ten thousand callers fits. */
+/** Entries of both generations: a service of ten thousand callers fits. */
 const ENTRIES_MAX = 16_384;
 /** Letters of the tokens of both generations: sixteen thousand of ordinary length, 1 KiB. */
 const LETTERS_MAX = 16 * 1024 * 1024;
-/** Of base64url: 192 bits of a signature. */
+/** Characters of base64url: 192 bits of a signature. */
 const END_LETTERS = 32;
 
 interface Entry<Value> {

@@ -20,7 +20,7 @@ export interface KeyMaterial {
   readonly secret: string | null;
   /** PEM. */
   readonly publicKey: string | null;
-  /** Of a key set; null without one. */
+  /** The keys of a key set; null without one. */
   readonly keyFromSet: KeyFromSet | null;
 }
 

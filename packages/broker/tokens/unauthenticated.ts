@@ -1,5 +1,5 @@
 /**
- * What is answered to whom: the texts of the refusals, the one table from
+ * Tells callers why they are refused: the texts of the refusals, the one table from
  * what is wrong with a token to its text, and the claims of a good one.
  *
  * A claim of the standard that has another type than the standard gives it spoils the token. A
