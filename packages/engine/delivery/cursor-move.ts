@@ -17,30 +17,9 @@ import { numberNameKey } from '../base/keys.js';
 import type { CursorRow, PartitionRow } from '../base/rows.js';
 import { cursors } from '../base/tables.js';
 import type { Draft } from '../draft/draft.js';
-import { cursorOf } from '../state/subscription.js';
+import { cursorOf, movedCursor } from '../state/subscription.js';
 import { releaseLease } from './lease.js';
 import type { DeliveryMemory } from './memory.js';
-
-/** The row of a cursor after it was put to `committed`; `before` undefined: it has no row yet. */
-export function movedCursor(
-  before: CursorRow | undefined,
-  committed: number,
-  nowUs: number,
-  metadata: string | null = null,
-): CursorRow {
-  return {
-    committed,
-    lease: null,
-    settled: null,
-    attemptOffset: -1,
-    attempt: 0,
-    retries: 0,
-    totalConsumed: before?.totalConsumed ?? 0,
-    createdAtUs: before?.createdAtUs ?? nowUs,
-    signalled: null,
-    metadata,
-  };
-}
 
 /**
  * Everything up to `committed` counts as done for the group, -1 for nothing; `metadata` stands

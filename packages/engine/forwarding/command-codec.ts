@@ -17,27 +17,16 @@
  */
 import { DEADLINE_MS_MAX, INT32_MAX, NAME_BYTES_MAX, POP_PARTITIONS_MAX } from '@svc/wire';
 import { ByteWriter } from '../base/bytes.js';
+import { type CommandByHand, commandFields } from '../base/commands/catalogue.js';
 import {
-  type AckCommand,
   type Command,
   DEADLINE_OVER,
-  leaseCommands,
   type PopCommand,
   type PopScope,
-  type PushCommand,
-  queueCommands,
   type Tenant,
 } from '../base/commands/commands.js';
-import { deadLetterCommands } from '../base/commands/dead-letters.js';
-import { ephemeralCommands } from '../base/commands/ephemeral.js';
-import { groupCommands } from '../base/commands/groups.js';
-import { kvCommands } from '../base/commands/kv.js';
 import { checkNames, tenant } from '../base/commands/names.js';
-import { cycleGrows, type StreamCycleCommand, streamCommands } from '../base/commands/streams.js';
-import { surfaceCommands } from '../base/commands/surfaces.js';
-import { timerCommands } from '../base/commands/timers.js';
-import { traceCommands } from '../base/commands/traces.js';
-import type { TransactionCommand } from '../base/commands/transaction.js';
+import { cycleGrows } from '../base/commands/streams.js';
 import type { AutopilotWish } from '../base/delivery-terms.js';
 import { choice } from '../base/fields/choice.js';
 import { view } from '../base/fields/field.js';
@@ -70,32 +59,18 @@ export type CodecRefusal = 'format' | 'kind' | 'content';
 
 const FORMAT = 2;
 
-/** Pushes, pops and acks, and what holds pushes: by hand, for each message goes through them. */
-type ByHand = PushCommand | PopCommand | AckCommand | TransactionCommand | StreamCycleCommand;
-
+/** Kinds that are written by hand, for each message goes through them. */
 const NUMBERS = { push: 0, pop: 1, ack: 3, transaction: 7, 'stream-cycle': 20 } as const;
-const byHand = new Map<number, ByHand['kind']>(
-  Object.entries(NUMBERS).map(([kind, number]) => [number, kind as ByHand['kind']]),
+const byHand = new Map<number, CommandByHand['kind']>(
+  Object.entries(NUMBERS).map(([kind, number]) => [number, kind as CommandByHand['kind']]),
 );
 
 /** The others. Their numbers are not those above. */
-const byFields = choice('kind', {
-  ...leaseCommands,
-  ...queueCommands,
-  ...groupCommands,
-  ...deadLetterCommands,
-  ...traceCommands,
-  ...timerCommands,
-  ...kvCommands,
-  ...surfaceCommands,
-  ...streamCommands,
-  ...ephemeralCommands,
-});
+const byFields = choice('kind', commandFields);
 
-export const commandKinds = byFields.kinds;
 export const kindsByHand: readonly string[] = Object.keys(NUMBERS);
 
-function isByHand(command: Command): command is ByHand {
+function isByHand(command: Command): command is CommandByHand {
   return Object.hasOwn(NUMBERS, command.kind);
 }
 
@@ -244,7 +219,7 @@ function readByFields(r: GuardedReader, number: number): Command | null {
 
 function readByHand(
   r: GuardedReader,
-  kind: ByHand['kind'],
+  kind: CommandByHand['kind'],
   sender: Tenant,
   nowMs: number,
 ): Command | null {

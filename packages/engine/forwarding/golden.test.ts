@@ -7,11 +7,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ByteWriter } from '../base/bytes.js';
+import { commandFields, outcomeFields } from '../base/commands/catalogue.js';
 import { count } from '../base/fields/field.js';
 import { added, type FieldList, formOf } from '../base/fields/record.js';
 import { GuardedReader } from '../base/guarded-reader.js';
-import { commandKinds, decodeForwarded, encodeForwarded } from './command-codec.js';
-import { decodeAnswer, encodeAnswer, outcomeKinds } from './outcome-codec.js';
+import { decodeForwarded, encodeForwarded } from './command-codec.js';
+import { decodeAnswer, encodeAnswer } from './outcome-codec.js';
 
 interface Golden {
   readonly commands: readonly (readonly [string, string])[];
@@ -59,8 +60,8 @@ describe('commands', () => {
     if (typeof decoded === 'string') throw new Error(decoded);
     expect(decoded.command.kind).toBe(kind);
     expect(Buffer.concat(encodeForwarded(decoded, 0)).toString('hex')).toBe(hex);
-    if (!Object.hasOwn(commandKinds, kind)) return;
-    const { fields } = commandKinds[kind as keyof typeof commandKinds];
+    if (!Object.hasOwn(commandFields, kind)) return;
+    const { fields } = commandFields[kind as keyof typeof commandFields];
     expectGrown(kind, fields, bytesOf(hex).subarray(COMMAND_HEAD_BYTES + 1));
     // The options of a configure are a map, whose order in the bytes is free.
     if (kind === 'configure') return;
@@ -75,7 +76,7 @@ describe('commands', () => {
   test('of every kind are here', () => {
     const known = new Set(GOLDEN.commands.map(([kind]) => kind));
     const byHand = ['push', 'pop', 'ack', 'transaction', 'stream-cycle'];
-    expect([...Object.keys(commandKinds), ...byHand].filter((kind) => !known.has(kind))).toEqual(
+    expect([...Object.keys(commandFields), ...byHand].filter((kind) => !known.has(kind))).toEqual(
       [],
     );
   });
@@ -87,8 +88,8 @@ describe('outcomes', () => {
     if (typeof decoded === 'string') throw new Error(decoded);
     expect(decoded.outcome.kind).toBe(kind);
     expect(Buffer.from(encodeAnswer(decoded)).toString('hex')).toBe(hex);
-    if (!Object.hasOwn(outcomeKinds, kind)) return;
-    const { fields } = outcomeKinds[kind as keyof typeof outcomeKinds];
+    if (!Object.hasOwn(outcomeFields, kind)) return;
+    const { fields } = outcomeFields[kind as keyof typeof outcomeFields];
     expectGrown(kind, fields, bytesOf(hex).subarray(ANSWER_HEAD_BYTES + 1));
     expectSound(bytesOf(hex), ANSWER_HEAD_BYTES + 1, (frame) => {
       const read = decodeAnswer(frame);
@@ -99,7 +100,7 @@ describe('outcomes', () => {
   test('of every kind are here', () => {
     const known = new Set(GOLDEN.outcomes.map(([kind]) => kind));
     const byHand = ['pushed', 'popped', 'acked', 'transacted', 'stream-cycled'];
-    expect([...Object.keys(outcomeKinds), ...byHand].filter((kind) => !known.has(kind))).toEqual(
+    expect([...Object.keys(outcomeFields), ...byHand].filter((kind) => !known.has(kind))).toEqual(
       [],
     );
   });

@@ -24,27 +24,19 @@ import {
   parseMessageId,
 } from '@svc/wire';
 import { ByteWriter } from '../base/bytes.js';
+import { type OutcomeByHand, outcomeFields } from '../base/commands/catalogue.js';
 import {
   type AckedOutcome,
   type AckItemOutcome,
   type AppendSlice,
   type Claim,
   ITEM_ERROR,
-  leaseOutcomes,
   type Outcome,
-  otherOutcomes,
   type PoppedOutcome,
   type PushedOutcome,
-  queueOutcomes,
 } from '../base/commands/commands.js';
-import { deadLetterOutcomes } from '../base/commands/dead-letters.js';
-import { ephemeralOutcomes } from '../base/commands/ephemeral.js';
-import { groupOutcomes } from '../base/commands/groups.js';
 import { kvOutcomes } from '../base/commands/kv.js';
-import { type StreamCycledOutcome, streamOutcomes } from '../base/commands/streams.js';
-import { surfaceOutcomes } from '../base/commands/surfaces.js';
 import { timerOutcomes } from '../base/commands/timers.js';
-import { traceOutcomes } from '../base/commands/traces.js';
 import { rollback, type TransactedOutcome } from '../base/commands/transaction.js';
 import { POP_APPENDS_MAX } from '../base/delivery-limits.js';
 import { readTerms, writeTerms } from '../base/delivery-terms.js';
@@ -66,35 +58,14 @@ export interface ForwardedAnswer {
 
 const FORMAT = 2;
 
-/** Pushes, pops and acks, and what holds pushes: by hand, because their items are runs. */
-type ByHand =
-  | PushedOutcome
-  | PoppedOutcome
-  | AckedOutcome
-  | TransactedOutcome
-  | StreamCycledOutcome;
-
+/** Kinds that are written by hand, because their items are runs. */
 const NUMBERS = { pushed: 0, popped: 1, acked: 2, transacted: 6, 'stream-cycled': 19 } as const;
-const byHand = new Map<number, ByHand['kind']>(
-  Object.entries(NUMBERS).map(([kind, number]) => [number, kind as ByHand['kind']]),
+const byHand = new Map<number, OutcomeByHand['kind']>(
+  Object.entries(NUMBERS).map(([kind, number]) => [number, kind as OutcomeByHand['kind']]),
 );
 
 /** The others. Their numbers are not those above. */
-const byFields = choice('kind', {
-  ...leaseOutcomes,
-  ...queueOutcomes,
-  ...otherOutcomes,
-  ...groupOutcomes,
-  ...deadLetterOutcomes,
-  ...traceOutcomes,
-  ...timerOutcomes,
-  ...kvOutcomes,
-  ...surfaceOutcomes,
-  ...streamOutcomes,
-  ...ephemeralOutcomes,
-});
-
-export const outcomeKinds = byFields.kinds;
+const byFields = choice('kind', outcomeFields);
 
 /** Beside what it pushed, which comes behind it. */
 const transactedParts = record({
@@ -104,7 +75,7 @@ const transactedParts = record({
   timers: maybe(record(timerOutcomes.timers.fields)),
 });
 
-function isByHand(outcome: Outcome): outcome is ByHand {
+function isByHand(outcome: Outcome): outcome is OutcomeByHand {
   return Object.hasOwn(NUMBERS, outcome.kind);
 }
 

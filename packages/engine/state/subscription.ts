@@ -40,17 +40,27 @@ export function cursorOf(
 ): CursorRow | undefined {
   const row = state.get(cursors, numberNameKey(partition.number, group));
   if (row !== undefined || policy === null) return row;
+  return movedCursor(undefined, seedCommitted(state, partition, policy), nowUs);
+}
+
+/** The row of a cursor after it was put to `committed`; `before` undefined: it has no row yet. */
+export function movedCursor(
+  before: CursorRow | undefined,
+  committed: number,
+  nowUs: number,
+  metadata: string | null = null,
+): CursorRow {
   return {
-    committed: seedCommitted(state, partition, policy),
+    committed,
     lease: null,
     settled: null,
     attemptOffset: -1,
     attempt: 0,
     retries: 0,
-    totalConsumed: 0,
-    createdAtUs: nowUs,
+    totalConsumed: before?.totalConsumed ?? 0,
+    createdAtUs: before?.createdAtUs ?? nowUs,
     signalled: null,
-    metadata: null,
+    metadata,
   };
 }
 

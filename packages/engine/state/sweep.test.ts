@@ -11,6 +11,7 @@ import { applyAppend, applyEffect, applyStamp } from './apply.js';
 import { findQueue } from './catalog.js';
 import { deadLetters } from './dead-letters/tables.js';
 import { AppendRun } from './log-use.js';
+import { movedCursor } from './subscription.js';
 import { TABLES } from './table-list.js';
 
 const TENANT = '00000000-0000-0000-0000-000000000001';
@@ -35,18 +36,7 @@ function fill(state: MapState, number: number, name: string): void {
       applyAppend(state, header, 1, 0, 30, run);
     }
     run.settle(state, 1);
-    const cursor = {
-      committed: -1,
-      lease: null,
-      settled: null,
-      attemptOffset: -1,
-      attempt: 0,
-      retries: 0,
-      totalConsumed: 0,
-      createdAtUs: 4,
-      signalled: null,
-      metadata: null,
-    };
+    const cursor = movedCursor(undefined, -1, 4);
     state.put(cursors, numberNameKey(partition, 'g'), cursor);
   }
   const group = {

@@ -6,13 +6,14 @@ import { numberKey, numberNameKey } from '../base/keys.js';
 import { MapState } from '../base/map-state.js';
 import { type PageQuery, WHOLE } from '../base/page.js';
 import { implicitOptions } from '../base/queue-options.js';
-import type { CursorRow, GroupRow } from '../base/rows.js';
+import type { GroupRow } from '../base/rows.js';
 import type { State } from '../base/state.js';
 import { cursors, groups, partitions } from '../base/tables.js';
 import { applyAppend, applyEffect, applyStamp } from '../state/apply.js';
 import { AppendRun } from '../state/log-use.js';
 import { queuesByAge } from '../state/names/name-index.js';
 import { WALKED_FIGURES } from '../state/queue-figures.js';
+import { movedCursor } from '../state/subscription.js';
 import {
   CountedState,
   type Lister,
@@ -66,18 +67,7 @@ beforeEach(() => {
 function cursor(group: string, committed: number, batchEnd = -1, expiresAtUs = 0): void {
   const lease =
     batchEnd < 0 ? null : { id: ID, batchEnd, expiresAtUs, grantedBy: 1, conflation: false };
-  const row: CursorRow = {
-    committed,
-    lease,
-    settled: null,
-    attemptOffset: -1,
-    attempt: 0,
-    retries: 0,
-    totalConsumed: committed + 1,
-    createdAtUs: 3,
-    signalled: null,
-    metadata: null,
-  };
+  const row = { ...movedCursor(undefined, committed, 3), lease, totalConsumed: committed + 1 };
   state.put(cursors, numberNameKey(1, group), row);
 }
 

@@ -22,31 +22,8 @@ import {
 } from '../fields/field.js';
 import { refusal } from '../refusals.js';
 import { queueOptions, type subscription } from '../rows.js';
-import type {
-  DeadLettersDroppedOutcome,
-  DropDeadLettersCommand,
-  ReplayCommand,
-  ReplayedOutcome,
-} from './dead-letters.js';
-import type {
-  EphemeralCommand,
-  EphemeralConfiguredOutcome,
-  EphemeralDeletedOutcome,
-} from './ephemeral.js';
-import type { GroupChangedOutcome, GroupCommand } from './groups.js';
-import type { KvCall, KvOutcome } from './kv.js';
 import { name, namesFit, tenant } from './names.js';
 import { optionChanges } from './option-changes.js';
-import type {
-  RegisterStreamCommand,
-  StreamCycleCommand,
-  StreamCycledOutcome,
-  StreamRegisteredOutcome,
-} from './streams.js';
-import type { SurfaceCommand, SurfaceOutcome } from './surfaces.js';
-import type { TimerCall, TimersOutcome } from './timers.js';
-import type { TraceCommand, TracedOutcome } from './traces.js';
-import type { TransactedOutcome, TransactionCommand } from './transaction.js';
 
 /** The scope of every row (contract: message-plane 1.2): a lower-case UUID. */
 export type Tenant = string;
@@ -283,43 +260,4 @@ export const otherOutcomes = {
 type OtherOutcome = ChoiceOf<'kind', typeof otherOutcomes>;
 export type RefusedOutcome = Extract<OtherOutcome, { readonly kind: 'refused' }>;
 
-export type Command =
-  | PushCommand
-  | PopCommand
-  | GiveBackCommand
-  | AckCommand
-  | ExtendCommand
-  | ConfigureCommand
-  | DeleteQueueCommand
-  | GroupCommand
-  | TransactionCommand
-  | DropDeadLettersCommand
-  | ReplayCommand
-  | EphemeralCommand
-  | KvCall
-  | RegisterStreamCommand
-  | StreamCycleCommand
-  | SurfaceCommand
-  | TimerCall
-  | TraceCommand;
-
-export type Outcome =
-  | PushedOutcome
-  | PoppedOutcome
-  | AckedOutcome
-  | ExtendedOutcome
-  | ConfiguredOutcome
-  | DeletedOutcome
-  | GroupChangedOutcome
-  | TransactedOutcome
-  | DeadLettersDroppedOutcome
-  | ReplayedOutcome
-  | EphemeralConfiguredOutcome
-  | EphemeralDeletedOutcome
-  | KvOutcome
-  | StreamRegisteredOutcome
-  | StreamCycledOutcome
-  | SurfaceOutcome
-  | TimersOutcome
-  | TracedOutcome
-  | OtherOutcome;
+export type { Command, Outcome } from './catalogue.js';
