@@ -25,7 +25,6 @@ import type { AnySchema, Json } from '@svc/schema';
 import { errorAnswer } from '@svc/wire';
 import type { BodyShare } from '../exchange/body-budget.js';
 import { badRequest } from '../exchange/errors.js';
-import type { Exchange } from '../exchange/exchange.js';
 import { type KeyNames, keyNamesRefusal } from '../exchange/name-budget.js';
 import { listPagingOf } from '../exchange/paging.js';
 import { isFault } from '../exchange/path.js';
@@ -38,7 +37,7 @@ import {
   type ValuesOf,
   valuesOf,
 } from './query-parameter.js';
-import { type Call, type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from './route.js';
+import { type Call, type Front, ROUTE_DEFAULTS, type Route } from './route.js';
 
 /** Groups of endpoints in tools that show the document, in their order there. */
 export const TAGS = {
@@ -82,10 +81,8 @@ interface BodyReadByForm extends DescribedBody {
   readonly schema?: AnySchema;
   /** An empty body is read as one without members, which the endpoint refuses in its own words. */
   readonly emptyIsRead?: true;
-  /** A body of another shape is read as if it were empty, and never refused. */
+  /** A body of another shape is read as if it were empty, and never refused: it is optional. */
   readonly lenient?: true;
-  /** Answers a body of another shape; 400 `bad_body` where there is none. */
-  readonly refuse?: (exchange: Exchange, error: JsonError) => void;
 }
 
 interface BodyReadByHand extends DescribedBody {
@@ -187,7 +184,7 @@ interface Declaration<At extends string, Query, Exact, Letter, Request, Answered
   readonly page?: Letter | ((query: QueryValues<Query>) => Letter);
   readonly request?: Request;
   /** Throws `RequestFault` for what is refused before the names are looked at. */
-  readonly check?: (call: CallOf<At, Query, Request>, front: Front) => void;
+  readonly check?: (call: CallOf<At, Query, Request>) => void;
   /** The names that have to fit into keys of the store. */
   readonly names?: (call: CallOf<At, Query, Request>) => KeyNames | readonly KeyNames[];
   /** Answers where they do not; 413 `name_too_long` where there is none. */
@@ -266,9 +263,9 @@ function handlerOf(declared: AnyDeclaration): Route['handle'] {
         call.page = listPagingOf(read, typeof letterOf === 'string' ? letterOf : letterOf(values));
       }
     }
-    if (form !== null && !readBody(form, request, call)) return;
+    if (form !== null) call.body = bodyOf(form, request.body);
     const read = call as AnyCall;
-    check?.(read, front);
+    check?.(read);
     const refusal = names === undefined ? null : keyNamesRefusal(request.tenant, names(read));
     if (refusal === null) handle(front, read);
     else if (tooLong === undefined) request.exchange.refuse(refusal);
@@ -276,26 +273,16 @@ function handlerOf(declared: AnyDeclaration): Route['handle'] {
   };
 }
 
-/** False: the body is none for this endpoint, and has been refused. */
-function readBody(
-  { form, optional, emptyIsRead, lenient, refuse }: BodyReadByForm,
-  { exchange, body }: RouteRequest,
-  call: { body: unknown },
-): boolean {
+/** Throws `JsonError`, which the server answers, for a body that is none for this endpoint. */
+function bodyOf({ form, optional, emptyIsRead, lenient }: BodyReadByForm, body: Buffer): unknown {
   const mayBeEmpty = optional === true || emptyIsRead === true;
   const read = (mayBeEmpty ? form.readOrEmpty : undefined) ?? form.read;
+  if (lenient !== true) return read(body);
   try {
-    call.body = read(body);
-    return true;
+    return read(body);
   } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    if (lenient === true) {
-      call.body = read(NO_BODY);
-      return true;
-    }
-    if (refuse === undefined) throw error;
-    refuse(exchange, error);
-    return false;
+    if (error instanceof JsonError) return read(NO_BODY);
+    throw error;
   }
 }
 

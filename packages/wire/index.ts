@@ -62,4 +62,4 @@ export * from './system-answers.js';
 export { isWellFormed, utf8Length } from './text.js';
 export * from './timer-answers.js';
 export { formatStampMs, formatStampUs, parseIsoUs } from './timestamp.js';
-export { canonicalUuid, formatUuid, isUuid, parseUuid, uuidV7 } from './uuid.js';
+export { canonicalUuid, formatUuid, isUuid, uuidV7 } from './uuid.js';

@@ -1,15 +1,12 @@
 // Goal: UUID texts and bytes match one another, and only proper texts are read.
 // Method: fixed values and a table of near misses.
 import { expect, test } from 'vitest';
-import { canonicalUuid, formatUuid, isUuid, parseMessageId, parseUuid, uuidV7 } from './index.js';
+import { canonicalUuid, formatUuid, isUuid, parseMessageId, uuidV7 } from './index.js';
 
 const TEXT = '01a2b3c4-d5e6-7f80-9102-a3b4c5d6e7f8';
 
-test('text to bytes to text', () => {
-  const bytes = parseUuid(TEXT);
-  expect(bytes).not.toBeNull();
-  expect(formatUuid(bytes ?? new Uint8Array(16))).toBe(TEXT);
-  expect(Array.from(bytes ?? []).slice(0, 6)).toEqual([0x01, 0xa2, 0xb3, 0xc4, 0xd5, 0xe6]);
+test('bytes to text', () => {
+  expect(formatUuid(Buffer.from(TEXT.replaceAll('-', ''), 'hex'))).toBe(TEXT);
 });
 
 test('bytes are read from the given position', () => {
@@ -19,7 +16,6 @@ test('bytes are read from the given position', () => {
 
 test('either case is read, lower case is kept', () => {
   expect(canonicalUuid(TEXT.toUpperCase())).toBe(TEXT);
-  expect(parseUuid(TEXT.toUpperCase())).toEqual(parseUuid(TEXT));
 });
 
 test('near misses are refused', () => {
@@ -39,7 +35,6 @@ test('near misses are refused', () => {
   for (const miss of misses) {
     expect(isUuid(miss), miss).toBe(false);
     expect(canonicalUuid(miss)).toBeNull();
-    expect(parseUuid(miss)).toBeNull();
   }
 });
 

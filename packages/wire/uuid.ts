@@ -5,7 +5,6 @@
 import { hexDigit } from './hex.js';
 
 export const UUID_TEXT_LENGTH = 36;
-const UUID_BYTES = 16;
 const DASH = 45;
 /** Char codes of the hexadecimal digits. */
 const DIGIT = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
@@ -98,18 +97,6 @@ export function isUuid(text: string): boolean {
 /** The lower-case spelling, or null when `text` is not a UUID. */
 export function canonicalUuid(text: string): string | null {
   return isUuid(text) ? text.toLowerCase() : null;
-}
-
-/** The 16 bytes, or null when `text` is not a UUID. */
-export function parseUuid(text: string): Uint8Array | null {
-  if (!isUuid(text)) return null;
-  const bytes = new Uint8Array(UUID_BYTES);
-  let at = 0;
-  for (let i = 0; i < UUID_TEXT_LENGTH; i += 2) {
-    if (isDashPosition(i)) i++;
-    bytes[at++] = (hexDigit(text.charCodeAt(i)) << 4) | hexDigit(text.charCodeAt(i + 1));
-  }
-  return bytes;
 }
 
 /**
