@@ -7,15 +7,15 @@ export {
   type TimerCallLimits,
 } from './base/limits.js';
 export { streamRowsText } from './endpoints/streams/state.js';
-export { ROLE_BITS, type Role, type RoleSet } from './exchange/access-level.js';
-export type { AnswerRoom } from './exchange/answer-room.js';
-export { AnswerText, type TextRoom } from './exchange/answer-text.js';
 export type {
   Authenticator,
   Caller,
   CheckedCaller,
   Unauthenticated,
-} from './exchange/authentication.js';
+} from './exchange/access-level.js';
+export { ROLE_BITS, type Role, type RoleSet } from './exchange/access-level.js';
+export type { AnswerRoom } from './exchange/answer-budget.js';
+export { AnswerText, type TextRoom } from './exchange/answer-text.js';
 export type { ConnectionBounds } from './exchange/connections.js';
 export { type DoorOptions, isLoopback } from './exchange/door.js';
 export type { FrontLogger } from './exchange/exchange.js';

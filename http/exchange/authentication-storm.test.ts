@@ -5,8 +5,8 @@ import type { PushCommand } from '@svc/engine';
 import { expect, test } from 'vitest';
 import { TestFront, until } from '../testing/front.fake.js';
 import { requestBytes } from '../testing/raw-client.fake.js';
+import type { CheckedCaller } from './access-level.js';
 import { ROLE_BITS } from './access-level.js';
-import type { CheckedCaller } from './authentication.js';
 import type { BodyBudget } from './body-budget.js';
 
 const REQUESTS = 400;

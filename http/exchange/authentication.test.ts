@@ -9,8 +9,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { HttpServerOptions } from '../server/server.js';
 import { PUSHED, TestFront, until } from '../testing/front.fake.js';
 import { requestBytes } from '../testing/raw-client.fake.js';
+import type { Authenticator, CheckedCaller, Unauthenticated } from './access-level.js';
 import { ROLE_BITS, type Role } from './access-level.js';
-import type { Authenticator, CheckedCaller, Unauthenticated } from './authentication.js';
 import { type BodyBudget, countedBytes } from './body-budget.js';
 
 const NOBODY: Unauthenticated = {

@@ -12,9 +12,8 @@
  */
 import type { Refusal } from '@svc/engine';
 import { STREAMED_ANSWER_BYTES_MIN } from '../base/limits.js';
-import type { AnswerBudget, AnswerShare, UnreadAnswer } from './answer-budget.js';
+import type { AnswerBudget, AnswerRoom, AnswerShare, UnreadAnswer } from './answer-budget.js';
 import { AnswerProgress } from './answer-progress.js';
-import type { AnswerRoom } from './answer-room.js';
 import { AnswerText, BudgetedRoom } from './answer-text.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
 import type { BodyTurns } from './body-turns.js';

@@ -1,9 +1,9 @@
 /**
- * Query strings, form-encoded: `+` is a space, the last of several equal names wins, unknown names
- * are nobody's business. Message-plane parameters are typed and exact (message-plane 1.4, 3.1);
- * management parameters are lenient (inspection 0.2).
+ * Query strings and segments of paths, percent-decoded once and strictly. Queries are form-encoded:
+ * `+` is a space, the last of several equal names wins, unknown names are ignored. Message-plane
+ * parameters are typed and exact (message-plane 1.4, 3.1); management parameters are lenient
+ * (inspection 0.2).
  */
-import { type DecodeFault, decodePercent, isFault } from './path.js';
 
 export type Query = ReadonlyMap<string, string>;
 
@@ -90,4 +90,35 @@ export function lenientInteger(query: Query, name: string): number | null {
 
 function typeFault(name: string, why: string): DecodeFault {
   return { fault: `Failed to deserialize query string: ${name}: ${why}` };
+}
+
+/** Percent-decoding of path segments and query strings, once, strictly. */
+
+/** Why a text does not decode. */
+export interface DecodeFault {
+  readonly fault: string;
+}
+
+const MALFORMED_ESCAPE = /%(?![0-9a-fA-F]{2})/;
+
+/** `where` begins the fault's text. */
+export function decodePercent(text: string, where: string): string | DecodeFault {
+  let decoded = text;
+  if (text.includes('%')) {
+    if (MALFORMED_ESCAPE.test(text)) return { fault: `${where}: malformed percent escape` };
+    try {
+      decoded = decodeURIComponent(text);
+    } catch (error) {
+      if (!(error instanceof URIError)) throw error;
+      return { fault: `${where}: invalid UTF-8` };
+    }
+  }
+  // The native layer puts U+FFFD where bytes that were not escaped are not UTF-8.
+  if (text.includes('\ufffd')) return { fault: `${where}: invalid UTF-8` };
+  if (decoded.includes('\0')) return { fault: `${where}: NUL is not allowed` };
+  return decoded;
+}
+
+export function isFault<Value>(value: Value | DecodeFault): value is DecodeFault {
+  return typeof value === 'object' && value !== null && 'fault' in value;
 }

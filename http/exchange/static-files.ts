@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
 import { STATIC_BYTES_MAX, STATIC_FILES_MAX } from '../base/limits.js';
 import type { Headers } from './exchange.js';
-import { decodePercent, isFault } from './path.js';
+import { decodePercent, isFault } from './query.js';
 
 export interface StaticFile {
   readonly contentType: string;

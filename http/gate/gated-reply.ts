@@ -1,5 +1,5 @@
 /** Settles a pass with the outcome of its call, whether the client is there to hear it or not. */
-import type { AnswerRoom } from '../exchange/answer-room.js';
+import type { AnswerRoom } from '../exchange/answer-budget.js';
 import type { Reply } from '../ports/service.js';
 import type { Pass, PassOutcome } from './gate.js';
 

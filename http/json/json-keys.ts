@@ -1,3 +1,5 @@
+import { type Field, type ObjectOf, object, type Schema } from '@svc/schema';
+
 /**
  * The member names that a route knows, as bytes, so that a name in a body is recognised without
  * making a string of it. A name that is spelled with escapes is decoded first and then looked up.
@@ -23,4 +25,18 @@ export function findKey(keys: KeySet, body: Uint8Array, start: number, end: numb
     if (i === length) return index;
   }
   return -1;
+}
+
+type MembersOf<Name extends string> = { readonly [Key in Name]: Field };
+
+/**
+ * The object that a reader reads with `keys`: exactly the names that it knows, so that a field
+ * which is added to the reader has to be described.
+ */
+export function body<Name extends string, const Members extends MembersOf<Name>>(
+  keys: KeySet<Name>,
+  members: Members,
+): Schema<ObjectOf<Pick<Members, Name>>> {
+  const ordered = keys.names.map((name) => [name, members[name]] as const);
+  return object(Object.fromEntries(ordered) as Pick<Members, Name>);
 }

@@ -20,11 +20,21 @@
  * It is public: it is the same on every node of a version and says nothing of one, and tools fetch
  * it before they have a credential.
  */
-import { type AnySchema, addUse, either, type Json, type JsonObject } from '@svc/schema';
+import {
+  type AnySchema,
+  addUse,
+  anything,
+  either,
+  type Json,
+  type JsonObject,
+  record,
+} from '@svc/schema';
 import { errorAnswer, TENANT_HEADER, VERSION } from '@svc/wire';
 import {
+  answer,
   type DescribedAnswer,
   type Endpoint,
+  endpoint,
   refusal,
   schemaOf,
   TAGS,
@@ -227,4 +237,23 @@ export function accessTable(endpoints: readonly Endpoint[]): string {
 function rowOf({ method, path, level, summary }: Endpoint): string {
   const text = summary.endsWith('.') ? summary.slice(0, -1) : summary;
   return `| \`${method} ${path}\` | ${level} | ${text.replaceAll('|', '\\|')} |`;
+}
+
+/** Describes `endpoints` and itself; made when it is first asked for, and shared by all answers. */
+export function openApiEndpoint(endpoints: readonly Endpoint[]): Endpoint {
+  let bytes: Buffer | null = null;
+  const own = endpoint({
+    at: 'GET /openapi.json',
+    level: 'read-only',
+    tag: 'node',
+    summary: 'This document.',
+    answers: { 200: answer('OpenAPI 3.1.', record(anything)) },
+    largeAnswer: 'read',
+    scoped: false,
+    handle: (_, { exchange }) => {
+      bytes ??= Buffer.from(JSON.stringify(openApiDocument([...endpoints, own])));
+      exchange.jsonBytes('200 OK', bytes);
+    },
+  });
+  return own;
 }

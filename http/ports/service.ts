@@ -63,7 +63,7 @@ import type {
   RaftMembersAnswer,
   RaftStatusAnswer,
 } from '@svc/wire';
-import type { AnswerRoom } from '../exchange/answer-room.js';
+import type { AnswerRoom } from '../exchange/answer-budget.js';
 import type { ListEnd, ListedView, NewList } from '../exchange/list-text.js';
 import type { AnalyticsService } from './analytics-service.js';
 import type { EphemeralService } from './ephemeral-service.js';

@@ -27,8 +27,7 @@ import type { BodyShare } from '../exchange/body-budget.js';
 import { badRequest } from '../exchange/errors.js';
 import { type KeyNames, keyNamesRefusal } from '../exchange/name-budget.js';
 import { listPagingOf } from '../exchange/paging.js';
-import { isFault } from '../exchange/path.js';
-import { parseQuery } from '../exchange/query.js';
+import { isFault, parseQuery } from '../exchange/query.js';
 import { JsonError } from '../json/json-error.js';
 import {
   PAGE_QUERY,

@@ -5,7 +5,7 @@
  */
 import type { RefusedOutcome } from '@svc/engine';
 import type { Schema } from '@svc/schema';
-import type { AnswerRoom } from '../exchange/answer-room.js';
+import type { AnswerRoom } from '../exchange/answer-budget.js';
 import { INTERNAL_REFUSAL, type Status } from '../exchange/errors.js';
 import type { Exchange, FrontLogger } from '../exchange/exchange.js';
 import { jsonOf } from '../json/answer-writer.js';

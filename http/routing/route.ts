@@ -76,8 +76,8 @@ export interface Route {
    */
   readonly largeAnswer: AnswerShare | null;
   /**
-   * Room for its answer is reserved before the answer is made (`answer-room.ts`), so the request is
-   * taken however many answers wait.
+   * Room for its answer is reserved before the answer is made (`answer-budget.ts`), so the request
+   * is taken however many answers wait.
    */
   readonly reserves: boolean;
   /** A GET that changes something; every other one is answered to HEAD too, without the body. */

@@ -1,7 +1,7 @@
 // Goal: a path finds its route with the right method only, and its segments are decoded once.
 // Method: a small table of routes, and the real one for names that must not meet.
 import { describe, expect, test } from 'vitest';
-import { isFault } from '../exchange/path.js';
+import { isFault } from '../exchange/query.js';
 import { ROUTES } from '../server/routes.js';
 import { ROUTE_DEFAULTS, type Route } from './route.js';
 import { Router } from './router.js';

@@ -3,7 +3,7 @@
  * pattern names are percent-decoded once. A path that is known with another method is not known.
  * A last segment `{name...}` stands for all the rest.
  */
-import { type DecodeFault, decodePercent, isFault } from '../exchange/path.js';
+import { type DecodeFault, decodePercent, isFault } from '../exchange/query.js';
 import { methodsOf, type PathParams, type Route } from './route.js';
 
 export interface RouteMatch {

@@ -1,6 +1,6 @@
 /** Every route that the front serves, in the order in which documents show them. */
 import * as endpoints from '../endpoints/index.js';
-import { openApiEndpoint } from '../openapi/route.js';
+import { openApiEndpoint } from '../openapi/document.js';
 import { type Endpoint, TAGS } from '../routing/endpoint.js';
 
 const TAG_ORDER = Object.keys(TAGS);

@@ -38,9 +38,9 @@ import {
   type TimerCallLimits,
 } from '../base/limits.js';
 import { answerHealth, healthEndpoint } from '../endpoints/node/status.js';
+import type { Authenticator, Caller, CheckedCaller } from '../exchange/access-level.js';
 import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from '../exchange/access-level.js';
 import { AnswerBudget } from '../exchange/answer-budget.js';
-import type { Authenticator, Caller, CheckedCaller } from '../exchange/authentication.js';
 import { BodyBudget } from '../exchange/body-budget.js';
 import { readBody } from '../exchange/body-reader.js';
 import { BodyTurns } from '../exchange/body-turns.js';
@@ -67,7 +67,7 @@ import { findLongValues } from '../exchange/long-values.js';
 import { LoopShare } from '../exchange/loop-share.js';
 import { OpenPaths } from '../exchange/open-paths.js';
 import { WHOLE_LIST } from '../exchange/paging.js';
-import { type DecodeFault, isFault } from '../exchange/path.js';
+import { type DecodeFault, isFault } from '../exchange/query.js';
 import {
   type Head,
   INVALID_TENANT_TEXT,

@@ -3,8 +3,7 @@
 import { anything, describedAs, list, named, nullable, optional, text } from '@svc/schema';
 import { EPHEMERAL_ITEMS_MAX, ephemeralAckAnswer, QUEUE_MODE_GROUP } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
+import { body, keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quoted } from '../../json/json-text.js';
 import type {

@@ -5,8 +5,9 @@ import { EPHEMERAL_ITEMS_MAX, ephemeralPopAnswer, QUEUE_MODE_GROUP } from '@svc/
 import { STREAMED_ANSWER_BYTES_MIN } from '../../base/limits.js';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { type DecodeFault, isFault } from '../../exchange/path.js';
 import {
+  type DecodeFault,
+  isFault,
   parseQuery,
   textOf,
   typedBoolean,

@@ -5,8 +5,7 @@
 import { anything, describedAs, list, named } from '@svc/schema';
 import { DEFAULT_PARTITION, EPHEMERAL_ITEMS_MAX, ephemeralPushAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
+import { body, keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import type {
   EphemeralPush,

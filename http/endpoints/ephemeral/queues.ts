@@ -211,7 +211,8 @@ function* queueTexts(queues: EphemeralQueuesPage['queues']): Generator<string> {
 
 const NOT_FOUND = 'no ephemeral queue by that name exists on this broker';
 
-export const EPHEMERAL_OPTION_NAMES = [
+/** The options of a declared queue (state-surfaces 4.2): a closed set, kept as sent. */
+const EPHEMERAL_OPTION_NAMES = [
   'maxBytes',
   'maxLength',
   'policy',
@@ -222,7 +223,7 @@ export const EPHEMERAL_OPTION_NAMES = [
 ] as const;
 
 /** Why the JSON text is no such object; null: it is one. */
-export function optionsFault(text: string): string | null {
+function optionsFault(text: string): string | null {
   if (Buffer.byteLength(text) > EPHEMERAL_OPTIONS_BYTES_MAX) {
     return `options are more than ${EPHEMERAL_OPTIONS_BYTES_MAX} bytes`;
   }

@@ -26,8 +26,7 @@ import {
 } from '@svc/schema';
 import { KV_NAMESPACE, kvFailureAnswer, kvResultAnswer } from '@svc/wire';
 import { KV_LIMITS } from '../../base/limits.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
+import { body, keySet } from '../../json/json-keys.js';
 
 /** Why bodies of key/value are read by hand. */
 export const KV_READER =

@@ -17,7 +17,7 @@ import { type LockResult, locksAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { refuseSurface } from '../../gate/gate-refusal.js';
 import { GatedReply } from '../../gate/gated-reply.js';
-import { body } from '../../json/body.js';
+import { body } from '../../json/json-keys.js';
 import { LOCK_SLOTS_MAX, type LockOp, type LocksView } from '../../ports/lock-service.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { PendingReply, sendAnswer } from '../../routing/reply.js';

@@ -26,8 +26,7 @@ import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { keyNamesRefusal } from '../../exchange/name-budget.js';
 import { sendParts } from '../../exchange/sliced-answer.js';
-import { body } from '../../json/body.js';
-import { keySet } from '../../json/json-keys.js';
+import { body, keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quotedBytes } from '../../json/json-text.js';
 import type {

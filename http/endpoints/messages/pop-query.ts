@@ -13,8 +13,9 @@ import {
   parseIsoUs,
   QUEUE_MODE_GROUP,
 } from '@svc/wire';
-import { type DecodeFault, isFault } from '../../exchange/path.js';
 import {
+  type DecodeFault,
+  isFault,
   parseQuery,
   type Query,
   textOf,

@@ -10,7 +10,7 @@ import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { isFault } from '../../exchange/path.js';
+import { isFault } from '../../exchange/query.js';
 import { sendParts } from '../../exchange/sliced-answer.js';
 import { quotedBytes } from '../../json/json-text.js';
 import type { DeliveredOutcome, PoppedMessages } from '../../ports/service.js';

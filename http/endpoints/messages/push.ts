@@ -21,7 +21,7 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { isReadAtOnce, type PartReader, readInParts } from '../../exchange/large-body.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { sendOwed } from '../../exchange/sliced-answer.js';
-import { body } from '../../json/body.js';
+import { body } from '../../json/json-keys.js';
 import { quoted, quotedBytes } from '../../json/json-text.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import type { Call, Front } from '../../routing/route.js';

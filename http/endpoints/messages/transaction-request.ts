@@ -18,7 +18,7 @@ import {
   unread,
 } from '@svc/schema';
 import { POSITIONS_MAX } from '@svc/wire';
-import { body } from '../../json/body.js';
+import { body } from '../../json/json-keys.js';
 import { kvTransactionOp } from '../kv/kv-request.js';
 import { timerOp } from '../timers/timer-request.js';
 import { SUBSCRIPTION_MODE } from './pop-query.js';

@@ -4,8 +4,7 @@
  */
 import { describedAs, integer, list, nullable, optional, text } from '@svc/schema';
 import { CHANGED_NODES_MAX } from '../../base/limits.js';
-import { type DecodeFault, isFault } from '../../exchange/path.js';
-import { parseQuery, textOf } from '../../exchange/query.js';
+import { type DecodeFault, isFault, parseQuery, textOf } from '../../exchange/query.js';
 import {
   alias,
   bodyForm,

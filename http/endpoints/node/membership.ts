@@ -22,7 +22,7 @@ import {
 } from '@svc/wire';
 import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { isFault } from '../../exchange/path.js';
+import { isFault } from '../../exchange/query.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import { JsonError } from '../../json/json-error.js';
 import type { MembershipChange, MembershipRefused, MembershipView } from '../../ports/service.js';

@@ -36,7 +36,7 @@ import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { isReadAtOnce, readGenerated, refuseBadBody } from '../../exchange/large-body.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
-import { body } from '../../json/body.js';
+import { body } from '../../json/json-keys.js';
 import { quoted } from '../../json/json-text.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import { sendAnswer } from '../../routing/reply.js';

@@ -18,7 +18,7 @@ import {
   unread,
 } from '@svc/schema';
 import { base64 } from '@svc/wire';
-import { body } from '../../json/body.js';
+import { body } from '../../json/json-keys.js';
 import { TIMER_OP_KEYS } from './ops.js';
 
 const nonEmpty = matching(/^[^\0]/);
