@@ -20,7 +20,9 @@ export class LedFeatures implements EffectObserver {
   readonly first: Job[] = [];
   readonly fills: Job[] = [];
   readonly last: Job[] = [];
-  readonly #jobs: Job[] = [];
+  /** Asked after every turn: only jobs that have an answer, as a missing member is slow to miss. */
+  readonly #mayBeBusy: Busy[] = [];
+  readonly #mayBeDue: Due[] = [];
   readonly #commands = new Map<Command['kind'], Led>();
   readonly #observers = new Map<Effect['kind'], Job[]>();
 
@@ -41,8 +43,9 @@ export class LedFeatures implements EffectObserver {
   }
 
   #add(job: Job, place: Job[]): void {
-    this.#jobs.push(job);
     place.push(job);
+    if (isBusy(job)) this.#mayBeBusy.push(job);
+    if (isDue(job)) this.#mayBeDue.push(job);
     for (const kind of job.observes ?? []) {
       this.#observers.set(kind, [...(this.#observers.get(kind) ?? NO_JOBS), job]);
     }
@@ -59,14 +62,14 @@ export class LedFeatures implements EffectObserver {
 
   /** A job has something to do in the next turn. */
   get busy(): boolean {
-    for (const job of this.#jobs) if (job.busy === true) return true;
+    for (const job of this.#mayBeBusy) if (job.busy) return true;
     return false;
   }
 
   /** Monotonic milliseconds at which the first job is due; null: none will be. */
   nextDueMs(): number | null {
     let firstMs: number | null = null;
-    for (const job of this.#jobs) firstMs = earlier(firstMs, job.nextDueMs?.() ?? null);
+    for (const job of this.#mayBeDue) firstMs = earlier(firstMs, job.nextDueMs());
     return firstMs;
   }
 
@@ -74,6 +77,22 @@ export class LedFeatures implements EffectObserver {
     const led = this.of(command);
     return led?.form.waitAgain?.(led.memory, command, outcome, ticket) === true;
   }
+}
+
+interface Busy {
+  readonly busy: boolean;
+}
+
+interface Due {
+  nextDueMs(): number | null;
+}
+
+function isBusy(job: Job): job is Job & Busy {
+  return job.busy !== undefined;
+}
+
+function isDue(job: Job): job is Job & Due {
+  return job.nextDueMs !== undefined;
 }
 
 export function earlier(a: number | null, b: number | null): number | null {

@@ -113,6 +113,7 @@ export class Planner {
   readonly #surroundings: Surroundings;
   readonly #limits: PlannerLimits;
   readonly #names: NameGuard | null;
+  readonly #pushLimits: ConstructorParameters<typeof PushPlan>[1];
   readonly #delivery: Delivery;
   readonly #requests: RequestMemory;
   readonly #timers: Timers;
@@ -144,6 +145,7 @@ export class Planner {
     this.#surroundings = surroundings;
     this.#limits = limits;
     this.#names = names;
+    this.#pushLimits = { entryBytesMax: limits.entryBytesMax, names };
     const delivery = new Delivery({
       leaseGraceMs: limits.leaseGraceMs,
       limits: limits.delivery ?? DELIVERY_LIMITS,
@@ -306,7 +308,7 @@ export class Planner {
     this.#stampMs = at.nowMs;
     // Commands without ids, all there are on a node alone, cost nothing here.
     const requests = this.#requests.isActive ? this.#requests : null;
-    const pushes = new PushPlan(draft, { ...this.#limits, names: this.#names }, this.#delivery);
+    const pushes = new PushPlan(draft, this.#pushLimits, this.#delivery);
     const room = new Room(pushes, requests, this.#limits);
     // What was known before the turn is told as it is: `close` judges what the turn has found.
     const told: Answer[] = [];
