@@ -264,7 +264,7 @@ function* campaigning(node: FakeNode, done: () => boolean, msMax: number): Play 
   }
 }
 
-/** Whoever is asked again in the middle of a campaign begins it anew, and would never win. */
+/** A node that is asked again amid a campaign begins it anew, and would never win. */
 function isIdle(node: FakeNode): boolean {
   return node.raft?.status().role === 'follower';
 }

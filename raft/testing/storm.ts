@@ -93,7 +93,7 @@ class Storm {
     this.#reflexes.tick();
     for (const message of group.network.receive(group.nowMs)) {
       const node = group.node(message.to);
-      // What is to be sent may have to come from a disk; what is to be applied is at hand.
+      // Entries to send may have to come from a disk; entries to apply are at hand.
       node.disk.cold = chance.hits(this.#plan.coldProbability);
       group.deliver(message);
       node.disk.cold = false;

@@ -122,7 +122,7 @@ function refuseOther(kept: Plan, { nodePort, raftPort, directory }: Options): vo
   );
 }
 
-/** Whoever listens there may be a node of this very cluster. */
+/** The listener there may be a node of this very cluster. */
 async function refuseTaken(port: number, directory: string): Promise<void> {
   if (!(await isTaken(port))) return;
   throw new PlanError(

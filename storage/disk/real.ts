@@ -234,7 +234,7 @@ class RealFile implements DiskFile {
   }
 }
 
-/** What is left of `buffers` once `count` bytes of them are written. */
+/** The rest of `buffers` once `count` bytes of them are written. */
 function withoutFirst(buffers: readonly Uint8Array[], count: number): readonly Uint8Array[] {
   let skip = count;
   let first = 0;

@@ -74,7 +74,7 @@ class Life {
   readonly segmentBytes: number;
   readonly zeroFillBytes: number;
   log: Log | null = null;
-  /** What is certainly stored, and what was asked for after it. */
+  /** The entries that are certainly stored, and those asked for after them. */
   certain: Content = { base: 0, entries: [] };
   pending: Change[] = [];
   removedBelow = 0;

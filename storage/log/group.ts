@@ -154,7 +154,7 @@ export class LogGroup {
     for (let count = 0; count < PARTS_AT_ONCE; count++) begin();
   }
 
-  /** What is staged already stays where it is, and belongs to the group. */
+  /** Bytes that are staged already stay where they are, and belong to the batch. */
   #makeRoom(bytes: number): void {
     if (this.#staged + bytes <= this.#staging.length) return;
     this.#flushPiece();

@@ -157,7 +157,7 @@ function standStill(
   return { ...rest, victim, images, wallUs: world.wallUs, indexesRebuilt: 0 };
 }
 
-/** What is committed and can be read now. */
+/** The committed entries that can be read now. */
 function committedIn(world: World): Map<number, string> {
   const entries = new Map<number, string>();
   for (const { parts, status } of world.machines) {

@@ -19,7 +19,7 @@ export type StreamAnomalyKind =
   /** A cycle was told that it had committed, and its record is not there. */
   | 'output_lost'
   | 'never_sent'
-  /** What is counted is not the sum of the records. */
+  /** The count differs from the sum of the records. */
   | 'state_differs';
 
 export type StreamAnomaly = Anomaly<StreamAnomalyKind>;

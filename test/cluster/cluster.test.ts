@@ -161,7 +161,7 @@ scenario('disks: slow, hung, full', DISKS, async (run) => {
   );
   volume.free();
   await load.progress();
-  // What is replicated to it arrives all the same, until its log cannot be written.
+  // Replicated entries arrive all the same, until its log cannot be written.
   volume.fill(0);
   await sleep(3000);
   volume.free();

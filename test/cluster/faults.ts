@@ -1,5 +1,5 @@
 /**
- * What is done to a running cluster, each fault from its beginning to the moment when everything
+ * Faults of a running cluster, each from its beginning to the moment when everything
  * that it took away is back. It does not wait for the cluster to have recovered from it; whoever
  * runs a load sees when it has.
  *

@@ -192,7 +192,7 @@ class Pipe {
 
   set(link: Link): void {
     this.#link = link;
-    // What is held already keeps its place, and not the pace of the link that held it.
+    // Bytes that are held already keep their place, and not the pace of the link that held them.
     this.#dueMs = 0;
     this.#held = this.#held.map(({ bytes }) => ({ bytes, dueMs: this.#dueOf(bytes.length) }));
     this.#flush();

@@ -25,7 +25,7 @@ export type ContractRow = RowText & (RowExchange | RowScenario);
 interface RowText {
   /** The row's name in `sections.ts`; a row of the document may have several tests. */
   readonly row: string;
-  /** What is done and what must come of it. */
+  /** The requests of the row and the answers that they must have. */
   readonly does: string;
 }
 

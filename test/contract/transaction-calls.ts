@@ -62,7 +62,7 @@ export function position(queue: string, offset: number | null, changes: object =
   return { queue, consumerGroup: GROUP, partition: 'p', offset, ...changes };
 }
 
-/** What is in partition `out` of the row's queue. */
+/** The messages in partition `out` of the row's queue. */
 export async function expectPushed({ api, queue }: BrokerUnderTest, ids: string[]): Promise<void> {
   const popped = await api.popPartition(queue, 'out', { consumerGroup: 'reader', autoAck: true });
   expect(idsOf(popped)).toEqual(ids);

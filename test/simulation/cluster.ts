@@ -462,7 +462,7 @@ export class Cluster implements Surroundings {
   #mayImpair(machine: SimulatedMachine): boolean {
     const { operator } = this;
     if (operator === null || machine.impaired) return false;
-    // Whoever mends itself still has not got back what it lost.
+    // A machine that mends itself still has not got back what it lost.
     const others = this.machines.filter(
       (other) => other.impaired || (operator.wishes(other.number) && !other.isWhole),
     );

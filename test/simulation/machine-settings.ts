@@ -45,7 +45,7 @@ export function drawSettings(
   return { ...settings, logSpace };
 }
 
-/** What is not looked after for a second is given up, and short time-outs make many elections. */
+/** Requests are given up after a second or two, and short time-outs make many elections. */
 function hastened(settings: MachineSettings, random: SeededRandom): MachineSettings {
   const heartbeatMs = random.pick([25, 50]);
   const electionMs = heartbeatMs * 4;

@@ -2,8 +2,8 @@
  * Shrinks a failing run: fewer kinds of faults, less time, fewer injected events, as long as it
  * still fails in the same way. A run is a function of its plan, so each try is one more run.
  *
- * What is removed moves what comes after it, and a try may miss the failure by bad luck. So the
- * result is not the least plan there is; no single removal from it still fails, or time was up.
+ * A removed fault moves those that come after it, and a try may miss the failure by bad luck. So
+ * the result is not the least plan there is; no single removal from it still fails, or time was up.
  */
 import type { Fault } from './faults.js';
 

@@ -37,7 +37,7 @@ export interface MovingGroupsOptions {
   readonly note: (text: string) => void;
 }
 
-/** What is known of the group on one partition. */
+/** The known state of the group on one partition. */
 interface Place {
   /** The offset that is read next; null: not known. */
   next: number | null;

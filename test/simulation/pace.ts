@@ -65,7 +65,7 @@ export class SteadyPace implements Pace {
   hurry(): void {}
 }
 
-/** Whoever finds nothing to do need not look every few milliseconds. */
+/** A client that finds nothing to do need not look every few milliseconds. */
 const HURRIED = 4;
 
 export class SparsePace implements Pace {

@@ -337,8 +337,8 @@ function nameOf(place: string): string {
 }
 
 /**
- * What is wrong with the results of these messages. Of each, some transaction was told that it had
- * settled it, or was told nothing.
+ * Returns the anomalies in the results of these messages. For each of them some transaction was
+ * told that it had settled it, or was told nothing.
  */
 export function checkResults(
   messages: readonly ReadRecord[],

@@ -54,7 +54,7 @@ export class Replay {
     }
     for (let index = this.#applied + 1; index <= last; index++) {
       const entry = this.#judge.committed(index);
-      // Whoever had it died before it could be looked at, and it was given back meanwhile.
+      // The machine that had it died before it could be looked at, and it was given back meanwhile.
       if (entry === undefined) return false;
       if (entry.type === NORMAL) applyEntry(this.#state, IGNORE, index, entry.data);
       else if (entry.type === CONFIGURATION) applyMembership(this.#state, index, entry.data);

@@ -8,7 +8,7 @@ import { DIRECTORY } from './machine-settings.js';
 export interface Damage {
   /** For the trace. */
   readonly what: string;
-  /** What is stored there now is not what the damage made of it. */
+  /** The stored bytes are no longer those that the damage left. */
   readonly isMended: () => boolean;
 }
 

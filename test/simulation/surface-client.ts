@@ -38,7 +38,7 @@ export interface SurfaceClient {
   unfinished(): string | null;
   /** Partitions to read for the judgement. */
   readonly places: readonly (readonly [queue: string, partition: string])[];
-  /** What is wrong; `records` are those of `places`, in order. */
+  /** Returns the anomalies; `records` are those of `places`, in order. */
   judge(records: readonly ReadRecord[]): readonly string[];
 }
 

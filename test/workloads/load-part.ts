@@ -26,7 +26,7 @@ export interface LoadPart {
   finish(): Promise<void>;
   /** Ends the clients as soon as their requests have ended. */
   abandon(): Promise<void>;
-  /** What is wrong; `nodes` are all that run. Called after `finish`. */
+  /** Returns the anomalies; `nodes` are all that run. Called after `finish`. */
   judge(nodes: readonly HttpClient[]): Promise<readonly Finding[]>;
 }
 

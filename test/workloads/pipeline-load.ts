@@ -22,7 +22,7 @@ const WORKERS = 2;
 const GROUP = 'pipe';
 const COUNTER = 'done';
 
-/** What is read of a transaction's answer: whether it committed, and what the counter is then. */
+/** The answer of a transaction: whether it committed, and what the counter is then. */
 interface CountedAnswer {
   readonly success: boolean;
   readonly results: readonly { readonly type?: string; readonly value?: unknown }[];

@@ -30,7 +30,7 @@ const DELAY_MS_MAX = 1500;
 const LATE_MS_MAX = 1500;
 const RETRY_MS = 50;
 
-/** What is read of an answer (state-surfaces 3.2). */
+/** The members of an answer that the load reads. */
 interface ToldAnswer {
   readonly results: readonly {
     readonly status: 'scheduled' | 'rescheduled' | 'cancelled' | 'absent';

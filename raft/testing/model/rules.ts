@@ -116,7 +116,7 @@ export function checkAlone(before: View, after: View, said: readonly Message[]):
   }
 }
 
-/** What is remembered of a step in which nothing new was committed. */
+/** The memory of a step in which nothing new was committed. */
 export function withStep(history: History, after: View, said: readonly Message[]): History {
   return withLeader(withVotes(history, said), after);
 }
@@ -179,7 +179,7 @@ function withLeader(history: History, view: View): History {
 }
 
 /**
- * What is committed never changes; only a leader commits, an entry of its own term, which the
+ * Committed entries never change; only a leader commits, an entry of its own term, which the
  * plates of a quorum hold, and with it everything before.
  */
 export function withCommitted(
