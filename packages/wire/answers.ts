@@ -244,7 +244,7 @@ export const extendAnswer = object({
 });
 export type ExtendAnswer = Infer<typeof extendAnswer>;
 
-/** The 20 members under `options` (inspection 6.6); the labels stand beside it. */
+/** The members under `options` (inspection 6.6); the labels stand beside it. */
 export const optionsAnswer = named(
   'QueueOptionsAnswer',
   object({

@@ -108,7 +108,7 @@ export function stringOf(text: string): string | null {
   return isWellFormed(value) ? value : null;
 }
 
-/** The 20 members that answers show; the labels stand beside them. */
+/** The members that answers show; the labels stand beside them. */
 export function optionsAnswer(options: QueueOptions): OptionsAnswer {
   return {
     priority: options.priority,

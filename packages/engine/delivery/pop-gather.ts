@@ -1,5 +1,5 @@
 /**
- * What a queue's `minPopWaitTime` does (message-plane 7.1, D14): while a waiting pop is younger
+ * What a queue's `minPopWaitTime` does (message-plane 7.1): while a waiting pop is younger
  * than that, it is served only if it can be served in full. It gathers.
  *
  * The contract names the option, its range, and that it acts in the scheduler. The reading here: a
