@@ -9,7 +9,7 @@
  * - The bundle lies as deep below the checkout as the files it replaces, for their paths start from
  *   `import.meta.url`. Native packages, and those that a worker thread loads by path, stay outside.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 import { root } from './setup.mjs';
@@ -38,3 +38,6 @@ await build({
     sourcemapExcludeSources: true,
   },
 });
+
+const { builtDigest, MADE_OF } = await import(join(broker, 'bundle-digest.js'));
+writeFileSync(MADE_OF, builtDigest());

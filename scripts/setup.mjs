@@ -25,8 +25,8 @@ const BUILT_STAMP = join(root, '.setup', 'built');
 /** npm writes it as the last step of an installation. */
 const INSTALLED_LOCK = join(root, 'node_modules', '.package-lock.json');
 const LOCK = join(root, '.setup', 'lock');
-/** The last that a build writes. */
-const BUNDLE = join(root, 'packages/broker/dist/bundle/node.js');
+/** Says whether the bundle of a node, the last that a build writes, is that of the build. */
+const BUNDLE_DIGEST = join(root, 'packages/broker/dist/bundle-digest.js');
 /** As `engines` in package.json has it; 22.2 is the first of its kind with `zlib.crc32`. */
 const FIRST_MINOR_OF_MAJOR = new Map([
   [20, 15],
@@ -42,18 +42,18 @@ export class SetupError extends Error {}
 
 export async function setup() {
   checkNode();
-  if (isInstalled() && isBuilt()) return;
+  if (isInstalled() && (await isBuilt())) return;
   await locked(async () => {
     if (!isInstalled()) await install();
-    if (!isBuilt()) await build();
+    if (!(await isBuilt())) await build();
   });
 }
 
 /** Builds alone: for a program that runs from the installation, which must not go under it. */
 export async function setupBuild() {
-  if (isBuilt()) return;
+  if (await isBuilt()) return;
   await locked(async () => {
-    if (!isBuilt()) await build();
+    if (!(await isBuilt())) await build();
   });
 }
 
@@ -120,9 +120,10 @@ async function install() {
   writeStamp(INSTALLED_STAMP, installStamp());
 }
 
-function isBuilt() {
-  const isWhole = projects().every(hasOutput) && existsSync(BUNDLE);
-  return isWhole && readStamp(BUILT_STAMP) === sourceDigest();
+async function isBuilt() {
+  const isWhole = projects().every(hasOutput) && existsSync(BUNDLE_DIGEST);
+  if (!isWhole || readStamp(BUILT_STAMP) !== sourceDigest()) return false;
+  return (await import(BUNDLE_DIGEST)).isBundleCurrent();
 }
 
 async function build() {

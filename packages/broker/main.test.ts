@@ -1,13 +1,14 @@
-// Goal: a node never runs a program that is older than the build. Method: the built main.js beside
-// a bundle that only speaks, in a folder of its own, with times that the test sets.
+// Goal: a node never runs a program of another build. Method: the built main.js beside a bundle
+// that only speaks, in a folder of its own, with the digest of a build that the test makes up.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-const MAIN = fileURLToPath(new URL('dist/main.js', import.meta.url));
+const DIST = fileURLToPath(new URL('dist', import.meta.url));
 const BUNDLE = 'packages/broker/dist/bundle/node.js';
 let root: string;
 
@@ -17,14 +18,27 @@ beforeEach(() => {
     mkdirSync(join(root, folder), { recursive: true });
   }
   writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
-  copyFileSync(MAIN, join(root, 'packages/broker/dist/main.js'));
+  for (const file of ['main.js', 'bundle-digest.js']) {
+    copyFileSync(join(DIST, file), join(root, 'packages/broker/dist', file));
+  }
 });
 
 afterEach(() => rmSync(root, { recursive: true }));
 
-function written(file: string, atSeconds: number): void {
-  writeFileSync(join(root, file), "console.log('runs');");
-  utimesSync(join(root, file), atSeconds, atSeconds);
+function written(file: string, text: string): void {
+  writeFileSync(join(root, file), text);
+}
+
+/** A build of two workspaces, and the bundle that was made of it. */
+function built(): void {
+  const files = ['packages/broker', 'packages/engine', 'raft'];
+  const hash = createHash('sha256');
+  for (const at of files) {
+    written(`${at}/dist/.tsbuildinfo`, at);
+    hash.update(at);
+  }
+  written(BUNDLE, "console.log('runs');");
+  written('packages/broker/dist/bundle/made-of', hash.digest('hex'));
 }
 
 function run(): string {
@@ -33,21 +47,24 @@ function run(): string {
   return `${status} ${stdout}${stderr}`.replace(root, '').trim();
 }
 
-test('a bundle that is as new as all that it was made of runs', () => {
-  written(BUNDLE, 2000);
-  expect(run()).toBe('0 runs');
-  for (const workspace of ['packages/broker', 'packages/engine', 'raft']) {
-    written(`${workspace}/dist/.tsbuildinfo`, 2000);
-  }
+const REFUSED = `1 FATAL: /${BUNDLE} is not that of the build: run npm run build`;
+
+test('a bundle of this build runs', () => {
+  built();
   expect(run()).toBe('0 runs');
 });
 
-test.each(['packages/broker', 'packages/engine', 'raft'])('not one that is older than %s', (at) => {
-  written(BUNDLE, 2000);
-  written(`${at}/dist/.tsbuildinfo`, 2001);
-  expect(run()).toBe(`1 FATAL: /${BUNDLE} is older than the build: run npm run build`);
+test('and one without the files of the compiler beside it', () => {
+  written(BUNDLE, "console.log('runs');");
+  expect(run()).toBe('0 runs');
+});
+
+test.each(['packages/broker', 'packages/engine', 'raft'])('not one of another %s', (at) => {
+  built();
+  written(`${at}/dist/.tsbuildinfo`, 'built anew');
+  expect(run()).toBe(REFUSED);
 });
 
 test('nor one that is not there', () => {
-  expect(run()).toBe(`1 FATAL: /${BUNDLE} is older than the build: run npm run build`);
+  expect(run()).toBe(REFUSED);
 });

@@ -246,6 +246,11 @@ export class Consensus {
     return this.#alone && this.#role.leading;
   }
 
+  /** False before it starts, and once it has stopped: nothing is sent or written any more. */
+  get isRunning(): boolean {
+    return this.#started;
+  }
+
   /** False while a transfer is under way: it may fail, and this node then leads on. */
   get accepting(): boolean {
     return !this.#transferring;

@@ -322,6 +322,22 @@ test('a leader that is stopped hands over at once', async () => {
   group.converge();
 });
 
+test('a leader that halts while it hands over leads no more, and asks nobody else', async () => {
+  const group = new FakeGroup({ founders: 3 });
+  acknowledged(group, 'a');
+  const old = group.leader();
+  group.lost = () => true;
+  const stopped = old.stop();
+  old.inProcess((node) => {
+    expect(node.parts.group.leading()).not.toBeNull();
+    node.halt(new Error('no space'));
+    expect(node.parts.group.leading()).toBeNull();
+  });
+  const startedMs = group.nowMs;
+  await stopped;
+  expect(group.nowMs - startedMs).toBeLessThan(ELECTION_MS);
+});
+
 test('the last node of a dead group stops too, once its clients have answers', async () => {
   const group = new FakeGroup({ founders: 3 });
   acknowledged(group, 'a');

@@ -73,7 +73,8 @@ export class Group {
 
   /** null: this node does not lead. */
   leading(): Status | null {
-    const status = this.#options.consensus.status();
+    const { consensus } = this.#options;
+    const status = consensus.isRunning ? consensus.status() : null;
     return status?.leading === true ? status : null;
   }
 

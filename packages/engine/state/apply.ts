@@ -236,7 +236,7 @@ export function applyEffect(
       doomQueue(state, effect.queue);
       break;
     case 'sweep-queue':
-      sweepQueue(state, effect.queue, effect.rowsMax);
+      sweepQueue(state, effect);
       break;
     case 'trim':
       trimPartition(state, effect.partition, effect.upTo);

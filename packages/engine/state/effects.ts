@@ -24,7 +24,7 @@ import {
   u32,
   uuid,
 } from '../base/fields/field.js';
-import { maybe, record, rest } from '../base/fields/record.js';
+import { added, maybe, record, rest } from '../base/fields/record.js';
 import { GuardedReader } from '../base/guarded-reader.js';
 import { cursorRow, deadLetterRow, groupRow, queueRow } from '../base/rows.js';
 import { featureEffects } from './feature-effects.js';
@@ -56,7 +56,8 @@ const catalogue = choice('kind', {
   'dead-letter': kind(6, { row: rest(deadLetterRow) }),
   /** The queue is gone at once; its rows are swept in chunks by later entries. */
   'delete-queue': kind(7, { queue: u32 }),
-  'sweep-queue': kind(8, { queue: u32, rowsMax: count }),
+  /** `partitionRows`: as how many rows a partition counts (sweep.ts). */
+  'sweep-queue': kind(8, { queue: u32, rowsMax: count, partitionRows: added(count, 1) }),
   /** What an entry does to the records of one session's requests (request-record.ts). */
   requests: kind(9, {
     session: characters<RequestSession>(SESSION_BYTES),

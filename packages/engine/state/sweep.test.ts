@@ -83,7 +83,7 @@ test.each([1, 2, 5, 1000])('a chunk of %i rows', (rowsMax) => {
   expect(findQueue(state, TENANT, 'doomed')).toBeUndefined();
   let chunks = 0;
   while (state.get(doomedQueues, numberKey(2)) !== undefined) {
-    applyEffect(state, { kind: 'sweep-queue', queue: 2, rowsMax }, 8);
+    applyEffect(state, { kind: 'sweep-queue', queue: 2, rowsMax, partitionRows: 1 }, 8);
     chunks++;
     expect(chunks).toBeLessThan(100);
   }
@@ -107,7 +107,7 @@ test('a chunk does not read the list of partitions once for each of them', () =>
       return rows.range(table, from, to, limit, reverse);
     },
   };
-  applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax: 1000 }, 8);
+  applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax: 1000, partitionRows: 1 }, 8);
   expect(everything(rows)).toEqual([]);
   expect(readings).toBe(1);
 });
@@ -136,7 +136,7 @@ test.each([1, 2, 5])('chunks of %i rows do not pass what chunks before them dele
     },
   };
   while (rows.get(doomedQueues, numberKey(1)) !== undefined) {
-    applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax }, 8);
+    applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax, partitionRows: 1 }, 8);
     deletedBefore = deleted.length;
   }
   expect(everything(rows)).toEqual([]);
@@ -153,6 +153,6 @@ test('a chunk passes few partitions, each of which costs as much as many rows', 
     applyEffect(state, { kind: 'partition', ...partition }, 2);
   }
   applyEffect(state, { kind: 'delete-queue', queue: 1 }, 7);
-  applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax: 1000 }, 8);
+  applyEffect(state, { kind: 'sweep-queue', queue: 1, rowsMax: 1000, partitionRows: 16 }, 8);
   expect(state.range(partitions, FIRST, LAST, 1000)).toHaveLength(142);
 });

@@ -41,21 +41,19 @@ import {
 } from '../base/tables.js';
 import { forgetDeadLetter } from './dead-letters/dead-letters.js';
 import { deadLetters } from './dead-letters/tables.js';
+import type { Effect } from './effects.js';
 import { isShared, sharedLeaseKey } from './lease-id.js';
 import { discountAppend } from './log-use.js';
 import { indexCursorOf, indexGroup } from './names/name-index.js';
 import { doomPartitionState } from './streams/apply.js';
 
-/**
- * A partition counts as so many rows: its cursors, appends and stream state are looked for in
- * ranges of their own, some 60 us, where one row of a long range costs 3 to 4.
- */
-const PARTITION_ROWS = 16;
+type SweepEffect = Extract<Effect, { readonly kind: 'sweep-queue' }>;
 
 /** A chunk on its way; the position is that of the doomed row. */
 interface Sweep {
   readonly state: State;
   readonly queue: number;
+  readonly partitionRows: number;
   rowsLeft: number;
   stage: SweepStage;
   nextPartition: number;
@@ -63,15 +61,17 @@ interface Sweep {
 }
 
 /**
- * Deletes about `rowsMax` rows, in which a partition counts as `PARTITION_ROWS`, and the rows that
+ * Deletes about `rowsMax` rows, in which a partition counts as `partitionRows`, and the rows that
  * name them. The doomed row goes last.
  */
-export function sweepQueue(state: State, queue: number, rowsMax: number): void {
+export function sweepQueue(state: State, sweepEffect: SweepEffect): void {
+  const { queue, rowsMax, partitionRows } = sweepEffect;
   const key = numberKey(queue);
   const doomed = state.get(doomedQueues, key);
   assert(doomed !== undefined, `sweep of queue ${queue}, which is not doomed`);
   const { stage, nextPartition, nextKey } = doomed;
-  const sweep: Sweep = { state, queue, rowsLeft: rowsMax, stage, nextPartition, nextKey };
+  const position = { stage, nextPartition, nextKey };
+  const sweep: Sweep = { state, queue, partitionRows, rowsLeft: rowsMax, ...position };
   if (sweepStages(sweep)) {
     state.delete(doomedQueues, key);
     return;
@@ -110,7 +110,7 @@ function sweepPartitions(sweep: Sweep): boolean {
   const { state, queue } = sweep;
   const to = numberRange(queue)[1];
   while (sweep.rowsLeft > 0) {
-    const limit = Math.ceil(sweep.rowsLeft / PARTITION_ROWS);
+    const limit = Math.ceil(sweep.rowsLeft / sweep.partitionRows);
     const from = numberPairKey(queue, sweep.nextPartition);
     const listed = state.range(queuePartitions, from, to, limit);
     for (const { key } of listed) {
@@ -138,7 +138,7 @@ function sweepPartition(sweep: Sweep, listKey: Key): boolean {
   const discount = (_: State, one: KeyedRow<AppendRow>) => discountAppend(state, one.row);
   if (!deleteRange(sweep, appends, firstAppend, to, discount)) return false;
   if (sweep.rowsLeft <= 0) return false;
-  sweep.rowsLeft -= PARTITION_ROWS;
+  sweep.rowsLeft -= sweep.partitionRows;
   state.delete(partitionNumbers, numberNameKey(queue, row.name));
   state.delete(partitions, numberKey(number));
   doomPartitionState(state, number);

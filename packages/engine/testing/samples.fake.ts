@@ -275,7 +275,7 @@ export const SAMPLE_EFFECTS: readonly Effect[] = [
   { kind: 'group', queue: 7, group: 'n', row: null },
   { kind: 'dead-letter', row: letter },
   { kind: 'delete-queue', queue: 7 },
-  { kind: 'sweep-queue', queue: 7, rowsMax: 1000 },
+  { kind: 'sweep-queue', queue: 7, rowsMax: 1000, partitionRows: 1 },
   {
     kind: 'requests',
     session: newRequestSession(2 ** 52 - 1, 0xffff_ffff, 0x80),
