@@ -118,6 +118,13 @@ describe('sections of the contract', () => {
     expect(found('docs/contract.md', page('`push`'))).toEqual([]);
     expect(found('docs/contract.md', page(''))).toEqual(['5 contract-section']);
   });
+
+  test('a table of a section that the page does not list', () => {
+    const table = "import './index.js';\nexport const a = { section: 'message-plane 3' };\n";
+    plant('test/contract/tables/index.ts', "import './push.js';\n");
+    plant('docs/contract.md', page(''));
+    expect(found('test/contract/tables/push.ts', table)).toEqual(['2 contract-section']);
+  });
 });
 
 describe('sizes', () => {

@@ -29,10 +29,13 @@ export function contractSections(page: string, sources: readonly Source[]): Viol
   const held = new Map<string, Set<string>>();
   const violations =
     surfaces.length === 0 ? [] : sources.flatMap((source) => unlisted(source, named, sections));
-  for (const { path, text } of sources) {
+  for (const source of sources) {
+    const { path, text } = source;
     if (!path.startsWith(TABLES)) continue;
-    for (const [, list = ''] of text.matchAll(/section: '([^']+)'/g)) {
-      const [, name = ''] = new RegExp(String.raw`^(\S+ ${NUMBER})`).exec(list) ?? [];
+    for (const { 1: list = '', index } of text.matchAll(/section: '([^']+)'/g)) {
+      const [, name] = new RegExp(String.raw`^(\S+ ${NUMBER})`).exec(list) ?? [];
+      if (name === undefined) continue;
+      if (!sections.has(name)) violations.push(notListed(source, index, name));
       const tables = held.get(name) ?? new Set();
       held.set(name, tables.add(path.slice(TABLES.length).replace('.ts', '')));
     }
@@ -55,11 +58,14 @@ function unlisted(
   return [...source.comments.matchAll(named)].flatMap(({ 1: surface, 2: list = '', index }) =>
     list.split(/, | and | to /).flatMap((number) => {
       const name = `${surface} ${number}`;
-      if (sections.has(name)) return [];
-      const text = `${name}: ${CONTRACT} lists no such section`;
-      return [{ file: source.path, line: lineAt(source, index), rule: 'contract-section', text }];
+      return sections.has(name) ? [] : [notListed(source, index, name)];
     }),
   );
+}
+
+function notListed(source: Source, position: number, name: string): Violation {
+  const text = `${name}: ${CONTRACT} lists no such section`;
+  return { file: source.path, line: lineAt(source, position), rule: 'contract-section', text };
 }
 
 /** By surface and number. */
