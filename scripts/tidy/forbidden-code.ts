@@ -15,7 +15,7 @@ interface Pattern {
 
 /** Folders whose programs speak to a person at a terminal. */
 const SPEAKS = /^(scripts|bench|test)\//;
-const PURE = /^(raft|packages\/(schema|wire|engine|ephemeral))\//;
+const PURE = /^(raft|packages\/(schema|wire|engine|ephemeral|standby))\//;
 
 const isPure = (path: string) => PURE.test(path) && !isTestFile(path);
 const isSilent = (path: string) => !SPEAKS.test(path) && !isTestFile(path);

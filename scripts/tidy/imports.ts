@@ -22,6 +22,7 @@ const LAYERS = [
   '@svc/engine',
   '@svc/ephemeral',
   '@svc/raft',
+  '@svc/standby',
   '@svc/storage',
   '@svc/http',
   '@svc/broker',
@@ -34,6 +35,7 @@ const TABLE: readonly Row[] = [
   { folder: 'packages/wire', values: ['@svc/schema'], types: [] },
   { folder: 'packages/engine', values: ['@svc/wire'], types: [] },
   { folder: 'packages/ephemeral', values: ['@svc/wire'], types: [] },
+  { folder: 'packages/standby', values: [], types: [] },
   { folder: 'storage', values: [NODE, 'lmdb'], types: ['@svc/raft', '@svc/engine'] },
   {
     folder: 'http',

@@ -1,0 +1,29 @@
+/**
+ * The pure core of a standby cluster, on both sides (standby-link). Nothing in here knows a clock,
+ * a socket or a file.
+ */
+export {
+  decideRead,
+  encodeReadRequest,
+  type LogView,
+  parseReadRequest,
+  READ_BYTES_MAX,
+  READ_PATH,
+  READ_REQUEST_BYTES_MAX,
+  READ_WAIT_MS_MAX,
+  type ReadDecision,
+  type ReadRequest,
+  readerName,
+  TOKEN_HEADER,
+} from './read.js';
+export {
+  type AnswerHandlers,
+  type AnswerHead,
+  type AnswerLimits,
+  AnswerReader,
+  encodeAnswerEnd,
+  encodeAnswerHead,
+  encodeEntryHead,
+  PIECE_BYTES,
+  type SourceEntry,
+} from './read-answer.js';
