@@ -95,6 +95,10 @@ export class RequestFault extends Error {
   }
 }
 
+export function badRequestFault(error: string): RequestFault {
+  return new RequestFault(refusedAs(badRequest(error)));
+}
+
 /** The answer to a body that is none for its route; `what` says why and at which byte. */
 export function badBodyText(badBody: string, what: string): string {
   return errorText(`${badBody}: ${what}`, 'bad_body');

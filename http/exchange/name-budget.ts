@@ -37,20 +37,9 @@ export function nameBudgetRefusal(
   };
 }
 
-/**
- * The same for the labels of a queue: a label stands in a key of the store beside the tenant. A
- * label that a queue gets from its own name is shorter than that name.
- */
-export function labelBudgetRefusal(tenant: string, changes: OptionChanges): Refusal | null {
-  for (const field of ['namespace', 'task'] as const) {
-    const text = changes[field];
-    const refusal = typeof text === 'string' ? labelRefusal(tenant, field, text) : null;
-    if (refusal !== null) return refusal;
-  }
-  return null;
-}
-
-function labelRefusal(tenant: string, field: string, text: string): Refusal | null {
+/** The same for a label of a queue: it stands in a key of the store beside the tenant. */
+function labelRefusal(tenant: string, field: string, text: KeyNames['namespace']): Refusal | null {
+  if (typeof text !== 'string') return null;
   if ((tenant.length + text.length) * 3 <= NAME_BYTES_MAX) return null;
   const bytes = utf8Length(text);
   if (utf8Length(tenant) + bytes <= NAME_BYTES_MAX) return null;
@@ -67,7 +56,12 @@ export interface KeyNames {
   readonly queue?: string | null;
   readonly group?: string | null;
   readonly partition?: string | null;
+  /** Instead of a partition. */
   readonly timerKey?: string;
+  readonly query?: string;
+  /** A label that a queue gets from its own name is shorter than that name. */
+  readonly namespace?: OptionChanges[string];
+  readonly task?: OptionChanges[string];
 }
 
 /** The same for the names of a request; the first that do not fit. */
@@ -82,9 +76,14 @@ export function keyNamesRefusal(
     }
     return null;
   }
-  const { queue, group, partition, timerKey } = names;
-  const field = timerKey === undefined ? 'partition' : 'timerKey';
-  return nameBudgetRefusal(tenant, queue ?? '', group ?? '', partition ?? timerKey ?? '', field);
+  const { queue, group, partition, timerKey, query, namespace, task } = names;
+  const field = timerKey !== undefined ? 'timerKey' : query !== undefined ? 'query' : 'partition';
+  const last = partition ?? timerKey ?? query ?? '';
+  return (
+    nameBudgetRefusal(tenant, queue ?? '', group ?? '', last, field) ??
+    labelRefusal(tenant, 'namespace', namespace) ??
+    labelRefusal(tenant, 'task', task)
+  );
 }
 
 function isList(names: KeyNames | readonly KeyNames[]): names is readonly KeyNames[] {

@@ -5,7 +5,7 @@
  * that of another.
  */
 import type { NextAfter, PageQuery } from '@svc/engine';
-import { badRequest, RequestFault, refusedAs } from './errors.js';
+import { badRequestFault } from './errors.js';
 import { lenientInteger, type Query, textOf } from './query.js';
 
 export const PAGE_LIMIT_DEFAULT = 100;
@@ -32,7 +32,7 @@ export function listPagingOf(query: Query, list: string): Paging {
   const isPaged = after !== '' || textOf(query, 'limit') !== '';
   if (!isPaged) return WHOLE_LIST;
   const place = after === '' ? '' : placeOf(after, list);
-  if (place === null) throw new RequestFault(refusedAs(badRequest(NOT_A_PLACE)));
+  if (place === null) throw badRequestFault(NOT_A_PLACE);
   const wanted = lenientInteger(query, 'limit') ?? PAGE_LIMIT_DEFAULT;
   const limit = Math.min(Math.max(wanted, 1), PAGE_LIMIT_MAX);
   return { after: place, limit, isPaged };

@@ -87,6 +87,11 @@ interface BodyReadByForm extends DescribedBody {
 interface BodyReadByHand extends DescribedBody {
   /** Why it is not read by a form. */
   readonly reader: string;
+  /**
+   * Throws `JsonError` for a body of another shape, and `RequestFault` for one that asks for what
+   * cannot be. Without it `handle` gets the bytes.
+   */
+  readonly read?: (bytes: Buffer) => unknown;
   readonly schema: AnySchema;
 }
 
@@ -153,9 +158,13 @@ export type ParamsOf<At extends string> = { readonly [Name in SegmentsOf<At>]: s
 
 type QueryValues<Query> = Query extends Parameters ? ValuesOf<Query> : string;
 
-type BodyValue<Request> = Request extends {
-  readonly form: { readonly read: (bytes: Buffer) => infer Value };
+interface ReadBy<Value> {
+  readonly read: (bytes: Buffer) => Value;
 }
+
+type BodyValue<Request> = Request extends
+  | { readonly form: ReadBy<infer Value> }
+  | ReadBy<infer Value>
   ? Value
   : Buffer;
 
@@ -244,45 +253,54 @@ type AnyCall = CallOf<string, Parameters | undefined, RequestBody | undefined>;
 function handlerOf(declared: AnyDeclaration): Route['handle'] {
   const { query, page, request, check, names, tooLong } = declared;
   const handle = declared.handle as (front: Front, call: unknown) => void;
-  const form = request !== undefined && 'form' in request ? request : null;
+  const read = request === undefined ? undefined : readerOf(request);
   const readsQuery = query !== undefined || page !== undefined;
-  if (!readsQuery && form === null && check === undefined && names === undefined) return handle;
+  if (!readsQuery && read === undefined && check === undefined && names === undefined) {
+    return handle;
+  }
   return (front, request) => {
     const call: { -readonly [Name in keyof AnyCall]: unknown } = { ...request };
     if (readsQuery) {
-      const read = parseQuery(request.query);
-      if (isFault(read)) {
-        request.exchange.refuse(badRequest(read.fault));
+      const parsed = parseQuery(request.query);
+      if (isFault(parsed)) {
+        request.exchange.refuse(badRequest(parsed.fault));
         return;
       }
-      const values = valuesOf(query ?? {}, read);
+      const values = valuesOf(query ?? {}, parsed);
       call.query = values;
       if (page !== undefined) {
         const letterOf = page as string | ((query: unknown) => string);
-        call.page = listPagingOf(read, typeof letterOf === 'string' ? letterOf : letterOf(values));
+        call.page = listPagingOf(
+          parsed,
+          typeof letterOf === 'string' ? letterOf : letterOf(values),
+        );
       }
     }
-    if (form !== null) call.body = bodyOf(form, request.body);
-    const read = call as AnyCall;
-    check?.(read);
-    const refusal = names === undefined ? null : keyNamesRefusal(request.tenant, names(read));
-    if (refusal === null) handle(front, read);
+    if (read !== undefined) call.body = read(request.body);
+    const whole = call as AnyCall;
+    check?.(whole);
+    const refusal = names === undefined ? null : keyNamesRefusal(request.tenant, names(whole));
+    if (refusal === null) handle(front, whole);
     else if (tooLong === undefined) request.exchange.refuse(refusal);
-    else tooLong(read, refusal);
+    else tooLong(whole, refusal);
   };
 }
 
-/** Throws `JsonError`, which the server answers, for a body that is none for this endpoint. */
-function bodyOf({ form, optional, emptyIsRead, lenient }: BodyReadByForm, body: Buffer): unknown {
+/** What it throws (`JsonError`, `RequestFault`), the server answers. */
+function readerOf(request: RequestBody): BodyReadByHand['read'] {
+  if (!('form' in request)) return request.read;
+  const { form, optional, emptyIsRead, lenient } = request;
   const mayBeEmpty = optional === true || emptyIsRead === true;
   const read = (mayBeEmpty ? form.readOrEmpty : undefined) ?? form.read;
-  if (lenient !== true) return read(body);
-  try {
-    return read(body);
-  } catch (error) {
-    if (error instanceof JsonError) return read(NO_BODY);
-    throw error;
-  }
+  if (lenient !== true) return read;
+  return (body) => {
+    try {
+      return read(body);
+    } catch (error) {
+      if (error instanceof JsonError) return read(NO_BODY);
+      throw error;
+    }
+  };
 }
 
 const NO_BODY = Buffer.alloc(0);

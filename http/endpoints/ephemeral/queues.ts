@@ -15,7 +15,7 @@ import {
   ephemeralQueueView,
   ephemeralResetAnswer,
 } from '@svc/wire';
-import { badRequest, errorText, RequestFault, refusedAs } from '../../exchange/errors.js';
+import { badRequestFault, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
@@ -67,7 +67,7 @@ export const ephemeralConfigureEndpoint = endpoint({
     503: AWAY,
   },
   check: ({ body: { queue, options } }) => {
-    if (queue === '') throw new RequestFault(refusedAs(badRequest('queue is required')));
+    if (queue === '') throw badRequestFault('queue is required');
     checkName('queue', queue);
     const fault = optionsFault(options);
     if (fault !== null) throw badEphemeral(fault);

@@ -53,6 +53,7 @@ export const groupPositionsEndpoint = endpoint({
       exchange.refuse(badRequest(error));
       return;
     }
+    // Not `names` of the record: only the position itself is not told.
     const asked = places.map((place): Asked => {
       const refusal = nameBudgetRefusal(tenant, place.queue, place.consumerGroup, place.partition);
       return { ...place, error: refusal?.error ?? null };

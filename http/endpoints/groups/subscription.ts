@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { GroupChangedOutcome, SubscribeGroupCommand } from '@svc/engine';
 import { instant } from '@svc/schema';
 import { parseIsoUs, subscriptionAnswer } from '@svc/wire';
-import { badRequest, RequestFault, refusedAs } from '../../exchange/errors.js';
+import { badRequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { bodyForm, describedBy, given } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
@@ -63,7 +63,7 @@ function startUs(text: string | null): number {
   const atUs = text === null ? null : parseIsoUs(text);
   if (atUs !== null) return Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER);
   const why = text === null ? 'is required' : 'is invalid';
-  throw new RequestFault(refusedAs(badRequest(`subscriptionTimestamp ${why}`)));
+  throw badRequestFault(`subscriptionTimestamp ${why}`);
 }
 
 function render(exchange: Exchange, command: Subscribe, outcome: GroupChangedOutcome): void {

@@ -109,6 +109,7 @@ function settle(front: Front, { exchange, tenant }: AnyCall, body: AckBody): voi
     exchange.json('200 OK', '[]');
     return;
   }
+  // Not `names` of the record: the body is read in parts, and without items any group is taken.
   const refusal = nameBudgetRefusal(tenant, '', consumerGroup, '');
   if (refusal !== null) {
     exchange.refuse(refusal);

@@ -22,7 +22,7 @@ import {
   POSITION_ENTRIES_MAX,
   parseIsoUs,
 } from '@svc/wire';
-import { badRequest, RequestFault, refusedAs } from '../../exchange/errors.js';
+import { badRequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { nameMember, objectForm, readEntries } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
@@ -79,7 +79,7 @@ export const fetchOffsetsEndpoint = endpoint({
 /** Throws `JsonError` for a body of another shape, and `RequestFault` for too many entries. */
 export function readOffsetsBody(body: Buffer): readonly OffsetEntry[] {
   const entries = readEntries(body, POSITION_ENTRIES_MAX, readEntry, false);
-  if (entries === null) throw new RequestFault(refusedAs(badRequest('too many entries')));
+  if (entries === null) throw badRequestFault('too many entries');
   return entries;
 }
 

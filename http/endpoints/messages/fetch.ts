@@ -22,9 +22,8 @@ import {
 import { assert } from '../../base/assert.js';
 import { STREAMED_ANSWER_BYTES_MIN } from '../../base/limits.js';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
-import { badRequest } from '../../exchange/errors.js';
+import { badRequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { keyNamesRefusal } from '../../exchange/name-budget.js';
 import { sendParts } from '../../exchange/sliced-answer.js';
 import { body, keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
@@ -63,6 +62,7 @@ export const fetchEndpoint = endpoint({
   request: {
     share: 'drain',
     reader: 'It is asked for all the time, and the order of its refusals is a contract.',
+    read: readFetchBody,
     schema: body(FETCH_BODY_KEYS, {
       entries: list(fetchEntry, FETCH_ENTRIES_MAX),
       maxWaitMs: optional(describedAs('30,000 at most.', nullable(count))),
@@ -74,18 +74,8 @@ export const fetchEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle: (front, { exchange, tenant, body: bytes }) => {
-    const body = readFetchBody(bytes);
-    if ('error' in body) {
-      exchange.refuse(badRequest(body.error));
-      return;
-    }
-    const { entries, maxWaitMs, minBytes } = body;
-    const refusal = keyNamesRefusal(tenant, entries);
-    if (refusal !== null) {
-      exchange.refuse(refusal);
-      return;
-    }
+  names: ({ body }) => body.entries,
+  handle: (front, { exchange, tenant, body: { entries, maxWaitMs, minBytes } }) => {
     const deadlineMs = front.service.monotonicMs() + maxWaitMs;
     const fetch: FetchRequest = { tenant, entries, maxWaitMs, minBytes, deadlineMs };
     front.service.fetch(fetch, viewReply(front, exchange, fetch, render));
@@ -106,10 +96,7 @@ const MAX_WAIT_MS = 1;
 const MIN_BYTES = 2;
 const HAS_ENTRIES = 1 << ENTRIES;
 
-/**
- * Throws `JsonError` for a body of another shape; an error for one that asks for what cannot be.
- */
-export function readFetchBody(body: Buffer): FetchBody | { readonly error: string } {
+export function readFetchBody(body: Buffer): FetchBody {
   const reader = new JsonReader(body);
   const entries: FetchEntry[] = [];
   let maxWaitMs = 0;
@@ -123,7 +110,7 @@ export function readFetchBody(body: Buffer): FetchBody | { readonly error: strin
     if (key === ENTRIES) {
       reader.enterArray('entries');
       while (reader.nextElement()) {
-        if (entries.length === FETCH_ENTRIES_MAX) return { error: 'too many entries' };
+        if (entries.length === FETCH_ENTRIES_MAX) throw badRequestFault('too many entries');
         entries.push(readEntry(reader));
       }
     } else if (key === KEY_UNKNOWN || reader.isNull()) reader.skipValue();
@@ -135,7 +122,8 @@ export function readFetchBody(body: Buffer): FetchBody | { readonly error: strin
   }
   reader.finish();
   if ((seen & HAS_ENTRIES) === 0) reader.fail('missing field `entries`', reader.at);
-  if (entries.some((entry) => entry.offset < 0)) return { error: 'offset must be non-negative' };
+  if (entries.some(({ offset }) => offset < 0))
+    throw badRequestFault('offset must be non-negative');
   return { entries, maxWaitMs, minBytes };
 }
 const QUEUE = 0;

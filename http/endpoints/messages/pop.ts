@@ -132,6 +132,7 @@ function pop(front: Front, request: Call<unknown>, named: PopScope | null): void
   }
   const queue = scope.kind === 'discovery' ? '' : scope.queue;
   const partition = scope.kind === 'partition' ? scope.partition : '';
+  // Not `names` of the record, for which each pop would make objects; its query is read by hand.
   const refusal = nameBudgetRefusal(tenant, queue, parameters.consumerGroup, partition);
   if (refusal !== null) {
     exchange.refuse(refusal);

@@ -205,7 +205,10 @@ class LargePushReader implements PartReader {
   }
 }
 
-/** Null when every name from that place on is within its bound. The call is refused as a whole. */
+/**
+ * Null when every name from that place on is within its bound. The call is refused as a whole. Not
+ * `names` of the record, because a large body is judged part by part as it is read.
+ */
 function groupRefusal(tenant: string, { groups }: PushColumns, from: number): Refusal | null {
   for (let i = from; i < groups.length; i++) {
     const { queue, partition } = groups[i] as PushGroup;

@@ -164,6 +164,7 @@ export function plannable(
   return { positions, flaw: null };
 }
 
+/** Names are judged here because a position whose names are too long rolls back the call. */
 function flawOf(tenant: string, position: Position, i: number): Rollback | null {
   const { queue, consumerGroup, partition, metadata } = position;
   const names = nameBudgetRefusal(tenant, queue, consumerGroup, partition);

@@ -276,6 +276,7 @@ function checkIds({ pushes }: TransactionBody): void {
   }
 }
 
+/** Not `names` of the record: the body is read in parts, and its operations are judged before. */
 function nameRefusal(tenant: string, { pushes, acks }: TransactionBody): Refusal | null {
   for (const { queue, partition } of pushes.groups) {
     const refusal = nameBudgetRefusal(tenant, queue, '', partition);

@@ -22,9 +22,8 @@ import {
   truth,
 } from '@svc/schema';
 import { configureAnswer, DEFAULT_PARTITION, INT32_MAX, INT32_MIN } from '@svc/wire';
-import { badRequest } from '../../exchange/errors.js';
+import { badRequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { labelBudgetRefusal, nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
@@ -32,7 +31,6 @@ import { sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   OPTION_KINDS,
-  type OptionFault,
   type OptionKind,
   optionChanges,
   optionsAnswer,
@@ -91,6 +89,7 @@ export const configureEndpoint = endpoint({
   request: {
     share: 'growing',
     reader: 'Options stand beside `queue` or below `options`, and a fault tells their names.',
+    read: readConfigureBody,
     schema: configureBody,
     example: { queue: 'orders', options: { leaseTime: 60, retryLimit: 3 } },
   },
@@ -98,19 +97,12 @@ export const configureEndpoint = endpoint({
     200: answer('The queue with its whole effective set of options.', configureAnswer),
     507: STORAGE_FULL,
   },
-  handle: (front, { exchange, tenant, body }) => {
-    const command = readConfigureBody(body, tenant);
-    if ('error' in command) {
-      exchange.refuse(badRequest(command.error));
-      return;
-    }
-    const { queue, changes } = command;
-    const refusal =
-      nameBudgetRefusal(tenant, queue, '', DEFAULT_PARTITION) ??
-      labelBudgetRefusal(tenant, changes);
-    if (refusal === null) submit(front, exchange, command, renderer);
-    else exchange.refuse(refusal);
+  names: ({ body: { queue, changes } }) => {
+    const { namespace = null, task = null } = changes;
+    return { queue, partition: DEFAULT_PARTITION, namespace, task };
   },
+  handle: (front, { exchange, tenant, body }) =>
+    submit(front, exchange, { kind: 'configure', tenant, ...body }, renderer),
 });
 
 const renderer: OutcomeRenderer<ConfigureCommand, 'configured'> = { kind: 'configured', render };
@@ -124,8 +116,13 @@ const OPTIONS = QUEUE + 2;
 /** Characters of a wrong mode that the answer repeats. */
 const SHOWN_CHARS_MAX = 64;
 
-/** Throws `JsonError` when the body is not an object, or `options` is something else than one. */
-export function readConfigureBody(body: Buffer, tenant: string): ConfigureCommand | OptionFault {
+type ConfigureBody = Omit<ConfigureCommand, 'kind' | 'tenant'>;
+
+/**
+ * Throws `JsonError` when the body is not an object, or `options` is something else than one, and
+ * `RequestFault` for values that cannot be.
+ */
+export function readConfigureBody(body: Buffer): ConfigureBody {
   const reader = new JsonReader(body);
   const beside = new Map<string, string>();
   let options: Map<string, string> | null = null;
@@ -148,16 +145,15 @@ export function readConfigureBody(body: Buffer, tenant: string): ConfigureComman
   }
   reader.finish();
   const queue = stringOf(queueText);
-  if (queue === null) return { error: 'queue is required' };
-  if (queue.includes('\0')) return { error: 'queue holds a NUL character' };
+  if (queue === null) throw badRequestFault('queue is required');
+  if (queue.includes('\0')) throw badRequestFault('queue holds a NUL character');
   const replace = mode === '"replace"';
   if (!replace && mode !== '"merge"' && mode !== 'null') {
     const shown = mode.length > SHOWN_CHARS_MAX ? `${mode.slice(0, SHOWN_CHARS_MAX)}...` : mode;
-    return { error: `mode must be "merge" or "replace", got ${shown}` };
+    throw badRequestFault(`mode must be "merge" or "replace", got ${shown}`);
   }
   const changes = optionChanges(options === null ? beside : withLabels(options, beside));
-  if (isOptionFault(changes)) return changes;
-  return { kind: 'configure', tenant, queue, replace, changes };
+  return { queue, replace, changes };
 }
 
 /** Known option names to the JSON text of their values. */
@@ -187,10 +183,6 @@ function withLabels(
     if (label !== null && label !== '') options.set(name, text);
   }
   return options;
-}
-
-function isOptionFault(value: object): value is OptionFault {
-  return typeof (value as { readonly error?: unknown }).error === 'string';
 }
 
 function render(exchange: Exchange, _: ConfigureCommand, outcome: ConfiguredOutcome): void {

@@ -24,7 +24,7 @@ import {
   POSITION_ENTRIES_MAX,
   parseIsoUs,
 } from '@svc/wire';
-import { badBodyText, badRequest, RequestFault, refusedAs } from '../../exchange/errors.js';
+import { badBodyText, badRequestFault, RequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import {
   describedBy,
@@ -111,7 +111,7 @@ export function readChangedBody(body: Buffer): readonly ChangedEntry[] {
     },
     true,
   );
-  if (entries === null) throw new RequestFault(refusedAs(badRequest('too many entries')));
+  if (entries === null) throw badRequestFault('too many entries');
   if (badSince === null) return entries;
   const text = badBodyText('bad body', badSince);
   throw new RequestFault({ status: '400 Bad Request', text });

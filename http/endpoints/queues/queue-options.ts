@@ -4,6 +4,7 @@
  */
 import type { OptionChanges, QueueOptions } from '@svc/engine';
 import { INT32_MAX, INT32_MIN, isWellFormed, type OptionsAnswer } from '@svc/wire';
+import { badRequestFault } from '../../exchange/errors.js';
 
 export type OptionKind = 'label' | 'integer' | 'boolean' | 'sink-hold' | 'sink-hold-max';
 
@@ -39,66 +40,56 @@ const MIN_POP_WAIT_MS_MAX = 60_000;
 /** An integer as JSON spells it: `1.0` and `1e3` are none. */
 const INTEGER = /^-?\d+$/;
 
-export interface OptionFault {
-  readonly error: string;
-}
-
-/** The changes that `members` (name to JSON text) ask for; null restores an option's default. */
-export function optionChanges(members: ReadonlyMap<string, string>): OptionChanges | OptionFault {
+/**
+ * The changes that `members` (name to JSON text) ask for; null restores an option's default.
+ * Throws `RequestFault`.
+ */
+export function optionChanges(members: ReadonlyMap<string, string>): OptionChanges {
   const changes: { [name: string]: string | number | boolean | null } = {};
   for (const [name, text] of members) {
     const kind = (OPTION_KINDS as { readonly [name: string]: OptionKind | undefined })[name];
     if (kind === undefined) continue;
-    const value = text === 'null' ? null : optionValue(name, kind, text);
-    if (typeof value === 'object' && value !== null) return value;
-    changes[name] = value;
+    changes[name] = text === 'null' ? null : optionValue(name, kind, text);
   }
   return changes;
 }
 
-function optionValue(
-  name: string,
-  kind: OptionKind,
-  text: string,
-): string | number | boolean | OptionFault {
+function optionValue(name: string, kind: OptionKind, text: string): string | number | boolean {
   switch (kind) {
     case 'label':
       return stringOf(text) ?? '';
     case 'boolean':
       if (text === 'true' || text === 'false') return text === 'true';
-      return { error: `${name} must be a boolean` };
+      throw badRequestFault(`${name} must be a boolean`);
     case 'integer':
-      return clamped(name, integerOf(text));
+      return clamped(name, integerOf(name, text));
     case 'sink-hold': {
       const value = stringOf(text);
       if (value !== null && SINK_HOLD.test(value)) return value;
-      return { error: `${name} must match [A-Za-z0-9._-]{0,64}` };
+      throw badRequestFault(`${name} must match [A-Za-z0-9._-]{0,64}`);
     }
     case 'sink-hold-max': {
-      const value = integerOf(text);
-      if (value === null) return { error: `${name} must be an integer` };
+      const value = integerOf(name, text);
       if (value >= SINK_HOLD_SECONDS_MIN && value <= SINK_HOLD_SECONDS_MAX) return value;
-      return {
-        error: `${name} must be between ${SINK_HOLD_SECONDS_MIN} and ${SINK_HOLD_SECONDS_MAX}`,
-      };
+      throw badRequestFault(
+        `${name} must be between ${SINK_HOLD_SECONDS_MIN} and ${SINK_HOLD_SECONDS_MAX}`,
+      );
     }
   }
 }
 
 /** Two options are cut to their range instead of being refused. */
-function clamped(name: string, value: number | null): number | OptionFault {
-  if (value === null) return { error: `${name} must be an integer` };
+function clamped(name: string, value: number): number {
   if (name === 'minPopWaitTime') return Math.min(Math.max(value, 0), MIN_POP_WAIT_MS_MAX);
   if (name === 'dedupWindowSeconds') return Math.max(value, 0);
   return value;
 }
 
-/** null: not an integer of 32 bits. */
-function integerOf(text: string): number | null {
-  if (!INTEGER.test(text)) return null;
-  const value = Number(text);
-  if (value < INT32_MIN || value > INT32_MAX) return null;
-  return value === 0 ? 0 : value;
+/** Of 32 bits. */
+function integerOf(name: string, text: string): number {
+  const value = INTEGER.test(text) ? Number(text) : Number.NaN;
+  if (value >= INT32_MIN && value <= INT32_MAX) return value === 0 ? 0 : value;
+  throw badRequestFault(`${name} must be an integer`);
 }
 
 /** null: not a string, or one that has no UTF-8 form. */

@@ -188,6 +188,7 @@ function commit(front: Front, { exchange, tenant }: AnyCall, cycle: StreamCycleB
   submit(front, exchange, command, renderer);
 }
 
+/** Names are judged here, not by `names` of the record: the body is read in parts. */
 function refusalOf(tenant: string, cycle: StreamCycleBody): Refusal | null {
   const { partitionId, consumerGroup, state, pushes } = cycle;
   if (partitionId === '') return badRequest('partition_id is required');

@@ -2,18 +2,17 @@
  * POST /streams/v1/queries (streams 2): registers a streaming query by its name, or says that it is
  * known by another configuration.
  */
-import type { Refusal, RegisterStreamCommand, StreamRegisteredOutcome } from '@svc/engine';
+import type { RegisterStreamCommand, StreamRegisteredOutcome } from '@svc/engine';
 import { describedAs, either, named, truth } from '@svc/schema';
 import {
   errorAnswer,
-  NAME_BYTES_MAX,
   STREAM_CONFIG_HASH_BYTES_MAX,
   streamDeniedAnswer,
   streamMismatchAnswer,
   streamRegisteredAnswer,
   utf8Length,
 } from '@svc/wire';
-import { badRequest } from '../../exchange/errors.js';
+import { badRequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import {
   bodyForm,
@@ -63,18 +62,30 @@ export const streamQueryEndpoint = endpoint({
     413: refusal('`name_too_long`.'),
     507: STORAGE_FULL,
   },
-  handle: (front, { exchange, tenant, body }) => {
-    const { name, reset } = body;
-    const query: StreamQueryBody = {
+  check: ({ body }) => {
+    for (const member of ['name', 'source_queue', 'config_hash'] as const) {
+      if (body[member] === '') throw badRequestFault(`${member} is required`);
+    }
+    const hashBytes = utf8Length(body.config_hash);
+    if (hashBytes > STREAM_CONFIG_HASH_BYTES_MAX) {
+      const limit = `the ${STREAM_CONFIG_HASH_BYTES_MAX}-byte limit`;
+      throw badRequestFault(`config_hash is ${hashBytes} bytes, over ${limit}`);
+    }
+  },
+  names: ({ body }) => [
+    { query: body.name },
+    { queue: body.source_queue },
+    { queue: body.sink_queue },
+  ],
+  handle: (front, { exchange, tenant, body: { name, reset, ...body } }) => {
+    const query = {
       name,
       sourceQueue: body.source_queue,
       sinkQueue: body.sink_queue,
       configHash: body.config_hash,
       reset,
     };
-    const refusal = refusalOf(tenant, query);
-    if (refusal !== null) exchange.refuse(refusal);
-    else submit(front, exchange, { kind: 'register-stream', tenant, ...query }, renderer);
+    submit(front, exchange, { kind: 'register-stream', tenant, ...query }, renderer);
   },
 });
 
@@ -83,31 +94,6 @@ const renderer: OutcomeRenderer<RegisterStreamCommand, 'stream-registered'> = {
   render,
 };
 
-type StreamQueryBody = Omit<RegisterStreamCommand, 'kind' | 'tenant'>;
-
-function refusalOf(tenant: string, query: StreamQueryBody): Refusal | null {
-  const { name, sourceQueue, sinkQueue, configHash } = query;
-  if (name === '') return badRequest('name is required');
-  if (sourceQueue === '') return badRequest('source_queue is required');
-  if (configHash === '') return badRequest('config_hash is required');
-  const hashBytes = utf8Length(configHash);
-  if (hashBytes > STREAM_CONFIG_HASH_BYTES_MAX) {
-    const limit = `the ${STREAM_CONFIG_HASH_BYTES_MAX}-byte limit`;
-    return badRequest(`config_hash is ${hashBytes} bytes, over ${limit}`);
-  }
-  const names: readonly (readonly [string, string])[] = [
-    ['query', name],
-    ['queue', sourceQueue],
-    ['queue', sinkQueue ?? ''],
-  ];
-  for (const [what, text] of names) {
-    const bytes = utf8Length(text);
-    if (utf8Length(tenant) + bytes <= NAME_BYTES_MAX) continue;
-    const limit = `the composite store key limit leaves ${NAME_BYTES_MAX} bytes for names`;
-    return { reason: 'name_too_long', error: `${what} name is ${bytes} bytes; ${limit}` };
-  }
-  return null;
-}
 function render(
   exchange: Exchange,
   { name, configHash }: RegisterStreamCommand,

@@ -167,7 +167,10 @@ function readOperations(reader: JsonReader, limits: TimerCallLimits): RawTimerOp
   }
 }
 
-/** The room for names is shared by the queue and the longer of partition and timer key. */
+/**
+ * The room for names is shared by the queue and the longer of partition and timer key. Not `names`
+ * of the record, because the gate is asked before.
+ */
 export function nameRefusal(tenant: string, ops: readonly SoundTimerOp[]) {
   for (const { op } of ops) {
     const partition = op.op === 'schedule' ? op.partition : '';

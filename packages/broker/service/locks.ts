@@ -24,6 +24,7 @@ import {
   type KvResult,
   type KvView,
   kvJson,
+  ownPut,
   type RefusedOutcome,
   type Tenant,
 } from '@svc/engine';
@@ -198,15 +199,14 @@ class LockRun {
       if (task.result !== null) return null;
       task.slot = this.#freeSlot(op.limit, taken);
     }
-    return {
+    return ownPut({
       op: 'putIfAbsent',
       namespace: LOCK_NAMESPACE,
       key: keyOf(op.name, task.slot),
       value: kvJson(permitValue(op.owner)),
       ttlSeconds: op.ttlSeconds,
       expect: 0,
-      required: false,
-    };
+    });
   }
 
   #freeSlot(limit: number, taken: ReadonlySet<number>): number {
@@ -325,15 +325,14 @@ function renewal(task: Task<LockRenew>): KvOp | null {
   }
   const since = sinceOf(permit);
   const value = { ...permit.value, owner: permit.owner, since };
-  return {
+  return ownPut({
     op: 'put',
     namespace: LOCK_NAMESPACE,
     key: keyOf(op.name, op.slot),
     value: kvJson(JSON.stringify(value)),
     ttlSeconds: op.ttlSeconds,
     expect: permit.version,
-    required: false,
-  };
+  });
 }
 
 /** When it was acquired: before the first renewal the row was written then. */

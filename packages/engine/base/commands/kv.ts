@@ -110,6 +110,12 @@ export type KvGetPrefix = OpOf<'getPrefix'>;
 /** `putIfAbsent` has `expect` 0. */
 export type KvPut = OpOf<'put' | 'putIfAbsent'>;
 export type KvIncr = OpOf<'incr'>;
+
+/** A put of the broker's own, whatever clients may ask of theirs. */
+export function ownPut(put: Omit<KvPut, 'required'>): KvPut {
+  return { ...put, required: false };
+}
+
 export type KvWriteOp = OpOf<'put' | 'putIfAbsent' | 'delete' | 'incr'>;
 /** Operations on one key. */
 export type KvSingleOp = Exclude<KvOp, KvGetMany | KvGetPrefix>;
