@@ -144,6 +144,15 @@ const DEFAULTS: Config = {
   jwtRoleWriteOnly: 'write-only',
   tenancyHeader: false,
   trustedProxy: false,
+  standbyToken: null,
+  standbyHoldSeconds: 3600,
+  standbyHoldDiskPct: 80,
+  sourceAddresses: [],
+  sourceToken: null,
+  beginsAsStandby: false,
+  seedNode: null,
+  standbyName: null,
+  standbyPipelineMax: 64,
   encryptionKey: null,
   logFilter: 'info',
   logJson: false,
@@ -271,9 +280,8 @@ const ACCEPTED: readonly [Environment, Partial<Config>][] = [
   // what is off is off
   [
     { JWT_ENABLED: 'false', SVC_PROXY_EMBEDDED: '0', SVC_LINK_STANDBY: 'no' },
-    { jwtEnabled: false },
+    { jwtEnabled: false, beginsAsStandby: false },
   ],
-  [{ SVC_LINK_TOKEN: ' ' }, { encryptionKey: null }],
   // no key at all, or a malformed one, is no reason not to start
   [{ SVC_ENCRYPTION_KEY: 'abc' }, { encryptionKey: 'abc' }],
 ];
@@ -446,6 +454,7 @@ describe('describeConfig', () => {
       'config: surfaces',
       'config: auth',
       'config: security',
+      'config: link',
       'config: logging',
     ]);
     expect(lines[1]).toContain('SVC_RAFT_DIR="/data dir"');

@@ -10,6 +10,7 @@ import type { LoggingOptions } from '../system/logging.js';
 import { type HostAndPort, hostAndPortOf } from './addresses.js';
 import { missingKeyOf } from './authentication.js';
 import type { Peer } from './peers.js';
+import { standbyContradictionOf } from './standby.js';
 import type { Environment, Parsed } from './values.js';
 import type { Variable } from './variable.js';
 import { ABSENT_VARIABLES, VARIABLES } from './variables.js';
@@ -144,5 +145,5 @@ function contradictionOf(settings: Settings): string | null {
       'it comes, so only a proxy that sets it may reach this node'
     );
   }
-  return missingKeyOf(settings);
+  return standbyContradictionOf(settings) ?? missingKeyOf(settings);
 }

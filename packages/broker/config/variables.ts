@@ -10,6 +10,7 @@ import { DOOR_VARIABLES } from './door.js';
 import { NAME_VARIABLES } from './names.js';
 import { forceRecoverKind, nodeIdKind, peersKind, replicatorKind, timing } from './peers.js';
 import { SERIES_VARIABLES } from './series.js';
+import { STANDBY_VARIABLES } from './standby.js';
 import { SURFACE_VARIABLES } from './surfaces.js';
 import {
   absentWhenOn,
@@ -411,6 +412,8 @@ export const VARIABLES = {
     'key of payloads at rest: 64 hexadecimal digits; with anything else they are stored plain',
   ),
 
+  ...STANDBY_VARIABLES,
+
   logFilter: variable(
     'logging',
     ['RUST_LOG', 'LOG_LEVEL'],
@@ -430,8 +433,6 @@ function absent(area: Area, name: string, kind: Kind<null | false>, meaning: str
   return variable(area, name, kind, meaning);
 }
 
-const LINK = absentWhenSet('link to another cluster');
-
 /**
  * What this build lacks and what nobody should believe to be on: refused at boot, never ignored.
  */
@@ -442,15 +443,6 @@ export const ABSENT_VARIABLES: readonly Variable<null | false>[] = [
     absentWhenSet('way to skip entries'),
     'entries to pass over',
   ),
-  absent('link', 'SVC_LINK_TOKEN', LINK, 'secret that a standby presents'),
-  absent('link', 'SVC_LINK_HOLD_S', LINK, 'how long a standby keeps the log'),
-  absent('link', 'SVC_LINK_HOLD_DISK_PCT', LINK, 'disk fullness that ends such a hold'),
-  absent('link', 'SVC_LINK_SOURCE', LINK, 'cluster to follow'),
-  absent('link', 'SVC_LINK_SOURCE_TOKEN', LINK, 'secret of that cluster'),
-  absent('link', 'SVC_LINK_STANDBY', absentWhenOn('standby role'), 'begin as a standby'),
-  absent('link', 'SVC_LINK_SEED', LINK, 'node that takes the first state'),
-  absent('link', 'SVC_LINK_NAME', LINK, 'name of this standby'),
-  absent('link', 'SVC_LINK_PIPELINE', LINK, 'replayed entries in flight'),
   absent('gateway', 'SVC_PROXY_EMBEDDED', absentWhenOn('gateway'), 'gateway in the process'),
   absent('gateway', 'SVC_KAFKA_EMBEDDED', absentWhenOn('log facade'), 'log facade in the process'),
   absent('gateway', 'SVC_SQS_EMBEDDED', absentWhenOn('queue facade'), 'queue facade'),
