@@ -26,6 +26,7 @@ export type {
 } from './base/commands/ephemeral.js';
 export type * from './base/commands/groups.js';
 export * from './base/commands/kv.js';
+export type { PromoteCommand, PromotedOutcome } from './base/commands/standby.js';
 export type {
   RegisterStreamCommand,
   StateColumns,
@@ -82,6 +83,12 @@ export { kvAnswerBytes, kvReadBudget } from './features/kv/judge.js';
 export { atOneMoment } from './features/kv/moment.js';
 export { readKv } from './features/kv/plan.js';
 export { type KvNamespaces, listKvNamespaces, walkPage } from './features/kv/read.js';
+export {
+  MirrorPlan,
+  roleBody,
+  type SourceAdmission,
+  type SourceEntry,
+} from './features/standby/mirror.js';
 export { findTimer, listTimers } from './features/timers/list.js';
 export { listTimerQueues, type TimerQueue } from './features/timers/queues.js';
 export type { TimerLimits } from './features/timers/timers.js';
@@ -152,6 +159,14 @@ export {
   SETTLED_MAX,
 } from './state/request-id.js';
 export { findSlices, freshSlice } from './state/slices.js';
+export {
+  isStandby,
+  SOURCE_START,
+  type SourcePosition,
+  type StandbyRoleRow,
+  sourcePositionOf,
+  standbyRoleOf,
+} from './state/standby/tables.js';
 export { LOCAL_TABLES, TABLES } from './state/table-list.js';
 export { timerUseOf } from './state/timers/tables.js';
 export { TransactionIndex } from './state/transaction-ids/id-index.js';

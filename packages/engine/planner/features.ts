@@ -29,6 +29,7 @@ import { planKv, purgeKv } from '../features/kv/plan.js';
 import { purgeTimers } from '../features/timers/plan.js';
 import { planReplay, replayBytes } from '../push/replay.js';
 import { TIMERS_STAGE } from '../state/purge-table.js';
+import { standbyRoleOf } from '../state/standby/tables.js';
 import { planCycle } from '../streams/cycle.js';
 import { planRegisterStream } from '../streams/register.js';
 import { purgeStreams, StreamSweep } from '../streams/sweep.js';
@@ -218,6 +219,16 @@ const ephemeral = feature({
   purge: [{ number: 4, step: purgeEphemeral }],
 });
 
+/** Here the cluster is a primary, or was promoted: a standby has no planner. */
+const standby = feature({
+  lead: () => null,
+  commands: {
+    promote: {
+      plan: ({ draft }) => ({ kind: 'promoted', wasStandby: standbyRoleOf(draft.state) !== null }),
+    },
+  },
+});
+
 const relocation = feature({ at: 'last', lead: ({ relocations }) => relocations });
 
 export const FEATURES: readonly AnyFeature[] = [
@@ -234,4 +245,5 @@ export const FEATURES: readonly AnyFeature[] = [
   streams,
   relocation,
   ephemeral,
+  standby,
 ];

@@ -60,6 +60,7 @@ import {
   unindexQueue,
 } from './names/name-index.js';
 import { requestKey } from './request-id.js';
+import { MIRROR_CODE, STANDBY_ROLE_CODE } from './standby/effects.js';
 import { sweepQueue } from './sweep.js';
 import { addTrace, expireTraces } from './traces/apply.js';
 import { placeKey } from './traces/tables.js';
@@ -89,11 +90,12 @@ export function readMeta(state: State): MetaRow {
 
 /**
  * Applies the entry at log index `index`. An empty body, a new leader's entry, changes nothing.
+ * `transactions`: null: nobody asks for the ids of its messages.
  * @throws CatalogueFault when a newer build wrote it.
  */
 export function applyEntry(
   state: State,
-  transactions: TransactionSink,
+  transactions: TransactionSink | null,
   index: number,
   body: Uint8Array,
   observer?: AppendObserver,
@@ -102,7 +104,7 @@ export function applyEntry(
   if (body.length === 0) return;
   const reader = new ByteReader(body);
   const stampUs = readEntryHeader(reader);
-  applyStamp(state, stampUs);
+  const isMirrored = beginEntry(state, reader, stampUs);
   const counted = observer?.counted;
   const totals = new EntryTotals();
   const run = new AppendRun();
@@ -111,6 +113,7 @@ export function applyEntry(
     if (counted !== undefined) counted.effects++;
     if (effect.kind !== 'append') run.settle(state, index);
     if (effect.kind !== 'append' && effect.kind !== 'relocate') {
+      if (isMirrored && speaksOfSource(effect)) continue;
       observer?.figures?.effect(state, effect, stampUs);
       applyEffect(state, effect, stampUs, readable, totals);
       if (effect.kind === 'dead-letter') totals.deadLettered++;
@@ -131,7 +134,9 @@ export function applyEntry(
     observer?.appended(header.partition, effect.length);
     observer?.figures?.appended(header.partition);
     if (counted !== undefined) countMessages(counted, header.count, effect.length);
-    if (header.hasIds) insertTransactionIds(append, header, transactions);
+    if (header.hasIds && transactions !== null) {
+      insertTransactionIds(append, header, transactions);
+    }
   }
   run.settle(state, index);
   totals.settle(state);
@@ -147,6 +152,33 @@ export function applyStamp(state: State, stampUs: number): void {
   const row = readMeta(state);
   if (!(stampUs > row.stampUs)) bug(`entry stamp ${stampUs} is not above ${row.stampUs}`);
   state.put(meta, SINGLETON_KEY, { ...row, stampUs });
+}
+
+/**
+ * The stamp, and where the entry comes from: true for one of the source of this standby, whose
+ * `mirror` has moved the position when this returns (standby/effects.ts). What a standby writes
+ * itself takes no time.
+ */
+function beginEntry(state: State, reader: ByteReader, stampUs: number): boolean {
+  const code = reader.position < reader.end ? reader.bytes[reader.position] : 0;
+  if (code !== MIRROR_CODE && code !== STANDBY_ROLE_CODE) {
+    applyStamp(state, stampUs);
+    return false;
+  }
+  const row = readMeta(state);
+  const isMirrored = code === MIRROR_CODE;
+  // An entry of the source may be a role entry: that source follows another one.
+  if (isMirrored ? stampUs < row.stampUs : stampUs !== row.stampUs) {
+    bug(`entry of a standby with stamp ${stampUs}, the last one is ${row.stampUs}`);
+  }
+  if (stampUs !== row.stampUs) state.put(meta, SINGLETON_KEY, { ...row, stampUs });
+  if (isMirrored) applyEffect(state, readEffect(reader) as Effect, stampUs);
+  return isMirrored;
+}
+
+/** In a mirrored entry it does nothing. */
+function speaksOfSource({ kind }: Effect): boolean {
+  return kind === 'mirror' || kind === 'standby-role';
 }
 
 /** `run`: what the append is counted with; the caller settles it. */

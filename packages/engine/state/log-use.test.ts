@@ -75,6 +75,8 @@ const REFERS: Readonly<Record<string, boolean>> = {
   grants: false,
   purges: false,
   ephemeralQueues: false,
+  standbyRoles: false,
+  sourcePositions: false,
   // They hold their own payloads.
   timers: false,
   timerDue: false,

@@ -11,6 +11,7 @@ import { groupChanges } from './group-change-table.js';
 import * as kv from './kv/tables.js';
 import * as names from './names/name-index.js';
 import { purges } from './purge-table.js';
+import * as standby from './standby/tables.js';
 import * as streams from './streams/tables.js';
 import * as timing from './timers/tables.js';
 import * as tracing from './traces/tables.js';
@@ -64,6 +65,8 @@ export const TABLES = [
   grants,
   purges,
   ephemeralQueues,
+  standby.standbyRoles,
+  standby.sourcePositions,
   streams.streamNames,
   streams.streamQueries,
   streams.streamCounts,

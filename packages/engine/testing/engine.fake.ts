@@ -20,6 +20,7 @@ import type {
   PopCommand,
   PoppedOutcome,
   PopScope,
+  PushCommand,
 } from '../base/commands/commands.js';
 import { DELIVERY_LIMITS, type DeliveryLimits } from '../base/delivery-limits.js';
 import { appendKeyOffset, secondNumberInKey } from '../base/keys.js';
@@ -188,6 +189,18 @@ export class EngineRig {
   /** What was planned, by index. */
   get written(): ReadonlyMap<number, Uint8Array> {
     return this.#bodies;
+  }
+
+  /** The index of the next entry. */
+  get nextIndex(): number {
+    return this.#index + 1;
+  }
+
+  /** An entry that somebody else has planned; `restart` follows before the next turn. */
+  take(body: Uint8Array): void {
+    const index = ++this.#index;
+    this.#bodies.set(index, body);
+    applyEntry(this.state, this.transactions, index, body);
   }
 
   /** Plans one turn, applies what is no longer in flight, and hands out the answers. */
@@ -482,7 +495,7 @@ export function pushCommand(
   partition: string,
   ids: readonly string[],
   named: boolean,
-): Command {
+): PushCommand {
   let text = '';
   const payloadStart: number[] = [];
   const payloadEnd: number[] = [];

@@ -22,6 +22,7 @@ import * as kv from '../state/kv/tables.js';
 import * as names from '../state/names/name-index.js';
 import { purges } from '../state/purge-table.js';
 import { newRequestSession } from '../state/request-id.js';
+import { type StandbyRoleRow, sourcePositions, standbyRoles } from '../state/standby/tables.js';
 import * as streams from '../state/streams/tables.js';
 import * as timing from '../state/timers/tables.js';
 import * as traces from '../state/traces/tables.js';
@@ -160,6 +161,22 @@ const change: GroupChangeRow = {
   changed: 300,
   isDone: false,
 };
+const standby: StandbyRoleRow = {
+  role: 'standby',
+  id: '5e1f09c2',
+  source: 'a:7400,b:7400',
+  sourceCluster: null,
+  atUs: 0,
+  wallUs: US,
+  position: null,
+};
+const promoted: StandbyRoleRow = {
+  ...standby,
+  role: 'promoted',
+  sourceCluster: ID,
+  atUs: US,
+  position: { index: 41_233, term: 7, stampUs: US },
+};
 const off = { kv: true, timersSchedule: false, timersFire: true, ephemeral: false };
 const purge = { stage: 2, next: '\0', partitionsDeleted: 3 } as const;
 
@@ -244,6 +261,9 @@ export const SAMPLE_ROWS: readonly Sample[] = [
   sample(grants, grant),
   sample(purges, purge),
   sample(ephemeralQueues, '{"ttlSeconds":5}'),
+  sample(standbyRoles, standby),
+  sample(standbyRoles, promoted),
+  sample(sourcePositions, { index: 41_233, term: 7, stampUs: US }),
   sample(streams.streamNames, ID),
   sample(streams.streamQueries, query),
   sample(streams.streamCounts, 1),
@@ -306,6 +326,7 @@ export const SAMPLE_EFFECTS: readonly Effect[] = [
         replaced: { bytes: 300, expiresAtUs: 0 },
       },
     ],
+    versionBefore: 0,
   },
   { kind: 'expire-kv', from: PLACE, beforeUs: US, rowsMax: 100 },
   { kind: 'switches', row: off },
@@ -337,4 +358,7 @@ export const SAMPLE_EFFECTS: readonly Effect[] = [
   { kind: 'sweep-streams', from: 'p\0\0\0\u00ff' as Key, rowsMax: 1000 },
   { kind: 'ephemeral-queue', tenant: OTHER, queue: 'q', options: '{}' },
   { kind: 'ephemeral-queue', tenant: OTHER, queue: '', options: null },
+  { kind: 'standby-role', row: standby },
+  { kind: 'mirror', previous: 41_230, index: 41_233, term: 7 },
+  { kind: 'kv', tenant: OTHER, writes: [], versionBefore: 300 },
 ];

@@ -21,6 +21,7 @@ import { deadLetterCommands, deadLetterOutcomes } from './dead-letters.js';
 import { ephemeralCommands, ephemeralOutcomes } from './ephemeral.js';
 import { groupCommands, groupOutcomes } from './groups.js';
 import { kvCommands, kvOutcomes } from './kv.js';
+import { standbyCommands, standbyOutcomes } from './standby.js';
 import {
   type StreamCycleCommand,
   type StreamCycledOutcome,
@@ -43,6 +44,7 @@ export const commandFields = {
   ...surfaceCommands,
   ...streamCommands,
   ...ephemeralCommands,
+  ...standbyCommands,
 };
 
 export const outcomeFields = {
@@ -57,6 +59,7 @@ export const outcomeFields = {
   ...surfaceOutcomes,
   ...streamOutcomes,
   ...ephemeralOutcomes,
+  ...standbyOutcomes,
 };
 
 export type CommandByHand =

@@ -12,7 +12,7 @@ import { bytesPrice } from '../../base/work-prices.js';
 import type { Draft } from '../../draft/draft.js';
 import { clusterVersionOf } from '../../state/cluster-version.js';
 import type { KvWrite } from '../../state/kv/apply.js';
-import { kvRows, placeOfRow } from '../../state/kv/tables.js';
+import { kvRows, lastKvVersion, placeOfRow } from '../../state/kv/tables.js';
 import { PURGED_ROWS, type PurgeStep, purgeRange } from '../job.js';
 import { judgeKv, type KvJudged, readManyKv } from './judge.js';
 import { atOneMoment } from './moment.js';
@@ -62,8 +62,11 @@ export function kvCallBytes({ ops }: KvCall, { writes, results }: KvJudged): num
   return bytes;
 }
 
-export function writeKv(draft: Draft, tenant: Tenant, { writes }: KvJudged): void {
-  if (writes.length > 0) draft.emit({ kind: 'kv', tenant, writes });
+export function writeKv(draft: Draft, tenant: Tenant, { writes }: Pick<KvJudged, 'writes'>): void {
+  if (writes.length > 0) {
+    const versionBefore = lastKvVersion(draft.state);
+    draft.emit({ kind: 'kv', tenant, writes, versionBefore });
+  }
 }
 
 /** After `writeKv`. */
@@ -127,6 +130,6 @@ export function purgeKv(step: PurgeStep): string | null {
       const replaced = { bytes: value.length, expiresAtUs };
       return { place: placeOfRow(key), value: null, expiresAtUs: 0, replaced };
     });
-    draft.emit({ kind: 'kv', tenant, writes });
+    writeKv(draft, tenant, { writes });
   });
 }

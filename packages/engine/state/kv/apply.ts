@@ -4,7 +4,7 @@
  * An effect is what one call writes. It says what each write replaces, so that applying reads no
  * row: a row that nobody has in memory costs a look into the store, and planning has had that look.
  */
-import { assert } from '../../base/assert.js';
+import { assert, bug } from '../../base/assert.js';
 import type { Tenant } from '../../base/commands/commands.js';
 import type { KvJson } from '../../base/commands/kv.js';
 import { effect } from '../../base/fields/choice.js';
@@ -19,7 +19,7 @@ import {
   ROWS_MAX,
   uuid,
 } from '../../base/fields/field.js';
-import { maybe, record } from '../../base/fields/record.js';
+import { added, maybe, record } from '../../base/fields/record.js';
 import { SINGLETON_KEY } from '../../base/keys.js';
 import type { Key, State } from '../../base/state.js';
 import {
@@ -54,11 +54,24 @@ const kvWrite = record({
 });
 export type KvWrite = Infer<typeof kvWrite>;
 
+interface KvWrites {
+  readonly tenant: Tenant;
+  readonly writes: readonly KvWrite[];
+  readonly versionBefore: number;
+}
+
 export const kvEffects = {
   /** What one call writes; those that put a row get the next versions, in this order. */
-  kv: effect(18, { tenant: uuid, writes: list(kvWrite, ROWS_MAX) }, (state, it, stampUs) => {
-    writeRows(state, it.tenant, it.writes, stampUs);
-  }),
+  kv: effect(
+    18,
+    {
+      tenant: uuid,
+      writes: list(kvWrite, ROWS_MAX),
+      /** The version before the first of them; 0: not told. */
+      versionBefore: added(count, 0),
+    },
+    (state, it, stampUs) => writeRows(state, it, stampUs),
+  ),
   /** Rows whose time has come, from that place of `kvExpiries` on: those before it are gone. */
   'expire-kv': effect(19, { from: key, beforeUs: count, rowsMax: count }, (state, it) => {
     expireRows(state, it.from, it.beforeUs, it.rowsMax);
@@ -67,12 +80,14 @@ export const kvEffects = {
 
 function writeRows(
   state: State,
-  tenant: Tenant,
-  writes: readonly KvWrite[],
+  { tenant, writes, versionBefore }: KvWrites,
   stampUs: number,
 ): void {
   const use = new UseChange();
   const first = lastKvVersion(state);
+  if (versionBefore !== 0 && versionBefore !== first) {
+    bug(`key/value rows written after version ${versionBefore}, the last one is ${first}`);
+  }
   let version = first;
   for (const { place, value, expiresAtUs, replaced } of writes) {
     const key = (tenant + place) as Key;
