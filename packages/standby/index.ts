@@ -3,6 +3,18 @@
  * a socket or a file.
  */
 export {
+  FOLLOWER_STATES,
+  Follower,
+  type FollowerOptions,
+  type FollowerPort,
+  type FollowerState,
+  type FollowerView,
+  type MirrorResult,
+  type SourcePlace,
+  type StandbyLeadership,
+} from './follower.js';
+export { unreadText } from './follower-texts.js';
+export {
   decideRead,
   encodeReadRequest,
   type LogView,

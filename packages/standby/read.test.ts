@@ -20,17 +20,22 @@ const REQUEST: ReadRequest = {
   waitMs: 2000,
   reader: 'standby-5e1f09c2',
   holdOnly: false,
+  holdAfter: 41_200,
 };
 
 test('a request comes back as it was sent', () => {
   expect(parseReadRequest(encodeReadRequest(REQUEST))).toEqual(REQUEST);
+  const halted = { ...REQUEST, holdAfter: null };
+  expect(parseReadRequest(encodeReadRequest(halted))).toEqual(halted);
 });
 
 test('absent fields have defaults, and bounds are lowered to those of a source', () => {
-  const nothing = { after: 0, afterTerm: 0, waitMs: 0, reader: 'standby', holdOnly: false };
+  const names = { reader: 'standby', holdOnly: false };
+  const nothing = { after: 0, afterTerm: 0, waitMs: 0, ...names, holdAfter: 0 };
   expect(parseReadRequest('{}')).toEqual({ ...nothing, maxBytes: 8 * 1024 * 1024 });
   const much = parseReadRequest('{"maxBytes":1e12,"waitMs":90000}');
   expect(much).toEqual({ ...nothing, maxBytes: READ_BYTES_MAX, waitMs: 30_000 });
+  expect(parseReadRequest('{"after":9}')).toMatchObject({ holdAfter: 9 });
 });
 
 test.each([
@@ -48,6 +53,7 @@ test.each([
   [`{"reader":"${'n'.repeat(201)}"}`, 'reader has more than 200 characters'],
   ['{"reader":"a\\nb"}', 'reader has a control character'],
   ['{"holdOnly":"yes"}', 'holdOnly is not a boolean'],
+  ['{"holdAfter":-1}', 'holdAfter is neither null nor an integer from 0 to 2^53 - 1'],
 ])('%s is refused', (text, error) => {
   expect(parseReadRequest(text)).toEqual({ error });
 });
@@ -55,7 +61,13 @@ test.each([
 test('the largest request fits the bound of a body', () => {
   const most = Number.MAX_SAFE_INTEGER;
   const reader = '\u2028'.repeat(200);
-  const text = encodeReadRequest({ ...REQUEST, after: most, afterTerm: most, reader });
+  const text = encodeReadRequest({
+    ...REQUEST,
+    after: most,
+    afterTerm: most,
+    holdAfter: most,
+    reader,
+  });
   const escaped = text.replaceAll('\u2028', '\\u2028');
   expect(escaped.length).toBeLessThan(READ_REQUEST_BYTES_MAX);
   expect(parseReadRequest(escaped)).toMatchObject({ reader, after: most });

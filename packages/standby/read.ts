@@ -19,7 +19,7 @@ export const READ_BYTES_MAX = 64 * 1024 * 1024;
 const NAME_LENGTH_MAX = 200;
 /**
  * The body of a request: a name, at most six bytes for each of its characters as JSON escapes
- * them, four numbers of at most 16 digits, and the names of the fields; rounded up.
+ * them, five numbers of at most 16 digits, and the names of the fields; rounded up.
  */
 export const READ_REQUEST_BYTES_MAX = 2048;
 const NAMELESS = 'standby';
@@ -39,6 +39,11 @@ export interface ReadRequest {
   readonly reader: string;
   /** Keeps the log, and wants no entries. */
   readonly holdOnly: boolean;
+  /**
+   * Where the hold is to stand: the last source entry that the standby has applied, for what it
+   * read further may be lost with a leadership. null: it leaves none, as when it is halted.
+   */
+  readonly holdAfter: number | null;
 }
 
 export function encodeReadRequest(request: ReadRequest): string {
@@ -58,8 +63,7 @@ export function parseReadRequest(text: string): ReadRequest | { readonly error: 
   }
   const fields = value as { readonly [name: string]: unknown };
   for (const name of ['after', 'afterTerm', 'maxBytes', 'waitMs']) {
-    const number = fields[name] ?? 0;
-    if (!Number.isSafeInteger(number) || (number as number) < 0) {
+    if (!isPlace(fields[name] ?? 0)) {
       return { error: `${name} is not an integer from 0 to 2^53 - 1` };
     }
   }
@@ -71,6 +75,10 @@ export function parseReadRequest(text: string): ReadRequest | { readonly error: 
   if (CONTROL.test(reader)) return { error: 'reader has a control character' };
   if (typeof holdOnly !== 'boolean') return { error: 'holdOnly is not a boolean' };
   const of = (name: string) => (fields[name] ?? 0) as number;
+  const { holdAfter = of('after') } = fields;
+  if (holdAfter !== null && !isPlace(holdAfter)) {
+    return { error: 'holdAfter is neither null nor an integer from 0 to 2^53 - 1' };
+  }
   return {
     after: of('after'),
     afterTerm: of('afterTerm'),
@@ -78,7 +86,12 @@ export function parseReadRequest(text: string): ReadRequest | { readonly error: 
     waitMs: Math.min(of('waitMs'), READ_WAIT_MS_MAX),
     reader: readerName(reader),
     holdOnly,
+    holdAfter,
   };
+}
+
+function isPlace(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** Standbys without a name share one hold. */
