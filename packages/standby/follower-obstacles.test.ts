@@ -188,7 +188,7 @@ describe('halted', () => {
   test('it asks the next node later, leaves no hold, and ends when that one will do', () => {
     rig.leads();
     const holds = rig.port.holds.length;
-    for (const { call } of rig.port.holds) rig.follower.ended(call, 8, 50, rig.nowMs);
+    for (const { call } of rig.port.holds) rig.endHold(call);
     rig.answer({ kind: 'mismatch', term: 7 });
     expect(rig.follower.dueMs).toBe(rig.nowMs + HALTED_MS);
     rig.tickAfter(HALTED_MS - 1);

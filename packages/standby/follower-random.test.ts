@@ -241,7 +241,11 @@ class Cluster implements FollowerPort {
     if (one.entries.length > 0 || chance.below(2) === 0) return;
     if (!this.#answering.includes(one)) return;
     this.#answering = this.#answering.filter((other) => other !== one);
-    follower.ended(call, one.upto, applied, this.#nowMs);
+    follower.ended(
+      call,
+      { upto: one.upto, term: source.termAt(one.upto) ?? 0, applied },
+      this.#nowMs,
+    );
   }
 
   #check(): void {

@@ -128,12 +128,23 @@ export class Rig {
     this.follower.failed(this.port.last.call, error, this.nowMs);
   }
 
+  end(upto: number, term: number, applied = 50): void {
+    this.follower.ended(this.port.last.call, { upto, term, applied }, this.nowMs);
+  }
+
+  /** A call that only keeps the log is answered whole. */
+  endHold(call: number, applied = 50): void {
+    this.follower.ended(call, { upto: 8, term: 2, applied }, this.nowMs);
+  }
+
   /** The last read is answered with these, and ends. */
-  answerWith(entries: readonly SourceEntry[], upto = entries.at(-1)?.index ?? 10): void {
-    const { call } = this.port.last;
+  answerWith(entries: readonly SourceEntry[], end?: SourcePlace): void {
+    const { call, request } = this.port.last;
     this.answer();
     for (const entry of entries) this.follower.entry(call, entry, this.nowMs);
-    this.follower.ended(call, upto, 50, this.nowMs);
+    const last = entries.at(-1) ?? { index: request.after, term: request.afterTerm };
+    const { index: upto, term } = end ?? last;
+    this.follower.ended(call, { upto, term, applied: 50 }, this.nowMs);
   }
 
   leads(): void {

@@ -56,7 +56,7 @@ describe('idle', () => {
       for (const call of open) {
         rig.follower.answered(call, head(), rig.nowMs);
         rig.follower.entry(call, entryOf(11), rig.nowMs);
-        rig.follower.ended(call, 11, 50, rig.nowMs);
+        rig.endHold(call);
         rig.follower.failed(call, 'late', rig.nowMs);
       }
       expect([rig.status, rig.port.last.call, rig.office.taken]).toEqual(['idle', read, []]);
@@ -100,9 +100,9 @@ describe('reading', () => {
 
   test('one read follows the other, each from the last entry, and is held at the source', () => {
     rig.leads();
-    rig.answerWith([entryOf(11), entryOf(14, 3)], 20);
+    rig.answerWith([entryOf(11), entryOf(14, 3)], { index: 20, term: 4 });
     expect(rig.office.taken).toEqual([11, 14]);
-    expect(rig.port.last.request).toMatchObject({ after: 14, afterTerm: 3, waitMs: READ_WAIT_MS });
+    expect(rig.port.last.request).toMatchObject({ after: 20, afterTerm: 4, waitMs: READ_WAIT_MS });
     expect(rig.view).toMatchObject({ state: 'following', scanned: 20, entries: 2 });
   });
 
@@ -118,7 +118,7 @@ describe('reading', () => {
   test('an entry before a head is nothing', () => {
     rig.leads();
     rig.entry(entryOf(11));
-    rig.follower.ended(rig.port.last.call, 11, 50, rig.nowMs);
+    rig.end(11, 2);
     expect(rig.office.taken).toEqual([]);
     expect(rig.port.reads).toHaveLength(1);
   });
@@ -134,6 +134,18 @@ describe('reading', () => {
     rig.nowMs += READ_WAIT_MS;
     rig.answerWith([]);
     expect(rig.port.reads).toHaveLength(4);
+  });
+
+  test('a source that ends with entries of consensus is asked from there, and waits', () => {
+    rig.follows();
+    rig.answerWith([], { index: 13, term: 3 });
+    expect(rig.port.last.request).toMatchObject({ after: 13, afterTerm: 3, waitMs: READ_WAIT_MS });
+    rig.answerWith([entryOf(14, 3)]);
+    expect(rig.office.taken).toEqual([14]);
+    // Unless the leadership is elsewhere by then.
+    rig.office.position = { index: 9, term: 2 };
+    rig.answerWith([], { index: 15, term: 3 });
+    expect(rig.port.last.request).toMatchObject({ after: 9, afterTerm: 2 });
   });
 
   test.each([
@@ -160,7 +172,7 @@ describe('reading', () => {
       lagMs: 2000,
       lastAnswerMs: 40,
     });
-    rig.follower.ended(rig.port.last.call, 31, 31, rig.nowMs);
+    rig.end(31, 2, 31);
     expect(rig.view).toMatchObject({ scanned: 31, sourceApplied: 31, lagEntries: 0, lagMs: 0 });
   });
 
@@ -181,7 +193,7 @@ describe('a leadership that is full', () => {
   test('keeps what was read, and takes it when it has room', () => {
     rig.follows();
     rig.office.answer = full;
-    rig.answerWith([entryOf(11), entryOf(12)], 15);
+    rig.answerWith([entryOf(11), entryOf(12)], { index: 15, term: 2 });
     expect(rig.view).toMatchObject({ entries: 0, scanned: 10 });
     rig.room();
     expect(rig.office.taken).toEqual([]);
@@ -286,7 +298,7 @@ describe('holds', () => {
     });
     for (const { call } of rig.port.holds) {
       rig.follower.answered(call, head(), rig.nowMs);
-      rig.follower.ended(call, 8, 50, rig.nowMs);
+      rig.endHold(call);
     }
     expect(rig.status).toBe('waiting');
     rig.answerWith([]);
@@ -313,7 +325,7 @@ describe('holds', () => {
   test('while it waits, they go on', () => {
     rig.leads();
     rig.fail('refused');
-    for (const { call } of rig.port.holds) rig.follower.ended(call, 8, 50, rig.nowMs);
+    for (const { call } of rig.port.holds) rig.endHold(call);
     rig.tickAfter(HOLD_EVERY_MS);
     expect(heldAt().length).toBeGreaterThan(2);
   });
@@ -323,7 +335,7 @@ describe('holds', () => {
     const hear = (applied: number) => {
       const call = rig.port.holds.findLast(({ address }) => address === 'b:1')?.call ?? 0;
       rig.follower.answered(call, head({ applied }), rig.nowMs);
-      rig.follower.ended(call, 8, applied, rig.nowMs);
+      rig.endHold(call, applied);
     };
     hear(70);
     expect(rig.port.last.address).toBe('a:1');
@@ -339,7 +351,7 @@ describe('holds', () => {
     const holdOfB = () => rig.port.holds.findLast(({ address }) => address === 'b:1')?.call ?? 0;
     for (const clusterId of ['c-else', SOURCE]) {
       rig.follower.answered(holdOfB(), head({ clusterId, applied: 70 }), rig.nowMs);
-      rig.follower.ended(holdOfB(), 8, 70, rig.nowMs);
+      rig.endHold(holdOfB(), 70);
       rig.tickAfter(HOLD_EVERY_MS);
     }
     rig.answer({ applied: 80 });

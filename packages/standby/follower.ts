@@ -34,11 +34,11 @@
  * There is no I/O either: reads leave through `FollowerPort`, which answers by calling `answered`,
  * `entry`, `ended` or `failed` later, never before `read` has returned.
  *
- * Rejected: asking from where the last answer ended instead of the last entry of the standby. Its
- * end may lie on an entry of consensus, whose term the standby does not know, and the term is the
- * proof that the source's log is still the one that it followed. Rejected, too: keeping what was
- * read when a connection breaks. It saves one answer and adds a state in which what waits and what
- * is read come from two nodes.
+ * A read begins where the answer before it ended, which may be an entry of consensus after the last
+ * entry of the standby: a source at whose end such entries are would answer at once for ever else.
+ *
+ * Rejected: keeping what was read when a connection breaks. It saves one answer and adds a state in
+ * which what waits and what is read come from two nodes.
  */
 import {
   disorderText,
@@ -49,7 +49,7 @@ import {
   unreadText,
 } from './follower-texts.js';
 import type { ReadRequest } from './read.js';
-import type { AnswerHead, SourceEntry } from './read-answer.js';
+import type { AnswerEnd, AnswerHead, SourceEntry } from './read-answer.js';
 import { type Denial, SourceNodes } from './source-nodes.js';
 
 /** A place in the source's log. All zero: before its first entry. */
@@ -149,8 +149,6 @@ interface Read {
   entries: number;
 }
 
-const START: SourcePlace = { index: 0, term: 0 };
-
 export class Follower {
   readonly #options: FollowerOptions;
   readonly #port: FollowerPort;
@@ -166,11 +164,10 @@ export class Follower {
   readonly #queue: SourceEntry[] = [];
   #queuedBytes = 0;
   #isHanding = false;
-  /** The last entry received; handed over: `#handed <= #received.index`. */
-  #received = START;
+  /** How far the source's log was received; null: a read begins at the leadership's position. */
+  #received: SourcePlace | null = null;
+  /** The last entry handed over, or the position before it. */
   #handed = 0;
-  /** How far the last whole answer went. */
-  #covered = 0;
   #scanned = 0;
   #sourceApplied = 0;
   #answeredMs: number | null = null;
@@ -285,7 +282,7 @@ export class Follower {
     this.#answeredMs = nowMs;
     this.#sourceApplied = applied;
     if (head.kind === 'purged') {
-      const error = purgedText(read.address, head.purged, after);
+      const error = purgedText(read.address, head.purged, leadership.position.index);
       this.#deny({ kind: 'purged', error }, nowMs);
     } else if (head.kind === 'mismatch') {
       this.#halt(mismatchText(after, head.term, afterTerm), nowMs);
@@ -301,7 +298,7 @@ export class Follower {
 
   entry(call: number, entry: SourceEntry, nowMs: number): void {
     const read = this.#read;
-    if (read?.call !== call || !read.isAnswered) return;
+    if (read?.call !== call || !read.isAnswered || this.#received === null) return;
     const disorder = disorderText(entry, this.#received);
     if (disorder !== null) {
       this.#deny({ kind: 'failed', error: unreadText(disorder) }, nowMs);
@@ -314,16 +311,18 @@ export class Follower {
     this.#handOver(nowMs);
   }
 
-  /** The answer is whole, and covers the source's log up to `upto`. */
-  ended(call: number, upto: number, applied: number, nowMs: number): void {
+  /** The answer is whole. */
+  ended(call: number, { upto, term, applied }: AnswerEnd, nowMs: number): void {
     const read = this.#read;
     if (this.#nodes.holdEnded(call) || read?.call !== call || !read.isAnswered) return;
     const wasHeld = nowMs >= read.beganMs + read.request.waitMs / 2;
-    const isEmpty = read.entries === 0 && !wasHeld;
+    const isEmpty = read.entries === 0 && upto <= read.request.after && !wasHeld;
     this.#read = null;
     this.#nextReadMs = isEmpty ? nowMs + EMPTY_MS : nowMs;
-    this.#covered = upto;
     this.#sourceApplied = applied;
+    if (this.#received !== null && upto > this.#received.index) {
+      this.#received = { index: upto, term };
+    }
     this.#getOn();
     this.#handOver(nowMs);
   }
@@ -353,22 +352,26 @@ export class Follower {
     const leadership = this.#leadership;
     if (leadership === null || this.#read !== null || nowMs < this.#nextReadMs) return;
     if (this.#isFull(leadership)) return;
-    if (this.#queue.length === 0) this.#beginAt(leadership.position);
+    const from = this.#readFrom(leadership.position);
     const call = ++this.#calls;
     const address = this.#nodes.current;
     // Whoever does not follow wants to know soon whether it can.
     const waitMs = this.#state === 'following' ? READ_WAIT_MS : 0;
-    const request = { ...this.#requestOf(leadership, this.#received), waitMs };
+    const request = { ...this.#requestOf(leadership, from), waitMs };
     const answer = { isAnswered: false, isPaused: false, entries: 0 };
     this.#read = { call, address, request, beganMs: nowMs, ...answer };
     this.#nodes.readBegins(nowMs);
     this.#port.read(call, address, request);
   }
 
-  #beginAt({ index, term }: SourcePlace): void {
-    if (index !== this.#received.index) this.#scanned = index;
+  /** Where the last read ended, unless the leadership is not where that left it. */
+  #readFrom({ index, term }: SourcePlace): SourcePlace {
+    const isThere = this.#queue.length > 0 || index === this.#handed;
+    if (this.#received !== null && isThere) return this.#received;
     this.#received = { index, term };
     this.#handed = index;
+    this.#scanned = index;
+    return this.#received;
   }
 
   #requestOf(leadership: StandbyLeadership, { index, term }: SourcePlace): ReadRequest {
@@ -417,7 +420,7 @@ export class Follower {
   }
 
   #handedAll(nowMs: number): void {
-    this.#scanned = Math.max(this.#scanned, this.#covered);
+    this.#scanned = Math.max(this.#scanned, this.#received?.index ?? 0);
     const read = this.#read;
     if (read?.isPaused === true) {
       read.isPaused = false;
@@ -476,10 +479,9 @@ export class Follower {
 
   /** The node that is read does not do: the next one may. */
   #deny(denial: Denial, nowMs: number): void {
-    const position = this.#read?.request.after ?? 0;
     this.#drop();
     this.#nodes.deny(denial);
-    const round = this.#nodes.takeRound(position);
+    const round = this.#nodes.takeRound(this.#leadership?.position.index ?? 0);
     if (round?.isFinal === true) this.#stay('halted', round.error, nowMs);
     else if (round !== null) this.#wait(round.error, nowMs);
     else if (denial.kind === 'failed') this.#wait(denial.error, nowMs);
@@ -518,8 +520,7 @@ export class Follower {
     this.#read = null;
     this.#queue.length = 0;
     this.#queuedBytes = 0;
-    this.#received = START;
-    this.#covered = 0;
+    this.#received = null;
     this.#scanned = 0;
   }
 }

@@ -29,6 +29,7 @@ export {
   TOKEN_HEADER,
 } from './read.js';
 export {
+  type AnswerEnd,
   type AnswerHandlers,
   type AnswerHead,
   type AnswerLimits,

@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  type AnswerEnd,
   type AnswerHead,
   AnswerReader,
   encodeAnswerEnd,
@@ -43,20 +44,20 @@ function answerOf(
   }: { head?: AnswerHead; upto?: number; applied?: number } = {},
 ): Uint8Array {
   const parts = entries.flatMap((entry) => [encodeEntryHead(entry, crc32), entry.body]);
-  const end = encodeAnswerEnd(upto, applied, crc32);
+  const end = encodeAnswerEnd({ upto, term: 5, applied }, crc32);
   return new Uint8Array(Buffer.concat([encodeAnswerHead(head, crc32), ...parts, end]));
 }
 
 function reading(after = AFTER) {
   const heads: AnswerHead[] = [];
   const entries: SourceEntry[] = [];
-  const ends: number[][] = [];
+  const ends: AnswerEnd[] = [];
   const reader = new AnswerReader(
     { after, entryBytesMax: ENTRY_BYTES_MAX },
     {
       onHead: (head) => heads.push(head),
       onEntry: (entry) => entries.push(entry),
-      onEnd: (upto, applied) => ends.push([upto, applied]),
+      onEnd: (end) => ends.push(end),
     },
     crc32,
   );
@@ -70,7 +71,7 @@ test('an answer is read as it was written', () => {
   expect(reader.isWhole).toBe(true);
   expect(heads).toEqual([HEAD]);
   expect(entries).toEqual(ENTRIES);
-  expect(ends).toEqual([[60, 91]]);
+  expect(ends).toEqual([{ upto: 60, term: 5, applied: 91 }]);
 });
 
 test.each<AnswerHead>([
@@ -83,7 +84,7 @@ test.each<AnswerHead>([
   expect(reader.push(answerOf([], { head, upto: 0 }))).toBeNull();
   expect(reader.isWhole).toBe(true);
   expect(heads).toEqual([head]);
-  expect(ends).toEqual([[0, 91]]);
+  expect(ends).toEqual([{ upto: 0, term: 5, applied: 91 }]);
 });
 
 test('pieces of any size say the same, and no more than an entry is held', () => {
@@ -99,7 +100,7 @@ test('pieces of any size say the same, and no more than an entry is held', () =>
         at = end;
       }
       expect(entries).toEqual(ENTRIES);
-      expect(ends).toEqual([[60, 91]]);
+      expect(ends).toEqual([{ upto: 60, term: 5, applied: 91 }]);
     }),
   );
 });
@@ -196,6 +197,12 @@ test.each<[string, Uint8Array, string, number]>([
     1,
   ],
   ['ends early', answerOf(ENTRIES, { upto: 44 }), 'it ends at 44, before its entry 45', 3],
+  [
+    'an end of a huge term',
+    forged(answerOf([]), FIRST, (v) => v.setUint8(20, 1)),
+    'what follows entry 40 is neither an entry nor an end',
+    0,
+  ],
   ['goes on', Buffer.concat([WHOLE, Uint8Array.of(0)]), 'it goes on after its end', 3],
   [
     'entries where none can be',
@@ -228,7 +235,7 @@ test('a length that is not proven makes no room', () => {
 test('a node that is behind may end below what was asked for', () => {
   const { reader, ends } = reading();
   expect(reader.push(answerOf([], { upto: 12, applied: 12 }))).toBeNull();
-  expect(ends).toEqual([[12, 12]]);
+  expect(ends).toEqual([{ upto: 12, term: 5, applied: 12 }]);
 });
 
 test('the id of a cluster is a UUID', () => {

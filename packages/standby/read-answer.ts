@@ -5,7 +5,7 @@
  *     head   := mark u32 | version u8 | kind u8 | zero u16 | cluster id 16 bytes | applied u64
  *             | purged u64 | term u64 | crc u32
  *     piece  := 1 u32 | index u64 | term u64 | length u32 | crc of the body u32 | crc u32 | body
- *     end    := 2 u32 | upto u64 | applied u64 | zero u64 | crc u32
+ *     end    := 2 u32 | upto u64 | applied u64 | term u64 | crc u32
  *
  * Integers are big-endian. `crc` is over all bytes of the head, piece or end before it. A term with
  * all bits set says that the source's log does not reach the entry.
@@ -55,6 +55,15 @@ export interface AnswerHead {
   readonly term: number | null;
 }
 
+export interface AnswerEnd {
+  /** The answer covers the source's log up to this entry, which may be one of consensus. */
+  readonly upto: number;
+  /** The term of that entry; 0 when there is none. */
+  readonly term: number;
+  /** The last entry that the node has applied by now. */
+  readonly applied: number;
+}
+
 export function encodeAnswerHead(head: AnswerHead, checksum: Checksum): Uint8Array {
   const bytes = new Uint8Array(HEAD_BYTES);
   const view = new DataView(bytes.buffer);
@@ -72,32 +81,29 @@ export function encodeAnswerHead(head: AnswerHead, checksum: Checksum): Uint8Arr
 
 /** The body follows it. */
 export function encodeEntryHead(entry: SourceEntry, checksum: Checksum): Uint8Array {
-  const { index, term, body } = entry;
-  return encodePiece(ENTRY, index, term, checksum, body);
+  const { bytes, view } = newPiece(ENTRY, entry.index, entry.term);
+  view.setUint32(20, entry.body.length);
+  view.setUint32(24, checksum(entry.body));
+  return withChecksum(bytes, view, checksum);
 }
 
-/** `upto`: the answer covers the source's log up to this entry. */
-export function encodeAnswerEnd(upto: number, applied: number, checksum: Checksum): Uint8Array {
-  return encodePiece(END, upto, applied, checksum, null);
+export function encodeAnswerEnd(end: AnswerEnd, checksum: Checksum): Uint8Array {
+  const { bytes, view } = newPiece(END, end.upto, end.applied);
+  setU64(view, 20, end.term);
+  return withChecksum(bytes, view, checksum);
 }
 
-function encodePiece(
-  mark: number,
-  first: number,
-  second: number,
-  checksum: Checksum,
-  body: Uint8Array | null,
-): Uint8Array {
+function newPiece(mark: number, first: number, second: number) {
   const bytes = new Uint8Array(PIECE_BYTES);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, mark);
   setU64(view, 4, first);
   setU64(view, 12, second);
-  if (body !== null) {
-    view.setUint32(20, body.length);
-    view.setUint32(24, checksum(body));
-  }
-  view.setUint32(28, checksum(bytes.subarray(0, 28)));
+  return { bytes, view };
+}
+
+function withChecksum(bytes: Uint8Array, view: DataView, checksum: Checksum): Uint8Array {
+  view.setUint32(PIECE_BYTES - 4, checksum(bytes.subarray(0, PIECE_BYTES - 4)));
   return bytes;
 }
 
@@ -112,7 +118,7 @@ export interface AnswerHandlers {
   onHead(head: AnswerHead): void;
   /** The body is the handler's own. */
   onEntry(entry: SourceEntry): void;
-  onEnd(upto: number, applied: number): void;
+  onEnd(end: AnswerEnd): void;
 }
 
 /** Which bytes are awaited next. */
@@ -225,7 +231,7 @@ export class AnswerReader {
     if ((mark !== ENTRY && mark !== END) || first === null || second === null) {
       return `what follows entry ${after} is neither an entry nor an end`;
     }
-    if (mark === END) return this.#takeEnd(first, second);
+    if (mark === END) return this.#takeEnd(first, second, u64(view, 20));
     const length = view.getUint32(20);
     if (!this.#isOfEntries) return `entry ${first} is in an answer without entries`;
     if (first <= after) return `entry ${first} follows entry ${after}`;
@@ -251,12 +257,13 @@ export class AnswerReader {
     return null;
   }
 
-  #takeEnd(upto: number, applied: number): string | null {
+  #takeEnd(upto: number, applied: number, term: number | null): string | null {
+    if (term === null) return `what follows entry ${this.#index} is neither an entry nor an end`;
     if (upto < this.#index && this.#index > this.#limits.after) {
       return `it ends at ${upto}, before its entry ${this.#index}`;
     }
     this.#await('nothing', 0);
-    this.#handlers.onEnd(upto, applied);
+    this.#handlers.onEnd({ upto, term, applied });
     return null;
   }
 
