@@ -32,6 +32,8 @@ import type {
   PageQuery,
   PartitionView,
   PopCommand,
+  PromoteCommand,
+  PromotedOutcome,
   PushCommand,
   PushedOutcome,
   QueueView,
@@ -101,6 +103,7 @@ export type SubmittedCommand =
   | DropDeadLettersCommand
   | ReplayCommand
   | EphemeralCommand
+  | PromoteCommand
   | RegisterStreamCommand
   | StreamCycleCommand
   | SurfaceCommand
@@ -124,7 +127,8 @@ export type SubmittedOutcome =
   | SurfaceOutcome
   | TimersOutcome
   | TracedOutcome
-  | RefusedOutcome;
+  | RefusedOutcome
+  | PromotedOutcome;
 
 export interface Service {
   /** The monotonic clock that `PopCommand.deadlineMs` and `FetchRequest.deadlineMs` are read on. */

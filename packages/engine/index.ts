@@ -84,6 +84,7 @@ export { atOneMoment } from './features/kv/moment.js';
 export { readKv } from './features/kv/plan.js';
 export { type KvNamespaces, listKvNamespaces, walkPage } from './features/kv/read.js';
 export {
+  MIRROR_BYTES_MAX,
   MirrorPlan,
   roleBody,
   type SourceAdmission,
@@ -163,6 +164,7 @@ export {
   isStandby,
   SOURCE_START,
   type SourcePosition,
+  STANDBY_ID_CHARACTERS,
   type StandbyRoleRow,
   sourcePositionOf,
   standbyRoleOf,

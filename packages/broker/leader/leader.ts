@@ -72,6 +72,21 @@ export interface ProposedEntry {
   readonly answers: readonly Answer[];
 }
 
+/** What those who bring requests ask of a leadership: of an ordinary one, or of a standby's. */
+export type Office = Pick<
+  Leader,
+  | 'submit'
+  | 'hurry'
+  | 'withdraw'
+  | 'knows'
+  | 'stopped'
+  | 'idle'
+  | 'resume'
+  | 'committed'
+  | 'applied'
+  | 'stop'
+>;
+
 interface InFlight extends ProposedEntry {
   readonly bytes: number;
   /** Monotonic. */

@@ -53,6 +53,7 @@ class Fixture {
       fraction: () => fraction,
       reach: () => {},
       observer: { appended: () => {} },
+      role: { changed: () => {} },
       pipeline: newMeters().pipeline,
       onRoom: () => {
         this.rooms++;

@@ -24,6 +24,7 @@ import type { Checkpoint, Log } from '@svc/storage';
 import type { PipelineMeters } from '@svc/wire';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Reach } from '../system/crash-points.js';
+import type { ClusterRole } from './cluster-role.js';
 
 /**
  * Rows that may have changed since the last freeze. As many again are being written meanwhile:
@@ -98,6 +99,7 @@ export interface ReplicaOptions {
   readonly readVersion: number;
   /** The declaration of an ephemeral queue has changed by an entry that is applied. */
   readonly onEphemeral: (effect: EphemeralQueueEffect) => void;
+  readonly role: Pick<ClusterRole, 'changed'>;
 }
 
 export class Replica {
@@ -148,6 +150,7 @@ export class Replica {
         this.#appended.push(partition, bytes);
       },
       ephemeralChanged: (effect) => this.#declared.push(effect),
+      roleChanged: (row) => options.role.changed(row),
       counted: this.#pipeline.applied,
       figures: options.figures,
     };

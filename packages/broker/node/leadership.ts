@@ -1,14 +1,21 @@
-/** A leadership begins with a planner of its own; nothing of an earlier one is carried over. */
+/**
+ * A leadership begins with a planner of its own; nothing of an earlier one is carried over. That of
+ * a standby has none (leader/standby-leader.ts).
+ */
 import { crc32 } from 'node:zlib';
 import {
   AppendDamage,
   type CleanupLimits,
   PLANNER_LIMITS,
   Planner,
+  readMeta,
+  STANDBY_ID_CHARACTERS,
+  type StandbyRoleRow,
   type Surroundings,
   type TimerLimits,
 } from '@svc/engine';
 import { DamageError } from '@svc/storage';
+import { hostAndPortText } from '../config/addresses.js';
 import type { Config } from '../config/config.js';
 import { NODE_NUMBER_MAX } from '../config/member-id.js';
 import { nameBounds } from '../config/names.js';
@@ -17,9 +24,63 @@ import { EncryptAhead } from '../leader/encrypt-ahead.js';
 import { EntryMemory } from '../leader/entry-memory.js';
 import { Leader } from '../leader/leader.js';
 import { PopAnswers } from '../leader/pop-answers.js';
+import { StandbyLeader } from '../leader/standby-leader.js';
 import { TurnMeters } from '../leader/turn-meters.js';
 import type { NodeOptions } from './options.js';
-import type { NodeParts } from './parts.js';
+import { entryBytesMaxOf, type NodeParts } from './parts.js';
+
+/** The leadership that the role of the cluster asks for; `onPromoted`: the role has changed. */
+export function newOffice(
+  options: NodeOptions,
+  opened: OpenDirectory,
+  parts: NodeParts,
+  onPromoted: () => void,
+): Leader | StandbyLeader {
+  const { config, clock } = options;
+  const begins = parts.role.row === null ? roleToBegin(options, opened) : null;
+  if (!parts.role.isStandby && begins === null) return newLeader(options, opened, parts);
+  return new StandbyLeader({
+    state: opened.state,
+    proposer: parts.consensus,
+    clock,
+    entryBytesMax: entryBytesMaxOf(config),
+    pipelineMax: config.standbyPipelineMax,
+    readByAll: () => parts.reports.versionReadByAll(),
+    begins,
+    onPromoted,
+  });
+}
+
+/**
+ * An empty cluster becomes a standby if it is told to; null: it is not told, or not empty. Each
+ * entry that ever was planned has left its stamp.
+ */
+function roleToBegin(
+  { config, clock, random, logger }: NodeOptions,
+  { state }: OpenDirectory,
+): StandbyRoleRow | null {
+  if (!config.beginsAsStandby) return null;
+  if (readMeta(state).stampUs > 0) {
+    logger.error(
+      'standby',
+      'SVC_LINK_STANDBY is set, and this cluster has entries of its own: it stays what it is',
+    );
+    return null;
+  }
+  const wallUs = clock.wallUs();
+  const source = config.sourceAddresses.map(hostAndPortText).join(',');
+  const id = random.newUuid(wallUs).slice(-STANDBY_ID_CHARACTERS);
+  logger.info('standby', `this empty cluster becomes standby ${id} of ${source}`);
+  return {
+    role: 'standby',
+    id,
+    source,
+    sourceCluster: null,
+    atUs: 0,
+    wallUs,
+    position: null,
+  };
+}
 
 export function newLeader(options: NodeOptions, opened: OpenDirectory, parts: NodeParts): Leader {
   const { config, clock, logger, crash, random } = options;
@@ -111,8 +172,14 @@ function timerLimits(config: Config): TimerLimits {
  * Names the granter of leases from now on. Alone it is the node, whose clock measures its leases
  * after a restart too. In a group each leadership is another granter: since this node led last,
  * stamps may have followed another one's clock, so its former leases need the same grace as theirs.
+ * A promoted cluster holds leases of its source, whose nodes and terms have the same numbers: its
+ * own granters are told apart by its id.
  */
-function granter(nodeId: number, { consensus }: NodeParts): number {
+function granter(nodeId: number, { consensus, role }: NodeParts): number {
   const { term = 0 } = consensus.status() ?? {};
-  return consensus.alone ? nodeId : NODE_NUMBER_MAX + term;
+  const own = consensus.alone ? nodeId : NODE_NUMBER_MAX + term;
+  return role.row === null ? own : Number.parseInt(role.row.id.slice(1), 16) * GRANTERS_MAX + own;
 }
+
+/** Of one cluster, whose terms do not get this high. Times 28 bits of an id it fits a number. */
+const GRANTERS_MAX = 2 ** 25;

@@ -8,7 +8,7 @@
  * `parts.ts` makes the parts, `lifecycle.ts` opens and closes them. This file is what happens in
  * between: it answers their events, follows consensus, and applies what is committed.
  */
-import { readMeta } from '@svc/engine';
+import { readMeta, SOURCE_START } from '@svc/engine';
 import {
   decodeConfiguration,
   type Entry,
@@ -30,12 +30,12 @@ import {
 import { StateStore } from '../directory/state-store.js';
 import { LmdbPlace } from '../directory/state-store-lmdb.js';
 import { ApplyTurns } from '../leader/apply-turns.js';
-import type { Leader } from '../leader/leader.js';
+import type { Leader, Office } from '../leader/leader.js';
 import type { FrameContent } from '../peers/frames.js';
 import type { Broker } from '../service/broker.js';
 import { NodeLife } from '../system/node-life.js';
 import { clusterDirectoryRefused } from '../system/node-refusal.js';
-import { newLeader } from './leadership.js';
+import { newLeader, newOffice } from './leadership.js';
 import { Lifecycle, lifeOf } from './lifecycle.js';
 import type { NodeOptions } from './options.js';
 import { type NodeEvents, type NodeParts, nodeParts } from './parts.js';
@@ -109,8 +109,8 @@ export class Node {
       onLoss: () => this.parts.recovery?.lossNoticed(),
       onDamage: () => this.parts.recovery?.damageMet(),
       onRoom: () => this.parts.consensus.applyMore(),
-      onEased: () => this.leader?.resume(),
-      onAccepting: () => this.leader?.resume(),
+      onEased: () => this.#office?.resume(),
+      onAccepting: () => this.#office?.resume(),
       onPoint: (index) => this.parts.group.tellDigest(index),
       onEphemeral: (effect) => this.parts.ephemeral.changed(effect),
       onWhole: (recovering) => this.#startConsensus(recovering),
@@ -124,9 +124,14 @@ export class Node {
     return this.parts.broker;
   }
 
-  /** Set while this node leads. */
+  /** Set while this node leads an ordinary cluster. */
   get leader(): Leader | null {
     return this.parts.leadership.leader;
+  }
+
+  /** Set while this node leads. */
+  get #office(): Office | null {
+    return this.parts.leadership.office;
   }
 
   /** The member that this node is to consensus. */
@@ -216,7 +221,7 @@ export class Node {
     const replayed = Math.max(0, this.#opened.log.lastIndex - this.parts.replica.appliedIndex);
     return () => {
       const tookMs = Math.round(clock.nowMs() - startedMs);
-      const role = this.leader === null ? 'follows' : 'leads';
+      const role = this.#office === null ? 'follows' : 'leads';
       const text = `${config.serverId} ${role}; entries replayed: ${replayed}, in ${tookMs} ms`;
       logger.info('boot', text);
       onServing();
@@ -288,7 +293,7 @@ export class Node {
 
   /** A leader that should not lead; if nobody can take over, it goes on. */
   #passOn(): void {
-    if (!this.#life.retiring && this.leader !== null) this.parts.group.passOn();
+    if (!this.#life.retiring && this.#office !== null) this.parts.group.passOn();
   }
 
   /**
@@ -296,7 +301,7 @@ export class Node {
    * that was planned, so what is in flight commits, and what waits goes to the successor.
    */
   async #handOver(): Promise<void> {
-    if (this.leader === null) return;
+    if (this.#office === null) return;
     const { clock, logger } = this.#options;
     const beganMs = clock.nowMs();
     const to = await new Promise<NodeId | null>((resolve) =>
@@ -332,7 +337,7 @@ export class Node {
     const count = this.#applyTurns.take(entries, (entry) => {
       if (!this.#holds(entry.index)) {
         if (replica.isFull) return false;
-        leadership.leader?.committed(entry.index);
+        leadership.office?.committed(entry.index);
         replica.apply(entry);
       }
       leadership.applied(entry.index, entry.term);
@@ -383,7 +388,7 @@ export class Node {
     this.parts.recovery?.onRole(role);
     if (role.role === 'follower' && role.leader !== NO_NODE) this.#serveAsFollower();
     const { leadership } = this.parts;
-    const hasLed = leadership.leader !== null;
+    const hasLed = leadership.office !== null;
     if (role.leading && !hasLed) this.#lead();
     else if (hasLed && !role.leading) leadership.end();
     leadership.roleChanged();
@@ -408,11 +413,26 @@ export class Node {
   }
 
   #lead(): void {
-    const { leadership, consensus } = this.parts;
-    const leader = newLeader(this.#options, this.#opened, this.parts);
-    leadership.begin(leader, consensus.status()?.term ?? 0);
+    const office = newOffice(this.#options, this.#opened, this.parts, () => this.#succeed());
+    this.parts.leadership.begin(office, this.#term);
     this.#serve();
     this.#moveToOwnAddresses();
+  }
+
+  /** The promotion of a standby is applied: what led it until now is followed by a planner. */
+  #succeed(): void {
+    const { leadership, role } = this.parts;
+    const { index, term } = role.row?.position ?? SOURCE_START;
+    this.#options.logger.warn(
+      'standby',
+      `this cluster is promoted: it holds its source up to entry ${index} of term ${term}, takes ` +
+        'writes, and follows nobody any more',
+    );
+    leadership.begin(newLeader(this.#options, this.#opened, this.parts), this.#term);
+  }
+
+  get #term(): number {
+    return this.parts.consensus.status()?.term ?? 0;
   }
 
   /**

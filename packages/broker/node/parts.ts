@@ -14,6 +14,7 @@ import {
   type Command,
   DeadLetterGauges,
   type EphemeralQueueEffect,
+  MIRROR_BYTES_MAX,
   newRequestSession,
   type Outcome,
   QueueFigures,
@@ -34,6 +35,7 @@ import { GroupLink } from '../consensus/group-link.js';
 import type { OpenDirectory } from '../directory/node-directory.js';
 import { StateScrubber } from '../directory/state-store-scrub.js';
 import { Ephemeral } from '../ephemeral/ephemeral.js';
+import { ClusterRole } from '../leader/cluster-role.js';
 import { CHANGED_BYTES_MAX, CHANGED_ROWS_MAX, Replica } from '../leader/replica.js';
 import { LogBudget } from '../log/budget.js';
 import { DiskGate } from '../log/disk-gate.js';
@@ -173,24 +175,30 @@ function stateParts(site: Site) {
     transactions: TransactionIndex.load(state, options.transactionIndex ?? {}),
     queueFigures: new QueueFigures(state),
     deadLetters: new DeadLetterGauges(state),
+    role: new ClusterRole(state),
     /** null: there are no other nodes. */
     link:
       peers === null
         ? null
-        : new GroupLink(peers, self, config.turnBytesMax + config.entryBytesMax),
+        : new GroupLink(peers, self, entryBytesMaxOf(config) + MIRROR_BYTES_MAX),
   };
   const replica = newReplica(site, parts);
   const addresses = new MemberAddresses(state, replica, config.peers);
   return { ...parts, replica, addresses };
 }
 
+/** A turn may be over its budget by one command. */
+export function entryBytesMaxOf({ turnBytesMax, entryBytesMax }: Config): number {
+  return turnBytesMax + entryBytesMax;
+}
+
 function newReplica(
   { options, opened, events, fraction, readVersion }: Site,
-  parts: Pick<StateParts, 'meters' | 'fetches' | 'transactions' | 'link'> & FiguresParts,
+  parts: Pick<StateParts, 'meters' | 'fetches' | 'transactions' | 'link' | 'role'> & FiguresParts,
 ): Replica {
   const { config, clock, crash } = options;
   const { digestEvery = DIGEST_EVERY, changedRowsMax = CHANGED_ROWS_MAX } = options;
-  const { meters, fetches, transactions, link } = parts;
+  const { meters, fetches, transactions, link, role } = parts;
   const { state, log } = opened;
   return new Replica({
     ...events,
@@ -211,6 +219,7 @@ function newReplica(
     pipeline: meters.pipeline,
     figures: appliedFigures(options, parts),
     readVersion,
+    role,
   });
 }
 
@@ -242,7 +251,7 @@ function appliedFigures(
 function groupParts(site: Site, parts: StateParts) {
   const { options, opened, readVersion } = site;
   const { config, clock, logger, disk, onFatal } = options;
-  const { link, addresses, replica } = parts;
+  const { link, addresses, replica, role } = parts;
   const { self, backing, directory } = opened;
   const consensus = newConsensus(site, parts);
   const group = new Group({ self, config, clock, consensus, addresses, backing, link, onFatal });
@@ -263,7 +272,7 @@ function groupParts(site: Site, parts: StateParts) {
   const reads = newReads(site, consensus, group, deadlines.writeMs);
   /** Rows that came with a snapshot are ahead of the log, where the messages are. */
   const appliedIndex = () => Math.min(replica.appliedIndex, consensus.applied);
-  const refusal = (command: Command) => gate.refusal(command);
+  const refusal = (command: Command) => role.refusal(command) ?? gate.refusal(command);
   const requests = new Requests({
     clock,
     sender: newSender(site, parts),

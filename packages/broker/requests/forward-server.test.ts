@@ -31,7 +31,7 @@ const session = newRequestSession(2, 3, 4);
 let clock: MovedClock;
 let state: MapState;
 let leader: Leader;
-let leading: { leader: Leader; term: number } | null;
+let leading: { office: Leader; term: number } | null;
 let entries: { index: number; body: Uint8Array }[];
 let handler: CallHandler | null;
 let refusal: Refusal | null;
@@ -74,7 +74,7 @@ beforeEach(() => {
     }
     clock.move(1);
   };
-  leading = { leader, term: TERM };
+  leading = { office: leader, term: TERM };
   refusal = null;
   admission = new Admission({
     bytesMax: 10,

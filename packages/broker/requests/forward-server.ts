@@ -27,7 +27,7 @@ import {
   type RequestOrigin,
 } from '@svc/engine';
 import { newPipelineMeters, type PipelineMeters } from '@svc/wire';
-import type { Leader, Request } from '../leader/leader.js';
+import type { Office, Request } from '../leader/leader.js';
 import type { PeerCalls } from '../peers/calls.js';
 import type { GoneReason, ServedCall } from '../peers/served-calls.js';
 import { NO_LEADER } from '../reads/held-reads.js';
@@ -38,7 +38,7 @@ export interface ForwardServerOptions {
   readonly calls: Pick<PeerCalls, 'serve'>;
   readonly clock: Clock;
   /** null: this node does not lead. */
-  readonly leading: () => { readonly leader: Leader; readonly term: number } | null;
+  readonly leading: () => { readonly office: Office; readonly term: number } | null;
   /** The number of the node that leads as far as is known here; 0 for none. */
   readonly leaderNode: () => number;
   readonly admission: Admission | null;
@@ -122,18 +122,18 @@ export class ForwardServer {
       return;
     }
     const now = leading();
-    if (now === null || now.leader.stopped || now.term !== forwarded.term) {
+    if (now === null || now.office.stopped || now.term !== forwarded.term) {
       answer(call, this.#elsewhere());
       return;
     }
     const request = new ForwardedRequest(forwarded, call, this.#onEnded);
     this.#pipeline.forward.served++;
     this.#open.add(request);
-    call.onGone = (why) => this.#gone(request, now.leader, why);
-    this.#enter(request, now.leader);
+    call.onGone = (why) => this.#gone(request, now.office, why);
+    this.#enter(request, now.office);
   }
 
-  #enter(request: ForwardedRequest, leader: Leader): void {
+  #enter(request: ForwardedRequest, leader: Office): void {
     const { admission } = this.#options;
     const { command } = request;
     const why = this.#whyNot(request, leader);
@@ -148,13 +148,13 @@ export class ForwardServer {
   }
 
   /** What may have been planned before is not refused now: it has an outcome. */
-  #whyNot(request: ForwardedRequest, leader: Leader): Refusal | null {
+  #whyNot(request: ForwardedRequest, leader: Office): Refusal | null {
     const { command } = request;
     if (!growsStorage(command) || isKnown(request, leader)) return null;
     return this.#options.refusal(command);
   }
 
-  #awaitRoom(request: ForwardedRequest, bytes: number, leader: Leader, admission: Admission): void {
+  #awaitRoom(request: ForwardedRequest, bytes: number, leader: Office, admission: Admission): void {
     const { deadlineMs } = request.call;
     request.cancelAdmission = admission.wait(bytes, 'forwarded', deadlineMs, (admitted) => {
       request.cancelAdmission = null;
@@ -168,7 +168,7 @@ export class ForwardServer {
     });
   }
 
-  #submit(request: ForwardedRequest, leader: Leader): void {
+  #submit(request: ForwardedRequest, leader: Office): void {
     leader.submit(request);
     const { command } = request;
     if (command.kind === 'pop' && command.deadlineMs === DEADLINE_OVER) leader.hurry(request);
@@ -178,7 +178,7 @@ export class ForwardServer {
    * A pop whose call only ran out of time stays parked for a moment: its node repeats it, and the
    * repetition takes its place in the line.
    */
-  #gone(request: ForwardedRequest, leader: Leader, why: GoneReason): void {
+  #gone(request: ForwardedRequest, leader: Office, why: GoneReason): void {
     if (!this.#open.has(request)) return;
     this.#end(request);
     if (request.command.kind !== 'pop' || leader.stopped) return;
@@ -187,7 +187,7 @@ export class ForwardServer {
   }
 
   /** What has taken its place by then is not touched. */
-  #awaitRepetition(request: ForwardedRequest, leader: Leader): void {
+  #awaitRepetition(request: ForwardedRequest, leader: Office): void {
     const cancel = this.#options.clock.after(REPETITION_MS, () => {
       this.#awaited.delete(cancel);
       leader.hurry(request);
@@ -211,7 +211,7 @@ export class ForwardServer {
   }
 }
 
-function isKnown({ origin }: ForwardedRequest, leader: Leader): boolean {
+function isKnown({ origin }: ForwardedRequest, leader: Office): boolean {
   return origin !== null && leader.knows(origin);
 }
 

@@ -51,7 +51,7 @@ import {
   takesSeveralTurns,
 } from '@svc/engine';
 import type { Reply } from '@svc/http';
-import { type Leader, nothingPopped, type ProposedEntry } from '../leader/leader.js';
+import { nothingPopped, type Office, type ProposedEntry } from '../leader/leader.js';
 import { DRAIN_NO_LEADER_MS, NO_LEADER, TIMED_OUT, UNCONFIRMED } from '../reads/held-reads.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Admission } from './admission.js';
@@ -62,7 +62,7 @@ import { ClientRequest, isSeenHere, lastIndexOf, type OnOutcome } from './held-r
 import { OpenRequests } from './open-requests.js';
 
 /** The part of this node's own leader that is used here. */
-export type OwnLeader = Pick<Leader, 'submit' | 'hurry' | 'withdraw' | 'stopped'>;
+export type OwnLeader = Pick<Office, 'submit' | 'hurry' | 'withdraw' | 'stopped'>;
 
 export interface RequestsOptions {
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import type { Command, Refusal } from '@svc/engine';
 import type { PipelineMeters } from '@svc/wire';
 import { nodeNumber } from '../config/member-id.js';
 import type { Consensus } from '../consensus/consensus.js';
-import type { Leader } from '../leader/leader.js';
+import { Leader, type Office } from '../leader/leader.js';
 import type { PeerCalls } from '../peers/calls.js';
 import type { StateReads } from '../reads/state-reads.js';
 import type { Clock } from '../system/clock.js';
@@ -46,7 +46,7 @@ export class Leadership {
   readonly #reads: Pick<StateReads, 'follow'>;
   /** null: there are no other nodes. */
   readonly #server: ForwardServer | null;
-  #leading: { readonly leader: Leader; readonly term: number } | null = null;
+  #leading: { readonly office: Office; readonly term: number } | null = null;
 
   constructor({ consensus, reads, requests, calls, ...served }: LeadershipOptions) {
     this.#requests = requests;
@@ -63,19 +63,26 @@ export class Leadership {
   }
 
   /** null: this node does not lead. */
-  get leader(): Leader | null {
-    return this.#leading?.leader ?? null;
+  get office(): Office | null {
+    return this.#leading?.office ?? null;
   }
 
-  begin(leader: Leader, term: number): void {
-    this.#leading = { leader, term };
-    this.#requests.lead(leader);
+  /** null: nothing is planned here: this node does not lead, or its cluster is a standby. */
+  get leader(): Leader | null {
+    const { office } = this;
+    return office instanceof Leader ? office : null;
+  }
+
+  /** Also in place of an office of the same term, in which no request waits any more. */
+  begin(office: Office, term: number): void {
+    this.#leading = { office, term };
+    this.#requests.lead(office);
     this.#reads.follow();
   }
 
   /** What waited for this leadership goes on elsewhere. */
   end(): void {
-    const proposed = this.#leading?.leader.stop() ?? [];
+    const proposed = this.#leading?.office.stop() ?? [];
     this.#leading = null;
     this.#server?.endLeadership();
     this.#requests.endLeadership(proposed);
@@ -89,13 +96,13 @@ export class Leadership {
 
   /** The entry at (index, term) has been applied to the state. */
   applied(index: number, term: number): void {
-    this.#leading?.leader.applied(index, term);
+    this.#leading?.office.applied(index, term);
     this.#requests.applied(index, term);
   }
 
   /** No command that this node plans is without its outcome. */
   get idle(): boolean {
-    return this.#leading?.leader.idle ?? true;
+    return this.#leading?.office.idle ?? true;
   }
 
   stop(): void {

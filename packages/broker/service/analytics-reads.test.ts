@@ -46,7 +46,7 @@ test('reads of rows are refused beyond a number, until one of them ends', () => 
       },
     },
     appliedIndex: () => 1,
-    leadership: { leader: {} },
+    leadership: { office: {} },
   });
   const refused: string[] = [];
   const ask = () =>

@@ -59,7 +59,7 @@ export interface AnalyticsReadsOptions {
   readonly gather: Pick<SeriesGather, 'ask'>;
   readonly clock: Clock;
   readonly appliedIndex: () => number;
-  readonly leadership: { readonly leader: object | null };
+  readonly leadership: { readonly office: object | null };
 }
 
 /** Rows of one answer, 300 bytes each: 15 MB. */
@@ -92,7 +92,7 @@ export class AnalyticsReads implements AnalyticsService {
   }
 
   leads(): boolean {
-    return this.#options.leadership.leader !== null;
+    return this.#options.leadership.office !== null;
   }
 
   // --- status ------------------------------------------------------------------------------------

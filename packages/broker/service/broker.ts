@@ -94,7 +94,7 @@ export interface BrokerParts {
   readonly fetches: Fetches;
   readonly ephemeral: Ephemeral;
   readonly requests: Requests;
-  readonly leadership: { readonly leader: object | null };
+  readonly leadership: { readonly office: object | null };
   readonly reads: StateReads;
   readonly clock: Clock;
   readonly life: NodeLife;

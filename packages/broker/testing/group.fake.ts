@@ -51,7 +51,8 @@ const POP_TIMEOUT_MS = 30_000;
 export interface GroupSetup {
   readonly founders: number;
   readonly seed?: number;
-  readonly environment?: Readonly<Record<string, string>>;
+  /** A test changes it before a restart. */
+  environment?: Readonly<Record<string, string>>;
   readonly digestEvery?: number;
   readonly purgeStep?: number;
 }
@@ -346,7 +347,7 @@ export class FakeMachine {
   }
 
   get leads(): boolean {
-    return this.node !== null && this.node.leader !== null;
+    return this.node !== null && this.node.parts.leadership.office !== null;
   }
 
   get status() {

@@ -61,6 +61,7 @@ import {
 } from './names/name-index.js';
 import { requestKey } from './request-id.js';
 import { MIRROR_CODE, STANDBY_ROLE_CODE } from './standby/effects.js';
+import type { StandbyRoleRow } from './standby/tables.js';
 import { sweepQueue } from './sweep.js';
 import { addTrace, expireTraces } from './traces/apply.js';
 import { placeKey } from './traces/tables.js';
@@ -72,6 +73,8 @@ export interface AppendObserver {
   appended(partition: number, bytes: number): void;
   /** A declaration has changed, or the queue is gone. Absent: nobody holds such queues. */
   ephemeralChanged?(effect: EphemeralQueueEffect): void;
+  /** The cluster is a standby from here on, or was promoted. Absent: nobody asks. */
+  roleChanged?(row: StandbyRoleRow): void;
   /** Absent: nobody counts. */
   readonly counted?: AppliedCounts | undefined;
   readonly figures?: AppliedFigures | undefined;
@@ -118,6 +121,7 @@ export function applyEntry(
       applyEffect(state, effect, stampUs, readable, totals);
       if (effect.kind === 'dead-letter') totals.deadLettered++;
       if (effect.kind === 'ephemeral-queue') observer?.ephemeralChanged?.(effect);
+      if (effect.kind === 'standby-role') observer?.roleChanged?.(effect.row);
       if (effect.kind === 'requests' && counted !== undefined) {
         counted.outcomes_recorded += effect.records.length;
       }

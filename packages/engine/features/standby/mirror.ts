@@ -64,7 +64,8 @@ export type SourceAdmission =
   /** This state is not the one that the entry was planned for. */
   | { readonly kind: 'diverged'; readonly error: string };
 
-const MIRROR_BYTES = 64;
+/** An entry is at most as much longer here than it was at its source. */
+export const MIRROR_BYTES_MAX = 64;
 const ROLE_BYTES = 256;
 
 export class MirrorPlan {
@@ -173,7 +174,7 @@ function readRelevant(reader: ByteReader): Effect | null {
 }
 
 function mirroredBody(previous: number, { index, term, body }: SourceEntry): Uint8Array {
-  const writer = new ByteWriter(body.length + MIRROR_BYTES);
+  const writer = new ByteWriter(body.length + MIRROR_BYTES_MAX);
   writeEntryHeader(writer, readEntryHeader(new ByteReader(body)));
   writeEffect(writer, { kind: 'mirror', previous, index, term });
   writer.copy(body, ENTRY_HEADER_BYTES, body.length);

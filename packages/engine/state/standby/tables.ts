@@ -8,7 +8,7 @@ import { SINGLETON_KEY } from '../../base/keys.js';
 import type { State } from '../../base/state.js';
 import { table } from '../../base/tables.js';
 
-const ID_CHARACTERS = 8;
+export const STANDBY_ID_CHARACTERS = 8;
 
 /** An entry of the source. `stampUs`: the entry's. All zero: none, the start of its log. */
 export const sourcePosition = record({ index: count, term: count, stampUs: count });
@@ -17,7 +17,7 @@ export type SourcePosition = Infer<typeof sourcePosition>;
 export const standbyRoleRow = record({
   role: oneOf(['standby', 'promoted']),
   /** Eight characters, drawn once: what the source knows this standby by. */
-  id: characters<string>(ID_CHARACTERS),
+  id: characters<string>(STANDBY_ID_CHARACTERS),
   /** The addresses of the source, as configured when the row was written. */
   source: text,
   /** The cluster id of the source; null: it was never reached. */
