@@ -25,12 +25,19 @@ const LOW_PCT_STANDARD = 80;
 const ON_WORDS = ['1', 'true', 'on', 'yes'];
 const OFF_WORDS = ['0', 'false', 'off', 'no'];
 
-/** Without blanks at its ends, which no header of HTTP can carry. Null when unset. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/** What no header of HTTP can carry is taken from its ends, or refused. Null when unset. */
 const tokenKind: Kind<string | null> = {
   label: 'secret',
   defaultText: '',
   minimum: null,
-  parse: (given) => accepted(given?.trim() || null),
+  parse: (given, name) => {
+    const token = given?.trim() || null;
+    if (token !== null && CONTROL.test(token)) return refused(`${name} has a control character`);
+    return accepted(token);
+  },
   show: (value) => (value === null ? '<unset>' : `<set:${value.length} chars>`),
 };
 
