@@ -89,6 +89,7 @@ export {
   roleBody,
   type SourceAdmission,
   type SourceEntry,
+  seedBody,
 } from './features/standby/mirror.js';
 export { findTimer, listTimers } from './features/timers/list.js';
 export { listTimerQueues, type TimerQueue } from './features/timers/queues.js';

@@ -60,7 +60,7 @@ import {
   unindexQueue,
 } from './names/name-index.js';
 import { requestKey } from './request-id.js';
-import { MIRROR_CODE, STANDBY_ROLE_CODE } from './standby/effects.js';
+import { isStandbyCode, MIRROR_CODE, speaksOfSource } from './standby/effects.js';
 import type { StandbyRoleRow } from './standby/tables.js';
 import { sweepQueue } from './sweep.js';
 import { addTrace, expireTraces } from './traces/apply.js';
@@ -121,7 +121,9 @@ export function applyEntry(
       applyEffect(state, effect, stampUs, readable, totals);
       if (effect.kind === 'dead-letter') totals.deadLettered++;
       if (effect.kind === 'ephemeral-queue') observer?.ephemeralChanged?.(effect);
-      if (effect.kind === 'standby-role') observer?.roleChanged?.(effect.row);
+      if (effect.kind === 'standby-role' || effect.kind === 'seed') {
+        observer?.roleChanged?.(effect.row);
+      }
       if (effect.kind === 'requests' && counted !== undefined) {
         counted.outcomes_recorded += effect.records.length;
       }
@@ -164,8 +166,8 @@ export function applyStamp(state: State, stampUs: number): void {
  * itself takes no time.
  */
 function beginEntry(state: State, reader: ByteReader, stampUs: number): boolean {
-  const code = reader.position < reader.end ? reader.bytes[reader.position] : 0;
-  if (code !== MIRROR_CODE && code !== STANDBY_ROLE_CODE) {
+  const code = (reader.position < reader.end && reader.bytes[reader.position]) || 0;
+  if (!isStandbyCode(code)) {
     applyStamp(state, stampUs);
     return false;
   }
@@ -178,11 +180,6 @@ function beginEntry(state: State, reader: ByteReader, stampUs: number): boolean 
   if (stampUs !== row.stampUs) state.put(meta, SINGLETON_KEY, { ...row, stampUs });
   if (isMirrored) applyEffect(state, readEffect(reader) as Effect, stampUs);
   return isMirrored;
-}
-
-/** In a mirrored entry it does nothing. */
-function speaksOfSource({ kind }: Effect): boolean {
-  return kind === 'mirror' || kind === 'standby-role';
 }
 
 /** `run`: what the append is counted with; the caller settles it. */

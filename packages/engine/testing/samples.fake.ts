@@ -360,5 +360,6 @@ export const SAMPLE_EFFECTS: readonly Effect[] = [
   { kind: 'ephemeral-queue', tenant: OTHER, queue: '', options: null },
   { kind: 'standby-role', row: standby },
   { kind: 'mirror', previous: 41_230, index: 41_233, term: 7 },
+  { kind: 'seed', position: { index: 41_233, term: 7, stampUs: US }, row: standby },
   { kind: 'kv', tenant: OTHER, writes: [], versionBefore: 300 },
 ];

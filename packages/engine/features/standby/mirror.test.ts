@@ -24,7 +24,7 @@ import { EngineRig, pushCommand, TENANT, utf8 } from '../../testing/engine.fake.
 import { randomKvCall } from '../../testing/kv.fake.js';
 import { wrongCounts } from '../../testing/log-use.fake.js';
 import { SeededRandom } from '../../testing/random.fake.js';
-import { MirrorPlan, type SourceEntry } from './mirror.js';
+import { MirrorPlan, type SourceEntry, seedBody } from './mirror.js';
 
 const SEEDS = 20;
 const TURNS = 60;
@@ -270,6 +270,22 @@ describe('a standby that follows', () => {
     expect(written).toMatchObject({ results: [{ version: 2 }] });
     standby.push('new', 'p', ['z']);
     expect(readMeta(standby.state)).toMatchObject({ nextQueue: 3, nextPartition: 3 });
+  });
+
+  test('begins at its source when it was seeded from it, whatever that source was', () => {
+    const pair = new Pair();
+    const { source, standby } = pair;
+    source.push('q', 'x', ['a']);
+    pair.follow();
+    const { position } = pair.plan;
+    const seeded = { ...ROLE, id: '00000002' };
+    standby.take(seedBody(position, seeded));
+    pair.plan = new MirrorPlan(standby.state);
+    expect([pair.plan.role, pair.plan.position]).toEqual([seeded, position]);
+    source.push('q', 'x', ['b']);
+    pair.follow();
+    expect(rowsOf(standby)).toEqual(rowsOf(source));
+    expect(() => standby.take(seedBody(position, { ...seeded, role: 'promoted' }))).toThrow();
   });
 
   test('takes what its source mirrored as an entry of its source', () => {

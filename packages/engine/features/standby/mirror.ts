@@ -183,8 +183,17 @@ function mirroredBody(previous: number, { index, term, body }: SourceEntry): Uin
 
 /** The entry that gives a cluster the role, when its state has this stamp. */
 export function roleBody(stampUs: number, row: StandbyRoleRow): Uint8Array {
+  return ownBody(stampUs, { kind: 'standby-role', row });
+}
+
+/** The first entry of a cluster whose state is that of its source at `position`. */
+export function seedBody(position: SourcePosition, row: StandbyRoleRow): Uint8Array {
+  return ownBody(position.stampUs, { kind: 'seed', position, row });
+}
+
+function ownBody(stampUs: number, effect: Effect): Uint8Array {
   const writer = new ByteWriter(ROLE_BYTES);
   writeEntryHeader(writer, stampUs);
-  writeEffect(writer, { kind: 'standby-role', row });
+  writeEffect(writer, effect);
   return writer.finish();
 }

@@ -3,7 +3,7 @@
  *
  * A standby's log holds two kinds of entries beside those of consensus:
  *
- *     role:      header | standby-role
+ *     role:      header | standby-role, or seed
  *     mirrored:  header of the source's entry | mirror | the effects of the source's entry
  *
  * What must hold:
@@ -13,8 +13,8 @@
  *   the source is applied once, in the order of the source.
  * - A role entry has the stamp of the state it is applied to, and assigns nothing: the next entry
  *   of the source finds the numbers, versions and the stamp that it found at the source.
- * - Of a mirrored entry the source's own `standby-role` and `mirror` do nothing: they speak of the
- *   source. All else is applied as it was there.
+ * - Of a mirrored entry the source's own effects of this kind do nothing: they speak of the source.
+ *   All else is applied as it was there.
  */
 import { assert } from '../../base/assert.js';
 import { effect } from '../../base/fields/choice.js';
@@ -25,6 +25,7 @@ import type { State } from '../../base/state.js';
 import {
   type SourcePosition,
   type StandbyRoleRow,
+  sourcePosition,
   sourcePositionOf,
   sourcePositions,
   standbyRoleOf,
@@ -34,11 +35,25 @@ import {
 
 export const STANDBY_ROLE_CODE = 33;
 export const MIRROR_CODE = 34;
+export const SEED_CODE = 35;
 
 export const standbyEffects = {
   'standby-role': effect(STANDBY_ROLE_CODE, { row: rest(standbyRoleRow) }, (state, { row }) => {
     putRole(state, row);
   }),
+  /**
+   * The state came from a source, whose role it may hold: from here on this cluster is a standby
+   * of that source, which is at this entry.
+   */
+  seed: effect(
+    SEED_CODE,
+    { position: sourcePosition, row: rest(standbyRoleRow) },
+    (state, { position, row }) => {
+      assert(row.role === 'standby', `seeded as ${row.role}`);
+      state.put(standbyRoles, SINGLETON_KEY, row);
+      state.put(sourcePositions, SINGLETON_KEY, position);
+    },
+  ),
   /** The entry (index, term) of the source; `previous` is the index of the one mirrored before. */
   mirror: effect(
     MIRROR_CODE,
@@ -77,4 +92,14 @@ function moveOn(state: State, previous: number, next: SourcePosition): void {
     `source entry ${next.index} after ${previous}, the position is ${index}`,
   );
   state.put(sourcePositions, SINGLETON_KEY, next);
+}
+
+/** Effects that say what a cluster is, not what it holds. */
+export function speaksOfSource({ kind }: { readonly kind: string }): boolean {
+  return Object.hasOwn(standbyEffects, kind);
+}
+
+/** An entry that begins with an effect of this number was not planned by a planner. */
+export function isStandbyCode(code: number): boolean {
+  return code >= STANDBY_ROLE_CODE && code <= SEED_CODE;
 }
