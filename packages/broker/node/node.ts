@@ -31,6 +31,7 @@ import { StateStore } from '../directory/state-store.js';
 import { LmdbPlace } from '../directory/state-store-lmdb.js';
 import { ApplyTurns } from '../leader/apply-turns.js';
 import type { Leader, Office } from '../leader/leader.js';
+import { StandbyLeader } from '../leader/standby-leader.js';
 import type { FrameContent } from '../peers/frames.js';
 import type { Broker } from '../service/broker.js';
 import { NodeLife } from '../system/node-life.js';
@@ -390,7 +391,7 @@ export class Node {
     const { leadership } = this.parts;
     const hasLed = leadership.office !== null;
     if (role.leading && !hasLed) this.#lead();
-    else if (hasLed && !role.leading) leadership.end();
+    else if (hasLed && !role.leading) this.#endLeadership();
     leadership.roleChanged();
   }
 
@@ -413,15 +414,23 @@ export class Node {
   }
 
   #lead(): void {
+    const { leadership, follower } = this.parts;
     const office = newOffice(this.#options, this.#opened, this.parts, () => this.#succeed());
-    this.parts.leadership.begin(office, this.#term);
+    leadership.begin(office, this.#term);
+    if (office instanceof StandbyLeader) follower?.lead(office);
     this.#serve();
     this.#moveToOwnAddresses();
   }
 
+  #endLeadership(): void {
+    this.parts.follower?.yield();
+    this.parts.leadership.end();
+  }
+
   /** The promotion of a standby is applied: what led it until now is followed by a planner. */
   #succeed(): void {
-    const { leadership, role } = this.parts;
+    const { leadership, role, follower } = this.parts;
+    follower?.yield();
     const { index, term } = role.row?.position ?? SOURCE_START;
     this.#options.logger.warn(
       'standby',

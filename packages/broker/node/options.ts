@@ -7,6 +7,7 @@ import type { LogSpaceSettings } from '../log/space.js';
 import type { AskCandidate } from '../membership/candidate.js';
 import type { PeerCalls } from '../peers/calls.js';
 import type { PeerPort } from '../peers/port.js';
+import type { SourcePort } from '../standby/source-port.js';
 
 export interface NodeOptions extends DirectoryOptions {
   /** For tests; the index knows best. */
@@ -31,6 +32,8 @@ export interface NodeOptions extends DirectoryOptions {
   readonly groupChangeRowsMax?: number;
   /** Where the members are to be reached, at the start and whenever it changes. */
   readonly onMembers?: (members: readonly Peer[]) => void;
+  /** The way to the nodes of a source; null or absent when none is named. */
+  readonly source?: SourcePort | null;
   /** What the process keeps of its past; nothing without it. */
   readonly series?: NodeSeries | null;
   /** The node is to be stopped and opened again: it has received a snapshot. */

@@ -26,6 +26,7 @@ import { type Entry, NO_NODE, type SoftState } from '@svc/raft';
 import { newMeters } from '@svc/wire';
 import { GROUP_LAG_ROWS_MAX, GroupLagFigures } from '../analytics/group-lag-figures.js';
 import { SeriesGather } from '../analytics/series-gather.js';
+import { hostAndPortText } from '../config/addresses.js';
 import type { Config } from '../config/config.js';
 import { nodeNumber } from '../config/member-id.js';
 import { Consensus } from '../consensus/consensus.js';
@@ -60,6 +61,7 @@ import { Leadership, remoteLeader } from '../requests/leadership.js';
 import { Broker, deadlinesOf } from '../service/broker.js';
 import { MemberBlocks } from '../service/member-blocks.js';
 import { NodeStatus } from '../service/node-status.js';
+import { FollowerDriver } from '../standby/follower-driver.js';
 import type { NodeLife } from '../system/node-life.js';
 import { SendBuffers } from '../system/send-buffers.js';
 import type { NodeOptions } from './options.js';
@@ -403,6 +405,7 @@ function upkeepParts(site: Site, parts: GroupParts) {
           clock,
         });
   const space = newSpace(site, parts, sender);
+  const follower = newFollower(site, parts);
   const { consensus } = parts;
   const { fraction, events } = site;
   const basis = { ...events, config, clock, logger, fraction, parts: opened, onFatal };
@@ -411,7 +414,22 @@ function upkeepParts(site: Site, parts: GroupParts) {
     link === null || sender === null
       ? null
       : new GroupRecovery({ ...basis, consensus, link, group, sender, space });
-  return { version, scrubber, space, recovery };
+  return { version, scrubber, space, recovery, follower };
+}
+
+/** null: no source is named. */
+function newFollower({ options, opened }: Site, { link }: GroupParts): FollowerDriver | null {
+  const { config, clock, logger, source = null } = options;
+  if (source === null || link === null) return null;
+  return new FollowerDriver({
+    sources: config.sourceAddresses.map(hostAndPortText),
+    name: config.standbyName,
+    cluster: opened.identity.clusterId,
+    entryBytesMax: entryBytesMaxOf(config),
+    port: source,
+    clock,
+    logger,
+  });
 }
 
 function newSpace(

@@ -20,6 +20,7 @@ import { type Card, decodeCard, encodeCard } from '../forming/card.js';
 import { Forming } from '../forming/forming.js';
 import { ranOutOfSpace } from '../log/disk-gate.js';
 import { CLUSTER_VERSION } from '../service/node-status.js';
+import { SourceClient } from '../standby/source-client.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { CrashSetting } from '../system/crash-points.js';
 import type { Logger } from '../system/logging.js';
@@ -281,6 +282,7 @@ export class NodeProcess {
       timerClock: this.#timerClock,
       series: this.#series,
       onMembers: (members) => peers?.follow(members),
+      source: this.#newSource(),
       onReopen: () => this.#change(() => this.#reopen(front, peers, ready)),
     });
     peers?.belongTo(node.clusterId);
@@ -292,6 +294,13 @@ export class NodeProcess {
     node.join(ready);
     // It may wait for an operator, who has to see that it does.
     if (node.waitsToBeAdded) await front.listen();
+  }
+
+  /** null: no source is named. Closed with the node that it is for. */
+  #newSource(): SourceClient | null {
+    const { config, clock } = this.#options;
+    if (config.sourceAddresses.length === 0) return null;
+    return new SourceClient({ token: config.sourceToken, clock });
   }
 
   /** Changes of the node follow each other; a failure ends the process. */
