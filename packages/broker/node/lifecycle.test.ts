@@ -90,6 +90,7 @@ test('parts open from the bottom up, and consensus last', () => {
 
 test('a stop drains, then closes from the top down, and files last', async () => {
   expect(await callsOf((life) => life.drain())).toEqual([
+    'follower.yield',
     'requests.drain',
     'reads.drain',
     'fetches.stop',
@@ -99,6 +100,7 @@ test('a stop drains, then closes from the top down, and files last', async () =>
     'membership.close',
   ]);
   expect(await callsOf((life) => life.close())).toEqual([
+    'follower.close',
     'leadership.end',
     'broker.stop',
     'leadership.stop',
@@ -126,6 +128,7 @@ test('a stop drains, then closes from the top down, and files last', async () =>
 
 test('a halt closes all but the files and what tells other nodes why', async () => {
   expect(await callsOf((life) => life.halt())).toEqual([
+    'follower.close',
     'leadership.end',
     'broker.stop',
     'leadership.stop',
@@ -149,6 +152,7 @@ test('a halt closes all but the files and what tells other nodes why', async () 
 
 test('a reopening closes whatever speaks', async () => {
   expect(await callsOf((life) => life.reopen())).toEqual([
+    'follower.close',
     'leadership.end',
     'broker.stop',
     'leadership.stop',

@@ -95,7 +95,7 @@ export interface LifeOptions {
 }
 
 export function lifeOf(options: LifeOptions): readonly Part[] {
-  return [...filesOf(options), ...upkeepOf(options), ...serviceOf(options)];
+  return [...filesOf(options), ...upkeepOf(options), ...serviceOf(options), ...leadingOf(options)];
 }
 
 function filesOf({ clock, crash, opened, parts }: LifeOptions): readonly Part[] {
@@ -140,7 +140,7 @@ function filesOf({ clock, crash, opened, parts }: LifeOptions): readonly Part[] 
 }
 
 function upkeepOf({ parts, openLink }: LifeOptions): readonly Part[] {
-  const { space, version, reports, gate, scrubber, link, recovery, follower } = parts;
+  const { space, version, reports, gate, scrubber, link, recovery } = parts;
   return [
     {
       name: 'space',
@@ -165,19 +165,12 @@ function upkeepOf({ parts, openLink }: LifeOptions): readonly Part[] {
     { name: 'gate', open: () => gate.start(), close: () => gate.stop(), ...SILENT },
     { name: 'scrubber', open: () => scrubber.start(), close: () => scrubber.stop(), ...SILENT },
     { name: 'link', open: openLink, close: () => link?.close(), ...TALKING },
-    {
-      // It begins with a leadership.
-      name: 'follower',
-      drain: () => follower?.yield(),
-      close: () => follower?.close(),
-      ...TALKING,
-    },
   ];
 }
 
 function serviceOf({ parts, startConsensus }: LifeOptions): readonly Part[] {
   const { membership, blocks, gather, ephemeral, recovery } = parts;
-  const { consensus, fetches, reads, requests, leadership, broker } = parts;
+  const { consensus, fetches, reads, requests } = parts;
   return [
     {
       name: 'membership',
@@ -227,6 +220,12 @@ function serviceOf({ parts, startConsensus }: LifeOptions): readonly Part[] {
       close: () => requests.stop(),
       ...TALKING,
     },
+  ];
+}
+
+function leadingOf({ parts }: LifeOptions): readonly Part[] {
+  const { leadership, broker, follower } = parts;
+  return [
     {
       name: 'leadership',
       isIdle: () => leadership.idle,
@@ -241,6 +240,13 @@ function serviceOf({ parts, startConsensus }: LifeOptions): readonly Part[] {
         leadership.end();
         broker.stop();
       },
+      ...TALKING,
+    },
+    {
+      // It begins with a leadership, and ends before it.
+      name: 'follower',
+      drain: () => follower?.yield(),
+      close: () => follower?.close(),
       ...TALKING,
     },
   ];
