@@ -1,8 +1,15 @@
 // Goal: what clients send and get is typed as the records say. Method: the types of five endpoints,
 // each against the same type written by hand; the compiler of the tests is the judge.
-import type { PushResult, QueueNameRow, QueueRow, SeekAnswer } from '@svc/wire';
+import type { PushResult } from '@svc/wire';
 import { expectTypeOf, test } from 'vitest';
-import type { Api } from './api.js';
+import type { Answer, Api } from './api.js';
+
+type QueueNameRow = Extract<
+  Answer<'GET /api/v1/resources/queues'>,
+  { readonly stats: string }
+>['queues'][number];
+type QueueRow = Answer<'GET /api/v1/status/queues'>['queues'][number];
+type SeekAnswer = Answer<'POST /api/v1/consumer-groups/{group}/queues/{queue}/seek'>;
 
 /** Without the members that may not be there. */
 type Mentioned<Body> = {

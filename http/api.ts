@@ -2,10 +2,10 @@
  * The types of requests and answers, for clients. They derive from the records of the endpoints,
  * and nothing of this module is there when a program runs:
  *
- *     import type { Api } from '@svc/http/api';
+ *     import type { Answer, Api } from '@svc/http/api';
  *     type Seek = Api['POST /api/v1/consumer-groups/{group}/queues/{queue}/seek'];
  *     type Body = Seek['body'];
- *     type Moved = Seek['answers'][200];
+ *     type Moved = Answer<'POST /api/v1/consumer-groups/{group}/queues/{queue}/seek'>;
  *
  * Members that a body may have and that are not read are left out. Answers are those that the
  * record of the endpoint names; every endpoint may answer `Refused` besides.
@@ -19,6 +19,11 @@ type All = (typeof endpoints)[keyof typeof endpoints];
 
 /** By method and path. */
 export type Api = { readonly [Record in All as Record['at']]: Operation<Record> };
+
+/** What an operation answers with 200. */
+export type Answer<At extends keyof Api> = Api[At]['answers'] extends { readonly 200: infer Body }
+  ? Body
+  : never;
 
 /** `{"error","code"}`, of any status from 400 on. */
 export type Refused = Infer<typeof errorAnswer>;

@@ -7,8 +7,11 @@
  * bare array in the header `x-svc-next-after` (decisions 28).
  */
 import type { NextAfter, RefusedOutcome } from '@svc/engine';
+import { jsonOf } from '../json/answer-writer.js';
+import { aroundList, type Shown } from '../json/shown.js';
 import type { AnswerText } from './answer-text.js';
 import type { Exchange } from './exchange.js';
+import { type Paged, placeToken } from './paging.js';
 
 /** End of a list; `nextAfter` is in the engine's form. */
 export interface ListEnd {
@@ -78,6 +81,38 @@ export interface ListedView {
   readonly kind: 'listed';
   readonly list: CompleteList;
 }
+
+/**
+ * The form of an answer whose first member is the list `name`; what stands behind it is made of the
+ * end of the list.
+ */
+export function listForm<
+  Row,
+  Beside,
+  End extends ListEnd,
+  More extends Beside & Paged,
+  RowValue,
+  Value,
+>(
+  answer: Shown<End, More, Value>,
+  name: keyof Value & string,
+  row: Shown<Row, Beside, RowValue>,
+  letter: string,
+): (more: More) => ListForm<Row, End> {
+  const { after } = aroundList(answer, name);
+  return (more) => ({
+    open: `{"${name}":[`,
+    row: joined((one) => jsonOf<RowValue>(row, row.of(one, more) as NoInfer<RowValue>)),
+    close: (end) => {
+      const members = JSON.stringify(after(end, more)).slice(1);
+      return members === '}' ? ']}' : `],${members}`;
+    },
+    token: (place) => placeToken(letter, place),
+  });
+}
+
+/** For `rowsOf`: the rows are not in the view, and the list takes them as they are found. */
+export const AS_FOUND = (): readonly never[] => [];
 
 /** Rows as JSON texts with commas between them. */
 export function joined<Row>(rowText: (row: Row) => string): ListForm<Row, ListEnd>['row'] {

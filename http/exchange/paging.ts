@@ -5,6 +5,7 @@
  * that of another.
  */
 import type { NextAfter, PageQuery } from '@svc/engine';
+import { describedAs, nullable, optional, text } from '@svc/schema';
 import { badRequestFault } from './errors.js';
 import { lenientInteger, type Query, textOf } from './query.js';
 
@@ -49,14 +50,23 @@ function placeOf(token: string, list: string): string | null {
   return place !== '' && placeToken(list, place) === token ? place : null;
 }
 
-/** The member `nextAfter` of a page; none for a whole list. */
-export function nextAfterMember(
-  { isPaged }: Paging,
-  list: string,
-  nextAfter: NextAfter,
-): { readonly nextAfter?: string | null } {
-  if (!isPaged) return {};
-  return { nextAfter: nextAfter === null ? null : placeToken(list, nextAfter) };
+export interface Paged {
+  readonly page: Paging;
+}
+
+export const NEXT_AFTER = optional(
+  describedAs(
+    'Of a page: what to send as `after` for the next one; `null` behind the last row. A page may ' +
+      'hold fewer rows than its limit, also none, and not be the last.',
+    nullable(text),
+  ),
+);
+
+/** The member `nextAfter` of a list that is answered in pages. */
+export function nextAfterOf(list: string) {
+  const place = ({ nextAfter }: { readonly nextAfter: NextAfter }, { page }: Paged) =>
+    page.isPaged ? nextAfter && placeToken(list, nextAfter) : undefined;
+  return [NEXT_AFTER, place] as const;
 }
 
 /** The member `nextAfter` of a page, with a comma before it; "" for a whole list. */

@@ -7,6 +7,7 @@
  * that has the room to itself may be of any length, and one of many that grow at once is refused.
  * An answer that tells what was done is made in any case, and counts as it grows.
  */
+import { aroundList, type Shown } from '../json/shown.js';
 import type { AnswerBytes } from './answer-bytes.js';
 import type { AnswerText } from './answer-text.js';
 import { ANSWERS_OVERLOADED_REFUSAL } from './errors.js';
@@ -94,6 +95,15 @@ export function* listText(
   }
   const after = membersText(tail);
   yield `]${after === '' ? '' : ','}${after}}`;
+}
+
+/** Makes the text of an answer with a piece for each row of its list `name`. */
+export function piecesOf<View, More, Value>(
+  answer: Shown<View, More, Value>,
+  name: keyof Value & string,
+): (view: View, more: More) => Generator<string> {
+  const { before, texts, after } = aroundList(answer, name);
+  return (view, more) => listText(before(view, more), name, texts(view, more), after(view, more));
 }
 
 /** `[..]` with a piece for each of the items. */

@@ -21,7 +21,7 @@
  * Access levels have a second, independent list: `server/levels.test.ts`.
  */
 import type { Refusal } from '@svc/engine';
-import type { AnySchema, Json } from '@svc/schema';
+import type { AnySchema, Json, Schema } from '@svc/schema';
 import { errorAnswer } from '@svc/wire';
 import type { BodyShare } from '../exchange/body-budget.js';
 import { badRequest } from '../exchange/errors.js';
@@ -309,11 +309,12 @@ export function refusal(description: string): DescribedAnswer<typeof errorAnswer
   return { description, schema: errorAnswer };
 }
 
-export function answer<Body extends AnySchema>(
+/** Clients learn what the answer holds, and not what it is made of. */
+export function answer<Value>(
   description: string,
-  schema: Body,
+  schema: Schema<Value>,
   example?: Json,
-): DescribedAnswer<Body> {
+): DescribedAnswer<Schema<Value>> {
   return { description, schema, ...(example === undefined ? {} : { example }) };
 }
 

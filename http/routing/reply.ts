@@ -9,7 +9,19 @@ import type { AnswerRoom } from '../exchange/answer-budget.js';
 import { INTERNAL_REFUSAL, type Status } from '../exchange/errors.js';
 import type { Exchange, FrontLogger } from '../exchange/exchange.js';
 import { jsonOf } from '../json/answer-writer.js';
+import { type Rest, type Shown, textOf } from '../json/shown.js';
 import type { NotFoundOutcome, Reply } from '../ports/service.js';
+
+/** Answers with what is made of the view. */
+export function sendShown<View, More, Value>(
+  exchange: Exchange,
+  status: Status,
+  schema: Shown<View, More, Value>,
+  view: View,
+  ...more: Rest<More>
+): void {
+  exchange.json(status, textOf(schema, view, ...more));
+}
 
 /** Answers with an object, written by its schema. */
 export function sendAnswer<Value>(
@@ -89,15 +101,15 @@ export function viewReply<Context, View extends { readonly kind: string }>(
   return new PendingReply(exchange, front.logger, { context, render }, renderView<Context, View>);
 }
 
-/** A reply whose answer is made of the view alone, and written by its schema. */
-export function shownReply<View extends { readonly kind: string }, Value>(
+/** A reply whose answer is made of the view. */
+export function shownReply<View extends { readonly kind: string }, More, Value>(
   front: { readonly logger: FrontLogger },
   exchange: Exchange,
-  schema: Schema<Value>,
-  shown: (view: View) => NoInfer<Value>,
+  schema: Shown<View, More, Value>,
+  ...more: Rest<More>
 ): Reply<View | RefusedOutcome> {
   return viewReply(front, exchange, null, (to: Exchange, _: null, view: View) =>
-    sendAnswer(to, '200 OK', schema, shown(view)),
+    sendShown(to, '200 OK', schema, view, ...more),
   );
 }
 
@@ -119,14 +131,14 @@ function isNotFound(view: { readonly kind: string }): view is NotFoundOutcome {
   return view.kind === 'not-found';
 }
 
-interface Shown<Context, View> {
+interface Rendering<Context, View> {
   readonly context: Context;
   readonly render: Render<Context, View>;
 }
 
 function renderView<Context, View extends { readonly kind: string }>(
   exchange: Exchange,
-  { context, render }: Shown<Context, View>,
+  { context, render }: Rendering<Context, View>,
   outcome: View | RefusedOutcome,
 ): void {
   if (isRefused(outcome)) exchange.refuse(outcome.refusal);

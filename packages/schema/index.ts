@@ -30,6 +30,11 @@ export interface Schema<Value> extends AnySchema {
   readonly [described]?: (value: Value) => Value;
 }
 
+/** A schema that one value alone satisfies. */
+export interface Constant<Value> extends Schema<Value> {
+  readonly only: Value;
+}
+
 /** A member that may be absent. */
 export interface Optional<Value> {
   readonly optional: Schema<Value>;
@@ -75,16 +80,23 @@ function leaf<Value>(json: JsonObject): Schema<Value> {
   return { json, uses: NONE };
 }
 
+function just<Value>(only: Value, json: JsonObject): Constant<Value> {
+  return { ...leaf<Value>(json), only };
+}
+
 export const text = leaf<string>({ type: 'string' });
 export const truth = leaf<boolean>({ type: 'boolean' });
 export const number = leaf<number>({ type: 'number' });
 export const integer = leaf<number>({ type: 'integer' });
 /** A number of things. */
 export const count = leaf<number>({ type: 'integer', minimum: 0 });
-export const nothing = leaf<null>({ type: 'null' });
-export const emptyList = leaf<readonly []>({ type: 'array', maxItems: 0 });
+export const nothing = just(null, { type: 'null' });
+export const emptyList = just<readonly []>([], { type: 'array', maxItems: 0 });
 /** An object that has no member. */
-export const noMembers = leaf<Readonly<Record<string, never>>>({ type: 'object', properties: {} });
+export const noMembers = just<Readonly<Record<string, never>>>(
+  {},
+  { type: 'object', properties: {} },
+);
 /** No value at all; as `optional(never)`, a member that may not be there. */
 export const never = leaf<never>({ not: {} });
 /** Any JSON value. */
@@ -119,8 +131,8 @@ export const stampMs = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 export function constant<const Value extends string | number | boolean>(
   value: Value,
-): Schema<Value> {
-  return leaf({ const: value });
+): Constant<Value> {
+  return just(value, { const: value });
 }
 
 export function oneOf<const Value extends string>(...values: readonly Value[]): Schema<Value> {
@@ -175,10 +187,10 @@ export function closed<Value>({ json, uses }: Schema<Value>): Schema<Value> {
 }
 
 /** Described once, under its name, and referred to. */
-export function named<Value>(name: string, schema: Schema<Value>): Schema<Value> {
+export function named<S extends AnySchema>(name: string, schema: S): S {
   const uses = new Map(schema.uses);
   addUse(uses, name, schema.json);
-  return { json: { $ref: `${COMPONENTS}${name}` }, uses };
+  return { ...schema, json: { $ref: `${COMPONENTS}${name}` }, uses };
 }
 
 /** A name stands for one schema; two of one name would be described by either. */
@@ -189,8 +201,8 @@ export function addUse(uses: Map<string, JsonObject>, name: string, json: JsonOb
   uses.set(name, json);
 }
 
-export function describedAs<Value>(description: string, schema: Schema<Value>): Schema<Value> {
-  return { json: { ...schema.json, description }, uses: schema.uses };
+export function describedAs<S extends AnySchema>(description: string, schema: S): S {
+  return { ...schema, json: { ...schema.json, description } };
 }
 
 /** How a request may spell an instant. */

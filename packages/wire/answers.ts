@@ -10,7 +10,6 @@ import {
   either,
   emptyList,
   type Infer,
-  integer,
   integerBetween,
   list,
   matching,
@@ -27,7 +26,6 @@ import {
   uuid,
 } from '@svc/schema';
 import { KV_FAILURE_FIELDS, KV_RESULT_FIELDS } from './kv-answers.js';
-import { nextAfter } from './page-answers.js';
 import { TIMER_ABSENT_FIELDS, TIMER_DONE_FIELDS } from './timer-answers.js';
 
 /** Every refusal; `code` is additive, the status and `error` are what clients may rely on. */
@@ -41,12 +39,6 @@ export const errorAnswer = named(
     ),
   }),
 );
-
-export interface NoSuchRouteAnswer {
-  readonly error: 'no_such_route';
-  readonly code: 'no_such_route';
-  readonly path: string;
-}
 
 export const PUSH_RESULT_FIELDS = {
   index: count,
@@ -170,8 +162,6 @@ export const transactionTimerAbsent = named(
 );
 export type TransactionTimerAbsent = Infer<typeof transactionTimerAbsent>;
 
-export type TransactionTimerResult = TransactionTimerDone | TransactionTimerAbsent;
-
 export const transactionPositionResult = named(
   'TransactionPositionResult',
   object({
@@ -243,185 +233,6 @@ export const extendAnswer = object({
   lease_expires_at: describedAs('The same as `newExpiresAt`.', nullable(stamp)),
 });
 export type ExtendAnswer = Infer<typeof extendAnswer>;
-
-/** The members under `options` (inspection 6.6); the labels stand beside it. */
-export const optionsAnswer = named(
-  'QueueOptionsAnswer',
-  object({
-    priority: integer,
-    leaseTime: integer,
-    retryLimit: integer,
-    retryDelay: integer,
-    maxSize: integer,
-    maxQueueSize: describedAs('The same as `maxSize`.', integer),
-    ttl: integer,
-    deadLetterQueue: truth,
-    dlqAfterMaxRetries: truth,
-    delayedProcessing: integer,
-    windowBuffer: integer,
-    retentionSeconds: integer,
-    completedRetentionSeconds: integer,
-    retentionEnabled: truth,
-    encryptionEnabled: truth,
-    maxWaitTimeSeconds: integer,
-    minPopWaitTime: integer,
-    dedupWindowSeconds: integer,
-    retentionSinkHold: text,
-    retentionSinkHoldMaxSeconds: integer,
-  }),
-);
-export type OptionsAnswer = Infer<typeof optionsAnswer>;
-
-/** message-plane 7. */
-export const configureAnswer = object({
-  configured: constant(true),
-  queueId: uuid,
-  partitionId: nothing,
-  queue: text,
-  namespace: text,
-  task: text,
-  storage: constant('segments'),
-  options: optionsAnswer,
-});
-export type ConfigureAnswer = Infer<typeof configureAnswer>;
-
-/** message-plane 8. */
-export const queueDeletedAnswer = object({
-  deleted: truth,
-  existed: truth,
-  queue: text,
-  message: optional(text),
-});
-
-export const segmentFigures = object({ segments: count, messages: count });
-
-export const queueRow = named(
-  'Queue',
-  object({
-    id: uuid,
-    name: text,
-    queue: text,
-    namespace: text,
-    task: text,
-    storage: constant('segments'),
-    partitions: count,
-    segments: segmentFigures,
-    messages: object({
-      total: count,
-      pending: describedAs('Messages that are leased are not counted here.', count),
-      processing: count,
-      completed: count,
-      deadLetter: count,
-    }),
-    retainedBytes: count,
-    options: optionsAnswer,
-    createdAt: stamp,
-  }),
-);
-export type QueueRow = Infer<typeof queueRow>;
-
-/** inspection 6.5. */
-export const queueListAnswer = object({
-  queues: list(queueRow),
-  kvRows: count,
-  kvBytes: count,
-  timerRows: count,
-  timerBytes: count,
-  nextAfter,
-});
-export type QueueListAnswer = Infer<typeof queueListAnswer>;
-
-export const queueNameRow = object({
-  id: uuid,
-  name: text,
-  queue: text,
-  partitions: count,
-  createdAt: stamp,
-});
-export type QueueNameRow = Infer<typeof queueNameRow>;
-
-/** message-plane 8: the list with `?stats=lanes`. */
-export const queueNamesAnswer = object({
-  queues: list(queueNameRow),
-  stats: constant('lanes'),
-  nextAfter,
-});
-export type QueueNamesAnswer = Infer<typeof queueNamesAnswer>;
-
-/** inspection 6.6. */
-export const messageFigures = named(
-  'MessageFigures',
-  object({
-    total: count,
-    pending: describedAs('Messages that are leased are counted here too.', count),
-    processing: count,
-    completed: count,
-    failed: nothing,
-    deadLetter: count,
-  }),
-);
-export type MessageFigures = Infer<typeof messageFigures>;
-
-export const partitionRow = named(
-  'Partition',
-  object({
-    id: uuid,
-    name: text,
-    createdAt: stamp,
-    messages: messageFigures,
-    stats: messageFigures,
-    cursor: object({ totalConsumed: count, batchesConsumed: constant(0) }),
-    lastActivity: nullable(stamp),
-    oldestMessage: nullable(stamp),
-    newestMessage: nullable(stamp),
-    retainedBytes: count,
-  }),
-);
-export type PartitionRow = Infer<typeof partitionRow>;
-
-export const queueDetailAnswer = object({
-  id: uuid,
-  name: text,
-  namespace: text,
-  task: text,
-  createdAt: stamp,
-  options: optionsAnswer,
-  partitions: list(partitionRow),
-  partitionsTruncated: optional(constant(true)),
-  segments: segmentFigures,
-  totals: messageFigures,
-  retainedBytes: count,
-  nextAfter,
-});
-export type QueueDetailAnswer = Infer<typeof queueDetailAnswer>;
-
-export const partitionDepth = object({
-  partition: text,
-  pending: count,
-  processing: count,
-  ready: count,
-});
-export type PartitionDepth = Infer<typeof partitionDepth>;
-
-/** inspection 6.4. */
-export const depthAnswer = object({
-  queue: text,
-  group: nullable(text),
-  pending: count,
-  processing: count,
-  ready: count,
-  partitionsPending: count,
-  partitionsReady: count,
-  conflation: truth,
-  effectivePending: count,
-  effectiveReady: count,
-  effective: optional(
-    describedAs('The same as `effectivePending`; only where the group conflates.', count),
-  ),
-  partitions: list(partitionDepth),
-  nextAfter,
-});
-export type DepthAnswer = Infer<typeof depthAnswer>;
 
 const fetchEntryError = oneOf('UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_OUT_OF_RANGE');
 export type FetchEntryError = Infer<typeof fetchEntryError>;

@@ -1,9 +1,6 @@
 /** Shapes, names, limits and formats of the public API. Pure: imports '@svc/schema' alone. */
-export * from './analytics-answers.js';
 export * from './answers.js';
 export * from './ephemeral-answers.js';
-export * from './group-answers.js';
-export * from './identity-answers.js';
 export * from './kv-answers.js';
 export * from './limits.js';
 export {
@@ -54,11 +51,9 @@ export {
   QueueMeters,
 } from './queue-meters.js';
 export * from './record-answers.js';
-export * from './resource-answers.js';
 export * from './stream-answers.js';
 export { Summary } from './summary.js';
 export * from './surface-answers.js';
-export * from './system-answers.js';
 export { isWellFormed, utf8Length } from './text.js';
 export * from './timer-answers.js';
 export { formatStampMs, formatStampUs, parseIsoUs } from './timestamp.js';

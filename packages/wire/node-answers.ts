@@ -67,26 +67,6 @@ export const healthAnswer = named(
 );
 export type HealthAnswer = Infer<typeof healthAnswer>;
 
-const counted = object({ total: count, rate: constant(0) });
-
-/** inspection 8.2. */
-export const metricsAnswer = object({
-  uptime: count,
-  requests: counted,
-  messages: counted,
-  memory: object({
-    rss: count,
-    heapTotal: constant(0),
-    heapUsed: constant(0),
-    external: constant(0),
-    arrayBuffers: constant(0),
-  }),
-  cpu: object({ user: constant(0), system: constant(0) }),
-  engine: constant('raft'),
-  raft: raftFigures,
-});
-export type MetricsAnswer = Infer<typeof metricsAnswer>;
-
 const votes = oneOf('voter', 'learner');
 
 const NODE_BLOCK = {

@@ -22,7 +22,7 @@ import {
   truth,
   uuid,
 } from '@svc/schema';
-import { optionsAnswer, PUSH_RESULT_FIELDS } from './answers.js';
+import { PUSH_RESULT_FIELDS } from './answers.js';
 
 export const MESSAGE_STATUSES = ['pending', 'processing', 'completed', 'dead_letter'] as const;
 
@@ -88,38 +88,6 @@ export const messageListAnswer = object({
   ),
 });
 export type MessageListAnswer = Infer<typeof messageListAnswer>;
-
-export const messageGroupRow = object({
-  name: text,
-  committed: integer,
-  consumed: truth,
-  leaseExpiresAt: nullable(stamp),
-});
-
-/** inspection 1.2. */
-export const messageAnswer = object({
-  id: uuid,
-  transactionId: text,
-  data: anything,
-  payload: anything,
-  traceId: nullable(uuid),
-  producerSub: nullable(text),
-  createdAt: stamp,
-  partitionId: uuid,
-  partition: text,
-  queue: text,
-  queuePath: text,
-  namespace: nullable(text),
-  task: nullable(text),
-  status: messageStatus,
-  errorMessage: nullable(text),
-  retryCount: count,
-  isEncrypted: truth,
-  queueConfig: optionsAnswer,
-  mode: readingModeAnswer,
-  consumerGroups: list(messageGroupRow),
-});
-export type MessageAnswer = Infer<typeof messageAnswer>;
 
 /** inspection 1.3. */
 export const messageDeletedAnswer = object({

@@ -17,7 +17,6 @@ import {
   truth,
   uuid,
 } from '@svc/schema';
-import { nextAfter } from './page-answers.js';
 
 /** How the bytes of a message are spelled, in requests too. */
 export const base64 = matching(
@@ -74,7 +73,6 @@ const ROW = {
 };
 
 export const timerRowAnswer = named('TimerRow', object(ROW));
-export type TimerRowAnswer = Infer<typeof timerRowAnswer>;
 
 export const timerFoundAnswer = object({
   found: constant(true),
@@ -90,19 +88,6 @@ export const timerMissingAnswer = object({ found: constant(false), ...NAMES });
 
 export const timerPeekAnswer = either(timerFoundAnswer, timerMissingAnswer);
 export type TimerPeekAnswer = Infer<typeof timerPeekAnswer>;
-
-/** A queue that has timers. */
-export const timerQueueRow = named(
-  'TimerQueueRow',
-  object({
-    queue: text,
-    pending: count,
-    nextAt: describedAs('When the next timer is due.', stamp),
-  }),
-);
-export type TimerQueueRow = Infer<typeof timerQueueRow>;
-
-export const timerQueuesAnswer = object({ timers: list(timerQueueRow), nextAfter });
 
 export const timerListAnswer = object({
   rows: list(timerRowAnswer),

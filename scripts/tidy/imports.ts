@@ -109,10 +109,13 @@ export function workspaceOf(path: string): string {
   return first === 'packages' ? `${first}/${second}` : first;
 }
 
-/** Tests, and the workspace `test`, may have the doubles of a workspace: `@svc/storage/testing`. */
+/**
+ * Tests, and the workspace `test`, may have the doubles of a workspace: `@svc/storage/testing`; and
+ * the types of requests and answers, as clients have them: `@svc/http/api`.
+ */
 function wrongPackage(row: Row, found: Import, isTest: boolean): string | null {
   const { typeOnly } = found;
-  const doubles = isTest || row.folder === 'test' ? /\/testing$/ : /^$/;
+  const doubles = isTest || row.folder === 'test' ? /\/(testing|api)$/ : /^$/;
   const specifier = found.specifier.replace(doubles, '');
   if (/^@svc\/[^/]+\//.test(specifier)) return `'${specifier}' is not the index of its workspace`;
   const parts = specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1);

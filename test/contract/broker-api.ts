@@ -2,17 +2,13 @@
  * The broker's calls as tests use them. Answers are checked for their status here, so that a
  * scenario states what it is about and nothing else.
  */
-import type {
-  AckResult,
-  ConfigureAnswer,
-  DepthAnswer,
-  ExtendAnswer,
-  FetchAnswer,
-  PopAnswer,
-  PushResult,
-  QueueDetailAnswer,
-} from '@svc/wire';
+import type { Answer as AnswerTo } from '@svc/http/api';
+import type { AckResult, ExtendAnswer, FetchAnswer, PopAnswer, PushResult } from '@svc/wire';
 import type { Answer, Caller, RequestOptions } from '../process/http-client.js';
+
+type ConfigureAnswer = AnswerTo<'POST /api/v1/configure'>;
+type DepthAnswer = AnswerTo<'GET /api/v1/resources/queues/{queue}/depth'>;
+type QueueDetailAnswer = AnswerTo<'GET /api/v1/resources/queues/{queue}'>;
 
 export interface PushItem {
   readonly queue: string;

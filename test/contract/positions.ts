@@ -1,7 +1,14 @@
 /** Asking by position. */
-import type { ChangedAnswer, ChangedPageAnswer, FetchAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
+import type { FetchAnswer } from '@svc/wire';
 import { bodyOf } from './broker-api.js';
 import type { BrokerUnderTest } from './broker-under-test.js';
+
+type ChangedAnswer = Answer<'POST /api/v1/partitions/changed'>;
+type ChangedPageAnswer = Extract<
+  ChangedAnswer['entries'][number],
+  { readonly partitions: unknown }
+>;
 
 export const FETCH = '/api/v1/fetch';
 export const CHANGED = '/api/v1/partitions/changed';

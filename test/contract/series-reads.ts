@@ -1,7 +1,10 @@
 /** Reading status and analytics: rows come with the flush, a second after what they tell of. */
-import type { QueueOpsAnswer, QueueOpsRow } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { bodyOf } from './broker-api.js';
 import type { BrokerUnderTest } from './broker-under-test.js';
+
+type QueueOpsAnswer = Answer<'GET /api/v1/analytics/queue-ops'>;
+type QueueOpsRow = Answer<'GET /api/v1/analytics/queue-ops'>['series'][number];
 
 export const ANALYTICS = '/api/v1/analytics';
 

@@ -1,47 +1,226 @@
 /** Processes over time: system and worker metrics (inspection 5.7, 5.8). They show all tenants. */
 import {
-  formatStampUs,
-  type SystemMetrics,
-  type SystemReplica,
-  systemMetricsAnswer,
-  type WorkerMetricsAnswer,
-  type WorkerPoint,
-  type WorkerRow,
-  workerMetricsAnswer,
-} from '@svc/wire';
+  constant,
+  count,
+  describedAs,
+  integer,
+  noMembers,
+  nothing,
+  number,
+  stamp,
+  stampMs,
+  text,
+} from '@svc/schema';
+import { formatStampUs } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
+import { partOf, rowsOf, shown } from '../../json/shown.js';
 import type {
   NodeSeriesView,
   ProcessBucketView,
+  ProcessCountsView,
   ProcessSeriesView,
-  SeriesWindow,
 } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { sendShown, viewReply } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
 import {
   acked,
   averageLagMs,
   type CellBucket,
   cellBuckets,
-  gaugeAnswer,
+  gaugeOf,
   longestLagMs,
-  missingOf,
   plus,
 } from './series-figures.js';
+import { type Worker, workersOf } from './status.js';
 import {
   BAD_WINDOW,
   badInput,
   bucketText,
   bucketTextMs,
+  MISSING,
   perSecond,
-  timeRange,
+  rate,
+  stampS,
   WINDOW,
+  WINDOW_SHOWN,
+  type Windowed,
   windowOf,
 } from './window.js';
 
 const HOSTNAME = textParameter('Of this node alone.');
+
+/** A node has one worker. */
+const WORKER_NAME = 'worker-0';
+
+type Gauges = ProcessBucketView['gauges'];
+
+const cpu = shown<Gauges>()({
+  user_us: gaugeOf(({ cpuUser }) => cpuUser),
+  system_us: gaugeOf(({ cpuSystem }) => cpuSystem),
+});
+
+const memory = shown<Gauges>()({
+  rss_bytes: gaugeOf(({ residentBytes }) => residentBytes),
+  virtual_bytes: gaugeOf(({ virtualBytes }) => virtualBytes),
+});
+
+const raft = shown<Gauges>()({
+  inflight: gaugeOf(({ inFlight }) => inFlight),
+  applied_lag: gaugeOf(({ appliedLag }) => appliedLag),
+  log_bytes: gaugeOf(({ logBytes }) => logBytes),
+  log_files: gaugeOf(({ logFiles }) => logFiles),
+  map_used_pct: gaugeOf(({ mapUsedPct }) => mapUsedPct),
+});
+
+const none = shown<unknown>();
+const pool = none({ pool_size: nothing, queue_size: nothing });
+
+/** `database` to `shared_state` are kept for readers of older releases. */
+const systemMetrics = shown<Gauges>()({
+  cpu: describedAs('Hundredths of a percent of one processor.', cpu),
+  memory,
+  database: none({ pool_size: nothing, pool_idle: nothing, pool_active: nothing }),
+  threadpool: none({ db: pool, system: pool }),
+  registries: none({ response: nothing }),
+  shared_state: none({
+    enabled: nothing,
+    sidecar_ops: none({ push: none({ count: nothing, latency_us: nothing, items: nothing }) }),
+    queue_backoff: noMembers,
+    queue_backoff_summary: nothing,
+    queue_config_cache: noMembers,
+    consumer_presence: noMembers,
+    server_health: noMembers,
+    transport: noMembers,
+  }),
+  raft,
+});
+
+const systemPoint = shown<ProcessBucketView>()({
+  timestamp: [stampMs, ({ minute }) => bucketTextMs(minute)],
+  sampleCount: [count, ({ samples }) => samples],
+  metrics: partOf(systemMetrics, ({ gauges }) => gauges),
+});
+
+const systemReplica = shown<NodeSeriesView>()({
+  hostname: text,
+  port: count,
+  workerId: constant(WORKER_NAME),
+  timeSeries: rowsOf(systemPoint, ({ buckets }) => buckets),
+});
+
+/** inspection 5.7: those of the nodes that were asked for and have rows. */
+const systemMetricsAnswer = shown<ProcessSeriesView, Windowed>()({
+  ...WINDOW_SHOWN,
+  ...MISSING,
+  pointCount: [count, ({ nodes }) => nodes.reduce((sum, { buckets }) => sum + buckets.length, 0)],
+  replicaCount: [count, ({ nodes }) => nodes.length],
+  replicas: rowsOf(systemReplica, ({ nodes }) => nodes),
+});
+
+const workerPoint = shown<CellBucket, Windowed>()({
+  timestamp: [stampS, ({ minute }) => bucketText(minute)],
+  pushMessages: [count, ({ counts }) => counts.pushMessages],
+  popMessages: [count, ({ counts }) => counts.popMessages],
+  ackMessages: [count, ({ counts }) => acked(counts)],
+  pushRequests: [count, ({ counts }) => counts.pushRequests],
+  popRequests: [count, ({ counts }) => counts.popRequests],
+  ackRequests: [count, ({ counts }) => counts.ackRequests],
+  jobsDone: [count, ({ counts }) => counts.pushRequests],
+  pushPerSecond: [
+    rate,
+    ({ counts }, { window }) => perSecond(counts.pushMessages, window.widthMinutes),
+  ],
+  popPerSecond: [
+    rate,
+    ({ counts }, { window }) => perSecond(counts.popMessages, window.widthMinutes),
+  ],
+  ackPerSecond: [rate, ({ counts }, { window }) => perSecond(acked(counts), window.widthMinutes)],
+  avgEventLoopLagMs: [count, ({ loopLag }) => Math.round(loopLag?.avg ?? 0)],
+  maxEventLoopLagMs: [count, ({ loopLag }) => Math.round(loopLag?.max ?? 0)],
+  avgFreeSlots: nothing,
+  minFreeSlots: nothing,
+  dbConnections: nothing,
+  avgJobQueueSize: nothing,
+  maxJobQueueSize: nothing,
+  backoffSize: nothing,
+  avgLagMs: [number, ({ counts }) => averageLagMs(counts) ?? 0],
+  maxLagMs: [count, ({ counts }) => longestLagMs(counts) ?? 0],
+  lagCount: [count, ({ counts }) => counts.popMessages],
+  dbErrors: constant(0),
+  ackSuccess: [count, ({ counts }) => counts.ackSuccess],
+  ackFailed: [count, ({ counts }) => counts.ackFailed],
+  dlqCount: [count, ({ counts }) => counts.deadLetters],
+});
+
+const workerRow = shown<Worker>()({
+  hostname: text,
+  workerId: constant(0),
+  avgEventLoopLagMs: [count, ({ recent }) => Math.round(recent.gauges.loopLagMs?.avg ?? 0)],
+  maxEventLoopLagMs: [count, ({ recent }) => Math.round(recent.gauges.loopLagMs?.max ?? 0)],
+  freeSlots: nothing,
+  dbConnections: nothing,
+  jobQueueSize: nothing,
+  backoffSize: nothing,
+  messagesProcessed: [count, ({ recent: { counts } }) => counts.pushMessages + acked(counts)],
+  lastSeen: [stamp, ({ recent }) => formatStampUs(recent.minute * US_PER_MINUTE)],
+});
+
+const workerQueue = shown<ProcessSeriesView['queues'][number]>()({
+  queueName: [text, ({ queue }) => queue],
+  popCount: [count, ({ counts }) => counts.popMessages],
+  avgLagMs: [number, ({ counts }) => averageLagMs(counts) ?? 0],
+  maxLagMs: [count, ({ counts }) => longestLagMs(counts) ?? 0],
+});
+
+const summary = shown<ProcessCountsView>()({
+  totalPushMessages: [count, ({ pushMessages }) => pushMessages],
+  totalPopMessages: [count, ({ popMessages }) => popMessages],
+  totalAckMessages: [count, acked],
+  totalPushRequests: [count, ({ pushRequests }) => pushRequests],
+  totalPopRequests: [count, ({ popRequests }) => popRequests],
+  totalAckRequests: [count, ({ ackRequests }) => ackRequests],
+  totalDbErrors: constant(0),
+  totalAckFailed: [count, ({ ackFailed }) => ackFailed],
+  totalDlq: [count, ({ deadLetters }) => deadLetters],
+  pendingMessages: [
+    describedAs('Pushed less popped messages: negative where several groups read.', integer),
+    ({ pushMessages, popMessages }) => pushMessages - popMessages,
+  ],
+});
+
+interface Workers extends ProcessSeriesView {
+  readonly points: readonly CellBucket[];
+}
+
+/** inspection 5.8: points of the nodes that were asked for, workers of all. */
+const workerMetricsAnswer = shown<Workers, Windowed>()({
+  ...WINDOW_SHOWN,
+  ...MISSING,
+  pointCount: [count, ({ points }) => points.length],
+  timeSeries: rowsOf(workerPoint, ({ points }) => points, 'The newest point comes first.'),
+  workers: rowsOf(workerRow, ({ nodes }) => workersOf(nodes)),
+  queues: rowsOf(workerQueue, ({ queues }) => queues),
+  summary: partOf(summary, ({ points }) =>
+    points.map(({ counts }) => counts).reduce(plus, NOTHING),
+  ),
+});
+
+const NOTHING: ProcessCountsView = {
+  pushRequests: 0,
+  pushMessages: 0,
+  popRequests: 0,
+  popMessages: 0,
+  popEmpty: 0,
+  ackRequests: 0,
+  ackSuccess: 0,
+  ackFailed: 0,
+  transactions: 0,
+  deadLetters: 0,
+  lagMsSum: 0,
+  lagMsMax: 0,
+};
 
 export const systemMetricsEndpoint = endpoint({
   at: 'GET /api/v1/analytics/system-metrics',
@@ -91,13 +270,10 @@ export const workerMetricsEndpoint = endpoint({
   },
 });
 
-/** A node has one worker. */
-const WORKER_NAME = 'worker-0';
 const INTEGER = /^[+-]?\d+$/;
 const US_PER_MINUTE = 60_000_000;
 
-interface Context {
-  readonly window: SeriesWindow;
+interface Context extends Windowed {
   readonly hostname: string;
   /** False: the request names another worker than the one of each node. */
   readonly isWanted: boolean;
@@ -124,152 +300,11 @@ function wantedOf(nodes: readonly NodeSeriesView[], { hostname, isWanted }: Cont
 }
 
 function renderSystem(exchange: Exchange, context: Context, outcome: ProcessSeriesView): void {
-  const { window } = context;
-  const replicas = wantedOf(outcome.nodes, context)
-    .filter(({ buckets }) => buckets.length > 0)
-    .map(replicaOf);
-  sendAnswer(exchange, '200 OK', systemMetricsAnswer, {
-    timeRange: timeRange(window),
-    bucketMinutes: window.widthMinutes,
-    pointCount: replicas.reduce((sum, { timeSeries }) => sum + timeSeries.length, 0),
-    replicaCount: replicas.length,
-    replicas,
-    ...missingOf(outcome.missing),
-  });
-}
-
-function replicaOf({ hostname, port, buckets }: NodeSeriesView): SystemReplica {
-  return {
-    hostname,
-    port,
-    workerId: WORKER_NAME,
-    timeSeries: buckets.map((bucket) => ({
-      timestamp: bucketTextMs(bucket.minute),
-      sampleCount: bucket.samples,
-      metrics: metricsOf(bucket),
-    })),
-  };
-}
-
-function metricsOf({ gauges }: ProcessBucketView): SystemMetrics {
-  return {
-    cpu: { user_us: gaugeAnswer(gauges.cpuUser), system_us: gaugeAnswer(gauges.cpuSystem) },
-    memory: {
-      rss_bytes: gaugeAnswer(gauges.residentBytes),
-      virtual_bytes: gaugeAnswer(gauges.virtualBytes),
-    },
-    database: { pool_size: null, pool_idle: null, pool_active: null },
-    threadpool: {
-      db: { pool_size: null, queue_size: null },
-      system: { pool_size: null, queue_size: null },
-    },
-    registries: { response: null },
-    shared_state: {
-      enabled: null,
-      sidecar_ops: { push: { count: null, latency_us: null, items: null } },
-      queue_backoff: {},
-      queue_backoff_summary: null,
-      queue_config_cache: {},
-      consumer_presence: {},
-      server_health: {},
-      transport: {},
-    },
-    raft: {
-      inflight: gaugeAnswer(gauges.inFlight),
-      applied_lag: gaugeAnswer(gauges.appliedLag),
-      log_bytes: gaugeAnswer(gauges.logBytes),
-      log_files: gaugeAnswer(gauges.logFiles),
-      map_used_pct: gaugeAnswer(gauges.mapUsedPct),
-    },
-  };
+  const nodes = wantedOf(outcome.nodes, context).filter(({ buckets }) => buckets.length > 0);
+  sendShown(exchange, '200 OK', systemMetricsAnswer, { ...outcome, nodes }, context);
 }
 
 function renderWorkers(exchange: Exchange, context: Context, outcome: ProcessSeriesView): void {
-  const { window } = context;
   const points = cellBuckets(wantedOf(outcome.nodes, context));
-  sendAnswer(exchange, '200 OK', workerMetricsAnswer, {
-    timeRange: timeRange(window),
-    bucketMinutes: window.widthMinutes,
-    pointCount: points.length,
-    timeSeries: points.map((point) => pointOf(point, window.widthMinutes)),
-    workers: outcome.nodes.flatMap(workersOf),
-    queues: outcome.queues.map(({ queue, counts }) => ({
-      queueName: queue,
-      popCount: counts.popMessages,
-      avgLagMs: averageLagMs(counts) ?? 0,
-      maxLagMs: longestLagMs(counts) ?? 0,
-    })),
-    summary: summaryOf(points),
-    ...missingOf(outcome.missing),
-  });
-}
-
-function pointOf({ minute, counts, loopLag }: CellBucket, widthMinutes: number): WorkerPoint {
-  const ackMessages = acked(counts);
-  return {
-    timestamp: bucketText(minute),
-    pushMessages: counts.pushMessages,
-    popMessages: counts.popMessages,
-    ackMessages,
-    pushRequests: counts.pushRequests,
-    popRequests: counts.popRequests,
-    ackRequests: counts.ackRequests,
-    jobsDone: counts.pushRequests,
-    pushPerSecond: perSecond(counts.pushMessages, widthMinutes),
-    popPerSecond: perSecond(counts.popMessages, widthMinutes),
-    ackPerSecond: perSecond(ackMessages, widthMinutes),
-    avgEventLoopLagMs: Math.round(loopLag?.avg ?? 0),
-    maxEventLoopLagMs: Math.round(loopLag?.max ?? 0),
-    avgFreeSlots: null,
-    minFreeSlots: null,
-    dbConnections: null,
-    avgJobQueueSize: null,
-    maxJobQueueSize: null,
-    backoffSize: null,
-    avgLagMs: averageLagMs(counts) ?? 0,
-    maxLagMs: longestLagMs(counts) ?? 0,
-    lagCount: counts.popMessages,
-    dbErrors: 0,
-    ackSuccess: counts.ackSuccess,
-    ackFailed: counts.ackFailed,
-    dlqCount: counts.deadLetters,
-  };
-}
-
-function workersOf({ hostname, recent }: NodeSeriesView): WorkerRow[] {
-  if (recent === null) return [];
-  const { minute, counts, gauges } = recent;
-  return [
-    {
-      hostname,
-      workerId: 0,
-      avgEventLoopLagMs: Math.round(gauges.loopLagMs?.avg ?? 0),
-      maxEventLoopLagMs: Math.round(gauges.loopLagMs?.max ?? 0),
-      freeSlots: null,
-      dbConnections: null,
-      jobQueueSize: null,
-      backoffSize: null,
-      messagesProcessed: counts.pushMessages + acked(counts),
-      lastSeen: formatStampUs(minute * US_PER_MINUTE),
-    },
-  ];
-}
-
-function summaryOf(points: readonly CellBucket[]): WorkerMetricsAnswer['summary'] {
-  const [first, ...others] = points.map(({ counts }) => counts);
-  const sum = first === undefined ? null : others.reduce(plus, first);
-  const pushed = sum?.pushMessages ?? 0;
-  const popped = sum?.popMessages ?? 0;
-  return {
-    totalPushMessages: pushed,
-    totalPopMessages: popped,
-    totalAckMessages: sum === null ? 0 : acked(sum),
-    totalPushRequests: sum?.pushRequests ?? 0,
-    totalPopRequests: sum?.popRequests ?? 0,
-    totalAckRequests: sum?.ackRequests ?? 0,
-    totalDbErrors: 0,
-    totalAckFailed: sum?.ackFailed ?? 0,
-    totalDlq: sum?.deadLetters ?? 0,
-    pendingMessages: pushed - popped,
-  };
+  sendShown(exchange, '200 OK', workerMetricsAnswer, { ...outcome, points }, context);
 }

@@ -1,18 +1,18 @@
 /** Queues over time: operations, lag, parked pops (inspection 5.2, 5.5, 5.6). */
-import { list, type Schema } from '@svc/schema';
 import {
-  type ParkedReplicaRow,
-  parkedReplicaRow,
-  parkedReplicasAnswer,
-  type QueueLagRow,
-  type QueueOpsRow,
-  queueLagRow,
-  queueOpsAnswer,
-  queueOpsRow,
-} from '@svc/wire';
+  constant,
+  count,
+  describedAs,
+  list,
+  nothing,
+  nullable,
+  number,
+  optional,
+  text,
+} from '@svc/schema';
 import type { Exchange } from '../../exchange/exchange.js';
-import { arrayText, listText, sendSliced } from '../../exchange/sliced-answer.js';
-import { jsonOf } from '../../json/answer-writer.js';
+import { arrayText, piecesOf, sendSliced } from '../../exchange/sliced-answer.js';
+import { rowsOf, shown, textsOf } from '../../json/shown.js';
 import type {
   ParkedSeriesView,
   QueueSeriesQuery,
@@ -22,23 +22,102 @@ import type {
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { viewReply } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
-import {
-  acked,
-  averageLagMs,
-  averageParked,
-  longestLagMs,
-  missingOf,
-  queueOf,
-} from './series-figures.js';
+import { acked, averageLagMs, averageParked, longestLagMs, queueOf } from './series-figures.js';
 import {
   BAD_WINDOW,
   bucketText,
+  MISSING,
   perSecond,
   QUEUE_WINDOW,
+  rate,
   round,
-  timeRange,
+  stampS,
+  WINDOW_SHOWN,
+  type Windowed,
   windowOf,
 } from './window.js';
+
+const NOT_DELIVERED = '`null`: nothing was delivered.';
+
+const queueOpsRow = shown<QueueSeriesRow, Windowed>()({
+  bucket: [stampS, ({ minute }) => bucketText(minute)],
+  queueName: [text, ({ queue }) => queue],
+  pushRequests: [count, ({ counts }) => counts.pushRequests],
+  pushMessages: [count, ({ counts }) => counts.pushMessages],
+  popMessages: [count, ({ counts }) => counts.popMessages],
+  popEmpty: [count, ({ counts }) => counts.popEmpty],
+  ackRequests: [count, ({ counts }) => counts.ackRequests],
+  ackSuccess: [count, ({ counts }) => counts.ackSuccess],
+  ackFailed: [count, ({ counts }) => counts.ackFailed],
+  transactions: [count, ({ counts }) => counts.transactions],
+  partitionsCreated: [count, ({ counts }) => counts.partitionsCreated],
+  partitionsDeleted: [count, ({ counts }) => counts.partitionsDeleted],
+  partitionCount: nothing,
+  avgLagMs: [describedAs(NOT_DELIVERED, nullable(number)), ({ counts }) => averageLagMs(counts)],
+  maxLagMs: [describedAs(NOT_DELIVERED, nullable(count)), ({ counts }) => longestLagMs(counts)],
+  pushPerSecond: [
+    rate,
+    ({ counts }, { window }) => perSecond(counts.pushMessages, window.widthMinutes),
+  ],
+  popPerSecond: [
+    rate,
+    ({ counts }, { window }) => perSecond(counts.popMessages, window.widthMinutes),
+  ],
+  ackPerSecond: [rate, ({ counts }, { window }) => perSecond(acked(counts), window.widthMinutes)],
+  emptyPerSecond: [
+    rate,
+    ({ counts }, { window }) => perSecond(counts.popEmpty, window.widthMinutes),
+  ],
+  parkedCount: [number, ({ counts }) => averageParked(counts)],
+});
+
+/** inspection 5.2. */
+const queueOpsAnswer = shown<QueueSeriesView, Windowed>()({
+  ...WINDOW_SHOWN,
+  series: rowsOf(queueOpsRow, ({ rows }) => rows, 'The rows stand by bucket, then by queue.'),
+  queues: [list(text), ({ rows }) => [...new Set(rows.map(({ queue }) => queue))].sort()],
+  truncated: [
+    optional(describedAs('The oldest rows are left out.', constant(true))),
+    ({ truncated }) => truncated || undefined,
+  ],
+  ...MISSING,
+});
+
+const opsPieces = piecesOf(queueOpsAnswer, 'series');
+
+/** inspection 5.5: a list of these. */
+const queueLagRow = shown<QueueSeriesRow, Windowed>()({
+  queueName: [text, ({ queue }) => queue],
+  popCount: [count, ({ counts }) => counts.popMessages],
+  avgLagMs: [number, ({ counts }) => averageLagMs(counts) ?? 0],
+  maxLagMs: [count, ({ counts }) => longestLagMs(counts) ?? 0],
+  bucketMinutes: [count, (_, { window }) => window.widthMinutes],
+  bucketTime: [stampS, ({ minute }) => bucketText(minute)],
+});
+
+const parkedReplicaRow = shown<ParkedSeriesView['rows'][number]>()({
+  bucket: [stampS, ({ minute }) => bucketText(minute)],
+  queueName: [text, ({ queue }) => queue],
+  hostname: text,
+  workerId: constant(0),
+  parkedCount: [number, ({ parked }) => round(parked, 2)],
+});
+
+const replica = shown<string>()({
+  hostname: [text, (hostname) => hostname],
+  workerId: constant(0),
+});
+
+/** inspection 5.6. */
+const parkedReplicasAnswer = shown<ParkedSeriesView, Windowed>()({
+  ...WINDOW_SHOWN,
+  series: rowsOf(parkedReplicaRow, ({ rows }) => rows),
+  replicas: rowsOf(replica, ({ hostnames }) => hostnames),
+  truncated: [optional(constant(true)), ({ truncated }) => truncated || undefined],
+  ...MISSING,
+});
+
+const parkedPieces = piecesOf(parkedReplicasAnswer, 'series');
 
 export const queueOpsEndpoint = endpoint({
   at: 'GET /api/v1/analytics/queue-ops',
@@ -103,94 +182,17 @@ function askedOf(
   return { tenant, queue: queueOf(query.queue, tenant), window };
 }
 
-function renderOps(
-  exchange: Exchange,
-  { window }: QueueSeriesQuery,
-  outcome: QueueSeriesView,
-): void {
-  const { rows, truncated, missing } = outcome;
-  const head = { timeRange: timeRange(window), bucketMinutes: window.widthMinutes };
-  const queues = [...new Set(rows.map(({ queue }) => queue))].sort();
-  const tail = { queues, ...(truncated ? { truncated } : {}), ...missingOf(missing) };
-  const items = textsOf(rows, queueOpsRow, (row) => opsRow(row, window.widthMinutes));
-  sendSliced(exchange, listText(head, 'series', items, tail));
+function renderOps(exchange: Exchange, asked: Windowed, outcome: QueueSeriesView): void {
+  sendSliced(exchange, opsPieces(outcome, asked));
 }
 
-function opsRow({ minute, queue, counts }: QueueSeriesRow, widthMinutes: number): QueueOpsRow {
-  return {
-    bucket: bucketText(minute),
-    queueName: queue,
-    pushRequests: counts.pushRequests,
-    pushMessages: counts.pushMessages,
-    popMessages: counts.popMessages,
-    popEmpty: counts.popEmpty,
-    ackRequests: counts.ackRequests,
-    ackSuccess: counts.ackSuccess,
-    ackFailed: counts.ackFailed,
-    transactions: counts.transactions,
-    partitionsCreated: counts.partitionsCreated,
-    partitionsDeleted: counts.partitionsDeleted,
-    partitionCount: null,
-    avgLagMs: averageLagMs(counts),
-    maxLagMs: longestLagMs(counts),
-    pushPerSecond: perSecond(counts.pushMessages, widthMinutes),
-    popPerSecond: perSecond(counts.popMessages, widthMinutes),
-    ackPerSecond: perSecond(acked(counts), widthMinutes),
-    emptyPerSecond: perSecond(counts.popEmpty, widthMinutes),
-    parkedCount: averageParked(counts),
-  };
-}
-
-function renderLag(
-  exchange: Exchange,
-  { window }: QueueSeriesQuery,
-  outcome: QueueSeriesView,
-): void {
+function renderLag(exchange: Exchange, asked: Windowed, outcome: QueueSeriesView): void {
   const rows = outcome.rows.filter(({ counts }) => counts.popMessages > 0);
   // Newest bucket first; within one the queues stay in their order.
   rows.sort((a, b) => b.minute - a.minute);
-  const { widthMinutes } = window;
-  sendSliced(exchange, arrayText(textsOf(rows, queueLagRow, (row) => lagRow(row, widthMinutes))));
+  sendSliced(exchange, arrayText(textsOf(queueLagRow, rows, asked)));
 }
 
-function lagRow({ minute, queue, counts }: QueueSeriesRow, bucketMinutes: number): QueueLagRow {
-  return {
-    queueName: queue,
-    popCount: counts.popMessages,
-    avgLagMs: averageLagMs(counts) ?? 0,
-    maxLagMs: longestLagMs(counts) ?? 0,
-    bucketMinutes,
-    bucketTime: bucketText(minute),
-  };
-}
-
-function renderParked(
-  exchange: Exchange,
-  { window }: QueueSeriesQuery,
-  outcome: ParkedSeriesView,
-): void {
-  const { rows, hostnames, truncated, missing } = outcome;
-  const head = { timeRange: timeRange(window), bucketMinutes: window.widthMinutes };
-  const replicas = hostnames.map((hostname) => ({ hostname, workerId: 0 }));
-  const tail = { replicas, ...(truncated ? { truncated } : {}), ...missingOf(missing) };
-  const items = textsOf(
-    rows,
-    parkedReplicaRow,
-    ({ minute, queue, hostname, parked }): ParkedReplicaRow => ({
-      bucket: bucketText(minute),
-      queueName: queue,
-      hostname,
-      workerId: 0,
-      parkedCount: round(parked, 2),
-    }),
-  );
-  sendSliced(exchange, listText(head, 'series', items, tail));
-}
-
-function* textsOf<Row, Shown>(
-  rows: readonly Row[],
-  schema: Schema<Shown>,
-  shown: (row: Row) => NoInfer<Shown>,
-): Generator<string> {
-  for (const row of rows) yield jsonOf(schema, shown(row));
+function renderParked(exchange: Exchange, asked: Windowed, outcome: ParkedSeriesView): void {
+  sendSliced(exchange, parkedPieces(outcome, asked));
 }

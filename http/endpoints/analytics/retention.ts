@@ -1,12 +1,62 @@
 /** GET /api/v1/analytics/retention (inspection 5.4): what retention removed, over time. */
-import { retentionAnswer } from '@svc/wire';
-import type { Exchange } from '../../exchange/exchange.js';
+import { count, list, optional, text } from '@svc/schema';
+import type { QueueCounts } from '@svc/wire';
+import { partOf, rowsOf, shown } from '../../json/shown.js';
 import type { RetentionQuery, RetentionView } from '../../ports/analytics-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
-import { queueOf, retentionFigures } from './series-figures.js';
-import { BAD_WINDOW, bucketText, QUEUE_WINDOW, timeRange, windowOf } from './window.js';
+import { shownReply } from '../../routing/reply.js';
+import { queueOf } from './series-figures.js';
+import {
+  BAD_WINDOW,
+  bucketText,
+  NODES_MISSING,
+  QUEUE_WINDOW,
+  stampS,
+  WINDOW_SHOWN,
+  type Windowed,
+  windowOf,
+} from './window.js';
 import { BAD_GROUP_BY, GROUP_BY } from './workload.js';
+
+interface Counted {
+  readonly counts: QueueCounts;
+}
+
+const RETENTION_FIGURES = {
+  retentionMsgs: [count, ({ counts }: Counted) => counts.agedMessages],
+  completedRetentionMsgs: [count, ({ counts }: Counted) => counts.readMessages],
+  evictionMsgs: [count, ({ counts }: Counted) => counts.waitedMessages],
+  totalMsgs: [
+    count,
+    ({ counts }: Counted) => counts.agedMessages + counts.readMessages + counts.waitedMessages,
+  ],
+  eventCount: [count, ({ counts }: Counted) => counts.trims],
+} as const;
+
+const retentionFigures = shown<Counted>()(RETENTION_FIGURES);
+
+const retentionPoint = shown<RetentionView['buckets'][number]>()({
+  bucket: [stampS, ({ minute }) => bucketText(minute)],
+  ...RETENTION_FIGURES,
+});
+
+const retentionRow = shown<NonNullable<RetentionView['groups']>[number]>()({
+  key: text,
+  queues: count,
+  totals: retentionFigures,
+});
+
+const retentionAnswer = shown<RetentionView, Windowed>()({
+  ...WINDOW_SHOWN,
+  // Each node counts what all nodes remove, so none can be missing.
+  nodesMissing: [NODES_MISSING, () => undefined],
+  series: rowsOf(retentionPoint, ({ buckets }) => buckets),
+  totals: partOf(retentionFigures, ({ totals }) => ({ counts: totals })),
+  rows: [
+    optional(list(retentionRow)),
+    ({ groups }) => groups?.map((group) => retentionRow.of(group, null)),
+  ],
+});
 
 export const retentionEndpoint = endpoint({
   at: 'GET /api/v1/analytics/retention',
@@ -30,29 +80,7 @@ export const retentionEndpoint = endpoint({
       groupBy: query.groupBy,
       window: windowOf(query, front.service.analytics.nowUs()),
     };
-    const reply = viewReply(front, exchange, asked, render);
+    const reply = shownReply(front, exchange, retentionAnswer, asked);
     front.service.analytics.retention(asked, reply);
   },
 });
-
-function render(exchange: Exchange, { window }: RetentionQuery, outcome: RetentionView): void {
-  const { buckets, totals, groups } = outcome;
-  sendAnswer(exchange, '200 OK', retentionAnswer, {
-    timeRange: timeRange(window),
-    bucketMinutes: window.widthMinutes,
-    series: buckets.map(({ minute, counts }) => ({
-      bucket: bucketText(minute),
-      ...retentionFigures(counts),
-    })),
-    totals: retentionFigures(totals),
-    ...(groups === null
-      ? {}
-      : {
-          rows: groups.map(({ key, queues, counts }) => ({
-            key,
-            queues,
-            totals: retentionFigures(counts),
-          })),
-        }),
-  });
-}

@@ -1,7 +1,9 @@
 /** Figures of buckets as answers show them (inspection 4, 5). */
 import type { QueueFilter } from '@svc/engine';
-import type { GatheredAnswer, GaugeAnswer, QueueCounts, RetentionFigures } from '@svc/wire';
+import { named, nullable, number } from '@svc/schema';
+import type { QueueCounts } from '@svc/wire';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
+import { shown } from '../../json/shown.js';
 import type {
   GaugeFigures,
   NodeSeriesView,
@@ -9,11 +11,6 @@ import type {
   ProcessCountsView,
 } from '../../ports/analytics-service.js';
 import { round } from './window.js';
-
-/** `nodesMissing`, where there are any. */
-export function missingOf(missing: readonly number[]): GatheredAnswer {
-  return missing.length === 0 ? {} : { nodesMissing: missing };
-}
 
 /** The name of the queue asked about; null: any. One that no queue can have is "". */
 export function queueOf(queue: string, tenant: string): string | null {
@@ -54,21 +51,23 @@ export function acked({ ackSuccess, ackFailed }: Pick<QueueCounts, 'ackSuccess' 
   return ackSuccess + ackFailed;
 }
 
-export function retentionFigures(counts: QueueCounts): RetentionFigures {
-  const { agedMessages, readMessages, waitedMessages, trims } = counts;
-  return {
-    retentionMsgs: agedMessages,
-    completedRetentionMsgs: readMessages,
-    evictionMsgs: waitedMessages,
-    totalMsgs: agedMessages + readMessages + waitedMessages,
-    eventCount: trims,
-  };
-}
+const gaugeFigures = named(
+  'Gauge',
+  shown<GaugeFigures>()({
+    avg: [number, ({ avg }) => round(avg, 2)],
+    min: [number, ({ min }) => round(min, 2)],
+    max: [number, ({ max }) => round(max, 2)],
+    last: [number, ({ last }) => round(last, 2)],
+  }),
+);
 
-export function gaugeAnswer(gauge: GaugeFigures | null): GaugeAnswer | null {
-  if (gauge === null) return null;
-  const { avg, min, max, last } = gauge;
-  return { avg: round(avg, 2), min: round(min, 2), max: round(max, 2), last: round(last, 2) };
+/** A member that shows a gauge; null: it was not measured. */
+export function gaugeOf<View>(gauge: (view: View) => GaugeFigures | null) {
+  const shownOf = (view: View) => {
+    const figures = gauge(view);
+    return figures === null ? null : gaugeFigures.of(figures, null);
+  };
+  return [nullable(gaugeFigures), shownOf] as const;
 }
 
 /** What all nodes did in one bucket. */

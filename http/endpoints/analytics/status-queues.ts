@@ -1,12 +1,10 @@
 /** Status of queues: a page, one, and the number of messages (inspection 4.2 to 4.4). */
-import { type Infer, text } from '@svc/schema';
-import {
-  formatStampUs,
-  type StatusQueueAnswer,
-  statusAnalyticsAnswer,
-  statusQueueAnswer,
-  statusQueuesAnswer,
-} from '@svc/wire';
+import type { QueueView } from '@svc/engine';
+import { constant, count, integer, stamp, text, uuid } from '@svc/schema';
+import { formatStampUs } from '@svc/wire';
+import { nextAfterOf, type Paged } from '../../exchange/paging.js';
+import { piecesOf } from '../../exchange/sliced-answer.js';
+import { partOf, rowsOf, shown } from '../../json/shown.js';
 import type { MessageTotalView, QueuePageView } from '../../ports/analytics-service.js';
 import type { QueueDetailView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
@@ -15,13 +13,18 @@ import { shownReply } from '../../routing/reply.js';
 import {
   answerQueue,
   messageFigures,
+  PARTITION_ROWS,
   PARTITIONS,
   QUEUE_NOT_FOUND,
   queueNotFound,
 } from '../queues/queue-detail.js';
-import { queueShown } from '../queues/queue-list.js';
+import { queueRow } from '../queues/queue-list.js';
 
 const ANY = { standard: 0, min: 0, max: Number.MAX_SAFE_INTEGER };
+
+const statusQueuesAnswer = shown<QueuePageView>()({
+  queues: rowsOf(queueRow, ({ queues }) => queues),
+});
 
 export const statusQueuesEndpoint = endpoint({
   at: 'GET /api/v1/status/queues',
@@ -35,11 +38,33 @@ export const statusQueuesEndpoint = endpoint({
   answers: { 200: answer('The page.', statusQueuesAnswer) },
   largeAnswer: 'read',
   handle: (front, { exchange, tenant, query: { limit, offset } }) => {
-    const shown = ({ queues }: QueuePageView) => ({ queues: queues.map(queueShown) });
-    const reply = shownReply(front, exchange, statusQueuesAnswer, shown);
+    const reply = shownReply(front, exchange, statusQueuesAnswer);
     front.service.analytics.queuePage(tenant, offset, limit, reply);
   },
 });
+
+const leaseTime = shown<QueueView['options']>()({ leaseTime: integer });
+
+const statusQueue = shown<QueueView>()({
+  id: uuid,
+  name: [text, ({ queue }) => queue],
+  namespace: [text, ({ options }) => options.namespace],
+  task: [text, ({ options }) => options.task],
+  priority: [integer, ({ options }) => options.priority],
+  createdAt: [stamp, ({ createdAtUs }) => formatStampUs(createdAtUs)],
+  config: partOf(leaseTime, ({ options }) => options),
+});
+
+const totals = shown<QueueView>()({ messages: partOf(messageFigures, ({ counts }) => counts) });
+
+const statusQueueAnswer = shown<QueueDetailView, Paged>()({
+  queue: partOf(statusQueue, ({ view }) => view),
+  ...PARTITION_ROWS,
+  totals: partOf(totals, ({ view }) => view),
+  nextAfter: nextAfterOf(PARTITIONS),
+});
+
+const statusPieces = piecesOf(statusQueueAnswer, 'partitions');
 
 export const statusQueueEndpoint = endpoint({
   at: 'GET /api/v1/status/queues/{queue}',
@@ -54,7 +79,21 @@ export const statusQueueEndpoint = endpoint({
   largeAnswer: 'read',
   names: ({ params }) => params,
   tooLong: ({ exchange }) => queueNotFound(exchange),
-  handle: (front, call) => answerQueue(front, call, { head: oneHead, tail: oneTail }),
+  handle: (front, call) => answerQueue(front, call, statusPieces),
+});
+
+const DAY_US = 86_400_000_000;
+
+const totalPoint = shown<MessageTotalView>()({
+  timestamp: [stamp, ({ nowUs }) => formatStampUs(nowUs)],
+  messages: count,
+});
+
+const statusAnalyticsAnswer = shown<MessageTotalView>()({
+  dataPoints: rowsOf(totalPoint, (view) => [view]),
+  interval: constant('hour'),
+  from: [stamp, ({ nowUs }) => formatStampUs(nowUs - DAY_US)],
+  to: [stamp, ({ nowUs }) => formatStampUs(nowUs)],
 });
 
 export const statusAnalyticsEndpoint = endpoint({
@@ -67,39 +106,7 @@ export const statusAnalyticsEndpoint = endpoint({
   },
   largeAnswer: 'read',
   handle: (front, { exchange, tenant }) => {
-    const reply = shownReply(front, exchange, statusAnalyticsAnswer, totalShown);
+    const reply = shownReply(front, exchange, statusAnalyticsAnswer);
     front.service.analytics.messageTotal(tenant, reply);
   },
 });
-
-const DAY_US = 86_400_000_000;
-
-/** The members of a `StatusQueueAnswer` that stand before its partitions. */
-function oneHead({ view }: QueueDetailView): Partial<StatusQueueAnswer> {
-  const { id, queue, options, createdAtUs } = view;
-  return {
-    queue: {
-      id,
-      name: queue,
-      namespace: options.namespace,
-      task: options.task,
-      priority: options.priority,
-      createdAt: formatStampUs(createdAtUs),
-      config: { leaseTime: options.leaseTime },
-    },
-  };
-}
-
-function oneTail({ view }: QueueDetailView): Partial<StatusQueueAnswer> {
-  return { totals: { messages: messageFigures(view.counts) } };
-}
-
-function totalShown({ nowUs, messages }: MessageTotalView): Infer<typeof statusAnalyticsAnswer> {
-  const now = formatStampUs(nowUs);
-  return {
-    dataPoints: [{ timestamp: now, messages }],
-    interval: 'hour',
-    from: formatStampUs(nowUs - DAY_US),
-    to: now,
-  };
-}

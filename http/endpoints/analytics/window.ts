@@ -1,7 +1,19 @@
 /** The query of a read of series, its window, and how buckets are written (inspection 5.1). */
 
-import { formatStampMs, formatStampUs, parseIsoUs, type TimeRange } from '@svc/wire';
+import {
+  count,
+  describedAs,
+  integer,
+  list,
+  matching,
+  named,
+  number,
+  optional,
+  stampMs,
+} from '@svc/schema';
+import { formatStampMs, formatStampUs, parseIsoUs } from '@svc/wire';
 import { RequestFault } from '../../exchange/errors.js';
+import { partOf, shown } from '../../json/shown.js';
 import type { SeriesWindow } from '../../ports/analytics-service.js';
 import { refusal } from '../../routing/endpoint.js';
 import { exactParameter, textParameter } from '../../routing/query-parameter.js';
@@ -26,6 +38,46 @@ export const LABELLED_QUERY = { queue: QUEUE, ...LABELS };
 export const BAD_WINDOW = refusal(
   'A bound of the window is no timestamp, or it has too many buckets.',
 );
+
+/** UTC with seconds. */
+export const stampS = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+export const rate = describedAs('Per second.', number);
+
+export const NODES_MISSING = optional(
+  describedAs('The numbers of the nodes that did not answer in time.', list(integer)),
+);
+
+interface Gathered {
+  readonly missing: readonly number[];
+}
+
+export const MISSING = {
+  nodesMissing: [
+    NODES_MISSING,
+    ({ missing }: Gathered) => (missing.length === 0 ? undefined : missing),
+  ],
+} as const;
+
+export const timeRange = named(
+  'TimeRange',
+  shown<SeriesWindow>()({
+    from: [stampMs, ({ fromUs }) => formatStampMs(fromUs)],
+    to: [stampMs, ({ toUs }) => formatStampMs(toUs)],
+  }),
+);
+
+export interface Windowed {
+  readonly window: SeriesWindow;
+}
+
+/** The members that answers about a window begin with. */
+export const WINDOW_SHOWN = {
+  timeRange: partOf(timeRange, (_: unknown, { window }: Windowed) => window),
+  bucketMinutes: [
+    describedAs('The width of a bucket.', count),
+    (_: unknown, { window }: Windowed) => window.widthMinutes,
+  ],
+} as const;
 
 const US_PER_MINUTE = 60_000_000;
 const HOUR_US = 60 * US_PER_MINUTE;
@@ -67,10 +119,6 @@ function boundOf(text: string, standardUs: number): number {
 export function badInput(type: string, input: string): RequestFault {
   const text = JSON.stringify({ error: `invalid input syntax for type ${type}: "${input}"` });
   return new RequestFault({ status: '500 Internal Server Error', text });
-}
-
-export function timeRange({ fromUs, toUs }: SeriesWindow): TimeRange {
-  return { from: formatStampMs(fromUs), to: formatStampMs(toUs) };
 }
 
 /** `YYYY-MM-DDTHH:MM:SSZ`. */

@@ -1,41 +1,36 @@
 /** GET /api/v1/analytics/workload (inspection 5.3): what moved, and what is there, by label. */
-import { oneOf } from '@svc/schema';
 import {
-  type QueueCounts,
-  type WorkloadFigures,
-  type WorkloadRow,
-  type WorkloadSeries,
-  type WorkloadWindow,
-  workloadAnswer,
-  workloadRow,
-} from '@svc/wire';
+  count,
+  describedAs,
+  either,
+  list,
+  noMembers,
+  nullable,
+  number,
+  oneOf,
+  optional,
+  text,
+} from '@svc/schema';
+import type { QueueCounts } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { listText, sendSliced } from '../../exchange/sliced-answer.js';
-import { jsonOf } from '../../json/answer-writer.js';
-import type {
-  WorkloadGroup,
-  WorkloadKey,
-  WorkloadQuery,
-  WorkloadView,
-} from '../../ports/analytics-service.js';
+import { piecesOf, sendSliced } from '../../exchange/sliced-answer.js';
+import { partOf, rowsOf, shown } from '../../json/shown.js';
+import type { WorkloadGroup, WorkloadQuery, WorkloadView } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { wordParameter } from '../../routing/query-parameter.js';
 import { viewReply } from '../../routing/reply.js';
-import {
-  averageLagMs,
-  averageParked,
-  exactFilterOf,
-  longestLagMs,
-  missingOf,
-} from './series-figures.js';
+import { averageLagMs, averageParked, exactFilterOf, longestLagMs } from './series-figures.js';
 import {
   BAD_WINDOW,
   bucketAxis,
   bucketText,
   LABELS,
+  MISSING,
   QUEUE_WINDOW,
-  timeRange,
+  stampS,
   WINDOW,
+  WINDOW_SHOWN,
+  type Windowed,
   windowOf,
 } from './window.js';
 
@@ -45,6 +40,107 @@ export const GROUP_BY = wordParameter('What rows stand for.', oneOf('namespace',
 });
 
 export const BAD_GROUP_BY = refusal('`groupBy` is none of these.');
+
+const BUCKETS_MAX = 200_000;
+/** Buckets of all rows: 7 series of up to 10 bytes each, 70 MB. */
+const CELLS_MAX = 1_000_000;
+
+interface Asked extends Windowed {
+  readonly groupBy: WorkloadQuery['groupBy'];
+  /** Where the buckets begin. */
+  readonly axis: readonly number[];
+}
+
+const workloadWindow = shown<QueueCounts>()({
+  pushMessages: count,
+  pushRequests: count,
+  popMessages: count,
+  popEmpty: count,
+  ackRequests: count,
+  ackSuccess: count,
+  ackFailed: count,
+  transactions: count,
+  conflated: count,
+  partitionsCreated: count,
+  partitionsDeleted: count,
+  parkedAvg: [number, averageParked],
+  avgLagMs: [nullable(count), wholeLagMs],
+  maxLagMs: [nullable(count), longestLagMs],
+});
+
+function wholeLagMs(counts: QueueCounts): number | null {
+  const lagMs = averageLagMs(counts);
+  return lagMs === null ? null : Math.round(lagMs);
+}
+
+/** Along the axis; null where nothing happened. */
+function along(value: (counts: QueueCounts) => number | null) {
+  const values = ({ buckets }: WorkloadGroup, { axis }: Asked) =>
+    axis.map((minute) => {
+      const counts = buckets.get(minute);
+      return counts === undefined ? null : value(counts);
+    });
+  return [list(nullable(number)), values] as const;
+}
+
+const workloadSeries = shown<WorkloadGroup, Asked>()({
+  push: along(({ pushMessages }) => pushMessages),
+  pop: along(({ popMessages }) => popMessages),
+  popEmpty: along(({ popEmpty }) => popEmpty),
+  ackFailed: along(({ ackFailed }) => ackFailed),
+  parked: along(averageParked),
+  avgLagMs: along(wholeLagMs),
+  maxLagMs: along(longestLagMs),
+});
+
+const workloadNow = shown<WorkloadGroup['now']>()({
+  pending: describedAs('Messages that are leased are counted here too.', count),
+  processing: count,
+  deadLetter: count,
+  retainedBytes: count,
+  partitions: count,
+  groups: count,
+  queuesWithoutGroup: count,
+  pendingWithoutGroup: count,
+  queuesTouched: count,
+  queuesActive: count,
+});
+
+const WORKLOAD_FIGURES = {
+  queues: count,
+  window: partOf(workloadWindow, ({ counts }: WorkloadGroup) => counts),
+  series: workloadSeries,
+  now: partOf(workloadNow, ({ now }: WorkloadGroup) => now),
+};
+
+const workloadFigures = shown<WorkloadGroup, Asked>()(WORKLOAD_FIGURES);
+
+const label = optional(describedAs('Present with `groupBy=queue` only.', text));
+
+const workloadRow = shown<WorkloadGroup, Asked>()({
+  key: text,
+  namespace: [label, ({ namespace }, { groupBy }) => (groupBy === 'queue' ? namespace : undefined)],
+  task: [label, ({ task }, { groupBy }) => (groupBy === 'queue' ? task : undefined)],
+  ...WORKLOAD_FIGURES,
+});
+
+/** inspection 5.3. */
+const workloadAnswer = shown<WorkloadView, Asked>()({
+  ...WINDOW_SHOWN,
+  groupBy: [oneOf('namespace', 'task', 'queue'), (_, { groupBy }) => groupBy],
+  buckets: [describedAs('The whole axis.', list(stampS)), (_, { axis }) => axis.map(bucketText)],
+  rows: rowsOf(workloadRow, ({ groups }) => groups),
+  tenant: [
+    describedAs(
+      'The object has no members when the tenant has no queue.',
+      either(workloadFigures, noMembers),
+    ),
+    ({ tenant }, asked) => (tenant === null ? {} : workloadFigures.of(tenant, asked)),
+  ],
+  ...MISSING,
+});
+
+const workloadPieces = piecesOf(workloadAnswer, 'rows');
 
 export const workloadEndpoint = endpoint({
   at: 'GET /api/v1/analytics/workload',
@@ -70,105 +166,23 @@ export const workloadEndpoint = endpoint({
     }
     const groupBy = query.groupBy ?? 'namespace';
     const asked: WorkloadQuery = { tenant, filter: exactFilterOf(query, tenant), groupBy, window };
-    const context: Context = { query: asked, axis };
-    const reply = viewReply(front, exchange, context, render);
+    const reply = viewReply(front, exchange, { window, groupBy, axis }, render);
     front.service.analytics.workload(asked, reply);
   },
 });
-
-const BUCKETS_MAX = 200_000;
-/** Buckets of all rows: 7 series of up to 10 bytes each, 70 MB. */
-const CELLS_MAX = 1_000_000;
-
-interface Context {
-  readonly query: WorkloadQuery;
-  readonly axis: readonly number[];
-}
 
 function refuseBuckets(exchange: Exchange, why: string): void {
   const error = `${why}: ask for a shorter window, or for fewer rows`;
   exchange.json('500 Internal Server Error', JSON.stringify({ error }));
 }
 
-function render(exchange: Exchange, { query, axis }: Context, outcome: WorkloadView): void {
-  const { groups, tenant, missing } = outcome;
-  if ((groups.length + 1) * axis.length > CELLS_MAX) {
-    const rows = `${groups.length} rows of ${axis.length} buckets`;
+function render(exchange: Exchange, asked: Asked, outcome: WorkloadView): void {
+  const { groups } = outcome;
+  const { length } = asked.axis;
+  if ((groups.length + 1) * length > CELLS_MAX) {
+    const rows = `${groups.length} rows of ${length} buckets`;
     refuseBuckets(exchange, `${rows} are more than ${CELLS_MAX} in all`);
     return;
   }
-  const { window, groupBy } = query;
-  const head = {
-    timeRange: timeRange(window),
-    bucketMinutes: window.widthMinutes,
-    groupBy,
-    buckets: axis.map(bucketText),
-  };
-  const tail = {
-    tenant: tenant === null ? {} : figuresOf(tenant, axis),
-    ...missingOf(missing),
-  };
-  sendSliced(exchange, listText(head, 'rows', rowTexts(groups, groupBy, axis), tail));
-}
-
-function* rowTexts(
-  groups: readonly WorkloadGroup[],
-  groupBy: WorkloadKey,
-  axis: readonly number[],
-): Generator<string> {
-  for (const group of groups) {
-    const { key, namespace, task } = group;
-    const labels = groupBy === 'queue' ? { namespace, task } : {};
-    const row: WorkloadRow = { key, ...labels, ...figuresOf(group, axis) };
-    yield jsonOf(workloadRow, row);
-  }
-}
-
-function figuresOf(group: WorkloadGroup, axis: readonly number[]): WorkloadFigures {
-  const { queues, counts, buckets, now } = group;
-  return { queues, window: windowFigures(counts), series: seriesOf(buckets, axis), now };
-}
-
-function windowFigures(counts: QueueCounts): WorkloadWindow {
-  return {
-    pushMessages: counts.pushMessages,
-    pushRequests: counts.pushRequests,
-    popMessages: counts.popMessages,
-    popEmpty: counts.popEmpty,
-    ackRequests: counts.ackRequests,
-    ackSuccess: counts.ackSuccess,
-    ackFailed: counts.ackFailed,
-    transactions: counts.transactions,
-    conflated: counts.conflated,
-    partitionsCreated: counts.partitionsCreated,
-    partitionsDeleted: counts.partitionsDeleted,
-    parkedAvg: averageParked(counts),
-    avgLagMs: wholeLagMs(counts),
-    maxLagMs: longestLagMs(counts),
-  };
-}
-
-function wholeLagMs(counts: QueueCounts): number | null {
-  const lagMs = averageLagMs(counts);
-  return lagMs === null ? null : Math.round(lagMs);
-}
-
-function seriesOf(
-  buckets: ReadonlyMap<number, QueueCounts>,
-  axis: readonly number[],
-): WorkloadSeries {
-  const along = (value: (counts: QueueCounts) => number | null) =>
-    axis.map((minute) => {
-      const counts = buckets.get(minute);
-      return counts === undefined ? null : value(counts);
-    });
-  return {
-    push: along(({ pushMessages }) => pushMessages),
-    pop: along(({ popMessages }) => popMessages),
-    popEmpty: along(({ popEmpty }) => popEmpty),
-    ackFailed: along(({ ackFailed }) => ackFailed),
-    parked: along(averageParked),
-    avgLagMs: along(wholeLagMs),
-    maxLagMs: along(longestLagMs),
-  };
+  sendSliced(exchange, workloadPieces(outcome, asked));
 }

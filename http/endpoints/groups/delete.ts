@@ -4,13 +4,22 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { DeleteGroupCommand } from '@svc/engine';
-import { groupDeletedAnswer } from '@svc/wire';
-import type { Exchange } from '../../exchange/exchange.js';
+import { constant, count, list, nullable, text, truth } from '@svc/schema';
+import { shown } from '../../json/shown.js';
 import type { GroupDeletedView } from '../../ports/group-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { shownReply } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
+
+const groupDeletedAnswer = shown<GroupDeletedView, DeleteGroupCommand>()({
+  success: constant(true),
+  consumerGroup: [text, (_, { consumerGroup }) => consumerGroup],
+  queueName: [nullable(text), (_, { queue }) => queue],
+  deletedPartitions: [count, ({ cursors }) => cursors],
+  metadataDeleted: [truth, (_, { deleteMetadata }) => deleteMetadata],
+  queues: list(text),
+});
 
 const deletion = {
   tag: 'consumer groups',
@@ -61,17 +70,6 @@ function deleteGroup(
     queue,
     deleteMetadata: !FALSE_WORDS.includes(query.deleteMetadata.toLowerCase()),
   };
-  const reply = viewReply(front, exchange, command, render);
+  const reply = shownReply(front, exchange, groupDeletedAnswer, command);
   front.service.groups.delete(command, reply);
-}
-
-function render(exchange: Exchange, command: DeleteGroupCommand, outcome: GroupDeletedView): void {
-  sendAnswer(exchange, '200 OK', groupDeletedAnswer, {
-    success: true,
-    consumerGroup: command.consumerGroup,
-    queueName: command.queue,
-    deletedPartitions: outcome.cursors,
-    metadataDeleted: command.deleteMetadata,
-    queues: outcome.queues,
-  });
 }

@@ -3,21 +3,16 @@
  * acknowledgements have stored, read back in the sense of a transaction's `positions`.
  */
 import type { FoundPosition, PositionPlace } from '@svc/engine';
-import { list } from '@svc/schema';
-import {
-  DEFAULT_PARTITION,
-  type GroupPositionAnswer,
-  groupPositionsAnswer,
-  POSITIONS_MAX,
-} from '@svc/wire';
+import { count, describedAs, list, nullable, optional, text } from '@svc/schema';
+import { DEFAULT_PARTITION, POSITIONS_MAX } from '@svc/wire';
 import { badRequest } from '../../exchange/errors.js';
-import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { bodyForm, given, nameMember, objectForm } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import type { GroupPositionsView } from '../../ports/group-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { shownReply } from '../../routing/reply.js';
 
 const placeForm = objectForm('a position', {
   queue: nameMember(),
@@ -29,6 +24,43 @@ const placeForm = objectForm('a position', {
 const positionsForm = bodyForm({
   positions: { field: list(placeForm.schema, POSITIONS_MAX), read: readPlaces },
 });
+
+interface Asked extends PositionPlace {
+  /** Why the position is not looked up; null when it is. */
+  readonly error: string | null;
+}
+
+interface Answered {
+  readonly place: Asked;
+  readonly found: FoundPosition | undefined;
+}
+
+const groupPosition = shown<Answered>()({
+  queue: [text, ({ place }) => place.queue],
+  consumerGroup: [text, ({ place }) => place.consumerGroup],
+  partition: [text, ({ place }) => place.partition],
+  offset: [
+    describedAs('The next offset that the group reads; `null`: none is stored.', nullable(count)),
+    ({ found }) => found?.offset ?? null,
+  ],
+  metadata: [nullable(text), ({ found }) => found?.metadata ?? null],
+  error: [
+    optional(describedAs('Why it cannot be told.', text)),
+    ({ place, found }) => place.error ?? faultText(place, found?.fault ?? null),
+  ],
+});
+
+const groupPositionsAnswer = shown<GroupPositionsView, readonly Asked[]>()({
+  positions: rowsOf(groupPosition, answered),
+});
+
+/** Only positions that can be looked up were. */
+function* answered({ positions }: GroupPositionsView, asked: readonly Asked[]) {
+  let next = 0;
+  for (const place of asked) {
+    yield { place, found: place.error === null ? positions[next++] : undefined };
+  }
+}
 
 export const groupPositionsEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/positions',
@@ -58,16 +90,11 @@ export const groupPositionsEndpoint = endpoint({
       const refusal = nameBudgetRefusal(tenant, place.queue, place.consumerGroup, place.partition);
       return { ...place, error: refusal?.error ?? null };
     });
-    const reply = viewReply(front, exchange, asked, render);
+    const reply = shownReply(front, exchange, groupPositionsAnswer, asked);
     const known = asked.filter(({ error }) => error === null);
     front.service.groups.positions(tenant, known, reply);
   },
 });
-
-interface Asked extends PositionPlace {
-  /** Why the position is not looked up; null when it is. */
-  readonly error: string | null;
-}
 
 interface Places {
   readonly places: readonly PositionPlace[];
@@ -88,33 +115,10 @@ function readPlaces(reader: JsonReader, name: string): Places {
   return { places, count };
 }
 
-function render(exchange: Exchange, asked: readonly Asked[], outcome: GroupPositionsView): void {
-  let next = 0;
-  sendAnswer(exchange, '200 OK', groupPositionsAnswer, {
-    positions: asked.map((place) => {
-      const found = place.error === null ? outcome.positions[next++] : undefined;
-      return positionAnswer(place, found);
-    }),
-  });
-}
-
-function positionAnswer(place: Asked, found: FoundPosition | undefined): GroupPositionAnswer {
-  const { queue, consumerGroup, partition } = place;
-  const error = place.error ?? faultText(place, found?.fault ?? null);
-  return {
-    queue,
-    consumerGroup,
-    partition,
-    offset: found?.offset ?? null,
-    metadata: found?.metadata ?? null,
-    ...(error === null ? {} : { error }),
-  };
-}
-
-function faultText({ queue }: Asked, fault: FoundPosition['fault']): string | null {
+function faultText({ queue }: Asked, fault: FoundPosition['fault']): string | undefined {
   switch (fault) {
     case null:
-      return null;
+      return undefined;
     case 'unknown-queue':
       return `queue ${queue} does not exist`;
     case 'too-much-metadata':

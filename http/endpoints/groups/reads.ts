@@ -6,18 +6,26 @@ import type {
   LaggingView,
   RefusedOutcome,
 } from '@svc/engine';
-import { integer, list } from '@svc/schema';
 import {
-  type ConsumerGroupPartition,
-  type ConsumerGroupRow,
-  consumerGroupAnswer,
-  consumerGroupPartition,
-  consumerGroupRow,
-  formatStampUs,
-  type LaggingPartition,
-  laggingPartition,
-  QUEUE_MODE_GROUP,
-} from '@svc/wire';
+  constant,
+  count,
+  describedAs,
+  integer,
+  list,
+  named,
+  nothing,
+  nullable,
+  number,
+  object,
+  oneOf,
+  record,
+  stamp,
+  stampMs,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import { formatStampUs, QUEUE_MODE_GROUP } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import {
   joined,
@@ -29,7 +37,7 @@ import {
 } from '../../exchange/list-text.js';
 import { type Paging, placeToken } from '../../exchange/paging.js';
 import { arrayText, sendSliced } from '../../exchange/sliced-answer.js';
-import { jsonOf } from '../../json/answer-writer.js';
+import { shown, textOf, textsOf } from '../../json/shown.js';
 import type { LaggingGroupsView } from '../../ports/group-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { integerParameter, NEXT_AFTER_HEADER } from '../../routing/query-parameter.js';
@@ -39,6 +47,112 @@ import { PendingReply, viewReply } from '../../routing/reply.js';
 const LIST = 'g';
 const DETAIL = 'd';
 const LAGGING = 'l';
+
+/** A group whose oldest unconsumed message is older counts as lagging. */
+const LAGGING_SECONDS = 300;
+const SECONDS_PER_HOUR = 3600;
+
+/** inspection 3.1: a group at one queue. */
+const consumerGroupRow = named(
+  'ConsumerGroupRow',
+  shown<GroupView>()({
+    name: [text, ({ group }) => group],
+    topics: [list(text), ({ queue }) => [queue]],
+    queueName: [text, ({ queue }) => queue],
+    members: [count, ({ cursors }) => cursors],
+    partitionCursors: [count, ({ cursors }) => cursors],
+    partitionsWithLag: [count, ({ cursorsWithLag }) => cursorsWithLag],
+    totalLag: count,
+    maxTimeLag: [describedAs('Seconds.', count), ({ maxLagSeconds }) => maxLagSeconds],
+    state: [
+      oneOf('Lagging', 'Stable', 'Dead'),
+      ({ maxLagSeconds, hasConsumed }) =>
+        maxLagSeconds > LAGGING_SECONDS ? 'Lagging' : hasConsumed ? 'Stable' : 'Dead',
+    ],
+    storage: constant('segments'),
+    kind: constant('svc'),
+    subscriptionMode: [
+      describedAs(
+        '`null`: the group is not registered.',
+        nullable(oneOf('all', 'new', 'timestamp')),
+      ),
+      (view) => subscribed(view)?.subscription.mode ?? null,
+    ],
+    subscriptionTimestamp: [nullable(stamp), (view) => stampOf(subscribed(view), startUs)],
+    subscriptionCreatedAt: [
+      nullable(stamp),
+      (view) => stampOf(subscribed(view), ({ registeredAtUs }) => registeredAtUs),
+    ],
+    conflation: [truth, ({ registration }) => registration?.conflation ?? false],
+  }),
+);
+
+type Registration = NonNullable<GroupView['registration']>;
+
+/** Everybody shares queue mode; nobody subscribed to it. */
+function subscribed({ group, registration }: GroupView): Registration | null {
+  return group === QUEUE_MODE_GROUP ? null : registration;
+}
+
+function stampOf(
+  registration: Registration | null,
+  us: (registration: Registration) => number,
+): string | null {
+  return registration === null ? null : formatStampUs(us(registration));
+}
+
+function startUs({ subscription, registeredAtUs }: Registration): number {
+  switch (subscription.mode) {
+    case 'all':
+      return 0;
+    case 'new':
+      return registeredAtUs;
+    case 'timestamp':
+      return subscription.atUs;
+  }
+}
+
+const consumerGroupPartition = shown<GroupPartitionView>()({
+  partition: text,
+  workerId: [nullable(text), ({ leaseId }) => leaseId],
+  lastConsumedAt: nothing,
+  totalConsumed: count,
+  offsetLag: [count, ({ lag }) => lag],
+  timeLagSeconds: [count, ({ lagSeconds }) => lagSeconds],
+  leaseActive: truth,
+});
+
+/** inspection 3.2: by queue. Written by `detailForm`, for names may look like numbers. */
+const consumerGroupAnswer = record(
+  named(
+    'ConsumerGroupQueue',
+    object({
+      conflation: truth,
+      kind: constant('svc'),
+      partitions: list(consumerGroupPartition),
+    }),
+  ),
+);
+
+/** inspection 3.3. */
+const laggingPartition = shown<LaggingView>()({
+  consumer_group: [text, ({ group }) => group],
+  queue_name: [text, ({ queue }) => queue],
+  partition_name: [text, ({ partition }) => partition],
+  partition_id: [uuid, ({ partitionId }) => partitionId],
+  worker_id: [nullable(text), ({ leaseId }) => leaseId],
+  kind: constant('svc'),
+  offset_lag: [count, ({ lag }) => lag],
+  time_lag_seconds: [count, ({ lagSeconds }) => lagSeconds],
+  lag_hours: [number, ({ lagSeconds }) => Math.round((lagSeconds * 100) / SECONDS_PER_HOUR) / 100],
+  oldest_unconsumed_at: [stampMs, ({ oldestUs }) => millisecondsOf(oldestUs ?? 0)],
+  last_consumed_at: nothing,
+});
+
+/** The stamp without its last three digits. */
+function millisecondsOf(stampUs: number): string {
+  return `${formatStampUs(stampUs).slice(0, -4)}Z`;
+}
 
 export const groupListEndpoint = endpoint({
   at: 'GET /api/v1/consumer-groups',
@@ -106,51 +220,14 @@ export const laggingGroupsEndpoint = endpoint({
   },
 });
 
-/** A group whose oldest unconsumed message is older counts as lagging. */
-const LAGGING_SECONDS = 300;
-const SECONDS_PER_HOUR = 3600;
 const GROUP_NOT_FOUND = '{"error":"Consumer group not found"}';
 
 const LIST_FORM: ListForm<GroupView, ListEnd> = {
   open: '[',
-  row: joined((view) => jsonOf(consumerGroupRow, groupRow(view))),
+  row: joined((view) => textOf(consumerGroupRow, view)),
   close: () => ']',
   token: (place) => placeToken(LIST, place),
 };
-
-function groupRow(view: GroupView): ConsumerGroupRow {
-  const { group, queue, cursors, maxLagSeconds, hasConsumed, registration } = view;
-  // Everybody shares queue mode; nobody subscribed to it.
-  const own = group === QUEUE_MODE_GROUP ? null : registration;
-  return {
-    name: group,
-    topics: [queue],
-    queueName: queue,
-    members: cursors,
-    partitionCursors: cursors,
-    partitionsWithLag: view.cursorsWithLag,
-    totalLag: view.totalLag,
-    maxTimeLag: maxLagSeconds,
-    state: maxLagSeconds > LAGGING_SECONDS ? 'Lagging' : hasConsumed ? 'Stable' : 'Dead',
-    storage: 'segments',
-    kind: 'svc',
-    subscriptionMode: own === null ? null : own.subscription.mode,
-    subscriptionTimestamp: own === null ? null : formatStampUs(startUs(own)),
-    subscriptionCreatedAt: own === null ? null : formatStampUs(own.registeredAtUs),
-    conflation: registration?.conflation ?? false,
-  };
-}
-
-function startUs({ subscription, registeredAtUs }: NonNullable<GroupView['registration']>): number {
-  switch (subscription.mode) {
-    case 'all':
-      return 0;
-    case 'new':
-      return registeredAtUs;
-    case 'timestamp':
-      return subscription.atUs;
-  }
-}
 
 /** The members of a `ConsumerGroupAnswer`, written one by one: names may look like numbers. */
 function detailForm(): ListForm<GroupDetailRow, ListEnd> {
@@ -160,7 +237,7 @@ function detailForm(): ListForm<GroupDetailRow, ListEnd> {
     row: (row) => {
       const before = queue;
       queue = row.queue;
-      const text = jsonOf(consumerGroupPartition, partitionRow(row.partition));
+      const text = textOf(consumerGroupPartition, row.partition);
       if (queue === before) return `,${text}`;
       const head = `{"conflation":${row.conflation},"kind":"svc","partitions":[`;
       return `${before === null ? '' : ']},'}${JSON.stringify(queue)}:${head}${text}`;
@@ -182,45 +259,8 @@ function renderDetail(
   else renderListed(exchange, true, outcome);
 }
 
-function partitionRow(view: GroupPartitionView): ConsumerGroupPartition {
-  return {
-    partition: view.partition,
-    workerId: view.leaseId,
-    lastConsumedAt: null,
-    totalConsumed: view.totalConsumed,
-    offsetLag: view.lag,
-    timeLagSeconds: view.lagSeconds,
-    leaseActive: view.leaseActive,
-  };
-}
-
 function renderLagging(exchange: Exchange, _: null, outcome: LaggingGroupsView): void {
   const { views, nextAfter } = outcome;
   const token = nextAfter === null ? null : placeToken(LAGGING, nextAfter);
-  sendSliced(exchange, arrayText(laggingTexts(views)), token);
-}
-
-function* laggingTexts(views: readonly LaggingView[]): Generator<string> {
-  for (const view of views) yield jsonOf(laggingPartition, laggingRow(view));
-}
-
-function laggingRow(view: LaggingView): LaggingPartition {
-  return {
-    consumer_group: view.group,
-    queue_name: view.queue,
-    partition_name: view.partition,
-    partition_id: view.partitionId,
-    worker_id: view.leaseId,
-    kind: 'svc',
-    offset_lag: view.lag,
-    time_lag_seconds: view.lagSeconds,
-    lag_hours: Math.round((view.lagSeconds * 100) / SECONDS_PER_HOUR) / 100,
-    oldest_unconsumed_at: millisecondsOf(view.oldestUs ?? 0),
-    last_consumed_at: null,
-  };
-}
-
-/** The stamp without its last three digits. */
-function millisecondsOf(stampUs: number): string {
-  return `${formatStampUs(stampUs).slice(0, -4)}Z`;
+  sendSliced(exchange, arrayText(textsOf(laggingPartition, views)), token);
 }

@@ -5,15 +5,28 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { GroupChangedOutcome, Refusal, SeekCommand } from '@svc/engine';
-import { constant, either, instant, nothing, optional } from '@svc/schema';
-import { formatStampUs, parseIsoUs, seekAnswer, seekNotFoundAnswer, seekRefusal } from '@svc/wire';
+import {
+  constant,
+  count,
+  either,
+  instant,
+  nothing,
+  nullable,
+  object,
+  optional,
+  stamp,
+  text,
+  truth,
+} from '@svc/schema';
+import { formatStampUs, parseIsoUs } from '@svc/wire';
 import { RequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { keyNamesRefusal } from '../../exchange/name-budget.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import { bodyForm, flagMember, given, textMember } from '../../json/body-form.js';
+import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendShown } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
@@ -25,6 +38,34 @@ const seekForm = bodyForm({
 const toEnd = seekForm.variant({ toEnd: constant(true) });
 const toInstant = seekForm.variant({ timestamp: instant });
 const unsaid = seekForm.variant({ toEnd: optional(nothing), timestamp: optional(nothing) });
+
+const seekAnswer = shown<GroupChangedOutcome, SeekCommand>()({
+  success: constant(true),
+  consumerGroup: [text, (_, { consumerGroup }) => consumerGroup],
+  queueName: [text, (_, { queue }) => queue],
+  partitionName: [nullable(text), (_, { partition }) => partition],
+  seekToEnd: [truth, (_, { targetUs }) => targetUs === null],
+  targetTimestamp: [
+    nullable(stamp),
+    (_, { targetUs }) => (targetUs === null ? null : formatStampUs(targetUs)),
+  ],
+  partitionsUpdated: [count, ({ changed }) => changed],
+  updated: constant(true),
+});
+
+const seekRefusal = object({ success: constant(false), error: text });
+
+const seekNotFoundAnswer = shown<Place>()({
+  success: constant(false),
+  error: [
+    text,
+    ({ partition }) =>
+      partition === null ? 'Queue not found or has no partitions' : 'Partition not found',
+  ],
+  consumerGroup: [text, ({ group }) => group],
+  queueName: [text, ({ queue }) => queue],
+  partitionsUpdated: constant(0),
+});
 
 const seekDescription = {
   tag: 'consumer groups',
@@ -104,9 +145,9 @@ function seek(
 
 /** 404 where no queue or partition can have the name, with any group. */
 function refuseNames(exchange: Exchange, tenant: string, place: Place, refusal: Refusal): void {
-  const { group, queue, partition } = place;
+  const { queue, partition } = place;
   if (keyNamesRefusal(tenant, { queue, partition }) === null) exchange.refuse(refusal);
-  else notFound(exchange, { consumerGroup: group, queue, partition });
+  else sendShown(exchange, '404 Not Found', seekNotFoundAnswer, place);
 }
 
 /** null: the end. Throws `RequestFault`. */
@@ -131,32 +172,10 @@ function wrong(error: string): RequestFault {
 }
 
 function render(exchange: Exchange, command: SeekCommand, outcome: GroupChangedOutcome): void {
-  if (outcome.changed === 0) {
-    notFound(exchange, command);
+  if (outcome.changed > 0) {
+    sendShown(exchange, '200 OK', seekAnswer, outcome, command);
     return;
   }
-  const { consumerGroup, queue, partition, targetUs } = command;
-  sendAnswer(exchange, '200 OK', seekAnswer, {
-    success: true,
-    consumerGroup,
-    queueName: queue,
-    partitionName: partition,
-    seekToEnd: targetUs === null,
-    targetTimestamp: targetUs === null ? null : formatStampUs(targetUs),
-    partitionsUpdated: outcome.changed,
-    updated: true,
-  });
-}
-
-function notFound(
-  exchange: Exchange,
-  { consumerGroup, queue, partition }: Pick<SeekCommand, 'consumerGroup' | 'queue' | 'partition'>,
-): void {
-  sendAnswer(exchange, '404 Not Found', seekNotFoundAnswer, {
-    success: false,
-    error: partition === null ? 'Queue not found or has no partitions' : 'Partition not found',
-    consumerGroup,
-    queueName: queue,
-    partitionsUpdated: 0,
-  });
+  const { consumerGroup: group, queue, partition } = command;
+  sendShown(exchange, '404 Not Found', seekNotFoundAnswer, { group, queue, partition });
 }

@@ -1,14 +1,14 @@
 /** POST /api/v1/consumer-groups/{group}/subscription (inspection 3.5): another start point. */
 import { randomUUID } from 'node:crypto';
 import type { GroupChangedOutcome, SubscribeGroupCommand } from '@svc/engine';
-import { instant } from '@svc/schema';
-import { parseIsoUs, subscriptionAnswer } from '@svc/wire';
+import { constant, count, describedAs, instant, text } from '@svc/schema';
+import { parseIsoUs } from '@svc/wire';
 import { badRequestFault } from '../../exchange/errors.js';
-import type { Exchange } from '../../exchange/exchange.js';
 import { bodyForm, describedBy, given } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
+import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendShown } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const subscriptionForm = bodyForm({
@@ -21,6 +21,18 @@ function readText(reader: JsonReader, name: string): string {
   reader.skipValue();
   return '';
 }
+
+/** The command beside the text that the answer repeats. */
+interface Subscribe extends SubscribeGroupCommand {
+  readonly text: string;
+}
+
+const subscriptionAnswer = shown<GroupChangedOutcome, Subscribe>()({
+  success: constant(true),
+  consumerGroup: [text, (_, { consumerGroup }) => consumerGroup],
+  newTimestamp: [describedAs('As the request spelled it.', text), (_, { text }) => text],
+  rowsUpdated: [count, ({ changed }) => changed],
+});
 
 export const groupSubscriptionEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/{group}/subscription',
@@ -51,12 +63,11 @@ export const groupSubscriptionEndpoint = endpoint({
   },
 });
 
-/** The command beside the text that the answer repeats. */
-interface Subscribe extends SubscribeGroupCommand {
-  readonly text: string;
-}
-
-const renderer: OutcomeRenderer<Subscribe, 'group-changed'> = { kind: 'group-changed', render };
+const renderer: OutcomeRenderer<Subscribe, 'group-changed'> = {
+  kind: 'group-changed',
+  render: (exchange, command, outcome) =>
+    sendShown(exchange, '200 OK', subscriptionAnswer, outcome, command),
+};
 
 /** Throws `RequestFault`. */
 function startUs(text: string | null): number {
@@ -64,13 +75,4 @@ function startUs(text: string | null): number {
   if (atUs !== null) return Math.min(Math.max(atUs, 0), Number.MAX_SAFE_INTEGER);
   const why = text === null ? 'is required' : 'is invalid';
   throw badRequestFault(`subscriptionTimestamp ${why}`);
-}
-
-function render(exchange: Exchange, command: Subscribe, outcome: GroupChangedOutcome): void {
-  sendAnswer(exchange, '200 OK', subscriptionAnswer, {
-    success: true,
-    consumerGroup: command.consumerGroup,
-    newTimestamp: command.text,
-    rowsUpdated: outcome.changed,
-  });
 }

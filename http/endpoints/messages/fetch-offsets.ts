@@ -2,8 +2,10 @@
  * POST /api/v1/fetch/offsets (message-plane 15): the first offset that was appended at or after a
  * time, as the node that is asked has applied it.
  */
-import type { OffsetEntry } from '@svc/engine';
+import type { FoundOffset, OffsetEntry } from '@svc/engine';
 import {
+  constant,
+  count,
   describedAs,
   either,
   instant,
@@ -11,24 +13,20 @@ import {
   list,
   named,
   nothing,
+  nullable,
   object,
   optional,
+  stamp,
   text,
 } from '@svc/schema';
-import {
-  DEFAULT_PARTITION,
-  fetchOffsetsAnswer,
-  formatStampUs,
-  POSITION_ENTRIES_MAX,
-  parseIsoUs,
-} from '@svc/wire';
+import { DEFAULT_PARTITION, formatStampUs, POSITION_ENTRIES_MAX, parseIsoUs } from '@svc/wire';
 import { badRequestFault } from '../../exchange/errors.js';
-import type { Exchange } from '../../exchange/exchange.js';
 import { nameMember, objectForm, readEntries } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import type { OffsetsView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { shownReply } from '../../routing/reply.js';
 import { readPartition } from './fetch.js';
 
 const US_PER_MS = 1000;
@@ -48,6 +46,33 @@ const entryForm = objectForm('an entry', {
     field: describedAs('An integer: milliseconds.', either(integer, instant)),
     read: readTimestamp,
   },
+});
+
+interface Answered {
+  readonly entry: OffsetEntry;
+  readonly found: FoundOffset;
+}
+
+const foundOffset = shown<Answered>()({
+  queue: [text, ({ entry }) => entry.queue],
+  partition: [text, ({ entry }) => entry.partition],
+  offset: [nullable(count), ({ found }) => found.offset],
+  ts: [
+    nullable(stamp),
+    ({ found }) => (found.stampUs === null ? null : formatStampUs(found.stampUs)),
+  ],
+  highWatermark: [count, ({ found }) => found.highWatermark],
+  logStartOffset: [count, ({ found }) => found.logStartOffset],
+  error: [
+    optional(constant('UNKNOWN_TOPIC_OR_PARTITION')),
+    ({ found }) => (found.isUnknownQueue ? 'UNKNOWN_TOPIC_OR_PARTITION' : undefined),
+  ],
+});
+
+const fetchOffsetsAnswer = shown<OffsetsView, readonly OffsetEntry[]>()({
+  entries: rowsOf(foundOffset, ({ offsets }, entries) =>
+    entries.map((entry, i) => ({ entry, found: offsets[i] as FoundOffset })),
+  ),
 });
 
 export const fetchOffsetsEndpoint = endpoint({
@@ -71,7 +96,7 @@ export const fetchOffsetsEndpoint = endpoint({
   largeAnswer: 'read',
   names: ({ body }) => body,
   handle: (front, { exchange, tenant, body }) => {
-    const reply = viewReply(front, exchange, body, render);
+    const reply = shownReply(front, exchange, fetchOffsetsAnswer, body);
     front.service.resources.offsets(tenant, body, reply);
   },
 });
@@ -97,18 +122,4 @@ function readTimestamp(reader: JsonReader): number {
   const at = reader.at;
   const sinceUs = parseIsoUs(reader.readText('timestamp'));
   return sinceUs ?? reader.fail('timestamp is neither milliseconds nor ISO-8601', at);
-}
-
-function render(exchange: Exchange, entries: readonly OffsetEntry[], outcome: OffsetsView): void {
-  sendAnswer(exchange, '200 OK', fetchOffsetsAnswer, {
-    entries: outcome.offsets.map((found, i) => ({
-      queue: entries[i]?.queue ?? '',
-      partition: entries[i]?.partition ?? '',
-      offset: found.offset,
-      ts: found.stampUs === null ? null : formatStampUs(found.stampUs),
-      highWatermark: found.highWatermark,
-      logStartOffset: found.logStartOffset,
-      ...(found.isUnknownQueue ? { error: 'UNKNOWN_TOPIC_OR_PARTITION' as const } : {}),
-    })),
-  });
 }

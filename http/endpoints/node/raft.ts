@@ -13,7 +13,7 @@ import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { MembershipRefused, MembershipView, RaftMembersView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply, sendAnswer, shownReply } from '../../routing/reply.js';
+import { PendingReply, sendAnswer, viewReply } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 
 export const raftStatusEndpoint = endpoint({
@@ -40,7 +40,9 @@ export const raftMembersEndpoint = endpoint({
   scoped: false,
   handle: (front, { exchange }) =>
     front.service.raftMembers(
-      shownReply(front, exchange, raftMembersAnswer, ({ answer }: RaftMembersView) => answer),
+      viewReply(front, exchange, null, (to: Exchange, _: null, { answer }: RaftMembersView) =>
+        sendAnswer(to, '200 OK', raftMembersAnswer, answer),
+      ),
     ),
 });
 

@@ -2,24 +2,35 @@
  * What a node says of itself, without a word to the others: whether it is ready, its process, its
  * counters, and who the caller is.
  */
-
-import { text } from '@svc/schema';
+import {
+  constant,
+  count,
+  describedAs,
+  emptyList,
+  integer,
+  nullable,
+  object,
+  text,
+  truth,
+} from '@svc/schema';
 import {
   DEFAULT_TENANT,
   type HealthAnswer,
   healthAnswer,
-  type IdentityAnswer,
-  identityAnswer,
-  metricsAnswer,
-  processStatusAnswer,
+  healthStatus,
+  nodeRole,
+  type RaftFigures,
+  type RaftStatusAnswer,
+  raftFigures,
   VERSION,
 } from '@svc/wire';
 import { widestRole } from '../../exchange/access-level.js';
 import { AUTH_REQUIRED_TEXT, INTERNAL_REFUSAL } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import { residentBytes } from '../../metrics/machine-figures.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendAnswer, sendShown } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 
 export const healthEndpoint = endpoint({
@@ -40,6 +51,48 @@ export function answerHealth(exchange: Exchange, health: HealthAnswer): void {
   sendAnswer(exchange, status, healthAnswer, health);
 }
 
+const resident = shown<unknown>()({ rss: [count, residentBytes] });
+
+interface Process {
+  readonly serverId: string;
+  readonly health: HealthAnswer;
+  readonly own: RaftStatusAnswer;
+  readonly raft: RaftFigures;
+}
+
+/** inspection 8.3: the process, and the parts of it that other protocols speak to. */
+const processStatusAnswer = shown<Process>()({
+  engine: constant('raft'),
+  version: [text, () => VERSION],
+  serverId: text,
+  nodeId: [integer, ({ own }) => own.nodeId],
+  hostname: [nullable(text), ({ own }) => own.hostname],
+  pid: [integer, () => process.pid],
+  uptimeSeconds: [count, uptimeSeconds],
+  status: [healthStatus, ({ health }) => health.status],
+  role: [nodeRole, ({ health }) => health.raft.role],
+  memory: resident,
+  raft: raftFigures,
+  kafka: describedAs(
+    'This build does not include it.',
+    shown<unknown>()({ mode: constant('off'), phase: constant('stopped') }),
+  ),
+  s3: describedAs(
+    'This build does not include it.',
+    shown<unknown>()({
+      mode: constant('off'),
+      phase: constant('stopped'),
+      threads: constant(0),
+      controlPlane: constant(false),
+      sinks: emptyList,
+    }),
+  ),
+});
+
+function uptimeSeconds(): number {
+  return Math.floor(process.uptime());
+}
+
 export const processStatusEndpoint = endpoint({
   at: 'GET /status',
   level: 'read-only',
@@ -53,25 +106,46 @@ export const processStatusEndpoint = endpoint({
     ),
   },
   scoped: false,
-  handle: ({ service, serverId }, { exchange }) => {
-    const { status, raft } = service.health();
-    const { nodeId, hostname } = service.raftStatus();
-    sendAnswer(exchange, '200 OK', processStatusAnswer, {
-      engine: 'raft',
-      version: VERSION,
+  handle: ({ service, serverId }, { exchange }) =>
+    sendShown(exchange, '200 OK', processStatusAnswer, {
       serverId,
-      nodeId,
-      hostname,
-      pid: process.pid,
-      uptimeSeconds: Math.floor(process.uptime()),
-      status,
-      role: raft.role,
-      memory: { rss: residentBytes() },
+      health: service.health(),
+      own: service.raftStatus(),
       raft: service.raftFigures(),
-      kafka: { mode: 'off', phase: 'stopped' },
-      s3: { mode: 'off', phase: 'stopped', threads: 0, controlPlane: false, sinks: [] },
-    });
-  },
+    }),
+});
+
+const requests = shown<Front>()({
+  total: [
+    count,
+    ({ meters: { calls } }) => calls.pushRequests + calls.popRequests + calls.ackRequests,
+  ],
+  rate: constant(0),
+});
+
+const messages = shown<Front>()({
+  total: [
+    count,
+    ({ meters: { calls } }) => calls.pushMessages + calls.popMessages + calls.ackMessages,
+  ],
+  rate: constant(0),
+});
+
+/** inspection 8.2. */
+const metricsAnswer = shown<Front>()({
+  uptime: [count, uptimeSeconds],
+  requests,
+  messages,
+  memory: shown<unknown>()({
+    rss: [count, residentBytes],
+    heapTotal: constant(0),
+    heapUsed: constant(0),
+    external: constant(0),
+    arrayBuffers: constant(0),
+  }),
+  cpu: shown<unknown>()({ user: constant(0), system: constant(0) }),
+  engine: constant('raft'),
+  raft: [raftFigures, ({ service }) => service.raftFigures()],
 });
 
 export const metricsEndpoint = endpoint({
@@ -83,27 +157,7 @@ export const metricsEndpoint = endpoint({
     200: answer('Counted since its start.', metricsAnswer),
   },
   scoped: false,
-  handle: (front, { exchange }) => {
-    const { meters, service } = front;
-    const { calls } = meters;
-    const requests = calls.pushRequests + calls.popRequests + calls.ackRequests;
-    const messages = calls.pushMessages + calls.popMessages + calls.ackMessages;
-    sendAnswer(exchange, '200 OK', metricsAnswer, {
-      uptime: Math.floor(process.uptime()),
-      requests: { total: requests, rate: 0 },
-      messages: { total: messages, rate: 0 },
-      memory: {
-        rss: residentBytes(),
-        heapTotal: 0,
-        heapUsed: 0,
-        external: 0,
-        arrayBuffers: 0,
-      },
-      cpu: { user: 0, system: 0 },
-      engine: 'raft',
-      raft: service.raftFigures(),
-    });
-  },
+  handle: (front, { exchange }) => sendShown(exchange, '200 OK', metricsAnswer, front),
 });
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -136,6 +190,59 @@ export const prometheusEndpoint = endpoint({
   },
 });
 
+const LOCAL = 'local';
+
+interface Caller {
+  readonly user: string;
+  readonly role: string;
+}
+
+function isOperator({ role }: Caller): boolean {
+  return role === 'admin';
+}
+
+const cluster = shown<Caller>()({
+  id: [text, () => LOCAL],
+  slug: [text, () => LOCAL],
+  role: text,
+  tenant_slug: [text, () => LOCAL],
+  tenant_id: [text, () => DEFAULT_TENANT],
+  status: [text, () => 'active'],
+  cell_slug: [text, () => LOCAL],
+});
+
+/** The identity of the caller, as the dashboard asks for it (gateway 7). */
+const identityAnswer = shown<Caller, Front>()({
+  user_id: [
+    describedAs(
+      '`standalone` while tokens are not checked; otherwise `sub` of the token, "" without one.',
+      text,
+    ),
+    ({ user }) => user,
+  ],
+  email: [nullable(text), () => null],
+  tenant_slug: [text, () => LOCAL],
+  is_operator: [truth, isOperator],
+  operator_enabled: [truth, isOperator],
+  operator_live: [truth, isOperator],
+  acting_cluster: [nullable(object({ id: text, slug: text })), () => ({ id: LOCAL, slug: LOCAL })],
+  act_cluster_header: [
+    describedAs('The name of the header that chooses the cluster.', text),
+    () => 'x-svc-act-cluster',
+  ],
+  role: describedAs(
+    'The widest role of the token: `admin`, `read-write`, `read-only`, `write-only` or `none`.',
+    text,
+  ),
+  cluster: [nullable(text), () => null],
+  clusters: rowsOf(cluster, (caller) => [caller]),
+  standalone: describedAs('There is no gateway, so there are no sessions.', constant(true)),
+  server_id: [
+    describedAs('The name of the node that answers.', text),
+    (_, front) => front.serverId,
+  ],
+});
+
 export const identityEndpoint = endpoint({
   at: 'GET /auth/me',
   level: 'known',
@@ -151,45 +258,15 @@ export const identityEndpoint = endpoint({
   scoped: false,
   handle: (front, { exchange, subject, roles }) => {
     if (!front.checksTokens) {
-      sendAnswer(exchange, '200 OK', identityAnswer, identity(front, 'standalone', 'admin'));
+      const caller = { user: 'standalone', role: 'admin' };
+      sendShown(exchange, '200 OK', identityAnswer, caller, front);
       return;
     }
     // `JWT_SKIP_PATHS` can let a request through without a token.
     if (roles === null) exchange.json('401 Unauthorized', AUTH_REQUIRED_TEXT);
     else {
-      const answer = identity(front, subject ?? '', widestRole(roles) ?? 'none');
-      sendAnswer(exchange, '200 OK', identityAnswer, answer);
+      const caller = { user: subject ?? '', role: widestRole(roles) ?? 'none' };
+      sendShown(exchange, '200 OK', identityAnswer, caller, front);
     }
   },
 });
-
-const LOCAL = 'local';
-
-function identity(front: Front, user: string, role: string): IdentityAnswer {
-  const isOperator = role === 'admin';
-  return {
-    user_id: user,
-    email: null,
-    tenant_slug: LOCAL,
-    is_operator: isOperator,
-    operator_enabled: isOperator,
-    operator_live: isOperator,
-    acting_cluster: { id: LOCAL, slug: LOCAL },
-    act_cluster_header: 'x-svc-act-cluster',
-    role,
-    cluster: null,
-    clusters: [
-      {
-        id: LOCAL,
-        slug: LOCAL,
-        role,
-        tenant_slug: LOCAL,
-        tenant_id: DEFAULT_TENANT,
-        status: 'active',
-        cell_slug: LOCAL,
-      },
-    ],
-    standalone: true,
-    server_id: front.serverId,
-  };
-}

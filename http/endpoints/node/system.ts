@@ -1,9 +1,29 @@
 /** Endpoints kept for clients of older releases, and the link to another cluster: there is none. */
-import type { Infer } from '@svc/schema';
-import { linkAnswer, sharedStateAnswer, statsRefreshAnswer } from '@svc/wire';
-import type { SharedStateView } from '../../ports/analytics-service.js';
+import { constant, count, truth } from '@svc/schema';
+import { shown } from '../../json/shown.js';
+import type { AnalyticsService, SharedStateView } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { sendAnswer, shownReply } from '../../routing/reply.js';
+import { sendShown, shownReply } from '../../routing/reply.js';
+
+const statsRefreshAnswer = shown<null>()({
+  success: constant(true),
+  refreshed: constant(false),
+  engine: constant('raft'),
+});
+
+const sharedStateAnswer = shown<SharedStateView>()({
+  enabled: constant(true),
+  reason: constant('raft_state_machine'),
+  appliedIndex: count,
+  durableIndex: count,
+  queues: count,
+});
+
+/** The answer of a cluster that is linked to no other. */
+const linkAnswer = shown<AnalyticsService>()({
+  role: constant('primary'),
+  leader: [truth, (analytics) => analytics.leads()],
+});
 
 /** Figures are counted for each answer, so there is nothing to refresh. */
 export const statsRefreshEndpoint = endpoint({
@@ -15,13 +35,7 @@ export const statsRefreshEndpoint = endpoint({
     200: answer('Nothing was done.', statsRefreshAnswer),
   },
   scoped: false,
-  handle: (_, { exchange }) => {
-    sendAnswer(exchange, '200 OK', statsRefreshAnswer, {
-      success: true,
-      refreshed: false,
-      engine: 'raft',
-    });
-  },
+  handle: (_, { exchange }) => sendShown(exchange, '200 OK', statsRefreshAnswer, null),
 });
 
 export const sharedStateEndpoint = endpoint({
@@ -34,7 +48,7 @@ export const sharedStateEndpoint = endpoint({
   },
   scoped: false,
   handle: (front, { exchange }) => {
-    const reply = shownReply(front, exchange, sharedStateAnswer, sharedStateShown);
+    const reply = shownReply(front, exchange, sharedStateAnswer);
     front.service.analytics.sharedState(reply);
   },
 });
@@ -48,12 +62,8 @@ export const linkEndpoint = endpoint({
     200: answer('It is linked to none; `leader`: the node that is asked leads it.', linkAnswer),
   },
   scoped: false,
-  handle: (front, { exchange }) => {
-    sendAnswer(exchange, '200 OK', linkAnswer, {
-      role: 'primary',
-      leader: front.service.analytics.leads(),
-    });
-  },
+  handle: (front, { exchange }) =>
+    sendShown(exchange, '200 OK', linkAnswer, front.service.analytics),
 });
 
 export const linkPromoteEndpoint = endpoint({
@@ -68,11 +78,3 @@ export const linkPromoteEndpoint = endpoint({
     exchange.json('409 Conflict', JSON.stringify({ code: 'not_standby', error }));
   },
 });
-
-function sharedStateShown({
-  appliedIndex,
-  durableIndex,
-  queues,
-}: SharedStateView): Infer<typeof sharedStateAnswer> {
-  return { enabled: true, reason: 'raft_state_machine', appliedIndex, durableIndex, queues };
-}

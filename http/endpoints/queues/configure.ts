@@ -6,6 +6,7 @@ import type { ConfigureCommand, ConfiguredOutcome } from '@svc/engine';
 import {
   type AnySchema,
   anything,
+  constant,
   describedAs,
   either,
   type Infer,
@@ -20,14 +21,15 @@ import {
   optional,
   text,
   truth,
+  uuid,
 } from '@svc/schema';
-import { configureAnswer, DEFAULT_PARTITION, INT32_MAX, INT32_MIN } from '@svc/wire';
+import { DEFAULT_PARTITION, INT32_MAX, INT32_MIN } from '@svc/wire';
 import { badRequestFault } from '../../exchange/errors.js';
-import type { Exchange } from '../../exchange/exchange.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
+import { partOf, shown } from '../../json/shown.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendShown } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
   OPTION_KINDS,
@@ -81,6 +83,17 @@ const configureBody = either(
   }),
 );
 
+const configureAnswer = shown<ConfiguredOutcome>()({
+  configured: constant(true),
+  queueId: uuid,
+  partitionId: nothing,
+  queue: text,
+  namespace: [text, ({ options }) => options.namespace],
+  task: [text, ({ options }) => options.task],
+  storage: constant('segments'),
+  options: partOf(optionsAnswer, ({ options }) => options),
+});
+
 export const configureEndpoint = endpoint({
   at: 'POST /api/v1/configure',
   level: 'read-write',
@@ -105,7 +118,10 @@ export const configureEndpoint = endpoint({
     submit(front, exchange, { kind: 'configure', tenant, ...body }, renderer),
 });
 
-const renderer: OutcomeRenderer<ConfigureCommand, 'configured'> = { kind: 'configured', render };
+const renderer: OutcomeRenderer<ConfigureCommand, 'configured'> = {
+  kind: 'configured',
+  render: (exchange, _, outcome) => sendShown(exchange, '200 OK', configureAnswer, outcome),
+};
 
 const OPTION_NAMES = Object.keys(OPTION_KINDS);
 const OPTION_KEYS = keySet(...OPTION_NAMES);
@@ -183,18 +199,4 @@ function withLabels(
     if (label !== null && label !== '') options.set(name, text);
   }
   return options;
-}
-
-function render(exchange: Exchange, _: ConfigureCommand, outcome: ConfiguredOutcome): void {
-  const { queueId, queue, options } = outcome;
-  sendAnswer(exchange, '200 OK', configureAnswer, {
-    configured: true,
-    queueId,
-    partitionId: null,
-    queue,
-    namespace: options.namespace,
-    task: options.task,
-    storage: 'segments',
-    options: optionsAnswer(options),
-  });
 }

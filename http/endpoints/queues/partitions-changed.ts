@@ -5,27 +5,24 @@
 import type { ChangedEntry, ChangedPage } from '@svc/engine';
 import {
   anything,
+  constant,
+  count,
   describedAs,
+  either,
   instant,
   integer,
   list,
   named,
   nullable,
   object,
+  oneOf,
   optional,
+  stamp,
   text,
+  uuid,
 } from '@svc/schema';
-import {
-  CHANGED_PAGE_MAX,
-  type ChangedEntryErrorAnswer,
-  type ChangedPageAnswer,
-  changedAnswer,
-  formatStampUs,
-  POSITION_ENTRIES_MAX,
-  parseIsoUs,
-} from '@svc/wire';
+import { CHANGED_PAGE_MAX, formatStampUs, POSITION_ENTRIES_MAX, parseIsoUs } from '@svc/wire';
 import { badBodyText, badRequestFault, RequestFault } from '../../exchange/errors.js';
-import type { Exchange } from '../../exchange/exchange.js';
 import {
   describedBy,
   given,
@@ -35,9 +32,10 @@ import {
   readEntries,
 } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import type { ChangedView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { shownReply } from '../../routing/reply.js';
 import { stringOf } from './queue-options.js';
 
 /** How much of a value that is not a timestamp an error repeats. */
@@ -62,6 +60,48 @@ const entryForm = objectForm('an entry', {
     integerMember(describedAs('1000 when absent; clamped to 1..1000.', integer)),
   ),
 });
+
+type Page = Extract<ChangedPage, { readonly kind: 'page' }>;
+
+const changedPartitionRow = shown<Page['partitions'][number]>()({
+  name: text,
+  id: uuid,
+  lastOffset: describedAs('-1: nothing was ever written.', integer),
+  logStart: count,
+  lastWriteAt: [stamp, ({ lastWriteUs }) => formatStampUs(lastWriteUs)],
+});
+
+/** Beside the page, the queue that it is of. */
+const changedPageAnswer = shown<Page, string>()({
+  queue: [text, (_, queue) => queue],
+  partitions: rowsOf(changedPartitionRow, ({ partitions }) => partitions),
+  next: describedAs('`null`: there are no more partitions.', nullable(text)),
+});
+
+const changedEntryErrorAnswer = object({
+  queue: text,
+  error: oneOf('UNKNOWN_TOPIC_OR_PARTITION', 'BAD_CURSOR'),
+});
+
+const changedAnswer = shown<ChangedView, readonly ChangedEntry[]>()({
+  safeTime: [stamp, ({ safeUs }) => formatStampUs(safeUs)],
+  safeTimeDegraded: constant(false),
+  entries: [
+    list(either(changedPageAnswer, changedEntryErrorAnswer)),
+    ({ pages }, entries) => pages.map((page, i) => pageShown(entries[i]?.queue ?? '', page)),
+  ],
+});
+
+function pageShown(queue: string, page: ChangedPage) {
+  switch (page.kind) {
+    case 'unknown-queue':
+      return { queue, error: 'UNKNOWN_TOPIC_OR_PARTITION' } as const;
+    case 'bad-cursor':
+      return { queue, error: 'BAD_CURSOR' } as const;
+    case 'page':
+      return changedPageAnswer.of(page, queue);
+  }
+}
 
 export const partitionsChangedEndpoint = endpoint({
   at: 'POST /api/v1/partitions/changed',
@@ -89,7 +129,7 @@ export const partitionsChangedEndpoint = endpoint({
   largeAnswer: 'read',
   names: ({ body }) => body,
   handle: (front, { exchange, tenant, body }) => {
-    const reply = viewReply(front, exchange, body, render);
+    const reply = shownReply(front, exchange, changedAnswer, body);
     front.service.resources.changed(tenant, body, reply);
   },
 });
@@ -132,31 +172,4 @@ function readAfter(reader: JsonReader): string {
 
 function cut(json: string): string {
   return json.length <= SHOWN_CHARACTERS_MAX ? json : `${json.slice(0, SHOWN_CHARACTERS_MAX)}...`;
-}
-
-function render(exchange: Exchange, entries: readonly ChangedEntry[], outcome: ChangedView): void {
-  sendAnswer(exchange, '200 OK', changedAnswer, {
-    safeTime: formatStampUs(outcome.safeUs),
-    safeTimeDegraded: false,
-    entries: outcome.pages.map((page, i) => pageAnswer(entries[i]?.queue ?? '', page)),
-  });
-}
-
-function pageAnswer(queue: string, page: ChangedPage): ChangedPageAnswer | ChangedEntryErrorAnswer {
-  switch (page.kind) {
-    case 'unknown-queue':
-      return { queue, error: 'UNKNOWN_TOPIC_OR_PARTITION' };
-    case 'bad-cursor':
-      return { queue, error: 'BAD_CURSOR' };
-    case 'page': {
-      const partitions = page.partitions.map(({ name, id, lastOffset, logStart, lastWriteUs }) => ({
-        name,
-        id,
-        lastOffset,
-        logStart,
-        lastWriteAt: formatStampUs(lastWriteUs),
-      }));
-      return { queue, partitions, next: page.next };
-    }
-  }
 }

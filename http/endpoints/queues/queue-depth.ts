@@ -1,11 +1,10 @@
 /** GET /api/v1/resources/queues/{queue}/depth?group= (message-plane 8, inspection 6.4). */
-
-import { type DepthAnswer, depthAnswer, partitionDepth } from '@svc/wire';
+import { count, describedAs, nullable, optional, text, truth } from '@svc/schema';
 import type { Exchange } from '../../exchange/exchange.js';
 import { keyNamesRefusal } from '../../exchange/name-budget.js';
-import { nextAfterMember, type Paging } from '../../exchange/paging.js';
-import { listText, sendSliced } from '../../exchange/sliced-answer.js';
-import { jsonOf } from '../../json/answer-writer.js';
+import { nextAfterOf, type Paged } from '../../exchange/paging.js';
+import { piecesOf, sendSliced } from '../../exchange/sliced-answer.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import type { QueueDepthView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { filterParameter } from '../../routing/query-parameter.js';
@@ -14,6 +13,46 @@ import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
 /** The letter of the list. */
 const LIST = 'e';
+
+interface Asked extends Paged {
+  readonly queue: string;
+  readonly group: string | null;
+}
+
+const partitionDepth = shown<QueueDepthView['partitions'][number]>()({
+  partition: text,
+  pending: count,
+  processing: count,
+  ready: [count, ({ pending, processing }) => pending - processing],
+});
+
+/** inspection 6.4. Where the group conflates, partitions count and not messages. */
+const depthAnswer = shown<QueueDepthView, Asked>()({
+  queue: [text, (_, { queue }) => queue],
+  group: [nullable(text), (_, { group }) => group],
+  pending: [count, ({ sums }) => sums.pending],
+  processing: [count, ({ sums }) => sums.processing],
+  ready: [count, ({ sums }) => sums.pending - sums.processing],
+  partitionsPending: [count, ({ sums }) => sums.partitionsPending],
+  partitionsReady: [count, ({ sums }) => sums.partitionsReady],
+  conflation: truth,
+  effectivePending: [
+    count,
+    ({ conflation, sums }) => (conflation ? sums.partitionsPending : sums.pending),
+  ],
+  effectiveReady: [
+    count,
+    ({ conflation, sums }) => (conflation ? sums.partitionsReady : sums.pending - sums.processing),
+  ],
+  effective: [
+    optional(describedAs('The same as `effectivePending`; only where the group conflates.', count)),
+    ({ conflation, sums }) => (conflation ? sums.partitionsPending : undefined),
+  ],
+  partitions: rowsOf(partitionDepth, ({ partitions }) => partitions),
+  nextAfter: nextAfterOf(LIST),
+});
+
+const depthPieces = piecesOf(depthAnswer, 'partitions');
 
 export const queueDepthEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues/{queue}/depth',
@@ -34,52 +73,11 @@ export const queueDepthEndpoint = endpoint({
     else queueNotFound(exchange);
   },
   handle: (front, { exchange, tenant, params: { queue }, query: { group }, page }) => {
-    const context: DepthContext = { paging: page, queue, group };
-    const reply = foundReply(front, exchange, context, queueNotFound, render);
+    const reply = foundReply(front, exchange, { page, queue, group }, queueNotFound, render);
     front.service.queueDepth(tenant, queue, group, page, reply);
   },
 });
 
-interface DepthContext {
-  readonly paging: Paging;
-  readonly queue: string;
-  readonly group: string | null;
-}
-
-function render(exchange: Exchange, context: DepthContext, outcome: QueueDepthView): void {
-  const tail = nextAfterMember(context.paging, LIST, outcome.nextAfter);
-  const head = depthHead(context, outcome);
-  sendSliced(exchange, listText(head, 'partitions', depthTexts(outcome), tail));
-}
-
-/** The members of a `DepthAnswer` that stand before its partitions. */
-function depthHead(
-  context: DepthContext,
-  { conflation, sums }: QueueDepthView,
-): Omit<DepthAnswer, 'partitions'> {
-  const { pending, processing, partitionsPending, partitionsReady } = sums;
-  return {
-    queue: context.queue,
-    group: context.group,
-    pending,
-    processing,
-    ready: pending - processing,
-    partitionsPending,
-    partitionsReady,
-    conflation,
-    effectivePending: conflation ? partitionsPending : pending,
-    effectiveReady: conflation ? partitionsReady : pending - processing,
-    ...(conflation ? { effective: partitionsPending } : {}),
-  };
-}
-
-function* depthTexts({ partitions }: QueueDepthView): Generator<string> {
-  for (const { partition, pending, processing } of partitions) {
-    yield jsonOf(partitionDepth, {
-      partition,
-      pending,
-      processing,
-      ready: pending - processing,
-    });
-  }
+function render(exchange: Exchange, asked: Asked, outcome: QueueDepthView): void {
+  sendSliced(exchange, depthPieces(outcome, asked));
 }

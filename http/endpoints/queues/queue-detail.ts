@@ -1,29 +1,103 @@
 /** One queue: its detail with its partitions, and its deletion (inspection 6.6). */
 import type { DeleteQueueCommand, MessageCounts, PartitionView } from '@svc/engine';
 import {
-  formatStampUs,
-  type MessageFigures,
-  type PartitionRow,
-  partitionRow,
-  type QueueDetailAnswer,
-  queueDeletedAnswer,
-  queueDetailAnswer,
-} from '@svc/wire';
+  constant,
+  count,
+  describedAs,
+  named,
+  nothing,
+  nullable,
+  object,
+  optional,
+  stamp,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import { formatStampUs } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nextAfterMember, type Paging } from '../../exchange/paging.js';
-import { listText, sendSliced } from '../../exchange/sliced-answer.js';
-import { jsonOf } from '../../json/answer-writer.js';
+import { nextAfterOf, type Paged } from '../../exchange/paging.js';
+import { piecesOf, sendSliced } from '../../exchange/sliced-answer.js';
+import { partOf, rowsOf, shown } from '../../json/shown.js';
 import type { QueueDetailView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { foundReply, sendAnswer } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { segmentFigures } from './queue-list.js';
 import { optionsAnswer } from './queue-options.js';
 
 /** The letter of the list of partitions. */
 export const PARTITIONS = 'p';
 
 export const QUEUE_NOT_FOUND = refusal('`Queue not found`');
+
+export const messageFigures = named(
+  'MessageFigures',
+  shown<MessageCounts>()({
+    total: count,
+    pending: describedAs('Messages that are leased are counted here too.', count),
+    processing: count,
+    completed: count,
+    failed: nothing,
+    deadLetter: count,
+  }),
+);
+
+const cursor = shown<PartitionView>()({ totalConsumed: count, batchesConsumed: constant(0) });
+
+const partitionRow = named(
+  'Partition',
+  shown<PartitionView>()({
+    id: uuid,
+    name: [text, ({ partition }) => partition],
+    createdAt: [stamp, ({ createdAtUs }) => formatStampUs(createdAtUs)],
+    messages: partOf(messageFigures, ({ counts }) => counts),
+    stats: partOf(messageFigures, ({ counts }) => counts),
+    cursor,
+    lastActivity: [nullable(stamp), ({ lastActivityUs }) => stampOrNull(lastActivityUs)],
+    oldestMessage: [nullable(stamp), ({ oldestMessageUs }) => stampOrNull(oldestMessageUs)],
+    newestMessage: [nullable(stamp), ({ newestMessageUs }) => stampOrNull(newestMessageUs)],
+    retainedBytes: count,
+  }),
+);
+
+function stampOrNull(stampUs: number | null): string | null {
+  return stampUs === null ? null : formatStampUs(stampUs);
+}
+
+/** The partitions of a queue, in answers that show a `QueueDetailView`. */
+export const PARTITION_ROWS = {
+  partitions: rowsOf(partitionRow, ({ partitions }: QueueDetailView) => partitions),
+  partitionsTruncated: [
+    optional(constant(true)),
+    ({ partitionsTruncated }: QueueDetailView) => partitionsTruncated || undefined,
+  ],
+} as const;
+
+const queueDetailAnswer = shown<QueueDetailView, Paged>()({
+  id: [uuid, ({ view }) => view.id],
+  name: [text, ({ view }) => view.queue],
+  namespace: [text, ({ view }) => view.options.namespace],
+  task: [text, ({ view }) => view.options.task],
+  createdAt: [stamp, ({ view }) => formatStampUs(view.createdAtUs)],
+  options: partOf(optionsAnswer, ({ view }) => view.options),
+  ...PARTITION_ROWS,
+  segments: partOf(segmentFigures, ({ view }) => view),
+  totals: partOf(messageFigures, ({ view }) => view.counts),
+  retainedBytes: [count, ({ view }) => view.retainedBytes],
+  nextAfter: nextAfterOf(PARTITIONS),
+});
+
+const detailPieces = piecesOf(queueDetailAnswer, 'partitions');
+
+/** message-plane 8. */
+const queueDeletedAnswer = object({
+  deleted: truth,
+  existed: truth,
+  queue: text,
+  message: optional(text),
+});
 
 export const queueDetailEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues/{queue}',
@@ -38,96 +112,23 @@ export const queueDetailEndpoint = endpoint({
   largeAnswer: 'read',
   names: ({ params }) => params,
   tooLong: ({ exchange }) => queueNotFound(exchange),
-  handle: (front, call) => answerQueue(front, call, { head: detailHead, tail: detailTail }),
+  handle: (front, call) => answerQueue(front, call, detailPieces),
 });
 
 export function queueNotFound(exchange: Exchange): void {
   exchange.json('404 Not Found', '{"error":"Queue not found"}');
 }
 
-/** What stands before and behind the partitions of the queue in an answer. */
-export interface DetailForm {
-  readonly head: (view: QueueDetailView) => object;
-  readonly tail: (view: QueueDetailView) => object;
-}
-
-interface DetailContext {
-  readonly form: DetailForm;
-  readonly paging: Paging;
-}
-
-/** Answers with what `form` shows of the queue that the path names, and its partitions. */
+/** Answers with the pieces of what is shown of the queue that the path names. */
 export function answerQueue(
   front: Front,
   { exchange, tenant, params, page }: Call<{ readonly queue: string }, unknown>,
-  form: DetailForm,
+  pieces: (view: QueueDetailView, more: Paged) => Generator<string>,
 ): void {
-  const reply = foundReply(front, exchange, { form, paging: page }, queueNotFound, render);
+  const render = (to: Exchange, more: Paged, view: QueueDetailView) =>
+    sendSliced(to, pieces(view, more));
+  const reply = foundReply(front, exchange, { page }, queueNotFound, render);
   front.service.queueDetail(tenant, params.queue, page, reply);
-}
-
-function render(
-  exchange: Exchange,
-  { form, paging }: DetailContext,
-  outcome: QueueDetailView,
-): void {
-  const text = listText(form.head(outcome), 'partitions', partitionTexts(outcome), {
-    ...(outcome.partitionsTruncated ? { partitionsTruncated: true } : {}),
-    ...form.tail(outcome),
-    ...nextAfterMember(paging, PARTITIONS, outcome.nextAfter),
-  });
-  sendSliced(exchange, text);
-}
-
-function* partitionTexts({ partitions }: QueueDetailView): Generator<string> {
-  for (const one of partitions) yield jsonOf(partitionRow, rowOf(one));
-}
-
-/** The members of a `QueueDetailAnswer` that stand before its partitions. */
-function detailHead({ view }: QueueDetailView): Partial<QueueDetailAnswer> {
-  const { id, queue, options, createdAtUs } = view;
-  return {
-    id,
-    name: queue,
-    namespace: options.namespace,
-    task: options.task,
-    createdAt: formatStampUs(createdAtUs),
-    options: optionsAnswer(options),
-  };
-}
-
-function detailTail({ view }: QueueDetailView): Partial<QueueDetailAnswer> {
-  const { counts, segments, retainedBytes } = view;
-  return {
-    segments: { segments, messages: counts.total },
-    totals: messageFigures(counts),
-    retainedBytes,
-  };
-}
-
-function rowOf(view: PartitionView): PartitionRow {
-  const messages = messageFigures(view.counts);
-  return {
-    id: view.id,
-    name: view.partition,
-    createdAt: formatStampUs(view.createdAtUs),
-    messages,
-    stats: messages,
-    cursor: { totalConsumed: view.totalConsumed, batchesConsumed: 0 },
-    lastActivity: stampOrNull(view.lastActivityUs),
-    oldestMessage: stampOrNull(view.oldestMessageUs),
-    newestMessage: stampOrNull(view.newestMessageUs),
-    retainedBytes: view.retainedBytes,
-  };
-}
-
-export function messageFigures(counts: MessageCounts): MessageFigures {
-  const { total, pending, processing, completed, deadLetter } = counts;
-  return { total, pending, processing, completed, failed: null, deadLetter };
-}
-
-function stampOrNull(stampUs: number | null): string | null {
-  return stampUs === null ? null : formatStampUs(stampUs);
 }
 
 export const queueDeleteEndpoint = endpoint({

@@ -1,28 +1,87 @@
 /** GET /api/v1/resources/queues (message-plane 8, inspection 6.5): the queues of the tenant. */
-import type { QueueName, QueueView } from '@svc/engine';
-import { either } from '@svc/schema';
+import type { MessageCounts, QueueName, QueueView } from '@svc/engine';
+import { constant, count, describedAs, either, named, stamp, text, uuid } from '@svc/schema';
+import { formatStampUs } from '@svc/wire';
 import {
-  formatStampUs,
-  type QueueRow,
-  queueListAnswer,
-  queueNameRow,
-  queueNamesAnswer,
-  queueRow,
-} from '@svc/wire';
-import {
-  joined,
+  AS_FOUND,
   type ListEnd,
-  type ListForm,
   ListText,
+  listForm,
   renderListed,
 } from '../../exchange/list-text.js';
-import { nextAfterText, type Paging, placeToken } from '../../exchange/paging.js';
-import { jsonOf } from '../../json/answer-writer.js';
+import { nextAfterOf, type Paged } from '../../exchange/paging.js';
+import { partOf, rowsOf, shown } from '../../json/shown.js';
 import type { QueueListEnd } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
 import { PendingReply } from '../../routing/reply.js';
 import { optionsAnswer } from './queue-options.js';
+
+/** Both orders are by age, but a place in one is not taken for a place in the other. */
+const ROWS = 'q';
+const NAMES = 'n';
+
+export const segmentFigures = shown<QueueView>()({
+  segments: count,
+  messages: [count, ({ counts }) => counts.total],
+});
+
+const messages = shown<MessageCounts>()({
+  total: count,
+  pending: [
+    describedAs('Messages that are leased are not counted here.', count),
+    ({ pending, processing }) => pending - processing,
+  ],
+  processing: count,
+  completed: count,
+  deadLetter: count,
+});
+
+export const queueRow = named(
+  'Queue',
+  shown<QueueView>()({
+    id: uuid,
+    name: [text, ({ queue }) => queue],
+    queue: text,
+    namespace: [text, ({ options }) => options.namespace],
+    task: [text, ({ options }) => options.task],
+    storage: constant('segments'),
+    partitions: count,
+    segments: segmentFigures,
+    messages: partOf(messages, ({ counts }) => counts),
+    retainedBytes: count,
+    options: partOf(optionsAnswer, ({ options }) => options),
+    createdAt: [stamp, ({ createdAtUs }) => formatStampUs(createdAtUs)],
+  }),
+);
+
+const queueListAnswer = shown<QueueListEnd, Paged>()({
+  queues: rowsOf(queueRow, AS_FOUND),
+  kvRows: count,
+  kvBytes: count,
+  timerRows: count,
+  timerBytes: count,
+  nextAfter: nextAfterOf(ROWS),
+});
+
+const rowsForm = listForm(queueListAnswer, 'queues', queueRow, ROWS);
+
+const queueNameRow = shown<QueueName>()({
+  id: uuid,
+  name: [text, ({ queue }) => queue],
+  queue: text,
+  partitions: count,
+  createdAt: [stamp, ({ createdAtUs }) => formatStampUs(createdAtUs)],
+});
+
+/** What a caller needs that only wants to know which queues there are. */
+const queueNamesAnswer = shown<ListEnd, Paged>()({
+  queues: rowsOf(queueNameRow, AS_FOUND),
+  stats: constant('lanes'),
+  nextAfter: nextAfterOf(NAMES),
+});
+
+const namesForm = listForm(queueNamesAnswer, 'queues', queueNameRow, NAMES);
 
 export const queueListEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues',
@@ -38,60 +97,12 @@ export const queueListEndpoint = endpoint({
   handle: (front, { exchange, tenant, query, page }) => {
     const reply = new PendingReply(exchange, front.logger, false, renderListed);
     if (query.stats === 'lanes') {
-      const form = namesForm(page);
+      const form = namesForm({ page });
       const newList = () => new ListText(exchange.newText(), form);
       front.service.resources.queueNames(tenant, page, newList, reply);
     } else {
-      const form = rowsForm(page);
+      const form = rowsForm({ page });
       front.service.listQueues(tenant, page, () => new ListText(exchange.newText(), form), reply);
     }
   },
 });
-
-/** Both orders are by age, but a place in one is not taken for a place in the other. */
-const ROWS = 'q';
-const NAMES = 'n';
-
-/** A `QueueListAnswer`. */
-function rowsForm(paging: Paging): ListForm<QueueView, QueueListEnd> {
-  return {
-    open: '{"queues":[',
-    row: joined((view) => jsonOf(queueRow, queueShown(view))),
-    close: ({ nextAfter, kvRows, kvBytes, timerRows, timerBytes }) =>
-      `],"kvRows":${kvRows},"kvBytes":${kvBytes},"timerRows":${timerRows},` +
-      `"timerBytes":${timerBytes}${nextAfterText(paging, ROWS, nextAfter)}}`,
-    token: (place) => placeToken(ROWS, place),
-  };
-}
-
-export function queueShown(view: QueueView): QueueRow {
-  const { id, queue, options, partitions, segments, counts, retainedBytes } = view;
-  const { total, pending, processing, completed, deadLetter } = counts;
-  return {
-    id,
-    name: queue,
-    queue,
-    namespace: options.namespace,
-    task: options.task,
-    storage: 'segments',
-    partitions,
-    segments: { segments, messages: total },
-    messages: { total, pending: pending - processing, processing, completed, deadLetter },
-    retainedBytes,
-    options: optionsAnswer(options),
-    createdAt: formatStampUs(view.createdAtUs),
-  };
-}
-
-/** A `QueueNamesAnswer`: what a caller needs that only wants to know which queues there are. */
-function namesForm(paging: Paging): ListForm<QueueName, ListEnd> {
-  return {
-    open: '{"queues":[',
-    row: joined(({ id, queue, partitions, createdAtUs }) => {
-      const createdAt = formatStampUs(createdAtUs);
-      return jsonOf(queueNameRow, { id, name: queue, queue, partitions, createdAt });
-    }),
-    close: ({ nextAfter }) => `],"stats":"lanes"${nextAfterText(paging, NAMES, nextAfter)}}`,
-    token: (place) => placeToken(NAMES, place),
-  };
-}

@@ -3,8 +3,10 @@
  * them.
  */
 import type { OptionChanges, QueueOptions } from '@svc/engine';
-import { INT32_MAX, INT32_MIN, isWellFormed, type OptionsAnswer } from '@svc/wire';
+import { describedAs, integer, named, text, truth } from '@svc/schema';
+import { INT32_MAX, INT32_MIN, isWellFormed } from '@svc/wire';
 import { badRequestFault } from '../../exchange/errors.js';
+import { shown } from '../../json/shown.js';
 
 export type OptionKind = 'label' | 'integer' | 'boolean' | 'sink-hold' | 'sink-hold-max';
 
@@ -99,28 +101,29 @@ export function stringOf(text: string): string | null {
   return isWellFormed(value) ? value : null;
 }
 
-/** The members that answers show; the labels stand beside them. */
-export function optionsAnswer(options: QueueOptions): OptionsAnswer {
-  return {
-    priority: options.priority,
-    leaseTime: options.leaseTime,
-    retryLimit: options.retryLimit,
-    retryDelay: options.retryDelay,
-    maxSize: options.maxSize,
-    maxQueueSize: options.maxSize,
-    ttl: options.ttl,
-    deadLetterQueue: options.deadLetterQueue,
-    dlqAfterMaxRetries: options.dlqAfterMaxRetries,
-    delayedProcessing: options.delayedProcessing,
-    windowBuffer: options.windowBuffer,
-    retentionSeconds: options.retentionSeconds,
-    completedRetentionSeconds: options.completedRetentionSeconds,
-    retentionEnabled: options.retentionEnabled,
-    encryptionEnabled: options.encryptionEnabled,
-    maxWaitTimeSeconds: options.maxWaitTimeSeconds,
-    minPopWaitTime: options.minPopWaitTime,
-    dedupWindowSeconds: options.dedupWindowSeconds,
-    retentionSinkHold: options.retentionSinkHold,
-    retentionSinkHoldMaxSeconds: options.retentionSinkHoldMaxSeconds,
-  };
-}
+/** The members under `options` (inspection 6.6); the labels stand beside it. */
+export const optionsAnswer = named(
+  'QueueOptionsAnswer',
+  shown<QueueOptions>()({
+    priority: integer,
+    leaseTime: integer,
+    retryLimit: integer,
+    retryDelay: integer,
+    maxSize: integer,
+    maxQueueSize: [describedAs('The same as `maxSize`.', integer), ({ maxSize }) => maxSize],
+    ttl: integer,
+    deadLetterQueue: truth,
+    dlqAfterMaxRetries: truth,
+    delayedProcessing: integer,
+    windowBuffer: integer,
+    retentionSeconds: integer,
+    completedRetentionSeconds: integer,
+    retentionEnabled: truth,
+    encryptionEnabled: truth,
+    maxWaitTimeSeconds: integer,
+    minPopWaitTime: integer,
+    dedupWindowSeconds: integer,
+    retentionSinkHold: text,
+    retentionSinkHoldMaxSeconds: integer,
+  }),
+);

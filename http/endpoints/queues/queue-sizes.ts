@@ -1,7 +1,7 @@
 /** GET /api/v1/resources/queues/{queue}/sizes (message-plane 15). */
-import { queueSizesAnswer } from '@svc/wire';
+import { constant, count, describedAs, object, optional, record, text } from '@svc/schema';
 import type { Exchange } from '../../exchange/exchange.js';
-import { nextAfterText, type Paging } from '../../exchange/paging.js';
+import { NEXT_AFTER, nextAfterText, type Paging } from '../../exchange/paging.js';
 import { sendSliced } from '../../exchange/sliced-answer.js';
 import type { QueueSizesView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
@@ -10,6 +10,14 @@ import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
 
 /** The letter of the list. */
 const LIST = 'z';
+
+/** message-plane 15. Written by `sizesText`. */
+const queueSizesAnswer = object({
+  queue: text,
+  partitions: describedAs('Retained bytes by partition name.', record(count)),
+  truncated: optional(constant(true)),
+  nextAfter: NEXT_AFTER,
+});
 
 export const queueSizesEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues/{queue}/sizes',
@@ -40,7 +48,7 @@ function render(exchange: Exchange, context: SizesContext, outcome: QueueSizesVi
 }
 
 /**
- * A `QueueSizesAnswer`. Written member by member: as the keys of an object, names that look like
+ * Written member by member: as the keys of an object, names that look like
  * numbers would change their places, and `__proto__` would be lost.
  */
 function* sizesText(

@@ -1,18 +1,30 @@
 /** GET /api/v1/resources/partitions?queue=&limit= (message-plane 8, inspection 6.3). */
 import type { PartitionRanking } from '@svc/engine';
-import { text } from '@svc/schema';
-import {
-  type PartitionRankingAnswer,
-  partitionRankingAnswer,
-  RANKED_PARTITIONS_DEFAULT,
-  RANKED_PARTITIONS_MAX,
-} from '@svc/wire';
+import { count, describedAs, nullable, text, truth, uuid } from '@svc/schema';
+import { RANKED_PARTITIONS_DEFAULT, RANKED_PARTITIONS_MAX } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import type { PartitionRankingView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { filterParameter, integerParameter } from '../../routing/query-parameter.js';
-import { foundReply, sendAnswer } from '../../routing/reply.js';
+import { foundReply, sendShown } from '../../routing/reply.js';
 import { QUEUE_NOT_FOUND, queueNotFound } from './queue-detail.js';
+
+/** message-plane 8, inspection 6.3; `pending` includes what is leased. */
+const rankedPartitionRow = shown<PartitionRanking['partitions'][number]>()({
+  queue: text,
+  partition: text,
+  id: uuid,
+  pending: count,
+  processing: count,
+  lagSeconds: describedAs('`null`: everything is consumed.', nullable(count)),
+});
+
+const partitionRankingAnswer = shown<PartitionRankingView>()({
+  partitions: rowsOf(rankedPartitionRow, ({ partitions }) => partitions),
+  walked: count,
+  truncated: truth,
+});
 
 export const resourcePartitionsEndpoint = endpoint({
   at: 'GET /api/v1/resources/partitions',
@@ -40,24 +52,5 @@ export const resourcePartitionsEndpoint = endpoint({
 });
 
 function render(exchange: Exchange, _: null, outcome: PartitionRankingView): void {
-  sendAnswer(exchange, '200 OK', partitionRankingAnswer, rankingAnswer(outcome));
-}
-
-function rankingAnswer({
-  partitions,
-  walked,
-  truncated,
-}: PartitionRanking): PartitionRankingAnswer {
-  return {
-    partitions: partitions.map((row) => ({
-      queue: row.queue,
-      partition: row.partition,
-      id: row.id,
-      pending: row.pending,
-      processing: row.processing,
-      lagSeconds: row.lagSeconds,
-    })),
-    walked,
-    truncated,
-  };
+  sendShown(exchange, '200 OK', partitionRankingAnswer, outcome);
 }

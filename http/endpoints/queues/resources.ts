@@ -3,37 +3,74 @@
  * (inspection 6.1, 6.2).
  */
 
-import type { Label, LabelSum, TimerQueue } from '@svc/engine';
+import type { Label, LabelSum, MessageCounts, TimerQueue } from '@svc/engine';
+import { constant, count, describedAs, named, stamp, stampMs, text } from '@svc/schema';
+import { formatStampMs, formatStampUs } from '@svc/wire';
 import {
-  formatStampMs,
-  formatStampUs,
-  type LabelFigures,
-  namespaceRow,
-  namespacesAnswer,
-  type OverviewAnswer,
-  type OverviewLag,
-  overviewAnswer,
-  type TimerQueueRow,
-  taskRow,
-  tasksAnswer,
-  timerQueueRow,
-  timerQueuesAnswer,
-} from '@svc/wire';
-import {
-  joined,
+  AS_FOUND,
   type ListEnd,
-  type ListForm,
   ListText,
+  listForm,
   renderListed,
 } from '../../exchange/list-text.js';
-import { nextAfterText, placeToken } from '../../exchange/paging.js';
+import { nextAfterOf, type Paged } from '../../exchange/paging.js';
 import { GatedReply } from '../../gate/gated-reply.js';
-import { jsonOf } from '../../json/answer-writer.js';
+import { partOf, rowsOf, shown } from '../../json/shown.js';
 import type { OverviewView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { PendingReply, shownReply } from '../../routing/reply.js';
 import type { AnyCall, Front } from '../../routing/route.js';
 import { SURFACE_REFUSALS } from '../kv/kv-answers.js';
+
+/** `failed`, `median` and `min` are part of the shape and always 0. */
+const overviewMessages = shown<MessageCounts>()({
+  total: count,
+  pending: [count, ({ pending, processing }) => pending - processing],
+  processing: count,
+  completed: count,
+  failed: constant(0),
+  deadLetter: count,
+});
+
+interface Lag {
+  readonly sum: number;
+  readonly queues: number;
+  readonly max: number;
+}
+
+const overviewLag = named(
+  'OverviewLag',
+  shown<Lag>()({
+    avg: [count, ({ sum, queues }) => (queues === 0 ? 0 : Math.floor(sum / queues))],
+    median: constant(0),
+    min: constant(0),
+    max: count,
+  }),
+);
+
+const overviewLags = shown<OverviewView['lag']>()({
+  time: partOf(overviewLag, ({ secondsSum: sum, secondsMax: max, queues }) => ({
+    sum,
+    queues,
+    max,
+  })),
+  offset: partOf(overviewLag, ({ messagesSum: sum, messagesMax: max, queues }) => ({
+    sum,
+    queues,
+    max,
+  })),
+});
+
+const overviewAnswer = shown<OverviewView>()({
+  queues: count,
+  partitions: count,
+  namespaces: count,
+  tasks: count,
+  messages: partOf(overviewMessages, ({ counts }) => counts),
+  lag: partOf(overviewLags, ({ lag }) => lag),
+  timestamp: [stampMs, ({ nowUs }) => formatStampMs(nowUs)],
+  statsAge: describedAs('Seconds; 0, because the figures are counted for the answer.', constant(0)),
+});
 
 export const resourceOverviewEndpoint = endpoint({
   at: 'GET /api/v1/resources/overview',
@@ -44,40 +81,45 @@ export const resourceOverviewEndpoint = endpoint({
     200: answer('The figures, counted for the answer.', overviewAnswer),
   },
   handle: (front, { exchange, tenant }) =>
-    front.service.resources.overview(tenant, shownReply(front, exchange, overviewAnswer, shown)),
+    front.service.resources.overview(tenant, shownReply(front, exchange, overviewAnswer)),
 });
-
-function shown(view: OverviewView): OverviewAnswer {
-  const { total, pending, processing, completed, deadLetter } = view.counts;
-  const { secondsSum, secondsMax, messagesSum, messagesMax, queues: lagging } = view.lag;
-  return {
-    queues: view.queues,
-    partitions: view.partitions,
-    namespaces: view.namespaces,
-    tasks: view.tasks,
-    messages: {
-      total,
-      pending: pending - processing,
-      processing,
-      completed,
-      failed: 0,
-      deadLetter,
-    },
-    lag: {
-      time: lag(secondsSum, lagging, secondsMax),
-      offset: lag(messagesSum, lagging, messagesMax),
-    },
-    timestamp: formatStampMs(view.nowUs),
-    statsAge: 0,
-  };
-}
-
-function lag(sum: number, queues: number, max: number): OverviewLag {
-  return { avg: queues === 0 ? 0 : Math.floor(sum / queues), median: 0, min: 0, max };
-}
 
 /** The letters of the two lists. */
 const LETTERS = { namespace: 'm', task: 't' } as const;
+
+/** `pending` excludes what is leased. */
+const labelMessages = shown<MessageCounts>()({
+  total: count,
+  pending: [count, ({ pending, processing }) => pending - processing],
+});
+
+const LABEL_FIGURES = {
+  queues: count,
+  partitions: count,
+  messages: partOf(labelMessages, ({ counts }: LabelSum) => counts),
+} as const;
+
+const namespaceRow = shown<LabelSum>()({
+  namespace: [text, ({ label }) => label],
+  ...LABEL_FIGURES,
+});
+
+const namespacesAnswer = shown<ListEnd, Paged>()({
+  namespaces: rowsOf(namespaceRow, AS_FOUND),
+  nextAfter: nextAfterOf(LETTERS.namespace),
+});
+
+const taskRow = shown<LabelSum>()({ task: [text, ({ label }) => label], ...LABEL_FIGURES });
+
+const tasksAnswer = shown<ListEnd, Paged>()({
+  tasks: rowsOf(taskRow, AS_FOUND),
+  nextAfter: nextAfterOf(LETTERS.task),
+});
+
+const FORMS = {
+  namespace: listForm(namespacesAnswer, 'namespaces', namespaceRow, LETTERS.namespace),
+  task: listForm(tasksAnswer, 'tasks', taskRow, LETTERS.task),
+};
 
 export const namespacesEndpoint = endpoint({
   at: 'GET /api/v1/resources/namespaces',
@@ -106,30 +148,33 @@ export const tasksEndpoint = endpoint({
 });
 
 function sendSums(front: Front, { exchange, tenant, page }: AnyCall, label: Label): void {
-  const letter = LETTERS[label];
-  const form: ListForm<LabelSum, ListEnd> = {
-    open: `{"${label}s":[`,
-    row: joined(ROW_TEXTS[label]),
-    close: ({ nextAfter }) => `]${nextAfterText(page, letter, nextAfter)}}`,
-    token: (place) => placeToken(letter, place),
-  };
+  const form = FORMS[label]({ page });
   const reply = new PendingReply(exchange, front.logger, false, renderListed);
   const newList = () => new ListText(exchange.newText(), form);
   front.service.resources.sumsByLabel(tenant, label, page, newList, reply);
 }
 
-const ROW_TEXTS = {
-  namespace: (sum: LabelSum) => jsonOf(namespaceRow, { namespace: sum.label, ...figures(sum) }),
-  task: (sum: LabelSum) => jsonOf(taskRow, { task: sum.label, ...figures(sum) }),
-};
-
-function figures({ queues, partitions, counts }: LabelSum): LabelFigures {
-  const { total, pending, processing } = counts;
-  return { queues, partitions, messages: { total, pending: pending - processing } };
-}
-
 /** The letter of the list. */
 const LIST = 'd';
+
+const timerQueueRow = named(
+  'TimerQueueRow',
+  shown<TimerQueue>()({
+    queue: text,
+    pending: count,
+    nextAt: [
+      describedAs('When the next timer is due.', stamp),
+      ({ nextUs }) => formatStampUs(nextUs),
+    ],
+  }),
+);
+
+const timerQueuesAnswer = shown<ListEnd, Paged>()({
+  timers: rowsOf(timerQueueRow, AS_FOUND),
+  nextAfter: nextAfterOf(LIST),
+});
+
+const timerQueuesForm = listForm(timerQueuesAnswer, 'timers', timerQueueRow, LIST);
 
 export const timerQueuesEndpoint = endpoint({
   at: 'GET /api/v1/resources/timers',
@@ -145,18 +190,9 @@ export const timerQueuesEndpoint = endpoint({
   handle: (front, { exchange, tenant, page }) => {
     const pass = front.gate.enter(exchange, tenant, { kind: 'timer-read' });
     if (pass === null) return;
-    const form: ListForm<TimerQueue, ListEnd> = {
-      open: '{"timers":[',
-      row: joined((row) => jsonOf(timerQueueRow, rowOf(row))),
-      close: ({ nextAfter }) => `]${nextAfterText(page, LIST, nextAfter)}}`,
-      token: (place) => placeToken(LIST, place),
-    };
+    const form = timerQueuesForm({ page });
     const reply = new PendingReply(exchange, front.logger, false, renderListed);
     const newList = () => new ListText(exchange.newText(), form);
     front.service.timers.queues(tenant, page, newList, new GatedReply(pass, reply));
   },
 });
-
-function rowOf({ queue, pending, nextUs }: TimerQueue): TimerQueueRow {
-  return { queue, pending, nextAt: formatStampUs(nextUs) };
-}

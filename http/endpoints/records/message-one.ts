@@ -4,21 +4,66 @@
  */
 import type { DeadLettersDroppedOutcome, DropDeadLettersCommand, MessageDetail } from '@svc/engine';
 import {
+  anything,
+  count,
+  integer,
+  list,
+  nullable,
+  object,
+  stamp,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import {
   formatStampUs,
-  messageAnswer,
   messageDeletedAnswer,
   messageNotDeletedAnswer,
+  messageStatus,
   QUEUE_MODE_GROUP,
+  readingModeAnswer,
 } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import { textOf } from '../../json/shown.js';
 import type { MessageView } from '../../ports/record-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { foundReply, sendAnswer } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { optionsAnswer } from '../queues/queue-options.js';
 import { contentText, labelsText, modeText } from './message-list.js';
+
+const messageGroupRow = object({
+  name: text,
+  committed: integer,
+  consumed: truth,
+  leaseExpiresAt: nullable(stamp),
+});
+
+/** inspection 1.2. */
+const messageAnswer = object({
+  id: uuid,
+  transactionId: text,
+  data: anything,
+  payload: anything,
+  traceId: nullable(uuid),
+  producerSub: nullable(text),
+  createdAt: stamp,
+  partitionId: uuid,
+  partition: text,
+  queue: text,
+  queuePath: text,
+  namespace: nullable(text),
+  task: nullable(text),
+  status: messageStatus,
+  errorMessage: nullable(text),
+  retryCount: count,
+  isEncrypted: truth,
+  queueConfig: optionsAnswer,
+  mode: readingModeAnswer,
+  consumerGroups: list(messageGroupRow),
+});
 
 export const messageEndpoint = endpoint({
   at: 'GET /api/v1/messages/{partitionId}/{transactionId}',
@@ -65,7 +110,7 @@ function messageText({ detail, content }: MessageView): string {
   const { queue, partition, status, deadLetter, groups } = detail;
   const hasQueueMode = groups.some(({ name }) => name === QUEUE_MODE_GROUP);
   const mode = { hasQueueMode, groups: groups.length - (hasQueueMode ? 1 : 0) };
-  const config = quotedJson(optionsAnswer(queue.options));
+  const config = Buffer.from(textOf(optionsAnswer, queue.options), 'utf8').toString('latin1');
   return (
     `{"id":"${content.messageId}","transactionId":${quotedBytes(content.transactionId)},` +
     `${contentText(content)},"createdAt":"${formatStampUs(detail.append.stampUs)}",` +
@@ -85,10 +130,6 @@ function groupText(group: MessageDetail['groups'][number], offset: number): stri
     `{"name":${quotedBytes(name)},"committed":${committed},"consumed":${committed >= offset},` +
     `"leaseExpiresAt":${lease === null ? 'null' : `"${formatStampUs(lease)}"`}}`
   );
-}
-
-function quotedJson(value: object): string {
-  return Buffer.from(JSON.stringify(value), 'utf8').toString('latin1');
 }
 
 const deletion: OutcomeRenderer<DropDeadLettersCommand, 'dead-letters-dropped'> = {

@@ -1,9 +1,15 @@
 /** Processes over time (inspection 5.7, 5.8). They show all tenants. */
-import type { GaugeAnswer, SystemMetricsAnswer, WorkerMetricsAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { readAnalytics, readUntil, settled, work } from '../series-reads.js';
 import type { ContractTable } from '../table.js';
+
+type GaugeAnswer = NonNullable<
+  SystemMetricsAnswer['replicas'][number]['timeSeries'][number]['metrics']['cpu']['user_us']
+>;
+type SystemMetricsAnswer = Answer<'GET /api/v1/analytics/system-metrics'>;
+type WorkerMetricsAnswer = Answer<'GET /api/v1/analytics/worker-metrics'>;
 
 function expectGauge(gauge: GaugeAnswer | null | undefined, what: string): void {
   const { avg = -1, min = -1, max = -1, last = -1 } = gauge ?? {};

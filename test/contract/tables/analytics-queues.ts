@@ -1,17 +1,17 @@
 /** Queues over time (inspection 5.1 to 5.6, 5.10). */
-import type {
-  LivenessAnswer,
-  ParkedReplicasAnswer,
-  QueueLagRow,
-  QueueOpsAnswer,
-  RetentionAnswer,
-  WorkloadAnswer,
-  WorkloadFigures,
-} from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { operations, readAnalytics, readUntil, settled, sumOf, work } from '../series-reads.js';
 import type { ContractTable } from '../table.js';
+
+type LivenessAnswer = Answer<'GET /api/v1/analytics/partition-liveness'>;
+type ParkedReplicasAnswer = Answer<'GET /api/v1/analytics/queue-parked-replicas'>;
+type QueueLagRow = Answer<'GET /api/v1/analytics/queue-lag'>[number];
+type QueueOpsAnswer = Answer<'GET /api/v1/analytics/queue-ops'>;
+type RetentionAnswer = Answer<'GET /api/v1/analytics/retention'>;
+type WorkloadAnswer = Answer<'GET /api/v1/analytics/workload'>;
+type WorkloadFigures = Answer<'GET /api/v1/analytics/workload'>['rows'][number];
 
 const S = /^\d{4}-\d\d-\d\dT\d\d:\d\d:00Z$/;
 const MS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -1,12 +1,15 @@
 /**
  * POST /api/v1/configure, its options, and queues that nobody configured (message-plane 7 to 7.2).
  */
-import type { ConfigureAnswer, OptionsAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { bodyOf, idsOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { done, GROUP, LeasedBatch } from '../leased-batch.js';
 import type { ContractRow, ContractTable } from '../table.js';
+
+type ConfigureAnswer = Answer<'POST /api/v1/configure'>;
+type OptionsAnswer = Answer<'POST /api/v1/configure'>['options'];
 
 const PATH = '/api/v1/configure';
 

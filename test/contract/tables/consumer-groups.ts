@@ -1,9 +1,13 @@
 /** Reading, deleting and resubscribing consumer groups (inspection 3). */
-import type { ConsumerGroupAnswer, ConsumerGroupRow, LaggingPartition } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { bodyOf, idsOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import type { ContractTable } from '../table.js';
+
+type ConsumerGroupAnswer = Answer<'GET /api/v1/consumer-groups/{group}'>;
+type ConsumerGroupRow = Answer<'GET /api/v1/consumer-groups'>[number];
+type LaggingPartition = Answer<'GET /api/v1/consumer-groups/lagging'>[number];
 
 const GROUPS = '/api/v1/consumer-groups';
 const STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;

@@ -1,11 +1,14 @@
 /** Payloads at rest (message-plane 11.5). The key is that of the shared places. */
 import { createCipheriv } from 'node:crypto';
-import type { PopAnswer, QueueSizesAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
+import type { PopAnswer } from '@svc/wire';
 import { expect } from 'vitest';
 import { bodyOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { ENCRYPTION_KEY, SHARED } from '../places.js';
 import type { ContractRow, ContractTable } from '../table.js';
+
+type QueueSizesAnswer = Answer<'GET /api/v1/resources/queues/{queue}/sizes'>;
 
 const PAYLOAD = '{"b":1,"a":1.0,"x":12345678901234567890,"ü":"ß"}';
 

@@ -1,11 +1,14 @@
 /** POST /api/v1/fetch and /fetch/offsets (message-plane 10, 15). */
-import type { FetchAnswer, FetchOffsetsAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
+import type { FetchAnswer } from '@svc/wire';
 import { expect } from 'vitest';
 import { sleep } from '../../process/node-under-test.js';
 import { bodyOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { FETCH, fetchEntries, OFFSETS, STAMP } from '../positions.js';
 import type { ContractTable } from '../table.js';
+
+type FetchOffsetsAnswer = Answer<'POST /api/v1/fetch/offsets'>;
 
 /** Four messages of 100 bytes of payload, offsets 0..3. */
 async function fourOf100({ api, queue }: BrokerUnderTest): Promise<void> {

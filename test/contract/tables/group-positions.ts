@@ -1,11 +1,13 @@
 /** POST /api/v1/consumer-groups/positions: what transactions stored, read back. */
-import type { GroupPositionsAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { bodyOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { GROUP, LeasedBatch } from '../leased-batch.js';
 import type { ContractTable } from '../table.js';
 import { expectCommit, position } from '../transaction-calls.js';
+
+type GroupPositionsAnswer = Answer<'POST /api/v1/consumer-groups/positions'>;
 
 const PATH = '/api/v1/consumer-groups/positions';
 

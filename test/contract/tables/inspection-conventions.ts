@@ -1,14 +1,14 @@
 /** Errors that management routes share, and how messages are counted (inspection 0.3, 0.4). */
-import type {
-  OverviewAnswer,
-  PartitionRankingAnswer,
-  QueueListAnswer,
-  TasksAnswer,
-} from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { readResource } from '../resources.js';
 import type { ContractTable } from '../table.js';
+
+type OverviewAnswer = Answer<'GET /api/v1/resources/overview'>;
+type PartitionRankingAnswer = Answer<'GET /api/v1/resources/partitions'>;
+type QueueListAnswer = Exclude<Answer<'GET /api/v1/resources/queues'>, { readonly stats: string }>;
+type TasksAnswer = Answer<'GET /api/v1/resources/tasks'>;
 
 export const inspectionErrors: ContractTable = {
   section: 'inspection 0.3',

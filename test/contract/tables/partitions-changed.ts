@@ -1,11 +1,17 @@
 /** POST /api/v1/partitions/changed (message-plane 10). */
-import type { ChangedAnswer, ChangedPageAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { sleep } from '../../process/node-under-test.js';
 import { bodyOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { CHANGED, changedEntries, changedPage, fetchEntries, names, STAMP } from '../positions.js';
 import type { ContractTable } from '../table.js';
+
+type ChangedAnswer = Answer<'POST /api/v1/partitions/changed'>;
+type ChangedPageAnswer = Extract<
+  ChangedAnswer['entries'][number],
+  { readonly partitions: unknown }
+>;
 
 /** Writes one message to each of the partitions, one after the other, by the same node. */
 async function writeAll(one: BrokerUnderTest, partitions: readonly string[]): Promise<void> {

@@ -1,15 +1,17 @@
 /** The examples of depth, partitions, fetch and changed (message-plane 14). */
-import type {
-  ChangedAnswer,
-  ChangedPageAnswer,
-  FetchAnswer,
-  PartitionRankingAnswer,
-  PushResult,
-} from '@svc/wire';
+import type { Answer } from '@svc/http/api';
+import type { FetchAnswer, PushResult } from '@svc/wire';
 import { expect } from 'vitest';
 import { bodyOf } from '../broker-api.js';
 import { CHANGED, FETCH } from '../positions.js';
 import type { ContractTable } from '../table.js';
+
+type ChangedAnswer = Answer<'POST /api/v1/partitions/changed'>;
+type ChangedPageAnswer = Extract<
+  ChangedAnswer['entries'][number],
+  { readonly partitions: unknown }
+>;
+type PartitionRankingAnswer = Answer<'GET /api/v1/resources/partitions'>;
 
 const QUEUE = 'ship.labels';
 

@@ -1,15 +1,15 @@
 /** Queues and their partitions (message-plane 8). */
-import type {
-  DepthAnswer,
-  PartitionRankingAnswer,
-  QueueListAnswer,
-  QueueNamesAnswer,
-} from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { sleep } from '../../process/node-under-test.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { figures, RESOURCES, readResource as read } from '../resources.js';
 import type { ContractTable } from '../table.js';
+
+type DepthAnswer = Answer<'GET /api/v1/resources/queues/{queue}/depth'>;
+type PartitionRankingAnswer = Answer<'GET /api/v1/resources/partitions'>;
+type QueueListAnswer = Exclude<Answer<'GET /api/v1/resources/queues'>, { readonly stats: string }>;
+type QueueNamesAnswer = Extract<Answer<'GET /api/v1/resources/queues'>, { readonly stats: string }>;
 
 const STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;

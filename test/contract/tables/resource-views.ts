@@ -1,18 +1,18 @@
 /** The overview, sums by label, sizes, and what is cut (inspection 6; message-plane 15). */
-import type {
-  DepthAnswer,
-  NamespacesAnswer,
-  OverviewAnswer,
-  PartitionRankingAnswer,
-  QueueDetailAnswer,
-  QueueListAnswer,
-  QueueSizesAnswer,
-  TasksAnswer,
-} from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { figures, RESOURCES, readResource as read } from '../resources.js';
 import type { ContractTable } from '../table.js';
+
+type DepthAnswer = Answer<'GET /api/v1/resources/queues/{queue}/depth'>;
+type NamespacesAnswer = Answer<'GET /api/v1/resources/namespaces'>;
+type OverviewAnswer = Answer<'GET /api/v1/resources/overview'>;
+type PartitionRankingAnswer = Answer<'GET /api/v1/resources/partitions'>;
+type QueueDetailAnswer = Answer<'GET /api/v1/resources/queues/{queue}'>;
+type QueueListAnswer = Exclude<Answer<'GET /api/v1/resources/queues'>, { readonly stats: string }>;
+type QueueSizesAnswer = Answer<'GET /api/v1/resources/queues/{queue}/sizes'>;
+type TasksAnswer = Answer<'GET /api/v1/resources/tasks'>;
 
 const NOT_FOUND = '{"error":"Queue not found"}';
 

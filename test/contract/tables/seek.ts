@@ -1,10 +1,13 @@
 /** Seeks (message-plane 9, inspection 3.6) and their scenario with a lease (message-plane 14.1). */
-import { formatStampUs, parseIsoUs, type SeekAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
+import { formatStampUs, parseIsoUs } from '@svc/wire';
 import { expect } from 'vitest';
 import { bodyOf, idsOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { LeasedBatch } from '../leased-batch.js';
 import type { ContractRow, ContractTable } from '../table.js';
+
+type SeekAnswer = Answer<'POST /api/v1/consumer-groups/{group}/queues/{queue}/seek'>;
 
 const QUEUE_ROUTE = '/api/v1/consumer-groups/g/queues/{queue}/seek';
 const PARTITION_ROUTE = '/api/v1/consumer-groups/g/queues/{queue}/partitions/p/seek';

@@ -1,13 +1,13 @@
 /** Status routes (inspection 4). */
-import type {
-  StatusAnalyticsAnswer,
-  StatusAnswer,
-  StatusQueueAnswer,
-  StatusQueuesAnswer,
-} from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { readAnalytics, readUntil, settled, work } from '../series-reads.js';
 import type { ContractTable } from '../table.js';
+
+type StatusAnalyticsAnswer = Answer<'GET /api/v1/status/analytics'>;
+type StatusAnswer = Answer<'GET /api/v1/status'>;
+type StatusQueueAnswer = Answer<'GET /api/v1/status/queues/{queue}'>;
+type StatusQueuesAnswer = Answer<'GET /api/v1/status/queues'>;
 
 const US = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 

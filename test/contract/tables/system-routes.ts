@@ -1,15 +1,15 @@
 /** System routes, and what a process says of itself (inspection 7, 8.1, 8.2, 8.3). */
-import type {
-  HealthAnswer,
-  LinkAnswer,
-  MetricsAnswer,
-  ProcessStatusAnswer,
-  SharedStateAnswer,
-} from '@svc/wire';
+import type { Answer } from '@svc/http/api';
+import type { HealthAnswer } from '@svc/wire';
 import { expect } from 'vitest';
 import { bodyOf } from '../broker-api.js';
 import { readUntil } from '../series-reads.js';
 import type { ContractTable } from '../table.js';
+
+type LinkAnswer = Answer<'GET /api/v1/system/link'>;
+type MetricsAnswer = Answer<'GET /metrics'>;
+type ProcessStatusAnswer = Answer<'GET /status'>;
+type SharedStateAnswer = Answer<'GET /api/v1/system/shared-state'>;
 
 const GONE = [
   '/api/v1/system/maintenance',
