@@ -14,6 +14,7 @@ export {
   type StandbyLeadership,
 } from './follower.js';
 export { unreadText } from './follower-texts.js';
+export { type HoldResult, type HoldRow, Holds, type HoldTime, READERS_MAX } from './holds.js';
 export {
   decideRead,
   encodeReadRequest,

@@ -59,3 +59,26 @@ test('twice what is live and the slack are allowed, from the file of the entry o
   ]);
   expect(budgetOf(stateOf(1, 1000), segments, 1300).isExceededFrom(1)).toBe(false);
 });
+
+test('what is kept for a reader does not count, from the file of its entry on', () => {
+  const segments = [10, 20, 30].map((lastIndex) => ({ lastIndex, bytes: 1100 }));
+  let readFrom: number | null = null;
+  const state = stateOf(1, 500);
+  const budget = new LogBudget({
+    state,
+    segments: () => segments,
+    slackBytes: 100,
+    readFrom: () => readFrom,
+  });
+  budget.step();
+  const exceeded = (from: number | null) => {
+    readFrom = from;
+    return [1, 11, 21].map((index) => budget.isExceededFrom(index));
+  };
+  // 1100 bytes are allowed: one file.
+  expect(exceeded(null)).toEqual([true, true, false]);
+  expect(exceeded(31)).toEqual([true, true, false]);
+  expect(exceeded(30)).toEqual([true, false, false]);
+  expect(exceeded(20)).toEqual([false, false, false]);
+  expect(exceeded(0)).toEqual([false, false, false]);
+});

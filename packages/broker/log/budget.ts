@@ -13,6 +13,11 @@
  * checkpoint and the file that is being written: below three, once some hundred MiB are live. The
  * slack keeps small stores whole: below it nothing is worth the reading and writing.
  *
+ * What is kept for readers outside of the cluster (standbys) is not counted. It goes when they have
+ * read it, whatever stands in it, and moving live appends out of the part before it would free no
+ * byte of it: a leader that counted it would move them round and round, for as long as the reader
+ * is behind.
+ *
  * Live bytes are summed from the rows of log-use.ts, some rows in each step. The sum is as old as
  * a pass takes (a thousand rows, 64,000 entries, a step), which is good enough for a ratio: too
  * small a sum makes the log shorter than it has to be, too large a one longer, and nothing is lost
@@ -33,6 +38,8 @@ export interface SegmentSize {
 export interface LogBudgetOptions {
   readonly state: State;
   readonly segments: () => readonly SegmentSize[];
+  /** Entries from here on are kept for readers; absent, or null: nothing is. */
+  readonly readFrom?: () => number | null;
   /** SLACK_BYTES unless given. */
   readonly slackBytes?: number | undefined;
 }
@@ -69,11 +76,12 @@ export class LogBudget {
   /** The log would be too long if it began at this entry. */
   isExceededFrom(index: number): boolean {
     if (this.#liveBytes === null) return false;
+    const { segments, readFrom, slackBytes = SLACK_BYTES } = this.#options;
+    const keptFrom = readFrom?.() ?? Number.MAX_SAFE_INTEGER;
     let bytes = 0;
-    for (const segment of this.#options.segments()) {
-      if (segment.lastIndex >= index) bytes += segment.bytes;
+    for (const { lastIndex, bytes: size } of segments()) {
+      if (lastIndex >= index && lastIndex < keptFrom) bytes += size;
     }
-    const { slackBytes = SLACK_BYTES } = this.#options;
     return bytes > this.#liveBytes * LIVE_SHARE + slackBytes;
   }
 }

@@ -57,6 +57,7 @@ export class DiskGate {
   #full = false;
   /** Used at least up to the low mark. */
   #short = false;
+  #usedPct = 0;
   /** The last error of a look or of the reserve, so that each is logged once. */
   #trouble = '';
   /** Bytes of commands let in since the last look. */
@@ -81,6 +82,11 @@ export class DiskGate {
   /** This node's own volume is full. */
   get full(): boolean {
     return this.#full;
+  }
+
+  /** How full this volume was when it was looked at last; what is let in counts as used. */
+  get usedPct(): number {
+    return this.#usedPct;
   }
 
   /** Takes into account this volume and those that other members told of. */
@@ -119,6 +125,7 @@ export class DiskGate {
   #judge({ usedBytes, freeBytes }: DiskSpace): void {
     const used = usedBytes + this.#options.admission.bytes - this.#reserve.bytes;
     const usedPct = (100 * used) / Math.max(1, usedBytes + freeBytes);
+    this.#usedPct = usedPct;
     this.#short = usedPct >= this.#lowPct;
     const full = usedPct >= (this.#full ? this.#lowPct : this.#options.highPct);
     if (full === this.#full) return;

@@ -53,6 +53,8 @@ class Rig {
   slow = false;
   /** Since this was last set. */
   readsOfTurn = 0;
+  /** Where a standby reads. */
+  readFrom: number | null = null;
   readonly #atOnce = new AtOnce();
 
   constructor(slackBytes = 0) {
@@ -62,6 +64,7 @@ class Rig {
       state: this.state,
       segments: () => this.segments(),
       slackBytes,
+      readFrom: () => this.readFrom,
     });
     this.relocation = new LogRelocation({
       state: this.state,
@@ -253,6 +256,27 @@ describe('the oldest part of a log', () => {
     for (let i = 0; i < 300; i++) rig.push('kept', 2000);
     for (let i = 0; i < 30; i++) rig.step();
     expect(rig.relocation.moved).toBe(0);
+  });
+
+  test('is no cause to move anything where it is kept for a standby that is behind', () => {
+    const rig = new Rig();
+    rig.push('quiet', 100);
+    for (let i = 0; i < 200; i++) rig.push('gone', 1000);
+    rig.remove('gone');
+    rig.readFrom = 1;
+    // Writes go on meanwhile, and what they leave is held too.
+    for (let i = 0; i < 50; i++) {
+      rig.push('gone', 5000);
+      rig.step();
+    }
+    rig.remove('gone');
+    expect(rig.relocation.moved).toBe(0);
+    // What it has read is given up by one move, and what it has not read stays out of it.
+    rig.readFrom = 190;
+    for (let i = 0; i < 50; i++) rig.step();
+    expect(rig.relocation.moved).toBe(1);
+    expect(rig.lowest()).toBeGreaterThan(190);
+    rig.check();
   });
 
   test('takes many rounds, large entries and slow reads', () => {

@@ -69,6 +69,8 @@ class FakeNode {
   term = 1;
   members: HoldingMember[] | null = null;
   held: number | null = null;
+  /** What a standby reads. */
+  read: number | null = null;
   left: SpaceLeft = 'enough';
   alone = false;
   /** The log is longer than what is live in it allows. */
@@ -98,6 +100,11 @@ class FakeNode {
       sender: {
         get heldFrom() {
           return node.held;
+        },
+      },
+      holds: {
+        get heldFrom() {
+          return node.read;
         },
       },
       send: (to, content) => {
@@ -259,6 +266,32 @@ describe('the log of a leader', () => {
     expect(node.log.firstIndex).toBe(46);
   });
 
+  test('stays for a standby, also when space is full, and goes when it has read on', () => {
+    const node = new FakeNode(new MovedClock(), { ...SETTINGS, keepEntries: 5, purgeStep: 100 });
+    node.at(90).members = [];
+    node.read = 40;
+    for (const left of ['short', 'full'] as const) {
+      node.left = left;
+      node.space.step();
+      // The entry that the standby has applied stays: its term is compared.
+      expect([node.log.firstIndex, node.space.floor]).toEqual([40, 40]);
+    }
+    node.read = 60;
+    node.space.step();
+    expect(node.log.firstIndex).toBe(60);
+    node.read = null;
+    node.space.step();
+    expect(node.log.firstIndex).toBe(91);
+  });
+
+  test('stays whole for a standby that has nothing yet', () => {
+    const node = new FakeNode(new MovedClock()).at(50);
+    node.members = [];
+    node.read = 0;
+    node.space.step();
+    expect(node.log.firstIndex).toBe(1);
+  });
+
   test('is given up in steps', () => {
     const node = new FakeNode(new MovedClock(), { ...SETTINGS, purgeStep: 100 }).at(99);
     node.members = [];
@@ -308,8 +341,12 @@ describe('the log of a follower', () => {
     node.space.step();
     expect(node.log.firstIndex).toBe(1);
     node.held = 7;
+    node.read = 9;
     node.space.onFloor(floor);
     expect(node.log.firstIndex).toBe(7);
+    node.held = null;
+    node.space.step();
+    expect(node.log.firstIndex).toBe(9);
   });
 
   test('is told a floor again that it may have missed, and not all the time', () => {

@@ -11,6 +11,8 @@
  *   is, until space is short; then nobody who is behind holds anything,
  * - the first entry of the log when a snapshot transfer began that is still alive, unless a volume
  *   is full: no writes come then, and the receiver, which begins anew, finds a log that stays,
+ * - the entry that a standby of this cluster has applied, unless this node keeps its log for none
+ *   of them any more (standby/hold-keeper.ts),
  *
  * less `keepEntries`, which spare a member that is a moment behind the snapshot, unless space is
  * short or the log is too long already (log/budget.ts). The leader tells it to all (`log-floor`),
@@ -19,10 +21,10 @@
  *
  * Each node then removes what is below the floor AND before the entry after its own newest durable
  * checkpoint, which has to be at or after `asOf`: rows of an earlier state may still refer to what
- * is dead at `asOf`, and after a restart the node is back at its checkpoint. Its own transfers hold
- * its log as well, whoever leads. Under load there is a newer floor with every step, and no
- * checkpoint ever reaches the newest; so each node waits with one floor until its checkpoint has
- * reached it, and takes the newest one up only then.
+ * is dead at `asOf`, and after a restart the node is back at its checkpoint. Its own transfers, and
+ * the standbys that read it, hold its log as well, whoever leads. Under load there is a newer floor
+ * with every step, and no checkpoint ever reaches the newest; so each node waits with one floor
+ * until its checkpoint has reached it, and takes the newest one up only then.
  *
  * A floor that was told late, twice or by a former leader is still true: what no row of the state
  * at `asOf` refers to, no later row does. Only the part about members may be outdated, and then
@@ -117,6 +119,8 @@ export interface LogSpaceOptions {
   } | null;
   /** `heldFrom`: entries from here on must stay in the log. null: there is nobody to send to. */
   readonly sender: { readonly heldFrom: number | null } | null;
+  /** The same for what standbys read; null: nobody may follow this cluster. */
+  readonly holds: { readonly heldFrom: number | null } | null;
   readonly send: (to: NodeId, content: FrameContent) => boolean;
 }
 
@@ -235,8 +239,9 @@ export class LogSpace {
   }
 
   #heldFrom(): number {
-    const { sender, space } = this.#options;
-    return (space() === 'full' ? null : sender?.heldFrom) ?? Number.MAX_SAFE_INTEGER;
+    const { sender, holds, space } = this.#options;
+    const sending = (space() === 'full' ? null : sender?.heldFrom) ?? Number.MAX_SAFE_INTEGER;
+    return Math.min(sending, holds?.heldFrom ?? Number.MAX_SAFE_INTEGER);
   }
 
   #tell(term: number, members: readonly HoldingMember[], nowMs: number): void {

@@ -24,7 +24,7 @@ function recorder(name: string, calls: string[]): object {
 }
 
 function recorded(calls: string[], isAlone: boolean): LifeOptions {
-  const withoutOthers = new Set(['link', 'recovery']);
+  const withoutOthers = new Set(['link', 'recovery', 'holds', 'sourceReads']);
   const parts = new Proxy(
     {},
     {
@@ -98,6 +98,7 @@ test('a stop drains, then closes from the top down, and files last', async () =>
     'gather.close',
     'blocks.close',
     'membership.close',
+    'sourceReads.drain',
   ]);
   expect(await callsOf((life) => life.close())).toEqual([
     'follower.close',
@@ -109,6 +110,8 @@ test('a stop drains, then closes from the top down, and files last', async () =>
     'fetches.stop',
     'consensus.stop',
     'ephemeral.stop',
+    'sourceReads.stop',
+    'holds.close',
     'link.close',
     'scrubber.stop',
     'gate.stop',
@@ -138,6 +141,8 @@ test('a halt closes all but the files and what tells other nodes why', async () 
     'consensus.stop',
     'ephemeral.stop',
     'membership.close',
+    'sourceReads.stop',
+    'holds.close',
     'link.close',
     'scrubber.stop',
     'gate.stop',
@@ -161,6 +166,8 @@ test('a reopening closes whatever speaks', async () => {
     'fetches.stop',
     'consensus.stop',
     'ephemeral.stop',
+    'sourceReads.stop',
+    'holds.close',
     'link.close',
     'reports.stop',
     'version.stop',

@@ -140,7 +140,7 @@ function filesOf({ clock, crash, opened, parts }: LifeOptions): readonly Part[] 
 }
 
 function upkeepOf({ parts, openLink }: LifeOptions): readonly Part[] {
-  const { space, version, reports, gate, scrubber, link, recovery } = parts;
+  const { space, version, reports, gate, scrubber, link, recovery, holds, sourceReads } = parts;
   return [
     {
       name: 'space',
@@ -165,6 +165,16 @@ function upkeepOf({ parts, openLink }: LifeOptions): readonly Part[] {
     { name: 'gate', open: () => gate.start(), close: () => gate.stop(), ...SILENT },
     { name: 'scrubber', open: () => scrubber.start(), close: () => scrubber.stop(), ...SILENT },
     { name: 'link', open: openLink, close: () => link?.close(), ...TALKING },
+    {
+      name: 'source reads',
+      drain: () => sourceReads?.drain(),
+      close: () => {
+        sourceReads?.stop();
+        return holds === null ? undefined : new Promise((resolve) => holds.close(resolve));
+      },
+      // A standby goes on with another node.
+      ...TALKING,
+    },
   ];
 }
 

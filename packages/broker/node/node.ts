@@ -105,7 +105,10 @@ export class Node {
   #events(): NodeEvents {
     return {
       onCommitted: (entries) => this.#apply(entries),
-      onApplied: () => this.parts.recovery?.applied(),
+      onApplied: () => {
+        this.parts.recovery?.applied();
+        this.parts.sourceReads?.applied();
+      },
       onRole: (role) => this.#follow(role),
       onLoss: () => this.parts.recovery?.lossNoticed(),
       onDamage: () => this.parts.recovery?.damageMet(),

@@ -62,10 +62,12 @@ import { Broker, deadlinesOf } from '../service/broker.js';
 import { MemberBlocks } from '../service/member-blocks.js';
 import { NodeStatus } from '../service/node-status.js';
 import { FollowerDriver } from '../standby/follower-driver.js';
+import type { HoldKeeper } from '../standby/hold-keeper.js';
 import type { NodeLife } from '../system/node-life.js';
 import { SendBuffers } from '../system/send-buffers.js';
 import type { NodeOptions } from './options.js';
 import { NodeReports } from './reports.js';
+import { sourceParts } from './source-parts.js';
 
 /** Decoded appends that the reader may keep, counted by the buffers they pin. */
 const DECODED_BYTES_MAX = 8 * 1024 * 1024;
@@ -404,17 +406,18 @@ function upkeepParts(site: Site, parts: GroupParts) {
           send: (to, content) => link.sendContent(to, content),
           clock,
         });
-  const space = newSpace(site, parts, sender);
-  const follower = newFollower(site, parts);
-  const { consensus } = parts;
+  const { consensus, gate, appliedIndex } = parts;
   const { fraction, events } = site;
+  const { holds, sourceReads } = sourceParts({ ...options, ...events, opened, gate, appliedIndex });
+  const space = newSpace(site, parts, sender, holds);
+  const follower = newFollower(site, parts);
   const basis = { ...events, config, clock, logger, fraction, parts: opened, onFatal };
   /** null: there are no other nodes. */
   const recovery =
     link === null || sender === null
       ? null
       : new GroupRecovery({ ...basis, consensus, link, group, sender, space });
-  return { version, scrubber, space, recovery, follower };
+  return { version, scrubber, space, recovery, follower, holds, sourceReads };
 }
 
 /** null: no source is named. */
@@ -436,11 +439,17 @@ function newSpace(
   { options, opened }: Site,
   { link, gate, consensus, leadership }: GroupParts,
   sender: SnapshotSender | null,
+  holds: HoldKeeper | null,
 ): LogSpace {
   const { config, clock, logSpace } = options;
   const { log, state } = opened;
   const { slackBytes, bytesPerS } = logSpace ?? {};
-  const budget = new LogBudget({ state, segments: () => log.segments(), slackBytes });
+  const budget = new LogBudget({
+    state,
+    segments: () => log.segments(),
+    slackBytes,
+    readFrom: () => holds?.heldFrom ?? null,
+  });
   const appliedIndex = () => consensus.applied;
   const relocation = new LogRelocation({
     state,
@@ -473,6 +482,7 @@ function newSpace(
       return { term: status.term, members: status.peers.filter(({ id }) => id !== status.id) };
     },
     sender,
+    holds,
     send: (to, content) => link?.sendContent(to, content) ?? false,
   });
 }

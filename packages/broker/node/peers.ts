@@ -1,5 +1,6 @@
 /**
- * The way to the other nodes: the raft port, the calls over it, and where everybody is. It is there
+ * The way to the other nodes: the raft port, the calls over it, what standbys read there, and where
+ * everybody is. It is there
  * before the directory is opened, and outlives a node that is opened anew.
  *
  * Addresses come from the membership, and from the peer list until there is one: who the members
@@ -11,6 +12,7 @@ import type { Config } from '../config/config.js';
 import type { Peer } from '../config/peers.js';
 import { PeerCalls } from '../peers/calls.js';
 import { PeerSockets } from '../peers/sockets.js';
+import { SourceServer } from '../standby/source-server.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
 import type { RandomSource } from '../system/random.js';
@@ -49,6 +51,8 @@ const CLUSTER_BYTES = 16;
 
 export class NodePeers {
   readonly calls: PeerCalls;
+  /** What standbys ask on the same port. */
+  readonly standbys: SourceServer;
   readonly #options: NodePeersOptions;
   readonly #sockets: PeerSockets;
   #cluster: Uint8Array = new Uint8Array(CLUSTER_BYTES);
@@ -61,6 +65,7 @@ export class NodePeers {
     const fraction = () => random.fraction();
     this.#options = options;
     this.#known = config.peers;
+    this.standbys = new SourceServer({ token: config.standbyToken, clock, logger });
     this.#sockets = new PeerSockets({
       self: config.nodeId,
       token: config.raftToken ?? '',
@@ -69,6 +74,7 @@ export class NodePeers {
       clock,
       random: fraction,
       logger,
+      onHttp: (socket) => this.standbys.take(socket),
     });
     this.calls = new PeerCalls({
       port: this.#sockets,
@@ -128,6 +134,7 @@ export class NodePeers {
 
   async close(): Promise<void> {
     this.calls.close();
+    this.standbys.close();
     await this.#sockets.close();
   }
 

@@ -289,6 +289,7 @@ export class NodeProcess {
     this.#node = node;
     if (this.#stopping) return;
     front.serve(node.broker);
+    peers?.standbys.serve(node.parts.sourceReads);
     this.#series?.observe(node.broker);
     crash.reach('before-replay');
     node.join(ready);
@@ -313,6 +314,7 @@ export class NodeProcess {
     const { clock } = this.#options;
     if (this.#stopping || this.#halted) return;
     front.serve(null);
+    peers?.standbys.serve(null);
     this.#series?.observe(null);
     const closing = this.#node;
     this.#node = null;

@@ -85,6 +85,11 @@ export function decodeHello(bytes: Buffer): Hello | 'bad_hello' | 'unknown_versi
   return { channel, from, to, cluster: bytes.subarray(16, 32), nonce: bytes.subarray(32, 48) };
 }
 
+/** Whether the bytes, of which there are four at least, are those of a node. */
+export function beginsHello(bytes: Buffer): boolean {
+  return bytes.readUInt32LE(0) === MAGIC;
+}
+
 /** A node that belongs to no cluster yet fits any. */
 export function fitsCluster(one: Uint8Array, other: Uint8Array): boolean {
   return isNone(one) || isNone(other) || Buffer.compare(one, other) === 0;

@@ -7,6 +7,10 @@
  * oldest goes, because an honest handshake is over long before as many strangers have come. Of one
  * node and channel there is one connection, the newest: an older one is a ghost of a path that
  * broke without a word.
+ *
+ * Standbys read this cluster by HTTP on the same port. The first four bytes tell: a hello begins
+ * with its magic, a request with the name of a method. What begins like one is handed over with its
+ * bytes and is no handshake any more, so strangers of one kind never take the places of the other.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -14,6 +18,7 @@ import type { Clock } from '../system/clock.js';
 import { type ConnectionLimits, type LossReason, PeerConnection } from './connection.js';
 import {
   AcceptorHandshake,
+  beginsHello,
   DIALED_CHANNELS,
   type DialedChannel,
   fitsCluster,
@@ -37,6 +42,8 @@ export interface ListenerOptions {
   readonly onRefused: (reason: ListenerRefusal, address: string) => void;
   /** The port itself failed while it was open, for instance for want of file descriptors. */
   readonly onError: (error: Error) => void;
+  /** Takes a connection that begins like HTTP, paused; without it there is no such thing here. */
+  readonly onHttp?: (socket: Socket) => void;
 }
 
 const HANDSHAKE_MS_MAX = 2000;
@@ -44,6 +51,9 @@ const HANDSHAKES_MAX = 64;
 /** Nodes are few: four channels each, and room for those that are being replaced. */
 const CONNECTIONS_MAX = 256;
 const BACKLOG = 128;
+/** They tell a hello from HTTP. */
+const START_BYTES = 4;
+const METHOD_STARTS = /^(GET |HEAD|POST|PUT |DELE|CONN|OPTI|TRAC|PATC)/;
 
 interface Open {
   readonly hello: Hello;
@@ -123,8 +133,21 @@ export class PeerListener {
     this.#handshakes.set(socket, giveUp);
     socket.on('error', () => giveUp('handshake_broken'));
     socket.on('close', () => giveUp('handshake_broken'));
-    socket.on('data', (piece: Buffer) => {
+    let start: Buffer | null = Buffer.alloc(0);
+    socket.on('data', (arrived: Buffer) => {
       if (!this.#handshakes.has(socket)) return;
+      let piece = arrived;
+      if (start !== null) {
+        start = Buffer.concat([start, arrived]);
+        if (start.length < START_BYTES) return;
+        piece = start;
+        start = null;
+        if (this.#isHttp(piece)) {
+          leave();
+          this.#handOver(socket, piece);
+          return;
+        }
+      }
       const progress = handshake.push(piece);
       const { hello } = handshake;
       if (progress.state === 'open' && hello !== null) {
@@ -140,6 +163,18 @@ export class PeerListener {
         socket.write(progress.send);
       }
     });
+  }
+
+  #isHttp(start: Buffer): boolean {
+    if (this.#options.onHttp === undefined || beginsHello(start)) return false;
+    return METHOD_STARTS.test(start.toString('latin1', 0, START_BYTES));
+  }
+
+  #handOver(socket: Socket, start: Buffer): void {
+    for (const event of ['data', 'error', 'close']) socket.removeAllListeners(event);
+    socket.pause();
+    socket.unshift(start);
+    this.#options.onHttp?.(socket);
   }
 
   #makeRoom(): void {

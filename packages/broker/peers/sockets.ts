@@ -4,6 +4,7 @@
  * stands before a heartbeat. Answers to calls go back by the connection of the call.
  */
 
+import type { Socket } from 'node:net';
 import { type HostAndPort, hostAndPortText } from '../config/addresses.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
@@ -31,6 +32,8 @@ export interface PeerSocketsOptions {
   readonly random: () => number;
   readonly logger: Logger;
   readonly lookup?: PeerLookup;
+  /** Takes connections that begin like HTTP; without it they are refused as garbage is. */
+  readonly onHttp?: (socket: Socket) => void;
 }
 
 /** A vote, a heartbeat or an acknowledgement has less than a hundred bytes. */

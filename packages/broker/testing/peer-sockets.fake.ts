@@ -15,7 +15,7 @@ export const TOKEN = 'a token';
 export const CLUSTER = new Uint8Array(16).fill(7);
 export const NO_CLUSTER = new Uint8Array(16);
 
-class FastClock implements Clock {
+export class FastClock implements Clock {
   readonly #clock = new SystemClock();
   wallUs = () => this.#clock.wallUs();
   nowMs = () => this.#clock.nowMs() * FASTER;
@@ -32,6 +32,7 @@ export interface FakePeerOptions {
   readonly clock?: Clock;
   readonly host?: string;
   readonly port?: number;
+  readonly onHttp?: (socket: Socket) => void;
 }
 
 export interface TakenFrame {
@@ -52,7 +53,8 @@ export class FakePeer {
   readonly #port: number;
 
   constructor(node: number, options: FakePeerOptions) {
-    const { token = TOKEN, cluster = () => CLUSTER, entryBytesMax = 1000, lookup } = options;
+    const { token = TOKEN, cluster = () => CLUSTER, entryBytesMax = 1000 } = options;
+    const { lookup, onHttp } = options;
     this.node = node;
     this.clock = options.clock ?? new FastClock();
     this.#host = options.host ?? '127.0.0.1';
@@ -66,6 +68,7 @@ export class FakePeer {
       random: Math.random,
       logger: createLogger({ level: 'info', json: false }, (line) => this.lines.push(line)),
       ...(lookup === undefined ? {} : { lookup }),
+      ...(onHttp === undefined ? {} : { onHttp }),
     });
     this.sockets.onFrame = (from, channel, frame) => this.taken.push({ from, channel, frame });
     this.sockets.onUnreachable = (to, channel) => this.unreachable.push(`${to} ${channel}`);
