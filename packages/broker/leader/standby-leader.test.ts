@@ -34,6 +34,7 @@ let refuses: boolean;
 let readByAll: number | null;
 let promotions: number;
 let rooms: number;
+let turns: (() => void)[];
 let leader: StandbyLeader;
 
 /** An entry of the source that moves its clock of timers: no effect is simpler. */
@@ -60,7 +61,15 @@ function lead(begins: StandbyRoleRow | null): StandbyLeader {
         return one;
       },
     },
-    clock: { wallUs: () => 99 },
+    clock: {
+      wallUs: () => 99,
+      soon: (work) => {
+        turns.push(work);
+        return () => {
+          turns = turns.filter((one) => one !== work);
+        };
+      },
+    },
     entryBytesMax: ENTRY_BYTES_MAX,
     pipelineMax: PIPELINE_MAX,
     readByAll: () => readByAll,
@@ -68,7 +77,12 @@ function lead(begins: StandbyRoleRow | null): StandbyLeader {
     onPromoted: () => promotions++,
   });
   made.onRoom = () => rooms++;
+  turn();
   return made;
+}
+
+function turn(): void {
+  for (const work of turns.splice(0)) work();
 }
 
 let applied = 0;
@@ -80,6 +94,7 @@ function apply(count = proposed.length - applied): void {
     applyEntry(state, null, one.index, one.body);
     leader.applied(one.index, one.term);
   }
+  turn();
 }
 
 function request(kind: 'promote' | 'give-back' = 'promote'): Request & { outcomes: Outcome[] } {
@@ -97,6 +112,7 @@ beforeEach(() => {
   readByAll = 5;
   promotions = 0;
   rooms = 0;
+  turns = [];
   leader = lead(ROLE);
 });
 
@@ -116,8 +132,10 @@ describe('entries of the source', () => {
     accepting = false;
     expect(leader.mirror(0, entry(1)).kind).toBe('full');
     accepting = true;
+    const before = rooms;
     leader.resume();
-    expect(rooms).toBe(1);
+    turn();
+    expect(rooms).toBe(before + 1);
     expect(leader.mirror(0, entry(1)).kind).toBe('proposed');
   });
 
@@ -155,6 +173,24 @@ describe('entries of the source', () => {
     expect(leader.appliedPosition.index).toBe(2);
   });
 
+  test('are not proposed while consensus tells what is applied', () => {
+    apply();
+    leader.mirror(0, entry(1));
+    leader.mirror(1, entry(2));
+    let mirrored = 2;
+    leader.onRoom = () => {
+      while (leader.mirror(mirrored, entry(mirrored + 1)).kind === 'proposed') mirrored++;
+    };
+    const before = proposed.length;
+    for (const { index, term, body } of proposed.slice(applied)) {
+      applyEntry(state, null, index, body);
+      leader.applied(index, term);
+      expect(proposed.length).toBe(before);
+    }
+    turn();
+    expect(proposed.length).toBe(before + PIPELINE_MAX);
+  });
+
   test('end the leadership when consensus does not take them where they were judged for', () => {
     refuses = true;
     expect(leader.mirror(0, entry(1)).kind).toBe('moved');
@@ -169,6 +205,7 @@ test('the role is taken when proposals are accepted, before any entry', () => {
   expect(proposed).toEqual([]);
   accepting = true;
   leader.resume();
+  turn();
   expect(proposed.map(({ body }) => body)).toEqual([roleBody(0, ROLE)]);
 });
 
@@ -186,6 +223,7 @@ describe('a promotion', () => {
     leader.mirror(0, entry(1));
     const [first, second] = [request(), request()];
     leader.submit(first);
+    turn();
     expect(leader.mirror(1, entry(2)).kind).toBe('full');
     leader.submit(second);
     expect(leader.idle).toBe(false);
@@ -209,6 +247,7 @@ describe('a promotion', () => {
     leader.submit(asked);
     accepting = true;
     leader.resume();
+    turn();
     apply();
     expect(asked.outcomes.length).toBe(1);
   });
@@ -229,6 +268,7 @@ describe('a promotion', () => {
     apply();
     const asked = request();
     leader.submit(asked);
+    turn();
     const left = leader.stop();
     expect(left.map(({ index, answers }) => [index, answers.length])).toEqual([[2, 1]]);
     expect(asked.outcomes).toEqual([]);

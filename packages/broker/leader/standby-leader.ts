@@ -9,10 +9,12 @@
  * - Nothing is planned. What a client may not do at the source's moment, no job of the planner may
  *   do either: retention, timers and expiry of the source arrive as entries.
  * - Entries are proposed at the index they were judged for. One that finds another place ends this
- *   leadership, as it does for every leader.
+ *   leadership, as it does for every leader. So nothing is proposed while consensus tells what is
+ *   applied: of several proposals in that moment all but the first would be judged for a place that
+ *   is taken. What becomes possible then is done in a turn of its own.
  * - The promotion is answered when it is applied here and `onPromoted` has put a planner in this
  *   leadership's place: whoever is told may write at once.
- * - No entry of the source follows the promotion. From the moment it is proposed none is taken.
+ * - No entry of the source follows the promotion. From the moment it is asked for none is taken.
  *
  * A plan that was spoiled by an entry it refused is made anew when nothing is in flight; until then
  * nothing is taken, and whoever has entries waits for `onRoom`.
@@ -29,13 +31,13 @@ import {
   type State,
   sourcePositionOf,
 } from '@svc/engine';
-import type { Clock } from '../system/clock.js';
+import type { Cancel, Clock } from '../system/clock.js';
 import type { ProposedEntry, Proposer, Request } from './leader.js';
 
 export interface StandbyLeaderOptions {
   readonly state: State;
   readonly proposer: Pick<Proposer, 'nextIndex' | 'accepting' | 'propose'>;
-  readonly clock: Pick<Clock, 'wallUs'>;
+  readonly clock: Pick<Clock, 'wallUs' | 'soon'>;
   /** Bytes that an entry of the source may have. */
   readonly entryBytesMax: number;
   /** Entries between proposing and applying. */
@@ -85,13 +87,14 @@ export class StandbyLeader {
   /** Who asked for the promotion, which is not proposed yet. */
   #promoters: Request[] = [];
   #promotionIndex: number | null = null;
+  #cancelTurn: Cancel | null = null;
   #stopped = false;
 
   constructor(options: StandbyLeaderOptions) {
     this.#options = options;
     this.#plan = new MirrorPlan(options.state);
     this.#begins = options.begins;
-    this.#goOn();
+    this.#wake();
   }
 
   // --- for whoever brings requests, as a `Leader` ------------------------------------------------
@@ -112,7 +115,7 @@ export class StandbyLeader {
       return;
     }
     this.#promoters.push(request);
-    this.#goOn();
+    this.#wake();
   }
 
   /** Nothing waits here that would not wait without it. */
@@ -128,7 +131,7 @@ export class StandbyLeader {
 
   /** Proposals are taken again, or the state has room. */
   resume(): void {
-    this.#goOn();
+    this.#wake();
   }
 
   committed(): void {}
@@ -144,12 +147,13 @@ export class StandbyLeader {
     this.#inFlight.shift();
     this.#inFlightBytes -= first.bytes;
     if (index === this.#promotionIndex) this.#becomePrimary(first);
-    else this.#goOn();
+    else this.#wake();
   }
 
   /** Ends this leadership; what comes back was proposed, in order, and may yet be applied. */
   stop(): readonly ProposedEntry[] {
     this.#stopped = true;
+    this.#cancelTurn?.();
     this.#promoters = [];
     return this.#inFlight;
   }
@@ -179,7 +183,8 @@ export class StandbyLeader {
   /** Proposes an entry of the source; `previous`: the index of the source's entry before it. */
   mirror(previous: number, entry: SourceEntry): MirrorResult {
     const { proposer, readByAll, entryBytesMax } = this.#options;
-    if (!this.#mayPropose() || this.#isFull) return FULL;
+    const comesFirst = this.#begins !== null || this.#promoters.length > 0;
+    if (comesFirst || !this.#mayPropose() || this.#isFull) return FULL;
     if (entry.body.length > entryBytesMax) return tooLong(entry, entryBytesMax);
     const index = proposer.nextIndex;
     // Until every member has said, nothing newer than what each build reads is let in.
@@ -191,7 +196,8 @@ export class StandbyLeader {
 
   /** The first contact with the source: no other cluster is followed from now on. */
   noteSource(clusterId: string): void {
-    if (this.role.sourceCluster !== null || !this.#mayPropose()) return;
+    if (this.#begins !== null || this.role.sourceCluster !== null) return;
+    if (!this.#mayPropose()) return;
     this.#takeRole({ ...this.role, sourceCluster: clusterId }, []);
   }
 
@@ -201,6 +207,14 @@ export class StandbyLeader {
   }
 
   // --- the log -----------------------------------------------------------------------------------
+
+  #wake(): void {
+    if (this.#cancelTurn !== null || this.#stopped) return;
+    this.#cancelTurn = this.#options.clock.soon(() => {
+      this.#cancelTurn = null;
+      this.#goOn();
+    });
+  }
 
   /** Does what waits, and says that there is room. */
   #goOn(): void {
