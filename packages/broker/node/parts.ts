@@ -417,7 +417,7 @@ function upkeepParts(site: Site, parts: GroupParts) {
     link === null || sender === null
       ? null
       : new GroupRecovery({ ...basis, consensus, link, group, sender, space });
-  return { version, scrubber, space, recovery, follower, holds, sourceReads };
+  return { version, scrubber, sender, space, recovery, follower, holds, sourceReads };
 }
 
 /** null: no source is named. */
