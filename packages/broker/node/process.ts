@@ -319,7 +319,8 @@ export class NodeProcess {
     this.#node = node;
     if (this.#stopping) return;
     front.serve(node.broker);
-    peers?.standbys.serve(node.parts.sourceReads);
+    const { sourceReads: reads, seeds } = node.parts;
+    peers?.standbys.serve(reads === null ? null : { reads, seeds });
     this.#series?.observe(node.broker);
     crash.reach('before-replay');
     node.join(ready);
