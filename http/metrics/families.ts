@@ -6,6 +6,7 @@ import { GROUP_FAMILIES } from './group-families.js';
 import { CLUSTER_FAMILIES, PROCESS_FAMILIES, STORAGE_FAMILIES } from './node-families.js';
 import { ADMISSION_FAMILIES, PIPELINE_FAMILIES } from './pipeline-families.js';
 import { QUEUE_FAMILIES } from './queue-families.js';
+import { STANDBY_FAMILIES } from './standby-families.js';
 import { SURFACE_FAMILIES } from './surface-families.js';
 
 export const NAME_FAMILIES = [
@@ -35,5 +36,6 @@ export const FAMILIES: readonly Family[] = [
   ...QUEUE_FAMILIES,
   ...GROUP_FAMILIES,
   ...SURFACE_FAMILIES,
+  ...STANDBY_FAMILIES,
   ...CONSTANT_FAMILIES,
 ];

@@ -13,8 +13,8 @@ export interface Family {
   readonly name: string;
   readonly type: FamilyType;
   readonly help: string;
-  /** With `SVC_RAFT_METRICS` off it is left out. */
-  readonly pipeline?: true;
+  /** false: this node has none of it, and leaves it out; absent: it is always there. */
+  readonly isShown?: (figures: NodeFigures) => boolean;
   /** Writes the samples; yields where a long list of them can be interrupted. */
   samples(out: Exposition, scraped: Scraped): Iterable<void>;
 }
@@ -133,5 +133,5 @@ export function labelledSeconds(
 
 /** Belongs to the same families as those before it, and is left out when timings are off. */
 export function pipelineOnly(families: readonly Family[]): readonly Family[] {
-  return families.map((each) => ({ ...each, pipeline: true }));
+  return families.map((each) => ({ ...each, isShown: ({ showsPipeline }) => showsPipeline }));
 }

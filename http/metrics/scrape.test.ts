@@ -48,7 +48,7 @@ test('every family is there from the first scrape, once, with its type', async (
   const read = await scrape();
   const own = [...read.values()].filter(({ name }) => name.startsWith('svc_'));
   expect(own.map(({ name, type }) => [name, type])).toEqual(
-    FAMILIES.map(({ name, type }) => [name, type]),
+    shownFamilies().map(({ name, type }) => [name, type]),
   );
   // Beside those of the runtime.
   expect(read.get('nodejs_heap_size_used_bytes')?.type).toBe('gauge');
@@ -153,6 +153,11 @@ test('the lag of consumer groups', async () => {
   expect(samples('svc_consumer_group_lag_complete')).toEqual([[{}, 0]]);
 });
 
+function shownFamilies() {
+  const figures = front.service.figures();
+  return FAMILIES.filter(({ isShown }) => isShown?.(figures) ?? true);
+}
+
 test('timings, admission and forwarding can be left out', async () => {
   front.service.showsPipeline = false;
   const read = await scrape();
@@ -161,7 +166,7 @@ test('timings, admission and forwarding can be left out', async () => {
   expect(read.has('svc_raft_forward_total')).toBe(false);
   expect(read.has('svc_raft_index')).toBe(true);
   const own = [...read.keys()].filter((name) => name.startsWith('svc_'));
-  expect(own.length).toBe(FAMILIES.filter(({ pipeline }) => pipeline !== true).length);
+  expect(own.length).toBe(shownFamilies().length);
 });
 
 function omitted(read: ReturnType<typeof readExposition>): Record<string, number> {

@@ -79,7 +79,7 @@ export class Scraper {
 function* renderAll(scraped: Scraped, runtime: RuntimeFigures): Generator<void, Buffer> {
   const out = new Exposition();
   for (const family of FAMILIES) {
-    if (family.pipeline === true && !scraped.figures.showsPipeline) continue;
+    if (family.isShown?.(scraped.figures) === false) continue;
     out.family(family.name, family.type, family.help);
     yield* family.samples(out, scraped);
     yield;

@@ -263,6 +263,4 @@ export interface AnalyticsService {
   ): void;
   messageTotal(tenant: Tenant, reply: Reply<MessageTotalView | RefusedOutcome>): void;
   sharedState(reply: Reply<SharedStateView | RefusedOutcome>): void;
-  /** Whether this node leads. */
-  leads(): boolean;
 }

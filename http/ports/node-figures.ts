@@ -1,6 +1,6 @@
 /** The seam to what only the node knows when it is scraped (inspection 9). */
 import type { ClusterTotals, GroupLags, Tenant } from '@svc/engine';
-import type { RaftStatusAnswer } from '@svc/wire';
+import type { LinkView, RaftStatusAnswer } from '@svc/wire';
 import type { Pressure } from './service.js';
 
 export interface NodeFigures {
@@ -28,6 +28,8 @@ export interface NodeFigures {
   readonly queueSeriesMax: number;
   /** As a walk over all cursors found them lately; a leader knows them, null on others. */
   readonly groupLags: GroupLags | null;
+  /** null: this node has no part in any link to another cluster. */
+  readonly link: LinkView | null;
   /** The wall clock at this scrape. */
   readonly wallUs: number;
 }

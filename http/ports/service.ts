@@ -59,6 +59,7 @@ import type {
 import type {
   FetchEntryError,
   HealthAnswer,
+  LinkAnswer,
   Membership,
   MembershipErrorCode,
   RaftFigures,
@@ -174,6 +175,8 @@ export interface Service {
   /** Node-local and immediate. */
   health(): HealthAnswer;
   raftFigures(): RaftFigures;
+  /** What this cluster is to another one. */
+  link(): LinkAnswer;
   /** For a scrape. */
   figures(): NodeFigures;
   pressure(): Pressure;

@@ -10,7 +10,14 @@ import type {
   RefusedOutcome,
   Tenant,
 } from '@svc/engine';
-import type { HealthAnswer, Membership, RaftFigures, RaftStatusAnswer } from '@svc/wire';
+import type {
+  HealthAnswer,
+  LinkAnswer,
+  LinkView,
+  Membership,
+  RaftFigures,
+  RaftStatusAnswer,
+} from '@svc/wire';
 import type { ListedView, NewList } from '../exchange/list-text.js';
 import type { AnalyticsService } from '../ports/analytics-service.js';
 import type { EphemeralQueuesPage, EphemeralService } from '../ports/ephemeral-service.js';
@@ -146,7 +153,7 @@ export class FakeService implements Service {
   list: FakeList<QueueView, QueueListEnd> = REFUSED;
   detail: QueueDetailView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
   depth: QueueDepthView | NotFoundOutcome | RefusedOutcome = { kind: 'not-found' };
-  readonly analytics = fakePart<AnalyticsService>({}, { nowUs: () => 0, leads: () => true });
+  readonly analytics = fakePart<AnalyticsService>({}, { nowUs: () => 0 });
   readonly groups = fakePart<GroupService>({
     list: NOTHING_LISTED,
     detail: NOTHING_LISTED,
@@ -166,6 +173,7 @@ export class FakeService implements Service {
   queueSeriesMax = 20_000;
   groupLags: GroupLags | null = null;
   showsPipeline = true;
+  linkView: LinkView | null = null;
   /** Passes with each look at the clock. */
   tickMs = 0;
   /** Looks at the clock so far. */
@@ -240,6 +248,10 @@ export class FakeService implements Service {
     return FIGURES;
   }
 
+  link(): LinkAnswer {
+    return { role: 'primary', leader: true };
+  }
+
   pressure(): Pressure {
     return { storageFull: true, admission: { bytesMax: 100, bytes: 7, waiting: 2 } };
   }
@@ -262,6 +274,7 @@ export class FakeService implements Service {
       deadLetters: this.deadLetterDepths,
       queueSeriesMax: this.queueSeriesMax,
       groupLags: this.groupLags,
+      link: this.linkView,
       wallUs: 10_000_000,
     };
   }

@@ -51,6 +51,7 @@ export {
   QueueMeters,
 } from './queue-meters.js';
 export * from './record-answers.js';
+export * from './standby-answers.js';
 export * from './stream-answers.js';
 export { Summary } from './summary.js';
 export * from './surface-answers.js';

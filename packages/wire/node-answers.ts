@@ -3,7 +3,6 @@
  * fills in these shapes as they are; an unknown figure is null, never 0.
  */
 import {
-  anything,
   constant,
   count,
   describedAs,
@@ -22,6 +21,7 @@ import {
   text,
   truth,
 } from '@svc/schema';
+import { linkView } from './standby-answers.js';
 
 export const nodeRole = oneOf('leader', 'follower', 'learner', 'candidate', 'stopped');
 export type NodeRole = Infer<typeof nodeRole>;
@@ -57,7 +57,7 @@ export const raftHealth = object({
   clusterVersion: count,
   kinds: describedAs('The highest data version that this build reads.', count),
   apply: optional(object({ failure: nullable(applyFailure), skipped: list(count) })),
-  link: optional(describedAs('Only a linked cluster has this member.', record(anything))),
+  link: optional(describedAs('Only a node with a part in a link has this member.', linkView)),
 });
 
 /** cluster-and-config 6, inspection 8.1. */

@@ -1,9 +1,10 @@
-/** Endpoints kept for clients of older releases, and the link to another cluster: there is none. */
-import { constant, count, truth } from '@svc/schema';
+/** Endpoints kept for clients of older releases, and the link to another cluster. */
+import { constant, count } from '@svc/schema';
+import { linkAnswer } from '@svc/wire';
 import { shown } from '../../json/shown.js';
-import type { AnalyticsService, SharedStateView } from '../../ports/analytics-service.js';
+import type { SharedStateView } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { sendShown, shownReply } from '../../routing/reply.js';
+import { sendAnswer, sendShown, shownReply } from '../../routing/reply.js';
 
 const statsRefreshAnswer = shown<null>()({
   success: constant(true),
@@ -17,12 +18,6 @@ const sharedStateAnswer = shown<SharedStateView>()({
   appliedIndex: count,
   durableIndex: count,
   queues: count,
-});
-
-/** The answer of a cluster that is linked to no other. */
-const linkAnswer = shown<AnalyticsService>()({
-  role: constant('primary'),
-  leader: [truth, (analytics) => analytics.leads()],
 });
 
 /** Figures are counted for each answer, so there is nothing to refresh. */
@@ -59,11 +54,10 @@ export const linkEndpoint = endpoint({
   tag: 'node',
   summary: 'What this cluster is to another one.',
   answers: {
-    200: answer('It is linked to none; `leader`: the node that is asked leads it.', linkAnswer),
+    200: answer('As the node that is asked sees it.', linkAnswer),
   },
   scoped: false,
-  handle: (front, { exchange }) =>
-    sendShown(exchange, '200 OK', linkAnswer, front.service.analytics),
+  handle: ({ service }, { exchange }) => sendAnswer(exchange, '200 OK', linkAnswer, service.link()),
 });
 
 export const linkPromoteEndpoint = endpoint({

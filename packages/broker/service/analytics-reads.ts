@@ -91,10 +91,6 @@ export class AnalyticsReads implements AnalyticsService {
     return this.#options.clock.wallUs();
   }
 
-  leads(): boolean {
-    return this.#options.leadership.office !== null;
-  }
-
   // --- status ------------------------------------------------------------------------------------
 
   status: AnalyticsService['status'] = ({ tenant, filter, window, page }, reply) => {

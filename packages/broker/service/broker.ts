@@ -29,6 +29,7 @@ import type {
 import type { Checkpoint } from '@svc/storage';
 import type {
   HealthAnswer,
+  LinkAnswer,
   Meters,
   QueueFigures as QueueCounts,
   RaftFigures,
@@ -330,6 +331,10 @@ export class Broker implements Service {
 
   raftFigures(): RaftFigures {
     return this.#parts.status.figures();
+  }
+
+  link(): LinkAnswer {
+    return this.#parts.status.link();
   }
 
   pressure(): Pressure {

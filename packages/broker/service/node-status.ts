@@ -5,6 +5,8 @@ import { CLUSTER_VERSION_READ, clusterVersionOf } from '@svc/engine';
 import { isVoter, members, type NodeId, type PeerStatus, type Status } from '@svc/raft';
 import {
   type HealthAnswer,
+  type LinkAnswer,
+  type LinkView,
   type NodeRole,
   type RaftFigures,
   type RaftNodeBlock,
@@ -21,6 +23,7 @@ import type { GroupLink } from '../consensus/group-link.js';
 import type { OpenDirectory } from '../directory/node-directory.js';
 import type { Replica } from '../leader/replica.js';
 import type { Leadership } from '../requests/leadership.js';
+import { type LinkSources, linkViewOf } from '../standby/status.js';
 import type { Clock } from '../system/clock.js';
 import type { NodeLife } from '../system/node-life.js';
 
@@ -40,6 +43,8 @@ export interface StatusSources {
   readonly leadership: Leadership;
   /** null: there are no other nodes. */
   readonly link: GroupLink | null;
+  readonly follower: LinkSources['follower'];
+  readonly holds: LinkSources['holds'];
   /** Frames of other nodes that the connections did not take, by reason. */
   readonly peerCounters?: (() => Counters) | undefined;
 }
@@ -67,6 +72,7 @@ export class NodeStatus {
   health(): HealthAnswer {
     const { config, opened, life } = this.#sources;
     const figures = this.figures();
+    const link = this.linkView();
     const ready = figures.leader && figures.role !== 'stopped' && life.serving;
     return {
       status: ready && figures.lag <= config.readyLagMs ? 'healthy' : 'settling',
@@ -77,6 +83,7 @@ export class NodeStatus {
         clusterVersion: clusterVersionOf(opened.state),
         kinds: CLUSTER_VERSION_READ,
         ...(config.replicator === 'local' ? {} : { apply: { failure: null, skipped: [] } }),
+        ...(link === null ? {} : { link }),
       },
     };
   }
@@ -92,6 +99,17 @@ export class NodeStatus {
       lag: this.#lagMs(status),
       storageReady: !this.#sources.life.halted,
     };
+  }
+
+  /** null: this node has no part in any link to another cluster. */
+  linkView(): LinkView | null {
+    const { opened } = this.#sources;
+    return linkViewOf({ ...this.#sources, state: opened.state });
+  }
+
+  link(): LinkAnswer {
+    const { role, ...view } = this.linkView() ?? { role: 'primary' };
+    return { role, leader: this.#sources.leadership.office !== null, ...view };
   }
 
   raftStatus(): RaftStatusAnswer {

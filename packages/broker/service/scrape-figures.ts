@@ -50,6 +50,7 @@ export function nodeFigures(sources: ScrapeSources, pressure: Pressure): NodeFig
     deadLetters: leader === null ? null : deadLetters.read(),
     queueSeriesMax: config.queueSeriesMax,
     groupLags: groupLags.read(leader !== null),
+    link: status.linkView(),
     wallUs: clock.wallUs(),
   };
 }

@@ -2,75 +2,17 @@
 // waits where nothing is new; whoever does not read, or follows another log, costs nothing
 // (standby-link 9). Method: a log that is a list, a clock that a test moves, sinks that take as
 // much as they are told, and the reader of answers that a standby has.
-import { crc32 } from 'node:zlib';
-import { AnswerReader, type ReadRequest, type SourceEntry } from '@svc/standby';
+import type { ReadRequest } from '@svc/standby';
 import { beforeEach, expect, test } from 'vitest';
 import { CONFIGURATION, NORMAL } from '../consensus/consensus-storage.js';
 import { createLogger } from '../system/logging.js';
+import { FakeSink } from '../testing/answer-sink.fake.js';
 import { MovedClock } from '../testing/moved-clock.fake.js';
 import { FakeLog } from '../testing/source-log.fake.js';
-import { type AnswerSink, type SourceRead, SourceReads } from './source-reads.js';
+import { type SourceRead, SourceReads } from './source-reads.js';
 
 const CLUSTER = '0190a7b4-7d5e-7abc-8def-0123456789ab';
 const MIB = 1024 * 1024;
-
-/** A reader at the other end, of a connection that may be full. */
-class FakeSink implements AnswerSink {
-  readonly entries: SourceEntry[] = [];
-  state: 'open' | 'ended' | 'cut' = 'open';
-  kind = '';
-  upto = -1;
-  endTerm = -1;
-  term: number | null = null;
-  /** Written and not taken yet. */
-  heldBytes = 0;
-  roomBytes = Number.POSITIVE_INFINITY;
-  readonly #reader: AnswerReader;
-
-  constructor(after: number) {
-    this.#reader = new AnswerReader(
-      { after, entryBytesMax: 64 * MIB },
-      {
-        onHead: ({ kind, clusterId, term }) => {
-          expect(clusterId).toBe(CLUSTER);
-          this.kind = kind;
-          this.term = term;
-        },
-        onEntry: (entry) => this.entries.push(entry),
-        onEnd: ({ upto, term }) => {
-          this.upto = upto;
-          this.endTerm = term;
-        },
-      },
-      crc32,
-    );
-  }
-
-  write(parts: readonly Uint8Array[]): boolean {
-    expect(this.state).toBe('open');
-    for (const part of parts) {
-      this.heldBytes += part.length;
-      expect(this.#reader.push(part)).toBeNull();
-    }
-    return this.heldBytes <= this.roomBytes;
-  }
-
-  end(): void {
-    expect(this.state).toBe('open');
-    expect(this.#reader.isWhole).toBe(true);
-    this.state = 'ended';
-  }
-
-  cut(): void {
-    expect(this.state).toBe('open');
-    expect(this.#reader.isWhole).toBe(false);
-    this.state = 'cut';
-  }
-
-  get indexes(): number[] {
-    return this.entries.map(({ index }) => index);
-  }
-}
 
 let log: FakeLog;
 let clock: MovedClock;
@@ -149,7 +91,7 @@ test('entries after the one that was named, up to what is applied, none of conse
   expect(sink.entries.at(-1)).toMatchObject({ term: 2, body: new Uint8Array(70).fill(13) });
   // What is not applied is not told; what is internal counts as covered.
   expect([sink.state, sink.kind]).toEqual(['ended', 'entries']);
-  expect([sink.upto, sink.endTerm]).toEqual([14, 2]);
+  expect([sink.upto, sink.endTerm, sink.clusterId]).toEqual([14, 2, CLUSTER]);
   expect(noted).toEqual([['east', 7]]);
   expect([reads.size, clock.pending]).toEqual([0, 0]);
 });
