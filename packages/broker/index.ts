@@ -14,6 +14,7 @@ export { type CallFailure, type OwnCall, PeerCalls } from './peers/calls.js';
 export type { PeerChannel, PeerPort } from './peers/port.js';
 export type { ServedCall } from './peers/served-calls.js';
 export type { Broker } from './service/broker.js';
+export type { AnswerListener, SourceCall, SourcePort } from './standby/source-port.js';
 export type { Cancel, Clock } from './system/clock.js';
 export { CRASH_POINTS, type CrashPoint } from './system/crash-points.js';
 export { createLogger, type Logger } from './system/logging.js';

@@ -27,7 +27,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 30,
-    first: 3,
+    first: 2,
   },
   {
     name: 'duplicates-stored-again',
@@ -199,7 +199,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 50,
+    seeds: 30,
     first: 9,
   },
 ];

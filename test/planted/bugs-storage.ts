@@ -161,7 +161,7 @@ const LOG: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 100,
+    seeds: 60,
     first: 5,
   },
 ];

@@ -26,8 +26,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 100,
-    first: 14,
+    seeds: 30,
+    first: 3,
   },
   {
     name: 'kv-compare-without-comparing',
@@ -40,8 +40,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
-    first: 5,
+    seeds: 30,
   },
   {
     name: 'kv-created-twice',
@@ -54,7 +53,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
+    seeds: 30,
   },
   {
     name: 'kv-half-of-a-lost-call',
@@ -67,8 +66,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 100,
-    first: 10,
+    seeds: 30,
+    first: 3,
   },
   {
     name: 'kv-read-without-asking',
@@ -99,8 +98,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 100,
-    first: 9,
+    seeds: 60,
+    first: 3,
   },
   {
     name: 'guard-not-looked-at',
@@ -113,7 +112,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
+    seeds: 30,
   },
   {
     name: 'lock-after-its-lifetime',
@@ -126,7 +125,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 100,
+    seeds: 80,
     first: 6,
   },
   {
@@ -153,8 +152,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 100,
-    first: 6,
+    seeds: 40,
   },
   {
     name: 'lock-renewed-by-anyone',
@@ -167,7 +165,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
+    seeds: 40,
   },
   {
     name: 'timer-fired-and-kept',
@@ -180,7 +178,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
+    seeds: 30,
   },
   {
     name: 'timer-cancelled-and-kept',
@@ -193,7 +191,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
+    seeds: 30,
   },
   {
     name: 'timer-forgotten-by-the-next-leader',
@@ -206,7 +204,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
+    seeds: 30,
+    first: 5,
   },
   {
     name: 'timer-early',
@@ -232,8 +231,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 100,
-    first: 7,
+    seeds: 80,
+    first: 13,
   },
   {
     name: 'stream-state-of-a-refused-cycle',
@@ -262,7 +261,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 150,
-    first: 24,
+    seeds: 60,
+    first: 4,
   },
 ];

@@ -32,7 +32,6 @@ const WORKSPACES: readonly string[] = [
   'packages/wire',
   'packages/engine',
   'packages/ephemeral',
-  'packages/standby',
   'packages/broker',
   'raft',
   'storage',

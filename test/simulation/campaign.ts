@@ -1,6 +1,7 @@
 /** Many runs, one after the other, and what they add up to. */
 import { FAULT_NAMES, FAULTS, type Fault, type FaultCounts, noFaults } from './faults.js';
-import { type Figures, type RunResult, run } from './run.js';
+import { type Figures, noFigures } from './figures.js';
+import { type RunResult, run } from './run.js';
 import type { ShapeName } from './shape.js';
 
 export interface Totals {
@@ -47,29 +48,6 @@ export const NOTHING_RUN: Totals = {
   faults: noFaults(),
   failed: [],
 };
-
-function noFigures(): Figures {
-  return {
-    events: 0,
-    simMs: 0,
-    starts: 0,
-    stored: 0,
-    deliveries: 0,
-    trimmed: 0,
-    moved: 0,
-    commits: 0,
-    elections: 0,
-    changes: 0,
-    snapshots: 0,
-    repairs: 0,
-    recoveries: 0,
-    refusedStarts: 0,
-    refusedFrames: 0,
-    frames: 0,
-    digestsCompared: 0,
-    cpuMs: 0,
-  };
-}
 
 function totalsOf({ seed, figures, faults, violations }: RunResult): Totals {
   const failed = violations.length > 0 ? [{ seed, violations }] : [];

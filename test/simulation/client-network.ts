@@ -56,6 +56,17 @@ export class ClientNetwork {
     this.#brokers.set(machine, broker);
   }
 
+  /** Nobody new is served there; who is, still gets an answer. */
+  shut(machine: number): void {
+    this.#brokers.delete(machine);
+  }
+
+  /** Somebody waits for an answer of this machine. */
+  isAwaited(machine: number): boolean {
+    for (const connection of this.#connections) if (connection.machine === machine) return true;
+    return false;
+  }
+
   down(machine: number): void {
     this.#brokers.delete(machine);
     for (const connection of this.#connections) {
@@ -198,12 +209,14 @@ export class Caller {
   }
 }
 
-/** The machine is down, does not answer, or does not lead. */
+const TURNED_AWAY = new Set(['no_leader', 'retry', 'timeout', 'standby']);
+
+/** The machine is down, does not answer, does not lead, or belongs to a standby. */
 export function isTurnedAway(answer: unknown): boolean {
   if (answer === 'refused' || answer === 'unknown') return true;
   if (typeof answer !== 'object' || answer === null || !('refusal' in answer)) return false;
   const { reason } = answer.refusal as { readonly reason: string };
-  return reason === 'no_leader' || reason === 'retry' || reason === 'timeout';
+  return TURNED_AWAY.has(reason);
 }
 
 class SimulatedReply<Answer> implements Reply<Answer> {

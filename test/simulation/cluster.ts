@@ -3,10 +3,11 @@
  * operator, the judge. Faults reach the machines through here, so that no more of them is broken
  * for good than a cluster of that size survives.
  */
-import type { PeerPort } from '@svc/broker';
+import type { PeerPort, SourcePort } from '@svc/broker';
 import type { DamageError } from '@svc/storage';
 import { uuidV7 } from '@svc/wire';
 import type { SeededRandom } from '../seeded-random.js';
+import type { Beside } from './beside.js';
 import { ClientNetwork } from './client-network.js';
 import type { Fault, FaultCounts } from './faults.js';
 import { Judge } from './judge.js';
@@ -14,6 +15,7 @@ import { drawSettings } from './machine-settings.js';
 import { Operator } from './operator.js';
 import { bothWays, type Cut, pathsOf } from './partitions.js';
 import { PeerNetwork } from './peer-network.js';
+import { pictureOf } from './picture.js';
 import { checkPlanned, Replay } from './replay-check.js';
 import type { ShapeName } from './shape.js';
 import type { SimulatedLoop } from './simulated-loop.js';
@@ -37,9 +39,11 @@ export interface ClusterOptions {
   /** A step of the run, for its digest. */
   readonly mix: (machine: number) => void;
   readonly onFrame: ((from: number, to: number, frame: Uint8Array, fate: string) => void) | null;
+  /** Absent: it is the only cluster. */
+  readonly beside?: Beside;
 }
 
-const PATIENCE_MS = 5000;
+export const PATIENCE_MS = 5000;
 const BUSY_PATIENCE_MS = 300;
 /** In two minutes two clocks come apart by a quarter of a second, half the leases' grace. */
 const DRIFT_MAX = 0.001;
@@ -90,6 +94,7 @@ export class Cluster implements Surroundings {
   /** While processes were stopped, in the order in which they went on. */
   readonly #pauses: Pause[] = [];
   refusals = 0;
+  #doorsClosed = false;
   /** From here on nothing is injected, not even the second half of what began before. */
   #healed = false;
   /** Skew of the wall clock when the last process of the machine began. */
@@ -115,6 +120,7 @@ export class Cluster implements Surroundings {
         founders: this.#founders,
         clusterId,
         settings,
+        environment: options.beside?.environment ?? {},
         loop,
         random: random.fork(),
         faults,
@@ -127,16 +133,18 @@ export class Cluster implements Surroundings {
     const [peers, clients, operator] = [random.fork(), random.fork(), random.fork()];
     const enter = (machine: number, work: () => void) => this.machine(machine).enter(work);
     this.peers = dense ? null : this.#network(peers, total, enter);
-    this.clients = new ClientNetwork({
-      loop,
-      random: clients,
-      machines: total,
-      faults,
-      counts,
-      patienceMs: patienceOf(shape, random),
-      owesAnswer: (machine, sinceMs) => this.machine(machine).ranSince(sinceMs),
-      enter,
-    });
+    this.clients =
+      options.beside?.clients ??
+      new ClientNetwork({
+        loop,
+        random: clients,
+        machines: total,
+        faults,
+        counts,
+        patienceMs: patienceOf(shape, random),
+        owesAnswer: (machine, sinceMs) => this.machine(machine).ranSince(sinceMs),
+        enter,
+      });
     this.operator = dense ? null : this.#newOperator(operator);
     if (!dense) for (const machine of this.machines) this.#skew(machine, random);
   }
@@ -197,6 +205,30 @@ export class Cluster implements Surroundings {
     return this.peers?.open(machine) ?? null;
   }
 
+  sourcePort(machine: number): SourcePort | null {
+    return this.#options.beside?.sourcePort(machine) ?? null;
+  }
+
+  /** Nobody new is served here. */
+  closeDoors(): void {
+    this.#doorsClosed = true;
+    for (const { number } of this.machines) this.clients.shut(this.#door(number));
+  }
+
+  /** Somebody waits for an answer of a machine. */
+  get isAwaited(): boolean {
+    return this.machines.some(({ number }) => this.clients.isAwaited(this.#door(number)));
+  }
+
+  /** All machines are gone for good. */
+  abandon(): void {
+    for (const machine of this.machines) machine.abandon();
+  }
+
+  #door(machine: number): number {
+    return machine + (this.#options.beside?.firstDoor ?? 0);
+  }
+
   #breakTime(): void {
     const { nowMs } = this.#options.loop;
     this.leaseBreaksMs.push(nowMs);
@@ -208,8 +240,9 @@ export class Cluster implements Surroundings {
     const lastUs = this.#skewUs.get(machine) ?? wallSkewUs;
     this.#skewUs.set(machine, wallSkewUs);
     if (wallSkewUs - lastUs > SET_US) this.timerBreaksMs.push(this.#options.loop.nowMs);
-    if (this.peers !== null && machine.broker !== null) {
-      this.clients.up(machine.number, machine.broker);
+    this.#options.beside?.began(machine.number);
+    if (this.peers !== null && machine.broker !== null && !this.#doorsClosed) {
+      this.clients.up(this.#door(machine.number), machine.broker);
     }
   }
 
@@ -262,7 +295,8 @@ export class Cluster implements Surroundings {
   ended(machine: SimulatedMachine): void {
     this.judge.end(machine.number);
     this.peers?.close(machine.number);
-    this.clients.down(machine.number);
+    this.clients.down(this.#door(machine.number));
+    this.#options.beside?.ended(machine.number);
   }
 
   /** Its directory is of no use: the machine gets an empty one, and the operator replaces it. */
@@ -557,24 +591,8 @@ export class Cluster implements Surroundings {
     }
   }
 
-  /** One line for each machine, for a failure. */
+  /** For a failure. */
   picture(): string {
-    return this.machines
-      .map((machine) => {
-        const { number, node } = machine;
-        if (node === null) return `machine ${number}: ${machine.isRefused ? 'refused' : 'down'}`;
-        const { status } = machine;
-        if (status === null) return `machine ${number}: consensus does not run`;
-        const { id, role, leading, term, commit, applied, firstIndex, configuration } = status;
-        const { voters, learners, outgoing } = configuration;
-        return (
-          `machine ${number}: member ${id} ${role}${leading ? ' leading' : ''} term ${term} ` +
-          `log ${firstIndex}-${status.lastIndex} commit ${commit} applied ${applied} ` +
-          `voters ${voters} ` +
-          `learners ${learners} outgoing ${outgoing}${machine.paused ? ' paused' : ''}` +
-          `${machine.impaired ? ' impaired' : ''}${status.recovering ? ' recovering' : ''}`
-        );
-      })
-      .join('\n');
+    return pictureOf(this.machines);
   }
 }

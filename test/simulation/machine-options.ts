@@ -14,6 +14,8 @@ export interface MachineOptions {
   readonly founders: readonly number[];
   readonly clusterId: string;
   readonly settings: MachineSettings;
+  /** Variables beside those of the settings. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly loop: SimulatedLoop;
   readonly random: SeededRandom;
   readonly faults: ReadonlySet<Fault>;

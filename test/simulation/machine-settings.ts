@@ -23,6 +23,8 @@ export interface MachineSettings {
 }
 
 export const DIRECTORY = '/data';
+/** Of standbys and their sources: then a source gives its log up as soon as it may. */
+const HASTENED_SHARE = 0.6;
 /** For a busy run, where leaders change every second. */
 const PURGE_EVERY_MS = 40;
 /** So few that applying often waits for a checkpoint, and so many that it never does. */
@@ -39,6 +41,7 @@ export function drawSettings(
 ): MachineSettings {
   const settings = drawOrdinary(random, shape === 'single');
   if (shape === 'busy') return hastened(settings, random);
+  if (shape === 'standby' && random.chance(HASTENED_SHARE)) return hastened(settings, random);
   // Alone, only a whole log mends a state store that was damaged.
   if (shape !== 'single' || faults.has('bit-flip')) return settings;
   const logSpace = { purgeStep: 1, stepMs: PURGE_EVERY_MS, slackBytes: random.pick(SLACK_BYTES) };

@@ -17,7 +17,13 @@ const PROGRESS_MS = 2000;
 /** Then the campaign ends: more of them would say little, and all begin alike. */
 const FAILURES_MAX = 20;
 const SECONDS = 60;
-const SIM_SECONDS: { readonly [shape in ShapeName]: number } = { cluster: 60, single: 2, busy: 8 };
+const SIM_SECONDS: { readonly [shape in ShapeName]: number } = {
+  cluster: 60,
+  single: 2,
+  busy: 8,
+  standby: 15,
+};
+const SIM_SECONDS_TEXT = SHAPE_NAMES.map((name) => `${name} ${SIM_SECONDS[name]}`).join(', ');
 const SHRINK_SECONDS = 120;
 const TRACE_LINES = 40;
 
@@ -27,10 +33,10 @@ const USAGE = `npm run sim -- [--seed N] [--seconds T | --campaign N] [--trace]
   --seconds T       run seeds from there on for this long; ${SECONDS} unless given
   --campaign N      run this many seeds instead
   --jobs J          in so many worker processes; 1 unless given
-  --shape S         cluster (unless given), busy: the same without any rest, or single: one
-                    machine, busy clients
-  --sim-seconds S   simulated seconds of faults in each; ${SIM_SECONDS.cluster} unless given,
-                    ${SIM_SECONDS.single} with --shape single, ${SIM_SECONDS.busy} with --shape busy
+  --shape S         cluster (unless given), busy: the same without any rest, single: one
+                    machine, busy clients, or standby: a cluster and one that follows it
+  --sim-seconds S   simulated seconds of faults in each; unless given
+                    ${SIM_SECONDS_TEXT}
   --without A,B     leave these kinds of faults out of the seed (see below)
   --skip N,M        leave these injected events out, by their ordinals
   --shrink-seconds T  shrink the first failure for so long; ${SHRINK_SECONDS} unless given

@@ -2,16 +2,17 @@
  * One run of the simulation: machines, their clients, a time of faults, then a time without any in
  * which everything must come to its end; then the checkers. A run is a function of its plan.
  */
-import { createHash } from 'node:crypto';
 import { type Ack, type Delivery, groupBy, type ReadRecord } from '../checkers/history.js';
 import { checkLog } from '../checkers/log-checker.js';
 import { checkQueue } from '../checkers/queue-checker.js';
 import { SeededRandom } from '../seeded-random.js';
 import { readValue } from './client-messages.js';
 import type { Caller } from './client-network.js';
-import { Cluster, SKEW_SAFE_US } from './cluster.js';
+import { Cluster, type ClusterOptions, SKEW_SAFE_US } from './cluster.js';
+import { Course } from './course.js';
 import { FadingClients } from './fading-clients.js';
 import { type Fault, type FaultCounts, noFaults } from './faults.js';
+import { type Figures, figuresOf } from './figures.js';
 import { BOOT_BACK_US } from './machine-options.js';
 import type { Reduction } from './minimise.js';
 import { MovingGroups } from './moving-groups.js';
@@ -21,9 +22,10 @@ import { QueueTurnover } from './queue-turnover.js';
 import { checkResults, RELAY_GROUP, RELAYED_QUEUE, RelayClients } from './relay-clients.js';
 import { drawShape, type Shape, type ShapeName, scheduledOf } from './shape.js';
 import { GROUPS, SimulatedClients } from './simulated-clients.js';
-import { SimulatedLoop } from './simulated-loop.js';
+import type { SimulatedLoop } from './simulated-loop.js';
+import { runStandby } from './standby-run.js';
 import { Surfaces } from './surfaces.js';
-import { describeFailure, Violation } from './violation.js';
+import { describeFailure } from './violation.js';
 
 export interface RunPlan {
   readonly seed: number;
@@ -38,29 +40,6 @@ export interface RunPlan {
   /** Called with every event. */
   readonly trace?: (line: string) => void;
   readonly traceFrame?: (from: number, to: number, frame: Uint8Array, fate: string) => string;
-}
-
-/** What a run came to, in numbers that add up over runs. */
-export interface Figures {
-  events: number;
-  simMs: number;
-  starts: number;
-  stored: number;
-  deliveries: number;
-  trimmed: number;
-  moved: number;
-  commits: number;
-  elections: number;
-  changes: number;
-  snapshots: number;
-  repairs: number;
-  recoveries: number;
-  refusedStarts: number;
-  refusedFrames: number;
-  frames: number;
-  digestsCompared: number;
-  /** Processor time, if the caller measured it. */
-  cpuMs: number;
 }
 
 export interface Injected {
@@ -85,11 +64,7 @@ export interface RunResult {
   readonly violations: readonly string[];
 }
 
-/** 2025-06-01, so that stamps look like stamps. */
-const START_US = 1_748_736_000_000_000;
-const SETTLE_MS_MAX = 60_000;
-const EVENTS_MAX = 5_000_000;
-const SETTLE_LOOK_MS = 100;
+export const SETTLE_MS_MAX = 60_000;
 const FORGIVE_MS = 500;
 /** How far the clocks of clients and machines drift apart over one lifetime of a lock. */
 const LIFETIME_MS = 20;
@@ -98,6 +73,7 @@ const TIMER_MS_MAX: { readonly [shape in ShapeName]: number } = {
   single: 300,
   cluster: 3000,
   busy: 1500,
+  standby: 3000,
 };
 /** Share of seeds whose messages are also relayed by transactions. */
 const RELAY_SHARE = 0.6;
@@ -126,7 +102,7 @@ function checkOwnAcks(acks: readonly Ack[]): string[] {
 }
 
 export function run(plan: RunPlan): RunResult {
-  return new Run(plan).result();
+  return plan.shape === 'standby' ? runStandby(plan) : new Run(plan).result();
 }
 
 function paceOf(shape: ShapeName, loop: SimulatedLoop, random: SeededRandom): Pace {
@@ -134,6 +110,7 @@ function paceOf(shape: ShapeName, loop: SimulatedLoop, random: SeededRandom): Pa
     case 'single':
       return new DensePace();
     case 'cluster':
+    case 'standby':
       return new SparsePace(loop, random.fork());
     case 'busy':
       return new SteadyPace(random.fork());
@@ -144,8 +121,8 @@ class Run {
   readonly #plan: RunPlan;
   readonly #shape: Shape;
   readonly #random: SeededRandom;
-  readonly #loop = new SimulatedLoop(START_US);
-  readonly #hash = createHash('sha256');
+  readonly #course: Course;
+  readonly #loop: SimulatedLoop;
   readonly #counts = noFaults();
   readonly #cluster: Cluster;
   readonly #clients: SimulatedClients;
@@ -164,20 +141,19 @@ class Run {
   readonly #surfaces: Surfaces;
   readonly #injected: Injected[] = [];
   readonly #violations: string[] = [];
-  /** What happened between two lines of the trace, mixed into one number. */
-  #mixed = 0;
-  #events = 0;
   #stored = 0;
 
   constructor(plan: RunPlan) {
     const { seed, shape, without } = plan;
     this.#plan = plan;
+    this.#course = new Course(plan.trace);
+    this.#loop = this.#course.loop;
     const random = new SeededRandom(seed);
     this.#random = random;
     this.#shape = drawShape(plan, random);
     const { machines, spares, faults, tempo } = this.#shape;
     const loop = this.#loop;
-    const note = (text: string) => this.#note(text);
+    const note = (text: string) => this.#course.note(text);
     const { traceFrame } = plan;
     this.#cluster = new Cluster({
       loop,
@@ -189,11 +165,8 @@ class Run {
       shape,
       tempo,
       note,
-      mix: (machine) => this.#mix(machine),
-      onFrame:
-        traceFrame === undefined
-          ? null
-          : (from, to, frame, fate) => this.#tell(traceFrame(from, to, frame, fate)),
+      mix: (machine) => this.#course.mix(machine),
+      onFrame: this.#tracing(traceFrame),
     });
     this.#pace = paceOf(shape, loop, random);
     const { clients } = this.#cluster;
@@ -235,9 +208,14 @@ class Run {
     this.#surfaces = this.#newSurfaces(note);
     this.#reader = clients.caller();
     if (shape !== 'single') {
-      const until = (done: () => boolean, withinMs: number) => this.#stepUntil(done, withinMs);
+      const until = (done: () => boolean, withinMs: number) => this.#course.until(done, withinMs);
       this.#probe = new Probe(this.#cluster, loop, random.fork(), until);
     }
+  }
+
+  #tracing(traceFrame: RunPlan['traceFrame']): ClusterOptions['onFrame'] {
+    if (traceFrame === undefined) return null;
+    return (from, to, frame, fate) => this.#course.tell(traceFrame(from, to, frame, fate));
   }
 
   #newSurfaces(note: (text: string) => void): Surfaces {
@@ -271,11 +249,11 @@ class Run {
     } catch (error) {
       this.#violations.push(describeFailure(error));
     }
-    if (this.#plan.shape !== 'single') this.#tell(this.#cluster.picture());
+    if (this.#plan.shape !== 'single') this.#course.tell(this.#cluster.picture());
     return {
       seed: this.#plan.seed,
       machines: this.#shape.machines,
-      digest: this.#hash.update(`${this.#mixed}`).digest('hex'),
+      digest: this.#course.digest(),
       figures: this.#figures(),
       faults: this.#counts,
       kinds: this.#shape.faults,
@@ -286,34 +264,12 @@ class Run {
   }
 
   #figures(): Figures {
-    const { judge, machines, operator, peers, refusals, trimmed, moved } = this.#cluster;
-    let [starts, refusedFrames, snapshots, repairs, recoveries] = [0, 0, 0, 0, 0];
-    for (const machine of machines) {
-      starts += machine.starts;
-      refusedFrames += machine.refusedFramesOfAllLives;
-      snapshots += machine.snapshots;
-      repairs += machine.damagedRecords;
-      recoveries += machine.recoveries;
-    }
     return {
-      events: this.#events,
+      ...figuresOf([this.#cluster]),
+      events: this.#course.events,
       simMs: this.#loop.nowMs,
-      starts,
       stored: this.#stored,
       deliveries: this.#clients.deliveries.length,
-      trimmed,
-      moved,
-      commits: judge.commit,
-      elections: judge.elections,
-      changes: operator?.changes ?? 0,
-      snapshots,
-      repairs,
-      recoveries,
-      refusedStarts: refusals,
-      refusedFrames,
-      frames: peers?.frames ?? 0,
-      digestsCompared: judge.digestsCompared,
-      cpuMs: 0,
     };
   }
 
@@ -328,8 +284,8 @@ class Run {
     if (this.#shape.quietUntilMs > 0) this.#clients.churnAlone();
     this.#schedule(0);
     this.#scheduleCheck();
-    while (this.#loop.nowMs < simMs) this.#step();
-    this.#note('heal');
+    while (this.#loop.nowMs < simMs) this.#course.step();
+    this.#course.note('heal');
     this.#cluster.heal();
     this.#clients.settle();
     this.#turnover?.end();
@@ -338,12 +294,6 @@ class Run {
     this.#relay?.end();
     this.#surfaces.end();
     return this.#settle();
-  }
-
-  #step(): void {
-    this.#events++;
-    if (this.#events > EVENTS_MAX) throw new Violation('endless', `${EVENTS_MAX} events`);
-    if (!this.#loop.step()) throw new Violation('dead', 'nothing is going to happen any more');
   }
 
   /**
@@ -368,7 +318,7 @@ class Run {
       if (this.#loop.nowMs >= simMs) return;
       const left = without?.has(fault) === true || skip?.has(ordinal) === true;
       if (!left && this.#cluster.inject(fault, random)) {
-        this.#note(`fault ${ordinal} ${fault}`);
+        this.#course.note(`fault ${ordinal} ${fault}`);
         this.#injected.push({ ordinal, atMs: this.#loop.nowMs, fault });
       }
       this.#schedule(ordinal + 1);
@@ -388,11 +338,7 @@ class Run {
   #settle(): ReadRecord[] {
     const untilMs = this.#loop.nowMs + (this.#plan.settleMsMax ?? SETTLE_MS_MAX);
     const wait = (done: () => boolean, what: () => string) => {
-      while (!done()) {
-        const pauseUntilMs = this.#loop.nowMs + SETTLE_LOOK_MS;
-        while (this.#loop.nowMs < pauseUntilMs) this.#step();
-        if (this.#loop.nowMs > untilMs) throw new Violation('stuck', what());
-      }
+      this.#course.wait(done, what, untilMs);
     };
     const unrest = () => this.#cluster.unrest();
     const clients = this.#clients;
@@ -444,40 +390,15 @@ class Run {
     const places = partitions.map((name) => [RELAYED_QUEUE, name] as const);
     const relayed = this.#readPlaces(this.#cluster.speaker, places, untilMs);
     this.#violations.push(...relay.wrong, ...checkResults(records, relayed, relay.acks));
-    const followed = this.#ask<boolean>(untilMs, (done) => relay.hasFollowed(this.#reader, done));
+    const followed = this.#course.ask<boolean>(untilMs, (done) =>
+      relay.hasFollowed(this.#reader, done),
+    );
     if (!followed) this.#violations.push('relay: positions do not follow the acks');
     const deliveries = relay.deliveries.map((delivery) => this.#leased(delivery));
     const history = { sends: this.#clients.sends, records, deliveries, acks: relay.acks };
     for (const { kind, text } of checkQueue({ ...history, groups: [RELAY_GROUP] })) {
       this.#violations.push(`${kind}: ${text}`);
     }
-  }
-
-  /** Asks until there is an answer. */
-  #ask<Answer>(untilMs: number, ask: (done: (answer: Answer | null) => void) => void): Answer {
-    let given: Answer | null = null;
-    let asking = false;
-    while (given === null) {
-      if (!asking) {
-        asking = true;
-        ask((answer) => {
-          given = answer;
-          asking = false;
-        });
-      }
-      this.#step();
-      if (this.#loop.nowMs > untilMs) throw new Violation('stuck', 'there is no answer to a read');
-    }
-    return given;
-  }
-
-  #stepUntil(done: () => boolean, withinMs: number): boolean {
-    const untilMs = this.#loop.nowMs + withinMs;
-    while (!done()) {
-      if (this.#loop.nowMs > untilMs) return false;
-      this.#step();
-    }
-    return true;
   }
 
   #readAll(machine: number, untilMs: number): ReadRecord[] {
@@ -493,7 +414,7 @@ class Run {
   ): ReadRecord[] {
     this.#reader.moveTo(machine);
     return places.flatMap(([queue, partition]) =>
-      this.#ask<ReadRecord[]>(untilMs, (done) => {
+      this.#course.ask<ReadRecord[]>(untilMs, (done) => {
         this.#clients.readAll(this.#reader, queue, partition, done);
       }),
     );
@@ -522,22 +443,5 @@ class Run {
     );
     if (breakMs === undefined) return delivery;
     return { ...delivery, leaseMs: Math.min(leaseMs, breakMs - beganMs) };
-  }
-
-  #mix(machine: number): void {
-    const micros = Math.floor(this.#loop.nowMs * 1000) | 0;
-    this.#mixed = Math.imul(this.#mixed ^ micros ^ (machine << 24), 0x9e3779b1);
-    this.#mixed ^= this.#mixed >>> 15;
-  }
-
-  #note(text: string): void {
-    const line = `${this.#loop.nowMs.toFixed(3)} ${text}`;
-    this.#hash.update(line);
-    this.#plan.trace?.(line);
-  }
-
-  /** For readers of the trace alone. */
-  #tell(text: string): void {
-    this.#plan.trace?.(`${this.#loop.nowMs.toFixed(3)} ${text}`);
   }
 }

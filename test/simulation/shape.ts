@@ -7,8 +7,9 @@ import { FAULT_NAMES, type Fault } from './faults.js';
  * time. `cluster`: up to five machines, quiet stretches, minutes. `busy`: three to five machines
  * that never rest, a fault every 0.3 s, for some seconds; what was consumed is deleted, so that the
  * log is given up all the time and whoever is away for a second comes back by a snapshot.
+ * `standby`: a cluster, and another one that follows it and is promoted (`standby-run.ts`).
  */
-export const SHAPE_NAMES = ['single', 'cluster', 'busy'] as const;
+export const SHAPE_NAMES = ['single', 'cluster', 'busy', 'standby'] as const;
 export type ShapeName = (typeof SHAPE_NAMES)[number];
 
 export interface Shape {
@@ -102,6 +103,8 @@ export function drawShape(plan: ShapePlan, random: SeededRandom): Shape {
       return drawCluster(plan, random);
     case 'busy':
       return drawBusy(random);
+    case 'standby':
+      return drawStandby(random);
   }
 }
 
@@ -152,4 +155,24 @@ function drawBusy(random: SeededRandom): Shape {
   const spares = faults.has('members') ? Math.min(1, MACHINES_MAX - machines) : 0;
   const quietUntilMs = random.pick([0, 1500, 1500]);
   return { machines, spares, faults, everyMs: BUSY_EVERY_MS, quietUntilMs, tempo: BUSY_TEMPO };
+}
+
+/** What makes a node forget who reads its log: a source that has lost that may need a new seed. */
+export const FORGETFUL: readonly Fault[] = [
+  'wipe',
+  'bit-flip',
+  'truncate',
+  'members',
+  'other-members',
+];
+const STANDBY_TEMPO = 0.3;
+
+/** Faults of both clusters; those of the ways between them are drawn by their network. */
+function drawStandby(random: SeededRandom): Shape {
+  const machines = random.pick([1, 3, 3, 3]);
+  const share = random.pick([0, 0.1, 0.2, 0.4]);
+  const faults = new Set(FAULT_NAMES.filter(() => random.chance(share)));
+  if (random.chance(0.6)) for (const fault of FORGETFUL) faults.delete(fault);
+  const everyMs = random.pick([300, 1000, 3000]);
+  return { machines, spares: 0, faults, everyMs, quietUntilMs: 0, tempo: STANDBY_TEMPO };
 }

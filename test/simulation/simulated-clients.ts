@@ -142,9 +142,9 @@ export class SimulatedClients {
   }
 
   /** Every group has consumed all of it, as far as the acks say. */
-  haveConsumed(records: readonly ReadRecord[]): boolean {
+  haveConsumed(records: readonly ReadRecord[], acks: readonly Ack[] = this.acks): boolean {
     const acked = new Map<string, number>();
-    for (const { group, partition, offset, outcome, signal } of this.acks) {
+    for (const { group, partition, offset, outcome, signal } of acks) {
       const done = outcome === 'done' || outcome === 'noop' || (signal && outcome === 'unknown');
       const key = `${group} ${partition}`;
       if (done) acked.set(key, Math.max(acked.get(key) ?? -1, offset));

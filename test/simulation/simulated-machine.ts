@@ -239,6 +239,12 @@ export class SimulatedMachine {
     surroundings.note(`wipe ${number} incarnation ${this.incarnation}`);
   }
 
+  /** The machine is gone for good. */
+  abandon(): void {
+    this.isRefused = true;
+    this.#end('power', 'abandoned', false);
+  }
+
   #newDisk(): SimulatedDisk {
     const { random, clusterId, number } = this.#options;
     const disk = new SimulatedDisk({ seed: random.between(0, 2 ** 31) });
@@ -438,10 +444,10 @@ export class SimulatedMachine {
   // --- the process -----------------------------------------------------------------------------
 
   #nodeOptions(clock: ProcessClock): NodeOptions {
-    const { random, settings, founders, number, surroundings } = this.#options;
+    const { random, settings, environment: own, founders, number, surroundings } = this.#options;
     const port = surroundings.connect(number);
     const peers = port === null ? null : this.#newCalls(port, clock);
-    const environment: Record<string, string> = { ...settings.environment };
+    const environment: Record<string, string> = { ...settings.environment, ...own };
     if (peers !== null) {
       environment.SVC_RAFT_NODE_ID = `${number}`;
       const named = founders.includes(number) ? founders : [...founders, number];
@@ -459,6 +465,7 @@ export class SimulatedMachine {
       transactionIndex: { geometry: settings.geometry },
       peers,
       calls: peers,
+      source: surroundings.sourcePort(number),
       digestEvery: settings.digestEvery,
       changedRowsMax: settings.changedRowsMax,
       logSpace: settings.logSpace,

@@ -3,10 +3,12 @@
  * lost, delivered after its ack, or held by two consumers at once; all machines hold the same log
  * and the same state; and when the faults end, everything comes to rest. Method: the broker's own
  * node over simulated disks, stores, clocks and paths; many short seeds of one busy machine, fewer
- * seeds of up to five machines for half a minute each, and some of machines that never rest and
- * live on snapshots of each other. A failing seed is replayed by the
- * command that `npm run sim` prints for it: `npm run sim -- --seed N --shape S --sim-seconds T`.
- * SVC_TEST_SEEDS, SVC_TEST_CLUSTER_SEEDS and SVC_TEST_BUSY_SEEDS say how many seeds of each.
+ * seeds of up to five machines for half a minute each, some of machines that never rest and live on
+ * snapshots of each other, and some of a cluster that another one follows and takes over from. A
+ * failing seed is replayed by the command that `npm run sim` prints for it:
+ * `npm run sim -- --seed N --shape S --sim-seconds T`.
+ * SVC_TEST_SEEDS, SVC_TEST_CLUSTER_SEEDS, SVC_TEST_BUSY_SEEDS and SVC_TEST_STANDBY_SEEDS say how
+ * many seeds of each.
  */
 import { describe, expect, it } from 'vitest';
 import { runCampaign, summaryOf, type Totals } from './campaign.js';
@@ -21,7 +23,7 @@ interface Budget {
 }
 
 /** So many that every fault happens: 35 seeds of a cluster have each of its kinds switched on. */
-const SEEDS = { single: 100, cluster: 50, busy: 12 } as const;
+const SEEDS = { single: 100, cluster: 50, busy: 12, standby: 10 } as const;
 const SINGLE: Budget = {
   shape: 'single',
   simMs: 500,
@@ -36,6 +38,11 @@ const BUSY: Budget = {
   shape: 'busy',
   simMs: 6000,
   seeds: seedsOf('SVC_TEST_BUSY_SEEDS', SEEDS.busy),
+};
+const STANDBY: Budget = {
+  shape: 'standby',
+  simMs: 10_000,
+  seeds: seedsOf('SVC_TEST_STANDBY_SEEDS', SEEDS.standby),
 };
 const FAILURES_MAX = 3;
 
@@ -100,6 +107,14 @@ describe('many seeds', () => {
     expect(Math.min(figures.trimmed, figures.moved)).toBeGreaterThan(BUSY.seeds);
     expect(figures.digestsCompared).toBeGreaterThan(1000);
   });
+
+  it(`${STANDBY.seeds} seeds of a cluster and its standby`, { timeout: 600_000 }, () => {
+    const { failed, figures } = totalsOf(STANDBY);
+    expect(failed).toEqual([]);
+    // Both sides consume: what was pushed at the source and at what was promoted.
+    expect(figures.deliveries).toBeGreaterThan(50 * STANDBY.seeds);
+    expect(figures.commits).toBeGreaterThan(200 * STANDBY.seeds);
+  });
 });
 
 it.each([
@@ -109,6 +124,7 @@ it.each([
   [10, CLUSTER],
   [11, CLUSTER],
   [12, BUSY],
+  [3, STANDBY],
 ] as const)('seed %i always runs the same', (seed, { shape, simMs }) => {
   const plan = { seed, shape, simMs };
   const [first, second] = [ran.get(`${shape} ${seed}`) ?? run(plan), run(plan)];

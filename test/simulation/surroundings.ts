@@ -1,5 +1,5 @@
 /** What goes on around a machine: who hears of its lives, and of each of its events. */
-import type { PeerPort } from '@svc/broker';
+import type { PeerPort, SourcePort } from '@svc/broker';
 import type { DamageError } from '@svc/storage';
 import type { SimulatedMachine } from './simulated-machine.js';
 
@@ -8,6 +8,8 @@ export interface Surroundings {
   note(text: string): void;
   /** A process begins; null: it is alone. */
   connect(machine: number): PeerPort | null;
+  /** Its way to the source of its cluster; null: it follows nobody. */
+  sourcePort(machine: number): SourcePort | null;
   /** The node has opened its directory and takes part. */
   began(machine: SimulatedMachine): void;
   /** It leads or follows, and has replayed everything. */

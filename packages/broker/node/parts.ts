@@ -408,8 +408,7 @@ function upkeepParts(site: Site, parts: GroupParts) {
         });
   const { consensus, gate, appliedIndex } = parts;
   const { fraction, events } = site;
-  const source = { ...options, ...events, opened, gate, appliedIndex, sender };
-  const { holds, sourceReads, seeds } = sourceParts(source);
+  const { holds, sourceReads } = sourceParts({ ...options, ...events, opened, gate, appliedIndex });
   const space = newSpace(site, parts, sender, holds);
   const follower = newFollower(site, parts);
   const basis = { ...events, config, clock, logger, fraction, parts: opened, onFatal };
@@ -418,7 +417,7 @@ function upkeepParts(site: Site, parts: GroupParts) {
     link === null || sender === null
       ? null
       : new GroupRecovery({ ...basis, consensus, link, group, sender, space });
-  return { version, scrubber, sender, space, recovery, follower, holds, sourceReads, seeds };
+  return { version, scrubber, space, recovery, follower, holds, sourceReads };
 }
 
 /** null: no source is named. */
