@@ -39,6 +39,7 @@ import type { Activity } from '../analytics/activity.js';
 import type { SeriesGather } from '../analytics/series-gather.js';
 import type { Config } from '../config/config.js';
 import type { Ephemeral } from '../ephemeral/ephemeral.js';
+import type { ClusterRole } from '../leader/cluster-role.js';
 import type { Replica } from '../leader/replica.js';
 import type { DiskGate } from '../log/disk-gate.js';
 import type { MembershipService } from '../membership/service.js';
@@ -88,6 +89,7 @@ export function deadlinesOf({ writeTimeoutMs, statementTimeoutMs }: Config): Dea
 
 export interface BrokerParts {
   readonly state: Checkpoint;
+  readonly role: ClusterRole;
   readonly transactions: TransactionIndex;
   readonly reader: MessageReader;
   /** Kept as entries are applied. */
@@ -190,7 +192,8 @@ export class Broker implements Service {
         requests.submit(call, deadlineMs, onOutcome);
       },
     });
-    this.locks = new Locks({ kv: this.kv, clock, allowedMs, fraction });
+    const isStandby = () => parts.role.isStandby;
+    this.locks = new Locks({ isStandby, kv: this.kv, clock, allowedMs, fraction });
     this.timers = timerReads(state, reads);
     this.streams = streamReads(state, reads);
     this.surfaces = surfaceReads(state, reads);

@@ -30,7 +30,13 @@ const ALLOWED_MS = 30_000;
 
 function newLocks(fractions: () => number): Locks {
   const clock = { nowMs: () => nowMs };
-  return new Locks({ kv, clock, allowedMs: ALLOWED_MS, fraction: fractions });
+  return new Locks({
+    isStandby: () => false,
+    kv,
+    clock,
+    allowedMs: ALLOWED_MS,
+    fraction: fractions,
+  });
 }
 
 type View = LocksView | RefusedOutcome;

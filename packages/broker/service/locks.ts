@@ -48,6 +48,7 @@ import {
   type LockHolderDetail,
   type LockResult,
 } from '@svc/wire';
+import { STANDBY_REFUSAL } from '../leader/standby-leader.js';
 import { TIMED_OUT } from '../reads/held-reads.js';
 import type { Clock } from '../system/clock.js';
 import type { KvRequests } from './kv-requests.js';
@@ -85,6 +86,7 @@ interface Task<Op extends LockOp = LockOp> {
 }
 
 export interface LocksOptions {
+  readonly isStandby: () => boolean;
   readonly kv: Pick<KvRequests, 'call'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** For one call of a client, whatever it comes to. */
@@ -100,7 +102,15 @@ export class Locks implements LockService {
     this.#options = options;
   }
 
+  /**
+   * A standby says nothing about who holds a lock of its source but to those who only look: whoever
+   * renews there would be told that it is lost.
+   */
   run(tenant: Tenant, ops: readonly LockOp[], reply: Reply<LocksView | RefusedOutcome>): void {
+    if (this.#options.isStandby() && ops.some(({ op }) => op !== 'get')) {
+      reply.send({ kind: 'refused', refusal: STANDBY_REFUSAL });
+      return;
+    }
     new LockRun(this.#options, tenant, ops, reply).next();
   }
 }
