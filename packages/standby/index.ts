@@ -41,3 +41,15 @@ export {
   PIECE_BYTES,
   type SourceEntry,
 } from './read-answer.js';
+export {
+  encodeSeedHead,
+  encodeSeedRequest,
+  parseSeedHead,
+  parseSeedRequest,
+  type RowsName,
+  SEED_HEAD_BYTES_MAX,
+  SEED_PATH,
+  SEED_REQUEST_BYTES_MAX,
+  type SeedHead,
+  type SeedRequest,
+} from './seed.js';

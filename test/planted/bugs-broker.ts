@@ -27,7 +27,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 30,
-    first: 2,
+    first: 3,
   },
   {
     name: 'duplicates-stored-again',
@@ -199,7 +199,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 30,
+    seeds: 50,
     first: 9,
   },
 ];

@@ -161,7 +161,7 @@ const LOG: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
+    seeds: 100,
     first: 5,
   },
 ];

@@ -26,8 +26,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 30,
-    first: 3,
+    seeds: 100,
+    first: 14,
   },
   {
     name: 'kv-compare-without-comparing',
@@ -40,7 +40,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 30,
+    seeds: 60,
+    first: 5,
   },
   {
     name: 'kv-created-twice',
@@ -53,7 +54,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 30,
+    seeds: 60,
   },
   {
     name: 'kv-half-of-a-lost-call',
@@ -66,8 +67,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 30,
-    first: 3,
+    seeds: 100,
+    first: 10,
   },
   {
     name: 'kv-read-without-asking',
@@ -98,8 +99,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
-    first: 3,
+    seeds: 100,
+    first: 9,
   },
   {
     name: 'guard-not-looked-at',
@@ -112,7 +113,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 30,
+    seeds: 60,
   },
   {
     name: 'lock-after-its-lifetime',
@@ -125,7 +126,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 80,
+    seeds: 100,
     first: 6,
   },
   {
@@ -152,7 +153,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 40,
+    seeds: 100,
+    first: 6,
   },
   {
     name: 'lock-renewed-by-anyone',
@@ -165,7 +167,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 40,
+    seeds: 60,
   },
   {
     name: 'timer-fired-and-kept',
@@ -178,7 +180,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 30,
+    seeds: 60,
   },
   {
     name: 'timer-cancelled-and-kept',
@@ -191,7 +193,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 30,
+    seeds: 60,
   },
   {
     name: 'timer-forgotten-by-the-next-leader',
@@ -204,8 +206,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 30,
-    first: 5,
+    seeds: 60,
   },
   {
     name: 'timer-early',
@@ -231,8 +232,8 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 80,
-    first: 13,
+    seeds: 100,
+    first: 7,
   },
   {
     name: 'stream-state-of-a-refused-cycle',
@@ -261,7 +262,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
       },
     ],
     hunt: 'single',
-    seeds: 60,
-    first: 4,
+    seeds: 150,
+    first: 24,
   },
 ];

@@ -32,6 +32,7 @@ const WORKSPACES: readonly string[] = [
   'packages/wire',
   'packages/engine',
   'packages/ephemeral',
+  'packages/standby',
   'packages/broker',
   'raft',
   'storage',

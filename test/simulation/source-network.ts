@@ -96,7 +96,8 @@ export class SourceNetwork {
   open(machine: number): SourcePort {
     const life = this.#begin(this.#standbyLives, machine);
     return {
-      ask: (address, body, listener) => this.#ask(machine, life, address, body, listener),
+      // A follower alone asks here, and it reads: a seed is taken before a node is open.
+      ask: (address, _path, body, listener) => this.#ask(machine, life, address, body, listener),
       close: () => {},
     };
   }

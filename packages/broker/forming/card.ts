@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { NodeId } from '@svc/raft';
+import type { Config } from '../config/config.js';
 import { NODE_NUMBER_MAX } from '../config/member-id.js';
 import type { Peer } from '../config/peers.js';
 import type { Founding } from '../consensus/forming-record.js';
@@ -36,6 +37,22 @@ export interface Card {
   readonly readableVersion: number;
   /** The digest of its SVC_RAFT_PEERS. */
   readonly listDigest: string;
+}
+
+/** What a node says that is nothing yet, and asks who the others are. */
+export function cardOfNobody(config: Config, readableVersion: number): Card {
+  return {
+    node: config.nodeId,
+    incarnation: 0,
+    state: 'joining',
+    clusterId: '',
+    pledge: null,
+    founding: null,
+    members: [],
+    addresses: [],
+    readableVersion,
+    listDigest: digestOfList(config.peers),
+  };
 }
 
 const FORMAT = 1;

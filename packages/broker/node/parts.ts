@@ -408,7 +408,8 @@ function upkeepParts(site: Site, parts: GroupParts) {
         });
   const { consensus, gate, appliedIndex } = parts;
   const { fraction, events } = site;
-  const { holds, sourceReads } = sourceParts({ ...options, ...events, opened, gate, appliedIndex });
+  const source = { ...options, ...events, opened, gate, appliedIndex, sender };
+  const { holds, sourceReads, seeds } = sourceParts(source);
   const space = newSpace(site, parts, sender, holds);
   const follower = newFollower(site, parts);
   const basis = { ...events, config, clock, logger, fraction, parts: opened, onFatal };
@@ -417,7 +418,7 @@ function upkeepParts(site: Site, parts: GroupParts) {
     link === null || sender === null
       ? null
       : new GroupRecovery({ ...basis, consensus, link, group, sender, space });
-  return { version, scrubber, space, recovery, follower, holds, sourceReads };
+  return { version, scrubber, sender, space, recovery, follower, holds, sourceReads, seeds };
 }
 
 /** null: no source is named. */

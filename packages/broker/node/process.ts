@@ -16,7 +16,7 @@ import { newMeters } from '@svc/wire';
 import { NodeSeries } from '../analytics/node-series.js';
 import type { Config } from '../config/config.js';
 import type { Peer } from '../config/peers.js';
-import { type Card, decodeCard, encodeCard } from '../forming/card.js';
+import { type Card, cardOfNobody, decodeCard, encodeCard } from '../forming/card.js';
 import { Forming } from '../forming/forming.js';
 import { ranOutOfSpace } from '../log/disk-gate.js';
 import { CLUSTER_VERSION } from '../service/node-status.js';
@@ -29,6 +29,7 @@ import { recoverByForce } from './forced-recovery.js';
 import { NodeFront } from './front.js';
 import { type Node, openNode, placeOf } from './node.js';
 import { NodePeers } from './peers.js';
+import { seedFromSource, waitsForSeed } from './seeding.js';
 
 export interface NodeProcessOptions {
   readonly config: Config;
@@ -55,6 +56,8 @@ const REOPENS_MAX = 6;
 const REOPENS_WITHIN_MS = 60_000;
 const ASK_AGAIN_MS = 100;
 const INTRODUCED_MS = 30_000;
+/** For the other nodes, which may not be there yet, to say that they have a cluster. */
+const SEED_ASK_MS = 2000;
 
 export class NodeProcess {
   readonly #options: NodeProcessOptions;
@@ -102,6 +105,7 @@ export class NodeProcess {
     this.#front = front;
     const cancelListening = clock.after(READY_MS_MAX, () => this.#listenUnready(front));
     const peers = await this.#openPeers();
+    if (!(await this.#seed(peers))) return;
     const recovery = recoverByForce(this.#options, placeOf(this.#options));
     this.#changing = recovery.catch(() => {});
     await recovery;
@@ -188,10 +192,36 @@ export class NodeProcess {
     return peers;
   }
 
+  /** A stop does not wait for it: what it has written is gone on with. */
+  #seed(peers: NodePeers | null): Promise<boolean> {
+    const source = this.#newSource();
+    if (source === null || peers === null) return Promise.resolve(true);
+    const seeding = seedFromSource({
+      ...this.#options,
+      place: placeOf(this.#options),
+      source,
+      askPeers: () => this.#memberAmong(peers),
+    });
+    return Promise.race([this.#ending, seeding.then(() => true)]);
+  }
+
+  /** A node of the peer list that says that it is a member of a cluster. */
+  async #memberAmong(peers: NodePeers): Promise<number | null> {
+    const { config } = this.#options;
+    const others = config.peers.filter(({ id }) => id !== config.nodeId);
+    const cards = others.map((peer) => {
+      return new Promise<Card | null>((resolve) => this.#ask(peers, peer, SEED_ASK_MS, resolve));
+    });
+    const member = (await Promise.all(cards)).find((card) => card?.state === 'member');
+    return member?.node ?? null;
+  }
+
   /** Finds out what a fresh directory becomes; false when the process ends before. */
   async #form(peers: NodePeers | null): Promise<boolean> {
+    const { config } = this.#options;
     const forming = new Forming({
       ...this.#options,
+      config: waitsForSeed(config) ? { ...config, raftJoin: true } : config,
       calls: peers?.calls ?? null,
       readableVersion: CLUSTER_VERSION,
     });
@@ -225,8 +255,8 @@ export class NodeProcess {
 
   /** Asks a node for its card that need not be a member; it may not be connected to yet. */
   #ask(peers: NodePeers, peer: Peer, timeoutMs: number, done: (card: Card | null) => void): void {
-    const { clock } = this.#options;
-    const own = this.#card();
+    const { clock, config } = this.#options;
+    const own = this.#card() ?? cardOfNobody(config, CLUSTER_VERSION);
     const untilMs = clock.nowMs() + timeoutMs;
     const forget = peers.introduce(peer.id, peer.raftAddress);
     const end = (card: Card | null) => {
@@ -236,7 +266,7 @@ export class NodeProcess {
     };
     const ask = () => {
       const leftMs = untilMs - clock.nowMs();
-      if (own === null || leftMs <= 0) {
+      if (leftMs <= 0) {
         end(null);
         return;
       }
@@ -289,7 +319,8 @@ export class NodeProcess {
     this.#node = node;
     if (this.#stopping) return;
     front.serve(node.broker);
-    peers?.standbys.serve(node.parts.sourceReads);
+    const { sourceReads: reads, seeds } = node.parts;
+    peers?.standbys.serve(reads === null ? null : { reads, seeds });
     this.#series?.observe(node.broker);
     crash.reach('before-replay');
     node.join(ready);

@@ -1,7 +1,7 @@
 /**
- * Serves the rows of this node's newest checkpoint to members that lack the log behind them. It
- * answers questions and remembers little: a view of the rows as they were at one moment, who reads
- * it, and since when the log behind it has to stay.
+ * Serves the rows of this node's newest checkpoint to members that lack the log behind them, and to
+ * standbys that begin with them. It answers questions and remembers little: a view of the rows as
+ * they were at one moment, who reads it, and since when the log behind it has to stay.
  *
  * What must hold:
  * - All chunks of one name come from one view, so they are the rows of one moment. Receivers that
@@ -11,7 +11,8 @@
  *   transfer is alive while it asks, and for GRACE_MS after, in which its receiver opens its
  *   directory anew; never longer than TRANSFER_MS_MAX, so that a receiver that asks for ever does
  *   not keep the log for ever: it is told that its rows are gone, and has to begin anew.
- * - Only members are served, and any member may serve: whoever leads now, the view goes on.
+ * - Members are served, and standbys of this cluster that its token lets in; any member may serve:
+ *   whoever leads now, the view goes on.
  *
  * Bounds: TRANSFERS_MAX receivers; one chunk (SNAPSHOT_CHUNK_BYTES or one row) per question, and
  * one question at a time per receiver, so 4 MiB are on the way. A view that nobody asked for within
@@ -46,6 +47,14 @@ export interface SnapshotSenderOptions {
   readonly clock: Clock;
 }
 
+/** A member, or a standby of this cluster by its name. */
+export type Receiver = NodeId | string;
+
+export type SnapshotAnswer = Extract<
+  FrameContent,
+  { readonly kind: 'snapshot-chunk' | 'snapshot-refused' }
+>;
+
 interface OpenView {
   readonly view: BackingView;
   readonly openedMs: number;
@@ -66,9 +75,9 @@ export class SnapshotSender {
   readonly #options: SnapshotSenderOptions;
   readonly #views: OpenView[] = [];
   /** The latest transfer of each receiver. */
-  readonly #transfers = new Map<NodeId, Transfer>();
+  readonly #transfers = new Map<Receiver, Transfer>();
   /** By receiver, the attempt whose time ran out, kept until the receiver begins another. */
-  readonly #ended = new Map<NodeId, number>();
+  readonly #ended = new Map<Receiver, number>();
   #chunks = 0;
   #bytes = 0;
 
@@ -90,17 +99,21 @@ export class SnapshotSender {
   }
 
   onAsk(from: NodeId, ask: SnapshotAsk): void {
-    if (!this.#options.isMember(from)) return;
+    const { isMember, send } = this.#options;
+    if (!isMember(from)) return;
+    const answer = this.answer(from, ask);
+    if (answer !== null) send(from, answer);
+  }
+
+  /** null: it was repeated on the way. */
+  answer(receiver: Receiver, ask: SnapshotAsk): SnapshotAnswer | null {
     this.tick();
     const nowMs = this.#options.clock.nowMs();
-    const before = this.#transfers.get(from);
-    if (before !== undefined && isRepeated(before, ask, nowMs)) return;
-    const transfer = this.#transferOf(from, ask, nowMs);
-    if (typeof transfer === 'string') {
-      this.#refuse(from, ask, transfer);
-      return;
-    }
-    this.#answer(from, ask, transfer);
+    const before = this.#transfers.get(receiver);
+    if (before !== undefined && isRepeated(before, ask, nowMs)) return null;
+    const transfer = this.#transferOf(receiver, ask, nowMs);
+    if (typeof transfer === 'string') return refused(ask, transfer);
+    return this.#portionOf(ask, transfer);
   }
 
   /** Lets go of what nobody asks for any more; to be called about once a second. */
@@ -112,7 +125,8 @@ export class SnapshotSender {
       if (isTooLong || nowMs - askedMs > GRACE_MS) this.#transfers.delete(receiver);
     }
     for (const receiver of this.#ended.keys()) {
-      if (!this.#options.isMember(receiver)) this.#ended.delete(receiver);
+      const isGone = typeof receiver === 'number' && !this.#options.isMember(receiver);
+      if (isGone) this.#ended.delete(receiver);
     }
     for (const open of [...this.#views]) {
       if (nowMs - open.askedMs > IDLE_MS) this.#close(open);
@@ -126,7 +140,7 @@ export class SnapshotSender {
     this.#ended.clear();
   }
 
-  #transferOf(from: NodeId, ask: SnapshotAsk, nowMs: number): Transfer | SnapshotRefusal {
+  #transferOf(from: Receiver, ask: SnapshotAsk, nowMs: number): Transfer | SnapshotRefusal {
     if (this.#ended.get(from) === ask.attempt) return 'gone';
     this.#ended.delete(from);
     const before = this.#transfers.get(from);
@@ -175,29 +189,24 @@ export class SnapshotSender {
     return open;
   }
 
-  #answer(from: NodeId, ask: SnapshotAsk, transfer: Transfer): void {
+  #portionOf(ask: SnapshotAsk, transfer: Transfer): SnapshotAnswer {
     const { view } = transfer.view;
     const portion = view.rows(ask.after, SNAPSHOT_CHUNK_BYTES);
     if (portion === null) {
       this.#close(transfer.view);
-      this.#refuse(from, ask, 'gone');
-      return;
+      return refused(ask, 'gone');
     }
     const { index, term, digest, localDigest } = view.applied;
     this.#chunks++;
     for (const { key, value } of portion.rows) this.#bytes += key.length + value.length;
-    this.#options.send(from, {
+    return {
       kind: 'snapshot-chunk',
       attempt: ask.attempt,
       name: { index, term, digest, localDigest },
       after: ask.after,
       rows: portion.rows,
       isLast: portion.isLast,
-    });
-  }
-
-  #refuse(from: NodeId, { attempt }: SnapshotAsk, reason: SnapshotRefusal): void {
-    this.#options.send(from, { kind: 'snapshot-refused', attempt, reason });
+    };
   }
 
   #close(open: OpenView): void {
@@ -222,4 +231,8 @@ function isRepeated(before: Transfer, ask: SnapshotAsk, nowMs: number): boolean 
     before.after === ask.after &&
     nowMs - before.askedMs < REPEATED_MS
   );
+}
+
+function refused({ attempt }: SnapshotAsk, reason: SnapshotRefusal): SnapshotAnswer {
+  return { kind: 'snapshot-refused', attempt, reason };
 }

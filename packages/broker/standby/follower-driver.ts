@@ -14,6 +14,7 @@ import {
   Follower,
   type FollowerPort,
   type FollowerView,
+  READ_PATH,
   type ReadRequest,
   type StandbyLeadership,
   unreadText,
@@ -125,7 +126,7 @@ export class FollowerDriver {
       if (this.#take(id) === null) return;
       this.#tell((nowMs) => this.#follower.failed(id, error, nowMs));
     };
-    const connection = port.ask(address, encodeReadRequest(request), {
+    const connection = port.ask(address, READ_PATH, encodeReadRequest(request), {
       onBytes: (bytes) => {
         const call = this.#calls.get(id);
         if (call === undefined) return;

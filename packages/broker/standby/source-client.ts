@@ -10,11 +10,17 @@
  */
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { LookupFunction } from 'node:net';
-import { READ_PATH, TOKEN_HEADER } from '@svc/standby';
+import { TOKEN_HEADER } from '@svc/standby';
 import { hostAndPortOf } from '../config/addresses.js';
 import { PeerLookup } from '../peers/lookup.js';
 import type { Cancel, Clock } from '../system/clock.js';
-import { type AnswerListener, type SourceCall, type SourcePort, urlOf } from './source-port.js';
+import {
+  type AnswerListener,
+  type SourceCall,
+  type SourcePath,
+  type SourcePort,
+  urlOf,
+} from './source-port.js';
 
 export interface SourceClientOptions {
   /** `SVC_LINK_SOURCE_TOKEN`; null: none is sent. */
@@ -42,7 +48,7 @@ export class SourceClient implements SourcePort {
     this.#lookup = options.lookup ?? new PeerLookup().forSocket;
   }
 
-  ask(address: string, body: string, listener: AnswerListener): SourceCall {
+  ask(address: string, path: SourcePath, body: string, listener: AnswerListener): SourceCall {
     const { token, clock } = this.#options;
     const place = hostAndPortOf(address);
     if (place === null) throw new RangeError(`${address} is not the address of a node`);
@@ -52,7 +58,7 @@ export class SourceClient implements SourcePort {
         agent: this.#agent,
         lookup: this.#lookup,
         method: 'POST',
-        path: READ_PATH,
+        path,
         headers: {
           'content-type': 'application/json',
           // A header carries bytes: those of the token's UTF-8 form.

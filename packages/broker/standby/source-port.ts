@@ -3,6 +3,7 @@
  * goes out, the bytes of an answer come in. HTTP stands behind it in a process
  * (`source-client.ts`), a seeded network in the simulator.
  */
+import type { READ_PATH, SEED_PATH } from '@svc/standby';
 
 /** What becomes of one request. Nothing of it is called before `ask` has returned. */
 export interface AnswerListener {
@@ -22,9 +23,11 @@ export interface SourceCall {
   close(): void;
 }
 
+export type SourcePath = typeof READ_PATH | typeof SEED_PATH;
+
 export interface SourcePort {
-  /** Asks the node at `host:port`; `body` is the JSON of a read. */
-  ask(address: string, body: string, listener: AnswerListener): SourceCall;
+  /** Asks the node at `host:port`; `body` is the JSON of a read, or of a request for rows. */
+  ask(address: string, path: SourcePath, body: string, listener: AnswerListener): SourceCall;
   close(): void;
 }
 

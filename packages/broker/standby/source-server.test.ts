@@ -57,7 +57,7 @@ async function open(token: string | null = SECRET): Promise<void> {
     onDamage: () => {},
   });
   server = new SourceServer({ token, clock, logger });
-  server.serve(reads);
+  server.serve({ reads, seeds: null });
   [a, b] = await world.pair({ ...NODES, onHttp: (socket) => server.take(socket) }, NODES);
 }
 
@@ -241,7 +241,7 @@ test.each<[string, object | string, Asked, number, string]>([
 test('a node that is not open says so', async () => {
   server.serve(null);
   expect(await ask({})).toMatchObject({ status: 503, text: '{"error":"this node is not open"}' });
-  server.serve(reads);
+  server.serve({ reads, seeds: null });
   expect(await ask({})).toMatchObject({ status: 200 });
   reads.stop();
   expect(await ask({})).toMatchObject({ status: 503, text: '{"error":"this node is stopping"}' });

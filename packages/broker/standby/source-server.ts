@@ -2,7 +2,8 @@
  * The routes for standbys, as plain HTTP on the port between nodes (standby-link 9). The port
  * (peers/listener.ts) hands over each connection that begins like a request of HTTP.
  *
- *     POST /link/v1/read    JSON of a read -> 200 and the stream of an answer
+ *     POST /link/v1/read      JSON of a read -> 200 and the stream of an answer
+ *     POST /link/v1/snapshot  JSON of a request for rows -> 200 and a portion of them
  *
  * | Status | When |
  * | --- | --- |
@@ -24,9 +25,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { parseReadRequest, READ_PATH, READ_REQUEST_BYTES_MAX, TOKEN_HEADER } from '@svc/standby';
+import {
+  parseReadRequest,
+  parseSeedRequest,
+  READ_PATH,
+  READ_REQUEST_BYTES_MAX,
+  SEED_PATH,
+  SEED_REQUEST_BYTES_MAX,
+  TOKEN_HEADER,
+} from '@svc/standby';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
+import type { SeedAnswers, SeedRefusal } from './seed-answers.js';
 import type { AnswerSink, ReadRefusal, SourceRead, SourceReads } from './source-reads.js';
 
 const STRANGERS_MAX = 32;
@@ -53,6 +63,19 @@ interface Connection {
   cancelDeadline: Cancel;
 }
 
+/** What an open node answers with. */
+export interface Source {
+  readonly reads: SourceReads;
+  /** null: there are no rows to be had; the node has no way to other nodes. */
+  readonly seeds: SeedAnswers | null;
+}
+
+/** The longest body of each route. */
+const BODY_BYTES: { readonly [path: string]: number } = {
+  [READ_PATH]: READ_REQUEST_BYTES_MAX,
+  [SEED_PATH]: SEED_REQUEST_BYTES_MAX,
+};
+
 export interface SourceServerOptions {
   /** null: nobody may follow this cluster. */
   readonly token: string | null;
@@ -63,10 +86,12 @@ export interface SourceServerOptions {
 type Refusal = readonly [status: number, error: string];
 
 const NOT_FOUND: Refusal = [404, 'not found'];
-const REFUSALS: Readonly<Record<ReadRefusal, Refusal>> = {
+const NOT_OPEN: Refusal = [503, 'this node is not open'];
+const REFUSALS: Readonly<Record<ReadRefusal | SeedRefusal, Refusal>> = {
   too_many_readers: [429, 'this node keeps its log for as many standbys as it can'],
   unreadable: [503, 'what is asked for is damaged on this node'],
   stopping: [503, 'this node is stopping'],
+  busy: [503, 'this node has been asked for these rows a moment ago'],
 };
 
 export class SourceServer {
@@ -76,7 +101,7 @@ export class SourceServer {
   readonly #server: Server;
   /** Oldest first. */
   readonly #connections = new Map<Socket, Connection>();
-  #reads: SourceReads | null = null;
+  #source: Source | null = null;
   #trusted = 0;
   #told = { atMs: Number.NEGATIVE_INFINITY, untold: 0 };
 
@@ -98,8 +123,8 @@ export class SourceServer {
   }
 
   /** null: the node is not open. */
-  serve(reads: SourceReads | null): void {
-    this.#reads = reads;
+  serve(source: Source | null): void {
+    this.#source = source;
   }
 
   /** The connection is paused; its first bytes are to be read again. */
@@ -115,7 +140,7 @@ export class SourceServer {
   }
 
   close(): void {
-    this.#reads = null;
+    this.#source = null;
     for (const socket of [...this.#connections.keys()]) this.#drop(socket);
   }
 
@@ -168,7 +193,14 @@ export class SourceServer {
       refuse(response, refusal);
       return;
     }
-    this.#takeBody(request, (body) => this.#read(socket, connection, body, response));
+    const path = pathOf(request);
+    this.#takeBody(request, BODY_BYTES[path] ?? 0, (body) => {
+      if (body === null) {
+        response.setHeader('connection', 'close');
+        refuse(response, [413, 'the body is too long']);
+      } else if (path === READ_PATH) this.#read(socket, connection, body, response);
+      else this.#sendRows(socket, connection, body, response);
+    });
   }
 
   /** What a head alone is refused for. The token comes first: without it nothing is told. */
@@ -181,7 +213,7 @@ export class SourceServer {
     if (!this.#trust(connection)) {
       return [503, 'this node has as many connections of standbys as it takes'];
     }
-    if ((request.url ?? '').replace(/\?.*$/s, '') !== READ_PATH) return NOT_FOUND;
+    if (!Object.hasOwn(BODY_BYTES, pathOf(request))) return NOT_FOUND;
     return request.method === 'POST' ? null : [405, 'the method is POST'];
   }
 
@@ -200,40 +232,46 @@ export class SourceServer {
   }
 
   /** null: it is longer than any request. */
-  #takeBody(request: IncomingMessage, done: (body: string | null) => void): void {
+  #takeBody(request: IncomingMessage, most: number, done: (body: string | null) => void): void {
     const pieces: Buffer[] = [];
     let bytes = 0;
     request.on('data', (piece: Buffer) => {
-      if (bytes > READ_REQUEST_BYTES_MAX) return;
+      if (bytes > most) return;
       bytes += piece.length;
-      if (bytes > READ_REQUEST_BYTES_MAX) done(null);
+      if (bytes > most) done(null);
       else pieces.push(piece);
     });
     request.on('end', () => {
-      if (bytes <= READ_REQUEST_BYTES_MAX) done(Buffer.concat(pieces).toString('utf8'));
+      if (bytes <= most) done(Buffer.concat(pieces).toString('utf8'));
     });
   }
 
-  #read(
-    socket: Socket,
-    connection: Connection,
-    body: string | null,
-    response: ServerResponse,
-  ): void {
-    const request = body === null ? null : parseReadRequest(body);
-    if (request === null) {
-      response.setHeader('connection', 'close');
-      refuse(response, [413, 'the body is too long']);
-    } else if ('error' in request) {
-      refuse(response, [400, request.error]);
-    } else if (this.#reads === null) {
-      refuse(response, [503, 'this node is not open']);
-    } else {
+  #read(socket: Socket, connection: Connection, body: string, response: ServerResponse): void {
+    const request = parseReadRequest(body);
+    if ('error' in request) refuse(response, [400, request.error]);
+    else if (this.#source === null) refuse(response, NOT_OPEN);
+    else {
       connection.cancelDeadline();
       const sink = new ResponseSink(response, () => this.#limit(socket, connection, LEAVE_MS));
-      const read = this.#reads.read(request, sink);
+      const read = this.#source.reads.read(request, sink);
       if (typeof read === 'string') refuse(response, REFUSALS[read]);
       else sink.follow(read);
+    }
+  }
+
+  #sendRows(socket: Socket, connection: Connection, body: string, response: ServerResponse): void {
+    const request = parseSeedRequest(body);
+    const seeds = this.#source?.seeds ?? null;
+    if ('error' in request) refuse(response, [400, request.error]);
+    else if (seeds === null) refuse(response, NOT_OPEN);
+    else {
+      const answer = seeds.answer(request);
+      if (typeof answer === 'string') refuse(response, REFUSALS[answer]);
+      else {
+        this.#limit(socket, connection, LEAVE_MS);
+        response.writeHead(200, { 'content-type': 'application/octet-stream' });
+        response.end(Buffer.concat(answer));
+      }
     }
   }
 
@@ -287,6 +325,10 @@ class ResponseSink implements AnswerSink {
   cut(): void {
     this.#response.destroy();
   }
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.replace(/\?.*$/s, '');
 }
 
 function digestOf(token: Uint8Array): Uint8Array {

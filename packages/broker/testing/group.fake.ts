@@ -286,11 +286,16 @@ export class FakeMachine {
 
   /** Comes back with an empty directory, which waits to be added. */
   wipe(): void {
+    this.empty();
+    this.#founding = 'join';
+    this.start();
+  }
+
+  /** Its process is gone, and so is all that it wrote. */
+  empty(): void {
     this.crash();
     this.disk = this.#newDisk();
     for (const name of [...this.place.names()]) this.place.remove(name);
-    this.#founding = 'join';
-    this.start();
   }
 
   /** Ends the process: what was not synced may be lost with the power. */

@@ -1,0 +1,383 @@
+/**
+ * Goal: the first node of a standby begins with what its source has, wherever the copying was
+ * interrupted and whatever the source did meanwhile, refuses writes from its first moment, and goes
+ * on along its source.
+ *
+ * Method: a machine with an empty directory beside a group that is the source, whose log began
+ * anew. One step of the machine's disk fails and its power is lost, or the source is cut off in the
+ * middle of each of its answers, and the seed is taken again until it stands.
+ */
+import { crc32 } from 'node:zlib';
+import { readMeta, type SourceEntry, sourcePositionOf, standbyRoleOf } from '@svc/engine';
+import {
+  decideRead,
+  encodeAnswerEnd,
+  encodeAnswerHead,
+  encodeEntryHead,
+  parseReadRequest,
+  parseSeedRequest,
+  SEED_PATH,
+} from '@svc/standby';
+import { expect, test } from 'vitest';
+import { readConfig } from '../config/config.js';
+import { NORMAL } from '../consensus/consensus-storage.js';
+import { StandbyLeader } from '../leader/standby-leader.js';
+import { SeedAnswers } from '../standby/seed-answers.js';
+import type { SourcePort } from '../standby/source-port.js';
+import { createLogger } from '../system/logging.js';
+import { Ended, FakeGroup, type FakeMachine } from '../testing/group.fake.js';
+import { randomSource } from '../testing/random-source.fake.js';
+import { readSeedRecord } from './seed-record.js';
+import { type SeedingOptions, seedFromSource, waitsForSeed } from './seeding.js';
+
+const PIECE = 700;
+
+/** The nodes of a group as a standby reaches them, in the time of the standby. */
+class GroupSource implements SourcePort {
+  readonly group: FakeGroup;
+  readonly holds: [string, number][] = [];
+  /** Pieces of answers that still come; then the path breaks. */
+  left = Number.POSITIVE_INFINITY;
+  /** Runs before each answer. */
+  before: (path: string) => void = () => {};
+  readonly #later: (work: () => void) => void;
+
+  constructor(group: FakeGroup, later: (work: () => void) => void) {
+    this.group = group;
+    this.#later = later;
+  }
+
+  ask: SourcePort['ask'] = (address, path, body, listener) => {
+    const pieces = () => this.#answer(path, body);
+    this.#later(() => {
+      this.before(path);
+      const [first] = this.group.leaders;
+      if (first === undefined) return listener.onFailure(`${address}: nobody is there`);
+      const bytes = Buffer.concat(pieces());
+      const next = (at: number): void => {
+        if (this.left-- <= 0) listener.onFailure(`${address}: the path broke`);
+        else if (at >= bytes.length) listener.onEnd();
+        else {
+          listener.onBytes(bytes.subarray(at, at + PIECE));
+          this.#later(() => next(at + PIECE));
+        }
+      };
+      next(0);
+    });
+    return { pause: () => {}, resume: () => {}, close: () => {} };
+  };
+
+  close(): void {}
+
+  #answer(path: string, body: string): readonly Uint8Array[] {
+    const { node, parts } = this.group.leader();
+    if (node === null || parts === null) throw new Error('the source is down');
+    const { log, identity } = parts;
+    const { clusterId } = identity;
+    if (path === SEED_PATH) {
+      const request = parseSeedRequest(body);
+      if ('error' in request) throw new Error(request.error);
+      const { sender } = node.parts;
+      if (sender === null) throw new Error('the source has no peers');
+      const note = (reader: string, after: number) => {
+        this.holds.push([reader, after]);
+        return 'kept';
+      };
+      const answer = new SeedAnswers({ clusterId, log, sender, holds: { note } }).answer(request);
+      if (typeof answer === 'string') throw new Error(answer);
+      return answer;
+    }
+    const request = parseReadRequest(body);
+    if ('error' in request) throw new Error(request.error);
+    this.holds.push([request.reader, request.holdAfter ?? -1]);
+    const applied = node.parts.appliedIndex();
+    const purged = log.firstIndex - 1;
+    const decision = decideRead(request, {
+      applied,
+      purged,
+      termAt: (index) => log.term(index) ?? null,
+    });
+    const head = { kind: decision.kind, clusterId, applied, purged, term: null };
+    const end = { upto: request.after, applied, term: 0 };
+    if (decision.kind !== 'entries') {
+      return [encodeAnswerHead(head, crc32), encodeAnswerEnd(end, crc32)];
+    }
+    const entries = entriesOf(log, decision.from + 1, decision.to).slice(0, 5);
+    const upto = entries.length < 5 ? decision.to : (entries.at(-1)?.index ?? 0);
+    return [
+      encodeAnswerHead(head, crc32),
+      ...entries.flatMap((entry) => [encodeEntryHead(entry, crc32), entry.body]),
+      encodeAnswerEnd({ ...end, upto, term: log.term(upto) ?? 0 }, crc32),
+    ];
+  }
+}
+
+function entriesOf(log: NonNullable<FakeMachine['parts']>['log'], from: number, to: number) {
+  const found: SourceEntry[] = [];
+  for (let next = from; next <= to; ) {
+    const entries = log.entries(next, to + 1, 1 << 20);
+    next += entries.length;
+    for (const { index, term, type, data } of entries) {
+      if (type === NORMAL && data.length > 0) found.push({ index, term, body: data });
+    }
+  }
+  return found;
+}
+
+/** A source that has given up the start of its log, and has messages on both sides of that. */
+function sourceOf(founders = 1, role?: 'promoted'): FakeGroup {
+  const environment: Record<string, string> = {
+    SVC_RAFT_LOG_KEEP: '1',
+    SVC_RAFT_SEGMENT_BYTES: '4096',
+    SVC_RAFT_DURABLE_EVERY_MS: '20',
+  };
+  if (role !== undefined) {
+    environment.SVC_LINK_SOURCE = 'far:7400';
+    environment.SVC_LINK_STANDBY = 'true';
+  }
+  const group = new FakeGroup({ founders, seed: 5, environment, purgeStep: 1 });
+  group.until('a leader', () => group.leaders.length > 0);
+  if (role !== undefined) {
+    const promoted = group.leader().submit({ kind: 'promote' });
+    group.until('an answer', () => promoted.all.length > 0);
+  }
+  push(group, 150, 'old', 'old');
+  const dropped = group.leader().deleteQueue('old');
+  group.until('an answer', () => dropped.all.length > 0);
+  push(group, 20, 'a');
+  group.until('a shorter log', () => (group.leader().parts?.log.firstIndex ?? 0) > 1);
+  return group;
+}
+
+function push(group: FakeGroup, count: number, prefix: string, queue = 'q'): void {
+  for (let i = 0; i < count; i++) {
+    const answers = group.leader().push(queue, `${prefix}${i}`);
+    group.until('an answer', () => answers.all.length > 0);
+  }
+  group.run(2000);
+}
+
+interface Rig {
+  readonly source: GroupSource;
+  readonly group: FakeGroup;
+  readonly machine: FakeMachine;
+}
+
+function rig(source = sourceOf()): Rig {
+  const environment = { SVC_LINK_SOURCE: 'a:7400,b:7400', SVC_LINK_SEED: '1' };
+  const group = new FakeGroup({ founders: 1, seed: 9, environment });
+  const machine = group.machine(1);
+  machine.empty();
+  const later = (work: () => void) => void group.after(1, work);
+  return { source: new GroupSource(source, later), group, machine };
+}
+
+function optionsOf({ source, group, machine }: Rig): SeedingOptions {
+  const config = readConfig({
+    SVC_RAFT_DIR: '/data',
+    SVC_RAFT_REPLICATOR: 'raft',
+    SVC_RAFT_NODE_ID: '1',
+    SVC_RAFT_PEERS: '1=node-1:7400/node-1:6632',
+    SVC_LINK_SOURCE: 'a:7400,b:7400',
+    SVC_LINK_SEED: '1',
+  });
+  if (config.kind === 'refused') throw new Error(config.error);
+  return {
+    config,
+    disk: machine.disk,
+    clock: {
+      wallUs: () => 1_748_736_000_000_000,
+      nowMs: () => group.nowMs,
+      soon: (work) => group.after(0, work),
+      after: (delayMs, work) => group.after(delayMs, work),
+      every: () => () => {},
+    },
+    random: randomSource(() => group.random()),
+    logger: createLogger({ level: 'off', json: false }, () => {}),
+    crash: { kind: 'unarmed', reach: () => {} },
+    place: machine.place,
+    source,
+    askPeers: async () => null,
+    onFatal: (error) => {
+      throw new Ended(error.message);
+    },
+  };
+}
+
+async function seed(it: Rig, options = optionsOf(it)): Promise<string> {
+  const seeding = seedFromSource(options).then(
+    () => 'seeded',
+    (error: Error) => error.message,
+  );
+  const ended = new Promise<string>(
+    (resolve) => void it.group.after(60_000, () => resolve('ended')),
+  );
+  let outcome = '';
+  const settled = Promise.race([seeding, ended]).then((text) => {
+    outcome = text;
+  });
+  await it.group.finish('a seed', settled, 120_000);
+  return outcome;
+}
+
+/** It serves the rows of its source, refuses writes, and takes the entries that follow. */
+function stands({ source, group, machine }: Rig): void {
+  const refused: unknown[] = [];
+  machine.start();
+  // From the first moment, before anybody leads.
+  refused.push(machine.push('q', 'early'));
+  group.until('a leader', () => machine.leads);
+  const { log, state } = machine.parts ?? {};
+  const other = source.group.leader().parts;
+  if (log === undefined || state === undefined || other === null) throw new Error('down');
+  const record = readSeedRecord(machine.disk, '/data');
+  expect(record?.state).toBe('staged');
+  const role = standbyRoleOf(state);
+  expect(role).toMatchObject({
+    role: 'standby',
+    id: record?.id,
+    source: 'a:7400,b:7400',
+    sourceCluster: other.identity.clusterId,
+  });
+  const position = sourcePositionOf(state);
+  expect(position).toMatchObject({ index: record?.applied, term: record?.appliedTerm });
+  const { voters, learners } = machine.status.configuration;
+  expect({ voters, learners }).toEqual({ voters: [machine.node?.member], learners: [] });
+  push(source.group, 5, 'b');
+  const office = machine.node?.parts.leadership.office;
+  if (!(office instanceof StandbyLeader)) throw new Error('no leadership of a standby');
+  const last = other.log.lastIndex;
+  for (const entry of entriesOf(other.log, position.index + 1, last)) {
+    expect(office.mirror(office.position.index, entry)).toEqual({ kind: 'proposed' });
+    group.run(20);
+  }
+  expect(readMeta(state)).toEqual(readMeta(other.state));
+  const fetched = machine.fetch('q');
+  const wanted = source.group.leader().fetch('q');
+  group.run(100);
+  source.group.run(100);
+  expect(fetched.one).toEqual(wanted.one);
+  const write = machine.push('q', 'late');
+  group.run(10);
+  for (const answers of [...refused, write] as (typeof write)[]) {
+    expect(answers.one).toMatchObject({ refusal: { reason: 'standby' } });
+  }
+}
+
+test('a seed of a source that has given up the start of its log', async () => {
+  const it = rig();
+  const { log } = it.source.group.leader().parts ?? {};
+  expect(log?.firstIndex).toBeGreaterThan(1);
+  expect(await seed(it)).toBe('seeded');
+  stands(it);
+  const name = it.source.holds[0]?.[0];
+  expect(name).toMatch(/^standby-[0-9a-f]{8}$/);
+  const first = (log?.firstIndex ?? 0) - 1;
+  expect(it.source.holds.every(([reader, after]) => reader === name && after === first)).toBe(true);
+});
+
+test('a seed of a source of three nodes that was a standby itself', async () => {
+  const it = rig(sourceOf(3, 'promoted'));
+  expect(await seed(it)).toBe('seeded');
+  stands(it);
+});
+
+const STEPS = [
+  ['write', 'link.seed'],
+  ['rename', 'link.seed'],
+  ['write', 'forming'],
+  ['write', 'identity'],
+  ['write', 'hard-state'],
+  ['write', 'snapshot-install'],
+  ['rename', 'snapshot-install'],
+  ['write', '/log/'],
+  ['fdatasync', '/log/'],
+  ['remove', 'snapshot-install'],
+] as const;
+
+test.each(STEPS)('power is lost at %s of %s', async (operation, path) => {
+  const it = rig();
+  it.machine.disk.failNext(operation, 'EIO', path);
+  expect(await seed(it)).not.toBe('seeded');
+  it.machine.crash('power');
+  expect(await seed(it)).toBe('seeded');
+  stands(it);
+});
+
+test('the process ends within each piece of each answer', async () => {
+  const it = rig();
+  for (let lives = 1; ; lives++) {
+    it.source.left = lives;
+    const outcome = await seed(it);
+    if (outcome === 'seeded') {
+      expect(lives).toBeGreaterThan(3);
+      break;
+    }
+    expect(outcome).toMatch(/could not be seeded from its source: [ab]:7400: the path broke$/);
+    it.machine.crash(lives % 2 === 0 ? 'power' : 'process');
+    if (lives > 500) throw new Error('it never stands');
+  }
+  stands(it);
+});
+
+test('a source that gives up more of its log meanwhile', async () => {
+  const it = rig();
+  let gaveUp = false;
+  it.source.before = (path) => {
+    if (path === SEED_PATH || gaveUp) return;
+    gaveUp = true;
+    const { group } = it.source;
+    const { log } = group.leader().parts ?? {};
+    const drop = group.leader().deleteQueue('q');
+    group.until('an answer', () => drop.all.length > 0);
+    push(group, 30, 'c');
+    group.run(120_000);
+    group.until('a shorter log', () => {
+      push(group, 5, 'd');
+      return (log?.firstIndex ?? 0) > 30;
+    });
+  };
+  expect(await seed(it)).toBe('seeded');
+  expect(gaveUp).toBe(true);
+  stands(it);
+});
+
+test('no node of the source answers', async () => {
+  const it = rig();
+  for (const machine of it.source.group.machines.values()) machine.crash();
+  expect(await seed(it)).toBe(
+    'this node could not be seeded from its source: b:7400: nobody is there',
+  );
+});
+
+test('another cluster answers after an interruption', async () => {
+  const it = rig();
+  it.source.before = (path) => {
+    if (path !== SEED_PATH) it.source.left = 0;
+  };
+  expect(await seed(it)).not.toBe('seeded');
+  const first = readSeedRecord(it.machine.disk, '/data')?.sourceCluster;
+  const other = new GroupSource(sourceOf(3), (work) => void it.group.after(1, work));
+  const otherCluster = other.group.clusterId;
+  expect(first).not.toBe(otherCluster);
+  expect(await seed(it, { ...optionsOf(it), source: other })).toContain(
+    `source is cluster ${otherCluster}, this standby follows ${first}`,
+  );
+});
+
+test('a directory with data, and one whose peers have a cluster, are left alone', async () => {
+  const it = rig();
+  expect(await seed(it, { ...optionsOf(it), askPeers: async () => 2 })).toBe('seeded');
+  expect(it.machine.disk.paths()).toEqual([]);
+  it.machine.start();
+  it.group.until('a leader', () => it.machine.leads);
+  it.machine.crash('process');
+  expect(await seed(it)).toBe('seeded');
+  expect(readSeedRecord(it.machine.disk, '/data')).toBeNull();
+});
+
+test('every other node of the list waits to be added', () => {
+  const { config } = optionsOf(rig());
+  expect([1, 2].map((nodeId) => waitsForSeed({ ...config, nodeId }))).toEqual([false, true]);
+  expect(waitsForSeed({ ...config, nodeId: 2, seedNode: null })).toBe(false);
+});
