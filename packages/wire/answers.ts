@@ -223,17 +223,6 @@ export const ackResult = named(
 );
 export type AckResult = Infer<typeof ackResult>;
 
-/** message-plane 5: the three times are one value. */
-export const extendAnswer = object({
-  leaseId: text,
-  success: truth,
-  renewed: count,
-  newExpiresAt: nullable(stamp),
-  expiresAt: describedAs('The same as `newExpiresAt`.', nullable(stamp)),
-  lease_expires_at: describedAs('The same as `newExpiresAt`.', nullable(stamp)),
-});
-export type ExtendAnswer = Infer<typeof extendAnswer>;
-
 const fetchEntryError = oneOf('UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_OUT_OF_RANGE');
 export type FetchEntryError = Infer<typeof fetchEntryError>;
 

@@ -61,17 +61,6 @@ export const ephemeralConfigureAnswer = object({
   declared: constant(true),
 });
 
-export const ephemeralResetAnswer = object({
-  queue: text,
-  dropped: describedAs('The number of messages that the node that was asked has dropped.', count),
-});
-
-export const ephemeralDeleteAnswer = object({
-  queue: text,
-  deleted: describedAs('Whether the queue was declared.', truth),
-  declared: describedAs('The same as `deleted`.', truth),
-});
-
 export const ephemeralOptionsView = named(
   'EphemeralOptionsInForce',
   object({

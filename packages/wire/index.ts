@@ -10,6 +10,7 @@ export {
   type ParsedMessageId,
   parseMessageId,
 } from './message-id.js';
+export * from './message-status.js';
 export {
   type CallMeters,
   type EncryptionMeters,
@@ -50,9 +51,7 @@ export {
   type QueueFigures,
   QueueMeters,
 } from './queue-meters.js';
-export * from './record-answers.js';
 export * from './standby-answers.js';
-export * from './stream-answers.js';
 export { Summary } from './summary.js';
 export * from './surface-answers.js';
 export { isWellFormed, utf8Length } from './text.js';

@@ -12,7 +12,6 @@ import {
   object,
   oneOf,
   optional,
-  stamp,
   text,
   truth,
 } from '@svc/schema';
@@ -34,32 +33,6 @@ export const kvRowAnswer = named(
     updatedAt: shortStamp,
   }),
 );
-
-export const kvListedRowAnswer = named(
-  'KvListedRow',
-  object({
-    key: text,
-    value,
-    version: count,
-    expiresAt: nullable(stamp),
-    updatedAt: stamp,
-    expired: truth,
-  }),
-);
-
-export const kvNamespacesAnswer = object({
-  namespaces: list(object({ namespace: text, keys: count })),
-  truncated: optional(describedAs('There are more namespaces than are shown.', constant(true))),
-});
-export type KvNamespacesAnswer = Infer<typeof kvNamespacesAnswer>;
-
-export const kvListAnswer = object({
-  rows: list(kvListedRowAnswer),
-  truncated: truth,
-  nextAfter: nullable(text),
-  bytes: describedAs('The bytes of the values that are shown.', count),
-});
-export type KvListAnswer = Infer<typeof kvListAnswer>;
 
 /** One operation's element, also in a transaction; which members there are follows from `op`. */
 export const KV_RESULT_FIELDS = {

@@ -261,39 +261,6 @@ export const membership = named(
 );
 export type Membership = Infer<typeof membership>;
 
-export const raftLivenessMember = object({
-  nodeId: integer,
-  role: votes,
-  state: oneOf('leader', 'follower', 'candidate', 'learner', 'shutdown', 'unreachable'),
-  http: nullable(text),
-  raft: nullable(text),
-  lastAckMs: describedAs(
-    'Milliseconds since the leader last heard the member; `null`: it never did, or this is not ' +
-      'known.',
-    nullable(number),
-  ),
-  matchIndex: nullable(count),
-  local: truth,
-});
-export type RaftLivenessMember = Infer<typeof raftLivenessMember>;
-
-/** inspection 12. */
-export const raftLivenessAnswer = object({
-  engine: constant('raft'),
-  nodeId: integer,
-  leaderId: nullable(integer),
-  term: count,
-  viewAgeMs: describedAs(
-    'How old the picture of the members is; `null`: this node never had one.',
-    nullable(number),
-  ),
-  viewLeaderId: describedAs(
-    'The leader that gave this picture; `null`: no leader could be asked.',
-    nullable(integer),
-  ),
-  members: list(raftLivenessMember),
-});
-
 export const membershipAnswer = object({ engine: constant('raft'), membership });
 
 export const membershipChangedAnswer = object({ ok: constant(true), membership });

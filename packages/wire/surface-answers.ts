@@ -3,7 +3,6 @@ import {
   constant,
   count,
   describedAs,
-  each,
   either,
   type Infer,
   list,
@@ -15,7 +14,6 @@ import {
   stamp,
   text,
   truth,
-  uuid,
 } from '@svc/schema';
 
 /** What a tenant can be granted. */
@@ -35,56 +33,6 @@ export const GRANT_LIMITS = [
   'maxQueries',
 ] as const;
 export type GrantLimit = (typeof GRANT_LIMITS)[number];
-
-/** state-surfaces 5.1. */
-export const kvTimersAnswer = named(
-  'KvTimers',
-  object({
-    kvEnabled: truth,
-    timersScheduleEnabled: truth,
-    timersFireEnabled: truth,
-    quotaTenants: describedAs(
-      'The number of tenants with an allowance that this node has measured.',
-      count,
-    ),
-    quotaAgeMs: describedAs(
-      'Milliseconds since the latest of these measurements.',
-      nullable(count),
-    ),
-    quotaHot: describedAs(
-      'The number of these tenants that are near an end of their allowance.',
-      count,
-    ),
-  }),
-);
-
-export const ephemeralSwitchAnswer = object({ ephemeralEnabled: truth });
-
-export const ephemeralSwitchedAnswer = object({
-  ephemeralEnabled: truth,
-  mirrored: constant(true),
-});
-
-/** state-surfaces 5.2; a limit that is `null` does not limit. */
-export const quotaAnswer = named(
-  'Quota',
-  object({
-    success: constant(true),
-    tenant: uuid,
-    kind: oneOf(...GRANT_KINDS),
-    enabled: truth,
-    ...each(GRANT_LIMITS, nullable(count)),
-  }),
-);
-
-export const tenantPurgedAnswer = object({
-  success: constant(true),
-  tenant: uuid,
-  partitionsDeleted: count,
-  done: constant(true),
-});
-
-export const tenantNotPurgedAnswer = object({ success: constant(false), error: text });
 
 // --- locks (state-surfaces 2.3) ------------------------------------------------------------------
 

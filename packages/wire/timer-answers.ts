@@ -1,7 +1,6 @@
 /** Answers about timers (state-surfaces 3.2). */
 import {
   constant,
-  count,
   describedAs,
   either,
   type Infer,
@@ -14,7 +13,6 @@ import {
   optional,
   stamp,
   text,
-  truth,
   uuid,
 } from '@svc/schema';
 
@@ -55,43 +53,3 @@ export type TimerResultAnswer = Infer<typeof timerResultAnswer>;
 
 export const timersAnswer = object({ results: list(timerResultAnswer) });
 export type TimersAnswer = Infer<typeof timersAnswer>;
-
-const ROW = {
-  ...NAMES,
-  partition: text,
-  deliverAt: stamp,
-  txn: text,
-  messageId: uuid,
-  payloadZstd: describedAs('Payloads are stored decompressed.', constant(false)),
-  encrypted: truth,
-  producerSub: nullable(text),
-  attempts: count,
-  lastError: nullable(text),
-  claimed: constant(false),
-  createdAt: stamp,
-  updatedAt: stamp,
-};
-
-export const timerRowAnswer = named('TimerRow', object(ROW));
-
-export const timerFoundAnswer = object({
-  found: constant(true),
-  ...ROW,
-  payload: describedAs(
-    'The payload in base64, as it is stored: what was encrypted stays so.',
-    base64,
-  ),
-});
-export type TimerFoundAnswer = Infer<typeof timerFoundAnswer>;
-
-export const timerMissingAnswer = object({ found: constant(false), ...NAMES });
-
-export const timerPeekAnswer = either(timerFoundAnswer, timerMissingAnswer);
-export type TimerPeekAnswer = Infer<typeof timerPeekAnswer>;
-
-export const timerListAnswer = object({
-  rows: list(timerRowAnswer),
-  truncated: truth,
-  nextAfter: nullable(text),
-});
-export type TimerListAnswer = Infer<typeof timerListAnswer>;

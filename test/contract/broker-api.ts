@@ -3,9 +3,10 @@
  * scenario states what it is about and nothing else.
  */
 import type { Answer as AnswerTo } from '@svc/http/api';
-import type { AckResult, ExtendAnswer, FetchAnswer, PopAnswer, PushResult } from '@svc/wire';
+import type { AckResult, FetchAnswer, PopAnswer, PushResult } from '@svc/wire';
 import type { Answer, Caller, RequestOptions } from '../process/http-client.js';
 
+type ExtendAnswer = AnswerTo<'POST /api/v1/lease/{leaseId}/extend'>;
 type ConfigureAnswer = AnswerTo<'POST /api/v1/configure'>;
 type DepthAnswer = AnswerTo<'GET /api/v1/resources/queues/{queue}/depth'>;
 type QueueDetailAnswer = AnswerTo<'GET /api/v1/resources/queues/{queue}'>;

@@ -1,14 +1,17 @@
 /** The stream routes as rows use them: a query over the row's queue, and batches of it. */
-import type {
-  PopAnswer,
-  StreamCycleAnswer,
-  StreamCycleRefusedAnswer,
-  StreamRegisteredAnswer,
-  StreamStateAnswerBody,
-} from '@svc/wire';
+import type { Answer as AnswerTo } from '@svc/http/api';
+import type { PopAnswer } from '@svc/wire';
 import type { Answer } from '../process/http-client.js';
 import { bodyOf, type Parameters } from './broker-api.js';
 import type { BrokerUnderTest } from './broker-under-test.js';
+
+type StreamCycleAnswer = Extract<AnswerTo<'POST /streams/v1/cycle'>, { readonly success: true }>;
+type StreamCycleRefusedAnswer = Extract<
+  AnswerTo<'POST /streams/v1/cycle'>,
+  { readonly success: false }
+>;
+type StreamRegisteredAnswer = AnswerTo<'POST /streams/v1/queries'>;
+type StreamStateAnswerBody = AnswerTo<'POST /streams/v1/state/get'>;
 
 export const QUERIES = '/streams/v1/queries';
 export const STATE = '/streams/v1/state/get';

@@ -1,16 +1,14 @@
 /** Calls on timers, as the rows of their tables make them. */
-import type {
-  TimerDoneAnswer,
-  TimerFoundAnswer,
-  TimerListAnswer,
-  TimerPeekAnswer,
-  TimerResultAnswer,
-  TimersAnswer,
-} from '@svc/wire';
+import type { Answer } from '@svc/http/api';
+import type { TimerDoneAnswer, TimerResultAnswer, TimersAnswer } from '@svc/wire';
 import { expect } from 'vitest';
 import { bodyOf } from './broker-api.js';
 import type { BrokerUnderTest } from './broker-under-test.js';
 import type { ContractRow } from './table.js';
+
+type TimerFoundAnswer = Extract<TimerPeekAnswer, { readonly found: true }>;
+type TimerListAnswer = Answer<'GET /api/v1/timers/{queue}'>;
+type TimerPeekAnswer = Answer<'GET /api/v1/timers/{queue}/{timerKey...}'>;
 
 export const TIMERS = '/api/v1/timers';
 

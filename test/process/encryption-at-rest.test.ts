@@ -7,7 +7,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DeadLetterListAnswer, PopAnswer, StreamRegisteredAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
+import type { PopAnswer } from '@svc/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HttpClient } from './http-client.js';
 import {
@@ -18,6 +19,9 @@ import {
   temporaryDirectory,
 } from './node-under-test.js';
 import { freePort } from './ports.js';
+
+type DeadLetterListAnswer = Answer<'GET /api/v1/dlq'>;
+type StreamRegisteredAnswer = Answer<'POST /streams/v1/queries'>;
 
 const KEY = 'ab'.repeat(32);
 const OTHER_KEY = 'cd'.repeat(32);

@@ -3,7 +3,7 @@
  * has counted of the partition, and commit acknowledgement, count and a record of the batch in one
  * cycle; now and then of a part of the batch first, keeping the lease.
  */
-import type { StreamRegisteredAnswer, StreamStateAnswerBody } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { groupBy } from '../checkers/history.js';
 import { checkStreams, type StreamCell, type StreamCycle } from '../checkers/stream-checker.js';
 import type { HttpClient } from '../process/http-client.js';
@@ -20,6 +20,9 @@ import {
   Loops,
   wasRefused,
 } from './load-part.js';
+
+type StreamRegisteredAnswer = Answer<'POST /streams/v1/queries'>;
+type StreamStateAnswerBody = Answer<'POST /streams/v1/state/get'>;
 
 const WORKERS = 2;
 const BATCH_MAX = 5;

@@ -2,18 +2,17 @@
  * Endpoints of ephemeral queues as a whole (state-surfaces 4.2): configure, reset,
  * delete, and the two reads, which tell of the node that is asked.
  */
+
 import type { EphemeralConfiguredOutcome, EphemeralDeletedOutcome } from '@svc/engine';
-import { integer } from '@svc/schema';
+import { count, describedAs, integer, text, truth } from '@svc/schema';
 import {
   EPHEMERAL_OPTIONS_BYTES_MAX,
   type EphemeralQueuesAnswer,
   ephemeralConfigureAnswer,
   ephemeralDeclaredOptions,
-  ephemeralDeleteAnswer,
   ephemeralDepthAnswer,
   ephemeralQueuesAnswer,
   ephemeralQueueView,
-  ephemeralResetAnswer,
 } from '@svc/wire';
 import { badRequestFault, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
@@ -21,10 +20,11 @@ import { listText, sendSliced } from '../../exchange/sliced-answer.js';
 import { jsonOf } from '../../json/answer-writer.js';
 import { describedBy, given, jsonMember, textMember } from '../../json/body-form.js';
 import { quoted } from '../../json/json-text.js';
+import { shown } from '../../json/shown.js';
 import type { EphemeralQueuesPage, EphemeralReset } from '../../ports/ephemeral-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { integerParameter, textParameter } from '../../routing/query-parameter.js';
-import { PendingReply, sendAnswer, viewReply } from '../../routing/reply.js';
+import { PendingReply, sendAnswer, sendShown, shownReply, viewReply } from '../../routing/reply.js';
 import {
   AWAY,
   BAD,
@@ -80,6 +80,12 @@ export const ephemeralConfigureEndpoint = endpoint({
   },
 });
 
+/** Beside it, the name of the queue. */
+const ephemeralResetAnswer = shown<EphemeralReset, string>()({
+  queue: [text, (_, queue) => queue],
+  dropped: describedAs('The number of messages that the node that was asked has dropped.', count),
+});
+
 export const ephemeralResetEndpoint = endpoint({
   at: 'POST /api/v1/ephemeral/reset',
   level: 'read-write',
@@ -100,6 +106,15 @@ export const ephemeralResetEndpoint = endpoint({
   },
 });
 
+const ephemeralDeleteAnswer = shown<EphemeralDeletedOutcome, string>()({
+  queue: [text, (_, queue) => queue],
+  deleted: [
+    describedAs('Whether the queue was declared.', truth),
+    ({ wasDeclared }) => wasDeclared,
+  ],
+  declared: [describedAs('The same as `deleted`.', truth), ({ wasDeclared }) => wasDeclared],
+});
+
 export const ephemeralDeleteEndpoint = endpoint({
   at: 'DELETE /api/v1/ephemeral/queue/{queue}',
   level: 'read-write',
@@ -116,7 +131,7 @@ export const ephemeralDeleteEndpoint = endpoint({
   names: ({ params }) => params,
   handle: (front, { exchange, tenant, params: { queue } }) => {
     if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-    const reply = viewReply(front, exchange, queue, renderDeleted);
+    const reply = shownReply(front, exchange, ephemeralDeleteAnswer, queue);
     front.service.ephemeral.delete({ kind: 'ephemeral-delete', tenant, queue }, reply);
   },
 });
@@ -181,17 +196,8 @@ function renderConfigured(
   }
 }
 
-function renderReset(exchange: Exchange, queue: string, { dropped }: EphemeralReset): void {
-  sendAnswer(exchange, '200 OK', ephemeralResetAnswer, { queue, dropped });
-}
-
-function renderDeleted(exchange: Exchange, queue: string, outcome: EphemeralDeletedOutcome): void {
-  const { wasDeclared } = outcome;
-  sendAnswer(exchange, '200 OK', ephemeralDeleteAnswer, {
-    queue,
-    deleted: wasDeclared,
-    declared: wasDeclared,
-  });
+function renderReset(exchange: Exchange, queue: string, outcome: EphemeralReset): void {
+  sendShown(exchange, '200 OK', ephemeralResetAnswer, outcome, queue);
 }
 
 function renderList(exchange: Exchange, _: null, outcome: EphemeralQueuesPage): void {

@@ -2,15 +2,23 @@
  * The two listings of the key/value store (state-surfaces 1.8): which namespaces there are, and the
  * rows of one, page by page. They are for operators and see rows that have expired.
  */
+
 import type { RefusedOutcome, Tenant } from '@svc/engine';
 import {
+  anything,
+  constant,
+  count,
   describedAs,
   type Field,
   integer,
   integerBetween,
+  list,
   matching,
+  named,
   nullable,
+  object,
   optional,
+  stamp,
   text,
   truth,
 } from '@svc/schema';
@@ -19,8 +27,6 @@ import {
   KV_NAMESPACE,
   KV_PREFIX_LIMIT_DEFAULT,
   KV_PREFIX_LIMIT_MAX,
-  kvListAnswer,
-  kvNamespacesAnswer,
 } from '@svc/wire';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Exchange } from '../../exchange/exchange.js';
@@ -36,6 +42,7 @@ import {
 } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import type {
   KvListedRow,
   KvListQuery,
@@ -43,7 +50,7 @@ import type {
   KvNamespacesView,
 } from '../../ports/kv-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply, sendAnswer } from '../../routing/reply.js';
+import { PendingReply, sendShown } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 import { refuseShape } from './kv.js';
 import { refuseKv, SURFACE_REFUSALS } from './kv-answers.js';
@@ -81,6 +88,19 @@ const listForm = bodyForm({
   includeExpired: flag,
 });
 
+const namespaceRow = shown<KvNamespacesView['namespaces'][number]>()({
+  namespace: text,
+  keys: count,
+});
+
+const kvNamespacesAnswer = shown<KvNamespacesView>()({
+  namespaces: rowsOf(namespaceRow, ({ namespaces }) => namespaces),
+  truncated: [
+    optional(describedAs('There are more namespaces than are shown.', constant(true))),
+    ({ truncated }) => truncated || undefined,
+  ],
+});
+
 export const kvNamespacesEndpoint = endpoint({
   at: 'GET /api/v1/resources/kv/namespaces',
   level: 'read-only',
@@ -98,6 +118,25 @@ export const kvNamespacesEndpoint = endpoint({
     const reply = new PendingReply(exchange, front.logger, null, renderNamespaces);
     front.service.kv.namespaces(tenant, new GatedReply(pass, reply));
   },
+});
+
+const kvListedRowAnswer = named(
+  'KvListedRow',
+  object({
+    key: text,
+    value: optional(describedAs('Absent where only keys were asked for.', anything)),
+    version: count,
+    expiresAt: nullable(stamp),
+    updatedAt: stamp,
+    expired: truth,
+  }),
+);
+
+const kvListAnswer = object({
+  rows: list(kvListedRowAnswer),
+  truncated: truth,
+  nextAfter: nullable(text),
+  bytes: describedAs('The bytes of the values that are shown.', count),
 });
 
 export const kvListEndpoint = endpoint({
@@ -164,15 +203,7 @@ function renderNamespaces(
   outcome: KvNamespacesView | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') refuseKv(exchange, outcome.refusal);
-  else {
-    const { namespaces, truncated } = outcome;
-    sendAnswer(
-      exchange,
-      '200 OK',
-      kvNamespacesAnswer,
-      truncated ? { namespaces, truncated } : { namespaces },
-    );
-  }
+  else sendShown(exchange, '200 OK', kvNamespacesAnswer, outcome);
 }
 
 /** The members of a `KvListAnswer`. */

@@ -2,13 +2,14 @@
  * POST /api/v1/lease/{leaseId}/extend (message-plane 5). The body is optional and read leniently:
  * whatever does not name a whole number of seconds means the default.
  */
+
 import type { ExtendCommand, ExtendedOutcome } from '@svc/engine';
-import { describedAs, integer } from '@svc/schema';
-import { extendAnswer, formatStampUs, INT32_MAX, LEASE_EXTEND_SECONDS_DEFAULT } from '@svc/wire';
-import type { Exchange } from '../../exchange/exchange.js';
+import { count, describedAs, integer, nullable, stamp, text, truth } from '@svc/schema';
+import { formatStampUs, INT32_MAX, LEASE_EXTEND_SECONDS_DEFAULT } from '@svc/wire';
 import { bodyForm, ifPresent, integerMember } from '../../json/body-form.js';
+import { shown } from '../../json/shown.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendShown } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 const ANY = Number.POSITIVE_INFINITY;
@@ -19,6 +20,20 @@ const extendForm = bodyForm({
     integerMember(describedAs('60 when absent.', integer), -ANY, ANY),
   ),
 });
+
+/** message-plane 5: the three times are one value. */
+const extendAnswer = shown<ExtendedOutcome, ExtendCommand>()({
+  leaseId: [text, (_, { leaseId }) => leaseId],
+  success: [truth, ({ renewed }) => renewed > 0],
+  renewed: count,
+  newExpiresAt: [nullable(stamp), expiresAt],
+  expiresAt: [describedAs('The same as `newExpiresAt`.', nullable(stamp)), expiresAt],
+  lease_expires_at: [describedAs('The same as `newExpiresAt`.', nullable(stamp)), expiresAt],
+});
+
+function expiresAt({ expiresAtUs }: ExtendedOutcome): string | null {
+  return expiresAtUs === null ? null : formatStampUs(expiresAtUs);
+}
 
 export const extendEndpoint = endpoint({
   at: 'POST /api/v1/lease/{leaseId}/extend',
@@ -43,17 +58,8 @@ export const extendEndpoint = endpoint({
   },
 });
 
-const renderer: OutcomeRenderer<ExtendCommand, 'extended'> = { kind: 'extended', render };
-
-function render(exchange: Exchange, command: ExtendCommand, outcome: ExtendedOutcome): void {
-  const { renewed, expiresAtUs } = outcome;
-  const expiresAt = expiresAtUs === null ? null : formatStampUs(expiresAtUs);
-  sendAnswer(exchange, '200 OK', extendAnswer, {
-    leaseId: command.leaseId,
-    success: renewed > 0,
-    renewed,
-    newExpiresAt: expiresAt,
-    expiresAt,
-    lease_expires_at: expiresAt,
-  });
-}
+const renderer: OutcomeRenderer<ExtendCommand, 'extended'> = {
+  kind: 'extended',
+  render: (exchange, command, outcome) =>
+    sendShown(exchange, '200 OK', extendAnswer, outcome, command),
+};

@@ -2,18 +2,31 @@
  * The cluster as a node sees it: itself, every member as it answered, and whom the leader hears.
  * `viewAgeMs` and `viewLeaderId` say whose picture the members are, and how old it is.
  */
+
 import {
+  constant,
+  count,
+  describedAs,
+  integer,
+  nullable,
+  number,
+  oneOf,
+  text,
+  truth,
+} from '@svc/schema';
+import {
+  type Membership,
   type MembershipMember,
-  type RaftLivenessMember,
-  raftLivenessAnswer,
+  type RaftStatusAnswer,
   raftMembersAnswer,
   raftStatusAnswer,
 } from '@svc/wire';
 import { STATUS_OF_MEMBERSHIP_ERROR } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import type { MembershipRefused, MembershipView, RaftMembersView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply, sendAnswer, viewReply } from '../../routing/reply.js';
+import { PendingReply, sendAnswer, sendShown, viewReply } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 
 export const raftStatusEndpoint = endpoint({
@@ -46,6 +59,59 @@ export const raftMembersEndpoint = endpoint({
     ),
 });
 
+interface Liveness {
+  readonly own: RaftStatusAnswer;
+  readonly membership: Membership;
+}
+
+const livenessMember = shown<MembershipMember, Liveness>()({
+  nodeId: integer,
+  role: [oneOf('voter', 'learner'), ({ voter }) => (voter ? 'voter' : 'learner')],
+  state: [
+    oneOf('leader', 'follower', 'candidate', 'learner', 'shutdown', 'unreachable'),
+    (member, { own, membership }) =>
+      member.nodeId === own.nodeId ? own.state : stateOf(member, membership.leader),
+  ],
+  http: nullable(text),
+  raft: nullable(text),
+  lastAckMs: describedAs(
+    'Milliseconds since the leader last heard the member; `null`: it never did, or this is not ' +
+      'known.',
+    nullable(number),
+  ),
+  matchIndex: [nullable(count), ({ matched }) => matched],
+  local: [truth, ({ nodeId }, { own }) => nodeId === own.nodeId],
+});
+
+function stateOf({ nodeId, live, voter }: MembershipMember, leader: number | null) {
+  if (nodeId === leader) return 'leader';
+  if (!live) return 'unreachable';
+  return voter ? 'follower' : 'learner';
+}
+
+/** inspection 12. */
+const livenessAnswer = shown<Liveness, Liveness>()({
+  engine: constant('raft'),
+  nodeId: [integer, ({ own }) => own.nodeId],
+  leaderId: [nullable(integer), ({ own }) => own.leaderId],
+  term: [count, ({ own }) => own.term],
+  viewAgeMs: [
+    describedAs(
+      'How old the picture of the members is; `null`: this node never had one.',
+      nullable(number),
+    ),
+    ({ membership }) => membership.viewAgeMs,
+  ],
+  viewLeaderId: [
+    describedAs(
+      'The leader that gave this picture; `null`: no leader could be asked.',
+      nullable(integer),
+    ),
+    ({ membership }) => membership.leader,
+  ],
+  members: rowsOf(livenessMember, ({ membership }) => membership.members),
+});
+
 export const raftLivenessEndpoint = endpoint({
   at: 'GET /api/v1/raft/liveness',
   level: 'read-write',
@@ -54,7 +120,7 @@ export const raftLivenessEndpoint = endpoint({
   answers: {
     200: answer(
       'Ascending by `nodeId`. `viewAgeMs` and `viewLeaderId` say whose picture it is, and how old.',
-      raftLivenessAnswer,
+      livenessAnswer,
     ),
   },
   scoped: false,
@@ -73,33 +139,6 @@ function render(
     exchange.json(status, JSON.stringify({ error, code }), retryAfter);
     return;
   }
-  const { membership } = outcome;
-  const own = front.service.raftStatus();
-  sendAnswer(exchange, '200 OK', raftLivenessAnswer, {
-    engine: 'raft',
-    nodeId: own.nodeId,
-    leaderId: own.leaderId,
-    term: own.term,
-    viewAgeMs: membership.viewAgeMs,
-    viewLeaderId: membership.leader,
-    members: membership.members.map((member): RaftLivenessMember => {
-      const local = member.nodeId === own.nodeId;
-      return {
-        nodeId: member.nodeId,
-        role: member.voter ? 'voter' : 'learner',
-        state: local ? own.state : stateOf(member, membership.leader),
-        http: member.http,
-        raft: member.raft,
-        lastAckMs: member.lastAckMs,
-        matchIndex: member.matched,
-        local,
-      };
-    }),
-  });
-}
-
-function stateOf(member: MembershipMember, leader: number | null): RaftLivenessMember['state'] {
-  if (member.nodeId === leader) return 'leader';
-  if (!member.live) return 'unreachable';
-  return member.voter ? 'follower' : 'learner';
+  const view = { own: front.service.raftStatus(), membership: outcome.membership };
+  sendShown(exchange, '200 OK', livenessAnswer, view, view);
 }

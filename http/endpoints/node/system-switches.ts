@@ -6,20 +6,24 @@
  *
  * A POST is answered once this node has applied it; the others apply it from the same log.
  */
+
 import type { SetSwitchesCommand, SwitchChanges, Switches, SwitchesSetOutcome } from '@svc/engine';
-import { either, optional, truth } from '@svc/schema';
 import {
-  DEFAULT_TENANT,
-  ephemeralSwitchAnswer,
-  ephemeralSwitchedAnswer,
-  errorAnswer,
-  kvTimersAnswer,
-} from '@svc/wire';
+  constant,
+  count,
+  describedAs,
+  either,
+  named,
+  nullable,
+  optional,
+  truth,
+} from '@svc/schema';
+import { DEFAULT_TENANT, errorAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Gate } from '../../gate/gate.js';
-import { jsonOf } from '../../json/answer-writer.js';
 import { bodyForm, describedBy, type Member } from '../../json/body-form.js';
 import { JsonReader } from '../../json/json-reader.js';
+import { shown, textOf } from '../../json/shown.js';
 import type { SwitchesView } from '../../ports/surface-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { sendAnswer, viewReply } from '../../routing/reply.js';
@@ -27,6 +31,37 @@ import type { Call, Front } from '../../routing/route.js';
 import { submit } from '../../routing/submit.js';
 
 const OPEN_BRACE = 0x7b;
+
+/** state-surfaces 5.1; what the gate of this node has measured stands beside the switches. */
+const kvTimersAnswer = named(
+  'KvTimers',
+  shown<Switches, ReturnType<Gate['quotaFigures']>>()({
+    kvEnabled: [truth, ({ kv }) => kv],
+    timersScheduleEnabled: [truth, ({ timersSchedule }) => timersSchedule],
+    timersFireEnabled: [truth, ({ timersFire }) => timersFire],
+    quotaTenants: [
+      describedAs('The number of tenants with an allowance that this node has measured.', count),
+      (_, { tenants }) => tenants,
+    ],
+    quotaAgeMs: [
+      describedAs('Milliseconds since the latest of these measurements.', nullable(count)),
+      (_, { ageMs }) => ageMs,
+    ],
+    quotaHot: [
+      describedAs('The number of these tenants that are near an end of their allowance.', count),
+      (_, { hot }) => hot,
+    ],
+  }),
+);
+
+const ephemeralSwitchAnswer = shown<Switches>()({
+  ephemeralEnabled: [truth, ({ ephemeral }) => ephemeral],
+});
+
+const ephemeralSwitchedAnswer = shown<Switches>()({
+  ephemeralEnabled: [truth, ({ ephemeral }) => ephemeral],
+  mirrored: constant(true),
+});
 
 /** null: it is no boolean. */
 const flag: Member<boolean | null | undefined> = {
@@ -52,7 +87,9 @@ export const switchesEndpoint = endpoint({
   answers: { 200: answer('As they are on the whole cluster.', kvTimersAnswer) },
   scoped: false,
   handle: (front, { exchange }) =>
-    read(front, exchange, (switches) => kvTimersText(front.gate, switches)),
+    read(front, exchange, (switches) =>
+      textOf(kvTimersAnswer, switches, front.gate.quotaFigures()),
+    ),
 });
 
 export const setSwitchesEndpoint = endpoint({
@@ -87,9 +124,7 @@ export const ephemeralSwitchEndpoint = endpoint({
   },
   scoped: false,
   handle: (front, { exchange }) =>
-    read(front, exchange, ({ ephemeral }) =>
-      jsonOf(ephemeralSwitchAnswer, { ephemeralEnabled: ephemeral }),
-    ),
+    read(front, exchange, (switches) => textOf(ephemeralSwitchAnswer, switches)),
 });
 
 export const setEphemeralSwitchEndpoint = endpoint({
@@ -119,7 +154,7 @@ function setSwitches(front: Front, { exchange, body }: Call<unknown>): void {
     refuse(exchange, 'at least one of kv, timersSchedule, timersFire (boolean) is required');
   } else {
     set(front, exchange, Object.fromEntries(named) as SwitchChanges, (switches) =>
-      kvTimersText(front.gate, switches),
+      textOf(kvTimersAnswer, switches, front.gate.quotaFigures()),
     );
   }
 }
@@ -130,9 +165,7 @@ function setEphemeralSwitch(front: Front, { exchange, body }: Call<unknown>): vo
     refuse(exchange, 'enabled (boolean) is required');
     return;
   }
-  set(front, exchange, { ephemeral }, (switches) =>
-    jsonOf(ephemeralSwitchedAnswer, { ephemeralEnabled: switches.ephemeral, mirrored: true }),
-  );
+  set(front, exchange, { ephemeral }, (switches) => textOf(ephemeralSwitchedAnswer, switches));
 }
 
 /** Throws `JsonError` for what is no JSON. */
@@ -152,29 +185,17 @@ function refuse(exchange: Exchange, error: string): void {
 /** The text of the answer. */
 type TextOf = (switches: Switches) => string;
 
-function read(front: Front, exchange: Exchange, textOf: TextOf): void {
+function read(front: Front, exchange: Exchange, text: TextOf): void {
   const render = (to: Exchange, _: null, { switches }: SwitchesView) =>
-    to.json('200 OK', textOf(switches));
+    to.json('200 OK', text(switches));
   front.service.surfaces.readSwitches(viewReply(front, exchange, null, render));
 }
 
-function set(front: Front, exchange: Exchange, changes: SwitchChanges, textOf: TextOf): void {
+function set(front: Front, exchange: Exchange, changes: SwitchChanges, text: TextOf): void {
   const command: SetSwitchesCommand = { kind: 'set-switches', tenant: DEFAULT_TENANT, changes };
   submit(front, exchange, command, {
     kind: 'switches-set',
     render: (to: Exchange, _: SetSwitchesCommand, { switches }: SwitchesSetOutcome) =>
-      to.json('200 OK', textOf(switches)),
-  });
-}
-
-function kvTimersText(gate: Gate, switches: Switches): string {
-  const { tenants, ageMs, hot } = gate.quotaFigures();
-  return jsonOf(kvTimersAnswer, {
-    kvEnabled: switches.kv,
-    timersScheduleEnabled: switches.timersSchedule,
-    timersFireEnabled: switches.timersFire,
-    quotaTenants: tenants,
-    quotaAgeMs: ageMs,
-    quotaHot: hot,
+      to.json('200 OK', text(switches)),
   });
 }

@@ -4,15 +4,18 @@
  *     POST   /api/v1/resources/quota, also /api/v1/system/quota and /api/v1/system/quotas
  *     DELETE /api/v1/resources/tenant?tenant=
  */
+
 import type {
   GrantLimits,
-  GrantSetOutcome,
   PurgeTenantCommand,
   SetGrantCommand,
   TenantPurgedOutcome,
 } from '@svc/engine';
 import {
+  constant,
+  count,
   describedAs,
+  each,
   either,
   type Field,
   integerBetween,
@@ -21,6 +24,7 @@ import {
   nullable,
   oneOf,
   optional,
+  text,
   truth,
   uuid,
 } from '@svc/schema';
@@ -32,10 +36,7 @@ import {
   GRANT_LIMITS,
   type GrantKind,
   type GrantLimit,
-  quotaAnswer,
   RESERVED_TENANT,
-  tenantNotPurgedAnswer,
-  tenantPurgedAnswer,
 } from '@svc/wire';
 import { badRequest, RESERVED_TENANT_REFUSAL } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
@@ -48,9 +49,10 @@ import {
   nameMember,
 } from '../../json/body-form.js';
 import { JsonReader } from '../../json/json-reader.js';
+import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendShown } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
@@ -88,6 +90,18 @@ const purgeForm = bodyForm(
   'first',
 );
 
+/** state-surfaces 5.2; a limit that is `null` does not limit. */
+const quotaAnswer = named(
+  'Quota',
+  shown<SetGrantCommand['grant'], SetGrantCommand>()({
+    success: constant(true),
+    tenant: [uuid, (_, { tenant }) => tenant],
+    kind: [oneOf(...GRANT_KINDS), (_, { surface }) => surface],
+    enabled: truth,
+    ...each(GRANT_LIMITS, nullable(count)),
+  }),
+);
+
 const quota = {
   level: 'admin',
   tag: 'operations',
@@ -111,6 +125,19 @@ export const systemQuotaEndpoint = endpoint({ at: 'POST /api/v1/system/quota', .
 
 export const systemQuotasEndpoint = endpoint({ at: 'POST /api/v1/system/quotas', ...quota });
 
+const tenantPurgedAnswer = shown<TenantPurgedOutcome, PurgeTenantCommand>()({
+  success: constant(true),
+  tenant: [uuid, (_, { tenant }) => tenant],
+  partitionsDeleted: count,
+  done: constant(true),
+});
+
+/** The default tenant is not purged. */
+const tenantNotPurgedAnswer = shown<null>()({
+  success: constant(false),
+  error: [text, () => 'refusing to purge the default tenant'],
+});
+
 export const tenantPurgeEndpoint = endpoint({
   at: 'DELETE /api/v1/resources/tenant',
   level: 'admin',
@@ -133,8 +160,7 @@ export const tenantPurgeEndpoint = endpoint({
     const tenant = tenantOf(exchange, named);
     if (tenant === null) return;
     if (tenant === DEFAULT_TENANT) {
-      const error = 'refusing to purge the default tenant';
-      sendAnswer(exchange, '400 Bad Request', tenantNotPurgedAnswer, { success: false, error });
+      sendShown(exchange, '400 Bad Request', tenantNotPurgedAnswer, null);
       return;
     }
     submit(front, exchange, { kind: 'purge-tenant', tenant }, purgeRenderer);
@@ -147,7 +173,7 @@ type Value = string | number | boolean;
 
 const quotaRenderer: OutcomeRenderer<SetGrantCommand, 'grant-set'> = {
   kind: 'grant-set',
-  render: renderQuota,
+  render: (exchange, command) => sendShown(exchange, '200 OK', quotaAnswer, command.grant, command),
 };
 
 function setQuota(
@@ -206,17 +232,12 @@ function limitsOf(members: { readonly [name: string]: unknown }): GrantLimits | 
   return limits as GrantLimits;
 }
 
-function renderQuota(exchange: Exchange, command: SetGrantCommand, _: GrantSetOutcome): void {
-  const { tenant, surface: kind, grant } = command;
-  const { enabled, ...limits } = grant;
-  sendAnswer(exchange, '200 OK', quotaAnswer, { success: true, tenant, kind, enabled, ...limits });
-}
-
 // --- purge ---------------------------------------------------------------------------------------
 
 const purgeRenderer: OutcomeRenderer<PurgeTenantCommand, 'tenant-purged'> = {
   kind: 'tenant-purged',
-  render: renderPurged,
+  render: (exchange, command, outcome) =>
+    sendShown(exchange, '200 OK', tenantPurgedAnswer, outcome, command),
 };
 
 /** null: it names none. */
@@ -235,17 +256,4 @@ function tenantOf(exchange: Exchange, named: string): string | null {
   if (tenant === null) exchange.refuse(badRequest('tenant must be a UUID'));
   else if (tenant === RESERVED_TENANT) exchange.refuse(RESERVED_TENANT_REFUSAL);
   return tenant === RESERVED_TENANT ? null : tenant;
-}
-
-function renderPurged(
-  exchange: Exchange,
-  { tenant }: PurgeTenantCommand,
-  { partitionsDeleted }: TenantPurgedOutcome,
-): void {
-  sendAnswer(exchange, '200 OK', tenantPurgedAnswer, {
-    success: true,
-    tenant,
-    partitionsDeleted,
-    done: true,
-  });
 }

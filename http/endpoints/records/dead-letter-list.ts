@@ -1,31 +1,77 @@
 /** GET and DELETE /api/v1/dlq (inspection 2.1, 2.2): dead letters, by queue and group. */
+
 import type {
   DeadLetterFilter,
   DeadLettersDroppedOutcome,
   DropDeadLettersCommand,
   ListedDeadLetter,
 } from '@svc/engine';
-import { constant, either, object, text } from '@svc/schema';
 import {
-  deadLetterListAnswer,
-  deadLettersPurgedAnswer,
-  errorAnswer,
-  formatStampUs,
-} from '@svc/wire';
+  anything,
+  constant,
+  count,
+  describedAs,
+  either,
+  integer,
+  list,
+  named,
+  nullable,
+  object,
+  optional,
+  partitionNumber,
+  stamp,
+  text,
+  uuid,
+} from '@svc/schema';
+import { errorAnswer, formatStampUs } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import { shown } from '../../json/shown.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { DeadLetterListView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { mandatoryParameter } from '../../routing/query-parameter.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { sendShown, viewReply } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
-import { FILTER, type Paging, pagingOf } from './record-query.js';
+import { FILTER, type Paging, pageAnswer, pagingOf } from './record-query.js';
 
 const NO_QUEUE =
   '{"success":false,"error":"queue is required",' +
   '"message":"Bulk DLQ purge requires an exact queue name"}';
+
+const deadLetterAnswerRow = named(
+  'DeadLetterRow',
+  object({
+    id: uuid,
+    queue: text,
+    partition: nullable(text),
+    partitionId: partitionNumber,
+    createdAt: describedAs('The same as `failedAt`.', stamp),
+    consumerGroup: text,
+    offset: integer,
+    messageId: nullable(uuid),
+    transactionId: text,
+    data: anything,
+    payload: anything,
+    errorMessage: text,
+    retryCount: count,
+    failedAt: stamp,
+    payloadAvailable: optional(
+      describedAs(
+        'Present only where the payload found no room in the answer, and is shown as `null`.',
+        constant(false),
+      ),
+    ),
+  }),
+);
+
+/** inspection 2.1. */
+const deadLetterListAnswer = object({
+  messages: list(deadLetterAnswerRow),
+  total: describedAs('The number of all dead letters that match.', count),
+  pagination: pageAnswer,
+});
 
 export const deadLetterListEndpoint = endpoint({
   at: 'GET /api/v1/dlq',
@@ -48,6 +94,20 @@ export const deadLetterListEndpoint = endpoint({
   },
 });
 
+interface Purged {
+  readonly queue: string;
+  readonly group: string | null;
+  readonly deleted: number;
+}
+
+/** inspection 2.2. */
+const purgedAnswer = shown<Purged>()({
+  success: constant(true),
+  queue: text,
+  consumerGroup: [nullable(text), ({ group }) => group],
+  deleted: count,
+});
+
 export const deadLetterPurgeEndpoint = endpoint({
   at: 'DELETE /api/v1/dlq',
   level: 'admin',
@@ -58,7 +118,7 @@ export const deadLetterPurgeEndpoint = endpoint({
     consumerGroup: FILTER,
   },
   answers: {
-    200: answer('All that were there are gone.', deadLettersPurgedAnswer),
+    200: answer('All that were there are gone.', purgedAnswer),
     400: answer(
       '`queue is required`, or a malformed query.',
       either(object({ success: constant(false), error: text, message: text }), errorAnswer),
@@ -122,10 +182,5 @@ function sendPurged(
   group: string | null,
   deleted: number,
 ): void {
-  sendAnswer(exchange, '200 OK', deadLettersPurgedAnswer, {
-    success: true,
-    queue,
-    consumerGroup: group,
-    deleted,
-  });
+  sendShown(exchange, '200 OK', purgedAnswer, { queue, group, deleted });
 }

@@ -3,21 +3,28 @@
  * /api/v1/dlq/{id}/replay, POST /api/v1/messages/{partitionId}/{transactionId}/retry (inspection
  * 1.4, 2.3).
  */
+
 import type { Replay, ReplayCommand, ReplayedOutcome } from '@svc/engine';
-import { constant, either, matching, nullable, object, optional, text } from '@svc/schema';
 import {
-  errorAnswer,
-  parseMessageId,
-  type ReplayAnswer,
-  replayAnswer,
-  replayRefusedAnswer,
-  ZERO_UUID,
-} from '@svc/wire';
+  constant,
+  count,
+  either,
+  matching,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import { errorAnswer, PUSH_RESULT_FIELDS, parseMessageId, ZERO_UUID } from '@svc/wire';
 import { RequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { bodyForm, describedBy, given } from '../../json/body-form.js';
+import { shown } from '../../json/shown.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendShown } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
@@ -28,6 +35,51 @@ const override = describedBy(
 const replayForm = bodyForm({ queue: override, partition: override });
 
 type ReplayCall = Call<unknown, unknown, ReturnType<typeof replayForm.read>>;
+
+const REFUSED_TEXTS = {
+  too_large: 'the message does not fit into an entry of its partition',
+  name_too_long: 'queue and partition do not fit into a key together',
+} as const;
+
+interface Replayed extends Replay {
+  readonly result: 'moved' | 'duplicate';
+}
+
+const replayedAs = shown<Replayed>()({
+  index: [PUSH_RESULT_FIELDS.index, () => 0],
+  message_id: [uuid, ({ result, messageId }) => (result === 'moved' ? messageId : ZERO_UUID)],
+  transaction_id: [text, ({ deadLetterId }) => `dlq:${deadLetterId}`],
+  queueName: [text, ({ queue }) => queue],
+  status: [
+    PUSH_RESULT_FIELDS.status,
+    ({ result }) => (result === 'moved' ? 'queued' : 'duplicate'),
+  ],
+  offset: [
+    optional(count),
+    ({ result, messageId }) =>
+      result === 'moved' ? (parseMessageId(messageId)?.offset ?? 0) : undefined,
+  ],
+});
+
+/** inspection 2.3. */
+const replayAnswer = shown<Replayed>()({
+  success: constant(true),
+  result: oneOf('moved', 'duplicate'),
+  queue: text,
+  partition: text,
+  consumerGroup: [text, ({ group }) => group],
+  dlqId: [uuid, ({ deadLetterId }) => deadLetterId],
+  originalTransactionId: [text, ({ transactionId }) => transactionId],
+  replayedAs,
+  dlqRowRemoved: [truth, ({ result }) => result === 'moved'],
+});
+
+const replayRefusedAnswer = shown<{ readonly result: keyof typeof REFUSED_TEXTS }>()({
+  success: constant(false),
+  error: [text, ({ result }) => REFUSED_TEXTS[result]],
+  reason: [text, ({ result }) => result],
+  dlqRowRemoved: constant(false),
+});
 
 const replayDescription = {
   tag: 'dead letters',
@@ -77,11 +129,6 @@ const EMPTY_OVERRIDE =
   '{"success":false,"error":"queue and partition overrides must be non-empty"}';
 const GONE = '{"success":false,"result":"gone","error":"Message not found"}';
 
-const REFUSED_TEXTS = {
-  too_large: 'the message does not fit into an entry of its partition',
-  name_too_long: 'queue and partition do not fit into a key together',
-} as const;
-
 function replay(
   front: Front,
   { exchange, tenant, body }: ReplayCall,
@@ -106,38 +153,6 @@ function render(exchange: Exchange, _: ReplayCommand, { replay }: ReplayedOutcom
   }
   const { result } = replay;
   if (result === 'moved' || result === 'duplicate') {
-    sendAnswer(exchange, '200 OK', replayAnswer, shown(replay, result));
-    return;
-  }
-  const error = REFUSED_TEXTS[result];
-  sendAnswer(exchange, '409 Conflict', replayRefusedAnswer, {
-    success: false,
-    error,
-    reason: result,
-    dlqRowRemoved: false,
-  });
-}
-
-function shown(replay: Replay, result: 'moved' | 'duplicate'): ReplayAnswer {
-  const { queue, partition, deadLetterId, messageId } = replay;
-  const isMoved = result === 'moved';
-  const pushed = {
-    index: 0,
-    message_id: isMoved ? messageId : ZERO_UUID,
-    transaction_id: `dlq:${deadLetterId}`,
-    queueName: queue,
-    status: isMoved ? ('queued' as const) : ('duplicate' as const),
-  };
-  const offset = parseMessageId(messageId)?.offset ?? 0;
-  return {
-    success: true,
-    result,
-    queue,
-    partition,
-    consumerGroup: replay.group,
-    dlqId: deadLetterId,
-    originalTransactionId: replay.transactionId,
-    replayedAs: isMoved ? { ...pushed, offset } : pushed,
-    dlqRowRemoved: isMoved,
-  };
+    sendShown(exchange, '200 OK', replayAnswer, { ...replay, result });
+  } else sendShown(exchange, '409 Conflict', replayRefusedAnswer, { result });
 }

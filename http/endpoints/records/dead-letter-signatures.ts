@@ -1,11 +1,51 @@
 /** GET /api/v1/analytics/dlq-signatures (inspection 5.9): what errors of a queue have in common. */
-import { deadLetterSignaturesAnswer, formatStampMs } from '@svc/wire';
+
+import { count, list, matching, nullable, number, stampMs, text } from '@svc/schema';
+import { formatStampMs } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import type { SignaturesView } from '../../ports/record-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { mandatoryParameter } from '../../routing/query-parameter.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
+import { sendShown, viewReply } from '../../routing/reply.js';
 import { limitOf } from './record-query.js';
+
+const DATE_CHARS = 10;
+
+const signature = shown<SignaturesView['signatures'][number], number>()({
+  text,
+  n: [count, ({ count }) => count],
+  share: [number, ({ count }, sample) => Math.round((1000 * count) / sample) / 1000],
+});
+
+const day = shown<SignaturesView['days'][number]>()({
+  day: [
+    matching(/^\d{4}-\d\d-\d\d$/),
+    ({ startUs }) => formatStampMs(startUs).slice(0, DATE_CHARS),
+  ],
+  n: [count, ({ count }) => count],
+});
+
+/** inspection 5.9. */
+const signaturesAnswer = shown<SignaturesView, string>()({
+  queue: [text, (_, queue) => queue],
+  rowsNow: [count, ({ rows }) => rows],
+  sample: count,
+  retryCounts: list(count),
+  groups: list(text),
+  oldest: [nullable(stampMs), ({ oldestUs }) => stampOrNull(oldestUs)],
+  newest: [nullable(stampMs), ({ newestUs }) => stampOrNull(newestUs)],
+  avgBytes: [count, ({ payloadBytes }) => payloadBytes],
+  signatures: [
+    list(signature),
+    ({ signatures, sample }) => signatures.map((one) => signature.of(one, sample)),
+  ],
+  byDay: rowsOf(day, ({ days }) => days),
+});
+
+function stampOrNull(stampUs: number | null): string | null {
+  return stampUs === null ? null : formatStampMs(stampUs);
+}
 
 export const deadLetterSignaturesEndpoint = endpoint({
   at: 'GET /api/v1/analytics/dlq-signatures',
@@ -20,10 +60,7 @@ export const deadLetterSignaturesEndpoint = endpoint({
     limit: limitOf(200),
   },
   answers: {
-    200: answer(
-      '`rowsNow` counts all; the rest is of the newest `sample`.',
-      deadLetterSignaturesAnswer,
-    ),
+    200: answer('`rowsNow` counts all; the rest is of the newest `sample`.', signaturesAnswer),
     400: refusal('`queue required`, or a malformed query.'),
   },
   names: ({ query }) => ({ queue: query.queue }),
@@ -34,8 +71,6 @@ export const deadLetterSignaturesEndpoint = endpoint({
     front.service.records.deadLetterSignatures(tenant, queue, limit, reply);
   },
 });
-
-const DATE_CHARS = 10;
 
 const NOTHING: SignaturesView = {
   kind: 'dead-letter-signatures',
@@ -51,24 +86,5 @@ const NOTHING: SignaturesView = {
 };
 
 function render(exchange: Exchange, queue: string, outcome: SignaturesView): void {
-  const { sample, oldestUs, newestUs } = outcome;
-  sendAnswer(exchange, '200 OK', deadLetterSignaturesAnswer, {
-    queue,
-    rowsNow: outcome.rows,
-    sample,
-    retryCounts: outcome.retryCounts,
-    groups: outcome.groups,
-    oldest: oldestUs === null ? null : formatStampMs(oldestUs),
-    newest: newestUs === null ? null : formatStampMs(newestUs),
-    avgBytes: outcome.payloadBytes,
-    signatures: outcome.signatures.map(({ text, count }) => ({
-      text,
-      n: count,
-      share: Math.round((1000 * count) / sample) / 1000,
-    })),
-    byDay: outcome.days.map(({ startUs, count }) => ({
-      day: formatStampMs(startUs).slice(0, DATE_CHARS),
-      n: count,
-    })),
-  });
+  sendShown(exchange, '200 OK', signaturesAnswer, outcome, queue);
 }

@@ -1,12 +1,25 @@
 /** GET /api/v1/messages (inspection 1.1): the newest ones, by what they belong to and became. */
+
 import type { QueueRow } from '@svc/engine';
 import {
-  formatStampMs,
-  MESSAGE_STATUSES,
-  messageListAnswer,
-  messageStatus,
-  parseIsoUs,
-} from '@svc/wire';
+  anything,
+  constant,
+  count,
+  describedAs,
+  integer,
+  list,
+  matching,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  stampMs,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import { formatStampMs, MESSAGE_STATUSES, messageStatus, parseIsoUs } from '@svc/wire';
 import { badRequest, refusedAs } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
@@ -15,7 +28,63 @@ import type { MessageContent, MessageListView } from '../../ports/record-service
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { textParameter, wordParameter } from '../../routing/query-parameter.js';
 import { viewReply } from '../../routing/reply.js';
-import { FILTER, type Paging, pagingOf } from './record-query.js';
+import { FILTER, type Paging, pageAnswer, pagingOf } from './record-query.js';
+
+/** Kinds of readers of the messages that were asked for: named groups are a bus. */
+export const readingModeAnswer = named(
+  'ReadingMode',
+  object({
+    hasQueueMode: truth,
+    busGroupsCount: count,
+    type: oneOf('none', 'queue', 'bus', 'hybrid'),
+  }),
+);
+
+const messageRow = named(
+  'MessageRow',
+  object({
+    id: uuid,
+    transactionId: text,
+    txnHash: describedAs('32 hexadecimal digits.', matching(/^[0-9a-f]{32}$/)),
+    data: anything,
+    payload: describedAs('The same as `data`.', anything),
+    traceId: nullable(uuid),
+    producerSub: nullable(text),
+    createdAt: stampMs,
+    offset: count,
+    queue: text,
+    partition: text,
+    partitionId: describedAs('The UUID of the partition.', uuid),
+    status: messageStatus,
+    queueStatus: messageStatus,
+    busStatus: object({ consumedBy: count, totalGroups: count }),
+    queuePath: text,
+    namespace: nullable(text),
+    task: nullable(text),
+    queuePriority: integer,
+    payloadAvailable: describedAs(
+      '`false`: the payload found no room in the answer, and is shown as `null`.',
+      truth,
+    ),
+    leaseExpiresAt: nullable(stampMs),
+    segment: object({ seq: count, frameIdx: count }),
+    isEncrypted: truth,
+  }),
+);
+
+/** inspection 1.1. */
+const messageListAnswer = object({
+  messages: list(messageRow),
+  total: describedAs('The number of rows of this page.', count),
+  pagination: pageAnswer,
+  mode: readingModeAnswer,
+  truncated: optional(
+    describedAs(
+      'There may be more messages than the bounds of one answer let it show.',
+      constant(true),
+    ),
+  ),
+});
 
 export const messageListEndpoint = endpoint({
   at: 'GET /api/v1/messages',

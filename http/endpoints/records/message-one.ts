@@ -5,6 +5,7 @@
 import type { DeadLettersDroppedOutcome, DropDeadLettersCommand, MessageDetail } from '@svc/engine';
 import {
   anything,
+  constant,
   count,
   integer,
   list,
@@ -15,24 +16,17 @@ import {
   truth,
   uuid,
 } from '@svc/schema';
-import {
-  formatStampUs,
-  messageDeletedAnswer,
-  messageNotDeletedAnswer,
-  messageStatus,
-  QUEUE_MODE_GROUP,
-  readingModeAnswer,
-} from '@svc/wire';
+import { formatStampUs, messageStatus, QUEUE_MODE_GROUP } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
-import { textOf } from '../../json/shown.js';
+import { shown, textOf } from '../../json/shown.js';
 import type { MessageView } from '../../ports/record-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { foundReply, sendAnswer } from '../../routing/reply.js';
+import { foundReply, sendShown } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { optionsAnswer } from '../queues/queue-options.js';
-import { contentText, labelsText, modeText } from './message-list.js';
+import { contentText, labelsText, modeText, readingModeAnswer } from './message-list.js';
 
 const messageGroupRow = object({
   name: text,
@@ -80,6 +74,32 @@ export const messageEndpoint = endpoint({
     const reply = foundReply(front, exchange, null, notFound, renderMessage);
     front.service.records.message(tenant, partitionId, transactionId, reply);
   },
+});
+
+interface Address {
+  readonly partitionId: string;
+  readonly transactionId: string;
+}
+
+/** inspection 1.3. */
+const messageDeletedAnswer = shown<Address, number>()({
+  success: constant(true),
+  partitionId: text,
+  transactionId: text,
+  deleted: [count, (_, deleted) => deleted],
+});
+
+const messageNotDeletedAnswer = shown<Address>()({
+  success: constant(false),
+  partitionId: text,
+  transactionId: text,
+  error: [text, () => 'Message not found'],
+  message: [
+    text,
+    () =>
+      'No dead-letter row for this address. ' +
+      'Live messages live in immutable segments and cannot be deleted',
+  ],
 });
 
 export const messageDeleteEndpoint = endpoint({
@@ -143,23 +163,6 @@ function renderDeleted(
   { deleted }: DeadLettersDroppedOutcome,
 ): void {
   assert(target.kind === 'address', 'a message was deleted by the name of a queue');
-  const { partitionId, transactionId } = target;
-  if (deleted > 0) {
-    sendAnswer(exchange, '200 OK', messageDeletedAnswer, {
-      success: true,
-      partitionId,
-      transactionId,
-      deleted,
-    });
-    return;
-  }
-  sendAnswer(exchange, '404 Not Found', messageNotDeletedAnswer, {
-    success: false,
-    partitionId,
-    transactionId,
-    error: 'Message not found',
-    message:
-      'No dead-letter row for this address. ' +
-      'Live messages live in immutable segments and cannot be deleted',
-  });
+  if (deleted > 0) sendShown(exchange, '200 OK', messageDeletedAnswer, target, deleted);
+  else sendShown(exchange, '404 Not Found', messageNotDeletedAnswer, target);
 }

@@ -1,11 +1,13 @@
 /** Query parameters of the reads of messages, dead letters and traces: lenient (inspection 0.2). */
-import { integer } from '@svc/schema';
+import { count, integer, object } from '@svc/schema';
 import { filterParameter, integerParameter } from '../../routing/query-parameter.js';
 
 export interface Paging {
   readonly limit: number;
   readonly offset: number;
 }
+
+export const pageAnswer = object({ limit: count, offset: count });
 
 const ANY = { standard: 0, min: 0, max: Number.MAX_SAFE_INTEGER };
 

@@ -1,24 +1,91 @@
 /** The three reads of traces (state-surfaces 6.2): of a message, of a name, and the names. */
+
 import type { TraceView } from '@svc/engine';
 import {
-  formatStampUs,
-  TRACE_KEY_TEXT_BYTES_MAX,
-  traceListAnswer,
-  traceNamesAnswer,
-  utf8Length,
-} from '@svc/wire';
+  anything,
+  constant,
+  count,
+  describedAs,
+  list,
+  named,
+  nothing,
+  nullable,
+  object,
+  optional,
+  partitionNumber,
+  stamp,
+  text,
+  uuid,
+} from '@svc/schema';
+import { formatStampUs, TRACE_KEY_TEXT_BYTES_MAX, utf8Length } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
+import { rowsOf, shown } from '../../json/shown.js';
 import { storedJsonText } from '../../json/stored-json.js';
 import type { TraceListView, TraceNamesView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { sendAnswer, viewReply } from '../../routing/reply.js';
-import { type Paging, pagingOf } from './record-query.js';
+import { sendShown, viewReply } from '../../routing/reply.js';
+import { type Paging, pageAnswer, pagingOf } from './record-query.js';
+
+const traceAnswerRow = named(
+  'TraceRow',
+  object({
+    traceId: uuid,
+    trace_id: uuid,
+    partitionId: nullable(partitionNumber),
+    partition_id: nullable(partitionNumber),
+    messageId: nullable(uuid),
+    message_id: nullable(uuid),
+    transactionId: text,
+    transaction_id: text,
+    consumerGroup: nullable(text),
+    consumer_group: nullable(text),
+    eventType: text,
+    event_type: text,
+    data: anything,
+    worker: nullable(text),
+    worker_id: nullable(text),
+    names: list(text),
+    trace_names: list(text),
+    createdAt: stamp,
+    created_at: stamp,
+    queue_name: nullable(text),
+    partition_name: nullable(text),
+    message_payload: nothing,
+    dataAvailable: optional(
+      describedAs(
+        'Present only where the data found no room in the answer, and is shown as `null`.',
+        constant(false),
+      ),
+    ),
+  }),
+);
+
+/** state-surfaces 6.2. */
+const traceListAnswer = object({
+  traces: list(traceAnswerRow),
+  events: describedAs('The same list as `traces`.', list(traceAnswerRow)),
+  total: count,
+  pagination: pageAnswer,
+});
 
 const traceList = answer(
   'Newest first; `events` is the same list; `total` counts all.',
   traceListAnswer,
 );
+
+const traceNameRow = shown<TraceNamesView['names'][number]>()({
+  trace_name: [text, ({ name }) => name],
+  trace_count: [count, ({ traces }) => traces],
+  message_count: [count, ({ messages }) => messages],
+  last_seen: [stamp, ({ lastUs }) => formatStampUs(lastUs)],
+});
+
+const traceNamesAnswer = shown<TraceNamesView, Paging>()({
+  trace_names: rowsOf(traceNameRow, ({ names }) => names),
+  total: count,
+  pagination: [pageAnswer, (_, { limit, offset }) => ({ limit, offset })],
+});
 
 export const traceNamesEndpoint = endpoint({
   at: 'GET /api/v1/traces/names',
@@ -115,15 +182,6 @@ function traceText(view: TraceView): string {
   );
 }
 
-function renderNames(exchange: Exchange, { limit, offset }: Paging, outcome: TraceNamesView): void {
-  sendAnswer(exchange, '200 OK', traceNamesAnswer, {
-    trace_names: outcome.names.map(({ name, traces, messages, lastUs }) => ({
-      trace_name: name,
-      trace_count: traces,
-      message_count: messages,
-      last_seen: formatStampUs(lastUs),
-    })),
-    total: outcome.total,
-    pagination: { limit, offset },
-  });
+function renderNames(exchange: Exchange, asked: Paging, outcome: TraceNamesView): void {
+  sendShown(exchange, '200 OK', traceNamesAnswer, outcome, asked);
 }

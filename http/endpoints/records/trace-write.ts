@@ -11,20 +11,16 @@ import {
   object,
   optional,
   text,
+  uuid,
 } from '@svc/schema';
-import {
-  canonicalUuid,
-  TRACE_KEY_TEXT_BYTES_MAX,
-  TRACE_NAMES_MAX,
-  tracedAnswer,
-  utf8Length,
-} from '@svc/wire';
+import { canonicalUuid, TRACE_KEY_TEXT_BYTES_MAX, TRACE_NAMES_MAX, utf8Length } from '@svc/wire';
 import { errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { bodyForm, given, type Member, nameMember } from '../../json/body-form.js';
 import type { JsonReader } from '../../json/json-reader.js';
+import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendShown } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 
 /** The first of two spellings of a member counts, unless it is empty. */
@@ -57,6 +53,12 @@ const traceForm = bodyForm({
   traceId: id,
 });
 const something = matching(/[\s\S]/);
+
+/** state-surfaces 6.1. */
+const tracedAnswer = shown<string>()({
+  success: constant(true),
+  traceId: [uuid, (traceId) => traceId],
+});
 
 export const traceWriteEndpoint = endpoint({
   at: 'POST /api/v1/traces',
@@ -164,5 +166,5 @@ function render(exchange: Exchange, _: TraceCommand, { traceId }: TracedOutcome)
     exchange.json('404 Not Found', '{"success":false,"error":"Partition not found"}');
     return;
   }
-  sendAnswer(exchange, '201 Created', tracedAnswer, { success: true, traceId });
+  sendShown(exchange, '201 Created', tracedAnswer, traceId);
 }

@@ -3,9 +3,12 @@
  * of the batch that they were made of, in one entry. The answer is 200 whether it was committed or
  * refused; `success` tells.
  */
+
 import type { PushCommand, Refusal, StreamCycleCommand, StreamCycledOutcome } from '@svc/engine';
 import {
   anything,
+  constant,
+  count,
   describedAs,
   either,
   integerBetween,
@@ -14,7 +17,10 @@ import {
   nothing,
   nullable,
   number,
+  object,
+  oneOf,
   optional,
+  partitionNumber,
   text,
   truth,
   uuid,
@@ -23,9 +29,6 @@ import {
   INT32_MAX,
   INT32_MIN,
   STREAM_KEY_BYTES_MAX,
-  streamCycleAnswer,
-  streamCycleMissingAnswer,
-  streamCycleRefusedAnswer,
   TRANSACTION_ID_BYTES_MAX,
   utf8Length,
   ZERO_UUID,
@@ -38,8 +41,9 @@ import { isReadAtOnce, readGenerated, refuseBadBody } from '../../exchange/large
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { body } from '../../json/json-keys.js';
 import { quoted } from '../../json/json-text.js';
+import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendShown } from '../../routing/reply.js';
 import { type AnyCall, type Front, ROUTE_DEFAULTS } from '../../routing/route.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import {
@@ -102,6 +106,49 @@ const ack = named(
     transactionId: optional(describedAs('Ignored.', anything)),
   }),
 );
+
+const streamPushResult = object({
+  queueName: text,
+  messageId: uuid,
+  transactionId: text,
+  status: constant('created'),
+});
+
+const streamAckResult = object({
+  success: constant(true),
+  count,
+  lease_released: truth,
+  dlq: constant(false),
+});
+
+const streamCycleAnswer = named(
+  'StreamCycleAnswer',
+  object({
+    success: constant(true),
+    query_id: uuid,
+    partition_id: describedAs(
+      'The number of the partition in digits, whatever the request called it.',
+      partitionNumber,
+    ),
+    queueName: text,
+    state_ops_applied: count,
+    push_results: describedAs(
+      'The results stand in the order of the items that were not skipped.',
+      list(streamPushResult),
+    ),
+    ack_result: describedAs('`null`: no ack was asked for.', nullable(streamAckResult)),
+  }),
+);
+
+type Verdict = StreamCycledOutcome['verdict'];
+
+const streamCycleRefusedAnswer = shown<Extract<Verdict, { readonly result: 'refused' }>>()({
+  success: constant(false),
+  error: text,
+  reason: describedAs('Why nothing was done.', oneOf('bad_lease', 'duplicate', 'too_large')),
+});
+
+const streamCycleMissingAnswer = object({ success: constant(false), error: text });
 
 export const streamCycleEndpoint = endpoint({
   at: 'POST /streams/v1/cycle',
@@ -235,11 +282,9 @@ function render(
     case 'missing':
       exchange.json('404 Not Found', MISSING);
       break;
-    case 'refused': {
-      const { error, reason } = verdict;
-      sendAnswer(exchange, '200 OK', streamCycleRefusedAnswer, { success: false, error, reason });
+    case 'refused':
+      sendShown(exchange, '200 OK', streamCycleRefusedAnswer, verdict);
       break;
-    }
     case 'committed': {
       const { partition, queue, ack } = verdict;
       const acked =

@@ -2,16 +2,10 @@
  * POST /streams/v1/queries (streams 2): registers a streaming query by its name, or says that it is
  * known by another configuration.
  */
+
 import type { RegisterStreamCommand, StreamRegisteredOutcome } from '@svc/engine';
-import { describedAs, either, named, truth } from '@svc/schema';
-import {
-  errorAnswer,
-  STREAM_CONFIG_HASH_BYTES_MAX,
-  streamDeniedAnswer,
-  streamMismatchAnswer,
-  streamRegisteredAnswer,
-  utf8Length,
-} from '@svc/wire';
+import { constant, describedAs, either, named, text, truth, uuid } from '@svc/schema';
+import { errorAnswer, STREAM_CONFIG_HASH_BYTES_MAX, utf8Length } from '@svc/wire';
 import { badRequestFault } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import {
@@ -22,8 +16,9 @@ import {
   nameMember,
   textMember,
 } from '../../json/body-form.js';
+import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
-import { sendAnswer } from '../../routing/reply.js';
+import { sendShown } from '../../routing/reply.js';
 import { type OutcomeRenderer, submit } from '../../routing/submit.js';
 import { nonEmpty } from './state.js';
 
@@ -39,6 +34,37 @@ const queryForm = bodyForm({
     false,
     flagMember(describedAs('On another hash: delete all state and accept it.', truth)),
   ),
+});
+
+type Verdict = StreamRegisteredOutcome['verdict'];
+type VerdictOf<Result> = Extract<Verdict, { readonly result: Result }>;
+
+const streamRegisteredAnswer = shown<VerdictOf<'registered'>, RegisterStreamCommand>()({
+  success: constant(true),
+  query_id: [uuid, ({ queryId }) => queryId],
+  name: [text, (_, { name }) => name],
+  config_hash: [text, (_, { configHash }) => configHash],
+  fresh: describedAs('Whether the name was new.', truth),
+  reset: describedAs('Whether all state of the query was deleted.', truth),
+});
+
+const streamMismatchAnswer = shown<VerdictOf<'mismatch'>, RegisterStreamCommand>()({
+  success: constant(false),
+  query_id: [uuid, ({ queryId }) => queryId],
+  name: [text, (_, { name }) => name],
+  error: [text, () => 'config_hash mismatch; retry with reset:true'],
+});
+
+const streamDeniedAnswer = shown<VerdictOf<'denied'>>()({
+  success: constant(false),
+  denied: constant(true),
+  error: [
+    text,
+    ({ quota }) =>
+      quota === null
+        ? 'streams not granted for this tenant'
+        : `streams query quota exceeded (max ${quota})`,
+  ],
 });
 
 export const streamQueryEndpoint = endpoint({
@@ -96,42 +122,18 @@ const renderer: OutcomeRenderer<RegisterStreamCommand, 'stream-registered'> = {
 
 function render(
   exchange: Exchange,
-  { name, configHash }: RegisterStreamCommand,
+  command: RegisterStreamCommand,
   { verdict }: StreamRegisteredOutcome,
 ): void {
   switch (verdict.result) {
-    case 'registered': {
-      sendAnswer(exchange, '200 OK', streamRegisteredAnswer, {
-        success: true,
-        query_id: verdict.queryId,
-        name,
-        config_hash: configHash,
-        fresh: verdict.fresh,
-        reset: verdict.reset,
-      });
+    case 'registered':
+      sendShown(exchange, '200 OK', streamRegisteredAnswer, verdict, command);
       break;
-    }
-    case 'mismatch': {
-      sendAnswer(exchange, '409 Conflict', streamMismatchAnswer, {
-        success: false,
-        query_id: verdict.queryId,
-        name,
-        error: 'config_hash mismatch; retry with reset:true',
-      });
+    case 'mismatch':
+      sendShown(exchange, '409 Conflict', streamMismatchAnswer, verdict, command);
       break;
-    }
-    case 'denied': {
-      const { quota } = verdict;
-      const error =
-        quota === null
-          ? 'streams not granted for this tenant'
-          : `streams query quota exceeded (max ${quota})`;
-      sendAnswer(exchange, '403 Forbidden', streamDeniedAnswer, {
-        success: false,
-        denied: true,
-        error,
-      });
+    case 'denied':
+      sendShown(exchange, '403 Forbidden', streamDeniedAnswer, verdict);
       break;
-    }
   }
 }

@@ -2,13 +2,17 @@
 
 import type { StreamStateEntry, StreamStateFilter } from '@svc/engine';
 import {
+  anything,
+  constant,
   describedAs,
   integer,
   list,
   matching,
   named,
   nullable,
+  object,
   optional,
+  stamp,
   text,
   uuid,
 } from '@svc/schema';
@@ -18,7 +22,6 @@ import {
   STREAM_KEYS_MAX,
   STREAM_ROWS_WALKED_MAX,
   STREAM_STATE_BYTES_MAX,
-  streamStateAnswerBody,
 } from '@svc/wire';
 import { badRequest, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
@@ -62,6 +65,16 @@ const stateForm = bodyForm({
 function tooMany(reader: JsonReader): never {
   return reader.fail(`more than ${STREAM_KEYS_MAX} keys`, reader.at);
 }
+
+const streamStateAnswerRow = named(
+  'StreamStateRow',
+  object({ key: text, value: anything, updated_at: stamp }),
+);
+
+const streamStateAnswerBody = object({
+  success: constant(true),
+  rows: describedAs('The rows ascend by the bytes of their keys.', list(streamStateAnswerRow)),
+});
 
 export const streamStateEndpoint = endpoint({
   at: 'POST /streams/v1/state/get',

@@ -3,14 +3,27 @@
  * /api/v1/timers/{queue}/{timerKey...} shows one, or cancels it. A key is the rest of the path.
  */
 import type { RefusedOutcome, TimerCall, TimersOutcome, TimerView } from '@svc/engine';
-import { either, integer } from '@svc/schema';
 import {
+  constant,
+  count,
+  describedAs,
+  either,
+  integer,
+  list,
+  named,
+  nullable,
+  object,
+  stamp,
+  text,
+  truth,
+  uuid,
+} from '@svc/schema';
+import {
+  base64,
   errorAnswer,
   formatStampUs,
   surfaceErrorAnswer,
   TRANSACTION_ID_BYTES_MAX,
-  timerListAnswer,
-  timerPeekAnswer,
   timerResultAnswer,
   utf8Length,
 } from '@svc/wire';
@@ -25,6 +38,44 @@ import { PendingReply } from '../../routing/reply.js';
 import { refuseKv, SURFACE_REFUSALS } from '../kv/kv-answers.js';
 import { TimerFault } from './ops.js';
 import { refuseTimers, sendBytes, submitTimers, timerMembers } from './timers.js';
+
+const ROW = {
+  queue: text,
+  timerKey: text,
+  partition: text,
+  deliverAt: stamp,
+  txn: text,
+  messageId: uuid,
+  payloadZstd: describedAs('Payloads are stored decompressed.', constant(false)),
+  encrypted: truth,
+  producerSub: nullable(text),
+  attempts: count,
+  lastError: nullable(text),
+  claimed: constant(false),
+  createdAt: stamp,
+  updatedAt: stamp,
+};
+
+const timerRowAnswer = named('TimerRow', object(ROW));
+
+const timerFoundAnswer = object({
+  found: constant(true),
+  ...ROW,
+  payload: describedAs(
+    'The payload in base64, as it is stored: what was encrypted stays so.',
+    base64,
+  ),
+});
+
+const timerMissingAnswer = object({ found: constant(false), queue: text, timerKey: text });
+
+const timerPeekAnswer = either(timerFoundAnswer, timerMissingAnswer);
+
+const timerListAnswer = object({
+  rows: list(timerRowAnswer),
+  truncated: truth,
+  nextAfter: nullable(text),
+});
 
 export const timerListEndpoint = endpoint({
   at: 'GET /api/v1/timers/{queue}',

@@ -1,10 +1,13 @@
 /** Dead letters: list, purge, replay (inspection 1.4, 2). */
-import type { DeadLetterListAnswer, ReplayAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { bodyOf, idsOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import type { ContractRow, ContractTable } from '../table.js';
 import { filed } from './messages.js';
+
+type DeadLetterListAnswer = Answer<'GET /api/v1/dlq'>;
+type ReplayAnswer = Answer<'POST /api/v1/dlq/{id}/replay'>;
 
 const US = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;

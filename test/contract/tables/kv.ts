@@ -1,11 +1,14 @@
 /** Routes, fields and answers of the key/value store (state-surfaces 0, 1.1, 1.2, 1.6, 1.8). */
-import type { KvListAnswer, KvNamespacesAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { sleep } from '../../process/node-under-test.js';
 import { bodyOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import { get, KV, kv, kvOne, put } from '../kv-calls.js';
 import type { ContractRow, ContractTable } from '../table.js';
+
+type KvListAnswer = Answer<'POST /api/v1/resources/kv/list'>;
+type KvNamespacesAnswer = Answer<'GET /api/v1/resources/kv/namespaces'>;
 
 const SHORT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,5}[1-9])?\+00:00$/;
 const LONG = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;

@@ -1,11 +1,12 @@
 /** Browsing messages, and one by its address (inspection 0.2, 1). */
 import type { Answer } from '@svc/http/api';
-import type { MessageListAnswer, MessageRow } from '@svc/wire';
 import { expect } from 'vitest';
 import { bodyOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import type { ContractRow, ContractTable } from '../table.js';
 
+type MessageListAnswer = Answer<'GET /api/v1/messages'>;
+type MessageRow = Answer<'GET /api/v1/messages'>['messages'][number];
 type MessageAnswer = Answer<'GET /api/v1/messages/{partitionId}/{transactionId}'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;

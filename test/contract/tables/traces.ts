@@ -1,9 +1,12 @@
 /** Traces (state-surfaces 6). */
-import type { TraceListAnswer, TraceNamesAnswer } from '@svc/wire';
+import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { bodyOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
 import type { ContractRow, ContractTable } from '../table.js';
+
+type TraceListAnswer = Answer<'GET /api/v1/traces/by-name/{traceName}'>;
+type TraceNamesAnswer = Answer<'GET /api/v1/traces/names'>;
 
 const US = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
