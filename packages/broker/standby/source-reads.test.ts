@@ -47,6 +47,7 @@ beforeEach(() => {
       },
     },
     bytesPerS: MIB,
+    heldBytesMax: 300_000,
     clock,
     logger: createLogger({ level: 'info', json: false }, (line) => lines.push(line)),
     onDamage: () => {
@@ -155,6 +156,24 @@ test('a reader that does not read costs one window, and is cut off', () => {
   taken.onRoom();
   taken.cancel();
   expect(clock.pending).toBe(0);
+});
+
+test('all who do not read hold little together, and the others go on after them', () => {
+  fill(40, 100_000);
+  const stuck = ['a', 'b', 'c', 'd'].map((reader) => ask({ reader }, 1000));
+  const honest = ask({ reader: 'e' });
+  clock.move(1000);
+  // Two windows of 200,000 bytes are more than may be held.
+  expect(stuck.map(({ sink }) => sink.indexes.length)).toEqual([2, 2, 0, 0]);
+  expect([honest.sink.indexes.length, log.readBytes]).toEqual([0, 400_000]);
+  stuck[0]?.taken.cancel();
+  clock.move(1);
+  // Who has waited longest goes first.
+  expect(stuck[2]?.sink.indexes.length).toBe(2);
+  clock.move(70_000);
+  expect(stuck.slice(1).map(({ sink }) => sink.state)).toEqual(['cut', 'cut', 'cut']);
+  expect([honest.sink.state, honest.sink.indexes.length]).toEqual(['ended', 40]);
+  expect([reads.size, clock.pending]).toEqual([0, 0]);
 });
 
 test('a reader at the end waits until something is applied', () => {

@@ -9,7 +9,8 @@
  * - Only what is applied is sent, so nothing that could still be replaced by another leader. Any
  *   node answers, whoever leads, and a node of a standby cluster too.
  * - A reader that does not read costs one window of bytes (WINDOW_BYTES, or one entry that is
- *   larger), and is cut off after STALL_MS.
+ *   larger), and is cut off after STALL_MS. All who do not read hold HELD_BYTES_MAX together, and
+ *   one entry: beyond it nothing is read for anybody before some of it has gone.
  * - A turn of the loop reads one window. What is not in memory any more is read from files in that
  *   turn, as consensus reads for a member that is behind, and paced like it: `bytesPerS` for all
  *   readers together.
@@ -44,6 +45,8 @@ const WINDOW_ENTRIES = 1024;
 /** A timer that comes late by as much costs no rate. */
 const BURST_MS = 20;
 const STALL_MS = 30_000;
+/** Two of the largest entries. */
+const HELD_BYTES_MAX = 128 * 1024 * 1024;
 /** A read that waits keeps its hold this often; the shortest hold is 10 s. */
 const TOUCH_MS = 3000;
 
@@ -82,6 +85,8 @@ export interface SourceReadsOptions {
   readonly holds: Pick<HoldKeeper, 'note' | 'touch'>;
   /** For what has to be read from files, for all readers together. */
   readonly bytesPerS: number;
+  /** HELD_BYTES_MAX unless given. */
+  readonly heldBytesMax?: number;
   readonly clock: Clock;
   readonly logger: Logger;
   /** An entry that a reader wants is damaged here. */
@@ -99,6 +104,10 @@ interface Read {
   /** The answer covers the log up to here. */
   covered: number;
   bytes: number;
+  /** The next entry would pass the bound of the request. */
+  isFull: boolean;
+  /** What the sink has not taken yet. */
+  heldBytes: number;
   cancelTimer: Cancel;
 }
 
@@ -107,6 +116,9 @@ export class SourceReads {
   readonly #byReader = new Map<string, Read>();
   /** Those with the phase `resting`. */
   readonly #resting = new Set<Read>();
+  /** Those that go on when others hold less. */
+  readonly #starved = new Set<Read>();
+  #heldBytes = 0;
   /** When files may be read again. */
   #dueMs = 0;
   #stopped = false;
@@ -139,6 +151,8 @@ export class SourceReads {
       phase: 'resting',
       covered: request.after,
       bytes: 0,
+      isFull: false,
+      heldBytes: 0,
       cancelTimer: () => {},
     };
     if (this.#waits(read, decision)) {
@@ -243,12 +257,16 @@ export class SourceReads {
   /** One window; the next one follows in another turn of the loop, when there is room for it. */
   #send(read: Read): void {
     if (read.phase !== 'sending') return;
-    const { log, appliedIndex, clock } = this.#options;
+    const { log, appliedIndex, clock, heldBytesMax = HELD_BYTES_MAX } = this.#options;
     this.#touch(read);
     const from = read.covered + 1;
     const to = appliedIndex();
-    if (from > to || read.bytes >= read.request.maxBytes) {
+    if (from > to || read.isFull) {
       this.#end(read);
+      return;
+    }
+    if (this.#heldBytes >= heldBytesMax) {
+      this.#starved.add(read);
       return;
     }
     const isInMemory = log.recent({ index: from, position: 0, length: 0 }) !== undefined;
@@ -284,13 +302,13 @@ export class SourceReads {
     for (const { index, term, type, data } of entries) {
       const isSent = type === NORMAL && data.length > 0;
       if (isSent && read.bytes > 0 && read.bytes + data.length > maxBytes) {
-        this.#write(read, parts);
-        this.#end(read);
-        return null;
+        read.isFull = true;
+        break;
       }
       read.covered = index;
       if (!isSent) continue;
       read.bytes += data.length;
+      read.isFull = read.bytes >= maxBytes;
       parts.push(encodeEntryHead({ index, term, body: data }, crc32), data);
     }
     return parts;
@@ -299,6 +317,8 @@ export class SourceReads {
   #write(read: Read, parts: readonly Uint8Array[]): void {
     if (parts.length === 0 || read.sink.write(parts) || read.phase !== 'sending') return;
     read.phase = 'blocked';
+    read.heldBytes = parts.reduce((sum, part) => sum + part.length, 0);
+    this.#heldBytes += read.heldBytes;
     read.cancelTimer();
     read.cancelTimer = this.#options.clock.after(STALL_MS, () => this.#cut(read));
   }
@@ -306,8 +326,19 @@ export class SourceReads {
   #resume(read: Read): void {
     if (read.phase !== 'blocked') return;
     read.cancelTimer();
+    this.#release(read);
     read.phase = 'sending';
     this.#send(read);
+  }
+
+  #release(read: Read): void {
+    if (read.heldBytes === 0) return;
+    this.#heldBytes -= read.heldBytes;
+    read.heldBytes = 0;
+    for (const starved of this.#starved) {
+      starved.cancelTimer = this.#options.clock.soon(() => this.#send(starved));
+    }
+    this.#starved.clear();
   }
 
   #end(read: Read): void {
@@ -336,6 +367,8 @@ export class SourceReads {
     read.phase = 'over';
     read.cancelTimer();
     this.#resting.delete(read);
+    this.#starved.delete(read);
+    this.#release(read);
     const { reader } = read.request;
     if (this.#byReader.get(reader) === read) this.#byReader.delete(reader);
   }
