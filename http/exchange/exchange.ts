@@ -7,10 +7,15 @@
  *                          \-> answering -> answered   a large answer waits for its reader
  *     any of them -> gone                        the client closed, or was cut off
  *
+ * It is also the `Reply` that the broker gets (`ports/service.ts`): the handler says how an answer
+ * is rendered, and `send` renders it. A failure there is this request's alone: it is logged and
+ * answered 500, and the broker learns that nobody received the answer.
+ *
  * What holds: exactly one of `answered` and `gone` is reached, once, and then the rim has been
  * told, so that the number of requests in flight is exact.
  */
 import type { Refusal } from '@svc/engine';
+import { assert } from '../base/assert.js';
 import { STREAMED_ANSWER_BYTES_MIN } from '../base/limits.js';
 import type { AnswerBudget, AnswerRoom, AnswerShare, UnreadAnswer } from './answer-budget.js';
 import { AnswerProgress } from './answer-progress.js';
@@ -88,6 +93,17 @@ const NEXT_AFTER_HEADER = 'X-Svc-Next-After';
 /** Names and values. */
 export type Headers = readonly (readonly [string, string])[];
 
+export type Render<Context, Answer> = (
+  exchange: Exchange,
+  context: Context,
+  answer: Answer,
+) => void;
+
+/** Hears every answer, also one for a client that has gone. */
+export interface AnswerWatcher<Answer> {
+  settle(answer: Answer): void;
+}
+
 export class Exchange implements UnreadAnswer, AnswerRoom {
   readonly #response: UwsResponse;
   readonly #rim: Rim;
@@ -112,6 +128,10 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   /** Headers in addition to those that every answer has; null for most answers. */
   #headers: Headers | null = null;
   onGone: (() => void) | null = null;
+  /** How the broker's answer is rendered, and from what; null before the call, and after it. */
+  #render: Render<unknown, unknown> | null = null;
+  #context: unknown = null;
+  #watcher: AnswerWatcher<unknown> | null = null;
   /** Bytes reserved for the answer; only the budget of answers changes them. */
   reservedBytes = 0;
   #owner: string | null = null;
@@ -165,6 +185,11 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   get owner(): string {
     this.#owner ??= Buffer.from(this.#response.getRemoteAddress()).toString('latin1');
     return this.#owner;
+  }
+
+  /** Of a `Reply`. */
+  get room(): AnswerRoom {
+    return this;
   }
 
   get freeBytes(): number {
@@ -244,6 +269,36 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   #beforeAnswer(): void {
     if (this.#isPaused) this.readOn();
     this.#tracked?.answering();
+  }
+
+  // --- the broker's answer ---------------------------------------------------------------------
+
+  renderBy<Context, Answer>(
+    context: Context,
+    render: Render<Context, Answer>,
+    watcher: AnswerWatcher<Answer> | null,
+  ): void {
+    this.#context = context;
+    this.#render = render as Render<unknown, unknown>;
+    this.#watcher = watcher as AnswerWatcher<unknown> | null;
+  }
+
+  /** False: it reached nobody. */
+  send(answer: unknown): boolean {
+    this.#watcher?.settle(answer);
+    if (this.#state !== 'open') {
+      this.releaseBody();
+      return false;
+    }
+    try {
+      const render = this.#render;
+      assert(render !== null, 'an answer came to a request that asked nothing');
+      render(this, this.#context, answer);
+      return true;
+    } catch (error) {
+      this.failed('an answer could not be rendered', error);
+      return false;
+    }
   }
 
   // --- the answer ------------------------------------------------------------------------------
@@ -515,6 +570,9 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#text = null;
     this.#state = state;
     this.onGone = null;
+    // What it was to be rendered from may be as large as the body.
+    this.#render = null;
+    this.#context = null;
     // First: what is told of below may close other connections.
     if (state === 'answered') this.#tracked?.answered();
     else this.#tracked?.gone();

@@ -2,12 +2,37 @@
  * The seam between the HTTP front and the broker. The front parses, validates and renders; whatever
  * needs state goes through `Service` and comes back through a `Reply`.
  *
- * A `Reply` is one object per request. The broker calls `send` exactly once, in the call that
- * brought the request or at any later time. Between the two the client may go: then `gone` turns
- * true and `onGone`, if the broker has set it, runs once, after which `send` may be left out.
- * `send` returns whether somebody could still receive the answer, so that a pop whose client went
- * in the last moment can be given back. A command whose client has gone still holds its body, and
- * the room that the body was admitted to, until `send`.
+ * A request is one object from its route to its answer: the `Exchange`. The front owns it. The
+ * handler tells it how the answer is rendered, and gives it to the service as a `Reply`.
+ *
+ * A command that is submitted for a request is a `ClientRequest`
+ * (`packages/broker/requests/held-request.ts`), which names its `Reply`. The broker's table of
+ * requests owns it, and settles it.
+ *
+ *     exchange   open, answering, then answered or gone
+ *     command    entering, held, at a leader here or elsewhere, in doubt, applying, ended
+ *
+ * - An outcome comes, from whichever node leads: the command ends, and the exchange is sent it.
+ * - The deadline passes: the exchange is sent a refusal. The command ends, but for a pop that may
+ *   have claimed, which goes on until it is known what is to be given back.
+ * - The client goes: the exchange is gone. A pop claims nothing from then on, and what it has
+ *   claimed is given back. Any other command goes on to its end.
+ * - Leadership is lost or moves: the command is held, or in doubt until it is known which entry
+ *   won. The exchange waits.
+ * - The node stops: the command ends, and the exchange is sent a refusal.
+ *
+ * Rejected: one object for both. Neither lives within the other. A large push is many commands,
+ * each with a deadline, an id and an outcome of its own; a lock is several; a read is none; and
+ * what is given back is a command without an exchange. The command of a pop goes on for a minute
+ * after its client has gone, and the answer of a pop waits for room and for the disk after its
+ * command has ended.
+ *
+ * The broker calls `send` exactly once, in the call that brought the request or at any later time.
+ * Between the two the client may go: then `gone` turns true and `onGone`, if the broker has set it,
+ * runs once, after which `send` may be left out. `send` returns whether somebody could still
+ * receive the answer, so that a pop whose client went in the last moment can be given back. A
+ * command whose client has gone still holds its body, and the room that the body was admitted to,
+ * until `send`.
  *
  * Units: `...Us` microseconds since the epoch, `...Ms` milliseconds.
  */
@@ -80,6 +105,7 @@ import type { StreamService } from './stream-service.js';
 import type { SurfaceService } from './surface-service.js';
 import type { TimerService } from './timer-service.js';
 
+/** An `Exchange`, as the broker sees it. */
 export interface Reply<Answer> {
   /** The client has gone: nothing that is sent can arrive. */
   readonly gone: boolean;

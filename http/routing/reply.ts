@@ -1,13 +1,10 @@
 /**
- * The front's side of `Reply`: remembers what the answer is rendered from. A failure while
- * rendering is this request's alone: it is logged and answered 500, and the broker learns that
- * nobody received the answer.
+ * What a handler gives to the broker for its answer: its own exchange, told how that is rendered.
  */
 import type { RefusedOutcome } from '@svc/engine';
 import type { Schema } from '@svc/schema';
-import type { AnswerRoom } from '../exchange/answer-budget.js';
-import { INTERNAL_REFUSAL, type Status } from '../exchange/errors.js';
-import type { Exchange, FrontLogger } from '../exchange/exchange.js';
+import type { Status } from '../exchange/errors.js';
+import type { AnswerWatcher, Exchange, Render } from '../exchange/exchange.js';
 import { jsonOf } from '../json/answer-writer.js';
 import { type Rest, type Shown, textOf } from '../json/shown.js';
 import type { NotFoundOutcome, Reply } from '../ports/service.js';
@@ -34,94 +31,51 @@ export function sendAnswer<Value>(
   exchange.json(status, jsonOf(schema, value), retryAfter);
 }
 
-export type Render<Context, Answer> = (
+/**
+ * `context`: what the answer is rendered from, beside what the broker brings. `pass`: of a call
+ * that a gate let in; it is settled though the client may have gone.
+ */
+export function replyBy<Context, Answer>(
   exchange: Exchange,
   context: Context,
-  answer: Answer,
-) => void;
-
-export class PendingReply<Context, Answer> implements Reply<Answer> {
-  readonly #exchange: Exchange;
-  readonly #context: Context;
-  readonly #render: Render<Context, Answer>;
-  readonly #logger: FrontLogger;
-
-  constructor(
-    exchange: Exchange,
-    logger: FrontLogger,
-    context: Context,
-    render: Render<Context, Answer>,
-  ) {
-    this.#exchange = exchange;
-    this.#logger = logger;
-    this.#context = context;
-    this.#render = render;
-  }
-
-  get gone(): boolean {
-    return this.#exchange.gone;
-  }
-
-  get onGone(): (() => void) | null {
-    return this.#exchange.onGone;
-  }
-
-  set onGone(hook: (() => void) | null) {
-    this.#exchange.onGone = hook;
-  }
-
-  get room(): AnswerRoom {
-    return this.#exchange;
-  }
-
-  send(answer: Answer): boolean {
-    const exchange = this.#exchange;
-    if (!exchange.open) {
-      exchange.releaseBody();
-      return false;
-    }
-    try {
-      this.#render(exchange, this.#context, answer);
-      return true;
-    } catch (error) {
-      this.#logger.error('an answer could not be rendered', error);
-      exchange.refuse(INTERNAL_REFUSAL);
-      return false;
-    }
-  }
+  render: Render<Context, Answer>,
+  pass: AnswerWatcher<NoInfer<Answer>> | null = null,
+): Reply<Answer> {
+  exchange.renderBy(context, render, pass);
+  return exchange;
 }
 
 /** A reply to a call that may be refused: `render` gets all but refusals, answered here. */
 export function viewReply<Context, View extends { readonly kind: string }>(
-  front: { readonly logger: FrontLogger },
   exchange: Exchange,
   context: Context,
   render: Render<Context, View>,
 ): Reply<View | RefusedOutcome> {
-  return new PendingReply(exchange, front.logger, { context, render }, renderView<Context, View>);
+  return replyBy(exchange, context, (to, from, view: View | RefusedOutcome) => {
+    if (isRefused(view)) to.refuse(view.refusal);
+    else render(to, from, view);
+  });
 }
 
 /** A reply whose answer is made of the view. */
 export function shownReply<View extends { readonly kind: string }, More, Value>(
-  front: { readonly logger: FrontLogger },
   exchange: Exchange,
   schema: Shown<View, More, Value>,
   ...more: Rest<More>
 ): Reply<View | RefusedOutcome> {
-  return viewReply(front, exchange, null, (to: Exchange, _: null, view: View) =>
+  return viewReply(exchange, null, (to: Exchange, _: null, view: View) =>
     sendShown(to, '200 OK', schema, view, ...more),
   );
 }
 
 /** As `viewReply`; `notFound` answers where there is no such thing. */
 export function foundReply<Context, View extends { readonly kind: string }>(
-  front: { readonly logger: FrontLogger },
   exchange: Exchange,
   context: Context,
   notFound: (exchange: Exchange) => void,
   render: Render<Context, View>,
 ): Reply<View | NotFoundOutcome | RefusedOutcome> {
-  return viewReply(front, exchange, context, (to: Exchange, _, view: View | NotFoundOutcome) => {
+  return viewReply(exchange, context, (to: Exchange, _, view: View | NotFoundOutcome) => {
     if (isNotFound(view)) notFound(to);
     else render(to, context, view);
   });
@@ -129,20 +83,6 @@ export function foundReply<Context, View extends { readonly kind: string }>(
 
 function isNotFound(view: { readonly kind: string }): view is NotFoundOutcome {
   return view.kind === 'not-found';
-}
-
-interface Rendering<Context, View> {
-  readonly context: Context;
-  readonly render: Render<Context, View>;
-}
-
-function renderView<Context, View extends { readonly kind: string }>(
-  exchange: Exchange,
-  { context, render }: Rendering<Context, View>,
-  outcome: View | RefusedOutcome,
-): void {
-  if (isRefused(outcome)) exchange.refuse(outcome.refusal);
-  else render(exchange, context, outcome);
 }
 
 function isRefused(outcome: { readonly kind: string }): outcome is RefusedOutcome {

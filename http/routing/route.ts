@@ -5,7 +5,7 @@ import type { KvLimits, TimerCallLimits } from '../base/limits.js';
 import type { AccessLevel, RoleSet } from '../exchange/access-level.js';
 import type { AnswerShare } from '../exchange/answer-budget.js';
 import type { BodyShare } from '../exchange/body-budget.js';
-import type { Exchange, FrontLogger } from '../exchange/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { Paging } from '../exchange/paging.js';
 import type { Zstd } from '../exchange/zstd.js';
 import type { Gate } from '../gate/gate.js';
@@ -22,7 +22,6 @@ export interface Front {
   readonly gate: Gate;
   readonly kvLimits: KvLimits;
   readonly timers: TimerFront;
-  readonly logger: FrontLogger;
   readonly popTimeoutMs: number;
   readonly defaultSubscription: Subscription;
   /** Tokens are checked; otherwise every caller may do everything. */

@@ -263,7 +263,6 @@ class FrontServer implements HttpServer, Rim {
       gate: this.#gate,
       kvLimits: options.kvLimits ?? KV_LIMITS,
       timers: { limits: options.timerLimits ?? TIMER_CALL_DEFAULTS, zstd: new Zstd(nowMs) },
-      logger: options.logger,
       popTimeoutMs: options.popTimeoutMs ?? POP_TIMEOUT_MS_DEFAULT,
       defaultSubscription,
       checksTokens: this.#authenticator !== null,

@@ -291,7 +291,7 @@ function ask(
   const window = windowOf(query, analytics.nowUs());
   const context: Context = { window, hostname: query.hostname, isWanted };
   const render = isOfWorkers ? renderWorkers : renderSystem;
-  const reply = viewReply(front, exchange, context, render);
+  const reply = viewReply(exchange, context, render);
   analytics.processes(window, isOfWorkers, reply);
 }
 

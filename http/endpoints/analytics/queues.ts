@@ -135,7 +135,7 @@ export const queueOpsEndpoint = endpoint({
   largeAnswer: 'read',
   handle: (front, call) => {
     const asked = askedOf(front, call);
-    front.service.analytics.queueSeries(asked, viewReply(front, call.exchange, asked, renderOps));
+    front.service.analytics.queueSeries(asked, viewReply(call.exchange, asked, renderOps));
   },
 });
 
@@ -152,7 +152,7 @@ export const queueLagEndpoint = endpoint({
   largeAnswer: 'read',
   handle: (front, call) => {
     const asked = askedOf(front, call, false);
-    front.service.analytics.queueSeries(asked, viewReply(front, call.exchange, asked, renderLag));
+    front.service.analytics.queueSeries(asked, viewReply(call.exchange, asked, renderLag));
   },
 });
 
@@ -169,7 +169,7 @@ export const parkedReplicasEndpoint = endpoint({
   largeAnswer: 'read',
   handle: (front, call) => {
     const asked = askedOf(front, call);
-    front.service.analytics.parked(asked, viewReply(front, call.exchange, asked, renderParked));
+    front.service.analytics.parked(asked, viewReply(call.exchange, asked, renderParked));
   },
 });
 

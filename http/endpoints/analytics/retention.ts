@@ -80,7 +80,7 @@ export const retentionEndpoint = endpoint({
       groupBy: query.groupBy,
       window: windowOf(query, front.service.analytics.nowUs()),
     };
-    const reply = shownReply(front, exchange, retentionAnswer, asked);
+    const reply = shownReply(exchange, retentionAnswer, asked);
     front.service.analytics.retention(asked, reply);
   },
 });

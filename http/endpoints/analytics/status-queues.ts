@@ -38,7 +38,7 @@ export const statusQueuesEndpoint = endpoint({
   answers: { 200: answer('The page.', statusQueuesAnswer) },
   largeAnswer: 'read',
   handle: (front, { exchange, tenant, query: { limit, offset } }) => {
-    const reply = shownReply(front, exchange, statusQueuesAnswer);
+    const reply = shownReply(exchange, statusQueuesAnswer);
     front.service.analytics.queuePage(tenant, offset, limit, reply);
   },
 });
@@ -106,7 +106,7 @@ export const statusAnalyticsEndpoint = endpoint({
   },
   largeAnswer: 'read',
   handle: (front, { exchange, tenant }) => {
-    const reply = shownReply(front, exchange, statusAnalyticsAnswer);
+    const reply = shownReply(exchange, statusAnalyticsAnswer);
     front.service.analytics.messageTotal(tenant, reply);
   },
 });

@@ -238,7 +238,7 @@ export const statusEndpoint = endpoint({
     const window = windowOf(query, front.service.analytics.nowUs());
     const filter = exactFilterOf(query, tenant);
     const asked: StatusQuery = { tenant, filter, window, page };
-    const reply = viewReply(front, exchange, { window, page }, render);
+    const reply = viewReply(exchange, { window, page }, render);
     front.service.analytics.status(asked, reply);
   },
 });

@@ -166,7 +166,7 @@ export const workloadEndpoint = endpoint({
     }
     const groupBy = query.groupBy ?? 'namespace';
     const asked: WorkloadQuery = { tenant, filter: exactFilterOf(query, tenant), groupBy, window };
-    const reply = viewReply(front, exchange, { window, groupBy, axis }, render);
+    const reply = viewReply(exchange, { window, groupBy, axis }, render);
     front.service.analytics.workload(asked, reply);
   },
 });

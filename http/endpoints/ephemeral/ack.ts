@@ -13,7 +13,7 @@ import type {
   EphemeralRefused,
 } from '../../ports/ephemeral-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { replyBy } from '../../routing/reply.js';
 import {
   AWAY,
   BAD,
@@ -85,7 +85,7 @@ export const ephemeralAckEndpoint = endpoint({
       return;
     }
     const acks: EphemeralAcks = { tenant, ...read };
-    front.service.ephemeral.ack(acks, new PendingReply(exchange, front.logger, ids, render));
+    front.service.ephemeral.ack(acks, replyBy(exchange, ids, render));
   },
 });
 

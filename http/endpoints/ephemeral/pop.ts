@@ -25,7 +25,7 @@ import type {
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { bufferOf } from '../../routing/message-text.js';
 import { parameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { replyBy } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 import {
   AWAY,
@@ -72,7 +72,7 @@ export const ephemeralPopEndpoint = endpoint({
     if (isFault(pop)) throw badEphemeral(pop.fault);
     const pass = front.gate.enter(exchange, tenant, { kind: 'ephemeral' });
     if (pass === null) return;
-    front.service.ephemeral.pop(pop, new PendingReply(exchange, front.logger, pop.queue, render));
+    front.service.ephemeral.pop(pop, replyBy(exchange, pop.queue, render));
   },
 });
 

@@ -13,7 +13,7 @@ import type {
   EphemeralRefused,
 } from '../../ports/ephemeral-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { replyBy } from '../../routing/reply.js';
 import {
   AWAY,
   BAD,
@@ -76,7 +76,7 @@ export const ephemeralPushEndpoint = endpoint({
     if (pass === null) return;
     exchange.handBody();
     const request: EphemeralPush = { tenant, queue, partition, bytes: body, start, end };
-    front.service.ephemeral.push(request, new PendingReply(exchange, front.logger, count, render));
+    front.service.ephemeral.push(request, replyBy(exchange, count, render));
   },
 });
 

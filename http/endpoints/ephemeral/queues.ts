@@ -24,7 +24,7 @@ import { shown } from '../../json/shown.js';
 import type { EphemeralQueuesPage, EphemeralReset } from '../../ports/ephemeral-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { integerParameter, textParameter } from '../../routing/query-parameter.js';
-import { PendingReply, sendAnswer, sendShown, shownReply, viewReply } from '../../routing/reply.js';
+import { replyBy, sendAnswer, sendShown, shownReply, viewReply } from '../../routing/reply.js';
 import {
   AWAY,
   BAD,
@@ -75,7 +75,7 @@ export const ephemeralConfigureEndpoint = endpoint({
   names: ({ body }) => ({ queue: body.queue }),
   handle: (front, { exchange, tenant, body }) => {
     if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-    const reply = viewReply(front, exchange, body, renderConfigured);
+    const reply = viewReply(exchange, body, renderConfigured);
     front.service.ephemeral.configure({ kind: 'ephemeral-configure', tenant, ...body }, reply);
   },
 });
@@ -101,7 +101,7 @@ export const ephemeralResetEndpoint = endpoint({
   handle: (front, { exchange, tenant, body: { queue } }) => {
     checkName('queue', queue);
     if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-    const reply = new PendingReply(exchange, front.logger, queue, renderReset);
+    const reply = replyBy(exchange, queue, renderReset);
     front.service.ephemeral.reset(tenant, queue, reply);
   },
 });
@@ -131,7 +131,7 @@ export const ephemeralDeleteEndpoint = endpoint({
   names: ({ params }) => params,
   handle: (front, { exchange, tenant, params: { queue } }) => {
     if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-    const reply = shownReply(front, exchange, ephemeralDeleteAnswer, queue);
+    const reply = shownReply(exchange, ephemeralDeleteAnswer, queue);
     front.service.ephemeral.delete({ kind: 'ephemeral-delete', tenant, queue }, reply);
   },
 });
@@ -155,7 +155,7 @@ export const ephemeralListEndpoint = endpoint({
   handle: (front, { exchange, tenant, query: { after, limit } }) => {
     checkNameGiven('after', after);
     if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-    const reply = viewReply(front, exchange, null, renderList);
+    const reply = viewReply(exchange, null, renderList);
     front.service.ephemeral.queues(tenant, after, limit, reply);
   },
 });

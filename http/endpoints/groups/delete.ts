@@ -70,6 +70,6 @@ function deleteGroup(
     queue,
     deleteMetadata: !FALSE_WORDS.includes(query.deleteMetadata.toLowerCase()),
   };
-  const reply = shownReply(front, exchange, groupDeletedAnswer, command);
+  const reply = shownReply(exchange, groupDeletedAnswer, command);
   front.service.groups.delete(command, reply);
 }

@@ -90,7 +90,7 @@ export const groupPositionsEndpoint = endpoint({
       const refusal = nameBudgetRefusal(tenant, place.queue, place.consumerGroup, place.partition);
       return { ...place, error: refusal?.error ?? null };
     });
-    const reply = shownReply(front, exchange, groupPositionsAnswer, asked);
+    const reply = shownReply(exchange, groupPositionsAnswer, asked);
     const known = asked.filter(({ error }) => error === null);
     front.service.groups.positions(tenant, known, reply);
   },

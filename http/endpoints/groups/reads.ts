@@ -41,7 +41,7 @@ import { shown, textOf, textsOf } from '../../json/shown.js';
 import type { LaggingGroupsView } from '../../ports/group-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { integerParameter, NEXT_AFTER_HEADER } from '../../routing/query-parameter.js';
-import { PendingReply, viewReply } from '../../routing/reply.js';
+import { replyBy, viewReply } from '../../routing/reply.js';
 
 /** The letters of the three lists. */
 const LIST = 'g';
@@ -163,7 +163,7 @@ export const groupListEndpoint = endpoint({
   answers: { 200: answer(`A bare array. ${NEXT_AFTER_HEADER}`, list(consumerGroupRow)) },
   largeAnswer: 'read',
   handle: (front, { exchange, tenant, page }) => {
-    const reply = new PendingReply(exchange, front.logger, true, renderListed);
+    const reply = replyBy(exchange, true, renderListed);
     const newList = () => new ListText(exchange.newText(), LIST_FORM);
     front.service.groups.list(tenant, page, newList, reply);
   },
@@ -188,7 +188,7 @@ export const groupDetailEndpoint = endpoint({
   // No group can have a name that no key can hold.
   tooLong: ({ exchange }) => exchange.json('404 Not Found', GROUP_NOT_FOUND),
   handle: (front, { exchange, tenant, params, page }) => {
-    const reply = new PendingReply(exchange, front.logger, page, renderDetail);
+    const reply = replyBy(exchange, page, renderDetail);
     const newList = () => new ListText(exchange.newText(), detailForm());
     front.service.groups.detail(tenant, params.group, page, newList, reply);
   },
@@ -215,7 +215,7 @@ export const laggingGroupsEndpoint = endpoint({
   },
   largeAnswer: 'read',
   handle: (front, { exchange, tenant, query, page }) => {
-    const reply = viewReply(front, exchange, null, renderLagging);
+    const reply = viewReply(exchange, null, renderLagging);
     front.service.groups.lagging(tenant, query.minLagSeconds, page, reply);
   },
 });

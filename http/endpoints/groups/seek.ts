@@ -28,7 +28,7 @@ import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { sendShown } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 
 const seekForm = bodyForm({
   toEnd: given(null, flagMember()),
@@ -115,7 +115,7 @@ export const seekPartitionEndpoint = endpoint({
     seek(front, exchange, tenant, params, targetOf(body, true)),
 });
 
-const renderer: OutcomeRenderer<SeekCommand, 'group-changed'> = { kind: 'group-changed', render };
+const renderer = outcomeRender('group-changed', render);
 
 interface Place {
   readonly group: string;

@@ -9,7 +9,7 @@ import type { JsonReader } from '../../json/json-reader.js';
 import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { sendShown } from '../../routing/reply.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 
 const subscriptionForm = bodyForm({
   // Something else than a string is as invalid as a string that is no instant.
@@ -63,11 +63,9 @@ export const groupSubscriptionEndpoint = endpoint({
   },
 });
 
-const renderer: OutcomeRenderer<Subscribe, 'group-changed'> = {
-  kind: 'group-changed',
-  render: (exchange, command, outcome) =>
-    sendShown(exchange, '200 OK', subscriptionAnswer, outcome, command),
-};
+const renderer = outcomeRender('group-changed', (exchange, command: Subscribe, outcome) =>
+  sendShown(exchange, '200 OK', subscriptionAnswer, outcome, command),
+);
 
 /** Throws `RequestFault`. */
 function startUs(text: string | null): number {

@@ -31,7 +31,6 @@ import {
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Pass } from '../../gate/gate.js';
-import { GatedReply } from '../../gate/gated-reply.js';
 import {
   bodyForm,
   describedBy,
@@ -50,7 +49,7 @@ import type {
   KvNamespacesView,
 } from '../../ports/kv-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply, sendShown } from '../../routing/reply.js';
+import { replyBy, sendShown } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 import { refuseShape } from './kv.js';
 import { refuseKv, SURFACE_REFUSALS } from './kv-answers.js';
@@ -115,8 +114,8 @@ export const kvNamespacesEndpoint = endpoint({
   handle: (front, { exchange, tenant, query }) => {
     const pass = enter(front, exchange, tenant, query);
     if (pass === null) return;
-    const reply = new PendingReply(exchange, front.logger, null, renderNamespaces);
-    front.service.kv.namespaces(tenant, new GatedReply(pass, reply));
+    const reply = replyBy(exchange, null, renderNamespaces, pass);
+    front.service.kv.namespaces(tenant, reply);
   },
 });
 
@@ -165,8 +164,8 @@ export const kvListEndpoint = endpoint({
       refuseShape(exchange, error);
       return;
     }
-    const reply = new PendingReply(exchange, front.logger, wish, renderList);
-    front.service.kv.list({ tenant, ...wish }, new GatedReply(pass, reply));
+    const reply = replyBy(exchange, wish, renderList, pass);
+    front.service.kv.list({ tenant, ...wish }, reply);
   },
 });
 

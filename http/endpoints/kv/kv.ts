@@ -4,12 +4,11 @@ import { either } from '@svc/schema';
 import { kvCallAnswer, kvFailureAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Pass } from '../../gate/gate.js';
-import { GatedReply } from '../../gate/gated-reply.js';
 import { JsonError } from '../../json/json-error.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { replyBy } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 import { outcomeBytes, refuseKv, refuseKvFault, SURFACE_REFUSALS } from './kv-answers.js';
 import { countKv } from './kv-meters.js';
@@ -145,8 +144,7 @@ export function submitKv(
     if (outcome.kind === 'refused') refuseKv(to, outcome.refusal);
     else render(to, asked, outcome);
   };
-  const reply = new PendingReply(exchange, front.logger, ops, rendered);
-  service.kv.call(call, new GatedReply(pass, reply));
+  service.kv.call(call, replyBy(exchange, ops, rendered, pass));
 }
 
 function renderCall(exchange: Exchange, ops: readonly KvOp[], outcome: KvOutcome): void {

@@ -16,11 +16,10 @@ import {
 import { type LockResult, locksAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
 import { refuseSurface } from '../../gate/gate-refusal.js';
-import { GatedReply } from '../../gate/gated-reply.js';
 import { body } from '../../json/json-keys.js';
 import { LOCK_SLOTS_MAX, type LockOp, type LocksView } from '../../ports/lock-service.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import { PendingReply, sendAnswer } from '../../routing/reply.js';
+import { replyBy, sendAnswer } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 import { refuseKv, SURFACE_REFUSALS } from './kv-answers.js';
 import {
@@ -131,8 +130,8 @@ export const locksEndpoint = endpoint({
     }
     exchange.handBody();
     const context: Context = { front, ops, beganMs: front.service.monotonicMs() };
-    const reply = new PendingReply(exchange, front.logger, context, render);
-    front.service.locks.run(tenant, ops, new GatedReply(pass, reply));
+    const reply = replyBy(exchange, context, render, pass);
+    front.service.locks.run(tenant, ops, reply);
   },
 });
 

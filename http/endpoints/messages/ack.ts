@@ -16,7 +16,7 @@ import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quoted, quotedBytes } from '../../json/json-text.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import type { AnyCall, Call, Front } from '../../routing/route.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 
 export const ACK_BODY_KEYS = keySet(
   'transactionId',
@@ -89,7 +89,7 @@ export const ackEndpoint = endpoint({ at: 'POST /api/v1/ack', ...ackRecord });
 
 export const ackBatchEndpoint = endpoint({ at: 'POST /api/v1/ack/batch', ...ackRecord });
 
-const renderer: OutcomeRenderer<AckCommand, 'acked'> = { kind: 'acked', render };
+const renderer = outcomeRender('acked', render);
 
 function handle(front: Front, request: Call<unknown>): void {
   front.meters.calls.ackRequests++;

@@ -10,7 +10,7 @@ import { bodyForm, ifPresent, integerMember } from '../../json/body-form.js';
 import { shown } from '../../json/shown.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { sendShown } from '../../routing/reply.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 
 const ANY = Number.POSITIVE_INFINITY;
 
@@ -58,8 +58,6 @@ export const extendEndpoint = endpoint({
   },
 });
 
-const renderer: OutcomeRenderer<ExtendCommand, 'extended'> = {
-  kind: 'extended',
-  render: (exchange, command, outcome) =>
-    sendShown(exchange, '200 OK', extendAnswer, outcome, command),
-};
+const renderer = outcomeRender('extended', (exchange, command: ExtendCommand, outcome) =>
+  sendShown(exchange, '200 OK', extendAnswer, outcome, command),
+);

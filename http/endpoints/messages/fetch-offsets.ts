@@ -96,7 +96,7 @@ export const fetchOffsetsEndpoint = endpoint({
   largeAnswer: 'read',
   names: ({ body }) => body,
   handle: (front, { exchange, tenant, body }) => {
-    const reply = shownReply(front, exchange, fetchOffsetsAnswer, body);
+    const reply = shownReply(exchange, fetchOffsetsAnswer, body);
     front.service.resources.offsets(tenant, body, reply);
   },
 });

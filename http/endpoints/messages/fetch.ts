@@ -78,7 +78,7 @@ export const fetchEndpoint = endpoint({
   handle: (front, { exchange, tenant, body: { entries, maxWaitMs, minBytes } }) => {
     const deadlineMs = front.service.monotonicMs() + maxWaitMs;
     const fetch: FetchRequest = { tenant, entries, maxWaitMs, minBytes, deadlineMs };
-    front.service.fetch(fetch, viewReply(front, exchange, fetch, render));
+    front.service.fetch(fetch, viewReply(exchange, fetch, render));
   },
 });
 

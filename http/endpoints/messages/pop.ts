@@ -17,7 +17,7 @@ import type { DeliveredOutcome, PoppedMessages } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { claimText, expectedBytes, inParts } from '../../routing/message-text.js';
 import { parameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { replyBy } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
 import { type PopParameters, readPopQuery, SUBSCRIPTION_MODE } from './pop-query.js';
 
@@ -155,7 +155,7 @@ function pop(front: Front, request: Call<unknown>, named: PopScope | null): void
     autopilot: scope.kind === 'queue' ? parameters.autopilot : null,
   };
   const context: PopContext = { command, front, beganMs };
-  front.service.pop(command, new PendingReply(exchange, front.logger, context, render));
+  front.service.pop(command, replyBy(exchange, context, render));
 }
 
 /** null: it names no label. */

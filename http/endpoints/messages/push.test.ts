@@ -88,7 +88,7 @@ describe('answers', () => {
     expect(answer.status).toBe(500);
     expect(JSON.parse(answer.body)).toEqual({ error: 'internal error', code: 'internal' });
     expect(received).toBe(false);
-    expect(front.logged[0]).toContain('push was answered by acked');
+    expect(front.logged[0]).toContain('acked came in answer, and not pushed');
     answerWith([0]);
     expect((await client.request('/api/v1/push', { body })).status).toBe(201);
   });

@@ -24,8 +24,9 @@ import { sendOwed } from '../../exchange/sliced-answer.js';
 import { body } from '../../json/json-keys.js';
 import { quoted, quotedBytes } from '../../json/json-text.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
+import { replyBy } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender } from '../../routing/submit.js';
 import {
   PUSH_BODY_KEYS,
   PUSH_ITEM_KEYS,
@@ -91,14 +92,15 @@ const UNCUT_ITEMS_MAX = 512;
 /** From so many items on, the native layer takes the answer faster as bytes than as a string. */
 const BYTE_TEXT_ITEMS_MIN = 4;
 
-/** Renders the outcome of one push, and times the stages that the push passes here. */
-class TimedPush implements OutcomeRenderer<PushCommand, 'pushed'> {
-  readonly kind = 'pushed';
+/** One push, whose outcome it renders, and the times of the stages that it passes here. */
+class TimedPush {
+  readonly #command: PushCommand;
   readonly #front: Front;
   readonly #beganMs: number;
   readonly #preparedMs: number;
 
-  constructor(front: Front, beganMs: number) {
+  constructor(command: PushCommand, front: Front, beganMs: number) {
+    this.#command = command;
     this.#front = front;
     this.#beganMs = beganMs;
     this.#preparedMs = front.service.monotonicMs();
@@ -111,7 +113,8 @@ class TimedPush implements OutcomeRenderer<PushCommand, 'pushed'> {
     meters.pipeline.pushSubmit.record((service.monotonicMs() - this.#preparedMs) * US_PER_MS);
   }
 
-  render(exchange: Exchange, command: PushCommand, outcome: PushedOutcome): void {
+  render(exchange: Exchange, outcome: PushedOutcome): void {
+    const command = this.#command;
     const { meters, service } = this.#front;
     meters.pipeline.pushAwait.record((service.monotonicMs() - this.#preparedMs) * US_PER_MS);
     const count = command.itemGroup.length;
@@ -166,10 +169,15 @@ function push(
     payloadStart,
     payloadEnd,
   };
-  const timed = new TimedPush(front, beganMs);
-  submit(front, exchange, command, timed);
+  const timed = new TimedPush(command, front, beganMs);
+  exchange.handBody();
+  front.service.submit(command, replyBy(exchange, timed, renderer));
   timed.submitted();
 }
+
+const renderer = outcomeRender('pushed', (exchange, timed: TimedPush, outcome) =>
+  timed.render(exchange, outcome),
+);
 
 /** Checks what each part has read before it reads the next. */
 class LargePushReader implements PartReader {

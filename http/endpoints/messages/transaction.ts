@@ -37,9 +37,9 @@ import type { GateRefusal } from '../../gate/gate-refusal.js';
 import { JsonError } from '../../json/json-error.js';
 import { quotedBytes } from '../../json/json-text.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { replyBy } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 import {
   FAILURE_CHARS_MAX,
   failureMembers,
@@ -119,7 +119,7 @@ const DUPLICATE: typeof ITEM_DUPLICATE = 1;
 /** The outcome of the key/value operations of a rollback. */
 const NOTHING_STORED: KvOutcome = { kind: 'kv', failure: null, results: [] };
 
-const renderer: OutcomeRenderer<TransactionCall, 'transacted'> = { kind: 'transacted', render };
+const renderer = outcomeRender('transacted', render);
 
 function commit(
   front: Front,
@@ -227,7 +227,7 @@ function submitWithTimers(
       return;
     }
     pass.settle({ kind: 'refused' });
-    const reply = new PendingReply(exchange, front.logger, plain, (to: Exchange) => {
+    const reply = replyBy(exchange, plain, (to: Exchange) => {
       if (plain === 'overloaded') to.refuse(TIMERS_OVERLOADED);
       else refuseShape(to, command.transactionId, plain);
     });

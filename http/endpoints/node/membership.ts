@@ -28,7 +28,7 @@ import { JsonError } from '../../json/json-error.js';
 import type { MembershipChange, MembershipRefused, MembershipView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { parameter } from '../../routing/query-parameter.js';
-import { PendingReply, sendAnswer } from '../../routing/reply.js';
+import { replyBy, sendAnswer } from '../../routing/reply.js';
 import type { AnyCall, Call, Front } from '../../routing/route.js';
 import {
   type MembershipBody,
@@ -93,7 +93,7 @@ export const membershipEndpoint = endpoint({
   },
   handle: (front, request) => {
     if (refuseTenant(request)) return;
-    front.service.membership(new PendingReply(request.exchange, front.logger, null, renderView));
+    front.service.membership(replyBy(request.exchange, null, renderView));
   },
 });
 
@@ -189,7 +189,7 @@ function handleChange(
     refuse(exchange, 'bad_request', change.wrong);
     return;
   }
-  const reply = new PendingReply(exchange, front.logger, null, render);
+  const reply = replyBy(exchange, null, render);
   front.service.changeMembership(change, query.timeoutMs, reply);
 }
 

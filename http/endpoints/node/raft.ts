@@ -26,7 +26,7 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { rowsOf, shown } from '../../json/shown.js';
 import type { MembershipRefused, MembershipView, RaftMembersView } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply, sendAnswer, sendShown, viewReply } from '../../routing/reply.js';
+import { replyBy, sendAnswer, sendShown, viewReply } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 
 export const raftStatusEndpoint = endpoint({
@@ -53,7 +53,7 @@ export const raftMembersEndpoint = endpoint({
   scoped: false,
   handle: (front, { exchange }) =>
     front.service.raftMembers(
-      viewReply(front, exchange, null, (to: Exchange, _: null, { answer }: RaftMembersView) =>
+      viewReply(exchange, null, (to: Exchange, _: null, { answer }: RaftMembersView) =>
         sendAnswer(to, '200 OK', raftMembersAnswer, answer),
       ),
     ),
@@ -124,8 +124,7 @@ export const raftLivenessEndpoint = endpoint({
     ),
   },
   scoped: false,
-  handle: (front, { exchange }) =>
-    front.service.membership(new PendingReply(exchange, front.logger, front, render)),
+  handle: (front, { exchange }) => front.service.membership(replyBy(exchange, front, render)),
 });
 
 function render(

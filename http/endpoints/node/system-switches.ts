@@ -28,7 +28,7 @@ import type { SwitchesView } from '../../ports/surface-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { sendAnswer, viewReply } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
-import { submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 
 const OPEN_BRACE = 0x7b;
 
@@ -188,14 +188,12 @@ type TextOf = (switches: Switches) => string;
 function read(front: Front, exchange: Exchange, text: TextOf): void {
   const render = (to: Exchange, _: null, { switches }: SwitchesView) =>
     to.json('200 OK', text(switches));
-  front.service.surfaces.readSwitches(viewReply(front, exchange, null, render));
+  front.service.surfaces.readSwitches(viewReply(exchange, null, render));
 }
 
 function set(front: Front, exchange: Exchange, changes: SwitchChanges, text: TextOf): void {
   const command: SetSwitchesCommand = { kind: 'set-switches', tenant: DEFAULT_TENANT, changes };
-  submit(front, exchange, command, {
-    kind: 'switches-set',
-    render: (to: Exchange, _: SetSwitchesCommand, { switches }: SwitchesSetOutcome) =>
-      to.json('200 OK', text(switches)),
-  });
+  const render = (to: Exchange, _: SetSwitchesCommand, { switches }: SwitchesSetOutcome) =>
+    to.json('200 OK', text(switches));
+  submit(front, exchange, command, outcomeRender('switches-set', render));
 }

@@ -43,7 +43,7 @@ export const sharedStateEndpoint = endpoint({
   },
   scoped: false,
   handle: (front, { exchange }) => {
-    const reply = shownReply(front, exchange, sharedStateAnswer);
+    const reply = shownReply(exchange, sharedStateAnswer);
     front.service.analytics.sharedState(reply);
   },
 });

@@ -54,7 +54,7 @@ import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
 import { sendShown } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 
 const whose = optional(describedAs("The caller's when absent.", nullable(uuid)));
 const limit = optional(nullable(integerBetween(0, Number.MAX_SAFE_INTEGER)));
@@ -171,10 +171,9 @@ export const tenantPurgeEndpoint = endpoint({
 
 type Value = string | number | boolean;
 
-const quotaRenderer: OutcomeRenderer<SetGrantCommand, 'grant-set'> = {
-  kind: 'grant-set',
-  render: (exchange, command) => sendShown(exchange, '200 OK', quotaAnswer, command.grant, command),
-};
+const quotaRenderer = outcomeRender('grant-set', (exchange, command: SetGrantCommand) =>
+  sendShown(exchange, '200 OK', quotaAnswer, command.grant, command),
+);
 
 function setQuota(
   front: Front,
@@ -234,11 +233,11 @@ function limitsOf(members: { readonly [name: string]: unknown }): GrantLimits | 
 
 // --- purge ---------------------------------------------------------------------------------------
 
-const purgeRenderer: OutcomeRenderer<PurgeTenantCommand, 'tenant-purged'> = {
-  kind: 'tenant-purged',
-  render: (exchange, command, outcome) =>
+const purgeRenderer = outcomeRender(
+  'tenant-purged',
+  (exchange, command: PurgeTenantCommand, outcome) =>
     sendShown(exchange, '200 OK', tenantPurgedAnswer, outcome, command),
-};
+);
 
 /** null: it names none. */
 function tenantInBody(body: Buffer): string | null {

@@ -30,7 +30,7 @@ import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { partOf, shown } from '../../json/shown.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { sendShown } from '../../routing/reply.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 import {
   OPTION_KINDS,
   type OptionKind,
@@ -118,10 +118,9 @@ export const configureEndpoint = endpoint({
     submit(front, exchange, { kind: 'configure', tenant, ...body }, renderer),
 });
 
-const renderer: OutcomeRenderer<ConfigureCommand, 'configured'> = {
-  kind: 'configured',
-  render: (exchange, _, outcome) => sendShown(exchange, '200 OK', configureAnswer, outcome),
-};
+const renderer = outcomeRender('configured', (exchange, _: ConfigureCommand, outcome) =>
+  sendShown(exchange, '200 OK', configureAnswer, outcome),
+);
 
 const OPTION_NAMES = Object.keys(OPTION_KINDS);
 const OPTION_KEYS = keySet(...OPTION_NAMES);

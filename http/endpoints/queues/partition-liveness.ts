@@ -47,7 +47,7 @@ export const partitionLivenessEndpoint = endpoint({
   },
   handle: (front, { exchange, tenant, query }) => {
     const filter = exactFilterOf(query, tenant);
-    const reply = shownReply(front, exchange, livenessAnswer);
+    const reply = shownReply(exchange, livenessAnswer);
     front.service.analytics.liveness(tenant, filter, query.limit, reply);
   },
 });

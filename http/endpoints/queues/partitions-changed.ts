@@ -129,7 +129,7 @@ export const partitionsChangedEndpoint = endpoint({
   largeAnswer: 'read',
   names: ({ body }) => body,
   handle: (front, { exchange, tenant, body }) => {
-    const reply = shownReply(front, exchange, changedAnswer, body);
+    const reply = shownReply(exchange, changedAnswer, body);
     front.service.resources.changed(tenant, body, reply);
   },
 });

@@ -73,7 +73,7 @@ export const queueDepthEndpoint = endpoint({
     else queueNotFound(exchange);
   },
   handle: (front, { exchange, tenant, params: { queue }, query: { group }, page }) => {
-    const reply = foundReply(front, exchange, { page, queue, group }, queueNotFound, render);
+    const reply = foundReply(exchange, { page, queue, group }, queueNotFound, render);
     front.service.queueDepth(tenant, queue, group, page, reply);
   },
 });

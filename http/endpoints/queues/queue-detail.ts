@@ -23,7 +23,7 @@ import type { QueueDetailView } from '../../ports/service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { foundReply, sendAnswer } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 import { segmentFigures } from './queue-list.js';
 import { optionsAnswer } from './queue-options.js';
 
@@ -127,7 +127,7 @@ export function answerQueue(
 ): void {
   const render = (to: Exchange, more: Paged, view: QueueDetailView) =>
     sendSliced(to, pieces(view, more));
-  const reply = foundReply(front, exchange, { page }, queueNotFound, render);
+  const reply = foundReply(exchange, { page }, queueNotFound, render);
   front.service.queueDetail(tenant, params.queue, page, reply);
 }
 
@@ -146,10 +146,9 @@ export const queueDeleteEndpoint = endpoint({
     submit(front, exchange, { kind: 'delete-queue', tenant, queue }, renderer),
 });
 
-const renderer: OutcomeRenderer<DeleteQueueCommand, 'deleted'> = {
-  kind: 'deleted',
-  render: (exchange, { queue }, { existed }) => sendDeleted(exchange, queue, existed),
-};
+const renderer = outcomeRender('deleted', (exchange, { queue }: DeleteQueueCommand, { existed }) =>
+  sendDeleted(exchange, queue, existed),
+);
 
 function sendDeleted(exchange: Exchange, queue: string, existed: boolean): void {
   sendAnswer(

@@ -14,7 +14,7 @@ import { partOf, rowsOf, shown } from '../../json/shown.js';
 import type { QueueListEnd } from '../../ports/service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { textParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { replyBy } from '../../routing/reply.js';
 import { optionsAnswer } from './queue-options.js';
 
 /** Both orders are by age, but a place in one is not taken for a place in the other. */
@@ -95,7 +95,7 @@ export const queueListEndpoint = endpoint({
   },
   largeAnswer: 'read',
   handle: (front, { exchange, tenant, query, page }) => {
-    const reply = new PendingReply(exchange, front.logger, false, renderListed);
+    const reply = replyBy(exchange, false, renderListed);
     if (query.stats === 'lanes') {
       const form = namesForm({ page });
       const newList = () => new ListText(exchange.newText(), form);

@@ -33,7 +33,7 @@ export const queueSizesEndpoint = endpoint({
   names: ({ params }) => params,
   tooLong: ({ exchange }) => queueNotFound(exchange),
   handle: (front, { exchange, tenant, params: { queue }, page }) => {
-    const reply = foundReply(front, exchange, { queue, paging: page }, queueNotFound, render);
+    const reply = foundReply(exchange, { queue, paging: page }, queueNotFound, render);
     front.service.resources.queueSizes(tenant, queue, page, reply);
   },
 });

@@ -46,7 +46,7 @@ export const resourcePartitionsEndpoint = endpoint({
   names: ({ query }) => ({ queue: query.queue }),
   tooLong: ({ exchange }) => queueNotFound(exchange),
   handle: (front, { exchange, tenant, query: { queue, limit } }) => {
-    const reply = foundReply(front, exchange, null, queueNotFound, render);
+    const reply = foundReply(exchange, null, queueNotFound, render);
     front.service.resources.rankPartitions(tenant, queue, limit, reply);
   },
 });

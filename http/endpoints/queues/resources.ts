@@ -14,11 +14,10 @@ import {
   renderListed,
 } from '../../exchange/list-text.js';
 import { nextAfterOf, type Paged } from '../../exchange/paging.js';
-import { GatedReply } from '../../gate/gated-reply.js';
 import { partOf, rowsOf, shown } from '../../json/shown.js';
 import type { OverviewView } from '../../ports/resource-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
-import { PendingReply, shownReply } from '../../routing/reply.js';
+import { replyBy, shownReply } from '../../routing/reply.js';
 import type { AnyCall, Front } from '../../routing/route.js';
 import { SURFACE_REFUSALS } from '../kv/kv-answers.js';
 
@@ -81,7 +80,7 @@ export const resourceOverviewEndpoint = endpoint({
     200: answer('The figures, counted for the answer.', overviewAnswer),
   },
   handle: (front, { exchange, tenant }) =>
-    front.service.resources.overview(tenant, shownReply(front, exchange, overviewAnswer)),
+    front.service.resources.overview(tenant, shownReply(exchange, overviewAnswer)),
 });
 
 /** The letters of the two lists. */
@@ -149,7 +148,7 @@ export const tasksEndpoint = endpoint({
 
 function sendSums(front: Front, { exchange, tenant, page }: AnyCall, label: Label): void {
   const form = FORMS[label]({ page });
-  const reply = new PendingReply(exchange, front.logger, false, renderListed);
+  const reply = replyBy(exchange, false, renderListed);
   const newList = () => new ListText(exchange.newText(), form);
   front.service.resources.sumsByLabel(tenant, label, page, newList, reply);
 }
@@ -191,8 +190,8 @@ export const timerQueuesEndpoint = endpoint({
     const pass = front.gate.enter(exchange, tenant, { kind: 'timer-read' });
     if (pass === null) return;
     const form = timerQueuesForm({ page });
-    const reply = new PendingReply(exchange, front.logger, false, renderListed);
+    const reply = replyBy(exchange, false, renderListed, pass);
     const newList = () => new ListText(exchange.newText(), form);
-    front.service.timers.queues(tenant, page, newList, new GatedReply(pass, reply));
+    front.service.timers.queues(tenant, page, newList, reply);
   },
 });

@@ -33,7 +33,7 @@ import type { DeadLetterListView } from '../../ports/record-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { mandatoryParameter } from '../../routing/query-parameter.js';
 import { sendShown, viewReply } from '../../routing/reply.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 import { FILTER, type Paging, pageAnswer, pagingOf } from './record-query.js';
 
 const NO_QUEUE =
@@ -89,7 +89,7 @@ export const deadLetterListEndpoint = endpoint({
   tooLong: ({ exchange, query }) => renderList(exchange, query, NOTHING),
   handle: (front, { exchange, tenant, query: { consumerGroup: group, ...others } }) => {
     const filter: DeadLetterFilter = { tenant, group, ...others };
-    const reply = viewReply(front, exchange, filter, renderList);
+    const reply = viewReply(exchange, filter, renderList);
     front.service.records.deadLetters(filter, reply);
   },
 });
@@ -162,10 +162,7 @@ function letterText(letter: ListedDeadLetter): string {
   );
 }
 
-const purge: OutcomeRenderer<DropDeadLettersCommand, 'dead-letters-dropped'> = {
-  kind: 'dead-letters-dropped',
-  render: renderPurged,
-};
+const purge = outcomeRender('dead-letters-dropped', renderPurged);
 
 function renderPurged(
   exchange: Exchange,

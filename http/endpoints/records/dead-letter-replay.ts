@@ -26,7 +26,7 @@ import { shown } from '../../json/shown.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
 import { sendShown } from '../../routing/reply.js';
 import type { Call, Front } from '../../routing/route.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 
 const override = describedBy(
   optional(nullable(matching(/\S/))),
@@ -123,7 +123,7 @@ export const messageRetryEndpoint = endpoint({
   handle: (front, call) => replay(front, call, { kind: 'address', ...call.params }),
 });
 
-const renderer: OutcomeRenderer<ReplayCommand, 'replayed'> = { kind: 'replayed', render };
+const renderer = outcomeRender('replayed', render);
 
 const EMPTY_OVERRIDE =
   '{"success":false,"error":"queue and partition overrides must be non-empty"}';

@@ -67,7 +67,7 @@ export const deadLetterSignaturesEndpoint = endpoint({
   // No queue can have a name that no key can hold.
   tooLong: ({ exchange, query }) => render(exchange, query.queue, NOTHING),
   handle: (front, { exchange, tenant, query: { queue, limit } }) => {
-    const reply = viewReply(front, exchange, queue, render);
+    const reply = viewReply(exchange, queue, render);
     front.service.records.deadLetterSignatures(tenant, queue, limit, reply);
   },
 });

@@ -115,7 +115,7 @@ export const messageListEndpoint = endpoint({
   tooLong: ({ exchange, query }) => render(exchange, query, NOTHING),
   handle: (front, { exchange, tenant, query: { from, to, ...others } }) => {
     const filter = { tenant, fromUs: parseIsoUs(from), toUs: parseIsoUs(to), ...others };
-    const reply = viewReply(front, exchange, filter, render);
+    const reply = viewReply(exchange, filter, render);
     front.service.records.messages(filter, reply);
   },
 });

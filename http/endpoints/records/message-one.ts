@@ -24,7 +24,7 @@ import { shown, textOf } from '../../json/shown.js';
 import type { MessageView } from '../../ports/record-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { foundReply, sendShown } from '../../routing/reply.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 import { optionsAnswer } from '../queues/queue-options.js';
 import { contentText, labelsText, modeText, readingModeAnswer } from './message-list.js';
 
@@ -71,7 +71,7 @@ export const messageEndpoint = endpoint({
   largeAnswer: 'read',
   reserves: true,
   handle: (front, { exchange, tenant, params: { partitionId, transactionId } }) => {
-    const reply = foundReply(front, exchange, null, notFound, renderMessage);
+    const reply = foundReply(exchange, null, notFound, renderMessage);
     front.service.records.message(tenant, partitionId, transactionId, reply);
   },
 });
@@ -152,10 +152,7 @@ function groupText(group: MessageDetail['groups'][number], offset: number): stri
   );
 }
 
-const deletion: OutcomeRenderer<DropDeadLettersCommand, 'dead-letters-dropped'> = {
-  kind: 'dead-letters-dropped',
-  render: renderDeleted,
-};
+const deletion = outcomeRender('dead-letters-dropped', renderDeleted);
 
 function renderDeleted(
   exchange: Exchange,

@@ -99,7 +99,7 @@ export const traceNamesEndpoint = endpoint({
   largeAnswer: 'read',
   reserves: true,
   handle: (front, { exchange, tenant, query }) => {
-    const reply = viewReply(front, exchange, query, renderNames);
+    const reply = viewReply(exchange, query, renderNames);
     front.service.records.traceNames(tenant, query, reply);
   },
 });
@@ -118,7 +118,7 @@ export const namedTracesEndpoint = endpoint({
       renderTraces(exchange, query, NOTHING);
       return;
     }
-    const reply = viewReply(front, exchange, query, renderTraces);
+    const reply = viewReply(exchange, query, renderTraces);
     front.service.records.namedTraces(tenant, traceName, query, reply);
   },
 });
@@ -137,7 +137,7 @@ export const messageTracesEndpoint = endpoint({
       renderTraces(exchange, query, NOTHING);
       return;
     }
-    const reply = viewReply(front, exchange, query, renderTraces);
+    const reply = viewReply(exchange, query, renderTraces);
     front.service.records.messageTraces(tenant, partitionId, transactionId, query, reply);
   },
 });

@@ -21,7 +21,7 @@ import type { JsonReader } from '../../json/json-reader.js';
 import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import { sendShown } from '../../routing/reply.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 
 /** The first of two spellings of a member counts, unless it is empty. */
 const word: Member<string> = given('', nameMember());
@@ -90,7 +90,7 @@ export const traceWriteEndpoint = endpoint({
   },
 });
 
-const renderer: OutcomeRenderer<TraceCommand, 'traced'> = { kind: 'traced', render };
+const renderer = outcomeRender('traced', render);
 
 /** null: the texts that keys hold fit into them, and the others are as short. */
 function tooLongText(trace: TraceBody): string | null {

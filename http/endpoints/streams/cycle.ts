@@ -45,7 +45,7 @@ import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import { sendShown } from '../../routing/reply.js';
 import { type AnyCall, type Front, ROUTE_DEFAULTS } from '../../routing/route.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 import {
   readStreamCycleBody,
   STREAM_ACK_KEYS,
@@ -202,10 +202,7 @@ export const streamCycleEndpoint = endpoint({
   },
 });
 
-const renderer: OutcomeRenderer<StreamCycleCommand, 'stream-cycled'> = {
-  kind: 'stream-cycled',
-  render,
-};
+const renderer = outcomeRender('stream-cycled', render);
 
 function commit(front: Front, { exchange, tenant }: AnyCall, cycle: StreamCycleBody): void {
   const { queryId, partitionId, consumerGroup, bytes, state, ack, releaseLease } = cycle;

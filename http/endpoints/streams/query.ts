@@ -19,7 +19,7 @@ import {
 import { shown } from '../../json/shown.js';
 import { answer, endpoint, refusal, STORAGE_FULL } from '../../routing/endpoint.js';
 import { sendShown } from '../../routing/reply.js';
-import { type OutcomeRenderer, submit } from '../../routing/submit.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 import { nonEmpty } from './state.js';
 
 const queryForm = bodyForm({
@@ -115,10 +115,7 @@ export const streamQueryEndpoint = endpoint({
   },
 });
 
-const renderer: OutcomeRenderer<RegisterStreamCommand, 'stream-registered'> = {
-  kind: 'stream-registered',
-  render,
-};
+const renderer = outcomeRender('stream-registered', render);
 
 function render(
   exchange: Exchange,

@@ -112,7 +112,7 @@ export const streamStateEndpoint = endpoint({
       keyPrefix: body.key_prefix,
       ripeAtOrBefore: body.ripe_at_or_before,
     };
-    front.service.streams.state(filter, viewReply(front, exchange, null, render));
+    front.service.streams.state(filter, viewReply(exchange, null, render));
   },
 });
 

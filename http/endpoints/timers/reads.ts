@@ -29,12 +29,11 @@ import {
 } from '@svc/wire';
 import { assert } from '../../base/assert.js';
 import type { Exchange } from '../../exchange/exchange.js';
-import { GatedReply } from '../../gate/gated-reply.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { TimerPageView, TimerPeekView } from '../../ports/timer-service.js';
 import { answer, endpoint } from '../../routing/endpoint.js';
 import { integerParameter, textParameter } from '../../routing/query-parameter.js';
-import { PendingReply } from '../../routing/reply.js';
+import { replyBy } from '../../routing/reply.js';
 import { refuseKv, SURFACE_REFUSALS } from '../kv/kv-answers.js';
 import { TimerFault } from './ops.js';
 import { refuseTimers, sendBytes, submitTimers, timerMembers } from './timers.js';
@@ -93,8 +92,8 @@ export const timerListEndpoint = endpoint({
   handle: (front, { exchange, tenant, params: { queue }, query: { after, limit } }) => {
     const pass = front.gate.enter(exchange, tenant, { kind: 'timer-read' });
     if (pass === null) return;
-    const reply = new PendingReply(exchange, front.logger, null, renderList);
-    front.service.timers.list(tenant, queue, after, limit, new GatedReply(pass, reply));
+    const reply = replyBy(exchange, null, renderList, pass);
+    front.service.timers.list(tenant, queue, after, limit, reply);
   },
 });
 
@@ -113,8 +112,8 @@ export const timerPeekEndpoint = endpoint({
   handle: (front, { exchange, tenant, params }) => {
     const pass = front.gate.enter(exchange, tenant, { kind: 'timer-read' });
     if (pass === null) return;
-    const reply = new PendingReply(exchange, front.logger, params, renderPeek);
-    front.service.timers.peek(tenant, params.queue, params.timerKey, new GatedReply(pass, reply));
+    const reply = replyBy(exchange, params, renderPeek, pass);
+    front.service.timers.peek(tenant, params.queue, params.timerKey, reply);
   },
 });
 

@@ -15,14 +15,13 @@ import type { Exchange } from '../../exchange/exchange.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import type { Pass } from '../../gate/gate.js';
 import { refuseSurface } from '../../gate/gate-refusal.js';
-import { GatedReply } from '../../gate/gated-reply.js';
 import { JsonError } from '../../json/json-error.js';
 import { keySet } from '../../json/json-keys.js';
 import { JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { quotedBytes, quotedBytesOrNull } from '../../json/json-text.js';
 import type { SubmittedOutcome } from '../../ports/service.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
-import { PendingReply } from '../../routing/reply.js';
+import { replyBy } from '../../routing/reply.js';
 import type { Front } from '../../routing/route.js';
 import { refuseKv, SURFACE_REFUSALS } from '../kv/kv-answers.js';
 import {
@@ -101,7 +100,7 @@ const STATUS_OF_FAULT: { readonly [kind in TimerFault['kind']]: [Status, string]
 
 /** The client may have gone while payloads were decompressed. */
 function answerLater(front: Front, exchange: Exchange, fault: TimerFault | 'overloaded'): void {
-  const reply = new PendingReply(exchange, front.logger, fault, (to: Exchange) => {
+  const reply = replyBy(exchange, fault, (to: Exchange) => {
     if (fault === 'overloaded') refuseKv(to, TIMERS_OVERLOADED);
     else refuseTimers(front, to, fault);
   });
@@ -195,8 +194,7 @@ export function submitTimers(
   const render = (to: Exchange, _: null, outcome: SubmittedOutcome) => {
     renderOutcome(front, to, call, outcome as TimersOutcome | RefusedOutcome, rendered);
   };
-  const reply = new PendingReply(exchange, front.logger, null, render);
-  front.service.submit(call, pass === null ? reply : new GatedReply(pass, reply));
+  front.service.submit(call, replyBy(exchange, null, render, pass));
 }
 
 function renderOutcome(

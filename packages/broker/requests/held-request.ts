@@ -1,5 +1,6 @@
 /**
- * One request of a client of this node, from its arrival until nothing can come of it any more.
+ * One command on its way to a leader and back, from its arrival until nothing can come of it any
+ * more. What it is to the request of a client stands in `http/ports/service.ts`.
  *
  *     entering  waits for room among what is to be written
  *     held      waits for a leader, or for room on the way to it
@@ -31,6 +32,11 @@ export type Place = 'entering' | 'held' | 'leader' | 'in-doubt' | 'sent' | 'appl
  * one function serves all requests of a kind, and none is made for each of them.
  */
 export type OnOutcome = (outcome: Outcome, late: boolean, request: ClientRequest) => void;
+
+/** Where a request is settled. */
+export interface RequestTable {
+  end(request: ClientRequest, outcome: Outcome): void;
+}
 
 /**
  * Requests that are released together go by rank, then in order of arrival: what drains, what asks
@@ -95,28 +101,28 @@ export class ClientRequest implements Request {
   cancelAdmission: Cancel | null = null;
   /** Room for a pop's answer; when this node leads, it looks there before it claims. */
   readonly room: AnswerRoom | undefined;
-  /** The client's, for `onOutcome`; null: somebody within this node waits. */
+  /** The client's, for its `OnOutcome`; null: somebody within this node waits. */
   readonly reply: Reply<never> | null;
   /** Leaderships that were handed it, and the term of the last one; null: this node's own. */
   #leaders = 0;
   #lastTerm: number | null = null;
+  readonly #table: RequestTable;
   readonly #onOutcome: OnOutcome;
-  readonly #onEnded: (request: ClientRequest, outcome: Outcome) => void;
 
   constructor(
+    table: RequestTable,
     command: Command,
     deadlineMs: number,
     onOutcome: OnOutcome,
-    onEnded: (request: ClientRequest, outcome: Outcome) => void,
-    reply: Reply<never> | null = null,
+    reply: Reply<never> | null,
   ) {
+    this.#table = table;
     this.reply = reply;
     this.room = command.kind === 'pop' ? reply?.room : undefined;
     this.command = command;
     this.deadlineMs = deadlineMs;
     this.rank = rankOf(command);
     this.#onOutcome = onOutcome;
-    this.#onEnded = onEnded;
   }
 
   /**
@@ -135,7 +141,7 @@ export class ClientRequest implements Request {
 
   /** From the leader of this node. */
   onOutcome(outcome: Outcome): void {
-    this.#onEnded(this, outcome);
+    this.#table.end(this, outcome);
   }
 
   /** The client is told; what became of the request may still be open. */

@@ -58,7 +58,13 @@ import type { Admission } from './admission.js';
 import { OVERLOADED } from './admission.js';
 import type { ForwardSender, RemoteLeader, SendEnd } from './forward-sender.js';
 import { HeldQueue } from './held-queue.js';
-import { ClientRequest, isSeenHere, lastIndexOf, type OnOutcome } from './held-request.js';
+import {
+  ClientRequest,
+  isSeenHere,
+  lastIndexOf,
+  type OnOutcome,
+  type RequestTable,
+} from './held-request.js';
 import { OpenRequests } from './open-requests.js';
 
 /** The part of this node's own leader that is used here. */
@@ -106,7 +112,7 @@ const TOO_LARGE: Refusal = {
   error: 'two leaders lost office with this large change: it may or may not have applied',
 };
 
-export class Requests {
+export class Requests implements RequestTable {
   readonly #options: RequestsOptions;
   readonly #clock: Clock;
   #leader: OwnLeader | null = null;
@@ -128,7 +134,6 @@ export class Requests {
   #leaderlessSinceMs: number;
   #stopped = false;
   readonly #stopChecking: Cancel;
-  readonly #onEnded = (request: ClientRequest, outcome: Outcome) => this.#end(request, outcome);
   readonly #onSendEnd = (request: ClientRequest, end: SendEnd) => this.#sendEnded(request, end);
 
   constructor(options: RequestsOptions) {
@@ -161,10 +166,10 @@ export class Requests {
     reply: Reply<never> | null = null,
     isOwed = false,
   ): ClientRequest {
-    const request = new ClientRequest(command, deadlineMs, onOutcome, this.#onEnded, reply);
+    const request = new ClientRequest(this, command, deadlineMs, onOutcome, reply);
     request.arrival = this.#arrivals++;
-    if (this.#stopped) this.#end(request, refused(NO_LEADER));
-    else if (!isOwed && this.#isFull) this.#end(request, refused(this.#whyHeld(TOO_MANY)));
+    if (this.#stopped) this.end(request, refused(NO_LEADER));
+    else if (!isOwed && this.#isFull) this.end(request, refused(this.#whyHeld(TOO_MANY)));
     else {
       this.#open.add(request);
       this.#enter(request);
@@ -197,7 +202,7 @@ export class Requests {
     const { command } = request;
     const why = refusal(command);
     const bytes = admission === null ? 0 : growingBytes(command);
-    if (why !== null) this.#end(request, refused(why));
+    if (why !== null) this.end(request, refused(why));
     else if (admission === null || bytes === 0) this.#route(request);
     else if (admission.tryEnter(bytes)) {
       request.admittedBytes = bytes;
@@ -213,7 +218,7 @@ export class Requests {
       if (admitted) request.admittedBytes = bytes;
       const why = admitted ? this.#options.refusal(command) : OVERLOADED;
       if (why === null) this.#route(request);
-      else this.#end(request, refused(why));
+      else this.end(request, refused(why));
     });
   }
 
@@ -290,7 +295,7 @@ export class Requests {
   #hold(request: ClientRequest): void {
     if (request.hasty && request.sequence === 0) {
       // It was never given to anybody who could have claimed for it.
-      this.#end(request, emptyOutcome(request));
+      this.end(request, emptyOutcome(request));
       return;
     }
     if (this.#isLeaderless && !this.#options.isMember()) {
@@ -342,7 +347,7 @@ export class Requests {
     if (leader.stopped) return;
     this.#held.release((request) => {
       if (request.handTo(null)) this.#lead(request, leader);
-      else this.#end(request, refused(TOO_LARGE));
+      else this.end(request, refused(TOO_LARGE));
       return true;
     });
   }
@@ -353,7 +358,7 @@ export class Requests {
       if (endMs(request) <= this.#clock.nowMs()) this.#expire(request);
       if (request.place !== 'held') return true;
       if (!sender.hasRoom(request)) return false;
-      if (!request.handTo(target.term)) this.#end(request, refused(TOO_LARGE));
+      if (!request.handTo(target.term)) this.end(request, refused(TOO_LARGE));
       else {
         request.place = 'sent';
         sender.send(request, target, endMs(request), this.#onSendEnd);
@@ -364,7 +369,7 @@ export class Requests {
 
   #sendEnded(request: ClientRequest, end: SendEnd): void {
     if (end.kind === 'failed') this.#sendFailed(request, end.failure === 'timeout');
-    else if (end.answer === null) this.#end(request, refused(IN_DOUBT));
+    else if (end.answer === null) this.end(request, refused(IN_DOUBT));
     else if (isRetry(end.answer.outcome)) this.#sendFailed(request, false);
     else {
       this.#pauseMs = PAUSE_MS;
@@ -420,8 +425,8 @@ export class Requests {
       for (const { ticket, outcome } of entry.answers) {
         const request = ticket as ClientRequest;
         if (request.place !== 'in-doubt') continue;
-        if (isIts) this.#end(request, outcome);
-        else if (entry.index < index) this.#end(request, refused(IN_DOUBT));
+        if (isIts) this.end(request, outcome);
+        else if (entry.index < index) this.end(request, refused(IN_DOUBT));
         else this.#goOn(request);
       }
     }
@@ -432,7 +437,7 @@ export class Requests {
     this.#options.sender?.settle(request);
     const index = isSeenHere(request.command) ? restsOn : lastIndexOf(outcome);
     if (index <= this.#options.appliedIndex() || request.answered) {
-      this.#end(request, outcome);
+      this.end(request, outcome);
       return;
     }
     request.place = 'applying';
@@ -443,10 +448,11 @@ export class Requests {
     if (!this.#applying.some((one) => one.index <= index)) return;
     const ready = this.#applying.filter((one) => one.index <= index);
     this.#applying = this.#applying.filter((one) => one.index > index);
-    for (const { request, outcome } of ready) this.#end(request, outcome);
+    for (const { request, outcome } of ready) this.end(request, outcome);
   }
 
-  #end(request: ClientRequest, outcome: Outcome): void {
+  /** From the leader of this node, too. */
+  end(request: ClientRequest, outcome: Outcome): void {
     if (request.place === 'ended') return;
     this.#close(request);
     request.answer(outcome);
@@ -472,7 +478,7 @@ export class Requests {
     request.hasten();
     if (request.place === 'leader') this.#leader?.hurry(request);
     else if (request.place === 'held' && request.sequence === 0) {
-      this.#end(request, emptyOutcome(request));
+      this.end(request, emptyOutcome(request));
     } else if (request.place === 'sent') {
       this.#options.sender?.recall(request);
       request.attempts = 0;
@@ -502,15 +508,15 @@ export class Requests {
       if (place === 'held' || place === 'sent') this.#close(request);
     } else if (place === 'applying') this.#giveUpApplying(request);
     else if (place === 'leader') {
-      if (this.#leader?.withdraw(request)) this.#end(request, refused(TIMED_OUT));
+      if (this.#leader?.withdraw(request)) this.end(request, refused(TIMED_OUT));
       else request.answer(refused(TIMED_OUT));
     } else if (place === 'in-doubt') {
       request.answer(refused(request.command.kind === 'pop' ? TIMED_OUT : IN_DOUBT));
-    } else if (!wasSent) this.#end(request, refused(this.#whyHeld(TIMED_OUT)));
+    } else if (!wasSent) this.end(request, refused(this.#whyHeld(TIMED_OUT)));
     else if (request.command.kind === 'pop') {
       request.answer(refused(TIMED_OUT));
       this.#hurry(request);
-    } else this.#end(request, refused(request.isDoubtful ? IN_DOUBT : TIMED_OUT));
+    } else this.end(request, refused(request.isDoubtful ? IN_DOUBT : TIMED_OUT));
   }
 
   /**
@@ -521,7 +527,7 @@ export class Requests {
     const one = this.#applying.find((each) => each.request === request);
     this.#applying = this.#applying.filter((each) => each !== one);
     if (one !== undefined && request.command.kind !== 'pop') {
-      this.#end(request, one.outcome);
+      this.end(request, one.outcome);
       return;
     }
     const leader = this.#target?.node;
@@ -530,7 +536,7 @@ export class Requests {
         ? UNCONFIRMED
         : { reason: 'retry', error: `not the leader; retry against ${leader}`, leader };
     request.answer(refused(refusal));
-    if (one !== undefined) this.#end(request, one.outcome);
+    if (one !== undefined) this.end(request, one.outcome);
   }
 
   /** From here on no pop waits, and nothing waits long for a leader. */
@@ -561,7 +567,7 @@ export class Requests {
     if (place === 'applying') this.#giveUpApplying(request);
     const mayHaveApplied = place === 'in-doubt' || place === 'leader' || sequence !== 0;
     const isKnown = command.kind === 'pop' || !mayHaveApplied;
-    this.#end(request, refused(isKnown ? NO_LEADER : IN_DOUBT));
+    this.end(request, refused(isKnown ? NO_LEADER : IN_DOUBT));
   }
 }
 

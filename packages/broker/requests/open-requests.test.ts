@@ -9,12 +9,7 @@ const COMMAND: Command = { kind: 'ack', tenant: 't', consumerGroup: 'g', items: 
 
 function added(open: OpenRequests, count: number): ClientRequest[] {
   return Array.from({ length: count }, () => {
-    const request = new ClientRequest(
-      COMMAND,
-      0,
-      () => {},
-      () => {},
-    );
+    const request = new ClientRequest({ end: () => {} }, COMMAND, 0, () => {}, null);
     open.add(request);
     return request;
   });

@@ -183,15 +183,7 @@ export class Broker implements Service {
     this.queueDepth = queues.queueDepth;
     this.analytics = new AnalyticsReads(walked);
     this.records = new RecordReads({ ...parts, deadlineMs: deadlines.writeMs });
-    this.kv = new KvRequests({
-      state,
-      reads,
-      clock,
-      allowedMs,
-      submit: (call, deadlineMs, onOutcome) => {
-        requests.submit(call, deadlineMs, onOutcome);
-      },
-    });
+    this.kv = new KvRequests({ state, reads, clock, allowedMs, requests });
     const isStandby = () => parts.role.isStandby;
     this.locks = new Locks({ isStandby, kv: this.kv, clock, allowedMs, fraction });
     this.timers = timerReads(state, reads);
@@ -228,13 +220,10 @@ export class Broker implements Service {
     }
     if (command.kind === 'transaction' && command.kv !== null) {
       const untilMs = this.#clock.nowMs() + this.#deadlines.statementMs;
-      planInRoom(this.#reads, reply, command.kv, () => this.#submitWhole(command, reply), untilMs);
+      const plan = () => this.#submitOne(command, this.#onCommandOutcome, reply);
+      planInRoom(this.#reads, reply, command.kv, plan, untilMs);
       return;
     }
-    this.#submitWhole(command, reply);
-  }
-
-  #submitWhole(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
     this.#submitOne(command, this.#onCommandOutcome, reply);
   }
 

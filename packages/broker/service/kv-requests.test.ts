@@ -92,8 +92,8 @@ test('sixty pages of long values are read as there is room for what they show', 
   const clock = new MovedClock();
   const state = new MapState();
   const range = vi.spyOn(state, 'range');
-  const submit = () => {};
-  const kv = new KvRequests({ state, reads: newReads(clock), clock, allowedMs: 1000, submit });
+  const requests = { submit: () => {} };
+  const kv = new KvRequests({ state, reads: newReads(clock), clock, allowedMs: 1000, requests });
   const page: KvOp = {
     op: 'getPrefix',
     namespace: 'n',
@@ -124,10 +124,8 @@ test('calls that write are planned as there is room for what they answer', () =>
   const clock = new MovedClock();
   const reads = newReads(clock);
   let planned = 0;
-  const submit = () => {
-    planned++;
-  };
-  const kv = new KvRequests({ state: new MapState(), reads, clock, allowedMs: 1000, submit });
+  const requests = { submit: () => planned++ };
+  const kv = new KvRequests({ state: new MapState(), reads, clock, allowedMs: 1000, requests });
   const large = Array.from({ length: 20 }, () => {
     const answers = new Answers(shared);
     kv.call(call(ops(64, (i) => put(i, LONG))), answers);

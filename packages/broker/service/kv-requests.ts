@@ -15,7 +15,6 @@ import {
   kvReadBudget,
   kvWrites,
   listKvNamespaces,
-  type Outcome,
   type RefusedOutcome,
   readKv,
   readMeta,
@@ -24,6 +23,7 @@ import {
 } from '@svc/engine';
 import type { KvService, Reply } from '@svc/http';
 import { keyOf, type ReadReply, type StateReads } from '../reads/state-reads.js';
+import type { OnOutcome } from '../requests/held-request.js';
 import type { Clock } from '../system/clock.js';
 
 export interface KvRequestsOptions {
@@ -32,11 +32,9 @@ export interface KvRequestsOptions {
   readonly clock: Clock;
   /** Time for one call. */
   readonly allowedMs: number;
-  readonly submit: (
-    call: KvCall,
-    deadlineMs: number,
-    onOutcome: (outcome: Outcome) => void,
-  ) => void;
+  readonly requests: {
+    submit(call: KvCall, deadlineMs: number, onOutcome: OnOutcome, reply: Reply<never>): unknown;
+  };
 }
 
 export class KvRequests implements KvService {
@@ -52,10 +50,9 @@ export class KvRequests implements KvService {
     reply: Reply<KvOutcome | RefusedOutcome>,
     deadlineMs = this.#deadlineMs(),
   ): void {
-    const { state, reads, submit } = this.#options;
+    const { state, reads, requests } = this.#options;
     if (kvWrites(call)) {
-      const plan = () =>
-        submit(call, deadlineMs, (outcome) => reply.send(outcome as KvOutcome | RefusedOutcome));
+      const plan = () => void requests.submit(call, deadlineMs, sendOutcome, reply);
       planInRoom(reads, reply, call, plan, deadlineMs);
       return;
     }
@@ -106,6 +103,10 @@ export class KvRequests implements KvService {
     return Math.max(clock.wallUs(), readMeta(state).stampUs);
   }
 }
+
+const sendOutcome: OnOutcome = (outcome, _late, { reply }) => {
+  (reply as Reply<KvOutcome | RefusedOutcome>).send(outcome as KvOutcome | RefusedOutcome);
+};
 
 /** Most writes answer with less; such an answer is sent in the turn in which it is made. */
 const SMALL_ANSWER_BYTES = 128 * 1024;
