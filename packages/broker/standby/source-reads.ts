@@ -119,6 +119,7 @@ export class SourceReads {
   /** Those that go on when others hold less. */
   readonly #starved = new Set<Read>();
   #heldBytes = 0;
+  #waking = false;
   /** When files may be read again. */
   #dueMs = 0;
   #stopped = false;
@@ -162,10 +163,14 @@ export class SourceReads {
     return { onRoom: () => this.#resume(read), cancel: () => this.#forget(read) };
   }
 
-  /** Something was applied: whoever waits for it is answered. */
+  /** Something was applied: whoever waits for it is answered, after this node's own clients. */
   applied(): void {
-    if (this.#resting.size === 0) return;
-    for (const read of [...this.#resting]) this.#wake(read);
+    if (this.#resting.size === 0 || this.#waking) return;
+    this.#waking = true;
+    this.#options.clock.soon(() => {
+      this.#waking = false;
+      this.drain();
+    });
   }
 
   /** Nothing waits any more; what is on its way goes on. */
