@@ -1,10 +1,13 @@
 /** Endpoints kept for clients of older releases, and the link to another cluster. */
+import type { PromoteCommand, Refusal } from '@svc/engine';
 import { constant, count } from '@svc/schema';
 import { linkAnswer } from '@svc/wire';
 import { shown } from '../../json/shown.js';
 import type { SharedStateView } from '../../ports/analytics-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
 import { sendAnswer, sendShown, shownReply } from '../../routing/reply.js';
+import type { Front } from '../../routing/route.js';
+import { outcomeRender, submit } from '../../routing/submit.js';
 
 const statsRefreshAnswer = shown<null>()({
   success: constant(true),
@@ -64,11 +67,25 @@ export const linkPromoteEndpoint = endpoint({
   at: 'POST /api/v1/system/link/promote',
   level: 'admin',
   tag: 'node',
-  summary: 'Make a standby an ordinary cluster.',
-  answers: { 409: refusal('`not_standby`: it is one already.') },
-  scoped: false,
-  handle: (_, { exchange }) => {
-    const error = 'this cluster is not a standby';
-    exchange.json('409 Conflict', JSON.stringify({ code: 'not_standby', error }));
+  summary: 'Make a standby an ordinary cluster. Asked again, it changes nothing.',
+  answers: {
+    200: answer('It is promoted, and this node takes writes.', linkAnswer),
+    409: refusal('`not_standby`: this cluster never followed another one.'),
   },
+  scoped: false,
+  handle: (front, { exchange }) => submit(front, exchange, { kind: 'promote' }, promotion(front)),
 });
+
+const IN_FLIGHT: Refusal = { reason: 'retry', error: "this standby's promotion is in flight" };
+
+function promotion({ service }: Front) {
+  return outcomeRender<PromoteCommand, 'promoted'>('promoted', (exchange, _, { wasStandby }) => {
+    const link = service.link();
+    if (!wasStandby) {
+      const error = 'this cluster is not a standby';
+      exchange.json('409 Conflict', JSON.stringify({ code: 'not_standby', error }));
+    } else if (link.role === 'promoted') sendAnswer(exchange, '200 OK', linkAnswer, link);
+    // It was promoted before, and this node has not applied that yet.
+    else exchange.refuse(IN_FLIGHT);
+  });
+}

@@ -185,3 +185,20 @@ test.each([
   if (isRefused) expect(answer).toEqual({ status: 503, retryAfter: '1', text: TEXT });
   else expect(answer.status).toBe(200);
 });
+
+test('a promotion is answered with what the cluster is now, and it takes writes', async () => {
+  const before = JSON.parse((await ask('GET', '/api/v1/system/link', null)).text);
+  expect(before).toMatchObject({ role: 'standby', leader: true, name: `standby-${before.id}` });
+  for (let asked = 0; asked < 2; asked++) {
+    const promoted = await ask('POST', '/api/v1/system/link/promote', null);
+    expect(promoted.status).toBe(200);
+    expect(JSON.parse(promoted.text)).toMatchObject({
+      role: 'promoted',
+      leader: true,
+      id: before.id,
+      position: { index: 0, term: 0, nowUs: 0 },
+    });
+  }
+  const pushed = await ask('POST', '/api/v1/push', { items: [{ queue: 'q', payload: 1 }] });
+  expect(pushed.status).toBe(201);
+});
