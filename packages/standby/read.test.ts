@@ -51,7 +51,8 @@ test.each([
   ['{"waitMs":{}}', 'waitMs is not an integer from 0 to 2^53 - 1'],
   ['{"reader":7}', 'reader is not a string'],
   [`{"reader":"${'n'.repeat(201)}"}`, 'reader has more than 200 characters'],
-  ['{"reader":"a\\nb"}', 'reader has a control character'],
+  ['{"reader":"a\\nb"}', 'reader has a character that is no text'],
+  ['{"reader":"a\\ud800"}', 'reader has a character that is no text'],
   ['{"holdOnly":"yes"}', 'holdOnly is not a boolean'],
   ['{"holdAfter":-1}', 'holdAfter is neither null nor an integer from 0 to 2^53 - 1'],
 ])('%s is refused', (text, error) => {

@@ -23,8 +23,9 @@ const NAME_LENGTH_MAX = 200;
  */
 export const READ_REQUEST_BYTES_MAX = 2048;
 const NAMELESS = 'standby';
+/** Half of a surrogate pair has no form in UTF-8: two such names would be one in a scrape. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds
-const CONTROL = /[\u0000-\u001f\u007f]/;
+const NO_TEXT = /[\u0000-\u001f\u007f\p{Surrogate}]/u;
 
 export interface ReadRequest {
   /** The last source entry that the standby has; 0: none. */
@@ -72,7 +73,7 @@ export function parseReadRequest(text: string): ReadRequest | { readonly error: 
   if (reader.length > NAME_LENGTH_MAX) {
     return { error: `reader has more than ${NAME_LENGTH_MAX} characters` };
   }
-  if (CONTROL.test(reader)) return { error: 'reader has a control character' };
+  if (NO_TEXT.test(reader)) return { error: 'reader has a character that is no text' };
   if (typeof holdOnly !== 'boolean') return { error: 'holdOnly is not a boolean' };
   const of = (name: string) => (fields[name] ?? 0) as number;
   const { holdAfter = of('after') } = fields;

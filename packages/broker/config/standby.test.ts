@@ -83,6 +83,14 @@ test.each<[Environment, string]>([
   [{ ...SOURCE, SVC_LINK_SEED: '0' }, `SVC_LINK_SEED=0: ${SEED}`],
   [{ ...SOURCE, SVC_LINK_SEED: '3' }, 'SVC_LINK_SEED=3 is not in SVC_RAFT_PEERS'],
   [{ ...CLUSTER, SVC_LINK_TOKEN: 's3\nret' }, 'SVC_LINK_TOKEN has a control character'],
+  [
+    { ...SOURCE, SVC_LINK_SOURCE_TOKEN: 'x'.repeat(1025) },
+    'SVC_LINK_SOURCE_TOKEN has more than 1024 bytes',
+  ],
+  [
+    { SVC_LINK_NAME: 'a\tb' },
+    'SVC_LINK_NAME="a\\tb": expected at most 200 characters, none of them a control character',
+  ],
   [{ SVC_LINK_TOKEN: 't' }, 'SVC_LINK_TOKEN needs SVC_RAFT_REPLICATOR=openraft'],
   [{ SVC_LINK_SOURCE: 'a:1' }, 'SVC_LINK_SOURCE needs SVC_RAFT_REPLICATOR=openraft'],
 ])('%j is refused', (environment, error) => {

@@ -20,6 +20,10 @@ const HOLD_S_MIN = 10;
 const TIMER_S_MAX = Math.floor(TIMER_MS_MAX / 1000);
 /** Entries that a standby may have between reading and applying them. */
 const PIPELINE_MAX = 256;
+/** A quarter of what the head of a request may have. */
+const TOKEN_BYTES_MAX = 1024;
+/** As many as a source takes. */
+const NAME_LENGTH_MAX = 200;
 const LOW_PCT = 'SVC_RAFT_DISK_LOW_PCT';
 const LOW_PCT_STANDARD = 80;
 const ON_WORDS = ['1', 'true', 'on', 'yes'];
@@ -36,6 +40,8 @@ const tokenKind: Kind<string | null> = {
   parse: (given, name) => {
     const token = given?.trim() || null;
     if (token !== null && CONTROL.test(token)) return refused(`${name} has a control character`);
+    const bytes = Buffer.byteLength(token ?? '');
+    if (bytes > TOKEN_BYTES_MAX) return refused(`${name} has more than ${TOKEN_BYTES_MAX} bytes`);
     return accepted(token);
   },
   show: (value) => (value === null ? '<unset>' : `<set:${value.length} chars>`),
@@ -107,7 +113,13 @@ const nameKind: Kind<string | null> = {
   label: 'string',
   defaultText: '`standby-` and the id of the cluster',
   minimum: null,
-  parse: (given) => accepted(given?.trim() || null),
+  parse: (given, name) => {
+    const value = given?.trim() ?? '';
+    const isName = value.length <= NAME_LENGTH_MAX && !CONTROL.test(value);
+    if (isName) return accepted(value || null);
+    const most = `at most ${NAME_LENGTH_MAX} characters, none of them a control character`;
+    return refused(`${name}=${quoted(value.slice(0, NAME_LENGTH_MAX))}: expected ${most}`);
+  },
   show: (value) => (value === null ? '<unset>' : quoted(value)),
 };
 
