@@ -280,6 +280,15 @@ test('damage breaks the answer off, is told once, and is to be repaired', () => 
   expect([behind.sink.state, damage]).toEqual(['cut', 5]);
 });
 
+test('nothing is sent beyond the end of a log that was lost', () => {
+  fill(9);
+  applied = 12;
+  const { sink } = ask({ after: 5 });
+  clock.move(10);
+  expect([sink.state, sink.indexes, sink.upto]).toEqual(['ended', [6, 7, 8, 9], 9]);
+  expect(ask({ after: 11 }).sink.upto).toBe(9);
+});
+
 test('a reader for whom there is no room is refused', () => {
   fill(3);
   result = 'full';

@@ -75,6 +75,7 @@ export interface SourceReadsOptions {
   readonly clusterId: string;
   readonly log: {
     readonly firstIndex: number;
+    readonly lastIndex: number;
     term(index: number): number | undefined;
     /** At least one, from files or from memory; throws `DamageError`. */
     entries(from: number, to: number, bytesMax: number): readonly LogEntry[];
@@ -184,11 +185,17 @@ export class SourceReads {
     for (const read of [...this.#byReader.values()]) this.#cut(read);
   }
 
+  /** What a standby may be sent: a log whose end was lost has less than was applied here once. */
+  get #applied(): number {
+    const { log, appliedIndex } = this.#options;
+    return Math.min(appliedIndex(), log.lastIndex);
+  }
+
   /** null: the entry that is compared is damaged here, which is no reason for a new seed. */
   #decide(request: ReadRequest): ReadDecision | null {
-    const { log, appliedIndex, onDamage } = this.#options;
+    const { log, onDamage } = this.#options;
     const decision = decideRead(request, {
-      applied: appliedIndex(),
+      applied: this.#applied,
       purged: log.firstIndex - 1,
       termAt: (index) => log.term(index) ?? null,
     });
@@ -241,10 +248,10 @@ export class SourceReads {
   }
 
   #answer(read: Read, decision: ReadDecision): void {
-    const { clusterId, log, appliedIndex } = this.#options;
+    const { clusterId, log } = this.#options;
     const { kind } = decision;
     const term = kind === 'mismatch' ? decision.term : null;
-    const state = { applied: appliedIndex(), purged: log.firstIndex - 1 };
+    const state = { applied: this.#applied, purged: log.firstIndex - 1 };
     const head = encodeAnswerHead({ kind, clusterId, ...state, term }, crc32);
     if (kind === 'entries' && decision.to > decision.from) {
       if (this.#byReader.get(read.request.reader) !== read) this.#replaceOlder(read);
@@ -262,10 +269,10 @@ export class SourceReads {
   /** One window; the next one follows in another turn of the loop, when there is room for it. */
   #send(read: Read): void {
     if (read.phase !== 'sending') return;
-    const { log, appliedIndex, clock, heldBytesMax = HELD_BYTES_MAX } = this.#options;
+    const { log, clock, heldBytesMax = HELD_BYTES_MAX } = this.#options;
     this.#touch(read);
     const from = read.covered + 1;
-    const to = appliedIndex();
+    const to = this.#applied;
     if (from > to || read.isFull) {
       this.#end(read);
       return;
@@ -347,7 +354,7 @@ export class SourceReads {
   }
 
   #end(read: Read): void {
-    const { log, appliedIndex } = this.#options;
+    const { log } = this.#options;
     const { covered } = read;
     const isTold = covered > 0 && covered >= log.firstIndex - 1;
     const term = isTold ? log.term(covered) : 0;
@@ -356,7 +363,7 @@ export class SourceReads {
       this.#cut(read);
       return;
     }
-    const end = { upto: covered, term, applied: appliedIndex() };
+    const end = { upto: covered, term, applied: this.#applied };
     this.#forget(read);
     read.sink.write([encodeAnswerEnd(end, crc32)]);
     read.sink.end();

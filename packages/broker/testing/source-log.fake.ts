@@ -15,6 +15,10 @@ export class FakeLog {
   /** Of all calls together. */
   readBytes = 0;
 
+  get lastIndex(): number {
+    return this.list.length;
+  }
+
   add(bytes: number, type = NORMAL, term = 1): void {
     const index = this.list.length + 1;
     this.list.push({ index, term, type, data: new Uint8Array(bytes).fill(index) });
@@ -26,6 +30,7 @@ export class FakeLog {
   }
 
   entries(from: number, to: number, bytesMax: number): readonly LogEntry[] {
+    if (to > this.list.length + 1) throw new Error(`entry ${to - 1} is not there`);
     if (from < this.firstIndex) throw new Error(`entry ${from} was given up`);
     if (from <= this.damagedAt && this.damagedAt < to) {
       throw new DamageError('log_damaged', '/log', 0, `entry ${this.damagedAt}`, '');
