@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { AnswerReader, READ_PATH, type SourceEntry, TOKEN_HEADER } from '@svc/standby';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SystemClock } from '../system/clock.js';
+import { type Clock, SystemClock } from '../system/clock.js';
 import { createLogger } from '../system/logging.js';
 import {
   connected,
@@ -25,9 +25,10 @@ import { SourceServer } from './source-server.js';
 const SECRET = 'the secret of the söurce';
 const CLUSTER_ID = '0190a7b4-7d5e-7abc-8def-0123456789ab';
 const MIB = 1024 * 1024;
-const clock = new FastClock();
-/** The nodes are on a clock that a busy machine does not make late. */
-const NODES = { clock: new SystemClock() };
+const SYSTEM = new SystemClock();
+/** For tests that wait for a deadline. A busy machine makes it late, so the others do without. */
+const FAST = new FastClock();
+const NODES = { clock: SYSTEM };
 
 let world: PeerWorld;
 let a: FakePeer;
@@ -39,7 +40,7 @@ let reads: SourceReads;
 let server: SourceServer;
 let agent: Agent;
 
-async function open(token: string | null = SECRET): Promise<void> {
+async function open(token: string | null, clock: Clock): Promise<void> {
   world = new PeerWorld();
   log = new FakeLog();
   applied = 0;
@@ -61,14 +62,21 @@ async function open(token: string | null = SECRET): Promise<void> {
   [a, b] = await world.pair({ ...NODES, onHttp: (socket) => server.take(socket) }, NODES);
 }
 
-beforeEach(() => open());
-
-afterEach(async () => {
+async function close(): Promise<void> {
   agent.destroy();
   reads.stop();
   server.close();
   await world.close();
-});
+}
+
+async function openAgain(token: string | null, clock: Clock): Promise<void> {
+  await close();
+  await open(token, clock);
+}
+
+beforeEach(() => open(SECRET, SYSTEM));
+
+afterEach(close);
 
 let frames = 0;
 
@@ -214,9 +222,7 @@ test('whoever does not know the token learns nothing', async () => {
 });
 
 test('a node without a token has nothing here, whatever is asked', async () => {
-  server.close();
-  await world.close();
-  await open(null);
+  await openAgain(null, SYSTEM);
   for (const token of [null, SECRET]) {
     for (const path of [READ_PATH, '/link/v1/snapshot', '/']) {
       const answer = await ask({}, { token, path });
@@ -267,7 +273,7 @@ test('a crowd of strangers takes nobody’s place', async () => {
   }
   expect(most).toBeLessThanOrEqual(32);
   expect(a.count('too_many_connections')).toBe(0);
-  await until('all but the last have gone', () => server.counts.connections <= 1);
+  await until('all but the last have gone', () => server.counts.connections <= 1, 20_000);
   await unharmed();
 });
 
@@ -292,6 +298,7 @@ test.each([
   ['a head that stops', head(RIGHT)],
   ['a body that stops', `${head(RIGHT)}content-length: 9\r\n\r\n{`],
 ])('%s has little time', async (what, text) => {
+  await openAgain(SECRET, FAST);
   const socket = await world.dial(a.port);
   const end = closed(socket);
   socket.write(Buffer.from(text, 'latin1'));
@@ -323,6 +330,7 @@ test('a second request before the answer to the first ends the connection', asyn
 });
 
 test('a reader that never reads holds little, and is cut off', async () => {
+  await openAgain(SECRET, FAST);
   fill(640, 100_000);
   const socket = await world.dial(a.port);
   socket.pause();
@@ -379,6 +387,7 @@ test('connections of those who know the token are bounded too', async () => {
 });
 
 test('a connection at rest ends by and by, and all at once when the node stops', async () => {
+  await openAgain(SECRET, FAST);
   fill(3, 10);
   await ask({});
   expect(server.counts.connections).toBe(1);
