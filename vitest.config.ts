@@ -19,6 +19,7 @@ import {
 const LONGEST: readonly string[] = [
   'test/planted/planted.test.ts',
   'test/cluster/cluster.test.ts',
+  'test/cluster/standby.test.ts',
   'test/simulation/simulation.test.ts',
   'test/process/crash-campaign.test.ts',
   'test/bit-flips/bit-flips.test.ts',

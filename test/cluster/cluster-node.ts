@@ -4,7 +4,7 @@
  */
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HealthAnswer, RaftStatusAnswer } from '@svc/wire';
+import type { HealthAnswer, LinkAnswer, RaftStatusAnswer } from '@svc/wire';
 import { type Answer, HttpClient, NoAnswer } from '../process/http-client.js';
 import { type Environment, type Exit, NodeUnderTest } from '../process/node-under-test.js';
 import { builtFile } from './built-file.js';
@@ -35,6 +35,8 @@ export class ClusterNode {
   build: 'this' | 'next' = 'this';
   /** How often it was started. */
   lives = 0;
+  /** Variables of its next lives, beside those of its settings. */
+  variables: Environment = {};
 
   constructor(settings: ClusterNodeSettings) {
     this.settings = settings;
@@ -61,7 +63,13 @@ export class ClusterNode {
     this.life = new NodeUnderTest({
       directory,
       port: httpPort,
-      environment: { ...this.settings.environment, ...this.#place, ...delay, ...environment },
+      environment: {
+        ...this.settings.environment,
+        ...this.#place,
+        ...delay,
+        ...this.variables,
+        ...environment,
+      },
       logFile: this.logFile,
       runtimeArguments: this.build === 'next' ? [...PRELOADED, ...NEXT_BUILD] : PRELOADED,
       launcher: volume?.launcher ?? [],
@@ -116,6 +124,12 @@ export class ClusterNode {
   async health(): Promise<HealthAnswer | null> {
     const answer = await this.#ask('/health');
     return answer === null ? null : (JSON.parse(answer.text) as HealthAnswer);
+  }
+
+  /** What its cluster is to another one; null: no answer. */
+  async link(): Promise<LinkAnswer | null> {
+    const answer = await this.#ask('/api/v1/system/link');
+    return answer?.status === 200 ? (JSON.parse(answer.text) as LinkAnswer) : null;
   }
 
   async #ask(path: string): Promise<Answer | null> {

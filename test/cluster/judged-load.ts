@@ -17,6 +17,9 @@ import { LogReaders } from './log-readers.js';
 import { Probes } from './probes.js';
 import { RequestLog } from './request-log.js';
 
+/** What a load needs of the cluster that it loads, or of two of which one takes the load. */
+export type LoadTarget = Pick<Cluster, 'clients' | 'running' | 'converged' | 'keepWithLogs'>;
+
 export interface LoadOptions {
   readonly random: SeededRandom;
   /** Names the queues, so that a cluster can have one load after the other. */
@@ -43,14 +46,14 @@ const PROGRESS_MS_MAX = 20_000;
 
 export class JudgedLoad {
   readonly requests: RequestLog;
-  readonly #cluster: Cluster;
+  readonly #cluster: LoadTarget;
   readonly #workload: Workload;
   readonly #dedup: DedupLoad;
   readonly #readers: LogReaders;
   readonly #probes: Probes;
   readonly #surfaces: SurfaceLoad;
 
-  constructor(cluster: Cluster, options: LoadOptions) {
+  constructor(cluster: LoadTarget, options: LoadOptions) {
     const { random, name = 'load', restMsMax = REST_MS_MAX } = options;
     this.requests = options.requests ?? new RequestLog();
     this.#cluster = cluster;

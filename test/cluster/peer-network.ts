@@ -2,7 +2,7 @@
  * The network between the nodes of a cluster: one proxy for each, and what a test does to the
  * ordered pairs of them.
  */
-import { CUT, type Endpoint, type Link, OPEN, PeerProxy } from './peer-proxy.js';
+import { CUT, type Endpoint, type Link, OPEN, PeerProxy, STANDBY } from './peer-proxy.js';
 
 export class PeerNetwork {
   readonly #proxies = new Map<number, PeerProxy>();
@@ -52,6 +52,11 @@ export class PeerNetwork {
   /** The node hears all and nothing that it sends arrives. */
   mute(node: number, link: Link = CUT): void {
     for (const other of this.#others(node)) this.set(node, other, link);
+  }
+
+  /** Between these nodes and every standby; `heal` leaves it alone. */
+  toStandbys(link: Link, nodes = this.nodes): void {
+    for (const node of nodes) this.set(STANDBY, node, link);
   }
 
   heal(): void {

@@ -35,6 +35,8 @@ export interface Endpoint {
 
 /** The dialer's number: u32, little endian, in the first bytes of a connection. */
 const FROM_AT = 8;
+/** What stands there when a node of a standby cluster dials: `POST /link/v1/` comes first. */
+export const STANDBY = Buffer.from('POST /link/v1/').readUInt32LE(FROM_AT);
 const HELLO_BYTES_MIN = FROM_AT + 4;
 /** Held back in one direction of a connection before its source is read no further. */
 const HELD_BYTES_MAX = 1 << 20;

@@ -29,7 +29,7 @@ export interface NodeCallerOptions {
 
 /** Share of requests that go to another node than the last one. */
 const ROAM = 0.02;
-/** Statuses that say for sure that the request did nothing. */
+/** Statuses that say for sure that the request did nothing, as the 503 of a standby does. */
 const REFUSALS = new Set([400, 413, 429, 507]);
 
 export class NodeCaller {
@@ -63,8 +63,9 @@ export class NodeCaller {
         requestMsMax === undefined ? {} : { timeoutMs: requestMsMax },
       );
       note(outcomeOf(answer));
-      if (REFUSALS.has(answer.status)) {
-        if (answer.status === 507) this.#moveOn();
+      const isStandby = answer.status === 503 && codeOf(answer) === 'standby';
+      if (REFUSALS.has(answer.status) || isStandby) {
+        if (answer.status >= 500) this.#moveOn();
         return { kind: 'refused', answer };
       }
       if (answer.status < 500) return { kind: 'answer', answer };
@@ -88,8 +89,13 @@ export class NodeCaller {
   }
 }
 
-function outcomeOf({ status, text }: Answer): string {
+function outcomeOf(answer: Answer): string {
+  const { status } = answer;
   if (status < 300) return 'ok';
-  const code = /"code":"(\w+)"/.exec(text)?.[1];
+  const code = codeOf(answer);
   return code === undefined ? `${status}` : `${status} ${code}`;
+}
+
+function codeOf({ text }: Answer): string | undefined {
+  return /"code":"(\w+)"/.exec(text)?.[1];
 }

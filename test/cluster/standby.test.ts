@@ -1,0 +1,130 @@
+/**
+ * Goal: a standby of real processes has what its source has, through the deaths of leaders on both
+ * sides and a lost network between them; it takes over without losing, repeating or delivering
+ * anything twice; and the old source comes back as its standby. Method: the checkers of all
+ * workloads judge one history that begins at the source and ends at the promoted standby, and every
+ * node of both clusters has to show the same log. `npm run chaos -- --standby` does this for
+ * longer.
+ */
+import { expect, it } from 'vitest';
+import { sleep } from '../process/node-under-test.js';
+import { Workload } from '../process/workload.js';
+import { SeededRandom } from '../seeded-random.js';
+import { until } from './cluster.js';
+import type { ClusterNode } from './cluster-node.js';
+import { type ClusterPair, withPair } from './cluster-pair.js';
+import { JudgedLoad } from './judged-load.js';
+import { lostTail } from './lost-tail.js';
+import { OUTGROWING, outgrowLog } from './outgrown-log.js';
+import { CUT, OPEN } from './peer-proxy.js';
+
+const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 1_000_000);
+const SCENARIO_MS_MAX = 240_000;
+
+it(`follows, takes over under load, is followed (seed ${seed})`, {
+  timeout: SCENARIO_MS_MAX,
+}, async () => {
+  const random = new SeededRandom(seed);
+  await withPair({ source: 3, standby: 3 }, async (pair) => {
+    await pair.startAll();
+    const load = new JudgedLoad(pair, { random: random.fork(), restMsMax: 200 });
+    load.start();
+    await load.progress();
+    await pair.followed();
+    for (const cluster of [pair.standby, pair.source]) {
+      const leader = await cluster.waitForLeader();
+      await leader.kill();
+      await load.progress();
+      await pair.followed();
+      leader.start();
+    }
+    pair.source.network.toStandbys(CUT);
+    await pair.follower('an obstacle', ({ state }) => state === 'waiting');
+    await load.progress();
+    pair.source.network.toStandbys(OPEN);
+    await pair.followed();
+    await pair.ready();
+    const view = await pair.switchOver(async (standby) => random.pick(await standby.followers()));
+    expect(view).toMatchObject({ role: 'promoted' });
+    await load.progress();
+    await pair.seed((node) => killWhileSeeding(pair, node, random));
+    const result = await load.judge();
+    console.log(result.summary);
+    expect(result.anomalies.slice(0, 20)).toEqual([]);
+  });
+});
+
+const PURGED = new RegExp(
+  '^the source node 127\\.0\\.0\\.1:\\d+ purged its log up to \\d+ and this standby is at ' +
+    '\\d+: it needs a new seed$',
+);
+const HOLDS = { ...OUTGROWING, SVC_LINK_HOLD_S: '10' };
+
+it(`is given up, seeded, and takes over from a lost source (seed ${seed})`, {
+  timeout: SCENARIO_MS_MAX,
+}, async () => {
+  const random = new SeededRandom(seed);
+  await withPair({ source: 3, standby: 1, environment: HOLDS }, async (pair) => {
+    await pair.startAll();
+    await pair.followed();
+    const { source } = pair;
+    const readers = async () => {
+      const links = await Promise.all(source.nodes.map((node) => node.link()));
+      return links.flatMap((link) => link?.readers ?? []);
+    };
+    await until(10_000, 'each node of the source keeps its log', async () =>
+      (await readers()).length === source.nodes.length ? true : null,
+    );
+    source.network.toStandbys(CUT);
+    await until(30_000, 'the source gives its standby up', async () =>
+      (await readers()).length === 0 ? true : null,
+    );
+    await outgrowLog(source, []);
+    source.network.toStandbys(OPEN);
+    await pair.follower('a halt', ({ state }) => state === 'halted');
+    expect((await pair.link())?.follower?.error).toMatch(PURGED);
+    await pair.standby.node(1).kill();
+    const nodes = pair.clients;
+    const load = new Workload({ nodes, random: random.fork(), name: 'lost', requestMsMax: 4000 });
+    load.start();
+    await pair.seed();
+    await pair.follower('entries', ({ state, entries }) => state === 'following' && entries > 100);
+    source.network.toStandbys(CUT);
+    const acked = load.pushesAcked;
+    await until(20_000, 'messages that the standby lacks', async () =>
+      load.pushesAcked > acked + 20 ? true : null,
+    );
+    await pair.killSource();
+    await load.stop();
+    const { position } = await pair.promote(pair.standby.node(1));
+    await source.startAll();
+    const [lost] = source.clients;
+    const [promoted] = pair.source.clients;
+    if (lost === undefined || promoted === undefined) throw new Error('a side has no node');
+    const tail = await lostTail(lost, promoted, load.partitions, position?.nowUs ?? 0);
+    console.log(`${tail.kept} messages kept, ${tail.lost} lost with the source`);
+    expect(tail.wrong.slice(0, 20)).toEqual([]);
+    expect(tail.kept).toBeGreaterThan(100);
+    expect(tail.lost).toBeGreaterThan(0);
+  });
+});
+
+/** The copy comes slowly, so that it is in its middle when the node dies. */
+async function killWhileSeeding(
+  pair: ClusterPair,
+  node: ClusterNode,
+  random: SeededRandom,
+): Promise<void> {
+  const { network } = pair.source;
+  network.toStandbys({ kind: 'slow', delayMs: 20, bytesPerSecond: 40_000 });
+  for (let kills = 0; kills < 2; kills++) {
+    await until(20_000, 'the seed begins', async () =>
+      node.life?.output.includes('takes its first state') ? true : null,
+    );
+    await sleep(random.between(0, 1000));
+    await node.kill();
+    expect(node.life?.output).not.toContain('is the first of standby');
+    node.start();
+  }
+  network.toStandbys(OPEN);
+}
