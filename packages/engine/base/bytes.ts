@@ -29,6 +29,9 @@ export function byteString(bytes: Uint8Array, start: number, end: number): strin
   return text;
 }
 
+/** Of a number up to 2^53 - 1. */
+const HIGH_MAX = 0x1f_ffff;
+
 export class ByteWriter {
   bytes: Uint8Array;
   length = 0;
@@ -209,6 +212,8 @@ export class ByteReader {
 
   u64(): number {
     const high = this.u32();
+    // No row could hold it: whoever tries an entry has to learn that before it is logged.
+    if (high > HIGH_MAX) bug(`a number is too large at byte ${this.position}`);
     return high * 0x1_0000_0000 + this.u32();
   }
 

@@ -431,6 +431,19 @@ describe('an entry is refused', () => {
     }
   });
 
+  test('of which a byte is another one, unless every node can apply it so', () => {
+    const pair = followed();
+    pair.source.call(pushCommand('q', 'x', ['b', 'c'], true));
+    const entry = next(pair);
+    for (let at = 0; at < entry.body.length; at++) {
+      const changed = followed();
+      const body = entry.body.slice();
+      body[at] = 0x7f;
+      const verdict = changed.admit({ ...entry, body });
+      if (verdict.kind === 'admitted') changed.standby.take(verdict.body);
+    }
+  });
+
   test('that is a role entry of this very cluster', () => {
     const pair = followed();
     const { stampUs } = readMeta(pair.standby.state);

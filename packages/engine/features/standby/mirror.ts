@@ -23,6 +23,7 @@
  * numbers at the head of an entry. It proves less, each feature would have to write its number
  * there, and a mistake in one would end all nodes of the standby at once.
  */
+import type { TransactionSink } from '../../base/append.js';
 import { EngineBug } from '../../base/assert.js';
 import { ByteReader, ByteWriter } from '../../base/bytes.js';
 import { CatalogueFault } from '../../base/catalogue-fault.js';
@@ -63,6 +64,9 @@ export type SourceAdmission =
   | { readonly kind: 'own-entry'; readonly error: string }
   /** This state is not the one that the entry was planned for. */
   | { readonly kind: 'diverged'; readonly error: string };
+
+/** Ids of messages are read as apply reads them for its index, and go nowhere. */
+const NO_INDEX: TransactionSink = { insertBytes: () => {} };
 
 /** An entry is at most as much longer here than it was at its source. */
 export const MIRROR_BYTES_MAX = 64;
@@ -106,7 +110,7 @@ export class MirrorPlan {
       const body = mirroredBody(previous, entry);
       this.#spoiled = true;
       this.#state.begin(index);
-      applyEntry(this.#state, null, index, body, undefined, readable);
+      applyEntry(this.#state, NO_INDEX, index, body, undefined, readable);
       this.#spoiled = false;
       const { term } = entry;
       const stampUs = readEntryHeader(new ByteReader(body));
