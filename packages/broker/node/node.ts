@@ -365,11 +365,14 @@ export class Node {
 
   /** Entries that are replayed say nothing new of the time. */
   #hearOfTimers(): void {
-    const { timerClock } = this.parts;
+    const { timerClock, role } = this.parts;
     if (!this.#life.serving || this.leader !== null) return;
     const { clock } = this.#options;
     const { timerUs } = readMeta(this.#opened.state);
-    timerClock.heard(timerUs, { wallUs: clock.wallUs(), nowMs: clock.nowMs() });
+    const at = { wallUs: clock.wallUs(), nowMs: clock.nowMs() };
+    // What a source said may be hours old when it comes: nothing goes below it, and that is all.
+    if (role.isStandby) timerClock.nowUs(at, timerUs);
+    else timerClock.heard(timerUs, at);
   }
 
   #noteMembers({ index, data }: Entry): void {

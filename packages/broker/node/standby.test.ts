@@ -91,6 +91,16 @@ function follow(source: FakeGroup, standby: FakeGroup, steps = 200): void {
   throw new Error('the standby never came to the end of its source');
 }
 
+/** A source's entry that says what time it was for timers (timer-clock, kind 27). */
+function timerEntry(index: number, timerUs: number): SourceEntry {
+  const varint: number[] = [];
+  let rest = timerUs;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) varint.push((rest % 0x80) | 0x80);
+  varint.push(rest);
+  const head = [2, 0, 0, 0, 0, 0, 0, 0, index, 27, 0, 0, 0, varint.length];
+  return { index, term: 1, body: new Uint8Array([...head, ...varint]) };
+}
+
 function promote(group: FakeGroup, number: number): Answers<SubmittedOutcome> {
   return group.machine(number).submit({ kind: 'promote' });
 }
@@ -145,6 +155,30 @@ describe('a standby', () => {
     expect(parts && sourcePositionOf(parts.state)).toMatchObject({ index: last?.index });
     const stamp = source.leader().parts;
     expect(parts && readMeta(parts.state)).toEqual(stamp && readMeta(stamp.state));
+  });
+
+  test('has timers run by its own clocks, however long ago its source logged what comes', () => {
+    const standby = standbyOf(3);
+    const office = officeOf(standby);
+    const clocks = [...standby.machines.values()].map(({ node }) => node?.parts.timerClock);
+    const wallUs = 1_748_736_000_000_000 + standby.nowMs * 1000;
+    for (let index = 1; index <= 8; index++) {
+      const timerUs = wallUs - 3_600_000_000 + index * 60_000_000;
+      standby.leader().inProcess(() => {
+        office.mirror(office.position.index, timerEntry(index, timerUs));
+      });
+      standby.run(1000);
+    }
+    expect(office.appliedPosition.index).toBe(8);
+    const times = () => clocks.map((clock) => clock?.nowUs({ wallUs, nowMs: standby.nowMs }) ?? 0);
+    expect(Math.min(...times())).toBeGreaterThan(wallUs);
+    // A source whose clock is ahead is never gone behind.
+    const aheadUs = wallUs + 3_600_000_000;
+    standby.leader().inProcess(() => {
+      office.mirror(office.position.index, timerEntry(9, aheadUs));
+    });
+    standby.run(1000);
+    expect(Math.min(...times())).toBeGreaterThan(aheadUs);
   });
 
   test('takes writes as soon as its promotion is answered, on the node that was asked', () => {
