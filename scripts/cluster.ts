@@ -1,5 +1,6 @@
 /**
- * `npm run cluster`: three nodes and a load balancer on this machine, and a table of what they do.
+ * `npm run cluster`: three nodes and a load balancer on this machine, and a table of what they do;
+ * with `--standby` three more, a cluster that follows the first.
  *
  * What must hold: nothing that was started here outlives this program, however it ends; nodes are
  * stopped in order, so that what they accepted is answered; a node that died is named and not
@@ -10,51 +11,79 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { balancerCommand } from './cluster/balancer.js';
-import { Child, type ChildEnd, Watchdog } from './cluster/children.js';
-import { askNode, type NodeView, silentNode } from './cluster/node-view.js';
+import { Child, type ChildEnd, describe, end, Watchdog } from './cluster/children.js';
+import { NodeGroup } from './cluster/node-group.js';
 import { HELP, type Options, readOptions } from './cluster/options.js';
 import {
   balancerPort,
   HOST,
-  logFile,
   makePlan,
-  nodeDirectory,
+  makeStandbyPlan,
+  newToken,
   type Plan,
   PlanError,
-  type PlannedNode,
-  peerList,
+  sourceList,
+  standbyDirectory,
 } from './cluster/plan.js';
 import { Screen } from './cluster/screen.js';
-import { changes, table } from './cluster/table.js';
+import {
+  askStandby,
+  type StandbyView,
+  standbyChange,
+  standbyLine,
+} from './cluster/standby-view.js';
 
 /** From scripts/dist. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const NODE_PROGRAM = join(ROOT, 'packages/broker/dist/main.js');
 const LOOK_EVERY_MS = 1000;
-/** A node drains for a minute at most. */
-const NODE_STOP_MS_MAX = 70_000;
 const BALANCER_STOP_MS_MAX = 2000;
 /** A terminal and npm may both pass on one Ctrl-C. */
 const SAME_SIGNAL_MS = 500;
 
+interface Plans {
+  readonly source: Plan;
+  /** null: none is wanted. */
+  readonly standby: Plan | null;
+}
+
 class Cluster {
   readonly #options: Options;
-  readonly #plan: Plan;
+  readonly #plans: Plans;
   readonly #screen: Screen;
   readonly #watchdog = new Watchdog();
-  readonly #nodes = new Map<number, Child>();
+  readonly #source: NodeGroup;
+  readonly #standby: NodeGroup | null;
   #balancer: Child | null = null;
-  #views: readonly NodeView[] = [];
-  #lookedMs = 0;
+  #standbyView: StandbyView | null = null;
   #stopping: Promise<void> | null = null;
   #stoppingSinceMs = 0;
   #failed = false;
 
-  constructor(options: Options, plan: Plan, screen: Screen) {
+  constructor(options: Options, plans: Plans, screen: Screen) {
     this.#options = options;
-    this.#plan = plan;
+    this.#plans = plans;
     this.#screen = screen;
-    this.#views = plan.nodes.map(({ id }) => silentNode(id, 'starting'));
+    const { directory } = options;
+    const { source, standby } = plans;
+    const token = newToken();
+    const common = { screen, watchdog: this.#watchdog, onDeath: () => this.#onNodeDeath() };
+    const environment = standby === null ? {} : { SVC_LINK_TOKEN: token };
+    this.#source = new NodeGroup({ ...common, name: 'node', plan: source, directory, environment });
+    const follows = {
+      SVC_LINK_SOURCE: sourceList(source),
+      SVC_LINK_SOURCE_TOKEN: token,
+      SVC_LINK_STANDBY: 'true',
+    };
+    this.#standby =
+      standby === null
+        ? null
+        : new NodeGroup({
+            ...common,
+            name: 'standby',
+            plan: standby,
+            directory: standbyDirectory(directory),
+            environment: follows,
+          });
   }
 
   async run(): Promise<number> {
@@ -77,7 +106,7 @@ class Cluster {
 
   async #runAll(): Promise<number> {
     const port = await balancerPort(this.#options.port);
-    for (const node of this.#plan.nodes) this.#nodes.set(node.id, this.#startNode(node));
+    for (const group of this.#groups) group.start();
     if (this.#options.balancer) this.#startBalancer(port);
     this.#screen.say('Ctrl-C stops all.');
     while (this.#stopping === null) {
@@ -85,42 +114,15 @@ class Cluster {
       await sleep(LOOK_EVERY_MS);
     }
     await this.#stopping;
-    return this.#failed ? 1 : 0;
+    return this.#failed || this.#groups.some(({ failed }) => failed) ? 1 : 0;
   }
 
-  #startNode(node: PlannedNode): Child {
-    const { id, httpPort, raftPort } = node;
-    const { directory } = this.#options;
-    const log = logFile(directory, id);
-    const environment: NodeJS.ProcessEnv = {
-      ...process.env,
-      PORT: String(httpPort),
-      SVC_BIND_ADDR: HOST,
-      SVC_SERVER_ID: `node-${id}`,
-      SVC_RAFT_DIR: nodeDirectory(directory, id),
-      SVC_RAFT_REPLICATOR: 'openraft',
-      SVC_RAFT_NODE_ID: String(id),
-      SVC_RAFT_PEERS: peerList(this.#plan),
-      SVC_RAFT_LISTEN: `${HOST}:${raftPort}`,
-      SVC_RAFT_TOKEN: this.#plan.token,
-    };
-    const child = new Child(
-      {
-        name: `node ${id}`,
-        command: process.execPath,
-        args: [NODE_PROGRAM],
-        environment,
-        logFile: log,
-        onEnd: (end) => this.#onNodeEnd(id, end),
-      },
-      this.#watchdog,
-    );
-    this.#screen.say(`node ${id}    http://${HOST}:${httpPort}    pid ${child.pid}    log ${log}`);
-    return child;
+  get #groups(): readonly NodeGroup[] {
+    return this.#standby === null ? [this.#source] : [this.#source, this.#standby];
   }
 
   #startBalancer(port: number): void {
-    const found = balancerCommand(this.#plan, port);
+    const found = balancerCommand(this.#plans.source, port);
     if (found === null) {
       this.#screen.say('no load balancer: HAProxy is not installed (apt-get install haproxy).');
       this.#screen.say('Each of the addresses above takes any request.');
@@ -128,52 +130,38 @@ class Cluster {
     }
     const log = join(this.#options.directory, 'balancer.log');
     this.#balancer = new Child(
-      { ...found, name: 'balancer', logFile: log, onEnd: (end) => this.#onBalancerEnd(end) },
+      { ...found, name: 'balancer', logFile: log, onEnd: (what) => this.#onBalancerEnd(what) },
       this.#watchdog,
     );
     this.#screen.say(`balancer  http://${HOST}:${port}    log ${log}`);
   }
 
-  #onNodeEnd(id: number, end: ChildEnd): void {
-    const child = this.#nodes.get(id);
-    if (this.#stopping !== null) {
-      if (end.code !== 0) this.#failed = true;
-      this.#screen.say(`node ${id} stopped (${describe(end)})`);
-      return;
-    }
-    this.#failed = true;
-    // One that was killed had nothing to say.
-    const why = end.signal === null ? `: ${child?.lastWords() ?? ''}` : '';
-    this.#screen.say(`node ${id} DIED (${describe(end)})${why}`);
-    if ([...this.#nodes.values()].some((node) => node.isRunning)) return;
+  /** A standby without its source goes on: that is what it is for. */
+  #onNodeDeath(): void {
+    if (this.#groups.some(({ isRunning }) => isRunning)) return;
     this.#screen.say('no node is left');
     this.#onSignal();
   }
 
-  #onBalancerEnd(end: ChildEnd): void {
+  #onBalancerEnd(what: ChildEnd): void {
     if (this.#stopping !== null) return;
     this.#failed = true;
     const why = this.#balancer?.lastWords() ?? '';
-    this.#screen.say(`the balancer DIED (${describe(end)}): ${why}`);
+    this.#screen.say(`the balancer DIED (${describe(what)}): ${why}`);
   }
 
   async #look(): Promise<void> {
-    const before = this.#views;
-    const views = await Promise.all(
-      this.#plan.nodes.map(({ id, httpPort }) =>
-        this.#nodes.get(id)?.isRunning === true
-          ? askNode(id, httpPort)
-          : Promise.resolve(silentNode(id, 'down')),
-      ),
-    );
-    const nowMs = performance.now();
-    this.#views = views;
-    if (this.#screen.isTerminal) {
-      this.#screen.draw(['', ...table(views, before, (nowMs - this.#lookedMs) / 1000)]);
-    } else {
-      for (const line of changes(views, before)) this.#screen.say(line);
+    const blocks = await Promise.all(this.#groups.map((group) => group.look()));
+    const lines = blocks.flatMap((block) => ['', ...block]);
+    if (this.#standby !== null) {
+      const before = this.#standbyView;
+      const { leader } = this.#standby;
+      this.#standbyView = leader === null ? null : await askStandby(leader.httpPort);
+      lines.push('', standbyLine(this.#standbyView));
+      const change = standbyChange(this.#standbyView, before);
+      if (change !== null && !this.#screen.isTerminal) this.#screen.say(change);
     }
-    this.#lookedMs = nowMs;
+    this.#screen.draw(lines);
   }
 
   /** The first one stops all in order; a later one at once, which loses nothing acknowledged. */
@@ -183,42 +171,22 @@ class Cluster {
       this.#stoppingSinceMs = nowMs;
       this.#stopping = this.#stop();
     } else if (nowMs - this.#stoppingSinceMs > SAME_SIGNAL_MS) {
-      this.#failed = true;
-      for (const child of [...this.#nodes.values(), this.#balancer]) child?.signal('SIGKILL');
+      for (const group of this.#groups) group.kill();
+      this.#balancer?.signal('SIGKILL');
     }
   }
 
-  /** The balancer takes nothing new; followers end before the leader, which finishes with them. */
+  /** The balancer takes nothing new. A standby, which has no clients, ends before its source. */
   async #stop(): Promise<void> {
     this.#screen.draw([]);
-    if (this.#nodes.size > 0) this.#screen.say('stopping; once more ends all at once');
-    this.#balancer?.signal('SIGUSR1');
-    const isLeader = (id: number) =>
-      this.#views.some((view) => view.id === id && view.state === 'leader');
-    const ids = [...this.#nodes.keys()];
-    for (const leads of [false, true]) {
-      await Promise.all(ids.filter((id) => isLeader(id) === leads).map((id) => this.#stopNode(id)));
+    if (this.#groups.some(({ isRunning }) => isRunning)) {
+      this.#screen.say('stopping; once more ends all at once');
     }
+    this.#balancer?.signal('SIGUSR1');
+    await this.#standby?.stop();
+    await this.#source.stop();
     if (this.#balancer !== null) await end(this.#balancer, 'SIGTERM', BALANCER_STOP_MS_MAX);
   }
-
-  async #stopNode(id: number): Promise<void> {
-    const child = this.#nodes.get(id);
-    if (child !== undefined) await end(child, 'SIGTERM', NODE_STOP_MS_MAX);
-  }
-}
-
-async function end(child: Child, signal: NodeJS.Signals, withinMs: number): Promise<void> {
-  if (!child.isRunning) return;
-  child.signal(signal);
-  const timer = setTimeout(() => child.signal('SIGKILL'), withinMs);
-  await child.ended;
-  clearTimeout(timer);
-}
-
-function describe({ code, signal }: ChildEnd): string {
-  if (signal !== null) return signal;
-  return code === null ? 'could not be started' : `code ${code}`;
 }
 
 async function main(): Promise<number> {
@@ -232,9 +200,11 @@ async function main(): Promise<number> {
     return 1;
   }
   try {
-    const plan = await makePlan(parsed.options);
+    const source = await makePlan(parsed.options);
+    const standby = await makeStandbyPlan(parsed.options, source);
     mkdirSync(parsed.options.directory, { recursive: true });
-    return await new Cluster(parsed.options, plan, new Screen(process.stdout)).run();
+    const plans = { source, standby };
+    return await new Cluster(parsed.options, plans, new Screen(process.stdout)).run();
   } catch (error) {
     if (!(error instanceof PlanError)) throw error;
     console.error(`cluster: ${error.message}`);

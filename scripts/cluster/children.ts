@@ -122,3 +122,17 @@ export class Watchdog {
     this.#process.unref();
   }
 }
+
+/** Signals it, and kills it when that takes too long. */
+export async function end(child: Child, signal: NodeJS.Signals, withinMs: number): Promise<void> {
+  if (!child.isRunning) return;
+  child.signal(signal);
+  const timer = setTimeout(() => child.signal('SIGKILL'), withinMs);
+  await child.ended;
+  clearTimeout(timer);
+}
+
+export function describe({ code, signal }: ChildEnd): string {
+  if (signal !== null) return signal;
+  return code === null ? 'could not be started' : `code ${code}`;
+}

@@ -9,11 +9,13 @@ const STANDARD = {
   nodePort: null,
   raftPort: null,
   balancer: true,
+  standby: false,
 };
 
 test.each<[string[], object]>([
   [[], {}],
   [['--port', '7000', '--fresh'], { port: 7000, fresh: true }],
+  [['--standby'], { standby: true }],
   [['--port=7000', '--dir=elsewhere'], { port: 7000, directory: 'elsewhere' }],
   [
     ['--node-port', '8001', '--raft-port', '9001', '--no-balancer'],
@@ -42,5 +44,5 @@ test('help wins, and names every option', () => {
       error: expect.stringContaining('there is no option'),
     });
   }
-  expect(named.length).toBe(7);
+  expect(named.length).toBe(8);
 });

@@ -10,6 +10,8 @@ export interface Options {
   /** The same for what nodes say to each other. */
   readonly raftPort: number | null;
   readonly balancer: boolean;
+  /** A second cluster follows the first. */
+  readonly standby: boolean;
 }
 
 export type Parsed =
@@ -28,11 +30,15 @@ data stays, and the next run goes on with it.
   --node-port N  HTTP ports of the nodes: N, N+1, ... (free ones)
   --raft-port N  ports between the nodes: N, N+1, ... (free ones)
   --no-balancer  nodes only
+  --standby      and three nodes more, which follow the first three and can take over
   --help         this
 
 Ports are chosen once and kept with the data: the addresses of nodes are part of the cluster.
 The balancer is HAProxy, if it is installed: apt-get install haproxy. A node's settings are taken
 from the environment (docs/configuration.md); its log is PATH/node-N.log.
+
+A standby takes writes once it is promoted: POST /api/v1/system/link/promote at one of its nodes.
+Its data is in PATH/standby, its ports are the three after those of the first nodes.
 
 A node that dies is not started again. With the terminal lost, or this program killed, the nodes
 are stopped.
@@ -60,7 +66,7 @@ export function readOptions(args: readonly string[], defaultDirectory: string): 
   return checked(values, defaultDirectory);
 }
 
-const SWITCHES = new Set(['--fresh', '--no-balancer']);
+const SWITCHES = new Set(['--fresh', '--no-balancer', '--standby']);
 const VALUED = new Set(['--port', '--dir', '--node-port', '--raft-port']);
 
 function splitOnce(argument: string): [string, string | null] {
@@ -87,6 +93,7 @@ function checked(values: ReadonlyMap<string, string>, defaultDirectory: string):
       nodePort: numbers.get('--node-port') ?? null,
       raftPort: numbers.get('--raft-port') ?? null,
       balancer: !values.has('--no-balancer'),
+      standby: values.has('--standby'),
     },
   };
 }

@@ -6,7 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Options } from './options.js';
-import { balancerPort, HOST, makePlan, peerList } from './plan.js';
+import {
+  balancerPort,
+  HOST,
+  makePlan,
+  makeStandbyPlan,
+  peerList,
+  standbyDirectory,
+} from './plan.js';
 
 let directory: string;
 let listeners: Server[];
@@ -29,6 +36,7 @@ function options(changed: Partial<Options> = {}): Options {
     nodePort: null,
     raftPort: null,
     balancer: true,
+    standby: false,
     ...changed,
   };
 }
@@ -89,6 +97,34 @@ test('fresh removes what was made here, and nothing else', async () => {
   expect(existsSync(join(directory, 'node-1'))).toBe(false);
   expect(existsSync(join(directory, 'node-7'))).toBe(true);
   expect(existsSync(join(directory, 'notes'))).toBe(true);
+});
+
+test('a standby has a plan of its own, with other ports', async () => {
+  const port = await listen(0);
+  for (const listener of listeners.splice(0)) listener.close();
+  const given = options({ standby: true, raftPort: port });
+  const source = await makePlan(given);
+  expect(await makeStandbyPlan(options(), source)).toBeNull();
+  const standby = await makeStandbyPlan(given, source);
+  expect(standby?.nodes.map(({ raftPort }) => raftPort)).toEqual([port + 3, port + 4, port + 5]);
+  const ports = [source, standby].flatMap((plan) =>
+    (plan?.nodes ?? []).flatMap(({ httpPort, raftPort }) => [httpPort, raftPort]),
+  );
+  expect(new Set(ports).size).toBe(12);
+  expect(standby?.token).not.toBe(source.token);
+  expect(await makeStandbyPlan(given, await makePlan(given))).toEqual(standby);
+});
+
+test('fresh forgets the standby too, whether one is wanted or not', async () => {
+  const given = options({ standby: true });
+  await makeStandbyPlan(given, await makePlan(given));
+  const node = join(standbyDirectory(directory), 'node-1');
+  mkdirSync(node);
+  await makePlan(options({ fresh: true }));
+  expect(existsSync(node)).toBe(false);
+  const kept = await makeStandbyPlan(given, await makePlan(given));
+  await listen(kept?.nodes[0]?.httpPort ?? 0);
+  await expect(makePlan(options({ fresh: true }))).rejects.toThrow('is it running already?');
 });
 
 test.each(['', '{', '[]', 'null', '{"nodes":[],"token":"x"}'])(

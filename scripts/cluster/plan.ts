@@ -36,21 +36,49 @@ export function logFile(directory: string, id: number): string {
   return join(directory, `node-${id}.log`);
 }
 
-/** The plan of the directory, or a new one in it. */
-export async function makePlan(options: Options): Promise<Plan> {
+function planFile(directory: string): string {
+  return join(directory, 'cluster.json');
+}
+
+export function newToken(): string {
+  return randomBytes(24).toString('hex');
+}
+
+function portsOf({ nodes }: Plan): number[] {
+  return nodes.flatMap(({ httpPort, raftPort }) => [httpPort, raftPort]);
+}
+
+/** Where the cluster stands that follows the one in `directory`. */
+export function standbyDirectory(directory: string): string {
+  return join(directory, 'standby');
+}
+
+/** The plan of the cluster that follows the one of `options`; null: none is wanted. */
+export async function makeStandbyPlan(options: Options, source: Plan): Promise<Plan | null> {
+  if (!options.standby) return null;
+  const behind = (first: number | null) => (first === null ? null : first + NODES);
+  const changed = {
+    directory: standbyDirectory(options.directory),
+    nodePort: behind(options.nodePort),
+    raftPort: behind(options.raftPort),
+  };
+  return makePlan({ ...options, ...changed }, portsOf(source));
+}
+
+/** The plan of the directory, or a new one in it, whose ports are not `others`. */
+export async function makePlan(options: Options, others: readonly number[] = []): Promise<Plan> {
   const { directory, fresh } = options;
-  const file = join(directory, 'cluster.json');
+  const file = planFile(directory);
   const kept = readPlan(file);
-  for (const { httpPort, raftPort } of kept?.nodes ?? []) {
-    await refuseTaken(httpPort, directory);
-    await refuseTaken(raftPort, directory);
-  }
+  for (const port of kept === null ? [] : portsOf(kept)) await refuseTaken(port, directory);
   if (kept !== null && !fresh) {
     refuseOther(kept, options);
     return kept;
   }
+  if (fresh) await forgetStandby(directory);
   if (kept !== null) forget(kept, directory);
-  const plan: Plan = { nodes: await chooseNodes(options), token: randomBytes(24).toString('hex') };
+  const nodes = await chooseNodes(options, others);
+  const plan: Plan = { nodes, token: newToken() };
   makeDirectory(directory);
   writeFileSync(`${file}.new`, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
@@ -81,6 +109,21 @@ export function peerList({ nodes }: Plan): string {
   return nodes
     .map(({ id, raftPort, httpPort }) => `${id}=${HOST}:${raftPort}/${HOST}:${httpPort}`)
     .join(',');
+}
+
+/** The nodes of `plan` as a standby reaches them. */
+export function sourceList({ nodes }: Plan): string {
+  return nodes.map(({ raftPort }) => `${HOST}:${raftPort}`).join(',');
+}
+
+/** A standby has nothing to follow once its source is forgotten. */
+async function forgetStandby(directory: string): Promise<void> {
+  const behind = standbyDirectory(directory);
+  const plan = readPlan(planFile(behind));
+  if (plan === null) return;
+  for (const port of portsOf(plan)) await refuseTaken(port, behind);
+  forget(plan, behind);
+  rmSync(planFile(behind));
 }
 
 /** Removes what a former run made, by name; whatever else stands in the directory stays. */
@@ -131,9 +174,12 @@ async function refuseTaken(port: number, directory: string): Promise<void> {
   );
 }
 
-async function chooseNodes({ nodePort, raftPort }: Options): Promise<PlannedNode[]> {
+async function chooseNodes(
+  { nodePort, raftPort }: Options,
+  others: readonly number[],
+): Promise<PlannedNode[]> {
   const chosen: PlannedNode[] = [];
-  const used = new Set<number>([STANDARD_PORT]);
+  const used = new Set<number>([STANDARD_PORT, ...others]);
   const choose = async (first: number | null, offset: number): Promise<number> => {
     const port = first === null ? await freePort(used) : first + offset;
     if (used.has(port) || (await isTaken(port))) throw new PlanError(`port ${port} is in use`);

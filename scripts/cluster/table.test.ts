@@ -25,7 +25,7 @@ test('the table', () => {
     { ...LEADER, requests: 400, messages: 4000 },
     { ...FOLLOWER, requests: 900 },
   ];
-  expect(table([LEADER, FOLLOWER, silentNode(3, 'down')], before, 2)).toEqual([
+  expect(table('node', [LEADER, FOLLOWER, silentNode(3, 'down')], before, 2)).toEqual([
     'node      role  ready  term  commit  applied  lag  req/s  msg/s      log   memory',
     '   1    leader    yes     3    1200     1200    0     50    500  3.0 MiB  150 MiB',
     '   2  follower    yes     3    1190     1180   20      -      0  3.0 MiB  150 MiB',
@@ -35,10 +35,10 @@ test('the table', () => {
 
 test('changes', () => {
   const first = silentNode(1, 'starting');
-  expect(changes([first], [first])).toEqual([]);
-  expect(changes([LEADER], [first])).toEqual(['node 1: leader, term 3, ready']);
-  expect(changes([{ ...LEADER, commit: 9999 }], [LEADER])).toEqual([]);
-  expect(changes([{ ...LEADER, healthy: false }], [LEADER])).toEqual([
+  expect(changes('node', [first], [first])).toEqual([]);
+  expect(changes('node', [LEADER], [first])).toEqual(['node 1: leader, term 3, ready']);
+  expect(changes('node', [{ ...LEADER, commit: 9999 }], [LEADER])).toEqual([]);
+  expect(changes('node', [{ ...LEADER, healthy: false }], [LEADER])).toEqual([
     'node 1: leader, term 3, not ready',
   ]);
 });

@@ -2,7 +2,6 @@
 import type { NodeView } from './node-view.js';
 
 const HEADINGS = [
-  'node',
   'role',
   'ready',
   'term',
@@ -15,8 +14,9 @@ const HEADINGS = [
   'memory',
 ];
 
-/** `before` is an earlier look, `seconds` ago. */
+/** `name`: what a node is called; `before`: an earlier look, `seconds` ago. */
 export function table(
+  name: string,
   views: readonly NodeView[],
   before: readonly NodeView[],
   seconds: number,
@@ -40,11 +40,15 @@ export function table(
       bytes(view.memoryBytes),
     ];
   });
-  return aligned([HEADINGS, ...rows]);
+  return aligned([[name, ...HEADINGS], ...rows]);
 }
 
 /** What became different between two looks, one line for each node that changed. */
-export function changes(views: readonly NodeView[], before: readonly NodeView[]): string[] {
+export function changes(
+  name: string,
+  views: readonly NodeView[],
+  before: readonly NodeView[],
+): string[] {
   return views.flatMap((view) => {
     const former = before.find(({ id }) => id === view.id);
     const isSame =
@@ -52,12 +56,12 @@ export function changes(views: readonly NodeView[], before: readonly NodeView[])
     if (isSame) return [];
     const term = view.term === null ? '' : `, term ${view.term}`;
     const ready = view.healthy ? 'ready' : 'not ready';
-    return [`node ${view.id}: ${view.state}${term}, ${ready}`];
+    return [`${name} ${view.id}: ${view.state}${term}, ${ready}`];
   });
 }
 
 function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = HEADINGS.map((_, column) =>
+  const widths = ['', ...HEADINGS].map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   );
   return rows.map((row) =>
