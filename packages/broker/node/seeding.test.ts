@@ -40,6 +40,8 @@ class GroupSource implements SourcePort {
   left = Number.POSITIVE_INFINITY;
   /** Runs before each answer. */
   before: (path: string) => void = () => {};
+  /** What a node has applied, when entries are read. */
+  appliedAt: (address: string, applied: number) => number = (_, applied) => applied;
   readonly #later: (work: () => void) => void;
 
   constructor(group: FakeGroup, later: (work: () => void) => void) {
@@ -48,7 +50,7 @@ class GroupSource implements SourcePort {
   }
 
   ask: SourcePort['ask'] = (address, path, body, listener) => {
-    const pieces = () => this.#answer(path, body);
+    const pieces = () => this.#answer(address, path, body);
     this.#later(() => {
       this.before(path);
       const [first] = this.group.leaders;
@@ -69,7 +71,7 @@ class GroupSource implements SourcePort {
 
   close(): void {}
 
-  #answer(path: string, body: string): readonly Uint8Array[] {
+  #answer(address: string, path: string, body: string): readonly Uint8Array[] {
     const { node, parts } = this.group.leader();
     if (node === null || parts === null) throw new Error('the source is down');
     const { log, identity } = parts;
@@ -90,7 +92,7 @@ class GroupSource implements SourcePort {
     const request = parseReadRequest(body);
     if ('error' in request) throw new Error(request.error);
     this.holds.push([request.reader, request.holdAfter ?? -1]);
-    const applied = node.parts.appliedIndex();
+    const applied = this.appliedAt(address, node.parts.appliedIndex());
     const purged = log.firstIndex - 1;
     const decision = decideRead(request, {
       applied,
@@ -339,6 +341,31 @@ test('a source that gives up more of its log meanwhile', async () => {
   };
   expect(await seed(it)).toBe('seeded');
   expect(gaveUp).toBe(true);
+  stands(it);
+});
+
+test('a node of the source that is behind, up to where its leader changed', async () => {
+  const source = sourceOf(3);
+  for (const prefix of ['b', 'c']) {
+    source.leader().restart();
+    source.run(2000);
+    push(source, 10, prefix);
+  }
+  const it = rig(source);
+  const { log } = source.leader().parts ?? {};
+  if (log === undefined) throw new Error('down');
+  // The first entry of a term has no effects.
+  let blank = log.firstIndex + 1;
+  while (blank < log.lastIndex && log.term(blank) === log.term(blank - 1)) blank++;
+  expect(log.term(log.lastIndex)).toBeGreaterThan(log.term(blank) ?? 0);
+  const seen: string[] = [];
+  it.source.appliedAt = (address, applied) => {
+    seen.push(address);
+    if (seen.includes('b:7400') && address === 'a:7400') return applied;
+    return blank - (address === 'a:7400' ? 1 : 0);
+  };
+  expect(await seed(it)).toBe('seeded');
+  expect(seen.indexOf('b:7400')).toBeGreaterThan(1);
   stands(it);
 });
 

@@ -300,19 +300,19 @@ class Seeding {
       this.#meet(address, head.clusterId);
       if (head.kind !== 'entries') return false;
       const upto = Math.min(end.upto, applied);
-      if (upto <= after) throw new SourceFault(`${address}: it has applied entry ${head.applied}`);
       const wanted = entries.filter(({ index }) => index <= applied);
+      const last = wanted.at(-1);
+      // Of entries without effects, the term is that of the next one with some, or of the last.
+      if (last === undefined && upto < applied) {
+        throw new SourceFault(`${address}: it has applied entry ${head.applied}`);
+      }
       await append(log, filled(log.lastIndex + 1, wanted, upto, appliedTerm));
       this.#count(
         wanted.reduce((sum, { body }) => sum + body.length, 0),
         'entries',
       );
-      const last = wanted.at(-1);
       if (last !== undefined) ({ index: after, term: afterTerm } = last);
-      if (last === undefined || upto === applied) {
-        if (upto < applied) throw new SourceFault(`${address}: it has applied entry ${upto}`);
-        break;
-      }
+      if (upto === applied) break;
     }
     return true;
   }
