@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { integer, someOf } from '../rig/option-values.js';
 
-export const SCENARIOS = ['failover', 'handoff', 'distance', 'join', 'soak'] as const;
+export const SCENARIOS = ['failover', 'handoff', 'distance', 'join', 'soak', 'standby'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
 
 export interface ClusterOptions {
@@ -28,7 +28,7 @@ export const CLUSTER_USAGE = `npm run bench -- --cluster LIST [options]
   --seconds N        measured seconds of a latency (default 10)
   --rate N           pushes a second of a latency (default 500)
   --connections N    connections of the load that leaders are lost under (default 24)
-  --stored N         MiB that a new node has to fetch (default 1024)
+  --stored N         MiB that a new node, or a seed, has to fetch (default 1024)
   --soak-minutes N   length of the soak (default 20)
   --entry FILE, --json FILE`;
 
@@ -52,7 +52,7 @@ export function readClusterOptions(commandLine: readonly string[]): ClusterOptio
   });
   return {
     scenarios: someOf('cluster', values.cluster, SCENARIOS),
-    nodes: integer('nodes', values.nodes, 2, 9),
+    nodes: integer('nodes', values.nodes, 1, 9),
     times: integer('times', values.times, 1, 1000),
     rounds: integer('rounds', values.rounds, 1, 99),
     seconds: integer('seconds', values.seconds, 1, 600),

@@ -9,6 +9,7 @@ import { measureDistance } from './distance.js';
 import { measureFailover, measureHandoff } from './leader-loss.js';
 import type { ClusterOptions, ScenarioName } from './options.js';
 import { measureSoak } from './soak.js';
+import { measureStandby } from './standby.js';
 
 const MEASURES: {
   readonly [name in ScenarioName]: (run: ClusterRun) => Promise<readonly Figure[]>;
@@ -18,6 +19,7 @@ const MEASURES: {
   distance: measureDistance,
   join: measureCatchUp,
   soak: measureSoak,
+  standby: measureStandby,
 };
 
 export async function runCluster(options: ClusterOptions): Promise<void> {
