@@ -29,7 +29,7 @@ import { recoverByForce } from './forced-recovery.js';
 import { NodeFront } from './front.js';
 import { type Node, openNode, placeOf } from './node.js';
 import { NodePeers } from './peers.js';
-import { seedFromSource, waitsForSeed } from './seeding.js';
+import { refuseUnfinishedSeed, seedFromSource, waitsForSeed } from './seeding.js';
 
 export interface NodeProcessOptions {
   readonly config: Config;
@@ -194,6 +194,7 @@ export class NodeProcess {
 
   /** A stop does not wait for it: what it has written is gone on with. */
   #seed(peers: NodePeers | null): Promise<boolean> {
+    refuseUnfinishedSeed(this.#options);
     const source = this.#newSource();
     if (source === null || peers === null) return Promise.resolve(true);
     const seeding = seedFromSource({

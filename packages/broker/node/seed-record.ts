@@ -29,11 +29,21 @@ export interface SeedRecord {
 /** null: the directory was not seeded. */
 export function readSeedRecord(disk: Disk, directory: string): SeedRecord | null {
   const path = `${directory}/${NAME}`;
-  if (!disk.existsSync(path)) return null;
-  const record = parse(Buffer.from(readFileSync(disk, path)).toString('utf8'));
-  if (record !== null) return record;
+  const record = read(disk, path);
+  if (record !== undefined) return record;
   const advice = 'Empty the data directory and seed again';
   throw new DamageError('seed_record_damaged', path, 0, 'it does not parse', advice);
+}
+
+/** What stands in the directory is no state of any cluster yet. */
+export function isSeedUnfinished(disk: Disk, directory: string): boolean {
+  return read(disk, `${directory}/${NAME}`)?.state === 'staging';
+}
+
+/** undefined: it is not what was written. */
+function read(disk: Disk, path: string): SeedRecord | null | undefined {
+  if (!disk.existsSync(path)) return null;
+  return parse(Buffer.from(readFileSync(disk, path)).toString('utf8')) ?? undefined;
 }
 
 /** Durable when it returns. */

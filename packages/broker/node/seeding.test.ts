@@ -28,7 +28,12 @@ import { createLogger } from '../system/logging.js';
 import { Ended, FakeGroup, type FakeMachine } from '../testing/group.fake.js';
 import { randomSource } from '../testing/random-source.fake.js';
 import { readSeedRecord } from './seed-record.js';
-import { type SeedingOptions, seedFromSource, waitsForSeed } from './seeding.js';
+import {
+  refuseUnfinishedSeed,
+  type SeedingOptions,
+  seedFromSource,
+  waitsForSeed,
+} from './seeding.js';
 
 const PIECE = 700;
 
@@ -401,6 +406,25 @@ test('a directory with data, and one whose peers have a cluster, are left alone'
   it.machine.crash('process');
   expect(await seed(it)).toBe('seeded');
   expect(readSeedRecord(it.machine.disk, '/data')).toBeNull();
+});
+
+test('a directory whose seed was interrupted is used by nothing else', async () => {
+  const it = rig();
+  const { config, disk } = optionsOf(it);
+  const other = { config: { ...config, seedNode: null }, disk };
+  refuseUnfinishedSeed(other);
+  // The log is whole, and only the record does not say so.
+  it.machine.disk.failNext('remove', 'EIO', 'snapshot-install');
+  expect(await seed(it)).not.toBe('seeded');
+  it.machine.crash('power');
+  expect(() => refuseUnfinishedSeed(other)).toThrow(
+    'the seed of /data was interrupted, and SVC_LINK_SEED does not name this node: set it again, ' +
+      'or empty the data directory',
+  );
+  refuseUnfinishedSeed({ config, disk });
+  expect(await seed(it)).toBe('seeded');
+  refuseUnfinishedSeed(other);
+  stands(it);
 });
 
 test('every other node of the list waits to be added', () => {

@@ -60,7 +60,12 @@ import { SeedClient, SourceFault } from '../standby/seed-client.js';
 import type { SourcePort } from '../standby/source-port.js';
 import { BootRefusedError } from '../system/node-refusal.js';
 import { entryBytesMaxOf } from './parts.js';
-import { readSeedRecord, type SeedRecord, writeSeedRecord } from './seed-record.js';
+import {
+  isSeedUnfinished,
+  readSeedRecord,
+  type SeedRecord,
+  writeSeedRecord,
+} from './seed-record.js';
 
 export interface SeedingOptions extends DirectoryOptions {
   readonly place: StatePlace;
@@ -98,6 +103,23 @@ export async function seedFromSource(options: SeedingOptions): Promise<void> {
     return;
   }
   await new Seeding(options, known ?? newRecord(options)).run();
+}
+
+/**
+ * Nothing of a directory whose seed was interrupted may be used: its rows are the source's, and the
+ * entry that makes it a standby may be missing. @throws BootRefusedError
+ */
+export function refuseUnfinishedSeed({
+  config,
+  disk,
+}: Pick<SeedingOptions, 'config' | 'disk'>): void {
+  const { dataDirectory, seedNode, nodeId } = config;
+  if (seedNode === nodeId || !isSeedUnfinished(disk, dataDirectory)) return;
+  throw new BootRefusedError(
+    'seed_unfinished',
+    `the seed of ${dataDirectory} was interrupted, and SVC_LINK_SEED does not name this node: set ` +
+      'it again, or empty the data directory',
+  );
 }
 
 /** The nodes that a seed is not taken by wait to be added to it: they never found. */
