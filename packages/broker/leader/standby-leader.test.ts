@@ -218,6 +218,22 @@ test('the first contact with a source is noted once', () => {
   expect(standbyRoleOf(state)).toEqual({ ...ROLE, sourceCluster: 'cluster-1' });
 });
 
+test('entries of a source are not taken before it is noted', () => {
+  apply();
+  accepting = false;
+  leader.noteSource('source-1');
+  // Whoever asks meanwhile is told, and another cluster is met too late.
+  expect(leader.role.sourceCluster).toBe('source-1');
+  leader.noteSource('source-2');
+  accepting = true;
+  expect(leader.mirror(0, entry(1)).kind).toBe('full');
+  leader.resume();
+  turn();
+  expect(leader.mirror(0, entry(1)).kind).toBe('proposed');
+  apply();
+  expect(standbyRoleOf(state)?.sourceCluster).toBe('source-1');
+});
+
 describe('a promotion', () => {
   test('is answered when it is applied and somebody else leads in its place', () => {
     leader.mirror(0, entry(1));

@@ -82,6 +82,8 @@ export class StandbyLeader {
   #plan: MirrorPlan;
   /** Taken when proposals are accepted. */
   #begins: StandbyRoleRow | null;
+  /** The source's cluster, until the entry that names it is proposed. */
+  #met: string | null = null;
   readonly #inFlight: InFlight[] = [];
   #inFlightBytes = 0;
   /** Who asked for the promotion, which is not proposed yet. */
@@ -177,14 +179,15 @@ export class StandbyLeader {
   get role(): StandbyRoleRow {
     const role = this.#plan.role ?? this.#begins;
     if (role === null) throw new Error('a cluster without a role has no standby to lead');
-    return role;
+    return this.#met === null ? role : { ...role, sourceCluster: this.#met };
   }
 
   /** Proposes an entry of the source; `previous`: the index of the source's entry before it. */
   mirror(previous: number, entry: SourceEntry): MirrorResult {
     const { proposer, readByAll, entryBytesMax } = this.#options;
-    const comesFirst = this.#begins !== null || this.#promoters.length > 0;
-    if (comesFirst || !this.#mayPropose() || this.#isFull) return FULL;
+    const comesFirst = this.#begins !== null || this.#met !== null;
+    if (comesFirst || this.#promoters.length > 0 || !this.#mayPropose() || this.#isFull)
+      return FULL;
     if (entry.body.length > entryBytesMax) return tooLong(entry, entryBytesMax);
     const index = proposer.nextIndex;
     // Until every member has said, nothing newer than what each build reads is let in.
@@ -196,9 +199,16 @@ export class StandbyLeader {
 
   /** The first contact with the source: no other cluster is followed from now on. */
   noteSource(clusterId: string): void {
-    if (this.#begins !== null || this.role.sourceCluster !== null) return;
-    if (!this.#mayPropose()) return;
-    this.#takeRole({ ...this.role, sourceCluster: clusterId }, []);
+    if (this.role.sourceCluster !== null) return;
+    this.#met = clusterId;
+    if (this.#begins === null && this.#mayPropose()) this.#noteMet();
+  }
+
+  #noteMet(): void {
+    if (this.#met === null || this.#stopped) return;
+    const { role } = this;
+    this.#met = null;
+    this.#takeRole(role, []);
   }
 
   get #isFull(): boolean {
@@ -224,6 +234,7 @@ export class StandbyLeader {
       this.#begins = null;
       this.#takeRole(role, []);
     }
+    this.#noteMet();
     if (this.#promoters.length > 0) this.#promote();
     else if (!this.#isFull) this.onRoom();
   }
