@@ -117,8 +117,8 @@ export function refuseUnfinishedSeed({
   if (seedNode === nodeId || !isSeedUnfinished(disk, dataDirectory)) return;
   throw new BootRefusedError(
     'seed_unfinished',
-    `the seed of ${dataDirectory} was interrupted, and SVC_LINK_SEED does not name this node: set ` +
-      'it again, or empty the data directory',
+    `the seed of ${dataDirectory} was interrupted, and SVC_LINK_SEED does not name this node: ` +
+      'set it again, or empty the data directory',
   );
 }
 
