@@ -51,6 +51,16 @@ export function newOffice(
   });
 }
 
+/** What is to be said at each start of a node whose cluster was promoted; null: nothing. */
+export function promotedWarning(
+  { sourceAddresses }: Pick<Config, 'sourceAddresses'>,
+  role: StandbyRoleRow | null,
+): string | null {
+  if (role?.role !== 'promoted' || sourceAddresses.length === 0) return null;
+  const source = sourceAddresses.map(hostAndPortText).join(',');
+  return `SVC_LINK_SOURCE=${source} is set, and this cluster was promoted: it follows nobody`;
+}
+
 /**
  * An empty cluster becomes a standby if it is told to; null: it is not told, or not empty. Each
  * entry that ever was planned has left its stamp.

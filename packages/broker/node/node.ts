@@ -36,7 +36,7 @@ import type { FrameContent } from '../peers/frames.js';
 import type { Broker } from '../service/broker.js';
 import { NodeLife } from '../system/node-life.js';
 import { clusterDirectoryRefused } from '../system/node-refusal.js';
-import { newLeader, newOffice } from './leadership.js';
+import { newLeader, newOffice, promotedWarning } from './leadership.js';
 import { Lifecycle, lifeOf } from './lifecycle.js';
 import type { NodeOptions } from './options.js';
 import { type NodeEvents, type NodeParts, nodeParts } from './parts.js';
@@ -183,6 +183,8 @@ export class Node {
    * has applied everything that was committed until then.
    */
   join(onServing: () => void): void {
+    const warning = promotedWarning(this.#options.config, this.parts.role.row);
+    if (warning !== null) this.#options.logger.warn('standby', warning);
     this.#onServing = this.#describingStart(onServing);
     this.#lifecycle.open();
   }

@@ -6,12 +6,19 @@
  * Method: two groups of whole nodes, each in its own simulated time; the test carries the entries
  * of the one to the leadership of the other.
  */
-import { readMeta, type SourceEntry, sourcePositionOf, standbyRoleOf } from '@svc/engine';
+import {
+  readMeta,
+  type SourceEntry,
+  type StandbyRoleRow,
+  sourcePositionOf,
+  standbyRoleOf,
+} from '@svc/engine';
 import type { SubmittedOutcome } from '@svc/http';
 import { describe, expect, test } from 'vitest';
 import { StandbyLeader } from '../leader/standby-leader.js';
 import { FakeGroup, type FakeMachine } from '../testing/group.fake.js';
 import { Answers, pushOf, textsOf } from '../testing/group-clients.fake.js';
+import { promotedWarning } from './leadership.js';
 
 const REFUSED = {
   kind: 'refused',
@@ -274,4 +281,15 @@ describe('an ordinary cluster', () => {
     group.run(100);
     expect(pushed.one).toMatchObject({ kind: 'pushed' });
   });
+});
+
+test('a promoted cluster that is told of a source says that it follows nobody', () => {
+  const sourceAddresses = [{ host: 'a', port: 7400 }];
+  const role = { role: 'promoted' } as StandbyRoleRow;
+  expect(promotedWarning({ sourceAddresses }, role)).toBe(
+    'SVC_LINK_SOURCE=a:7400 is set, and this cluster was promoted: it follows nobody',
+  );
+  expect(promotedWarning({ sourceAddresses: [] }, role)).toBeNull();
+  expect(promotedWarning({ sourceAddresses }, { ...role, role: 'standby' })).toBeNull();
+  expect(promotedWarning({ sourceAddresses }, null)).toBeNull();
 });
