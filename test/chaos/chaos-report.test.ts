@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { RequestLog } from '../cluster/request-log.js';
 import { renderReport } from './chaos-report.js';
-import type { ChaosReport } from './chaos-run.js';
+import type { ChaosReport } from './run-record.js';
 
 function report(violations: readonly string[]): ChaosReport {
   const requests = new RequestLog();

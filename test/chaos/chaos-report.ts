@@ -1,5 +1,5 @@
 /** The end of a run as tables and a sentence. */
-import type { ChaosReport } from './chaos-run.js';
+import type { ChaosReport } from './run-record.js';
 
 type Row = readonly (string | number)[];
 

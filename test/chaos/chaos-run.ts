@@ -15,9 +15,9 @@ import { JudgedLoad } from '../cluster/judged-load.js';
 import { Membership } from '../cluster/membership.js';
 import { OUTGROWING, outgrowLog } from '../cluster/outgrown-log.js';
 import { volumesWork } from '../cluster/private-volume.js';
-import { RequestLog } from '../cluster/request-log.js';
 import { type Environment, sleep } from '../process/node-under-test.js';
 import { SeededRandom } from '../seeded-random.js';
+import { type ChaosReport, RunRecord } from './run-record.js';
 
 export interface ChaosOptions {
   readonly seed: number;
@@ -27,26 +27,6 @@ export interface ChaosOptions {
   readonly log: (line: string) => void;
 }
 
-/** What all faults of one kind did to the clients. */
-export interface FaultFigures {
-  readonly count: number;
-  /** The longest time without an acknowledged push, from its begin until all was well again. */
-  readonly unavailableMsMax: number;
-  /** From the end of the fault until pushes went on and every node was ready. */
-  readonly recoveryMsMax: number;
-}
-
-export interface ChaosReport {
-  readonly seed: number;
-  readonly seconds: number;
-  readonly interrupted: boolean;
-  readonly faults: ReadonlyMap<string, FaultFigures>;
-  readonly requests: RequestLog;
-  /** One line for each round that was judged. */
-  readonly verdicts: readonly string[];
-  readonly violations: readonly string[];
-}
-
 const ROUND_MS = 60_000;
 const REST_MS_MAX = 2000;
 const VOLUME_MIB = 256;
@@ -54,7 +34,6 @@ const RECOVERY_MS_MAX = 60_000;
 /** Share of faults that come together with one of the network. */
 const TOGETHER = 0.25;
 const SNAPSHOT = 'snapshot';
-const ANOMALIES_SHOWN = 20;
 
 const ENVIRONMENT: Environment = { ...OUTGROWING, SVC_RAFT_DURABLE_EVERY_MS: '150' };
 
@@ -70,38 +49,24 @@ const NETWORK = new Set<FaultName>([
   'slow-network',
 ]);
 
-class Interrupted extends Error {}
-
 export class ChaosRun {
   readonly #options: ChaosOptions;
   readonly #random: SeededRandom;
-  readonly #requests = new RequestLog();
-  readonly #faults = new Map<string, FaultFigures>();
-  readonly #verdicts: string[] = [];
-  readonly #violations: string[] = [];
-  readonly #beganMs = performance.now();
-  readonly #interruption: Promise<never>;
-  #interrupt: (error: Interrupted) => void = () => {};
-  #interrupted = false;
+  readonly #record: RunRecord;
 
   constructor(options: ChaosOptions) {
     this.#options = options;
     this.#random = new SeededRandom(options.seed);
-    this.#interruption = new Promise((_, reject) => {
-      this.#interrupt = reject;
-    });
-    // It is raced against the run; without one it is nobody's error.
-    this.#interruption.catch(() => undefined);
+    this.#record = new RunRecord(options.seed, options.log);
   }
 
   /** Ends the run as soon as possible. */
   interrupt(): void {
-    this.#interrupted = true;
-    this.#interrupt(new Interrupted());
+    this.#record.interrupt();
   }
 
   async run(): Promise<ChaosReport> {
-    const { seed, nodes, log } = this.#options;
+    const { nodes, log } = this.#options;
     const missing = await volumesWork();
     if (missing !== null) log(`full-disk is left out: ${missing}`);
     const kinds = this.#options.kinds.filter((kind) => kind !== 'full-disk' || missing === null);
@@ -110,45 +75,36 @@ export class ChaosRun {
       missing === null ? Object.fromEntries(numbers.map((each) => [each, VOLUME_MIB])) : {};
     const cluster = await Cluster.create({ size: nodes, environment: ENVIRONMENT, volumes });
     try {
-      await Promise.race([this.#rounds(cluster, kinds), this.#interruption]);
-    } catch (error) {
-      if (!(error instanceof Interrupted)) this.#violated(`the run broke off: ${textOf(error)}`);
+      await this.#record.until(this.#rounds(cluster, kinds));
     } finally {
-      await cluster.close(this.#violations.length > 0);
+      await cluster.close(!this.#record.isClean);
     }
-    return {
-      seed,
-      seconds: (performance.now() - this.#beganMs) / 1000,
-      interrupted: this.#interrupted,
-      faults: this.#faults,
-      requests: this.#requests,
-      verdicts: this.#verdicts,
-      violations: this.#violations,
-    };
+    return this.#record.report();
   }
 
   async #rounds(cluster: Cluster, kinds: readonly FaultName[]): Promise<void> {
-    const endMs = this.#beganMs + this.#options.minutes * 60_000;
-    const note = (text: string) => this.#options.log(`${this.#clock()}  ${text}`);
+    const record = this.#record;
+    const endMs = record.beganMs + this.#options.minutes * 60_000;
+    const note = (text: string) => record.note(text);
     const membership = new Membership(cluster, (text) => note(`  ${text}`));
     const context: FaultContext = { cluster, membership, random: this.#random, note };
     await cluster.startAll();
     let queues: readonly string[] | null = null;
-    for (let round = 1; performance.now() < endMs && this.#violations.length === 0; round++) {
+    for (let round = 1; performance.now() < endMs && record.isClean; round++) {
       const load = new JudgedLoad(cluster, {
         random: this.#random.fork(),
         name: `round${round}`,
-        requests: this.#requests,
+        requests: record.requests,
       });
       try {
         if (queues === null) load.start();
         else await this.#snapshot(context, queues, load);
         const untilMs = Math.min(endMs, performance.now() + ROUND_MS);
         while (performance.now() < untilMs) await this.#fault(context, kinds, load);
-        await this.#judge(round, load);
+        record.judged(`round ${round}`, await load.judge());
       } finally {
         // A run that broke off has nodes that answer nothing; its clients end with the process.
-        if (!this.#interrupted && this.#violations.length === 0) await load.abandon();
+        if (record.goesOn) await load.abandon();
         else void load.abandon();
       }
       queues = load.queues;
@@ -196,47 +152,15 @@ export class ChaosRun {
     });
   }
 
-  async #measure(
+  #measure(
     name: string,
-    { cluster, note }: FaultContext,
+    { cluster }: FaultContext,
     load: JudgedLoad,
     run: () => Promise<void>,
   ): Promise<void> {
-    const beganMs = performance.now();
-    await run();
-    const endedMs = performance.now();
-    await cluster.ready(RECOVERY_MS_MAX);
-    await load.progress(10, RECOVERY_MS_MAX);
-    const wellMs = performance.now();
-    const gapMs = this.#requests.longestGapMs(beganMs, wellMs);
-    const before = this.#faults.get(name);
-    this.#faults.set(name, {
-      count: (before?.count ?? 0) + 1,
-      unavailableMsMax: Math.max(before?.unavailableMsMax ?? 0, gapMs),
-      recoveryMsMax: Math.max(before?.recoveryMsMax ?? 0, wellMs - endedMs),
+    return this.#record.measure(name, run, async () => {
+      await cluster.ready(RECOVERY_MS_MAX);
+      await load.progress(10, RECOVERY_MS_MAX);
     });
-    note(`  no push for ${gapMs.toFixed(0)} ms, well after ${(wellMs - endedMs).toFixed(0)} ms`);
   }
-
-  async #judge(round: number, load: JudgedLoad): Promise<void> {
-    const { anomalies, summary } = await load.judge();
-    this.#verdicts.push(`round ${round}: ${summary}`);
-    this.#options.log(`${this.#clock()}  round ${round}: ${summary}`);
-    for (const { kind, text } of anomalies.slice(0, ANOMALIES_SHOWN)) {
-      this.#violated(`round ${round}: ${kind}: ${text}`);
-    }
-  }
-
-  #violated(text: string): void {
-    this.#violations.push(text);
-    this.#options.log(`${this.#clock()}  VIOLATION ${text}`);
-  }
-
-  #clock(): string {
-    return `${((performance.now() - this.#beganMs) / 1000).toFixed(1)} s`.padStart(9);
-  }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,12 +1,14 @@
 /**
  * `npm run chaos`: a cluster of real processes under load and under random faults, for as long as
- * one likes. Exit code 0 when every judgement was clean, 1 when one was not, 2 for arguments that
- * it does not know. Ctrl-C ends it early; the table comes all the same.
+ * one likes; with `--standby` two, one of which follows the other. Exit code 0 when every judgement
+ * was clean, 1 when one was not, 2 for arguments that it does not know. Ctrl-C ends it early; the
+ * table comes all the same.
  */
 import { parseArgs } from 'node:util';
 import { FAULTS, type FaultName } from '../cluster/faults.js';
 import { renderReport } from './chaos-report.js';
 import { ChaosRun } from './chaos-run.js';
+import { StandbyChaos } from './standby-chaos.js';
 
 const MINUTES = 5;
 const NODES = 3;
@@ -16,7 +18,9 @@ const USAGE = `npm run chaos -- [--minutes N] [--seed S]
 
   --minutes N     how long; ${MINUTES} unless given
   --seed S        which faults, in which order; taken from the clock unless given
-  --nodes N       founders of the cluster; ${NODES} unless given
+  --nodes N       founders of the cluster, of each with --standby; ${NODES} unless given
+  --standby       a second cluster follows the first, takes over, and is followed by the first;
+                  without grow and full-disk
   --only A,B      only these kinds of faults
   --without A,B   all but these
 
@@ -37,6 +41,7 @@ function readArguments() {
         nodes: { type: 'string', default: `${NODES}` },
         only: { type: 'string' },
         without: { type: 'string', default: '' },
+        standby: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     }).values;
@@ -69,7 +74,7 @@ async function main(): Promise<void> {
   );
   if (kinds.length === 0) refuse('no faults are left');
   const seed = numberOf('seed', given.seed, 0);
-  const run = new ChaosRun({
+  const run = new (given.standby ? StandbyChaos : ChaosRun)({
     seed,
     minutes: numberOf('minutes', given.minutes, 0.1),
     nodes: numberOf('nodes', given.nodes, 1),

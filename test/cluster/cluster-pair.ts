@@ -10,9 +10,11 @@ import type { LinkAnswer } from '@svc/wire';
 import type { HttpClient } from '../process/http-client.js';
 import { NoAnswer } from '../process/http-client.js';
 import { type Environment, sleep } from '../process/node-under-test.js';
+import type { SeededRandom } from '../seeded-random.js';
 import { Cluster, until } from './cluster.js';
 import type { ClusterNode } from './cluster-node.js';
 import { Membership } from './membership.js';
+import { OPEN } from './peer-proxy.js';
 
 export interface PairSettings {
   readonly source: number;
@@ -25,6 +27,10 @@ const TOKENS = ['secret for the standby of the first', 'secret for the standby o
 const FOLLOWED_MS_MAX = 40_000;
 const PROMOTED_MS_MAX = 40_000;
 const POLL_MS = 50;
+const SEED_MS_MAX = 30_000;
+/** At which a copy takes longer than the times after which its node dies. */
+const SLOW_BYTES_PER_S = 40_000;
+const SLOW_MS_MAX = 1000;
 /** The node that a standby is seeded with. */
 export const SEED = 1;
 
@@ -191,6 +197,31 @@ export class ClusterPair {
       await membership.promote(number);
     }
     await this.#standby.ready();
+  }
+
+  /**
+   * As `seed`, with deaths of the seed's node. The copy comes slowly at first, so that it is in its
+   * middle then; returns how often it was.
+   */
+  async seedWithKills(random: SeededRandom, kills: number): Promise<number> {
+    const { network } = this.#source;
+    let inTheMiddle = 0;
+    network.toStandbys({ kind: 'slow', delayMs: 20, bytesPerSecond: SLOW_BYTES_PER_S });
+    await this.seed(async (node) => {
+      for (let i = 0; i < kills; i++) {
+        await until(SEED_MS_MAX, 'a seed that begins', async () =>
+          node.life?.output.includes('takes its first state') ? true : null,
+        );
+        await sleep(random.between(0, SLOW_MS_MAX));
+        await node.kill();
+        if (node.life?.output.includes('is the first of standby')) break;
+        inTheMiddle++;
+        node.start();
+      }
+      network.toStandbys(OPEN);
+      if (!node.running) node.start();
+    });
+    return inTheMiddle;
   }
 
   async close(failure: boolean): Promise<void> {

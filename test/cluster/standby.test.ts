@@ -7,14 +7,11 @@
  * longer.
  */
 import { expect, it } from 'vitest';
-import { sleep } from '../process/node-under-test.js';
-import { Workload } from '../process/workload.js';
 import { SeededRandom } from '../seeded-random.js';
 import { until } from './cluster.js';
-import type { ClusterNode } from './cluster-node.js';
-import { type ClusterPair, withPair } from './cluster-pair.js';
+import { withPair } from './cluster-pair.js';
 import { JudgedLoad } from './judged-load.js';
-import { lostTail } from './lost-tail.js';
+import { loseSource } from './lost-source.js';
 import { OUTGROWING, outgrowLog } from './outgrown-log.js';
 import { CUT, OPEN } from './peer-proxy.js';
 
@@ -47,7 +44,7 @@ it(`follows, takes over under load, is followed (seed ${seed})`, {
     const view = await pair.switchOver(async (standby) => random.pick(await standby.followers()));
     expect(view).toMatchObject({ role: 'promoted' });
     await load.progress();
-    await pair.seed((node) => killWhileSeeding(pair, node, random));
+    expect(await pair.seedWithKills(random, 2)).toBeGreaterThan(0);
     const result = await load.judge();
     console.log(result.summary);
     expect(result.anomalies.slice(0, 20)).toEqual([]);
@@ -84,47 +81,10 @@ it(`is given up, seeded, and takes over from a lost source (seed ${seed})`, {
     await pair.follower('a halt', ({ state }) => state === 'halted');
     expect((await pair.link())?.follower?.error).toMatch(PURGED);
     await pair.standby.node(1).kill();
-    const nodes = pair.clients;
-    const load = new Workload({ nodes, random: random.fork(), name: 'lost', requestMsMax: 4000 });
-    load.start();
     await pair.seed();
-    await pair.follower('entries', ({ state, entries }) => state === 'following' && entries > 100);
-    source.network.toStandbys(CUT);
-    const acked = load.pushesAcked;
-    await until(20_000, 'messages that the standby lacks', async () =>
-      load.pushesAcked > acked + 20 ? true : null,
-    );
-    await pair.killSource();
-    await load.stop();
-    const { position } = await pair.promote(pair.standby.node(1));
-    await source.startAll();
-    const [lost] = source.clients;
-    const [promoted] = pair.source.clients;
-    if (lost === undefined || promoted === undefined) throw new Error('a side has no node');
-    const tail = await lostTail(lost, promoted, load.partitions, position?.nowUs ?? 0);
+    const tail = await loseSource(pair, random, 'lost');
     console.log(`${tail.kept} messages kept, ${tail.lost} lost with the source`);
     expect(tail.wrong.slice(0, 20)).toEqual([]);
-    expect(tail.kept).toBeGreaterThan(100);
     expect(tail.lost).toBeGreaterThan(0);
   });
 });
-
-/** The copy comes slowly, so that it is in its middle when the node dies. */
-async function killWhileSeeding(
-  pair: ClusterPair,
-  node: ClusterNode,
-  random: SeededRandom,
-): Promise<void> {
-  const { network } = pair.source;
-  network.toStandbys({ kind: 'slow', delayMs: 20, bytesPerSecond: 40_000 });
-  for (let kills = 0; kills < 2; kills++) {
-    await until(20_000, 'the seed begins', async () =>
-      node.life?.output.includes('takes its first state') ? true : null,
-    );
-    await sleep(random.between(0, 1000));
-    await node.kill();
-    expect(node.life?.output).not.toContain('is the first of standby');
-    node.start();
-  }
-  network.toStandbys(OPEN);
-}

@@ -12,6 +12,7 @@ const PARTITIONS = ['0', '1'];
 const LEASE_SECONDS = 2;
 const RETRY_MS = 25;
 const POLL_MS = 50;
+/** Without an input that is settled. */
 const FINISH_MS_MAX = 60_000;
 
 /** An input that a consumer holds. */
@@ -44,12 +45,17 @@ export class InputLoad {
   /** Resolves when the group has nothing left. */
   async finish(group: string): Promise<void> {
     await this.#loops.end();
-    const untilMs = performance.now() + FINISH_MS_MAX;
+    let untilMs = performance.now() + FINISH_MS_MAX;
+    let least = Number.POSITIVE_INFINITY;
     const caller = this.#loops.caller();
     const path = `/api/v1/resources/queues/${this.queue}/depth?group=${group}`;
     while (this.#count > 0) {
       const depth = bodyOf<{ readonly pending: number }>(await caller.get('depth', path));
       if (depth?.pending === 0) return;
+      if (depth !== null && depth.pending < least) {
+        least = depth.pending;
+        untilMs = performance.now() + FINISH_MS_MAX;
+      }
       if (performance.now() > untilMs) throw new Error(`${this.queue} is never consumed`);
       await sleep(POLL_MS);
     }

@@ -1,10 +1,16 @@
 /**
- * What a standby lacks that was promoted when its source was lost: exactly the messages of entries
- * after its position. The old source is started again, apart from everybody, and tells what they
- * were: what the standby held is the beginning of each of its partitions, and ends at one moment.
+ * A source that is lost under load, and what a standby lacks that is promoted then: exactly the
+ * messages of entries after its position. The old source is started again, apart from everybody,
+ * and tells what they were: what the standby held is the beginning of each of its partitions, and
+ * ends at one moment.
  */
 import type { HttpClient } from '../process/http-client.js';
 import { fetchBody } from '../process/partition-reader.js';
+import { Workload } from '../process/workload.js';
+import type { SeededRandom } from '../seeded-random.js';
+import { until } from './cluster.js';
+import type { ClusterPair } from './cluster-pair.js';
+import { CUT, OPEN } from './peer-proxy.js';
 
 export interface LostTail {
   readonly kept: number;
@@ -19,8 +25,52 @@ interface Stored {
   readonly ts: string;
 }
 
+const REQUEST_MS_MAX = 4000;
+const STORED_MS_MAX = 30_000;
+/** Messages that the standby has, and those that it lacks, at least. */
+const KEPT_MIN = 200;
+const LOST_MIN = 20;
+
+/**
+ * The standby has some messages of a load and lacks some; all nodes of the source die; the standby
+ * is promoted. The old source runs in the end, and nobody follows it.
+ */
+export async function loseSource(
+  pair: ClusterPair,
+  random: SeededRandom,
+  name: string,
+): Promise<LostTail & { readonly queues: readonly string[] }> {
+  const { source } = pair;
+  const nodes = pair.clients;
+  const load = new Workload({ nodes, random: random.fork(), name, requestMsMax: REQUEST_MS_MAX });
+  const more = async (count: number) => {
+    const enough = load.pushesAcked + count;
+    await until(STORED_MS_MAX, `${count} messages more`, async () =>
+      load.pushesAcked >= enough ? true : null,
+    );
+  };
+  load.start();
+  try {
+    await more(KEPT_MIN);
+    await pair.followed();
+    source.network.toStandbys(CUT);
+    await more(LOST_MIN);
+    await pair.killSource();
+  } finally {
+    await load.stop();
+  }
+  const asked = random.pick(pair.standby.running);
+  const { position } = await pair.promote(asked);
+  source.network.toStandbys(OPEN);
+  await source.startAll();
+  const [lost] = source.clients;
+  if (lost === undefined) throw new Error('the source has no nodes');
+  const tail = await lostTail(lost, asked.client, load.partitions, position?.nowUs ?? 0);
+  return { ...tail, queues: load.queues };
+}
+
 /** `positionUs`: the stamp of the last entry of the source that the standby had. */
-export async function lostTail(
+async function lostTail(
   source: HttpClient,
   promoted: HttpClient,
   places: readonly string[],
