@@ -1,6 +1,7 @@
 /**
- * Goal: a receiver that asks for ever keeps the log for an hour and not for ever. Method: a sender
- * over a view of two rows, under a clock that the test moves.
+ * Goal: a receiver that asks for ever keeps the log for an hour and not for ever, and gets no rows
+ * without the log behind them. Method: a sender over a view of two rows, under a clock that the
+ * test moves.
  */
 import type { NodeId } from '@svc/raft';
 import type { BackingView } from '@svc/storage';
@@ -23,6 +24,7 @@ class Fixture {
   readonly clock = new MovedClock();
   readonly sent: FrameContent[] = [];
   firstIndex = 50;
+  name = NAME;
   members: readonly NodeId[] = [memberId(1, 0), RECEIVER];
   views = 0;
   readonly sender = new SnapshotSender({
@@ -30,7 +32,7 @@ class Fixture {
       this.views++;
       const rows = [{ key: '\x01a', value: new Uint8Array(4) }];
       const view: BackingView = {
-        applied: NAME,
+        applied: this.name,
         rows: () => ({ rows, isLast: false }),
         release: () => {
           this.views--;
@@ -78,4 +80,18 @@ test('a receiver that was silent for a while goes on under its attempt', () => {
   expect(fixture.sender.heldFrom).toBeNull();
   expect(fixture.askFor(MINUTE_MS, 7)).toBe('snapshot-chunk');
   expect(fixture.sender.heldFrom).toBe(50);
+});
+
+test('rows are gone with the entries behind them, which a full volume takes', () => {
+  const fixture = new Fixture();
+  expect(fixture.askFor(MINUTE_MS, 7)).toBe('snapshot-chunk');
+  fixture.firstIndex = 90;
+  // The newest checkpoint may be the same still: then it names nothing of what has gone.
+  for (let i = 0; i < 5; i++) expect(fixture.askFor(10_000, 7)).toBe('snapshot-chunk');
+  expect(fixture.views).toBe(1);
+  fixture.firstIndex = 95;
+  fixture.name = { ...NAME, index: 200 };
+  expect(fixture.askFor(10_000, 7)).toBe('refused, gone');
+  fixture.sender.stop();
+  expect(fixture.views).toBe(0);
 });

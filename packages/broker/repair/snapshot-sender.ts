@@ -57,6 +57,8 @@ export type SnapshotAnswer = Extract<
 
 interface OpenView {
   readonly view: BackingView;
+  /** The first entry of the log when it was opened. */
+  readonly firstIndex: number;
   readonly openedMs: number;
   askedMs: number;
 }
@@ -162,12 +164,14 @@ export class SnapshotSender {
   }
 
   #newest(nowMs: number): OpenView | SnapshotRefusal {
-    const young = this.#views.find(({ openedMs }) => nowMs - openedMs <= SHARED_MS);
+    const young = this.#views.find((open) => {
+      return nowMs - open.openedMs <= SHARED_MS && this.#hasLog(open);
+    });
     return young ?? this.#open(nowMs);
   }
 
   #named(name: SnapshotName, nowMs: number): OpenView | SnapshotRefusal {
-    const open = this.#views.find(({ view }) => isNamed(view, name));
+    const open = this.#views.find((one) => isNamed(one.view, name) && this.#hasLog(one));
     if (open !== undefined) return open;
     // After a restart, or at another member, the newest rows may be the very same.
     const opened = this.#open(nowMs);
@@ -177,14 +181,20 @@ export class SnapshotSender {
     return 'gone';
   }
 
+  /** A full volume takes the log behind rows, whoever needs it: the rows may name what has gone. */
+  #hasLog({ firstIndex }: OpenView): boolean {
+    return firstIndex === this.#options.firstIndex();
+  }
+
   #open(nowMs: number): OpenView | SnapshotRefusal {
     const view = this.#options.openView();
     if (view === null) return 'busy';
-    if (view.applied.index < this.#options.firstIndex() - 1) {
+    const firstIndex = this.#options.firstIndex();
+    if (view.applied.index < firstIndex - 1) {
       view.release();
       return 'not-ready';
     }
-    const open: OpenView = { view, openedMs: nowMs, askedMs: nowMs };
+    const open: OpenView = { view, firstIndex, openedMs: nowMs, askedMs: nowMs };
     this.#views.push(open);
     return open;
   }
