@@ -45,6 +45,8 @@ class GroupSource implements SourcePort {
   left = Number.POSITIVE_INFINITY;
   /** Runs before each answer. */
   before: (path: string) => void = () => {};
+  /** So many portions of rows lack one. */
+  lacking = 0;
   /** What a node has applied, when entries are read. */
   appliedAt: (address: string, applied: number) => number = (_, applied) => applied;
   readonly #later: (work: () => void) => void;
@@ -90,7 +92,15 @@ class GroupSource implements SourcePort {
         this.holds.push([reader, after]);
         return 'kept';
       };
-      const answer = new SeedAnswers({ clusterId, log, sender, holds: { note } }).answer(request);
+      const wrong = {
+        answer: (...asked: Parameters<typeof sender.answer>) => {
+          const content = sender.answer(...asked);
+          if (content?.kind !== 'snapshot-chunk' || this.lacking-- <= 0) return content;
+          return { ...content, rows: content.rows.slice(1) };
+        },
+      };
+      const parts = { clusterId, log, sender: wrong, holds: { note } };
+      const answer = new SeedAnswers(parts).answer(request);
       if (typeof answer === 'string') throw new Error(answer);
       return answer;
     }
@@ -380,6 +390,13 @@ test('no node of the source answers', async () => {
   expect(await seed(it)).toBe(
     'this node could not be seeded from its source: b:7400: nobody is there',
   );
+});
+
+test('rows that are not those of their name are received once more', async () => {
+  const it = rig();
+  it.source.lacking = 1;
+  expect(await seed(it)).toBe('seeded');
+  stands(it);
 });
 
 test('another cluster answers after an interruption', async () => {

@@ -262,13 +262,20 @@ class Seeding {
         // What came stands behind the key that was asked for.
         if (after !== null) continue;
       }
-      await write(incoming, content.rows);
+      const { rows, isLast } = content;
+      try {
+        await write(incoming, rows);
+        if (isLast) await finish(incoming);
+      } catch (error) {
+        // What came is of no use, at any node.
+        if (error instanceof SnapshotError) await begin(store, content.name);
+        throw error;
+      }
       this.#count(
-        content.rows.reduce((sum, { value }) => sum + value.length, 0),
+        rows.reduce((sum, { value }) => sum + value.length, 0),
         'rows',
       );
-      if (!content.isLast) continue;
-      await finish(incoming);
+      if (!isLast) continue;
       const { index: applied, term: appliedTerm } = content.name;
       this.#note({ applied, appliedTerm });
       // A log that begins behind entries belongs to a node that has been in their terms.
