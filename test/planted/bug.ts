@@ -19,6 +19,7 @@ export const HUNTS = [
   'single',
   'cluster',
   'busy',
+  'standby',
   'disk',
 ] as const;
 export type HuntName = (typeof HUNTS)[number];

@@ -12,6 +12,7 @@ import type { PlantedBug } from './bug.js';
 import { BROKER_BUGS } from './bugs-broker.js';
 import { CLUSTER_BUGS } from './bugs-cluster.js';
 import { RAFT_BUGS } from './bugs-raft.js';
+import { STANDBY_BUGS } from './bugs-standby.js';
 import { STORAGE_BUGS } from './bugs-storage.js';
 import { SURFACE_BUGS } from './bugs-surfaces.js';
 
@@ -21,4 +22,5 @@ export const BUGS: readonly PlantedBug[] = [
   ...BROKER_BUGS,
   ...CLUSTER_BUGS,
   ...SURFACE_BUGS,
+  ...STANDBY_BUGS,
 ];

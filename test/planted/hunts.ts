@@ -17,6 +17,7 @@ const MODEL_STATES_MAX = 120_000;
 const SINGLE_MS = 500;
 const CLUSTER_MS = 20_000;
 const BUSY_MS = 6000;
+const STANDBY_MS = 8000;
 /** The program as it is comes to rest within it: planted.test.ts runs it with the same seeds. */
 const SETTLE_MS_MAX = 20_000;
 
@@ -34,6 +35,7 @@ export async function huntOf(name: HuntName): Promise<Hunt> {
     single: () => simulations('single', SINGLE_MS),
     cluster: () => simulations('cluster', CLUSTER_MS),
     busy: () => simulations('busy', BUSY_MS),
+    standby: () => simulations('standby', STANDBY_MS),
     disk: disks,
   };
   return hunts[name]();

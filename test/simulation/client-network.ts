@@ -31,6 +31,8 @@ interface Connection {
   readonly machine: number;
   /** The process has gone, or the client has. */
   broken: boolean;
+  /** The network let go of it: nobody hears what the process makes of it. */
+  dropped: boolean;
   readonly fail: () => void;
 }
 
@@ -67,12 +69,14 @@ export class ClientNetwork {
     return false;
   }
 
-  down(machine: number): void {
+  /** The process has gone. `drops`: the way to it has, and with it what was on its way. */
+  down(machine: number, drops = false): void {
     this.#brokers.delete(machine);
     for (const connection of this.#connections) {
       if (connection.machine !== machine) continue;
       this.#connections.delete(connection);
       connection.broken = true;
+      connection.dropped = drops;
       connection.fail();
     }
   }
@@ -111,13 +115,14 @@ export class ClientNetwork {
     const connection: Connection = {
       machine,
       broken: false,
+      dropped: false,
       fail: () => this.#later(() => end('unknown')),
     };
     const lost = this.#happens('lost-answer', 0.01);
     const reply = new SimulatedReply<Answer>(connection, (answer) => {
       // What a dying process has sent may still arrive, so this does not ask whether it lives.
       if (lost) loop.schedule(LOST_ANSWER_MS, null, () => end('unknown'));
-      else this.#later(() => end(answer));
+      else this.#later(() => end(connection.dropped ? 'unknown' : answer));
     });
     this.#later(() => {
       const broker = this.#brokers.get(machine);
@@ -138,11 +143,12 @@ export class ClientNetwork {
   }
 
   /** A request that is held, forwarded or parked has its answer when its deadline has passed. */
-  #watch<Answer>(delayMs: number, { machine }: Connection, reply: SimulatedReply<Answer>): void {
+  #watch<Answer>(delayMs: number, connection: Connection, reply: SimulatedReply<Answer>): void {
+    const { machine } = connection;
     const { loop, owesAnswer } = this.#options;
     const sinceMs = loop.nowMs;
     loop.schedule(delayMs, null, () => {
-      if (reply.sent || !owesAnswer(machine, sinceMs)) return;
+      if (connection.dropped || reply.sent || !owesAnswer(machine, sinceMs)) return;
       const askedMs = sinceMs.toFixed(0);
       throw new Violation('unanswered', `machine ${machine} kept a request of ${askedMs} ms`);
     });

@@ -45,7 +45,7 @@ export interface ClusterOptions {
 
 export const PATIENCE_MS = 5000;
 const BUSY_PATIENCE_MS = 300;
-/** In two minutes two clocks come apart by a quarter of a second, half the leases' grace. */
+/** In two minutes two clocks part by a quarter of a second, half the leases' grace. */
 const DRIFT_MAX = 0.001;
 /** Ahead of what it was; less is what clocks are apart anyway. */
 const SET_US = 100_000;
@@ -146,7 +146,10 @@ export class Cluster implements Surroundings {
         enter,
       });
     this.operator = dense ? null : this.#newOperator(operator);
-    if (!dense) for (const machine of this.machines) this.#skew(machine, random);
+    if (dense) return;
+    for (const { clockError } of this.machines) {
+      clockError.wallSkewUs = random.between(-SKEW_US_MAX, SKEW_US_MAX);
+    }
   }
 
   #network(
@@ -173,10 +176,6 @@ export class Cluster implements Surroundings {
   #newOperator(random: SeededRandom): Operator {
     const { loop, note } = this.#options;
     return new Operator({ loop, random, machines: this.machines, founders: this.#founders, note });
-  }
-
-  #skew(machine: SimulatedMachine, random: SeededRandom): void {
-    machine.clockError.wallSkewUs = random.between(-SKEW_US_MAX, SKEW_US_MAX);
   }
 
   machine(number: number): SimulatedMachine {
@@ -209,10 +208,13 @@ export class Cluster implements Surroundings {
     return this.#options.beside?.sourcePort(machine) ?? null;
   }
 
-  /** Nobody new is served here. */
-  closeDoors(): void {
+  /** Nobody new is served here. `isOrderly`: who is, still gets an answer. */
+  closeDoors(isOrderly: boolean): void {
     this.#doorsClosed = true;
-    for (const { number } of this.machines) this.clients.shut(this.#door(number));
+    for (const door of this.machines.map(({ number }) => this.#door(number))) {
+      if (isOrderly) this.clients.shut(door);
+      else this.clients.down(door, true);
+    }
   }
 
   /** Somebody waits for an answer of a machine. */

@@ -6,10 +6,11 @@
  * It is asked for at the end of a run, when no fault is left: what came before has had every chance
  * to confuse who waits where.
  */
-import type { DeliveredOutcome, Reply, SubmittedOutcome } from '@svc/http';
+import type { DeliveredOutcome, SubmittedOutcome } from '@svc/http';
 import type { SeededRandom } from '../seeded-random.js';
 import { pushCommand, TENANT } from './client-messages.js';
 import type { Cluster } from './cluster.js';
+import { DirectReply } from './direct-reply.js';
 import type { SimulatedLoop } from './simulated-loop.js';
 import { Violation } from './violation.js';
 
@@ -21,22 +22,6 @@ const PARKED_MS = 100;
 const GONE_WITHIN_MS = 12;
 
 type Popped = DeliveredOutcome | { readonly kind: 'refused' };
-
-class ProbeReply<Answer> implements Reply<Answer> {
-  gone = false;
-  onGone: (() => void) | null = null;
-  answer: Answer | null = null;
-
-  send(answer: Answer): boolean {
-    this.answer = answer;
-    return !this.gone;
-  }
-
-  leave(): void {
-    this.gone = true;
-    this.onGone?.();
-  }
-}
 
 export class Probe {
   readonly #cluster: Cluster;
@@ -106,8 +91,8 @@ export class Probe {
     );
   }
 
-  #pop(machine: number, consumerGroup: string): ProbeReply<Popped> {
-    const reply = new ProbeReply<Popped>();
+  #pop(machine: number, consumerGroup: string): DirectReply<Popped> {
+    const reply = new DirectReply<Popped>();
     const target = this.#cluster.machine(machine);
     target.enter(() => {
       const { broker } = target;
@@ -128,7 +113,7 @@ export class Probe {
   }
 
   #push(machine: number): void {
-    const reply = new ProbeReply<SubmittedOutcome>();
+    const reply = new DirectReply<SubmittedOutcome>();
     const message = { value: 'probe', partition: '0', transactionId: null, payload: '{}' };
     const target = this.#cluster.machine(machine);
     target.enter(() => target.broker?.submit(pushCommand(this.#queue, [message]), reply));

@@ -27,10 +27,11 @@ import { type Caller, ClientNetwork } from './client-network.js';
 import { Cluster, PATIENCE_MS } from './cluster.js';
 import { Course } from './course.js';
 import { type CutHistory, cutHistory } from './cut-history.js';
+import { DirectReply } from './direct-reply.js';
 import { type Fault, type FaultCounts, noFaults } from './faults.js';
 import { type Figures, figuresOf } from './figures.js';
 import { checkMirror, hasEffects } from './mirror-check.js';
-import { SparsePace } from './pace.js';
+import { type Pace, SparsePace, SteadyPace } from './pace.js';
 import { Probe } from './probe.js';
 import type { Injected, RunPlan, RunResult } from './run.js';
 import { drawShape, FORGETFUL, type Shape, scheduledOf } from './shape.js';
@@ -44,7 +45,15 @@ type Switch = 'lost' | 'drained';
 const SETTLE_MS_MAX = 60_000;
 const FOLLOWS_WITHIN_MS = 60_000;
 const PROMOTED_WITHIN_MS = 120_000;
-const AGAIN_MS = 50;
+const AGAIN_MS = 200;
+/** Share of the runs, and how soon. */
+const AMBUSH_SHARE = 0.4;
+const AMBUSH_MS_MAX = 12;
+/** Share of the promotions that wait until entries are in flight, and for how long. */
+const IN_FLIGHT_SHARE = 0.5;
+const AT_WORK_MS = 1000;
+/** Share of the runs in which clients never rest. */
+const STEADY_SHARE = 0.5;
 /** As long as any request may last. */
 const ANSWERED_WITHIN_MS = 15_000;
 const TOKEN = 'simulated';
@@ -67,12 +76,14 @@ class StandbyRun {
   readonly #random: SeededRandom;
   readonly #network: SourceNetwork;
   readonly #doors: ClientNetwork;
-  readonly #pace: SparsePace;
+  readonly #pace: Pace;
   readonly #switch: Switch;
   readonly #switchMs: number;
   /** When the source had committed so much for the first time. */
   readonly #commits: { readonly atMs: number; readonly commit: number }[] = [];
 
+  /** Nothing is injected at all. */
+  #isResting = false;
   /** Nothing is injected into the source any more. */
   #isLost = false;
   /** A node of the source may not know its readers any more. */
@@ -107,7 +118,9 @@ class StandbyRun {
     });
     this.#source = this.#newSource(random.fork());
     this.#standby = this.#newStandby(random.fork(), others, firstDoor);
-    this.#pace = new SparsePace(loop, random.fork());
+    const isSteady = random.chance(STEADY_SHARE);
+    const pace = random.fork();
+    this.#pace = isSteady ? new SteadyPace(pace) : new SparsePace(loop, pace);
     const note = (text: string) => course.note(text);
     const parts = { loop, network: this.#doors, pace: this.#pace, note };
     this.#clients = new SimulatedClients({ ...parts, random: random.fork(), turnover: false });
@@ -167,7 +180,7 @@ class StandbyRun {
           SVC_LINK_SOURCE: nodes.join(','),
           SVC_LINK_SOURCE_TOKEN: TOKEN,
           SVC_LINK_STANDBY: 'true',
-          SVC_LINK_PIPELINE: `${random.pick([1, 4, 64])}`,
+          SVC_LINK_PIPELINE: `${random.pick([1, 2, 3, 64])}`,
         },
         clients: this.#doors,
         firstDoor,
@@ -244,7 +257,10 @@ class StandbyRun {
     this.#scheduleForgiving();
     const switchMs = fromMs + this.#switchMs;
     while (course.loop.nowMs < switchMs) course.step();
-    const switchedMs = this.#loseSource();
+    // Where clients rest now and then, while they do not.
+    const busyMs = Math.min(this.#pace.busyMs(this.#random) ?? 0, fromMs + simMs);
+    while (course.loop.nowMs < busyMs) course.step();
+    const switchedMs = this.#leaveSource();
     const promotedMs = this.#promote();
     course.note(`promoted after ${(promotedMs - switchedMs).toFixed(0)} ms`);
     while (course.loop.nowMs < fromMs + simMs) course.step();
@@ -300,6 +316,7 @@ class StandbyRun {
   }
 
   #inject(ordinal: number, kinds: readonly Fault[], random: SeededRandom): void {
+    if (this.#isResting) return;
     if (random.chance(0.2)) {
       this.#cutApart(random);
       return;
@@ -336,27 +353,39 @@ class StandbyRun {
   // --- the switch --------------------------------------------------------------------------------
 
   /** When clients were answered by the source for the last time. */
-  #loseSource(): number {
-    const [source, standby] = [this.#source, this.#standby];
+  #leaveSource(): number {
+    const source = this.#source;
+    const { loop } = this.#course;
     this.#course.note(`the source is ${this.#switch}`);
-    source.closeDoors();
-    if (this.#switch === 'drained') this.#course.until(() => !source.isAwaited, ANSWERED_WITHIN_MS);
-    const closedMs = this.#course.loop.nowMs;
-    if (this.#switch === 'drained') this.#drain();
+    if (this.#switch === 'drained') {
+      source.closeDoors(true);
+      this.#course.until(() => !source.isAwaited, ANSWERED_WITHIN_MS);
+      this.#drain();
+      this.#abandonSource();
+      return loop.nowMs;
+    }
+    source.closeDoors(false);
+    // What it is doing may still reach the standby, or not.
+    const agonyMs = this.#random.pick([0, 5, 50]) * this.#random.next();
+    loop.schedule(agonyMs, null, () => this.#abandonSource());
+    return loop.nowMs;
+  }
+
+  #abandonSource(): void {
+    const [source, standby] = [this.#source, this.#standby];
     this.#isLost = true;
     source.heal();
     this.#network.sever();
     source.abandon();
     // Leases that stand are measured by another cluster's clocks from here on.
-    standby.leaseBreaksMs.push(...source.leaseBreaksMs, closedMs, this.#course.loop.nowMs);
-    return closedMs;
+    standby.leaseBreaksMs.push(...source.leaseBreaksMs, this.#course.loop.nowMs);
   }
 
   /** Without faults the standby gets to the source's end. */
   #drain(): void {
     const [source, standby] = [this.#source, this.#standby];
     const course = this.#course;
-    this.#isLost = true;
+    this.#isResting = true;
     source.heal();
     standby.heal();
     this.#network.heal();
@@ -370,6 +399,7 @@ class StandbyRun {
       );
     };
     course.wait(() => isThere() || this.#isHaltedRightly(), what, untilMs);
+    this.#isResting = false;
   }
 
   /** It needs a new seed, as a node of the source forgot that it is there. */
@@ -393,25 +423,40 @@ class StandbyRun {
     const { loop } = this.#course;
     const { state = 'idle', error = null } = this.#follower() ?? {};
     if (state === 'halted' && !this.#isHaltedRightly()) throw new Violation('halted', `${error}`);
-    const caller = this.#doors.caller();
+    const waits = this.#random.chance(IN_FLIGHT_SHARE);
+    if (waits) this.#course.until(() => this.#isAtWork, AT_WORK_MS);
     let isPromoted = false;
     const ask = () => {
-      caller.moveTo(this.#random.between(1, this.#standby.machines.length) + this.#firstDoor);
-      caller.call<SubmittedOutcome>(
-        (broker, reply) => broker.submit({ kind: 'promote' }, reply),
-        (answer) => {
-          const said = typeof answer === 'string' ? answer : answer.kind;
-          this.#course.note(`promote at ${caller.machine - this.#firstDoor}: ${said}`);
-          if (said === 'promoted') isPromoted = true;
-          else loop.after(AGAIN_MS, ask);
-        },
-      );
+      if (isPromoted) return;
+      const machine = this.#random.pick(this.#standby.machines);
+      const reply = new DirectReply<SubmittedOutcome>(({ kind }) => {
+        this.#course.note(`promote at ${machine.number}: ${kind}`);
+        if (isPromoted || kind !== 'promoted') return;
+        isPromoted = true;
+        if (this.#random.chance(AMBUSH_SHARE)) this.#ambush(0);
+      });
+      machine.enter(() => machine.broker?.submit({ kind: 'promote' }, reply));
+      loop.schedule(AGAIN_MS, null, ask);
     };
     ask();
+    if (this.#random.chance(AMBUSH_SHARE)) this.#ambush(this.#random.next() * AMBUSH_MS_MAX);
     if (!this.#course.until(() => isPromoted, PROMOTED_WITHIN_MS)) {
       throw new Violation('not_promoted', `${this.#standby.unrest()}`);
     }
     return loop.nowMs;
+  }
+
+  /** Entries of the source are in flight at the leader of the standby. */
+  get #isAtWork(): boolean {
+    const { lastIndex = 0, applied = 0 } = this.#standby.operator?.leader?.status ?? {};
+    return lastIndex > applied;
+  }
+
+  /** Who leads the standby dies while it is promoted, or as soon as somebody is told so. */
+  #ambush(delayMs: number): void {
+    this.#course.loop.schedule(delayMs, null, () => {
+      this.#standby.operator?.leader?.kill(this.#random.pick(['kill', 'power']));
+    });
   }
 
   get #firstDoor(): number {
