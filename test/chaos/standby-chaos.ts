@@ -16,7 +16,7 @@ import { FAULTS, type FaultName } from '../cluster/faults.js';
 import { JudgedLoad } from '../cluster/judged-load.js';
 import { loseSource } from '../cluster/lost-source.js';
 import { Membership } from '../cluster/membership.js';
-import { OUTGROWING, outgrowLog } from '../cluster/outgrown-log.js';
+import { OUTGROWING } from '../cluster/outgrown-log.js';
 import { CUT, type Link, OPEN, STALLED } from '../cluster/peer-proxy.js';
 import { sleep } from '../process/node-under-test.js';
 import { SeededRandom } from '../seeded-random.js';
@@ -92,7 +92,7 @@ export class StandbyChaos {
         if (record.goesOn) await load.abandon();
         else void load.abandon();
       }
-      if (record.isClean && performance.now() < endMs) await this.#lose(pair, round, load.queues);
+      if (record.isClean) await this.#lose(pair, round);
     }
   }
 
@@ -201,18 +201,16 @@ export class StandbyChaos {
     this.#record.note(`the seed was killed ${inTheMiddle} times in its middle`);
   }
 
-  /** The log gives up what nobody needs, so that a copy is needed; then the source is lost. */
-  async #lose(pair: ClusterPair, round: number, queues: readonly string[]): Promise<void> {
+  /** Without warning; the old source comes back as the standby. */
+  async #lose(pair: ClusterPair, round: number): Promise<void> {
     const record = this.#record;
     record.note('# lost source');
-    await outgrowLog(pair.source, queues);
     const tail = await loseSource(pair, this.#random, `lost${round}`);
     const { kept, lost, wrong } = tail;
     const anomalies = wrong.map((text) => ({ kind: 'lost source', text }));
     const summary = `${kept} messages kept, ${lost} lost, ${wrong.length} anomalies`;
     record.judged(`lost source ${round}`, { anomalies, summary });
     if (!record.isClean) return;
-    await outgrowLog(pair.source, tail.queues);
     await Promise.all(pair.standby.nodes.map((node) => node.kill()));
     await this.#seed(pair);
     await pair.followed(RECOVERY_MS_MAX);

@@ -7,12 +7,13 @@
  * present themselves differently (`STANDBY`).
  */
 import type { LinkAnswer } from '@svc/wire';
-import type { HttpClient } from '../process/http-client.js';
-import { NoAnswer } from '../process/http-client.js';
+import { HttpClient, NoAnswer } from '../process/http-client.js';
 import { type Environment, sleep } from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { Cluster, until } from './cluster.js';
 import type { ClusterNode } from './cluster-node.js';
+import { REQUEST_MS_MAX } from './judged-load.js';
 import { Membership } from './membership.js';
 import { OPEN } from './peer-proxy.js';
 
@@ -138,15 +139,18 @@ export class ClusterPair {
   }
 
   /**
-   * The planned switch: clients turn to the standby, which refuses them; what they had begun at the
-   * source ends; the standby follows to the end; the source ends; the standby is promoted.
+   * The planned switch: clients reach nobody; what they had begun at the source ends; the standby
+   * follows to the end; the source ends; clients turn to the standby, which refuses them, and is
+   * promoted. Until it has followed to the end they must not read there: it is a moment behind.
    */
   async switchOver(asked: (standby: Cluster) => Promise<ClusterNode>): Promise<LinkAnswer> {
-    const requestMsMax = 4000;
-    this.clients.splice(0, this.clients.length, ...this.#standby.clients);
-    await sleep(requestMsMax);
+    const nowhere = new HttpClient(await freePort());
+    this.clients.splice(0, this.clients.length, nowhere);
+    await sleep(REQUEST_MS_MAX);
     await this.followed();
     await this.killSource();
+    this.clients.splice(0, this.clients.length, ...this.#standby.clients);
+    nowhere.close();
     return this.promote(await asked(this.#standby));
   }
 

@@ -34,7 +34,7 @@ export interface LoadResult {
 }
 
 /** Shorter than a push's own deadline, so that some are left without an answer and sent again. */
-const REQUEST_MS_MAX = 4000;
+export const REQUEST_MS_MAX = 4000;
 const REST_MS_MAX = 60;
 /** Clients of the surfaces rest so many times longer: they are many, and the rest is the load. */
 const SURFACE_RESTS = 4;

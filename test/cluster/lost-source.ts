@@ -10,6 +10,7 @@ import { Workload } from '../process/workload.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { until } from './cluster.js';
 import type { ClusterPair } from './cluster-pair.js';
+import { REQUEST_MS_MAX } from './judged-load.js';
 import { CUT, OPEN } from './peer-proxy.js';
 
 export interface LostTail {
@@ -25,7 +26,6 @@ interface Stored {
   readonly ts: string;
 }
 
-const REQUEST_MS_MAX = 4000;
 const STORED_MS_MAX = 30_000;
 /** Messages that the standby has, and those that it lacks, at least. */
 const KEPT_MIN = 200;
@@ -39,7 +39,7 @@ export async function loseSource(
   pair: ClusterPair,
   random: SeededRandom,
   name: string,
-): Promise<LostTail & { readonly queues: readonly string[] }> {
+): Promise<LostTail> {
   const { source } = pair;
   const nodes = pair.clients;
   const load = new Workload({ nodes, random: random.fork(), name, requestMsMax: REQUEST_MS_MAX });
@@ -65,8 +65,7 @@ export async function loseSource(
   await source.startAll();
   const [lost] = source.clients;
   if (lost === undefined) throw new Error('the source has no nodes');
-  const tail = await lostTail(lost, asked.client, load.partitions, position?.nowUs ?? 0);
-  return { ...tail, queues: load.queues };
+  return lostTail(lost, asked.client, load.partitions, position?.nowUs ?? 0);
 }
 
 /** `positionUs`: the stamp of the last entry of the source that the standby had. */

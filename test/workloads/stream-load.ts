@@ -133,8 +133,9 @@ export class StreamLoad implements LoadPart {
     this.#partitionIds.set(partition, message.partitionId);
     const body = { query_id: this.#queryId, partition_id: message.partitionId, keys: [CELL] };
     const reply = await caller.post('state', STATE_PATH, JSON.stringify(body));
-    const state = bodyOf<StreamStateAnswerBody>(reply);
-    if (state === null) return;
+    // A standby that is a moment behind does not know of the query yet.
+    if (reply.kind !== 'answer' || reply.answer.status !== 200) return;
+    const state = JSON.parse(reply.answer.text) as StreamStateAnswerBody;
     const cell = countedOf(state);
     const isSplit = batch.length > 1 && this.#random.chance(0.2);
     const part = isSplit ? batch.slice(0, this.#random.between(1, batch.length - 1)) : batch;
