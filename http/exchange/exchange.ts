@@ -187,7 +187,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     return this.#owner;
   }
 
-  /** Of a `Reply`. */
+  /** A `Reply` has it. */
   get room(): AnswerRoom {
     return this;
   }

@@ -96,7 +96,7 @@ export interface FollowerPort {
   /** Stops the socket of a read; entries that it has already may still come. */
   pause(call: number): void;
   resume(call: number): void;
-  /** Nobody is interested any more. */
+  /** The follower is not interested any more. */
   cancel(call: number): void;
 }
 

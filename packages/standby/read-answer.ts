@@ -130,7 +130,7 @@ export class AnswerReader {
   readonly #handlers: AnswerHandlers;
   readonly #checksum: Checksum;
   #awaited: Awaited = 'head';
-  /** What is awaited, as far as it is there. */
+  /** The part that is awaited, as far as it is there. */
   #bytes: Uint8Array = new Uint8Array(HEAD_BYTES);
   #filled = 0;
   #isOfEntries = false;

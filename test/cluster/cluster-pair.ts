@@ -20,7 +20,7 @@ import { OPEN } from './peer-proxy.js';
 export interface PairSettings {
   readonly source: number;
   readonly standby: number;
-  /** Of all nodes of both. */
+  /** All nodes of both. */
   readonly environment?: Environment;
 }
 

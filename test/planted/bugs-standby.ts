@@ -66,8 +66,8 @@ const ADMISSION: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/engine/features/standby/mirror.ts',
-        find: 'applyEntry(this.#state, NO_INDEX, index,',
-        replace: 'applyEntry(new PlannedState(this.#applied), NO_INDEX, index,',
+        find: 'applyEntry(this.#state, NO_INDEX, index, body, undefined',
+        replace: 'applyEntry(new PlannedState(this.#applied), NO_INDEX, index, body, undefined',
       },
       {
         file: 'packages/engine/features/standby/mirror.ts',

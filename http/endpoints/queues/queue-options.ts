@@ -87,7 +87,7 @@ function clamped(name: string, value: number): number {
   return value;
 }
 
-/** Of 32 bits. */
+/** The range is that of 32 bits. */
 function integerOf(name: string, text: string): number {
   const value = INTEGER.test(text) ? Number(text) : Number.NaN;
   if (value >= INT32_MIN && value <= INT32_MAX) return value === 0 ? 0 : value;

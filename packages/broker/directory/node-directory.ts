@@ -118,6 +118,19 @@ export function openDirectory(
   finishInstall(install, { disk, directory, swapState, resetLog }, rest);
 }
 
+/** The end of a directory in which nothing runs: all files are closed. */
+export async function closeDirectory({
+  log,
+  hardState,
+  state,
+  store,
+}: OpenDirectory): Promise<void> {
+  await new Promise<void>((resolve) => log.close(resolve));
+  hardState.close();
+  await state.close();
+  await new Promise<void>((resolve) => store.close(resolve));
+}
+
 type Below = Pick<
   OpenDirectory,
   'directory' | 'disk' | 'identity' | 'formed' | 'log' | 'store' | 'install'

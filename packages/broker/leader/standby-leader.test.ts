@@ -91,7 +91,7 @@ function apply(count = proposed.length - applied): void {
   for (let i = 0; i < count; i++) {
     const one = proposed[applied++];
     if (one === undefined) throw new Error('nothing is in flight');
-    applyEntry(state, null, one.index, one.body);
+    applyEntry(state, { insertBytes: () => {} }, one.index, one.body);
     leader.applied(one.index, one.term);
   }
   turn();
@@ -183,7 +183,7 @@ describe('entries of the source', () => {
     };
     const before = proposed.length;
     for (const { index, term, body } of proposed.slice(applied)) {
-      applyEntry(state, null, index, body);
+      applyEntry(state, { insertBytes: () => {} }, index, body);
       leader.applied(index, term);
       expect(proposed.length).toBe(before);
     }

@@ -86,7 +86,7 @@ export class StandbyLeader {
   #met: string | null = null;
   readonly #inFlight: InFlight[] = [];
   #inFlightBytes = 0;
-  /** Who asked for the promotion, which is not proposed yet. */
+  /** These asked for the promotion, which is not proposed yet. */
   #promoters: Request[] = [];
   #promotionIndex: number | null = null;
   #cancelTurn: Cancel | null = null;
@@ -105,7 +105,7 @@ export class StandbyLeader {
     return this.#stopped;
   }
 
-  /** Nobody waits. What the source logs may be in flight. */
+  /** No client waits. Entries of the source may be in flight. */
   get idle(): boolean {
     return this.#promoters.length === 0 && this.#promotionIndex === null;
   }
@@ -277,7 +277,7 @@ export class StandbyLeader {
     return true;
   }
 
-  /** Who asked while the promotion was in flight is answered by the leadership that comes. */
+  /** Clients that asked while the promotion was in flight are answered with the others. */
   #becomePrimary({ answers, index, term }: ProposedEntry): void {
     if (isStandby(this.#options.state)) throw new Error('promoted, and a standby still');
     const late = this.#promoters;

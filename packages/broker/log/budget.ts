@@ -13,10 +13,10 @@
  * checkpoint and the file that is being written: below three, once some hundred MiB are live. The
  * slack keeps small stores whole: below it nothing is worth the reading and writing.
  *
- * What is kept for readers outside of the cluster (standbys) is not counted. It goes when they have
- * read it, whatever stands in it, and moving live appends out of the part before it would free no
- * byte of it: a leader that counted it would move them round and round, for as long as the reader
- * is behind.
+ * Entries kept for readers outside of the cluster (standbys) do not count. They go when those have
+ * read them, whatever stands in them, and moving live appends out of that part would free no byte
+ * of it: a leader that counted it would move them round and round, for as long as the reader is
+ * behind.
  *
  * Live bytes are summed from the rows of log-use.ts, some rows in each step. The sum is as old as
  * a pass takes (a thousand rows, 64,000 entries, a step), which is good enough for a ratio: too

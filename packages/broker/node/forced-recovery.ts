@@ -32,6 +32,7 @@ import type { Peer } from '../config/peers.js';
 import { CONFIGURATION } from '../consensus/consensus-storage.js';
 import { encodeAddresses } from '../consensus/group-addresses.js';
 import {
+  closeDirectory,
   type DirectoryOptions,
   type OpenDirectory,
   openDirectory,
@@ -76,7 +77,7 @@ export async function recoverByForce(options: DirectoryOptions, place: StatePlac
   writeMarker(disk, raftDirectory, marker);
   const index = await appendConfigurations(parts, marker, self);
   parts.marker.clear();
-  await close(parts);
+  await closeDirectory(parts);
   const { incarnation, clusterId } = marker;
   const { nodeId } = config;
   writeIdentity(disk, config.dataDirectory, { ...parts.identity, nodeId, incarnation, clusterId });
@@ -132,13 +133,6 @@ async function appendConfigurations(
   const entries = [first, first + 1].map((index) => ({ index, term, type: CONFIGURATION, data }));
   await new Promise<void>((resolve) => log.append(entries, resolve));
   return first;
-}
-
-async function close({ log, hardState, state, store }: OpenDirectory): Promise<void> {
-  await new Promise<void>((resolve) => log.close(resolve));
-  hardState.close();
-  await state.close();
-  await new Promise<void>((resolve) => store.close(resolve));
 }
 
 function writeMarker(disk: Disk, directory: string, marker: Marker): void {

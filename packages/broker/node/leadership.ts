@@ -51,7 +51,7 @@ export function newOffice(
   });
 }
 
-/** What is to be said at each start of a node whose cluster was promoted; null: nothing. */
+/** The warning at each start of a node whose cluster was promoted; null: none. */
 export function promotedWarning(
   { sourceAddresses }: Pick<Config, 'sourceAddresses'>,
   role: StandbyRoleRow | null,
@@ -191,5 +191,5 @@ function granter(nodeId: number, { consensus, role }: NodeParts): number {
   return role.row === null ? own : Number.parseInt(role.row.id.slice(1), 16) * GRANTERS_MAX + own;
 }
 
-/** Of one cluster, whose terms do not get this high. Times 28 bits of an id it fits a number. */
+/** Terms of a cluster do not get this high. Times 28 bits of an id it fits a number. */
 const GRANTERS_MAX = 2 ** 25;

@@ -45,6 +45,7 @@ import { CONFIGURATION, NORMAL } from '../consensus/consensus-storage.js';
 import { writeForming } from '../consensus/forming-record.js';
 import { encodeAddresses } from '../consensus/group-addresses.js';
 import {
+  closeDirectory,
   type DirectoryOptions,
   type OpenDirectory,
   openDirectory,
@@ -78,7 +79,7 @@ export interface SeedingOptions extends DirectoryOptions {
 const AGAIN_MS = 500;
 const AGAIN_MAX = 120;
 const REPORT_MS = 5000;
-/** Of one read of entries: what is appended at a time. */
+/** Bytes of one read of entries, which are appended at a time. */
 const READ_BYTES = 8 * 1024 * 1024;
 const TAIL_ENTRIES = 3;
 const MIB = 1024 * 1024;
@@ -226,7 +227,7 @@ class Seeding {
       await this.#finish(parts);
       return true;
     } finally {
-      await close(parts);
+      await closeDirectory(parts);
     }
   }
 
@@ -331,7 +332,7 @@ class Seeding {
       const upto = Math.min(end.upto, applied);
       const wanted = entries.filter(({ index }) => index <= applied);
       const last = wanted.at(-1);
-      // Of entries without effects, the term is that of the next one with some, or of the last.
+      // An entry without effects gets the term of the next one with some, or of the last.
       if (last === undefined && upto < applied) {
         throw new SourceFault(`${address}: it has applied entry ${head.applied}`);
       }
@@ -422,13 +423,6 @@ function openParts(options: SeedingOptions): Promise<OpenDirectory> {
   const store = new StateStore(options.place);
   // With peers, a log that ends before the rows is one that is still coming.
   return new Promise((resolve) => openDirectory({ ...options, peers: {} }, store, resolve));
-}
-
-async function close({ log, hardState, state, store }: OpenDirectory): Promise<void> {
-  await new Promise<void>((resolve) => log.close(resolve));
-  hardState.close();
-  await state.close();
-  await new Promise<void>((resolve) => store.close(resolve));
 }
 
 /** The last entry of the source in the log, or the one before its first. */

@@ -66,7 +66,7 @@ const CALLS: { readonly [call: string]: readonly [body: unknown, isRefused: bool
   'POST /streams/v1/cycle': [{ query_id: LEASE(), partition_id: '1' }, true],
   'POST /streams/v1/queries': [{ name: 's', source_queue: 'q', config_hash: 'c' }, true],
   'POST /streams/v1/state/get': [{ query_id: LEASE(), partition_id: '1', keys: [] }, false],
-  // What is in the memory of nodes goes on; declaring a queue is an entry of the log.
+  // Queues in the memory of nodes go on; declaring one is an entry of the log.
   'POST /api/v1/ephemeral/ack': [{ queue: 'e', acks: [] }, false],
   'POST /api/v1/ephemeral/push': [{ queue: 'e', items: [{ payload: 1 }] }, false],
   'POST /api/v1/ephemeral/reset': [{ queue: 'e' }, false],

@@ -45,7 +45,7 @@ export class HoldKeeper {
   #suspended = false;
   #writtenMs = Number.NEGATIVE_INFINITY;
   #writing = false;
-  /** What is being written is older than what there is. */
+  /** The text that is being written is older than the holds are by now. */
   #stale = false;
   /** The last failure, so that each is told once. */
   #trouble = '';

@@ -33,7 +33,7 @@ const CONNECT_MS = 2000;
 const REST_MS = 10_000;
 /** To one node: a read, a call that keeps its log, and one of each that is being closed. */
 const SOCKETS_MAX = 4;
-/** Of the body of a refusal, which is a short JSON. */
+/** Bytes of the body of a refusal, which is a short JSON. */
 const REFUSAL_BYTES = 1024;
 const REASON_CHARACTERS = 200;
 

@@ -19,7 +19,7 @@
  * is the last on that connection. So a flood of strangers takes neither memory nor the place of a
  * standby, and nothing of it is seen by the handshakes of the nodes, which are counted apart.
  *
- * Who has the token is still bounded: in connections, in time for each head and body, in rest
+ * A client with the token is still bounded: in connections, in time for each head and body, in rest
  * between two requests, and to one request at a time.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -40,7 +40,7 @@ import type { SeedAnswers, SeedRefusal } from './seed-answers.js';
 import type { AnswerSink, ReadRefusal, SourceRead, SourceReads } from './source-reads.js';
 
 const STRANGERS_MAX = 32;
-/** Of READERS_MAX standbys one connection that reads, and one that holds. */
+/** For READERS_MAX standbys one connection that reads, and one that holds. */
 const TRUSTED_MAX = 128;
 const HEAD_BYTES = 4096;
 /** From the first byte to the end of the head, and from there to the end of the body. */

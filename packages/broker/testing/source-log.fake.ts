@@ -12,7 +12,7 @@ export class FakeLog {
   /** Bytes that were read from files, and the most in one call. */
   fileBytes = 0;
   mostBytes = 0;
-  /** Of all calls together. */
+  /** The sum over all calls. */
   readBytes = 0;
 
   get lastIndex(): number {

@@ -29,7 +29,7 @@ export function byteString(bytes: Uint8Array, start: number, end: number): strin
   return text;
 }
 
-/** Of a number up to 2^53 - 1. */
+/** The high half of a number up to 2^53 - 1. */
 const HIGH_MAX = 0x1f_ffff;
 
 export class ByteWriter {

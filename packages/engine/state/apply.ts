@@ -93,12 +93,11 @@ export function readMeta(state: State): MetaRow {
 
 /**
  * Applies the entry at log index `index`. An empty body, a new leader's entry, changes nothing.
- * `transactions`: null: nobody asks for the ids of its messages.
  * @throws CatalogueFault when a newer build wrote it.
  */
 export function applyEntry(
   state: State,
-  transactions: TransactionSink | null,
+  transactions: TransactionSink,
   index: number,
   body: Uint8Array,
   observer?: AppendObserver,
@@ -140,9 +139,7 @@ export function applyEntry(
     observer?.appended(header.partition, effect.length);
     observer?.figures?.appended(header.partition);
     if (counted !== undefined) countMessages(counted, header.count, effect.length);
-    if (header.hasIds && transactions !== null) {
-      insertTransactionIds(append, header, transactions);
-    }
+    if (header.hasIds) insertTransactionIds(append, header, transactions);
   }
   run.settle(state, index);
   totals.settle(state);

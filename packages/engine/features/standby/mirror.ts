@@ -127,7 +127,7 @@ export class MirrorPlan {
     const { stampUs } = readMeta(this.#state);
     const body = roleBody(stampUs, row);
     this.#state.begin(index);
-    applyEntry(this.#state, null, index, body);
+    applyEntry(this.#state, NO_INDEX, index, body);
     this.#role = row;
     return body;
   }

@@ -26,7 +26,7 @@ export const standbyRoleRow = record({
   atUs: count,
   /** By the clock of the leader then, for people. */
   wallUs: count,
-  /** Of a promoted cluster: what of the source it holds. Everything after it was lost. */
+  /** The last entry of the source that a promoted cluster holds. What came after it was lost. */
   position: maybe(sourcePosition),
 });
 export type StandbyRoleRow = Infer<typeof standbyRoleRow>;
