@@ -31,7 +31,7 @@ export type Decompressed = Uint8Array | 'corrupt' | 'too-large' | 'too-slow' | '
 export type DecompressedDone = (result: Decompressed) => void;
 
 /** The longest payload takes about 0.2 s, and twice that where the machine is busy. */
-const JOB_MS_MAX = 1000;
+export const JOB_MS_MAX = 1000;
 const WAIT_MS_MAX = 10_000;
 /** Those that wait hold a body each, which was admitted by its bytes. */
 const WAITING_MAX = 1024;
@@ -81,7 +81,6 @@ interface Job {
 
 export class Zstd {
   readonly #nowMs: () => number;
-  readonly #jobMsMax: number;
   #worker: Worker | null = null;
   /** What waits, by tenant: whose turn is next stands first. No list is empty. */
   readonly #lines = new Map<string, Job[]>();
@@ -91,9 +90,8 @@ export class Zstd {
   #timer: NodeJS.Timeout | null = null;
 
   /** `nowMs` is monotonic. */
-  constructor(nowMs: () => number, jobMsMax = JOB_MS_MAX) {
+  constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
-    this.#jobMsMax = jobMsMax;
   }
 
   /** `done` runs once, in this call when it is plain what comes of it. */
@@ -172,7 +170,7 @@ export class Zstd {
     this.#timer = setTimeout(() => {
       this.#end();
       this.#finish('too-slow');
-    }, this.#jobMsMax);
+    }, JOB_MS_MAX);
   }
 
   #newWorker(): Worker {
