@@ -152,7 +152,10 @@ describe('halted', () => {
   test('when the source has no entry at the position', () => {
     rig.leads();
     rig.answer({ kind: 'mismatch', term: null });
-    expect(rig.status).toMatch("the source's entry 10 has term unknown and");
+    expect(rig.status).toBe(
+      'halted: the source has no entry 10, which this standby replayed with term 2: ' +
+        'it followed another log and needs a new seed',
+    );
   });
 
   test('when the standby has diverged', () => {

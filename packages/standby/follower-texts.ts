@@ -11,8 +11,10 @@ export const purgedText = (address: string, purged: number, position: number) =>
 
 /** `term`: null when the source's log does not reach the entry. */
 export const mismatchText = (index: number, term: number | null, replayed: number) =>
-  `the source's entry ${index} has term ${term ?? 'unknown'} and this standby replayed term ` +
-  `${replayed}: it followed another log and needs a new seed`;
+  (term === null
+    ? `the source has no entry ${index}, which this standby replayed with term ${replayed}: `
+    : `the source's entry ${index} has term ${term} and this standby replayed term ${replayed}: `) +
+  'it followed another log and needs a new seed';
 
 export const divergedText = (why: string) => `this standby has diverged from its source: ${why}`;
 

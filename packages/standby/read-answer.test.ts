@@ -179,7 +179,8 @@ test.each<[string, Uint8Array, string, number]>([
   [
     'too long',
     forged(WHOLE, FIRST, (v) => v.setUint32(20, 4097)),
-    'entry 41 has 4097 bytes, at most 4096 can be',
+    'entry 41 has 4097 bytes, and one of this standby takes 4096: set SVC_RAFT_BATCH_MAX_BYTES ' +
+      'and SVC_RAFT_ENTRY_MAX_BYTES as the source does',
     0,
   ],
   ['empty', forged(WHOLE, FIRST, (v) => v.setUint32(20, 0)), 'entry 41 is empty', 0],

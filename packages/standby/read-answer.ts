@@ -238,7 +238,10 @@ export class AnswerReader {
     if (length === 0) return `entry ${first} is empty`;
     if (length > this.#limits.entryBytesMax) {
       const { entryBytesMax } = this.#limits;
-      return `entry ${first} has ${length} bytes, at most ${entryBytesMax} can be`;
+      return (
+        `entry ${first} has ${length} bytes, and one of this standby takes ${entryBytesMax}: set ` +
+        'SVC_RAFT_BATCH_MAX_BYTES and SVC_RAFT_ENTRY_MAX_BYTES as the source does'
+      );
     }
     this.#index = first;
     this.#term = second;

@@ -24,13 +24,13 @@ const ROLE: StandbyRoleRow = {
   wallUs: 1,
   position: null,
 };
-const ENTRY_BYTES_MAX = 1000;
 const PIPELINE_MAX = 3;
 
 let state: MapState;
 let proposed: { index: number; term: number; body: Uint8Array }[];
 let accepting: boolean;
 let refuses: boolean;
+let hasSpace: boolean;
 let readByAll: number | null;
 let promotions: number;
 let rooms: number;
@@ -70,9 +70,9 @@ function lead(begins: StandbyRoleRow | null): StandbyLeader {
         };
       },
     },
-    entryBytesMax: ENTRY_BYTES_MAX,
     pipelineMax: PIPELINE_MAX,
     readByAll: () => readByAll,
+    hasSpace: () => hasSpace,
     begins,
     onPromoted: () => promotions++,
   });
@@ -109,6 +109,7 @@ beforeEach(() => {
   applied = 0;
   accepting = true;
   refuses = false;
+  hasSpace = true;
   readByAll = 5;
   promotions = 0;
   rooms = 0;
@@ -139,14 +140,18 @@ describe('entries of the source', () => {
     expect(leader.mirror(0, entry(1)).kind).toBe('proposed');
   });
 
-  test('that are longer than an entry may be wait for the variables', () => {
-    const long = { index: 1, term: 1, body: new Uint8Array(ENTRY_BYTES_MAX + 1) };
-    expect(leader.mirror(0, long)).toEqual({
-      kind: 'waits',
-      error:
-        'source entry 1 has 1001 bytes, and an entry of this standby takes 1000: set ' +
-        'SVC_RAFT_BATCH_MAX_BYTES and SVC_RAFT_ENTRY_MAX_BYTES as the source does',
-    });
+  test('wait while a volume is full, and a promotion does not', () => {
+    hasSpace = false;
+    const before = proposed.length;
+    const full = { kind: 'waits', error: 'a volume of this standby is full' };
+    expect(leader.mirror(0, entry(1))).toEqual(full);
+    expect(proposed).toHaveLength(before);
+    hasSpace = true;
+    expect(leader.mirror(0, entry(1)).kind).toBe('proposed');
+    hasSpace = false;
+    leader.submit(request());
+    turn();
+    expect(proposed).toHaveLength(before + 2);
   });
 
   test('that raise the version wait as long as one member has not said what it reads', () => {

@@ -38,12 +38,12 @@ export interface StandbyLeaderOptions {
   readonly state: State;
   readonly proposer: Pick<Proposer, 'nextIndex' | 'accepting' | 'propose'>;
   readonly clock: Pick<Clock, 'wallUs' | 'soon'>;
-  /** Bytes that an entry of the source may have. */
-  readonly entryBytesMax: number;
   /** Entries between proposing and applying. */
   readonly pipelineMax: number;
   /** The newest catalogue version that every member reads; null: not every member has said. */
   readonly readByAll: () => number | null;
+  /** False: the volume of a member is full, and what is logged is stored on each. */
+  readonly hasSpace: () => boolean;
   /** The role to begin with: the cluster is empty, or was. null: the state has it. */
   readonly begins: StandbyRoleRow | null;
   /** The promotion is applied: an ordinary leadership of the same term takes this one's place. */
@@ -74,6 +74,7 @@ const PROMOTED: Outcome = { kind: 'promoted', wasStandby: true };
 
 const FULL = { kind: 'full' } as const;
 const MOVED = { kind: 'moved' } as const;
+const NO_SPACE = { kind: 'waits', error: 'a volume of this standby is full' } as const;
 
 export class StandbyLeader {
   readonly #options: StandbyLeaderOptions;
@@ -184,11 +185,11 @@ export class StandbyLeader {
 
   /** Proposes an entry of the source; `previous`: the index of the source's entry before it. */
   mirror(previous: number, entry: SourceEntry): MirrorResult {
-    const { proposer, readByAll, entryBytesMax } = this.#options;
+    const { proposer, readByAll, hasSpace } = this.#options;
     const comesFirst = this.#begins !== null || this.#met !== null;
     if (comesFirst || this.#promoters.length > 0 || !this.#mayPropose() || this.#isFull)
       return FULL;
-    if (entry.body.length > entryBytesMax) return tooLong(entry, entryBytesMax);
+    if (!hasSpace()) return NO_SPACE;
     const index = proposer.nextIndex;
     // Until every member has said, nothing newer than what each build reads is let in.
     const readable = readByAll() ?? 0;
@@ -286,11 +287,4 @@ export class StandbyLeader {
     for (const { ticket } of answers) (ticket as Request).onOutcome(PROMOTED, index, term);
     for (const request of late) request.onOutcome(PROMOTED, index, term);
   }
-}
-
-function tooLong({ index, body }: SourceEntry, bytesMax: number): MirrorResult {
-  const error =
-    `source entry ${index} has ${body.length} bytes, and an entry of this standby takes ` +
-    `${bytesMax}: set SVC_RAFT_BATCH_MAX_BYTES and SVC_RAFT_ENTRY_MAX_BYTES as the source does`;
-  return { kind: 'waits', error };
 }

@@ -27,7 +27,7 @@ import { PopAnswers } from '../leader/pop-answers.js';
 import { StandbyLeader } from '../leader/standby-leader.js';
 import { TurnMeters } from '../leader/turn-meters.js';
 import type { NodeOptions } from './options.js';
-import { entryBytesMaxOf, type NodeParts } from './parts.js';
+import type { NodeParts } from './parts.js';
 
 /** The leadership that the role of the cluster asks for; `onPromoted`: the role has changed. */
 export function newOffice(
@@ -43,9 +43,9 @@ export function newOffice(
     state: opened.state,
     proposer: parts.consensus,
     clock,
-    entryBytesMax: entryBytesMaxOf(config),
     pipelineMax: config.standbyPipelineMax,
     readByAll: () => parts.reports.versionReadByAll(),
+    hasSpace: () => parts.gate.space !== 'full',
     begins,
     onPromoted,
   });

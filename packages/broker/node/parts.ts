@@ -181,19 +181,16 @@ function stateParts(site: Site) {
     deadLetters: new DeadLetterGauges(state),
     role: new ClusterRole(state),
     /** null: there are no other nodes. */
-    link:
-      peers === null
-        ? null
-        : new GroupLink(peers, self, entryBytesMaxOf(config) + MIRROR_BYTES_MAX),
+    link: peers === null ? null : new GroupLink(peers, self, entryBytesMaxOf(config)),
   };
   const replica = newReplica(site, parts);
   const addresses = new MemberAddresses(state, replica, config.peers);
   return { ...parts, replica, addresses };
 }
 
-/** A turn may be over its budget by one command. */
+/** A turn may be over its budget by one command, and a standby names its source's entry in it. */
 export function entryBytesMaxOf({ turnBytesMax, entryBytesMax }: Config): number {
-  return turnBytesMax + entryBytesMax;
+  return turnBytesMax + entryBytesMax + MIRROR_BYTES_MAX;
 }
 
 function newReplica(

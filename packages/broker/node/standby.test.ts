@@ -244,6 +244,25 @@ describe('a standby', () => {
     expect(parts && standbyRoleOf(parts.state)?.position?.index).toBe(late.index - 1);
   });
 
+  test('takes no entry of its source while the volume of a node is full', () => {
+    const source = sourceWith(3);
+    const standby = standbyOf(3);
+    const leader = standby.leader();
+    const { disk } = standby.machine(leader.number === 1 ? 2 : 1);
+    const spaceSync = disk.spaceSync.bind(disk);
+    disk.spaceSync = () => ({ usedBytes: 99, freeBytes: 1 });
+    standby.run(10_000);
+    const office = officeOf(standby);
+    const [entry] = entriesOf(source);
+    const before = leader.status?.lastIndex;
+    const verdict = entry && office.mirror(0, entry);
+    expect(verdict).toEqual({ kind: 'waits', error: 'a volume of this standby is full' });
+    expect(leader.status?.lastIndex).toBe(before);
+    disk.spaceSync = spaceSync;
+    standby.run(10_000);
+    follow(source, standby);
+  });
+
   test('stays promoted when its directory is opened again, whatever its variables say', () => {
     const standby = standbyOf(1);
     promote(standby, 1);

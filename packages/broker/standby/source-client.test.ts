@@ -212,7 +212,8 @@ describe('a node that will not do', () => {
     [
       'a huge entry',
       answerOf([entryOf(3, 1001)]),
-      `${unread}entry 3 has 1001 bytes, at most 1000 can be`,
+      `${unread}entry 3 has 1001 bytes, and one of this standby takes 1000: set ` +
+        'SVC_RAFT_BATCH_MAX_BYTES and SVC_RAFT_ENTRY_MAX_BYTES as the source does',
       0,
     ],
   ])('%s', async (_what, answer, error, entries) => {

@@ -16,15 +16,21 @@ import type { AppendRow } from '../../base/rows.js';
 import type { Key } from '../../base/state.js';
 import { appends, meta } from '../../base/tables.js';
 import { readMeta } from '../../state/apply.js';
-import { type Effect, writeEffect, writeEntryHeader } from '../../state/effects.js';
+import {
+  type Effect,
+  ENTRY_HEADER_BYTES,
+  writeEffect,
+  writeEntryHeader,
+} from '../../state/effects.js';
 import { kvCounter } from '../../state/kv/tables.js';
+import { MIRROR_CODE } from '../../state/standby/effects.js';
 import { type StandbyRoleRow, standbyRoleOf } from '../../state/standby/tables.js';
 import { TABLES } from '../../state/table-list.js';
 import { EngineRig, pushCommand, TENANT, utf8 } from '../../testing/engine.fake.js';
 import { randomKvCall } from '../../testing/kv.fake.js';
 import { wrongCounts } from '../../testing/log-use.fake.js';
 import { SeededRandom } from '../../testing/random.fake.js';
-import { MirrorPlan, type SourceEntry, seedBody } from './mirror.js';
+import { MIRROR_BYTES_MAX, MirrorPlan, type SourceEntry, seedBody } from './mirror.js';
 
 const SEEDS = 20;
 const TURNS = 60;
@@ -299,9 +305,23 @@ describe('a standby that follows', () => {
       const verdict = plan.admit(index + 1, plan.position.index, { index, term: 1, body }, 5);
       if (verdict.kind !== 'admitted') throw new Error(JSON.stringify(verdict));
       chain.take(verdict.body);
+      // It names the place in its own source alone: a longer chain makes no longer entry.
+      if (body[ENTRY_HEADER_BYTES] === MIRROR_CODE) expect(verdict.body.length).toBe(body.length);
     }
     expect(rowsOf(chain)).toEqual(rowsOf(far.source));
     expect(standbyRoleOf(chain.state)?.id).toBe('00000002');
+  });
+
+  test('has entries that are as much longer as is allowed for, at the most', () => {
+    const pair = new Pair();
+    pair.follow();
+    const last = Number.MAX_SAFE_INTEGER;
+    pair.standby.take(seedBody({ index: last - 1, term: last, stampUs: 0 }, ROLE));
+    pair.plan = new MirrorPlan(pair.standby.state);
+    const body = entryOf(1, { kind: 'timer-clock', us: 9 });
+    const verdict = pair.admit({ index: last, term: last, body });
+    const { length = 0 } = verdict.kind === 'admitted' ? verdict.body : {};
+    expect(length).toBe(body.length + MIRROR_BYTES_MAX);
   });
 });
 

@@ -32,14 +32,13 @@ import { PlannedState } from '../../draft/planned-state.js';
 import { applyEntry, readMeta } from '../../state/apply.js';
 import {
   type Effect,
-  ENTRY_HEADER_BYTES,
   effectKinds,
   readEffect,
   readEntryHeader,
   writeEffect,
   writeEntryHeader,
 } from '../../state/effects.js';
-import { STANDBY_ROLE_CODE } from '../../state/standby/effects.js';
+import { MIRROR_CODE, STANDBY_ROLE_CODE } from '../../state/standby/effects.js';
 import {
   type SourcePosition,
   type StandbyRoleRow,
@@ -68,8 +67,12 @@ export type SourceAdmission =
 /** Ids of messages are read as apply reads them for its index, and go nowhere. */
 const NO_INDEX: TransactionSink = { insertBytes: () => {} };
 
-/** An entry is at most as much longer here than it was at its source. */
-export const MIRROR_BYTES_MAX = 64;
+/**
+ * An entry is at most as much longer here than the one of the cluster that planned it: one `mirror`
+ * effect, which is a kind (1), a length (4) and three numbers of at most 53 bits (8 each). It does
+ * not add up along a chain of standbys, for each puts its own effect in the place of its source's.
+ */
+export const MIRROR_BYTES_MAX = 1 + 4 + 3 * 8;
 const ROLE_BYTES = 256;
 
 export class MirrorPlan {
@@ -169,8 +172,7 @@ export class MirrorPlan {
 function readRelevant(reader: ByteReader): Effect | null {
   const code = reader.bytes[reader.position];
   if (code !== effectKinds['cluster-version'].number && code !== STANDBY_ROLE_CODE) {
-    reader.u8();
-    reader.skip(reader.u32());
+    skipEffect(reader);
     return null;
   }
   const effect = readEffect(reader);
@@ -179,10 +181,17 @@ function readRelevant(reader: ByteReader): Effect | null {
 
 function mirroredBody(previous: number, { index, term, body }: SourceEntry): Uint8Array {
   const writer = new ByteWriter(body.length + MIRROR_BYTES_MAX);
-  writeEntryHeader(writer, readEntryHeader(new ByteReader(body)));
+  const reader = new ByteReader(body);
+  writeEntryHeader(writer, readEntryHeader(reader));
   writeEffect(writer, { kind: 'mirror', previous, index, term });
-  writer.copy(body, ENTRY_HEADER_BYTES, body.length);
+  if (reader.bytes[reader.position] === MIRROR_CODE) skipEffect(reader);
+  writer.copy(body, reader.position, body.length);
   return writer.finish();
+}
+
+function skipEffect(reader: ByteReader): void {
+  reader.u8();
+  reader.skip(reader.u32());
 }
 
 /** The entry that gives a cluster the role, when its state has this stamp. */
