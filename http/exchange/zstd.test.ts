@@ -145,7 +145,7 @@ describe('the line', () => {
     expect(await Promise.all([second, third])).toEqual(['overloaded', 'overloaded']);
   });
 
-  test('seconds of work in ten bytes are given up, and the payload behind them is not', async () => {
+  test('seconds of work in ten bytes are given up, the payload behind them is not', async () => {
     const results: Decompressed[] = [];
     zstd.decompress('a', BOMB, 200_000, (result) => results.push(result));
     const behind = ask('a', DECLARED);
