@@ -8,6 +8,7 @@
 import { accessOf, keepAccess } from './access.js';
 import { formatBytes, formatDuration, formatInteger, formatRate } from './format.js';
 import { filled, History, outline } from './history.js';
+import { LinkPage } from './link-page.js';
 import { QueueTable } from './queues.js';
 import { poll } from './source.js';
 import { SurfacePage } from './surface-page.js';
@@ -17,6 +18,7 @@ const CHART_WIDTH = 300;
 const CHART_HEIGHT = 56;
 const STALE_CHECK_MS = 1000;
 const UNAUTHORIZED = 401;
+const SYSTEM = { path: '/system', title: 'System' };
 
 const element = (id) => document.getElementById(id);
 const put = (id, text) => {
@@ -71,11 +73,13 @@ function showHealth(text, tone) {
   pill.dataset.tone = tone;
 }
 
-function onHealth({ status }) {
+function onHealth({ status, raft }) {
   showHealth(status, status === 'healthy' ? 'good' : 'wait');
+  link.show(raft);
 }
 
 function onStatus(status) {
+  link.leaderId = status.leaderId;
   put('cluster', status.clusterId ?? '');
   put('role', status.state);
   put('role-note', `term ${formatInteger(status.term)}${leaderNote(status)}`);
@@ -183,28 +187,47 @@ const surface = new SurfacePage(
   follow,
 );
 
+const link = new LinkPage({
+  alarms: element('link-alarms'),
+  facts: element('link-facts'),
+  table: element('link-table'),
+  head: element('link-head'),
+  rows: element('link-rows'),
+  note: element('link-note'),
+  form: element('promote'),
+  forbidden: element('promote-forbidden'),
+  name: element('promote-name'),
+  kept: element('promote-kept'),
+  typed: element('promote-typed'),
+  button: element('promote-button'),
+  answer: element('promote-answer'),
+});
+
 function showPage() {
   const page = PAGES.find(({ path }) => path === location.pathname) ?? null;
-  for (const part of document.querySelectorAll('[data-overview]')) part.hidden = page !== null;
-  for (const link of element('pages').children) {
-    const isHere = link.getAttribute('href') === (page?.path ?? '/');
-    if (isHere) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
+  const isSystem = location.pathname === SYSTEM.path;
+  const here = isSystem ? SYSTEM.path : (page?.path ?? '/');
+  for (const part of document.querySelectorAll('[data-overview]')) part.hidden = here !== '/';
+  element('system').hidden = !isSystem;
+  for (const anchor of element('pages').children) {
+    const isHere = anchor.getAttribute('href') === here;
+    if (isHere) anchor.setAttribute('aria-current', 'page');
+    else anchor.removeAttribute('aria-current');
   }
   surface.show(page);
 }
 
-for (const { path, title } of PAGES) {
-  const link = document.createElement('a');
-  link.href = path;
-  link.textContent = title;
-  element('pages').append(link);
+for (const { path, title } of [...PAGES, SYSTEM]) {
+  const anchor = document.createElement('a');
+  anchor.href = path;
+  anchor.textContent = title;
+  element('pages').append(anchor);
 }
-element('pages').addEventListener('click', (event) => {
-  const link = event.target.closest('a');
-  if (link === null || event.metaKey || event.ctrlKey || event.shiftKey) return;
+document.addEventListener('click', (event) => {
+  const anchor = event.target.closest('a');
+  if (anchor === null || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
-  history.pushState(null, '', link.getAttribute('href'));
+  history.pushState(null, '', anchor.getAttribute('href'));
   showPage();
 });
 addEventListener('popstate', showPage);

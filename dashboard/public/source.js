@@ -52,8 +52,9 @@ export function poll(question, { accepts = [], onAnswer, onError }) {
   };
 }
 
-function ask(path, body) {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+/** One request; with a body it is posted. */
+export function ask(path, body, msMax = TIMEOUT_MS) {
+  const signal = AbortSignal.timeout(msMax);
   const headers = headersOf(accessOf(sessionStorage));
   if (body === undefined) return fetch(path, { signal, headers });
   headers['content-type'] = 'application/json';
@@ -67,7 +68,7 @@ function retryAfterMs(response) {
 }
 
 /** The `error` of the body, where it has one. */
-async function reasonOf(response) {
+export async function reasonOf(response) {
   const body = await response.json().catch(() => null);
   return typeof body?.error === 'string' ? `: ${body.error}` : '';
 }

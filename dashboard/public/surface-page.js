@@ -116,7 +116,7 @@ function offer(names) {
   document.getElementById('choices').replaceChildren(...options);
 }
 
-function rowOf(cells, kind) {
+export function rowOf(cells, kind) {
   const row = document.createElement('tr');
   for (const { text, isZero, isBad, isLong } of cells) {
     const cell = document.createElement(kind);

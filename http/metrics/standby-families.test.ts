@@ -82,8 +82,8 @@ test('a promoted cluster tells where it went on, and a primary no more than its 
 test('a source tells who reads it, and how far they are', () => {
   const { appliedIndex } = new FakeService().raftStatus();
   const readers = [
-    { name: 'a "b"', after: 0, idleMs: 1500 },
-    { name: 'c', after: (appliedIndex ?? 0) + 9, idleMs: 0 },
+    { name: 'a "b"', after: 0, idleMs: 1500, heldBytes: 9 },
+    { name: 'c', after: (appliedIndex ?? 0) + 9, idleMs: 0, heldBytes: 9 },
   ];
   expect(told({ role: 'primary', readers, holding: false })).toEqual([
     ...role('primary'),

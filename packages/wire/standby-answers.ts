@@ -8,6 +8,7 @@ import {
   type Infer,
   list,
   nullable,
+  number,
   object,
   oneOf,
   optional,
@@ -37,7 +38,16 @@ const standbyReader = object({
   name: text,
   after: describedAs('The last entry that it has applied.', count),
   idleMs: describedAs('Since its last call.', count),
+  heldBytes: describedAs('Size of the log of this node from that entry on.', count),
 });
+export type StandbyReader = Infer<typeof standbyReader>;
+
+const holdLimits = object({
+  idleMs: describedAs('After a silence of this length a hold ends.', count),
+  diskPct: describedAs('Nothing is kept while the volume is this full; 100: never.', number),
+  usedPct: describedAs('How full the volume is.', number),
+});
+export type HoldLimits = Infer<typeof holdLimits>;
 
 const VIEW = {
   id: optional(text),
@@ -54,6 +64,7 @@ const VIEW = {
   holding: optional(
     describedAs('`false`: the volume is too full, and the log is kept for no standby.', truth),
   ),
+  limits: optional(holdLimits),
 };
 
 export const linkRole = oneOf('primary', 'standby', 'promoted');

@@ -184,6 +184,12 @@ describe('a log', () => {
     expect(text(fixture.log.bodySync(2))).toBe('x'.repeat(50_000));
     expect(text(fixture.log.bodySync(3))).toBe('body-3-1');
     expect(fixture.log.segments().map((each) => each.lastIndex)).toEqual([1, 2, 3]);
+    const sizes = fixture.log.segments().map(({ bytes }) => bytes) as [number, number, number];
+    expect([2, 3, 4].map((index) => fixture.log.bytesFrom(index))).toEqual([
+      sizes[1] + sizes[2],
+      sizes[2],
+      0,
+    ]);
   });
 
   test('reads slices from memory at once and from disk later', () => {

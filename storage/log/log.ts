@@ -512,6 +512,15 @@ export class Log {
     return this.#segments.list.map((segment) => segment.summary());
   }
 
+  /** The size of the files that hold this entry and those after it. */
+  bytesFrom(index: number): number {
+    let bytes = 0;
+    for (const { lastIndex, endPosition } of this.#segments.list) {
+      if (lastIndex >= index) bytes += endPosition;
+    }
+    return bytes;
+  }
+
   /** Space is short: what removed segments still hold (space-return.ts) is given back now. */
   hurrySpace(): void {
     this.#writer.space.hurry();

@@ -154,9 +154,11 @@ test('a standby reads what the log holds, and the node shows it', async () => {
   const shown = await link();
   const after = found.at(-1)?.index ?? 0;
   expect(shown).toMatchObject({ role: 'primary', leader: true, holding: true });
+  const figure = expect.any(Number);
   expect(shown.readers).toEqual([
-    { name: 'standby-2a340216', after: expect.any(Number), idleMs: expect.any(Number) },
+    { name: 'standby-2a340216', after: figure, idleMs: figure, heldBytes: figure },
   ]);
+  expect(shown.limits).toEqual({ idleMs: 3_600_000, diskPct: figure, usedPct: figure });
   expect(shown.readers?.[0]?.after).toBeGreaterThanOrEqual(after);
   const health = JSON.parse((await client.get('/health')).text) as HealthAnswer;
   expect(health.raft.link).toMatchObject({ role: 'primary', holding: true });

@@ -33,6 +33,7 @@ export function sourceParts(options: SourcePartsOptions): SourceParts {
     diskPct: config.standbyHoldDiskPct,
     usedPct: () => gate.usedPct,
     firstIndex: () => log.firstIndex,
+    bytesFrom: (index) => log.bytesFrom(index),
   });
   const sourceReads = new SourceReads({
     ...options,

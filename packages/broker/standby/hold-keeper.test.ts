@@ -33,6 +33,7 @@ function newKeeper(diskPct = 80): HoldKeeper {
     diskPct,
     usedPct: () => usedPct,
     firstIndex: () => firstIndex,
+    bytesFrom: (index) => 1000 - index,
     clock,
     logger: createLogger({ level: 'info', json: false }, (line) => lines.push(line)),
   });
@@ -110,7 +111,9 @@ test('after a restart the log is kept for those who were known', () => {
   disk.settle();
   clock.move(5000);
   const keeper = newKeeper();
-  expect(keeper.readers()).toEqual([{ name: 'east', after: 50, idleMs: 5000 }]);
+  const east = { name: 'east', after: 50, idleMs: 5000, heldBytes: 950 };
+  expect(keeper.readers()).toEqual([east]);
+  expect(keeper.limits).toEqual({ idleMs: HOLD_MS, diskPct: 80, usedPct: 10 });
   expect(keeper.heldFrom).toBe(50);
   clock.move(HOLD_MS - 5000);
   expect([keeper.heldFrom, keeper.readers()]).toEqual([null, []]);

@@ -13,8 +13,9 @@
  *   themselves stay, and count again below the mark, as far as the log still has what they hold.
  * - A file that cannot be read is no reason not to start: the readers call again.
  */
-import { type HoldResult, type HoldRow, Holds } from '@svc/standby';
+import { type HoldResult, Holds } from '@svc/standby';
 import { type Disk, DiskError, readFileSync } from '@svc/storage';
+import type { HoldLimits, StandbyReader } from '@svc/wire';
 import type { Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
 
@@ -35,6 +36,8 @@ export interface HoldKeeperOptions {
   readonly usedPct: () => number;
   /** The first entry of the log. */
   readonly firstIndex: () => number;
+  /** The size of the log from this entry on. */
+  readonly bytesFrom: (index: number) => number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -86,10 +89,18 @@ export class HoldKeeper {
   }
 
   /** By name. */
-  readers(): readonly HoldRow[] {
+  readers(): readonly StandbyReader[] {
     if (this.#holds.size === 0) return [];
     this.#look();
-    return this.#holds.rows(this.#options.clock.nowMs());
+    const { clock, bytesFrom } = this.#options;
+    return this.#holds.rows(clock.nowMs()).map((row) => {
+      return { ...row, heldBytes: bytesFrom(row.after) };
+    });
+  }
+
+  get limits(): HoldLimits {
+    const { holdMs, diskPct, usedPct } = this.#options;
+    return { idleMs: holdMs, diskPct, usedPct: roundedPct(usedPct()) };
   }
 
   /** Runs `done` when nothing is being written. */
@@ -105,7 +116,7 @@ export class HoldKeeper {
     const isFull = diskPct < NEVER_PCT && usedPct() >= diskPct && this.#holds.size > 0;
     if (isFull === this.#suspended) return;
     this.#suspended = isFull;
-    const fields = { used_pct: Math.round(usedPct() * 10) / 10, readers: this.#holds.size };
+    const fields = { used_pct: roundedPct(usedPct()), readers: this.#holds.size };
     if (isFull) {
       const text = `the volume is at ${diskPct} % or above: the log is kept for no standby`;
       logger.error('standby', text, fields);
@@ -157,6 +168,10 @@ export class HoldKeeper {
     }
     this.#trouble = trouble;
   }
+}
+
+function roundedPct(pct: number): number {
+  return Math.round(pct * 10) / 10;
 }
 
 /** A crash at any point leaves the old file or the new one. */

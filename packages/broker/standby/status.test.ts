@@ -51,8 +51,11 @@ const following = {
   follower: { view: () => FOLLOWER },
 };
 
+const READER = { after: 18, idleMs: 597, heldBytes: 4096 };
+const LIMITS = { idleMs: 3_600_000, diskPct: 80, usedPct: 41.5 };
+
 function holdsOf(names: readonly string[], holding = true): LinkSources['holds'] {
-  return { holding, readers: () => names.map((name) => ({ name, after: 18, idleMs: 597 })) };
+  return { holding, limits: LIMITS, readers: () => names.map((name) => ({ name, ...READER })) };
 }
 
 test('a node without a part in a link has nothing to say', () => {
@@ -99,9 +102,9 @@ test('an ordinary cluster whose variables name a source shows a follower that re
 });
 
 test('a source shows its readers, whatever it is itself', () => {
-  const readers = [{ name: 'standby-2a340216', after: 18, idleMs: 597 }];
+  const readers = [{ name: 'standby-2a340216', ...READER }];
   const view = linkViewOf(sources(null, { holds: holdsOf(['standby-2a340216']) }));
-  expect(view).toEqual({ role: 'primary', readers, holding: true });
+  expect(view).toEqual({ role: 'primary', readers, holding: true, limits: LIMITS });
   const full = { ...following, holds: holdsOf(['standby-2a340216'], false) };
   expect(linkViewOf(sources(ROW, full))).toMatchObject({
     role: 'standby',

@@ -18,7 +18,7 @@ export interface LinkSources {
   /** null: no source is named. */
   readonly follower: Pick<FollowerDriver, 'view'> | null;
   /** null: nobody may follow this cluster. */
-  readonly holds: Pick<HoldKeeper, 'readers' | 'holding'> | null;
+  readonly holds: Pick<HoldKeeper, 'readers' | 'holding' | 'limits'> | null;
 }
 
 /** null: this node has no part in any link. */
@@ -32,7 +32,9 @@ export function linkViewOf(sources: LinkSources): LinkView | null {
     ...ownPart(sources),
     ...(configuredSource.length === 0 ? {} : { configuredSource }),
     ...(row?.role === 'promoted' ? {} : followerPart(sources)),
-    ...(readers.length === 0 ? {} : { readers, holding: holds?.holding ?? false }),
+    ...(holds === null || readers.length === 0
+      ? {}
+      : { readers, holding: holds.holding, limits: holds.limits }),
   };
 }
 
