@@ -22,6 +22,7 @@ import {
   newToken,
   type Plan,
   PlanError,
+  shownPath,
   sourceList,
   standbyDirectory,
 } from './cluster/plan.js';
@@ -30,7 +31,7 @@ import {
   askStandby,
   type StandbyView,
   standbyChange,
-  standbyLine,
+  standbyLines,
 } from './cluster/standby-view.js';
 
 /** From scripts/dist. */
@@ -108,7 +109,12 @@ class Cluster {
     const port = await balancerPort(this.#options.port);
     for (const group of this.#groups) group.start();
     if (this.#options.balancer) this.#startBalancer(port);
-    this.#screen.say('Ctrl-C stops all.');
+    const [standby] = this.#plans.standby?.nodes ?? [];
+    if (standby !== undefined) {
+      const page = `http://${HOST}:${standby.httpPort}/system`;
+      this.#screen.say(`link      ${page}    how it follows; promotes it`);
+    }
+    this.#screen.say('Every address has the dashboard. Ctrl-C stops all.');
     while (this.#stopping === null) {
       await this.#look();
       await sleep(LOOK_EVERY_MS);
@@ -133,7 +139,7 @@ class Cluster {
       { ...found, name: 'balancer', logFile: log, onEnd: (what) => this.#onBalancerEnd(what) },
       this.#watchdog,
     );
-    this.#screen.say(`balancer  http://${HOST}:${port}    log ${log}`);
+    this.#screen.say(`balancer  http://${HOST}:${port}    log ${shownPath(log)}`);
   }
 
   /** A standby without its source goes on: that is what it is for. */
@@ -157,7 +163,7 @@ class Cluster {
       const before = this.#standbyView;
       const { leader } = this.#standby;
       this.#standbyView = leader === null ? null : await askStandby(leader.httpPort);
-      lines.push('', standbyLine(this.#standbyView));
+      lines.push('', ...standbyLines(this.#standbyView));
       const change = standbyChange(this.#standbyView, before);
       if (change !== null && !this.#screen.isTerminal) this.#screen.say(change);
     }

@@ -2,7 +2,15 @@
 import { fileURLToPath } from 'node:url';
 import { Child, type ChildEnd, describe, end, type Watchdog } from './children.js';
 import { askNode, type NodeView, silentNode } from './node-view.js';
-import { HOST, logFile, nodeDirectory, type Plan, type PlannedNode, peerList } from './plan.js';
+import {
+  HOST,
+  logFile,
+  nodeDirectory,
+  type Plan,
+  type PlannedNode,
+  peerList,
+  shownPath,
+} from './plan.js';
 import type { Screen } from './screen.js';
 import { changes, table } from './table.js';
 
@@ -122,7 +130,9 @@ export class NodeGroup {
       watchdog,
     );
     const address = `http://${HOST}:${httpPort}`;
-    screen.say(`${`${name} ${id}`.padEnd(10)}${address}    pid ${child.pid}    log ${log}`);
+    screen.say(
+      `${`${name} ${id}`.padEnd(10)}${address}    pid ${child.pid}    log ${shownPath(log)}`,
+    );
     return child;
   }
 

@@ -37,7 +37,8 @@ Ports are chosen once and kept with the data: the addresses of nodes are part of
 The balancer is HAProxy, if it is installed: apt-get install haproxy. A node's settings are taken
 from the environment (docs/configuration.md); its log is PATH/node-N.log.
 
-A standby takes writes once it is promoted: POST /api/v1/system/link/promote at one of its nodes.
+A standby takes writes once it is promoted: on the page /system of one of its nodes,
+or by POST /api/v1/system/link/promote there.
 Its data is in PATH/standby, its ports are the three after those of the first nodes.
 
 A node that dies is not started again. With the terminal lost, or this program killed, the nodes

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Options } from './options.js';
 
 export interface PlannedNode {
@@ -34,6 +34,12 @@ export function nodeDirectory(directory: string, id: number): string {
 
 export function logFile(directory: string, id: number): string {
   return join(directory, `node-${id}.log`);
+}
+
+/** From where this program was called, if that is shorter. */
+export function shownPath(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short.length < path.length ? short : path;
 }
 
 function planFile(directory: string): string {

@@ -1,7 +1,7 @@
 // Goal: what a standby does is one line with its figures, and a change is told only when something
 // other than a figure changed. Method: made-up answers.
 import { expect, test } from 'vitest';
-import { type StandbyView, standbyChange, standbyLine } from './standby-view.js';
+import { type StandbyView, standbyChange, standbyLines } from './standby-view.js';
 
 const FOLLOWER = {
   state: 'following',
@@ -16,27 +16,22 @@ const WAITING: StandbyView = {
   follower: { ...FOLLOWER, state: 'waiting', lagEntries: 7, lagMs: 1300, error: 'no answer' },
 };
 
-test.each<[StandbyView | null, string]>([
-  [null, 'the standby has no leader that answers'],
+test.each<[StandbyView | null, string[]]>([
+  [null, ['the standby is without a leader that answers']],
   [
     FOLLOWING,
-    'the standby is following (127.0.0.1:7400), entry 412 of the source, ' +
-      'behind by 0 entries and 0 ms',
+    ['the standby is following, 0 entries and 0 ms behind, at entry 412 of 127.0.0.1:7400'],
   ],
-  [
-    WAITING,
-    'the standby is waiting, entry 412 of the source, ' +
-      'behind by 7 entries and 1300 ms: no answer',
-  ],
-  [{ role: 'promoted', position: { index: 9 } }, 'the standby is promoted, entry 9 of the source'],
-  [{ role: 'primary', follower: { ...FOLLOWER, state: 'idle' } }, 'the standby is primary'],
-])('%j', (view, line) => {
-  expect(standbyLine(view)).toBe(line);
+  [WAITING, ['the standby is waiting, 7 entries and 1300 ms behind, at entry 412', 'no answer']],
+  [{ role: 'promoted', position: { index: 9 } }, ['the standby is promoted, at entry 9']],
+  [{ role: 'primary', follower: { ...FOLLOWER, state: 'idle' } }, ['the standby is primary']],
+])('%j', (view, lines) => {
+  expect(standbyLines(view)).toEqual(lines);
 });
 
 test('changes', () => {
   expect(standbyChange(null, null)).toBeNull();
-  expect(standbyChange(FOLLOWING, null)).toBe('the standby is following (127.0.0.1:7400)');
+  expect(standbyChange(FOLLOWING, null)).toBe('the standby is following');
   expect(standbyChange({ ...FOLLOWING, position: { index: 413 } }, FOLLOWING)).toBeNull();
   expect(standbyChange(WAITING, { ...WAITING, position: { index: 1 } })).toBeNull();
   expect(standbyChange(WAITING, FOLLOWING)).toBe('the standby is waiting: no answer');

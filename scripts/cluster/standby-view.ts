@@ -30,33 +30,30 @@ export async function askStandby(httpPort: number): Promise<StandbyView | null> 
   }
 }
 
-/** With all figures. */
-export function standbyLine(view: StandbyView | null): string {
-  const position = view?.position;
+/** With all figures. A narrow terminal cuts the end of a line, so what matters most is in front. */
+export function standbyLines(view: StandbyView | null): string[] {
   const follower = view?.role === 'standby' ? view.follower : undefined;
-  const at = position === undefined ? '' : `, entry ${position.index} of the source`;
   const lag =
     follower === undefined
       ? ''
-      : `, behind by ${follower.lagEntries} entries and ${follower.lagMs} ms`;
-  return `${standbyState(view)}${at}${lag}${errorOf(view)}`;
+      : `, ${follower.lagEntries} entries and ${follower.lagMs} ms behind`;
+  const at = view?.position === undefined ? '' : `, at entry ${view.position.index}`;
+  const source = follower?.state === 'following' ? ` of ${follower.source}` : '';
+  const error = view?.follower?.error ?? null;
+  return [`the standby is ${standbyState(view)}${lag}${at}${source}`].concat(error ?? []);
 }
 
 /** null: it does what it did. Whom it asks, and why in vain, changes while it waits. */
 export function standbyChange(view: StandbyView | null, before: StandbyView | null): string | null {
   const isSame = view?.role === before?.role && view?.follower?.state === before?.follower?.state;
-  return isSame ? null : `${standbyState(view)}${errorOf(view)}`;
+  const error = view?.follower?.error ?? null;
+  return isSame
+    ? null
+    : `the standby is ${standbyState(view)}${error === null ? '' : `: ${error}`}`;
 }
 
 function standbyState(view: StandbyView | null): string {
-  if (view === null) return 'the standby has no leader that answers';
+  if (view === null) return 'without a leader that answers';
   const { role, follower } = view;
-  if (role !== 'standby' || follower === undefined) return `the standby is ${role}`;
-  const { state, source } = follower;
-  return `the standby is ${state}${state === 'following' ? ` (${source ?? ''})` : ''}`;
-}
-
-function errorOf(view: StandbyView | null): string {
-  const error = view?.follower?.error ?? null;
-  return error === null ? '' : `: ${error}`;
+  return role === 'standby' && follower !== undefined ? follower.state : role;
 }

@@ -89,5 +89,5 @@ function bytes(value: number | null): string {
     scaled /= 1024;
     unit++;
   }
-  return `${unit === 0 || scaled >= 100 ? Math.round(scaled) : scaled.toFixed(1)} ${UNITS[unit]}`;
+  return `${unit === 0 || scaled >= 10 ? Math.round(scaled) : scaled.toFixed(1)} ${UNITS[unit]}`;
 }
