@@ -16,9 +16,11 @@ import {
   encodeEntryHead,
   parseReadRequest,
   parseSeedRequest,
+  READ_PATH,
   SEED_PATH,
 } from '@svc/standby';
-import { expect, test } from 'vitest';
+import { Log } from '@svc/storage';
+import { expect, test, vi } from 'vitest';
 import { readConfig } from '../config/config.js';
 import { NORMAL } from '../consensus/consensus-storage.js';
 import { StandbyLeader } from '../leader/standby-leader.js';
@@ -291,6 +293,37 @@ test('a seed of a source that has given up the start of its log', async () => {
   expect(name).toMatch(/^standby-[0-9a-f]{8}$/);
   const first = (log?.firstIndex ?? 0) - 1;
   expect(it.source.holds.every(([reader, after]) => reader === name && after === first)).toBe(true);
+});
+
+test('while entries are stored the next ones are on their way, and none after those', async () => {
+  const it = rig();
+  let open = 0;
+  const asked: number[] = [];
+  const real = Log.prototype.append;
+  const spy = vi.spyOn(Log.prototype, 'append').mockImplementation(function (
+    this: Log,
+    entries,
+    done,
+    isOld,
+  ) {
+    if (isOld !== true) return real.call(this, entries, done, isOld);
+    open++;
+    const stored = () => {
+      open--;
+      done();
+    };
+    return real.call(this, entries, () => void it.group.after(100, stored), isOld);
+  });
+  const { ask } = it.source;
+  it.source.ask = (address, path, body, listener) => {
+    if (path === READ_PATH) asked.push(open);
+    return ask(address, path, body, listener);
+  };
+  expect(await seed(it)).toBe('seeded');
+  spy.mockRestore();
+  expect(asked.slice(0, 3)).toEqual([0, 1, 1]);
+  expect(Math.max(...asked)).toBe(1);
+  stands(it);
 });
 
 test('a seed of a source of three nodes that was a standby itself', async () => {

@@ -79,7 +79,7 @@ export interface SeedingOptions extends DirectoryOptions {
 const AGAIN_MS = 500;
 const AGAIN_MAX = 120;
 const REPORT_MS = 5000;
-/** Bytes of one read of entries, which are appended at a time. */
+/** Bytes of one read of entries, which are stored at a time. */
 const READ_BYTES = 8 * 1024 * 1024;
 const TAIL_ENTRIES = 3;
 const MIB = 1024 * 1024;
@@ -305,11 +305,15 @@ class Seeding {
 
   // --- entries -----------------------------------------------------------------------------------
 
-  /** False: the source does not have them any more. */
+  /**
+   * False: the source does not have them any more. While one read is stored the next one is on its
+   * way, so 16 MiB of entries, and two of the largest, are in memory.
+   */
   async #takeEntries(address: string, parts: OpenDirectory): Promise<boolean> {
     const { log, install } = parts;
     const { applied, appliedTerm } = this.#record;
     let { index: after, term: afterTerm } = lastWithEffects(parts);
+    let stored = Promise.resolve();
     // Without an entry between the start of the log and A nothing is asked.
     while (log.lastIndex < applied && after < applied) {
       const entries: SourceEntry[] = [];
@@ -327,6 +331,7 @@ class Seeding {
         },
         (entry) => void entries.push(entry),
       );
+      await stored;
       this.#meet(address, head.clusterId);
       if (head.kind !== 'entries') return false;
       const upto = Math.min(end.upto, applied);
@@ -336,7 +341,7 @@ class Seeding {
       if (last === undefined && upto < applied) {
         throw new SourceFault(`${address}: it has applied entry ${head.applied}`);
       }
-      await append(log, filled(log.lastIndex + 1, wanted, upto, appliedTerm));
+      stored = append(log, filled(log.lastIndex + 1, wanted, upto, appliedTerm));
       this.#count(
         wanted.reduce((sum, { body }) => sum + body.length, 0),
         'entries',
@@ -344,6 +349,7 @@ class Seeding {
       if (last !== undefined) ({ index: after, term: afterTerm } = last);
       if (upto === applied) break;
     }
+    await stored;
     return true;
   }
 
