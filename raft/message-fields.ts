@@ -204,10 +204,7 @@ function writeAppend(head: ByteWriter, message: AppendRequest, crc: Crc32): Uint
   head.long(message.commit);
   head.long(message.life);
   head.word(entries.length);
-  let sum = 0;
-  // zlib's CRC forgets what came before an array of length 0 that has memory of its own.
-  for (const { data } of entries) if (data.length > 0) sum = crc(data, sum);
-  head.word(sum);
+  head.word(crcOf(entries, crc));
   const data: Uint8Array[] = [];
   let next = message.previousIndex + 1;
   for (const entry of entries) {
@@ -219,6 +216,14 @@ function writeAppend(head: ByteWriter, message: AppendRequest, crc: Crc32): Uint
     if (entry.data.length > 0) data.push(entry.data);
   }
   return data;
+}
+
+/** Body by body: whoever keeps checksums has those that the log needs. */
+function crcOf(entries: readonly Entry[], crc: Crc32): number {
+  let sum = 0;
+  // zlib's CRC forgets what came before an array of length 0 that has memory of its own.
+  for (const { data } of entries) if (data.length > 0) sum = crc(data, sum);
+  return sum;
 }
 
 function readAppend(envelope: Envelope, source: Source): AppendRequest | FrameRefusal {
@@ -245,7 +250,7 @@ function readAppend(envelope: Envelope, source: Source): AppendRequest | FrameRe
     entries.push({ index: logIndex(next), term: entryTerm, type, data: bytes });
   }
   if (at !== data.length) return 'wrong_length';
-  if (crc(data) !== sum) return 'damaged_data';
+  if (crcOf(entries, crc) !== sum) return 'damaged_data';
   return { type: 'append', ...envelope, previousIndex, previousTerm, entries, commit, life };
 }
 

@@ -20,6 +20,7 @@ export type {
 } from './disk/disk.js';
 export { readFileSync, replaceFileSync } from './disk/disk.js';
 export { DamageError, DiskError, LockedError, StateFullError, StorageBug } from './disk/faults.js';
+export { lastingCrc, noteNewHead } from './disk/lasting-crc.js';
 export { RealDisk } from './disk/real.js';
 export type { WriteTiming } from './disk/write-timing.js';
 export type {

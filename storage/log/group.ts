@@ -3,9 +3,9 @@
  * staging buffer, reused for every group because only one is in flight; a large body goes to the
  * kernel from where it is.
  */
-import { crc32 } from 'node:zlib';
 import type { DiskDone, DiskFile } from '../disk/disk.js';
 import { bug } from '../disk/faults.js';
+import { lastingCrc } from '../disk/lasting-crc.js';
 import type { LogEntry } from './entry.js';
 import {
   BODY_BYTES_MAX,
@@ -84,7 +84,7 @@ export class LogGroup {
     const { data } = entry;
     if (data.length > BODY_BYTES_MAX) bug(`entry ${entry.index} has ${data.length} bytes`);
     const header = this.#header;
-    header.bodyCrc = crc32(data);
+    header.bodyCrc = lastingCrc(data);
     header.previousCrc = segment.lastCrc;
     header.length = data.length;
     header.index = entry.index;

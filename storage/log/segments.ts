@@ -2,10 +2,10 @@
  * The segments of a log in order, and reading from them. What is open of sealed segments is
  * bounded: each costs a file descriptor and four bytes per record.
  */
-import { crc32 } from 'node:zlib';
 import type { Disk, DiskFile } from '../disk/disk.js';
 import { readFileSync } from '../disk/disk.js';
 import { assert, DamageError } from '../disk/faults.js';
+import { lastingCrc } from '../disk/lasting-crc.js';
 import type { Positions } from '../disk/positions.js';
 import type { LogEntry } from './entry.js';
 import {
@@ -275,7 +275,7 @@ export class LogSegments {
         bodyStart + header.length <= count;
       if (!valid) throw this.#damage(segment, start + at, next);
       const data = bytes.subarray(bodyStart, bodyStart + header.length);
-      if (crc32(data) !== header.bodyCrc) throw this.#damage(segment, start + at, next);
+      if (lastingCrc(data) !== header.bodyCrc) throw this.#damage(segment, start + at, next);
       entries.push({ index: next, term: header.term, type: header.type, data });
       at += recordBytes(header.length);
     }

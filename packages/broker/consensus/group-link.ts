@@ -5,7 +5,6 @@
  * directory was replaced has the same number and another member id; what was sent to its former
  * life is dropped here, and so is what claims to come from another node than the one it came from.
  */
-import { crc32 } from 'node:zlib';
 import {
   DEFAULT_FRAME_LIMITS,
   DEFAULT_SETTINGS,
@@ -15,6 +14,7 @@ import {
   type Message,
   type NodeId,
 } from '@svc/raft';
+import { lastingCrc } from '@svc/storage';
 import { nodeNumber } from '../config/member-id.js';
 import { encodeFrame, type FrameContent, FrameGate } from '../peers/frames.js';
 import type { PeerChannel, PeerPort } from '../peers/port.js';
@@ -74,7 +74,7 @@ export class GroupLink {
    * bytes of the message are not read any more; never, if it is lost here.
    */
   send(message: Message, sent?: () => void): void {
-    const frame = encodeMessage(message, crc32);
+    const frame = encodeMessage(message, lastingCrc);
     if (!this.#port.send(nodeNumber(message.to), channelOf(message), frame, sent)) this.#unsent++;
   }
 
@@ -100,7 +100,7 @@ export class GroupLink {
   }
 
   #receive(receiver: GroupReceiver, from: number, bytes: Uint8Array): void {
-    const message = decodeMessage(bytes, this.#limits, crc32);
+    const message = decodeMessage(bytes, this.#limits, lastingCrc);
     if (message.type === 'refused') this.#refuse(message.reason);
     else if (message.to !== this.#self) this.#refuse('other_member');
     else if (nodeNumber(message.from) !== from) this.#refuse('foreign_sender');

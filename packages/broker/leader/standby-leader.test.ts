@@ -2,6 +2,7 @@
  * Goal: what the leadership of a standby takes, refuses and proposes, and in which order, at the
  * bounds that whole nodes seldom meet. Method: a proposer that the test commits by hand.
  */
+import { crc32 } from 'node:zlib';
 import {
   applyEntry,
   MapState,
@@ -11,6 +12,7 @@ import {
   type StandbyRoleRow,
   standbyRoleOf,
 } from '@svc/engine';
+import { lastingCrc } from '@svc/storage';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Request } from './leader.js';
 import { StandbyLeader } from './standby-leader.js';
@@ -118,6 +120,22 @@ beforeEach(() => {
 });
 
 describe('entries of the source', () => {
+  test.each([
+    ['a primary', []],
+    ['a standby', [34, 0, 0, 0, 3, 0, 9, 1]],
+  ])('a large one of %s has the checksum of its bytes, and they are not read', (_, mirror) => {
+    const { index, term, body } = entry(1);
+    const [head, effect] = [body.subarray(0, 9), body.subarray(9)];
+    const effects = Array.from({ length: 4000 }, () => effect);
+    const large = new Uint8Array(Buffer.concat([head, new Uint8Array(mirror), ...effects]));
+    expect(leader.mirror(0, { index, term, body: large })).toEqual({ kind: 'proposed' });
+    const { body: mirrored } = proposed.at(-1) ?? { body: large };
+    const whole = crc32(mirrored);
+    // Nobody may do that. The checksum that was told does not see it.
+    mirrored[mirrored.length - 1] = 0;
+    expect(lastingCrc(mirrored)).toBe(whole);
+  });
+
   test('are proposed up to the bound of the pipeline, and again when one is applied', () => {
     expect(leader.mirror(0, entry(1)).kind).toBe('proposed');
     expect(leader.mirror(1, entry(2)).kind).toBe('proposed');

@@ -31,6 +31,7 @@ import {
   type State,
   sourcePositionOf,
 } from '@svc/engine';
+import { noteNewHead } from '@svc/storage';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { ProposedEntry, Proposer, Request } from './leader.js';
 
@@ -195,6 +196,7 @@ export class StandbyLeader {
     const readable = readByAll() ?? 0;
     const verdict = this.#plan.admit(index, previous, entry, readable);
     if (verdict.kind !== 'admitted') return verdict;
+    noteNewHead(entry.body, verdict.body, verdict.rest);
     return this.#propose(index, verdict.body, []) ? { kind: 'proposed' } : MOVED;
   }
 

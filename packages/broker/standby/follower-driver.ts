@@ -6,7 +6,6 @@
  * follower has paused, because the standby is full, is silent for its sake and does not fail. An
  * answer is handed on as it arrives, so a follower never waits for the end of one.
  */
-import { crc32 } from 'node:zlib';
 import {
   type AnswerEnd,
   AnswerReader,
@@ -19,6 +18,7 @@ import {
   type StandbyLeadership,
   unreadText,
 } from '@svc/standby';
+import { lastingCrc } from '@svc/storage';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
 import { type SourceCall, type SourcePort, urlOf } from './source-port.js';
@@ -120,7 +120,7 @@ export class FollowerDriver {
           end = last;
         },
       },
-      crc32,
+      lastingCrc,
     );
     const failed = (error: string) => {
       if (this.#take(id) === null) return;

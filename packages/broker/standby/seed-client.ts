@@ -5,7 +5,6 @@
  * What must hold: a node that answers nothing, something else or half of it is a `SourceFault` with
  * its address and the reason, and holds one portion or one entry in memory at most.
  */
-import { crc32 } from 'node:zlib';
 import {
   type AnswerEnd,
   type AnswerHead,
@@ -21,6 +20,7 @@ import {
   type SeedRequest,
   type SourceEntry,
 } from '@svc/standby';
+import { lastingCrc } from '@svc/storage';
 import { decodeFrame, type SnapshotChunk, type SnapshotRefused } from '../peers/frames.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import { type SourceCall, type SourcePath, type SourcePort, urlOf } from './source-port.js';
@@ -89,7 +89,7 @@ export class SeedClient {
           end = last;
         },
       },
-      crc32,
+      lastingCrc,
     );
     await this.#ask(address, READ_PATH, encodeReadRequest(request), (piece) => reader.push(piece));
     const fault = reader.finish();

@@ -23,7 +23,6 @@
  * What ends an answer early, other than its bounds, cuts the connection: the reader must not take
  * it for an answer that covers the log up to there.
  */
-import { crc32 } from 'node:zlib';
 import {
   decideRead,
   encodeAnswerEnd,
@@ -32,7 +31,7 @@ import {
   type ReadDecision,
   type ReadRequest,
 } from '@svc/standby';
-import { DamageError, DiskError, type LogEntry } from '@svc/storage';
+import { DamageError, DiskError, type LogEntry, lastingCrc } from '@svc/storage';
 import { NORMAL } from '../consensus/consensus-storage.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
@@ -252,7 +251,7 @@ export class SourceReads {
     const { kind } = decision;
     const term = kind === 'mismatch' ? decision.term : null;
     const state = { applied: this.#applied, purged: log.firstIndex - 1 };
-    const head = encodeAnswerHead({ kind, clusterId, ...state, term }, crc32);
+    const head = encodeAnswerHead({ kind, clusterId, ...state, term }, lastingCrc);
     if (kind === 'entries' && decision.to > decision.from) {
       if (this.#byReader.get(read.request.reader) !== read) this.#replaceOlder(read);
       read.phase = 'sending';
@@ -321,7 +320,7 @@ export class SourceReads {
       if (!isSent) continue;
       read.bytes += data.length;
       read.isFull = read.bytes >= maxBytes;
-      parts.push(encodeEntryHead({ index, term, body: data }, crc32), data);
+      parts.push(encodeEntryHead({ index, term, body: data }, lastingCrc), data);
     }
     return parts;
   }
@@ -365,7 +364,7 @@ export class SourceReads {
     }
     const end = { upto: covered, term, applied: this.#applied };
     this.#forget(read);
-    read.sink.write([encodeAnswerEnd(end, crc32)]);
+    read.sink.write([encodeAnswerEnd(end, lastingCrc)]);
     read.sink.end();
   }
 

@@ -49,8 +49,8 @@ const REQUEST_MS = 5000;
 const REST_MS = 60_000;
 /** For the rest of an answer to leave. */
 const LEAVE_MS = 30_000;
-/** Up to here a window is joined, because a write of its own for each small entry costs more. */
-const JOINED_BYTES = 512 * 1024;
+/** Up to here parts are joined, because a write of its own for each small entry costs more. */
+const JOINED_BYTES = 16 * 1024;
 /** A line about strangers is repeated after this long. */
 const REPEAT_MS = 30_000;
 
@@ -310,11 +310,18 @@ class ResponseSink implements AnswerSink {
     if (!response.headersSent) {
       response.writeHead(200, { 'content-type': 'application/octet-stream' });
     }
-    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-    if (bytes <= JOINED_BYTES) return response.write(Buffer.concat(parts, bytes));
     let hasRoom = true;
-    for (const part of parts) hasRoom = response.write(part);
-    return hasRoom;
+    let small: Uint8Array[] = [];
+    for (const part of parts) {
+      if (part.length <= JOINED_BYTES) {
+        small.push(part);
+        continue;
+      }
+      if (small.length > 0) response.write(Buffer.concat(small));
+      small = [];
+      hasRoom = response.write(part);
+    }
+    return small.length > 0 ? response.write(Buffer.concat(small)) : hasRoom;
   }
 
   end(): void {

@@ -54,7 +54,8 @@ export interface SourceEntry {
 }
 
 export type SourceAdmission =
-  | { readonly kind: 'admitted'; readonly body: Uint8Array }
+  /** The last `rest` bytes of `body` are the last of the source's. */
+  | { readonly kind: 'admitted'; readonly body: Uint8Array; readonly rest: number }
   /** It does not follow what was admitted last: look at the position, and begin there. */
   | { readonly kind: 'moved' }
   /** Not yet: members of this cluster have to be upgraded. */
@@ -110,7 +111,7 @@ export class MirrorPlan {
     try {
       const why = this.#lookAt(entry, readable);
       if (why !== null) return why;
-      const body = mirroredBody(previous, entry);
+      const { body, rest } = mirrored(previous, entry);
       this.#spoiled = true;
       this.#state.begin(index);
       applyEntry(this.#state, NO_INDEX, index, body, undefined, readable);
@@ -118,7 +119,7 @@ export class MirrorPlan {
       const { term } = entry;
       const stampUs = readEntryHeader(new ByteReader(body));
       this.#position = { index: entry.index, term, stampUs };
-      return { kind: 'admitted', body };
+      return { kind: 'admitted', body, rest };
     } catch (error) {
       if (!(error instanceof EngineBug || error instanceof CatalogueFault)) throw error;
       return { kind: 'diverged', error: `source entry ${entry.index}: ${error.message}` };
@@ -179,14 +180,14 @@ function readRelevant(reader: ByteReader): Effect | null {
   return effect.kind === 'append' || effect.kind === 'relocate' ? null : effect;
 }
 
-function mirroredBody(previous: number, { index, term, body }: SourceEntry): Uint8Array {
+function mirrored(previous: number, { index, term, body }: SourceEntry) {
   const writer = new ByteWriter(body.length + MIRROR_BYTES_MAX);
   const reader = new ByteReader(body);
   writeEntryHeader(writer, readEntryHeader(reader));
   writeEffect(writer, { kind: 'mirror', previous, index, term });
   if (reader.bytes[reader.position] === MIRROR_CODE) skipEffect(reader);
   writer.copy(body, reader.position, body.length);
-  return writer.finish();
+  return { body: writer.finish(), rest: body.length - reader.position };
 }
 
 function skipEffect(reader: ByteReader): void {
