@@ -139,12 +139,16 @@ describe('reading', () => {
   test('a source that ends with entries of consensus is asked from there, and waits', () => {
     rig.follows();
     rig.answerWith([], { index: 13, term: 3 });
+    // However far it says that it goes: it may say so at once for ever.
+    expect(rig.follower.dueMs).toBe(rig.nowMs + 100);
+    rig.tickAfter(100);
     expect(rig.port.last.request).toMatchObject({ after: 13, afterTerm: 3, waitMs: READ_WAIT_MS });
     rig.answerWith([entryOf(14, 3)]);
     expect(rig.office.taken).toEqual([14]);
     // Unless the leadership is elsewhere by then.
     rig.office.position = { index: 9, term: 2 };
     rig.answerWith([], { index: 15, term: 3 });
+    rig.tickAfter(100);
     expect(rig.port.last.request).toMatchObject({ after: 9, afterTerm: 2 });
   });
 
@@ -344,6 +348,22 @@ describe('holds', () => {
     expect(rig.port.last.address).toBe('b:1');
     expect(rig.status).toBe('following');
     expect(rig.port.last.request.after).toBe(10);
+  });
+
+  test('a read that brings something is not given up for it, unless it is slow', () => {
+    rig.follows();
+    const hear = (applied: number) => {
+      const call = rig.port.holds.findLast(({ address }) => address === 'b:1')?.call ?? 0;
+      rig.follower.answered(call, head({ applied }), rig.nowMs);
+      rig.endHold(call, applied);
+      rig.tickAfter(HOLD_EVERY_MS);
+    };
+    rig.answer({ applied: 60 });
+    for (let i = 0; i < 9; i++) hear(70 + i);
+    expect(rig.port.last.address).toBe('a:1');
+    rig.follower.slow(rig.port.last.call);
+    hear(80);
+    expect(rig.port.last.address).toBe('b:1');
   });
 
   test('a node of another cluster, or one that was ahead for a moment, does not', () => {

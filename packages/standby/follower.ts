@@ -146,6 +146,8 @@ interface Read {
   /** Its head came, and entries may. */
   isAnswered: boolean;
   isPaused: boolean;
+  /** It does not break off, and brings next to nothing. */
+  isSlow: boolean;
   entries: number;
 }
 
@@ -316,9 +318,8 @@ export class Follower {
     const read = this.#read;
     if (this.#nodes.holdEnded(call) || read?.call !== call || !read.isAnswered) return;
     const wasHeld = nowMs >= read.beganMs + read.request.waitMs / 2;
-    const isEmpty = read.entries === 0 && upto <= read.request.after && !wasHeld;
     this.#read = null;
-    this.#nextReadMs = isEmpty ? nowMs + EMPTY_MS : nowMs;
+    this.#nextReadMs = read.entries === 0 && !wasHeld ? nowMs + EMPTY_MS : nowMs;
     this.#sourceApplied = applied;
     if (this.#received !== null && upto > this.#received.index) {
       this.#received = { index: upto, term };
@@ -333,13 +334,23 @@ export class Follower {
     this.#deny({ kind: 'failed', error }, nowMs);
   }
 
+  /** The call has brought next to nothing for as long as a silent one is given. */
+  slow(call: number): void {
+    if (this.#read?.call === call) this.#read.isSlow = true;
+  }
+
   /**
    * The node that is read may have lost its cluster: it answers, and has nothing new. Another one
-   * that had applied more a while ago shows it.
+   * that had applied more a while ago shows it. A read that brings something is not given up for
+   * that: the way to the other one is no faster, and an entry may take longer than this while.
    */
   #holdAnswered(call: number, applied: number, nowMs: number): void {
-    const wasAhead = this.#nodes.holdAnswered(call, applied, this.#sourceApplied);
-    if (!wasAhead || this.#state !== 'following' || this.#queue.length > 0) return;
+    const read = this.#read;
+    // What a slow node says of itself is no reason to stay.
+    const known = read?.isSlow === true ? this.#scanned : this.#sourceApplied;
+    const wasAhead = this.#nodes.holdAnswered(call, applied, known);
+    const bringsSome = read === null || (read.isAnswered && !read.isSlow);
+    if (!wasAhead || bringsSome || this.#state === 'halted' || this.#queue.length > 0) return;
     this.#drop();
     this.#nodes.moveTo(call);
     this.#nextReadMs = nowMs;
@@ -358,7 +369,7 @@ export class Follower {
     // Whoever does not follow wants to know soon whether it can.
     const waitMs = this.#state === 'following' ? READ_WAIT_MS : 0;
     const request = { ...this.#requestOf(leadership, from), waitMs };
-    const answer = { isAnswered: false, isPaused: false, entries: 0 };
+    const answer = { isAnswered: false, isPaused: false, isSlow: false, entries: 0 };
     this.#read = { call, address, request, beganMs: nowMs, ...answer };
     this.#nodes.readBegins(nowMs);
     this.#port.read(call, address, request);

@@ -25,7 +25,7 @@ export const READ_REQUEST_BYTES_MAX = 2048;
 const NAMELESS = 'standby';
 /** Half of a surrogate pair has no form in UTF-8: two such names would be one in a scrape. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds
-const NO_TEXT = /[\u0000-\u001f\u007f\p{Surrogate}]/u;
+export const NO_TEXT = /[\u0000-\u001f\u007f\p{Surrogate}]/u;
 
 export interface ReadRequest {
   /** The last source entry that the standby has; 0: none. */

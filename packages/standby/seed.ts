@@ -10,6 +10,8 @@
  * there on are read as every standby reads (read.ts).
  */
 
+import { NO_TEXT } from './read.js';
+
 /** On the port between nodes. */
 export const SEED_PATH = '/link/v1/snapshot';
 /** A key of the store has 1,978 bytes at most, in hexadecimal; names and numbers beside it. */
@@ -19,8 +21,6 @@ const NAME_LENGTH_MAX = 200;
 const DIGEST = /^[0-9a-f]{16}$/;
 const KEY = /^([0-9a-f]{2}){1,1978}$/;
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds
-const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /** Two states of one name have the same rows. */
 export interface RowsName {
@@ -61,7 +61,7 @@ export function parseSeedRequest(text: string): SeedRequest | { readonly error: 
   if (typeof reader !== 'string' || reader === '' || reader.length > NAME_LENGTH_MAX) {
     return { error: `reader is not a string of 1 to ${NAME_LENGTH_MAX} characters` };
   }
-  if (CONTROL.test(reader)) return { error: 'reader has a control character' };
+  if (NO_TEXT.test(reader)) return { error: 'reader has a character that is no text' };
   if (!isWhole(attempt, 2 ** 32 - 1)) return { error: 'attempt is not an integer below 2^32' };
   if (after !== null && (typeof after !== 'string' || !KEY.test(after))) {
     return { error: 'after is neither null nor a key in hexadecimal' };

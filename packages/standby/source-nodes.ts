@@ -108,13 +108,13 @@ export class SourceNodes {
   }
 
   /**
-   * A node says what it has applied. True: at its answer before, `HOLD_EVERY_MS` ago or more, that
-   * was more than `known` already.
+   * A node says what it has applied. True: it is not the one that is read, and at its answer
+   * before, `HOLD_EVERY_MS` ago or more, that was more than `known` already.
    */
   holdAnswered(call: number, applied: number, known: number): boolean {
     const node = this.#nodes.find(({ holdCall }) => holdCall === call);
     if (node === undefined) return false;
-    const wasAhead = node.applied > known;
+    const wasAhead = node !== this.#currentNode && node.applied > known;
     node.applied = applied;
     return wasAhead;
   }

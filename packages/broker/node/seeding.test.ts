@@ -49,6 +49,8 @@ class GroupSource implements SourcePort {
   before: (path: string) => void = () => {};
   /** So many portions of rows lack one. */
   lacking = 0;
+  /** Rows and reads say that they go so many entries further than they do. */
+  farther = 0;
   /** What a node has applied, when entries are read. */
   appliedAt: (address: string, applied: number) => number = (_, applied) => applied;
   readonly #later: (work: () => void) => void;
@@ -97,8 +99,10 @@ class GroupSource implements SourcePort {
       const wrong = {
         answer: (...asked: Parameters<typeof sender.answer>) => {
           const content = sender.answer(...asked);
-          if (content?.kind !== 'snapshot-chunk' || this.lacking-- <= 0) return content;
-          return { ...content, rows: content.rows.slice(1) };
+          if (content?.kind !== 'snapshot-chunk') return content;
+          const name = { ...content.name, index: content.name.index + this.farther };
+          const rows = content.rows.slice(this.lacking-- > 0 ? 1 : 0);
+          return { ...content, name, rows };
         },
       };
       const parts = { clusterId, log, sender: wrong, holds: { note } };
@@ -117,16 +121,17 @@ class GroupSource implements SourcePort {
       termAt: (index) => log.term(index) ?? null,
     });
     const head = { kind: decision.kind, clusterId, applied, purged, term: null };
-    const end = { upto: request.after, applied, term: 0 };
+    const end = { upto: request.after + this.farther, applied, term: 0 };
     if (decision.kind !== 'entries') {
       return [encodeAnswerHead(head, crc32), encodeAnswerEnd(end, crc32)];
     }
     const entries = entriesOf(log, decision.from + 1, decision.to).slice(0, 5);
-    const upto = entries.length < 5 ? decision.to : (entries.at(-1)?.index ?? 0);
+    const isAll = entries.length < 5;
+    const upto = isAll ? decision.to + this.farther : (entries.at(-1)?.index ?? 0);
     return [
       encodeAnswerHead(head, crc32),
       ...entries.flatMap((entry) => [encodeEntryHead(entry, crc32), entry.body]),
-      encodeAnswerEnd({ ...end, upto, term: log.term(upto) ?? 0 }, crc32),
+      encodeAnswerEnd({ ...end, upto, term: log.term(upto) ?? 1 }, crc32),
     ];
   }
 }
@@ -430,6 +435,12 @@ test('rows that are not those of their name are received once more', async () =>
   it.source.lacking = 1;
   expect(await seed(it)).toBe('seeded');
   stands(it);
+});
+
+test('a source that claims more entries without effects than there are is not believed', async () => {
+  const it = rig();
+  it.source.farther = 200_000;
+  expect(await seed(it)).toMatch(/: the source has no entries from \d+ to 200\d{3}$/);
 });
 
 test('another cluster answers after an interruption', async () => {

@@ -82,6 +82,8 @@ const REPORT_MS = 5000;
 /** Bytes of one read of entries, which are stored at a time. */
 const READ_BYTES = 8 * 1024 * 1024;
 const TAIL_ENTRIES = 3;
+/** Consensus logs an entry without effects for a leader or a member: never as many in a row. */
+const BLANK_ENTRIES_MAX = 100_000;
 const MIB = 1024 * 1024;
 
 /**
@@ -440,7 +442,10 @@ function lastWithEffects({ log, install }: OpenDirectory): { index: number; term
   return { index: log.firstIndex - 1, term: install?.logTerm ?? 0 };
 }
 
-/** Entries from `from` up to `upto`: those of the source, and entries without effects between. */
+/**
+ * Entries from `from` up to `upto`: those of the source, and entries without effects between.
+ * @throws SourceFault
+ */
 function filled(
   from: number,
   entries: readonly SourceEntry[],
@@ -449,6 +454,9 @@ function filled(
 ): LogEntry[] {
   const all: LogEntry[] = [];
   const fillTo = (end: number, term: number) => {
+    if (end - from - all.length > BLANK_ENTRIES_MAX) {
+      throw new SourceFault(`the source has no entries from ${from + all.length} to ${end}`);
+    }
     for (let index = from + all.length; index < end; index = from + all.length) {
       all.push({ index, term, type: NORMAL, data: new Uint8Array(0) });
     }

@@ -95,3 +95,13 @@ test('rows are gone with the entries behind them, which a full volume takes', ()
   fixture.sender.stop();
   expect(fixture.views).toBe(0);
 });
+
+test('standbys take no place of a member', () => {
+  const { sender } = new Fixture();
+  const kinds = ['east', 'west', 'north', RECEIVER, 'west'].map((receiver, attempt) => {
+    return sender.answer(receiver, { kind: 'snapshot-ask', attempt, name: null, after: null })
+      ?.kind;
+  });
+  const [chunk, refused] = ['snapshot-chunk', 'snapshot-refused'];
+  expect(kinds).toEqual([chunk, chunk, refused, chunk, chunk]);
+});

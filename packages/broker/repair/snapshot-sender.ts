@@ -30,6 +30,8 @@ import {
 import type { Clock } from '../system/clock.js';
 
 const TRANSFERS_MAX = 4;
+/** Of these so many are of standbys: they take no place of a member that lacks rows. */
+const STANDBYS_MAX = 2;
 const IDLE_MS = 30_000;
 const GRACE_MS = 60_000;
 const TRANSFER_MS_MAX = 3_600_000;
@@ -147,7 +149,7 @@ export class SnapshotSender {
     this.#ended.delete(from);
     const before = this.#transfers.get(from);
     const goesOn = before?.attempt === ask.attempt;
-    if (before === undefined && this.#transfers.size >= TRANSFERS_MAX) return 'busy';
+    if (before === undefined && !this.#hasPlace(from)) return 'busy';
     const view = ask.name === null ? this.#newest(nowMs) : this.#named(ask.name, nowMs);
     if (typeof view === 'string') return view;
     view.askedMs = nowMs;
@@ -161,6 +163,13 @@ export class SnapshotSender {
     };
     this.#transfers.set(from, transfer);
     return transfer;
+  }
+
+  #hasPlace(from: Receiver): boolean {
+    const receivers = [...this.#transfers.keys()];
+    if (receivers.length >= TRANSFERS_MAX) return false;
+    const isStandby = (one: Receiver) => typeof one === 'string';
+    return !isStandby(from) || receivers.filter(isStandby).length < STANDBYS_MAX;
   }
 
   #newest(nowMs: number): OpenView | SnapshotRefusal {

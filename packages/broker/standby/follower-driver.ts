@@ -25,6 +25,8 @@ import { type SourceCall, type SourcePort, urlOf } from './source-port.js';
 
 /** A source holds a read for 2 s at most; the rest is for a slow network. */
 const SILENCE_MS = 22_000;
+/** A read that brings less in that time brings next to nothing: another node may do better. */
+const SLOW_BYTES = 4096;
 /** The same trouble is told again after this long. */
 const TELL_AGAIN_MS = 60_000;
 
@@ -53,6 +55,8 @@ interface Call {
   isPaused: boolean;
   /** When something arrived last. */
   heardMs: number;
+  /** What arrived since it was looked at. */
+  bytes: number;
   cancelSilence: Cancel;
 }
 
@@ -112,7 +116,7 @@ export class FollowerDriver {
     const { clock, port, entryBytesMax } = this.#options;
     let end: AnswerEnd | null = null;
     const reader = new AnswerReader(
-      { after: request.after, entryBytesMax },
+      { after: request.after, entryBytesMax: request.holdOnly ? 0 : entryBytesMax },
       {
         onHead: (head) => this.#follower.answered(id, head, clock.nowMs()),
         onEntry: (entry) => this.#follower.entry(id, entry, clock.nowMs()),
@@ -131,6 +135,7 @@ export class FollowerDriver {
         const call = this.#calls.get(id);
         if (call === undefined) return;
         call.heardMs = clock.nowMs();
+        call.bytes += bytes.length;
         const fault = reader.push(bytes);
         if (fault === null) this.#tell(() => {});
         else {
@@ -149,7 +154,8 @@ export class FollowerDriver {
       onFailure: failed,
     });
     const heardMs = clock.nowMs();
-    const call = { connection, address, isPaused: false, heardMs, cancelSilence: () => {} };
+    const heard = { heardMs, bytes: 0, cancelSilence: () => {} };
+    const call = { connection, address, isPaused: false, ...heard };
     this.#calls.set(id, call);
     this.#watch(id, call, SILENCE_MS);
   }
@@ -159,6 +165,8 @@ export class FollowerDriver {
     call.cancelSilence = clock.after(ms, () => {
       const silentMs = call.isPaused ? 0 : clock.nowMs() - call.heardMs;
       if (silentMs < SILENCE_MS) {
+        if (!call.isPaused && call.bytes < SLOW_BYTES) this.#follower.slow(id);
+        call.bytes = 0;
         this.#watch(id, call, SILENCE_MS - silentMs);
         return;
       }

@@ -332,6 +332,56 @@ describe('silence', () => {
   }
 });
 
+test.each([
+  ['before its head', 0],
+  ['within an entry', 90],
+])('a node that sends a byte a second %s is followed by another one', async (_, first) => {
+  const answer = answerOf([entryOf(3, 900)]);
+  const slow: Socket[] = [];
+  const address = await listen((socket) => {
+    slow.push(socket);
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n');
+      socket.write(answer.subarray(0, first));
+    });
+  });
+  const honest = await serve((request, response) => {
+    if (request.after === 2) response.end(answerOf([entryOf(3)]));
+  });
+  follow(address, honest);
+  await until(() => (slow[0]?.bytesWritten ?? 0) > 0);
+  for (let at = first; at < first + 60 && office.taken.length === 0; at++) {
+    slow[0]?.write(answer.subarray(at, at + 1));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    clock.move(1000);
+  }
+  await until(() => office.taken.length === 1);
+});
+
+test('a node that is only to keep its log is not read further than to its first entry', async () => {
+  const honest = await serve(() => {});
+  const sockets: Socket[] = [];
+  const hostile = await listen((socket) => {
+    sockets.push(socket);
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    socket.write(encodeAnswerHead(HEAD, crc32));
+    let index = 3;
+    const pump = () => {
+      let hasRoom = !socket.destroyed;
+      while (hasRoom) {
+        const entry = entryOf(index++, 900);
+        hasRoom = socket.write(Buffer.concat([encodeEntryHead(entry, crc32), entry.body]));
+      }
+    };
+    socket.on('drain', pump);
+    pump();
+  });
+  follow(honest, hostile);
+  await until(() => sockets[0]?.destroyed === true);
+  // What kernels and streams hold.
+  expect(sockets[0]?.bytesWritten).toBeLessThan(32 * 1024 * 1024);
+});
+
 test('a standby that is full reads no further, and is not called silent', async () => {
   const bytes = 900;
   let sent = 0;

@@ -6,7 +6,7 @@
 import { Agent, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
-import { AnswerReader, READ_PATH, type SourceEntry, TOKEN_HEADER } from '@svc/standby';
+import { AnswerReader, READ_PATH, SEED_PATH, type SourceEntry, TOKEN_HEADER } from '@svc/standby';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Clock, SystemClock } from '../system/clock.js';
 import { createLogger } from '../system/logging.js';
@@ -19,6 +19,7 @@ import {
   until,
 } from '../testing/peer-sockets.fake.js';
 import { FakeLog } from '../testing/source-log.fake.js';
+import type { SeedAnswers } from './seed-answers.js';
 import { SourceReads } from './source-reads.js';
 import { SourceServer } from './source-server.js';
 
@@ -348,6 +349,24 @@ test('a reader that never reads holds little, and is cut off', async () => {
   await unharmed();
   await until('it is cut off', () => reads.size === 0 && server.counts.connections === 0);
   expect(log.readBytes).toBe(before);
+});
+
+test('a reader that never reads its rows holds one portion, however often it asks', async () => {
+  const seeds = { answer: () => [Buffer.alloc(16 * MIB)] } as unknown as SeedAnswers;
+  server.serve({ reads, seeds });
+  const body = '{"reader":"r","attempt":1}';
+  const text = `${head(RIGHT, SEED_PATH)}content-length: ${body.length}\r\n\r\n${body}`;
+  const sockets: Socket[] = [];
+  for (let i = 0; i < 8; i++) {
+    const socket = await world.dial(a.port);
+    socket.pause();
+    socket.write(Buffer.from(text, 'latin1'));
+    sockets.push(socket);
+    await until('it is asked', () => server.counts.trusted > 0);
+  }
+  await until('the last one is left', () => server.counts.trusted === 1);
+  await unharmed();
+  for (const socket of sockets) socket.destroy();
 });
 
 test('many readers at once each get all of it', async () => {

@@ -103,6 +103,8 @@ export class SourceServer {
   readonly #connections = new Map<Socket, Connection>();
   #source: Source | null = null;
   #trusted = 0;
+  /** By reader, rows that have not left: each is a portion in memory. */
+  readonly #rows = new Map<string, ServerResponse>();
   #told = { atMs: Number.NEGATIVE_INFINITY, untold: 0 };
 
   constructor(options: SourceServerOptions) {
@@ -269,10 +271,20 @@ export class SourceServer {
       if (typeof answer === 'string') refuse(response, REFUSALS[answer]);
       else {
         this.#limit(socket, connection, LEAVE_MS);
+        this.#replaceRows(request.reader, response);
         response.writeHead(200, { 'content-type': 'application/octet-stream' });
         response.end(Buffer.concat(answer));
       }
     }
+  }
+
+  /** As with reads, the newest answer goes on. There are few readers at a time, by the sender. */
+  #replaceRows(reader: string, response: ServerResponse): void {
+    this.#rows.get(reader)?.destroy();
+    this.#rows.set(reader, response);
+    response.once('close', () => {
+      if (this.#rows.get(reader) === response) this.#rows.delete(reader);
+    });
   }
 
   #tell(address: string): void {
