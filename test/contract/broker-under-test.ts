@@ -26,6 +26,8 @@ export interface Place {
   /** The first eight digits of the UUIDs of all tenants that rows use. */
   readonly tenants: string;
   readonly observe: Observe;
+  /** The cluster that this one follows; absent where it follows none. */
+  readonly source?: Caller;
   /** Ends the node by `signal` and starts it again on its directory; absent where it is shared. */
   readonly restart?: (signal: 'SIGKILL' | 'SIGTERM') => Promise<void>;
 }

@@ -7,14 +7,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BodySeeds, disagreements } from './body-agreement.js';
 import { BrokerUnderTest } from './broker-under-test.js';
-import { type OpenPlace, openCluster, openNode } from './places.js';
+import { type OpenPlace, openCluster, openNode, openPair } from './places.js';
 import { runRow } from './run-row.js';
 import { SECTIONS, type SectionName } from './sections.js';
 import type { ContractRow, ContractTable } from './table.js';
 import { TABLES } from './tables/index.js';
 
-const shared = TABLES.filter(({ environment }) => environment === undefined);
-const own = bySettings(TABLES.filter(({ environment }) => environment !== undefined));
+const isShared = ({ environment, pair }: ContractTable) => !pair && environment === undefined;
+const shared = TABLES.filter(isShared);
+const own = bySettings(TABLES.filter((table) => !isShared(table)));
 const sections = Object.keys(SECTIONS) as SectionName[];
 
 /** Rows of the contract that were seen to hold, as `section: row`. */
@@ -67,7 +68,7 @@ function bySettings(
 ): readonly (readonly [string, readonly ContractTable[]])[] {
   const nodes = new Map<string, ContractTable[]>();
   for (const table of tables) {
-    const key = JSON.stringify(table.environment);
+    const key = JSON.stringify(table.environment ?? 'a pair');
     nodes.set(key, [...(nodes.get(key) ?? []), table]);
   }
   return [...nodes.values()].map((one, i) => [`${i + 1}`, one]);
@@ -97,6 +98,7 @@ describe.each([
 describe.each(own)('on a node with settings of its own: %s', (_, tables) => {
   const [place, failed] = usePlace(() => {
     const [table] = tables;
+    if (table?.pair) return openPair(new BodySeeds());
     return openNode(new BodySeeds(), table?.environment, table?.reader?.());
   });
   for (const [section, rows] of bySection(tables)) {

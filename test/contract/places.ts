@@ -2,7 +2,7 @@
 import { Cluster } from '../cluster/cluster.js';
 import { HttpClient } from '../process/http-client.js';
 import { type Environment, startNode, temporaryDirectory } from '../process/node-under-test.js';
-import { freePort } from '../process/ports.js';
+import { freePort, freePorts } from '../process/ports.js';
 import type { BodySeeds } from './body-agreement.js';
 import type { Observe, Place } from './broker-under-test.js';
 import { type OpenApi, OpenApiJudge } from './openapi-judge.js';
@@ -80,6 +80,47 @@ export async function openCluster(seeds: BodySeeds): Promise<OpenPlace> {
     clients: cluster.clients,
     ...(await judged(client, seeds)),
     close: (failure) => cluster.close(failure),
+  };
+}
+
+/** A source and the standby of it, one node each. The place is the standby. */
+export async function openPair(seeds: BodySeeds): Promise<OpenPlace> {
+  const token = 'the secret of the source';
+  const [port = 0, raft = 0, sourcePort = 0, sourceRaft = 0] = await freePorts(4);
+  const follows = {
+    SVC_LINK_SOURCE: `127.0.0.1:${sourceRaft}`,
+    SVC_LINK_SOURCE_TOKEN: token,
+    SVC_LINK_STANDBY: 'true',
+  };
+  const start = async (httpPort: number, raftPort: number, environment: Environment) => {
+    const directory = temporaryDirectory();
+    const node = await startNode({
+      directory: directory.path,
+      port: httpPort,
+      environment: {
+        SVC_RAFT_REPLICATOR: 'openraft',
+        SVC_RAFT_LISTEN: `127.0.0.1:${raftPort}`,
+        ...environment,
+      },
+    });
+    return { directory, node, client: new HttpClient(httpPort) };
+  };
+  const source = await start(sourcePort, sourceRaft, { SVC_LINK_TOKEN: token });
+  const standby = await start(port, raft, follows);
+  return {
+    ...PLACE,
+    nodes: 1,
+    clients: [standby.client],
+    source: source.client,
+    ...(await judged(standby.client, seeds)),
+    close: async (failure) => {
+      for (const { client, node, directory } of [standby, source]) {
+        client.close();
+        await node.kill();
+        if (failure) console.log(`--- a node ---\n${node.output.slice(-3000)}`);
+        directory.remove();
+      }
+    },
   };
 }
 

@@ -9,6 +9,7 @@ import { INSPECTION } from './sections-inspection.js';
 import { KV } from './sections-kv.js';
 import { MESSAGE_PLANE } from './sections-message-plane.js';
 import { PAGES } from './sections-pages.js';
+import { STANDBY } from './sections-standby.js';
 import { STREAMS } from './sections-streams.js';
 import { SURFACE_LIMITS } from './sections-surface-limits.js';
 import { TIMERS } from './sections-timers.js';
@@ -22,6 +23,7 @@ export const SECTIONS = {
   ...SURFACE_LIMITS,
   ...TIMERS,
   ...PAGES,
+  ...STANDBY,
 };
 
 export type SectionName = keyof typeof SECTIONS;

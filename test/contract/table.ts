@@ -16,6 +16,8 @@ export interface ContractTable {
    * and its rows run one after the other. Absent: the shared node and the shared cluster.
    */
   readonly environment?: Environment;
+  /** The rows are of a standby, and its source stands beside it: one node each, for them alone. */
+  readonly pair?: true;
   /** Headers with which such a node shows the description of its API; absent: none are needed. */
   readonly reader?: () => Readonly<Record<string, string>>;
 }

@@ -65,6 +65,15 @@ test('raft routes', async () => {
   expect((await client.request('/api/v1/raft/members')).status).toBe(503);
 });
 
+test('a promotion that the node has not applied is to be asked for again', async () => {
+  front.service.onSubmit = (_, reply) => reply.send({ kind: 'promoted', wasStandby: true });
+  const path = '/api/v1/system/link/promote';
+  const answer = await front.client().request(path, { method: 'POST', body: '' });
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+  const error = "this standby's promotion is in flight";
+  expect(JSON.parse(answer.body)).toEqual({ error, code: 'retry' });
+});
+
 test('routes of the node read no tenant', async () => {
   const headers = { 'x-svc-tenant': 'rubbish' };
   expect((await front.client().request('/health', { headers })).status).toBe(200);

@@ -437,7 +437,7 @@ test('rows that are not those of their name are received once more', async () =>
   stands(it);
 });
 
-test('a source that claims more entries without effects than there are is not believed', async () => {
+test('a source that claims more entries than can be without effects is refused', async () => {
   const it = rig();
   it.source.farther = 200_000;
   expect(await seed(it)).toMatch(/: the source has no entries from \d+ to 200\d{3}$/);

@@ -16,13 +16,16 @@ import {
   type MirrorResult,
   READ_PATH,
   type ReadRequest,
+  SEED_PATH,
   type SourceEntry,
   TOKEN_HEADER,
 } from '@svc/standby';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MovedClock } from '../testing/moved-clock.fake.js';
 import { FollowerDriver, type FollowingOffice } from './follower-driver.js';
+import { SeedClient } from './seed-client.js';
 import { SourceClient } from './source-client.js';
+import type { AnswerListener, SourcePort } from './source-port.js';
 
 const CLUSTER = '0190a7b4-7d5e-7abc-8def-0123456789ab';
 const TOKEN = 's3cret-\u00fc\u20ac';
@@ -309,6 +312,32 @@ describe('silence', () => {
     });
   });
 
+  test('of a node that is asked for rows', async () => {
+    let answer: AnswerListener | null = null;
+    const calls: string[] = [];
+    const port: SourcePort = {
+      ask: (address, path, _, listener) => {
+        answer = listener;
+        calls.push(`${address}${path}`);
+        return { pause: () => {}, resume: () => {}, close: () => calls.push('closed') };
+      },
+      close: () => {},
+    };
+    const request = { reader: 'r', attempt: 1, name: null, after: null };
+    const rows = new SeedClient(port, clock, 1000).rows('a:1', request);
+    const failed = rows.then(
+      () => '',
+      ({ message }: Error) => message,
+    );
+    clock.move(59_000);
+    (answer as AnswerListener | null)?.onBytes(Buffer.from('{'));
+    clock.move(59_000);
+    expect(calls).toEqual([`a:1${SEED_PATH}`]);
+    clock.move(1000);
+    expect(await failed).toBe('http://a:1: no answer within 60s');
+    expect(calls).toHaveLength(2);
+  });
+
   test('is broken by every byte', async () => {
     const answer = answerOf([entryOf(3)]);
     let at = 0;
@@ -358,7 +387,7 @@ test.each([
   await until(() => office.taken.length === 1);
 });
 
-test('a node that is only to keep its log is not read further than to its first entry', async () => {
+test('a node that is only to keep its log is not read beyond its first entry', async () => {
   const honest = await serve(() => {});
   const sockets: Socket[] = [];
   const hostile = await listen((socket) => {

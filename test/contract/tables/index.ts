@@ -91,6 +91,7 @@ import {
   sealedClaims,
 } from './retention.js';
 import { seekAnswers, seekExamples, seekScenarios, seeks } from './seek.js';
+import { standbyMetrics, standbyRoutes } from './standby-link.js';
 import { status, statusAnalytics, statusQueue, statusQueues } from './status.js';
 import { routeStatuses } from './statuses.js';
 import { cycleAnswers, cycleRepeats } from './stream-cycle-answers.js';
@@ -259,4 +260,6 @@ export const TABLES: readonly ContractTable[] = [
   tokenBuckets,
   surfaceEnvironment,
   pagedLists,
+  standbyMetrics,
+  standbyRoutes,
 ];
