@@ -184,9 +184,9 @@ export class Log {
    * replaced. `done` runs once, in the order of the calls, when the entries are durable. The log
    * keeps the entries and their bytes by reference: nobody may write to them any more.
    *
-   * `isOld`: this node is behind, and nobody waits to read them. Then nothing is kept beyond what
-   * is not durable: 100 MB a second that stay for as long as a recent entry does would grow old on
-   * the heap, and the collector would run through all of it for every 64 MB.
+   * `isOld`: this node is behind, or a standby, and nobody waits to read them. Then nothing is kept
+   * beyond what is not durable: 100 MB a second that stay for as long as a recent entry does would
+   * grow old on the heap, and the collector would run through all of it for every 64 MB.
    */
   append(entries: readonly LogEntry[], done: () => void, isOld = false): void {
     this.#refuseAfterFailure();

@@ -46,6 +46,7 @@ class Lone {
       send: () => {},
       memoryToSend: (bytes) => new Uint8Array(bytes),
       catchUpBytesPerSecond: 1,
+      isConsumed: () => true,
       snapshot: () => undefined,
       onDamage: () => {},
       onCommitted: (entries) => this.#take(entries),

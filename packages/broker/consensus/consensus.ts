@@ -62,6 +62,8 @@ export interface ConsensusOptions {
   readonly memoryToSend: (bytes: number) => Uint8Array;
   /** For what members lack that are far behind, to all of them together. */
   readonly catchUpBytesPerSecond: number;
+  /** Consumers read what was logged a moment ago: false on a standby, which has none. */
+  readonly isConsumed: () => boolean;
   /** What stands for the log before its first entry, when it can be offered. */
   readonly snapshot: () => Snapshot | undefined;
   /** A member was to be sent entries that cannot be read. */
@@ -454,7 +456,7 @@ export class Consensus {
       round.writesLeft++;
       this.#lastIndex = first.index + ready.entries.length - 1;
       // Committed before they came: this node is being caught up.
-      const isOld = this.#lastIndex <= this.#commit;
+      const isOld = this.#lastIndex <= this.#commit || !this.#options.isConsumed();
       this.#options.log.append(ready.entries.map(storedEntry), () => this.#written(round), isOld);
     }
     for (const entry of ready.committed) this.#committed.push(entry);

@@ -290,7 +290,7 @@ function groupParts(site: Site, parts: StateParts) {
   return { consensus, group, reports, admission, gate, deadlines, ...upward };
 }
 
-function newConsensus(site: Site, { link, addresses }: StateParts): Consensus {
+function newConsensus(site: Site, { link, addresses, role }: StateParts): Consensus {
   const { options, opened, events, fraction } = site;
   const { config, clock } = options;
   const { log, state, self, hardState } = opened;
@@ -319,6 +319,7 @@ function newConsensus(site: Site, { link, addresses }: StateParts): Consensus {
     send: (message) => link?.send(message, sendBuffers.whenSent(message)),
     memoryToSend: sendBuffers.take,
     catchUpBytesPerSecond: config.catchUpMibPerSecond * 1024 * 1024,
+    isConsumed: () => !role.isStandby,
     snapshot: () => snapshotOffer({ log, state, checkpointIndex: state.appliedIndex }),
   });
 }

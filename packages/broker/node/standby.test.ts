@@ -164,6 +164,26 @@ describe('a standby', () => {
     expect(parts && readMeta(parts.state)).toEqual(stamp && readMeta(stamp.state));
   });
 
+  test('keeps no entries in memory, as nobody consumes them, until it is promoted', () => {
+    const source = sourceWith(20);
+    const standby = standbyOf(3);
+    follow(source, standby);
+    standby.run(1000);
+    const isKept = (group: FakeGroup) =>
+      [...group.machines.values()].map(({ parts }) => {
+        const index = parts?.log.lastIndex ?? 0;
+        return parts?.log.recent({ index, position: 0, length: 0 }) !== undefined;
+      });
+    expect([isKept(source), isKept(standby)]).toEqual([[true], [false, false, false]]);
+    const promoted = promote(standby, 1);
+    standby.until('the promotion', () => promoted.all.length > 0);
+    standby.run(1000);
+    const pushed = standby.leader().push('q', 'own');
+    standby.until('an answer', () => pushed.all.length > 0);
+    standby.run(1000);
+    expect(isKept(standby)).toEqual([true, true, true]);
+  });
+
   test('has timers run by its own clocks, however long ago its source logged what comes', () => {
     const standby = standbyOf(3);
     const office = officeOf(standby);
