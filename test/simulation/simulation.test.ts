@@ -23,7 +23,7 @@ interface Budget {
 }
 
 /** So many that every fault happens: 35 seeds of a cluster have each of its kinds switched on. */
-const SEEDS = { single: 100, cluster: 50, busy: 12, standby: 10 } as const;
+const SEEDS = { single: 60, cluster: 36, busy: 12, standby: 10 } as const;
 const SINGLE: Budget = {
   shape: 'single',
   simMs: 500,

@@ -14,7 +14,7 @@ import { asItIs, machineText, messageText } from './fingerprint.js';
 import { Machine } from './machine.js';
 import { VARIANTS, type Variant } from './variants.js';
 
-const STATES = Number(process.env.RAFT_MODEL_STATES ?? 120_000);
+const STATES = Number(process.env.RAFT_MODEL_STATES ?? 80_000);
 const DEPTH_MAX = 1000;
 const WALKS = 300;
 const MS_MAX = 3_600_000;
