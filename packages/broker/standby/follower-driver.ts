@@ -187,6 +187,8 @@ export class FollowerDriver {
     const call = this.#calls.get(id);
     if (call === undefined) return;
     call.isPaused = false;
+    // What did not come was not wanted: that is not slow.
+    call.bytes = SLOW_BYTES;
     call.heardMs = this.#options.clock.nowMs();
     call.connection.resume();
   }

@@ -4,7 +4,8 @@
  * A standby's log holds two kinds of entries beside those of consensus:
  *
  *     role:      header | standby-role, or seed
- *     mirrored:  header of the source's entry | mirror | the effects of the source's entry
+ *     mirrored:  header of the source's entry | mirror | the effects of the source's entry, but for
+ *                the `mirror` that it begins with if the source follows another one
  *
  * What must hold:
  * - The position moves in the entry that holds the source's effects, so both are applied or
