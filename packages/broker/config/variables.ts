@@ -236,7 +236,8 @@ export const VARIABLES = {
     'raft',
     'SVC_RAFT_LOG_CACHE_MB',
     positive(32, { min: 1, max: 65_536, scale: MEGABYTE }),
-    'MiB of recent entries kept in memory, so that fresh messages are not read from disk',
+    'MiB of recent entries kept in memory, so that fresh messages are not read from disk; ' +
+      'a standby, which nobody consumes from, keeps none',
   ),
   clockSkewMs: variable(
     'raft',
@@ -266,7 +267,8 @@ export const VARIABLES = {
     'raft',
     'SVC_RAFT_CATCH_UP_MIB_S',
     positive(100, { min: 1 }),
-    'MiB a second that a leader sends of its log to members far behind, all of them together',
+    'MiB a second that a leader sends of its log to members far behind, all of them together; ' +
+      'and that a node reads from its disk for all standbys',
   ),
   purgeHoldSeconds: variable(
     'raft',
