@@ -25,7 +25,13 @@ interface Exception {
 }
 
 /** Where a rule makes a file worse; each with its reason. */
-const EXCEPTIONS: readonly Exception[] = [];
+const EXCEPTIONS: readonly Exception[] = [
+  {
+    rule: 'leftover',
+    file: 'packages/client/base/log.ts',
+    reason: 'programs that use the client ask for its log on the console',
+  },
+];
 
 const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', '.git', '.setup']);
 /** Input and output of programs, not written by hand. */

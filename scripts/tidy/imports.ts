@@ -43,6 +43,8 @@ const TABLE: readonly Row[] = [
     types: ['@svc/engine'],
   },
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
+  // Runs in browsers: what it takes of Node it takes by name, when it is there.
+  { folder: 'packages/client', values: [], types: [] },
   { folder: 'packages', values: [NODE, '@svc/wire', '@svc/client'], types: [] },
   { folder: 'dashboard', values: [], types: ['@svc/wire'] },
   {
@@ -50,7 +52,7 @@ const TABLE: readonly Row[] = [
     values: [NODE, '@svc/wire', '@svc/engine', '@svc/storage', '@svc/test'],
     types: [],
   },
-  { folder: 'test', values: [NODE, ...LAYERS], types: [] },
+  { folder: 'test', values: [NODE, '@svc/client', ...LAYERS], types: [] },
   { folder: 'scripts', values: [NODE, 'rolldown'], types: [] },
 ];
 
