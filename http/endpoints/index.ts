@@ -85,6 +85,7 @@ export {
   timerQueuesEndpoint,
 } from './queues/resources.js';
 export { deadLetterListEndpoint, deadLetterPurgeEndpoint } from './records/dead-letter-list.js';
+export { deadLetterRedriveEndpoint } from './records/dead-letter-redrive.js';
 export { deadLetterReplayEndpoint, messageRetryEndpoint } from './records/dead-letter-replay.js';
 export { deadLetterSignaturesEndpoint } from './records/dead-letter-signatures.js';
 export { messageListEndpoint } from './records/message-list.js';

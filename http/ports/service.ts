@@ -62,6 +62,8 @@ import type {
   PushCommand,
   PushedOutcome,
   QueueView,
+  RedriveCommand,
+  RedrivenOutcome,
   RefusedOutcome,
   RegisterStreamCommand,
   ReplayCommand,
@@ -129,6 +131,7 @@ export type SubmittedCommand =
   | SubscribeGroupCommand
   | DropDeadLettersCommand
   | ReplayCommand
+  | RedriveCommand
   | EphemeralCommand
   | PromoteCommand
   | RegisterStreamCommand
@@ -147,6 +150,7 @@ export type SubmittedOutcome =
   | GroupChangedOutcome
   | DeadLettersDroppedOutcome
   | ReplayedOutcome
+  | RedrivenOutcome
   | EphemeralConfiguredOutcome
   | EphemeralDeletedOutcome
   | StreamRegisteredOutcome

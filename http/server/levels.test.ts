@@ -36,6 +36,7 @@ const LEVELS: { readonly [route: string]: AccessLevel } = {
   'POST /api/v1/messages/{partitionId}/{transactionId}/retry': 'read-write',
   'GET /api/v1/dlq': 'read-only',
   'DELETE /api/v1/dlq': 'admin',
+  'POST /api/v1/dlq/redrive': 'read-write',
   'POST /api/v1/dlq/{id}/replay': 'read-write',
   'GET /api/v1/consumer-groups': 'read-only',
   'GET /api/v1/consumer-groups/lagging': 'read-only',

@@ -92,3 +92,6 @@ export const EPHEMERAL_ITEMS_MAX = 10_000;
 export const EPHEMERAL_NAME_BYTES_MAX = 512;
 /** Options of a declared queue: seven, each with the longest of numbers, and room for spaces. */
 export const EPHEMERAL_OPTIONS_BYTES_MAX = 4096;
+
+/** Dead letters that one redrive tries: 200 of 43 units of work each are less than a turn. */
+export const REDRIVE_LETTERS_MAX = 200;

@@ -50,7 +50,7 @@ export const INSPECTION = sections({
   },
   'inspection 2.2': { rows: ['purge', 'queue is required', 'unknown queue', 'consumerGroup'] },
   'inspection 2.3': {
-    rows: ['moved', 'overrides', 'empty override', 'not found', 'duplicate', 'refused'],
+    rows: ['moved', 'overrides', 'empty override', 'not found', 'duplicate', 'refused', 'redrive'],
   },
   'inspection 3.1': { rows: ['row', 'order', 'state', 'queue mode', 'subscriptionMode'] },
   'inspection 3.2': { rows: ['found', 'not found'] },

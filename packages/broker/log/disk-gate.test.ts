@@ -225,10 +225,10 @@ describe('refusals', () => {
 
   test('pushes, replays and traces grow what is stored; what drains or looks does not', () => {
     const kinds = ['push', 'replay', 'trace', 'pop', 'give-back', 'ack', 'extend', 'configure'];
-    kinds.push('delete-queue', 'drop-dead-letters');
+    kinds.push('delete-queue', 'drop-dead-letters', 'redrive');
     const bytes = { body: new Uint8Array(1), data: new Uint8Array(1) };
     const growing = kinds.filter((kind) => growsStorage({ kind, ...bytes } as unknown as Command));
-    expect(growing).toEqual(['push', 'replay', 'trace']);
+    expect(growing).toEqual(['push', 'replay', 'trace', 'redrive']);
   });
 });
 

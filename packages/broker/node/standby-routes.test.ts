@@ -54,6 +54,7 @@ const CALLS: { readonly [call: string]: readonly [body: unknown, isRefused: bool
     true,
   ],
   'DELETE /api/v1/dlq': [null, true],
+  'POST /api/v1/dlq/redrive': [{ queue: 'q' }, true],
   'POST /api/v1/dlq/{id}/replay': [{}, true],
   'POST /api/v1/traces': [{ transactionId: 'm', traceNames: ['n'], data: {} }, true],
   'POST /api/v1/kv': [{ operations: [{ op: 'get', ns: 'n', key: 'k' }] }, false],

@@ -20,13 +20,14 @@
 import { kvStoredBytes, kvTurnBytes } from '../base/commands/kv.js';
 import { cycleGrows } from '../base/commands/streams.js';
 import { timerStoredBytes } from '../base/commands/timers.js';
-import { kvPrice, PRICES, pushPrice, timersPrice } from '../base/work-prices.js';
+import { kvPrice, PRICES, pushPrice, TURN_UNITS, timersPrice } from '../base/work-prices.js';
 import { refusedBy } from '../draft/name-bounds.js';
 import { planEphemeral, purgeEphemeral } from '../features/ephemeral/plan.js';
 import type { Job } from '../features/job.js';
 import { KvExpiry } from '../features/kv/expiry.js';
 import { planKv, purgeKv } from '../features/kv/plan.js';
 import { purgeTimers } from '../features/timers/plan.js';
+import { planRedrive, REDRIVE_BYTES } from '../push/redrive.js';
 import { planReplay, replayBytes } from '../push/replay.js';
 import { TIMERS_STAGE } from '../state/purge-table.js';
 import { standbyRoleOf } from '../state/standby/tables.js';
@@ -156,6 +157,14 @@ const deadLetters = feature({
       grows: true,
       turnBytes: (command, state) => replayBytes(state, command),
       plan: ({ draft, room }, command) => planReplay(draft, command, room.pushes),
+    },
+    redrive: {
+      fills: () => true,
+      grows: true,
+      // A whole turn, so that no turn has two of them (redrive.ts).
+      units: () => TURN_UNITS,
+      turnBytes: () => REDRIVE_BYTES,
+      plan: ({ draft, room }, command) => planRedrive(draft, command, room.pushes),
     },
   },
 });

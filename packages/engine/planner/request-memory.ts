@@ -462,6 +462,7 @@ export class RequestMemory {
 function changesState(outcome: Outcome): boolean {
   if (outcome.kind === 'popped') return outcome.claims.length > 0;
   if (outcome.kind === 'replayed') return outcome.replay?.result === 'moved';
+  if (outcome.kind === 'redriven') return outcome.moved > 0;
   if (outcome.kind === 'transacted') return outcome.pushed !== null;
   if (outcome.kind === 'stream-cycled') {
     return outcome.verdict.result === 'committed' && outcome.verdict.pushed !== null;

@@ -35,14 +35,30 @@ import type { PushPlan } from './push.js';
 
 /** A replay that was placed in the turn. */
 export interface PlacedReplay {
+  readonly result: Replay['result'] | 'gone' | 'refused';
   /** To be asked for when the pushes of the turn are written. */
   outcome(): ReplayedOutcome | RefusedOutcome;
 }
 
+export interface FoundLetter {
+  readonly id: string;
+  readonly queue: QueueRow;
+  readonly head: DeadLetterHead;
+}
+
 export function planReplay(draft: Draft, command: ReplayCommand, pushes: PushPlan): PlacedReplay {
   const found = findLetter(draft.state, command);
-  if (found === null) return { outcome: () => ({ kind: 'replayed', replay: null }) };
-  const { id, queue, head } = found;
+  if (found !== null) return replayLetter(draft, found, command, pushes);
+  return { result: 'gone', outcome: () => ({ kind: 'replayed', replay: null }) };
+}
+
+/** One that exists. */
+export function replayLetter(
+  draft: Draft,
+  { id, queue, head }: FoundLetter,
+  command: Pick<ReplayCommand, 'tenant' | 'queue' | 'partition'>,
+  pushes: PushPlan,
+): PlacedReplay {
   const body = deadLetterBody(draft.state, queue.number, id);
   assert(body !== null, `dead letter ${id} has a head and no body`);
   const { transactionId } = body;
@@ -54,6 +70,7 @@ export function planReplay(draft: Draft, command: ReplayCommand, pushes: PushPla
   };
   const names = { ...to, group: head.group, deadLetterId: id, transactionId };
   const ended = (result: Replay['result'], messageId: () => string = () => ''): PlacedReplay => ({
+    result,
     outcome: () => ({ kind: 'replayed', replay: { ...names, result, messageId: messageId() } }),
   });
   const nameBytes = command.tenant.length + utf8Length(to.queue) + utf8Length(to.partition);
@@ -72,7 +89,7 @@ export function planReplay(draft: Draft, command: ReplayCommand, pushes: PushPla
   };
   const placed = pushes.push(push);
   const first = placed.outcome();
-  if (first.kind === 'refused') return { outcome: () => first };
+  if (first.kind === 'refused') return { result: 'refused', outcome: () => first };
   const [status] = first.status;
   if (status === ITEM_DUPLICATE || status === ITEM_DUPLICATE_GONE) return ended('duplicate');
   if (status !== ITEM_QUEUED) return ended('too_large');
@@ -88,10 +105,7 @@ export function replayBytes(state: State, command: ReplayCommand): number {
   return findLetter(state, command)?.head.payloadBytes ?? 0;
 }
 
-function findLetter(
-  state: State,
-  { tenant, letter }: ReplayCommand,
-): { readonly id: string; readonly queue: QueueRow; readonly head: DeadLetterHead } | null {
+function findLetter(state: State, { tenant, letter }: ReplayCommand): FoundLetter | null {
   const id = letter.kind === 'id' ? letter.id.toLowerCase() : firstAt(state, tenant, letter);
   const found = id === null ? undefined : findDeadLetter(state, tenant, id);
   return found === undefined || id === null ? null : { id, ...found };

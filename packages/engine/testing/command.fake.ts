@@ -128,7 +128,13 @@ function randomRecordCommand(random: SeededRandom): Command {
   const textOrNull = () => (random.below(2) === 0 ? null : text());
   const tenant = TENANT;
   const address = { kind: 'address', partitionId: text(), transactionId: text() } as const;
-  switch (random.below(3)) {
+  switch (random.below(4)) {
+    case 3: {
+      const place = { after: oneOf(random, ['', ID]), endUs: random.below(2 ** 40) };
+      const range = { fromUs: random.below(2 ** 40), place: oneOf(random, [null, place]) };
+      const limit = 1 + random.below(200);
+      return { kind: 'redrive', tenant, queue: text(), group: textOrNull(), ...range, limit };
+    }
     case 0: {
       const queue = { kind: 'queue', queue: text(), group: textOrNull() } as const;
       return { kind: 'drop-dead-letters', tenant, target: oneOf(random, [address, queue]) };
@@ -156,7 +162,12 @@ function randomRecordCommand(random: SeededRandom): Command {
 
 function randomRecordOutcome(random: SeededRandom): Outcome {
   const text = () => oneOf(random, TEXTS);
-  switch (random.below(3)) {
+  switch (random.below(4)) {
+    case 3: {
+      const counts = { moved: random.below(200), duplicates: 1, refused: random.below(2) };
+      const next = oneOf(random, [null, { after: ID, endUs: random.below(2 ** 40) }]);
+      return { kind: 'redriven', ...counts, next };
+    }
     case 0: {
       const isDone = random.below(2) === 0;
       return { kind: 'dead-letters-dropped', deleted: random.below(2 ** 40), isDone };

@@ -202,9 +202,65 @@ async function replay(broker: BrokerUnderTest, body: unknown = ''): Promise<Repl
   return bodyOf(await broker.client.post(path, body), 200) as ReplayAnswer;
 }
 
+/** Beyond the contract (docs/api.md, "Dead letters"). */
+const REDRIVE_ROWS: readonly ContractRow[] = [
+  {
+    row: 'redrive',
+    does: 'a slice of a group, then the rest, and what stays is counted',
+    run: async (broker) => {
+      const { api, client, queue } = broker;
+      await file(broker, queue, 'g', ['a', 'b', 'c']);
+      const c = (await dlq(broker)).messages[0]?.id;
+      await file(broker, queue, 'h', ['z'], 'r');
+      await api.pushIds(queue, 'p', [`dlq:${c}`]);
+      const body = { queue, consumerGroup: 'g', limit: 2 };
+      const redrive = async (more: object) =>
+        bodyOf(await client.post('/api/v1/dlq/redrive', { ...body, ...more }), 200) as {
+          readonly cursor: string | null;
+        };
+      const first = await redrive({});
+      expect(JSON.stringify(first)).toBe(
+        `{"success":true,"queue":"${queue}","consumerGroup":"g","moved":2,"duplicates":0,` +
+          `"refused":0,"cursor":"${first.cursor}"}`,
+      );
+      const rest = { moved: 0, duplicates: 1, refused: 0, cursor: null };
+      expect(await redrive({ cursor: first.cursor })).toMatchObject(rest);
+      expect(await ids(broker)).toEqual(['z', 'c']);
+      const none = { moved: 0, duplicates: 0, cursor: null };
+      expect(await redrive({ to: '2020-01-01T00:00:00Z' })).toMatchObject(none);
+      expect(await redrive({ queue: 'none' })).toMatchObject({ queue: 'none', ...none });
+      const all = { consumerGroup: null, moved: 1, duplicates: 1, cursor: null };
+      expect(await redrive({ consumerGroup: '', from: null })).toMatchObject(all);
+    },
+  },
+  ...[
+    [{ queue: 'q', cursor: 'x' }, 'cursor is invalid'],
+    [{ queue: 'q', from: 'then' }, 'from is invalid'],
+    [{ queue: 'q', to: '' }, 'to is invalid'],
+  ].map(
+    ([body, error]): ContractRow => ({
+      row: 'redrive',
+      does: JSON.stringify(body),
+      send: 'POST /api/v1/dlq/redrive',
+      body,
+      answer: { status: 400, error: error as string },
+    }),
+  ),
+  ...[{}, { queue: 1 }, { queue: 'q', limit: 0 }, [1]].map(
+    (body): ContractRow => ({
+      row: 'redrive',
+      does: JSON.stringify(body),
+      send: 'POST /api/v1/dlq/redrive',
+      body,
+      answer: { status: 400 },
+    }),
+  ),
+];
+
 export const deadLetterReplay: ContractTable = {
   section: 'inspection 2.3',
   rows: [
+    ...REDRIVE_ROWS,
     {
       row: 'moved',
       does: 'a new message at the tail, and the row is gone',

@@ -4,11 +4,13 @@
  * a planner; then random filing, dropping, replaying and deleting of queues, after each of which
  * every index and count is compared with the heads.
  */
-import { parseMessageId } from '@svc/wire';
+import { parseMessageId, REDRIVE_LETTERS_MAX } from '@svc/wire';
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../base/commands/commands.js';
 import type {
   DropDeadLettersCommand,
+  RedriveCommand,
+  RedrivenOutcome,
   Replay,
   ReplayCommand,
 } from '../../base/commands/dead-letters.js';
@@ -16,7 +18,7 @@ import { deadLetterId, parseDeadLetterId } from '../../base/dead-letter-id.js';
 import { MapState } from '../../base/map-state.js';
 import type { Key } from '../../base/state.js';
 import { partitions } from '../../base/tables.js';
-import { EngineRig, type Request, TENANT } from '../../testing/engine.fake.js';
+import { EngineRig, pushCommand, type Request, TENANT } from '../../testing/engine.fake.js';
 import { walked } from '../../testing/page.fake.js';
 import { SeededRandom } from '../../testing/random.fake.js';
 import { type DeadLetterFilter, listDeadLetters } from '../../views/dead-letter-list.js';
@@ -323,6 +325,129 @@ describe('a replay', () => {
     for (let turn = 0; turn < 10; turn++) rig.turn();
     expect(requests.every(({ outcome }) => outcome?.kind === 'replayed')).toBe(true);
     expect(rig.entries - before).toBe(5);
+  });
+});
+
+describe('redriving', () => {
+  const REDRIVE: RedriveCommand = {
+    kind: 'redrive',
+    tenant: TENANT,
+    queue: 'q',
+    group: null,
+    fromUs: 0,
+    place: null,
+    limit: REDRIVE_LETTERS_MAX,
+  };
+  const outcomeOf = (request: Request): RedrivenOutcome => {
+    if (request.outcome?.kind !== 'redriven') throw new Error('no redrive');
+    return request.outcome;
+  };
+  function redrive(rig: EngineRig, more: Partial<RedriveCommand> = {}): RedrivenOutcome {
+    return outcomeOf(rig.call({ ...REDRIVE, ...more }));
+  }
+  /** The originals of what was pushed again, in the order of the partition. */
+  function redriven(rig: EngineRig, partition: string): string[] {
+    const popped = rig.pop({ queue: 'q', partition, consumerGroup: 'later', batch: 10_000 });
+    return rig.messages(popped).map(({ text }) => text);
+  }
+
+  test('goes on by its cursor, oldest first, each once', () => {
+    const rig = new EngineRig();
+    file(rig, 'p', ['a', 'b', 'c', 'd', 'e']);
+    file(rig, 'r', ['f']);
+    const first = redrive(rig, { limit: 2 });
+    expect(first).toMatchObject({ moved: 2, duplicates: 0, refused: 0 });
+    expect(rig.deadLetters()).toHaveLength(4);
+    const second = redrive(rig, { limit: 3, place: first.next });
+    expect(second.moved).toBe(3);
+    // The client lost the second answer, and says it again.
+    expect(redrive(rig, { limit: 3, place: first.next })).toMatchObject({ moved: 1, next: null });
+    expect(redrive(rig, { place: second.next })).toMatchObject({ moved: 0, next: null });
+    expect(redriven(rig, 'p').slice(5)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expectConsistent(rig, 'redriven');
+  });
+
+  test('of one group and of a time; an unknown queue and another tenant have none', () => {
+    const rig = new EngineRig();
+    file(rig, 'p', ['a'], 'g');
+    fileAgain(rig, 'p', 'h');
+    const [g] = rig.deadLetters();
+    const atUs = parseDeadLetterId(g?.id ?? '')?.failedAtUs ?? 0;
+    expect(redrive(rig, { place: { after: '', endUs: atUs } }).moved).toBe(0);
+    expect(redrive(rig, { group: 'h', fromUs: atUs + 1 }).moved).toBe(1);
+    expect(redrive(rig, { fromUs: atUs + 1 }).moved).toBe(0);
+    expect(redrive(rig, { tenant: OTHER_TENANT }).moved).toBe(0);
+    expect(redrive(rig, { queue: 'none' }).moved).toBe(0);
+    expect(redrive(rig, { fromUs: atUs, place: { after: '', endUs: atUs + 1 } }).moved).toBe(1);
+    expect(rig.deadLetters()).toEqual([]);
+  });
+
+  test('leaves duplicates, and ends although what it moved fails again', () => {
+    const rig = new EngineRig();
+    file(rig, 'p', ['a', 'b']);
+    rig.push('q', 'p', [`dlq:${rig.deadLetters()[0]?.id}`]);
+    const first = redrive(rig, { limit: 1 });
+    expect(first).toMatchObject({ moved: 0, duplicates: 1 });
+    fileAgain(rig, 'p', 'g');
+    expect(redrive(rig, { place: first.next })).toMatchObject({ moved: 1, next: null });
+    expect(rig.deadLetters()).toHaveLength(2);
+  });
+
+  test('of eight at once each turn does one slice, and a push between them waits for one', () => {
+    const rig = largeRig();
+    const ids = Array.from({ length: 2400 }, (_, i) => `m${i}`);
+    for (let at = 0; at < 2400; at += 100) file(rig, `p${at % 8}`, ids.slice(at, at + 100));
+    const requests = Array.from({ length: 8 }, () => rig.send(REDRIVE));
+    const answered = () => requests.filter(({ outcome }) => outcome !== null).length;
+    for (let turn = 1; turn <= 8; turn++) {
+      const push = rig.send(pushCommand('other', 'p', [`x${turn}`], true));
+      rig.turn();
+      expect([turn, answered(), push.outcome?.kind]).toEqual([turn, turn, 'pushed']);
+      expect(rig.deadLetters()).toHaveLength(2400 - turn * REDRIVE_LETTERS_MAX);
+    }
+    expect(requests.map((one) => outcomeOf(one).moved)).toEqual(Array(8).fill(200));
+  });
+
+  test('passes so many of other groups in a call', () => {
+    const rig = largeRig();
+    const ids = Array.from({ length: 4200 }, (_, i) => `m${i}`);
+    for (let at = 0; at < 4200; at += 100) file(rig, 'p', ids.slice(at, at + 100), 'other');
+    file(rig, 'x', ['a']);
+    const first = redrive(rig, { group: 'g' });
+    expect(first.moved).toBe(0);
+    expect(redrive(rig, { group: 'g', place: first.next })).toMatchObject({ moved: 1, next: null });
+  });
+
+  test('takes so many bytes in a call, and one message however long', () => {
+    const rig = largeRig();
+    const long = 'y'.repeat(400_000);
+    file(rig, 'x', [`${long}1`, `${long}2`, `${long}3`, long.repeat(3), 'a']);
+    const first = redrive(rig);
+    const second = redrive(rig, { place: first.next });
+    const third = redrive(rig, { place: second.next });
+    expect([first.moved, second.moved, third.moved]).toEqual([2, 1, 1]);
+    expect(redrive(rig, { place: third.next })).toMatchObject({ moved: 1, next: null });
+  });
+
+  test('is answered by the next leader as it was, and nothing is done twice', () => {
+    const rig = new EngineRig();
+    file(rig, 'p', ['a', 'b', 'c']);
+    const origin = {
+      session: newRequestSession(1, 2, 3),
+      sequence: 1,
+      settledBelow: 0,
+      settled: [],
+    };
+    const first: Request = { outcome: null };
+    rig.planner.enqueue({ ...REDRIVE, limit: 2 }, first, origin);
+    rig.turn();
+    rig.restart(2);
+    const again: Request = { outcome: null };
+    rig.planner.enqueue({ ...REDRIVE, limit: 2 }, again, origin);
+    rig.turn();
+    expect(again.outcome).toEqual(first.outcome);
+    expect(outcomeOf(again).moved).toBe(2);
+    expect(rig.deadLetters()).toHaveLength(1);
   });
 });
 
