@@ -82,7 +82,7 @@ test('the file has the form of the contract', () => {
 /** Another process, whose clock begins anew. */
 function restarted(file: string, wallMs: number, holdMs = HOLD_MS): Holds {
   const holds = new Holds(holdMs);
-  expect(holds.takeFile(file, { nowMs: 5, wallMs })).toBe(true);
+  expect(holds.takeFile(file, { nowMs: 5, wallMs }, 0)).toBe(true);
   return holds;
 }
 
@@ -132,7 +132,7 @@ test.each([
   '{"readers":{"a":{"after":1,"seenMs":"0"}}}',
 ])('%s is no file of holds', (text) => {
   const holds = new Holds(HOLD_MS);
-  expect(holds.takeFile(text, { nowMs: 0, wallMs: WALL_MS })).toBe(false);
+  expect(holds.takeFile(text, { nowMs: 0, wallMs: WALL_MS }, 0)).toBe(false);
   expect(holds.size).toBe(0);
 });
 

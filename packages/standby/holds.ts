@@ -121,15 +121,20 @@ export class Holds {
     return `${JSON.stringify({ readers: Object.fromEntries(rows) })}\n`;
   }
 
-  /** Takes in what `toFile` gave, in this process or an earlier one; false: it is none of that. */
-  takeFile(text: string, { nowMs, wallMs }: HoldTime): boolean {
+  /**
+   * Takes in what `toFile` gave, in this process or an earlier one; false: it is none of that.
+   * `purged`: the last entry that the log gave up. A file is older than what its readers said last,
+   * so the log may have given up more than it says, and the readers need what is left.
+   */
+  takeFile(text: string, { nowMs, wallMs }: HoldTime, purged: number): boolean {
     const rows = rowsOf(text);
     if (rows === null) return false;
     for (const { name, after, seenMs } of rows.slice(0, READERS_MAX)) {
       // A wall clock that was set back must not make a hold of years.
       const idleMs = Math.min(Math.max(0, wallMs - seenMs), this.#holdMs);
       const leftMs = Math.max(this.#holdMs - idleMs, RESTART_MS);
-      this.#byReader.set(name, { after, seenMs: nowMs - idleMs, untilMs: nowMs + leftMs });
+      const hold = { seenMs: nowMs - idleMs, untilMs: nowMs + leftMs };
+      this.#byReader.set(name, { after: Math.max(after, purged), ...hold });
     }
     return true;
   }

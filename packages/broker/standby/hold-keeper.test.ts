@@ -119,6 +119,20 @@ test('after a restart the log is kept for those who were known', () => {
   expect([keeper.heldFrom, keeper.readers()]).toEqual([null, []]);
 });
 
+test('after a restart what the log has left is kept, though the file names what it gave up', () => {
+  const before = newKeeper();
+  before.note('east', 50);
+  disk.settle();
+  clock.move(5000);
+  before.note('east', 90);
+  expect([disk.waitingCount, stored()]).toEqual([0, { east: 50 }]);
+  firstIndex = 80;
+  const keeper = newKeeper();
+  expect(keeper.heldFrom).toBe(79);
+  expect(keeper.note('east', 90)).toBe('kept');
+  expect(keeper.heldFrom).toBe(90);
+});
+
 test.each(['', 'not JSON', '{"readers":{"east":7}}', 'x'.repeat(300_000)])(
   'a file that is none of ours is no reason not to start',
   (text) => {

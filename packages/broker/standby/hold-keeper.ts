@@ -124,14 +124,14 @@ export class HoldKeeper {
   }
 
   #read(): void {
-    const { disk, directory, clock, logger } = this.#options;
+    const { disk, directory, firstIndex, clock, logger } = this.#options;
     const path = `${directory}/${NAME}`;
     try {
       if (!disk.existsSync(path)) return;
       const bytes = readFileSync(disk, path);
       const text = bytes.length > FILE_BYTES_MAX ? '' : Buffer.from(bytes).toString('utf8');
       const time = { nowMs: clock.nowMs(), wallMs: clock.wallUs() / 1000 };
-      if (this.#holds.takeFile(text, time)) return;
+      if (this.#holds.takeFile(text, time, firstIndex() - 1)) return;
       logger.warn('standby', `${path} is not a list of readers: the log is kept for none of them`);
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
