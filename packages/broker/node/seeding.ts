@@ -344,6 +344,8 @@ class Seeding {
         throw new SourceFault(`${address}: it has applied entry ${head.applied}`);
       }
       stored = append(log, filled(log.lastIndex + 1, wanted, upto, appliedTerm));
+      // It is thrown where it is waited for.
+      stored.catch(() => {});
       this.#count(
         wanted.reduce((sum, { body }) => sum + body.length, 0),
         'entries',
