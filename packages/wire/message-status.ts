@@ -5,3 +5,10 @@ export const MESSAGE_STATUSES = ['pending', 'processing', 'completed', 'dead_let
 
 export const messageStatus = oneOf(...MESSAGE_STATUSES);
 export type MessageStatus = Infer<typeof messageStatus>;
+
+/**
+ * Why a message became a dead letter: it failed once too often, its client said so, or a timer
+ * could not fire.
+ */
+export const DEAD_LETTER_REASONS = ['retry_limit', 'dlq', 'timer'] as const;
+export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number];

@@ -34,7 +34,14 @@ import { answer, endpoint } from '../../routing/endpoint.js';
 import { mandatoryParameter } from '../../routing/query-parameter.js';
 import { sendShown, viewReply } from '../../routing/reply.js';
 import { outcomeRender, submit } from '../../routing/submit.js';
-import { FILTER, type Paging, pageAnswer, pagingOf } from './record-query.js';
+import {
+  deadLetterReason,
+  FILTER,
+  type Paging,
+  pageAnswer,
+  pagingOf,
+  reasonText,
+} from './record-query.js';
 
 const NO_QUEUE =
   '{"success":false,"error":"queue is required",' +
@@ -57,6 +64,7 @@ const deadLetterAnswerRow = named(
     errorMessage: text,
     retryCount: count,
     failedAt: stamp,
+    deadLetterReason,
     payloadAvailable: optional(
       describedAs(
         'Present only where the payload found no room in the answer, and is shown as `null`.',
@@ -158,7 +166,8 @@ function letterText(letter: ListedDeadLetter): string {
     `"messageId":${quotedBytesOrNull(letter.messageId)},` +
     `"transactionId":${quotedBytes(letter.transactionId)},"data":${payload},"payload":${payload},` +
     `"errorMessage":${quotedBytes(letter.error)},"retryCount":${letter.retries},` +
-    `"failedAt":"${failedAt}"${letter.isPayloadShown ? '' : ',"payloadAvailable":false'}}`
+    `"failedAt":"${failedAt}"${reasonText(letter.reason)}` +
+    `${letter.isPayloadShown ? '' : ',"payloadAvailable":false'}}`
   );
 }
 

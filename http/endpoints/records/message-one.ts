@@ -27,6 +27,7 @@ import { foundReply, sendShown } from '../../routing/reply.js';
 import { outcomeRender, submit } from '../../routing/submit.js';
 import { optionsAnswer } from '../queues/queue-options.js';
 import { contentText, labelsText, modeText, readingModeAnswer } from './message-list.js';
+import { deadLetterReason, reasonText } from './record-query.js';
 
 const messageGroupRow = object({
   name: text,
@@ -53,6 +54,7 @@ const messageAnswer = object({
   status: messageStatus,
   errorMessage: nullable(text),
   retryCount: count,
+  deadLetterReason,
   isEncrypted: truth,
   queueConfig: optionsAnswer,
   mode: readingModeAnswer,
@@ -138,7 +140,8 @@ function messageText({ detail, content }: MessageView): string {
     `"queue":${quotedBytes(queue.name)},` +
     `"queuePath":${quotedBytes(`${queue.name}/${partition.name}`)},${labelsText(queue)},` +
     `"status":"${status}","errorMessage":${quotedBytesOrNull(deadLetter?.error ?? null)},` +
-    `"retryCount":${deadLetter?.retries ?? 0},"isEncrypted":${content.isEncrypted},` +
+    `"retryCount":${deadLetter?.retries ?? 0}${reasonText(deadLetter?.reason ?? null)},` +
+    `"isEncrypted":${content.isEncrypted},` +
     `"queueConfig":${config},"mode":${modeText(mode)},` +
     `"consumerGroups":[${groups.map((group) => groupText(group, detail.offset)).join(',')}]}`
   );

@@ -1,5 +1,9 @@
-/** Query parameters of the reads of messages, dead letters and traces: lenient (inspection 0.2). */
-import { count, integer, object } from '@svc/schema';
+/**
+ * Query parameters of the reads of messages, dead letters and traces: lenient (inspection 0.2); and
+ * what several of their answers show.
+ */
+import { count, describedAs, integer, object, oneOf, optional } from '@svc/schema';
+import { DEAD_LETTER_REASONS, type DeadLetterReason } from '@svc/wire';
 import { filterParameter, integerParameter } from '../../routing/query-parameter.js';
 
 export interface Paging {
@@ -24,3 +28,15 @@ export function pagingOf(standard: number) {
 
 /** null when it is absent or empty. */
 export const FILTER = filterParameter('Exact; any when absent or empty.');
+
+export const deadLetterReason = optional(
+  describedAs(
+    'Why it was filed; absent when an older build has filed it.',
+    oneOf(...DEAD_LETTER_REASONS),
+  ),
+);
+
+/** The member, with the comma before it. */
+export function reasonText(reason: DeadLetterReason | null): string {
+  return reason === null ? '' : `,"deadLetterReason":"${reason}"`;
+}

@@ -7,6 +7,7 @@
  * (which partitions are ready, which leases run out next) is kept by the leader in memory only.
  * Rows are immutable.
  */
+import { DEAD_LETTER_REASONS } from '@svc/wire';
 import { choice, kind } from './fields/choice.js';
 import {
   bytes,
@@ -225,6 +226,8 @@ export const deadLetterBody = record({
   error: text,
   failedAtUs: count,
   payload: bytes,
+  /** null: an older build filed it. */
+  reason: added(oneOf([null, ...DEAD_LETTER_REASONS]), null),
 });
 export type DeadLetterBody = Infer<typeof deadLetterBody>;
 

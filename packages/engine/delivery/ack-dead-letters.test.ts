@@ -60,6 +60,28 @@ function letterBytes(): number {
   return rig.deadLetters().reduce((sum, { payload }) => sum + payload.length, 0);
 }
 
+test('a row says whether the client asked for it or the retries were spent', () => {
+  const options = { kind: 'configure', tenant: TENANT, queue: 'q', replace: false } as const;
+  rig.call({ ...options, changes: { retryLimit: 0 } });
+  rig.push('q', 'p', ['a', 'b', 'c']);
+  const popped = rig.pop();
+  const number = popped.claims[0]?.partitionNumber ?? 0;
+  const words = [
+    ['a', 'failed'],
+    ['b', 'dlq'],
+    ['a', 'retry'],
+    ['c', 'failed'],
+    ['c', 'dlq'],
+  ];
+  rig.ack(number, popped.leaseId, words as [string, 'failed'][]);
+  const reasons = rig.deadLetters().map(({ transactionId, reason }) => [transactionId, reason]);
+  expect(reasons).toEqual([
+    ['a', 'retry_limit'],
+    ['b', 'dlq'],
+    ['c', 'dlq'],
+  ]);
+});
+
 test('past the room of the entry the lease goes on, and the rest is filed by another ack', () => {
   pushLong('p', 4);
   const first = rig.pop();

@@ -52,6 +52,8 @@ export interface DeadLetters {
   readonly end: number;
 }
 
+const NONE: DeadLetters = { rows: [], bytes: 0, end: Number.POSITIVE_INFINITY };
+
 /**
  * The rows for the offsets in `filed`, ascending, as far as there is room. Neighbours in one append
  * share its reading.
@@ -65,7 +67,8 @@ export function deadLettersOf(
   room: DeadLetterRoom,
 ): DeadLetters {
   const { queue, partition, group, cursor } = subject;
-  const texts = errorTexts(items, found);
+  if (filed.length === 0) return NONE;
+  const { texts, asked } = wordsOf(items, found);
   const rows: DeadLetterRow[] = [];
   let batch: DecodedAppend | null = null;
   let bytes = 0;
@@ -77,7 +80,7 @@ export function deadLettersOf(
     }
     const at = offset - batch.baseOffset;
     const own = batch.transactionIds[at] ?? null;
-    const error = texts.byOffset.get(offset) ?? texts.otherwise;
+    const error = texts.get(offset) ?? texts.get(NOT_FOUND) ?? RETRIES_EXHAUSTED;
     // As it is stored: what is encrypted stays so, in the entry and in the row (payload-cipher.ts).
     const payload = batch.bytes.slice(batch.payloadStart[at] ?? 0, batch.payloadEnd[at] ?? 0);
     const rowBytes =
@@ -100,6 +103,7 @@ export function deadLettersOf(
       error,
       failedAtUs: draft.nowUs,
       payload,
+      reason: asked.has(offset) ? 'dlq' : 'retry_limit',
     });
   }
   return { rows, bytes, end: Number.POSITIVE_INFINITY };
@@ -123,22 +127,24 @@ function hasRoom(
 }
 
 /**
- * The text of the item that files a message; a message without one takes the first of the target.
+ * The text of the item that files a message; one without it takes the first of the target, which
+ * stands under NOT_FOUND. And the messages that the client wants filed.
  */
-function errorTexts(
+function wordsOf(
   items: readonly AckItem[],
   found: readonly Resolution[],
-): { readonly byOffset: ReadonlyMap<number, string>; readonly otherwise: string } {
-  const byOffset = new Map<number, string>();
-  let otherwise: string | null = null;
+): { readonly texts: ReadonlyMap<number, string>; readonly asked: ReadonlySet<number> } {
+  const texts = new Map<number, string>();
+  const asked = new Set<number>();
   items.forEach(({ status, error }, i) => {
+    const offset = found[i]?.offset ?? NOT_FOUND;
+    if (status === 'dlq') asked.add(offset);
     if (status === 'completed' || error === null) return;
     const text = withinLimit(error);
-    otherwise ??= text;
-    const offset = found[i]?.offset ?? NOT_FOUND;
-    if (status !== 'retry' && !byOffset.has(offset)) byOffset.set(offset, text);
+    if (!texts.has(NOT_FOUND)) texts.set(NOT_FOUND, text);
+    if (status !== 'retry' && offset !== NOT_FOUND && !texts.has(offset)) texts.set(offset, text);
   });
-  return { byOffset, otherwise: otherwise ?? RETRIES_EXHAUSTED };
+  return { texts, asked };
 }
 
 /** Never cut within a pair of surrogates, of which a half has no UTF-8 form. */

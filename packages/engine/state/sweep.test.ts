@@ -58,6 +58,7 @@ function fill(state: MapState, number: number, name: string): void {
     retries: 0,
     error: 'e',
     failedAtUs: 6,
+    reason: 'dlq' as const,
     payload: new Uint8Array([49]),
   };
   applyEffect(state, { kind: 'dead-letter', row: dead }, 6);

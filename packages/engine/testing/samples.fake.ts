@@ -86,6 +86,7 @@ const body: DeadLetterBody = {
   error: 'jam',
   failedAtUs: 5,
   payload: json('{"n":1.50}'),
+  reason: null,
 };
 const letter: DeadLetterRow = {
   id: ID,
@@ -362,4 +363,5 @@ export const SAMPLE_EFFECTS: readonly Effect[] = [
   { kind: 'mirror', previous: 41_230, index: 41_233, term: 7 },
   { kind: 'seed', position: { index: 41_233, term: 7, stampUs: US }, row: standby },
   { kind: 'kv', tenant: OTHER, writes: [], versionBefore: 300 },
+  { kind: 'dead-letter', row: { ...letter, reason: 'dlq' } },
 ];

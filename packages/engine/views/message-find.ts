@@ -11,7 +11,7 @@ import { type MessageStatus, messageId, parseMessageId } from '@svc/wire';
 import { findAppend } from '../base/append-search.js';
 import { ACK_WINDOW_SECONDS_MIN } from '../base/delivery-limits.js';
 import { numberKey, textInKey } from '../base/keys.js';
-import type { AppendRow, PartitionRow, QueueRow } from '../base/rows.js';
+import type { AppendRow, DeadLetterBody, PartitionRow, QueueRow } from '../base/rows.js';
 import type { Key, State } from '../base/state.js';
 import { partitions } from '../base/tables.js';
 import { deadLetterBody, deadLetterOf } from '../state/dead-letters/dead-letters.js';
@@ -59,7 +59,7 @@ export interface MessageDetail {
   readonly baseOffset: number;
   readonly append: AppendRow;
   readonly status: MessageStatus;
-  readonly deadLetter: { readonly error: string; readonly retries: number } | null;
+  readonly deadLetter: Pick<DeadLetterBody, 'error' | 'retries' | 'reason'> | null;
   /** Every cursor of the partition, queue mode included. */
   readonly groups: readonly MessageGroup[];
 }

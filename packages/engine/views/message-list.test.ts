@@ -212,7 +212,7 @@ describe('one message', () => {
     };
     expect(show(0)).toMatchObject({
       status: 'dead_letter',
-      deadLetter: { error: 'boom', retries: 0 },
+      deadLetter: { error: 'boom', retries: 0, reason: 'dlq' },
       groups: [
         { name: 'g', committed: 0, leaseExpiresAtUs: null },
         { name: 'h', committed: -1 },

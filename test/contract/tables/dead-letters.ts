@@ -72,6 +72,7 @@ export const deadLetterList: ContractTable = {
           'errorMessage',
           'retryCount',
           'failedAt',
+          'deadLetterReason',
         ]);
         const message = bodyOf(await client.get(`/api/v1/messages/${partitionId}/a`), 200);
         expect(letter).toMatchObject({

@@ -321,6 +321,7 @@ describe('switches, a full disk, failures', () => {
         producerSub: 'who',
         retries: 5,
         error,
+        reason: 'timer',
       },
     ]);
     const [{ payload = utf8('') } = {}] = rig.deadLetters();

@@ -345,6 +345,7 @@ function fileTimer(draft: Draft, listener: PushListener, timer: Key, row: TimerR
     error: row.lastError ?? '',
     failedAtUs: draft.nowUs,
     payload: new Uint8Array(payload),
+    reason: 'timer' as const,
   };
   draft.emit({ kind: 'dead-letter', row: letter });
 }

@@ -52,6 +52,7 @@ export function fileDeadLetter(state: State, row: DeadLetterRow): void {
     error: row.error,
     failedAtUs: row.failedAtUs,
     payload,
+    reason: row.reason,
   });
   if (offset >= 0) state.put(deadLetterOffsets, deadOffsetKey(partition, offset, id), true);
   state.put(deadLetterTransactions, deadTransactionKey(partition, digest, id), true);
