@@ -14,7 +14,7 @@ const FOLLOWING: readonly PlantedBug[] = [
     ],
     hunt: 'standby',
     seeds: 40,
-    first: 14,
+    first: 19,
   },
   {
     name: 'standby-proposes-within-apply',
@@ -28,7 +28,7 @@ const FOLLOWING: readonly PlantedBug[] = [
     ],
     hunt: 'standby',
     seeds: 40,
-    first: 6,
+    first: 13,
   },
   {
     name: 'source-entry-unchecked',
@@ -38,6 +38,23 @@ const FOLLOWING: readonly PlantedBug[] = [
         file: 'packages/standby/read-answer.ts',
         find: 'if (this.#checksum(body) !== this.#bodyChecksum)',
         replace: 'if (false)',
+      },
+    ],
+    hunt: 'standby',
+    seeds: 40,
+    first: 5,
+  },
+];
+
+const SOURCE: readonly PlantedBug[] = [
+  {
+    name: 'readers-forgotten-after-a-restart',
+    meaning: 'a node of a source that starts again keeps its log for nobody until they call',
+    edits: [
+      {
+        file: 'packages/broker/standby/hold-keeper.ts',
+        find: 'this.#holds = new Holds(options.holdMs);\nthis.#read();',
+        replace: 'this.#holds = new Holds(options.holdMs);',
       },
     ],
     hunt: 'standby',
@@ -150,6 +167,7 @@ const PROMOTION: readonly PlantedBug[] = [
 
 export const STANDBY_BUGS: readonly PlantedBug[] = [
   ...FOLLOWING,
+  ...SOURCE,
   ...ADMISSION,
   ...HOLDS,
   ...PROMOTION,

@@ -37,6 +37,8 @@ interface Connection {
 }
 
 type Request<Answer> = (broker: Broker, reply: Reply<Answer>) => void;
+type Suits = (machine: number) => boolean;
+const ANY: Suits = () => true;
 
 const LATENCY_MS_MAX = 1;
 const LOST_ANSWER_MS = 200;
@@ -85,9 +87,12 @@ export class ClientNetwork {
     this.#faultsOn = false;
   }
 
-  /** One client's way in. It stays with a machine as long as that one serves it. */
-  caller(): Caller {
-    return new Caller(this, this.#options.random.between(1, this.#options.machines));
+  /**
+   * One client's way in. It stays with a machine as long as that one serves it. Where `suits` is
+   * false it is turned away.
+   */
+  caller(suits: Suits = ANY): Caller {
+    return new Caller(this, this.#options.random.between(1, this.#options.machines), suits);
   }
 
   /** The machine to try after this one. */
@@ -102,6 +107,7 @@ export class ClientNetwork {
     request: Request<Answer>,
     waitMs: number,
     done: (answer: Answer | NoAnswer) => void,
+    suits: Suits = ANY,
   ): void {
     const { loop, enter, patienceMs } = this.#options;
     this.calls++;
@@ -126,7 +132,7 @@ export class ClientNetwork {
     });
     this.#later(() => {
       const broker = this.#brokers.get(machine);
-      if (broker === undefined) {
+      if (broker === undefined || !suits(machine)) {
         end('refused');
         return;
       }
@@ -184,11 +190,13 @@ export class ClientNetwork {
 
 export class Caller {
   readonly #network: ClientNetwork;
+  readonly #suits: Suits;
   #machine: number;
 
-  constructor(network: ClientNetwork, machine: number) {
+  constructor(network: ClientNetwork, machine: number, suits: Suits) {
     this.#network = network;
     this.#machine = machine;
+    this.#suits = suits;
   }
 
   /** Where it asks now. */
@@ -208,10 +216,11 @@ export class Caller {
     waitMs = 0,
   ): void {
     const machine = this.#machine;
-    this.#network.call<Answer>(machine, request, waitMs, (answer) => {
+    const heard = (answer: Answer | NoAnswer) => {
       if (isTurnedAway(answer)) this.#machine = this.#network.next(machine);
       done(answer);
-    });
+    };
+    this.#network.call<Answer>(machine, request, waitMs, heard, this.#suits);
   }
 }
 

@@ -49,7 +49,11 @@ export function cutHistory(
   const losesNothing = intactMs === Number.POSITIVE_INFINITY;
   const kept = deliveries
     .filter((one) => !isDoubtful(one.endedMs) || (isStored(one) && isSame(one)))
-    .map((delivery) => leased(delivery, leaseBreaksMs));
+    .map((delivery) => {
+      // A lease that was lost is over.
+      const lostMs = isDoubtful(delivery.endedMs) ? [switchedMs] : [];
+      return leased(delivery, [...lostMs, ...leaseBreaksMs]);
+    });
   return {
     sends: sends.map((send) =>
       isDoubtful(send.endedMs) ? { ...send, outcome: 'unknown', messageId: null } : send,
@@ -66,10 +70,9 @@ function placeOf({ partition, offset }: ReadRecord): string {
   return `${partition}@${offset}`;
 }
 
-/** A lease holds until wall clocks, a change of leader or the promotion may have ended it early. */
+/** A lease holds until wall clocks or a change of leader may have ended it early, or it is lost. */
 function leased(delivery: Delivery, breaksMs: readonly number[]): Delivery {
   const { beganMs, endedMs, leaseMs } = delivery;
-  const breakMs = breaksMs.find((atMs) => atMs >= beganMs && atMs <= endedMs + leaseMs);
-  if (breakMs === undefined) return delivery;
-  return { ...delivery, leaseMs: Math.min(leaseMs, breakMs - beganMs) };
+  const breaks = breaksMs.filter((atMs) => atMs >= beganMs && atMs <= endedMs + leaseMs);
+  return { ...delivery, leaseMs: Math.min(leaseMs, ...breaks.map((atMs) => atMs - beganMs)) };
 }

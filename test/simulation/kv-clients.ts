@@ -37,6 +37,7 @@ const NAMESPACE = 'sim';
 const QUIET_MS = 60;
 /** Every client reads so often after the last write. */
 const LAST_READS = 2;
+const UNKNOWN_BATCH = { outcome: 'unknown', versions: [], reads: [] } as const;
 
 type Answer = KvOutcome | RefusedOutcome | NoAnswer;
 
@@ -73,7 +74,14 @@ export class KvClients implements SurfaceClient {
   }
 
   judge(): readonly string[] {
-    const anomalies = [...checkRegisters(this.#operations), ...checkBatches(this.#batches)];
+    const { isDoubtful } = this.#options;
+    const operations = this.#operations.map((one): KvOperation => {
+      return isDoubtful(one.endedMs) ? { ...one, answer: 'unknown' } : one;
+    });
+    const batches = this.#batches.map((one): KvBatch => {
+      return isDoubtful(one.endedMs) ? { ...one, ...UNKNOWN_BATCH } : one;
+    });
+    const anomalies = [...checkRegisters(operations), ...checkBatches(batches)];
     return anomalies.map(({ kind, text }) => `kv ${kind}: ${text}`);
   }
 
@@ -228,10 +236,8 @@ function batchOf(
   answer: Answer,
 ): KvBatch {
   const times = { writes, beganMs, endedMs };
-  if (!isTold(answer)) {
-    const outcome = isRefused(answer) ? 'refused' : 'unknown';
-    return { ...times, outcome, versions: [], reads: [] };
-  }
+  if (isRefused(answer)) return { ...times, ...UNKNOWN_BATCH, outcome: 'refused' };
+  if (!isTold(answer)) return { ...times, ...UNKNOWN_BATCH };
   if (answer.failure !== null) return { ...times, outcome: 'lost', versions: [], reads: [] };
   const versions = answer.results.flatMap((each) => (each.kind === 'put' ? [each.version] : []));
   const reads = answer.results.flatMap((each) => (each.kind === 'many' ? readsOf(each) : []));

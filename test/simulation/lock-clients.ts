@@ -65,9 +65,14 @@ export class LockClients implements SurfaceClient {
   }
 
   judge(records: readonly ReadRecord[]): readonly string[] {
+    const { isDoubtful } = this.#options;
     const anomalies = checkLocks({
-      calls: this.#calls,
-      commits: this.#commits,
+      calls: this.#calls.map((call): LockCall => {
+        return isDoubtful(call.endedMs) ? { ...call, outcome: 'unknown', granted: null } : call;
+      }),
+      commits: this.#commits.map((commit): GuardedCommit => {
+        return isDoubtful(commit.endedMs) ? { ...commit, outcome: 'unknown' } : commit;
+      }),
       stored: records.map(({ payload }) => JSON.parse(payload) as string),
       clockBreaksMs: this.#options.clockBreaksMs,
       earlyMsMax: this.#options.earlyMsMax,

@@ -84,21 +84,36 @@ function differences(source: Judge, { index, term, source: bytes }: Mirrored): s
   if (entry.term !== term) {
     return [`mirror_differs: source entry ${index} has term ${entry.term}, mirrored as ${term}`];
   }
-  if (Buffer.compare(entry.data, bytes) === 0) return [];
+  if (Buffer.compare(withoutMirror(entry.data), bytes) === 0) return [];
   return [`mirror_differs: source entry ${index} has other bytes at the standby`];
 }
 
-export function hasEffects({ type, data }: Committed): boolean {
+function hasEffects({ type, data }: Committed): boolean {
   return type === NORMAL && data.length > 0;
+}
+
+/** The last entry that a standby of this cluster is to hold; 0: there is none. */
+export function lastWithEffects(judge: Judge): number {
+  for (let index = judge.commit; index > 0; index--) {
+    const entry = judge.committed(index);
+    if (entry !== undefined && hasEffects(entry)) return index;
+  }
+  return 0;
+}
+
+/** The entry that a standby at this position lacks; null: it has all. */
+export function nextWithEffects(judge: Judge, position: number): number | null {
+  for (let index = position + 1; index <= judge.commit; index++) {
+    const entry = judge.committed(index);
+    if (entry === undefined || hasEffects(entry)) return index;
+  }
+  return null;
 }
 
 /** null: it is no mirrored entry. */
 function mirroredOf(data: Uint8Array): Mirrored | null {
   if (data[HEADER_BYTES] !== MIRROR_CODE) return null;
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  const length = view.getUint32(HEADER_BYTES + 1);
   let at = HEADER_BYTES + EFFECT_HEAD_BYTES;
-  const end = at + length;
   const varint = (): number => {
     for (let value = 0, unit = 1; ; unit *= 128) {
       const byte = data[at++] ?? 0;
@@ -107,8 +122,15 @@ function mirroredOf(data: Uint8Array): Mirrored | null {
     }
   };
   const [previous, index, term] = [varint(), varint(), varint()];
-  const source = Buffer.concat([data.subarray(0, HEADER_BYTES), data.subarray(end)]);
-  return { previous, index, term, source };
+  return { previous, index, term, source: withoutMirror(data) };
+}
+
+/** As it was first planned: along a chain of standbys one such effect replaces another. */
+function withoutMirror(data: Uint8Array): Uint8Array {
+  if (data[HEADER_BYTES] !== MIRROR_CODE) return data;
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const end = HEADER_BYTES + EFFECT_HEAD_BYTES + view.getUint32(HEADER_BYTES + 1);
+  return Buffer.concat([data.subarray(0, HEADER_BYTES), data.subarray(end)]);
 }
 
 /** The role is the first byte of its row: a standby, or promoted. */

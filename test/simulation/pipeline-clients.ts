@@ -82,9 +82,14 @@ export class PipelineClients implements SurfaceClient {
   judge(records: readonly ReadRecord[]): readonly string[] {
     const of = (queue: string) =>
       records.filter(({ partition }) => partition.startsWith(`${queue}/`));
+    const { isDoubtful } = this.#options;
     const anomalies = checkPipeline({
       inputs: of(INPUTS).map(inputOf),
-      attempts: this.#attempts,
+      attempts: this.#attempts.map((attempt): PipelineAttempt => {
+        return isDoubtful(attempt.endedMs)
+          ? { ...attempt, outcome: 'unknown', count: null }
+          : attempt;
+      }),
       outputs: of(RESULTS).map(inputOf),
       counter: this.#counter ?? 0,
     });

@@ -24,7 +24,7 @@ import { drawShape, type Shape, type ShapeName, scheduledOf } from './shape.js';
 import { GROUPS, SimulatedClients } from './simulated-clients.js';
 import type { SimulatedLoop } from './simulated-loop.js';
 import { runStandby } from './standby-run.js';
-import { Surfaces } from './surfaces.js';
+import { LIFETIME_MS, Surfaces, TIMER_MS_MAX } from './surfaces.js';
 import { describeFailure } from './violation.js';
 
 export interface RunPlan {
@@ -66,15 +66,6 @@ export interface RunResult {
 
 export const SETTLE_MS_MAX = 60_000;
 const FORGIVE_MS = 500;
-/** How far the clocks of clients and machines drift apart over one lifetime of a lock. */
-const LIFETIME_MS = 20;
-/** Delays of timers. */
-const TIMER_MS_MAX: { readonly [shape in ShapeName]: number } = {
-  single: 300,
-  cluster: 3000,
-  busy: 1500,
-  standby: 3000,
-};
 /** Share of seeds whose messages are also relayed by transactions. */
 const RELAY_SHARE = 0.6;
 /** Share of seeds that have queues with retention. */
@@ -238,6 +229,8 @@ class Run {
       isAhead: (machine) => this.#cluster.isAhead(machine),
       timerBreaksMs: shape === 'single' ? [] : timerBreaksMs,
       voters: () => this.#cluster.voters,
+      isDoubtful: () => false,
+      losses: () => 0,
     });
   }
 

@@ -41,7 +41,7 @@ const BUSY: Budget = {
 };
 const STANDBY: Budget = {
   shape: 'standby',
-  simMs: 10_000,
+  simMs: 8000,
   seeds: seedsOf('SVC_TEST_STANDBY_SEEDS', SEEDS.standby),
 };
 const FAILURES_MAX = 3;

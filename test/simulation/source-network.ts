@@ -127,8 +127,15 @@ export class SourceNetwork {
     return life;
   }
 
-  /** Cuts these paths until `durationMs` have passed. */
-  cut(paths: readonly (readonly [standby: number, source: number])[], durationMs: number): void {
+  /**
+   * Cuts these paths until `durationMs` have passed. `breaks`: their connections break at once;
+   * else nothing comes through them meanwhile, and nobody hears of it.
+   */
+  cut(
+    paths: readonly (readonly [standby: number, source: number])[],
+    durationMs: number,
+    breaks: boolean,
+  ): void {
     this.counts.cuts++;
     const add = (by: number) => {
       for (const [from, to] of paths) {
@@ -137,6 +144,9 @@ export class SourceNetwork {
       }
     };
     add(1);
+    for (const one of [...this.#connections]) {
+      if (breaks && this.isCut(one.from, one.to)) one.reset('ECONNRESET');
+    }
     this.#options.loop.after(durationMs, () => {
       add(-1);
       for (const one of [...this.#connections]) one.pump();

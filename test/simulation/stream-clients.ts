@@ -43,13 +43,15 @@ export class StreamClients implements SurfaceClient {
   );
   readonly #options: SurfaceClientOptions;
   readonly #inputs: SentInputs;
-  readonly #cycles: StreamCycle[] = [];
+  readonly #cycles: (StreamCycle & { readonly endedMs: number })[] = [];
   /** Cycles whose end is still to be learnt: they may have committed. */
   #open = 0;
   /** By name, the id of each partition that was claimed. */
   readonly #partitionIds = new Map<string, string>();
   #leftover: Leftover | null = null;
   #queryId: string | null = null;
+  /** How many losses there had been. */
+  #registeredIn = 0;
   /** As all machines say in the end; null: they were not asked. */
   #cells: StreamCell[] | null = null;
   #asked: number[] = [];
@@ -75,7 +77,8 @@ export class StreamClients implements SurfaceClient {
   unfinished(): string | null {
     const { network } = this.#options;
     if (!this.#inputs.areStored) return 'inputs of the streams are not stored';
-    if (this.#queryId === null) return 'the query of the streams is not registered';
+    const isRegistered = this.#registeredIn === this.#options.losses();
+    if (this.#queryId === null || !isRegistered) return 'the query of streams is not registered';
     this.#leftover ??= new Leftover(network.caller(), SOURCE, groupOf(this.#queryId));
     if (!this.#leftover.isEmpty()) return 'inputs of the streams are left';
     if (this.#open > 0) return `${this.#open} cycles of streams are under way`;
@@ -90,9 +93,12 @@ export class StreamClients implements SurfaceClient {
       const name = inputOf(record);
       return { partition: nameOf(record.partition), name, number: numberOf(name) };
     });
+    const { isDoubtful } = this.#options;
     const anomalies = checkStreams({
       inputs,
-      cycles: this.#cycles,
+      cycles: this.#cycles.map(({ endedMs, ...cycle }): StreamCycle => {
+        return isDoubtful(endedMs) ? { ...cycle, outcome: 'unknown' } : cycle;
+      }),
       outputs: of(SINK).map(inputOf),
       cells: this.#cells ?? [],
       nodes: this.#asked,
@@ -115,9 +121,11 @@ export class StreamClients implements SurfaceClient {
         const { verdict } = answer;
         if (verdict.result !== 'registered') throw new Error(`registered as ${verdict.result}`);
         note(`stream is ${verdict.queryId}`);
-        if (this.#queryId !== null && this.#queryId !== verdict.queryId) {
+        const isNew = this.#queryId === null || this.#registeredIn < this.#options.losses();
+        if (!isNew && this.#queryId !== verdict.queryId) {
           throw new Error(`one name is ${this.#queryId} and ${verdict.queryId}`);
         }
+        this.#registeredIn = this.#options.losses();
         this.#queryId = verdict.queryId;
         this.#work(caller, verdict.queryId);
       },
@@ -125,14 +133,16 @@ export class StreamClients implements SurfaceClient {
   }
 
   #work(caller: Caller, queryId: string): void {
-    const { loop, pace, random } = this.#options;
+    const { loop, losses, pace, random } = this.#options;
     const timeoutMs = Math.ceil(pace.stretch(POP_MS));
     const group = groupOf(queryId);
     const settings = { queue: SOURCE, group, batch: random.between(1, 5), partitions: 2 };
+    const known = losses();
     pop(caller, { ...settings, leaseSeconds: LEASE_SECONDS, timeoutMs }, (claimed) => {
       const again = () => {
         loop.schedule(pace.stretch(random.between(1, 10)), null, () => {
-          this.#work(caller, queryId);
+          if (losses() === known) this.#work(caller, queryId);
+          else this.#register(caller);
         });
       };
       const batches = [...groupBy(claimed, ({ partition }) => partition).values()];
@@ -140,7 +150,7 @@ export class StreamClients implements SurfaceClient {
       const thinkMs = isLate ? LEASE_SECONDS * 1000 + LATE_MS : random.next() * 4;
       const next = (): void => {
         const batch = batches.shift();
-        if (batch === undefined) again();
+        if (batch === undefined || losses() !== known) again();
         else this.#commitBatch(caller, queryId, batch, next);
       };
       loop.after(thinkMs, next);
@@ -148,7 +158,7 @@ export class StreamClients implements SurfaceClient {
   }
 
   #commitBatch(caller: Caller, queryId: string, batch: readonly Claimed[], done: () => void): void {
-    const { loop, pace, random } = this.#options;
+    const { loop, losses, pace, random } = this.#options;
     const [first] = batch;
     if (first === undefined) {
       done();
@@ -157,15 +167,19 @@ export class StreamClients implements SurfaceClient {
     this.#partitionIds.set(first.partition, first.partitionId);
     const isSplit = batch.length > 1 && random.chance(0.2);
     const part = isSplit ? batch.slice(0, random.between(1, batch.length - 1)) : batch;
+    const known = losses();
     this.#readCell(caller, queryId, first.partitionId, (cell) => {
-      if (cell === null) return done();
+      // What was counted of a batch that is lost is not to be added to.
+      if (cell === null || losses() !== known) return done();
       this.#cycle(caller, queryId, part, cell, !isSplit, (outcome) => {
         const isCommitted = outcome === 'committed';
-        if (isSplit && isCommitted && random.chance(0.8)) {
+        if (losses() !== known) done();
+        else if (isSplit && isCommitted && random.chance(0.8)) {
           this.#commitBatch(caller, queryId, batch.slice(part.length), done);
         } else if (isSplit || random.chance(isCommitted ? 0.8 : 0.5)) done();
         else {
           loop.schedule(pace.stretch(random.between(1, 20)), null, () => {
+            if (losses() !== known) return done();
             this.#cycle(caller, queryId, part, cell, true, () => done());
           });
         }
@@ -194,7 +208,7 @@ export class StreamClients implements SurfaceClient {
       (answer) => {
         this.#open--;
         const outcome = outcomeOf(answer);
-        this.#cycles.push({ value, partition, inputs, outcome });
+        this.#cycles.push({ value, partition, inputs, outcome, endedMs: loop.nowMs });
         note(`stream ${value} of ${inputs.length} ${outcome}`);
         done(outcome);
       },
@@ -212,7 +226,11 @@ export class StreamClients implements SurfaceClient {
     const filter = { ...scope, keys: [CELL], keyPrefix: '', ripeAtOrBefore: null };
     caller.call<StreamStateView | RefusedOutcome>(
       (broker, reply) => broker.streams.state(filter, reply),
-      (answer) => done(isTold(answer) ? countedOf(answer) : null),
+      (answer) => {
+        const isLost = isTold(answer) && answer.answer.result === 'missing';
+        if (isLost && this.#options.losses() > 0) done({ count: 0, sum: 0 });
+        else done(isTold(answer) ? countedOf(answer) : null);
+      },
     );
   }
 

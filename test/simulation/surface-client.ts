@@ -9,7 +9,7 @@ import type { SimulatedLoop } from './simulated-loop.js';
 export interface SurfaceClientOptions {
   readonly loop: SimulatedLoop;
   readonly random: SeededRandom;
-  readonly network: ClientNetwork;
+  readonly network: Pick<ClientNetwork, 'caller'>;
   readonly pace: Pace;
   readonly note: (text: string) => void;
   /** Delay of timers: waiting for them shall not make a run much longer. */
@@ -27,6 +27,13 @@ export interface SurfaceClientOptions {
   readonly timerBreaksMs: readonly number[];
   /** The machines that hold everything, when they are at rest. */
   readonly voters: () => readonly number[];
+  /**
+   * What was told then may be lost with its cluster, so it is as if there had been no answer. Asked
+   * at the end.
+   */
+  readonly isDoubtful: (endedMs: number) => boolean;
+  /** It rises when what was told may have been lost, with what clients had under way there. */
+  readonly losses: () => number;
 }
 
 /** Clients of one surface, from the beginning of a run to the judgement of what they saw. */

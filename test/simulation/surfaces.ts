@@ -8,9 +8,20 @@ import { SeededRandom } from '../seeded-random.js';
 import { KvClients } from './kv-clients.js';
 import { LockClients } from './lock-clients.js';
 import { PipelineClients } from './pipeline-clients.js';
+import type { ShapeName } from './shape.js';
 import { StreamClients } from './stream-clients.js';
 import type { SurfaceClient, SurfaceClientOptions } from './surface-client.js';
 import { TimerClients } from './timer-clients.js';
+
+/** How far the clocks of clients and machines drift apart over one lifetime of a lock. */
+export const LIFETIME_MS = 20;
+/** Delays of timers. */
+export const TIMER_MS_MAX: { readonly [shape in ShapeName]: number } = {
+  single: 300,
+  cluster: 3000,
+  busy: 1500,
+  standby: 3000,
+};
 
 interface Kind {
   /** Share of seeds that have such clients. */

@@ -36,6 +36,7 @@ const AGAIN_FIRED_MS = 100;
 /** A timer is fired so soon after it is due, once the machines are at rest, by good clocks. */
 const LATE_MS_MAX = 500;
 const CHANGES: ConfigureCommand['changes'] = { dedupWindowSeconds: 0 };
+const UNKNOWN = { outcome: 'unknown', messageId: null, removed: null } as const;
 
 export class TimerClients implements SurfaceClient {
   readonly places = PARTITIONS.map((partition) => [QUEUE, partition] as const);
@@ -105,8 +106,11 @@ export class TimerClients implements SurfaceClient {
         seenMs,
       };
     });
-    const clockBreaksMs = this.#options.timerBreaksMs;
-    const anomalies = checkTimers({ calls: this.#calls, messages, clockBreaksMs });
+    const { timerBreaksMs: clockBreaksMs, isDoubtful } = this.#options;
+    const calls = this.#calls.map((call): JudgedCall => {
+      return isDoubtful(call.endedMs) ? { ...call, ...UNKNOWN } : call;
+    });
+    const anomalies = checkTimers({ calls, messages, clockBreaksMs });
     return anomalies.map(({ kind, text }) => `timer ${kind}: ${text}`);
   }
 
@@ -226,18 +230,18 @@ function cancelOf(key: string): TimerOp {
 function toldBy(
   answer: SubmittedOutcome | NoAnswer,
 ): Pick<JudgedCall, 'outcome' | 'messageId' | 'removed'> {
-  const none = { messageId: null, removed: null };
-  if (!isTold(answer)) return { outcome: isRefused(answer) ? 'refused' : 'unknown', ...none };
+  if (isRefused(answer)) return { ...UNKNOWN, outcome: 'refused' };
+  if (!isTold(answer)) return UNKNOWN;
   if (answer.kind !== 'timers') throw new Error(`a call on timers was answered ${answer.kind}`);
   const [result] = (answer as TimersOutcome).results;
   if (result === undefined) throw new Error('a call on timers has no result');
   switch (result.status) {
     case 'scheduled':
     case 'rescheduled':
-      return { ...none, outcome: result.status, messageId: result.messageId };
+      return { ...UNKNOWN, outcome: result.status, messageId: result.messageId };
     case 'cancelled':
-      return { ...none, outcome: 'cancelled', removed: result.txn };
+      return { ...UNKNOWN, outcome: 'cancelled', removed: result.txn };
     case 'absent':
-      return { ...none, outcome: 'absent' };
+      return { ...UNKNOWN, outcome: 'absent' };
   }
 }
