@@ -3,4 +3,40 @@ export type { Duration } from './base/durations.js';
 export { ClientError } from './base/errors.js';
 export type { Logger } from './base/log.js';
 export type { Fetch } from './base/platform.js';
+export type { StandardSchema } from './base/standard-schema.js';
+export { Client, type ClosedClient, type QueueSettings } from './client.js';
+export type {
+  BatchHandler,
+  ConsumeOptions,
+  HandlerContext,
+  MessageHandler,
+} from './consume/consume-terms.js';
+export type { Consuming } from './consume/consuming.js';
+export type { SupervisionOptions } from './consume/supervision.js';
+export type {
+  Acked,
+  AckOptions,
+  AckResult,
+  AckStatus,
+  Leased,
+  RenewResult,
+  StatusWord,
+} from './messages/acks.js';
+export type { BufferOptions, BufferStats, Unsent } from './messages/buffer.js';
+export type { DeadLetter, DeadLetterQuery, DeadLetters } from './messages/dead-letters.js';
+export type { Message, Trace } from './messages/message.js';
+export type { Autopilot, PopResult } from './messages/pop.js';
+export type { PushItem, PushResult } from './messages/push-items.js';
+export type { Buffered, Pushing } from './messages/pushing.js';
+export type { Configured, QueueOptions } from './messages/queue-options.js';
+export type { Queue } from './queue/queue.js';
+export type {
+  Committed,
+  Guarding,
+  KvOperation,
+  NotCommitted,
+  OnceOptions,
+  Transaction,
+  TransactionTimer,
+} from './transactions/transaction.js';
 export type { ClientOptions, Retry429, Strategy } from './transport/settings.js';

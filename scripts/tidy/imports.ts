@@ -43,8 +43,8 @@ const TABLE: readonly Row[] = [
     types: ['@svc/engine'],
   },
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
-  // Runs in browsers: what it takes of Node it takes by name, when it is there.
-  { folder: 'packages/client', values: [], types: [] },
+  // Runs in browsers: it takes what it needs of Node by name. Tests compare its types with http's.
+  { folder: 'packages/client', values: [], types: ['@svc/http'] },
   { folder: 'packages', values: [NODE, '@svc/wire', '@svc/client'], types: [] },
   { folder: 'dashboard', values: [], types: ['@svc/wire'] },
   {

@@ -1,0 +1,159 @@
+/** The client: what a program begins with. */
+import type { Duration } from './base/durations.js';
+import { durationSeconds } from './base/durations.js';
+import { shown } from './base/errors.js';
+import { NODE, type Platform } from './base/platform.js';
+import type { StandardSchema } from './base/standard-schema.js';
+import { nameOf } from './base/write-json.js';
+import {
+  type Acked,
+  type AckOptions,
+  type AckResult,
+  type AckStatus,
+  ack,
+  type Leased,
+  type RenewResult,
+  renew,
+} from './messages/acks.js';
+import type { BufferStats, Unsent } from './messages/buffer.js';
+import { Buffers } from './messages/buffers.js';
+import { Queue, type QueueContext } from './queue/queue.js';
+import { Transaction } from './transactions/transaction.js';
+import { type ClientOptions, settingsOf } from './transport/settings.js';
+import { path, Transport, withQuery } from './transport/transport.js';
+
+export interface ClosedClient {
+  /** What could not be sent in time, and what the broker refused: empty when all was stored. */
+  readonly unsent: readonly Unsent[];
+}
+
+export interface QueueSettings<Out, In> {
+  /** Checks payloads before they are pushed, and makes `data` of what is consumed. */
+  readonly schema?: StandardSchema<In, Out>;
+}
+
+const FLUSH_MS_MAX = 30_000;
+const RENEW_SECONDS = 60;
+const SIGNALS = ['SIGINT', 'SIGTERM'];
+
+export class Client {
+  readonly #transport: Transport;
+  readonly #context: QueueContext;
+  readonly #forgetSignals: () => void;
+  #closing: Promise<ClosedClient> | null = null;
+
+  /** `platform` is for tests: where the client takes network, clock and chance from. */
+  constructor(options: string | readonly string[] | ClientOptions, platform?: Platform) {
+    const settings = settingsOf(options);
+    this.#transport = new Transport(settings, platform);
+    const buffers = new Buffers(this.#transport);
+    this.#context = { transport: this.#transport, buffers, loops: new Set() };
+    this.#forgetSignals = settings.handleSignals ? this.#handleSignals() : () => undefined;
+  }
+
+  /** A queue by its name; without one, all queues with the labels that are named next. */
+  queue<Out = unknown, In = Out>(name?: string, settings: QueueSettings<Out, In> = {}) {
+    const queue = name === undefined ? undefined : nameOf(name, 'the name of a queue');
+    const { schema } = settings;
+    if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
+      const text = `schema is ${shown(schema)}`;
+      throw new TypeError(`${text}: write a validator of the Standard Schema shape`);
+    }
+    const checked = schema === undefined ? {} : { schema: schema as StandardSchema };
+    return new Queue<Out, In>(this.#context, { queue, ...checked });
+  }
+
+  transaction(): Transaction {
+    return new Transaction(this.#transport);
+  }
+
+  /** `true` is `completed`, `false` is `failed`; what the broker said of each, in order. */
+  ack(message: Acked, status?: AckStatus, options?: AckOptions): Promise<AckResult>;
+  ack(messages: readonly Acked[], status?: AckStatus, options?: AckOptions): Promise<AckResult[]>;
+  async ack(
+    given: Acked | readonly Acked[],
+    status: AckStatus = true,
+    options: AckOptions = {},
+  ): Promise<AckResult | AckResult[]> {
+    const results = await ack(this.#transport, [given].flat() as Acked[], status, options);
+    return Array.isArray(given) ? results : (results[0] as AckResult);
+  }
+
+  /** Lengthens the lease of a message, or of its id: 60 s from now on without `time`. */
+  renew(lease: Leased, time?: Duration): Promise<RenewResult>;
+  renew(leases: readonly Leased[], time?: Duration): Promise<RenewResult[]>;
+  async renew(
+    given: Leased | readonly Leased[],
+    time: Duration = `${RENEW_SECONDS}s`,
+  ): Promise<RenewResult | RenewResult[]> {
+    const seconds = durationSeconds(time, 'the time of renew');
+    const results = await renew(this.#transport, [given].flat() as Leased[], seconds);
+    return Array.isArray(given) ? results : (results[0] as RenewResult);
+  }
+
+  /** Deletes a consumer group at every queue; with `deleteMetadata` its start points too. */
+  async deleteConsumerGroup(group: string, deleteMetadata = true): Promise<void> {
+    const at = withQuery(path`/api/v1/consumer-groups/${group}`, { deleteMetadata });
+    await this.#transport.call({ method: 'DELETE', path: at, repeat: 'any' });
+  }
+
+  /** Another start point for the partitions that the group has not met. */
+  async updateConsumerGroupTimestamp(group: string, time: Date | string): Promise<void> {
+    const timestamp = time instanceof Date ? time.toISOString() : time;
+    await this.#transport.call({
+      method: 'POST',
+      path: path`/api/v1/consumer-groups/${group}/subscription`,
+      body: JSON.stringify({ subscriptionTimestamp: timestamp }),
+      repeat: 'any',
+    });
+  }
+
+  /** Sends what all buffers hold; rejects when a batch failed, which is kept. */
+  async flushAllBuffers(): Promise<void> {
+    await this.#context.buffers.flushAll();
+  }
+
+  getBufferStats(): BufferStats[] {
+    return this.#context.buffers.stats();
+  }
+
+  /**
+   * Ends the loops when their handlers have finished, sends what the buffers hold within 30 s, and
+   * says what could not be sent. Calls that come later are refused. Called again it gives the same.
+   */
+  close(): Promise<ClosedClient> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<ClosedClient> {
+    this.#forgetSignals();
+    await Promise.allSettled([...this.#context.loops].map((loop) => loop.stop()));
+    const limit = new AbortController();
+    const cancel = this.#transport.platform.after(FLUSH_MS_MAX, () => limit.abort());
+    const unsent = await this.#context.buffers.close(limit.signal);
+    cancel();
+    this.#transport.close();
+    for (const { queue, items, error } of unsent) {
+      const facts = { queue, messages: items.length, error: String(error) };
+      this.#transport.settings.logger.error('messages were not sent before the end', facts);
+    }
+    return { unsent };
+  }
+
+  /** The signal ends the process as it would have, once the client is closed. */
+  #handleSignals(): () => void {
+    const acts = SIGNALS.map((signal) => {
+      const act = () => void this.close().then(() => NODE?.kill(NODE.pid ?? 0, signal));
+      NODE?.once(signal, act);
+      return () => NODE?.off(signal, act);
+    });
+    return () => {
+      for (const forget of acts) forget();
+    };
+  }
+}

@@ -1,0 +1,272 @@
+// Goal: what a loop acknowledges, in which calls and when; what it does after each answer of a pop;
+// how it ends. Method: a scripted broker that gives batches and records acks.
+import { describe, expect, test } from 'vitest';
+import { FakePlatform, lostConnection, type Reply, type Script } from '../base/platform.fake.js';
+import { Client } from '../client.js';
+
+interface Acks {
+  readonly consumerGroup?: string;
+  readonly acknowledgments: readonly {
+    readonly transactionId: string;
+    readonly status: string;
+    readonly error?: string;
+  }[];
+}
+
+/** `a0` is the message at offset 0 of partition a. */
+function answerOf(names: readonly string[]): Reply {
+  const messages = names.map((name) => ({
+    id: name,
+    queue: 'q',
+    partition: name[0],
+    partitionId: `${name.charCodeAt(0)}`,
+    offset: Number(name.slice(1)),
+    transactionId: name,
+    leaseId: 'lease',
+    consumerGroup: 'g',
+    data: { name },
+  }));
+  return { json: { success: true, messages } };
+}
+
+/** Pops are answered from the list, then with nothing when their time is up; acks succeed. */
+function loopOf(pops: readonly (readonly string[] | Reply | Promise<Reply>)[]) {
+  const acked: Acks[] = [];
+  const popped: string[] = [];
+  const script: Script = ({ path, body }) => {
+    if (path.startsWith('/api/v1/pop')) {
+      const next = pops[popped.push(path) - 1];
+      if (next === undefined) return empty(path);
+      return Array.isArray(next) ? answerOf(next as string[]) : (next as Reply);
+    }
+    if (path.endsWith('/extend')) return { json: { success: true, newExpiresAt: 'then' } };
+    const acks = JSON.parse(body ?? '') as Acks;
+    acked.push(acks);
+    return { json: acks.acknowledgments.map(() => ({ success: true, error: null })) };
+  };
+  const platform = new FakePlatform(script);
+  const empty = (path: string) =>
+    new Promise<Reply>((resolve) => {
+      const ms = Number(new URL(path, 'http://x').searchParams.get('timeout'));
+      platform.after(ms, () => resolve({ status: 204 }));
+    });
+  const client = new Client({ url: 'http://a:1', retryAttempts: 1 }, platform);
+  const statuses = () =>
+    acked.map(({ acknowledgments }) =>
+      acknowledgments.map(({ transactionId, status }) => `${transactionId} ${status}`),
+    );
+  const queue = client.queue<{ name: string }>('q').group('g').batch(9);
+  return { platform, client, queue, acked, popped, statuses };
+}
+
+describe('what is acknowledged', () => {
+  test('a batch in one call, completed or failed with the text of the error', async () => {
+    const { platform, queue, acked, statuses } = loopOf([['a0', 'b0'], ['a1'], ['a2']]);
+    let batches = 0;
+    const loop = queue.limit(4).consume(() => {
+      if (++batches === 2) throw new Error('no stock');
+    });
+    await platform.settled(loop.then());
+    expect(statuses()).toEqual([['a0 completed', 'b0 completed'], ['a1 failed'], ['a2 completed']]);
+    expect(acked[1]).toMatchObject({
+      consumerGroup: 'g',
+      acknowledgments: [{ error: 'no stock', leaseId: 'lease', partitionId: '97' }],
+    });
+  });
+
+  test('each: behind a failure its partition is given back, others go on', async () => {
+    const { platform, queue, statuses } = loopOf([['a0', 'b0', 'a1', 'a2', 'b1']]);
+    const seen: string[] = [];
+    const loop = queue
+      .limit(5)
+      .each()
+      .consume(async ({ data }) => {
+        seen.push(data.name);
+        if (data.name === 'a1') throw new Error('no');
+      });
+    await platform.settled(loop.then());
+    expect(seen).toEqual(['a0', 'b0', 'a1', 'b1']);
+    expect(statuses().flat().sort()).toEqual([
+      'a0 completed',
+      'a1 failed',
+      'a2 retry',
+      'b0 completed',
+      'b1 completed',
+    ]);
+    expect(statuses().find((call) => call.includes('a1 failed'))).toContain('a2 retry');
+  });
+
+  test('a message that does not fit the schema fails, with what is behind it', async () => {
+    for (const each of [false, true]) {
+      const { platform, client, statuses } = loopOf([['a0', 'a1', 'b0', 'a2']]);
+      const schema = {
+        '~standard': {
+          validate: (value: unknown) => {
+            const { name } = value as { name: string };
+            if (name !== 'a1') return { value: name.toUpperCase() };
+            return { issues: [{ message: 'not this one', path: ['name'] }] };
+          },
+        },
+      };
+      const seen: string[] = [];
+      const queue = client.queue<string>('q', { schema }).batch(9).limit(4);
+      const loop = each
+        ? queue.each().consume(({ data }) => seen.push(data))
+        : queue.consume((batch) => seen.push(...batch.map(({ data }) => data)));
+      await platform.settled(loop.then());
+      expect(seen).toEqual(['A0', 'B0']);
+      expect(statuses().flat().sort()).toEqual([
+        'a0 completed',
+        'a1 failed',
+        'a2 retry',
+        'b0 completed',
+      ]);
+    }
+  });
+
+  test('with callbacks, or without automatic acks, nothing', async () => {
+    const { platform, queue, statuses } = loopOf([['a0'], ['a1']]);
+    const said: string[] = [];
+    const loop = queue
+      .limit(2)
+      .each()
+      .consume(({ data }) => {
+        if (data.name === 'a1') throw new Error('no');
+      })
+      .onSuccess(([one]) => said.push(`${one?.data.name} done`))
+      .onError(([one], error) => said.push(`${one?.data.name} ${error}`));
+    await platform.settled(loop.then());
+    expect(said).toEqual(['a0 done', 'a1 Error: no']);
+    expect(statuses()).toEqual([]);
+    const other = loopOf([['a0']]);
+    await other.platform.settled(
+      other.queue
+        .autoAck(false)
+        .limit(1)
+        .consume(() => 0)
+        .then(),
+    );
+    expect(other.statuses()).toEqual([]);
+  });
+});
+
+describe('what follows an answer of a pop', () => {
+  test('none: at once; no answer, 5xx: after a second; 429: as it says', async () => {
+    const limited = { status: 429, headers: { 'retry-after': '2' } };
+    const answers = [{ status: 204 }, lostConnection(), { status: 500 }, limited, ['a0']];
+    const { platform, queue } = loopOf(answers);
+    await platform.settled(
+      queue
+        .limit(1)
+        .consume(() => 0)
+        .then(),
+    );
+    const pops = platform.requests.filter(({ path }) => path.startsWith('/api/v1/pop'));
+    const times = pops.map(({ atMs }) => atMs - (pops[0]?.atMs ?? 0));
+    expect(times).toEqual([0, 0, 1000, 2000, 4000]);
+  });
+
+  test('a 403 ends the loop, and the handlers of other workers finish', async () => {
+    const refusal = { status: 403, json: { error: 'no', code: 'forbidden' } };
+    const { platform, queue, statuses } = loopOf([['a0'], refusal]);
+    const loop = queue.concurrency(2).consume(
+      () =>
+        new Promise((resolve) => {
+          platform.after(5000, () => resolve(0));
+        }),
+    );
+    await expect(platform.settled(loop.then())).rejects.toMatchObject({ code: 'forbidden' });
+    expect(statuses()).toEqual([['a0 completed']]);
+  });
+
+  test('a limit is not passed by workers side by side, and asks for no more', async () => {
+    const { platform, queue, popped } = loopOf([['a0', 'a1'], ['b0'], ['c0', 'c1']]);
+    await platform.settled(
+      queue
+        .batch(2)
+        .concurrency(3)
+        .limit(3)
+        .consume(() => 0)
+        .then(),
+    );
+    expect(popped.map((path) => new URL(path, 'http://x').searchParams.get('batch'))).toEqual([
+      '2',
+      '1',
+    ]);
+  });
+
+  test('nothing for the idle time ends it, but not while a handler works', async () => {
+    const { platform, queue } = loopOf([['a0']]);
+    const from = platform.nowMs();
+    const loop = queue
+      .idleMillis(3000)
+      .concurrency(2)
+      .timeoutMillis('1s')
+      .consume(
+        () =>
+          new Promise((resolve) => {
+            platform.after(10_000, () => resolve(0));
+          }),
+      );
+    await platform.settled(loop.then());
+    expect(platform.nowMs() - from).toBeGreaterThanOrEqual(13_000);
+  });
+});
+
+describe('the end', () => {
+  test('a signal ends a pop that waits; one that was answered then is given back', async () => {
+    let answer: (reply: Reply) => void = () => undefined;
+    const late = new Promise<Reply>((resolve) => {
+      answer = resolve;
+    });
+    const { platform, queue, statuses } = loopOf([late]);
+    const stop = new AbortController();
+    const loop = queue.consume(() => 0, { signal: stop.signal });
+    await platform.pass(1000);
+    stop.abort();
+    answer(answerOf(['a0']));
+    await platform.settled(loop.then());
+    expect(statuses()).toEqual([]);
+    expect(platform.requests[0]?.signal.aborted).toBe(true);
+  });
+
+  test('stop lets the handler finish and gives back what was not begun', async () => {
+    const { platform, client, queue, statuses } = loopOf([['a0', 'a1', 'b0']]);
+    const loop = queue.each().consume(
+      (_, { signal }) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => platform.after(4000, () => resolve(0)));
+        }),
+    );
+    await platform.pass(1000);
+    expect(await platform.settled(client.close())).toEqual({ unsent: [] });
+    await loop;
+    expect(statuses().flat()).toEqual(['a0 completed', 'a1 retry', 'b0 retry']);
+  });
+
+  test('leases are renewed while the handler works, and not after', async () => {
+    const { platform, queue } = loopOf([['a0', 'b0']]);
+    const loop = queue
+      .limit(2)
+      .renewLease(true, '10s')
+      .consume(
+        () =>
+          new Promise((resolve) => {
+            platform.after(25_000, () => resolve(0));
+          }),
+      );
+    await platform.settled(loop.then());
+    const renewals = platform.requests.filter(({ path }) => path.endsWith('/lease/lease/extend'));
+    expect(renewals.map(({ body }) => body)).toEqual(['{"seconds":60}', '{"seconds":60}']);
+    expect(platform.pendingTimers).toBe(0);
+  });
+
+  test('for await: an error in the body gives the message back', async () => {
+    const { platform, queue, statuses } = loopOf([['a0', 'a1', 'a2']]);
+    const run = async () => {
+      for await (const { data } of queue.messages()) if (data.name === 'a1') throw new Error('no');
+    };
+    await expect(platform.settled(run())).rejects.toThrow('no');
+    expect(statuses().flat()).toEqual(['a0 completed', 'a1 retry', 'a2 retry']);
+  });
+});

@@ -1,0 +1,68 @@
+/**
+ * Messages one after the other, for `for await`. A message is completed when the next one is asked
+ * for. A loop that is left gives back the message it was at and what was popped with it: whether
+ * the message was worked on, `break` and an error in the body do not tell.
+ */
+import type { Message } from '../messages/message.js';
+import type { Transport } from '../transport/transport.js';
+import type { ConsumeTerms } from './consume-terms.js';
+import { checked, poll } from './poll.js';
+import { renewing } from './renewal.js';
+import { errorText, Settlement } from './settlement.js';
+
+export async function* messageStream<Data>(
+  transport: Transport,
+  terms: ConsumeTerms,
+  signal: AbortSignal,
+): AsyncGenerator<Message<Data>, void, undefined> {
+  let idleSinceMs = transport.platform.nowMs();
+  for (let taken = 0; taken < terms.limit && !signal.aborted; ) {
+    const restMs = terms.idleMs - (transport.platform.nowMs() - idleSinceMs);
+    if (restMs <= 0) return;
+    const batch = Math.min(terms.pop.batch ?? 1, terms.limit - taken);
+    const waitMs = Math.ceil(Math.min(terms.pop.waitMs, restMs));
+    const messages = await poll<Data>(transport, { ...terms.pop, batch, waitMs }, signal);
+    if (messages.length === 0) continue;
+    taken += messages.length;
+    yield* settled(transport, terms, messages, signal);
+    idleSinceMs = transport.platform.nowMs();
+  }
+}
+
+async function* settled<Data>(
+  transport: Transport,
+  terms: ConsumeTerms,
+  messages: readonly Message<Data>[],
+  signal: AbortSignal,
+): AsyncGenerator<Message<Data>, void, undefined> {
+  const settlement = new Settlement(transport);
+  const endRenewal =
+    terms.renewMs === null ? () => undefined : renewing(transport, messages, terms.renewMs);
+  const begun = new Set<string>();
+  const held = new Set<string>();
+  let next = 0;
+  try {
+    for (; next < messages.length && !signal.aborted; next++) {
+      const message = messages[next] as Message<Data>;
+      if (held.has(message.partitionId)) continue;
+      try {
+        await checked(message, terms.schema);
+      } catch (error) {
+        held.add(message.partitionId);
+        settlement.settle([message], false, errorText(error));
+        continue;
+      }
+      begun.add(message.partitionId);
+      yield message;
+      if (terms.autoAck) settlement.settle([message], true);
+    }
+  } finally {
+    const kept = terms.autoAck ? held : begun;
+    settlement.settle(
+      messages.slice(next).filter(({ partitionId }) => !kept.has(partitionId)),
+      'retry',
+    );
+    await settlement.done();
+    endRenewal();
+  }
+}

@@ -1,0 +1,50 @@
+/** A pop of a loop: what it is answered decides whether the loop goes on. */
+import { ClientError } from '../base/errors.js';
+import { sleep } from '../base/platform.js';
+import { type StandardSchema, validated } from '../base/standard-schema.js';
+import type { Message } from '../messages/message.js';
+import { type PopTerms, pop } from '../messages/pop.js';
+import type { Transport } from '../transport/transport.js';
+import { Settlement } from './settlement.js';
+
+const PAUSE_MS = 1000;
+
+/**
+ * Nothing, when there was nothing, when the signal was aborted (what came at that very moment is
+ * given back), and after the pause that follows a failure. Rejects with a 4xx: asking again would
+ * give the same.
+ */
+export async function poll<Data>(
+  transport: Transport,
+  terms: PopTerms,
+  signal: AbortSignal,
+): Promise<Message<Data>[]> {
+  try {
+    const { messages } = await pop<Data>(transport, terms, signal);
+    if (!signal.aborted) return messages;
+    const settlement = new Settlement(transport);
+    settlement.settle(messages, 'retry');
+    await settlement.done();
+    return [];
+  } catch (error) {
+    if (signal.aborted) return [];
+    if (!(error instanceof ClientError) || error.code === 'closed') throw error;
+    if (error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
+    transport.settings.logger.warn('a pop failed', { error: error.message });
+    await pause(transport, signal);
+    return [];
+  }
+}
+
+export async function pause({ platform }: Transport, signal: AbortSignal): Promise<void> {
+  await sleep(platform, PAUSE_MS, signal).catch(() => undefined);
+}
+
+/** Puts what the schema makes of the payload in its place; rejects when it does not fit. */
+export async function checked<Data>(
+  message: Message<Data>,
+  schema: StandardSchema | undefined,
+): Promise<void> {
+  if (schema === undefined) return;
+  message.replaceData((await validated(schema, message.data, 'data')) as Data);
+}

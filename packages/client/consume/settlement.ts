@@ -1,0 +1,79 @@
+/**
+ * Acknowledgements of one batch, sent while its handler works on: one call at a time, each with all
+ * that was settled meanwhile. So a handler does not wait for the network between two messages, and
+ * a worker that dies repeats little.
+ */
+import { type AckResult, type AckStatus, ack } from '../messages/acks.js';
+import type { Message } from '../messages/message.js';
+import type { Transport } from '../transport/transport.js';
+
+interface Settled {
+  readonly message: Message;
+  readonly status: AckStatus;
+  readonly error: string | undefined;
+}
+
+export class Settlement {
+  readonly #transport: Transport;
+  #settled: Settled[] = [];
+  #sending: Promise<void> | null = null;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  settle(messages: readonly Message[], status: AckStatus, error?: string): void {
+    for (const message of messages) this.#settled.push({ message, status, error });
+    if (this.#settled.length > 0) this.#sending ??= this.#send();
+  }
+
+  /** Resolves when all is sent. It never rejects: what could not be settled is delivered again. */
+  async done(): Promise<void> {
+    while (this.#sending !== null) await this.#sending;
+  }
+
+  async #send(): Promise<void> {
+    // What is settled within the same step of the program goes in the same call.
+    await Promise.resolve();
+    while (this.#settled.length > 0) {
+      const settled = this.#settled;
+      this.#settled = [];
+      await this.#sendOne(settled);
+    }
+    this.#sending = null;
+  }
+
+  async #sendOne(settled: readonly Settled[]): Promise<void> {
+    const { logger } = this.#transport.settings;
+    const items = settled.map(({ message, status, error }) => {
+      const { transactionId, partitionId, leaseId, consumerGroup } = message;
+      const _status = status === true ? 'completed' : status === false ? 'failed' : status;
+      const names = { transactionId, partitionId, leaseId, consumerGroup, _status };
+      return error === undefined ? names : { ...names, _error: error };
+    });
+    try {
+      const results = await ack(this.#transport, items, true, {});
+      for (const { success, error, transactionId } of results.filter(isRefused)) {
+        logger.warn('an ack was refused; the message is delivered again', {
+          transactionId,
+          success,
+          error,
+        });
+      }
+    } catch (error) {
+      logger.warn('an ack failed; its messages are delivered again when their lease ends', {
+        messages: items.length,
+        error: String(error),
+      });
+    }
+  }
+}
+
+function isRefused({ success }: AckResult): boolean {
+  return !success;
+}
+
+/** The text that a dead letter keeps. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,143 @@
+/** Acknowledgements and renewals: one call for each group, verdicts in the order of the request. */
+import { ClientError, shown } from '../base/errors.js';
+import { path, type Transport } from '../transport/transport.js';
+
+/** What names a message; a `Message` does. */
+export interface Acked {
+  readonly transactionId: string;
+  readonly partitionId: string;
+  readonly leaseId?: string | undefined;
+  readonly consumerGroup?: string | undefined;
+  /** Instead of the status of the call. */
+  readonly _status?: AckStatus;
+  /** Instead of the error of the call. */
+  readonly _error?: string;
+}
+
+export type StatusWord = 'completed' | 'failed' | 'retry' | 'dlq';
+/** `true` is `completed`, `false` is `failed`. */
+export type AckStatus = boolean | StatusWord;
+
+export interface AckOptions {
+  /** That of the message without. */
+  readonly group?: string;
+  /** Kept with a dead letter. */
+  readonly error?: string;
+}
+
+export interface AckResult {
+  readonly transactionId: string;
+  /** Whether the instruction was carried out, `failed` too. */
+  readonly success: boolean;
+  /** Why not. */
+  readonly error: string | null;
+  readonly leaseReleased: boolean;
+  /** This message is a dead letter now. */
+  readonly dlq: boolean;
+  /** It was completed before. */
+  readonly noop: boolean;
+}
+
+const WORDS: readonly unknown[] = ['completed', 'failed', 'retry', 'dlq'];
+
+export function statusWord(status: AckStatus): StatusWord {
+  if (typeof status === 'boolean') return status ? 'completed' : 'failed';
+  if (WORDS.includes(status)) return status;
+  const text = `the status of an ack is ${shown(status)}`;
+  throw new TypeError(`${text}: write true, false, 'completed', 'failed', 'retry' or 'dlq'`);
+}
+
+/** As the wire has it. */
+export function ackItem(message: Acked, status: AckStatus, error: string | undefined) {
+  refuseUnnamed(message);
+  const { transactionId, partitionId, leaseId, _status, _error } = message;
+  return {
+    transactionId,
+    partitionId,
+    leaseId: leaseId === '' ? undefined : leaseId,
+    status: statusWord(_status ?? status),
+    error: _error ?? error,
+  };
+}
+
+export async function ack(
+  transport: Transport,
+  messages: readonly Acked[],
+  status: AckStatus,
+  options: AckOptions,
+): Promise<AckResult[]> {
+  const items = messages.map((message) => ackItem(message, status, options.error));
+  const results: AckResult[] = [];
+  const groups = new Map<string | undefined, number[]>();
+  messages.forEach((message, i) => {
+    const group = options.group ?? message.consumerGroup;
+    const places = groups.get(group);
+    if (places === undefined) groups.set(group, [i]);
+    else places.push(i);
+  });
+  for (const [consumerGroup, places] of groups) {
+    const acknowledgments = places.map((i) => items[i]);
+    const { body } = await transport.call<readonly AckResult[]>({
+      method: 'POST',
+      path: '/api/v1/ack/batch',
+      body: JSON.stringify({ consumerGroup, acknowledgments }),
+      repeat: 'any',
+    });
+    if (!Array.isArray(body) || body.length !== places.length) {
+      const text = `an ack of ${places.length} messages was answered with other results`;
+      throw new ClientError(text, { code: 'not_json', outcomeUnknown: true });
+    }
+    places.forEach((place, i) => {
+      const { transactionId, success, error, leaseReleased, dlq, noop } = body[i] as AckResult;
+      results[place] = { transactionId, success, error, leaseReleased, dlq, noop };
+    });
+  }
+  return results;
+}
+
+export interface RenewResult {
+  readonly leaseId: string;
+  /** false: the lease is over, and its messages are delivered again. */
+  readonly renewed: boolean;
+  /** The earliest end of what was renewed. */
+  readonly expiresAt: string | null;
+}
+
+/** A lease by its id, or the lease of a message. */
+export type Leased = string | { readonly leaseId: string };
+
+export async function renew(
+  transport: Transport,
+  leases: readonly Leased[],
+  seconds: number,
+): Promise<RenewResult[]> {
+  const ids = leases.map(leaseIdOf);
+  const results = new Map<string, RenewResult>();
+  for (const id of new Set(ids)) {
+    const { body } = await transport.call<{ success: boolean; newExpiresAt: string | null }>({
+      method: 'POST',
+      path: path`/api/v1/lease/${id}/extend`,
+      body: JSON.stringify({ seconds }),
+      repeat: 'any',
+    });
+    const renewed = body?.success === true;
+    results.set(id, { leaseId: id, renewed, expiresAt: body?.newExpiresAt ?? null });
+  }
+  return ids.map((id) => results.get(id) as RenewResult);
+}
+
+function leaseIdOf(lease: Leased): string {
+  const id = typeof lease === 'string' ? lease : lease?.leaseId;
+  if (typeof id === 'string' && id !== '') return id;
+  throw new TypeError(`there is no lease in ${shown(lease)}: write a message, or its leaseId`);
+}
+
+function refuseUnnamed(message: Acked): void {
+  const { transactionId, partitionId } = (message ?? {}) as Partial<Acked>;
+  const isNamed = typeof transactionId === 'string' && /^\d+$/.test(String(partitionId));
+  if (isNamed && typeof partitionId === 'string') return;
+  throw new TypeError(
+    `an ack needs the transactionId and partitionId of a pop, and got ${shown(message)}: ` +
+      'write the message itself',
+  );
+}

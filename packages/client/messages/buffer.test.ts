@@ -1,0 +1,128 @@
+// Goal: a buffer loses nothing, keeps the order, waits when it is full, and reports what the broker
+// will never take. Method: a scripted broker, a clock that moves from timer to timer.
+import { describe, expect, test } from 'vitest';
+import { FakePlatform, lostConnection, type Reply, type Script } from '../base/platform.fake.js';
+import { Client } from '../client.js';
+
+interface Body {
+  readonly items: readonly { readonly payload: number; readonly transactionId: string }[];
+}
+
+const payloadsOf = ({ requests }: FakePlatform) =>
+  requests.map(({ body }) => (JSON.parse(body ?? '') as Body).items.map(({ payload }) => payload));
+const items = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, i) => ({ payload: from + i }));
+
+/** Stores all; `fail` says what else happens to a request. */
+function clientOf(fail: (nth: number) => Reply | Promise<Reply> | undefined = () => undefined) {
+  const script: Script = ({ body }, nth) => {
+    const failure = fail(nth);
+    if (failure !== undefined) return failure;
+    const json = (JSON.parse(body ?? '') as Body).items.map(() => ({
+      status: 'queued',
+      message_id: 'm',
+    }));
+    return { status: 201, json };
+  };
+  const platform = new FakePlatform(script);
+  const client = new Client({ url: 'http://a:1', retryAttempts: 1 }, platform);
+  return { platform, client, queue: client.queue<number>('q') };
+}
+
+describe('when a batch goes out', () => {
+  test('at its count, and the rest at its time', async () => {
+    const { platform, queue } = clientOf();
+    const buffered = queue.buffer({ messageCount: 3, timeMillis: 1000, maxSize: 9 });
+    expect(await platform.settled(buffered.push(items(0, 7)).then())).toEqual({
+      buffered: true,
+      count: 7,
+    });
+    await platform.pass(999);
+    expect(payloadsOf(platform)).toEqual([
+      [0, 1, 2],
+      [3, 4, 5],
+    ]);
+    await platform.pass(1);
+    expect(payloadsOf(platform)[2]).toEqual([6]);
+    expect(platform.pendingTimers).toBe(0);
+  });
+
+  test('by flush', async () => {
+    const { platform, client, queue } = clientOf();
+    await platform.settled(queue.buffer().push(items(0, 2)).then());
+    await platform.settled(client.flushAllBuffers());
+    await platform.settled(queue.flushBuffer());
+    expect(payloadsOf(platform)).toEqual([[0, 1]]);
+  });
+});
+
+test('a failed batch is back at the front, with the same ids, before what came later', async () => {
+  const { platform, queue } = clientOf((nth) => (nth < 2 ? lostConnection() : undefined));
+  const buffered = queue.buffer({ messageCount: 2, timeMillis: 100, retryDelayMillis: 250 });
+  await platform.settled(buffered.push(items(0, 2)).then());
+  await platform.settled(buffered.push(items(2, 5)).then());
+  await platform.pass(10_000);
+  expect(payloadsOf(platform)).toEqual([[0, 1], [0, 1], [0, 1], [2, 3], [4]]);
+  const ids = platform.requests.slice(0, 3).map(({ body }) => body);
+  expect(new Set(ids).size).toBe(1);
+  const times = platform.requests.map(({ atMs }) => atMs - (platform.requests[0]?.atMs ?? 0));
+  expect(times.slice(0, 4)).toEqual([0, 250, 500, 500]);
+});
+
+test('a full buffer makes pushes wait, in their order', async () => {
+  let answer: (reply: Reply) => void = () => undefined;
+  const held = new Promise<Reply>((resolve) => {
+    answer = resolve;
+  });
+  const { platform, client, queue } = clientOf((nth) => (nth === 0 ? held : undefined));
+  const buffered = queue.buffer({ messageCount: 2, maxSize: 2 });
+  const entered: string[] = [];
+  const first = buffered.push(items(0, 2)).then(() => entered.push('first'));
+  const second = buffered.push(items(2, 4)).then(() => entered.push('second'));
+  const third = buffered.push(items(4, 5)).then(() => entered.push('third'));
+  await platform.pass(20_000);
+  expect(entered).toEqual(['first']);
+  expect(client.getBufferStats()).toMatchObject([{ queue: 'q', messages: 2, waiting: 2 }]);
+  const stored = { status: 'queued', message_id: 'm' };
+  answer({ status: 201, json: [stored, stored] });
+  await platform.settled(Promise.all([first, second, third]));
+  expect(entered).toEqual(['first', 'second', 'third']);
+  await platform.settled(client.close());
+  expect(payloadsOf(platform)).toEqual([[0, 1], [2, 3], [4]]);
+});
+
+test('what the broker will never take is reported, and what is behind it is sent', async () => {
+  const refusal: Reply = { status: 413, json: { error: 'too long', code: 'name_too_long' } };
+  const { platform, client, queue } = clientOf((nth) => (nth === 0 ? refusal : undefined));
+  const refused: unknown[] = [];
+  const onError = (lost: readonly unknown[], { code }: { code?: string | undefined }) => {
+    refused.push([lost, code]);
+  };
+  await platform.settled(queue.buffer({ messageCount: 1, onError }).push(items(0, 2)).then());
+  const { unsent } = await platform.settled(client.close());
+  expect(refused).toEqual([[[{ payload: 0 }], 'name_too_long']]);
+  expect(payloadsOf(platform)).toEqual([[0], [1]]);
+  expect(unsent).toMatchObject([{ queue: 'q', items: [{ payload: 0 }] }]);
+});
+
+test('close tries for 30 s, and says what could not be sent', async () => {
+  const { platform, client, queue } = clientOf(lostConnection);
+  await platform.settled(queue.buffer().push(items(0, 2)).then());
+  const from = platform.nowMs();
+  const { unsent } = await platform.settled(client.close());
+  expect(platform.nowMs() - from).toBe(30_000);
+  expect(unsent).toMatchObject([{ queue: 'q', items: items(0, 2) }]);
+  expect(platform.requests.length).toBeGreaterThan(50);
+  await expect(queue.buffer().push(items(0, 1))).rejects.toMatchObject({ code: 'closed' });
+  expect(await client.close()).toEqual({ unsent });
+});
+
+test('flush rejects with what went wrong, and the batch is kept', async () => {
+  const { platform, client, queue } = clientOf((nth) => (nth === 0 ? lostConnection() : undefined));
+  await platform.settled(queue.buffer().push(items(0, 1)).then());
+  const flushed = platform.settled(queue.flushBuffer());
+  await expect(flushed).rejects.toMatchObject({ code: 'connection_lost' });
+  expect(client.getBufferStats()).toMatchObject([{ messages: 1 }]);
+  await platform.settled(queue.flushBuffer());
+  expect(client.getBufferStats()).toMatchObject([{ messages: 0 }]);
+});

@@ -1,0 +1,218 @@
+/**
+ * Buffered pushes of one queue: small pushes of a program leave as large ones.
+ *
+ * What must hold:
+ * - Messages are stored in the order in which they were pushed. So one batch is on its way at a
+ *   time, and one that failed goes back to the front before anything else is sent.
+ * - Nothing is lost: an item leaves the buffer when the broker stored it, or when the broker will
+ *   never store it (a 4xx); then it is reported, and by `close` too.
+ * - Memory is bounded: at `maxSize` a push waits for room. Pushes that wait are let in in order.
+ *
+ * Batches of one buffer are sent one after the other, also where their partitions differ: a second
+ * batch on its way would have to be taken back when the first one fails.
+ */
+import { type Duration, durationMs } from '../base/durations.js';
+import { ClientError } from '../base/errors.js';
+import { sleep } from '../base/platform.js';
+import { count } from '../transport/settings.js';
+import type { Transport } from '../transport/transport.js';
+import { type PushItem, type ReadyItem, sendItems } from './push-items.js';
+
+export interface BufferOptions {
+  /** Messages of a batch: 100. */
+  readonly messageCount?: number;
+  /** A batch goes out so long after its first message: 1 s. */
+  readonly timeMillis?: Duration;
+  /** Messages that the buffer holds at most: four batches. */
+  readonly maxSize?: number;
+  /** Before a batch that failed is tried again: 250 ms. */
+  readonly retryDelayMillis?: Duration;
+  /** Gets what the broker will never store. It is logged without. */
+  readonly onError?: (items: readonly PushItem[], error: ClientError) => void;
+}
+
+export interface BufferStats {
+  readonly queue: string;
+  readonly messages: number;
+  /** Pushes that wait for room. */
+  readonly waiting: number;
+  /** Messages that the broker will never store. */
+  readonly refused: number;
+}
+
+/** What could not be sent, and why. */
+export interface Unsent {
+  readonly queue: string;
+  readonly items: readonly PushItem[];
+  readonly error: unknown;
+}
+
+const TOO_LARGE = 'larger than an entry of the log';
+
+interface Limits {
+  readonly messageCount: number;
+  readonly timeMs: number;
+  readonly maxSize: number;
+  readonly retryDelayMs: number;
+  readonly onError: BufferOptions['onError'];
+}
+
+export function bufferLimits(options: BufferOptions): Limits {
+  const messageCount = count(options.messageCount ?? 100, 'buffer.messageCount', 100_000);
+  const maxSize = count(options.maxSize ?? 4 * messageCount, 'buffer.maxSize');
+  if (maxSize < messageCount) {
+    const text = `buffer.maxSize is ${maxSize}, less than a batch`;
+    throw new TypeError(`${text}: write at least messageCount, which is ${messageCount}`);
+  }
+  const timeMs = durationMs(options.timeMillis ?? 1000, 'buffer.timeMillis', 1);
+  const retryDelayMs = durationMs(options.retryDelayMillis ?? 250, 'buffer.retryDelayMillis', 1);
+  return { messageCount, timeMs, maxSize, retryDelayMs, onError: options.onError };
+}
+
+export class Buffer {
+  readonly queue: string;
+  readonly #transport: Transport;
+  readonly #limits: Limits;
+  #items: ReadyItem[] = [];
+  /** Pushes enter one after the other. */
+  #entering: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  /** Called when there is room again. */
+  #onRoom: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
+  #sending: Promise<void> | null = null;
+  /** The last failure of a batch that is still to be sent. */
+  #failure: unknown = null;
+  readonly #refused: Unsent[] = [];
+  #refusedCount = 0;
+
+  constructor(transport: Transport, queue: string, limits: Limits) {
+    this.#transport = transport;
+    this.queue = queue;
+    this.#limits = limits;
+  }
+
+  /** Resolves when all items are in. */
+  add(items: readonly ReadyItem[]): Promise<void> {
+    this.#waiting++;
+    const entered = this.#entering.then(() => this.#enter(items));
+    this.#entering = entered.finally(() => {
+      this.#waiting--;
+    });
+    return entered;
+  }
+
+  /** Sends all that is in; rejects when a batch failed, which is kept at the front. */
+  async flush(): Promise<void> {
+    while (this.#items.length > 0) {
+      await this.#send();
+      if (this.#failure !== null) throw this.#failure;
+    }
+  }
+
+  /** Tries until all is sent or the signal is aborted; gives what was not. */
+  async drain(signal: AbortSignal): Promise<readonly Unsent[]> {
+    const ended = aborted(signal);
+    await Promise.race([this.#entering, ended]);
+    while (this.#items.length > 0 && !signal.aborted) {
+      await Promise.race([this.#send(), ended]);
+      if (this.#failure === null || signal.aborted) continue;
+      await sleep(this.#transport.platform, this.#limits.retryDelayMs, signal).catch(() => null);
+    }
+    this.#cancelTimer?.();
+    const items = this.#items.map(({ given }) => given);
+    const left = items.length > 0 ? [{ queue: this.queue, items, error: this.#failure }] : [];
+    return [...this.#refused, ...left];
+  }
+
+  stats(): BufferStats {
+    const { queue } = this;
+    const messages = this.#items.length;
+    return { queue, messages, waiting: this.#waiting, refused: this.#refusedCount };
+  }
+
+  async #enter(items: readonly ReadyItem[]): Promise<void> {
+    for (const item of items) {
+      while (this.#items.length >= this.#limits.maxSize) {
+        await new Promise<void>((resolve) => {
+          this.#onRoom = resolve;
+        });
+      }
+      this.#items.push(item);
+      this.#schedule();
+    }
+  }
+
+  /** A full batch goes at once, a part of one when its time has come. */
+  #schedule(): void {
+    if (this.#sending !== null || this.#items.length === 0) return;
+    if (this.#items.length >= this.#limits.messageCount && this.#failure === null) {
+      void this.#send();
+      return;
+    }
+    const { timeMs, retryDelayMs } = this.#limits;
+    const ms = this.#failure === null ? timeMs : retryDelayMs;
+    this.#cancelTimer ??= this.#transport.platform.after(ms, () => void this.#send());
+  }
+
+  /** One batch; those who come while it is on its way wait for the same. */
+  #send(): Promise<void> {
+    this.#sending ??= this.#sendBatch().finally(() => {
+      this.#sending = null;
+      this.#onRoom?.();
+      this.#onRoom = null;
+      this.#schedule();
+    });
+    return this.#sending;
+  }
+
+  async #sendBatch(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    const batch = this.#items.slice(0, this.#limits.messageCount);
+    try {
+      const results = await sendItems(this.#transport, batch);
+      this.#items.splice(0, batch.length);
+      this.#failure = null;
+      const lost = batch.filter((_, i) => results[i]?.status === 'error');
+      if (lost.length > 0) this.#refuse(lost, new ClientError(TOO_LARGE));
+    } catch (error) {
+      this.#failure = error;
+      if (!isFinal(error as ClientError)) {
+        const facts = { queue: this.queue, messages: batch.length, error: String(error) };
+        this.#transport.settings.logger.warn('a batch failed and is kept', facts);
+        return;
+      }
+      this.#items.splice(0, batch.length);
+      this.#failure = null;
+      this.#refuse(batch, error);
+    }
+  }
+
+  #refuse(items: readonly ReadyItem[], error: unknown): void {
+    const given = items.map((item) => item.given);
+    // Of what is reported by `close` as much is kept as the buffer may hold.
+    if (this.#refusedCount < this.#limits.maxSize) {
+      this.#refused.push({ queue: this.queue, items: given, error });
+    }
+    this.#refusedCount += given.length;
+    const { onError } = this.#limits;
+    if (onError !== undefined) onError(given, error as ClientError);
+    else {
+      const facts = { queue: this.queue, messages: given.length, error: String(error) };
+      this.#transport.settings.logger.error('the broker does not take a batch', facts);
+    }
+  }
+}
+
+/** The same batch would be refused again; a credential or a limit may change. */
+function isFinal({ status }: ClientError): boolean {
+  return status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

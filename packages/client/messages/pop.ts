@@ -1,0 +1,106 @@
+/** Pops: what they ask for, the messages that they get, and the hints of the broker's autopilot. */
+import { ClientError } from '../base/errors.js';
+import { payloadTexts } from '../base/payload-texts.js';
+import { path, type Transport, withQuery } from '../transport/transport.js';
+import { Message, type MessageRow } from './message.js';
+
+export interface PopTerms {
+  /** undefined: every queue with the labels. */
+  readonly queue: string | undefined;
+  readonly partition: string | undefined;
+  readonly namespace: string | undefined;
+  readonly task: string | undefined;
+  readonly group: string | undefined;
+  /** undefined: what the broker takes. */
+  readonly batch: number | undefined;
+  readonly partitions: number | undefined;
+  readonly wait: boolean;
+  readonly waitMs: number;
+  readonly leaseSeconds: number | undefined;
+  readonly commitOnDelivery: boolean;
+  readonly subscriptionMode: string | undefined;
+  readonly subscriptionFrom: string | undefined;
+  readonly conflation: boolean | undefined;
+  readonly autopilot: boolean;
+}
+
+export interface Autopilot {
+  readonly partitions: number;
+  readonly batch: number;
+  readonly waitMillis: number;
+}
+
+export interface PopResult<Data> {
+  readonly messages: Message<Data>[];
+  /** What the broker chose; null when it chose nothing. */
+  readonly autopilot: Autopilot | null;
+}
+
+interface PopBody {
+  readonly messages: readonly MessageRow[];
+  readonly autopilot?: { readonly partitions: number; readonly batch: number };
+  readonly texts: readonly (string | undefined)[];
+}
+
+/**
+ * The messages that there are, or that come while the call waits. The signal ends a call that
+ * waits; the broker then gives back what the call had claimed.
+ */
+export async function pop<Data>(
+  transport: Transport,
+  terms: PopTerms,
+  signal?: AbortSignal,
+): Promise<PopResult<Data>> {
+  const { body } = await transport.call<PopBody>({
+    method: 'GET',
+    path: popPath(terms),
+    repeat: 'any',
+    ...(terms.wait && { waitMs: terms.waitMs }),
+    affinity: [terms.queue ?? '', terms.partition ?? '', terms.group ?? ''].join('\0'),
+    signal,
+    read: readPop,
+  });
+  if (body === null) return { messages: [], autopilot: null };
+  const { autopilot, texts } = body;
+  const messages = body.messages.map(
+    (row, i) => new Message<Data>(transport, row, texts[i] as string),
+  );
+  const hints = autopilot === undefined ? null : { ...autopilot, waitMillis: terms.waitMs };
+  return { messages, autopilot: hints };
+}
+
+export function popPath(terms: PopTerms): string {
+  const { queue, partition } = terms;
+  return withQuery(
+    queue === undefined
+      ? '/api/v1/pop'
+      : partition === undefined
+        ? path`/api/v1/pop/queue/${queue}`
+        : path`/api/v1/pop/queue/${queue}/partition/${partition}`,
+    {
+      namespace: queue === undefined ? terms.namespace : undefined,
+      task: queue === undefined ? terms.task : undefined,
+      consumerGroup: terms.group,
+      batch: terms.batch,
+      partitions: terms.partitions,
+      wait: terms.wait,
+      timeout: terms.wait ? terms.waitMs : undefined,
+      leaseSeconds: terms.leaseSeconds,
+      commitOnDelivery: terms.commitOnDelivery ? true : undefined,
+      subscriptionMode: terms.subscriptionMode,
+      subscriptionFrom: terms.subscriptionFrom,
+      conflation: terms.conflation,
+      autopilot: terms.autopilot ? true : undefined,
+    },
+  );
+}
+
+/** Throws for what is no answer of a pop: the call is then repeated like one without an answer. */
+function readPop(text: string): PopBody {
+  const { answer, texts } = payloadTexts(text, 'data');
+  const { messages } = answer as Partial<PopBody>;
+  if (!Array.isArray(messages) || texts.includes(undefined)) {
+    throw new ClientError('the answer of a pop has no messages');
+  }
+  return { ...(answer as PopBody), texts };
+}

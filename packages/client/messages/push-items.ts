@@ -1,0 +1,128 @@
+/** Pushes: the items that users give, the body that is sent, and what is answered. */
+import { ClientError, shown } from '../base/errors.js';
+import { mintId } from '../base/mint-id.js';
+import { type StandardSchema, validated } from '../base/standard-schema.js';
+import { nameOf, writeJson } from '../base/write-json.js';
+import type { Transport } from '../transport/transport.js';
+
+export interface PushItem<Payload = unknown> {
+  readonly payload: Payload;
+  /** Messages of one partition stay in order; `Default` without. */
+  readonly partition?: string | undefined;
+  /** The queue stores a second push of the same id once. Minted without. */
+  readonly transactionId?: string | undefined;
+}
+
+export interface PushResult {
+  /** `error`: not stored, and another try would not help. */
+  readonly status: 'queued' | 'duplicate' | 'error';
+  readonly transactionId: string;
+  /** Of a duplicate that of the first message. */
+  readonly messageId: string;
+  readonly queue: string;
+  readonly partition: string;
+}
+
+/** An item that is ready to be sent, as often as it takes. */
+export interface ReadyItem {
+  readonly queue: string;
+  readonly partition: string;
+  readonly transactionId: string;
+  /** The client made the id, so only an earlier try of the same push can have used it. */
+  readonly isMinted: boolean;
+  /** As JSON. */
+  readonly text: string;
+  /** As it was given. */
+  readonly given: PushItem;
+}
+
+const KEYS: ReadonlySet<string> = new Set<keyof PushItem>([
+  'payload',
+  'partition',
+  'transactionId',
+]);
+const FORM = 'write push({ payload: ... }), or an array of such items';
+
+export interface PushTerms {
+  readonly queue: string;
+  /** Where items go that name no partition. */
+  readonly partition: string | undefined;
+  readonly schema: StandardSchema | undefined;
+  readonly nowMs: number;
+}
+
+export async function readyItems(given: unknown, terms: PushTerms): Promise<ReadyItem[]> {
+  const items = Array.isArray(given) ? (given as unknown[]) : [given];
+  const ready: ReadyItem[] = [];
+  for (const [i, item] of items.entries()) {
+    const name = Array.isArray(given) ? `items[${i}].payload` : 'payload';
+    ready.push(readyItem(item, name, terms));
+  }
+  if (terms.schema === undefined) return ready;
+  for (const { given: item } of ready) await validated(terms.schema, item.payload, 'payload');
+  return ready;
+}
+
+function readyItem(item: unknown, name: string, terms: PushTerms): ReadyItem {
+  if (typeof item !== 'object' || item === null || !('payload' in item)) {
+    throw new TypeError(`push got ${shown(item)}, which has no payload: ${FORM}`);
+  }
+  for (const key of Object.keys(item)) {
+    if (KEYS.has(key)) continue;
+    throw new TypeError(
+      `an item of a push has no ${key}: it has payload, partition, transactionId`,
+    );
+  }
+  const given = item as PushItem;
+  const { payload, partition = terms.partition, transactionId } = given;
+  if (transactionId !== undefined && typeof transactionId !== 'string') {
+    throw new TypeError(`transactionId is ${shown(transactionId)}: write a text, or leave it out`);
+  }
+  return {
+    queue: terms.queue,
+    partition: partition === undefined ? 'Default' : nameOf(partition, 'partition'),
+    transactionId: transactionId ?? mintId(terms.nowMs),
+    isMinted: transactionId === undefined,
+    text: writeJson(payload, name),
+    given,
+  };
+}
+
+export function itemText({ queue, partition, transactionId, text }: ReadyItem): string {
+  const names = `"queue":${JSON.stringify(queue)},"partition":${JSON.stringify(partition)}`;
+  return `{${names},"transactionId":${JSON.stringify(transactionId)},"payload":${text}}`;
+}
+
+interface WireResult {
+  readonly message_id: string;
+  readonly status: PushResult['status'];
+}
+
+/** Stores the items; the results are in their order. */
+export async function sendItems(
+  transport: Transport,
+  items: readonly ReadyItem[],
+): Promise<PushResult[]> {
+  const [first] = items;
+  if (first === undefined) return [];
+  const { body } = await transport.call<readonly WireResult[]>({
+    method: 'POST',
+    path: '/api/v1/push',
+    body: `{"items":[${items.map(itemText).join(',')}]}`,
+    repeat: 'any',
+    affinity: first.queue,
+  });
+  if (!Array.isArray(body) || body.length !== items.length) {
+    throw new ClientError(`a push of ${items.length} items was answered with other results`, {
+      code: 'not_json',
+      outcomeUnknown: true,
+    });
+  }
+  return items.map((item, i) => resultOf(item, body[i] as WireResult));
+}
+
+function resultOf(item: ReadyItem, { status, message_id: messageId }: WireResult): PushResult {
+  const { queue, partition, transactionId, isMinted } = item;
+  const isOwn = status === 'duplicate' && isMinted;
+  return { status: isOwn ? 'queued' : status, transactionId, messageId, queue, partition };
+}

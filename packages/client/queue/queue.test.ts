@@ -1,0 +1,148 @@
+// Goal: misuse fails before anything is sent, with a text that says what to write instead; and each
+// step is sent as the wire has it. Method: calls that types would forbid, and a scripted broker.
+import { describe, expect, test } from 'vitest';
+import { FakePlatform, type Reply } from '../base/platform.fake.js';
+import { Client } from '../client.js';
+
+/** A client without types, as JavaScript has it. */
+interface Untyped {
+  // biome-ignore lint/suspicious/noExplicitAny: what a program without types may call
+  [step: string]: (...given: readonly unknown[]) => any;
+}
+
+function clientOf(reply: Reply = '{}') {
+  const platform = new FakePlatform(() => reply);
+  const client = new Client('http://a:1', platform);
+  return { platform, client, untyped: client as unknown as Untyped };
+}
+
+const message = { transactionId: 't', partitionId: '1', leaseId: 'l' };
+
+type Step = (client: Untyped, queue: Untyped) => unknown;
+
+const MISUSE: readonly [step: Step, text: string][] = [
+  [(_, q) => q.push?.('text'), 'push got "text", which has no payload: write push({ payload: ...'],
+  [(_, q) => q.push?.({ n: 1 }), 'which has no payload: write push({ payload: ... })'],
+  [(_, q) => q.push?.([{ payload: 1 }, null]), 'push got null, which has no payload'],
+  [(_, q) => q.push?.({ payload: 1, key: 2 }), 'has no key: it has payload, partition, transact'],
+  [(_, q) => q.push?.({ payload: { a: 1n } }), 'payload.a is a BigInt: write it as a text'],
+  [(_, q) => q.push?.([{ payload: undefined }]), 'items[0].payload is undefined: write null'],
+  [(_, q) => q.push?.({ payload: 1, partition: '' }), 'partition is "": write a text'],
+  [(_, q) => q.push?.({ payload: 1, transactionId: 7 }), 'transactionId is 7: write a text, or'],
+  [(c) => c.queue?.(''), 'the name of a queue is "": write a text'],
+  [(c) => c.queue?.('q', { schema: {} }), 'write a validator of the Standard Schema shape'],
+  [(c) => c.queue?.().push({ payload: 1 }), "needs the name of a queue: write client.queue('ord"],
+  [(c) => c.queue?.().pop(), "pop needs a queue, or the labels of some: write client.queue('or"],
+  [
+    (c) => c.queue?.().task('t').partition('p').pop(),
+    "needs its queue: write client.queue('orders",
+  ],
+  [(c) => c.queue?.().create(), 'create needs the name of a queue'],
+  [(c) => c.queue?.('..').pop(), '".." is no name that a path can hold'],
+  [(_, q) => q.batch?.(0), 'batch is 0: write a whole number from 1'],
+  [(_, q) => q.partitions?.(65), 'partitions is 65: write a whole number from 1 to 64'],
+  [(_, q) => q.timeoutMillis?.('2m'), 'timeoutMillis is 120000: the broker waits 60000 ms at most'],
+  [(_, q) => q.wait?.('yes'), 'wait is "yes": write true or false'],
+  [(_, q) => q.subscriptionMode?.('newest'), `is "newest": write 'all' or 'new'`],
+  [(_, q) => q.subscriptionFrom?.('soon'), `is "soon": write 'now', a Date or an ISO time`],
+  [(_, q) => q.conflation?.().pop(), "conflation needs a consumer group: write group('name')"],
+  [(_, q) => q.group?.('g').conflation().commitOnDelivery().pop(), 'exclude each other'],
+  [(_, q) => q.config?.('x'), 'config got "x": write config({ leaseTime: 60 })'],
+  [(_, q) => q.buffer?.({ messageCount: 9, maxSize: 3 }).push({ payload: 1 }), 'less than a batch'],
+  [(_, q) => q.consume?.(), 'consume got undefined: write consume(async (messages) => { ... })'],
+  [(_, q) => q.each?.().consume(7), 'write consume(async (message) => { ... })'],
+  [(_, q) => q.commitOnDelivery?.().consume(() => 0), 'leave commitOnDelivery out, or use pop'],
+  [(_, q) => q.wait?.(false).consume(() => 0), 'leave wait(false) out; idleMillis ends it'],
+  [(_, q) => q.consume?.(() => 0, { supervision: { group: '.x' } }), 'supervision.group is ".x"'],
+  [
+    (_, q) => q.concurrency?.(5000).consume(() => 0, { supervision: { group: 'x' } }),
+    'concurrency is 5000, of which supervision shows 4096',
+  ],
+  [(_, q) => q.dlq?.().limit(0), 'limit is 0: write a whole number'],
+  [(_, q) => q.dlq?.().from('yesterday'), 'from is "yesterday": write a number of milliseconds'],
+  [(c) => c.ack?.({ transactionId: 't' }), 'an ack needs the transactionId and partitionId of a'],
+  [(c) => c.ack?.([message, { ...message, partitionId: 1 }]), 'write the message itself'],
+  [(c) => c.ack?.(message, 'done'), `is "done": write true, false, 'completed', 'failed'`],
+  [(c) => c.renew?.({}), 'there is no lease in an object: write a message, or its leaseId'],
+  [(c) => c.renew?.('l', 'soon'), 'the time of renew is "soon": write a number of milliseconds'],
+  [(c) => c.transaction?.().commit(), 'the transaction is empty: add ack, push, kv or timer'],
+  [(c) => c.transaction?.().push({ payload: 1 }), 'write queue(name).push(...)'],
+  [(c) => c.transaction?.().queue('q').push({}).commit(), 'which has no payload'],
+  [(c) => c.transaction?.().kv('put'), "write { op: 'put', ns, key, value, forever: true }"],
+  [(c) => c.transaction?.().timer({ key: 'k' }), 'write timer({ queue, key, ... })'],
+  [(c) => c.transaction?.().queue('q').timer({ key: 'k', payload: 1 }), 'one of delay ("30s") and'],
+];
+
+test.each(MISUSE)('misuse %#', async (step, text) => {
+  const { platform, client, untyped } = clientOf();
+  const run = async () => step(untyped, client.queue('q') as unknown as Untyped);
+  const error: unknown = await platform.settled(run().catch((thrown: unknown) => thrown));
+  expect(error).toBeInstanceOf(TypeError);
+  expect((error as Error).message).toContain(text);
+  expect(platform.requests).toEqual([]);
+});
+
+describe('what is sent', () => {
+  test('a push with minted ids; a duplicate of one counts as stored', async () => {
+    const duplicate = { status: 'duplicate', message_id: 'm' };
+    const { platform, client } = clientOf({ status: 201, json: [duplicate, duplicate] });
+    const items = [{ payload: 1 }, { payload: 2, transactionId: 't', partition: 'p' }];
+    const results = await platform.settled(client.queue('q').push(items).then());
+    expect(results.map(({ status }) => status)).toEqual(['queued', 'duplicate']);
+    const sent = JSON.parse(platform.requests[0]?.body ?? '') as { items: object[] };
+    expect(sent.items).toEqual([
+      { queue: 'q', partition: 'Default', transactionId: results[0]?.transactionId, payload: 1 },
+      { queue: 'q', partition: 'p', transactionId: 't', payload: 2 },
+    ]);
+    expect(results[0]?.transactionId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/);
+  });
+
+  test('a push whose error is taken does not reject', async () => {
+    const { platform, client } = clientOf({ status: 400, json: { code: 'bad_body' } });
+    const errors: unknown[] = [];
+    const push = client
+      .queue('q')
+      .push({ payload: 1 })
+      .onError((error) => errors.push(error));
+    expect(await platform.settled(push.then())).toEqual([]);
+    expect(errors).toMatchObject([{ code: 'bad_body' }]);
+  });
+
+  test('a pop with all that it may name', async () => {
+    const { platform, client } = clientOf({ status: 204 });
+    const queue = client.queue('q').group('g').batch(5).partitions(2).leaseTime('30s');
+    await platform.settled(queue.timeoutMillis(1000).subscriptionFrom('now').pop());
+    await platform.settled(queue.partition('p').wait(false).pop());
+    await platform.settled(client.queue().task('t').autopilot().pop());
+    expect(platform.requests.map(({ path }) => path)).toEqual([
+      '/api/v1/pop/queue/q?consumerGroup=g&batch=5&partitions=2&wait=true&timeout=1000' +
+        '&leaseSeconds=30&subscriptionFrom=now',
+      '/api/v1/pop/queue/q/partition/p?consumerGroup=g&batch=5&partitions=2&wait=false' +
+        '&leaseSeconds=30',
+      '/api/v1/pop?task=t&wait=true&timeout=30000&autopilot=true',
+    ]);
+  });
+
+  test('acks: one call for each group, results in the order of the request', async () => {
+    const platform = new FakePlatform(({ body }) => {
+      const { acknowledgments } = JSON.parse(body ?? '') as { acknowledgments: object[] };
+      return { json: acknowledgments.map((one) => ({ ...one, success: true })) };
+    });
+    const client = new Client('http://a:1', platform);
+    const acks = ['a', 'b', 'a'].map((consumerGroup, i) => {
+      return { ...message, transactionId: `${i}`, consumerGroup };
+    });
+    const marked = { ...acks[2], ...message, _status: 'dlq' as const, _error: 'why' };
+    const given = [...acks.slice(0, 2), { ...marked, transactionId: '2', consumerGroup: 'a' }];
+    const results = await platform.settled(client.ack(given, false));
+    expect(results.map(({ transactionId }) => transactionId)).toEqual(['0', '1', '2']);
+    const sent = platform.requests.map(({ body }) => JSON.parse(body ?? '') as object);
+    expect(sent).toMatchObject([
+      {
+        consumerGroup: 'a',
+        acknowledgments: [{ status: 'failed' }, { status: 'dlq', error: 'why' }],
+      },
+      { consumerGroup: 'b', acknowledgments: [{ status: 'failed', leaseId: 'l' }] },
+    ]);
+  });
+});

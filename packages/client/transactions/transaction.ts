@@ -1,0 +1,226 @@
+/**
+ * A transaction: acknowledgements, pushes, key/value operations and timers that apply together or
+ * not at all. Each step gives the same builder back; nothing is sent before `commit`.
+ *
+ * A repetition of a transaction that was applied would be refused (its pushes are duplicates, its
+ * acks done), and the program would take it for one that failed. So it is repeated after an answer
+ * that was lost only where a guard tells (`once`, a required key/value precondition).
+ */
+import { base64 } from '../base/base64.js';
+import { type Duration, durationMs, durationSeconds } from '../base/durations.js';
+import { ClientError, shown } from '../base/errors.js';
+import { mintId } from '../base/mint-id.js';
+import { sleep } from '../base/platform.js';
+import { nameOf, writeJson } from '../base/write-json.js';
+import { type Acked, type AckOptions, type AckStatus, ackItem } from '../messages/acks.js';
+import { itemText, type PushItem, readyItems } from '../messages/push-items.js';
+import type { Transport } from '../transport/transport.js';
+
+/** An operation as `POST /api/v1/kv` takes it. */
+export interface KvOperation {
+  readonly op: 'get' | 'getMany' | 'put' | 'putIfAbsent' | 'delete' | 'incr' | 'check';
+  readonly ns: string;
+  readonly key?: string;
+  /** Not met: the transaction is rolled back. */
+  readonly required?: boolean;
+  readonly [member: string]: unknown;
+}
+
+/** What holds a lock: its `guard` lets the transaction commit only while the lock is held. */
+export interface Guarding {
+  readonly guard: KvOperation | (() => KvOperation);
+}
+
+export interface TransactionTimer {
+  readonly queue?: string;
+  readonly key: string;
+  /** From now on; without it `at`. */
+  readonly delay?: Duration;
+  readonly at?: Date;
+  readonly payload: unknown;
+  readonly partition?: string;
+  readonly transactionId?: string;
+}
+
+export interface OnceOptions {
+  /** `once` without. */
+  readonly ns?: string;
+  /** For how long the key is remembered: for ever without. */
+  readonly ttl?: Duration;
+}
+
+export interface Committed {
+  readonly success: true;
+  readonly transactionId: string;
+  readonly results: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** A required precondition was not met, and nothing was applied. */
+export interface NotCommitted {
+  readonly success: false;
+  readonly reason: 'kv_precondition';
+  readonly transactionId: string;
+  readonly failedIndex?: number;
+  readonly kvReason?: string;
+  readonly version?: number;
+  readonly value?: unknown;
+}
+
+interface TransactionAnswer {
+  readonly success: boolean;
+  readonly reason?: string;
+  readonly error?: string;
+}
+
+/** Reasons that pass: the transaction was rolled back and may be sent again. */
+const PASSING = new Set(['reserved', 'unavailable']);
+
+export class Transaction {
+  readonly #transport: Transport;
+  /** JSON texts, in their order; a push is made ready at `commit`. */
+  readonly #operations: (() => Promise<string>)[] = [];
+  readonly #kv: KvOperation[] = [];
+  readonly #timers: object[] = [];
+  #queue: string | undefined;
+  #partition: string | undefined;
+  #isGuarded = false;
+  #isSent = false;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** The message, or messages, under their own lease. `true` is `completed`. */
+  ack(
+    messages: Acked | readonly Acked[],
+    status: AckStatus = true,
+    { group, error }: AckOptions = {},
+  ): this {
+    for (const message of [messages].flat() as Acked[]) {
+      const item = ackItem(message, status, error);
+      const consumerGroup = group ?? message.consumerGroup;
+      const text = JSON.stringify({ type: 'ack', ...item, consumerGroup });
+      this.#operations.push(async () => text);
+    }
+    return this;
+  }
+
+  /** Where the next pushes and timers go. */
+  queue(name: string): this {
+    this.#queue = nameOf(name, 'queue');
+    this.#partition = undefined;
+    return this;
+  }
+
+  /** Where the next pushes go that name no partition. */
+  partition(name: string): this {
+    this.#partition = nameOf(name, 'partition');
+    return this;
+  }
+
+  push<Payload>(items: PushItem<Payload> | readonly PushItem<Payload>[]): this {
+    const queue = this.#queue;
+    if (queue === undefined) {
+      throw new TypeError('push in a transaction without a queue: write queue(name).push(...)');
+    }
+    const nowMs = this.#transport.platform.nowMs();
+    const terms = { queue, partition: this.#partition, schema: undefined, nowMs };
+    const ready = readyItems(items, terms);
+    ready.catch(() => undefined);
+    this.#operations.push(
+      async () => `{"type":"push","items":[${(await ready).map(itemText).join(',')}]}`,
+    );
+    return this;
+  }
+
+  kv(operations: KvOperation | readonly KvOperation[]): this {
+    for (const operation of [operations].flat() as KvOperation[]) {
+      if (typeof operation?.op !== 'string') {
+        const text = `kv in a transaction got ${shown(operation)}`;
+        throw new TypeError(`${text}: write { op: 'put', ns, key, value, forever: true }`);
+      }
+      writeJson(operation, 'kv');
+      this.#isGuarded ||= tellsRepetition(operation);
+      this.#kv.push(operation);
+    }
+    return this;
+  }
+
+  /** Commits only if no transaction did with this key. */
+  once(key: string, { ns = 'once', ttl }: OnceOptions = {}): this {
+    const expiry =
+      ttl === undefined ? { forever: true } : { ttlSeconds: durationSeconds(ttl, 'ttl') };
+    const names = { ns: nameOf(ns, 'ns'), key: nameOf(key, 'key') };
+    return this.kv({ op: 'putIfAbsent', ...names, value: true, required: true, ...expiry });
+  }
+
+  timer(timer: TransactionTimer): this {
+    const { queue = this.#queue, key, delay, at, payload, partition, transactionId } = timer;
+    if (queue === undefined) {
+      throw new TypeError(
+        'timer in a transaction without a queue: write timer({ queue, key, ... })',
+      );
+    }
+    if ((delay === undefined) === (at === undefined)) {
+      throw new TypeError('timer needs one of delay ("30s") and at (a Date)');
+    }
+    const nowMs = this.#transport.platform.nowMs();
+    this.#timers.push({
+      op: 'schedule',
+      queue,
+      timerKey: nameOf(key, 'key'),
+      delayMs: delay === undefined ? Math.max(0, Number(at) - nowMs) : durationMs(delay, 'delay'),
+      txn: transactionId ?? mintId(nowMs),
+      ...(partition !== undefined && { partition }),
+      payload: base64(writeJson(payload, 'payload')),
+    });
+    return this;
+  }
+
+  /** Commits only while the lock is held. */
+  guard({ guard }: Guarding): this {
+    return this.kv(typeof guard === 'function' ? guard() : guard);
+  }
+
+  /** Rejects with a `ClientError` whose `reason` says why it was rolled back. */
+  async commit(): Promise<Committed | NotCommitted> {
+    if (this.#isSent) throw new TypeError('a transaction commits once: make another');
+    if (this.#operations.length + this.#kv.length + this.#timers.length === 0) {
+      throw new TypeError('the transaction is empty: add ack, push, kv or timer before commit');
+    }
+    const operations: string[] = [];
+    for (const operation of this.#operations) operations.push(await operation());
+    this.#isSent = true;
+    const parts = [`"operations":[${operations.join(',')}]`];
+    if (this.#kv.length > 0) parts.push(`"kv":${JSON.stringify(this.#kv)}`);
+    if (this.#timers.length > 0) parts.push(`"timers":${JSON.stringify(this.#timers)}`);
+    const body = `{${parts.join(',')}}`;
+    return this.#send(body);
+  }
+
+  async #send(body: string): Promise<Committed | NotCommitted> {
+    const { attemptsMax, retryDelayMs } = this.#transport.settings;
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.#transport.call<TransactionAnswer>({
+        method: 'POST',
+        path: '/api/v1/transaction',
+        body,
+        repeat: this.#isGuarded ? 'any' : 'unapplied',
+      });
+      const said = answer.body as TransactionAnswer;
+      if (said.success) return said as Committed;
+      if (said.reason === 'kv_precondition') return said as NotCommitted;
+      const { reason, error } = said;
+      if (attempt === attemptsMax || reason === undefined || !PASSING.has(reason)) {
+        const facts = { status: answer.status, code: reason, reason, body: said };
+        throw new ClientError(`the transaction was rolled back: ${error ?? reason}`, facts);
+      }
+      await sleep(this.#transport.platform, retryDelayMs);
+    }
+  }
+}
+
+/** Whether it fails when the transaction was applied before. A check changes nothing: no. */
+function tellsRepetition({ op, required, expect }: KvOperation): boolean {
+  return required === true && (op === 'putIfAbsent' || (op !== 'check' && expect !== undefined));
+}
