@@ -12,8 +12,28 @@ import { shown } from './errors.js';
 /** The broker reads 128 levels, of which a request takes a few around the value. */
 const DEPTH_MAX = 120;
 
+/** A value as the JSON text that is sent and stored, for numbers that JavaScript would round. */
+export class RawJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** `rawJson('{"id":12345678901234567890}')`, wherever a value or a payload goes. */
+export function rawJson(text: string): RawJson {
+  try {
+    JSON.parse(text);
+  } catch {
+    throw new TypeError(`rawJson(${shown(text)}) is no JSON: write a text like '{"n":1}'`);
+  }
+  return new RawJson(text);
+}
+
 /** `name` is how the caller calls the value, and begins the path: `payload.items[3].price`. */
 export function writeJson(value: unknown, name: string): string {
+  if (value instanceof RawJson) return value.text;
   if (!isHeldByJson(value, 0)) refuseWhatJsonCannotHold(value, name, 0);
   return JSON.stringify(value);
 }
@@ -56,6 +76,7 @@ function refuseWhatJsonCannotHold(value: unknown, at: string, depth: number): vo
 }
 
 function refuseInside(value: object, at: string, depth: number): void {
+  if (value instanceof RawJson) throw refused(at, 'is rawJson', 'it stands for a whole value only');
   if (depth >= DEPTH_MAX) {
     throw refused(at.slice(0, 60), `is nested deeper than ${DEPTH_MAX} levels, or in a cycle`);
   }

@@ -29,6 +29,8 @@ export interface Call<Body> {
   readonly repeat: Repeat;
   /** Present: a long poll that waits so long at the server. */
   readonly waitMs?: number;
+  /** For each try, instead of the client's, where an answer that comes later is worth nothing. */
+  readonly timeoutMs?: number;
   /** Calls with the same key prefer the same server. */
   readonly affinity?: string;
   readonly signal?: AbortSignal | undefined;
@@ -42,11 +44,13 @@ export interface Answer<Body> {
   readonly body: Body | null;
   /** A header. */
   header(name: string): string | null;
+  /** An earlier try of the call may have been applied: what was refused may be its own work. */
+  readonly isRepeat: boolean;
 }
 
 /** What became of one try. */
 type Tried<Body> =
-  | { readonly answer: Answer<Body> }
+  | { readonly answer: Omit<Answer<Body>, 'isRepeat'> }
   | { readonly fate: Fate; readonly error: ClientError };
 
 export class Transport {
@@ -74,7 +78,7 @@ export class Transport {
       let retryAfterMs: number | undefined;
       for (const server of this.#servers.order(call.affinity ?? '')) {
         const tried = await this.#tryUntilLet(call, server);
-        if ('answer' in tried) return tried.answer;
+        if ('answer' in tried) return { ...tried.answer, isRepeat: isUnknown };
         const { fate, error } = tried;
         failures++;
         isUnknown ||= fate === 'unknown';
@@ -129,7 +133,7 @@ export class Transport {
       return { fate: 'rejected', error: new ClientError(text, { code: 'closed' }) };
     }
     call.signal?.throwIfAborted();
-    const limitMs = this.settings.timeoutMs + (call.waitMs ?? 0);
+    const limitMs = (call.timeoutMs ?? this.settings.timeoutMs) + (call.waitMs ?? 0);
     const ending = new AbortController();
     const abort = () => ending.abort(call.signal?.reason);
     const late = new Error(`no answer within ${limitMs} ms`);
