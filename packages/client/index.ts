@@ -4,6 +4,7 @@ export { ClientError } from './base/errors.js';
 export type { Logger } from './base/log.js';
 export type { Fetch } from './base/platform.js';
 export type { StandardSchema } from './base/standard-schema.js';
+export { type RawJson, rawJson } from './base/write-json.js';
 export { Client, type ClosedClient, type QueueSettings } from './client.js';
 export type {
   BatchHandler,
@@ -30,6 +31,21 @@ export type { PushItem, PushResult } from './messages/push-items.js';
 export type { Buffered, Pushing } from './messages/pushing.js';
 export type { Configured, QueueOptions } from './messages/queue-options.js';
 export type { Queue } from './queue/queue.js';
+export type * from './surfaces/ephemeral.js';
+export type { Guard, KvCheck } from './surfaces/guard.js';
+export type * from './surfaces/kv.js';
+export type { Listing } from './surfaces/listing.js';
+export {
+  type AcquireOptions,
+  type HeldLock,
+  type Lock,
+  LockLost,
+  type LockOptions,
+  type LossReason,
+  type SemaphoreOptions,
+} from './surfaces/lock.js';
+export type { Expiry } from './surfaces/options.js';
+export type * from './surfaces/timer.js';
 export type {
   Committed,
   Guarding,

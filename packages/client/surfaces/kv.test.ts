@@ -43,7 +43,9 @@ describe('what is sent', () => {
   });
 
   test('numbers of any length, in both directions', async () => {
-    const found = `{"results":[{"index":0,"op":"get","found":true,"key":"k","value":{"n":${BIG}},"version":3,"expiresAt":null,"updatedAt":"u"}]}`;
+    const times = '"expiresAt":null,"updatedAt":"u"';
+    const fields = `"found":true,"key":"k","value":{"n":${BIG}},"version":3,${times}`;
+    const found = `{"results":[{"index":0,"op":"get",${fields}}]}`;
     const { platform, kv } = kvWith(() => found);
     const row = await platform.settled(kv.get('k'));
     expect(row).toEqual({

@@ -258,7 +258,8 @@ export class Kv {
     const head = JSON.stringify({ op, ns: this.namespace, key: keyOf(key) }).slice(0, -1);
     const nowMs = this.#transport.platform.nowMs();
     const seconds = ttlSecondsOf(expiry ?? {}, `${op} of ${shown(key)}`, nowMs);
-    return `${head}${rest},${seconds === undefined ? '"forever":true' : `"ttlSeconds":${seconds}`}}`;
+    const end = seconds === undefined ? '"forever":true' : `"ttlSeconds":${seconds}`;
+    return `${head}${rest},${end}}`;
   }
 
   /** `own`: the text of a value that nobody else writes. */

@@ -279,7 +279,7 @@ describe('a process that was paused', () => {
     expect(opsOf(broker)).toEqual(['acquire', 'release']);
   });
 
-  test('counts from the sending of a request: an answer that comes too late gives nothing', async () => {
+  test('counts from the sending: an answer that comes late gives nothing', async () => {
     const { broker, platform, sleep, locks } = setUp((nth) => {
       if (nth === 0) sleep(30_000);
       return undefined;
@@ -327,7 +327,7 @@ describe('acquire', () => {
     expect(broker.row).toBeUndefined();
   });
 
-  test('an answer that was lost: the same owner gets the permit, and renews before it believes', async () => {
+  test('a lost answer: the same owner gets the permit, and renews before it believes', async () => {
     const { broker, platform, locks } = setUp((nth) => (nth === 0 ? 'lost' : undefined));
     const held = await platform.settled(locks.lock('job', { ttl: '30s' }).acquire());
     expect(opsOf(broker)).toEqual(['acquire', 'acquire', 'renew']);

@@ -1,9 +1,9 @@
 // Goal: timers are sent as the wire has them, twice without harm, and misuse is refused before
 // anything is sent. Method: a scripted network.
 import { describe, expect, test } from 'vitest';
+import { base64 } from '../base/base64.js';
 import { lostConnection, type Reply } from '../base/platform.fake.js';
 import { rawJson } from '../base/write-json.js';
-import { base64Of } from './base64.js';
 import { errorOf, fakeTransport, operationsOf } from './fake-client.fake.js';
 import { timerOf } from './timer.js';
 
@@ -87,7 +87,7 @@ test('a builder can be gone on from more than once', () => {
     partition: 'p',
     txn: 't',
     delayMs: 1,
-    payload: base64Of('12345678901234567890'),
+    payload: base64('12345678901234567890'),
   });
   expect(b).toMatchObject({ timerKey: 'b', delayMs: 5, txn: 't' });
   expect(a.timerKey).toMatch(/^[\da-f-]{36}$/);
@@ -114,8 +114,8 @@ test('cancel', async () => {
 test('peek', async () => {
   const raw = '{"n":12345678901234567890,"t":"ä"}';
   const { platform, timer } = timerWith(
-    { json: { found: true, ...ROW, payload: base64Of(raw) } },
-    { json: { found: true, ...ROW, payload: base64Of('no JSON') } },
+    { json: { found: true, ...ROW, payload: base64(raw) } },
+    { json: { found: true, ...ROW, payload: base64('no JSON') } },
     { json: { found: false, queue: 'mail', timerKey: 'k' } },
   );
   const peeked = await platform.settled(timer.key('k').peek());

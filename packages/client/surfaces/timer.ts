@@ -7,12 +7,13 @@
  * again. Without a key the client mints one, and a transaction id too: a timer that fired between
  * two tries of the same `schedule` then fires no second message within the queue's dedup window.
  */
+
+import { base64, textOfBase64 } from '../base/base64.js';
 import { type Duration, durationMs } from '../base/durations.js';
 import { ClientError, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
 import { nameOf, writeJson } from '../base/write-json.js';
 import { path, type Transport, withQuery } from '../transport/transport.js';
-import { base64Of, textOfBase64 } from './base64.js';
 import { Listing } from './listing.js';
 import { futureMs, refuseUnknown, whole } from './options.js';
 
@@ -151,7 +152,7 @@ export class TimerBuilder {
       ...(partition === undefined ? {} : { partition }),
       delayMs: delayMs ?? Math.max(0, (atMs as number) - nowMs),
       txn: txn ?? mintId(nowMs),
-      payload: base64Of(payload),
+      payload: base64(payload),
     };
   }
 
