@@ -4,7 +4,7 @@ export { ClientError } from './base/errors.js';
 export type { Logger } from './base/log.js';
 export type { Fetch } from './base/platform.js';
 export type { StandardSchema } from './base/standard-schema.js';
-export { type RawJson, rawJson } from './base/write-json.js';
+export { type RawJson, rawJson, writeJson } from './base/write-json.js';
 export { Client, type ClosedClient, type QueueSettings } from './client.js';
 export type {
   BatchHandler,
@@ -55,4 +55,10 @@ export type {
   Transaction,
   TransactionTimer,
 } from './transactions/transaction.js';
-export type { ClientOptions, Retry429, Strategy } from './transport/settings.js';
+export {
+  type ClientOptions,
+  type Retry429,
+  type Strategy,
+  settingsOf,
+} from './transport/settings.js';
+export { type Answer, type Call, path, Transport, withQuery } from './transport/transport.js';

@@ -6,10 +6,23 @@ import type { Violation } from './violation.js';
 
 const LIST = 'docs/dependencies.md';
 
-/** Members of a package.json, by the heading of the list that has their packages. */
-const HEADINGS: Readonly<Record<string, readonly string[]>> = {
-  'What a node runs with': ['dependencies', 'optionalDependencies', 'peerDependencies'],
-  'What tests and builds run with': ['devDependencies'],
+const RUNS_WITH = ['dependencies', 'optionalDependencies', 'peerDependencies'];
+const COMMAND_LINE = /^packages\/cli\//;
+
+interface Heading {
+  readonly members: readonly string[];
+  /** Whether the manifest at this path counts. */
+  readonly has: (path: string) => boolean;
+}
+
+/** Members of package.json files, by the heading of the list that has their packages. */
+const HEADINGS: Readonly<Record<string, Heading>> = {
+  'What a node runs with': { members: RUNS_WITH, has: (path) => !COMMAND_LINE.test(path) },
+  'What the command line runs with': {
+    members: RUNS_WITH,
+    has: (path) => COMMAND_LINE.test(path),
+  },
+  'What tests and builds run with': { members: ['devDependencies'], has: () => true },
 };
 
 interface Text {
@@ -25,8 +38,9 @@ interface Place {
 export function dependencyRule(texts: readonly Text[]): Violation[] {
   const manifests = texts.filter(({ path }) => /(^|\/)package\.json$/.test(path));
   const list = texts.find(({ path }) => path === LIST)?.text ?? '';
-  return Object.entries(HEADINGS).flatMap(([heading, members]) => {
-    const used = usedIn(manifests, members);
+  return Object.entries(HEADINGS).flatMap(([heading, { members, has }]) => {
+    const counted = manifests.filter(({ path }) => has(path));
+    const used = usedIn(counted, members);
     const listed = listedUnder(list, heading);
     const missing = (name: string) => `${name} is not in ${LIST} under "${heading}"`;
     return [

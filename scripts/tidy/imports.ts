@@ -45,6 +45,7 @@ const TABLE: readonly Row[] = [
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
   // Runs in browsers: it takes what it needs of Node by name. Tests compare its types with http's.
   { folder: 'packages/client', values: [], types: ['@svc/http'] },
+  { folder: 'packages/cli', values: [NODE, '@svc/client', 'commander', 'yaml'], types: [] },
   { folder: 'packages', values: [NODE, '@svc/wire', '@svc/client'], types: [] },
   { folder: 'dashboard', values: [], types: ['@svc/wire'] },
   {
@@ -52,7 +53,7 @@ const TABLE: readonly Row[] = [
     values: [NODE, '@svc/wire', '@svc/engine', '@svc/storage', '@svc/test'],
     types: [],
   },
-  { folder: 'test', values: [NODE, '@svc/client', ...LAYERS], types: [] },
+  { folder: 'test', values: [NODE, '@svc/cli', '@svc/client', ...LAYERS], types: [] },
   { folder: 'scripts', values: [NODE, 'rolldown'], types: [] },
 ];
 

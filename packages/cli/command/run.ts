@@ -1,0 +1,160 @@
+/** One run of a command: what it was given, how it calls, and where it prints. */
+import { settingsOf, Transport, writeJson } from '@svc/client';
+import { EXIT, UserError } from '../base/errors.js';
+import { exactJson, parseExact } from '../base/exact-json.js';
+import type { World } from '../base/world.js';
+import { type Config, configPath, readConfig } from '../config/config-file.js';
+import { type Target, type TargetFlags, targetOf } from '../config/target.js';
+import { checkForm, isForMachines, printedText } from '../output/forms.js';
+import type { Heard, Outcome, Request } from './command.js';
+import type { Given } from './given.js';
+import { insecureFetch } from './insecure-fetch.js';
+
+export interface GlobalFlags extends TargetFlags {
+  readonly output?: string;
+  readonly color?: boolean;
+  readonly quiet?: boolean;
+  /** false: tables have no header row. */
+  readonly headers?: boolean;
+  readonly config?: string;
+}
+
+const RETRY_DELAY_MS = 200;
+const TRIES = 3;
+
+export interface CallOptions {
+  readonly tries?: number;
+  readonly timeoutMs?: number;
+}
+
+export class Run {
+  readonly given: Given;
+  readonly world: World;
+  readonly flags: GlobalFlags;
+  readonly #transports = new Map<string, Promise<Transport>>();
+  #hasProgress = false;
+
+  constructor(given: Given, world: World, flags: GlobalFlags) {
+    this.given = given;
+    this.world = world;
+    this.flags = flags;
+    checkForm(flags.output);
+  }
+
+  get configPath(): string {
+    return configPath(this.world, this.flags.config);
+  }
+
+  config(): Config {
+    return readConfig(this.configPath);
+  }
+
+  target(): Promise<Target> {
+    return targetOf(this.config(), this.world, this.flags);
+  }
+
+  /** Rejects with a `ClientError`, or with the reason of the world's signal. */
+  async call(request: Request, options: CallOptions = {}): Promise<Heard> {
+    const { method, path, body, repeat = 'any', waitMs } = request;
+    const text = request.text ?? (body === undefined ? undefined : exactBody(body));
+    const transport = await this.#transport(options);
+    const answer = await transport.call<Pick<Heard, 'text' | 'body'>>({
+      method,
+      path,
+      repeat,
+      signal: this.world.signal,
+      read: (read) => ({ text: read, body: bodyOf(read, path) }),
+      ...(text === undefined ? {} : { body: text }),
+      ...(waitMs === undefined ? {} : { waitMs }),
+    });
+    const heard = answer.body ?? { text: '', body: null };
+    return { status: answer.status, header: answer.header, ...heard };
+  }
+
+  #transport(options: CallOptions): Promise<Transport> {
+    const key = JSON.stringify(options);
+    const made = this.#transports.get(key) ?? this.#connect(options);
+    this.#transports.set(key, made);
+    return made;
+  }
+
+  async #connect({ tries = TRIES, timeoutMs }: CallOptions): Promise<Transport> {
+    const { server, token, insecure } = await this.target();
+    return new Transport(
+      settingsOf({
+        url: server,
+        retryAttempts: tries,
+        retryDelayMillis: RETRY_DELAY_MS,
+        ...(timeoutMs === undefined ? {} : { timeoutMillis: timeoutMs }),
+        ...(token === undefined ? {} : { bearerToken: token }),
+        ...(insecure && server.startsWith('https:') ? { fetch: insecureFetch } : {}),
+      }),
+    );
+  }
+
+  /** A line of the result. */
+  print(text: string): Promise<void> {
+    return this.world.output.write(`${text}\n`);
+  }
+
+  /** What is not the result; `-q` leaves it out. */
+  async note(text: string): Promise<void> {
+    if (this.flags.quiet !== true) await this.world.errors.write(`svcctl: ${text}\n`);
+  }
+
+  /** Of long work, on a terminal alone: each takes the place of the one before. */
+  async progress(text: string): Promise<void> {
+    if (!this.world.errors.isTerminal || this.flags.quiet === true) return;
+    this.#hasProgress = true;
+    await this.world.errors.write(`\r\u001b[K${text}`);
+  }
+
+  async endProgress(): Promise<void> {
+    if (this.#hasProgress) await this.world.errors.write('\r\u001b[K');
+    this.#hasProgress = false;
+  }
+
+  /** Before something is destroyed: `what` completes "This will ...". */
+  async confirm(what: string): Promise<void> {
+    if (this.given.is('yes')) return;
+    if (!this.world.input.isTerminal) {
+      throw new UserError(`this will ${what}: write --yes to do it without being asked`);
+    }
+    const said = await this.world.ask(`This will ${what}. Go on? [y/N] `);
+    if (!/^y(es)?$/i.test(said.trim())) throw new UserError('not done');
+  }
+
+  /** Prints what a command ended with; gives its exit code. */
+  async show(outcome: Outcome): Promise<number> {
+    await this.endProgress();
+    if (outcome.kind === 'nothing') return EXIT.nothing;
+    const { code = EXIT.done } = outcome;
+    const { output } = this.flags;
+    if (outcome.kind === 'ended') return code;
+    if (outcome.kind === 'said' && !isForMachines(output)) {
+      if (this.flags.quiet !== true) await this.print(outcome.text);
+      return code;
+    }
+    await this.world.output.write(
+      printedText(outcome, {
+        form: output,
+        isTerminal: this.world.output.isTerminal,
+        headers: this.flags.headers !== false,
+        color: this.flags.color ?? (this.world.output.isTerminal && !this.world.env.NO_COLOR),
+        nowMs: this.world.nowMs(),
+      }),
+    );
+    return code;
+  }
+}
+
+/** What was read from JSON is written as it stood there. */
+function exactBody(body: unknown): string {
+  writeJson(body, 'the body');
+  return exactJson(body);
+}
+
+/** `/metrics/prometheus` is no JSON. */
+function bodyOf(text: string, path: string): unknown {
+  return path.startsWith('/metrics/prometheus') ? text : parseExact(text);
+}
