@@ -18,6 +18,10 @@ import {
 import type { BufferStats, Unsent } from './messages/buffer.js';
 import { Buffers } from './messages/buffers.js';
 import { Queue, type QueueContext } from './queue/queue.js';
+import { type EphemeralQueue, ephemeralOf } from './surfaces/ephemeral.js';
+import { type Kv, kvOf } from './surfaces/kv.js';
+import { type Lock, type LockOptions, Locks, type SemaphoreOptions } from './surfaces/lock.js';
+import { type TimerBuilder, timerOf } from './surfaces/timer.js';
 import { Transaction } from './transactions/transaction.js';
 import { type ClientOptions, settingsOf } from './transport/settings.js';
 import { path, Transport, withQuery } from './transport/transport.js';
@@ -39,6 +43,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM'];
 export class Client {
   readonly #transport: Transport;
   readonly #context: QueueContext;
+  readonly #locks: Locks;
   readonly #forgetSignals: () => void;
   #closing: Promise<ClosedClient> | null = null;
 
@@ -46,6 +51,7 @@ export class Client {
   constructor(options: string | readonly string[] | ClientOptions, platform?: Platform) {
     const settings = settingsOf(options);
     this.#transport = new Transport(settings, platform);
+    this.#locks = new Locks(this.#transport);
     const buffers = new Buffers(this.#transport);
     this.#context = { transport: this.#transport, buffers, loops: new Set() };
     this.#forgetSignals = settings.handleSignals ? this.#handleSignals() : () => undefined;
@@ -65,6 +71,31 @@ export class Client {
 
   transaction(): Transaction {
     return new Transaction(this.#transport);
+  }
+
+  /** A namespace of the key/value store. */
+  kv(namespace: string): Kv {
+    return kvOf(this.#transport, namespace);
+  }
+
+  /** `timer('mail').key('remind:1').delay('2h').payload({ ... }).schedule()`. */
+  timer(queue: string): TimerBuilder {
+    return timerOf(this.#transport, queue);
+  }
+
+  /** What one holder at a time has; `acquire()` gets it. */
+  lock(name: string, options?: LockOptions): Lock {
+    return this.#locks.lock(name, options);
+  }
+
+  /** A lock that so many may hold. */
+  semaphore(name: string, permits: number, options?: SemaphoreOptions): Lock {
+    return this.#locks.semaphore(name, permits, options);
+  }
+
+  /** A queue in the memory of a node. */
+  ephemeral(queue: string): EphemeralQueue {
+    return ephemeralOf(this.#transport, queue);
   }
 
   /** `true` is `completed`, `false` is `failed`; what the broker said of each, in order. */
@@ -118,8 +149,9 @@ export class Client {
   }
 
   /**
-   * Ends the loops when their handlers have finished, sends what the buffers hold within 30 s, and
-   * says what could not be sent. Calls that come later are refused. Called again it gives the same.
+   * Ends the loops when their handlers have finished, releases the locks and sends what the buffers
+   * hold within 30 s, and says what could not be sent. Calls that come later are refused. Called
+   * again it gives the same.
    */
   close(): Promise<ClosedClient> {
     this.#closing ??= this.#close();
@@ -135,7 +167,10 @@ export class Client {
     await Promise.allSettled([...this.#context.loops].map((loop) => loop.stop()));
     const limit = new AbortController();
     const cancel = this.#transport.platform.after(FLUSH_MS_MAX, () => limit.abort());
-    const unsent = await this.#context.buffers.close(limit.signal);
+    const [unsent] = await Promise.all([
+      this.#context.buffers.close(limit.signal),
+      this.#locks.releaseAll(limit.signal),
+    ]);
     cancel();
     this.#transport.close();
     for (const { queue, items, error } of unsent) {

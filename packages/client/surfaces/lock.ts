@@ -120,10 +120,11 @@ export class Locks {
     return new Lock(this.#transport, termsOf(name, { ...options, limit }), this);
   }
 
-  /** Releases what is held. For the end of the client, before its transport is closed. */
-  async releaseAll(): Promise<void> {
+  /** Releases what is held, before the transport is closed. `limit`: nobody waits any longer. */
+  async releaseAll(limit?: AbortSignal): Promise<void> {
     const releases = [...this.#held].map((lock) => lock[Symbol.asyncDispose]());
-    await Promise.all([...releases, ...this.#releases]);
+    const isOver = new Promise((resolve) => limit?.addEventListener('abort', resolve));
+    await Promise.race([Promise.all([...releases, ...this.#releases]), isOver]);
   }
 
   keep(lock: HeldLock): void {

@@ -59,6 +59,32 @@ test('a precondition is returned, another verdict thrown', async () => {
   await expect(second.transaction.commit()).rejects.toThrow('commits once: make another');
 });
 
+test('a guard that was refused: sent again if the lock was only renewed', async () => {
+  const refused = { success: false, reason: 'kv_precondition', kvReason: 'version' };
+  // Behind two pushed messages and an operation.
+  const replies = [3, 3].map((failedIndex) => ({ json: { ...refused, failedIndex } }));
+  const { platform, transaction } = transactionOf((_, nth) => replies[nth] ?? '');
+  let token = 5;
+  const seen: number[] = [];
+  const guard = {
+    guard: () => ({ ...check, expect: token }),
+    guardRefused: async ({ expect: sent }: { readonly expect: number }) => {
+      seen.push(sent);
+      return token++ === 5;
+    },
+  };
+  transaction
+    .queue('q')
+    .push([{ payload: 1 }, { payload: 2 }])
+    .guard(guard);
+  const commit = transaction.kv({ op: 'get', ns: 'n', key: 'k' }).commit();
+  expect(await platform.settled(commit)).toMatchObject({ success: false, failedIndex: 3 });
+  expect(seen).toEqual([5, 6]);
+  const sent = platform.requests.map(({ body = '' }) => JSON.parse(body).kv);
+  expect(sent.map((kv) => kv[1])).toEqual([check, { ...check, expect: 6 }]);
+  expect(() => transaction.guard('job' as never)).toThrow('write what acquire() of a lock gave');
+});
+
 test('the body: each ack with its own lease, all parts in their lists', async () => {
   const { platform, transaction } = transactionOf(() => '{"success":true}');
   const acked = { transactionId: 't', partitionId: '1', leaseId: 'l', consumerGroup: 'g' };
@@ -69,7 +95,7 @@ test('the body: each ack with its own lease, all parts in their lists', async ()
       .partition('p')
       .push([{ payload: { a: 1 }, transactionId: 'x' }])
       .once('k', { ttl: '1h' })
-      .guard({ guard: () => check })
+      .guard({ guard: () => check, guardRefused: async () => false })
       .timer({ key: 'r', delay: '2s', payload: 'ä', transactionId: 'y' })
       .commit(),
   );

@@ -14,6 +14,7 @@ import { sleep } from '../base/platform.js';
 import { nameOf, writeJson } from '../base/write-json.js';
 import { type Acked, type AckOptions, type AckStatus, ackItem } from '../messages/acks.js';
 import { itemText, type PushItem, readyItems } from '../messages/push-items.js';
+import type { Guard, KvCheck } from '../surfaces/guard.js';
 import type { Transport } from '../transport/transport.js';
 
 /** An operation as `POST /api/v1/kv` takes it. */
@@ -26,10 +27,8 @@ export interface KvOperation {
   readonly [member: string]: unknown;
 }
 
-/** What holds a lock: its `guard` lets the transaction commit only while the lock is held. */
-export interface Guarding {
-  readonly guard: KvOperation | (() => KvOperation);
-}
+/** A held lock, or its `guard()`: the transaction commits only while the lock is held. */
+export type Guarding = Guard | { readonly guard: KvCheck };
 
 export interface TransactionTimer {
   readonly queue?: string;
@@ -79,7 +78,11 @@ export class Transaction {
   readonly #transport: Transport;
   /** JSON texts, in their order; a push is made ready at `commit`. */
   readonly #operations: (() => Promise<string>)[] = [];
-  readonly #kv: KvOperation[] = [];
+  readonly #kv: (KvOperation | KvCheck)[] = [];
+  /** Asked for their checks at each sending, which stand behind `#kv`. */
+  readonly #guards: Guard[] = [];
+  /** Results that stand before those of `#kv`: one for each ack and pushed message. */
+  #slots = 0;
   readonly #timers: object[] = [];
   #queue: string | undefined;
   #partition: string | undefined;
@@ -101,6 +104,7 @@ export class Transaction {
       const consumerGroup = group ?? message.consumerGroup;
       const text = JSON.stringify({ type: 'ack', ...item, consumerGroup });
       this.#operations.push(async () => text);
+      this.#slots++;
     }
     return this;
   }
@@ -127,14 +131,15 @@ export class Transaction {
     const terms = { queue, partition: this.#partition, schema: undefined, nowMs };
     const ready = readyItems(items, terms);
     ready.catch(() => undefined);
+    this.#slots += [items].flat().length;
     this.#operations.push(
       async () => `{"type":"push","items":[${(await ready).map(itemText).join(',')}]}`,
     );
     return this;
   }
 
-  kv(operations: KvOperation | readonly KvOperation[]): this {
-    for (const operation of [operations].flat() as KvOperation[]) {
+  kv(operations: KvOperation | KvCheck | readonly (KvOperation | KvCheck)[]): this {
+    for (const operation of [operations].flat() as (KvOperation | KvCheck)[]) {
       if (typeof operation?.op !== 'string') {
         const text = `kv in a transaction got ${shown(operation)}`;
         throw new TypeError(`${text}: write { op: 'put', ns, key, value, forever: true }`);
@@ -177,25 +182,42 @@ export class Transaction {
     return this;
   }
 
-  /** Commits only while the lock is held. */
-  guard({ guard }: Guarding): this {
-    return this.kv(typeof guard === 'function' ? guard() : guard);
+  /** Commits only while the lock is held. One that was only renewed meanwhile is no loss. */
+  guard(lock: Guarding): this {
+    if (typeof lock?.guard === 'object') return this.kv(lock.guard);
+    if (typeof lock?.guard !== 'function') {
+      throw new TypeError(`guard got ${shown(lock)}: write what acquire() of a lock gave`);
+    }
+    this.#guards.push(lock as Guard);
+    return this;
   }
 
   /** Rejects with a `ClientError` whose `reason` says why it was rolled back. */
   async commit(): Promise<Committed | NotCommitted> {
     if (this.#isSent) throw new TypeError('a transaction commits once: make another');
-    if (this.#operations.length + this.#kv.length + this.#timers.length === 0) {
+    const parts = [this.#operations, this.#kv, this.#timers, this.#guards];
+    if (parts.every(({ length }) => length === 0)) {
       throw new TypeError('the transaction is empty: add ack, push, kv or timer before commit');
     }
     const operations: string[] = [];
     for (const operation of this.#operations) operations.push(await operation());
     this.#isSent = true;
+    for (;;) {
+      const checks = this.#guards.map((lock) => lock.guard());
+      const answer = await this.#send(this.#body(operations, [...this.#kv, ...checks]));
+      if (answer.success || answer.failedIndex === undefined) return answer;
+      const lost = answer.failedIndex - this.#slots - this.#kv.length;
+      const [lock, check] = [this.#guards[lost], checks[lost]];
+      const isHeld = lock !== undefined && check !== undefined && (await lock.guardRefused(check));
+      if (!isHeld) return answer;
+    }
+  }
+
+  #body(operations: readonly string[], kv: readonly object[]): string {
     const parts = [`"operations":[${operations.join(',')}]`];
-    if (this.#kv.length > 0) parts.push(`"kv":${JSON.stringify(this.#kv)}`);
+    if (kv.length > 0) parts.push(`"kv":${JSON.stringify(kv)}`);
     if (this.#timers.length > 0) parts.push(`"timers":${JSON.stringify(this.#timers)}`);
-    const body = `{${parts.join(',')}}`;
-    return this.#send(body);
+    return `{${parts.join(',')}}`;
   }
 
   async #send(body: string): Promise<Committed | NotCommitted> {
@@ -221,6 +243,6 @@ export class Transaction {
 }
 
 /** Whether it fails when the transaction was applied before. A check changes nothing: no. */
-function tellsRepetition({ op, required, expect }: KvOperation): boolean {
+function tellsRepetition({ op, required, expect }: KvOperation | KvCheck): boolean {
   return required === true && (op === 'putIfAbsent' || (op !== 'check' && expect !== undefined));
 }
