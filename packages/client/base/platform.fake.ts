@@ -23,6 +23,8 @@ export type Reply =
       readonly headers?: Readonly<Record<string, string>>;
       /** The connection ends within the body. */
       readonly cut?: boolean;
+      /** Called when the head has come and the body has not. */
+      readonly onHead?: () => void;
     };
 
 export type Script = (request: FakeRequest, nth: number) => Reply | Promise<Reply>;
@@ -56,11 +58,14 @@ export class FakePlatform implements Platform {
       text,
       headers = {},
       cut,
+      onHead,
     } = typeof reply === 'string' ? { text: reply } : reply;
     return {
       status,
       headers: { get: (name) => headers[name] ?? null },
       text: async () => {
+        onHead?.();
+        if (sent.signal.aborted) throw sent.signal.reason;
         if (cut) throw new TypeError('terminated');
         return text ?? (json === undefined ? '' : JSON.stringify(json));
       },

@@ -214,20 +214,26 @@ describe('what follows an answer of a pop', () => {
 });
 
 describe('the end', () => {
-  test('a signal ends a pop that waits; one that was answered then is given back', async () => {
-    let answer: (reply: Reply) => void = () => undefined;
-    const late = new Promise<Reply>((resolve) => {
-      answer = resolve;
-    });
-    const { platform, queue, statuses } = loopOf([late]);
+  test('a signal ends a pop that waits', async () => {
+    const { platform, queue, statuses } = loopOf([]);
     const stop = new AbortController();
     const loop = queue.consume(() => 0, { signal: stop.signal });
     await platform.pass(1000);
     stop.abort();
-    answer(answerOf(['a0']));
     await platform.settled(loop.then());
     expect(statuses()).toEqual([]);
     expect(platform.requests[0]?.signal.aborted).toBe(true);
+  });
+
+  test('what a pop was answered at that very moment is given back', async () => {
+    const stop = new AbortController();
+    const reply = { ...(answerOf(['a0', 'b0']) as object), onHead: () => stop.abort() };
+    const { platform, queue, statuses } = loopOf([reply]);
+    const handled: unknown[] = [];
+    const loop = queue.consume((batch) => handled.push(batch), { signal: stop.signal });
+    await platform.settled(loop.then());
+    expect(handled).toEqual([]);
+    expect(statuses()).toEqual([['a0 retry', 'b0 retry']]);
   });
 
   test('stop lets the handler finish and gives back what was not begun', async () => {

@@ -117,6 +117,21 @@ test('close tries for 30 s, and says what could not be sent', async () => {
   expect(await client.close()).toEqual({ unsent });
 });
 
+test('a push that found no room before the end rejects, with how much is missing', async () => {
+  const { platform, client, queue } = clientOf(lostConnection);
+  const buffered = queue.buffer({ messageCount: 2, maxSize: 2 });
+  const inTime = buffered.push(items(0, 1));
+  const late = buffered.push(items(1, 4)).catch((error: unknown) => error);
+  const later = buffered.push(items(4, 5)).catch((error: unknown) => error);
+  await platform.settled(inTime.then());
+  const { unsent } = await platform.settled(client.close());
+  expect(unsent).toMatchObject([{ items: items(0, 2) }]);
+  const text = '2 of 3 messages found no room before close()';
+  expect(await platform.settled(late)).toMatchObject({ code: 'closed', message: text });
+  expect(await platform.settled(later)).toMatchObject({ code: 'closed' });
+  expect(platform.pendingTimers).toBe(0);
+});
+
 test('flush rejects with what went wrong, and the batch is kept', async () => {
   const { platform, client, queue } = clientOf((nth) => (nth === 0 ? lostConnection() : undefined));
   await platform.settled(queue.buffer().push(items(0, 1)).then());

@@ -83,6 +83,8 @@ export class Buffer {
   #sending: Promise<void> | null = null;
   /** The last failure of a batch that is still to be sent. */
   #failure: unknown = null;
+  /** Nothing more comes in: pushes that wait for room reject. */
+  #isEnded = false;
   readonly #refused: Unsent[] = [];
   #refusedCount = 0;
 
@@ -96,9 +98,10 @@ export class Buffer {
   add(items: readonly ReadyItem[]): Promise<void> {
     this.#waiting++;
     const entered = this.#entering.then(() => this.#enter(items));
-    this.#entering = entered.finally(() => {
+    const left = () => {
       this.#waiting--;
-    });
+    };
+    this.#entering = entered.then(left, left);
     return entered;
   }
 
@@ -119,6 +122,8 @@ export class Buffer {
       if (this.#failure === null || signal.aborted) continue;
       await sleep(this.#transport.platform, this.#limits.retryDelayMs, signal).catch(() => null);
     }
+    this.#isEnded = true;
+    this.#onRoom?.();
     this.#cancelTimer?.();
     const items = this.#items.map(({ given }) => given);
     const left = items.length > 0 ? [{ queue: this.queue, items, error: this.#failure }] : [];
@@ -132,11 +137,15 @@ export class Buffer {
   }
 
   async #enter(items: readonly ReadyItem[]): Promise<void> {
-    for (const item of items) {
-      while (this.#items.length >= this.#limits.maxSize) {
+    for (const [i, item] of items.entries()) {
+      while (!this.#isEnded && this.#items.length >= this.#limits.maxSize) {
         await new Promise<void>((resolve) => {
           this.#onRoom = resolve;
         });
+      }
+      if (this.#isEnded) {
+        const text = `${items.length - i} of ${items.length} messages found no room before close()`;
+        throw new ClientError(text, { code: 'closed' });
       }
       this.#items.push(item);
       this.#schedule();
@@ -145,7 +154,7 @@ export class Buffer {
 
   /** A full batch goes at once, a part of one when its time has come. */
   #schedule(): void {
-    if (this.#sending !== null || this.#items.length === 0) return;
+    if (this.#isEnded || this.#sending !== null || this.#items.length === 0) return;
     if (this.#items.length >= this.#limits.messageCount && this.#failure === null) {
       void this.#send();
       return;

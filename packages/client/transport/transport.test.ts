@@ -222,12 +222,8 @@ describe('signals and the end', () => {
 
   test('an answer whose head has come is read in spite of the signal', async () => {
     const { signal, abort } = aborting();
-    const { platform, transport } = transportOf(() => '[7]');
-    const read = (text: string) => {
-      abort();
-      return text;
-    };
-    expect((await platform.settled(transport.call({ ...READ, signal, read }))).body).toBe('[7]');
+    const { platform, transport } = transportOf(() => ({ json: [7], onHead: abort }));
+    expect((await platform.settled(transport.call({ ...READ, signal }))).body).toEqual([7]);
   });
 
   test('after close nothing is sent', async () => {
