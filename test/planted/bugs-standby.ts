@@ -48,6 +48,20 @@ const FOLLOWING: readonly PlantedBug[] = [
 
 const SOURCE: readonly PlantedBug[] = [
   {
+    name: 'source-sends-what-is-not-applied',
+    meaning: 'a source sends entries that no quorum has, and another leader replaces them',
+    edits: [
+      {
+        file: 'packages/broker/standby/source-reads.ts',
+        find: 'return Math.min(appliedIndex(), log.lastIndex);',
+        replace: 'return log.lastIndex;',
+      },
+    ],
+    hunt: 'standby',
+    seeds: 40,
+    first: 42,
+  },
+  {
     name: 'readers-forgotten-after-a-restart',
     meaning: 'a node of a source that starts again keeps its log for nobody until they call',
     edits: [
