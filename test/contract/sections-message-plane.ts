@@ -334,6 +334,7 @@ export const MESSAGE_PLANE = sections({
       'leaseTime',
       'retryLimit',
       'retryDelay',
+      'retryBackoffMs, retryBackoffMaxMs',
       'maxSize',
       'ttl',
       'deadLetterQueue, dlqAfterMaxRetries',

@@ -30,6 +30,19 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     first: 3,
   },
   {
+    name: 'waiting-partition-forgotten',
+    meaning: 'a partition whose message waits for its retry is never looked at again',
+    edits: [
+      {
+        file: 'packages/engine/delivery/pop-claim.ts',
+        find: 'delayTo(draft, memory, status, cursor.heldUntilUs);',
+        replace: 'memory.forget(status);',
+      },
+    ],
+    hunt: 'single',
+    seeds: 90,
+  },
+  {
     name: 'duplicates-stored-again',
     meaning: 'a transaction id that is known is stored a second time',
     edits: [

@@ -1,5 +1,5 @@
 /** What the simulated clients write and read: messages as commands, and batches as messages. */
-import type { PushCommand } from '@svc/engine';
+import type { ConfigureCommand, PushCommand } from '@svc/engine';
 import type { MessageBatch } from '@svc/http';
 import { DEFAULT_TENANT, messageId } from '@svc/wire';
 import type { SendOutcome } from '../checkers/history.js';
@@ -70,4 +70,19 @@ export function messagesOf(batch: MessageBatch, partitionNumber: number) {
 /** The value of a payload that a producer composed. */
 export function readValue(payload: string): string | null {
   return /^\{"value":"(m\d+)","pad":"x*"\}$/.exec(payload)?.[1] ?? null;
+}
+
+/** Queues that come and go have names that begin so. */
+export const CHURNED = 'churn.';
+/** Any other queue waits before a message is handed out again that was given back. */
+const BACKOFF = { leaseTime: 60, retryBackoffMs: 200, retryBackoffMaxMs: 800 };
+
+export function configureCommand(
+  queue: string,
+  retryLimit: number,
+  mayReplace: boolean,
+): ConfigureCommand {
+  const isChurned = queue.startsWith(CHURNED);
+  const changes = isChurned ? { retryLimit, dedupWindowSeconds: null } : BACKOFF;
+  return { kind: 'configure', tenant: TENANT, queue, replace: mayReplace && isChurned, changes };
 }

@@ -8,17 +8,25 @@
 import type { Broker } from '@svc/broker';
 import type { AckCommand, AckStatus } from '@svc/engine';
 import type { DeliveredOutcome, Reply, SubmittedOutcome } from '@svc/http';
-import type {
-  Ack,
-  AckOutcome,
-  Delivery,
-  ReadRecord,
-  Send,
-  SendOutcome,
+import {
+  type Ack,
+  type AckOutcome,
+  type Delivery,
+  type ReadRecord,
+  type Send,
+  type SendOutcome,
+  ZERO_ID,
 } from '../checkers/history.js';
-import { ZERO_ID } from '../checkers/history.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { type Message, messagesOf, pushCommand, sendOutcome, TENANT } from './client-messages.js';
+import {
+  CHURNED,
+  configureCommand,
+  type Message,
+  messagesOf,
+  pushCommand,
+  sendOutcome,
+  TENANT,
+} from './client-messages.js';
 import type { Caller, ClientNetwork, NoAnswer } from './client-network.js';
 import { ClientQueues } from './client-queues.js';
 import type { Pace } from './pace.js';
@@ -495,16 +503,19 @@ export class SimulatedClients {
 
   // --- queues that come and go -----------------------------------------------------------------
 
-  /** No checker looks at these messages; the state must stay what the log replays to. */
+  /** No checker looks at these messages. At times the others' queue is to wait before retries. */
   #churn(caller: Caller): void {
     if (this.#orderly) return;
     const random = this.#random;
-    const queue = `churn.${random.between(0, 2)}`;
+    const own = random.between(0, 2);
     const what = random.pick(['configure', 'delete', 'pop', 'push', 'push'] as const);
+    const queue = what === 'configure' && own === 0 ? this.queues.newest : `${CHURNED}${own}`;
+    this.queues.begin(queue, 'take');
     this.#note(`churn ${queue} ${what}`);
     caller.call<SubmittedOutcome | DeliveredOutcome>(
       (broker, reply) => this.#change(queue, what, broker, reply),
       () => {
+        this.queues.end(queue, 'take');
         this.#soon(random.between(1, 30), () => this.#churn(caller));
       },
     );
@@ -518,12 +529,9 @@ export class SimulatedClients {
   ): void {
     const random = this.#random;
     switch (what) {
-      case 'configure': {
-        const changes = { retryLimit: random.between(0, 3), dedupWindowSeconds: null };
-        const replace = random.chance(0.5);
-        broker.submit({ kind: 'configure', tenant: TENANT, queue, replace, changes }, reply);
+      case 'configure':
+        broker.submit(configureCommand(queue, random.between(0, 3), random.chance(0.5)), reply);
         return;
-      }
       case 'delete':
         broker.submit({ kind: 'delete-queue', tenant: TENANT, queue }, reply);
         return;
@@ -533,10 +541,8 @@ export class SimulatedClients {
         broker.pop({ ...POP, scope, consumerGroup: 'churner', deadlineMs }, reply);
         return;
       }
-      case 'push': {
+      case 'push':
         broker.submit(pushCommand(queue, this.#compose(random.chance(0.5))), reply);
-        return;
-      }
     }
   }
 

@@ -3,7 +3,7 @@
  * them.
  */
 import type { OptionChanges, QueueOptions } from '@svc/engine';
-import { describedAs, integer, named, text, truth } from '@svc/schema';
+import { describedAs, integer, named, optional, text, truth } from '@svc/schema';
 import { INT32_MAX, INT32_MIN, isWellFormed } from '@svc/wire';
 import { badRequestFault } from '../../exchange/errors.js';
 import { shown } from '../../json/shown.js';
@@ -33,6 +33,8 @@ export const OPTION_KINDS = {
   dedupWindowSeconds: 'integer',
   retentionSinkHold: 'sink-hold',
   retentionSinkHoldMaxSeconds: 'sink-hold-max',
+  retryBackoffMs: 'integer',
+  retryBackoffMaxMs: 'integer',
 } as const satisfies { readonly [name in keyof QueueOptions]: OptionKind };
 
 export const SINK_HOLD = /^[A-Za-z0-9._-]{0,64}$/;
@@ -80,10 +82,11 @@ function optionValue(name: string, kind: OptionKind, text: string): string | num
   }
 }
 
-/** Two options are cut to their range instead of being refused. */
+/** Some options are cut to their range instead of being refused. */
 function clamped(name: string, value: number): number {
   if (name === 'minPopWaitTime') return Math.min(Math.max(value, 0), MIN_POP_WAIT_MS_MAX);
-  if (name === 'dedupWindowSeconds') return Math.max(value, 0);
+  if (name === 'dedupWindowSeconds' || name === 'retryBackoffMs') return Math.max(value, 0);
+  if (name === 'retryBackoffMaxMs') return Math.max(value, 1);
   return value;
 }
 
@@ -125,5 +128,11 @@ export const optionsAnswer = named(
     dedupWindowSeconds: integer,
     retentionSinkHold: text,
     retentionSinkHoldMaxSeconds: integer,
+    // Beyond the contract, and shown where they are used.
+    retryBackoffMs: [optional(integer), ({ retryBackoffMs: ms }) => (ms > 0 ? ms : undefined)],
+    retryBackoffMaxMs: [
+      optional(integer),
+      ({ retryBackoffMs, retryBackoffMaxMs: ms }) => (retryBackoffMs > 0 ? ms : undefined),
+    ],
   }),
 );

@@ -38,6 +38,8 @@ const OPTIONS: QueueOptions = {
   dedupWindowSeconds: 3600,
   retentionSinkHold: '',
   retentionSinkHoldMaxSeconds: 604_800,
+  retryBackoffMs: 0,
+  retryBackoffMaxMs: 3_600_000,
 };
 
 const COUNTS = { total: 100, pending: 12, processing: 2, completed: 85, deadLetter: 3 };

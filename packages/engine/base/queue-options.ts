@@ -24,6 +24,8 @@ export const CONFIGURE_DEFAULTS: QueueOptions = {
   dedupWindowSeconds: 3600,
   retentionSinkHold: '',
   retentionSinkHoldMaxSeconds: 604_800,
+  retryBackoffMs: 0,
+  retryBackoffMaxMs: 3_600_000,
 };
 
 /** Seconds of a lease in a queue that a push, not configure, created. */
@@ -64,5 +66,7 @@ export function changeOptions(
     ...options,
     minPopWaitTime: Math.min(Math.max(options.minPopWaitTime, 0), POP_WAIT_MS_MAX),
     dedupWindowSeconds: Math.max(options.dedupWindowSeconds, 0),
+    retryBackoffMs: Math.max(options.retryBackoffMs, 0),
+    retryBackoffMaxMs: Math.max(options.retryBackoffMaxMs, 1),
   };
 }

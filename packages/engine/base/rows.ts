@@ -36,7 +36,10 @@ export const metaRow = record({
 });
 export type MetaRow = Infer<typeof metaRow>;
 
-/** Every option of message-plane 7.1, in its order. Numbers may be negative. */
+/**
+ * Every option of message-plane 7.1, in its order, and behind them our own. Numbers may be
+ * negative.
+ */
 export const queueOptions = record({
   namespace: text,
   task: text,
@@ -59,6 +62,8 @@ export const queueOptions = record({
   dedupWindowSeconds: int32,
   retentionSinkHold: text,
   retentionSinkHoldMaxSeconds: int32,
+  retryBackoffMs: added(int32, 0),
+  retryBackoffMaxMs: added(int32, 3_600_000),
 });
 
 export const queueRow = record({
@@ -174,6 +179,8 @@ export const cursorRow = record({
   signalled: maybe(span),
   /** What a client stored with the position that it set; null: none, or an ack came since. */
   metadata: nullable(text),
+  /** Nothing is handed out before this; 0, or a time that is over, while a lease is on record. */
+  heldUntilUs: added(count, 0),
 });
 export type CursorRow = Infer<typeof cursorRow>;
 

@@ -28,6 +28,8 @@ export interface Settlement {
   readonly committed: number;
   readonly released: boolean;
   readonly retries: number;
+  /** A `failed` or `retry` has ended the lease: its message is to come again. */
+  readonly givenBack: boolean;
   /** Offsets to file as dead letters, ascending. */
   readonly filed: readonly number[];
 }
@@ -47,15 +49,17 @@ export function settle(input: SettleInput, items: readonly SettleItem[]): Settle
   const headStatus = words.get(head);
   if (headStatus === undefined) {
     const moved = batchEnd !== null && passed > input.committed;
-    if (!moved) return { committed: passed, released: false, retries, filed: [] };
+    if (!moved) return { committed: passed, released: false, retries, givenBack: false, filed: [] };
     const released = passed >= batchEnd || input.conflation;
     const committed = released ? batchEnd : passed;
-    return { committed, released, retries: released ? 0 : retries, filed: [] };
+    return { committed, released, retries: released ? 0 : retries, givenBack: false, filed: [] };
   }
-  if (batchEnd === null) return { committed: passed, released: false, retries, filed: [] };
-  if (headStatus === 'retry') return { committed: passed, released: true, retries, filed: [] };
+  if (batchEnd === null)
+    return { committed: passed, released: false, retries, givenBack: false, filed: [] };
+  const again = { committed: passed, released: true, givenBack: true, filed: [] };
+  if (headStatus === 'retry') return { ...again, retries };
   if (headStatus === 'failed' && retries < Math.max(retryLimit, 0)) {
-    return { committed: passed, released: true, retries: retries + 1, filed: [] };
+    return { ...again, retries: retries + 1 };
   }
   return settleRun(input, words, head);
 }
@@ -79,20 +83,21 @@ function settleRun(
   const filed: number[] = [];
   let committed = head - 1;
   let retries = 0;
+  let givenBack = false;
   const decided = [...words].filter(([offset]) => offset >= head).sort(([a], [b]) => a - b);
   for (const [offset, word] of decided) {
     // What lies unnamed in between is done with a completed message above it, else undecided.
     if (offset > committed + 1 && offset > top) break;
     committed = offset - 1;
-    if (word === 'retry') break;
-    if (word === 'failed' && !spent) {
-      retries = input.retries;
+    givenBack = word === 'retry' || (word === 'failed' && !spent);
+    if (givenBack) {
+      if (word === 'failed') retries = input.retries;
       break;
     }
     if (isFiled(input, word)) filed.push(offset);
     committed = offset;
   }
-  return { committed, released: true, retries, filed };
+  return { committed, released: true, retries, givenBack, filed };
 }
 
 function strongestWords(items: readonly SettleItem[]): Map<number, AckStatus> {

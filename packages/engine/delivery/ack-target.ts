@@ -23,6 +23,7 @@ import {
 } from './ack-dead-letters.js';
 import { NOT_FOUND, type Resolution, Resolver } from './ack-resolve.js';
 import { type SettleItem, type Settlement, settle } from './ack-settle.js';
+import { heldUntil } from './backoff.js';
 import { releaseLease } from './lease.js';
 import type { DeliveryMemory } from './memory.js';
 
@@ -179,7 +180,7 @@ export function judgeTarget(
     found,
     filed: settlement.filed,
     letters,
-    change: changeOf(subject, letters, settlement, named),
+    change: changeOf(draft.nowUs, subject, letters, settlement, named),
   };
 }
 
@@ -190,7 +191,8 @@ function settledBelow(
   filed: readonly number[],
 ): Settlement {
   const reached = rows.length === 0 ? committed : end - 1;
-  return { committed: reached, released: false, retries, filed: filed.slice(0, rows.length) };
+  const below = filed.slice(0, rows.length);
+  return { committed: reached, released: false, retries, givenBack: false, filed: below };
 }
 
 function outcomesOf(
@@ -212,15 +214,18 @@ function outcomesOf(
 }
 
 function changeOf(
+  nowUs: number,
   subject: Subject,
   letters: DeadLetters,
   settlement: Settlement,
   named: readonly SettleItem[],
 ): TargetChange | null {
-  const { cursor } = subject;
-  const { committed, released, retries } = settlement;
+  const { cursor, queue } = subject;
+  const { committed, released, retries, givenBack } = settlement;
   if (committed === cursor.committed && !released && retries === cursor.retries) return null;
-  const row = settledRow(cursor, settlement, named);
+  const attempt = committed > cursor.committed ? 1 : cursor.attempt;
+  const heldUntilUs = givenBack ? heldUntil(nowUs, queue.options, attempt) : 0;
+  const row = settledRow(cursor, settlement, named, heldUntilUs);
   // A target that goes on is one call, and its batch is remembered as a whole when it is settled.
   const goesOn = letters.end !== Number.POSITIVE_INFINITY;
   const { attemptOffset } = cursor;
@@ -236,6 +241,7 @@ function settledRow(
   cursor: CursorRow,
   settlement: Settlement,
   named: readonly SettleItem[],
+  heldUntilUs: number,
 ): CursorRow {
   const { committed, released, retries } = settlement;
   const { lease, attemptOffset } = cursor;
@@ -254,6 +260,7 @@ function settledRow(
     signalled: signalledAfter(cursor, committed, named),
     // It belonged to the place that was set, and would be written once more with every ack.
     metadata: null,
+    heldUntilUs,
   };
 }
 
@@ -291,7 +298,8 @@ export function writeTarget(draft: Draft, memory: DeliveryMemory, change: Target
   draft.emit({ kind: 'cursor', partition: partition.number, group, row });
   const messages = row.committed - subject.cursor.committed;
   if (messages > 0) memory.drained(queue.number, group, messages, draft.nowMs);
-  if (!released) return;
+  // A message that waited for its retry and is done holds nobody up any more.
+  if (!released && subject.cursor.heldUntilUs <= draft.nowUs) return;
   const groupMemory = memory.group(draft, queue.number, group);
   releaseLease(memory, groupMemory, partition, row.committed);
 }

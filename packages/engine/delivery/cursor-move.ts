@@ -82,6 +82,7 @@ function isAt(row: CursorRow, committed: number, metadata: string | null): boole
     row.attempt === 0 &&
     row.retries === 0 &&
     row.signalled === null &&
-    row.metadata === metadata
+    row.metadata === metadata &&
+    row.heldUntilUs === 0
   );
 }

@@ -50,6 +50,10 @@ export function pick(
     return null;
   }
   if (cursor.lease !== null && memory.leaseLive(draft, group, number, cursor.lease)) return null;
+  if (cursor.heldUntilUs > draft.nowUs) {
+    delayTo(draft, memory, status, cursor.heldUntilUs);
+    return null;
+  }
   const conflation = group.policy?.conflation === true;
   const look = conflation ? lookAtNewest : lookAt;
   const sight = look(draft, queue.options, partition, cursor.committed, budget);
@@ -67,7 +71,7 @@ export function pick(
       return { status, queue, partition, cursor, first, last, conflation, slices };
     }
     case 'hidden':
-      memory.delay(status, draft.nowMs + Math.ceil((sight.untilUs - draft.nowUs) / 1000));
+      delayTo(draft, memory, status, sight.untilUs);
       return null;
     case 'gone': {
       const row = { ...cursor, committed: partition.nextOffset - 1, lease: null };
@@ -79,6 +83,17 @@ export function pick(
       memory.forget(status);
       return null;
   }
+}
+
+/** On the monotonic clock the partition is looked at again when the stamps reach the instant. */
+function delayTo(
+  draft: Draft,
+  memory: DeliveryMemory,
+  status: PartitionStatus,
+  untilUs: number,
+): void {
+  memory.take(status);
+  memory.delay(status, draft.nowMs + Math.ceil((untilUs - draft.nowUs) / 1000));
 }
 
 /** Writes the cursor rows of what was picked, at least one partition, and makes the answer. */
@@ -173,6 +188,7 @@ function leased(draft: Draft, command: PopCommand, one: Picked, leaseId: string)
     },
     attemptOffset: first,
     attempt: cursor.attemptOffset === first ? cursor.attempt + 1 : 1,
+    heldUntilUs: 0,
   };
 }
 
@@ -187,5 +203,6 @@ function consumed(one: Picked): CursorRow {
     totalConsumed: cursor.totalConsumed + last - Math.max(cursor.committed, partition.logStart - 1),
     signalled: signalledUpTo(cursor),
     metadata: null,
+    heldUntilUs: 0,
   };
 }

@@ -152,7 +152,8 @@ function lookInto(
   if (partition !== undefined && cursor !== undefined) {
     const held = cursor.lease !== null && memory.leaseLive(draft, group, number, cursor.lease);
     if (held) return NO_OFFER;
-    const messages = countVisible(draft, queue.options, partition, cursor.committed);
+    const waits = cursor.heldUntilUs > draft.nowUs;
+    const messages = waits ? 0 : countVisible(draft, queue.options, partition, cursor.committed);
     if (messages > 0) return { messages, messageBytes: averageBytes(partition) };
   }
   const budget = {

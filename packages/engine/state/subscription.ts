@@ -61,6 +61,7 @@ export function movedCursor(
     createdAtUs: before?.createdAtUs ?? nowUs,
     signalled: null,
     metadata,
+    heldUntilUs: 0,
   };
 }
 

@@ -29,7 +29,9 @@ import type { Refusal } from '../base/refusals.js';
 import type { CursorRow, LeaseState, PartitionRow } from '../base/rows.js';
 import type { State } from '../base/state.js';
 import { ATOMIC_UNITS_MAX, PRICES, tooMuchWork } from '../base/work-prices.js';
+import type { Subject } from '../delivery/ack-dead-letters.js';
 import { fenceOf, subjectOf, type TargetChange, writeTarget } from '../delivery/ack-target.js';
+import { heldUntil } from '../delivery/backoff.js';
 import type { DeliveryMemory } from '../delivery/memory.js';
 import type { Draft } from '../draft/draft.js';
 import type { PushPlan } from '../push/push.js';
@@ -124,7 +126,7 @@ function judgeAck(
   if (fenceOf(draft, memory, subject, ack.leaseId) !== 'held') return 'bad_lease';
   const { lease } = subject.cursor;
   assert(lease !== null, `lease ${ack.leaseId} is held, but on no record`);
-  const moved = moveBy(subject.partition, subject.cursor, lease, ack, releaseLease);
+  const moved = moveBy(draft.nowUs, subject, lease, ack, releaseLease);
   const { row, count } = moved;
   if (row === null) return { change: null, count, released: false };
   const released = row.lease === null;
@@ -138,14 +140,17 @@ interface Moved {
 }
 
 function moveBy(
-  partition: PartitionRow,
-  cursor: CursorRow,
+  nowUs: number,
+  { queue, partition, cursor }: Subject,
   lease: LeaseState,
   { completed, count }: StreamAck,
   releaseLease: boolean,
 ): Moved {
   const first = Math.max(cursor.committed + 1, partition.logStart);
-  if (!completed) return { row: redelivered(cursor, lease, first), count: 0 };
+  if (!completed) {
+    const heldUntilUs = heldUntil(nowUs, queue.options, cursor.attempt);
+    return { row: { ...redelivered(cursor, lease, first), heldUntilUs }, count: 0 };
+  }
   if (releaseLease) {
     const { id: leaseId, batchEnd: last } = lease;
     const row: CursorRow = {

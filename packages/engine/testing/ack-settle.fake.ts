@@ -19,15 +19,18 @@ export function settleByTable(input: SettleInput, words: readonly Word[]): Settl
   const below = s === -1 ? words : words.slice(0, s);
   const p = at(below.lastIndexOf('completed'));
   const signal = words[s];
-  if (batchEnd === null) return { committed: p, released: false, retries: n, filed: [] };
+  const givenBack = false;
+  if (batchEnd === null) return { committed: p, released: false, retries: n, givenBack, filed: [] };
   if (signal === undefined) {
-    if (conflation && p > c) return { committed: batchEnd, released: true, retries: 0, filed: [] };
-    if (p === batchEnd) return { committed: p, released: true, retries: 0, filed: [] };
-    return { committed: p, released: false, retries: n, filed: [] };
+    if (conflation && p > c)
+      return { committed: batchEnd, released: true, retries: 0, givenBack, filed: [] };
+    if (p === batchEnd) return { committed: p, released: true, retries: 0, givenBack, filed: [] };
+    return { committed: p, released: false, retries: n, givenBack, filed: [] };
   }
-  if (signal === 'retry') return { committed: p, released: true, retries: n, filed: [] };
+  if (signal === 'retry')
+    return { committed: p, released: true, retries: n, givenBack: true, filed: [] };
   if (signal === 'failed' && n < retryLimit) {
-    return { committed: p, released: true, retries: n + 1, filed: [] };
+    return { committed: p, released: true, retries: n + 1, givenBack: true, filed: [] };
   }
   const filed = signal === 'dlq' || fileFailed ? [at(s)] : [];
   for (let i = s + 1; i <= end; i++) {
@@ -37,8 +40,10 @@ export function settleByTable(input: SettleInput, words: readonly Word[]): Settl
     else if (word === 'failed' && n >= retryLimit) {
       if (fileFailed) filed.push(at(i));
     } else if (!passed) {
-      return { committed: at(i - 1), released: true, retries: word === 'failed' ? n : 0, filed };
+      const retries = word === 'failed' ? n : 0;
+      const given = word !== null;
+      return { committed: at(i - 1), released: true, retries, givenBack: given, filed };
     }
   }
-  return { committed: at(end), released: true, retries: 0, filed };
+  return { committed: at(end), released: true, retries: 0, givenBack, filed };
 }

@@ -70,6 +70,7 @@ const cursor: CursorRow = {
   createdAtUs: 5,
   signalled: { first: 0, last: 2 ** 41 - 1 },
   metadata: 'note',
+  heldUntilUs: 0,
 };
 const bare: CursorRow = { ...cursor, lease: null, settled: null, signalled: null, metadata: null };
 const group: GroupRow = {
@@ -364,4 +365,9 @@ export const SAMPLE_EFFECTS: readonly Effect[] = [
   { kind: 'seed', position: { index: 41_233, term: 7, stampUs: US }, row: standby },
   { kind: 'kv', tenant: OTHER, writes: [], versionBefore: 300 },
   { kind: 'dead-letter', row: { ...letter, reason: 'dlq' } },
+  { kind: 'cursor', partition: 1, group: 'g', row: { ...cursor, lease: null, heldUntilUs: US } },
+  {
+    kind: 'queue',
+    row: { ...queue, options: { ...queue.options, retryBackoffMs: 500, retryBackoffMaxMs: 9000 } },
+  },
 ];

@@ -88,6 +88,7 @@ export const configuring: ContractTable = {
       [options('"leaseTime":2147483648'), 'leaseTime must be an integer'],
       [options('"leaseTime":-2147483649'), 'leaseTime must be an integer'],
       [options('"priority":true'), 'priority must be an integer'],
+      [options('"retryBackoffMs":"1s"'), 'retryBackoffMs must be an integer'],
       [options('"retryLimit":[]'), 'retryLimit must be an integer'],
       [options('"dedupWindowSeconds":{}'), 'dedupWindowSeconds must be an integer'],
       ['{"queue":"{queue}","leaseTime":"x"}', 'leaseTime must be an integer'],
@@ -315,6 +316,27 @@ export const queueOptions: ContractTable = {
       },
     },
     echoed('retryDelay', { retryDelay: 5 }),
+    {
+      row: 'retryBackoffMs, retryBackoffMaxMs',
+      does: 'hold the partition back, and are shown where they are used',
+      run: async (broker) => {
+        const wait = { retryBackoffMs: 1500, retryBackoffMaxMs: 3000 };
+        const batch = await LeasedBatch.take(broker, wait);
+        expect((await broker.api.detail(broker.queue)).options).toMatchObject(wait);
+        await batch.ack(['a', 'retry']);
+        const pop = { consumerGroup: 'g' };
+        expect(await broker.api.popQueue(broker.queue, pop)).toBe(null);
+        const later = await broker.api.popQueue(broker.queue, {
+          ...pop,
+          wait: true,
+          timeout: 9000,
+        });
+        expect(later?.messages[0]).toMatchObject({ transactionId: 'a', deliveryAttempt: 2 });
+        const off = { retryBackoffMs: -1, retryBackoffMaxMs: 0 };
+        const { options } = await configure(broker, { options: off });
+        expect(Object.keys(options).filter((name) => name.startsWith('retryB'))).toEqual([]);
+      },
+    },
     echoed('maxSize', { maxSize: 5, maxQueueSize: 5 }),
     echoed('ttl', { ttl: 5 }),
     {

@@ -118,6 +118,7 @@ export class DifferentialModel {
     const { messages } = partition;
     const cursor = this.cursor(queue, partition, group);
     if (cursor === undefined || this.isLive(cursor)) return [];
+    if (cursor.heldUs > this.nowUs) return [];
     const quietUs = this.nowUs - options.windowBuffer * SECOND;
     if ((messages.at(-1)?.stampUs ?? 0) > quietUs) return [];
     const visibleUs = this.nowUs - options.delayedProcessing * SECOND;
@@ -135,6 +136,7 @@ export class DifferentialModel {
   ): number {
     const [first = -1] = offsets;
     const end = offsets.at(-1) ?? -1;
+    cursor.heldUs = 0;
     if (lease.id === '') {
       Object.assign(cursor, { committed: end, lease: null, attemptFirst: -1, attempt: 0 });
       return 1;
@@ -219,17 +221,20 @@ export class DifferentialModel {
     const headWord = word(head);
     if (headWord === 'retry' || (headWord === 'failed' && !spent)) {
       cursor.retries = headWord === 'failed' ? retries + 1 : retries;
+      const delivered = passed > cursor.committed ? 1 : cursor.attempt;
       this.#moveTo(cursor, passed, true);
+      this.#holdBack(queue, cursor, delivered);
       return { released: true, filed: false };
     }
     const isOn = options.deadLetterQueue || options.dlqAfterMaxRetries;
-    let filed = false;
+    let [filed, again] = [false, false];
     cursor.retries = 0;
     let at = head;
     for (; at <= lease.end; at++) {
       const here = word(at);
       if (here === 'failed' && !spent) cursor.retries = retries;
-      if (here === 'retry' || (here === 'failed' && !spent)) break;
+      again = here === 'retry' || (here === 'failed' && !spent);
+      if (again) break;
       if (here === undefined && !completed.some((one) => one > at)) break;
       if (here === 'dlq' || (here === 'failed' && isOn)) {
         this.deadLetters.push({ partition: partition.number, group, offset: at, retries });
@@ -237,7 +242,21 @@ export class DifferentialModel {
       }
     }
     this.#moveTo(cursor, at - 1, true);
+    if (again) this.#holdBack(queue, cursor, 1);
     return { released: true, filed };
+  }
+
+  /** docs/api.md: 1, 2, 4 ... times `retryBackoffMs`, by how often the message was delivered. */
+  #holdBack(queue: string, cursor: ModelCursor, delivered: number): void {
+    const { retryBackoffMs: least, retryBackoffMaxMs: most } = this.queue(queue).options;
+    if (least === 0) return;
+    cursor.heldUs = this.nowUs + 1000 * Math.min(most, least * 2 ** (delivered - 1));
+  }
+
+  /** The ends of waits. */
+  holds(): number[] {
+    const partitions = [...this.queues.values()].flatMap((queue) => [...queue.partitions.values()]);
+    return partitions.flatMap(({ cursors }) => [...cursors.values()].map(({ heldUs }) => heldUs));
   }
 
   #moveTo(cursor: ModelCursor, committed: number, released: boolean): void {
@@ -250,6 +269,7 @@ export class DifferentialModel {
       cursor.attemptFirst = committed + 1;
     }
     if (released) cursor.lease = null;
+    if (committed > cursor.committed) cursor.heldUs = 0;
     cursor.committed = committed;
   }
 
@@ -276,7 +296,7 @@ export class DifferentialModel {
 }
 
 function newCursor(committed: number): ModelCursor {
-  const attempts = { attemptFirst: -1, attempt: 0, retries: 0, signalled: false };
+  const attempts = { attemptFirst: -1, attempt: 0, retries: 0, signalled: false, heldUs: 0 };
   return { committed, lease: null, settled: null, ...attempts };
 }
 

@@ -173,6 +173,8 @@ const changes = fc.record(
     dedupWindowSeconds: fc.constantFrom(0, 2, 3600),
     delayedProcessing: fc.constantFrom(0, 0, 2),
     windowBuffer: fc.constantFrom(0, 0, 1),
+    retryBackoffMs: fc.constantFrom(0, 2000, 2000),
+    retryBackoffMaxMs: fc.constantFrom(3000, 3_600_000),
   },
   { requiredKeys: [] },
 );
@@ -207,6 +209,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('configure' as const), queue, changes }) },
+  {
+    weight: 2,
+    arbitrary: fc.constant<Operation>({
+      kind: 'configure',
+      queue: 'q0',
+      changes: { retryBackoffMs: 2000, delayedProcessing: 0, windowBuffer: 0 },
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete-queue' as const), queue }) },
   {
     weight: 8,

@@ -102,14 +102,14 @@ export class DifferentialRun {
   }
 
   /**
-   * A lease ends within a millisecond: in memory by the clock that it was granted on, after a
-   * restart by the one in its row. No command comes in that millisecond.
+   * A lease, and a wait before a retry, ends within a millisecond: in memory by the clock that it
+   * was granted on, after a restart by the one in its row. No command comes in that millisecond.
    */
   #leaveBorders(): void {
     const nextUs = this.#rig.wallUs + 1000;
-    const isBorder = this.#model
-      .leases()
-      .some(({ expiresUs }) => Math.abs(expiresUs - nextUs) < 2000);
+    const leases = this.#model.leases().map(({ expiresUs }) => expiresUs);
+    const ends = [...leases, ...this.#model.holds()];
+    const isBorder = ends.some((endUs) => Math.abs(endUs - nextUs) < 2000);
     if (isBorder) this.#rig.advance(5);
   }
 
@@ -512,15 +512,16 @@ export class DifferentialRun {
       const row = this.#rig.state.get(cursors, numberNameKey(number, group));
       // A cursor that nobody has moved need not be written down.
       if (row === undefined) continue;
-      const { committed, lease, retries, attemptOffset, attempt } = row;
+      const { committed, lease, retries, attemptOffset, attempt, heldUntilUs } = row;
       const lived = lease && [lease.id, lease.batchEnd, lease.expiresAtUs];
       deepStrictEqual(
-        { committed, retries, attempts: [attemptOffset, attempt], lease: lived },
+        { committed, retries, attempts: [attemptOffset, attempt], lease: lived, heldUntilUs },
         {
           committed: cursor.committed,
           retries: cursor.retries,
           attempts: [cursor.attemptFirst, cursor.attempt],
           lease: cursor.lease && [cursor.lease.id, cursor.lease.end, cursor.lease.expiresUs],
+          heldUntilUs: cursor.heldUs,
         },
         `the cursor of ${group} on ${name}`,
       );

@@ -18,6 +18,8 @@ export interface ModelCursor {
   retries: number;
   /** An ack with a signal was carried out since the cursor was put where it is. */
   signalled: boolean;
+  /** Nothing is handed out before. */
+  heldUs: number;
 }
 
 export interface ModelLease {
@@ -65,6 +67,8 @@ export interface ModelOptions {
   dedupWindowSeconds: number;
   delayedProcessing: number;
   windowBuffer: number;
+  retryBackoffMs: number;
+  retryBackoffMaxMs: number;
 }
 
 export interface ModelDeadLetter {
@@ -88,4 +92,6 @@ export const IMPLICIT: ModelOptions = {
   dedupWindowSeconds: 3600,
   delayedProcessing: 0,
   windowBuffer: 0,
+  retryBackoffMs: 0,
+  retryBackoffMaxMs: 3_600_000,
 };
