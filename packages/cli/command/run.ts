@@ -1,5 +1,5 @@
 /** One run of a command: what it was given, how it calls, and where it prints. */
-import { settingsOf, Transport, writeJson } from '@svc/client';
+import { settingsOf, Transport } from '@svc/client';
 import { EXIT, UserError } from '../base/errors.js';
 import { exactJson, parseExact } from '../base/exact-json.js';
 import type { World } from '../base/world.js';
@@ -56,7 +56,7 @@ export class Run {
   /** Rejects with a `ClientError`, or with the reason of the world's signal. */
   async call(request: Request, options: CallOptions = {}): Promise<Heard> {
     const { method, path, body, repeat = 'any', waitMs } = request;
-    const text = request.text ?? (body === undefined ? undefined : exactBody(body));
+    const text = request.text ?? (body === undefined ? undefined : exactJson(body));
     const transport = await this.#transport(options);
     const answer = await transport.call<Pick<Heard, 'text' | 'body'>>({
       method,
@@ -146,12 +146,6 @@ export class Run {
     );
     return code;
   }
-}
-
-/** What was read from JSON is written as it stood there. */
-function exactBody(body: unknown): string {
-  writeJson(body, 'the body');
-  return exactJson(body);
 }
 
 /** `/metrics/prometheus` is no JSON. */

@@ -1,0 +1,200 @@
+/** `pop` and `tail`: messages as lines of JSON, whatever `-o` says. */
+import { path, withQuery } from '@svc/client';
+import { UserError } from '../base/errors.js';
+import { exactJson } from '../base/exact-json.js';
+import { type Command, type Flag, listIn, type Request } from '../command/command.js';
+import type { Given } from '../command/given.js';
+import type { Run } from '../command/run.js';
+
+type Message = Readonly<Record<string, unknown>>;
+
+const WAIT_MS = 30_000;
+const TAIL_BATCH = 1000;
+
+const START: readonly Flag[] = [
+  ['--since <time>', 'a new group begins with messages of this time, such as 5m'],
+  ['--conflation', 'only the newest message of each partition', false],
+];
+
+export const popCommands: readonly Command[] = [
+  {
+    name: 'pop',
+    args: '[queue]',
+    help: 'Take messages under a lease, of a queue or of all with a namespace or task.',
+    flags: [
+      ['--cg <group>', 'consumer group'],
+      ['--partition <name>', 'take from this partition alone'],
+      ['-n, --limit <n>', 'at most so many messages', '1'],
+      ['--batch <n>', 'the same'],
+      ['--max-partitions <n>', 'of at most so many partitions', '1'],
+      ['--commit-on-delivery', 'acknowledge at delivery: there is no lease', false],
+      ['--auto-ack', 'hidden: the older name of --commit-on-delivery', false],
+      ['--wait', 'wait when there are none', true],
+      ['--timeout <duration>', 'wait for so long', '10s'],
+      ['--namespace <name>', 'of queues with this namespace'],
+      ['--task <name>', 'of queues with this task'],
+      ['--from-mode <mode>', 'where a new group begins: all or new'],
+      ...START,
+    ],
+    example: 'pop orders --cg billing -n 10',
+    run: pop,
+  },
+  {
+    name: 'tail',
+    args: '<queue>',
+    help: 'Print what is in a queue; with -f also what comes. Only the cursor of --cg moves.',
+    flags: [
+      ['--cg <group>', 'consumer group', 'svcctl-tail'],
+      ['--partition <name>', 'of this partition alone'],
+      ['-f, --follow', 'go on with what comes', false],
+      ['-n, --limit <n>', 'end after so many messages; 0: no limit', '0'],
+      ['--batch <n>', 'messages of one call; 0: 1000', '0'],
+      ['--max-partitions <n>', 'partitions of one call', '1'],
+      ['--auto-ack', 'acknowledge after a line is printed, not at delivery', false],
+      ['--from <time>', 'a new group begins there: beginning, now or a time'],
+      ...START,
+      ['--idle-millis <ms>', 'end when nothing came for so long; 0: never', '0'],
+      ['--concurrency <n>', 'calls at a time; 0: one', '0'],
+      ['--timeout <duration>', 'a call waits so long; 0: 30s', '0'],
+    ],
+    example: 'tail orders -f --from now',
+    run: tail,
+  },
+];
+
+async function pop(run: Run) {
+  const { given } = run;
+  const limit = given.isTyped('batch') ? given.integer('batch', 1) : given.integer('limit', 1);
+  const isCommitted = given.is('commit-on-delivery') || given.is('auto-ack');
+  const timeoutMs = given.is('wait') ? (given.durationMs('timeout') ?? 0) : 0;
+  const query = { ...startOf(given), batch: limit, autoAck: isCommitted || undefined };
+  const { body } = await run.call(popRequest(given, query, timeoutMs));
+  const messages = listIn(body, 'messages');
+  if (messages.length === 0) return { kind: 'nothing' } as const;
+  await run.world.output.write(messages.map(lineOf).join(''));
+  return { kind: 'ended' } as const;
+}
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/**
+ * A pop is sent again only when it was not carried out: the lease of an answer that was lost holds
+ * its messages, and another try would take the next ones.
+ */
+function popRequest(given: Given, query: Query, timeoutMs: number): Request {
+  const queue = given.optionalArg(0);
+  const partition = given.text('partition');
+  const [namespace, task] = [given.text('namespace'), given.text('task')];
+  const isLabelled = namespace !== undefined || task !== undefined;
+  if ((queue === undefined) !== isLabelled) {
+    throw new UserError('write a queue, or --namespace and --task, and not both');
+  }
+  if (queue === undefined && partition !== undefined) {
+    throw new UserError('--partition needs a queue');
+  }
+  const at =
+    queue === undefined
+      ? '/api/v1/pop'
+      : partition === undefined
+        ? path`/api/v1/pop/queue/${queue}`
+        : path`/api/v1/pop/queue/${queue}/partition/${partition}`;
+  const address = withQuery(at, {
+    consumerGroup: given.text('cg'),
+    partitions: given.isTyped('max-partitions') ? given.integer('max-partitions', 1) : undefined,
+    conflation: given.is('conflation') || undefined,
+    namespace,
+    task,
+    wait: timeoutMs > 0,
+    timeout: timeoutMs > 0 ? Math.round(timeoutMs) : undefined,
+    ...query,
+  });
+  return { method: 'GET', path: address, repeat: 'unapplied', waitMs: timeoutMs };
+}
+
+/** Where a new group begins. */
+function startOf(given: Given): Query {
+  const mode = given.text('from-mode');
+  if (mode !== undefined && mode !== 'all' && mode !== 'new') {
+    throw new UserError(`--from-mode ${mode}: write all or new`);
+  }
+  const from = given.time('since') ?? given.time('from');
+  return {
+    subscriptionMode: mode,
+    subscriptionFrom: from === 'end' ? 'now' : from,
+  };
+}
+
+function lineOf(message: Message): string {
+  const { queue, partition, transactionId, partitionId, createdAt, retryCount, data } = message;
+  const { leaseId, producerSub } = message;
+  const shown = { queue, partition, transactionId, partitionId, createdAt, retryCount, data };
+  return `${exactJson({ ...shown, leaseId, producerSub })}\n`;
+}
+
+interface Tailing {
+  /** Messages that may still be asked for. */
+  left: number;
+  lastMs: number;
+}
+
+/**
+ * Prints, then goes on. The cursor moves at delivery, or with `--auto-ack` by an acknowledgement
+ * after the line: without either the first batch of a partition would be all that is shown of it,
+ * for its lease keeps the others back. A group that reads by conflation has to acknowledge.
+ */
+async function tail(run: Run) {
+  const { given } = run;
+  const limit = given.count('limit');
+  const tailing = {
+    left: limit === 0 ? Number.POSITIVE_INFINITY : limit,
+    lastMs: run.world.nowMs(),
+  };
+  const loops = Array.from({ length: given.count('concurrency') || 1 }, () => loop(run, tailing));
+  await Promise.all(loops);
+  return { kind: 'ended' } as const;
+}
+
+async function loop(run: Run, tailing: Tailing): Promise<void> {
+  const { given } = run;
+  const batchMax = given.count('batch') || TAIL_BATCH;
+  const idleMs = given.count('idle-millis');
+  const isFollowing = given.is('follow') || idleMs > 0;
+  const isAcked = given.is('auto-ack') || given.is('conflation');
+  const start = startOf(given);
+  while (tailing.left > 0) {
+    const batch = Math.min(batchMax, tailing.left);
+    tailing.left -= batch;
+    const waitMs = isFollowing ? waitOf(run, tailing, idleMs) : 0;
+    const query = { ...start, batch, autoAck: isAcked ? undefined : true };
+    const { body } = await run.call(popRequest(given, query, waitMs));
+    const messages = listIn(body, 'messages');
+    tailing.left += batch - messages.length;
+    await run.world.output.write(messages.map(lineOf).join(''));
+    if (messages.length > 0) {
+      tailing.lastMs = run.world.nowMs();
+      if (isAcked) await acknowledge(run, messages);
+    } else if (!isFollowing || isIdle(run, tailing, idleMs)) return;
+  }
+}
+
+function waitOf(run: Run, { lastMs }: Tailing, idleMs: number): number {
+  const timeoutMs = run.given.durationMs('timeout') || WAIT_MS;
+  if (idleMs === 0) return timeoutMs;
+  return Math.max(1, Math.min(timeoutMs, lastMs + idleMs - run.world.nowMs()));
+}
+
+function isIdle(run: Run, { lastMs }: Tailing, idleMs: number): boolean {
+  return idleMs > 0 && run.world.nowMs() - lastMs >= idleMs;
+}
+
+async function acknowledge(run: Run, messages: readonly Message[]): Promise<void> {
+  const acknowledgments = messages.map(({ transactionId, partitionId, leaseId }) => {
+    return { transactionId, partitionId, leaseId, status: 'completed' };
+  });
+  const body = { consumerGroup: run.given.text('cg'), acknowledgments };
+  const { body: results } = await run.call({ method: 'POST', path: '/api/v1/ack/batch', body });
+  const refused = listIn(results, '').filter(({ success }) => success !== true);
+  for (const { error, transactionId } of refused) {
+    await run.note(`not acknowledged: ${String(transactionId)}: ${String(error)}`);
+  }
+}
