@@ -2,9 +2,12 @@
  * Goal: every step of the client does what it says against a real node. Method: one node for the
  * file; each test has a queue of its own.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { Client, type Message } from '@svc/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  endWithThisProcess,
   type NodeUnderTest,
   startNode,
   type TemporaryDirectory,
@@ -91,6 +94,9 @@ describe('messages', () => {
     await queue.partition('p2').push(numbers(2, 3));
     const late = queue.group('late').subscriptionMode('new').wait(false);
     expect(await late.pop()).toEqual([]);
+    await client.updateConsumerGroupTimestamp('late', new Date(0));
+    await client.deleteConsumerGroup('late');
+    await expect(client.deleteConsumerGroup('')).rejects.toThrow('no name that a path can hold');
     const labelled = client.queue<{ n: number }>().namespace('shop').group('labels');
     const found = await labelled.batch(9).partitions(4).pop();
     expect(found.map(({ data }) => data.n).sort()).toEqual([0, 1, 2]);
@@ -267,6 +273,22 @@ describe('the end of a client', () => {
     await expect(mine.push(numbers(0, 1))).rejects.toMatchObject({ code: 'closed' });
     const messages = await queue.group('other').batch(10).pop();
     expect(messages.map(({ data }) => data.n)).toEqual([0, 1, 2]);
+  });
+
+  test('a signal closes a client that asked for it, and then ends the process', async () => {
+    const queue = fresh();
+    const program = `
+      import { Client } from '@svc/client';
+      const client = new Client({ url: '${url}', handleSignals: true });
+      await client.queue('q-${queues}').buffer({ timeMillis: '1h' }).push({ payload: { n: 1 } });
+      process.stdout.write('in');
+      setInterval(() => 0, 1000);`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program]);
+    endWithThisProcess(child);
+    child.stdout.once('data', () => child.kill('SIGTERM'));
+    const [, signal] = (await once(child, 'close')) as [number | null, string | null];
+    expect(signal).toBe('SIGTERM');
+    expect(await queue.wait(false).pop()).toMatchObject([{ data: { n: 1 } }]);
   });
 
   test('a refusal of the broker keeps its code', async () => {

@@ -113,7 +113,7 @@ class Scan {
   /** A number, true, false or null. */
   #skipWord(): void {
     const from = this.at;
-    while (/[\w.+-]/.test(this.#text.charAt(this.at))) this.at++;
+    while (isWordPart(this.#text.charCodeAt(this.at))) this.at++;
     if (this.at === from) throw this.#wrong();
   }
 
@@ -149,10 +149,23 @@ class Scan {
   }
 
   #skipSpace(): void {
-    while (/[ \t\n\r]/.test(this.#text.charAt(this.at))) this.at++;
+    for (;;) {
+      const character = this.#text.charCodeAt(this.at);
+      if (character !== 32 && character !== 10 && character !== 13 && character !== 9) return;
+      this.at++;
+    }
   }
 
   #wrong(): SyntaxError {
     return new SyntaxError(`no JSON object at position ${this.at} of ${this.#text.length}`);
   }
+}
+
+/** A digit, a letter, `+`, `-` or `.`. */
+function isWordPart(character: number): boolean {
+  if (character >= 48 && character <= 57) return true;
+  const letter = character | 32;
+  return (
+    (letter >= 97 && letter <= 122) || character === 43 || character === 45 || character === 46
+  );
 }
