@@ -1,4 +1,5 @@
 /** The client: what a program begins with. */
+import { type Admin, adminOf } from './admin/admin.js';
 import type { Duration } from './base/durations.js';
 import { durationSeconds } from './base/durations.js';
 import { shown } from './base/errors.js';
@@ -41,6 +42,8 @@ const RENEW_SECONDS = 60;
 const SIGNALS = ['SIGINT', 'SIGTERM'];
 
 export class Client {
+  /** Management: one method for each route. */
+  readonly admin: Admin;
   readonly #transport: Transport;
   readonly #context: QueueContext;
   readonly #locks: Locks;
@@ -51,6 +54,7 @@ export class Client {
   constructor(options: string | readonly string[] | ClientOptions, platform?: Platform) {
     const settings = settingsOf(options);
     this.#transport = new Transport(settings, platform);
+    this.admin = adminOf(this.#transport);
     this.#locks = new Locks(this.#transport);
     const buffers = new Buffers(this.#transport);
     this.#context = { transport: this.#transport, buffers, loops: new Set() };

@@ -1,4 +1,13 @@
 /** `@svc/client`: the client of the broker. */
+export type { Admin, AdminMethod, CallOptions } from './admin/admin.js';
+export type * from './admin/figures-api.js';
+export type * from './admin/groups-api.js';
+export type * from './admin/node-api.js';
+export type * from './admin/queries.js';
+export type * from './admin/queues-api.js';
+export type * from './admin/records-api.js';
+export type { AdminApi } from './admin/routes.js';
+export type * from './admin/surfaces-api.js';
 export type { Duration } from './base/durations.js';
 export { ClientError } from './base/errors.js';
 export type { Logger } from './base/log.js';

@@ -205,6 +205,104 @@ describe('timers', () => {
   });
 });
 
+describe('admin', () => {
+  test('what a queue and a group come to, and what is done to them', async () => {
+    const { admin } = client;
+    const queue = uniqueQueue('admin');
+    await admin.configureQueue({ queue, options: { leaseTime: 7, namespace: 'ns' } });
+    await client.queue(queue).push([1, 2].map((payload) => ({ payload, partition: 'p' })));
+    await client.queue(queue).group('g').batch(1).pop();
+    expect((await admin.queue(queue)).options.leaseTime).toBe(7);
+    expect((await admin.queueDepth(queue, { group: 'g' })).pending).toBe(2);
+    const seek = await admin.seekPartition('g', queue, 'p', { toEnd: true });
+    expect(seek).toMatchObject({ consumerGroup: 'g', seekToEnd: true });
+    expect((await admin.queueDepth(queue, { group: 'g' })).pending).toBe(0);
+    const position = { queue, consumerGroup: 'g', partition: 'p' };
+    const { positions } = await admin.positions({ positions: [position] });
+    expect(positions).toMatchObject([{ ...position, offset: 2 }]);
+    const entry = { queue, partition: 'p', offset: 0 };
+    const { entries } = await admin.fetch({ entries: [entry] });
+    expect(entries[0]?.records.map(({ payload }) => payload)).toEqual([1, 2]);
+    expect(await admin.deleteGroupOfQueue('g', queue)).toMatchObject({ success: true });
+    expect((await admin.deleteQueue(queue)).deleted).toBe(true);
+    await expect(admin.queue(queue)).rejects.toMatchObject({ status: 404 });
+  });
+
+  test('dead letters and traces', async () => {
+    const { admin } = client;
+    const queue = uniqueQueue('admin');
+    await client.queue(queue).push([{ payload: 1, transactionId: 'a' }, { payload: 2 }]);
+    const [first, second] = await client.queue(queue).group('g').batch(2).pop();
+    await client.ack(
+      [first, second].flatMap((one) => one ?? []),
+      'dlq',
+      { error: 'no' },
+    );
+    const { messages, total } = await admin.deadLetters({ queue, limit: 1 });
+    expect([messages.length, total]).toEqual([1, 2]);
+    const replayed = await admin.retryMessage(first?.partitionId ?? '', 'a', {
+      partition: 'again',
+    });
+    expect(replayed).toMatchObject({ result: 'moved', partition: 'again' });
+    expect(await admin.redriveDeadLetters({ queue })).toMatchObject({ moved: 1, cursor: null });
+    expect((await admin.purgeDeadLetters({ queue })).deleted).toBe(0);
+    const [partitionId, transactionId] = [first?.partitionId ?? '', 'a'];
+    await admin.writeTrace({ partitionId, transactionId, traceNames: ['t-1'], data: { ok: 1 } });
+    expect((await admin.traces(partitionId, transactionId)).traces[0]?.names).toEqual(['t-1']);
+    expect((await admin.tracesByName('t-1')).total).toBe(1);
+  });
+
+  test('lists page by page, and every read that needs no name', async () => {
+    const { admin } = client;
+    const names: string[] = [];
+    for (const n of [1, 2, 3]) {
+      const queue = `paged-${n}`;
+      names.push(queue);
+      await client.queue(queue).push({ payload: n });
+      await client.queue(queue).group('paged').pop();
+    }
+    const listed: string[] = [];
+    for await (const { queues } of admin.pages('queues', { limit: 2 })) {
+      listed.push(...queues.map(({ name }) => name));
+    }
+    expect(listed).toEqual(expect.arrayContaining(names));
+    const groups: string[] = [];
+    for await (const page of admin.pages('groups', { limit: 1 })) {
+      expect(page.length).toBeLessThanOrEqual(1);
+      groups.push(...page.filter(({ name }) => name === 'paged').map(({ queueName }) => queueName));
+    }
+    expect(groups).toEqual(names);
+    const reads = await Promise.all([
+      admin.health(),
+      admin.identity(),
+      admin.process(),
+      admin.metrics(),
+      admin.prometheus(),
+      admin.overview(),
+      admin.raftStatus(),
+      admin.raftMembers(),
+      admin.membership(),
+      admin.link(),
+      admin.sharedState(),
+      admin.switches(),
+      admin.status(),
+      admin.workload({ groupBy: 'queue' }),
+      admin.queueOps({ queue: 'paged-1' }),
+      admin.systemMetrics(),
+      admin.kvNamespaces(),
+      admin.kvRows({ namespace: 'orders' }),
+      admin.timerQueues(),
+      admin.ephemeralQueues(),
+    ]);
+    expect(reads[0].status).toBe('healthy');
+    expect(reads[4]).toContain('# TYPE');
+    expect(await admin.setSwitches({ timersFire: true })).toMatchObject({
+      timersFireEnabled: true,
+    });
+    expect((await admin.grantQuota({ kind: 'kv', maxRows: 1000 })).maxRows).toBe(1000);
+  });
+});
+
 test('ephemeral queues', async () => {
   const queue = client.ephemeral('presence');
   expect(await queue.configure({ leaseSeconds: 60, retryLimit: 3 })).toMatchObject({
