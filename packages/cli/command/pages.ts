@@ -15,6 +15,8 @@ const PAGE_ROWS = 1000;
 export interface List {
   readonly path: string;
   readonly query?: Query;
+  /** Asked for by POST, with this beside the page. */
+  readonly body?: Row;
   /** The member that has the rows; absent: the answer is the list. */
   readonly member?: string;
 }
@@ -39,8 +41,12 @@ export async function readPages(run: Run, list: List, part: Part = {}): Promise<
   const rows: Row[] = [];
   const bodies: string[] = [];
   for (let after: string | undefined; ; ) {
-    const query = { ...list.query, limit: PAGE_ROWS, after };
-    const heard = await run.call({ method: 'GET', path: withQuery(list.path, query) });
+    const page = { limit: PAGE_ROWS, after };
+    const heard = await run.call(
+      list.body === undefined
+        ? { method: 'GET', path: withQuery(list.path, { ...list.query, ...page }) }
+        : { method: 'POST', path: list.path, body: { ...list.body, ...page } },
+    );
     bodies.push(heard.text);
     for (const row of listIn(heard.body, list.member ?? '')) if (keep(row)) rows.push(row);
     const next = (heard.body as { readonly nextAfter?: unknown } | null)?.nextAfter;
