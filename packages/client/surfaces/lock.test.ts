@@ -289,6 +289,20 @@ describe('a process that was paused', () => {
     expect([opsOf(broker), broker.row]).toEqual([['acquire', 'release'], undefined]);
   });
 
+  test('counts from the sending of a renewal too', async () => {
+    const { platform, sleep, acquire } = setUp((nth) =>
+      nth === 1 ? Promise.resolve().then(() => void sleep(15_000)) : undefined,
+    );
+    const held = await acquire({ autoRenew: false });
+    sleep(10_000);
+    expect(await platform.settled(held.renew())).toBe(true);
+    sleep(14_999);
+    expect(held.isHeld).toBe(true);
+    sleep(1);
+    expect(held.isHeld).toBe(false);
+    await ended(platform);
+  });
+
   test('nor does the answer to a renewal', async () => {
     const { broker, platform, sleep, acquire } = setUp((nth) => {
       return nth === 1 ? Promise.resolve().then(() => void sleep(25_000)) : undefined;
