@@ -26,6 +26,10 @@ export interface QueueOptions {
   readonly retentionSinkHoldMaxSeconds?: number | null;
   readonly priority?: number | null;
   readonly retryDelay?: number | null;
+  /** Milliseconds. */
+  readonly retryBackoffMs?: number | null;
+  /** Milliseconds. */
+  readonly retryBackoffMaxMs?: number | null;
   readonly maxSize?: number | null;
   readonly ttl?: number | null;
 }
