@@ -142,6 +142,7 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'busy',
     seeds: 30,
+    first: 7,
   },
   {
     name: 'unread-removed',

@@ -59,6 +59,7 @@ const SNAPSHOTS: readonly PlantedBug[] = [
     ],
     hunt: 'busy',
     seeds: 10,
+    first: 2,
   },
   {
     name: 'install-keeps-the-old-log',

@@ -114,6 +114,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 60,
+    first: 6,
   },
   {
     name: 'lock-after-its-lifetime',
@@ -194,6 +195,7 @@ export const SURFACE_BUGS: readonly PlantedBug[] = [
     ],
     hunt: 'single',
     seeds: 60,
+    first: 7,
   },
   {
     name: 'timer-forgotten-by-the-next-leader',
