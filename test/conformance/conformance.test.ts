@@ -85,6 +85,13 @@ describe('against a node with default settings', () => {
     await onlyTheUsers();
   });
 
+  it('rows of a source and its standby say what they need', async () => {
+    const ended = await run(['--base', base, '--section', 'standby-link 5']);
+    expect(ended.code, ended.out).toBe(0);
+    expect(ended.out).toContain(' # SKIP needs a source and a standby of its own');
+    await onlyTheUsers();
+  });
+
   it('what others may use is not touched', async () => {
     const ended = await run(['--base', base, '--section', 'state-surfaces 1.2']);
     expect(ended.code, ended.out).toBe(0);

@@ -95,7 +95,8 @@ export class Conformance {
   }
 
   async #outcomeOf(table: ContractTable, row: ContractRow): Promise<Outcome> {
-    const { environment } = table;
+    const { environment, pair = false } = table;
+    if (pair) return { kind: 'skipped', reason: 'needs a source and a standby of its own' };
     if (environment !== undefined) {
       return { kind: 'skipped', reason: `needs a node of its own${settingsText(environment)}` };
     }
