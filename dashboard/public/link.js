@@ -1,5 +1,5 @@
 /**
- * What is said of the link to another cluster. `link` is `raft.link` of `/health`, undefined on a
+ * Texts about the link to another cluster. `link` is `raft.link` of `/health`, undefined on a
  * node that has no part in one. Figures stand as the node wrote them; large ones also in words.
  */
 import { formatBytes, formatDuration } from './format.js';
@@ -10,7 +10,7 @@ const FAR_ENTRIES = 1000;
 const FAR_MS = 30_000;
 /** A source that is heard less often than this is gone or cut off. */
 const SILENT_MS = 30_000;
-/** Of the silence after which a hold ends. */
+/** A share of the silence after which a hold ends. */
 const NEAR_SHARE = 0.75;
 /** Below the fullness at which nothing is held. */
 const NEAR_PCT = 5;
@@ -127,7 +127,7 @@ function limitsText({ limits, holding }) {
   return holding ? `${disk}: nothing is over.` : `${disk}: that is over, and nothing is kept.`;
 }
 
-/** What the overview says, the worst first. */
+/** Alarms for the overview, the worst first. */
 export function alarmsOf(link) {
   if (link === undefined) return [];
   const { role, follower } = link;

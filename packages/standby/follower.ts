@@ -346,7 +346,7 @@ export class Follower {
    */
   #holdAnswered(call: number, applied: number, nowMs: number): void {
     const read = this.#read;
-    // What a slow node says of itself is no reason to stay.
+    // The claim of a slow node is no reason to stay with it.
     const known = read?.isSlow === true ? this.#scanned : this.#sourceApplied;
     const wasAhead = this.#nodes.holdAnswered(call, applied, known);
     const bringsSome = read === null || (read.isAnswered && !read.isSlow);

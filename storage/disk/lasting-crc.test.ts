@@ -43,7 +43,7 @@ test.each([LARGE - 100, LARGE, 10 * LARGE])('%i bytes with another head', (rest)
 test('a large array is read once, and one with another head not at all', () => {
   const bytes = new Uint8Array(LARGE).fill(5);
   const crc = lastingCrc(bytes);
-  // Nobody may do that. What is told of it shows that nothing was read again.
+  // An array must not be changed. The old checksum shows that it was not read again.
   bytes[0] = 6;
   expect(lastingCrc(bytes)).toBe(crc);
   expect(lastingCrc(bytes.subarray(0))).toBe(crc32(bytes));

@@ -11,7 +11,7 @@
  * what has arrived does compute. Bytes that memory changes afterwards leave with the checksum of
  * what they were, and whoever gets them sees it.
  *
- * Of small arrays nothing is kept: to look for it costs more than to compute it again.
+ * Nothing is kept for small arrays: to look for it costs more than to compute it again.
  */
 import { crc32 } from 'node:zlib';
 
@@ -57,7 +57,7 @@ function power(bytes: number): number {
   return result;
 }
 
-/** Of two polynomials, modulo that of CRC-32. */
+/** The product of two polynomials, modulo that of CRC-32. */
 function product(one: number, other: number): number {
   let result = 0;
   let shifted = other;

@@ -18,7 +18,7 @@ import { CUT, OPEN } from './peer-proxy.js';
 
 const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 1_000_000);
 const SCENARIO_MS_MAX = 240_000;
-/** Of a load, between two events. */
+/** Messages of a load between two events. */
 const MESSAGES = 25;
 
 it(`follows, takes over under load, is followed (seed ${seed})`, {

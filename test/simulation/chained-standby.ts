@@ -31,7 +31,7 @@ export class ChainedStandby {
       spares: 0,
       beside: {
         environment: standbyEnvironment(followedMachines, random),
-        // Nobody asks here.
+        // No client asks here.
         clients: new ClientNetwork({
           loop,
           random: random.fork(),

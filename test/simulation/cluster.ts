@@ -208,7 +208,7 @@ export class Cluster implements Surroundings {
     return this.#options.beside?.sourcePort(machine) ?? null;
   }
 
-  /** Nobody new is served here. `isOrderly`: who is, still gets an answer. */
+  /** No new client is served here. `isOrderly`: one that is served still gets an answer. */
   closeDoors(isOrderly: boolean): void {
     this.#doorsClosed = true;
     for (const door of this.machines.map(({ number }) => this.#door(number))) {

@@ -1,4 +1,4 @@
-/** What a cluster needs to follow another one, and the way between them. */
+/** The parts with which a cluster follows another one, and the way between them. */
 import type { SeededRandom } from '../seeded-random.js';
 import type { Cluster } from './cluster.js';
 import type { SimulatedLoop } from './simulated-loop.js';
@@ -49,7 +49,7 @@ export function isHeld({ voters, machines }: Cluster): boolean {
   });
 }
 
-/** What the leader of a standby says of itself, at this position. */
+/** The status of the leader of a standby, at this position. */
 export function followerOf({ operator }: Cluster, position: number) {
   const { node } = operator?.leader ?? {};
   return node?.parts.follower?.view({ index: position, stampUs: 0 }) ?? null;

@@ -472,7 +472,7 @@ class StandbyRun {
     return lastIndex > applied;
   }
 
-  /** Who leads the standby dies while it is promoted, or as soon as somebody is told so. */
+  /** The leader of the standby dies while it is promoted, or as soon as a client is told so. */
   #ambush(delayMs: number): void {
     this.#course.loop.schedule(delayMs, null, () => {
       this.#standby.operator?.leader?.kill(this.#random.pick(['kill', 'power']));

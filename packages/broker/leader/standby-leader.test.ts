@@ -131,7 +131,7 @@ describe('entries of the source', () => {
     expect(leader.mirror(0, { index, term, body: large })).toEqual({ kind: 'proposed' });
     const { body: mirrored } = proposed.at(-1) ?? { body: large };
     const whole = crc32(mirrored);
-    // Nobody may do that. The checksum that was told does not see it.
+    // A body must not be changed. The checksum that was kept does not see it.
     mirrored[mirrored.length - 1] = 0;
     expect(lastingCrc(mirrored)).toBe(whole);
   });

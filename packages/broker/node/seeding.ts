@@ -270,7 +270,7 @@ class Seeding {
         await write(incoming, rows);
         if (isLast) await finish(incoming);
       } catch (error) {
-        // What came is of no use, at any node.
+        // The rows that came are of no use, at any node.
         if (error instanceof SnapshotError) await begin(store, content.name);
         throw error;
       }

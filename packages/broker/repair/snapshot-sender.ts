@@ -30,7 +30,7 @@ import {
 import type { Clock } from '../system/clock.js';
 
 const TRANSFERS_MAX = 4;
-/** Of these so many are of standbys: they take no place of a member that lacks rows. */
+/** Places for standbys among these, so that a member that lacks rows finds one. */
 const STANDBYS_MAX = 2;
 const IDLE_MS = 30_000;
 const GRACE_MS = 60_000;

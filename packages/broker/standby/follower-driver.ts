@@ -55,7 +55,7 @@ interface Call {
   isPaused: boolean;
   /** When something arrived last. */
   heardMs: number;
-  /** What arrived since it was looked at. */
+  /** Bytes that arrived since it was looked at. */
   bytes: number;
   cancelSilence: Cancel;
 }
@@ -187,7 +187,7 @@ export class FollowerDriver {
     const call = this.#calls.get(id);
     if (call === undefined) return;
     call.isPaused = false;
-    // What did not come was not wanted: that is not slow.
+    // The pause was this side's: that is not slow.
     call.bytes = SLOW_BYTES;
     call.heardMs = this.#options.clock.nowMs();
     call.connection.resume();

@@ -408,7 +408,7 @@ test('a node that is only to keep its log is not read beyond its first entry', a
   });
   follow(honest, hostile);
   await until(() => sockets[0]?.destroyed === true);
-  // What kernels and streams hold.
+  // Kernels and streams hold so much.
   expect(sockets[0]?.bytesWritten).toBeLessThan(32 * 1024 * 1024);
 });
 

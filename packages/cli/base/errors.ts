@@ -21,7 +21,7 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** What the user has to write otherwise. */
+/** A mistake in what the user wrote, with what to write instead. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }

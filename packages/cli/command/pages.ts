@@ -21,7 +21,7 @@ export interface List {
   readonly member?: string;
 }
 
-/** Of the rows that `keep` lets pass, `limit` from `offset` on. */
+/** `limit` rows from `offset` on, of those that `keep` lets pass. */
 export interface Part {
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;

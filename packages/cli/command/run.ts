@@ -102,7 +102,7 @@ export class Run {
     if (this.flags.quiet !== true) await this.world.errors.write(`svcctl: ${text}\n`);
   }
 
-  /** Of long work, on a terminal alone: each takes the place of the one before. */
+  /** Progress of long work, on a terminal alone: each line replaces the one before. */
   async progress(text: string): Promise<void> {
     if (!this.world.errors.isTerminal || this.flags.quiet === true) return;
     this.#hasProgress = true;

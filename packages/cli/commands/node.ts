@@ -1,4 +1,4 @@
-/** What a server says of itself: `ping`, `version`, `status`, `metrics`, `maintenance`. */
+/** The commands about one server: `ping`, `version`, `status`, `metrics`, `maintenance`. */
 import { path } from '@svc/client';
 import { EXIT, endingOf } from '../base/errors.js';
 import { VERSION } from '../base/version.js';

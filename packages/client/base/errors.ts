@@ -1,7 +1,7 @@
 /** The error that every call of the client may reject with. Misuse is a `TypeError` instead. */
 
 export interface ErrorFacts {
-  /** Of the answer; 0 when there was none. */
+  /** The status of the answer; 0 when there was none. */
   readonly status?: number;
   /**
    * The broker's `code` or, where it has none, its `reason`; else one of the client's own:

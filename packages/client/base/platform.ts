@@ -30,7 +30,7 @@ export interface Platform {
   random(): number;
 }
 
-/** Of Node, as far as it is used; undefined elsewhere. */
+/** The part of Node that is used; undefined elsewhere. */
 interface NodeProcess {
   readonly versions?: { readonly node?: string };
   readonly env?: Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,5 @@
 /**
- * What a consuming process says of itself: every 10 s two rows of key/value that live for 60 s, a
+ * The report of a consuming process: every 10 s two rows of key/value that live for 60 s, a
  * document in one and its length and stamp in the other. The dashboard shows them. A row that could
  * not be written is written by the next turn.
  */

@@ -200,7 +200,7 @@ export class Buffer {
 
   #refuse(items: readonly ReadyItem[], error: unknown): void {
     const given = items.map((item) => item.given);
-    // Of what is reported by `close` as much is kept as the buffer may hold.
+    // As much is kept for the report of `close` as the buffer may hold.
     if (this.#refusedCount < this.#limits.maxSize) {
       this.#refused.push({ queue: this.queue, items: given, error });
     }

@@ -35,7 +35,7 @@ export class Message<Data = unknown> implements MessageRow {
   readonly traceId: string | null;
   /** UTC, with microseconds. */
   readonly createdAt: string;
-  /** Who pushed it: the subject of the token. */
+  /** The subject of the token that pushed it. */
   readonly producerSub: string | null;
   /** "" when it was acknowledged at its delivery. */
   readonly leaseId: string;

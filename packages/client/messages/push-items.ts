@@ -17,7 +17,7 @@ export interface PushResult {
   /** `error`: not stored, and another try would not help. */
   readonly status: 'queued' | 'duplicate' | 'error';
   readonly transactionId: string;
-  /** Of a duplicate that of the first message. */
+  /** For a duplicate, that of the first message. */
   readonly messageId: string;
   readonly queue: string;
   readonly partition: string;

@@ -97,9 +97,9 @@ const OPTION_NAMES = [
 ];
 const POP_NAMES = ['group', 'partition', 'batch', 'wait', 'commitOnDelivery', 'signal'];
 const STATUSES: readonly unknown[] = ['completed', 'failed', 'retry'];
-/** Of one call of the wire. */
+/** The bound of one call of the wire. */
 const ITEMS_MAX = 10_000;
-/** Of a pop with `wait: true`; docs/api.md bounds it by 300 s. */
+/** The wait of a pop with `wait: true`; docs/api.md bounds it by 300 s. */
 const WAIT_MS = 30_000;
 
 export function ephemeralOf(transport: Transport, queue: string): EphemeralQueue {

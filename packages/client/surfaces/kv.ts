@@ -103,7 +103,7 @@ type Results<Result> = { readonly results: readonly Result[] } | Refused;
 
 const NAMESPACE = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 const KEY_BYTES_MAX = 512;
-/** Of one call of the wire. */
+/** The bound of one call of the wire. */
 const KEYS_MAX = 1024;
 const PAGE_ROWS_MAX = 1000;
 const DECIMAL = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;

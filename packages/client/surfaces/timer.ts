@@ -23,7 +23,7 @@ export interface Scheduled {
   readonly queue: string;
   readonly timerKey: string;
   readonly transactionId: string;
-  /** Of the message that will be pushed. */
+  /** The id of the message that will be pushed. */
   readonly messageId: string;
   readonly deliverAt: string;
 }
@@ -115,7 +115,7 @@ export class TimerBuilder {
     return this.#with({ partition: nameOf(partition, 'partition') });
   }
 
-  /** Of the message; minted without. */
+  /** The id of the message; minted without. */
   transactionId(transactionId: string): TimerBuilder {
     return this.#with({ txn: nameOf(transactionId, 'transactionId') });
   }

@@ -36,7 +36,7 @@ export function isRepeated(repeat: Repeat, fate: Fate): boolean {
   return REPEATED[repeat].includes(fate);
 }
 
-/** Of an answer that is no success. */
+/** The fate of an answer that is no success. */
 export function fateOf(status: number, code: string | undefined, retryAfter: boolean): Fate {
   if (status === 429) return 'limited';
   if (status >= 400 && status < 500) return 'rejected';
@@ -56,7 +56,7 @@ const NO_CONNECTION = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Of a `fetch` that rejected. */
+/** The fate of a `fetch` that rejected. */
 export function fateOfError(error: unknown): 'unsent' | 'unknown' {
   const { cause, code } = (error ?? {}) as { readonly cause?: unknown; readonly code?: unknown };
   if (typeof code === 'string') return NO_CONNECTION.has(code) ? 'unsent' : 'unknown';
