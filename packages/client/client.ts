@@ -1,11 +1,11 @@
 /** The client: what a program begins with. */
 import { type Admin, adminOf } from './admin/admin.js';
+import { nameOf, refuseUnknown } from './base/checks.js';
 import type { Duration } from './base/durations.js';
 import { durationSeconds } from './base/durations.js';
 import { shown } from './base/errors.js';
 import { NODE, type Platform } from './base/platform.js';
 import type { StandardSchema } from './base/standard-schema.js';
-import { nameOf } from './base/write-json.js';
 import {
   type Acked,
   type AckOptions,
@@ -64,6 +64,7 @@ export class Client {
   /** A queue by its name; without one, all queues with the labels that are named next. */
   queue<Out = unknown, In = Out>(name?: string, settings: QueueSettings<Out, In> = {}) {
     const queue = name === undefined ? undefined : nameOf(name, 'the name of a queue');
+    refuseUnknown(settings, 'schema', 'queue');
     const { schema } = settings;
     if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
       const text = `schema is ${shown(schema)}`;

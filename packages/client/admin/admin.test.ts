@@ -104,17 +104,17 @@ describe('misuse', () => {
     ],
     [
       (admin) => admin.queues({ limt: 1 } as never),
-      'the query of admin.queues has no limt: it takes stats, limit, after',
+      'the query of admin.queues has no option limt: write limit; its options are stats',
     ],
     [
       (admin) => admin.overview({ limit: 1 } as never),
-      'admin.overview has no limit: it takes signal',
+      'admin.overview has no option limit: its options are signal',
     ],
     [
       (admin) => (admin.overview as (...given: object[]) => unknown)({}, {}),
       'admin.overview got 2 arguments: write admin.overview({ signal })',
     ],
-    [(admin) => admin.queues('q' as never), 'got "q" where an object belongs'],
+    [(admin) => admin.queues('q' as never), 'got "q" where its options belong'],
     [
       (admin) => admin.configureQueue({ queue: 'q', options: { leaseTime: 1n as never } }),
       'body.options.leaseTime is a BigInt',

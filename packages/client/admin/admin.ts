@@ -6,6 +6,7 @@
  *     await client.admin.seekQueue('billing', 'orders', { toEnd: true });
  *     for await (const { queues } of client.admin.pages('queues', { limit: 500 })) { ... }
  */
+import { misuse, refuseUnknown } from '../base/checks.js';
 import { ClientError, shown } from '../base/errors.js';
 import { writeJson } from '../base/write-json.js';
 import { path, type Transport, withQuery } from '../transport/transport.js';
@@ -108,17 +109,18 @@ function termsOf(name: string, route: Route, given: readonly unknown[]): Terms {
   const parts = [...names];
   if (takesBody !== undefined) parts.push('body');
   if (known.length > 0) parts.push('query');
-  const form = `write admin.${name}(${[...parts, '{ signal }'].join(', ')})`;
+  const form = `admin.${name}(${[...parts, '{ signal }'].join(', ')})`;
   const rest = given.slice(names.length);
   const body = takesBody === undefined ? undefined : rest.shift();
   const query = known.length === 0 ? {} : (rest.shift() ?? {});
   const options = rest.shift() ?? {};
-  if (rest.length > 0) throw new TypeError(`admin.${name} got ${given.length} arguments: ${form}`);
+  if (rest.length > 0)
+    throw new TypeError(`admin.${name} got ${given.length} arguments: write ${form}`);
   if (takesBody === 'required' && (typeof body !== 'object' || body === null)) {
-    throw new TypeError(`the body of admin.${name} is ${shown(body)}: ${form}`);
+    throw misuse(`the body of admin.${name}`, body, form);
   }
-  refuseUnknown(query, known, `the query of admin.${name}`, form);
-  refuseUnknown(options, ['signal'], `admin.${name}`, form);
+  refuseUnknown(query, known.join(' '), `the query of admin.${name}`);
+  refuseUnknown(options, 'signal', `admin.${name}`);
   return {
     route,
     path: pathOf(at, given, names, form),
@@ -140,17 +142,8 @@ function pathOf(
     const value = given[nth];
     const name = names[nth++];
     if (typeof value === 'string' || typeof value === 'number') return path`${String(value)}`;
-    throw new TypeError(`${name} is ${shown(value)}: ${form}`);
+    throw misuse(String(name), value, form);
   });
-}
-
-function refuseUnknown(given: unknown, known: readonly string[], what: string, form: string): void {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw new TypeError(`${what} got ${shown(given)} where an object belongs: ${form}`);
-  }
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw new TypeError(`${what} has no ${unknown}: it takes ${known.join(', ') || 'nothing'}`);
 }
 
 async function send(transport: Transport, terms: Terms) {

@@ -1,5 +1,5 @@
 /** Durations: a number of milliseconds, or a text such as `"250ms"`, `"30s"`, `"1.5h"`. */
-import { shown } from './errors.js';
+import { misuse } from './checks.js';
 
 export type Duration = number | string;
 
@@ -17,9 +17,7 @@ export function durationMs(value: Duration, name: string, msMin = 0): number {
   const ms = typeof value === 'string' ? textMs(value) : value;
   if (typeof ms === 'number' && Number.isFinite(ms) && ms >= msMin) return ms;
   const least = msMin === 0 ? '' : `, at least ${msMin} ms`;
-  throw new TypeError(
-    `${name} is ${shown(value)}: write a number of milliseconds, or a text such as "30s"${least}`,
-  );
+  throw misuse(name, value, `a number of milliseconds, or a text such as "30s"${least}`);
 }
 
 /** In whole seconds, as the wire has it; parts of a second count as one. */

@@ -102,9 +102,3 @@ function refuseInside(value: object, at: string, depth: number): void {
 function refused(at: string, is: string, instead?: string): TypeError {
   return new TypeError(`${at} ${is}${instead === undefined ? '' : `: ${instead}`}`);
 }
-
-/** A name that goes into a body or a path. */
-export function nameOf(value: unknown, name: string): string {
-  if (typeof value === 'string' && value !== '') return value;
-  throw new TypeError(`${name} is ${shown(value)}: write a text that is not empty`);
-}

@@ -4,7 +4,7 @@
  * not be written is written by the next turn.
  */
 import { base64 } from '../base/base64.js';
-import { shown } from '../base/errors.js';
+import { misuse, refuseUnknown } from '../base/checks.js';
 import { mintId } from '../base/mint-id.js';
 import { NODE } from '../base/platform.js';
 import type { Transport } from '../transport/transport.js';
@@ -31,10 +31,12 @@ export interface Busy {
   readonly oldestInflightMs: number | null;
 }
 
-export function checkSupervision({ group }: SupervisionOptions, concurrency: number): void {
+export function checkSupervision(options: SupervisionOptions, concurrency: number): void {
+  refuseUnknown(options, 'group', 'supervision');
+  const { group } = options;
   if (typeof group !== 'string' || !GROUP.test(group) || group === 'coordination') {
     const form = 'letters, digits, dots, dashes and underlines, 255 at most, not "coordination"';
-    throw new TypeError(`supervision.group is ${shown(group)}: write ${form}`);
+    throw misuse('supervision.group', group, form);
   }
   if (concurrency <= CONCURRENCY_MAX) return;
   const text = `concurrency is ${concurrency}, of which supervision shows ${CONCURRENCY_MAX}`;

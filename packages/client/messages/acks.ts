@@ -1,5 +1,6 @@
 /** Acknowledgements and renewals: one call for each group, verdicts in the order of the request. */
-import { ClientError, shown } from '../base/errors.js';
+import { misuse, oneOf, refuseUnknown } from '../base/checks.js';
+import { ClientError } from '../base/errors.js';
 import { path, type Transport } from '../transport/transport.js';
 
 /** What names a message; a `Message` does. */
@@ -38,13 +39,11 @@ export interface AckResult {
   readonly noop: boolean;
 }
 
-const WORDS: readonly unknown[] = ['completed', 'failed', 'retry', 'dlq'];
+const STATUSES: readonly AckStatus[] = [true, false, 'completed', 'failed', 'retry', 'dlq'];
 
 export function statusWord(status: AckStatus): StatusWord {
-  if (typeof status === 'boolean') return status ? 'completed' : 'failed';
-  if (WORDS.includes(status)) return status;
-  const text = `the status of an ack is ${shown(status)}`;
-  throw new TypeError(`${text}: write true, false, 'completed', 'failed', 'retry' or 'dlq'`);
+  oneOf(status, 'the status of an ack', STATUSES);
+  return typeof status === 'boolean' ? (status ? 'completed' : 'failed') : status;
 }
 
 /** As the wire has it. */
@@ -66,6 +65,7 @@ export async function ack(
   status: AckStatus,
   options: AckOptions,
 ): Promise<AckResult[]> {
+  refuseUnknown(options, 'group error', 'ack');
   const items = messages.map((message) => ackItem(message, status, options.error));
   const results: AckResult[] = [];
   const groups = new Map<string | undefined, number[]>();
@@ -129,15 +129,12 @@ export async function renew(
 function leaseIdOf(lease: Leased): string {
   const id = typeof lease === 'string' ? lease : lease?.leaseId;
   if (typeof id === 'string' && id !== '') return id;
-  throw new TypeError(`there is no lease in ${shown(lease)}: write a message, or its leaseId`);
+  throw misuse('the lease', lease, 'a message, or its leaseId');
 }
 
 function refuseUnnamed(message: Acked): void {
   const { transactionId, partitionId } = (message ?? {}) as Partial<Acked>;
   const isNamed = typeof transactionId === 'string' && /^\d+$/.test(String(partitionId));
   if (isNamed && typeof partitionId === 'string') return;
-  throw new TypeError(
-    `an ack needs the transactionId and partitionId of a pop, and got ${shown(message)}: ` +
-      'write the message itself',
-  );
+  throw misuse('what ack got', message, 'a message of a pop, or its transactionId and partitionId');
 }

@@ -11,10 +11,10 @@
  * Batches of one buffer are sent one after the other, also where their partitions differ: a second
  * batch on its way would have to be taken back when the first one fails.
  */
+import { refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
 import { ClientError } from '../base/errors.js';
 import { sleep } from '../base/platform.js';
-import { count } from '../transport/settings.js';
 import type { Transport } from '../transport/transport.js';
 import { type PushItem, type ReadyItem, sendItems } from './push-items.js';
 
@@ -49,7 +49,7 @@ export interface Unsent {
 
 const TOO_LARGE = 'larger than an entry of the log';
 
-interface Limits {
+export interface BufferLimits {
   readonly messageCount: number;
   readonly timeMs: number;
   readonly maxSize: number;
@@ -57,9 +57,10 @@ interface Limits {
   readonly onError: BufferOptions['onError'];
 }
 
-export function bufferLimits(options: BufferOptions): Limits {
-  const messageCount = count(options.messageCount ?? 100, 'buffer.messageCount', 100_000);
-  const maxSize = count(options.maxSize ?? 4 * messageCount, 'buffer.maxSize');
+export function bufferLimits(options: BufferOptions): BufferLimits {
+  refuseUnknown(options, 'messageCount timeMillis maxSize retryDelayMillis onError', 'buffer');
+  const messageCount = whole(options.messageCount ?? 100, 'buffer.messageCount', 1, 100_000);
+  const maxSize = whole(options.maxSize ?? 4 * messageCount, 'buffer.maxSize');
   if (maxSize < messageCount) {
     const text = `buffer.maxSize is ${maxSize}, less than a batch`;
     throw new TypeError(`${text}: write at least messageCount, which is ${messageCount}`);
@@ -72,7 +73,7 @@ export function bufferLimits(options: BufferOptions): Limits {
 export class Buffer {
   readonly queue: string;
   readonly #transport: Transport;
-  readonly #limits: Limits;
+  readonly #limits: BufferLimits;
   #items: ReadyItem[] = [];
   /** Pushes enter one after the other. */
   #entering: Promise<unknown> = Promise.resolve();
@@ -88,7 +89,7 @@ export class Buffer {
   readonly #refused: Unsent[] = [];
   #refusedCount = 0;
 
-  constructor(transport: Transport, queue: string, limits: Limits) {
+  constructor(transport: Transport, queue: string, limits: BufferLimits) {
     this.#transport = transport;
     this.queue = queue;
     this.#limits = limits;

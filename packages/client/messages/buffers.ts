@@ -1,13 +1,7 @@
 /** The buffers of a client, one for each queue. */
 import { ClientError } from '../base/errors.js';
 import type { Transport } from '../transport/transport.js';
-import {
-  Buffer,
-  type BufferOptions,
-  type BufferStats,
-  bufferLimits,
-  type Unsent,
-} from './buffer.js';
+import { Buffer, type BufferLimits, type BufferStats, type Unsent } from './buffer.js';
 
 export class Buffers {
   readonly #transport: Transport;
@@ -19,13 +13,13 @@ export class Buffers {
   }
 
   /** The limits of a queue's buffer are those of the push that was first. */
-  of(queue: string, options: BufferOptions): Buffer {
+  of(queue: string, limits: BufferLimits): Buffer {
     if (this.#isClosed) {
       throw new ClientError('a push after close(): make a new Client', { code: 'closed' });
     }
     const found = this.#buffers.get(queue);
     if (found !== undefined) return found;
-    const buffer = new Buffer(this.#transport, queue, bufferLimits(options));
+    const buffer = new Buffer(this.#transport, queue, limits);
     this.#buffers.set(queue, buffer);
     return buffer;
   }

@@ -1,8 +1,7 @@
 /** The dead letters of a queue, the newest first. */
+import { misuse, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
-import { shown } from '../base/errors.js';
 import { payloadTexts } from '../base/payload-texts.js';
-import { count } from '../transport/settings.js';
 import { type Transport, withQuery } from '../transport/transport.js';
 
 export interface DeadLetter<Data = unknown> {
@@ -58,11 +57,11 @@ export class DeadLetterQuery<Data> {
 
   /** 100 without. */
   limit(limit: number): DeadLetterQuery<Data> {
-    return this.#with({ limit: count(limit, 'limit') });
+    return this.#with({ limit: whole(limit, 'limit') });
   }
 
   offset(offset: number): DeadLetterQuery<Data> {
-    return this.#with({ offset: offset === 0 ? 0 : count(offset, 'offset') });
+    return this.#with({ offset: whole(offset, 'offset', 0) });
   }
 
   /** Those that were filed at or after the time: a Date, an ISO text, or how long ago. */
@@ -116,7 +115,7 @@ export class DeadLetterQuery<Data> {
   #timeMs(time: Date | Duration, name: string): number {
     const ms = time instanceof Date ? time.getTime() : Date.parse(String(time));
     if (typeof time !== 'number' && Number.isFinite(ms)) return ms;
-    if (time instanceof Date) throw new TypeError(`${name} is ${shown(time)}: write a valid Date`);
+    if (time instanceof Date) throw misuse(name, time, 'a valid Date');
     return this.#transport.platform.nowMs() - durationMs(time, name);
   }
 

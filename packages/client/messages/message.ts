@@ -1,4 +1,5 @@
 /** A message as a pop delivers it. */
+import { refuseUnknown } from '../base/checks.js';
 import type { Transport } from '../transport/transport.js';
 
 /** As the wire has it, without the payload. */
@@ -81,9 +82,11 @@ export class Message<Data = unknown> implements MessageRow {
   }
 
   /** Notes something about this message. It never rejects: a trace is not worth a message. */
-  async trace({ eventType = 'info', data = null, traceName }: Trace): Promise<boolean> {
+  async trace(trace: Trace): Promise<boolean> {
     const { transactionId, partitionId, consumerGroup } = this;
     try {
+      refuseUnknown(trace, 'eventType data traceName', 'trace');
+      const { eventType = 'info', data = null, traceName } = trace;
       const named = traceName === undefined ? {} : { traceNames: [traceName].flat() };
       const body = { transactionId, partitionId, consumerGroup, eventType, data, ...named };
       await this.#transport.call({

@@ -1,8 +1,9 @@
 /** Pushes: the items that users give, the body that is sent, and what is answered. */
+import { misuse, nameOf, refuseUnknown } from '../base/checks.js';
 import { ClientError, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
 import { type StandardSchema, validated } from '../base/standard-schema.js';
-import { nameOf, writeJson } from '../base/write-json.js';
+import { writeJson } from '../base/write-json.js';
 import type { Transport } from '../transport/transport.js';
 
 export interface PushItem<Payload = unknown> {
@@ -67,16 +68,13 @@ function readyItem(item: unknown, name: string, terms: PushTerms): ReadyItem {
   if (typeof item !== 'object' || item === null || !('payload' in item)) {
     throw new TypeError(`push got ${shown(item)}, which has no payload: ${FORM}`);
   }
-  for (const key of Object.keys(item)) {
-    if (KEYS.has(key)) continue;
-    throw new TypeError(
-      `an item of a push has no ${key}: it has payload, partition, transactionId`,
-    );
+  for (const key in item) {
+    if (!KEYS.has(key)) refuseUnknown(item, [...KEYS].join(' '), 'an item of a push');
   }
   const given = item as PushItem;
   const { payload, partition = terms.partition, transactionId } = given;
   if (transactionId !== undefined && typeof transactionId !== 'string') {
-    throw new TypeError(`transactionId is ${shown(transactionId)}: write a text, or leave it out`);
+    throw misuse('transactionId', transactionId, 'a text, or leave it out');
   }
   return {
     queue: terms.queue,

@@ -1,4 +1,5 @@
 /** The options of a queue, and the calls that create and delete one. */
+import { misuse, refuseUnknown } from '../base/checks.js';
 import { writeJson } from '../base/write-json.js';
 import { path, type Transport } from '../transport/transport.js';
 
@@ -44,12 +45,49 @@ export interface Configured {
   readonly options: Readonly<Record<string, number | boolean | string>>;
 }
 
+/** Each option, and a value of its type. */
+const SAMPLES: {
+  readonly [Name in keyof Required<QueueOptions>]: NonNullable<QueueOptions[Name]>;
+} = {
+  leaseTime: 0,
+  retryLimit: 0,
+  deadLetterQueue: false,
+  dlqAfterMaxRetries: false,
+  dedupWindowSeconds: 0,
+  delayedProcessing: 0,
+  windowBuffer: 0,
+  minPopWaitTime: 0,
+  retentionEnabled: false,
+  retentionSeconds: 0,
+  completedRetentionSeconds: 0,
+  maxWaitTimeSeconds: 0,
+  encryptionEnabled: false,
+  retentionSinkHold: '',
+  retentionSinkHoldMaxSeconds: 0,
+  priority: 0,
+  retryDelay: 0,
+  retryBackoffMs: 0,
+  retryBackoffMaxMs: 0,
+  maxSize: 0,
+  ttl: 0,
+};
 const DEFAULTS: QueueOptions = { leaseTime: 300, retryLimit: 3 };
 
 export interface QueueNames {
   readonly queue: string;
   readonly namespace: string | undefined;
   readonly task: string | undefined;
+}
+
+export function checkedOptions(options: QueueOptions): QueueOptions {
+  refuseUnknown(options, Object.keys(SAMPLES).join(' '), 'config');
+  for (const [name, value] of Object.entries(options)) {
+    const kind = typeof SAMPLES[name as keyof QueueOptions];
+    if (value !== null && typeof value !== kind) {
+      throw misuse(`config.${name}`, value, `a ${kind}, or null for the broker's default`);
+    }
+  }
+  return options;
 }
 
 /** Creates the queue, or changes it: what is not named stays. */

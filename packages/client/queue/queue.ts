@@ -2,11 +2,10 @@
  * A queue as the program holds it. Each step gives a new builder, so that one can be kept and used
  * as the start of others; nothing is sent before the last step.
  */
+import { flag, misuse, nameOf, oneOf, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs, durationSeconds } from '../base/durations.js';
-import { shown } from '../base/errors.js';
 import { NODE, sleep } from '../base/platform.js';
 import type { StandardSchema } from '../base/standard-schema.js';
-import { nameOf } from '../base/write-json.js';
 import type { RunningLoops } from '../consume/consume-loop.js';
 import type {
   BatchHandler,
@@ -18,7 +17,7 @@ import type {
 import { Consuming } from '../consume/consuming.js';
 import { messageStream } from '../consume/message-stream.js';
 import { checkSupervision } from '../consume/supervision.js';
-import type { BufferOptions } from '../messages/buffer.js';
+import { type BufferLimits, type BufferOptions, bufferLimits } from '../messages/buffer.js';
 import type { Buffers } from '../messages/buffers.js';
 import { DeadLetterQuery } from '../messages/dead-letters.js';
 import type { Message } from '../messages/message.js';
@@ -27,12 +26,12 @@ import { type PushItem, type PushResult, readyItems, sendItems } from '../messag
 import { type Buffered, Pushing } from '../messages/pushing.js';
 import {
   type Configured,
+  checkedOptions,
   configureQueue,
   deleteQueue,
   type QueueNames,
   type QueueOptions,
 } from '../messages/queue-options.js';
-import { count, flag } from '../transport/settings.js';
 import type { Transport } from '../transport/transport.js';
 
 /** What the builders of a client share. */
@@ -50,7 +49,7 @@ interface State {
   readonly group?: string;
   readonly schema?: StandardSchema;
   readonly options?: QueueOptions;
-  readonly buffer?: BufferOptions;
+  readonly buffer?: BufferLimits;
   readonly batch?: number;
   readonly partitions?: number;
   readonly wait?: boolean;
@@ -112,8 +111,7 @@ export class Queue<
 
   /** The options that `create` sends. */
   config(options: QueueOptions): Queue<Out, In, Pushed, Each> {
-    if (typeof options === 'object' && options !== null) return this.#with({ options });
-    throw new TypeError(`config got ${shown(options)}: write config({ leaseTime: 60 })`);
+    return this.#with({ options: checkedOptions(options) });
   }
 
   /** Creates the queue, or changes the options that are named. */
@@ -132,7 +130,7 @@ export class Queue<
 
   /** Pushes that follow are collected, and leave in batches. */
   buffer(options: BufferOptions = {}): Queue<Out, In, Buffered, Each> {
-    return this.#with({ buffer: options });
+    return this.#with({ buffer: bufferLimits(options) });
   }
 
   /** Stores the items; or takes them into the buffer, waiting for room. */
@@ -157,12 +155,12 @@ export class Queue<
 
   /** Messages of a pop: 1. */
   batch(messages: number): Queue<Out, In, Pushed, Each> {
-    return this.#with({ batch: count(messages, 'batch') });
+    return this.#with({ batch: whole(messages, 'batch') });
   }
 
   /** Partitions that a pop may take messages of: 1, at most 64. */
   partitions(partitions: number): Queue<Out, In, Pushed, Each> {
-    return this.#with({ partitions: count(partitions, 'partitions', PARTITIONS_MAX) });
+    return this.#with({ partitions: whole(partitions, 'partitions', 1, PARTITIONS_MAX) });
   }
 
   /** Whether a pop waits for messages: true. */
@@ -189,8 +187,7 @@ export class Queue<
 
   /** Where a new group begins: `all`, or `new` messages alone. */
   subscriptionMode(mode: 'all' | 'new'): Queue<Out, In, Pushed, Each> {
-    if (mode === 'all' || mode === 'new') return this.#with({ subscriptionMode: mode });
-    throw new TypeError(`subscriptionMode is ${shown(mode)}: write 'all' or 'new'`);
+    return this.#with({ subscriptionMode: oneOf(mode, 'subscriptionMode', ['all', 'new']) });
   }
 
   /** Where a new group begins: `now`, a Date or an ISO time. */
@@ -199,7 +196,7 @@ export class Queue<
     if (text === 'now' || !Number.isNaN(Date.parse(text))) {
       return this.#with({ subscriptionFrom: text });
     }
-    throw new TypeError(`subscriptionFrom is ${shown(text)}: write 'now', a Date or an ISO time`);
+    throw misuse('subscriptionFrom', text, "'now', a Date or an ISO time");
   }
 
   /** Only the newest message of each partition. */
@@ -231,12 +228,12 @@ export class Queue<
 
   /** Batches that are worked on at a time: 1. */
   concurrency(batches: number): Queue<Out, In, Pushed, Each> {
-    return this.#with({ concurrency: count(batches, 'concurrency') });
+    return this.#with({ concurrency: whole(batches, 'concurrency') });
   }
 
   /** The loop ends after so many messages. */
   limit(messages: number): Queue<Out, In, Pushed, Each> {
-    return this.#with({ limit: count(messages, 'limit') });
+    return this.#with({ limit: whole(messages, 'limit') });
   }
 
   /** The loop ends when nothing came for so long. */
@@ -267,8 +264,9 @@ export class Queue<
   ): Consuming<Out> {
     if (typeof handler !== 'function') {
       const form = this.#state.each ? 'async (message) => { ... }' : 'async (messages) => { ... }';
-      throw new TypeError(`consume got ${shown(handler)}: write consume(${form})`);
+      throw misuse('the handler of consume', handler, `consume(${form})`);
     }
+    refuseUnknown(options, 'signal supervision', 'consume');
     const terms = this.#consumeTerms('consume');
     if (options.supervision !== undefined) {
       checkSupervision(options.supervision, terms.concurrency);
@@ -285,11 +283,11 @@ export class Queue<
   }
 
   /** One message after the other; each is completed when the next one is asked for. */
-  async *messages({
-    signal,
-  }: {
-    readonly signal?: AbortSignal;
-  } = {}): AsyncGenerator<Message<Out>, void, undefined> {
+  async *messages(
+    options: Pick<ConsumeOptions, 'signal'> = {},
+  ): AsyncGenerator<Message<Out>, void, undefined> {
+    refuseUnknown(options, 'signal', 'messages');
+    const { signal } = options;
     const terms = this.#consumeTerms('messages');
     const { transport, loops } = this.#context;
     const ending = new AbortController();

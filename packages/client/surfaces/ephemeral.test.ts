@@ -141,16 +141,16 @@ describe('misuse', () => {
     [(queue) => queue.pop({ wait: 'long' }), 'wait is "long": write a number of milliseconds'],
     [
       (queue) => queue.pop({ consumerGroup: 'g' } as never),
-      'pop has no option consumerGroup: its options are group,',
+      'pop has no option consumerGroup: write group; its options are group,',
     ],
     [(queue) => queue.ack({ id: '' }), 'write a message as pop gave it'],
     [
       (queue) => queue.ack([], 'done' as never),
-      'the status of an ack is "done": write true, false,',
+      'the status of an ack is "done": write one of true, false,',
     ],
     [
       (queue) => queue.configure({ maxbytes: 1 } as never),
-      'configure has no option maxbytes: its options are maxBytes',
+      'configure has no option maxbytes: write maxBytes; its options are maxBytes',
     ],
   ];
   test.each(MISUSED)('%#', async (call, text) => {

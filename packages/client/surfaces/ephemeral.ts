@@ -10,12 +10,11 @@
  * was stored. A full queue is 429 like any limit: the push waits and tries again for as long as
  * `retry429` says.
  */
+import { flag, misuse, nameOf, oneOf, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
 import { ClientError, shown } from '../base/errors.js';
-import { nameOf, writeJson } from '../base/write-json.js';
-import { flag } from '../transport/settings.js';
+import { writeJson } from '../base/write-json.js';
 import { path, type Transport, withQuery } from '../transport/transport.js';
-import { refuseUnknown, whole } from './options.js';
 import { parseButTexts } from './raw-values.js';
 
 export interface EphemeralItem<Payload = unknown> {
@@ -86,17 +85,14 @@ export interface EphemeralOptions {
   readonly windowBuffer?: { readonly ms: number; readonly count: number };
 }
 
-const OPTION_NAMES = [
-  'maxBytes',
-  'maxLength',
-  'policy',
-  'ttlSeconds',
-  'leaseSeconds',
-  'retryLimit',
-  'windowBuffer',
+const OPTION_NAMES = 'maxBytes maxLength policy ttlSeconds leaseSeconds retryLimit windowBuffer';
+const STATUSES: readonly (boolean | EphemeralStatus)[] = [
+  true,
+  false,
+  'completed',
+  'failed',
+  'retry',
 ];
-const POP_NAMES = ['group', 'partition', 'batch', 'wait', 'commitOnDelivery', 'signal'];
-const STATUSES: readonly unknown[] = ['completed', 'failed', 'retry'];
 /** The bound of one call of the wire. */
 const ITEMS_MAX = 10_000;
 /** The wait of a pop with `wait: true`; docs/api.md bounds it by 300 s. */
@@ -120,7 +116,7 @@ export class EphemeralQueue {
     items: EphemeralItem | readonly EphemeralItem[],
     options: EphemeralPushOptions = {},
   ): Promise<number> {
-    refuseUnknown(options, ['partition', 'signal'], 'push');
+    refuseUnknown(options, 'partition signal', 'push');
     const { partition, signal } = options;
     const list: readonly unknown[] = Array.isArray(items) ? items : [items];
     whole(list.length, 'the number of items', 0, ITEMS_MAX);
@@ -141,7 +137,7 @@ export class EphemeralQueue {
   async pop<Payload = unknown>(
     options: EphemeralPopOptions = {},
   ): Promise<EphemeralMessage<Payload>[]> {
-    refuseUnknown(options, POP_NAMES, 'pop');
+    refuseUnknown(options, 'group partition batch wait commitOnDelivery signal', 'pop');
     const { group, partition, batch = 1, wait = false, commitOnDelivery = false } = options;
     const waitMs = wait === true ? WAIT_MS : wait === false ? 0 : durationMs(wait, 'wait');
     const query = {
@@ -173,7 +169,7 @@ export class EphemeralQueue {
     status: boolean | EphemeralStatus = true,
     options: EphemeralAckOptions = {},
   ): Promise<EphemeralOutcome[]> {
-    refuseUnknown(options, ['group', 'error'], 'ack');
+    refuseUnknown(options, 'group error', 'ack');
     const { error } = options;
     const word = statusWord(status);
     const list = [messages].flat() as readonly EphemeralAcked[];
@@ -278,15 +274,13 @@ function itemText(item: unknown, at: string): string {
 }
 
 function statusWord(status: boolean | EphemeralStatus): EphemeralStatus {
-  if (typeof status === 'boolean') return status ? 'completed' : 'failed';
-  if (STATUSES.includes(status)) return status;
-  const text = `the status of an ack is ${shown(status)}`;
-  throw new TypeError(`${text}: write true, false, 'completed', 'failed' or 'retry'`);
+  oneOf(status, 'the status of an ack', STATUSES);
+  return typeof status === 'boolean' ? (status ? 'completed' : 'failed') : status;
 }
 
 function refuseUnnamed(message: EphemeralAcked): void {
   if (typeof message?.id === 'string' && message.id !== '') return;
-  throw new TypeError(`ack got ${shown(message)}: write a message as pop gave it, or { id }`);
+  throw misuse('what ack got', message, 'a message as pop gave it, or { id }');
 }
 
 function optionalName(value: string | undefined, name: string): string | undefined {

@@ -217,14 +217,17 @@ describe('misuse', () => {
     [(kv: Kv) => kv.put('k', 1, { ttl: 'soon' }), 'ttl is "soon": write a number of milliseconds'],
     [(kv: Kv) => kv.put('k', 1, { until: 0 }), 'until is 1970-01-01T00:00:00.000Z, which is over'],
     [(kv: Kv) => kv.put('k', 1, { until: 'soon' }), 'until is "soon": write a Date'],
-    [(kv: Kv) => kv.put('k', 1, { forever: false } as never), 'forever is false: write one of'],
+    [
+      (kv: Kv) => kv.put('k', 1, { forever: false } as never),
+      'forever is false: write true, or another expiry',
+    ],
     [(kv: Kv) => kv.put('k', { a: 1n }, { forever: true }), 'value.a is a BigInt'],
     [(kv: Kv) => kv.put('k', undefined, { forever: true }), 'value is undefined'],
     [(kv: Kv) => kv.put('k', cycle, { forever: true }), 'in a cycle'],
     [(kv: Kv) => kv.put('k', 1, { forever: true, expect: -1 }), 'expect (a version) is -1'],
     [
       (kv: Kv) => kv.put('k', 1, { forever: true, ttlMs: 1 } as never),
-      'put has no option ttlMs: its options are ttl,',
+      'put has no option ttlMs: write ttl; its options are ttl,',
     ],
     [
       (kv: Kv) => kv.putIfAbsent('k', 1, { forever: true, expect: 1 } as never),
@@ -233,7 +236,7 @@ describe('misuse', () => {
     [(kv: Kv) => kv.get(''), 'the key is "": write a text'],
     [(kv: Kv) => kv.get('a\0b'), 'without NUL'],
     [(kv: Kv) => kv.get('ä'.repeat(257)), 'the key has 514 bytes: write one of up to 512'],
-    [(kv: Kv) => kv.getMany('a' as never), "getMany got \"a\": write ['a', 'b']"],
+    [(kv: Kv) => kv.getMany('a' as never), "the list of keys is \"a\": write ['a', 'b']"],
     [(kv: Kv) => kv.getPrefix(''), 'has no prefix: write one, or read all rows with listAll()'],
     [
       (kv: Kv) => kv.getPrefix('a', { limit: 2000 }),

@@ -8,13 +8,14 @@
  * loop that takes it for a lost race would write twice. Rejected: to compare the value that is
  * there with the one that was sent. Another client may have written the same.
  */
+import { misuse, refuseUnknown, whole } from '../base/checks.js';
 import { ClientError, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
 import { writeJson } from '../base/write-json.js';
 import type { Answer, Transport } from '../transport/transport.js';
 import type { Guard, KvCheck } from './guard.js';
 import { Listing } from './listing.js';
-import { EXPIRY_NAMES, type Expiry, refuseUnknown, ttlSecondsOf, whole } from './options.js';
+import { EXPIRY_NAMES, type Expiry, ttlSecondsOf } from './options.js';
 import { parseButTexts } from './raw-values.js';
 
 export interface KvRow<Value = unknown> {
@@ -107,9 +108,8 @@ const KEY_BYTES_MAX = 512;
 const KEYS_MAX = 1024;
 const PAGE_ROWS_MAX = 1000;
 const DECIMAL = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-const READ_NAMES = ['signal'];
-const WRITE_NAMES = ['guard', 'signal'];
-const PUT_NAMES = [...EXPIRY_NAMES, ...WRITE_NAMES];
+const WRITE_NAMES = 'guard signal';
+const PUT_NAMES = `${EXPIRY_NAMES} ${WRITE_NAMES}`;
 
 export function kvOf(transport: Transport, namespace: string): Kv {
   if (typeof namespace === 'string' && NAMESPACE.test(namespace)) {
@@ -132,7 +132,7 @@ export class Kv {
 
   /** null: there is no such row. */
   async get<Value = unknown>(key: string, options: ReadOptions = {}): Promise<KvRow<Value> | null> {
-    refuseUnknown(options, READ_NAMES, 'get');
+    refuseUnknown(options, 'signal', 'get');
     const op = { op: 'get', ns: this.namespace, key: keyOf(key) };
     const found = await this.#read<Element & { found: boolean }>(op, options);
     return found.found ? rowOf<Value>(found) : null;
@@ -143,8 +143,8 @@ export class Kv {
     keys: readonly string[],
     options: ReadOptions = {},
   ): Promise<Map<string, KvRow<Value>>> {
-    refuseUnknown(options, READ_NAMES, 'getMany');
-    if (!Array.isArray(keys)) throw new TypeError(`getMany got ${shown(keys)}: write ['a', 'b']`);
+    refuseUnknown(options, 'signal', 'getMany');
+    if (!Array.isArray(keys)) throw misuse('the list of keys', keys, "['a', 'b']");
     const found = new Map<string, KvRow<Value>>();
     let left = [...new Set(keys.map(keyOf))];
     while (left.length > 0) {
@@ -166,7 +166,7 @@ export class Kv {
     prefix: string,
     options: PageOptions = {},
   ): Promise<KvPage<Value>> {
-    refuseUnknown(options, ['after', 'limit', 'keysOnly', 'signal'], 'getPrefix');
+    refuseUnknown(options, 'after limit keysOnly signal', 'getPrefix');
     if (typeof prefix !== 'string' || prefix === '') {
       const text = `getPrefix(${shown(prefix)}) has no prefix`;
       throw new TypeError(`${text}: write one, or read all rows with listAll()`);
@@ -180,7 +180,7 @@ export class Kv {
 
   /** All rows, or those of a prefix: `for await (const row of kv.listAll())`. */
   listAll<Value = unknown>(options: ListOptions = {}): Listing<KvRow<Value>> {
-    refuseUnknown(options, ['prefix', 'pageSize', 'keysOnly', 'signal'], 'listAll');
+    refuseUnknown(options, 'prefix pageSize keysOnly signal', 'listAll');
     const { prefix = '', pageSize = PAGE_ROWS_MAX, keysOnly = false, signal } = options;
     const limit = whole(pageSize, 'pageSize', 1, PAGE_ROWS_MAX);
     return new Listing(async (after) => {
@@ -200,7 +200,7 @@ export class Kv {
 
   /** Writes a row. With `expect` only over that version; `expect: 0` only where none is. */
   async put<Value>(key: string, value: Value, options: PutOptions): Promise<KvWritten<Value>> {
-    refuseUnknown(options ?? {}, [...PUT_NAMES, 'expect'], 'put');
+    refuseUnknown(options ?? {}, `${PUT_NAMES} expect`, 'put');
     return this.#write(this.#putText('put', key, value, options), options);
   }
 
@@ -219,7 +219,7 @@ export class Kv {
     key: string,
     options: DeleteOptions = {},
   ): Promise<KvWritten<Value>> {
-    refuseUnknown(options, [...WRITE_NAMES, 'expect'], 'delete');
+    refuseUnknown(options, `${WRITE_NAMES} expect`, 'delete');
     const expect = expectOf(options.expect);
     const op = { op: 'delete', ns: this.namespace, key: keyOf(key), expect };
     return this.#write(JSON.stringify(op), options);
@@ -230,7 +230,7 @@ export class Kv {
    * row: one that is there keeps its own. Outside `min` to `max` nothing is written (`limit`).
    */
   async incr(key: string, delta: Decimal, options: IncrOptions): Promise<KvWritten<number>> {
-    refuseUnknown(options ?? {}, [...PUT_NAMES, 'min', 'max'], 'incr');
+    refuseUnknown(options ?? {}, `${PUT_NAMES} min max`, 'incr');
     const { min, max } = options ?? {};
     const bounds = [
       min === undefined ? '' : `,"min":${decimalText(min, 'min')}`,
@@ -351,7 +351,7 @@ function notAsDescribed(what: string): ClientError {
 
 function keyOf(key: unknown): string {
   if (typeof key !== 'string' || key === '' || key.includes('\0')) {
-    throw new TypeError(`the key is ${shown(key)}: write a text that is not empty, without NUL`);
+    throw misuse('the key', key, 'a text that is not empty, without NUL');
   }
   const bytes = new TextEncoder().encode(key).length;
   if (bytes <= KEY_BYTES_MAX) return key;
@@ -366,5 +366,5 @@ function decimalText(value: Decimal, name: string): string {
   const text = typeof value === 'string' ? value : String(value);
   const isNumber = ['number', 'bigint', 'string'].includes(typeof value) && DECIMAL.test(text);
   if (isNumber) return text;
-  throw new TypeError(`${name} is ${shown(value)}: write a number, a BigInt, or a text like "0.1"`);
+  throw misuse(name, value, 'a number, a BigInt, or a text like "0.1"');
 }

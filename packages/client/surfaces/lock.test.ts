@@ -448,7 +448,7 @@ describe('misuse', () => {
     ],
     [
       (locks) => locks.lock('a', { ttlSeconds: 3 } as never),
-      'lock has no option ttlSeconds: its options are ttl,',
+      'lock has no option ttlSeconds: write ttl; its options are ttl,',
     ],
     [(locks) => locks.lock('a', { autoRenew: 1 as never }), 'autoRenew is 1: write true or false'],
     [

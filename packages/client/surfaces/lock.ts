@@ -22,14 +22,13 @@
  * The clock of a paused process is right only for what it asks afterwards. Where a write must not
  * happen after the lock is lost, put `guard()` into its call: the broker compares the token.
  */
+import { flag, misuse, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs, durationSeconds } from '../base/durations.js';
 import { ClientError, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
 import { sleep } from '../base/platform.js';
-import { flag } from '../transport/settings.js';
 import type { Transport } from '../transport/transport.js';
 import type { Guard, KvCheck } from './guard.js';
-import { refuseUnknown, whole } from './options.js';
 
 export interface LockOptions {
   /** How long it is held without a renewal, in whole seconds: 30 s. */
@@ -89,7 +88,7 @@ interface Terms {
   readonly autoRenew: boolean;
 }
 
-const NAMES = ['ttl', 'owner', 'autoRenew', 'renewEvery'];
+const NAMES = 'ttl owner autoRenew renewEvery';
 const NAME_BYTES_MAX = 256;
 const LIMIT_MAX = 1024;
 /** Between two tries of `acquire`, doubled from the first to the last. */
@@ -110,7 +109,7 @@ export class Locks {
   }
 
   lock(name: string, options: LockOptions = {}): Lock {
-    refuseUnknown(options, [...NAMES, 'limit'], 'lock');
+    refuseUnknown(options, `${NAMES} limit`, 'lock');
     return new Lock(this.#transport, termsOf(name, options), this);
   }
 
@@ -165,7 +164,7 @@ export class Lock {
    * that is aborted; a permit that is granted afterwards is given back.
    */
   async acquire(options: AcquireOptions = {}): Promise<HeldLock | null> {
-    refuseUnknown(options, ['wait', 'signal'], 'acquire');
+    refuseUnknown(options, 'wait signal', 'acquire');
     const { wait = false, signal } = options;
     const { platform } = this.#transport;
     const waitMs = wait === true ? Infinity : wait === false ? 0 : durationMs(wait, 'wait');
@@ -279,7 +278,7 @@ export class HeldLock implements Guard {
   /** Called once, when the lock is lost; at once if it is already. */
   onLost(listener: (reason: LossReason) => void): this {
     if (typeof listener !== 'function') {
-      throw new TypeError(`onLost got ${shown(listener)}: write a function of the reason`);
+      throw misuse('the listener of onLost', listener, 'a function of the reason');
     }
     if (!this.isHeld && this.#state === 'lost') listener(this.#lost.signal.reason.reason);
     else this.#listeners.push(listener);
@@ -446,7 +445,5 @@ function textOf(value: unknown, what: string): string {
   const fits = isText && new TextEncoder().encode(value).length <= NAME_BYTES_MAX;
   if (fits && (what === 'owner' || !value.includes('#'))) return value;
   const without = what === 'owner' ? 'control characters' : 'control characters and #';
-  throw new TypeError(
-    `${what} is ${shown(value)}: write a text of 1 to ${NAME_BYTES_MAX} bytes without ${without}`,
-  );
+  throw misuse(what, value, `a text of 1 to ${NAME_BYTES_MAX} bytes without ${without}`);
 }

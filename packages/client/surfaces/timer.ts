@@ -9,13 +9,14 @@
  */
 
 import { base64, textOfBase64 } from '../base/base64.js';
+import { nameOf, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
 import { ClientError, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
-import { nameOf, writeJson } from '../base/write-json.js';
+import { writeJson } from '../base/write-json.js';
 import { path, type Transport, withQuery } from '../transport/transport.js';
 import { Listing } from './listing.js';
-import { futureMs, refuseUnknown, whole } from './options.js';
+import { futureMs } from './options.js';
 
 export interface Scheduled {
   /** false: a timer of this key was replaced. */
@@ -185,7 +186,7 @@ export class TimerBuilder {
 
   /** The pending timers of the queue, by key, without payloads. */
   list(options: TimerListOptions = {}): Listing<PendingTimer> {
-    refuseUnknown(options, ['pageSize', 'signal'], 'list');
+    refuseUnknown(options, 'pageSize signal', 'list');
     const { pageSize = PAGE_ROWS_MAX, signal } = options;
     const limit = whole(pageSize, 'pageSize', 1, PAGE_ROWS_MAX);
     return new Listing(async (after) => {

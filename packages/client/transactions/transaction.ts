@@ -7,11 +7,12 @@
  * that was lost only where a guard tells (`once`, a required key/value precondition).
  */
 import { base64 } from '../base/base64.js';
+import { misuse, nameOf, refuseUnknown } from '../base/checks.js';
 import { type Duration, durationMs, durationSeconds } from '../base/durations.js';
-import { ClientError, shown } from '../base/errors.js';
+import { ClientError } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
 import { sleep } from '../base/platform.js';
-import { nameOf, writeJson } from '../base/write-json.js';
+import { writeJson } from '../base/write-json.js';
 import { type Acked, type AckOptions, type AckStatus, ackItem } from '../messages/acks.js';
 import { itemText, type PushItem, readyItems } from '../messages/push-items.js';
 import type { Guard, KvCheck } from '../surfaces/guard.js';
@@ -97,8 +98,10 @@ export class Transaction {
   ack(
     messages: Acked | readonly Acked[],
     status: AckStatus = true,
-    { group, error }: AckOptions = {},
+    options: AckOptions = {},
   ): this {
+    refuseUnknown(options, 'group error', 'ack');
+    const { group, error } = options;
     for (const message of [messages].flat() as Acked[]) {
       const item = ackItem(message, status, error);
       const consumerGroup = group ?? message.consumerGroup;
@@ -141,8 +144,7 @@ export class Transaction {
   kv(operations: KvOperation | KvCheck | readonly (KvOperation | KvCheck)[]): this {
     for (const operation of [operations].flat() as (KvOperation | KvCheck)[]) {
       if (typeof operation?.op !== 'string') {
-        const text = `kv in a transaction got ${shown(operation)}`;
-        throw new TypeError(`${text}: write { op: 'put', ns, key, value, forever: true }`);
+        throw misuse('what kv got', operation, "{ op: 'put', ns, key, value, forever: true }");
       }
       writeJson(operation, 'kv');
       this.#isGuarded ||= tellsRepetition(operation);
@@ -152,7 +154,9 @@ export class Transaction {
   }
 
   /** Commits only if no transaction did with this key. */
-  once(key: string, { ns = 'once', ttl }: OnceOptions = {}): this {
+  once(key: string, options: OnceOptions = {}): this {
+    refuseUnknown(options, 'ns ttl', 'once');
+    const { ns = 'once', ttl } = options;
     const expiry =
       ttl === undefined ? { forever: true } : { ttlSeconds: durationSeconds(ttl, 'ttl') };
     const names = { ns: nameOf(ns, 'ns'), key: nameOf(key, 'key') };
@@ -160,6 +164,7 @@ export class Transaction {
   }
 
   timer(timer: TransactionTimer): this {
+    refuseUnknown(timer, 'queue key delay at payload partition transactionId', 'timer');
     const { queue = this.#queue, key, delay, at, payload, partition, transactionId } = timer;
     if (queue === undefined) {
       throw new TypeError(
@@ -186,7 +191,7 @@ export class Transaction {
   guard(lock: Guarding): this {
     if (typeof lock?.guard === 'object') return this.kv(lock.guard);
     if (typeof lock?.guard !== 'function') {
-      throw new TypeError(`guard got ${shown(lock)}: write what acquire() of a lock gave`);
+      throw misuse('what guard got', lock, 'what acquire() of a lock gave');
     }
     this.#guards.push(lock as Guard);
     return this;

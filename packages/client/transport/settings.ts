@@ -2,6 +2,7 @@
  * The options of a client, checked when it is made: what is wrong is refused with a text that says
  * what to write instead, before anything is sent.
  */
+import { flag, misuse, oneOf, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
 import { shown } from '../base/errors.js';
 import { type Logger, usualLogger } from '../base/log.js';
@@ -69,55 +70,33 @@ export interface Settings {
   readonly logger: Logger;
 }
 
-const STRATEGIES: readonly string[] = ['affinity', 'round-robin', 'session'];
+const STRATEGIES: readonly Strategy[] = ['affinity', 'round-robin', 'session'];
 const PLACES_MAX = 4096;
 const FORM =
   "write new Client('http://127.0.0.1:6632'), a list of such URLs, or { url } with options";
 
-/** Every option. */
-const OPTIONS: ReadonlySet<string> = new Set<keyof ClientOptions>([
-  'url',
-  'urls',
-  'timeoutMillis',
-  'retryAttempts',
-  'retryDelayMillis',
-  'loadBalancingStrategy',
-  'affinityHashRing',
-  'enableFailover',
-  'healthRetryAfterMillis',
-  'bearerToken',
-  'headers',
-  'hostHeader',
-  'handleSignals',
-  'retry429',
-  'logger',
-  'structuredLogs',
-  'fetch',
-]);
-/** What other clients call them. */
+const OPTIONS =
+  'url urls timeoutMillis retryAttempts retryDelayMillis loadBalancingStrategy affinityHashRing ' +
+  'enableFailover healthRetryAfterMillis bearerToken headers hostHeader handleSignals retry429 ' +
+  'logger structuredLogs fetch';
+/** What other clients call them, where the names are not alike. */
 const OTHER_NAMES: Readonly<Record<string, keyof ClientOptions>> = {
-  baseUrl: 'url',
   server: 'url',
   servers: 'urls',
   brokers: 'urls',
-  timeout: 'timeoutMillis',
-  timeoutMs: 'timeoutMillis',
   retries: 'retryAttempts',
-  retryDelay: 'retryDelayMillis',
-  token: 'bearerToken',
   apiKey: 'bearerToken',
-  strategy: 'loadBalancingStrategy',
 };
 
 export function settingsOf(given: string | readonly string[] | ClientOptions): Settings {
   const options = optionsOf(given);
-  refuseUnknown(options);
-  const { enableFailover = true, loadBalancingStrategy: strategy = 'affinity' } = options;
-  const { handleSignals = false, hostHeader } = options;
-  if (!STRATEGIES.includes(strategy)) {
-    const text = `loadBalancingStrategy is ${shown(strategy)}`;
-    throw new TypeError(`${text}: write 'affinity', 'round-robin' or 'session'`);
+  for (const name of Object.keys(options)) {
+    const meant = OTHER_NAMES[name];
+    if (meant !== undefined) throw new TypeError(`a client has no option ${name}: write ${meant}`);
   }
+  refuseUnknown(options, OPTIONS, 'a client');
+  const { enableFailover = true, loadBalancingStrategy = 'affinity' } = options;
+  const { handleSignals = false, hostHeader } = options;
   if (NODE === undefined && hostHeader !== undefined) {
     throw new TypeError(
       'hostHeader works on Node alone, since browsers set Host themselves: use the name in url',
@@ -132,10 +111,10 @@ export function settingsOf(given: string | readonly string[] | ClientOptions): S
   return {
     urls: urlsOf(options),
     timeoutMs: durationMs(options.timeoutMillis ?? 30_000, 'timeoutMillis', 1),
-    attemptsMax: count(options.retryAttempts ?? 3, 'retryAttempts'),
+    attemptsMax: whole(options.retryAttempts ?? 3, 'retryAttempts'),
     retryDelayMs: durationMs(options.retryDelayMillis ?? 1000, 'retryDelayMillis'),
-    strategy,
-    placesPerServer: count(options.affinityHashRing ?? 128, 'affinityHashRing', PLACES_MAX),
+    strategy: oneOf(loadBalancingStrategy, 'loadBalancingStrategy', STRATEGIES),
+    placesPerServer: whole(options.affinityHashRing ?? 128, 'affinityHashRing', 1, PLACES_MAX),
     failover: flag(enableFailover, 'enableFailover'),
     healthRetryMs: durationMs(options.healthRetryAfterMillis ?? 5000, 'healthRetryAfterMillis'),
     headers: headersOf(options),
@@ -152,15 +131,6 @@ function optionsOf(given: string | readonly string[] | ClientOptions): ClientOpt
   if (Array.isArray(given)) return { urls: given as readonly string[] };
   if (typeof given === 'object' && given !== null) return given as ClientOptions;
   throw new TypeError(`a client needs the address of a broker, not ${shown(given)}: ${FORM}`);
-}
-
-function refuseUnknown(options: ClientOptions): void {
-  for (const name of Object.keys(options)) {
-    if (OPTIONS.has(name)) continue;
-    const meant = OTHER_NAMES[name];
-    const instead = meant === undefined ? `the options are ${[...OPTIONS].join(', ')}` : meant;
-    throw new TypeError(`a client has no option ${name}: ${meant ? 'write ' : ''}${instead}`);
-  }
 }
 
 function urlsOf({ url, urls }: ClientOptions): string[] {
@@ -192,7 +162,7 @@ function headersOf({ bearerToken, headers = {} }: ClientOptions): Record<string,
   const found: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value !== 'string') {
-      throw new TypeError(`the header ${name} is ${shown(value)}: write a text`);
+      throw misuse(`the header ${name}`, value, 'a text');
     }
     const lower = name.toLowerCase();
     if (lower === 'host') throw new TypeError('headers names Host: write hostHeader instead');
@@ -209,9 +179,11 @@ function headersOf({ bearerToken, headers = {} }: ClientOptions): Record<string,
   return found;
 }
 
-function retry429Of({ maxAttempts = 10, baseMs = 500, capMs = 30_000 }: Retry429) {
+function retry429Of(given: Retry429) {
+  refuseUnknown(given, 'maxAttempts baseMs capMs', 'retry429');
+  const { maxAttempts = 10, baseMs = 500, capMs = 30_000 } = given;
   return {
-    maxAttempts: count(maxAttempts, 'retry429.maxAttempts'),
+    maxAttempts: whole(maxAttempts, 'retry429.maxAttempts'),
     baseMs: durationMs(baseMs, 'retry429.baseMs'),
     capMs: durationMs(capMs, 'retry429.capMs'),
   };
@@ -221,16 +193,4 @@ function loggerOf({ logger, structuredLogs }: ClientOptions): Logger {
   if (logger === undefined) return usualLogger(structuredLogs);
   if (typeof logger.warn === 'function' && typeof logger.error === 'function') return logger;
   throw new TypeError('logger needs the functions warn and error: write console, or your logger');
-}
-
-/** A whole number from 1 on. */
-export function count(value: number, name: string, max = Number.MAX_SAFE_INTEGER): number {
-  if (Number.isSafeInteger(value) && value >= 1 && value <= max) return value;
-  const most = max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`;
-  throw new TypeError(`${name} is ${shown(value)}: write a whole number from 1${most}`);
-}
-
-export function flag(value: boolean, name: string): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new TypeError(`${name} is ${shown(value)}: write true or false`);
 }
