@@ -11,6 +11,7 @@ export type * from './admin/surfaces-api.js';
 export type { Duration } from './base/durations.js';
 export { ClientError } from './base/errors.js';
 export type { Logger } from './base/log.js';
+export { payloadTexts, type WithTexts } from './base/payload-texts.js';
 export type { Fetch } from './base/platform.js';
 export type { StandardSchema } from './base/standard-schema.js';
 export { type RawJson, rawJson, writeJson } from './base/write-json.js';

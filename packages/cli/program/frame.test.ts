@@ -255,14 +255,14 @@ describe('output', () => {
   });
 
   it('has the forms of -o', async () => {
-    const body = '{ "n": 12345678901234567890, "list": [{"a": 1.5}, {"a": "x"}] }';
+    const body = '{ "n": 12345678901234567890, "list": [{"a": 1.50}, {"a": "x"}] }';
     stub.answers({ body });
     const form = async (name: string) => (await stub.svcctl(['-o', name, 'metrics'])).out;
     expect(await form('raw')).toBe(`${body}\n`);
-    expect(await form('jsonl')).toBe('{"n":12345678901234567890,"list":[{"a":1.5},{"a":"x"}]}\n');
+    expect(await form('jsonl')).toBe('{"n":12345678901234567890,"list":[{"a":1.50},{"a":"x"}]}\n');
     expect(await form('ndjson')).toBe(await form('jsonl'));
-    expect(await form('yaml')).toBe('n: 12345678901234567890\nlist:\n  - a: 1.5\n  - a: x\n');
-    expect(await form('jsonpath=.list[*].a')).toBe('1.5\nx\n');
+    expect(await form('yaml')).toBe('n: 12345678901234567890\nlist:\n  - a: 1.50\n  - a: x\n');
+    expect(await form('jsonpath=.list[*].a')).toBe('1.50\nx\n');
     expect(await form('jsonpath={.list[-1]}')).toBe('{"a":"x"}\n');
     expect(await form('jsonpath=.n')).toBe('12345678901234567890\n');
     expect(await form('table')).toBe(await form('json'));

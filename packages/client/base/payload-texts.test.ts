@@ -2,7 +2,7 @@
 // and a text that is cut or is no JSON is refused. Method: nasty texts by hand, random values.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { payloadTexts } from './payload-texts.js';
+import { parseButTexts, payloadTexts } from './payload-texts.js';
 
 const NASTY = [
   '12345678901234567890',
@@ -20,7 +20,9 @@ const NASTY = [
   '[]',
   '{}',
   '[[["\\u005d]"]]]',
-  '"\ud83d\ude00 \\ud83d"',
+  '"\ud83d\ude00 \\ud83d\u2028"',
+  '[["data",":"]]',
+  '[["value",":"]]',
 ];
 
 function answerOf(payloads: readonly string[], space = ''): string {
@@ -35,13 +37,26 @@ test.each(['', ' ', '\n\t '])('nasty payloads, with %j between the tokens', (spa
   expect(texts).toEqual(NASTY);
   expect(answer).toMatchObject({ queue: 'data', n: 1 });
   const { messages } = answer as { messages: object[] };
-  expect(messages).toEqual(NASTY.map((_, i) => ({ id: `m${i}`, data: null, offset: i })));
+  expect(messages).toEqual(NASTY.map((_, i) => ({ id: `m${i}`, data: i, offset: i })));
+});
+
+test('at any depth, in place', () => {
+  const rows = NASTY.map((text) => `{"value" : ${text},"key":"value"}`);
+  const answer = parseButTexts(`{"value":1,"results":[{"op":"value","rows":[${rows}]}]}`, 'value');
+  expect(answer).toEqual({
+    value: '1',
+    results: [{ op: 'value', rows: NASTY.map((value) => ({ value, key: 'value' })) }],
+  });
+  expect(() => parseButTexts('{"value":{"a":}}', 'value')).toThrow(SyntaxError);
 });
 
 test('any JSON value', () => {
   fc.assert(
     fc.property(fc.array(fc.json({ noUnicodeString: false })), (payloads) => {
       expect(payloadTexts(answerOf(payloads), 'data').texts).toEqual(payloads);
+      expect(parseButTexts(answerOf(payloads), 'data')).toMatchObject({
+        messages: payloads.map((data) => ({ data })),
+      });
     }),
   );
 });

@@ -1,19 +1,20 @@
 /**
- * The payloads in an answer, as the texts that are stored: `JSON.parse` would round numbers above
- * 2^53 and lose the spelling of the others.
+ * Payloads and values in an answer, as the texts that are stored: `JSON.parse` would round numbers
+ * above 2^53 and lose the spelling of the others.
  *
- * An answer is `{..., "messages": [{..., "data": <payload>, ...}, ...], ...}`. One pass over its
- * text finds where each payload begins and ends; what is left without the payloads is small and
- * goes through `JSON.parse`, which checks it. Payloads are parsed when somebody asks for them.
+ * One pass over the text of the answer finds the members of a name, and where the value of each
+ * begins and ends. What is left without the values is small and goes through `JSON.parse`, which
+ * checks it. Payloads are parsed when somebody asks for them.
  *
- * The pass is linear: strings are left by searching for their closing quote, and of the rest each
- * character is looked at once. A member of a payload that is named like one of the answer does not
- * mislead it, since payloads are passed over as a whole. Rejected: a regular expression, which
- * cannot count brackets; a second JSON parser, which would be slower than the first.
+ * The pass is linear: it goes from string to string by searching for quotes, and looks at each
+ * character only within the values that it takes out. A member of a value that is named like one of
+ * the answer does not mislead it, since values are passed over as a whole. Rejected: a regular
+ * expression, which cannot count brackets; a second JSON parser, which would be slower than the
+ * first.
  */
 
 export interface WithTexts {
-  /** The answer with `null` for each payload. */
+  /** The answer with a number for each payload. */
   readonly answer: unknown;
   /** By message; undefined where it has no payload. */
   readonly texts: readonly (string | undefined)[];
@@ -21,151 +22,104 @@ export interface WithTexts {
 
 const QUOTE = 34;
 const BACKSLASH = 92;
-const COMMA = 44;
 const COLON = 58;
 const OPEN_ARRAY = 91;
 const CLOSE_ARRAY = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** Throws a `SyntaxError` for what is no JSON object. `payload` is the member that holds it. */
+/**
+ * Of an answer `{..., "messages": [{..., "data": <payload>, ...}, ...], ...}`. Throws a
+ * `SyntaxError` for what is no JSON object. `payload` is the member that holds it.
+ */
 export function payloadTexts(text: string, payload: string): WithTexts {
-  const scan = new Scan(text);
-  const texts: (string | undefined)[] = [];
+  const found: string[] = [];
+  const answer = parsePutting(text, payload, (value) => String(found.push(value) - 1));
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+    throw new SyntaxError('the answer is no JSON object');
+  }
+  const { messages } = answer as { readonly messages?: unknown };
+  const rows = Array.isArray(messages) ? (messages as (Record<string, number> | null)[]) : [];
+  return { answer, texts: rows.map((row) => found[row?.[payload] ?? -1]) };
+}
+
+/** Parses `text`, except that the members called `name` are the texts of their values. */
+export function parseButTexts(text: string, name: string): unknown {
+  return parsePutting(text, name, (value) => {
+    JSON.parse(value);
+    return JSON.stringify(value);
+  });
+}
+
+/** Parses `text` with what `put` makes of the text of each value called `name` in its place. */
+function parsePutting(text: string, name: string, put: (value: string) => string): unknown {
+  const wanted = JSON.stringify(name);
   const parts: string[] = [];
   let keptTo = 0;
-  scan.eachMember((name) => {
-    if (name !== 'messages' || !scan.isAt(OPEN_ARRAY)) return scan.skipValue();
-    scan.eachElement(() => {
-      const at = texts.push(undefined) - 1;
-      if (!scan.isAt(OPEN_OBJECT)) return scan.skipValue();
-      scan.eachMember((member) => {
-        const from = scan.at;
-        scan.skipValue();
-        if (member !== payload) return;
-        texts[at] = text.slice(from, scan.at);
-        parts.push(text.slice(keptTo, from));
-        keptTo = scan.at;
-      });
-    });
-  });
+  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {
+    const end = stringEnd(text, at);
+    const isWanted = end - at === wanted.length && text.startsWith(wanted, at);
+    at = end;
+    if (!isWanted) continue;
+    const colon = spaceEnd(text, end);
+    if (text.charCodeAt(colon) !== COLON) continue;
+    const from = spaceEnd(text, colon + 1);
+    at = valueEnd(text, from);
+    parts.push(text.slice(keptTo, from), put(text.slice(from, at)));
+    keptTo = at;
+  }
   parts.push(text.slice(keptTo));
-  return { answer: JSON.parse(parts.join('null')) as unknown, texts };
+  return JSON.parse(parts.join(''));
 }
 
-class Scan {
-  readonly #text: string;
-  at = 0;
+function valueEnd(text: string, from: number): number {
+  const first = text.charCodeAt(from);
+  if (first === QUOTE) return stringEnd(text, from);
+  if (first === OPEN_OBJECT || first === OPEN_ARRAY) return containerEnd(text, from);
+  let at = from;
+  while (isWordPart(text.charCodeAt(at))) at++;
+  if (at === from) throw cut(text, at);
+  return at;
+}
 
-  constructor(text: string) {
-    this.#text = text;
-    this.#skipSpace();
-  }
-
-  isAt(character: number): boolean {
-    return this.#text.charCodeAt(this.at) === character;
-  }
-
-  /** Calls `visit` at the value of each member; it has to pass over the value. */
-  eachMember(visit: (name: string) => void): void {
-    this.#expect(OPEN_OBJECT);
-    if (this.#leaves(CLOSE_OBJECT)) return;
-    do {
-      const from = this.at;
-      this.#skipString();
-      const name = this.#text.slice(from + 1, this.at - 1);
-      this.#skipSpace();
-      this.#expect(COLON);
-      visit(name);
-      this.#skipSpace();
-    } while (this.#goesOn(CLOSE_OBJECT));
-  }
-
-  eachElement(visit: () => void): void {
-    this.#expect(OPEN_ARRAY);
-    if (this.#leaves(CLOSE_ARRAY)) return;
-    do {
-      visit();
-      this.#skipSpace();
-    } while (this.#goesOn(CLOSE_ARRAY));
-  }
-
-  skipValue(): void {
-    if (this.isAt(QUOTE)) this.#skipString();
-    else if (this.isAt(OPEN_OBJECT) || this.isAt(OPEN_ARRAY)) this.#skipContainer();
-    else this.#skipWord();
-  }
-
-  #skipContainer(): void {
-    for (let depth = 0; ; ) {
-      const character = this.#text.charCodeAt(this.at);
-      if (character === QUOTE) {
-        this.#skipString();
-        continue;
-      }
-      if (Number.isNaN(character)) throw this.#wrong();
-      this.at++;
-      if (character === OPEN_OBJECT || character === OPEN_ARRAY) depth++;
-      else if ((character === CLOSE_OBJECT || character === CLOSE_ARRAY) && --depth === 0) return;
+function containerEnd(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (character === QUOTE) at = stringEnd(text, at) - 1;
+    else if (character === OPEN_OBJECT || character === OPEN_ARRAY) depth++;
+    else if (character === CLOSE_OBJECT || character === CLOSE_ARRAY) {
+      if (--depth === 0) return at + 1;
     }
   }
+  throw cut(text, from);
+}
 
-  /** A number, true, false or null. */
-  #skipWord(): void {
-    const from = this.at;
-    while (isWordPart(this.#text.charCodeAt(this.at))) this.at++;
-    if (this.at === from) throw this.#wrong();
-  }
-
-  #skipString(): void {
-    if (!this.isAt(QUOTE)) throw this.#wrong();
-    for (let end = this.at; ; ) {
-      end = this.#text.indexOf('"', end + 1);
-      if (end === -1) throw this.#wrong();
-      let before = end - 1;
-      while (this.#text.charCodeAt(before) === BACKSLASH) before--;
-      if ((end - before) % 2 === 0) continue;
-      this.at = end + 1;
-      return;
-    }
-  }
-
-  #leaves(close: number): boolean {
-    if (!this.isAt(close)) return false;
-    this.at++;
-    return true;
-  }
-
-  #goesOn(close: number): boolean {
-    if (this.#leaves(close)) return false;
-    this.#expect(COMMA);
-    return true;
-  }
-
-  #expect(character: number): void {
-    if (!this.isAt(character)) throw this.#wrong();
-    this.at++;
-    this.#skipSpace();
-  }
-
-  #skipSpace(): void {
-    for (;;) {
-      const character = this.#text.charCodeAt(this.at);
-      if (character !== 32 && character !== 10 && character !== 13 && character !== 9) return;
-      this.at++;
-    }
-  }
-
-  #wrong(): SyntaxError {
-    return new SyntaxError(`no JSON object at position ${this.at} of ${this.#text.length}`);
+/** Behind the closing quote. */
+function stringEnd(text: string, from: number): number {
+  for (let end = from; ; ) {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) throw cut(text, from);
+    let before = end - 1;
+    while (text.charCodeAt(before) === BACKSLASH) before--;
+    if ((end - before) % 2 === 1) return end + 1;
   }
 }
 
-/** A digit, a letter, `+`, `-` or `.`. */
+function spaceEnd(text: string, from: number): number {
+  for (let at = from; ; at++) {
+    const character = text.charCodeAt(at);
+    if (character !== 32 && character !== 10 && character !== 13 && character !== 9) return at;
+  }
+}
+
+/** A digit, a letter, `+`, `-` or `.`: of a number, true, false or null. */
 function isWordPart(character: number): boolean {
-  if (character >= 48 && character <= 57) return true;
   const letter = character | 32;
-  return (
-    (letter >= 97 && letter <= 122) || character === 43 || character === 45 || character === 46
-  );
+  if ((letter >= 97 && letter <= 122) || (character >= 48 && character <= 57)) return true;
+  return character === 43 || character === 45 || character === 46;
+}
+
+function cut(text: string, at: number): SyntaxError {
+  return new SyntaxError(`the JSON ends within what begins at ${at} of ${text.length}`);
 }

@@ -13,9 +13,9 @@
 import { flag, misuse, nameOf, oneOf, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
 import { ClientError, shown } from '../base/errors.js';
+import { parseButTexts } from '../base/payload-texts.js';
 import { writeJson } from '../base/write-json.js';
 import { path, type Transport, withQuery } from '../transport/transport.js';
-import { parseButTexts } from './raw-values.js';
 
 export interface EphemeralItem<Payload = unknown> {
   readonly payload: Payload;

@@ -11,12 +11,12 @@
 import { misuse, refuseUnknown, whole } from '../base/checks.js';
 import { ClientError, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
+import { parseButTexts } from '../base/payload-texts.js';
 import { writeJson } from '../base/write-json.js';
 import type { Answer, Transport } from '../transport/transport.js';
 import type { Guard, KvCheck } from './guard.js';
 import { Listing } from './listing.js';
 import { EXPIRY_NAMES, type Expiry, ttlSecondsOf } from './options.js';
-import { parseButTexts } from './raw-values.js';
 
 export interface KvRow<Value = unknown> {
   readonly key: string;
