@@ -23,6 +23,10 @@ export interface Request {
   readonly repeat?: 'any' | 'unapplied' | 'never';
   /** A long poll, for so long. */
   readonly waitMs?: number;
+  /** How long its answer may take; 30 s, and its wait, when absent. */
+  readonly timeoutMs?: number;
+  /** Makes `body` of the text of the answer; exact JSON when absent. */
+  readonly read?: (text: string) => unknown;
 }
 
 export interface Heard {

@@ -1,9 +1,9 @@
 /** One run of a command: what it was given, how it calls, and where it prints. */
-import { settingsOf, Transport } from '@svc/client';
+import { ClientError, settingsOf, Transport } from '@svc/client';
 import { EXIT, UserError } from '../base/errors.js';
 import { exactJson, parseExact } from '../base/exact-json.js';
 import type { World } from '../base/world.js';
-import { type Config, configPath, readConfig } from '../config/config-file.js';
+import { type Config, configPath, isOpenToOthers, readConfig } from '../config/config-file.js';
 import { type Target, type TargetFlags, targetOf } from '../config/target.js';
 import { checkForm, isForMachines, printedText } from '../output/forms.js';
 import type { Heard, Outcome, Request } from './command.js';
@@ -22,16 +22,11 @@ export interface GlobalFlags extends TargetFlags {
 const RETRY_DELAY_MS = 200;
 const TRIES = 3;
 
-export interface CallOptions {
-  readonly tries?: number;
-  readonly timeoutMs?: number;
-}
-
 export class Run {
   readonly given: Given;
   readonly world: World;
   readonly flags: GlobalFlags;
-  readonly #transports = new Map<string, Promise<Transport>>();
+  #transport: Promise<Transport> | undefined;
   #hasProgress = false;
 
   constructor(given: Given, world: World, flags: GlobalFlags) {
@@ -49,43 +44,43 @@ export class Run {
     return readConfig(this.configPath);
   }
 
-  target(): Promise<Target> {
-    return targetOf(this.config(), this.world, this.flags);
+  async target(): Promise<Target> {
+    const target = await targetOf(this.config(), this.world, this.flags);
+    if (target.isTokenInFile && isOpenToOthers(this.configPath)) {
+      const at = this.configPath;
+      await this.note(`warning: others can read the token in ${at}: run chmod 600 ${at}`);
+    }
+    return target;
   }
 
   /** Rejects with a `ClientError`, or with the reason of the world's signal. */
-  async call(request: Request, options: CallOptions = {}): Promise<Heard> {
-    const { method, path, body, repeat = 'any', waitMs } = request;
+  async call(request: Request): Promise<Heard> {
+    const { method, path, body, repeat = 'any', waitMs, timeoutMs, read = parseExact } = request;
     const text = request.text ?? (body === undefined ? undefined : exactJson(body));
-    const transport = await this.#transport(options);
-    const answer = await transport.call<Pick<Heard, 'text' | 'body'>>({
+    this.#transport ??= this.#connect();
+    const transport = await this.#transport;
+    const call = transport.call<Pick<Heard, 'text' | 'body'>>({
       method,
       path,
       repeat,
       signal: this.world.signal,
-      read: (read) => ({ text: read, body: bodyOf(read, path) }),
+      read: (heard) => ({ text: heard, body: read(heard) }),
       ...(text === undefined ? {} : { body: text }),
       ...(waitMs === undefined ? {} : { waitMs }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
+    const answer = await (repeat === 'any' ? call.catch(throwAsKnown) : call);
     const heard = answer.body ?? { text: '', body: null };
     return { status: answer.status, header: answer.header, ...heard };
   }
 
-  #transport(options: CallOptions): Promise<Transport> {
-    const key = JSON.stringify(options);
-    const made = this.#transports.get(key) ?? this.#connect(options);
-    this.#transports.set(key, made);
-    return made;
-  }
-
-  async #connect({ tries = TRIES, timeoutMs }: CallOptions): Promise<Transport> {
+  async #connect(): Promise<Transport> {
     const { server, token, insecure } = await this.target();
     return new Transport(
       settingsOf({
         url: server,
-        retryAttempts: tries,
+        retryAttempts: TRIES,
         retryDelayMillis: RETRY_DELAY_MS,
-        ...(timeoutMs === undefined ? {} : { timeoutMillis: timeoutMs }),
         ...(token === undefined ? {} : { bearerToken: token }),
         ...(insecure && server.startsWith('https:') ? { fetch: insecureFetch } : {}),
       }),
@@ -148,7 +143,9 @@ export class Run {
   }
 }
 
-/** `/metrics/prometheus` is no JSON. */
-function bodyOf(text: string, path: string): unknown {
-  return path.startsWith('/metrics/prometheus') ? text : parseExact(text);
+/** Whether a call that may be made twice was carried out does not matter: it is made again. */
+function throwAsKnown(error: unknown): never {
+  if (!(error instanceof ClientError)) throw error;
+  const { message, cause, ...facts } = error;
+  throw new ClientError(message, { ...facts, cause, outcomeUnknown: false });
 }

@@ -4,6 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { EXIT, RefusedError, UserError } from '../base/errors.js';
 import { type Command, doing, listIn, membersOf } from '../command/command.js';
 import type { Run } from '../command/run.js';
+import { yamlFault } from '../config/config-file.js';
 import { batchesOf, fileText, linesGiven } from './line-input.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -133,7 +134,7 @@ async function transact(run: Run) {
 export function transactionOf(text: string, file: string) {
   const [document, more] = parseAllDocuments(text);
   const fault = document !== undefined && 'errors' in document ? document.errors[0] : undefined;
-  if (fault !== undefined) throw new UserError(`${file}: ${fault.message}`);
+  if (fault !== undefined) throw new UserError(`${file}: ${yamlFault(fault)}`);
   if (more !== undefined) throw new UserError(`${file}: there is more than one document`);
   const value = membersOf(document?.toJS());
   const unknown = Object.keys(value).find(

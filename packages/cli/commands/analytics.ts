@@ -60,7 +60,7 @@ const FIGURES: readonly Figures[] = [
     help: 'Show processor time and memory of the nodes.',
     path: '/api/v1/analytics/system-metrics',
     rows: (body) => listIn(body, 'replicas'),
-    columns: 'HOST=hostname PORT=port POINTS=timeSeries',
+    columns: 'HOST=hostname PORT=port:plain POINTS=timeSeries',
   },
   {
     word: 'worker',

@@ -10,6 +10,7 @@ import { UserError } from '../base/errors.js';
 import { timeOf } from '../base/times.js';
 import { type Command, membersOf, type Request } from '../command/command.js';
 import type { Run } from '../command/run.js';
+import { yamlFault } from '../config/config-file.js';
 import { seekRequest } from './groups.js';
 import { fileText } from './line-input.js';
 
@@ -86,7 +87,7 @@ function resourcesOf(text: string, file: string, nowMs: number): readonly Resour
   if (!Array.isArray(documents)) return [];
   return documents.flatMap((document, i) => {
     const [fault] = document.errors;
-    if (fault !== undefined) throw new UserError(`${file}: ${fault.message}`);
+    if (fault !== undefined) throw new UserError(`${file}: ${yamlFault(fault)}`);
     const value: unknown = document.toJS();
     // Nothing between two separators.
     if (value === null || value === undefined) return [];

@@ -15,8 +15,9 @@ export const clusterCommands: readonly Command[] = [
     example: 'cluster status',
     call: () => ({ method: 'GET', path: '/api/v1/raft/status' }),
     columns:
-      'NODE=nodeId STATE=state LEADER=leaderId TERM=term VOTERS=voters APPLIED=appliedIndex ' +
-      'COMMITTED=committedIndex UPTIME=uptimeSeconds:seconds | CLUSTER=clusterId VERSION=version',
+      'NODE=nodeId:plain STATE=state LEADER=leaderId:plain TERM=term VOTERS=voters ' +
+      'APPLIED=appliedIndex COMMITTED=committedIndex UPTIME=uptimeSeconds:seconds | ' +
+      'CLUSTER=clusterId VERSION=version',
   }),
   reading({
     name: 'cluster members',
@@ -25,7 +26,7 @@ export const clusterCommands: readonly Command[] = [
     call: () => ({ method: 'GET', path: '/api/v1/raft/members' }),
     rows: 'members',
     columns:
-      'NODE=nodeId ROLE=role STATE=state HTTP=httpAddr LAG=lagEntries ' +
+      'NODE=nodeId:plain ROLE=role STATE=state HTTP=httpAddr LAG=lagEntries ' +
       'UPTIME=uptimeSeconds:seconds | RAFT=raftAddr VERSION=version ERROR=error',
   }),
   doing({

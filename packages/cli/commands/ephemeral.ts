@@ -1,11 +1,12 @@
 /** `ephemeral`: queues in memory. */
-import { path, withQuery } from '@svc/client';
+import { path, payloadTexts, type WithTexts, withQuery } from '@svc/client';
 import { EXIT, UserError } from '../base/errors.js';
-import { exactJson } from '../base/exact-json.js';
+import { jsonLine } from '../base/one-line.js';
 import { type Command, doing, listIn, membersOf } from '../command/command.js';
 import { listing } from '../command/pages.js';
 import type { Run } from '../command/run.js';
 import { batchesOf, linesGiven } from './line-input.js';
+import { ANSWER_MS } from './pop.js';
 
 /** Flags of `configure` that are integers, by their options. */
 const INTEGERS: Readonly<Record<string, string>> = {
@@ -148,11 +149,19 @@ async function pop(run: Run) {
     timeout: waitMs > 0 ? Math.round(waitMs) : undefined,
     autoAck: given.is('commit-on-delivery') || undefined,
   });
-  const { body } = await run.call({ method: 'GET', path: address, repeat: 'unapplied', waitMs });
-  const messages = listIn(body, 'messages');
+  const { body } = await run.call({
+    method: 'GET',
+    path: address,
+    repeat: 'unapplied',
+    timeoutMs: waitMs + ANSWER_MS,
+    read: (text) => payloadTexts(text, 'payload'),
+  });
+  const { answer, texts } = (body ?? { answer: null, texts: [] }) as WithTexts;
+  const messages = listIn(answer, 'messages');
   if (messages.length === 0) return { kind: 'nothing' } as const;
-  const lines = messages.map(({ id, partition, attempts, payload }) => {
-    return `${exactJson({ queue: given.arg(0), id, partition, attempts, payload })}\n`;
+  const lines = messages.map(({ id, partition, attempts }, i) => {
+    const names = JSON.stringify({ queue: given.arg(0), id, partition, attempts });
+    return `${names.slice(0, -1)},"payload":${jsonLine(texts[i] ?? 'null')}}\n`;
   });
   await run.world.output.write(lines.join(''));
   return { kind: 'ended' } as const;

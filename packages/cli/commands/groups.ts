@@ -181,5 +181,10 @@ async function deleteGroup(run: Run) {
     method: 'DELETE',
     path: withQuery(at, { deleteMetadata: given.is('metadata') }),
   });
-  return { kind: 'said', text: `deleted "${group}" at ${where}`, value: body } as const;
+  const { deletedPartitions, metadataDeleted } = membersOf(body);
+  const isNothing = deletedPartitions === 0 && metadataDeleted !== true;
+  const text = isNothing
+    ? `"${group}" has no cursors at ${where}`
+    : `deleted "${group}" at ${where}`;
+  return { kind: 'said', text, value: body } as const;
 }

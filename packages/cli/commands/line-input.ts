@@ -24,7 +24,8 @@ export async function* linesGiven(run: Run, file = run.given.text('file')): Asyn
   for await (const line of lines) {
     number++;
     const text = line.trim();
-    if (text !== '') yield { number, text, value: jsonOf(text, number) };
+    const at = data === undefined ? `line ${number}` : '--data';
+    if (text !== '') yield { number, text, value: jsonOf(text, at) };
   }
 }
 
@@ -48,11 +49,12 @@ export async function fileText(run: Run, file: string): Promise<string> {
   return textOf(partsOf(run, file));
 }
 
-function jsonOf(text: string, number: number): unknown {
+function jsonOf(text: string, at: string): unknown {
   try {
     return parseExact(text);
   } catch (error) {
-    throw new UserError(`line ${number} is no JSON: ${(error as Error).message}`);
+    const hint = /^\w/.test(text) ? ' (a text is written \'"text"\')' : '';
+    throw new UserError(`${at} is no JSON: ${(error as Error).message}${hint}`);
   }
 }
 

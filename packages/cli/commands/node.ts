@@ -8,6 +8,8 @@ import { readPages } from '../command/pages.js';
 import type { Run } from '../command/run.js';
 
 const PING_MS = 5000;
+/** Asked once: the answer is about this moment. */
+const HEALTH = { method: 'GET', path: '/health', repeat: 'never' } as const;
 const QUEUE_COLUMNS =
   'QUEUE=name NAMESPACE=namespace PENDING=messages.pending PROCESSING=messages.processing ' +
   'COMPLETED=messages.completed FAILED=messages.failed DLQ=messages.deadLetter ' +
@@ -59,9 +61,12 @@ export const nodeCommands: readonly Command[] = [
     example: 'metrics --prometheus',
     run: async (run) => {
       const isText = run.given.is('prometheus');
-      const address = isText ? '/metrics/prometheus' : '/metrics';
-      const { body, text } = await run.call({ method: 'GET', path: address });
-      if (!isText) return { kind: 'shown', value: body, raw: text };
+      if (!isText) {
+        const { body, text } = await run.call({ method: 'GET', path: '/metrics' });
+        return { kind: 'shown', value: body, raw: text };
+      }
+      const read = (text: string) => text;
+      const { text } = await run.call({ method: 'GET', path: '/metrics/prometheus', read });
       await run.world.output.write(text);
       return { kind: 'ended' };
     },
@@ -86,10 +91,7 @@ export const nodeCommands: readonly Command[] = [
 async function ping(run: Run) {
   const timeoutMs = run.given.durationMs('timeout') ?? PING_MS;
   const beganMs = run.world.nowMs();
-  const { body, text } = await run.call(
-    { method: 'GET', path: '/health' },
-    { tries: 1, timeoutMs },
-  );
+  const { body, text } = await run.call({ ...HEALTH, timeoutMs });
   const latencyMs = run.world.nowMs() - beganMs;
   const health = membersOf(body);
   const row = {
@@ -113,10 +115,7 @@ async function ping(run: Run) {
 /** null: it was not reached, or there is none; who asks for a version has no use for the reason. */
 async function serverVersion(run: Run): Promise<string | null> {
   try {
-    const { body } = await run.call(
-      { method: 'GET', path: '/health' },
-      { tries: 1, timeoutMs: PING_MS },
-    );
+    const { body } = await run.call({ ...HEALTH, timeoutMs: PING_MS });
     return String(membersOf(body).version);
   } catch (error) {
     run.world.signal.throwIfAborted();

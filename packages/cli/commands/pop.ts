@@ -1,7 +1,7 @@
 /** `pop` and `tail`: messages as lines of JSON, whatever `-o` says. */
-import { path, withQuery } from '@svc/client';
+import { path, payloadTexts, type WithTexts, withQuery } from '@svc/client';
 import { UserError } from '../base/errors.js';
-import { exactJson } from '../base/exact-json.js';
+import { jsonLine } from '../base/one-line.js';
 import { type Command, type Flag, listIn, type Request } from '../command/command.js';
 import type { Given } from '../command/given.js';
 import type { Run } from '../command/run.js';
@@ -9,6 +9,8 @@ import type { Run } from '../command/run.js';
 type Message = Readonly<Record<string, unknown>>;
 
 const WAIT_MS = 30_000;
+/** Beyond the wait of a pop, for its answer to come. */
+export const ANSWER_MS = 30_000;
 const TAIL_BATCH = 1000;
 
 const START: readonly Flag[] = [
@@ -68,11 +70,28 @@ async function pop(run: Run) {
   const isCommitted = given.is('commit-on-delivery') || given.is('auto-ack');
   const timeoutMs = given.is('wait') ? (given.durationMs('timeout') ?? 0) : 0;
   const query = { ...startOf(given), batch: limit, autoAck: isCommitted || undefined };
-  const { body } = await run.call(popRequest(given, query, timeoutMs));
-  const messages = listIn(body, 'messages');
-  if (messages.length === 0) return { kind: 'nothing' } as const;
-  await run.world.output.write(messages.map(lineOf).join(''));
+  // No long poll to the client, which would follow a 429 by another try for ever.
+  const { waitMs, ...request } = popRequest(given, query, timeoutMs);
+  const popped = await poppedBy(run, { ...request, timeoutMs: waitMs + ANSWER_MS });
+  if (popped.messages.length === 0) return { kind: 'nothing' } as const;
+  await run.world.output.write(popped.lines);
   return { kind: 'ended' } as const;
+}
+
+interface Popped {
+  readonly messages: readonly Message[];
+  /** Of all messages, with their ends. */
+  readonly lines: string;
+}
+
+/** Payloads are printed as the texts that are stored, and never parsed. */
+async function poppedBy(run: Run, request: Request): Promise<Popped> {
+  const read = (text: string) => payloadTexts(text, 'data');
+  const { body } = await run.call({ ...request, read });
+  // null: 204.
+  const { answer, texts } = (body ?? { answer: null, texts: [] }) as WithTexts;
+  const messages = listIn(answer, 'messages');
+  return { messages, lines: messages.map((one, i) => lineOf(one, texts[i])).join('') };
 }
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -81,7 +100,7 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>;
  * A pop is sent again only when it was not carried out: the lease of an answer that was lost holds
  * its messages, and another try would take the next ones.
  */
-function popRequest(given: Given, query: Query, timeoutMs: number): Request {
+function popRequest(given: Given, query: Query, timeoutMs: number) {
   const queue = given.optionalArg(0);
   const partition = given.text('partition');
   const [namespace, task] = [given.text('namespace'), given.text('task')];
@@ -108,7 +127,7 @@ function popRequest(given: Given, query: Query, timeoutMs: number): Request {
     timeout: timeoutMs > 0 ? Math.round(timeoutMs) : undefined,
     ...query,
   });
-  return { method: 'GET', path: address, repeat: 'unapplied', waitMs: timeoutMs };
+  return { method: 'GET', path: address, repeat: 'unapplied', waitMs: timeoutMs } as const;
 }
 
 /** Where a new group begins. */
@@ -124,11 +143,13 @@ function startOf(given: Given): Query {
   };
 }
 
-function lineOf(message: Message): string {
-  const { queue, partition, transactionId, partitionId, createdAt, retryCount, data } = message;
+function lineOf(message: Message, payload = 'null'): string {
+  const { queue, partition, transactionId, partitionId, createdAt, retryCount } = message;
   const { leaseId, producerSub } = message;
-  const shown = { queue, partition, transactionId, partitionId, createdAt, retryCount, data };
-  return `${exactJson({ ...shown, leaseId, producerSub })}\n`;
+  const before = { queue, partition, transactionId, partitionId, createdAt, retryCount };
+  const head = JSON.stringify(before).slice(0, -1);
+  const rest = JSON.stringify({ leaseId, producerSub }).slice(1);
+  return `${head},"data":${jsonLine(payload)},${rest}\n`;
 }
 
 interface Tailing {
@@ -154,6 +175,11 @@ async function tail(run: Run) {
   return { kind: 'ended' } as const;
 }
 
+/**
+ * While a batch is printed the next one is on its way; with acknowledgements it is asked for after
+ * them, since before its partition is under the lease. Only one call is under way: the answers of
+ * two could change places, and the lines of a partition their order.
+ */
 async function loop(run: Run, tailing: Tailing): Promise<void> {
   const { given } = run;
   const batchMax = given.count('batch') || TAIL_BATCH;
@@ -161,20 +187,33 @@ async function loop(run: Run, tailing: Tailing): Promise<void> {
   const isFollowing = given.is('follow') || idleMs > 0;
   const isAcked = given.is('auto-ack') || given.is('conflation');
   const start = startOf(given);
-  while (tailing.left > 0) {
+  const popNext = async (): Promise<Popped | null> => {
     const batch = Math.min(batchMax, tailing.left);
+    if (batch <= 0) return null;
     tailing.left -= batch;
     const waitMs = isFollowing ? waitOf(run, tailing, idleMs) : 0;
     const query = { ...start, batch, autoAck: isAcked ? undefined : true };
-    const { body } = await run.call(popRequest(given, query, waitMs));
-    const messages = listIn(body, 'messages');
-    tailing.left += batch - messages.length;
-    await run.world.output.write(messages.map(lineOf).join(''));
-    if (messages.length > 0) {
-      tailing.lastMs = run.world.nowMs();
-      if (isAcked) await acknowledge(run, messages);
-    } else if (!isFollowing || isIdle(run, tailing, idleMs)) return;
+    const popped = await poppedBy(run, popRequest(given, query, waitMs));
+    tailing.left += batch - popped.messages.length;
+    if (popped.messages.length > 0) tailing.lastMs = run.world.nowMs();
+    else if (!isFollowing || isIdle(run, tailing, idleMs)) return null;
+    return popped;
+  };
+  for (let coming = popNext(); ; ) {
+    const popped = await coming;
+    if (popped === null) return;
+    if (!isAcked) coming = ahead(popNext());
+    await run.world.output.write(popped.lines);
+    if (!isAcked) continue;
+    if (popped.messages.length > 0) await acknowledge(run, popped.messages);
+    coming = popNext();
   }
+}
+
+/** What is awaited later may fail before. */
+function ahead<T>(coming: Promise<T>): Promise<T> {
+  coming.catch(() => undefined);
+  return coming;
 }
 
 function waitOf(run: Run, { lastMs }: Tailing, idleMs: number): number {

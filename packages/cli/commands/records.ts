@@ -1,13 +1,26 @@
 /** `messages`, `dlq`, `traces`: what is stored, what failed and what was noted. */
 import { ClientError, path, withQuery } from '@svc/client';
-import { type Command, doing, type Flag, listIn, reading, YES } from '../command/command.js';
+import {
+  type Command,
+  doing,
+  type Flag,
+  listIn,
+  membersOf,
+  reading,
+  YES,
+} from '../command/command.js';
 import type { Given } from '../command/given.js';
 import type { Run } from '../command/run.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
 const PAGE = 200;
+/** Messages that the server lists in one answer. */
+const MESSAGES_PAGE = 1000;
 const TRACE_COLUMNS = 'AT=createdAt EVENT=eventType TRACE=names DATA=data';
+const MESSAGE_COLUMNS =
+  'TX=transactionId QUEUE=queue PARTITION=partition STATUS=status RETRIES=retryCount ' +
+  'CREATED=createdAt | PARTITIONID=partitionId PRODUCER=producerSub';
 const DEAD_COLUMNS =
   'TX=transactionId QUEUE=queue PARTITION=partition CG=consumerGroup RETRIES=retryCount ' +
   'ERROR=errorMessage | FAILED-AT=failedAt PARTITIONID=partitionId';
@@ -21,7 +34,7 @@ const WHICH: readonly Flag[] = [
 const MESSAGE = '<partitionId> <transactionId>';
 
 export const recordCommands: readonly Command[] = [
-  reading({
+  {
     name: 'messages list',
     help: 'List stored messages.',
     flags: [
@@ -33,22 +46,8 @@ export const recordCommands: readonly Command[] = [
       ['--offset <n>', 'after so many'],
     ],
     example: 'messages list --queue orders --status pending',
-    call: (given) => ({
-      method: 'GET',
-      path: withQuery('/api/v1/messages', {
-        queue: given.text('queue'),
-        partition: given.text('partition'),
-        status: given.text('status'),
-        consumerGroup: given.text('cg'),
-        limit: given.integer('limit', 1),
-        offset: given.integer('offset'),
-      }),
-    }),
-    rows: 'messages',
-    columns:
-      'TX=transactionId QUEUE=queue PARTITION=partition STATUS=status RETRIES=retryCount ' +
-      'CREATED=createdAt | PARTITIONID=partitionId PRODUCER=producerSub',
-  }),
+    run: listMessages,
+  },
   reading({
     name: 'messages get',
     args: MESSAGE,
@@ -133,6 +132,34 @@ export const recordCommands: readonly Command[] = [
   }),
   tracesOfMessage('traces by-message'),
 ];
+
+async function listMessages(run: Run) {
+  const { given } = run;
+  const query = {
+    queue: given.text('queue'),
+    partition: given.text('partition'),
+    status: given.text('status'),
+    consumerGroup: given.text('cg'),
+  };
+  const [limitMax, from] = [given.count('limit', 1), given.integer('offset')];
+  const rows: Row[] = [];
+  const bodies: string[] = [];
+  for (;;) {
+    const limit = Math.min(limitMax - rows.length, MESSAGES_PAGE);
+    const offset = rows.length === 0 ? from : (from ?? 0) + rows.length;
+    const at = withQuery('/api/v1/messages', { ...query, limit, offset });
+    const { body, text } = await run.call({ method: 'GET', path: at });
+    const page = listIn(body, 'messages');
+    for (const row of page) rows.push(row);
+    bodies.push(text);
+    if (page.length < limit || rows.length >= limitMax) {
+      const value = { ...membersOf(body), messages: rows };
+      const raw = bodies.join('\n');
+      return { kind: 'shown', value, raw, rows, columns: MESSAGE_COLUMNS } as const;
+    }
+    await run.progress(`${rows.length} messages`);
+  }
+}
 
 function messagePath(given: Given): string {
   return path`/api/v1/messages/${given.arg(0)}/${given.arg(1)}`;

@@ -10,6 +10,8 @@ import type { Run } from '../command/run.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
+const ROW_COLUMNS =
+  'KEY=key VALUE=value VERSION=version:plain EXPIRES=expiresAt | UPDATED=updatedAt';
 const TTL: Flag = ['--ttl <duration>', 'how long it is kept; for ever when absent'];
 const TXN: Flag = ['--transaction-id <id>', 'of the message; a new one when absent'];
 
@@ -21,10 +23,12 @@ export const stateCommands: readonly Command[] = [
     example: 'kv get orders o-1',
     run: async (run) => {
       const { given } = run;
-      const { body, text } = await run.call({ method: 'GET', path: kvPath(given) });
-      if (membersOf(body).found !== true) return { kind: 'nothing' };
-      const columns = 'KEY=key VALUE=value VERSION=version EXPIRES=expiresAt | UPDATED=updatedAt';
-      return { kind: 'shown', value: body, raw: text, columns };
+      // As a path a key with `..` in it would name another one.
+      const get = { op: 'get', ns: given.arg(0), key: given.arg(1) };
+      const heard = await run.call({ method: 'POST', path: '/api/v1/kv', body: [get] });
+      const row = firstOf(heard.body);
+      if (row.found !== true) return { kind: 'nothing' };
+      return { kind: 'shown', value: row, raw: heard.text, columns: ROW_COLUMNS };
     },
   },
   {
@@ -192,7 +196,7 @@ export const stateCommands: readonly Command[] = [
     example: 'lock get job',
     run: async (run) => {
       const result = await lockResult(run, { op: 'get' });
-      const columns = 'SLOT=slot OWNER=owner TOKEN=token SINCE=since EXPIRES=expiresAt';
+      const columns = 'SLOT=slot OWNER=owner TOKEN=token:plain SINCE=since EXPIRES=expiresAt';
       return { kind: 'shown', value: result, rows: listIn(result, 'holders'), columns };
     },
   },
@@ -206,7 +210,8 @@ export const stateCommands: readonly Command[] = [
       body: { namespace: 'svc-locks' },
     }),
     row: (row) => ({ ...row, ...lockKey(String(row.key)), owner: membersOf(row.value).owner }),
-    columns: 'NAME=name SLOT=slot OWNER=owner TOKEN=version EXPIRES=expiresAt | RENEWED=updatedAt',
+    columns:
+      'NAME=name SLOT=slot OWNER=owner TOKEN=version:plain EXPIRES=expiresAt | RENEWED=updatedAt',
   }),
 ];
 
@@ -214,12 +219,6 @@ export const stateCommands: readonly Command[] = [
 function lockKey(key: string) {
   const at = key.lastIndexOf('#');
   return { name: key.slice(0, at), slot: Number(key.slice(at + 1)) };
-}
-
-/** A key is the rest of the path, with its slashes. */
-function kvPath(given: Given): string {
-  const key = given.arg(1).split('/').map(encodeURIComponent).join('/');
-  return `${path`/api/v1/kv/${given.arg(0)}`}/${key}`;
 }
 
 function jsonOrText(text: string): unknown {
@@ -241,7 +240,9 @@ function expiryOf(given: Given): Members {
 }
 
 function ttlSeconds(given: Given): number {
-  return Math.max(1, Math.ceil((given.durationMs('ttl') ?? 0) / 1000));
+  const seconds = Math.ceil((given.durationMs('ttl') ?? 0) / 1000);
+  if (seconds > 0) return seconds;
+  throw new UserError('--ttl is nothing: write how long, such as 30s');
 }
 
 async function kvWrite(run: Run, operation: Members) {
@@ -253,7 +254,8 @@ async function kvWrite(run: Run, operation: Members) {
   const result = firstOf(heard.body);
   if (result.applied !== true) {
     const found = result.version === undefined ? '' : ` (version ${String(result.version)})`;
-    throw new RefusedError(`not written: ${ns}/${key}: ${String(result.reason)}${found}`);
+    const done = operation.op === 'delete' ? 'deleted' : 'written';
+    throw new RefusedError(`not ${done}: ${ns}/${key}: ${String(result.reason)}${found}`);
   }
   const { value, version } = result;
   const text =
@@ -289,8 +291,7 @@ async function kvList(run: Run) {
     body: { namespace, prefix: run.given.text('prefix') },
   };
   const { rows, raw } = await readPages(run, list, { limit: run.given.integer('limit', 1) });
-  const columns = 'KEY=key VALUE=value VERSION=version EXPIRES=expiresAt | UPDATED=updatedAt';
-  return { kind: 'shown', value: { rows }, raw, rows, columns } as const;
+  return { kind: 'shown', value: { rows }, raw, rows, columns: ROW_COLUMNS } as const;
 }
 
 function timerOf(given: Given) {
@@ -299,8 +300,7 @@ function timerOf(given: Given) {
 
 async function timerPeek(run: Run) {
   const [queue, timerKey] = [run.given.arg(0), run.given.arg(1)];
-  const key = timerKey.split('/').map(encodeURIComponent).join('/');
-  const at = `${path`/api/v1/timers/${queue}`}/${key}`;
+  const at = path`/api/v1/timers/${queue}/${timerKey}`;
   const { body, text } = await run.call({ method: 'GET', path: at });
   const timer = membersOf(body);
   if (timer.found !== true) return { kind: 'nothing' } as const;

@@ -5,9 +5,19 @@
  * nobody but the user reads a token. The file is written beside its place with mode 0600, then
  * renamed; its folder has mode 0700. What the file says beyond what is known here stays in it.
  */
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseDocument, stringify } from 'yaml';
+import { parseDocument, stringify, type YAMLError } from 'yaml';
 import { UserError } from '../base/errors.js';
 import type { World } from '../base/world.js';
 
@@ -38,8 +48,18 @@ export function readConfig(path: string): Config {
   }
   const document = parseDocument(text);
   const [fault] = document.errors;
-  if (fault !== undefined) throw new UserError(`${path}: ${fault.message}`);
+  if (fault !== undefined) throw new UserError(`${path}: ${yamlFault(fault)}`);
   return checked(document.toJS() ?? {}, path);
+}
+
+/** What is wrong and where, without the excerpt of the file that comes after. */
+export function yamlFault({ message }: YAMLError): string {
+  return message.split('\n', 1)[0]?.replace(/:$/, '') ?? message;
+}
+
+/** Whether users other than its owner can read the file. */
+export function isOpenToOthers(path: string): boolean {
+  return existsSync(path) && (statSync(path).mode & 0o077) !== 0;
 }
 
 function checked(value: unknown, path: string): Config {
@@ -70,8 +90,10 @@ function objectOf(value: unknown, path: string, name: string): Record<string, un
   return value as Record<string, unknown>;
 }
 
-export function writeConfig(path: string, config: Config): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+export function writeConfig(at: string, config: Config): void {
+  mkdirSync(dirname(at), { recursive: true, mode: 0o700 });
+  // A link stays one, and what it leads to is written.
+  const path = existsSync(at) ? realpathSync(at) : at;
   const beside = `${path}.tmp`;
   // One that an interrupted write left has a mode that is kept.
   rmSync(beside, { force: true });

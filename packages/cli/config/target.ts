@@ -2,7 +2,7 @@
 import { UserError } from '../base/errors.js';
 import type { World } from '../base/world.js';
 import { type Config, type Context, contextOf } from './config-file.js';
-import { tokenOf } from './tokens.js';
+import { isLiteral, tokenOf } from './tokens.js';
 
 /** As the global flags say. */
 export interface TargetFlags {
@@ -16,6 +16,8 @@ export interface Target {
   readonly server: string;
   readonly token: string | undefined;
   readonly insecure: boolean;
+  /** The token stands in the configuration file as it is. */
+  readonly isTokenInFile: boolean;
 }
 
 /** The name of the context in use; undefined: there is none. */
@@ -35,13 +37,19 @@ export async function targetOf(config: Config, world: World, flags: TargetFlags)
     );
   }
   checkServer(server);
-  const token =
-    flags.token ?? (world.env.SVC_TOKEN || (await tokenOf(context['token-ref'] ?? '', world)));
-  return { server, token, insecure: flags.insecure ?? context.insecure ?? false };
+  const { 'token-ref': ref = '' } = context;
+  const typed = flags.token ?? (world.env.SVC_TOKEN || undefined);
+  return {
+    server,
+    token: typed ?? (await tokenOf(ref, world)),
+    insecure: flags.insecure ?? context.insecure ?? false,
+    isTokenInFile: typed === undefined && isLiteral(ref),
+  };
 }
 
 export function checkServer(server: string): void {
   const protocol = URL.canParse(server) ? new URL(server).protocol : '';
   if (protocol === 'http:' || protocol === 'https:') return;
-  throw new UserError(`server ${JSON.stringify(server)} is no URL: write http://127.0.0.1:6632`);
+  const meant = /^[\w.-]+(:\d+)?$/.test(server) ? `http://${server}` : 'http://127.0.0.1:6632';
+  throw new UserError(`server ${JSON.stringify(server)} is no URL: write ${meant}`);
 }

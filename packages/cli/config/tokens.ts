@@ -29,6 +29,10 @@ function fileToken(ref: string): string {
   }
 }
 
+export function isLiteral(ref: string): boolean {
+  return ref.startsWith(LITERAL);
+}
+
 /** Refuses what is no form of a reference. */
 export function checkRef(ref: string): void {
   const isForm = ref === '' || ref === 'env' || [KEYCHAIN, FILE, LITERAL].some(startsRef(ref));
@@ -64,5 +68,5 @@ export async function forgetToken(world: World, ref: string): Promise<void> {
 
 /** The form of a reference, without what is secret of it. */
 export function shownRef(ref: string): string {
-  return ref.startsWith(LITERAL) ? `${LITERAL}***` : ref;
+  return isLiteral(ref) ? `${LITERAL}***` : ref;
 }

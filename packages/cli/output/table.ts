@@ -1,13 +1,15 @@
 /**
  * Tables. Columns are declared in one text, `NAME=path` each, and those that only `wide` shows come
  * after a bar: `QUEUE=queue PENDING=messages.pending LAG=maxTimeLag:seconds | TASK=task`.
+ * Numbers are grouped by commas but for those that name something (`:plain`): these are typed anew.
  */
+import { onOneLine } from '../base/one-line.js';
 import { humanSeconds } from '../base/times.js';
 
 interface Column {
   readonly head: string;
   readonly path: readonly string[];
-  readonly isSeconds: boolean;
+  readonly kind: string | undefined;
 }
 
 export interface TableOptions {
@@ -48,17 +50,18 @@ function columnsOf(columns: string, wide: boolean): readonly Column[] {
   return named.map((column) => {
     const [head = '', rest = ''] = column.split('=');
     const [path = '', kind] = rest.split(':');
-    return { head, path: path.split('.'), isSeconds: kind === 'seconds' };
+    return { head, path: path.split('.'), kind };
   });
 }
 
-function cellOf(row: unknown, { path, isSeconds }: Column, nowMs: number): string {
+function cellOf(row: unknown, { path, kind }: Column, nowMs: number): string {
   const value = path.reduce<unknown>((at, name) => {
     return typeof at === 'object' && at !== null
       ? (at as Readonly<Record<string, unknown>>)[name]
       : undefined;
   }, row);
-  if (isSeconds && typeof value === 'number') return humanSeconds(value);
+  if (kind === 'seconds' && typeof value === 'number') return humanSeconds(value);
+  if (kind === 'plain' && typeof value === 'number') return String(value);
   return cellText(value, nowMs);
 }
 
@@ -79,11 +82,6 @@ function numberText(value: number): string {
 function ageText(ms: number, nowMs: number): string {
   const seconds = Math.round((nowMs - ms) / 1000);
   return seconds < 0 ? `in ${humanSeconds(-seconds)}` : `${humanSeconds(seconds)} ago`;
-}
-
-/** Control characters of a name or an error could move the cursor of a terminal. */
-function onOneLine(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ');
 }
 
 function shortened(text: string): string {

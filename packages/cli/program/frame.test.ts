@@ -4,11 +4,20 @@
  * the test says.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { VERSION } from '../base/version.js';
 import { FakeWorld, memoryCredentials, temporaryHome } from '../base/world.fake.js';
+import { commands } from './commands.js';
 import { run } from './program.js';
 import { StubServer } from './stub-server.fake.js';
 
@@ -31,6 +40,9 @@ describe('exit codes', () => {
     [404, failure('hidden', 'route_blocked'), 1, /for operators/],
     [404, failure('nothing', 'no_such_route'), 1, /no such route/],
     [404, failure('unknown queue'), 2, /404 unknown queue/],
+    [400, failure('no \u001b[2J \u202e name\nx'), 2, /400 no {2}\[2J {3}name x\n/],
+    [502, '<html>', 2, /502\n$/],
+    [200, '<html>', 2, /200 with what is no JSON\n$/],
     [400, failure('bad', 'bad_request'), 2, /400 bad/],
     [409, failure('conflict'), 2, /409/],
     [500, failure('fault', 'internal'), 2, /500 fault/],
@@ -61,11 +73,37 @@ describe('exit codes', () => {
     ['metrics -o jsonpath=.a[', /not understood/],
     ['ping --timeout soon', /no duration/],
     ['metrics --server ftp://x', /is no URL/],
+    ['metrics --server localhost:6632', /write http:\/\/localhost:6632\n$/],
+    ['push q text', /push does not take "text": write it like svcctl push orders --data/],
+    ['push q --data text', /--data is no JSON.*a text is written '"text"'/],
+    ['pop q --cg=', /--cg is empty/],
+    ['dlq drain --yes --queue=', /--queue is empty/],
+    ['kv put n k v --ttl 0s', /--ttl is nothing/],
+    ['lock acquire l --ttl 0', /--ttl is nothing/],
     ['metrics --context nowhere', /no context "nowhere"/],
   ])('%s ends with 1 and calls nothing', async (words, text) => {
     const ran = await stub.svcctl(words);
     expect([ran.code, ran.out, stub.asked]).toEqual([1, '', []]);
     expect(ran.err).toMatch(text);
+  });
+
+  it.each(commands.filter(({ args = '' }) => /^<(?!value)/.test(args)).map(({ name }) => name))(
+    '%s refuses an empty name',
+    async (name) => {
+      const ran = await stub.svcctl([...name.split(' '), '', 'a', 'b']);
+      expect([ran.code, stub.asked]).toEqual([1, []]);
+      expect(ran.err).toMatch(/> is empty|\.\.\.> is empty|does not take "[ab]"/);
+    },
+  );
+
+  it('says that a call may have been carried out where a second one would do harm', async () => {
+    stub.answers({ cut: true });
+    for (const words of ['push q --data 1', 'pop q', 'kv incr n k', 'dlq retry 1 t']) {
+      expect((await stub.svcctl(words)).err).toContain('(it may have been carried out)');
+    }
+    for (const words of ['queue list', 'kv put n k 1', 'queue configure q']) {
+      expect((await stub.svcctl(words)).err).not.toContain('carried out');
+    }
   });
 
   it('ends with 1 when no server is configured', async () => {
@@ -110,7 +148,7 @@ contexts:
   - {name: e, server: http://127.0.0.1:1}
 `;
   beforeAll(() => {
-    writeFileSync(config, file);
+    writeFileSync(config, file, { mode: 0o600 });
     writeFileSync(join(home.path, 'token'), 'from-file\n');
   });
   const tokenSent = async (words: string, env: Record<string, string> = {}) => {
@@ -147,7 +185,8 @@ contexts:
     const broken = join(home.path, 'broken.yaml');
     for (const text of ['a: [', 'contexts: 5', 'contexts: [{server: x}]', '[]']) {
       writeFileSync(broken, text);
-      expect((await stub.svcctl(`metrics --config ${broken}`)).code).toBe(1);
+      const ran = await stub.svcctl(`metrics --config ${broken}`);
+      expect([ran.code, ran.err]).toEqual([1, expect.stringMatching(/^svcctl: [^\n]*[^:]\n$/)]);
     }
   });
 });
@@ -189,6 +228,21 @@ contexts:
     expect((await stub.svcctl('config current-context', { env })).out).toBe('b\n');
     await stub.svcctl('config delete-context b', { env });
     expect((await stub.svcctl('config current-context', { env })).code).toBe(1);
+  });
+
+  it('keep a link to the file, and warn of a token that others can read', async () => {
+    const [link, file] = [join(home.path, 'link.yaml'), join(home.path, 'linked.yaml')];
+    writeFileSync(file, 'contexts: []\n');
+    symlinkSync(file, link);
+    const env = { SVC_CONFIG: link };
+    await stub.svcctl('config set-context a --server http://a --token t --no-keychain', { env });
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(file, 'utf8')).toContain('literal:t');
+    expect((await stub.svcctl('ping', { env })).err).toBe('');
+    chmodSync(file, 0o644);
+    const ran = await stub.svcctl('ping', { env });
+    expect([ran.code, ran.err]).toEqual([0, expect.stringMatching(/others can read.*chmod 600/)]);
+    expect((await stub.svcctl('ping --token u', { env })).err).toBe('');
   });
 
   it('keep a file that cannot be written, and replace what a write that was cut left', async () => {

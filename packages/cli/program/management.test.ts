@@ -192,6 +192,23 @@ describe('tables', () => {
   });
 });
 
+it('messages list asks for as many pages as it takes', async () => {
+  const page = (n: number) => ({ body: { messages: Array.from({ length: n }, () => ({})) } });
+  stub.answers(page(1000), page(200));
+  const ran = await stub.svcctl('messages list --limit 1500 --offset 5 -o jsonl');
+  expect(ran.out.split('\n')).toHaveLength(1201);
+  expect(lines().map((line) => line.split('?')[1])).toEqual([
+    'limit=1000&offset=5',
+    'limit=500&offset=1005',
+  ]);
+});
+
+it('cg delete says when there was nothing', async () => {
+  stub.answers({ body: { deletedPartitions: 0, metadataDeleted: false } });
+  const ran = await stub.svcctl('cg delete g --yes');
+  expect(ran.out).toBe('"g" has no cursors at all queues\n');
+});
+
 describe('dead letters', () => {
   const letter = (n: number) => ({
     partitionId: '1',

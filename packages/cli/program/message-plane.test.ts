@@ -110,11 +110,17 @@ describe('pop', () => {
     ]);
   });
 
-  it('keeps numbers that are beyond 2^53', async () => {
-    stub.answers({ body: '{"messages":[{"data":{"n":12345678901234567891,"e":1e400}}]}' });
-    expect((await stub.svcctl('pop q')).out).toBe(
-      '{"data":{"n":12345678901234567891,"e":1e400}}\n',
-    );
+  it('prints payloads as they are stored, on one line', async () => {
+    const payload = '{"n":12345678901234567891,"e":1e400,\r\n "price":12.50}';
+    const { data, ...names } = MESSAGE;
+    const text = JSON.stringify({ messages: [names] }).replace('}]', `,"data":${payload}}]`);
+    stub.answers({ body: text }, { status: 204 });
+    const shown = `"data":${payload.replace('\r\n', ' ')},`;
+    for (const words of ['pop q', 'tail q']) {
+      stub.answers({ body: text }, { status: 204 });
+      const { out } = await stub.svcctl(words);
+      expect([out.split('\n').length, out]).toEqual([2, expect.stringContaining(shown)]);
+    }
   });
 
   it('ends with 4 without a text when there is nothing', async () => {
@@ -168,6 +174,12 @@ describe('tail', () => {
     ]);
     const ack = { transactionId: 't', partitionId: '1', leaseId: 'l', status: 'completed' };
     expect(bodies()[1]).toEqual({ consumerGroup: 'g', acknowledgments: [ack, ack] });
+  });
+
+  it('asks for the next batch before it prints one, and ends by what that meets', async () => {
+    stub.answers(popped(MESSAGE), { status: 403, body: { error: 'no' } });
+    const ran = await stub.svcctl('tail q');
+    expect([ran.code, ran.out.split('\n').length, stub.asked.length]).toEqual([3, 2, 2]);
   });
 
   it('goes on with -f until it is interrupted', async () => {

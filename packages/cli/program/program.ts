@@ -1,6 +1,7 @@
 /** The parser, made of the records of the commands. */
 import { Argument, CommanderError, Option, Command as Parser } from 'commander';
-import { EXIT, endingOf } from '../base/errors.js';
+import { EXIT, endingOf, UserError } from '../base/errors.js';
+import { onOneLine } from '../base/one-line.js';
 import { VERSION } from '../base/version.js';
 import type { World } from '../base/world.js';
 import type { Command, Flag, Outcome } from '../command/command.js';
@@ -50,7 +51,7 @@ async function ended(error: unknown, world: World, wrong: readonly string[]): Pr
   }
   if (world.signal.aborted) return EXIT.interrupted;
   const { code, text } = endingOf(error);
-  if (text !== undefined) await world.errors.write(`svcctl: ${text}\n`);
+  if (text !== undefined) await world.errors.write(`svcctl: ${onOneLine(text)}\n`);
   return code;
 }
 
@@ -98,14 +99,14 @@ function addCommand(
   world: World,
 ): void {
   const hidden = command.help.startsWith('hidden: ');
-  const added = parent.command(name, { hidden }).description(command.help);
-  for (const argument of (command.args ?? '').split(' ').filter(Boolean)) {
-    added.addArgument(new Argument(argument));
-  }
+  const added = parent.command(name, { hidden }).description(command.help).allowExcessArguments();
+  const spellings = (command.args ?? '').split(' ').filter(Boolean);
+  for (const spelling of spellings) added.addArgument(new Argument(spelling));
   for (const flag of command.flags ?? []) addFlag(added, flag);
   added.addHelpText('after', `\nExample:\n  svcctl ${command.example}\n`);
   added.action(async (...given: unknown[]) => {
-    const args = given.slice(0, -2) as (string | string[] | undefined)[];
+    const args = given.slice(0, spellings.length) as (string | string[] | undefined)[];
+    checkGiven(command, spellings, added.args, added.opts());
     const typed = (option: string) => added.getOptionValueSource(option) === 'cli';
     await act(
       command,
@@ -113,6 +114,27 @@ function addCommand(
       program.opts() as GlobalFlags,
     );
   });
+}
+
+/** Flags of names: an empty one would be no filter to the server, and `drain` would take all. */
+const NAMES = ['queue', 'cg', 'group'];
+
+/** The name of nothing comes from a variable that a script did not set. */
+function checkGiven(
+  { name, example }: Command,
+  spellings: readonly string[],
+  words: readonly string[],
+  options: Readonly<Record<string, unknown>>,
+): void {
+  const takesAll = spellings.at(-1)?.includes('...') === true;
+  if (!takesAll && words.length > spellings.length) {
+    const word = JSON.stringify(words[spellings.length]);
+    throw new UserError(`${name} does not take ${word}: write it like svcctl ${example}`);
+  }
+  const empty = spellings.find((spelling, i) => words[i] === '' && spelling !== '<value>');
+  if (empty !== undefined) throw new UserError(`${empty} is empty`);
+  const unnamed = NAMES.find((flag) => options[flag] === '');
+  if (unnamed !== undefined) throw new UserError(`--${unnamed} is empty`);
 }
 
 /** One that is on or off also gets the form that turns it off. */

@@ -77,11 +77,11 @@ describe('kv', () => {
   const row = { key: 'a/b', value: { n: 1 }, version: 7, expiresAt: null };
 
   it('gets, with 4 for what is not there', async () => {
-    stub.answers({ body: { found: true, ...row } });
-    const ran = await stub.svcctl('kv get n a/b?c -o table');
-    expect(ran.out).toMatch(/^KEY +VALUE +VERSION +EXPIRES\na\/b +\{n\} +7 +-\n$/);
-    expect(lines()).toEqual(['GET /api/v1/kv/n/a/b%3Fc']);
-    stub.answers({ body: { found: false } });
+    stub.answers(results({ found: true, ...row, version: 1234 }));
+    const ran = await stub.svcctl('kv get n a/../b -o table');
+    expect(ran.out).toMatch(/^KEY +VALUE +VERSION +EXPIRES\na\/b +\{n\} +1234 +-\n$/);
+    expect(bodies()).toEqual([[{ op: 'get', ns: 'n', key: 'a/../b' }]]);
+    stub.answers(results({ found: false }));
     expect(await stub.svcctl('kv get n x')).toMatchObject({ code: 4, out: '', err: '' });
   });
 
