@@ -66,7 +66,10 @@ type Extends<Narrow, Wide> = Narrow extends Wide ? true : never;
 
 const agreed: readonly true[] = [
   true satisfies Extends<Answer<'POST /api/v1/ack/batch'>[number], AckResult>,
-  true satisfies Extends<Popped, Omit<Message, 'raw' | 'trace' | 'replaceData'>>,
+  true satisfies Extends<
+    Popped,
+    Omit<Message, 'raw' | 'trace' | 'replaceData' | 'signal' | 'takenUnder'>
+  >,
   true satisfies Extends<Answer<'GET /api/v1/dlq'>['messages'][number], Omit<DeadLetter, 'raw'>>,
   true satisfies Extends<Answer<'POST /api/v1/configure'>, Configured>,
   true satisfies Extends<Api['POST /api/v1/push']['answers'][201][number]['message_id'], string>,

@@ -5,7 +5,7 @@ export interface ErrorFacts {
   readonly status?: number;
   /**
    * The broker's `code` or, where it has none, its `reason`; else one of the client's own:
-   * `unreachable`, `connection_lost`, `timed_out`, `not_json`, `closed`.
+   * `unreachable`, `connection_lost`, `timed_out`, `not_json`, `closed`, `lease_lost`, `ended`.
    */
   readonly code?: string | undefined;
   readonly reason?: string | undefined;

@@ -6,6 +6,9 @@
  *   its partition are not begun and are given back with it; other partitions go on.
  * - When the loop is to end, what was not begun is given back, without a charge to its retries.
  * - A message that does not fit the schema fails like one whose handler threw.
+ * - What a handler returned from after the lease was lost has failed too, and is not settled: it is
+ *   delivered again, or was already. Where an ack is refused for its lease, the rest of that
+ *   partition is not begun.
  * - Without automatic acks nothing is settled: the callbacks, or the handler, do that.
  */
 import type { Message } from '../messages/message.js';
@@ -18,6 +21,7 @@ import type {
   HandlerContext,
   MessageHandler,
 } from './consume-terms.js';
+import type { Lease } from './lease.js';
 import { checked } from './poll.js';
 import { errorText, Settlement } from './settlement.js';
 
@@ -36,9 +40,12 @@ export class BatchRun<Data> {
   readonly #terms: ConsumeTerms;
   readonly #handler: Handler<Data>;
   readonly #callbacks: Callbacks<Data>;
+  readonly #lease: Lease;
   readonly #context: HandlerContext;
   readonly #transport: Transport;
   readonly #settlement: Settlement;
+  /** Partitions of which nothing more is begun. */
+  readonly #held = new Set<string>();
   #completed = 0;
   #failed = 0;
 
@@ -47,14 +54,15 @@ export class BatchRun<Data> {
     terms: ConsumeTerms,
     handler: Handler<Data>,
     callbacks: Callbacks<Data>,
-    context: HandlerContext,
+    lease: Lease,
   ) {
     this.#terms = terms;
     this.#handler = handler;
     this.#callbacks = callbacks;
-    this.#context = context;
+    this.#lease = lease;
+    this.#context = { signal: lease.signal };
     this.#transport = transport;
-    this.#settlement = new Settlement(transport);
+    this.#settlement = new Settlement(transport, (partitionId) => this.#held.add(partitionId));
   }
 
   async run(messages: readonly Message<Data>[]): Promise<Tally> {
@@ -81,7 +89,7 @@ export class BatchRun<Data> {
       fits.length === 0 ? null : await this.#failureOf(fits, () => handle(fits, this.#context));
     if (failure !== null) await this.#report(fits, failure.error);
     for (const { message, error } of misfits.values()) await this.#report([message], error);
-    if (!this.#settles) return;
+    if (!this.#settles || this.#lease.lost !== null) return;
     // In one step, and so in one call: a message that is given back ends the lease of the others.
     if (failure === null) this.#settlement.settle(fits, true);
     else this.#settlement.settle(fits, false, errorText(failure.error));
@@ -90,13 +98,13 @@ export class BatchRun<Data> {
 
   async #runEach(messages: readonly Message<Data>[], handle: MessageHandler<Data>): Promise<void> {
     const begun = new Set<string>();
-    const held = new Set<string>();
     for (const [i, message] of messages.entries()) {
       const { partitionId } = message;
-      if (held.has(partitionId)) continue;
-      if (this.#context.signal.aborted) {
+      if (this.#held.has(partitionId)) continue;
+      if (this.#lease.lost !== null) return;
+      if (this.#lease.ending.aborted) {
         // Where the program acknowledges by itself, a partition that was begun is its own affair.
-        const kept = this.#settles ? held : begun;
+        const kept = this.#settles ? this.#held : begun;
         const rest = messages.slice(i).filter((one) => !kept.has(one.partitionId));
         this.#settlement.settle(rest, 'retry');
         return;
@@ -110,9 +118,10 @@ export class BatchRun<Data> {
         if (this.#settles) this.#settlement.settle([message], true);
         continue;
       }
-      held.add(partitionId);
+      this.#held.add(partitionId);
       await this.#report([message], failure.error);
-      if (this.#settles) this.#giveBack(message, messages, failure.error);
+      if (this.#settles && this.#lease.lost === null)
+        this.#giveBack(message, messages, failure.error);
     }
   }
 
@@ -123,6 +132,7 @@ export class BatchRun<Data> {
   ): Promise<{ readonly error: unknown } | null> {
     try {
       await work();
+      if (this.#lease.lost !== null) throw this.#lease.lost;
       await this.#callbacks.onSuccess?.(messages);
       this.#completed += messages.length;
       return null;

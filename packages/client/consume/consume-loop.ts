@@ -21,8 +21,8 @@ import type { Message } from '../messages/message.js';
 import type { Transport } from '../transport/transport.js';
 import { BatchRun } from './batch-run.js';
 import type { Callbacks, ConsumeOptions, ConsumeTerms, Handler } from './consume-terms.js';
+import { Lease } from './lease.js';
 import { pause, poll } from './poll.js';
-import { renewing } from './renewal.js';
 import { type Busy, Supervision } from './supervision.js';
 
 /** The loops of a client, which `close` ends. */
@@ -118,12 +118,10 @@ export class ConsumeLoop<Data> {
     const { renewMs } = this.#terms;
     const since = { ms: this.#transport.platform.nowMs() };
     this.#inflightSinceMs.add(since);
-    const endRenewal =
-      renewMs === null ? () => undefined : renewing(this.#transport, messages, renewMs);
-    const context = { signal: this.#ending.signal };
-    const run = new BatchRun(this.#transport, this.#terms, this.#handler, this.#callbacks, context);
+    const lease = new Lease(this.#transport, messages, this.#ending.signal, renewMs);
+    const run = new BatchRun(this.#transport, this.#terms, this.#handler, this.#callbacks, lease);
     const { completed, failed } = await run.run(messages);
-    endRenewal();
+    lease.end();
     this.#inflightSinceMs.delete(since);
     this.#activeMs = this.#transport.platform.nowMs();
     this.#completed += completed;

@@ -26,7 +26,10 @@ export interface ConsumeOptions {
 
 /** What a handler gets beside its messages. */
 export interface HandlerContext {
-  /** Aborted when the loop is to end. */
+  /**
+   * Aborted when the lease of the messages is lost, with a `ClientError` of the code `lease_lost`,
+   * and when the loop is to end.
+   */
   readonly signal: AbortSignal;
 }
 

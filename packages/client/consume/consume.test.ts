@@ -29,8 +29,16 @@ function answerOf(names: readonly string[]): Reply {
   return { json: { success: true, messages } };
 }
 
-/** Pops are answered from the list, then with nothing when their time is up; acks succeed. */
-function loopOf(pops: readonly (readonly string[] | Reply | Promise<Reply>)[]) {
+/**
+ * Pops are answered from the list, then with nothing when their time is up; acks succeed but those
+ * of `refused`; renewals are answered by `renewal`.
+ */
+function loopOf(
+  pops: readonly (readonly string[] | Reply | Promise<Reply>)[],
+  renewal: (nth: number) => Reply = () => ({ json: { success: true, newExpiresAt: 'then' } }),
+  refused: readonly string[] = [],
+) {
+  let renewals = 0;
   const acked: Acks[] = [];
   const popped: string[] = [];
   const script: Script = ({ path, body }) => {
@@ -39,10 +47,14 @@ function loopOf(pops: readonly (readonly string[] | Reply | Promise<Reply>)[]) {
       if (next === undefined) return empty(path);
       return Array.isArray(next) ? answerOf(next as string[]) : (next as Reply);
     }
-    if (path.endsWith('/extend')) return { json: { success: true, newExpiresAt: 'then' } };
+    if (path.endsWith('/extend')) return renewal(++renewals);
     const acks = JSON.parse(body ?? '') as Acks;
     acked.push(acks);
-    return { json: acks.acknowledgments.map(() => ({ success: true, error: null })) };
+    const verdict = (success: boolean) => {
+      return { success, error: success ? null : 'invalid or expired lease' };
+    };
+    const names = acks.acknowledgments.map(({ transactionId }) => transactionId);
+    return { json: names.map((name) => verdict(!refused.includes(name))) };
   };
   const platform = new FakePlatform(script);
   const empty = (path: string) =>
@@ -210,6 +222,87 @@ describe('what follows an answer of a pop', () => {
       );
     await platform.settled(loop.then());
     expect(platform.nowMs() - from).toBeGreaterThanOrEqual(13_000);
+  });
+});
+
+describe('a lease that is lost', () => {
+  const gone: Reply = { json: { success: false, renewed: 0, newExpiresAt: null } };
+  const renewedTill = (last: number, then: Reply) => (nth: number) =>
+    nth <= last ? { json: { success: true, newExpiresAt: 'then' } } : then;
+
+  test.each([
+    ['the broker refuses a renewal', renewedTill(1, gone), 20_000],
+    ['no renewal is answered in time', renewedTill(1, lostConnection()), 70_000],
+  ])('%s: the handler is told, and nothing is acknowledged', async (_, renewal, lostMs) => {
+    const { platform, queue, statuses } = loopOf([['a0', 'b0'], ['c0']], renewal);
+    const from = platform.nowMs();
+    const told: unknown[] = [];
+    const failed: unknown[] = [];
+    const loop = queue
+      .limit(3)
+      .renewLease(true, '10s')
+      .consume(async ([first], { signal }) => {
+        if (first?.data.name === 'c0') return;
+        expect(first?.signal).toBe(signal);
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        told.push([(signal.reason as { code: string }).code, platform.nowMs() - from]);
+      });
+    await platform.settled(loop.then());
+    expect(told).toEqual([['lease_lost', lostMs]]);
+    expect(statuses()).toEqual([['c0 completed']]);
+    expect(platform.pendingTimers).toBe(0);
+    const other = loopOf([['a0']], () => gone);
+    await other.platform.settled(
+      other.queue
+        .limit(1)
+        .renewLease(true, '10s')
+        .consume(() => new Promise((resolve) => other.platform.after(15_000, () => resolve(0))))
+        .onSuccess(() => failed.push('success'))
+        .onError((_messages, error) => failed.push((error as { code: string }).code))
+        .then(),
+    );
+    expect(failed).toEqual(['lease_lost']);
+  });
+
+  test('each and for await: what was not begun is not begun', async () => {
+    const each = loopOf([['a0', 'a1', 'b0']], () => gone);
+    const seen: string[] = [];
+    const work = (platform: FakePlatform, name: string) => {
+      seen.push(name);
+      return new Promise((resolve) => platform.after(15_000, () => resolve(0)));
+    };
+    const loop = each.queue
+      .limit(3)
+      .renewLease(true, '10s')
+      .each()
+      .consume(({ data }) => work(each.platform, data.name));
+    await each.platform.settled(loop.then());
+    const stream = loopOf([['c0', 'c1', 'd0'], ['e0']], renewedTill(0, gone));
+    const run = async () => {
+      for await (const { data, signal } of stream.queue.renewLease(true, '10s').messages()) {
+        await work(stream.platform, data.name);
+        if (signal.reason?.code !== 'lease_lost') return;
+        if (data.name === 'e0') return;
+      }
+    };
+    await stream.platform.settled(run());
+    expect(seen).toEqual(['a0', 'c0', 'e0']);
+    expect([each.statuses(), stream.statuses()]).toEqual([[], []]);
+  });
+
+  test('an ack that is refused for its lease holds its partition alone', async () => {
+    const { platform, queue, statuses } = loopOf([['a0', 'b0', 'a1', 'b1']], undefined, ['a0']);
+    const seen: string[] = [];
+    const loop = queue
+      .limit(4)
+      .each()
+      .consume(({ data }) => {
+        seen.push(data.name);
+        return new Promise((resolve) => platform.after(10, () => resolve(0)));
+      });
+    await platform.settled(loop.then());
+    expect(seen).toEqual(['a0', 'b0', 'b1']);
+    expect(statuses().flat()).toEqual(['a0 completed', 'b0 completed', 'b1 completed']);
   });
 });
 

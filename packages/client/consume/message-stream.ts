@@ -1,13 +1,14 @@
 /**
  * Messages one after the other, for `for await`. A message is completed when the next one is asked
  * for. A loop that is left gives back the message it was at and what was popped with it: whether
- * the message was worked on, `break` and an error in the body do not tell.
+ * the message was worked on, `break` and an error in the body do not tell. When the lease is lost
+ * nothing is settled: its messages are delivered again.
  */
 import type { Message } from '../messages/message.js';
 import type { Transport } from '../transport/transport.js';
 import type { ConsumeTerms } from './consume-terms.js';
+import { Lease } from './lease.js';
 import { checked, poll } from './poll.js';
-import { renewing } from './renewal.js';
 import { errorText, Settlement } from './settlement.js';
 
 export async function* messageStream<Data>(
@@ -35,14 +36,13 @@ async function* settled<Data>(
   messages: readonly Message<Data>[],
   signal: AbortSignal,
 ): AsyncGenerator<Message<Data>, void, undefined> {
-  const settlement = new Settlement(transport);
-  const endRenewal =
-    terms.renewMs === null ? () => undefined : renewing(transport, messages, terms.renewMs);
+  const lease = new Lease(transport, messages, signal, terms.renewMs);
   const begun = new Set<string>();
   const held = new Set<string>();
+  const settlement = new Settlement(transport, (partitionId) => held.add(partitionId));
   let next = 0;
   try {
-    for (; next < messages.length && !signal.aborted; next++) {
+    for (; next < messages.length && !lease.signal.aborted; next++) {
       const message = messages[next] as Message<Data>;
       if (held.has(message.partitionId)) continue;
       try {
@@ -54,15 +54,13 @@ async function* settled<Data>(
       }
       begun.add(message.partitionId);
       yield message;
-      if (terms.autoAck) settlement.settle([message], true);
+      if (terms.autoAck && lease.lost === null) settlement.settle([message], true);
     }
   } finally {
     const kept = terms.autoAck ? held : begun;
-    settlement.settle(
-      messages.slice(next).filter(({ partitionId }) => !kept.has(partitionId)),
-      'retry',
-    );
+    const rest = messages.slice(next).filter(({ partitionId }) => !kept.has(partitionId));
+    if (lease.lost === null) settlement.settle(rest, 'retry');
     await settlement.done();
-    endRenewal();
+    lease.end();
   }
 }

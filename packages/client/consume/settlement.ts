@@ -3,9 +3,12 @@
  * that was settled meanwhile. So a handler does not wait for the network between two messages, and
  * a worker that dies repeats little.
  */
-import { type AckResult, type AckStatus, ack } from '../messages/acks.js';
+import { type AckStatus, ack } from '../messages/acks.js';
 import type { Message } from '../messages/message.js';
 import type { Transport } from '../transport/transport.js';
+
+/** In the broker's answer for a message. */
+const LEASE_OVER = 'expired lease';
 
 interface Settled {
   readonly message: Message;
@@ -15,11 +18,14 @@ interface Settled {
 
 export class Settlement {
   readonly #transport: Transport;
+  readonly #onLost: (partitionId: string) => void;
   #settled: Settled[] = [];
   #sending: Promise<void> | null = null;
 
-  constructor(transport: Transport) {
+  /** `onLost`: another consumer has the partition, or will. */
+  constructor(transport: Transport, onLost: (partitionId: string) => void = () => undefined) {
     this.#transport = transport;
+    this.#onLost = onLost;
   }
 
   settle(messages: readonly Message[], status: AckStatus, error?: string): void {
@@ -53,13 +59,11 @@ export class Settlement {
     });
     try {
       const results = await ack(this.#transport, items, true, {});
-      for (const { success, error, transactionId } of results.filter(isRefused)) {
-        logger.warn('an ack was refused; the message is delivered again', {
-          transactionId,
-          success,
-          error,
-        });
-      }
+      results.forEach(({ success, error, transactionId }, i) => {
+        if (success) return;
+        logger.warn('an ack was refused; the message is delivered again', { transactionId, error });
+        if (error?.includes(LEASE_OVER)) this.#onLost(items[i]?.partitionId ?? '');
+      });
     } catch (error) {
       logger.warn('an ack failed; its messages are delivered again when their lease ends', {
         messages: items.length,
@@ -67,10 +71,6 @@ export class Settlement {
       });
     }
   }
-}
-
-function isRefused({ success }: AckResult): boolean {
-  return !success;
 }
 
 /** The text that a dead letter keeps. */

@@ -47,6 +47,7 @@ export class Message<Data = unknown> implements MessageRow {
   /** The payload as the text that is stored: numbers above 2^53 are whole in it. */
   readonly raw: string;
   readonly #transport: Transport;
+  #signal: AbortSignal | undefined;
   #data: Data | undefined;
   #isParsed = false;
 
@@ -67,6 +68,20 @@ export class Message<Data = unknown> implements MessageRow {
     this.retryCount = row.retryCount;
     this.raw = raw;
     this.#transport = transport;
+  }
+
+  /**
+   * Of a loop's message: aborted when its lease is lost, with a `ClientError` of the code
+   * `lease_lost`, and when the loop is to end. Of another message: never.
+   */
+  get signal(): AbortSignal {
+    this.#signal ??= new AbortController().signal;
+    return this.#signal;
+  }
+
+  /** For loops. */
+  takenUnder(signal: AbortSignal): void {
+    this.#signal = signal;
   }
 
   /** The payload. It is parsed when it is first asked for. */

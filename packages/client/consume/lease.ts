@@ -1,0 +1,91 @@
+/**
+ * The lease of one popped batch, as far as the client knows of it: one id for all partitions of the
+ * batch. While a handler works it is renewed, if the program asked for that.
+ *
+ * What must hold: once the lease is known to be lost, its messages are somebody else's. The signal
+ * says so to the handler, nothing of the batch that was not begun is begun, and nothing is
+ * acknowledged. It is lost when the broker refuses a renewal, and when no renewal was answered
+ * before the end that the last one gave it, by the clock of this process from the sending on.
+ */
+import { ClientError } from '../base/errors.js';
+import { renew } from '../messages/acks.js';
+import type { Message } from '../messages/message.js';
+import type { Transport } from '../transport/transport.js';
+
+/** As long as the default lease of the broker, or three renewals if that is more. */
+const SECONDS_MIN = 60;
+
+export class Lease {
+  /** Of the loop: nothing more is begun. */
+  readonly ending: AbortSignal;
+  readonly #transport: Transport;
+  readonly #id: string;
+  readonly #stopping = new AbortController();
+  readonly #forget: () => void;
+  /** As the last renewal has it. */
+  #untilMs = Number.POSITIVE_INFINITY;
+  #cancel: () => void = () => undefined;
+  #isOver = false;
+  #lost: ClientError | null = null;
+
+  /** `everyMs` null: it is not renewed. */
+  constructor(
+    transport: Transport,
+    messages: readonly Message[],
+    ending: AbortSignal,
+    everyMs: number | null,
+  ) {
+    this.ending = ending;
+    this.#transport = transport;
+    this.#id = messages[0]?.leaseId ?? '';
+    const stop = () => this.#stopping.abort(ending.reason);
+    if (ending.aborted) stop();
+    ending.addEventListener('abort', stop, { once: true });
+    this.#forget = () => ending.removeEventListener('abort', stop);
+    for (const message of messages) message.takenUnder(this.signal);
+    if (everyMs !== null && this.#id !== '') this.#renewAfter(everyMs);
+  }
+
+  /** Aborted when the lease is lost, with `lost`, and when the loop is to end. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Why it is lost; null: it is not, as far as is known. */
+  get lost(): ClientError | null {
+    return this.#lost;
+  }
+
+  /** The batch is settled: what the broker says of the lease from now on means nothing. */
+  end(): void {
+    this.#isOver = true;
+    this.#forget();
+    this.#cancel();
+  }
+
+  #renewAfter(everyMs: number): void {
+    const { platform, settings } = this.#transport;
+    this.#cancel = platform.after(everyMs, () => {
+      const nowMs = platform.nowMs();
+      if (nowMs >= this.#untilMs) return this.#lose('no renewal was answered in time');
+      const seconds = Math.max(SECONDS_MIN, Math.ceil((3 * everyMs) / 1000));
+      renew(this.#transport, [this.#id], seconds).then(
+        ([result]) => {
+          if (result?.renewed !== true) this.#lose('the broker does not renew it');
+          else this.#untilMs = nowMs + seconds * 1000;
+        },
+        (error) => settings.logger.warn('a lease was not renewed', { error: String(error) }),
+      );
+      this.#renewAfter(everyMs);
+    });
+  }
+
+  #lose(why: string): void {
+    if (this.#isOver || this.#lost !== null) return;
+    const text = `the lease ${this.#id} is lost: ${why}`;
+    this.#lost = new ClientError(text, { code: 'lease_lost' });
+    this.#cancel();
+    this.#transport.settings.logger.warn(`${text}; its messages are delivered again`);
+    this.#stopping.abort(this.#lost);
+  }
+}
