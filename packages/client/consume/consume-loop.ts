@@ -22,6 +22,7 @@ import type { Transport } from '../transport/transport.js';
 import { BatchRun } from './batch-run.js';
 import type { Callbacks, ConsumeOptions, ConsumeTerms, Handler } from './consume-terms.js';
 import { Lease } from './lease.js';
+import { Pace } from './pace.js';
 import { pause, poll } from './poll.js';
 import { type Busy, Supervision } from './supervision.js';
 
@@ -37,6 +38,8 @@ export class ConsumeLoop<Data> {
   /** Messages that were taken, or that a pop under way may take. */
   #reserved = 0;
   #activeMs: number;
+  /** null: the program says how many messages a batch has, or the broker. */
+  readonly #pace: Pace | null;
   #workers = 0;
   #completed = 0;
   #failed = 0;
@@ -53,6 +56,7 @@ export class ConsumeLoop<Data> {
     this.#terms = terms;
     this.#handler = handler;
     this.#callbacks = callbacks;
+    this.#pace = terms.isPaced ? new Pace() : null;
     this.#activeMs = transport.platform.nowMs();
   }
 
@@ -100,7 +104,8 @@ export class ConsumeLoop<Data> {
       else await pause(this.#transport, this.#ending.signal);
       return true;
     }
-    const most = Math.min(terms.batch ?? Number.POSITIVE_INFINITY, limit - this.#reserved);
+    const batch = this.#pace?.batch ?? terms.batch ?? Number.POSITIVE_INFINITY;
+    const most = Math.min(batch, limit - this.#reserved);
     if (most <= 0) return false;
     this.#reserved += Number.isFinite(most) ? most : 0;
     const asked = {
@@ -124,6 +129,7 @@ export class ConsumeLoop<Data> {
     lease.end();
     this.#inflightSinceMs.delete(since);
     this.#activeMs = this.#transport.platform.nowMs();
+    this.#pace?.handled(messages.length, this.#activeMs - since.ms);
     this.#completed += completed;
     this.#failed += failed;
     if (completed > 0) this.#lastCompletedMs = this.#activeMs;

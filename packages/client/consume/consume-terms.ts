@@ -6,6 +6,8 @@ import type { SupervisionOptions } from './supervision.js';
 
 export interface ConsumeTerms {
   readonly pop: PopTerms;
+  /** The loop chooses how many messages it takes at a time. */
+  readonly isPaced: boolean;
   /** Batches that are worked on at a time. */
   readonly concurrency: number;
   /** Messages in all. */

@@ -34,7 +34,7 @@ function answerOf(names: readonly string[]): Reply {
  * of `refused`; renewals are answered by `renewal`.
  */
 function loopOf(
-  pops: readonly (readonly string[] | Reply | Promise<Reply>)[],
+  pops: readonly (readonly string[] | Reply | Promise<Reply> | ((path: string) => Reply))[],
   renewal: (nth: number) => Reply = () => ({ json: { success: true, newExpiresAt: 'then' } }),
   refused: readonly string[] = [],
 ) {
@@ -45,6 +45,7 @@ function loopOf(
     if (path.startsWith('/api/v1/pop')) {
       const next = pops[popped.push(path) - 1];
       if (next === undefined) return empty(path);
+      if (typeof next === 'function') return next(path);
       return Array.isArray(next) ? answerOf(next as string[]) : (next as Reply);
     }
     if (path.endsWith('/extend')) return renewal(++renewals);
@@ -106,6 +107,30 @@ describe('what is acknowledged', () => {
       'b1 completed',
     ]);
     expect(statuses().find((call) => call.includes('a1 failed'))).toContain('a2 retry');
+  });
+
+  test('each without a batch takes more while handlers keep up, in as few acks', async () => {
+    const names = Array.from({ length: 15 }, (_, i) => `a${i}`);
+    const taken = async (handleMs: number) => {
+      const next = [...names];
+      const batches: (string | null)[] = [];
+      const { platform, client, statuses } = loopOf(
+        names.map(() => (path) => {
+          const asked = new URL(path, 'http://x').searchParams.get('batch');
+          batches.push(asked);
+          return answerOf(next.splice(0, Number(asked)));
+        }),
+      );
+      const handle = () => new Promise<void>((resolve) => platform.after(handleMs, resolve));
+      const loop = client.queue('q').group('g').limit(15).each().consume(handle);
+      await platform.settled(loop.then());
+      return { batches, acks: statuses().map((call) => call.length) };
+    };
+    expect(await taken(0)).toEqual({ batches: ['1', '2', '4', '8'], acks: [1, 2, 4, 8] });
+    // Two are done in half a second; a message that took long is not kept for the end of its batch.
+    const slow = await taken(200);
+    expect(slow.batches).toEqual(['1', '2', '2', '2', '2', '2', '2', '2']);
+    expect(slow.acks).toEqual(names.map(() => 1));
   });
 
   test('a message that does not fit the schema fails, with what is behind it', async () => {

@@ -1,7 +1,8 @@
 /**
  * Acknowledgements of one batch, sent while its handler works on: one call at a time, each with all
  * that was settled meanwhile. So a handler does not wait for the network between two messages, and
- * a worker that dies repeats little.
+ * a worker that dies repeats little. The first call waits for a moment: a batch whose handler is
+ * quick is acknowledged in one call.
  */
 import { type AckStatus, ack } from '../messages/acks.js';
 import type { Message } from '../messages/message.js';
@@ -9,6 +10,8 @@ import type { Transport } from '../transport/transport.js';
 
 /** In the broker's answer for a message. */
 const LEASE_OVER = 'expired lease';
+/** A handler that is slower than this has its messages acknowledged before its batch ends. */
+const SETTLED_MS = 10;
 
 interface Settled {
   readonly message: Message;
@@ -21,6 +24,7 @@ export class Settlement {
   readonly #onLost: (partitionId: string) => void;
   #settled: Settled[] = [];
   #sending: Promise<void> | null = null;
+  #cancelTimer: (() => void) | null = null;
 
   /** `onLost`: another consumer has the partition, or will. */
   constructor(transport: Transport, onLost: (partitionId: string) => void = () => undefined) {
@@ -30,17 +34,23 @@ export class Settlement {
 
   settle(messages: readonly Message[], status: AckStatus, error?: string): void {
     for (const message of messages) this.#settled.push({ message, status, error });
-    if (this.#settled.length > 0) this.#sending ??= this.#send();
+    if (this.#sending !== null || this.#settled.length === 0) return;
+    this.#cancelTimer ??= this.#transport.platform.after(SETTLED_MS, () => this.#begin());
   }
 
   /** Resolves when all is sent. It never rejects: what could not be settled is delivered again. */
   async done(): Promise<void> {
+    this.#begin();
     while (this.#sending !== null) await this.#sending;
   }
 
+  #begin(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (this.#settled.length > 0) this.#sending ??= this.#send();
+  }
+
   async #send(): Promise<void> {
-    // What is settled within the same step of the program goes in the same call.
-    await Promise.resolve();
     while (this.#settled.length > 0) {
       const settled = this.#settled;
       this.#settled = [];

@@ -95,8 +95,14 @@ export class Buffer {
     this.#limits = limits;
   }
 
-  /** Resolves when all items are in. */
-  add(items: readonly ReadyItem[]): Promise<void> {
+  /** Takes all items in at once where there is room for them; otherwise a promise of that. */
+  add(items: readonly ReadyItem[]): undefined | Promise<void> {
+    const hasRoom = this.#items.length + items.length <= this.#limits.maxSize;
+    if (this.#waiting === 0 && hasRoom && !this.#isEnded) {
+      for (const item of items) this.#items.push(item);
+      this.#schedule();
+      return undefined;
+    }
     this.#waiting++;
     const entered = this.#entering.then(() => this.#enter(items));
     const left = () => {

@@ -48,20 +48,21 @@ export interface PushTerms {
   readonly queue: string;
   /** Where items go that name no partition. */
   readonly partition: string | undefined;
-  readonly schema: StandardSchema | undefined;
   readonly nowMs: number;
 }
 
-export async function readyItems(given: unknown, terms: PushTerms): Promise<ReadyItem[]> {
-  const items = Array.isArray(given) ? (given as unknown[]) : [given];
-  const ready: ReadyItem[] = [];
-  for (const [i, item] of items.entries()) {
-    const name = Array.isArray(given) ? `items[${i}].payload` : 'payload';
-    ready.push(readyItem(item, name, terms));
-  }
-  if (terms.schema === undefined) return ready;
-  for (const { given: item } of ready) await validated(terms.schema, item.payload, 'payload');
-  return ready;
+/** Throws what is wrong with the items; does not ask the schema, which may take its time. */
+export function readyItems(given: unknown, terms: PushTerms): ReadyItem[] {
+  if (!Array.isArray(given)) return [readyItem(given, 'payload', terms)];
+  return given.map((item, i) => readyItem(item, `items[${i}].payload`, terms));
+}
+
+export async function fitting(
+  items: readonly ReadyItem[],
+  schema: StandardSchema,
+): Promise<readonly ReadyItem[]> {
+  for (const { given } of items) await validated(schema, given.payload, 'payload');
+  return items;
 }
 
 function readyItem(item: unknown, name: string, terms: PushTerms): ReadyItem {

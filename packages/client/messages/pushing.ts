@@ -17,11 +17,11 @@ export class Pushing<Result extends readonly PushResult[] | Buffered>
   readonly #done: Promise<Result>;
 
   /** It begins one step later, so that the callbacks are known; it is sent without `await` too. */
-  constructor(send: () => Promise<Result>, nothing: Result) {
+  constructor(send: () => Result | Promise<Result>, nothing: Result) {
     this.#done = Promise.resolve()
       .then(send)
       .then(
-        (result) => this.#sent(result),
+        (result) => ('buffered' in result ? result : this.#sent(result).then(() => result)),
         async (error: unknown) => {
           if (this.#onError === undefined) throw error;
           await this.#onError(error, []);
@@ -48,8 +48,7 @@ export class Pushing<Result extends readonly PushResult[] | Buffered>
     return this;
   }
 
-  async #sent(result: Result): Promise<Result> {
-    if ('buffered' in result) return result;
+  async #sent(result: readonly PushResult[]): Promise<void> {
     const of = (wanted: string) => result.filter(({ status }) => status === wanted);
     const [stored, duplicates, refused] = [of('queued'), of('duplicate'), of('error')];
     if (stored.length > 0) await this.#onSuccess?.(stored);
@@ -57,7 +56,6 @@ export class Pushing<Result extends readonly PushResult[] | Buffered>
     if (refused.length > 0) {
       await this.#onError?.(new ClientError('larger than an entry of the log'), refused);
     }
-    return result;
   }
 
   // biome-ignore lint/suspicious/noThenProperty: it is awaited like the promise that it holds

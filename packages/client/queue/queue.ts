@@ -22,7 +22,14 @@ import type { Buffers } from '../messages/buffers.js';
 import { DeadLetterQuery } from '../messages/dead-letters.js';
 import type { Message } from '../messages/message.js';
 import { type PopResult, type PopTerms, pop } from '../messages/pop.js';
-import { type PushItem, type PushResult, readyItems, sendItems } from '../messages/push-items.js';
+import {
+  fitting,
+  type PushItem,
+  type PushResult,
+  type ReadyItem,
+  readyItems,
+  sendItems,
+} from '../messages/push-items.js';
 import { type Buffered, Pushing } from '../messages/pushing.js';
 import {
   type Configured,
@@ -140,10 +147,16 @@ export class Queue<
       const send = async () => sendItems(this.#context.transport, await this.#ready(items));
       return new Pushing(send, []) as unknown as Pushing<Pushed>;
     }
-    const send = async (): Promise<Buffered> => {
-      const ready = await this.#ready(items);
-      await this.#context.buffers.of(this.#names('push').queue, buffer).add(ready);
-      return { buffered: true, count: ready.length };
+    // A program pushes one message at a time into a buffer: where nothing is waited for, no promise
+    // is made.
+    const add = (ready: readonly ReadyItem[]): Buffered | Promise<Buffered> => {
+      const room = this.#context.buffers.of(this.#names('push').queue, buffer).add(ready);
+      const buffered = { buffered: true, count: ready.length } as const;
+      return room === undefined ? buffered : room.then(() => buffered);
+    };
+    const send = () => {
+      const ready = this.#ready(items);
+      return ready instanceof Promise ? ready.then(add) : add(ready);
     };
     return new Pushing(send, { buffered: true, count: 0 }) as unknown as Pushing<Pushed>;
   }
@@ -316,11 +329,13 @@ export class Queue<
     }
   }
 
-  #ready(items: unknown) {
+  /** A promise where the schema is asked. */
+  #ready(items: unknown): readonly ReadyItem[] | Promise<readonly ReadyItem[]> {
     const { queue } = this.#names('push');
     const { partition, schema } = this.#state;
     const nowMs = this.#context.transport.platform.nowMs();
-    return readyItems(items, { queue, partition, schema, nowMs });
+    const ready = readyItems(items, { queue, partition, nowMs });
+    return schema === undefined ? ready : fitting(ready, schema);
   }
 
   #names(step: string): QueueNames {
@@ -375,8 +390,9 @@ export class Queue<
       throw new TypeError(`${step} waits for messages: leave wait(false) out; idleMillis ends it`);
     }
     const { schema, concurrency = 1, limit = Infinity, idleMs = Infinity } = this.#state;
-    const { autoAck = true, renewMs = null } = this.#state;
-    return { pop, schema, concurrency, limit, idleMs, autoAck, renewMs };
+    const { autoAck = true, renewMs = null, batch, each = false } = this.#state;
+    const isPaced = each && batch === undefined && !pop.autopilot;
+    return { pop, isPaced, schema, concurrency, limit, idleMs, autoAck, renewMs };
   }
 
   #with<NextPushed extends readonly PushResult[] | Buffered, NextEach extends boolean>(

@@ -78,7 +78,7 @@ const PASSING = new Set(['reserved', 'unavailable']);
 export class Transaction {
   readonly #transport: Transport;
   /** JSON texts, in their order; a push is made ready at `commit`. */
-  readonly #operations: (() => Promise<string>)[] = [];
+  readonly #operations: string[] = [];
   readonly #kv: (KvOperation | KvCheck)[] = [];
   /** Asked for their checks at each sending, which stand behind `#kv`. */
   readonly #guards: Guard[] = [];
@@ -106,7 +106,7 @@ export class Transaction {
       const item = ackItem(message, status, error);
       const consumerGroup = group ?? message.consumerGroup;
       const text = JSON.stringify({ type: 'ack', ...item, consumerGroup });
-      this.#operations.push(async () => text);
+      this.#operations.push(text);
       this.#slots++;
     }
     return this;
@@ -131,13 +131,9 @@ export class Transaction {
       throw new TypeError('push in a transaction without a queue: write queue(name).push(...)');
     }
     const nowMs = this.#transport.platform.nowMs();
-    const terms = { queue, partition: this.#partition, schema: undefined, nowMs };
-    const ready = readyItems(items, terms);
-    ready.catch(() => undefined);
-    this.#slots += [items].flat().length;
-    this.#operations.push(
-      async () => `{"type":"push","items":[${(await ready).map(itemText).join(',')}]}`,
-    );
+    const ready = readyItems(items, { queue, partition: this.#partition, nowMs });
+    this.#slots += ready.length;
+    this.#operations.push(`{"type":"push","items":[${ready.map(itemText).join(',')}]}`);
     return this;
   }
 
@@ -204,12 +200,10 @@ export class Transaction {
     if (parts.every(({ length }) => length === 0)) {
       throw new TypeError('the transaction is empty: add ack, push, kv or timer before commit');
     }
-    const operations: string[] = [];
-    for (const operation of this.#operations) operations.push(await operation());
     this.#isSent = true;
     for (;;) {
       const checks = this.#guards.map((lock) => lock.guard());
-      const answer = await this.#send(this.#body(operations, [...this.#kv, ...checks]));
+      const answer = await this.#send(this.#body([...this.#kv, ...checks]));
       if (answer.success || answer.failedIndex === undefined) return answer;
       const lost = answer.failedIndex - this.#slots - this.#kv.length;
       const [lock, check] = [this.#guards[lost], checks[lost]];
@@ -218,8 +212,8 @@ export class Transaction {
     }
   }
 
-  #body(operations: readonly string[], kv: readonly object[]): string {
-    const parts = [`"operations":[${operations.join(',')}]`];
+  #body(kv: readonly object[]): string {
+    const parts = [`"operations":[${this.#operations.join(',')}]`];
     if (kv.length > 0) parts.push(`"kv":${JSON.stringify(kv)}`);
     if (this.#timers.length > 0) parts.push(`"timers":${JSON.stringify(this.#timers)}`);
     return `{${parts.join(',')}}`;
