@@ -4,6 +4,8 @@ import { lookup } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { peerStarters } from './against/start-peers.js';
+import { CLIENT_USAGE, readClientOptions } from './client/options.js';
+import { runClient } from './client/run-client.js';
 import { CLUSTER_USAGE, readClusterOptions } from './cluster/options.js';
 import { runCluster } from './cluster/run-cluster.js';
 import { GROWTH_USAGE, readGrowthOptions } from './growth/options.js';
@@ -48,12 +50,13 @@ function entryOf(path: string): string {
   return isFolder ? join(path, 'packages', 'broker', 'dist', 'main.js') : path;
 }
 
-const USAGE = [LOAD_USAGE, GROWTH_USAGE, CLUSTER_USAGE, PRICES_USAGE].join('\n\n');
+const USAGE = [LOAD_USAGE, GROWTH_USAGE, CLUSTER_USAGE, CLIENT_USAGE, PRICES_USAGE].join('\n\n');
 
 await runProgram(USAGE, async (commandLine) => {
   const asksFor = (option: string): boolean =>
     commandLine.some((word) => word === option || word.startsWith(`${option}=`));
   if (asksFor('--prices')) await runPrices();
+  else if (asksFor('--client')) await runClient(readClientOptions(commandLine));
   else if (asksFor('--growth')) await runGrowth(readGrowthOptions(commandLine));
   else if (asksFor('--cluster')) await runCluster(readClusterOptions(commandLine));
   else await runLoads(readLoadOptions(commandLine));

@@ -37,7 +37,7 @@ const REPLICATING: { readonly [setting in Setting]: readonly Peer[] } = {
   defaults: ['nats'],
 };
 
-/** Throws with the packages that are missing, if any. */
+/** As `requirePeers`. */
 export function peerStarters({ peers, settings, nodes }: LoadOptions): readonly Starter[] {
   requirePeers(peers);
   return peers.flatMap((peer) =>
@@ -64,7 +64,8 @@ function start(peer: Peer, plan: PeerPlan): Promise<System> {
   }
 }
 
-function requirePeers(peers: readonly Peer[], path = process.env.PATH ?? ''): void {
+/** Throws with the packages that are missing, if any. */
+export function requirePeers(peers: readonly Peer[], path = process.env.PATH ?? ''): void {
   const needs = [...COMPILER_NEEDS, ...peers.flatMap(needsOf)];
   const missing = needs.filter((need) => !isThere(need.program, path));
   if (missing.length === 0) return;

@@ -50,7 +50,15 @@ const TABLE: readonly Row[] = [
   { folder: 'dashboard', values: [], types: ['@svc/wire'] },
   {
     folder: 'bench',
-    values: [NODE, '@svc/wire', '@svc/engine', '@svc/storage', '@svc/test'],
+    values: [
+      NODE,
+      '@svc/wire',
+      '@svc/engine',
+      '@svc/storage',
+      '@svc/test',
+      '@svc/client',
+      'bullmq',
+    ],
     types: [],
   },
   { folder: 'test', values: [NODE, '@svc/cli', '@svc/client', ...LAYERS], types: [] },

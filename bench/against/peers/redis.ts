@@ -17,10 +17,14 @@ const LOOK_MS = 10;
  * Rewriting its file in the middle of a window would be work that the window did not make. It is
  * rewritten after each, see `tidy`.
  */
-const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''].concat([
-  '--auto-aof-rewrite-percentage',
-  '0',
-]);
+export const DURABLE_REDIS = [
+  '--appendonly',
+  'yes',
+  '--appendfsync',
+  'always',
+  '--save',
+  '',
+].concat(['--auto-aof-rewrite-percentage', '0']);
 
 const LABEL = 'one stream, XADD pipelined; XREADGROUP and XACK in one write, entries stay';
 const LABELS = {
@@ -37,7 +41,7 @@ export async function startRedis(plan: PeerPlan): Promise<System> {
     {
       program: 'redis-server',
       arguments: ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', directory].concat(
-        setting === 'durable' ? DURABLE : [],
+        setting === 'durable' ? DURABLE_REDIS : [],
       ),
       environment: {},
       user: null,
