@@ -1,6 +1,6 @@
 // The client of this project, as its manual has it: a buffered queue for each producer, and one
-// consume loop whose handler gets a message at a time. And the same pushes as requests that are made
-// by hand, to the same node: what is dearer for the node then is what the client does to it.
+// consume loop whose handler gets a message at a time. And the same pushes as requests made by
+// hand, to the same node: what is dearer for the node then is what the client does to it.
 
 import { Client } from '@svc/client';
 import { HttpExchange } from '../rig/http-exchange.js';
