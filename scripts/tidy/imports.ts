@@ -61,7 +61,11 @@ const TABLE: readonly Row[] = [
     ],
     types: [],
   },
-  { folder: 'test', values: [NODE, '@svc/cli', '@svc/client', ...LAYERS], types: [] },
+  {
+    folder: 'test',
+    values: [NODE, 'rolldown', '@svc/cli', '@svc/client', ...LAYERS],
+    types: [],
+  },
   { folder: 'scripts', values: [NODE, 'rolldown'], types: [] },
 ];
 

@@ -1,11 +1,12 @@
 /**
  * Goal: in a real browser a page of another origin can neither push, nor consume, nor read; the
- * dashboard works by name, by address and through a balancer, and its pages need nothing that their
- * policy forbids. Method: Chromium, where it is installed, with pages of several origins on this
- * machine, in front of real nodes without tokens.
+ * dashboard works by name, by address and through a balancer, its pages need nothing that their
+ * policy forbids, and the client works in pages and Workers. Method: Chromium, where it is
+ * installed, with pages of several origins on this machine, in front of real nodes without tokens.
  */
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clientBundle } from '../client/client-bundle.js';
 import { BalancerUnderTest } from '../deploy/balancer-under-test.js';
 import { missing } from '../deploy/real-tools.js';
 import { HttpClient } from '../process/http-client.js';
@@ -38,9 +39,38 @@ let pagesPort: number;
 
 const TOOLS = 'tools.example';
 
+/** What a page does with the client: `Client` is in scope. Gives what it popped and was told. */
+const WORK = `async (url, name) => {
+  const client = new Client(url);
+  const queue = client.queue(name).group('g');
+  await queue.push([{ payload: { n: 1 } }, { payload: { n: 2 } }]);
+  const popped = await queue.batch(2).pop();
+  const acked = await client.ack(popped);
+  const rest = await queue.wait(false).pop();
+  const pages = [];
+  for await (const groups of client.admin.pages('groups', { limit: 1 })) pages.push(groups.length);
+  const { unsent } = await client.close();
+  const ns = popped.map(({ data }) => data.n);
+  const refused = await queue.pop().catch(({ code }) => code);
+  return [ns, acked.map(({ success }) => success), rest, Math.max(...pages), unsent, refused];
+}`;
+const WORKED = [[1, 2], [true, true], [], 1, [], 'closed'];
+const WORKER = `
+  import { Client } from '/client.js';
+  const work = ${WORK};
+  onmessage = async ({ data: [url, name] }) => {
+    postMessage(await work(url, name).catch((error) => String(error)));
+  };`;
+
 async function startAll(): Promise<void> {
   browser = new Chromium();
+  const { code } = await clientBundle('es');
   pages = createServer(({ url = '' }, response) => {
+    if (url.endsWith('.js')) {
+      response.setHeader('Content-Type', 'text/javascript');
+      response.end(url === '/client.js' ? code : WORKER);
+      return;
+    }
     response.setHeader('Content-Type', 'text/html');
     // A page that leads elsewhere: `/to/` and the address.
     if (url.startsWith('/to/')) {
@@ -209,6 +239,29 @@ describe.skipIf(reason !== null)('in a browser', () => {
     }).then(async (answer) => [answer.status, (await answer.json())[0].status])`;
     expect(await page.run(push)).toEqual([201, 'queued']);
     expect(await takeAll(client, 'tools')).toEqual([7]);
+  });
+
+  test('the client works: on the node itself, in an allowed origin, in a Worker', async () => {
+    const { code, imports } = await clientBundle('iife');
+    expect(imports).toEqual([]);
+    const url = `http://127.0.0.1:${guarded.port}`;
+    const own = await browser.open(`${url}/`);
+    const work = `(${WORK})(location.origin, 'own')`;
+    expect(await own.run(`${code}; { const { Client } = svc; ${work} }`)).toEqual(WORKED);
+    const page = await browser.open(`http://${TOOLS}:${pagesPort}/`);
+    const imported = `import('/client.js').then(({ Client }) => (${WORK})('${url}', 'other'))`;
+    expect(await page.run(imported)).toEqual(WORKED);
+    const worker = `new Promise((done) => {
+      const worker = new Worker('/worker.js', { type: 'module' });
+      worker.onmessage = ({ data }) => done(data);
+      worker.onerror = ({ message }) => done(message);
+      worker.postMessage(['${url}', 'worker']);
+    })`;
+    expect(await page.run(worker)).toEqual(WORKED);
+    const refused = `import('/client.js').then(({ Client }) => {
+      try { new Client({ url: '${url}', hostHeader: 'x' }) } catch ({ message }) { return message }
+    })`;
+    expect(await page.run(refused)).toContain('hostHeader works on Node alone');
   });
 
   async function expectDashboard(origin: string, queue: string): Promise<void> {
