@@ -326,7 +326,7 @@ describe('leftovers', () => {
     expect(found('storage/index.ts', text)).toEqual([]);
   });
 
-  test.each(['scripts', 'bench', 'test'])('%s speaks to a person', (folder) => {
+  test.each(['scripts', 'bench', 'test', 'examples'])('%s speaks to a person', (folder) => {
     expect(found(`${folder}/index.ts`, "console.log('x');")).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ interface Pattern {
 }
 
 /** Folders whose programs speak to a person at a terminal. */
-const SPEAKS = /^(scripts|bench|test)\//;
+const SPEAKS = /^(scripts|bench|test|examples)\//;
 const PURE = /^(raft|packages\/(schema|wire|engine|ephemeral|standby))\//;
 
 const isPure = (path: string) => PURE.test(path) && !isTestFile(path);

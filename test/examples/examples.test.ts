@@ -1,0 +1,114 @@
+/**
+ * The examples, each by its command against one real node: they end by themselves with 0, say what
+ * their text promises, and can be run again. All run at the same time, as they are on queues of
+ * their own.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useNode } from '../contract/node-fixture.js';
+
+const node = useNode();
+const root = new URL('../..', import.meta.url).pathname;
+const folder = join(root, 'examples');
+const hasProgram = (name: string) => spawnSync(name, ['--version']).error === undefined;
+
+/** Its lines; rejects when it fails, or is not quiet on standard error. */
+function lines(program: string, ...args: readonly string[]): Promise<readonly string[]> {
+  const env = { ...process.env, SVC_SERVER: `http://127.0.0.1:${node.port}` };
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { cwd: root, env, timeout: 60_000 }, (error, out, err) => {
+      if (error !== null || err !== '') reject(error ?? new Error(err));
+      else resolve(out.split('\n').slice(0, -1));
+    });
+  });
+}
+
+const run = new Map<string, Promise<readonly string[]>>();
+const linesOf = (name: string) => run.get(name) ?? Promise.reject(new Error(`no run of ${name}`));
+
+beforeAll(() => {
+  for (const name of ['worker', 'outbox', 'cron', 'leader']) {
+    run.set(name, lines(process.execPath, `examples/${name}.mjs`));
+  }
+  run.set('leader, a second one', lines(process.execPath, 'examples/leader.mjs'));
+  if (hasProgram('python3')) run.set('consumer', lines('python3', 'examples/consumer.py'));
+  if (hasProgram('curl')) run.set('curl', lines('sh', 'examples/curl.sh'));
+  for (const ran of run.values()) ran.catch(() => undefined);
+});
+
+describe('examples', () => {
+  it('worker: what fails comes again, and ends as a dead letter', async () => {
+    expect([...(await linesOf('worker'))].sort()).toEqual([
+      'dead letter: mail to nobody: the mail server refused it',
+      'mail to bob: attempt 1 failed',
+      'mail to bob: done at attempt 2',
+      'mail to nobody: attempt 1 failed',
+      'mail to nobody: attempt 2 failed',
+      'mail to nobody: attempt 3 failed',
+      'resize image 1: done at attempt 1',
+      'resize image 2: done at attempt 1',
+    ]);
+  });
+
+  it('outbox: an order that was sent twice is done once', async () => {
+    expect(await linesOf('outbox')).toEqual([
+      'order a: stored, invoice sent',
+      'order b: stored, invoice sent',
+      'order a: was done before',
+      'invoice for order a: 12.50',
+      'invoice for order b: 9.00',
+    ]);
+  });
+
+  it('cron: a tick at each full second, and the next run goes on', async () => {
+    const first = await linesOf('cron');
+    const second = await lines(process.execPath, 'examples/cron.mjs', '1');
+    const ticks = [...first, ...second].map((line) => {
+      const [, at = ''] = /^tick \d of (\S+\.000Z), \d+ ms late$/.exec(line) ?? [];
+      return Date.parse(at);
+    });
+    expect(ticks).toHaveLength(4);
+    expect(ticks.every((at, i) => i === 0 || at > Number(ticks[i - 1]))).toBe(true);
+  });
+
+  it('leader: of two processes one leads at a time', async () => {
+    const both = await Promise.all([linesOf('leader'), linesOf('leader, a second one')]);
+    const rounds = both.map((said) =>
+      said.flatMap((line) => /, (\d+) of all leaders$/.exec(line)?.[1] ?? []).map(Number),
+    );
+    expect(rounds.sort(([a = 0], [b = 0]) => a - b)).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
+    for (const said of both) expect(said.at(-1)).toMatch(/^process \d+ stepped down$/);
+  });
+
+  it.runIf(hasProgram('python3'))('consumer.py: with the standard library alone', async () => {
+    expect([...(await linesOf('consumer'))].sort()).toEqual([
+      'dead letter: order 2: an order of less than nothing',
+      'order 0: 1250 cents',
+      'order 1: 900 cents',
+      'order 2: an order of less than nothing',
+    ]);
+  });
+
+  it.runIf(hasProgram('curl'))('curl.sh: any HTTP client is a client', async () => {
+    expect(await linesOf('curl')).toEqual([
+      'push 1: queued',
+      'push 2: duplicate',
+      'popped: {"total":12.50}',
+      'acknowledged: true',
+      'key: hello',
+    ]);
+  });
+
+  it('are short, and each is in the list', () => {
+    const list = readFileSync(join(folder, 'README.md'), 'utf8');
+    for (const name of readdirSync(folder).filter((one) => /\.(mjs|py|sh)$/.test(one))) {
+      expect(list).toContain(`[${name}](${name})`);
+      expect(readFileSync(join(folder, name), 'utf8').split('\n').length).toBeLessThan(80);
+    }
+  });
+});
