@@ -54,6 +54,14 @@ export function labelled(
   });
 }
 
+/** For `labelled`: 1 under the name that holds, 0 under the others. */
+export function oneOfNames(
+  names: readonly string[],
+  name: string | undefined,
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(names.map((each) => [each, Number(each === name)]));
+}
+
 /** As `labelled`, for members of members. */
 export function twiceLabelled(
   name: string,

@@ -2,10 +2,11 @@
 
 import type { NodeFigures } from '../ports/node-figures.js';
 import { labelText } from './exposition.js';
-import { counter, custom, type Family, gauge, labelled } from './family.js';
+import { counter, custom, type Family, gauge, labelled, oneOfNames } from './family.js';
 import { residentBytes } from './machine-figures.js';
 
 const CALLS = ['push', 'pop', 'ack'] as const;
+const RAFT_STATES = ['leader', 'follower', 'candidate', 'learner', 'shutdown'] as const;
 
 export const PROCESS_FAMILIES: readonly Family[] = [
   gauge('svc_uptime_seconds', 'Age of the process.', () => Math.floor(process.uptime())),
@@ -30,6 +31,10 @@ export const PROCESS_FAMILIES: readonly Family[] = [
 ];
 
 export const STORAGE_FAMILIES: readonly Family[] = [
+  labelled('svc_raft_state', 'gauge', 'state', '1 for the state of this node.', ({ figures }) =>
+    oneOfNames(RAFT_STATES, figures.raft.state),
+  ),
+  gauge('svc_raft_term', 'The term that this node knows.', ({ figures }) => figures.raft.term),
   labelled('svc_raft_index', 'gauge', 'kind', 'Log indexes of this node.', ({ figures }) => ({
     log: figures.raft.lastLogIndex,
     committed: figures.raft.committedIndex,

@@ -81,6 +81,10 @@ test('values', async () => {
   expect(samples('svc_raft_plan_seconds').map(({ value }) => value)).toEqual([
     1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1,
   ]);
+  expect(samples('svc_raft_state').find(({ value }) => value === 1)?.labels).toEqual({
+    state: 'leader',
+  });
+  expect(samples('svc_raft_term')).toMatchObject([{ value: 5 }]);
   expect(samples('svc_raft_storage_full')).toMatchObject([{ value: 1 }]);
   expect(samples('svc_raft_store_ram_rows')).toMatchObject([
     { labels: { ks: 'queues', kind: 'active' }, value: 3 },

@@ -6,7 +6,7 @@
 import type { LinkView } from '@svc/wire';
 import type { NodeFigures } from '../ports/node-figures.js';
 import { type Exposition, labelText } from './exposition.js';
-import { custom, type Family, gauge, labelled } from './family.js';
+import { custom, type Family, gauge, labelled, oneOfNames } from './family.js';
 
 const MS_PER_SECOND = 1000;
 
@@ -19,11 +19,6 @@ function where(part: Part, families: readonly Family[]): readonly Family[] {
 }
 
 const followed: Part = ({ role, follower }) => (role === 'standby' ? follower : undefined);
-
-/** 1 under the name that holds, 0 under the others. */
-function oneOfNames(names: readonly string[], name: string | undefined): Record<string, number> {
-  return Object.fromEntries(names.map((each) => [each, Number(each === name)]));
-}
 
 function eachReader(
   name: string,

@@ -68,6 +68,8 @@ export const CONTRACT_FAMILIES: readonly ContractFamily[] = [
   gauge('svc_event_loop_lag_avg_milliseconds'),
   ...absent('malloc_bytes', 'figures of an allocator that this program does not use'),
 
+  gauge('svc_raft_state', { state: words('leader follower candidate learner shutdown') }),
+  gauge('svc_raft_term'),
   gauge('svc_raft_index', { kind: ['log', 'committed', 'applied', 'durable'] }),
   gauge('svc_raft_inflight'),
   counter('svc_raft_proposals_total'),
