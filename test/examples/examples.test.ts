@@ -1,24 +1,31 @@
 /**
- * The examples, each by its command against one real node: they end by themselves with 0, say what
- * their text promises, and can be run again. All run at the same time, as they are on queues of
- * their own.
+ * What a newcomer runs, against one real node. The examples, each by its command: they end by
+ * themselves with 0, say what their text promises, and can be run again. All run at the same time,
+ * as they are on queues of their own. And the packages, installed in an empty project.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useNode } from '../contract/node-fixture.js';
+import { temporaryDirectory } from '../process/node-under-test.js';
 
 const node = useNode();
 const root = new URL('../..', import.meta.url).pathname;
-const folder = join(root, 'examples');
+const examples = join(root, 'examples');
 const hasProgram = (name: string) => spawnSync(name, ['--version']).error === undefined;
 
+const lines = (program: string, ...args: readonly string[]) => linesIn(root, program, ...args);
+
 /** Its lines; rejects when it fails, or is not quiet on standard error. */
-function lines(program: string, ...args: readonly string[]): Promise<readonly string[]> {
+function linesIn(
+  folder: string,
+  program: string,
+  ...args: readonly string[]
+): Promise<readonly string[]> {
   const env = { ...process.env, SVC_SERVER: `http://127.0.0.1:${node.port}` };
   return new Promise((resolve, reject) => {
-    execFile(program, args, { cwd: root, env, timeout: 60_000 }, (error, out, err) => {
+    execFile(program, args, { cwd: folder, env, timeout: 60_000 }, (error, out, err) => {
       if (error !== null || err !== '') reject(error ?? new Error(err));
       else resolve(out.split('\n').slice(0, -1));
     });
@@ -105,10 +112,54 @@ describe('examples', () => {
   });
 
   it('are short, and each is in the list', () => {
-    const list = readFileSync(join(folder, 'README.md'), 'utf8');
-    for (const name of readdirSync(folder).filter((one) => /\.(mjs|py|sh)$/.test(one))) {
+    const list = readFileSync(join(examples, 'README.md'), 'utf8');
+    for (const name of readdirSync(examples).filter((one) => /\.(mjs|py|sh)$/.test(one))) {
       expect(list).toContain(`[${name}](${name})`);
-      expect(readFileSync(join(folder, name), 'utf8').split('\n').length).toBeLessThan(80);
+      expect(readFileSync(join(examples, name), 'utf8').split('\n').length).toBeLessThan(80);
     }
+  });
+});
+
+describe('packages', () => {
+  const PROGRAM = `import { Client } from '@svc/client';
+const client = new Client(process.env.SVC_SERVER);
+const [{ status }] = await client.queue('packed').push([{ payload: { first: 1.5 } }]);
+console.log(status);
+await client.close();
+`;
+
+  it('are installed in an empty project, and send the first message', async () => {
+    const project = temporaryDirectory();
+    const packed = await linesIn(
+      root,
+      'npm',
+      ...['pack', '--json', '--loglevel=error'],
+      ...['--pack-destination', project.path, './packages/client', './packages/cli'],
+    );
+    const [client, cli] = JSON.parse(packed.join('\n')) as readonly {
+      readonly files: readonly { readonly path: string }[];
+    }[];
+    const others = (one: typeof client) =>
+      one?.files.map(({ path }) => path).filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path));
+    expect(others(client)).toEqual(['LICENSE', 'README.md', 'package.json']);
+    expect(others(cli)).toEqual(['LICENSE', 'README.md', 'bin/svcctl.js', 'package.json']);
+    expect(packed.join('\n')).not.toMatch(/\.(test|fake)\./);
+    // What the command line depends on comes from this checkout, so no registry is asked.
+    const dependencies = {
+      '@svc/client': `file:${join(project.path, 'svc-client-2.1.0.tgz')}`,
+      '@svc/cli': `file:${join(project.path, 'svc-cli-2.1.0.tgz')}`,
+      commander: `file:${join(root, 'node_modules/commander')}`,
+      yaml: `file:${join(root, 'node_modules/yaml')}`,
+    };
+    writeFileSync(join(project.path, 'package.json'), JSON.stringify({ dependencies }));
+    writeFileSync(join(project.path, 'first.mjs'), PROGRAM);
+    const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
+    const cache = ['--offline', '--cache', join(project.path, 'cache')];
+    await linesIn(project.path, 'npm', 'install', ...quiet, ...cache);
+    expect(await linesIn(project.path, process.execPath, 'first.mjs')).toEqual(['queued']);
+    const svcctl = join(project.path, 'node_modules/.bin/svcctl');
+    const popped = await linesIn(project.path, svcctl, 'pop', 'packed');
+    expect(popped).toEqual([expect.stringContaining('"data":{"first":1.5}')]);
+    project.remove();
   });
 });
