@@ -25,6 +25,12 @@ export function flag(value: boolean, what: string): boolean {
   throw misuse(what, value, 'true or false');
 }
 
+/** A controller is passed in place of its signal now and then. */
+export function signalOf(value: AbortSignal | undefined): AbortSignal | undefined {
+  if (value === undefined || typeof value?.throwIfAborted === 'function') return value;
+  throw misuse('signal', value, 'the signal of an AbortController: { signal: controller.signal }');
+}
+
 export function oneOf<Word>(value: Word, what: string, words: readonly Word[]): Word {
   if (words.includes(value)) return value;
   throw misuse(what, value, `one of ${words.map(shown).join(', ')}`);

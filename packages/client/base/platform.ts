@@ -2,6 +2,7 @@
  * What the client takes from where it runs: the network, the clock and chance. Nothing else of the
  * package reads them, so that tests decide what each call meets and in which order.
  */
+import { onAbort } from './on-abort.js';
 
 export interface SentRequest {
   readonly method: string;
@@ -69,14 +70,13 @@ export function sleep(platform: Platform, ms: number, signal?: AbortSignal): Pro
       reject(signal.reason);
       return;
     }
-    const abort = () => {
+    const forget = onAbort(signal, () => {
       cancel();
       reject(signal?.reason);
-    };
+    });
     const cancel = platform.after(ms, () => {
-      signal?.removeEventListener('abort', abort);
+      forget();
       resolve();
     });
-    signal?.addEventListener('abort', abort, { once: true });
   });
 }

@@ -17,6 +17,7 @@
  * moment are given back.
  */
 import { ClientError } from '../base/errors.js';
+import { onAbort } from '../base/on-abort.js';
 import type { Message } from '../messages/message.js';
 import type { Transport } from '../transport/transport.js';
 import { BatchRun } from './batch-run.js';
@@ -69,14 +70,14 @@ export class ConsumeLoop<Data> {
   async run({ signal, supervision }: ConsumeOptions): Promise<void> {
     const end = () => this.end();
     if (signal?.aborted) end();
-    signal?.addEventListener('abort', end, { once: true });
+    const forget = onAbort(signal, end);
     const shown =
       supervision === undefined
         ? null
         : new Supervision(this.#transport, this.#terms, supervision, () => this.#busy());
     const workers = Array.from({ length: this.#terms.concurrency }, () => this.#work());
     const ended = await Promise.allSettled(workers);
-    signal?.removeEventListener('abort', end);
+    forget();
     await shown?.stop();
     const broken = ended.find(({ status }) => status === 'rejected');
     if (broken?.status === 'rejected') throw broken.reason;

@@ -8,6 +8,7 @@
  * before the end that the last one gave it, by the clock of this process from the sending on.
  */
 import { ClientError } from '../base/errors.js';
+import { onAbort } from '../base/on-abort.js';
 import { renew } from '../messages/acks.js';
 import type { Message } from '../messages/message.js';
 import type { Transport } from '../transport/transport.js';
@@ -40,8 +41,7 @@ export class Lease {
     this.#id = messages[0]?.leaseId ?? '';
     const stop = () => this.#stopping.abort(ending.reason);
     if (ending.aborted) stop();
-    ending.addEventListener('abort', stop, { once: true });
-    this.#forget = () => ending.removeEventListener('abort', stop);
+    this.#forget = onAbort(ending, stop);
     for (const message of messages) message.takenUnder(this.signal);
     if (everyMs !== null && this.#id !== '') this.#renewAfter(everyMs);
   }

@@ -14,6 +14,7 @@
 import { refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
 import { ClientError } from '../base/errors.js';
+import { onAbort } from '../base/on-abort.js';
 import { sleep } from '../base/platform.js';
 import type { Transport } from '../transport/transport.js';
 import { type PushItem, type ReadyItem, sendItems } from './push-items.js';
@@ -229,6 +230,6 @@ function isFinal({ status }: ClientError): boolean {
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    onAbort(signal, resolve);
   });
 }

@@ -2,8 +2,9 @@
  * A queue as the program holds it. Each step gives a new builder, so that one can be kept and used
  * as the start of others; nothing is sent before the last step.
  */
-import { flag, misuse, nameOf, oneOf, refuseUnknown, whole } from '../base/checks.js';
+import { flag, misuse, nameOf, oneOf, refuseUnknown, signalOf, whole } from '../base/checks.js';
 import { type Duration, durationMs, durationSeconds } from '../base/durations.js';
+import { onAbort } from '../base/on-abort.js';
 import { NODE, sleep } from '../base/platform.js';
 import type { StandardSchema } from '../base/standard-schema.js';
 import type { RunningLoops } from '../consume/consume-loop.js';
@@ -280,6 +281,7 @@ export class Queue<
       throw misuse('the handler of consume', handler, `consume(${form})`);
     }
     refuseUnknown(options, 'signal supervision', 'consume');
+    signalOf(options.signal);
     const terms = this.#consumeTerms('consume');
     if (options.supervision !== undefined) {
       checkSupervision(options.supervision, terms.concurrency);
@@ -300,13 +302,13 @@ export class Queue<
     options: Pick<ConsumeOptions, 'signal'> = {},
   ): AsyncGenerator<Message<Out>, void, undefined> {
     refuseUnknown(options, 'signal', 'messages');
-    const { signal } = options;
+    const signal = signalOf(options.signal);
     const terms = this.#consumeTerms('messages');
     const { transport, loops } = this.#context;
     const ending = new AbortController();
     const end = () => ending.abort();
     if (signal?.aborted) end();
-    signal?.addEventListener('abort', end, { once: true });
+    const forget = onAbort(signal, end);
     let settle: () => void = () => undefined;
     const left = new Promise<void>((resolve) => {
       settle = resolve;
@@ -325,7 +327,7 @@ export class Queue<
     } finally {
       settle();
       loops.delete(loop);
-      signal?.removeEventListener('abort', end);
+      forget();
     }
   }
 

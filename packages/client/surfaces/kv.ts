@@ -350,8 +350,8 @@ function notAsDescribed(what: string): ClientError {
 }
 
 function keyOf(key: unknown): string {
-  if (typeof key !== 'string' || key === '' || key.includes('\0')) {
-    throw misuse('the key', key, 'a text that is not empty, without NUL');
+  if (typeof key !== 'string' || key === '' || /[\0\p{Surrogate}]/u.test(key)) {
+    throw misuse('the key', key, 'a text that is not empty, without NUL and halves of characters');
   }
   const bytes = new TextEncoder().encode(key).length;
   if (bytes <= KEY_BYTES_MAX) return key;

@@ -22,10 +22,11 @@
  * The clock of a paused process is right only for what it asks afterwards. Where a write must not
  * happen after the lock is lost, put `guard()` into its call: the broker compares the token.
  */
-import { flag, misuse, refuseUnknown, whole } from '../base/checks.js';
+import { flag, misuse, refuseUnknown, signalOf, whole } from '../base/checks.js';
 import { type Duration, durationMs, durationSeconds } from '../base/durations.js';
 import { ClientError, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
+import { onAbort } from '../base/on-abort.js';
 import { sleep } from '../base/platform.js';
 import type { Transport } from '../transport/transport.js';
 import type { Guard, KvCheck } from './guard.js';
@@ -122,7 +123,7 @@ export class Locks {
   /** Releases what is held, before the transport is closed. `limit`: nobody waits any longer. */
   async releaseAll(limit?: AbortSignal): Promise<void> {
     const releases = [...this.#held].map((lock) => lock[Symbol.asyncDispose]());
-    const isOver = new Promise((resolve) => limit?.addEventListener('abort', resolve));
+    const isOver = new Promise<void>((resolve) => onAbort(limit, resolve));
     await Promise.race([Promise.all([...releases, ...this.#releases]), isOver]);
   }
 
@@ -165,7 +166,8 @@ export class Lock {
    */
   async acquire(options: AcquireOptions = {}): Promise<HeldLock | null> {
     refuseUnknown(options, 'wait signal', 'acquire');
-    const { wait = false, signal } = options;
+    const { wait = false } = options;
+    const signal = signalOf(options.signal);
     const { platform } = this.#transport;
     const waitMs = wait === true ? Infinity : wait === false ? 0 : durationMs(wait, 'wait');
     const untilMs = platform.nowMs() + waitMs;
@@ -212,9 +214,7 @@ export class Lock {
         reject(signal.reason);
       };
       if (signal.aborted) return abort();
-      signal.addEventListener('abort', abort, { once: true });
-      const settled = () => signal.removeEventListener('abort', abort);
-      attempt.then(resolve, reject).finally(settled);
+      attempt.then(resolve, reject).finally(onAbort(signal, abort));
     });
   }
 }

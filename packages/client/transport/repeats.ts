@@ -56,9 +56,24 @@ const NO_CONNECTION = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+const CONNECTING = new Set(['connect', 'getaddrinfo']);
+
+interface NetworkError {
+  readonly cause?: unknown;
+  readonly code?: unknown;
+  readonly syscall?: unknown;
+  readonly errors?: readonly unknown[];
+}
+
+const isUnsent = (error: unknown): boolean => fateOfError(error) === 'unsent';
+
 /** The fate of a `fetch` that rejected. */
 export function fateOfError(error: unknown): 'unsent' | 'unknown' {
-  const { cause, code } = (error ?? {}) as { readonly cause?: unknown; readonly code?: unknown };
+  const { cause, code, syscall, errors } = (error ?? {}) as NetworkError;
+  // Several addresses of one name were tried.
+  if (Array.isArray(errors)) return errors.every(isUnsent) ? 'unsent' : 'unknown';
+  // A host can become unreachable after the request was sent: then it was read or written to.
+  if (typeof syscall === 'string') return CONNECTING.has(syscall) ? 'unsent' : 'unknown';
   if (typeof code === 'string') return NO_CONNECTION.has(code) ? 'unsent' : 'unknown';
   return cause === undefined ? 'unknown' : fateOfError(cause);
 }

@@ -17,7 +17,7 @@ test('the defaults', () => {
     retry429: { maxAttempts: 10, baseMs: 500, capMs: 30_000 },
     handleSignals: false,
   });
-  expect(settingsOf([url, `${url}/`]).urls).toEqual([url]);
+  expect(settingsOf([url, `${url}/`, `${url}/?`, `${url}/#`]).urls).toEqual([url]);
   expect(settingsOf({ url, timeoutMillis: '1.5m' }).timeoutMs).toBe(90_000);
 });
 
@@ -51,6 +51,15 @@ const REFUSED: readonly [options: unknown, text: string][] = [
   [{ url, bearerToken: 'x', headers: { Authorization: 'y' } }, 'write one of them'],
   [{ url, headers: { Host: 'x' } }, 'write hostHeader instead'],
   [{ url, headers: { a: 1 } }, 'the header a is 1: write a text'],
+  [
+    { url, headers: { a: 'x\r\nb: y' } },
+    'headers has "a": "x\\r\\nb: y", which cannot be sent: write',
+  ],
+  [{ url, headers: { 'a b': 'x' } }, 'headers has "a b": "x", which cannot be sent'],
+  [{ url, headers: { a: '😀' } }, 'which cannot be sent'],
+  [{ url, hostHeader: 'a\r\nb' }, 'hostHeader is "a\\r\\nb": write a host name like'],
+  [{ url, hostHeader: 7 }, 'hostHeader is 7: write a host name'],
+  [{ url, fetch: 5 }, 'fetch is 5: write a function'],
   [{ url, logger: {} }, 'logger needs the functions warn and error'],
   [{ url, retry429: { maxAttempts: 1.5 } }, 'retry429.maxAttempts is 1.5: write a whole number'],
 ];

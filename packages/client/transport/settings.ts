@@ -105,6 +105,13 @@ export function settingsOf(given: string | readonly string[] | ClientOptions): S
   if (hostHeader !== undefined && options.fetch !== undefined) {
     throw new TypeError('fetch and hostHeader are both given: let your fetch send the Host');
   }
+  const isName = typeof hostHeader === 'string' && /^[\x21-\x7e]+$/.test(hostHeader);
+  if (hostHeader !== undefined && !isName) {
+    throw misuse('hostHeader', hostHeader, 'a host name like "broker.example"');
+  }
+  if (options.fetch !== undefined && typeof options.fetch !== 'function') {
+    throw misuse('fetch', options.fetch, 'a function like the global one');
+  }
   if (NODE === undefined && handleSignals) {
     throw new TypeError('handleSignals works on Node alone: call close() when the page ends');
   }
@@ -155,7 +162,7 @@ function baseOf(text: unknown): string {
     throw refused('has a credential in it, which goes into bearerToken or headers');
   }
   if (url.search !== '' || url.hash !== '') throw refused('has a query or a fragment');
-  return url.href.replace(/\/+$/, '');
+  return (url.origin + url.pathname).replace(/\/+$/, '');
 }
 
 function headersOf({ bearerToken, headers = {} }: ClientOptions): Record<string, string> {
@@ -163,6 +170,10 @@ function headersOf({ bearerToken, headers = {} }: ClientOptions): Record<string,
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value !== 'string') {
       throw misuse(`the header ${name}`, value, 'a text');
+    }
+    if (!canBeSent(name, value)) {
+      const text = `headers has ${shown(name)}: ${shown(value)}, which cannot be sent`;
+      throw new TypeError(`${text}: write a name of letters and dashes, and a value of one line`);
     }
     const lower = name.toLowerCase();
     if (lower === 'host') throw new TypeError('headers names Host: write hostHeader instead');
@@ -177,6 +188,15 @@ function headersOf({ bearerToken, headers = {} }: ClientOptions): Record<string,
   }
   found.authorization = `Bearer ${bearerToken}`;
   return found;
+}
+
+/** `fetch` would refuse it at each call, as if the network had failed. */
+function canBeSent(name: string, value: string): boolean {
+  try {
+    return new Headers([[name, value]]) !== null;
+  } catch {
+    return false;
+  }
 }
 
 function retry429Of(given: Retry429) {

@@ -1,6 +1,7 @@
 // Goal: a call is repeated exactly when its repetition is harmless, at the times and servers that
 // the documents state, and its error says whether it may have been applied. Method: a scripted
 // network, a clock that moves from timer to timer.
+import { getEventListeners } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +13,7 @@ import {
   refusedConnection,
   type Script,
 } from '../base/platform.fake.js';
-import type { Repeat } from './repeats.js';
+import { fateOfError, type Repeat } from './repeats.js';
 import { type ClientOptions, type Strategy, settingsOf } from './settings.js';
 import { type Call, path, Transport, withQuery } from './transport.js';
 
@@ -101,6 +102,20 @@ describe('what is repeated', () => {
     expect(error).toMatchObject({ status: 503, code: 'retry', outcomeUnknown: true });
     expect(error.retryAfterSeconds).toBe(1);
   });
+});
+
+test('a failure of the network is unsent only where the connection was not made', () => {
+  const failure = (code: string, syscall?: string) => ({ cause: { code, syscall } });
+  const errors = [{ code: 'ETIMEDOUT', syscall: 'connect' }, { code: 'ENETUNREACH' }];
+  const both = { cause: { code: 'ETIMEDOUT', errors } };
+  const one = { cause: { errors: [...errors, { code: 'ECONNRESET', syscall: 'read' }] } };
+  expect(fateOfError(failure('ENOTFOUND', 'getaddrinfo'))).toBe('unsent');
+  expect(fateOfError(failure('ETIMEDOUT', 'connect'))).toBe('unsent');
+  expect(fateOfError(both)).toBe('unsent');
+  expect(fateOfError(one)).toBe('unknown');
+  expect(fateOfError(failure('EHOSTUNREACH', 'read'))).toBe('unknown');
+  expect(fateOfError(failure('EHOSTUNREACH', 'write'))).toBe('unknown');
+  expect(fateOfError(failure('ECONNRESET', 'read'))).toBe('unknown');
 });
 
 describe('when it is repeated', () => {
@@ -226,6 +241,22 @@ describe('signals and the end', () => {
     expect((await platform.settled(transport.call({ ...READ, signal }))).body).toEqual([7]);
   });
 
+  test('a signal that many calls share has one listener, and none after them', async () => {
+    const { signal, abort } = aborting();
+    const { platform, transport } = transportOf(() => new Promise(() => undefined));
+    const calls = Array.from({ length: 20 }, () =>
+      errorOf(platform, transport.call({ ...READ, signal, timeoutMs: 5000 })),
+    );
+    await platform.pass(1);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    platform.after(10, abort);
+    for (const call of calls) expect(await call).toBe(signal.reason);
+    const { signal: kept } = aborting();
+    const answered = transportOf((_, nth) => (nth === 0 ? lostConnection() : '1'));
+    await answered.platform.settled(answered.transport.call({ ...READ, signal: kept }));
+    for (const one of [signal, kept]) expect(getEventListeners(one, 'abort')).toHaveLength(0);
+  });
+
   test('after close nothing is sent', async () => {
     const { platform, transport } = transportOf(() => '1');
     transport.close();
@@ -249,6 +280,8 @@ test('what is sent: headers, body, encoded path and query', async () => {
     headers: { authorization: 'Bearer t', 'x-own': 'o', 'content-type': 'application/json' },
   });
   for (const name of ['', '.', '..']) expect(() => path`/q/${name}`).toThrow('no name that a path');
+  expect(() => path`/q/${'\ud800'}`).toThrow('"\\ud800" holds half of a character');
+  expect(() => withQuery('/q', { group: '\udc00' })).toThrow('holds half of a character');
 });
 
 function aborting() {

@@ -13,7 +13,9 @@
  *   come is read to its end in spite of the signal: it may hold a lease, which the caller has to
  *   give back.
  */
+import { signalOf } from '../base/checks.js';
 import { ClientError, shown } from '../base/errors.js';
+import { onAbort } from '../base/on-abort.js';
 import { type HeardResponse, type Platform, realPlatform, sleep } from '../base/platform.js';
 import { hostFetch } from './host-fetch.js';
 import { type Fate, fateOf, fateOfError, isRepeated, type Repeat } from './repeats.js';
@@ -72,6 +74,7 @@ export class Transport {
 
   /** Rejects with a `ClientError`, or with the reason of the call's signal. */
   async call<Body = unknown>(call: Call<Body>): Promise<Answer<Body>> {
+    signalOf(call.signal);
     let failures = 0;
     let isUnknown = false;
     for (let round = 0; ; round++) {
@@ -138,11 +141,11 @@ export class Transport {
     const abort = () => ending.abort(call.signal?.reason);
     const late = new Error(`no answer within ${limitMs} ms`);
     const cancelLimit = this.platform.after(limitMs, () => ending.abort(late));
-    call.signal?.addEventListener('abort', abort, { once: true });
+    const forget = onAbort(call.signal, abort);
     try {
       const url = this.#servers.url(server) + call.path;
       const response = await this.platform.fetch(url, this.#request(call, ending.signal));
-      call.signal?.removeEventListener('abort', abort);
+      forget();
       return await this.#heard(call, response);
     } catch (error) {
       if (ending.signal.reason === late) return failed(call, 'unknown', late, 'timed_out');
@@ -151,7 +154,7 @@ export class Transport {
       return failed(call, fate, error, fate === 'unsent' ? 'unreachable' : 'connection_lost');
     } finally {
       cancelLimit();
-      call.signal?.removeEventListener('abort', abort);
+      forget();
     }
   }
 
@@ -187,8 +190,13 @@ export function path(parts: TemplateStringsArray, ...segments: readonly string[]
 
 /** A URL takes `.` and `..` for steps, encoded or not, and nothing for no segment. */
 function segment(name: string): string {
-  if (typeof name === 'string' && !/^\.{0,2}$/.test(name)) return encodeURIComponent(name);
+  if (typeof name === 'string' && !/^\.{0,2}$/.test(name)) return encoded(name);
   throw new TypeError(`${shown(name)} is no name that a path can hold: write a text like "orders"`);
+}
+
+function encoded(text: string): string {
+  if (!/\p{Surrogate}/u.test(text)) return encodeURIComponent(text);
+  throw new TypeError(`${shown(text)} holds half of a character: write a text that is whole`);
 }
 
 /** Members that are undefined are left out. */
@@ -198,7 +206,7 @@ export function withQuery(
 ): string {
   const pairs = Object.entries(query)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+    .map(([name, value]) => `${name}=${encoded(String(value))}`);
   return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`;
 }
 
