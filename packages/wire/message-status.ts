@@ -7,8 +7,8 @@ export const messageStatus = oneOf(...MESSAGE_STATUSES);
 export type MessageStatus = Infer<typeof messageStatus>;
 
 /**
- * Why a message became a dead letter: it failed once too often, its client said so, or a timer
- * could not fire.
+ * Why a message became a dead letter: it failed once too often, its client said so, a timer could
+ * not fire, or it was delivered too often without being completed.
  */
-export const DEAD_LETTER_REASONS = ['retry_limit', 'dlq', 'timer'] as const;
+export const DEAD_LETTER_REASONS = ['retry_limit', 'dlq', 'timer', 'delivery_limit'] as const;
 export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number];

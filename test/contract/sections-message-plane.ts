@@ -335,6 +335,7 @@ export const MESSAGE_PLANE = sections({
       'retryLimit',
       'retryDelay',
       'retryBackoffMs, retryBackoffMaxMs',
+      'deliveryLimit',
       'maxSize',
       'ttl',
       'deadLetterQueue, dlqAfterMaxRetries',

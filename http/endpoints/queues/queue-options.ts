@@ -35,6 +35,7 @@ export const OPTION_KINDS = {
   retentionSinkHoldMaxSeconds: 'sink-hold-max',
   retryBackoffMs: 'integer',
   retryBackoffMaxMs: 'integer',
+  deliveryLimit: 'integer',
 } as const satisfies { readonly [name in keyof QueueOptions]: OptionKind };
 
 export const SINK_HOLD = /^[A-Za-z0-9._-]{0,64}$/;
@@ -82,10 +83,12 @@ function optionValue(name: string, kind: OptionKind, text: string): string | num
   }
 }
 
+const AT_LEAST_0 = new Set(['dedupWindowSeconds', 'retryBackoffMs', 'deliveryLimit']);
+
 /** Some options are cut to their range instead of being refused. */
 function clamped(name: string, value: number): number {
   if (name === 'minPopWaitTime') return Math.min(Math.max(value, 0), MIN_POP_WAIT_MS_MAX);
-  if (name === 'dedupWindowSeconds' || name === 'retryBackoffMs') return Math.max(value, 0);
+  if (AT_LEAST_0.has(name)) return Math.max(value, 0);
   if (name === 'retryBackoffMaxMs') return Math.max(value, 1);
   return value;
 }
@@ -134,5 +137,6 @@ export const optionsAnswer = named(
       optional(integer),
       ({ retryBackoffMs, retryBackoffMaxMs: ms }) => (retryBackoffMs > 0 ? ms : undefined),
     ],
+    deliveryLimit: [optional(integer), ({ deliveryLimit: n }) => (n > 0 ? n : undefined)],
   }),
 );

@@ -40,6 +40,7 @@ const OPTIONS: QueueOptions = {
   retentionSinkHoldMaxSeconds: 604_800,
   retryBackoffMs: 0,
   retryBackoffMaxMs: 3_600_000,
+  deliveryLimit: 0,
 };
 
 const COUNTS = { total: 100, pending: 12, processing: 2, completed: 85, deadLetter: 3 };

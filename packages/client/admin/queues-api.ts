@@ -46,6 +46,7 @@ export interface QueueOptionsShown {
   readonly retentionSinkHoldMaxSeconds: number;
   readonly retryBackoffMs?: number;
   readonly retryBackoffMaxMs?: number;
+  readonly deliveryLimit?: number;
 }
 
 export interface PartitionRow {

@@ -75,7 +75,7 @@ export interface DeadLetterRow {
   readonly errorMessage: string;
   readonly retryCount: number;
   readonly failedAt: string;
-  readonly deadLetterReason?: 'retry_limit' | 'dlq' | 'timer';
+  readonly deadLetterReason?: 'retry_limit' | 'dlq' | 'timer' | 'delivery_limit';
   readonly payloadAvailable?: false;
 }
 
@@ -185,7 +185,7 @@ export interface RecordApi {
       readonly status: 'pending' | 'processing' | 'completed' | 'dead_letter';
       readonly errorMessage: string | null;
       readonly retryCount: number;
-      readonly deadLetterReason?: 'retry_limit' | 'dlq' | 'timer';
+      readonly deadLetterReason?: 'retry_limit' | 'dlq' | 'timer' | 'delivery_limit';
       readonly isEncrypted: boolean;
       readonly queueConfig: QueueOptionsShown;
       readonly mode: ReadingMode;

@@ -31,6 +31,8 @@ export interface QueueOptions {
   readonly retryBackoffMs?: number | null;
   /** Milliseconds. */
   readonly retryBackoffMaxMs?: number | null;
+  /** Deliveries of a message before it is a dead letter; no limit without. */
+  readonly deliveryLimit?: number | null;
   readonly maxSize?: number | null;
   readonly ttl?: number | null;
 }
@@ -68,6 +70,7 @@ const SAMPLES: {
   retryDelay: 0,
   retryBackoffMs: 0,
   retryBackoffMaxMs: 0,
+  deliveryLimit: 0,
   maxSize: 0,
   ttl: 0,
 };

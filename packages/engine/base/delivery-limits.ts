@@ -67,11 +67,12 @@ export const DEAD_LETTER_ERROR_CHARS_MAX = 262_144;
  * Dead letters that one entry files: 16 MiB, as much as a pop answers, so that what was delivered
  * together can nearly always be filed together. Two kinds go beyond it, because a message must be
  * fileable however long it is: the first of a target while the entry stays below `entryBytesMax`
- * (96 MiB), and the first of the entry. With a request body of 64 MiB at most, an entry is thus
- * at most 4 MiB of earlier commands + the cursor rows of one ack (1,048,576 targets of 600 bytes,
- * 600 MiB, if a tenant has a million partitions leased) + one message with its error text (65 MiB):
- * less than the 1 GiB that the log can store. Usual entries stay below 20 MiB. A request record
- * adds less than the effects that it stands beside, or the command that it answers, take.
+ * (96 MiB), and the first of the entry, if that fits or little else (SMALL_BYTES) is in it. With a
+ * request body of 64 MiB at most, an entry is thus at most 4 MiB of earlier commands + the cursor
+ * rows of one ack (1,048,576 targets of 600 bytes, 600 MiB, if a tenant has a million partitions
+ * leased) + one message with its error text (65 MiB): less than the 1 GiB that the log can store.
+ * Usual entries stay below 20 MiB. A request record adds less than the effects that it stands
+ * beside, or the command that it answers, take.
  *
  * A transaction has this room to itself, and rolls back when all that it adds to its entry is more
  * than `entryBytesMax`.
@@ -80,7 +81,8 @@ export const DEAD_LETTER_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Dead letters that the acknowledgements of one entry file, beside one for each target: a slice of
- * work (work-prices.ts), 12,000 units at 20. Transactions are bounded by what they cost.
+ * work (work-prices.ts), 12,000 units at 20. Pops file none beyond it. Transactions are bounded by
+ * what they cost.
  */
 export const DEAD_LETTERS_MAX = SLICE_UNITS / PRICES.deadLetter;
 

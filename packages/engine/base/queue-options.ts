@@ -26,6 +26,7 @@ export const CONFIGURE_DEFAULTS: QueueOptions = {
   retentionSinkHoldMaxSeconds: 604_800,
   retryBackoffMs: 0,
   retryBackoffMaxMs: 3_600_000,
+  deliveryLimit: 0,
 };
 
 /** Seconds of a lease in a queue that a push, not configure, created. */
@@ -68,5 +69,6 @@ export function changeOptions(
     dedupWindowSeconds: Math.max(options.dedupWindowSeconds, 0),
     retryBackoffMs: Math.max(options.retryBackoffMs, 0),
     retryBackoffMaxMs: Math.max(options.retryBackoffMaxMs, 1),
+    deliveryLimit: Math.max(options.deliveryLimit, 0),
   };
 }

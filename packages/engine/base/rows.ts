@@ -64,6 +64,7 @@ export const queueOptions = record({
   retentionSinkHoldMaxSeconds: int32,
   retryBackoffMs: added(int32, 0),
   retryBackoffMaxMs: added(int32, 3_600_000),
+  deliveryLimit: added(int32, 0),
 });
 
 export const queueRow = record({
@@ -181,6 +182,10 @@ export const cursorRow = record({
   metadata: nullable(text),
   /** Nothing is handed out before this; 0, or a time that is over, while a lease is on record. */
   heldUntilUs: added(count, 0),
+  /** For the queue's `deliveryLimit` (delivery-limit.ts): messages up to this offset come alone. */
+  aloneTo: added(offset, -1),
+  /** The message that the last leased delivery held and no other; -1: there were others. */
+  aloneAt: added(offset, -1),
 });
 export type CursorRow = Infer<typeof cursorRow>;
 

@@ -5,8 +5,8 @@
  * few hundred bytes can ask for an entry of gigabytes, which no node could store. So dead letters
  * have room in an entry (delivery-limits.ts), over all targets and commands of its turn. Where the
  * room ends, the target is carried out up to there, its lease goes on, and the rest says that it
- * was not carried out (ack-target.ts). The first dead letter of an entry always finds room, so a
- * message of any length can be filed.
+ * was not carried out (ack-target.ts). The first dead letter always finds room in an entry that is
+ * nearly empty, so a message of any length can be filed.
  */
 import { isWellFormed, messageId } from '@svc/wire';
 import { type DecodedAppend, decodeAppend } from '../base/append.js';
@@ -21,10 +21,15 @@ import {
 } from '../base/delivery-limits.js';
 import type { CursorRow, DeadLetterRow, PartitionRow, QueueRow } from '../base/rows.js';
 import { utf8Length } from '../base/utf8.js';
+import { SMALL_BYTES } from '../base/work-prices.js';
 import type { Draft } from '../draft/draft.js';
 import { NOT_FOUND, type Resolution } from './ack-resolve.js';
 
 const RETRIES_EXHAUSTED = 'Retries exhausted';
+
+function undelivered({ attempt }: CursorRow): string {
+  return `Delivered ${attempt} times without being completed`;
+}
 
 /** A target whose partition and cursor exist. */
 export interface Subject {
@@ -56,7 +61,7 @@ const NONE: DeadLetters = { rows: [], bytes: 0, end: Number.POSITIVE_INFINITY };
 
 /**
  * The rows for the offsets in `filed`, ascending, as far as there is room. Neighbours in one append
- * share its reading.
+ * share its reading. `spent`: the one that `deliveryLimit` makes a dead letter, or -1.
  */
 export function deadLettersOf(
   draft: Draft,
@@ -64,6 +69,7 @@ export function deadLettersOf(
   items: readonly AckItem[],
   found: readonly Resolution[],
   filed: readonly number[],
+  spent: number,
   room: DeadLetterRoom,
 ): DeadLetters {
   const { queue, partition, group, cursor } = subject;
@@ -80,7 +86,9 @@ export function deadLettersOf(
     }
     const at = offset - batch.baseOffset;
     const own = batch.transactionIds[at] ?? null;
-    const error = texts.get(offset) ?? texts.get(NOT_FOUND) ?? RETRIES_EXHAUSTED;
+    const isSpent = offset === spent;
+    const standard = isSpent ? undelivered(cursor) : RETRIES_EXHAUSTED;
+    const error = texts.get(offset) ?? texts.get(NOT_FOUND) ?? standard;
     // As it is stored: what is encrypted stays so, in the entry and in the row (payload-cipher.ts).
     const payload = batch.bytes.slice(batch.payloadStart[at] ?? 0, batch.payloadEnd[at] ?? 0);
     const rowBytes =
@@ -103,7 +111,7 @@ export function deadLettersOf(
       error,
       failedAtUs: draft.nowUs,
       payload,
-      reason: asked.has(offset) ? 'dlq' : 'retry_limit',
+      reason: asked.has(offset) ? 'dlq' : isSpent ? 'delivery_limit' : 'retry_limit',
     });
   }
   return { rows, bytes, end: Number.POSITIVE_INFINITY };
@@ -121,9 +129,12 @@ function hasRoom(
     return false;
   }
   const before = (room.usedBytes ?? draft.deadLetterBytes) + bytes;
-  if (before === 0 || before + rowBytes <= DEAD_LETTER_BYTES_MAX) return true;
-  if (room.usedBytes !== null) return false;
-  return bytes === 0 && draft.length + rowBytes <= room.entryBytesMax;
+  const isFew = before + rowBytes <= DEAD_LETTER_BYTES_MAX;
+  if (room.usedBytes !== null) return before === 0 || isFew;
+  const fits = draft.length + bytes + rowBytes <= room.entryBytesMax;
+  // A parked pop files behind everything else of its entry.
+  if (before === 0) return fits || draft.length <= SMALL_BYTES;
+  return fits && (isFew || bytes === 0);
 }
 
 /**

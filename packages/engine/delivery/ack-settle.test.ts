@@ -23,12 +23,15 @@ test('every batch of four under a lease', () => {
       [1, 1],
       [2, 3],
     ] as const) {
-      for (const [fileFailed, conflation] of [
-        [true, false],
-        [false, false],
-        [true, true],
+      for (const [fileFailed, conflation, spentAt] of [
+        [true, false, -1],
+        [false, false, -1],
+        [true, true, -1],
+        [true, false, 7],
+        [false, false, 7],
+        [true, true, 10],
       ] as const) {
-        const limits = { retries, retryLimit, conflation, fileFailed };
+        const limits = { retries, retryLimit, conflation, fileFailed, spentAt };
         const input = { committed: 6, batchEnd: 10, ...limits };
         const items = itemsOf(words, 7);
         expect({ words, input, result: settle(input, items) }).toEqual({
@@ -51,13 +54,14 @@ test('without a lease on record only the completed prefix moves the cursor', () 
       retryLimit: 0,
       conflation: false,
       fileFailed: true,
+      spentAt: -1,
     };
     expect(settle(input, itemsOf(words, 0))).toEqual(settleByTable(input, words));
   }
 });
 
 test('a negative retry limit is none', () => {
-  const limits = { retries: 0, retryLimit: -5, conflation: false, fileFailed: true };
+  const limits = { retries: 0, retryLimit: -5, conflation: false, fileFailed: true, spentAt: -1 };
   const input = { committed: -1, batchEnd: 0, ...limits };
   expect(settle(input, [{ status: 'failed', offset: 0 }]).filed).toEqual([0]);
 });

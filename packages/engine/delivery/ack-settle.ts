@@ -22,6 +22,8 @@ export interface SettleInput {
   readonly conflation: boolean;
   /** A message that failed too often is filed as a dead letter; otherwise it is dropped. */
   readonly fileFailed: boolean;
+  /** The message that is not given back any more, whatever is left of its retries; -1: none. */
+  readonly spentAt: number;
 }
 
 export interface Settlement {
@@ -56,6 +58,7 @@ export function settle(input: SettleInput, items: readonly SettleItem[]): Settle
   }
   if (batchEnd === null)
     return { committed: passed, released: false, retries, givenBack: false, filed: [] };
+  if (head === input.spentAt) return settleRun(input, words, head);
   const again = { committed: passed, released: true, givenBack: true, filed: [] };
   if (headStatus === 'retry') return { ...again, retries };
   if (headStatus === 'failed' && retries < Math.max(retryLimit, 0)) {
@@ -64,9 +67,9 @@ export function settle(input: SettleInput, items: readonly SettleItem[]): Settle
   return settleRun(input, words, head);
 }
 
-/** Whether a message of this word, with no retry left, is filed and not dropped. */
-function isFiled(input: SettleInput, word: AckStatus): boolean {
-  return word === 'dlq' || (word === 'failed' && input.fileFailed);
+/** Whether a message of this word that does not come again is filed and not dropped. */
+function isFiled({ fileFailed }: SettleInput, word: AckStatus): boolean {
+  return word === 'dlq' || (word !== 'completed' && fileFailed);
 }
 
 /**
@@ -89,7 +92,8 @@ function settleRun(
     // What lies unnamed in between is done with a completed message above it, else undecided.
     if (offset > committed + 1 && offset > top) break;
     committed = offset - 1;
-    givenBack = word === 'retry' || (word === 'failed' && !spent);
+    const comesAgain = word === 'retry' || (word === 'failed' && !spent);
+    givenBack = comesAgain && offset !== input.spentAt;
     if (givenBack) {
       if (word === 'failed') retries = input.retries;
       break;

@@ -24,6 +24,7 @@ import {
 import { NOT_FOUND, type Resolution, Resolver } from './ack-resolve.js';
 import { type SettleItem, type Settlement, settle } from './ack-settle.js';
 import { heldUntil } from './backoff.js';
+import { spentAt } from './delivery-limit.js';
 import { releaseLease } from './lease.js';
 import type { DeliveryMemory } from './memory.js';
 
@@ -169,14 +170,15 @@ export function judgeTarget(
     retryLimit: options.retryLimit,
     conflation: lease?.conflation === true,
     fileFailed: options.deadLetterQueue || options.dlqAfterMaxRetries,
+    spentAt: spentAt(options, subject.cursor),
   };
   const whole = settle(input, named);
-  const letters = deadLettersOf(draft, subject, items, found, whole.filed, room);
+  const letters = deadLettersOf(draft, subject, items, found, whole.filed, input.spentAt, room);
   const { filed } = whole;
   const fits = letters.rows.length === filed.length;
   const settlement = fits ? whole : settledBelow(letters, subject.cursor, filed);
   return {
-    items: outcomesOf(items, found, settlement, letters),
+    items: outcomesOf(items, found, settlement, letters, input.spentAt),
     found,
     filed: settlement.filed,
     letters,
@@ -200,6 +202,7 @@ function outcomesOf(
   found: readonly Resolution[],
   settlement: Settlement,
   letters: DeadLetters,
+  spent: number,
 ): AckItemOutcome[] {
   const { released, filed } = settlement;
   const isCut = letters.end !== Number.POSITIVE_INFINITY;
@@ -207,8 +210,8 @@ function outcomesOf(
     const at = found[i];
     if (at === undefined || at.offset === NOT_FOUND) return outside(item, at, released);
     if (isCut && (filed.length === 0 || at.offset >= letters.end)) return refusal(UNFILED, false);
-    const signal = item.status === 'dlq' || item.status === 'failed';
-    const dlq = signal && filed.length > 0;
+    const mayFile = item.status === 'dlq' || item.status === 'failed' || at.offset === spent;
+    const dlq = mayFile && item.status !== 'completed' && filed.length > 0;
     return { success: true, error: null, leaseReleased: released, dlq, noop: false };
   });
 }
@@ -261,6 +264,8 @@ function settledRow(
     // It belonged to the place that was set, and would be written once more with every ack.
     metadata: null,
     heldUntilUs,
+    aloneTo: cursor.aloneTo,
+    aloneAt: cursor.aloneAt,
   };
 }
 

@@ -60,10 +60,9 @@ export function planAck(
   draft: Draft,
   memory: DeliveryMemory,
   command: AckCommand,
-  entryBytesMax: number,
   lookedUp: LookedUp = NOTHING_LOOKED_UP,
 ): AckedOutcome {
-  const site: AckSite = { draft, memory, command, entryBytesMax, lookedUp };
+  const site: AckSite = { draft, memory, command, lookedUp };
   const [only] = command.items;
   // Most calls name one message.
   if (only !== undefined && command.items.length === 1) {
@@ -114,7 +113,6 @@ interface AckSite {
   readonly draft: Draft;
   readonly memory: DeliveryMemory;
   readonly command: AckCommand;
-  readonly entryBytesMax: number;
   readonly lookedUp: LookedUp;
 }
 
@@ -132,7 +130,7 @@ function ackUndamaged(site: AckSite, target: AckTarget): readonly AckItemOutcome
 }
 
 function ackTarget(site: AckSite, target: AckTarget): readonly AckItemOutcome[] {
-  const { draft, memory, command, entryBytesMax, lookedUp } = site;
+  const { draft, memory, command, lookedUp } = site;
   const { items, leaseId } = target;
   draft.spend(PRICES.ackTarget);
   const subject = subjectOf(draft, command.tenant, target.partition, command.consumerGroup);
@@ -148,7 +146,7 @@ function ackTarget(site: AckSite, target: AckTarget): readonly AckItemOutcome[] 
       return repeatSettled(items, resolver);
     case 'open':
     case 'held': {
-      const room = { entryBytesMax, usedBytes: null };
+      const room = { entryBytesMax: memory.entryBytesMax, usedBytes: null };
       const verdict = judgeTarget(draft, subject, items, room, resolver);
       draft.spend(verdict.letters.rows.length * PRICES.deadLetter);
       if (verdict.change !== null) writeTarget(draft, memory, verdict.change);

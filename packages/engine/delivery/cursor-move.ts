@@ -83,6 +83,8 @@ function isAt(row: CursorRow, committed: number, metadata: string | null): boole
     row.retries === 0 &&
     row.signalled === null &&
     row.metadata === metadata &&
-    row.heldUntilUs === 0
+    row.heldUntilUs === 0 &&
+    row.aloneTo === -1 &&
+    row.aloneAt === -1
   );
 }

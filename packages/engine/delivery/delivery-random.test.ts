@@ -312,6 +312,7 @@ class Model {
         retryLimit: queue === 'q1' ? 0 : 1,
         conflation: lease?.conflation ?? false,
         fileFailed: queue !== 'q1',
+        spentAt: -1,
       },
       said,
     );

@@ -104,7 +104,6 @@ export class Delivery {
   /** Groups whose first waiter finds no room for its answer (pop-room.ts); not served till then. */
   readonly #starved = new Set<DeliveryGroup>();
   readonly #share = new PopShare();
-  readonly #entryBytesMax: number;
   readonly #names: NameGuard | null;
   readonly #transactionSite: TransactionSite;
   #scanRowsLeft: number;
@@ -112,8 +111,8 @@ export class Delivery {
 
   constructor(options: DeliveryOptions) {
     const limits = options.limits ?? DELIVERY_LIMITS;
-    this.#memory = new DeliveryMemory(options.leaseGraceMs, limits, options.autopilot);
-    this.#entryBytesMax = options.entryBytesMax;
+    const { leaseGraceMs, entryBytesMax, autopilot } = options;
+    this.#memory = new DeliveryMemory(leaseGraceMs, limits, entryBytesMax, autopilot);
     this.#names = options.names;
     this.#scanRowsLeft = limits.scanRowsPerTurn;
     this.#waiters = new Waiters(this.#memory);
@@ -121,7 +120,7 @@ export class Delivery {
     this.#joins = new LabelJoins(this.#memory, this.#waiters, this.discovery, options.names);
     this.#transactionSite = {
       memory: this.#memory,
-      entryBytesMax: options.entryBytesMax,
+      entryBytesMax,
       names: options.names,
       partitionCreated: (draft, queue, partition) => this.partitionCreated(draft, queue, partition),
     };
@@ -190,7 +189,7 @@ export class Delivery {
   }
 
   ack(draft: Draft, command: AckCommand, lookedUp?: LookedUp): AckedOutcome {
-    return planAck(draft, this.#memory, command, this.#entryBytesMax, lookedUp);
+    return planAck(draft, this.#memory, command, lookedUp);
   }
 
   /** `pushes` may be null when the command pushes nothing. */

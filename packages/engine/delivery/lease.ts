@@ -87,7 +87,8 @@ export function planGiveBack(draft: Draft, memory: DeliveryMemory, command: Give
     const cursor = draft.state.get(cursors, numberNameKey(number, group));
     if (own === undefined || cursor === undefined) continue;
     if (cursor.lease === null || cursor.lease.id !== command.leaseId) continue;
-    const row = { ...cursor, lease: null, attempt: Math.max(cursor.attempt - 1, 0) };
+    const attempt = Math.max(cursor.attempt - 1, 0);
+    const row = { ...cursor, lease: null, attempt, aloneAt: -1 };
     draft.emit({ kind: 'cursor', partition: number, group, row });
     const known = memory.group(draft, own.queue.number, group);
     releaseLease(memory, known, own.partition, row.committed);

@@ -155,6 +155,8 @@ export class DeliveryMemory {
   /** Groups whose scan can go on. */
   readonly scanning = new Set<DeliveryGroup>();
   readonly limits: DeliveryLimits;
+  /** Of one entry, as far as dead letters may fill it. */
+  readonly entryBytesMax: number;
   readonly autopilot: AutopilotLimits;
   readonly #leaseGraceMs: number;
   readonly #queues = new Map<number, Map<string, DeliveryGroup>>();
@@ -176,10 +178,12 @@ export class DeliveryMemory {
   constructor(
     leaseGraceMs: number,
     limits: DeliveryLimits,
+    entryBytesMax: number,
     autopilot: AutopilotLimits = AUTOPILOT_LIMITS,
   ) {
     this.#leaseGraceMs = leaseGraceMs;
     this.limits = limits;
+    this.entryBytesMax = entryBytesMax;
     this.autopilot = autopilot;
   }
 

@@ -11,9 +11,10 @@ import type { CursorRow, GroupRow, PartitionRow, QueueRow } from '../base/rows.j
 import { partitions } from '../base/tables.js';
 import type { Draft } from '../draft/draft.js';
 import { cursorOf, signalledUpTo } from '../state/subscription.js';
+import { aloneAfter, comesAlone, fileSpent } from './delivery-limit.js';
 import { mintLeaseId } from './lease.js';
 import type { DeliveryGroup, DeliveryMemory, PartitionStatus } from './memory.js';
-import { lookAt, lookAtNewest, type PopBudget } from './pop-sight.js';
+import { lookAt, lookAtNewest, type PopBudget, type Sight } from './pop-sight.js';
 
 const MICROSECONDS = 1_000_000;
 
@@ -43,7 +44,7 @@ export function pick(
   budget: PopBudget,
 ): Picked | null {
   const partition = draft.state.get(partitions, numberKey(number));
-  const cursor = partition && cursorOf(draft.state, partition, group.name, policy, draft.nowUs);
+  let cursor = partition && cursorOf(draft.state, partition, group.name, policy, draft.nowUs);
   const status = memory.status(group, number);
   if (partition === undefined || cursor === undefined) {
     memory.forget(status);
@@ -55,8 +56,17 @@ export function pick(
     return null;
   }
   const conflation = group.policy?.conflation === true;
-  const look = conflation ? lookAtNewest : lookAt;
-  const sight = look(draft, queue.options, partition, cursor.committed, budget);
+  if (queue.options.deliveryLimit > 0) {
+    const subject = { queue, partition, group: group.name, cursor };
+    const filed = fileSpent(draft, memory, subject, conflation);
+    if (filed === null) {
+      // The next entry has room.
+      delayTo(draft, memory, status, draft.nowUs + 1000);
+      return null;
+    }
+    cursor = filed;
+  }
+  const sight = sightOf(draft, queue, partition, cursor, conflation, budget);
   if (sight.kind === 'no-room') {
     if (status.state === 'idle') memory.wake(status);
     return null;
@@ -85,6 +95,28 @@ export function pick(
   }
 }
 
+/** An answer ends before a message that comes alone, and behind it. */
+function sightOf(
+  draft: Draft,
+  { options }: QueueRow,
+  partition: PartitionRow,
+  cursor: CursorRow,
+  conflation: boolean,
+  budget: PopBudget,
+): Sight {
+  const { messages } = budget;
+  const isAlone = comesAlone(options, partition, cursor);
+  if (isAlone && messages < budget.batch) {
+    budget.partitions = 0;
+    return { kind: 'no-room' };
+  }
+  if (isAlone) budget.messages = 1;
+  const look = conflation ? lookAtNewest : lookAt;
+  const sight = look(draft, options, partition, cursor.committed, budget);
+  if (isAlone && sight.kind !== 'messages') budget.messages = messages;
+  return sight;
+}
+
 /** On the monotonic clock the partition is looked at again when the stamps reach the instant. */
 function delayTo(
   draft: Draft,
@@ -109,7 +141,9 @@ export function claim(
     : mintLeaseId(draft, picked[0]?.partition.number ?? 0, picked.length > 1);
   const claims: Claim[] = [];
   for (const one of picked) {
-    const row = command.autoAck ? consumed(one) : leased(draft, command, one, leaseId);
+    const row = command.autoAck
+      ? consumed(one)
+      : leased(draft, command, one, leaseId, picked.length === 1);
     const { status, partition } = one;
     const group = status.group;
     draft.emit({ kind: 'cursor', partition: partition.number, group: group.name, row });
@@ -156,8 +190,10 @@ export function popped(
 
 export function openBudget(command: PopCommand, roomBytes = Number.POSITIVE_INFINITY): PopBudget {
   const pinned = command.scope.kind === 'partition';
+  const batch = Math.max(command.batch, 1);
   return {
-    messages: Math.max(command.batch, 1),
+    batch,
+    messages: batch,
     partitions: pinned ? 1 : Math.max(command.partitions, 1),
     bytes: POP_BYTES_MAX,
     appends: POP_APPENDS_MAX,
@@ -174,9 +210,17 @@ function leaseSecondsOf(command: PopCommand, queue: QueueRow): number {
 /**
  * The cursor stays where it is until an ack; a delivery that starts where the last one did counts.
  */
-function leased(draft: Draft, command: PopCommand, one: Picked, leaseId: string): CursorRow {
+function leased(
+  draft: Draft,
+  command: PopCommand,
+  one: Picked,
+  leaseId: string,
+  isOnly: boolean,
+): CursorRow {
   const { cursor, first, last } = one;
+  const { options } = one.queue;
   const leaseUs = leaseSecondsOf(command, one.queue) * MICROSECONDS;
+  const attempt = cursor.attemptOffset === first ? cursor.attempt + 1 : 1;
   return {
     ...cursor,
     lease: {
@@ -187,8 +231,10 @@ function leased(draft: Draft, command: PopCommand, one: Picked, leaseId: string)
       conflation: one.conflation,
     },
     attemptOffset: first,
-    attempt: cursor.attemptOffset === first ? cursor.attempt + 1 : 1,
+    attempt,
     heldUntilUs: 0,
+    aloneTo: aloneAfter(options, cursor, attempt, first, last),
+    aloneAt: options.deliveryLimit > 0 && isOnly && first === last ? first : -1,
   };
 }
 

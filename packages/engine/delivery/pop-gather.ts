@@ -36,6 +36,7 @@ import type { GroupRow, PartitionRow } from '../base/rows.js';
 import { partitions, queues } from '../base/tables.js';
 import type { Draft } from '../draft/draft.js';
 import { cursorOf } from '../state/subscription.js';
+import { comesAlone } from './delivery-limit.js';
 import type { DeliveryGroup, DeliveryMemory, PartitionStatus } from './memory.js';
 import { openBudget, pick } from './pop-claim.js';
 import { countVisible } from './pop-sight.js';
@@ -133,9 +134,11 @@ function patienceEndsMs(
 interface Offer {
   readonly messages: number;
   readonly messageBytes: number;
+  /** The first message, and nothing else in the answer (delivery-limit.ts). */
+  readonly isAlone: boolean;
 }
 
-const NO_OFFER: Offer = { messages: 0, messageBytes: 0 };
+const NO_OFFER: Offer = { messages: 0, messageBytes: 0, isAlone: false };
 
 /** A partition that has nothing to give is settled as a pop would settle it: it leaves the line. */
 function lookInto(
@@ -154,9 +157,13 @@ function lookInto(
     if (held) return NO_OFFER;
     const waits = cursor.heldUntilUs > draft.nowUs;
     const messages = waits ? 0 : countVisible(draft, queue.options, partition, cursor.committed);
-    if (messages > 0) return { messages, messageBytes: averageBytes(partition) };
+    if (messages > 0) {
+      const isAlone = comesAlone(queue.options, partition, cursor);
+      return { messages, messageBytes: averageBytes(partition), isAlone };
+    }
   }
   const budget = {
+    batch: 1,
     messages: 1,
     partitions: 1,
     bytes: POP_BYTES_MAX,
@@ -203,8 +210,14 @@ class Fill {
     return this.#partitions === 0 && !this.#grows;
   }
 
-  add(group: DeliveryGroup, { messages, messageBytes }: Offer): void {
+  add(group: DeliveryGroup, { messages, messageBytes, isAlone }: Offer): void {
     if (messages === 0) return;
+    if (isAlone) {
+      this.#messages--;
+      this.#partitions = 0;
+      this.#grows = false;
+      return;
+    }
     const conflates = group.policy?.conflation === true;
     const given = conflates ? 1 : messages;
     if (!conflates) this.#grows = true;

@@ -12,6 +12,7 @@ const ENDLESS = Number.POSITIVE_INFINITY;
 
 function budget(): PopBudget {
   return {
+    batch: 0,
     messages: ENDLESS,
     partitions: 1,
     bytes: ENDLESS,

@@ -30,6 +30,8 @@ interface Moment {
 
 /** The rest of the bounds of a pop, shared by all partitions that it claims. */
 export interface PopBudget {
+  /** Messages at the beginning: with as many left, nothing was taken yet. */
+  readonly batch: number;
   messages: number;
   partitions: number;
   /** May become negative by the last message taken. */

@@ -62,6 +62,8 @@ export function movedCursor(
     signalled: null,
     metadata,
     heldUntilUs: 0,
+    aloneTo: -1,
+    aloneAt: -1,
   };
 }
 

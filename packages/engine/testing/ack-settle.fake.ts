@@ -11,9 +11,12 @@ export type Word = AckStatus | null;
 /**
  * `words[i]` is said about offset `committed + 1 + i`; under a lease they reach to its last offset.
  */
-export function settleByTable(input: SettleInput, words: readonly Word[]): Settlement {
-  const { committed: c, batchEnd, retries: n, retryLimit, conflation, fileFailed } = input;
+export function settleByTable(input: SettleInput, said: readonly Word[]): Settlement {
+  const { committed: c, batchEnd, retries: n, retryLimit, conflation, fileFailed, spentAt } = input;
   const at = (i: number) => c + 1 + i;
+  // Whatever was delivered too often fails for the last time, if it is not completed.
+  const words = said.map((word, i) => (word === 'retry' && at(i) === spentAt ? 'failed' : word));
+  const isOver = (i: number) => n >= retryLimit || at(i) === spentAt;
   const end = words.length - 1;
   const s = words.findIndex((word) => word !== null && word !== 'completed');
   const below = s === -1 ? words : words.slice(0, s);
@@ -29,7 +32,7 @@ export function settleByTable(input: SettleInput, words: readonly Word[]): Settl
   }
   if (signal === 'retry')
     return { committed: p, released: true, retries: n, givenBack: true, filed: [] };
-  if (signal === 'failed' && n < retryLimit) {
+  if (signal === 'failed' && !isOver(s)) {
     return { committed: p, released: true, retries: n + 1, givenBack: true, filed: [] };
   }
   const filed = signal === 'dlq' || fileFailed ? [at(s)] : [];
@@ -37,7 +40,7 @@ export function settleByTable(input: SettleInput, words: readonly Word[]): Settl
     const word = words[i];
     const passed = word === 'completed' || (word === null && i < words.lastIndexOf('completed'));
     if (word === 'dlq') filed.push(at(i));
-    else if (word === 'failed' && n >= retryLimit) {
+    else if (word === 'failed' && isOver(i)) {
       if (fileFailed) filed.push(at(i));
     } else if (!passed) {
       const retries = word === 'failed' ? n : 0;

@@ -71,6 +71,8 @@ const cursor: CursorRow = {
   signalled: { first: 0, last: 2 ** 41 - 1 },
   metadata: 'note',
   heldUntilUs: 0,
+  aloneTo: -1,
+  aloneAt: -1,
 };
 const bare: CursorRow = { ...cursor, lease: null, settled: null, signalled: null, metadata: null };
 const group: GroupRow = {
@@ -370,4 +372,7 @@ export const SAMPLE_EFFECTS: readonly Effect[] = [
     kind: 'queue',
     row: { ...queue, options: { ...queue.options, retryBackoffMs: 500, retryBackoffMaxMs: 9000 } },
   },
+  { kind: 'cursor', partition: 1, group: 'g', row: { ...cursor, aloneTo: 41, aloneAt: 7 } },
+  { kind: 'queue', row: { ...queue, options: { ...queue.options, deliveryLimit: 5 } } },
+  { kind: 'dead-letter', row: { ...letter, reason: 'delivery_limit' } },
 ];

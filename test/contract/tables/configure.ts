@@ -5,7 +5,7 @@ import type { Answer } from '@svc/http/api';
 import { expect } from 'vitest';
 import { bodyOf, idsOf } from '../broker-api.js';
 import type { BrokerUnderTest } from '../broker-under-test.js';
-import { done, GROUP, LeasedBatch } from '../leased-batch.js';
+import { attemptsOf, done, GROUP, LeasedBatch } from '../leased-batch.js';
 import type { ContractRow, ContractTable } from '../table.js';
 
 type ConfigureAnswer = Answer<'POST /api/v1/configure'>;
@@ -89,6 +89,7 @@ export const configuring: ContractTable = {
       [options('"leaseTime":-2147483649'), 'leaseTime must be an integer'],
       [options('"priority":true'), 'priority must be an integer'],
       [options('"retryBackoffMs":"1s"'), 'retryBackoffMs must be an integer'],
+      [options('"deliveryLimit":2.5'), 'deliveryLimit must be an integer'],
       [options('"retryLimit":[]'), 'retryLimit must be an integer'],
       [options('"dedupWindowSeconds":{}'), 'dedupWindowSeconds must be an integer'],
       ['{"queue":"{queue}","leaseTime":"x"}', 'leaseTime must be an integer'],
@@ -335,6 +336,38 @@ export const queueOptions: ContractTable = {
         const off = { retryBackoffMs: -1, retryBackoffMaxMs: 0 };
         const { options } = await configure(broker, { options: off });
         expect(Object.keys(options).filter((name) => name.startsWith('retryB'))).toEqual([]);
+      },
+    },
+    {
+      row: 'deliveryLimit',
+      does: 'files what is never completed, alone in its batch, and is shown where it is used',
+      run: async (broker) => {
+        const limit = { deliveryLimit: 2 };
+        const batch = await LeasedBatch.take(broker, { ...limit, leaseTime: 1 });
+        expect((await broker.api.detail(broker.queue)).options).toMatchObject(limit);
+        await batch.ack(['a', 'retry']);
+        const next = { batch: 10, wait: true, timeout: 9000 };
+        const given = async () => {
+          const popped = await batch.pop(next);
+          return [...idsOf(popped), ...attemptsOf(popped)];
+        };
+        expect(await given()).toEqual(['a', 2]);
+        expect(await batch.ack(['a', 'retry'])).toEqual([done(0, 'a', { dlq: true })]);
+        expect([await given(), await given(), await given()]).toEqual([
+          ['b', 1],
+          ['b', 2],
+          ['c', 1],
+        ]);
+        const list = await broker.client.get(`/api/v1/dlq?queue=${broker.queue}`);
+        const { messages } = bodyOf(list, 200) as Answer<'GET /api/v1/dlq'>;
+        expect(
+          messages.map(({ transactionId, deadLetterReason }) => [transactionId, deadLetterReason]),
+        ).toEqual([
+          ['b', 'delivery_limit'],
+          ['a', 'delivery_limit'],
+        ]);
+        const { options } = await configure(broker, { options: { deliveryLimit: -1 } });
+        expect(options).not.toHaveProperty('deliveryLimit');
       },
     },
     echoed('maxSize', { maxSize: 5, maxQueueSize: 5 }),

@@ -128,11 +128,57 @@ export class DifferentialModel {
     return conflates ? offsets.slice(-1) : offsets;
   }
 
+  /** docs/api.md, a limit of deliveries: the message that would come next is a dead letter. */
+  isSpent(queue: string, partition: ModelPartition, group: string): boolean {
+    const [first] = this.claimable(queue, partition, group);
+    const cursor = this.cursor(queue, partition, group);
+    return first !== undefined && first === this.#spentAt(queue, cursor);
+  }
+
+  #spentAt(queue: string, cursor: ModelCursor | undefined): number {
+    const { deliveryLimit } = this.queue(queue).options;
+    if (deliveryLimit === 0 || cursor === undefined) return -1;
+    const isAlone = cursor.aloneAt === cursor.attemptFirst;
+    return isAlone && cursor.attempt >= deliveryLimit ? cursor.aloneAt : -1;
+  }
+
+  /** The same: it comes alone in its answer. */
+  comesAlone(queue: string, partition: ModelPartition, group: string): boolean {
+    const cursor = this.cursor(queue, partition, group);
+    const isOn = this.queue(queue).options.deliveryLimit > 0;
+    return isOn && cursor !== undefined && cursor.committed < cursor.aloneTo;
+  }
+
+  /** The pop that would have delivered it again files it, or drops it. */
+  fileSpent(queue: string, partition: ModelPartition, group: string): void {
+    const cursor = this.ownCursor(queue, partition, group);
+    const offset = cursor.aloneAt;
+    if (this.#keepsLetters(queue)) {
+      const { retries } = cursor;
+      this.deadLetters.push({ partition: partition.number, group, offset, retries });
+    }
+    const done = { committed: offset, lease: null, retries: 0, heldUs: 0, signalled: true };
+    Object.assign(cursor, done);
+  }
+
+  #keepsLetters(queue: string): boolean {
+    const { deadLetterQueue, dlqAfterMaxRetries } = this.queue(queue).options;
+    return deadLetterQueue || dlqAfterMaxRetries;
+  }
+
   /** Message-plane 3.4, 6 and 7: `offsets` are delivered; the attempt that the answer must show. */
   claim(
     cursor: ModelCursor,
     offsets: readonly number[],
-    lease: { readonly id: string; readonly seconds: number; readonly conflates: boolean },
+    lease: {
+      readonly id: string;
+      readonly seconds: number;
+      readonly conflates: boolean;
+      /** Of the queue. */
+      readonly limit: number;
+      /** No other partition is in the answer. */
+      readonly isOnly: boolean;
+    },
   ): number {
     const [first = -1] = offsets;
     const end = offsets.at(-1) ?? -1;
@@ -143,7 +189,10 @@ export class DifferentialModel {
     }
     cursor.attempt = cursor.attemptFirst === first ? cursor.attempt + 1 : 1;
     cursor.attemptFirst = first;
-    const { id, conflates } = lease;
+    const { id, conflates, limit, isOnly } = lease;
+    if (limit === 0) cursor.aloneTo = -1;
+    else if (first > cursor.aloneTo) cursor.aloneTo = cursor.attempt * 2 >= limit ? end : -1;
+    cursor.aloneAt = limit > 0 && isOnly && offsets.length === 1 ? first : -1;
     cursor.lease = { id, end, conflates, expiresUs: this.nowUs + lease.seconds * SECOND };
     return cursor.attempt;
   }
@@ -177,12 +226,14 @@ export class DifferentialModel {
     const named = items
       .map(({ status }, i) => ({ status, offset: offsets[i] ?? -1 }))
       .filter(({ offset }) => offset >= 0);
+    const last = this.#spentAt(queue, before);
     const { released, filed } = repeated
       ? { released: true, filed: false }
       : this.#settle(queue, partition, group, named);
     return items.map(({ status }, i) => {
       if ((offsets[i] ?? -1) >= 0) {
-        const dlq = filed && (status === 'failed' || status === 'dlq');
+        const isLast = status === 'retry' && offsets[i] === last;
+        const dlq = filed && (status === 'failed' || status === 'dlq' || isLast);
         return { success: true, error: null, leaseReleased: released, dlq, noop: repeated };
       }
       if (!found[i]?.some((one) => one < low)) return refusal(UNRESOLVABLE, released);
@@ -201,6 +252,7 @@ export class DifferentialModel {
     const { options } = this.queue(queue);
     const cursor = this.ownCursor(queue, partition, group);
     const { lease, retries } = cursor;
+    const last = this.#spentAt(queue, cursor);
     const word = (offset: number): AckStatus | undefined =>
       STRENGTH.findLast((status) =>
         items.some((one) => one.offset === offset && one.status === status),
@@ -219,24 +271,24 @@ export class DifferentialModel {
     cursor.signalled = true;
     const spent = retries >= Math.max(options.retryLimit, 0);
     const headWord = word(head);
-    if (headWord === 'retry' || (headWord === 'failed' && !spent)) {
+    if (head !== last && (headWord === 'retry' || (headWord === 'failed' && !spent))) {
       cursor.retries = headWord === 'failed' ? retries + 1 : retries;
       const delivered = passed > cursor.committed ? 1 : cursor.attempt;
       this.#moveTo(cursor, passed, true);
       this.#holdBack(queue, cursor, delivered);
       return { released: true, filed: false };
     }
-    const isOn = options.deadLetterQueue || options.dlqAfterMaxRetries;
+    const isOn = this.#keepsLetters(queue);
     let [filed, again] = [false, false];
     cursor.retries = 0;
     let at = head;
     for (; at <= lease.end; at++) {
       const here = word(at);
-      if (here === 'failed' && !spent) cursor.retries = retries;
-      again = here === 'retry' || (here === 'failed' && !spent);
+      again = at !== last && (here === 'retry' || (here === 'failed' && !spent));
+      if (again && here === 'failed') cursor.retries = retries;
       if (again) break;
       if (here === undefined && !completed.some((one) => one > at)) break;
-      if (here === 'dlq' || (here === 'failed' && isOn)) {
+      if (here === 'dlq' || (here !== undefined && here !== 'completed' && isOn)) {
         this.deadLetters.push({ partition: partition.number, group, offset: at, retries });
         filed = true;
       }
@@ -296,8 +348,9 @@ export class DifferentialModel {
 }
 
 function newCursor(committed: number): ModelCursor {
-  const attempts = { attemptFirst: -1, attempt: 0, retries: 0, signalled: false, heldUs: 0 };
-  return { committed, lease: null, settled: null, ...attempts };
+  const attempts = { attemptFirst: -1, attempt: 0, retries: 0, signalled: false };
+  const bounds = { heldUs: 0, aloneTo: -1, aloneAt: -1 };
+  return { committed, lease: null, settled: null, ...attempts, ...bounds };
 }
 
 /** Message-plane 3.3: the offset before the first one that the group reads. */

@@ -175,6 +175,7 @@ const changes = fc.record(
     windowBuffer: fc.constantFrom(0, 0, 1),
     retryBackoffMs: fc.constantFrom(0, 2000, 2000),
     retryBackoffMaxMs: fc.constantFrom(3000, 3_600_000),
+    deliveryLimit: fc.constantFrom(0, 1, 2, 2, 3, 5),
   },
   { requiredKeys: [] },
 );
@@ -217,6 +218,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       changes: { retryBackoffMs: 2000, delayedProcessing: 0, windowBuffer: 0 },
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.constant<Operation>({
+      kind: 'configure',
+      queue: 'q0',
+      changes: { deliveryLimit: 2, leaseTime: 2, delayedProcessing: 0, windowBuffer: 0 },
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete-queue' as const), queue }) },
   {
     weight: 8,
@@ -229,7 +238,22 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Operation>({ kind: 'restart' }) },
 );
 
-/** Sequences of up to `most` operations. */
+/** Workers that die with what they were given, one after the other. */
+const deaths: fc.Arbitrary<Operation[]> = fc
+  .tuple(pop, fc.integer({ min: 2, max: 5 }))
+  .map(([one, times]) =>
+    Array(times)
+      .fill([one, { kind: 'advance', ms: 6000 }])
+      .flat(),
+  );
+
+/** Sequences of up to `most` operations, or series of them. */
 export function operations(most: number): fc.Arbitrary<Operation[]> {
-  return fc.array(operation, { minLength: 1, maxLength: most, size: 'max' });
+  const next = fc.oneof(
+    { weight: 15, arbitrary: operation.map((one) => [one]) },
+    { weight: 1, arbitrary: deaths },
+  );
+  return fc
+    .array(next, { minLength: 1, maxLength: most, size: 'max' })
+    .map((series) => series.flat());
 }

@@ -220,6 +220,8 @@ export class DifferentialRun {
     const isComputed = isRegistered && !isKnown;
     const candidates = this.#model.contact(queue, partition, group, first);
     const width = partition === null ? operation.partitions : 1;
+    for (const one of candidates) this.#fileSpent(queue, one, group);
+    const alone = candidates.filter((one) => this.#model.comesAlone(queue, one, group));
     let left = batch;
     for (const claim of claims) {
       const found = candidates.findIndex(({ name }) => name === claim.partition);
@@ -227,15 +229,30 @@ export class DifferentialRun {
       assert(taken !== undefined, `${claim.partition} cannot be claimed`);
       if (leaseId !== '')
         this.#leases.unshift({ queue, partition: taken.name, group, id: leaseId });
-      left -= this.#judgeClaim(operation, taken, claim, leaseId, left);
+      const isAlone = alone.includes(taken);
+      assert(!isAlone || claims.length === 1, `${claim.partition} comes alone`);
+      left -= this.#judgeClaim(operation, taken, claim, leaseId, isAlone ? 1 : left, claims.length);
+      if (isAlone) left = 0;
     }
-    const isFull = left === 0 || claims.length === width;
     const missed = candidates.filter((one) => this.#model.claimable(queue, one, group).length > 0);
     const names = missed.map(({ name }) => name);
+    // An answer ends before what comes alone.
+    const isCut = claims.length > 0 && missed.some((one) => alone.includes(one));
+    const isFull = left === 0 || claims.length === width || isCut;
     if (!isFull) deepStrictEqual(names, [], 'ready and not claimed');
     // What a stored start point says of it can be asked again.
     if (claims.length === 0 && isComputed) {
       this.#model.find(queue, partition ?? '')?.cursors.delete(group);
+    }
+  }
+
+  /** Which partitions a pop comes to is the engine's choice: the cursor says whether it did. */
+  #fileSpent(queue: string, partition: ModelPartition, group: string): void {
+    if (!this.#model.isSpent(queue, partition, group)) return;
+    const { aloneAt } = this.#model.ownCursor(queue, partition, group);
+    const row = this.#rig.row(cursors, numberNameKey(partition.number, group));
+    if (row !== undefined && row.committed >= aloneAt) {
+      this.#model.fileSpent(queue, partition, group);
     }
   }
 
@@ -246,7 +263,9 @@ export class DifferentialRun {
     claim: Claim,
     leaseId: string,
     budget: number,
+    claims: number,
   ): number {
+    assert(!this.#model.isSpent(queue, partition, group), `${claim.partition} has spent its limit`);
     const expected = this.#model.claimable(queue, partition, group).slice(0, budget);
     assert(expected.length > 0, `${claim.partition} was claimed and has nothing`);
     const texts = this.#rig.read(claim.slices);
@@ -256,10 +275,12 @@ export class DifferentialRun {
       'the messages of a claim',
     );
     const cursor = this.#model.ownCursor(queue, partition, group);
-    const { leaseTime } = this.#model.queue(queue).options;
+    const { leaseTime, deliveryLimit: limit } = this.#model.queue(queue).options;
     const seconds = leaseSeconds ?? (leaseTime > 0 ? leaseTime : 60);
     const conflates = this.#model.queue(queue).groups.get(group)?.conflates === true;
-    const attempt = this.#model.claim(cursor, expected, { id: leaseId, seconds, conflates });
+    const isOnly = claims === 1;
+    const lease = { id: leaseId, seconds, conflates, limit, isOnly };
+    const attempt = this.#model.claim(cursor, expected, lease);
     deepStrictEqual(claim.deliveryAttempt, attempt, 'the attempt');
     return expected.length;
   }
@@ -514,12 +535,13 @@ export class DifferentialRun {
       if (row === undefined) continue;
       const { committed, lease, retries, attemptOffset, attempt, heldUntilUs } = row;
       const lived = lease && [lease.id, lease.batchEnd, lease.expiresAtUs];
+      const attempts = [attemptOffset, attempt, row.aloneTo, row.aloneAt];
       deepStrictEqual(
-        { committed, retries, attempts: [attemptOffset, attempt], lease: lived, heldUntilUs },
+        { committed, retries, attempts, lease: lived, heldUntilUs },
         {
           committed: cursor.committed,
           retries: cursor.retries,
-          attempts: [cursor.attemptFirst, cursor.attempt],
+          attempts: [cursor.attemptFirst, cursor.attempt, cursor.aloneTo, cursor.aloneAt],
           lease: cursor.lease && [cursor.lease.id, cursor.lease.end, cursor.lease.expiresUs],
           heldUntilUs: cursor.heldUs,
         },

@@ -20,6 +20,10 @@ export interface ModelCursor {
   signalled: boolean;
   /** Nothing is handed out before. */
   heldUs: number;
+  /** The last message of a batch that came back too often: up to it they come alone; or -1. */
+  aloneTo: number;
+  /** The message that the last delivery held alone, or -1. */
+  aloneAt: number;
 }
 
 export interface ModelLease {
@@ -69,6 +73,7 @@ export interface ModelOptions {
   windowBuffer: number;
   retryBackoffMs: number;
   retryBackoffMaxMs: number;
+  deliveryLimit: number;
 }
 
 export interface ModelDeadLetter {
@@ -94,4 +99,5 @@ export const IMPLICIT: ModelOptions = {
   windowBuffer: 0,
   retryBackoffMs: 0,
   retryBackoffMaxMs: 3_600_000,
+  deliveryLimit: 0,
 };
