@@ -12,6 +12,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
+import { bundleDashboard } from './bundle-dashboard.mjs';
 import { root } from './setup.mjs';
 
 const compilerMaps = {
@@ -39,5 +40,8 @@ await build({
   },
 });
 
+await bundleDashboard();
+
+// Last: it says that the build is whole.
 const { builtDigest, MADE_OF } = await import(join(broker, 'bundle-digest.js'));
 writeFileSync(MADE_OF, builtDigest());

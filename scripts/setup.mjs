@@ -171,7 +171,8 @@ function sourcesUnder(directory) {
 
 function isSource(name) {
   if (name.endsWith('.ts')) return !name.endsWith('.test.ts');
-  return /^tsconfig.*\.json$/.test(name) || ['package.json', 'bundle.mjs'].includes(name);
+  if (/\.(tsx|css|html|svg)$/.test(name)) return true;
+  return /^(tsconfig.*\.json|package\.json|bundle.*\.mjs)$/.test(name);
 }
 
 function readStamp(path) {

@@ -36,8 +36,8 @@ const EXCEPTIONS: readonly Exception[] = [
 const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', '.git', '.setup']);
 /** Input and output of programs, not written by hand. */
 const SKIPPED_PATHS = new Set(['data', 'bench/data', 'bench/results']);
-const CODE = /\.(ts|mjs|js|css)$/;
-const TEXT = /(\.(ts|mjs|js|css|html|json|md|sh|yml)|^LICENSE|^\.ci\/run|^\.\w+)$/;
+const CODE = /\.(tsx?|mjs|js|css)$/;
+const TEXT = /(\.(tsx?|mjs|js|css|html|json|md|sh|yml)|^LICENSE|^\.ci\/run|^\.\w+)$/;
 
 /** Every violation in the tree below `root`, by file and line. */
 export function check(root: string, exceptions: readonly Exception[] = EXCEPTIONS): Violation[] {
@@ -47,7 +47,7 @@ export function check(root: string, exceptions: readonly Exception[] = EXCEPTION
   const sources = texts
     .filter(({ path }) => CODE.test(path))
     .map(({ path, text }) => sourceOf(path, text));
-  const others = texts.filter(({ path }) => !path.endsWith('.ts')).map(({ text }) => text);
+  const others = texts.filter(({ path }) => !/\.tsx?$/.test(path)).map(({ text }) => text);
   const textOf = (page: string): string => texts.find(({ path }) => path === page)?.text ?? '';
   const violations = [
     ...sources.flatMap(checkSource),

@@ -147,6 +147,12 @@ export const DRAIN_MS_DEFAULT = 60_000;
 export const STATIC_FILES_MAX = 4_096;
 export const STATIC_BYTES_MAX = 67_108_864;
 
+/**
+ * Folders above a path of the page for which a page is kept: the deepest path has three segments,
+ * and a name in one may hold slashes that a proxy decodes. 16 pages of 1 KiB.
+ */
+export const PAGE_DEPTH_MAX = 16;
+
 /** Nodes that one change of the members may name: far above any cluster that still commits. */
 export const CHANGED_NODES_MAX = 64;
 

@@ -6,7 +6,7 @@ import type { HttpServerOptions } from '../server/server.js';
 import { TestFront } from '../testing/front.fake.js';
 import type { RawAnswer, RawRequest } from '../testing/raw-client.fake.js';
 
-const DASHBOARD = new URL('../../dashboard/public', import.meta.url).pathname;
+const DASHBOARD = new URL('../../dashboard/dist/site', import.meta.url).pathname;
 
 const PUSH = '/api/v1/push';
 const POP = '/api/v1/pop/queue/q?autoAck=true';
@@ -236,7 +236,7 @@ describe('names', () => {
 describe('headers of answers', () => {
   test('no answer is sniffed', async () => {
     await start({ dashboardDirectory: DASHBOARD });
-    for (const path of ['/health', '/', '/api/v1/none', '/style.css', POP]) {
+    for (const path of ['/health', '/', '/api/v1/none', '/assets/none.css', POP]) {
       const { headers } = await ask(path, {});
       expect(headers.get('x-content-type-options'), path).toBe('nosniff');
     }
@@ -244,7 +244,7 @@ describe('headers of answers', () => {
 
   test('the page may do little, and is in no frame', async () => {
     await start({ dashboardDirectory: DASHBOARD });
-    for (const path of ['/', '/app.js']) {
+    for (const path of ['/', '/queues/a']) {
       const { headers } = await ask(path, {});
       const policy = headers.get('content-security-policy') ?? '';
       expect(policy).toContain("default-src 'none'");

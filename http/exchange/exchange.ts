@@ -84,6 +84,7 @@ function bytesOf(text: string): ArrayBuffer {
 /** No browser takes an answer for another type than it says: a payload may look like a page. */
 const NOT_SNIFFED = 'X-Content-Type-Options: nosniff';
 const NO_CONTENT_HEAD = bytesOf(`204 No Content\r\n${NOT_SNIFFED}`);
+const NOT_MODIFIED_HEAD = bytesOf(`304 Not Modified\r\n${NOT_SNIFFED}`);
 
 /** Where byte strings become bytes, one at a time: see `jsonByteText`. */
 const SCRATCH = Buffer.allocUnsafeSlow(STREAMED_ANSWER_BYTES_MIN);
@@ -406,11 +407,19 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   }
 
   noContent(): void {
+    this.#withoutBody(NO_CONTENT_HEAD);
+  }
+
+  notModified(): void {
+    this.#withoutBody(NOT_MODIFIED_HEAD);
+  }
+
+  #withoutBody(head: ArrayBuffer): void {
     if (this.#state !== 'open') return;
     const response = this.#response;
     this.#beforeAnswer();
     response.cork(() => {
-      response.writeStatus(NO_CONTENT_HEAD);
+      response.writeStatus(head);
       this.#writeHeaders();
       if (this.#rim.stopping) response.writeHeader('Connection', 'close');
       response.endWithoutBody();

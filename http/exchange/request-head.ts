@@ -56,6 +56,9 @@ export class Head {
   #authorization = '';
   #coding = '';
   #transfer = '';
+  /** The forms of a file that its reader takes, and the one that he has. */
+  #accepted = '';
+  #held = '';
   #preflight: Map<string, string> | null = null;
 
   constructor(query: string) {
@@ -79,6 +82,10 @@ export class Head {
         return this.#tenant;
       case 'authorization':
         return this.#authorization;
+      case 'accept-encoding':
+        return this.#accepted;
+      case 'if-none-match':
+        return this.#held;
       default:
         return this.#preflight?.get(name) ?? '';
     }
@@ -102,12 +109,15 @@ export class Head {
       case 13:
         if (name === 'authorization' && this.#once(AUTHORIZATION, name)) {
           this.#authorization = value;
-        }
+        } else if (name === 'if-none-match') this.#held = value;
         break;
       case 14:
         if (name === 'content-length') {
           if (this.#once(LENGTH, name)) this.bodyLength = lengthIn(value);
         } else if (name === 'sec-fetch-site' && this.#once(SITE, name)) this.#site = value;
+        break;
+      case 15:
+        if (name === 'accept-encoding') this.#accepted = value;
         break;
       case 16:
         if (name === 'content-encoding' && this.#once(CODING, name)) this.#coding = value;

@@ -1,6 +1,6 @@
 // Goal: the stages before a route (routing, tenant, dashboard), listening and stopping, and that
 // one request's failure is its own. Method: real sockets, a fake service.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createTcpServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -108,9 +108,38 @@ describe('the dashboard', () => {
     }
     const head = await client.request('/', { method: 'HEAD' });
     expect([head.status, head.headers.get('content-length')]).toEqual([200, '9']);
+    const tag = head.headers.get('etag') ?? '';
+    const held = await client.request('/queues', { headers: { 'If-None-Match': tag } });
+    expect([held.status, held.body, held.headers.get('etag')]).toEqual([304, '', tag]);
+    expect(held.headers.get('cache-control')).toBe('no-cache');
     expect((await client.request('/', { method: 'POST' })).status).toBe(404);
     expect((await client.request('/api/v1/x')).status).toBe(404);
-    expect((await client.request('/assets/missing.js')).status).toBe(404);
+    const missing = await client.request('/assets/missing.js');
+    expect([missing.status, JSON.parse(missing.body).code]).toEqual([404, 'no_such_route']);
+  });
+
+  test('its assets are kept for ever, and sent as small as the browser takes them', async () => {
+    directory = mkdtempSync(join(tmpdir(), 'dashboard-'));
+    writeFileSync(join(directory, 'index.html'), '<p>');
+    mkdirSync(join(directory, 'assets'));
+    const script = Buffer.from('1;'.repeat(50_000));
+    writeFileSync(join(directory, 'assets', 'a-1.js'), script);
+    writeFileSync(join(directory, 'assets', 'a-1.js.br'), 'small');
+    await start({ dashboardDirectory: directory });
+    const client = front.client();
+    const plain = await client.request('/assets/a-1.js');
+    expect(plain.body.length).toBe(script.length);
+    const headers = { 'Accept-Encoding': 'gzip, br' };
+    const small = await client.request('/assets/a-1.js', { headers });
+    expect([small.body.slice(0, 9), small.headers.get('content-encoding')]).toEqual([
+      'small',
+      'br',
+    ]);
+    for (const answer of [plain, small]) {
+      expect(answer.headers.get('vary')).toBe('Accept-Encoding');
+      expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    }
   });
 });
 

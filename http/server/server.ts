@@ -74,7 +74,14 @@ import {
   readHead,
   tenantOfHeader,
 } from '../exchange/request-head.js';
-import { isPageRead, PAGE_HEADERS, StaticFiles } from '../exchange/static-files.js';
+import {
+  formFor,
+  isHeld,
+  isPageRead,
+  PAGE_HEADERS,
+  type StaticFile,
+  StaticFiles,
+} from '../exchange/static-files.js';
 import {
   type BodySource,
   loadUws,
@@ -440,9 +447,9 @@ class FrontServer implements HttpServer, Rim {
   }
 
   #admitted(arrival: Arrival, caller: Caller | null): void {
-    const { exchange, method, path, match } = arrival;
+    const { exchange, match } = arrival;
     try {
-      if (match === null) this.#unmatched(exchange, method, path);
+      if (match === null) this.#unmatched(arrival);
       else if (isFault(match)) exchange.refuse(badRequest(match.fault));
       else this.#matched(arrival, match, caller);
     } catch (error) {
@@ -518,11 +525,10 @@ class FrontServer implements HttpServer, Rim {
    * Outside the API, GET and HEAD are served from the dashboard; all else is 404, also a known path
    * with another method (decisions 6).
    */
-  #unmatched(exchange: Exchange, method: string, path: string): void {
+  #unmatched({ exchange, head, method, path }: Arrival): void {
     const file = isPageRead(method, path) ? this.#files.find(path) : null;
     if (file !== null) {
-      exchange.addHeaders(PAGE_HEADERS);
-      exchange.document(file.contentType, file.bytes, file.cacheControl);
+      sendFile(exchange, head, file);
       return;
     }
     const text = `{"error":"no_such_route","code":"no_such_route","path":${JSON.stringify(path)}}`;
@@ -536,6 +542,20 @@ class FrontServer implements HttpServer, Rim {
       exchange.json(error.refused.status, error.refused.text);
     } else exchange.failed('a request failed', error);
   }
+}
+
+function sendFile(exchange: Exchange, head: Head, file: StaticFile): void {
+  const { contentType, cacheControl, forms } = file;
+  const form = formFor(file, head.getHeader('accept-encoding'));
+  exchange.addHeaders([...PAGE_HEADERS, ['ETag', form.entityTag]]);
+  if (forms.length > 1) exchange.addHeaders([['Vary', 'Accept-Encoding']]);
+  if (isHeld(form, head.getHeader('if-none-match'))) {
+    exchange.addHeaders([['Cache-Control', cacheControl]]);
+    exchange.notModified();
+    return;
+  }
+  if (form.encoding !== '') exchange.addHeaders([['Content-Encoding', form.encoding]]);
+  exchange.largeDocument(contentType, form.bytes, cacheControl);
 }
 
 function isService(first: Service | Unready): first is Service {

@@ -9,16 +9,18 @@ const STARTED = /(\.test\.ts|(^|\/)index\.ts|\.config\.ts|\.d\.ts)$/;
 
 /** `others` are texts that may name a program: manifests, scripts, documents. */
 export function deadFiles(sources: readonly Source[], others: readonly string[]): Violation[] {
+  const paths = new Set(sources.map(({ path }) => path));
   const imported = new Set<string>();
   for (const source of sources) {
     for (const { specifier } of importsOf(source)) {
       if (!specifier.startsWith('.')) continue;
       const target = join(dirname(source.path), specifier).replace(/\.js$/, '.ts');
-      if (target !== source.path) imported.add(target);
+      const found = paths.has(target) ? target : `${target}x`;
+      if (found !== source.path) imported.add(found);
     }
   }
   return sources
-    .filter(({ path }) => path.endsWith('.ts') && !STARTED.test(path) && !imported.has(path))
+    .filter(({ path }) => /\.tsx?$/.test(path) && !STARTED.test(path) && !imported.has(path))
     .filter((source) => !isNamed(source, sources, others))
     .map(({ path }) => ({ file: path, line: 1, rule: 'dead-file', text: 'nothing uses it' }));
 }
@@ -27,8 +29,8 @@ export function deadFiles(sources: readonly Source[], others: readonly string[])
  * A program is started by its built name: as a path in a manifest or a script, or by its file name.
  */
 function isNamed(file: Source, sources: readonly Source[], others: readonly string[]): boolean {
-  const name = file.path.replace(/^.*\//, '').replace(/\.ts$/, '.js');
-  const built = file.path.replace(/^((?:packages\/)?[^/]+)\/(.*)\.ts$/, '$1/dist/$2.js');
+  const name = file.path.replace(/^.*\//, '').replace(/\.tsx?$/, '.js');
+  const built = file.path.replace(/^((?:packages\/)?[^/]+)\/(.*)\.tsx?$/, '$1/dist/$2.js');
   if (others.some((text) => text.includes(built))) return true;
   return sources.some((source) => source !== file && names(source.text, name));
 }

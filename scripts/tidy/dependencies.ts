@@ -8,6 +8,7 @@ const LIST = 'docs/dependencies.md';
 
 const RUNS_WITH = ['dependencies', 'optionalDependencies', 'peerDependencies'];
 const COMMAND_LINE = /^packages\/cli\//;
+const DASHBOARD = /^dashboard\//;
 
 interface Heading {
   readonly members: readonly string[];
@@ -22,7 +23,14 @@ const HEADINGS: Readonly<Record<string, Heading>> = {
     members: RUNS_WITH,
     has: (path) => COMMAND_LINE.test(path),
   },
-  'What tests and builds run with': { members: ['devDependencies'], has: () => true },
+  'What the dashboard is built of': {
+    members: ['devDependencies'],
+    has: (path) => DASHBOARD.test(path),
+  },
+  'What tests and builds run with': {
+    members: ['devDependencies'],
+    has: (path) => !DASHBOARD.test(path),
+  },
 };
 
 interface Text {

@@ -47,7 +47,7 @@ const TABLE: readonly Row[] = [
   { folder: 'packages/client', values: [], types: ['@svc/http'] },
   { folder: 'packages/cli', values: [NODE, '@svc/client', 'commander', 'yaml'], types: [] },
   { folder: 'packages', values: [NODE, '@svc/wire', '@svc/client'], types: [] },
-  { folder: 'dashboard', values: [], types: ['@svc/wire'] },
+  { folder: 'dashboard', values: ['preact', 'uplot'], types: ['@svc/http', '@svc/wire'] },
   {
     folder: 'bench',
     values: [
@@ -130,7 +130,8 @@ export function workspaceOf(path: string): string {
  */
 function wrongPackage(row: Row, found: Import, isTest: boolean): string | null {
   const { typeOnly } = found;
-  const doubles = isTest || row.folder === 'test' ? /\/(testing|api)$/ : /^$/;
+  const isClient = isTest || ['dashboard', 'test'].includes(row.folder);
+  const doubles = isClient ? /\/(testing|api)$/ : /^$/;
   const specifier = found.specifier.replace(doubles, '');
   if (/^@svc\/[^/]+\//.test(specifier)) return `'${specifier}' is not the index of its workspace`;
   const parts = specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1);

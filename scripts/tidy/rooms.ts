@@ -53,7 +53,7 @@ export function roomsOf(readme: string): Room[] {
 function rulesOf(readme: Text, rooms: readonly Room[], sources: readonly Source[]): Violation[] {
   if (rooms.length === 0) return [];
   const root = `${dirname(readme.path)}/`;
-  const own = sources.filter(({ path }) => path.startsWith(root) && path.endsWith('.ts'));
+  const own = sources.filter(({ path }) => path.startsWith(root) && /\.tsx?$/.test(path));
   const paths = new Set(own.map(({ path }) => path));
   const missing = rooms
     .filter(({ folder, begin }) => !paths.has(root + folder + begin))

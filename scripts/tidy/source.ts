@@ -137,7 +137,8 @@ class Scanner {
     let at = this.#places.length - 1;
     while (at >= 0 && (this.#places[at] === 'comment' || /\s/.test(this.#text[at] ?? ''))) at--;
     const before = this.#text[at] ?? '';
-    if (before === '' || '(,=:[!&|?{;+-*%~^<>'.includes(before)) return true;
+    // Behind `<` a slash ends an element of JSX.
+    if (before === '' || '(,=:[!&|?{;+-*%~^>'.includes(before)) return true;
     if (!/\w/.test(before)) return false;
     const word = /\w+$/.exec(this.#text.slice(Math.max(0, at - 20), at + 1))?.[0] ?? '';
     return WORDS_BEFORE_EXPRESSION.has(word);

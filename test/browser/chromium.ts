@@ -123,11 +123,7 @@ export class Page {
   async begin(url: string): Promise<void> {
     await this.#send('Log.enable', {});
     await this.#send('Page.enable', {});
-    await this.#send('Page.navigate', { url });
-    await this.run(`new Promise((done) => {
-      if (document.readyState === 'complete') done();
-      else addEventListener('load', () => done());
-    })`);
+    await this.go(url);
   }
 
   /** The value of an expression, or of the promise that it gives. */
@@ -143,6 +139,44 @@ export class Page {
     };
     if (exceptionDetails !== undefined) throw new Error(JSON.stringify(exceptionDetails));
     return result?.value;
+  }
+
+  async go(url: string): Promise<void> {
+    await this.#send('Page.navigate', { url });
+    await this.run(`new Promise((done) => {
+      if (document.readyState === 'complete') done();
+      else addEventListener('load', () => done());
+    })`);
+  }
+
+  /** The width of the window in CSS pixels, and the theme that its reader prefers. */
+  async look(width: number, height: number, theme: 'light' | 'dark'): Promise<void> {
+    const size = { width, height, deviceScaleFactor: 1, mobile: false };
+    await this.#send('Emulation.setDeviceMetricsOverride', size);
+    const features = [{ name: 'prefers-color-scheme', value: theme }];
+    await this.#send('Emulation.setEmulatedMedia', { features });
+  }
+
+  /** A PNG of what the window shows. */
+  async picture(): Promise<Buffer> {
+    const { data } = await this.#send('Page.captureScreenshot', { format: 'png' });
+    return Buffer.from(String(data), 'base64');
+  }
+
+  /** Keys as a person presses them: `key` with `modifiers` (2: Ctrl). */
+  async press(key: string, modifiers = 0): Promise<void> {
+    for (const type of ['keyDown', 'keyUp']) {
+      const text = key.length === 1 && modifiers === 0 ? { text: key } : {};
+      await this.#send('Input.dispatchKeyEvent', { type, key, modifiers, ...text });
+    }
+  }
+
+  async type(text: string): Promise<void> {
+    await this.#send('Input.insertText', { text });
+  }
+
+  async close(): Promise<void> {
+    await this.#send('Page.close', {});
   }
 
   #send(method: string, params: Readonly<Record<string, unknown>>) {

@@ -21,8 +21,10 @@ import { sizesOf, totalsOf } from '../system/logging-totals.js';
 import { TokenAuthenticator } from '../tokens/authenticator.js';
 import { connectionBounds, readFileLimit } from './connection-bounds.js';
 
-/** The dashboard is part of the checkout; this file runs from packages/broker/dist/node. */
-const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../../../dashboard/public', import.meta.url));
+/** Built beside the node; this file runs from packages/broker/dist, one folder below. */
+const DASHBOARD_DIRECTORY = fileURLToPath(
+  new URL('../../../../dashboard/dist/site', import.meta.url),
+);
 
 /** A line a minute tells of refused connections; their number stands in it. */
 const TELL_FULL_MS = 60_000;

@@ -1,0 +1,69 @@
+/** What is wrong, the worst first, each with the page that shows it. */
+import type { LinkView } from '@svc/wire';
+import { counted, formatPercent, isFigure } from './format.js';
+import { DISK_GATE_PCT, gaugesOf, type RaftView } from './fullest-node.js';
+import { noticesOf as linkNoticesOf } from './standby-link.js';
+
+export interface NoticeText {
+  readonly tone: 'wait' | 'bad';
+  readonly text: string;
+  /** Of the app. */
+  readonly to: string;
+}
+
+export interface NoticeSources {
+  readonly status: string | null;
+  readonly raft: RaftView | null;
+  readonly link: LinkView | null;
+  readonly deadLetters: number | null;
+  /** Seconds that the oldest unconsumed message waits. */
+  readonly longestLagSeconds: number | null;
+}
+
+const FAR_BEHIND_ENTRIES = 10_000;
+/** The node calls a group `Lagging` from here on. */
+const LAG_SECONDS = 300;
+
+export function noticesOf(sources: NoticeSources): NoticeText[] {
+  const { status, raft, link, deadLetters, longestLagSeconds } = sources;
+  const notices: NoticeText[] = [
+    ...(raft === null ? [] : raftNotices(raft)),
+    ...linkNoticesOf(link).map((notice) => ({ ...notice, to: '/system' })),
+  ];
+  if (status !== null && status !== 'healthy') {
+    notices.push({ tone: 'wait', text: `The node that answers is ${status}`, to: '/system' });
+  }
+  if (isFigure(longestLagSeconds) && longestLagSeconds > LAG_SECONDS) {
+    const minutes = Math.floor(longestLagSeconds / 60);
+    const text = `A message waits since ${counted(minutes, 'minute', 'minutes')}`;
+    notices.push({ tone: 'wait', text, to: '/consumers' });
+  }
+  if (isFigure(deadLetters) && deadLetters > 0) {
+    const text = counted(deadLetters, 'dead letter', 'dead letters');
+    notices.push({ tone: 'wait', text, to: '/dlq' });
+  }
+  return notices.sort((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'));
+}
+
+function raftNotices(raft: RaftView): NoticeText[] {
+  const { leaderId, members } = raft;
+  const notices: NoticeText[] = [];
+  if (leaderId === null) notices.push(bad('No leader: nothing is stored until one is elected'));
+  for (const { nodeId, reachable, lagEntries } of members) {
+    if (reachable !== true) notices.push(bad(`Node ${nodeId} does not answer`));
+    else if (isFigure(lagEntries) && lagEntries > FAR_BEHIND_ENTRIES) {
+      const text = `Node ${nodeId} is behind by ${counted(lagEntries, 'entry', 'entries')}`;
+      notices.push({ tone: 'wait', text, to: '/system' });
+    }
+  }
+  for (const { label, text, tone, note } of gaugesOf(raft)) {
+    if (label === 'Raft' || tone === 'good') continue;
+    const gate = label === 'Disk' ? `; writes are refused at ${formatPercent(DISK_GATE_PCT)}` : '';
+    notices.push({ tone, text: `${label}: ${text} (${note})${gate}`, to: '/system' });
+  }
+  return notices;
+}
+
+function bad(text: string): NoticeText {
+  return { tone: 'bad', text, to: '/system' };
+}

@@ -1,0 +1,110 @@
+/**
+ * Questions over the page. The native element brings what is hard: the focus stays inside and goes
+ * back where it was, Escape closes, the page behind is inert.
+ */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Field, TextInput } from './form.js';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+  readonly isWide?: boolean;
+}
+
+/** Open while it is drawn. */
+export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    if (dialog !== null && !dialog.open) dialog.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={isWide ? 'wide' : undefined}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <div class="dialog-head">
+        <h2 id={heading}>{title}</h2>
+        <button type="button" class="plain" aria-label="Close" onClick={onClose}>
+          ✕
+        </button>
+      </div>
+      {children}
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What will happen, said before it does. */
+  readonly children: ComponentChildren;
+  /** Has to be typed; "" for nothing. */
+  readonly name?: string;
+  /** On the button: "Delete the queue". */
+  readonly action: string;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+  readonly isBusy?: boolean;
+  readonly error?: string | null;
+  readonly isDangerous?: boolean;
+}
+
+/** A question with the name of what it is about to be typed. */
+export function ConfirmByName(props: ConfirmProps) {
+  const { title, children, name = '', action, onConfirm, onClose } = props;
+  const { isBusy = false, error = null, isDangerous = true } = props;
+  const [typed, setTyped] = useState('');
+  const isSame = typed.trim() === name.trim();
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isSame && !isBusy) onConfirm();
+        }}
+      >
+        <div class="told-first">{children}</div>
+        {name !== '' && (
+          <Field label={`Type its name: ${name}`}>
+            {(id) => <TextInput id={id} value={typed} onInput={setTyped} isFocused />}
+          </Field>
+        )}
+        <Refusal error={error} />
+        <div class="dialog-foot">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            class={isDangerous ? 'danger' : 'primary'}
+            disabled={!isSame || isBusy}
+          >
+            {isBusy ? 'Under way…' : action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Why it was refused, read aloud. */
+export function Refusal({ error }: { readonly error: string | null }) {
+  const [told, setTold] = useState(error);
+  // Drawn empty first: a live region tells what changes in it.
+  useEffect(() => setTold(error), [error]);
+  return (
+    <p class="refusal" role="alert" hidden={told === null} dir="auto">
+      {told}
+    </p>
+  );
+}

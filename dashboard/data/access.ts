@@ -1,0 +1,73 @@
+/**
+ * What a request says of who asks: a bearer token, and a tenant where the node reads one. Both are
+ * kept for this tab alone and leave with it; neither ever stands in an address.
+ *
+ * A request that is answered 401 waits here until a token is entered (`shell/access-dialog.tsx`),
+ * and is sent again: the page stays, with all that was typed into it.
+ */
+import { Store } from '../base/store.js';
+
+const TOKEN = 'svc.token';
+const TENANT = 'svc.tenant';
+
+export interface Access {
+  readonly token: string;
+  readonly tenant: string;
+}
+
+export const access = new Store<Access>({
+  token: sessionStorage.getItem(TOKEN) ?? '',
+  tenant: sessionStorage.getItem(TENANT) ?? '',
+});
+
+/** A token is asked for. */
+export const isTokenWanted = new Store(false);
+/** The reader closed the question: it comes again when he asks, or when the page is loaded. */
+let isDeclined = false;
+let waiting: ((hasToken: boolean) => void)[] = [];
+
+/** What is empty is forgotten. `Bearer ` in front of a pasted token is not part of it. */
+export function keepAccess({ token, tenant }: Access): void {
+  const kept = { token: token.trim().replace(/^bearer\s+/i, ''), tenant: tenant.trim() };
+  keep(TOKEN, kept.token);
+  keep(TENANT, kept.tenant);
+  access.value = kept;
+  isDeclined = false;
+  settle(true);
+}
+
+export function askForToken(): void {
+  isDeclined = false;
+  isTokenWanted.value = true;
+}
+
+export function declineToken(): void {
+  isDeclined = true;
+  settle(false);
+}
+
+/** False: the reader gave none. */
+export function tokenEntered(): Promise<boolean> {
+  if (isDeclined) return Promise.resolve(false);
+  isTokenWanted.value = true;
+  return new Promise((resolve) => waiting.push(resolve));
+}
+
+export function accessHeaders({ token, tenant }: Access): Record<string, string> {
+  return {
+    ...(token !== '' && { authorization: `Bearer ${token}` }),
+    ...(tenant !== '' && { 'x-svc-tenant': tenant }),
+  };
+}
+
+function settle(hasToken: boolean): void {
+  isTokenWanted.value = false;
+  const told = waiting;
+  waiting = [];
+  for (const resolve of told) resolve(hasToken);
+}
+
+function keep(name: string, value: string): void {
+  if (value === '') sessionStorage.removeItem(name);
+  else sessionStorage.setItem(name, value);
+}

@@ -1,0 +1,147 @@
+/**
+ * One question, asked again and again. The next request waits for the answer of this one, and
+ * longer the longer it took, so that a page never adds load to a node that is slow. A hidden page
+ * asks nothing, and a page that is left gives up what it asked.
+ *
+ * What was answered last stays when the next request fails, with the time of its answer.
+ */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { CallError } from '../base/call-error.js';
+import { access } from './access.js';
+import { useStore } from './use-store.js';
+
+/** At most a twentieth of the time is spent asking. */
+const REST_FACTOR = 19;
+const REST_MS_MAX = 60_000;
+
+export interface Poll<Data> {
+  /** null: nothing was answered yet. */
+  readonly data: Data | null;
+  readonly answeredAtMs: number | null;
+  /** Of the last request. */
+  readonly error: CallError | null;
+  /** Asks at once. */
+  readonly refresh: () => void;
+}
+
+export const EVERY_MS = 2_000;
+/** For figures that a node counts by the minute. */
+export const EVERY_MS_SLOW = 15_000;
+
+/** How long to wait for the next request. */
+export function restMs(everyMs: number, tookMs: number, retryAfterMs: number): number {
+  return Math.max(Math.min(Math.max(everyMs, tookMs * REST_FACTOR), REST_MS_MAX), retryAfterMs);
+}
+
+type Ask<Data> = (signal: AbortSignal) => Promise<Data>;
+
+interface Kept<Data> {
+  readonly key: string;
+  readonly data: Data | null;
+  readonly answeredAtMs: number | null;
+  readonly error: CallError | null;
+}
+
+/**
+ * `key` names the question: what was answered to another one is dropped. null: nothing is asked.
+ * `ask` may be another function each time; the newest is used.
+ */
+export function usePoll<Data>(
+  key: string | null,
+  ask: Ask<Data>,
+  everyMs: number = EVERY_MS,
+): Poll<Data> {
+  const { token, tenant } = useStore(access);
+  const question = key === null ? '' : `${key}\n${token}\n${tenant}`;
+  const [kept, setKept] = useState<Kept<Data>>(nothing(question));
+  const current = useRef(ask);
+  current.current = ask;
+  const again = useRef<() => void>(() => {});
+  useEffect(() => {
+    if (key === null) return;
+    const loop = new Loop(question, current, everyMs, setKept);
+    again.current = () => loop.askNow();
+    return () => loop.end();
+  }, [question, everyMs]);
+  const refresh = useCallback(() => again.current(), []);
+  const { data, answeredAtMs, error } = kept.key === question ? kept : nothing<Data>(question);
+  return { data, answeredAtMs, error, refresh };
+}
+
+function nothing<Data>(key: string): Kept<Data> {
+  return { key, data: null, answeredAtMs: null, error: null };
+}
+
+class Loop<Data> {
+  readonly #key: string;
+  readonly #ask: { readonly current: Ask<Data> };
+  readonly #everyMs: number;
+  readonly #set: (change: (kept: Kept<Data>) => Kept<Data>) => void;
+  readonly #leaving = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #isAsking = false;
+  /** Somebody asked for an answer newer than the one that is under way. */
+  #isStaleAlready = false;
+
+  constructor(
+    key: string,
+    ask: { readonly current: Ask<Data> },
+    everyMs: number,
+    set: (change: (kept: Kept<Data>) => Kept<Data>) => void,
+  ) {
+    this.#key = key;
+    this.#ask = ask;
+    this.#everyMs = everyMs;
+    this.#set = set;
+    this.#whenVisible();
+  }
+
+  askNow(): void {
+    if (this.#isAsking) this.#isStaleAlready = true;
+    else void this.#turn();
+  }
+
+  end(): void {
+    this.#leaving.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    document.removeEventListener('visibilitychange', this.#whenVisible);
+  }
+
+  readonly #whenVisible = (): void => {
+    document.removeEventListener('visibilitychange', this.#whenVisible);
+    if (document.visibilityState === 'visible') void this.#turn();
+    else document.addEventListener('visibilitychange', this.#whenVisible);
+  };
+
+  async #turn(): Promise<void> {
+    if (this.#isAsking || this.#leaving.signal.aborted) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#isAsking = true;
+    this.#isStaleAlready = false;
+    const startedMs = performance.now();
+    let retryAfterMs = 0;
+    try {
+      const data = await this.#ask.current(this.#leaving.signal);
+      this.#keep(() => ({ key: this.#key, data, answeredAtMs: Date.now(), error: null }));
+    } catch (thrown) {
+      const error = thrown instanceof CallError ? thrown : faultOf(thrown);
+      retryAfterMs = error.retryAfterMs;
+      this.#keep((kept) => ({ ...(kept.key === this.#key ? kept : nothing(this.#key)), error }));
+    }
+    this.#isAsking = false;
+    if (this.#leaving.signal.aborted) return;
+    const tookMs = performance.now() - startedMs;
+    const waitMs = this.#isStaleAlready ? 0 : restMs(this.#everyMs, tookMs, retryAfterMs);
+    this.#timer = setTimeout(this.#whenVisible, waitMs);
+  }
+
+  #keep(change: (kept: Kept<Data>) => Kept<Data>): void {
+    if (!this.#leaving.signal.aborted) this.#set(change);
+  }
+}
+
+/** A fault of the page itself is shown like any other, and told to the console. */
+function faultOf(thrown: unknown): CallError {
+  reportError(thrown);
+  return new CallError('unreadable', `the answer could not be read (${String(thrown)})`);
+}

@@ -1,0 +1,150 @@
+/**
+ * One call of the API, typed by its endpoint. What every page would otherwise do by itself is done
+ * here: the token, a 401 that waits for one, a 429 that waits and is sent again, the words of a
+ * refusal, stored values that are kept as text.
+ */
+import type { Api } from '@svc/http/api';
+import { CallError, refusalOf } from '../base/call-error.js';
+import { parseKeeping } from '../base/raw-json.js';
+import { access, accessHeaders, tokenEntered } from './access.js';
+import { urlOf } from './location.js';
+
+type At = keyof Api;
+type Answers<Where extends At> = Api[Where]['answers'];
+type Of<Types, Status> = Status extends keyof Types ? Types[Status] : never;
+/** The body of a success: of 200, 201, or null for 204. */
+export type Success<Where extends At> =
+  | Of<Answers<Where>, 200>
+  | Of<Answers<Where>, 201>
+  | (204 extends keyof Answers<Where> ? null : never);
+
+export interface Input<Where extends At> {
+  readonly params?: Api[Where]['params'];
+  /** Numbers and booleans are written as text; what is empty is left out. */
+  readonly query?: Readonly<Partial<Record<keyof Api[Where]['query'], Value>>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  /** Members that hold stored values are `RawJson`, whatever their type says. */
+  readonly keepStored?: boolean;
+  readonly msMax?: number;
+  /** Statuses besides 200 to 299 whose body is an answer. */
+  readonly accepts?: readonly number[];
+}
+
+type Value = string | number | boolean | null | undefined;
+
+export interface Called<Body> {
+  readonly status: number;
+  readonly body: Body;
+  /** Of a list in pages whose body is a bare array. */
+  readonly nextAfter: string | null;
+}
+
+const MS_MAX = 15_000;
+/** A call that is refused with 429 is sent again so often. */
+const BUSY_TRIES_MAX = 3;
+
+/** Rejects with `CallError`. */
+export async function call<Where extends At>(
+  at: Where,
+  input: Input<Where> = {},
+): Promise<Success<Where>> {
+  return (await callFully(at, input)).body;
+}
+
+export async function callFully<Where extends At>(
+  at: Where,
+  input: Input<Where> = {},
+): Promise<Called<Success<Where>>> {
+  for (let tries = 1; ; tries++) {
+    const response = await send(at, input);
+    if (response.ok || input.accepts?.includes(response.status)) {
+      return (await readAnswer(response, input)) as Called<Success<Where>>;
+    }
+    const refusal = await refusalIn(response);
+    if (refusal.status === 401 && (await tokenEntered())) continue;
+    const isBusy = refusal.status === 429 && tries < BUSY_TRIES_MAX;
+    if (!isBusy) throw refusal;
+    await pause(Math.max(refusal.retryAfterMs, 1000), input.signal);
+  }
+}
+
+async function send<Where extends At>(at: Where, input: Input<Where>): Promise<Response> {
+  const { body, signal, msMax = MS_MAX } = input;
+  const [method = 'GET', template = ''] = at.split(' ');
+  const late = AbortSignal.timeout(msMax);
+  const headers = accessHeaders(access.value);
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  try {
+    return await fetch(urlOf(pathOf(template, input.params ?? {}, input.query ?? {})), {
+      method,
+      headers,
+      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+  } catch (error) {
+    throw failureOf(error, signal);
+  }
+}
+
+function failureOf(error: unknown, signal: AbortSignal | undefined): CallError {
+  if (signal?.aborted === true) return new CallError('aborted', 'given up');
+  if (error instanceof DOMException && error.name === 'TimeoutError') {
+    return new CallError('late', 'the node does not answer');
+  }
+  return new CallError('unreachable', 'the node is not reachable');
+}
+
+async function readAnswer<Where extends At>(
+  response: Response,
+  { keepStored = false, signal }: Input<Where>,
+): Promise<Called<unknown>> {
+  const { status, headers } = response;
+  let text: string;
+  try {
+    text = status === 204 ? 'null' : await response.text();
+  } catch (error) {
+    throw failureOf(error, signal);
+  }
+  try {
+    const body = keepStored ? parseKeeping(text) : JSON.parse(text);
+    return { status, body, nextAfter: headers.get('x-svc-next-after') };
+  } catch {
+    // A proxy that serves the page for every path, say.
+    throw new CallError('unreadable', 'the answer is no JSON', { status });
+  }
+}
+
+async function refusalIn(response: Response): Promise<CallError> {
+  const body: unknown = await response.json().catch(() => null);
+  return refusalOf(response.status, response.headers.get('retry-after'), body);
+}
+
+/** `{name}` is one segment; the slashes of `{name...}` stay. */
+function pathOf(
+  template: string,
+  params: Readonly<Record<string, unknown>>,
+  query: Readonly<Record<string, Value>>,
+): string {
+  const path = template.replace(/\{(\w+)(\.\.\.)?\}/g, (_, name: string, rest?: string) => {
+    const value = String(params[name] ?? '');
+    if (rest === undefined) return encodeURIComponent(value);
+    return value.split('/').map(encodeURIComponent).join('/');
+  });
+  const said = Object.entries(query).flatMap(([name, value]) =>
+    value === null || value === undefined || value === '' ? [] : [[name, String(value)]],
+  );
+  const text = new URLSearchParams(said).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** Rejects with `CallError` when it is given up. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(new CallError('aborted', 'given up'));
+    });
+  });
+}

@@ -1,0 +1,20 @@
+import { CopyButton } from '../components/copy-button.js';
+import { urlOf } from '../data/location.js';
+
+/** For a cluster that has no queue: how the first one comes to be. */
+export function FirstMessage() {
+  const command = [
+    `curl -X POST ${urlOf('/api/v1/push')} \\`,
+    `  -H 'content-type: application/json' \\`,
+    `  -d '{"items":[{"queue":"orders","payload":{"id":1}}]}'`,
+  ].join('\n');
+  return (
+    <div class="stack">
+      <p class="quiet">No queue yet. The first message makes one:</p>
+      <pre>{command}</pre>
+      <div>
+        <CopyButton text={command} label="Copy the command" />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+/** The frame of every page: who looks, where they are, what is around the page. */
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { capabilitiesOf } from '../base/capabilities.js';
+import { type Match, matchRoute, redirectOf } from '../base/routes.js';
+import { Page } from '../components/page.js';
+import { Toasts } from '../components/results.js';
+import { Failed, Loaded } from '../components/states.js';
+import { isTokenWanted } from '../data/access.js';
+import { ClusterContext, useClusterPolls } from '../data/cluster.js';
+import { type Identity, IdentityContext, useCapabilities } from '../data/identity.js';
+import { navigate, usePlace } from '../data/location.js';
+import { useStore } from '../data/use-store.js';
+import { AccessDialog } from './access-dialog.js';
+import { useIdentityPoll } from './identity-poll.js';
+import { Navigation } from './navigation.js';
+import { NotFoundPage } from './not-found.js';
+import { PageGuard } from './page-guard.js';
+import { Palette } from './palette.js';
+import { maySee, ROUTES, type Route } from './routes.js';
+import { useShortcuts } from './shortcuts.js';
+import { useSidebar } from './sidebar.js';
+import { TopBar } from './top-bar.js';
+
+export function App() {
+  const identity = useIdentityPoll();
+  const isAsked = useStore(isTokenWanted);
+  return (
+    <IdentityContext.Provider value={identity.data}>
+      <Frame>
+        {identity.data === null ? (
+          <Loaded poll={identity} what="who you are">
+            {() => null}
+          </Loaded>
+        ) : (
+          <Here identity={identity.data} />
+        )}
+      </Frame>
+      {isAsked && <AccessDialog />}
+      <Toasts />
+    </IdentityContext.Provider>
+  );
+}
+
+function Frame({ children }: { readonly children: preact.ComponentChildren }) {
+  const cluster = useClusterPolls();
+  const sidebar = useSidebar();
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const capabilities = useCapabilities();
+  const main = useRef<HTMLElement>(null);
+  useShortcuts({ onPalette: () => setPaletteOpen(true), onCollapse: sidebar.toggle });
+  return (
+    <ClusterContext.Provider value={cluster}>
+      <button type="button" class="skip" onClick={() => focusHeading(main.current)}>
+        To the page
+      </button>
+      <div class="shell" data-collapsed={sidebar.isCollapsed ? '' : undefined}>
+        <TopBar
+          isCollapsed={sidebar.isCollapsed}
+          onCollapse={sidebar.toggle}
+          onPalette={() => setPaletteOpen(true)}
+        />
+        <Navigation capabilities={capabilities} />
+        <main ref={main}>{children}</main>
+      </div>
+      {isPaletteOpen && (
+        <Palette onClose={() => setPaletteOpen(false)} onCollapse={sidebar.toggle} />
+      )}
+    </ClusterContext.Provider>
+  );
+}
+
+/** The page of the address. */
+function Here({ identity }: { readonly identity: Identity }) {
+  const { path, query } = usePlace();
+  const redirect = redirectOf(path, query);
+  useLayoutEffect(() => {
+    if (redirect !== null) navigate(redirect, { replace: true });
+  }, [redirect]);
+  useFocusOnNewPage(path);
+  if (redirect !== null) return null;
+  const match = matchRoute(ROUTES, path);
+  if (match === null) return <NotFoundPage />;
+  if (!maySee(match.page, capabilitiesOf(identity))) return <Forbidden title={match.page.title} />;
+  return (
+    <PageGuard key={path}>
+      <Shown match={match} />
+    </PageGuard>
+  );
+}
+
+function Shown({ match: { page, params } }: { readonly match: Match<Route> }) {
+  const Content = page.page;
+  return <Content params={params} />;
+}
+
+function Forbidden({ title }: { readonly title: string }) {
+  return (
+    <Page title={title}>
+      <Failed reason="the role of your token does not read" status={401} />
+    </Page>
+  );
+}
+
+/** As a browser does with a new document; not on the first page, where it has done it. */
+function useFocusOnNewPage(path: string): void {
+  const last = useRef(path);
+  useEffect(() => {
+    if (last.current === path) return;
+    last.current = path;
+    scrollTo(0, 0);
+    focusHeading(document.querySelector('main'));
+  }, [path]);
+}
+
+function focusHeading(main: HTMLElement | null): void {
+  main?.querySelector('h1')?.focus();
+}

@@ -1,0 +1,112 @@
+/** Goes anywhere by typing a part of its name: pages, queues, what the shell can do. */
+import { useId, useRef, useState } from 'preact/hooks';
+import { holds } from '../base/order.js';
+import { pathOfQueue } from '../base/routes.js';
+import { Dialog } from '../components/dialog.js';
+import { askForToken } from '../data/access.js';
+import { useCapabilities } from '../data/identity.js';
+import { navigate } from '../data/location.js';
+import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
+import { call } from '../data/request.js';
+import { maySee, ROUTES } from './routes.js';
+
+interface Entry {
+  readonly name: string;
+  readonly kind: string;
+  readonly go: () => void;
+}
+
+interface PaletteProps {
+  readonly onClose: () => void;
+  readonly onCollapse: () => void;
+}
+
+const SHOWN_MAX = 50;
+const QUEUES_MAX = 1000;
+
+export function Palette({ onClose, onCollapse }: PaletteProps) {
+  const [text, setText] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const input = useRef<HTMLInputElement>(null);
+  const list = useId();
+  const found = useEntries(onCollapse)
+    .filter(({ name }) => holds(text, [name]))
+    .slice(0, SHOWN_MAX);
+  const at = Math.min(chosen, found.length - 1);
+  const go = (entry: Entry | undefined) => {
+    if (entry === undefined) return;
+    onClose();
+    entry.go();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Enter') go(found[at]);
+    else if (event.key === 'ArrowDown') setChosen(Math.min(at + 1, found.length - 1));
+    else if (event.key === 'ArrowUp') setChosen(Math.max(at - 1, 0));
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title="Go to" onClose={onClose}>
+      <div class="palette">
+        <input
+          ref={input}
+          type="text"
+          role="combobox"
+          aria-label="Page, queue or action"
+          aria-expanded="true"
+          aria-controls={list}
+          aria-activedescendant={at >= 0 ? `${list}-${at}` : undefined}
+          aria-autocomplete="list"
+          autocomplete="off"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setChosen(0);
+          }}
+          onKeyDown={onKeyDown}
+          autofocus
+        />
+        <div class="palette-list" id={list} role="listbox" aria-label="Found">
+          {found.map((entry, i) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys
+            <div
+              key={`${entry.kind} ${entry.name}`}
+              id={`${list}-${i}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={i === at}
+              onClick={() => go(entry)}
+            >
+              <bdi>{entry.name}</bdi> <span class="quiet">{entry.kind}</span>
+            </div>
+          ))}
+        </div>
+        {found.length === 0 && <p class="state quiet">Nothing has this in its name.</p>}
+      </div>
+    </Dialog>
+  );
+}
+
+function useEntries(onCollapse: () => void): Entry[] {
+  const capabilities = useCapabilities();
+  const queues = usePoll(
+    capabilities.read ? 'palette' : null,
+    (signal) => {
+      const query = { stats: 'lanes', limit: QUEUES_MAX };
+      return call('GET /api/v1/resources/queues', { query, signal });
+    },
+    EVERY_MS_SLOW,
+  );
+  const pages = ROUTES.filter((route) => route.group !== null && maySee(route, capabilities));
+  return [
+    ...pages.map(({ title, path }) => ({ name: title, kind: 'page', go: () => navigate(path) })),
+    { name: 'Show or hide the navigation', kind: 'action', go: onCollapse },
+    { name: 'Token and tenant', kind: 'action', go: askForToken },
+    ...(queues.data?.queues ?? []).map(({ name }) => ({
+      name,
+      kind: 'queue',
+      go: () => navigate(pathOfQueue(name)),
+    })),
+  ];
+}

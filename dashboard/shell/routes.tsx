@@ -1,0 +1,43 @@
+/**
+ * Every page of the app: where it is, what it is called, whom it is for. A page is added here by
+ * one row; the navigation, the palette, the title and the not-found page follow.
+ */
+import type { FunctionComponent } from 'preact';
+import type { Capabilities, Capability } from '../base/capabilities.js';
+import type { PageParams } from '../base/routes.js';
+import { EphemeralPage } from '../pages/ephemeral.js';
+import { KvPage } from '../pages/kv.js';
+import { LocksPage } from '../pages/locks.js';
+import { OverviewPage } from '../pages/overview.js';
+import { QueuesPage } from '../pages/queues.js';
+import { StreamsPage } from '../pages/streams.js';
+import { SystemPage } from '../pages/system.js';
+import { TimersPage } from '../pages/timers.js';
+
+export const GROUPS = ['Overview', 'Messaging', 'Workers', 'Analysis', 'Access', 'Cell'] as const;
+
+export interface Route {
+  readonly path: string;
+  readonly title: string;
+  /** null: not in the navigation, being one of many. */
+  readonly group: (typeof GROUPS)[number] | null;
+  /** `read` where nothing is said. */
+  readonly needs?: Capability;
+  readonly page: FunctionComponent<PageParams>;
+}
+
+// biome-ignore format: a row for each page
+export const ROUTES: readonly Route[] = [
+  { path: '/', title: 'Overview', group: 'Overview', page: OverviewPage },
+  { path: '/queues', title: 'Queues', group: 'Messaging', page: QueuesPage },
+  { path: '/ephemeral', title: 'Ephemeral', group: 'Messaging', page: EphemeralPage },
+  { path: '/kv', title: 'Key/value', group: 'Messaging', page: KvPage },
+  { path: '/timers', title: 'Timers', group: 'Messaging', page: TimersPage },
+  { path: '/locks', title: 'Locks', group: 'Messaging', page: LocksPage },
+  { path: '/streams', title: 'Streams', group: 'Workers', page: StreamsPage },
+  { path: '/system', title: 'System', group: 'Cell', page: SystemPage },
+];
+
+export function maySee({ needs = 'read' }: Route, capabilities: Capabilities): boolean {
+  return capabilities[needs];
+}

@@ -1,0 +1,91 @@
+/**
+ * What every test and every picture of the dashboard looks at: the pages, and a cluster in which
+ * each of them has something to show, names that are hard to draw among it.
+ *
+ * A page is added by one row of `PAGES`, and what it shows by one call in `fill`.
+ */
+import type { Caller } from '../process/http-client.js';
+
+export interface StagedPage {
+  /** Of the pictures too. */
+  readonly name: string;
+  readonly path: string;
+  /** Stands in the page when its figures are there. */
+  readonly shows: string;
+}
+
+/** Quotes, markup, text from right to left, 400 bytes. */
+export const HARD_NAME = `"<i>o'rders</i>" ${'\u05d0'.repeat(188)}`;
+
+export const PAGES: readonly StagedPage[] = [
+  { name: 'overview', path: '/', shows: 'Queues with most pending' },
+  { name: 'queues', path: '/queues', shows: 'shop.mail' },
+  { name: 'ephemeral', path: '/ephemeral', shows: 'presence' },
+  { name: 'kv', path: '/kv?namespace=settings', shows: '12345678901234567890' },
+  { name: 'timers', path: '/timers', shows: 'remind-1' },
+  { name: 'locks', path: '/locks', shows: 'worker-7' },
+  { name: 'streams', path: '/streams', shows: 'totals' },
+  { name: 'system', path: '/system', shows: 'Standby link' },
+  { name: 'not-found', path: '/nothing/here', shows: 'No page has this address' },
+];
+
+/** Puts something into every surface. */
+export async function fill(client: Caller): Promise<void> {
+  const ok = async (path: string, body: unknown) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const { status, text: answer } = await client.send('POST', path, Buffer.from(text));
+    if (status >= 300) throw new Error(`${path} answered ${status}: ${answer}`);
+  };
+  const items = ['orders', 'shop.mail', 'shop.billing', HARD_NAME].flatMap((queue, size) =>
+    Array.from({ length: 5 * (size + 1) }, (_, i) => ({
+      queue,
+      partition: `p${i % 3}`,
+      payload: { order: i, customer: { name: 'Ada', tags: ['new', 'eu'] } },
+    })),
+  );
+  await ok('/api/v1/push', { items });
+  await ok('/api/v1/kv', [
+    { op: 'put', ns: 'settings', key: 'theme', value: { dark: true }, forever: true },
+    { op: 'put', ns: 'settings', key: `limits/${HARD_NAME}`, value: 7, ttlSeconds: 3600 },
+  ]);
+  // A number that no double holds, and one whose text is not that of its value.
+  const exact = '{"value":{"big":12345678901234567890,"one":1.0},"forever":true}';
+  await client.send('PUT', '/api/v1/kv/settings/exact', Buffer.from(exact));
+  await ok('/api/v1/locks', [
+    { op: 'acquire', name: 'nightly', owner: 'worker-7', ttlSeconds: 3600 },
+    { op: 'acquire', name: HARD_NAME.slice(0, 120), owner: 'worker-8', ttlSeconds: 3600 },
+  ]);
+  const timers = Array.from({ length: 60 }, (_, i) => ({
+    op: 'schedule',
+    queue: 'reminders',
+    timerKey: `remind-${i}`,
+    delayMs: 3_600_000 + i * 1000,
+    txn: `t-${i}`,
+    payload: Buffer.from(`{"user":${i}}`).toString('base64'),
+  }));
+  await ok('/api/v1/timers', timers);
+  await ok('/api/v1/ephemeral/push', { queue: 'presence', messages: [{ payload: { user: 1 } }] });
+  await ok('/streams/v1/queries', { name: 'totals', source_queue: 'orders', config_hash: 'a1' });
+  await client.get(
+    '/api/v1/pop/queue/orders?consumerGroup=streams.totals&autoAck=true&timeout=500',
+  );
+  await failOne(client, ok);
+}
+
+type Post = (path: string, body: unknown) => Promise<void>;
+
+/** One dead letter. */
+async function failOne(client: Caller, ok: Post): Promise<void> {
+  const pop = '/api/v1/pop/queue/shop.billing?consumerGroup=billing&batch=1&timeout=1000';
+  const { text } = await client.get(pop);
+  const { messages, leaseId } = JSON.parse(text);
+  const [message] = messages;
+  await ok('/api/v1/ack', {
+    transactionId: message.transactionId,
+    partitionId: message.partitionId,
+    leaseId: leaseId ?? message.leaseId,
+    consumerGroup: 'billing',
+    status: 'dlq',
+    error: 'the card was declined',
+  });
+}

@@ -1,0 +1,72 @@
+/**
+ * `npm run screenshots [names]`: pictures of every page of the dashboard, or of those that are
+ * named, light and dark, wide and as a phone has it, to `dashboard/screenshots/`. The node has
+ * traffic for long enough that the charts have something to show.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { HttpClient } from '../process/http-client.js';
+import { startNode, temporaryDirectory } from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
+import { Chromium, chromiumMissing } from './chromium.js';
+import { fill, PAGES } from './dashboard-stage.js';
+
+/** From test/dist/browser. */
+const FOLDER = fileURLToPath(new URL('../../../dashboard/screenshots', import.meta.url));
+const SIZES = { wide: [1280, 800], phone: [360, 740] } as const;
+const THEMES = ['light', 'dark'] as const;
+/** The node counts by the minute. */
+const TRAFFIC_MS = Number(process.env.SVC_SCREENSHOTS_TRAFFIC_MS ?? 150_000);
+const SETTLED_MS = 700;
+
+async function drive(client: HttpClient): Promise<void> {
+  const endMs = performance.now() + TRAFFIC_MS;
+  for (let turn = 0; performance.now() < endMs; turn++) {
+    const items = Array.from({ length: 20 + Math.round(15 * Math.sin(turn / 60)) }, (_, i) => ({
+      queue: 'orders',
+      partition: `p${i % 3}`,
+      payload: { order: turn * 100 + i },
+    }));
+    await client.post('/api/v1/push', { items });
+    await client.get(
+      '/api/v1/pop/queue/orders?consumerGroup=billing&batch=40&partitions=3&autoAck=true',
+    );
+    await sleep(100);
+  }
+}
+
+async function main(names: readonly string[]): Promise<void> {
+  const missing = chromiumMissing();
+  if (missing !== null) throw new Error(missing);
+  const directory = temporaryDirectory();
+  const node = await startNode({ directory: directory.path, port: await freePort() });
+  const client = new HttpClient(node.port);
+  const browser = new Chromium();
+  try {
+    await fill(client);
+    await drive(client);
+    mkdirSync(FOLDER, { recursive: true });
+    const tab = await browser.open('about:blank');
+    const wanted = PAGES.filter(({ name }) => names.length === 0 || names.includes(name));
+    for (const { name, path } of wanted) {
+      for (const [size, [width, height]] of Object.entries(SIZES)) {
+        for (const theme of THEMES) {
+          await tab.look(width, height, theme);
+          await tab.go(`http://127.0.0.1:${node.port}${path}`);
+          await sleep(SETTLED_MS);
+          writeFileSync(join(FOLDER, `${name}-${size}-${theme}.png`), await tab.picture());
+        }
+      }
+      console.log(name);
+    }
+  } finally {
+    await browser.close();
+    client.close();
+    await node.kill();
+    directory.remove();
+  }
+}
+
+await main(process.argv.slice(2));
