@@ -5,6 +5,7 @@
  * first call; and a queue is what its document says, so an option that it does not name goes back
  * to the broker's default (`mode: replace`). A misspelt key would do so silently, and is refused.
  */
+import type { QueueOptions } from '@svc/client';
 import { parseAllDocuments } from 'yaml';
 import { UserError } from '../base/errors.js';
 import { timeOf } from '../base/times.js';
@@ -38,7 +39,10 @@ const OPTIONS: Readonly<Record<string, Kind>> = {
   dedupWindowSeconds: 'integer',
   retentionSinkHold: 'text',
   retentionSinkHoldMaxSeconds: 'integer',
-};
+  retryBackoffMs: 'integer',
+  retryBackoffMaxMs: 'integer',
+  deliveryLimit: 'integer',
+} satisfies Record<keyof QueueOptions, Kind>;
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   Queue: ['kind', 'name', 'namespace', 'task', 'config'],
   ConsumerGroup: ['kind', 'name', 'queue', 'seek-to'],

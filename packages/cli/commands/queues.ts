@@ -16,6 +16,7 @@ const PARTITION_COLUMNS =
 const INTEGERS: Readonly<Record<string, string>> = {
   'lease-time': 'leaseTime',
   'retry-limit': 'retryLimit',
+  'delivery-limit': 'deliveryLimit',
   'delayed-processing': 'delayedProcessing',
   'window-buffer': 'windowBuffer',
   retention: 'retentionSeconds',
@@ -77,6 +78,7 @@ export const queueCommands: readonly Command[] = [
       ['--task <name>', 'label'],
       ['--lease-time <s>', 'seconds of a lease'],
       ['--retry-limit <n>', 'failures before a message is a dead letter'],
+      ['--delivery-limit <n>', 'deliveries before one that is never completed is one; 0: no limit'],
       ['--delayed-processing <s>', 'a message is delivered when it is this old'],
       ['--window-buffer <s>', 'a partition is delivered when it was quiet for so long'],
       ['--retention <s>', 'messages are removed when they are this old; 0: never'],

@@ -97,7 +97,7 @@ describe('what destroys', () => {
 describe('queue configure', () => {
   it.each([
     ['--lease-time 60', { leaseTime: 60 }],
-    ['--retry-limit 0', { retryLimit: 0 }],
+    ['--retry-limit 0 --delivery-limit 5', { retryLimit: 0, deliveryLimit: 5 }],
     ['--retention 3600', { retentionSeconds: 3600, retentionEnabled: true }],
     ['--completed-retention 0', { completedRetentionSeconds: 0 }],
     ['--dlq', { deadLetterQueue: true, dlqAfterMaxRetries: true }],

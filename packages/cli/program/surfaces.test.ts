@@ -170,7 +170,7 @@ describe('apply', () => {
 name: orders
 namespace: billing
 task: ingest
-config: {leaseTime: 60, retentionSeconds: 0, deadLetterQueue: false}
+config: {leaseTime: 60, deliveryLimit: 5, deadLetterQueue: false}
 ---
 kind: Queue
 name: plain
@@ -190,7 +190,7 @@ seek-to: "5m ago"
         namespace: 'billing',
         task: 'ingest',
         mode: 'replace',
-        options: { leaseTime: 60, retentionSeconds: 0, deadLetterQueue: false },
+        options: { leaseTime: 60, deliveryLimit: 5, deadLetterQueue: false },
       },
       { queue: 'plain', mode: 'replace', options: {} },
       { timestamp: '2026-11-26T11:55:00.000Z' },
