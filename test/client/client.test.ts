@@ -4,7 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Client, type Message } from '@svc/client';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client, type ClientError, type Message } from '@svc/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   endWithThisProcess,
@@ -257,6 +259,84 @@ describe('transactions', () => {
     expect(second).toMatchObject({ success: false, reason: 'kv_precondition' });
     const stale = client.transaction().ack({ ...(message as Message), transactionId: 'none' });
     await expect(stale.commit()).rejects.toMatchObject({ reason: 'rejected_ack', status: 200 });
+  });
+});
+
+describe('answers that go wrong', () => {
+  /** The node has carried it out. */
+  const SPOILT: Readonly<Record<string, (to: ServerResponse, text: string) => void>> = {
+    'no JSON': (to) => void to.writeHead(200).end('<html>hello</html>'),
+    'cut within the answer': (to, text) => {
+      to.writeHead(200, { 'content-length': text.length + 9 }).write(text.slice(0, -3));
+      setImmediate(() => to.destroy());
+    },
+    'no answer': () => undefined,
+    'a bare 503': (to) => void to.writeHead(503).end(),
+  };
+  /** The node has not seen it. */
+  const REFUSED: Readonly<Record<string, readonly [status: number, retryAfter: string | null]>> = {
+    'a 429': [429, null],
+    'a 429 with Retry-After': [429, '0'],
+    'a 503 with Retry-After': [503, '0'],
+  };
+
+  test.each([...Object.keys(SPOILT), ...Object.keys(REFUSED)])('%s', async (how) => {
+    const calls = new Map<string, number>();
+    const pass = async (request: IncomingMessage, response: ServerResponse) => {
+      let body = '';
+      for await (const part of request.setEncoding('utf8')) body += part;
+      const { pathname } = new URL(request.url ?? '', url);
+      const nth = calls.get(pathname) ?? 0;
+      calls.set(pathname, nth + 1);
+      const isSpoilt = nth % 3 === 0;
+      const refusal = REFUSED[how];
+      if (isSpoilt && refusal !== undefined) {
+        const [status, after] = refusal;
+        response.writeHead(status, after === null ? {} : { 'retry-after': after }).end();
+        return;
+      }
+      const method = request.method ?? '';
+      const answer = await fetch(`${url}${request.url}`, method === 'GET' ? {} : { method, body });
+      const text = await answer.text();
+      if (isSpoilt) SPOILT[how]?.(response, text);
+      else response.writeHead(answer.status).end(text);
+    };
+    const between = createServer((request, response) => {
+      // A pop that was given up ends with the node.
+      pass(request, response).catch(() => response.destroy());
+    });
+    await new Promise<void>((resolve) => void between.listen(0, '127.0.0.1', resolve));
+    const { port } = between.address() as AddressInfo;
+    const own = new Client({
+      url: `http://127.0.0.1:${port}`,
+      timeoutMillis: how === 'no answer' ? 500 : '10s',
+      retryDelayMillis: 10,
+      retry429: { baseMs: 10 },
+    });
+    const queue = own.queue<{ n: number }>(`q-${++queues}`).group('g').leaseTime('1s');
+    expect(await queue.push(numbers(0, 3))).toMatchObject(Array(3).fill({ status: 'queued' }));
+    await queue.buffer({ messageCount: 2, timeMillis: 5 }).push(numbers(3, 6));
+    await own.flushAllBuffers();
+    const seen = new Set<number>();
+    // What was leased for an answer that was spoilt comes again.
+    const consuming = queue
+      .batch(6)
+      .timeoutMillis(200)
+      .consume((messages) => {
+        for (const { data } of messages) seen.add(data.n);
+      });
+    await expect.poll(() => [...seen].sort(), { timeout: 20_000 }).toEqual([0, 1, 2, 3, 4, 5]);
+    await consuming.stop();
+    const kv = own.kv(`n-${queues}`);
+    const added = await kv.incr('n', 1, { forever: true }).catch((error: ClientError) => error);
+    const known = { applied: true, value: 1 };
+    expect(added).toMatchObject(how in REFUSED ? known : { outcomeUnknown: true });
+    expect(await kvValue(`n-${queues}`, 'n')).toBe(1);
+    await own.close();
+    between.closeAllConnections();
+    between.close();
+    const all = await client.queue<{ n: number }>(`q-${queues}`).group('all').batch(99).pop();
+    expect(all.map(({ data }) => data.n)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 });
 

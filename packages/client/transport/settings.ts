@@ -14,7 +14,7 @@ export interface Retry429 {
   /** Tries in all; a long poll has no such end. */
   readonly maxAttempts?: number;
   readonly baseMs?: number;
-  /** Also of what a `Retry-After` asks for. */
+  /** Of every delay, also of what a `Retry-After` asks for. */
   readonly capMs?: number;
 }
 
@@ -27,7 +27,7 @@ export interface ClientOptions {
   readonly timeoutMillis?: Duration;
   /** Tries in all after network errors and 5xx: 3. */
   readonly retryAttempts?: number;
-  /** Before the second round over the servers, doubled for each further one: 1 s. */
+  /** Before the second round over the servers, doubled for each further one to `capMs`: 1 s. */
   readonly retryDelayMillis?: Duration;
   /** `affinity`: a queue, partition and group stay with one server. */
   readonly loadBalancingStrategy?: Strategy;

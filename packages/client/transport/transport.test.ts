@@ -119,14 +119,14 @@ test('a failure of the network is unsent only where the connection was not made'
 });
 
 describe('when it is repeated', () => {
-  test('5xx: the delay doubles, without jitter', async () => {
+  test('5xx: the delay doubles up to its cap, without jitter', async () => {
     const { platform, transport } = transportOf(() => ({ status: 500 }), {
       url: A,
-      retryAttempts: 4,
+      retryAttempts: 8,
     });
     platform.chance = 0.9;
     await errorOf(platform, transport.call(READ));
-    expect(timesOf(platform)).toEqual([0, 1000, 3000, 7000]);
+    expect(timesOf(platform)).toEqual([0, 1000, 3000, 7000, 15_000, 31_000, 61_000, 91_000]);
   });
 
   test('503 with Retry-After: then, capped', async () => {

@@ -3,9 +3,9 @@
  *
  * A call is data. It goes to the servers in the order of the balancing strategy; a try that failed
  * goes to the next server at once, and when all had their turn the client waits (`Retry-After`, or
- * a delay that doubles with each round) before the next round. 429 is apart: the server is well, so
- * the call waits and goes to the same one, and a long poll does so without an end. Which failures
- * are followed by another try at all is the table in `repeats.ts`.
+ * a delay that doubles with each round up to `capMs`) before the next round. 429 is apart: the
+ * server is well, so the call waits and goes to the same one, and a long poll does so without an
+ * end. Which failures are followed by another try at all is the table in `repeats.ts`.
  *
  * What must hold:
  * - A call that was rejected with `outcomeUnknown: false` was not applied by any try.
@@ -94,7 +94,8 @@ export class Transport {
           error: error.message,
         });
       }
-      const delayMs = retryAfterMs ?? this.settings.retryDelayMs * 2 ** round;
+      const { retryDelayMs, retry429 } = this.settings;
+      const delayMs = retryAfterMs ?? Math.min(retry429.capMs, retryDelayMs * 2 ** round);
       await sleep(this.platform, delayMs, call.signal);
     }
   }
