@@ -1,5 +1,5 @@
 /** `@svc/client`: the client of the broker. */
-export type { Admin, AdminMethod, CallOptions } from './admin/admin.js';
+export { type Admin, type AdminMethod, adminCall, type CallOptions } from './admin/admin.js';
 export type * from './admin/figures-api.js';
 export type * from './admin/groups-api.js';
 export type * from './admin/node-api.js';
@@ -39,7 +39,7 @@ export type { Message, Trace } from './messages/message.js';
 export type { Autopilot, PopResult } from './messages/pop.js';
 export type { PushItem, PushResult } from './messages/push-items.js';
 export type { Buffered, Pushing } from './messages/pushing.js';
-export type { Configured, QueueOptions } from './messages/queue-options.js';
+export { type Configured, QUEUE_OPTIONS, type QueueOptions } from './messages/queue-options.js';
 export type { Queue } from './queue/queue.js';
 export type * from './surfaces/ephemeral.js';
 export type { Guard, KvCheck } from './surfaces/guard.js';

@@ -2,6 +2,7 @@
  * A command is one record: how it is written, what it says of itself, what it calls and what it
  * shows. The parser, the help, the completion and the reference pages all read these records.
  */
+import type { Call } from '@svc/client';
 import type { Given } from './given.js';
 import type { Run } from './run.js';
 
@@ -11,38 +12,21 @@ import type { Run } from './run.js';
  */
 export type Flag = readonly [spelling: string, help: string, fallback?: string | boolean];
 
-/** One call of the API. */
-export interface Request {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly path: string;
-  /** A value, written as JSON. */
-  readonly body?: unknown;
-  /** A body that is JSON already. */
-  readonly text?: string;
+/**
+ * One call of the API. `adminCall` of the client has the routes of management; what writes and
+ * reads messages, keys, timers and locks is made here, with texts that no number is lost from.
+ * Numbers of an answer stay as they are unless `read` says otherwise.
+ */
+export type Request = Omit<Call<unknown>, 'repeat' | 'signal'> & {
   /** What a second application would do; by default nothing. */
-  readonly repeat?: 'any' | 'unapplied' | 'never';
-  /** A long poll, for so long. */
-  readonly waitMs?: number;
-  /** How long its answer may take; 30 s, and its wait, when absent. */
-  readonly timeoutMs?: number;
-  /** Makes `body` of the text of the answer; exact JSON when absent. */
-  readonly read?: (text: string) => unknown;
-}
-
-export interface Heard {
-  readonly status: number;
-  readonly body: unknown;
-  /** The body as it came. */
-  readonly text: string;
-  header(name: string): string | null;
-}
+  readonly repeat?: Call<unknown>['repeat'];
+};
 
 /** What a command ends with. */
 export type Outcome =
   | {
       readonly kind: 'shown';
       readonly value: unknown;
-      readonly raw?: string | undefined;
       readonly rows?: readonly unknown[] | undefined;
       readonly columns?: string | undefined;
       readonly instead?: 'json' | 'yaml' | undefined;
@@ -88,9 +72,9 @@ export function reading({ call, rows, columns, instead, ...head }: Reading): Com
   return {
     ...head,
     run: async (run) => {
-      const { body, text } = await run.call(call(run.given));
+      const { body } = await run.call(call(run.given));
       const found = typeof rows === 'string' ? listIn(body, rows) : rows?.(body, run.given);
-      return { kind: 'shown', value: body, raw: text, rows: found, columns, instead };
+      return { kind: 'shown', value: body, rows: found, columns, instead };
     },
   };
 }
@@ -131,4 +115,12 @@ export function listIn(
 ): readonly Readonly<Record<string, unknown>>[] {
   const list = Array.isArray(value) ? value : membersOf(value)[member];
   return Array.isArray(list) ? list.map(membersOf) : [];
+}
+
+/** Without the members that the user did not write. */
+export function written<T extends object>(
+  members: T,
+): { readonly [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
 }

@@ -1,12 +1,12 @@
 /** One run of a command: what it was given, how it calls, and where it prints. */
-import { ClientError, settingsOf, Transport } from '@svc/client';
+import { type Answer, ClientError, settingsOf, Transport } from '@svc/client';
 import { EXIT, UserError } from '../base/errors.js';
-import { exactJson, parseExact } from '../base/exact-json.js';
+import { parseExact } from '../base/exact-json.js';
 import type { World } from '../base/world.js';
 import { type Config, configPath, isOpenToOthers, readConfig } from '../config/config-file.js';
 import { type Target, type TargetFlags, targetOf } from '../config/target.js';
 import { checkForm, isForMachines, printedText } from '../output/forms.js';
-import type { Heard, Outcome, Request } from './command.js';
+import type { Outcome, Request } from './command.js';
 import type { Given } from './given.js';
 import { insecureFetch } from './insecure-fetch.js';
 
@@ -27,6 +27,8 @@ export class Run {
   readonly world: World;
   readonly flags: GlobalFlags;
   #transport: Promise<Transport> | undefined;
+  /** As they came, for `-o raw`. */
+  readonly #bodies: string[] = [];
   #hasProgress = false;
 
   constructor(given: Given, world: World, flags: GlobalFlags) {
@@ -54,24 +56,16 @@ export class Run {
   }
 
   /** Rejects with a `ClientError`, or with the reason of the world's signal. */
-  async call(request: Request): Promise<Heard> {
-    const { method, path, body, repeat = 'any', waitMs, timeoutMs, read = parseExact } = request;
-    const text = request.text ?? (body === undefined ? undefined : exactJson(body));
+  async call({ repeat = 'any', read = parseExact, ...request }: Request): Promise<Answer<unknown>> {
     this.#transport ??= this.#connect();
     const transport = await this.#transport;
-    const call = transport.call<Pick<Heard, 'text' | 'body'>>({
-      method,
-      path,
-      repeat,
-      signal: this.world.signal,
-      read: (heard) => ({ text: heard, body: read(heard) }),
-      ...(text === undefined ? {} : { body: text }),
-      ...(waitMs === undefined ? {} : { waitMs }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    });
-    const answer = await (repeat === 'any' ? call.catch(throwAsKnown) : call);
-    const heard = answer.body ?? { text: '', body: null };
-    return { status: answer.status, header: answer.header, ...heard };
+    const { signal } = this.world;
+    const reading = (text: string) => {
+      if (this.flags.output === 'raw') this.#bodies.push(text);
+      return read(text);
+    };
+    const call = transport.call({ ...request, repeat, signal, read: reading });
+    return repeat === 'any' ? call.catch(throwAsKnown) : call;
   }
 
   async #connect(): Promise<Transport> {
@@ -131,7 +125,7 @@ export class Run {
       return code;
     }
     await this.world.output.write(
-      printedText(outcome, {
+      printedText(outcome, this.#bodies, {
         form: output,
         isTerminal: this.world.output.isTerminal,
         headers: this.flags.headers !== false,

@@ -2,6 +2,7 @@
 import { path, writeJson } from '@svc/client';
 import { parseAllDocuments } from 'yaml';
 import { EXIT, RefusedError, UserError } from '../base/errors.js';
+import { exactJson } from '../base/exact-json.js';
 import { type Command, doing, listIn, membersOf } from '../command/command.js';
 import type { Run } from '../command/run.js';
 import { yamlFault } from '../config/config-file.js';
@@ -46,7 +47,7 @@ export const ackCommands: readonly Command[] = [
     call: (given) => ({
       method: 'POST',
       path: path`/api/v1/lease/${given.arg(0)}/extend`,
-      body: { seconds: given.integer('seconds', 1) },
+      body: exactJson({ seconds: given.integer('seconds', 1) }),
     }),
     said: (given, { success, newExpiresAt }) => {
       if (success !== true) throw new RefusedError(`lease ${given.arg(0)} is not live any more`);
@@ -81,7 +82,8 @@ async function ack(run: Run) {
 }
 
 async function sent(run: Run, at: string, body: Members): Promise<readonly Members[]> {
-  return listIn((await run.call({ method: 'POST', path: at, body })).body, '');
+  const request = { method: 'POST', path: at, body: exactJson(body) } as const;
+  return listIn((await run.call(request)).body, '');
 }
 
 /** A line of pop has more than an acknowledgement takes; a status of its own wins. */
@@ -114,10 +116,10 @@ async function transact(run: Run) {
     return { kind: 'said', text, value: body } as const;
   }
   // Sent again it could push twice: acknowledgements and transaction ids are no guard for all.
-  const { body: answer, text: raw } = await run.call({
+  const { body: answer } = await run.call({
     method: 'POST',
     path: '/api/v1/transaction',
-    body,
+    body: exactJson(body),
     repeat: 'unapplied',
   });
   const { success, reason, error, transactionId } = membersOf(answer);
@@ -127,7 +129,7 @@ async function transact(run: Run) {
   await run.world.errors.write(
     `svcctl: rolled back: ${[reason, error].filter(Boolean).join(': ')}\n`,
   );
-  return { kind: 'shown', value: answer, raw, code: EXIT.server } as const;
+  return { kind: 'shown', value: answer, code: EXIT.server } as const;
 }
 
 /** As it is sent. A lease that is the only one of the file is lent to the acks without one. */

@@ -1,16 +1,29 @@
 /** `analytics`: figures over time, as the routes answer them. */
-import { withQuery } from '@svc/client';
-import { type Command, type Flag, listIn, membersOf, reading } from '../command/command.js';
+import { adminCall } from '@svc/client';
+import {
+  type Command,
+  type Flag,
+  listIn,
+  membersOf,
+  type Request,
+  reading,
+  written,
+} from '../command/command.js';
 
 const SPAN: readonly Flag[] = [
   ['--from <time>', 'the first time; an hour ago when absent'],
   ['--to <time>', 'the last time; now when absent'],
 ];
 
+interface Range {
+  readonly from?: string;
+  readonly to?: string;
+}
+
 interface Figures {
   readonly word: string;
   readonly help: string;
-  readonly path: string;
+  readonly call: (range: Range) => Request;
   readonly rows?: (body: unknown) => readonly unknown[];
   readonly columns?: string;
 }
@@ -21,19 +34,19 @@ const FIGURES: readonly Figures[] = [
   {
     word: 'overview',
     help: 'Show how many queues and messages there are.',
-    path: '/api/v1/resources/overview',
+    call: () => adminCall('overview'),
   },
   {
     word: 'queue-lag',
     help: 'Show how old messages were when they were delivered.',
-    path: '/api/v1/analytics/queue-lag',
+    call: (range) => adminCall('queueLag', range),
     rows: (body) => listIn(body, ''),
     columns: 'AT=bucketTime QUEUE=queueName POPS=popCount AVG-MS=avgLagMs MAX-MS=maxLagMs',
   },
   {
     word: 'queue-ops',
     help: 'Show pushes, pops and acknowledgements of queues.',
-    path: '/api/v1/analytics/queue-ops',
+    call: (range) => adminCall('queueOps', range),
     rows: series,
     columns:
       'AT=bucket QUEUE=queueName PUSHED=pushMessages POPPED=popMessages ACKED=ackSuccess ' +
@@ -42,14 +55,14 @@ const FIGURES: readonly Figures[] = [
   {
     word: 'queue-parked',
     help: 'Show how many pops waited.',
-    path: '/api/v1/analytics/queue-parked-replicas',
+    call: (range) => adminCall('parkedPops', range),
     rows: series,
     columns: 'AT=bucket QUEUE=queueName HOST=hostname PARKED=parkedCount',
   },
   {
     word: 'retention',
     help: 'Show what retention removed.',
-    path: '/api/v1/analytics/retention',
+    call: (range) => adminCall('retention', range),
     rows: series,
     columns:
       'AT=bucket RETENTION=retentionMsgs COMPLETED=completedRetentionMsgs ' +
@@ -58,14 +71,14 @@ const FIGURES: readonly Figures[] = [
   {
     word: 'system',
     help: 'Show processor time and memory of the nodes.',
-    path: '/api/v1/analytics/system-metrics',
+    call: (range) => adminCall('systemMetrics', range),
     rows: (body) => listIn(body, 'replicas'),
     columns: 'HOST=hostname PORT=port:plain POINTS=timeSeries',
   },
   {
     word: 'worker',
     help: 'Show what the nodes worked on.',
-    path: '/api/v1/analytics/worker-metrics',
+    call: (range) => adminCall('workerMetrics', range),
     rows: (body) => listIn(membersOf(body), 'timeSeries'),
     columns:
       'AT=timestamp PUSHED=pushMessages POPPED=popMessages ACKED=ackMessages LAG-MS=avgLagMs | ' +
@@ -74,16 +87,13 @@ const FIGURES: readonly Figures[] = [
 ];
 
 export const analyticsCommands: readonly Command[] = FIGURES.map(
-  ({ word, help, path, rows, columns }) =>
+  ({ word, help, call, rows, columns }) =>
     reading({
       name: `analytics ${word}`,
       help,
       flags: SPAN,
       example: `analytics ${word} --from "2h ago"`,
-      call: (given) => ({
-        method: 'GET',
-        path: withQuery(path, { from: given.instant('from'), to: given.instant('to') }),
-      }),
+      call: (given) => call(written({ from: given.instant('from'), to: given.instant('to') })),
       ...(rows === undefined ? {} : { rows }),
       ...(columns === undefined ? {} : { columns }),
     }),

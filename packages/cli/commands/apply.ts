@@ -5,44 +5,17 @@
  * first call; and a queue is what its document says, so an option that it does not name goes back
  * to the broker's default (`mode: replace`). A misspelt key would do so silently, and is refused.
  */
-import type { QueueOptions } from '@svc/client';
+import { adminCall, QUEUE_OPTIONS, type QueueOptions } from '@svc/client';
 import { parseAllDocuments } from 'yaml';
 import { UserError } from '../base/errors.js';
 import { timeOf } from '../base/times.js';
-import { type Command, membersOf, type Request } from '../command/command.js';
+import { type Command, membersOf, type Request, written } from '../command/command.js';
 import type { Run } from '../command/run.js';
 import { yamlFault } from '../config/config-file.js';
 import { seekRequest } from './groups.js';
 import { fileText } from './line-input.js';
 
 type Members = Readonly<Record<string, unknown>>;
-type Kind = 'integer' | 'boolean' | 'text';
-
-/** The options of `POST /api/v1/configure`. */
-const OPTIONS: Readonly<Record<string, Kind>> = {
-  priority: 'integer',
-  leaseTime: 'integer',
-  retryLimit: 'integer',
-  retryDelay: 'integer',
-  maxSize: 'integer',
-  ttl: 'integer',
-  deadLetterQueue: 'boolean',
-  dlqAfterMaxRetries: 'boolean',
-  delayedProcessing: 'integer',
-  windowBuffer: 'integer',
-  retentionEnabled: 'boolean',
-  retentionSeconds: 'integer',
-  completedRetentionSeconds: 'integer',
-  maxWaitTimeSeconds: 'integer',
-  minPopWaitTime: 'integer',
-  encryptionEnabled: 'boolean',
-  dedupWindowSeconds: 'integer',
-  retentionSinkHold: 'text',
-  retentionSinkHoldMaxSeconds: 'integer',
-  retryBackoffMs: 'integer',
-  retryBackoffMaxMs: 'integer',
-  deliveryLimit: 'integer',
-} satisfies Record<keyof QueueOptions, Kind>;
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   Queue: ['kind', 'name', 'namespace', 'task', 'config'],
   ConsumerGroup: ['kind', 'name', 'queue', 'seek-to'],
@@ -131,20 +104,15 @@ function configureOf({ name, namespace, task, config = {} }: Members, at: string
   if (typeof config !== 'object' || config === null || Array.isArray(config)) {
     throw new UserError(`${at}: config is no mapping`);
   }
-  refuseUnknown(config as Members, Object.keys(OPTIONS), `${at}, config`);
+  refuseUnknown(config as Members, Object.keys(QUEUE_OPTIONS), `${at}, config`);
   for (const [option, value] of Object.entries(config)) {
-    const kind = OPTIONS[option] as Kind;
-    if (kindOf(value) === kind) continue;
-    throw new UserError(`${at}, config: ${option} is no ${kind}`);
+    const kind = typeof QUEUE_OPTIONS[option as keyof QueueOptions];
+    if (typeof value === kind && (kind !== 'number' || Number.isSafeInteger(value))) continue;
+    throw new UserError(`${at}, config: ${option} is no ${kind === 'number' ? 'integer' : kind}`);
   }
-  const body = { queue: name, namespace, task, mode: 'replace', options: config };
-  return { method: 'POST', path: '/api/v1/configure', body };
-}
-
-function kindOf(value: unknown): Kind | null {
-  if (typeof value === 'string') return 'text';
-  if (typeof value === 'boolean') return 'boolean';
-  return Number.isSafeInteger(value) ? 'integer' : null;
+  const labels = written({ namespace, task }) as Readonly<Record<string, string>>;
+  const options = { ...config, ...labels };
+  return adminCall('configureQueue', { queue: String(name), mode: 'replace', options });
 }
 
 function seekOf(members: Members, at: string, nowMs: number): Request | null {

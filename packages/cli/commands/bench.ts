@@ -5,7 +5,7 @@
  * both by this process's clock, which the payload carries. It is no round trip: while the consumers
  * begin after the producers it mostly says how long the pushing took.
  */
-import { path, withQuery } from '@svc/client';
+import { adminCall, path, withQuery } from '@svc/client';
 import { UserError } from '../base/errors.js';
 import { type Command, listIn } from '../command/command.js';
 import type { Run } from '../command/run.js';
@@ -73,8 +73,7 @@ async function bench(run: Run) {
   const plan = planOf(run);
   const { queue } = plan;
   if (run.given.is('auto-create')) {
-    const body = { queue, options: { leaseTime: LEASE_SECONDS } };
-    await run.call({ method: 'POST', path: '/api/v1/configure', body });
+    await run.call(adminCall('configureQueue', { queue, options: { leaseTime: LEASE_SECONDS } }));
   }
   const pushed = await pushAll(run, plan);
   const lines = [rateLine('PUSH', pushed)];
@@ -91,7 +90,7 @@ async function bench(run: Run) {
     }
   }
   if (run.given.is('auto-delete')) {
-    await run.call({ method: 'DELETE', path: path`/api/v1/resources/queues/${queue}` });
+    await run.call(adminCall('deleteQueue', queue));
   }
   return { kind: 'said', text: lines.join('\n'), value: { pushed, popped, lines } } as const;
 }
@@ -125,8 +124,8 @@ async function pushAll(run: Run, plan: Plan): Promise<Rate> {
       const payload = `{"at":${run.world.nowMs()},"x":"${plan.filling}"}`;
       const names = JSON.stringify({ queue: plan.queue, partition }).slice(0, -1);
       const items = Array.from({ length: size }, () => `${names},"payload":${payload}}`);
-      const text = `{"items":[${items.join(',')}]}`;
-      await run.call({ method: 'POST', path: '/api/v1/push', text, repeat: 'unapplied' });
+      const body = `{"items":[${items.join(',')}]}`;
+      await run.call({ method: 'POST', path: '/api/v1/push', body, repeat: 'unapplied' });
       await run.progress(`pushed ${given} of ${plan.total}`);
     }
   });

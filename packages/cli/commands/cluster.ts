@@ -1,10 +1,11 @@
 /** `cluster`, `link`, `stream`: nodes, the other cluster, and what stream workers remember. */
-import { path } from '@svc/client';
+import { adminCall } from '@svc/client';
+import { exactJson } from '../base/exact-json.js';
 import { type Command, doing, type Flag, listIn, membersOf, reading } from '../command/command.js';
-import { integerOf } from '../command/given.js';
+import { type Given, integerOf } from '../command/given.js';
 import { readPages } from '../command/pages.js';
+import { GROUPS } from './groups.js';
 
-const MEMBERSHIP = '/api/v1/system/raft/membership';
 const FORCE: Flag = ['--force', 'although the server would wait', false];
 const STREAM_GROUP = 'streams.';
 
@@ -13,7 +14,7 @@ export const clusterCommands: readonly Command[] = [
     name: 'cluster status',
     help: 'Show what the node that is asked knows of its cluster.',
     example: 'cluster status',
-    call: () => ({ method: 'GET', path: '/api/v1/raft/status' }),
+    call: () => adminCall('raftStatus'),
     columns:
       'NODE=nodeId:plain STATE=state LEADER=leaderId:plain TERM=term VOTERS=voters ' +
       'APPLIED=appliedIndex COMMITTED=committedIndex UPTIME=uptimeSeconds:seconds | ' +
@@ -23,7 +24,7 @@ export const clusterCommands: readonly Command[] = [
     name: 'cluster members',
     help: 'List the members, as each answers.',
     example: 'cluster members',
-    call: () => ({ method: 'GET', path: '/api/v1/raft/members' }),
+    call: () => adminCall('raftMembers'),
     rows: 'members',
     columns:
       'NODE=nodeId:plain ROLE=role STATE=state HTTP=httpAddr LAG=lagEntries ' +
@@ -38,15 +39,12 @@ export const clusterCommands: readonly Command[] = [
       ['--http <address>', 'host:port for clients'],
     ],
     example: 'cluster add 4 --raft node-4:7000 --http node-4:6632',
-    call: (given) => ({
-      method: 'POST',
-      path: `${MEMBERSHIP}/learners`,
-      body: {
+    call: (given) =>
+      adminCall('addLearner', {
         id: integerOf(given.arg(0), 'id'),
         raft: given.required('raft'),
         http: given.required('http'),
-      },
-    }),
+      }),
     said: (given) => `added node ${given.arg(0)}`,
   }),
   doing({
@@ -55,14 +53,10 @@ export const clusterCommands: readonly Command[] = [
     help: 'Let nodes vote.',
     flags: [FORCE],
     example: 'cluster promote 4',
-    call: (given) => ({
-      method: 'POST',
-      path: `${MEMBERSHIP}/promote`,
-      body: {
-        ids: given.args(0).map((id) => integerOf(id, 'id')),
-        force: given.is('force') || undefined,
-      },
-    }),
+    call: (given) => {
+      const ids = given.args(0).map((id) => integerOf(id, 'id'));
+      return adminCall('promoteLearners', { ids }, forceOf(given));
+    },
     said: (given) => `promoted node ${given.args(0).join(', ')}`,
   }),
   doing({
@@ -72,11 +66,7 @@ export const clusterCommands: readonly Command[] = [
     flags: [FORCE],
     example: 'cluster remove 4 --yes',
     destroys: (given) => `remove node ${given.arg(0)} from the cluster`,
-    call: (given) => ({
-      method: 'DELETE',
-      path: path`/api/v1/system/raft/membership/members/${given.arg(0)}`,
-      body: { force: given.is('force') || undefined },
-    }),
+    call: (given) => adminCall('removeMember', integerOf(given.arg(0), 'id'), forceOf(given)),
     said: (given) => `removed node ${given.arg(0)}`,
   }),
   doing({
@@ -84,18 +74,14 @@ export const clusterCommands: readonly Command[] = [
     args: '<id>',
     help: 'Hand leadership to a voter.',
     example: 'cluster transfer 2',
-    call: (given) => ({
-      method: 'POST',
-      path: '/api/v1/system/raft/transfer',
-      body: { to: integerOf(given.arg(0), 'id') },
-    }),
+    call: (given) => adminCall('transferLeadership', { to: integerOf(given.arg(0), 'id') }),
     said: (_, { leader, term }) => `node ${String(leader)} leads in term ${String(term)}`,
   }),
   reading({
     name: 'link status',
     help: 'Show what this cluster is to another one.',
     example: 'link status',
-    call: () => ({ method: 'GET', path: '/api/v1/system/link' }),
+    call: () => adminCall('link'),
     instead: 'yaml',
   }),
   doing({
@@ -103,7 +89,7 @@ export const clusterCommands: readonly Command[] = [
     help: 'Make an ordinary cluster of a standby, for good.',
     example: 'link promote --yes',
     destroys: () => 'end the link to the source for good',
-    call: () => ({ method: 'POST', path: '/api/v1/system/link/promote', body: {} }),
+    call: () => adminCall('promoteLink'),
     said: (_, { role }) => `this cluster is ${String(role)}`,
   }),
   {
@@ -113,13 +99,13 @@ export const clusterCommands: readonly Command[] = [
     run: async (run) => {
       const keep = ({ name }: Readonly<Record<string, unknown>>) =>
         String(name).startsWith(STREAM_GROUP);
-      const { rows, raw } = await readPages(run, { path: '/api/v1/consumer-groups' }, { keep });
+      const rows = await readPages(run, GROUPS, { keep });
       const streams = rows.map((row) => {
         return { ...row, query: String(row.name).slice(STREAM_GROUP.length) };
       });
       const columns =
         'QUERY=query SOURCE=queueName STATE=state MESSAGES=totalLag LAG=maxTimeLag:seconds';
-      return { kind: 'shown', value: streams, raw, rows: streams, columns };
+      return { kind: 'shown', value: streams, rows: streams, columns };
     },
   },
   {
@@ -136,10 +122,15 @@ export const clusterCommands: readonly Command[] = [
         key_prefix: given.text('prefix'),
       };
       const at = '/streams/v1/state/get';
-      const { body: answer, text } = await run.call({ method: 'POST', path: at, body });
+      const request = { method: 'POST', path: at, body: exactJson(body) } as const;
+      const { body: answer } = await run.call(request);
       const rows = listIn(membersOf(answer), 'rows');
       const columns = 'KEY=key VALUE=value UPDATED=updated_at';
-      return { kind: 'shown', value: answer, raw: text, rows, columns };
+      return { kind: 'shown', value: answer, rows, columns };
     },
   },
 ];
+
+function forceOf(given: Given): { readonly force?: true } {
+  return given.is('force') ? { force: true } : {};
+}

@@ -1,6 +1,7 @@
 /** `ephemeral`: queues in memory. */
-import { path, payloadTexts, type WithTexts, withQuery } from '@svc/client';
+import { adminCall, path, payloadTexts, type WithTexts, withQuery } from '@svc/client';
 import { EXIT, UserError } from '../base/errors.js';
+import { exactJson } from '../base/exact-json.js';
 import { jsonLine } from '../base/one-line.js';
 import { type Command, doing, listIn, membersOf } from '../command/command.js';
 import { listing } from '../command/pages.js';
@@ -84,7 +85,7 @@ export const ephemeralCommands: readonly Command[] = [
         throw new UserError('--window-ms and --window-count go together');
       }
       if (ms !== undefined) options.windowBuffer = { ms, count };
-      const body = { queue: given.arg(0), options };
+      const body = exactJson({ queue: given.arg(0), options });
       return { method: 'POST', path: '/api/v1/ephemeral/configure', body };
     },
     said: (given) => `configured "${given.arg(0)}"`,
@@ -98,7 +99,7 @@ export const ephemeralCommands: readonly Command[] = [
     call: (given) => ({
       method: 'POST',
       path: '/api/v1/ephemeral/reset',
-      body: { queue: given.arg(0) },
+      body: exactJson({ queue: given.arg(0) }),
     }),
     said: (_, { dropped }) => `dropped=${String(dropped)}`,
   }),
@@ -116,7 +117,7 @@ export const ephemeralCommands: readonly Command[] = [
     name: 'ephemeral queues',
     help: 'List the queues that the node holds.',
     example: 'ephemeral queues',
-    list: () => ({ path: '/api/v1/ephemeral/queues', member: 'queues' }),
+    list: () => ({ call: (page) => adminCall('ephemeralQueues', page), member: 'queues' }),
     columns: 'QUEUE=queue TIER=tier DEPTH=depth BYTES=bytes PARTITIONS=partitions GROUPS=groups',
   }),
 ];
@@ -127,10 +128,10 @@ async function push(run: Run) {
   for await (const lines of batchesOf(linesGiven(run), given.count('batch', 1))) {
     const names = { queue: given.arg(0), partition: given.text('partition') };
     const messages = lines.map(({ text }) => `{"payload":${text}}`).join(',');
-    const text = `${JSON.stringify(names).slice(0, -1)},"messages":[${messages}]}`;
+    const body = `${JSON.stringify(names).slice(0, -1)},"messages":[${messages}]}`;
     const at = '/api/v1/ephemeral/push';
-    const { body } = await run.call({ method: 'POST', path: at, text, repeat: 'unapplied' });
-    pushed += Number(membersOf(body).pushed ?? 0);
+    const answer = await run.call({ method: 'POST', path: at, body, repeat: 'unapplied' });
+    pushed += Number(membersOf(answer.body).pushed ?? 0);
     await run.progress(`pushed ${pushed}`);
   }
   if (pushed === 0) return { kind: 'nothing' } as const;
@@ -177,7 +178,7 @@ async function ack(run: Run) {
   const { body } = await run.call({
     method: 'POST',
     path: '/api/v1/ephemeral/ack',
-    body: { queue: given.arg(0), group: given.text('cg'), acks },
+    body: exactJson({ queue: given.arg(0), group: given.text('cg'), acks }),
   });
   const results = listIn(body, 'results');
   const text = results.map(({ id, outcome }) => `${String(id)}\t${String(outcome)}`).join('\n');

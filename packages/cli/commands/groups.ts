@@ -1,10 +1,10 @@
 /** `cg`, `lag`, `replay`, `partition seek`: consumer groups and where they read. */
-import { path, withQuery } from '@svc/client';
+import { adminCall } from '@svc/client';
 import { UserError } from '../base/errors.js';
 import { timeOf } from '../base/times.js';
 import { type Command, doing, membersOf, type Request, reading, YES } from '../command/command.js';
 import type { Given } from '../command/given.js';
-import { listing, readPages } from '../command/pages.js';
+import { type List, listing, readPages } from '../command/pages.js';
 import type { Run } from '../command/run.js';
 
 const GROUP_COLUMNS =
@@ -21,12 +21,14 @@ const LAG_OF_PARTITIONS =
   'CG=consumer_group QUEUE=queue_name MESSAGES=offset_lag LAG=time_lag_seconds:seconds | ' +
   'PARTITIONS=partition_name SUBSCRIBED=subscriptionCreatedAt';
 
+export const GROUPS: List = { call: (page) => adminCall('groups', page) };
+
 export const groupCommands: readonly Command[] = [
   listing({
     name: 'cg list',
     help: 'List the consumer groups with their queues and lag.',
     example: 'cg list',
-    list: () => ({ path: '/api/v1/consumer-groups' }),
+    list: () => GROUPS,
     columns: GROUP_COLUMNS,
   }),
   reading({
@@ -34,7 +36,7 @@ export const groupCommands: readonly Command[] = [
     args: '<cg>',
     help: 'Show the partitions of a group, by queue.',
     example: 'cg describe billing',
-    call: (given) => ({ method: 'GET', path: path`/api/v1/consumer-groups/${given.arg(0)}` }),
+    call: (given) => adminCall('group', given.arg(0)),
     rows: (body) =>
       Object.entries(membersOf(body)).flatMap(([queue, about]) => {
         const { partitions } = membersOf(about);
@@ -79,7 +81,7 @@ export const groupCommands: readonly Command[] = [
     name: 'cg refresh-stats',
     help: 'Ask the server to refresh its figures; those of 2.x are always of the moment.',
     example: 'cg refresh-stats',
-    call: () => ({ method: 'POST', path: '/api/v1/stats/refresh' }),
+    call: () => adminCall('refreshStats'),
     said: () => 'refreshed',
   }),
   {
@@ -89,10 +91,9 @@ export const groupCommands: readonly Command[] = [
     example: 'lag --min-seconds 60',
     run: async (run) => {
       const isAll = run.given.count('min-seconds') === 0;
-      const list = isAll ? { path: '/api/v1/consumer-groups' } : lagging(run.given);
-      const { rows, raw } = await readPages(run, list);
+      const rows = await readPages(run, isAll ? GROUPS : lagging(run.given));
       const columns = isAll ? LAG_COLUMNS : LAG_OF_PARTITIONS;
-      return { kind: 'shown', value: rows, raw, rows, columns };
+      return { kind: 'shown', value: rows, rows, columns };
     },
   },
   {
@@ -123,32 +124,23 @@ export const groupCommands: readonly Command[] = [
     call: (given) => {
       if (given.time('to') !== 'end') throw new UserError('--to: a partition is moved to end only');
       const [queue, partition] = [given.arg(0), given.arg(1)];
-      const group = given.required('cg');
-      return {
-        method: 'POST',
-        path: path`/api/v1/consumer-groups/${group}/queues/${queue}/partitions/${partition}/seek`,
-        body: { toEnd: true },
-      };
+      return adminCall('seekPartition', given.required('cg'), queue, partition, { toEnd: true });
     },
     said: (given) => `moved "${given.required('cg')}" at ${given.arg(0)}/${given.arg(1)} to end`,
   }),
 ];
 
-function lagging(given: Given) {
+function lagging(given: Given): List {
   const minLagSeconds = given.count('min-seconds');
-  return { path: '/api/v1/consumer-groups/lagging', query: { minLagSeconds } };
+  return { call: (page) => adminCall('laggingGroups', { minLagSeconds, ...page }) };
 }
 
 export function seekRequest(group: string, queue: string, to: string): Request {
-  return {
-    method: 'POST',
-    path: path`/api/v1/consumer-groups/${group}/queues/${queue}/seek`,
-    body: to === 'end' ? { toEnd: true } : { timestamp: to },
-  };
+  return adminCall('seekQueue', group, queue, to === 'end' ? { toEnd: true } : { timestamp: to });
 }
 
 async function queuesOf(run: Run, group: string): Promise<readonly string[]> {
-  const { rows } = await readPages(run, { path: '/api/v1/consumer-groups' });
+  const rows = await readPages(run, GROUPS);
   const queues = rows.filter(({ name }) => name === group).map((one) => String(one.queueName));
   if (queues.length === 0) throw new UserError(`the group "${group}" has no queue`);
   return queues;
@@ -171,16 +163,14 @@ async function seek(run: Run, group: string, queues: readonly string[]) {
 async function deleteGroup(run: Run) {
   const { given } = run;
   const [group, queue] = [given.arg(0), given.text('queue')];
-  const at =
-    queue === undefined
-      ? path`/api/v1/consumer-groups/${group}`
-      : path`/api/v1/consumer-groups/${group}/queues/${queue}`;
   const where = queue === undefined ? 'all queues' : `"${queue}"`;
   await run.confirm(`delete the cursors of the group "${group}" at ${where}`);
-  const { body } = await run.call({
-    method: 'DELETE',
-    path: withQuery(at, { deleteMetadata: given.is('metadata') }),
-  });
+  const query = { deleteMetadata: given.is('metadata') };
+  const { body } = await run.call(
+    queue === undefined
+      ? adminCall('deleteGroup', group, query)
+      : adminCall('deleteGroupOfQueue', group, queue, query),
+  );
   const { deletedPartitions, metadataDeleted } = membersOf(body);
   const isNothing = deletedPartitions === 0 && metadataDeleted !== true;
   const text = isNothing

@@ -1,4 +1,5 @@
 /** `login` and `logout`: a credential for a context, kept by reference. */
+import { adminCall } from '@svc/client';
 import { DeniedError, UserError } from '../base/errors.js';
 import type { Command } from '../command/command.js';
 import { Run } from '../command/run.js';
@@ -99,5 +100,5 @@ async function verify(
   { server, token, insecure }: { server: string; token: string; insecure: boolean },
 ): Promise<void> {
   const asUser = new Run(run.given, run.world, { ...run.flags, server, token, insecure });
-  await asUser.call({ method: 'GET', path: '/auth/me' });
+  await asUser.call(adminCall('identity'));
 }

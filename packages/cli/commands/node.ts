@@ -1,15 +1,15 @@
 /** The commands about one server: `ping`, `version`, `status`, `metrics`, `maintenance`. */
-import { path } from '@svc/client';
+import { adminCall } from '@svc/client';
 import { EXIT, endingOf } from '../base/errors.js';
+import { exactJson } from '../base/exact-json.js';
 import { VERSION } from '../base/version.js';
 import { type Command, listIn, membersOf, reading } from '../command/command.js';
 import type { Given } from '../command/given.js';
-import { readPages } from '../command/pages.js';
+import { type List, readPages } from '../command/pages.js';
 import type { Run } from '../command/run.js';
 
 const PING_MS = 5000;
-/** Asked once: the answer is about this moment. */
-const HEALTH = { method: 'GET', path: '/health', repeat: 'never' } as const;
+export const QUEUES: List = { call: (page) => adminCall('queues', page), member: 'queues' };
 const QUEUE_COLUMNS =
   'QUEUE=name NAMESPACE=namespace PENDING=messages.pending PROCESSING=messages.processing ' +
   'COMPLETED=messages.completed FAILED=messages.failed DLQ=messages.deadLetter ' +
@@ -61,13 +61,9 @@ export const nodeCommands: readonly Command[] = [
     example: 'metrics --prometheus',
     run: async (run) => {
       const isText = run.given.is('prometheus');
-      if (!isText) {
-        const { body, text } = await run.call({ method: 'GET', path: '/metrics' });
-        return { kind: 'shown', value: body, raw: text };
-      }
-      const read = (text: string) => text;
-      const { text } = await run.call({ method: 'GET', path: '/metrics/prometheus', read });
-      await run.world.output.write(text);
+      const { body } = await run.call(adminCall(isText ? 'prometheus' : 'metrics'));
+      if (!isText) return { kind: 'shown', value: body };
+      await run.world.output.write(String(body));
       return { kind: 'ended' };
     },
   },
@@ -82,7 +78,7 @@ export const nodeCommands: readonly Command[] = [
           : {
               method: 'POST',
               path: '/api/v1/system/maintenance',
-              body: { enabled: word === 'on' },
+              body: exactJson({ enabled: word === 'on' }),
             },
     }),
   ),
@@ -91,7 +87,7 @@ export const nodeCommands: readonly Command[] = [
 async function ping(run: Run) {
   const timeoutMs = run.given.durationMs('timeout') ?? PING_MS;
   const beganMs = run.world.nowMs();
-  const { body, text } = await run.call({ ...HEALTH, timeoutMs });
+  const { body } = await run.call({ ...adminCall('health'), timeoutMs });
   const latencyMs = run.world.nowMs() - beganMs;
   const health = membersOf(body);
   const row = {
@@ -105,7 +101,6 @@ async function ping(run: Run) {
   return {
     kind: 'shown',
     value: { ...health, latencyMs },
-    raw: text,
     rows: [row],
     columns,
     code,
@@ -115,7 +110,7 @@ async function ping(run: Run) {
 /** null: it was not reached, or there is none; who asks for a version has no use for the reason. */
 async function serverVersion(run: Run): Promise<string | null> {
   try {
-    const { body } = await run.call({ ...HEALTH, timeoutMs: PING_MS });
+    const { body } = await run.call({ ...adminCall('health'), timeoutMs: PING_MS });
     return String(membersOf(body).version);
   } catch (error) {
     run.world.signal.throwIfAborted();
@@ -129,17 +124,15 @@ async function status(run: Run) {
   const queue = run.given.optionalArg(0);
   const lags = await lagsOf(run);
   if (queue === undefined) {
-    const list = { path: '/api/v1/resources/queues', member: 'queues' };
-    const { rows: found, raw } = await readPages(run, list, { keep: isLabelled(run.given) });
+    const found = await readPages(run, QUEUES, { keep: isLabelled(run.given) });
     const rows = found.map((one) => ({ ...one, lagSeconds: lags.get(String(one.name)) }));
-    return { kind: 'shown', value: { queues: rows }, raw, rows, columns: QUEUE_COLUMNS } as const;
+    return { kind: 'shown', value: { queues: rows }, rows, columns: QUEUE_COLUMNS } as const;
   }
-  const address = path`/api/v1/status/queues/${queue}`;
-  const { body, text } = await run.call({ method: 'GET', path: address });
+  const { body } = await run.call(adminCall('queueStatus', queue));
   const { partitions, totals, queue: about } = membersOf(body);
   if (run.given.is('partitions')) {
     const rows = listIn(partitions, '');
-    return { kind: 'shown', value: body, raw: text, rows, columns: PARTITION_COLUMNS } as const;
+    return { kind: 'shown', value: body, rows, columns: PARTITION_COLUMNS } as const;
   }
   const row = {
     ...membersOf(about),
@@ -150,7 +143,6 @@ async function status(run: Run) {
   return {
     kind: 'shown',
     value: body,
-    raw: text,
     rows: [row],
     columns: ONE_QUEUE_COLUMNS,
   } as const;
@@ -167,7 +159,7 @@ export function isLabelled(given: Given): (row: Readonly<Record<string, unknown>
 /** The longest lag of a group, by queue. */
 async function lagsOf(run: Run): Promise<ReadonlyMap<string, number>> {
   const lags = new Map<string, number>();
-  const { rows } = await readPages(run, { path: '/api/v1/consumer-groups' });
+  const rows = await readPages(run, { call: (page) => adminCall('groups', page) });
   for (const { queueName, maxTimeLag } of rows) {
     const name = String(queueName);
     lags.set(name, Math.max(lags.get(name) ?? 0, Number(maxTimeLag)));

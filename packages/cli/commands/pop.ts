@@ -1,6 +1,7 @@
 /** `pop` and `tail`: messages as lines of JSON, whatever `-o` says. */
 import { path, payloadTexts, type WithTexts, withQuery } from '@svc/client';
 import { UserError } from '../base/errors.js';
+import { exactJson } from '../base/exact-json.js';
 import { jsonLine } from '../base/one-line.js';
 import { type Command, type Flag, listIn, type Request } from '../command/command.js';
 import type { Given } from '../command/given.js';
@@ -230,7 +231,7 @@ async function acknowledge(run: Run, messages: readonly Message[]): Promise<void
   const acknowledgments = messages.map(({ transactionId, partitionId, leaseId }) => {
     return { transactionId, partitionId, leaseId, status: 'completed' };
   });
-  const body = { consumerGroup: run.given.text('cg'), acknowledgments };
+  const body = exactJson({ consumerGroup: run.given.text('cg'), acknowledgments });
   const { body: results } = await run.call({ method: 'POST', path: '/api/v1/ack/batch', body });
   const refused = listIn(results, '').filter(({ success }) => success !== true);
   for (const { error, transactionId } of refused) {

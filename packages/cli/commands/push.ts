@@ -47,12 +47,13 @@ async function push(run: Run) {
   for await (const lines of batchesOf(linesGiven(run), batch)) {
     const items = lines.map((line) => itemOf(line, given, number++ === 0));
     if (given.is('dry-run')) continue;
-    const text = `{"items":[${items.map(itemText).join(',')}]}`;
+    const json = `{"items":[${items.map(itemText).join(',')}]}`;
     // Without transaction ids a repeated push would store its messages twice.
     const repeat = items.every(({ transactionId }) => transactionId !== undefined)
       ? 'any'
       : 'unapplied';
-    const { body } = await run.call({ method: 'POST', path: '/api/v1/push', text, repeat });
+    const request = { method: 'POST', path: '/api/v1/push', body: json, repeat } as const;
+    const { body } = await run.call(request);
     for (const { status } of listIn(body, '')) {
       if (status === 'queued') counts.queued++;
       else if (status === 'duplicate') counts.duplicate++;

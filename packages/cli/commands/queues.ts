@@ -1,12 +1,11 @@
 /** `queue`, `partition`, `namespace`, `task`: what there is, and its options. */
-import { path, withQuery } from '@svc/client';
+import { adminCall } from '@svc/client';
 import { type Command, doing, listIn, membersOf, reading } from '../command/command.js';
 import type { Given } from '../command/given.js';
-import { listing, readPages } from '../command/pages.js';
+import { type List, listing, type Row, readPages } from '../command/pages.js';
 import type { Run } from '../command/run.js';
-import { isLabelled } from './node.js';
+import { isLabelled, QUEUES } from './node.js';
 
-const QUEUES = { path: '/api/v1/resources/queues', member: 'queues' };
 const PARTITION_COLUMNS =
   'PARTITION=name PENDING=messages.pending PROCESSING=messages.processing | ' +
   'COMPLETED=messages.completed FAILED=messages.failed DLQ=messages.deadLetter ' +
@@ -17,6 +16,8 @@ const INTEGERS: Readonly<Record<string, string>> = {
   'lease-time': 'leaseTime',
   'retry-limit': 'retryLimit',
   'delivery-limit': 'deliveryLimit',
+  'retry-backoff': 'retryBackoffMs',
+  'retry-backoff-max': 'retryBackoffMaxMs',
   'delayed-processing': 'delayedProcessing',
   'window-buffer': 'windowBuffer',
   retention: 'retentionSeconds',
@@ -50,7 +51,7 @@ export const queueCommands: readonly Command[] = [
     args: '<queue>',
     help: 'Show everything of a queue.',
     example: 'queue describe orders',
-    call: (given) => ({ method: 'GET', path: path`/api/v1/resources/queues/${given.arg(0)}` }),
+    call: (given) => adminCall('queue', given.arg(0)),
     instead: 'yaml',
   }),
   reading({
@@ -59,12 +60,10 @@ export const queueCommands: readonly Command[] = [
     help: 'Show how many messages wait in a queue, for a group or for any.',
     flags: [['--group <group>', 'for this group']],
     example: 'queue depth orders --group billing',
-    call: (given) => ({
-      method: 'GET',
-      path: withQuery(path`/api/v1/resources/queues/${given.arg(0)}/depth`, {
-        group: given.text('group'),
-      }),
-    }),
+    call: (given) => {
+      const group = given.text('group');
+      return adminCall('queueDepth', given.arg(0), group === undefined ? {} : { group });
+    },
     columns:
       'PENDING=pending PARTITIONS=partitions PARTITIONSPENDING=partitionsPending ' +
       'EFFECTIVE=effectivePending',
@@ -79,6 +78,8 @@ export const queueCommands: readonly Command[] = [
       ['--lease-time <s>', 'seconds of a lease'],
       ['--retry-limit <n>', 'failures before a message is a dead letter'],
       ['--delivery-limit <n>', 'deliveries before one that is never completed is one; 0: no limit'],
+      ['--retry-backoff <ms>', 'a message that failed waits so long, doubled each time; 0: not'],
+      ['--retry-backoff-max <ms>', 'but never longer than this'],
       ['--delayed-processing <s>', 'a message is delivered when it is this old'],
       ['--window-buffer <s>', 'a partition is delivered when it was quiet for so long'],
       ['--retention <s>', 'messages are removed when they are this old; 0: never'],
@@ -87,11 +88,10 @@ export const queueCommands: readonly Command[] = [
       ['--dlq', 'keep dead letters'],
     ],
     example: 'queue configure orders --lease-time 60 --dlq=false',
-    call: (given) => ({
-      method: 'POST',
-      path: '/api/v1/configure',
-      body: { queue: given.arg(0), ...labelsOf(given), options: optionsOf(given) },
-    }),
+    call: (given) => {
+      const options = { ...labelsOf(given), ...optionsOf(given) };
+      return adminCall('configureQueue', { queue: given.arg(0), options });
+    },
     said: (given) => `configured "${given.arg(0)}"`,
   }),
   doing({
@@ -100,7 +100,7 @@ export const queueCommands: readonly Command[] = [
     help: 'Delete a queue with its messages.',
     example: 'queue delete orders --yes',
     destroys: (given) => `delete the queue "${given.arg(0)}" with its messages`,
-    call: (given) => ({ method: 'DELETE', path: path`/api/v1/resources/queues/${given.arg(0)}` }),
+    call: (given) => adminCall('deleteQueue', given.arg(0)),
     said: (given, { existed }) =>
       existed === false ? `there is no queue "${given.arg(0)}"` : `deleted "${given.arg(0)}"`,
   }),
@@ -117,9 +117,8 @@ export const queueCommands: readonly Command[] = [
     help: 'List the partitions of a queue.',
     example: 'partition list orders -o wide',
     run: async (run) => {
-      const at = path`/api/v1/resources/queues/${run.given.arg(0)}`;
-      const { rows, raw } = await readPages(run, { path: at, member: 'partitions' });
-      return { kind: 'shown', value: rows, raw, rows, columns: PARTITION_COLUMNS };
+      const rows = await readPages(run, partitionsOf(run.given.arg(0)));
+      return { kind: 'shown', value: rows, rows, columns: PARTITION_COLUMNS };
     },
   },
   {
@@ -133,17 +132,21 @@ export const queueCommands: readonly Command[] = [
     name: 'namespace list',
     help: 'List the namespaces.',
     example: 'namespace list',
-    list: () => ({ path: '/api/v1/resources/namespaces', member: 'namespaces' }),
+    list: () => ({ call: (page) => adminCall('namespaces', page), member: 'namespaces' }),
     columns: 'NAMESPACE=namespace QUEUES=queues | TASKS=tasks PARTITIONS=partitions',
   }),
   listing({
     name: 'task list',
     help: 'List the tasks.',
     example: 'task list',
-    list: () => ({ path: '/api/v1/resources/tasks', member: 'tasks' }),
+    list: () => ({ call: (page) => adminCall('tasks', page), member: 'tasks' }),
     columns: 'TASK=task QUEUES=queues | NAMESPACES=namespaces PARTITIONS=partitions',
   }),
 ];
+
+function partitionsOf(queue: string): List {
+  return { call: (page) => adminCall('queue', queue, page), member: 'partitions' };
+}
 
 function labelsOf(given: Given): Readonly<Record<string, unknown>> {
   const labels: Record<string, unknown> = {};
@@ -175,26 +178,23 @@ async function stats(run: Run) {
     'PENDING=messages.pending PROCESSING=messages.processing COMPLETED=messages.completed ' +
     'DLQ=messages.deadLetter TOTAL=messages.total';
   if (queue !== undefined) {
-    const at = path`/api/v1/status/queues/${queue}`;
-    const { body, text } = await run.call({ method: 'GET', path: at });
+    const { body } = await run.call(adminCall('queueStatus', queue));
     const rows = listIn(body, 'partitions');
     return {
       kind: 'shown',
       value: body,
-      raw: text,
       rows,
       columns: `PARTITION=name ${counts}`,
     } as const;
   }
-  const { rows, raw } = await readPages(run, QUEUES);
-  return { kind: 'shown', value: rows, raw, rows, columns: `QUEUE=name ${counts}` } as const;
+  const rows = await readPages(run, QUEUES);
+  return { kind: 'shown', value: rows, rows, columns: `QUEUE=name ${counts}` } as const;
 }
 
 async function describePartition(run: Run) {
   const [queue, partition] = [run.given.arg(0), run.given.arg(1)];
-  const list = { path: path`/api/v1/resources/queues/${queue}`, member: 'partitions' };
-  const { rows } = await readPages(run, list, { limit: 1, keep: ({ name }) => name === partition });
-  const [found] = rows;
+  const part = { limit: 1, keep: ({ name }: Row) => name === partition };
+  const [found] = await readPages(run, partitionsOf(queue), part);
   if (found === undefined) throw new Error(`"${queue}" has no partition "${partition}"`);
   return { kind: 'shown', value: { queue, ...membersOf(found) }, instead: 'yaml' } as const;
 }

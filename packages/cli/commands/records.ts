@@ -1,5 +1,6 @@
 /** `messages`, `dlq`, `traces`: what is stored, what failed and what was noted. */
-import { ClientError, path, withQuery } from '@svc/client';
+import { adminCall, ClientError } from '@svc/client';
+import { UserError } from '../base/errors.js';
 import {
   type Command,
   doing,
@@ -7,6 +8,7 @@ import {
   listIn,
   membersOf,
   reading,
+  written,
   YES,
 } from '../command/command.js';
 import type { Given } from '../command/given.js';
@@ -41,7 +43,9 @@ export const recordCommands: readonly Command[] = [
       ['--queue <queue>', 'of this queue'],
       ['--partition <name>', 'of this partition'],
       ['--status <status>', 'pending, processing, completed or dead_letter'],
-      ['--cg <group>', 'as this consumer group sees them'],
+      ['--cg <group>', 'looked at by servers before 2.0 alone'],
+      ['--from <time>', 'pushed at this time or later; an hour ago when absent'],
+      ['--to <time>', 'pushed before this time'],
       ['--limit <n>', 'at most so many', '100'],
       ['--offset <n>', 'after so many'],
     ],
@@ -53,7 +57,7 @@ export const recordCommands: readonly Command[] = [
     args: MESSAGE,
     help: 'Show a message with its payload.',
     example: 'messages get 1 order-1',
-    call: (given) => ({ method: 'GET', path: messagePath(given) }),
+    call: (given) => adminCall('message', given.arg(0), given.arg(1)),
     instead: 'yaml',
   }),
   doing({
@@ -62,7 +66,7 @@ export const recordCommands: readonly Command[] = [
     help: 'Delete a message.',
     example: 'messages delete 1 order-1 --yes',
     destroys: (given) => `delete the message "${given.arg(1)}"`,
-    call: (given) => ({ method: 'DELETE', path: messagePath(given) }),
+    call: (given) => adminCall('deleteMessage', given.arg(0), given.arg(1)),
     said: (given, { deleted }) => `deleted "${given.arg(1)}" (${String(deleted)})`,
   }),
   tracesOfMessage('messages traces'),
@@ -82,7 +86,7 @@ export const recordCommands: readonly Command[] = [
     args: MESSAGE,
     help: 'Show a dead letter with its payload and error.',
     example: 'dlq describe 1 order-1',
-    call: (given) => ({ method: 'GET', path: messagePath(given) }),
+    call: (given) => adminCall('message', given.arg(0), given.arg(1)),
     instead: 'yaml',
   }),
   doing({
@@ -90,7 +94,7 @@ export const recordCommands: readonly Command[] = [
     args: MESSAGE,
     help: 'Push a dead letter again and remove it.',
     example: 'dlq retry 1 order-1',
-    call: (given) => retryOf(given.arg(0), given.arg(1)),
+    call: (given) => adminCall('retryMessage', given.arg(0), given.arg(1), {}),
     said: (given, { result }) => `retried "${given.arg(1)}" (${String(result)})`,
   }),
   {
@@ -117,7 +121,7 @@ export const recordCommands: readonly Command[] = [
     name: 'traces names',
     help: 'List the names of traces.',
     example: 'traces names',
-    call: () => ({ method: 'GET', path: '/api/v1/traces/names' }),
+    call: () => adminCall('traceNames'),
     rows: 'trace_names',
     columns: 'NAME=trace_name EVENTS=trace_count FIRST=first_seen LAST=last_seen',
   }),
@@ -126,7 +130,7 @@ export const recordCommands: readonly Command[] = [
     args: '<name>',
     help: 'List the traces with a name.',
     example: 'traces by-name checkout',
-    call: (given) => ({ method: 'GET', path: path`/api/v1/traces/by-name/${given.arg(0)}` }),
+    call: (given) => adminCall('tracesByName', given.arg(0)),
     rows: 'traces',
     columns: 'AT=createdAt EVENT=eventType TX=transactionId PARTITION=partition_name DATA=data',
   }),
@@ -135,34 +139,28 @@ export const recordCommands: readonly Command[] = [
 
 async function listMessages(run: Run) {
   const { given } = run;
-  const query = {
+  if (given.isTyped('cg')) await run.note('warning: the server lists messages for no group: --cg');
+  const query = written({
     queue: given.text('queue'),
     partition: given.text('partition'),
-    status: given.text('status'),
-    consumerGroup: given.text('cg'),
-  };
-  const [limitMax, from] = [given.count('limit', 1), given.integer('offset')];
+    status: statusOf(given.text('status')),
+    from: given.instant('from'),
+    to: given.instant('to'),
+  });
+  const [limitMax, before] = [given.count('limit', 1), given.integer('offset') ?? 0];
   const rows: Row[] = [];
-  const bodies: string[] = [];
   for (;;) {
     const limit = Math.min(limitMax - rows.length, MESSAGES_PAGE);
-    const offset = rows.length === 0 ? from : (from ?? 0) + rows.length;
-    const at = withQuery('/api/v1/messages', { ...query, limit, offset });
-    const { body, text } = await run.call({ method: 'GET', path: at });
-    const page = listIn(body, 'messages');
-    for (const row of page) rows.push(row);
-    bodies.push(text);
-    if (page.length < limit || rows.length >= limitMax) {
+    const page = { limit, offset: before + rows.length };
+    const { body } = await run.call(adminCall('messages', { ...query, ...page }));
+    const found = listIn(body, 'messages');
+    for (const row of found) rows.push(row);
+    if (found.length < limit || rows.length >= limitMax) {
       const value = { ...membersOf(body), messages: rows };
-      const raw = bodies.join('\n');
-      return { kind: 'shown', value, raw, rows, columns: MESSAGE_COLUMNS } as const;
+      return { kind: 'shown', value, rows, columns: MESSAGE_COLUMNS } as const;
     }
     await run.progress(`${rows.length} messages`);
   }
-}
-
-function messagePath(given: Given): string {
-  return path`/api/v1/messages/${given.arg(0)}/${given.arg(1)}`;
 }
 
 function tracesOfMessage(name: string): Command {
@@ -171,23 +169,18 @@ function tracesOfMessage(name: string): Command {
     args: MESSAGE,
     help: 'List the traces of a message.',
     example: `${name} 1 order-1`,
-    call: (given) => ({
-      method: 'GET',
-      path: path`/api/v1/traces/${given.arg(0)}/${given.arg(1)}`,
-    }),
+    call: (given) => adminCall('traces', given.arg(0), given.arg(1)),
     rows: 'traces',
     columns: TRACE_COLUMNS,
   });
 }
 
-/** Sent once: a second try after a lost answer would find the dead letter gone. */
-function retryOf(partitionId: string, transactionId: string) {
-  return {
-    method: 'POST',
-    path: path`/api/v1/messages/${partitionId}/${transactionId}/retry`,
-    body: {},
-    repeat: 'never',
-  } as const;
+const STATUSES = ['pending', 'processing', 'completed', 'dead_letter'] as const;
+
+function statusOf(text: string | undefined): (typeof STATUSES)[number] | undefined {
+  const status = STATUSES.find((one) => one === text);
+  if (status !== undefined || text === undefined) return status;
+  throw new UserError(`--status ${text}: write one of ${STATUSES.join(', ')}`);
 }
 
 /** By the flags that the server has no parameters for. */
@@ -207,13 +200,8 @@ function isAsked(given: Given): (row: Row) => boolean {
 }
 
 async function pageOf(run: Run, limit: number, offset: number): Promise<readonly Row[]> {
-  const query = {
-    queue: run.given.text('queue'),
-    consumerGroup: run.given.text('cg'),
-    limit,
-    offset,
-  };
-  const { body } = await run.call({ method: 'GET', path: withQuery('/api/v1/dlq', query) });
+  const query = written({ queue: run.given.text('queue'), consumerGroup: run.given.text('cg') });
+  const { body } = await run.call(adminCall('deadLetters', { ...query, limit, offset }));
   return listIn(body, 'messages');
 }
 
@@ -246,7 +234,7 @@ async function drain(run: Run) {
   const counts = { processed: 0, errors: 0 };
   for (const { partitionId, transactionId } of letters) {
     try {
-      await run.call(retryOf(String(partitionId), String(transactionId)));
+      await run.call(adminCall('retryMessage', String(partitionId), String(transactionId), {}));
       counts.processed++;
     } catch (error) {
       if (!(error instanceof ClientError) || [0, 401, 403].includes(error.status)) throw error;
@@ -263,16 +251,17 @@ async function redrive(run: Run) {
   const { given } = run;
   const queue = given.arg(0);
   const counts = { moved: 0, duplicates: 0, refused: 0 };
-  for (let cursor: unknown = null; ; ) {
-    const body = {
-      queue,
+  const asked = {
+    queue,
+    ...written({
       consumerGroup: given.text('cg'),
       from: given.instant('from'),
       to: given.instant('to'),
       limit: given.integer('limit', 1),
-      cursor,
-    };
-    const answer = await run.call({ method: 'POST', path: '/api/v1/dlq/redrive', body });
+    }),
+  };
+  for (let cursor: string | null = null; ; ) {
+    const answer = await run.call(adminCall('redriveDeadLetters', { ...asked, cursor }));
     const slice = (answer.body ?? {}) as Row;
     counts.moved += Number(slice.moved ?? 0);
     counts.duplicates += Number(slice.duplicates ?? 0);

@@ -1,11 +1,19 @@
 /** `kv`, `timer`, `lock`: keys, messages of a later time, and permits. */
 import { randomUUID } from 'node:crypto';
-import { path } from '@svc/client';
+import { adminCall, path, withQuery } from '@svc/client';
 import { RefusedError, UserError } from '../base/errors.js';
 import { exactJson, parseExact } from '../base/exact-json.js';
-import { type Command, doing, type Flag, listIn, membersOf } from '../command/command.js';
+import {
+  type Command,
+  doing,
+  type Flag,
+  listIn,
+  membersOf,
+  type Request,
+  written,
+} from '../command/command.js';
 import { type Given, integerOf } from '../command/given.js';
-import { listing, readPages } from '../command/pages.js';
+import { type List, listing, type Page, readPages } from '../command/pages.js';
 import type { Run } from '../command/run.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -24,11 +32,10 @@ export const stateCommands: readonly Command[] = [
     run: async (run) => {
       const { given } = run;
       // As a path a key with `..` in it would name another one.
-      const get = { op: 'get', ns: given.arg(0), key: given.arg(1) };
-      const heard = await run.call({ method: 'POST', path: '/api/v1/kv', body: [get] });
-      const row = firstOf(heard.body);
+      const body = exactJson([{ op: 'get', ns: given.arg(0), key: given.arg(1) }]);
+      const row = firstOf((await run.call({ method: 'POST', path: '/api/v1/kv', body })).body);
       if (row.found !== true) return { kind: 'nothing' };
-      return { kind: 'shown', value: row, raw: heard.text, columns: ROW_COLUMNS };
+      return { kind: 'shown', value: row, columns: ROW_COLUMNS };
     },
   },
   {
@@ -112,7 +119,7 @@ export const stateCommands: readonly Command[] = [
         txn: given.text('transaction-id') ?? `${given.arg(1)}@${randomUUID()}`,
         payload: Buffer.from(data).toString('base64'),
       };
-      return { method: 'POST', path: '/api/v1/timers', body: [operation] };
+      return { method: 'POST', path: '/api/v1/timers', body: exactJson([operation]) };
     },
     said: (_, body) => {
       const { status, queue, timerKey, deliverAt } = firstOf(body);
@@ -127,7 +134,7 @@ export const stateCommands: readonly Command[] = [
     call: (given) => ({
       method: 'POST',
       path: '/api/v1/timers',
-      body: [{ op: 'cancel', ...timerOf(given) }],
+      body: exactJson([{ op: 'cancel', ...timerOf(given) }]),
     }),
     said: (given, body) => {
       const { ok, status } = firstOf(body);
@@ -204,11 +211,7 @@ export const stateCommands: readonly Command[] = [
     name: 'lock list',
     help: 'List the permits of all locks that are held.',
     example: 'lock list',
-    list: () => ({
-      path: '/api/v1/resources/kv/list',
-      member: 'rows',
-      body: { namespace: 'svc-locks' },
-    }),
+    list: () => keysOf('svc-locks'),
     row: (row) => ({ ...row, ...lockKey(String(row.key)), owner: membersOf(row.value).owner }),
     columns:
       'NAME=name SLOT=slot OWNER=owner TOKEN=version:plain EXPIRES=expiresAt | RENEWED=updatedAt',
@@ -249,7 +252,7 @@ async function kvWrite(run: Run, operation: Members) {
   const [ns, key] = [run.given.arg(0), run.given.arg(1)];
   // Counting again would count twice.
   const repeat = operation.op === 'incr' ? 'unapplied' : 'any';
-  const body = [{ ns, key, ...operation }];
+  const body = exactJson([{ ns, key, ...operation }]);
   const heard = await run.call({ method: 'POST', path: '/api/v1/kv', body, repeat });
   const result = firstOf(heard.body);
   if (result.applied !== true) {
@@ -274,24 +277,18 @@ function firstOf(body: unknown): Members {
 async function kvList(run: Run) {
   const namespace = run.given.optionalArg(0);
   if (namespace === undefined) {
-    const at = '/api/v1/resources/kv/namespaces';
-    const { body, text } = await run.call({ method: 'GET', path: at });
+    const { body } = await run.call(adminCall('kvNamespaces'));
     const rows = listIn(body, 'namespaces');
-    return {
-      kind: 'shown',
-      value: body,
-      raw: text,
-      rows,
-      columns: 'NAMESPACE=namespace KEYS=keys',
-    } as const;
+    const columns = 'NAMESPACE=namespace KEYS=keys';
+    return { kind: 'shown', value: body, rows, columns } as const;
   }
-  const list = {
-    path: '/api/v1/resources/kv/list',
-    member: 'rows',
-    body: { namespace, prefix: run.given.text('prefix') },
-  };
-  const { rows, raw } = await readPages(run, list, { limit: run.given.integer('limit', 1) });
-  return { kind: 'shown', value: { rows }, raw, rows, columns: ROW_COLUMNS } as const;
+  const list = keysOf(namespace, written({ prefix: run.given.text('prefix') }));
+  const rows = await readPages(run, list, { limit: run.given.integer('limit', 1) });
+  return { kind: 'shown', value: { rows }, rows, columns: ROW_COLUMNS } as const;
+}
+
+function keysOf(namespace: string, query: { readonly prefix?: string } = {}): List {
+  return { call: (page) => adminCall('kvRows', { namespace, ...query, ...page }), member: 'rows' };
 }
 
 function timerOf(given: Given) {
@@ -301,27 +298,31 @@ function timerOf(given: Given) {
 async function timerPeek(run: Run) {
   const [queue, timerKey] = [run.given.arg(0), run.given.arg(1)];
   const at = path`/api/v1/timers/${queue}/${timerKey}`;
-  const { body, text } = await run.call({ method: 'GET', path: at });
+  const { body } = await run.call({ method: 'GET', path: at });
   const timer = membersOf(body);
   if (timer.found !== true) return { kind: 'nothing' } as const;
   const payload = Buffer.from(String(timer.payload), 'base64').toString();
   const value = { ...timer, payload: jsonOrText(payload) };
-  return { kind: 'shown', value, raw: text, instead: 'yaml' } as const;
+  return { kind: 'shown', value, instead: 'yaml' } as const;
 }
 
 async function timerList(run: Run) {
   const queue = run.given.optionalArg(0);
   const part = { limit: run.given.integer('limit', 1) };
-  const list =
+  const list: List =
     queue === undefined
-      ? { path: '/api/v1/resources/timers', member: 'timers' }
-      : { path: path`/api/v1/timers/${queue}`, member: 'rows' };
+      ? { call: (page) => adminCall('timerQueues', page), member: 'timers' }
+      : { call: (page) => timersOf(queue, page), member: 'rows' };
   const columns =
     queue === undefined
       ? 'QUEUE=queue PENDING=pending NEXT=nextAt'
       : 'KEY=timerKey DUE=deliverAt PARTITION=partition TX=txn | ATTEMPTS=attempts ERROR=lastError';
-  const { rows, raw } = await readPages(run, list, part);
-  return { kind: 'shown', value: { [list.member]: rows }, raw, rows, columns } as const;
+  const rows = await readPages(run, list, part);
+  return { kind: 'shown', value: { [list.member ?? '']: rows }, rows, columns } as const;
+}
+
+function timersOf(queue: string, page: Page): Request {
+  return { method: 'GET', path: withQuery(path`/api/v1/timers/${queue}`, { ...page }) };
 }
 
 function held({ given }: Run) {
@@ -329,7 +330,7 @@ function held({ given }: Run) {
 }
 
 async function lockResult(run: Run, operation: Members): Promise<Members> {
-  const body = [{ name: run.given.arg(0), ...operation }];
+  const body = exactJson([{ name: run.given.arg(0), ...operation }]);
   return firstOf((await run.call({ method: 'POST', path: '/api/v1/locks', body })).body);
 }
 

@@ -7,8 +7,6 @@ import { type TableOptions, tableText } from './table.js';
 
 export interface Printed {
   readonly value: unknown;
-  /** The body as it came, for `raw`. */
-  readonly raw?: string | undefined;
   /** What tables, and lines of JSON, have as rows; absent: the value alone. */
   readonly rows?: readonly unknown[] | undefined;
   /** Absent: there is no table of it. */
@@ -40,17 +38,23 @@ export function isForMachines(form: string | undefined): boolean {
   return form !== undefined && form !== 'table' && form !== 'wide';
 }
 
-export function printedText(printed: Printed, options: FormOptions): string {
+/** `bodies` are those of the answers that it was made of, as they came. */
+export function printedText(
+  printed: Printed,
+  bodies: readonly string[],
+  options: FormOptions,
+): string {
   const form = options.form ?? (options.isTerminal ? 'table' : 'json');
+  if (form === 'raw' && bodies.length > 0) return bodies.map(ended).join('');
   return withExactNumbers(textIn(form, printed, options));
 }
 
 function textIn(form: string, printed: Printed, options: FormOptions): string {
-  const { value, raw, columns } = printed;
+  const { value, columns } = printed;
   if (form.startsWith(PATH)) return pathText(value, form.slice(PATH.length));
   switch (form) {
     case 'raw':
-      return raw === undefined ? `${JSON.stringify(value)}\n` : ended(raw);
+      return `${JSON.stringify(value)}\n`;
     case 'json':
       return `${exactJson(value, 2)}\n`;
     case 'yaml':

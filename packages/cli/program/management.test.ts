@@ -50,8 +50,9 @@ describe('commands of one call send it', () => {
     ],
     ['cg refresh-stats', 'POST /api/v1/stats/refresh', null],
     [
-      'messages list --queue q --partition p --status pending --cg g --offset 5',
-      'GET /api/v1/messages?queue=q&partition=p&status=pending&consumerGroup=g&limit=100&offset=5',
+      'messages list --queue q --partition p --status pending --from 2026-01-31 --offset 5',
+      'GET /api/v1/messages?queue=q&partition=p&status=pending' +
+        '&from=2026-01-31T00%3A00%3A00.000Z&limit=100&offset=5',
       null,
     ],
     ['messages get 1 t', 'GET /api/v1/messages/1/t', null],
@@ -98,6 +99,7 @@ describe('queue configure', () => {
   it.each([
     ['--lease-time 60', { leaseTime: 60 }],
     ['--retry-limit 0 --delivery-limit 5', { retryLimit: 0, deliveryLimit: 5 }],
+    ['--retry-backoff 100 --retry-backoff-max 0', { retryBackoffMs: 100, retryBackoffMaxMs: 0 }],
     ['--retention 3600', { retentionSeconds: 3600, retentionEnabled: true }],
     ['--completed-retention 0', { completedRetentionSeconds: 0 }],
     ['--dlq', { deadLetterQueue: true, dlqAfterMaxRetries: true }],
@@ -111,9 +113,9 @@ describe('queue configure', () => {
     expect(bodies()).toEqual([{ queue: 'q', options }]);
   });
 
-  it('sends labels beside the options', async () => {
+  it('sends labels among the options', async () => {
     await stub.svcctl('queue configure q --namespace n --task t');
-    expect(bodies()).toEqual([{ queue: 'q', namespace: 'n', task: 't', options: {} }]);
+    expect(bodies()).toEqual([{ queue: 'q', options: { namespace: 'n', task: 't' } }]);
   });
 });
 
@@ -267,10 +269,12 @@ describe('dead letters', () => {
   });
 });
 
-it.each(['partition seek q p --cg g --to beginning', 'partition seek q p', 'lag --min-seconds x'])(
-  '%s ends with 1 and sends nothing',
-  async (words) => {
-    expect((await stub.svcctl(words)).code).toBe(1);
-    expect(stub.asked).toEqual([]);
-  },
-);
+it.each([
+  'partition seek q p --cg g --to beginning',
+  'partition seek q p',
+  'lag --min-seconds x',
+  'messages list --status done',
+])('%s ends with 1 and sends nothing', async (words) => {
+  expect((await stub.svcctl(words)).code).toBe(1);
+  expect(stub.asked).toEqual([]);
+});

@@ -22,15 +22,11 @@ describe('commands of one call send it', () => {
       `POST ${raft}/membership/learners`,
       { id: 4, raft: 'n:7', http: 'n:6' },
     ],
-    [
-      'cluster promote 4 5 --force',
-      `POST ${raft}/membership/promote`,
-      { ids: [4, 5], force: true },
-    ],
-    ['cluster remove 4 --yes', `DELETE ${raft}/membership/members/4`, {}],
+    ['cluster promote 4 5 --force', `POST ${raft}/membership/promote?force=true`, { ids: [4, 5] }],
+    ['cluster remove 4 --yes', `DELETE ${raft}/membership/members/4`, null],
     ['cluster transfer 2', `POST ${raft}/transfer`, { to: 2 }],
     ['link status', 'GET /api/v1/system/link', null],
-    ['link promote --yes', 'POST /api/v1/system/link/promote', {}],
+    ['link promote --yes', 'POST /api/v1/system/link/promote', null],
     ['stream list', 'GET /api/v1/consumer-groups?limit=1000', null],
     [
       'stream state s 17 --prefix a',
@@ -170,10 +166,11 @@ describe('apply', () => {
 name: orders
 namespace: billing
 task: ingest
-config: {leaseTime: 60, deliveryLimit: 5, deadLetterQueue: false}
+config: {leaseTime: 60, deliveryLimit: 0, deadLetterQueue: false}
 ---
 kind: Queue
 name: plain
+config: {retryBackoffMs: 5}
 ---
 kind: ConsumerGroup
 name: workers
@@ -187,12 +184,16 @@ seek-to: "5m ago"
     expect(bodies()).toEqual([
       {
         queue: 'orders',
-        namespace: 'billing',
-        task: 'ingest',
         mode: 'replace',
-        options: { leaseTime: 60, deliveryLimit: 5, deadLetterQueue: false },
+        options: {
+          leaseTime: 60,
+          deliveryLimit: 0,
+          deadLetterQueue: false,
+          namespace: 'billing',
+          task: 'ingest',
+        },
       },
-      { queue: 'plain', mode: 'replace', options: {} },
+      { queue: 'plain', mode: 'replace', options: { retryBackoffMs: 5 } },
       { timestamp: '2026-11-26T11:55:00.000Z' },
     ]);
     expect(lines()[2]).toBe('POST /api/v1/consumer-groups/workers/queues/orders/seek');

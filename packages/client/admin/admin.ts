@@ -9,7 +9,7 @@
 import { misuse, refuseUnknown } from '../base/checks.js';
 import { ClientError, shown } from '../base/errors.js';
 import { writeJson } from '../base/write-json.js';
-import { path, type Transport, withQuery } from '../transport/transport.js';
+import { type Call, path, type Transport, withQuery } from '../transport/transport.js';
 import { type AdminApi, ROUTES, type Route } from './routes.js';
 
 export interface CallOptions {
@@ -71,6 +71,14 @@ export function adminOf(transport: Transport): Admin {
     async (...given: unknown[]) => (await send(transport, termsOf(name, route, given))).body,
   ]);
   return { ...Object.fromEntries(methods), pages: pagesOf(transport) } as Admin;
+}
+
+/** The call that a method of `client.admin` makes, for whoever reads its answer otherwise. */
+export function adminCall<Name extends keyof Methods>(
+  name: Name,
+  ...given: Parameters<Methods[Name]>
+): Call<unknown> {
+  return callOf(termsOf(name, ROUTES[name], given));
 }
 
 function pagesOf(transport: Transport) {
@@ -146,18 +154,21 @@ function pathOf(
   });
 }
 
-async function send(transport: Transport, terms: Terms) {
-  const { route, body, query, waitMs, signal } = terms;
-  const answer = await transport.call<unknown>({
+function callOf({ route, path: at, body, query, waitMs, signal }: Terms): Call<unknown> {
+  return {
     method: route.at.slice(0, route.at.indexOf(' ')) as 'GET',
-    path: withQuery(terms.path, query),
+    path: withQuery(at, query),
     ...(body === undefined ? {} : { body }),
     repeat: route.repeat ?? 'any',
     ...(waitMs > 0 ? { waitMs } : {}),
     signal,
     ...(route.isText ? { read: (text: string) => text } : {}),
-  });
+  };
+}
+
+async function send(transport: Transport, terms: Terms) {
+  const answer = await transport.call(callOf(terms));
   if (answer.body !== null) return answer;
-  const text = `${route.at} was answered with nothing`;
+  const text = `${terms.route.at} was answered with nothing`;
   throw new ClientError(text, { status: answer.status, code: 'not_json' });
 }

@@ -48,7 +48,7 @@ export interface Configured {
 }
 
 /** Each option, and a value of its type. */
-const SAMPLES: {
+export const QUEUE_OPTIONS: {
   readonly [Name in keyof Required<QueueOptions>]: NonNullable<QueueOptions[Name]>;
 } = {
   leaseTime: 0,
@@ -83,9 +83,9 @@ export interface QueueNames {
 }
 
 export function checkedOptions(options: QueueOptions): QueueOptions {
-  refuseUnknown(options, Object.keys(SAMPLES).join(' '), 'config');
+  refuseUnknown(options, Object.keys(QUEUE_OPTIONS).join(' '), 'config');
   for (const [name, value] of Object.entries(options)) {
-    const kind = typeof SAMPLES[name as keyof QueueOptions];
+    const kind = typeof QUEUE_OPTIONS[name as keyof QueueOptions];
     if (value !== null && typeof value !== kind) {
       throw misuse(`config.${name}`, value, `a ${kind}, or null for the broker's default`);
     }
