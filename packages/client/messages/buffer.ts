@@ -48,6 +48,8 @@ export interface Unsent {
   readonly error: unknown;
 }
 
+/** Of a batch: with three bytes for each it is still a request that the broker takes. */
+const CHARACTERS_MAX = 16 * 1024 * 1024;
 const TOO_LARGE = 'larger than an entry of the log';
 
 export interface BufferLimits {
@@ -83,6 +85,10 @@ export class Buffer {
   #onRoom: (() => void) | null = null;
   #cancelTimer: (() => void) | null = null;
   #sending: Promise<void> | null = null;
+  /** Messages of the next batch: fewer while one that the broker does not take is looked for. */
+  #most: number;
+  /** Messages that left, stored or refused. */
+  #gone = 0;
   /** The last failure of a batch that is still to be sent. */
   #failure: unknown = null;
   /** Nothing more comes in: pushes that wait for room reject. */
@@ -94,28 +100,33 @@ export class Buffer {
     this.#transport = transport;
     this.queue = queue;
     this.#limits = limits;
+    this.#most = limits.messageCount;
   }
 
-  /** Takes all items in at once where there is room for them; otherwise a promise of that. */
-  add(items: readonly ReadyItem[]): undefined | Promise<void> {
-    const hasRoom = this.#items.length + items.length <= this.#limits.maxSize;
-    if (this.#waiting === 0 && hasRoom && !this.#isEnded) {
-      for (const item of items) this.#items.push(item);
-      this.#schedule();
-      return undefined;
+  /**
+   * Takes all items in at once where there is room for them, and gives their number; otherwise a
+   * promise of that. Items that a schema still looks at keep the place of their push.
+   */
+  add(items: readonly ReadyItem[] | Promise<readonly ReadyItem[]>): number | Promise<number> {
+    if (!(items instanceof Promise) && this.#waiting === 0 && !this.#isEnded) {
+      if (this.#items.length + items.length <= this.#limits.maxSize) {
+        for (const item of items) this.#items.push(item);
+        this.#schedule();
+        return items.length;
+      }
     }
     this.#waiting++;
-    const entered = this.#entering.then(() => this.#enter(items));
+    const entered = this.#entering.then(async () => this.#enter(await items));
     const left = () => {
       this.#waiting--;
     };
     this.#entering = entered.then(left, left);
-    return entered;
+    return Promise.all([items, entered]).then(([{ length }]) => length);
   }
 
-  /** Sends all that is in; rejects when a batch failed, which is kept at the front. */
+  /** Sends all that is in by now; rejects when a batch failed, which is kept at the front. */
   async flush(): Promise<void> {
-    while (this.#items.length > 0) {
+    for (const until = this.#gone + this.#items.length; this.#gone < until; ) {
       await this.#send();
       if (this.#failure !== null) throw this.#failure;
     }
@@ -163,7 +174,8 @@ export class Buffer {
   /** A full batch goes at once, a part of one when its time has come. */
   #schedule(): void {
     if (this.#isEnded || this.#sending !== null || this.#items.length === 0) return;
-    if (this.#items.length >= this.#limits.messageCount && this.#failure === null) {
+    const isFull = this.#items.length >= this.#limits.messageCount;
+    if ((isFull || this.#most < this.#limits.messageCount) && this.#failure === null) {
       void this.#send();
       return;
     }
@@ -186,24 +198,46 @@ export class Buffer {
   async #sendBatch(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
-    const batch = this.#items.slice(0, this.#limits.messageCount);
+    const batch = this.#nextBatch();
     try {
       const results = await sendItems(this.#transport, batch);
-      this.#items.splice(0, batch.length);
-      this.#failure = null;
       const lost = batch.filter((_, i) => results[i]?.status === 'error');
-      if (lost.length > 0) this.#refuse(lost, new ClientError(TOO_LARGE));
+      this.#settle(batch, lost, new ClientError(TOO_LARGE));
     } catch (error) {
+      if (isFinal(error as ClientError)) return this.#settle(batch, batch, error);
       this.#failure = error;
-      if (!isFinal(error as ClientError)) {
-        const facts = { queue: this.queue, messages: batch.length, error: String(error) };
-        this.#transport.settings.logger.warn('a batch failed and is kept', facts);
-        return;
-      }
-      this.#items.splice(0, batch.length);
-      this.#failure = null;
-      this.#refuse(batch, error);
+      const facts = { queue: this.queue, messages: batch.length, error: String(error) };
+      this.#transport.settings.logger.warn('a batch failed and is kept', facts);
     }
+  }
+
+  #nextBatch(): readonly ReadyItem[] {
+    let [count, characters] = [0, 0];
+    for (const { text } of this.#items) {
+      characters += text.length;
+      if (count === this.#most || (count > 0 && characters > CHARACTERS_MAX)) break;
+      count++;
+    }
+    return this.#items.slice(0, count);
+  }
+
+  /**
+   * One message can be why its whole batch is refused, and why those behind it in its partition
+   * are. So what was refused goes out again in halves, until a message is refused that is alone;
+   * then the batches grow again.
+   */
+  #settle(batch: readonly ReadyItem[], refused: readonly ReadyItem[], error: unknown): void {
+    this.#failure = null;
+    const isFound = batch.length === 1;
+    const kept = isFound ? [] : refused;
+    if (kept.length > 0) this.#most = Math.ceil(batch.length / 2);
+    else if (!isFound || refused.length === 0) {
+      this.#most = Math.min(this.#most * 2, this.#limits.messageCount);
+    }
+    if (kept.length === 0) this.#items.splice(0, batch.length);
+    else this.#items = [...kept, ...this.#items.slice(batch.length)];
+    this.#gone += batch.length - kept.length;
+    if (isFound && refused.length > 0) this.#refuse(refused, error);
   }
 
   #refuse(items: readonly ReadyItem[], error: unknown): void {
@@ -213,18 +247,26 @@ export class Buffer {
       this.#refused.push({ queue: this.queue, items: given, error });
     }
     this.#refusedCount += given.length;
+    const { logger } = this.#transport.settings;
     const { onError } = this.#limits;
-    if (onError !== undefined) onError(given, error as ClientError);
-    else {
-      const facts = { queue: this.queue, messages: given.length, error: String(error) };
-      this.#transport.settings.logger.error('the broker does not take a batch', facts);
+    const facts = { queue: this.queue, messages: given.length, error: String(error) };
+    if (onError === undefined) {
+      logger.error('the broker does not take a message', facts);
+      return;
     }
+    // In a step of its own: what the program throws is no failure of the buffer.
+    Promise.resolve()
+      .then(() => onError(given, error as ClientError))
+      .catch(() => logger.error('onError of a buffer threw', facts));
   }
 }
 
-/** The same batch would be refused again; a credential or a limit may change. */
+/**
+ * It is about the messages, and the same ones would be refused again. Any other 4xx is about the
+ * credential, the address or what stands between: that may change.
+ */
 function isFinal({ status }: ClientError): boolean {
-  return status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
+  return status === 400 || status === 413;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

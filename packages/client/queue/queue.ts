@@ -144,20 +144,18 @@ export class Queue<
   /** Stores the items; or takes them into the buffer, waiting for room. */
   push(items: PushItem<In> | readonly PushItem<In>[]): Pushing<Pushed> {
     const { buffer } = this.#state;
+    // Now: the program may change what it gave as soon as it has the promise.
+    const ready = this.#ready(items);
     if (buffer === undefined) {
-      const send = async () => sendItems(this.#context.transport, await this.#ready(items));
+      const send = async () => sendItems(this.#context.transport, await ready);
       return new Pushing(send, []) as unknown as Pushing<Pushed>;
     }
     // A program pushes one message at a time into a buffer: where nothing is waited for, no promise
     // is made.
-    const add = (ready: readonly ReadyItem[]): Buffered | Promise<Buffered> => {
-      const room = this.#context.buffers.of(this.#names('push').queue, buffer).add(ready);
-      const buffered = { buffered: true, count: ready.length } as const;
-      return room === undefined ? buffered : room.then(() => buffered);
-    };
-    const send = () => {
-      const ready = this.#ready(items);
-      return ready instanceof Promise ? ready.then(add) : add(ready);
+    const send = (): Buffered | Promise<Buffered> => {
+      const added = this.#context.buffers.of(this.#names('push').queue, buffer).add(ready);
+      if (typeof added === 'number') return { buffered: true, count: added };
+      return added.then((count) => ({ buffered: true, count }));
     };
     return new Pushing(send, { buffered: true, count: 0 }) as unknown as Pushing<Pushed>;
   }
@@ -331,13 +329,17 @@ export class Queue<
     }
   }
 
-  /** A promise where the schema is asked. */
+  /** A promise where the schema is asked, and of what is wrong. */
   #ready(items: unknown): readonly ReadyItem[] | Promise<readonly ReadyItem[]> {
-    const { queue } = this.#names('push');
-    const { partition, schema } = this.#state;
-    const nowMs = this.#context.transport.platform.nowMs();
-    const ready = readyItems(items, { queue, partition, nowMs });
-    return schema === undefined ? ready : fitting(ready, schema);
+    try {
+      const { queue } = this.#names('push');
+      const { partition, schema } = this.#state;
+      const nowMs = this.#context.transport.platform.nowMs();
+      const ready = readyItems(items, { queue, partition, nowMs });
+      return schema === undefined ? ready : fitting(ready, schema);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   #names(step: string): QueueNames {
