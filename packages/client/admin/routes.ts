@@ -34,37 +34,44 @@ function at<At extends keyof AdminApi>(
   return { at, ...(terms as RouteTerms) };
 }
 
+const PAGE = ['limit', 'after'] as const;
+const OFFSET = ['limit', 'offset'] as const;
+const SERIES = ['from', 'to', 'queue'] as const;
+const METADATA = ['deleteMetadata'] as const;
+const BODY = { body: 'required' } as const;
+const MEMBERSHIP = { query: ['timeoutMs', 'force'], repeat: 'unapplied' } as const;
+
 export const ROUTES = {
   queues: at('GET /api/v1/resources/queues', { query: ['stats', 'limit', 'after'] }),
-  queue: at('GET /api/v1/resources/queues/{queue}', { query: ['limit', 'after'] }),
+  queue: at('GET /api/v1/resources/queues/{queue}', { query: PAGE }),
   queueDepth: at('GET /api/v1/resources/queues/{queue}/depth', {
     query: ['group', 'limit', 'after'],
   }),
-  queueSizes: at('GET /api/v1/resources/queues/{queue}/sizes', { query: ['limit', 'after'] }),
-  configureQueue: at('POST /api/v1/configure', { body: 'required' }),
+  queueSizes: at('GET /api/v1/resources/queues/{queue}/sizes', { query: PAGE }),
+  configureQueue: at('POST /api/v1/configure', BODY),
   deleteQueue: at('DELETE /api/v1/resources/queues/{queue}'),
-  namespaces: at('GET /api/v1/resources/namespaces', { query: ['limit', 'after'] }),
-  tasks: at('GET /api/v1/resources/tasks', { query: ['limit', 'after'] }),
+  namespaces: at('GET /api/v1/resources/namespaces', { query: PAGE }),
+  tasks: at('GET /api/v1/resources/tasks', { query: PAGE }),
   overview: at('GET /api/v1/resources/overview'),
   partitions: at('GET /api/v1/resources/partitions', { query: ['queue', 'limit'] }),
   partitionLiveness: at('GET /api/v1/analytics/partition-liveness', {
     query: ['queue', 'namespace', 'task', 'limit'],
   }),
-  queueStatuses: at('GET /api/v1/status/queues', { query: ['limit', 'offset'] }),
-  queueStatus: at('GET /api/v1/status/queues/{queue}', { query: ['limit', 'after'] }),
+  queueStatuses: at('GET /api/v1/status/queues', { query: OFFSET }),
+  queueStatus: at('GET /api/v1/status/queues/{queue}', { query: PAGE }),
   messageCounts: at('GET /api/v1/status/analytics'),
-  groups: at('GET /api/v1/consumer-groups', { query: ['limit', 'after'] }),
-  group: at('GET /api/v1/consumer-groups/{group}', { query: ['limit', 'after'] }),
+  groups: at('GET /api/v1/consumer-groups', { query: PAGE }),
+  group: at('GET /api/v1/consumer-groups/{group}', { query: PAGE }),
   laggingGroups: at('GET /api/v1/consumer-groups/lagging', {
     query: ['minLagSeconds', 'limit', 'after'],
   }),
-  positions: at('POST /api/v1/consumer-groups/positions', { body: 'required' }),
-  deleteGroup: at('DELETE /api/v1/consumer-groups/{group}', { query: ['deleteMetadata'] }),
+  positions: at('POST /api/v1/consumer-groups/positions', BODY),
+  deleteGroup: at('DELETE /api/v1/consumer-groups/{group}', { query: METADATA }),
   deleteGroupOfQueue: at('DELETE /api/v1/consumer-groups/{group}/queues/{queue}', {
-    query: ['deleteMetadata'],
+    query: METADATA,
   }),
-  subscribeGroup: at('POST /api/v1/consumer-groups/{group}/subscription', { body: 'required' }),
-  seekQueue: at('POST /api/v1/consumer-groups/{group}/queues/{queue}/seek', { body: 'required' }),
+  subscribeGroup: at('POST /api/v1/consumer-groups/{group}/subscription', BODY),
+  seekQueue: at('POST /api/v1/consumer-groups/{group}/queues/{queue}/seek', BODY),
   seekPartition: at(
     'POST /api/v1/consumer-groups/{group}/queues/{queue}/partitions/{partition}/seek',
     { body: 'optional' },
@@ -81,18 +88,18 @@ export const ROUTES = {
   deadLetters: at('GET /api/v1/dlq', { query: ['queue', 'consumerGroup', 'limit', 'offset'] }),
   purgeDeadLetters: at('DELETE /api/v1/dlq', { query: ['queue', 'consumerGroup'] }),
   replayDeadLetter: at('POST /api/v1/dlq/{id}/replay', { body: 'optional', repeat: 'never' }),
-  redriveDeadLetters: at('POST /api/v1/dlq/redrive', { body: 'required' }),
+  redriveDeadLetters: at('POST /api/v1/dlq/redrive', BODY),
   deadLetterSignatures: at('GET /api/v1/analytics/dlq-signatures', { query: ['queue', 'limit'] }),
-  traces: at('GET /api/v1/traces/{partitionId}/{transactionId}', { query: ['limit', 'offset'] }),
-  tracesByName: at('GET /api/v1/traces/by-name/{traceName}', { query: ['limit', 'offset'] }),
-  traceNames: at('GET /api/v1/traces/names', { query: ['limit', 'offset'] }),
+  traces: at('GET /api/v1/traces/{partitionId}/{transactionId}', { query: OFFSET }),
+  tracesByName: at('GET /api/v1/traces/by-name/{traceName}', { query: OFFSET }),
+  traceNames: at('GET /api/v1/traces/names', { query: OFFSET }),
   writeTrace: at('POST /api/v1/traces', { body: 'required', repeat: 'unapplied' }),
-  fetch: at('POST /api/v1/fetch', { body: 'required' }),
-  fetchOffsets: at('POST /api/v1/fetch/offsets', { body: 'required' }),
-  changedPartitions: at('POST /api/v1/partitions/changed', { body: 'required' }),
+  fetch: at('POST /api/v1/fetch', BODY),
+  fetchOffsets: at('POST /api/v1/fetch/offsets', BODY),
+  changedPartitions: at('POST /api/v1/partitions/changed', BODY),
   kvNamespaces: at('GET /api/v1/resources/kv/namespaces'),
-  kvRows: at('POST /api/v1/resources/kv/list', { body: 'required' }),
-  timerQueues: at('GET /api/v1/resources/timers', { query: ['limit', 'after'] }),
+  kvRows: at('POST /api/v1/resources/kv/list', BODY),
+  timerQueues: at('GET /api/v1/resources/timers', { query: PAGE }),
   ephemeralQueues: at('GET /api/v1/ephemeral/queues', { query: ['after', 'limit'] }),
   ephemeralDepth: at('GET /api/v1/ephemeral/queues/{queue}/depth', { query: ['group'] }),
   status: at('GET /api/v1/status', {
@@ -101,9 +108,9 @@ export const ROUTES = {
   workload: at('GET /api/v1/analytics/workload', {
     query: ['from', 'to', 'groupBy', 'namespace', 'task', 'queue'],
   }),
-  queueLag: at('GET /api/v1/analytics/queue-lag', { query: ['from', 'to', 'queue'] }),
-  queueOps: at('GET /api/v1/analytics/queue-ops', { query: ['from', 'to', 'queue'] }),
-  parkedPops: at('GET /api/v1/analytics/queue-parked-replicas', { query: ['from', 'to', 'queue'] }),
+  queueLag: at('GET /api/v1/analytics/queue-lag', { query: SERIES }),
+  queueOps: at('GET /api/v1/analytics/queue-ops', { query: SERIES }),
+  parkedPops: at('GET /api/v1/analytics/queue-parked-replicas', { query: SERIES }),
   retention: at('GET /api/v1/analytics/retention', { query: ['from', 'to', 'queue', 'groupBy'] }),
   systemMetrics: at('GET /api/v1/analytics/system-metrics', {
     query: ['from', 'to', 'hostname', 'workerId'],
@@ -121,37 +128,32 @@ export const ROUTES = {
   raftLiveness: at('GET /api/v1/raft/liveness'),
   membership: at('GET /api/v1/system/raft/membership'),
   addLearner: at('POST /api/v1/system/raft/membership/learners', {
-    query: ['timeoutMs', 'force'],
+    ...MEMBERSHIP,
     body: 'required',
-    repeat: 'unapplied',
   }),
   promoteLearners: at('POST /api/v1/system/raft/membership/promote', {
-    query: ['timeoutMs', 'force'],
+    ...MEMBERSHIP,
     body: 'required',
-    repeat: 'unapplied',
   }),
   setVoters: at('PUT /api/v1/system/raft/membership/voters', {
-    query: ['timeoutMs', 'force'],
+    ...MEMBERSHIP,
     body: 'required',
-    repeat: 'unapplied',
   }),
   removeMember: at('DELETE /api/v1/system/raft/membership/members/{id}', {
-    query: ['timeoutMs', 'force'],
-    repeat: 'unapplied',
+    ...MEMBERSHIP,
   }),
   transferLeadership: at('POST /api/v1/system/raft/transfer', {
-    query: ['timeoutMs', 'force'],
+    ...MEMBERSHIP,
     body: 'required',
-    repeat: 'unapplied',
   }),
   link: at('GET /api/v1/system/link'),
   promoteLink: at('POST /api/v1/system/link/promote'),
   sharedState: at('GET /api/v1/system/shared-state'),
   refreshStats: at('POST /api/v1/stats/refresh'),
   switches: at('GET /api/v1/system/kv-timers'),
-  setSwitches: at('POST /api/v1/system/kv-timers', { body: 'required' }),
+  setSwitches: at('POST /api/v1/system/kv-timers', BODY),
   ephemeralSwitch: at('GET /api/v1/system/ephemeral'),
-  setEphemeralSwitch: at('POST /api/v1/system/ephemeral', { body: 'required' }),
-  grantQuota: at('POST /api/v1/resources/quota', { body: 'required' }),
+  setEphemeralSwitch: at('POST /api/v1/system/ephemeral', BODY),
+  grantQuota: at('POST /api/v1/resources/quota', BODY),
   purgeTenant: at('DELETE /api/v1/resources/tenant', { query: ['tenant'] }),
 };

@@ -38,6 +38,12 @@ export class ClientError extends Error {
   }
 }
 
+/** `what` was answered with JSON that is not its result: it may have been carried out. */
+export function notItsResult(what: string): ClientError {
+  const text = `${what} was answered with something else than its result`;
+  return new ClientError(text, { code: 'not_json', outcomeUnknown: true });
+}
+
 /** `value` as part of a text that says what is wrong with it. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);

@@ -1,6 +1,6 @@
 /** Acknowledgements and renewals: one call for each group, verdicts in the order of the request. */
 import { misuse, oneOf, refuseUnknown } from '../base/checks.js';
-import { ClientError } from '../base/errors.js';
+import { notItsResult } from '../base/errors.js';
 import { path, type Transport } from '../transport/transport.js';
 
 /** What names a message; a `Message` does. */
@@ -84,8 +84,7 @@ export async function ack(
       repeat: 'any',
     });
     if (!Array.isArray(body) || body.length !== places.length) {
-      const text = `an ack of ${places.length} messages was answered with other results`;
-      throw new ClientError(text, { code: 'not_json', outcomeUnknown: true });
+      throw notItsResult(`an ack of ${places.length} messages`);
     }
     places.forEach((place, i) => {
       const { transactionId, success, error, leaseReleased, dlq, noop } = body[i] as AckResult;

@@ -1,6 +1,6 @@
 /** Pushes: the items that users give, the body that is sent, and what is answered. */
 import { misuse, nameOf, refuseUnknown } from '../base/checks.js';
-import { ClientError, shown } from '../base/errors.js';
+import { notItsResult, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
 import { type StandardSchema, validated } from '../base/standard-schema.js';
 import { writeJson } from '../base/write-json.js';
@@ -112,10 +112,7 @@ export async function sendItems(
     affinity: first.queue,
   });
   if (!Array.isArray(body) || body.length !== items.length) {
-    throw new ClientError(`a push of ${items.length} items was answered with other results`, {
-      code: 'not_json',
-      outcomeUnknown: true,
-    });
+    throw notItsResult(`a push of ${items.length} items`);
   }
   return items.map((item, i) => resultOf(item, body[i] as WireResult));
 }

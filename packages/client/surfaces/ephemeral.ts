@@ -12,7 +12,7 @@
  */
 import { flag, misuse, nameOf, oneOf, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
-import { ClientError, shown } from '../base/errors.js';
+import { notItsResult, shown } from '../base/errors.js';
 import { parseButTexts } from '../base/payload-texts.js';
 import { writeJson } from '../base/write-json.js';
 import { path, type Transport, withQuery } from '../transport/transport.js';
@@ -187,7 +187,7 @@ export class EphemeralQueue {
         repeat: 'any',
         affinity: this.#affinity(list[places[0] as number]?.partition),
       });
-      if (body?.results.length !== places.length) throw notAsDescribed('ack');
+      if (body?.results.length !== places.length) throw notItsResult('ack of an ephemeral queue');
       places.forEach((place, i) => {
         outcomes[place] = body.results[i]?.outcome as EphemeralOutcome;
       });
@@ -285,9 +285,4 @@ function refuseUnnamed(message: EphemeralAcked): void {
 
 function optionalName(value: string | undefined, name: string): string | undefined {
   return value === undefined ? undefined : nameOf(value, name);
-}
-
-function notAsDescribed(what: string): ClientError {
-  const text = `${what} of an ephemeral queue was answered with something else than its result`;
-  return new ClientError(text, { code: 'not_json', outcomeUnknown: true });
 }

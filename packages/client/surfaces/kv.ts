@@ -9,7 +9,7 @@
  * there with the one that was sent. Another client may have written the same.
  */
 import { misuse, refuseUnknown, whole } from '../base/checks.js';
-import { ClientError, shown } from '../base/errors.js';
+import { ClientError, notItsResult, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
 import { parseButTexts } from '../base/payload-texts.js';
 import { writeJson } from '../base/write-json.js';
@@ -155,7 +155,7 @@ export class Kv {
       );
       const seen = new Set([...missing, ...rows.map(({ key = '' }) => key)]);
       for (const row of rows) found.set(row.key as string, rowOf<Value>(row));
-      if (seen.size === 0) throw notAsDescribed('getMany');
+      if (seen.size === 0) throw notItsResult('getMany of key/value');
       left = left.filter((key) => !seen.has(key));
     }
     return found;
@@ -193,7 +193,7 @@ export class Kv {
         signal,
         read: readRaw,
       });
-      if (body === null) throw notAsDescribed('listAll');
+      if (body === null) throw notItsResult('listAll of key/value');
       return { rows: body.rows.map(rowOf<Value>), nextAfter: body.nextAfter };
     });
   }
@@ -290,7 +290,7 @@ export class Kv {
   async #read<Result>(op: object, { signal }: ReadOptions): Promise<Result> {
     const { body } = await this.#call<Results<Result>>([JSON.stringify(op)], 'any', signal);
     const result = body !== null && 'results' in body ? body.results[0] : undefined;
-    if (result === undefined) throw notAsDescribed('a read');
+    if (result === undefined) throw notItsResult('read of key/value');
     return result;
   }
 
@@ -328,25 +328,20 @@ function rowOf<Value>(row: object): KvRow<Value> {
 function writtenOf<Value>(element: Element | undefined): KvWritten<Value> {
   const { applied, reason = null, key, value: raw = 'null', version } = element ?? {};
   if (applied === undefined || key === undefined || version === undefined) {
-    throw notAsDescribed('a write');
+    throw notItsResult('write of key/value');
   }
   return { applied, reason, key, value: JSON.parse(raw) as Value, raw, version };
 }
 
 function refusedGuard(body: Refused | null, check: KvCheck | undefined): KvCheck {
   if (body?.reason === 'kv_precondition' && check !== undefined) return check;
-  throw notAsDescribed('a write');
+  throw notItsResult('write of key/value');
 }
 
 function inDoubt(key: string, body: unknown): ClientError {
   const text = `the write of ${shown(key)} was sent again, and lost perhaps to its own first try`;
   const facts = { status: 200, code: 'outcome_unknown', outcomeUnknown: true, body };
   return new ClientError(`${text}: read the row`, facts);
-}
-
-function notAsDescribed(what: string): ClientError {
-  const text = `${what} was answered with something else than its result`;
-  return new ClientError(text, { code: 'not_json', outcomeUnknown: true });
 }
 
 function keyOf(key: unknown): string {

@@ -24,7 +24,7 @@
  */
 import { flag, misuse, refuseUnknown, signalOf, whole } from '../base/checks.js';
 import { type Duration, durationMs, durationSeconds } from '../base/durations.js';
-import { ClientError, shown } from '../base/errors.js';
+import { ClientError, notItsResult, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
 import { onAbort } from '../base/on-abort.js';
 import { sleep } from '../base/platform.js';
@@ -416,9 +416,8 @@ async function lockCall(
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
   const result = body?.results[0];
-  if (result !== undefined) return { ...result, isRepeat };
-  const text = 'a call of a lock was answered with something else than its result';
-  throw new ClientError(text, { code: 'not_json', outcomeUnknown: true });
+  if (result === undefined) throw notItsResult('a call of a lock');
+  return { ...result, isRepeat };
 }
 
 function termsOf(name: string, options: LockOptions): Terms {

@@ -11,7 +11,7 @@
 import { base64, textOfBase64 } from '../base/base64.js';
 import { nameOf, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
-import { ClientError, shown } from '../base/errors.js';
+import { ClientError, notItsResult, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
 import { writeJson } from '../base/write-json.js';
 import { path, type Transport, withQuery } from '../transport/transport.js';
@@ -130,7 +130,7 @@ export class TimerBuilder {
       repeat: 'any',
     });
     const result = body?.results[0];
-    if (result === undefined) throw notAsDescribed('schedule');
+    if (result === undefined) throw notItsResult('schedule of a timer');
     const { status, queue, timerKey, txn, messageId, deliverAt } = result;
     const isNew = status === 'scheduled';
     return { isNew, queue, timerKey, transactionId: txn, messageId, deliverAt };
@@ -164,7 +164,7 @@ export class TimerBuilder {
       path: this.#path('cancel'),
       repeat: 'any',
     });
-    if (body === null) throw notAsDescribed('cancel');
+    if (body === null) throw notItsResult('cancel of a timer');
     if (body.ok || !isRepeat) return body.ok;
     const text = `the timer ${shown(this.#draft.timerKey)} is gone, by an earlier try or before it`;
     throw new ClientError(text, { code: 'outcome_unknown', outcomeUnknown: true, body });
@@ -177,7 +177,7 @@ export class TimerBuilder {
       path: this.#path('peek'),
       repeat: 'any',
     });
-    if (body === null) throw notAsDescribed('peek');
+    if (body === null) throw notItsResult('peek of a timer');
     if (body.found === false) return null;
     const raw = textOfBase64(body.payload ?? '');
     const payload = body.encrypted ? undefined : (jsonOrUndefined(raw) as Payload | undefined);
@@ -200,7 +200,7 @@ export class TimerBuilder {
         repeat: 'any',
         signal,
       });
-      if (body === null) throw notAsDescribed('list');
+      if (body === null) throw notItsResult('list of a timer');
       return { rows: body.rows.map(pendingOf), nextAfter: body.nextAfter };
     });
   }
@@ -260,9 +260,4 @@ function jsonOrUndefined(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function notAsDescribed(what: string): ClientError {
-  const text = `${what} of a timer was answered with something else than its result`;
-  return new ClientError(text, { code: 'not_json', outcomeUnknown: true });
 }
