@@ -33,7 +33,9 @@ const FIRST_MINOR_OF_MAJOR = new Map([
   [22, 2],
   [24, 0],
 ]);
-const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', 'data', '.git', '.setup']);
+const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', '.git', '.setup']);
+/** What nodes store that are started here. */
+const STORED = join(root, 'data');
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 
@@ -164,7 +166,8 @@ function sourcesUnder(directory) {
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   return entries.flatMap((entry) => {
     const path = join(directory, entry.name);
-    if (entry.isDirectory()) return SKIPPED_FOLDERS.has(entry.name) ? [] : sourcesUnder(path);
+    const isSkipped = SKIPPED_FOLDERS.has(entry.name) || path === STORED;
+    if (entry.isDirectory()) return isSkipped ? [] : sourcesUnder(path);
     return isSource(entry.name) ? [path] : [];
   });
 }

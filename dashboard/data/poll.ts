@@ -3,7 +3,9 @@
  * longer the longer it took, so that a page never adds load to a node that is slow. A hidden page
  * asks nothing, and a page that is left gives up what it asked.
  *
- * What was answered last stays when the next request fails, with the time of its answer.
+ * What was answered last stays when the next request fails, with the time of its answer. It stays
+ * with another token too, so that nothing typed into the page goes when one ends; unless that token
+ * is refused it, for then it was shown to somebody else.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { CallError } from '../base/call-error.js';
@@ -40,6 +42,8 @@ interface Kept<Data> {
   readonly data: Data | null;
   readonly answeredAtMs: number | null;
   readonly error: CallError | null;
+  /** With which it was answered. */
+  readonly token: string;
 }
 
 /**
@@ -52,28 +56,34 @@ export function usePoll<Data>(
   everyMs: number = EVERY_MS,
 ): Poll<Data> {
   const { token, tenant } = useStore(access);
-  const question = key === null ? '' : `${key}\n${token}\n${tenant}`;
+  const question = key === null ? '' : `${key}\n${tenant}`;
   const [kept, setKept] = useState<Kept<Data>>(nothing(question));
   const current = useRef(ask);
   current.current = ask;
   const again = useRef<() => void>(() => {});
   useEffect(() => {
     if (key === null) return;
-    const loop = new Loop(question, current, everyMs, setKept);
+    const loop = new Loop({ question, token }, current, everyMs, setKept);
     again.current = () => loop.askNow();
     return () => loop.end();
-  }, [question, everyMs]);
+  }, [question, token, everyMs]);
   const refresh = useCallback(() => again.current(), []);
   const { data, answeredAtMs, error } = kept.key === question ? kept : nothing<Data>(question);
   return { data, answeredAtMs, error, refresh };
 }
 
 function nothing<Data>(key: string): Kept<Data> {
-  return { key, data: null, answeredAtMs: null, error: null };
+  return { key, data: null, answeredAtMs: null, error: null, token: '' };
+}
+
+interface Question {
+  readonly question: string;
+  readonly token: string;
 }
 
 class Loop<Data> {
   readonly #key: string;
+  readonly #token: string;
   readonly #ask: { readonly current: Ask<Data> };
   readonly #everyMs: number;
   readonly #set: (change: (kept: Kept<Data>) => Kept<Data>) => void;
@@ -84,12 +94,13 @@ class Loop<Data> {
   #isStaleAlready = false;
 
   constructor(
-    key: string,
+    { question, token }: Question,
     ask: { readonly current: Ask<Data> },
     everyMs: number,
     set: (change: (kept: Kept<Data>) => Kept<Data>) => void,
   ) {
-    this.#key = key;
+    this.#key = question;
+    this.#token = token;
     this.#ask = ask;
     this.#everyMs = everyMs;
     this.#set = set;
@@ -122,17 +133,23 @@ class Loop<Data> {
     let retryAfterMs = 0;
     try {
       const data = await this.#ask.current(this.#leaving.signal);
-      this.#keep(() => ({ key: this.#key, data, answeredAtMs: Date.now(), error: null }));
+      const [key, token] = [this.#key, this.#token];
+      this.#keep(() => ({ key, token, data, answeredAtMs: Date.now(), error: null }));
     } catch (thrown) {
       const error = thrown instanceof CallError ? thrown : faultOf(thrown);
       retryAfterMs = error.retryAfterMs;
-      this.#keep((kept) => ({ ...(kept.key === this.#key ? kept : nothing(this.#key)), error }));
+      this.#keep((kept) => ({ ...(this.#stays(kept, error) ? kept : nothing(this.#key)), error }));
     }
     this.#isAsking = false;
     if (this.#leaving.signal.aborted) return;
     const tookMs = performance.now() - startedMs;
     const waitMs = this.#isStaleAlready ? 0 : restMs(this.#everyMs, tookMs, retryAfterMs);
     this.#timer = setTimeout(this.#whenVisible, waitMs);
+  }
+
+  #stays({ key, token }: Kept<Data>, { status }: CallError): boolean {
+    if (key !== this.#key) return false;
+    return token === this.#token || (status !== 401 && status !== 403);
   }
 
   #keep(change: (kept: Kept<Data>) => Kept<Data>): void {

@@ -6,8 +6,10 @@
  * without tokens and one with; failures happen within the page.
  */
 import { readFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { secondsFromNow, secretSigner, signedToken } from '../contract/signed-token.js';
 import { HttpClient } from '../process/http-client.js';
 import {
   type NodeUnderTest,
@@ -190,5 +192,114 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await tab.run(`delete document.visibilityState;
       document.dispatchEvent(new Event('visibilitychange')); 0`);
     await expect.poll(() => tab.run(asked)).toBeGreaterThan(before);
+  });
+
+  test('under a prefix: the page at any depth, its links and its calls', async () => {
+    const server = createServer((incoming, outgoing) => {
+      const { url = '', method, headers } = incoming;
+      const path = url.startsWith('/broker/') ? url.slice('/broker'.length) : '/api/outside';
+      const { port } = node;
+      const onward = request({ host: '127.0.0.1', port, path, method, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      });
+      onward.on('error', () => outgoing.destroy());
+      incoming.pipe(onward);
+    });
+    const port = await freePort();
+    await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
+    try {
+      const logged = browser.logged.length;
+      for (const path of ['/broker/', '/broker/queues', '/broker/nothing/of/this/depth']) {
+        await tab.go(`http://127.0.0.1:${port}${path}`);
+        await says(tab, 'document.querySelector("#health").innerText').toBe('healthy');
+      }
+      await tab.run(`[...document.querySelectorAll('nav a')].find(({ innerText }) =>
+        innerText === 'Queues').click()`);
+      await says(tab).toContain('shop.mail');
+      expect(await tab.run('location.pathname')).toBe('/broker/queues');
+      expect(browser.logged.slice(logged)).toEqual([]);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+});
+
+describe.skipIf(reason !== null)('with tokens', () => {
+  const SECRET = 'a secret of thirty-two bytes, or more';
+  const token = (role: string) =>
+    signedToken(secretSigner(SECRET), { exp: secondsFromNow(600), sub: 'ada', role });
+
+  let browser: Chromium;
+  let directory: TemporaryDirectory;
+  let node: NodeUnderTest;
+  let tab: Page;
+
+  beforeAll(async () => {
+    browser = new Chromium();
+    directory = temporaryDirectory();
+    const environment = { JWT_ENABLED: 'true', JWT_SECRET: SECRET };
+    node = await startNode({ directory: directory.path, port: await freePort(), environment });
+    tab = await browser.open('about:blank');
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser.close();
+    await node.kill();
+    directory.remove();
+  });
+
+  const enter = async (role: string) => {
+    const asked = '[...document.querySelectorAll("dialog")].at(-1)?.innerText';
+    await says(tab, asked).toContain('Bearer token');
+    await tab.run(typeInto('dialog [type=password]', `Bearer ${token(role)}`));
+    await tab.run(press('Use'));
+  };
+
+  test('a reload keeps the page, and asks for a token in place', async () => {
+    await tab.look(1280, 800, 'light');
+    await tab.go(`http://127.0.0.1:${node.port}/queues?q=k`);
+    await enter('admin');
+    await says(tab).toContain('No queue yet');
+    expect(await tab.run('location.pathname + location.search')).toBe('/queues?q=k');
+    expect(await tab.run('document.querySelector("dialog")')).toBeNull();
+  });
+
+  test('a token that ends is asked for again; what was typed stays and is sent', async () => {
+    await tab.run(press('Create a queue'));
+    await says(tab, 'document.querySelector("dialog").innerText').toContain('Name');
+    await tab.run(typeInto('dialog input', 'kept'));
+    await tab.run(`{
+      const real = window.fetch;
+      window.fetch = (url, options) => {
+        if (!String(url).endsWith('/configure')) return real(url, options);
+        window.fetch = real;
+        return Promise.resolve(new Response('{"error":"Token expired"}', { status: 401 }));
+      };
+    }`);
+    await tab.run(press('Create'));
+    await enter('admin');
+    await says(tab).toContain('kept');
+    await says(tab, 'document.querySelector(".toasts").innerText').toContain('Created');
+  });
+
+  test('a role that only reads sees no dead buttons', async () => {
+    await tab.run('document.querySelector(".top .wide-only").click()');
+    await enter('read-only');
+    await says(tab).not.toContain('Create a queue');
+    expect(await tab.run(TEXT)).toContain('kept');
+    expect(await tab.run(TEXT)).not.toContain('Delete');
+    expect(await tab.run('document.querySelector(".gauges")')).toBeNull();
+    expect(await tab.run('document.querySelector("#health").innerText')).toBe('healthy');
+  });
+
+  test('one that does not read is told so, and can give another token', async () => {
+    await tab.run('document.querySelector(".top .wide-only").click()');
+    await enter('write-only');
+    await says(tab).toContain('does not read');
+    await tab.run(press('Enter a token'));
+    await enter('admin');
+    await says(tab).toContain('kept');
   });
 });

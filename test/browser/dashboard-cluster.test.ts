@@ -1,0 +1,117 @@
+/**
+ * Goal: the page shows the cluster whichever node answers: behind a balancer nothing flips, a node
+ * that is gone is said at once, and an operator moves leadership and removes that node from the
+ * page. Method: Chromium, where it is installed, three nodes, and a balancer of the test that
+ * changes the node with every request.
+ */
+import { createServer, request, type Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Cluster } from '../cluster/cluster.js';
+import { freePort } from '../process/ports.js';
+import { Chromium, chromiumMissing, type Page } from './chromium.js';
+
+const reason = chromiumMissing();
+if (reason !== null) console.log(reason);
+
+const TEXT = 'document.querySelector("main").innerText';
+const GAUGES = 'document.querySelector(".gauges").innerText.replace(/\\s+/g, " ")';
+const says = (page: Page, expression = TEXT) =>
+  expect.poll(() => page.run(expression).then(String), { timeout: 20_000 });
+
+/** Each request goes to the next node that runs. */
+function balancer(cluster: Cluster): Server {
+  let turn = 0;
+  return createServer((incoming, outgoing) => {
+    const { running } = cluster;
+    const port = running[turn++ % running.length]?.settings.httpPort;
+    const { url: path, method, headers } = incoming;
+    const onward = request({ host: '127.0.0.1', port, path, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', () => outgoing.destroy());
+    incoming.pipe(onward);
+  });
+}
+
+describe.skipIf(reason !== null)('the dashboard of a cluster', () => {
+  let browser: Chromium;
+  let cluster: Cluster;
+  let server: Server;
+  let tab: Page;
+  let origin: string;
+  let failed = true;
+
+  beforeAll(async () => {
+    browser = new Chromium();
+    cluster = await Cluster.create({ size: 3 });
+    await cluster.startAll();
+    await cluster.ready();
+    server = balancer(cluster);
+    const port = await freePort();
+    await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
+    origin = `http://127.0.0.1:${port}`;
+    tab = await browser.open('about:blank');
+    await tab.look(1280, 800, 'light');
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser.close();
+    server.close();
+    server.closeAllConnections();
+    await cluster.close(failed);
+  });
+
+  test('figures are of all nodes, and the same whoever answers', async () => {
+    const leader = await cluster.waitForLeader();
+    await tab.go(`${origin}/`);
+    await says(tab, GAUGES).toContain(`leader ${leader.number}`);
+    const told = new Set<unknown>();
+    for (let i = 0; i < 12; i++) {
+      await tab.run('new Promise((done) => setTimeout(done, 500))');
+      told.add(await tab.run(`${TEXT}.match(/node \\d leads/)[0]`));
+      expect(await tab.run('document.querySelectorAll("main table")[0].rows.length')).toBe(4);
+    }
+    expect([...told]).toEqual([`node ${leader.number} leads`]);
+  });
+
+  test('leadership moves by a button, and the page says what will happen first', async () => {
+    const leader = await cluster.waitForLeader();
+    const [other] = (await cluster.followers()).map(({ number }) => number);
+    await tab.go(`${origin}/system`);
+    await says(tab).toContain('Let lead');
+    await tab.run(`document.querySelector('[aria-label="Let lead: node ${other}"]').click()`);
+    await says(tab, 'document.querySelector("dialog").innerText').toContain('Nothing is lost');
+    await tab.run('document.querySelector("dialog [type=submit]").click()');
+    await says(tab, 'document.querySelector(".toasts").innerText').toContain('Done');
+    expect((await cluster.waitForLeader()).number).toBe(other);
+    expect(other).not.toBe(leader.number);
+    await says(tab, GAUGES).toContain(`leader ${other}`);
+  });
+
+  test('a node that is gone is said, and removed after its number was typed', async () => {
+    const [gone] = await cluster.followers();
+    const number = gone?.number ?? 0;
+    await gone?.kill();
+    await tab.go(`${origin}/`);
+    await says(tab).toContain(`Node ${number} does not answer`);
+    await says(tab, GAUGES).toContain('1 silent');
+    await tab.go(`${origin}/system`);
+    await says(tab).toContain('does not answer');
+    await tab.run(`document.querySelector('[aria-label="Remove: node ${number}"]').click()`);
+    await says(tab, 'document.querySelector("dialog").innerText').toContain('Then 2 nodes vote');
+    await tab.run(`{
+      const field = document.querySelector('dialog input');
+      field.value = '${number}';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    }`);
+    await tab.run('new Promise((done) => setTimeout(done, 100))');
+    await tab.run('document.querySelector("dialog [type=submit]").click()');
+    await says(tab, 'document.querySelector(".toasts").innerText').toContain('Done');
+    const leader = await cluster.waitForLeader();
+    const { text } = await leader.client.get('/api/v1/system/raft/membership');
+    expect(JSON.parse(text).membership.voters).not.toContain(number);
+    await says(tab).not.toContain('does not answer');
+    failed = false;
+  });
+});
