@@ -69,14 +69,18 @@ async function ask(question: string, hidden = false): Promise<string> {
     terminal: hidden && process.stdin.isTTY === true,
   });
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  // Ctrl-D: the promise of the question would not end.
+  const end = new Promise<null>((resolve) => lines.once('close', () => resolve(null)));
+  let said: string | null = null;
   try {
-    const said = lines.question(question, { signal: interrupt.signal });
+    const line = lines.question(question, { signal: interrupt.signal });
     isMuted = hidden;
-    return await said;
+    said = await Promise.race([end, line]);
   } finally {
-    if (hidden) process.stderr.write('\n');
+    if (hidden || said === null) process.stderr.write('\n');
     lines.close();
   }
+  return said ?? '';
 }
 
 function browse(url: string): Promise<boolean> {

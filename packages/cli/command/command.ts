@@ -37,6 +37,8 @@ export type Outcome =
   | {
       readonly kind: 'said';
       readonly text: string;
+      /** What the command was asked for: `-q` does not leave it out. */
+      readonly isResult?: boolean;
       readonly value: unknown;
       readonly code?: number;
     }

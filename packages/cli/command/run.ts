@@ -121,7 +121,7 @@ export class Run {
     const { output } = this.flags;
     if (outcome.kind === 'ended') return code;
     if (outcome.kind === 'said' && !isForMachines(output)) {
-      if (this.flags.quiet !== true) await this.print(outcome.text);
+      if (this.flags.quiet !== true || outcome.isResult) await this.print(outcome.text);
       return code;
     }
     await this.world.output.write(

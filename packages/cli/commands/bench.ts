@@ -92,7 +92,8 @@ async function bench(run: Run) {
   if (run.given.is('auto-delete')) {
     await run.call(adminCall('deleteQueue', queue));
   }
-  return { kind: 'said', text: lines.join('\n'), value: { pushed, popped, lines } } as const;
+  const value = { pushed, popped, lines };
+  return { kind: 'said', text: lines.join('\n'), value, isResult: true } as const;
 }
 
 function rateLine(word: string, { messages, seconds }: Rate): string {

@@ -94,7 +94,7 @@ export const clusterCommands: readonly Command[] = [
   }),
   {
     name: 'stream list',
-    help: 'List the stream queries that read a queue, with their lag.',
+    help: 'List the stream queries by their consumer groups, streams.<name>, with their lag.',
     example: 'stream list',
     run: async (run) => {
       const keep = ({ name }: Readonly<Record<string, unknown>>) =>
@@ -111,7 +111,7 @@ export const clusterCommands: readonly Command[] = [
   {
     name: 'stream state',
     args: '<queryId> <partitionId>',
-    help: 'Show what a query remembers of a partition.',
+    help: 'Show what a query remembers of a partition, by the id that its registration gave.',
     flags: [['--prefix <text>', 'keys that begin so']],
     example: 'stream state 01a1fda7-d994-7000-8000-043ebfa55d76 17',
     run: async (run) => {

@@ -34,7 +34,7 @@ export const contextCommands: readonly Command[] = [
     run: async (run) => {
       const name = contextName(run.config(), run.world, run.flags);
       if (name === undefined) throw new UserError('there is no current context');
-      return { kind: 'said', text: name, value: name };
+      return { kind: 'said', text: name, value: name, isResult: true };
     },
   },
   {

@@ -183,7 +183,8 @@ async function ack(run: Run) {
   const results = listIn(body, 'results');
   const text = results.map(({ id, outcome }) => `${String(id)}\t${String(outcome)}`).join('\n');
   const isDone = results.every(({ outcome }) => outcome === 'acked' || outcome === 'redelivered');
-  return { kind: 'said', text, value: results, code: isDone ? EXIT.done : EXIT.server } as const;
+  const code = isDone ? EXIT.done : EXIT.server;
+  return { kind: 'said', text, value: results, isResult: true, code } as const;
 }
 
 /** Lines that pop printed. */

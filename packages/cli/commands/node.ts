@@ -37,6 +37,7 @@ export const nodeCommands: readonly Command[] = [
       const text = server === null ? VERSION : `client ${VERSION}\nserver ${server}`;
       return {
         kind: 'said',
+        isResult: true,
         text,
         value: server === null ? { client: VERSION } : { client: VERSION, server },
       };

@@ -266,7 +266,7 @@ async function kvWrite(run: Run, operation: Members) {
       ? exactJson(value)
       : `${operation.op === 'delete' ? 'deleted' : 'wrote'} ${ns}/${key}` +
         (version === undefined ? '' : ` version=${String(version)}`);
-  return { kind: 'said', text, value: result } as const;
+  return { kind: 'said', text, value: result, isResult: operation.op === 'incr' } as const;
 }
 
 /** The first result of a call that had one operation. */
@@ -340,7 +340,8 @@ async function lockCall(run: Run, done: 'acquired' | 'renewed' | 'released', ope
   if (result[done] === true) {
     const text = [done, run.given.arg(0), `slot=${String(slot)}`];
     if (token !== undefined) text.push(`token=${String(token)}`);
-    return { kind: 'said', text: text.join(' '), value: result } as const;
+    const isResult = token !== undefined;
+    return { kind: 'said', text: text.join(' '), value: result, isResult } as const;
   }
   if (done !== 'acquired') throw new RefusedError(`not ${done}: ${String(reason)}`);
   return { kind: 'nothing' } as const;

@@ -3,7 +3,7 @@
  * the output, completion and help. Commands run in this process against a server that answers as
  * the test says.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   lstatSync,
@@ -326,6 +326,52 @@ describe('output', () => {
     const env = { SVC_CONFIG: join(home.path, 'quiet.yaml') };
     const ran = await stub.svcctl('config set-context a --server http://a -q', { env });
     expect([ran.code, ran.out, ran.err]).toEqual([0, '', '']);
+  });
+
+  it('is with -q what the command was asked for', async () => {
+    const result = { applied: true, acquired: true, slot: 0, token: 5, value: 6 };
+    stub.answers({ body: { results: [result] } });
+    const env = { SVC_CONFIG: join(home.path, 'quiet.yaml') };
+    expect((await stub.svcctl('kv incr n k -q')).out).toBe('6\n');
+    expect((await stub.svcctl('lock acquire l -q')).out).toBe('acquired l slot=0 token=5\n');
+    expect((await stub.svcctl('version --short -q')).out).toBe(`${VERSION}\n`);
+    expect((await stub.svcctl('config current-context -q', { env })).out).toBe('a\n');
+    expect((await stub.svcctl('kv put n k 1 -q')).out).toBe('');
+  });
+});
+
+describe('the process', () => {
+  const launcher = new URL('../bin/svcctl.js', import.meta.url).pathname;
+  const started = (words: string, act: (child: ChildProcess) => void) => {
+    const env = { ...process.env, SVC_SERVER: stub.url, SVC_CONFIG: join(home.path, 'none') };
+    const child = spawn(process.execPath, [launcher, ...words.split(' ')], { env });
+    let err = '';
+    child.stderr.on('data', (part) => {
+      err += part;
+    });
+    act(child);
+    return new Promise((resolve) => child.once('close', (code) => resolve([code, err])));
+  };
+
+  it('ends by its input, its reader and Ctrl-C', async () => {
+    stub.answers({ body: { text: 'x'.repeat(1_000_000) } });
+    const { answer } = stub;
+    const ended = await Promise.all([
+      started('login', (child) => child.stdin?.end()),
+      started('metrics', (child) => child.stdout?.once('data', () => child.stdout?.destroy())),
+      started('pop q', (child) => {
+        stub.answer = (asked, index) => {
+          if (!asked.line.includes('/pop/')) return answer(asked, index);
+          child.kill('SIGINT');
+          return { hold: true };
+        };
+      }),
+    ]);
+    expect(ended).toEqual([
+      [1, 'Token: \nsvcctl: there is no token\n'],
+      [0, ''],
+      [130, ''],
+    ]);
   });
 });
 

@@ -19,6 +19,8 @@ export interface StubAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Cuts the connection instead. */
   readonly cut?: boolean;
+  /** Never answers instead. */
+  readonly hold?: boolean;
 }
 
 export interface Ran {
@@ -49,6 +51,7 @@ export class StubServer {
       };
       this.asked.push(asked);
       const answer = this.answer(asked, this.asked.length - 1);
+      if (answer.hold === true) return;
       if (answer.cut === true) {
         request.socket.destroy();
         return;
