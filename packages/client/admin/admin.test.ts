@@ -107,6 +107,10 @@ describe('misuse', () => {
       'the query of admin.queues has no option limt: write limit; its options are stats',
     ],
     [
+      (admin) => (admin as never as { clearQueue(): Promise<unknown> }).clearQueue(),
+      'admin.clearQueue is retired: write admin.seekQueue(group, queue, { toEnd: true }), or',
+    ],
+    [
       (admin) => admin.overview({ limit: 1 } as never),
       'admin.overview has no option limit: its options are signal',
     ],

@@ -64,13 +64,24 @@ export interface Admin extends Methods {
 }
 
 const PAGE_ROWS = 100;
+/** Methods of older clients, for programs without types. */
+const RETIRED = {
+  moveMessageToDLQ: "client.ack(message, 'dlq')",
+  clearQueue: 'admin.seekQueue(group, queue, { toEnd: true }), or admin.deleteQueue(queue)',
+};
 
 export function adminOf(transport: Transport): Admin {
   const methods = Object.entries<Route>(ROUTES).map(([name, route]) => [
     name,
     async (...given: unknown[]) => (await send(transport, termsOf(name, route, given))).body,
   ]);
-  return { ...Object.fromEntries(methods), pages: pagesOf(transport) } as Admin;
+  const retired = Object.entries(RETIRED).map(([name, write]) => [
+    name,
+    () => {
+      throw new TypeError(`admin.${name} is retired: write ${write}`);
+    },
+  ]);
+  return { ...Object.fromEntries([...methods, ...retired]), pages: pagesOf(transport) } as Admin;
 }
 
 /** The call that a method of `client.admin` makes, for whoever reads its answer otherwise. */

@@ -16,13 +16,12 @@
  * settles what they did. A pop that waits is ended; messages of one that was answered at that very
  * moment are given back.
  */
-import { ClientError } from '../base/errors.js';
 import { onAbort } from '../base/on-abort.js';
 import type { Message } from '../messages/message.js';
 import type { Transport } from '../transport/transport.js';
 import { BatchRun } from './batch-run.js';
 import type { Callbacks, ConsumeOptions, ConsumeTerms, Handler } from './consume-terms.js';
-import { Lease } from './lease.js';
+import { Lease, loopEnded } from './lease.js';
 import { Pace } from './pace.js';
 import { pause, poll } from './poll.js';
 import { type Busy, Supervision } from './supervision.js';
@@ -63,7 +62,7 @@ export class ConsumeLoop<Data> {
 
   /** No more messages are begun. */
   end(): void {
-    this.#ending.abort(new ClientError('the consume loop ended', { code: 'ended' }));
+    this.#ending.abort(loopEnded());
   }
 
   /** Resolves when all workers are at their end; rejects when one met what ends the loop. */

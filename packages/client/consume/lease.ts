@@ -16,6 +16,11 @@ import type { Transport } from '../transport/transport.js';
 /** As long as the default lease of the broker, or three renewals if that is more. */
 const SECONDS_MIN = 60;
 
+/** The reason of a loop that is to end. */
+export function loopEnded(): ClientError {
+  return new ClientError('the consume loop ended', { code: 'ended' });
+}
+
 export class Lease {
   /** Of the loop: nothing more is begun. */
   readonly ending: AbortSignal;

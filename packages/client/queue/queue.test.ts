@@ -1,6 +1,6 @@
 // Goal: misuse fails before anything is sent, with a text that says what to write instead; and each
 // step is sent as the wire has it. Method: calls that types would forbid, and a scripted broker.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { FakePlatform, type Reply } from '../base/platform.fake.js';
 import { Client } from '../client.js';
 
@@ -154,6 +154,47 @@ describe('what is sent', () => {
       '/api/v1/pop/queue/q/partition/p?consumerGroup=g&batch=5&partitions=2&wait=false' +
         '&leaseSeconds=30',
       '/api/v1/pop?task=t&wait=true&timeout=30000&autopilot=true',
+    ]);
+  });
+
+  test('a trace that fails is no error; a client at the end of its block is closed', async () => {
+    const row = { ...message, data: 1 };
+    const platform = new FakePlatform(({ path }) =>
+      path.startsWith('/api/v1/pop') ? { json: { messages: [row] } } : { status: 500 },
+    );
+    const client = new Client({ url: 'http://a:1', retryAttempts: 1 }, platform);
+    const [popped] = await platform.settled(client.queue('q').pop());
+    expect(await platform.settled(popped?.trace({ data: 1n }) ?? Promise.reject())).toBe(false);
+    expect(await platform.settled(popped?.trace({ data: 1 }) ?? Promise.reject())).toBe(false);
+    expect(platform.requests).toHaveLength(2);
+    await platform.settled(client[Symbol.asyncDispose]());
+    const late = platform.settled(client.queue('q').pop());
+    await expect(late).rejects.toMatchObject({ code: 'closed' });
+  });
+
+  test('a pop goes to the server of its queue, partition and group', async () => {
+    const serversOf = async (pops: (queue: ReturnType<Client['queue']>, i: number) => unknown) => {
+      const platform = new FakePlatform(() => ({ status: 204 }));
+      const client = new Client(['http://a:1', 'http://b:1', 'http://c:1'], platform);
+      const queue = client.queue('q').group('g').wait(false);
+      for (let i = 0; i < 30; i++) await platform.settled(Promise.resolve(pops(queue, i)));
+      return new Set(platform.requests.map(({ server }) => server)).size;
+    };
+    expect(await serversOf((queue) => queue.pop())).toBe(1);
+    expect(await serversOf((queue, i) => queue.partition(`p${i}`).pop())).toBe(3);
+    expect(await serversOf((queue, i) => queue.group(`g${i}`).pop())).toBe(3);
+  });
+
+  test('autopilot leaves numbers to the broker, unless the environment turns it off', async () => {
+    const { platform, client } = clientOf({ status: 204 });
+    const queue = client.queue('q').autopilot().wait(false);
+    await platform.settled(queue.pop());
+    vi.stubEnv('SVC_SDK_POP_AUTOPILOT', 'off');
+    await platform.settled(queue.pop());
+    vi.unstubAllEnvs();
+    expect(platform.requests.map(({ path }) => path.split('?')[1])).toEqual([
+      'wait=false&autopilot=true',
+      'batch=1&wait=false',
     ]);
   });
 

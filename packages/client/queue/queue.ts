@@ -16,6 +16,7 @@ import type {
   MessageHandler,
 } from '../consume/consume-terms.js';
 import { Consuming } from '../consume/consuming.js';
+import { loopEnded } from '../consume/lease.js';
 import { messageStream } from '../consume/message-stream.js';
 import { checkSupervision } from '../consume/supervision.js';
 import { type BufferLimits, type BufferOptions, bufferLimits } from '../messages/buffer.js';
@@ -304,7 +305,7 @@ export class Queue<
     const terms = this.#consumeTerms('messages');
     const { transport, loops } = this.#context;
     const ending = new AbortController();
-    const end = () => ending.abort();
+    const end = () => ending.abort(loopEnded());
     if (signal?.aborted) end();
     const forget = onAbort(signal, end);
     let settle: () => void = () => undefined;

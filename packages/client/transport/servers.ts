@@ -9,7 +9,7 @@ export class Servers {
   readonly #ring: HashRing;
   /** By server: until when it is tried last. */
   readonly #badUntilMs: number[];
-  /** Where round robin goes on, and what a session stays with. */
+  /** Where round robin goes on, what a session stays with, and a call without an affinity. */
   #next: number;
 
   constructor(settings: Settings, platform: Platform) {
@@ -48,7 +48,9 @@ export class Servers {
   }
 
   #wanted(affinity: string): number[] {
-    if (this.#settings.strategy === 'affinity') return this.#ring.order(affinity);
+    // What has no key stays with one server of this client's own, not with the same one for all.
+    if (this.#settings.strategy === 'affinity' && affinity !== '')
+      return this.#ring.order(affinity);
     const from = this.#next;
     const count = this.#settings.urls.length;
     if (this.#settings.strategy === 'round-robin') this.#next = (from + 1) % count;

@@ -217,6 +217,16 @@ describe('servers', () => {
     const byKey = await asked('affinity', 40);
     expect(byKey.slice(20)).toEqual(byKey.slice(0, 20));
     expect(new Set(byKey).size).toBe(3);
+    // Without a key each client has a server of its own: acks of all would meet at one.
+    const own = [0, 0.5, 0.9].map((chance) => {
+      const platform = new FakePlatform(() => '1');
+      platform.chance = chance;
+      const transport = new Transport(settingsOf({ urls }), platform);
+      return platform
+        .settled(Promise.all([transport.call(READ), transport.call(READ)]))
+        .then(() => platform.requests.map(({ server }) => server));
+    });
+    expect(await Promise.all(own)).toEqual([A, B, C].map((server) => [server, server]));
     expect(await asked('round-robin', 4)).toEqual([B, C, A, B]);
     expect(await asked('session', 3)).toEqual([B, B, B]);
   });
