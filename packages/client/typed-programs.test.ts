@@ -2,13 +2,15 @@
 // Method: the compiler of the tests; a line marked as wrong must be wrong. Nothing of it is run.
 import type { Answer, Api } from '@svc/http/api';
 import { expect, test } from 'vitest';
-import type {
-  AckResult,
-  Client,
-  Configured,
-  DeadLetter,
-  Message,
-  StandardSchema,
+import {
+  type AckResult,
+  type Client,
+  type Configured,
+  type DeadLetter,
+  type Message,
+  type StandardSchema,
+  Stream,
+  tokenBucketGate,
 } from './index.js';
 
 interface Order {
@@ -61,6 +63,54 @@ async function typed(): Promise<void> {
   else committed.reason satisfies 'kv_precondition';
 }
 
+async function typedStreams(): Promise<void> {
+  const orders = Stream.from(client.queue<Order>('orders'));
+  const sums = orders
+    .filter(({ cents }) => cents > 0)
+    .keyBy(({ id }) => id)
+    .windowTumbling({ seconds: 60, eventTime: ({ id }) => id })
+    .aggregate({ count: () => 1, sum: ({ cents }, { message }) => cents + message.offset });
+  sums.map(({ value, windowStart }, { message }) => {
+    message satisfies null;
+    // @ts-expect-error: no such sum
+    value.total;
+    return value.count + value.sum + windowStart;
+  });
+  const runner = await sums
+    .to(client.queue<{ key: string; value: { sum: number } }>('sums'))
+    .run({ queryId: 'sums' });
+  runner.metrics().late satisfies number;
+  orders.flatMap(({ id }) => [...id]).foreach((letter) => letter.length);
+  orders.gate(tokenBucketGate({ capacity: 1, refillPerSec: 1 })).to('slow');
+  orders
+    .map((order): Order | null => order)
+    .filter((order) => order !== null)
+    .foreach(({ id }) => id);
+  Stream.from<Order>('orders')
+    .windowSession({ gap: '30s' })
+    .reduce((n, { cents }) => n + cents, 0);
+  // @ts-expect-error: a payload without a type is unknown
+  Stream.from('orders').map(({ id }) => id);
+  // @ts-expect-error: a sink of another type
+  sums.to(client.queue<Order>('orders'));
+  // @ts-expect-error: a window comes to nothing without reduce or aggregate
+  orders.windowTumbling({ seconds: 60 }).to('sums');
+  // @ts-expect-error: reduce needs a window
+  orders.reduce((n: number) => n, 0);
+  // @ts-expect-error: keyBy stands before the window
+  sums.keyBy(({ key }) => key);
+  // @ts-expect-error: one window to a stream
+  sums.windowCron({ every: 'day' });
+  // @ts-expect-error: no such unit
+  orders.windowCron({ every: 'month' });
+  // @ts-expect-error: values go somewhere
+  orders.run({ queryId: 'q' });
+  // @ts-expect-error: what is folded is of the type of the beginning
+  orders.windowCron({ every: 'day' }).reduce((n) => `${n}`, 0);
+  // @ts-expect-error: a stream has a name
+  orders.to('out').run({});
+}
+
 type Popped = Exclude<Answer<'GET /api/v1/pop/queue/{queue}'>, undefined>['messages'][number];
 type Extends<Narrow, Wide> = Narrow extends Wide ? true : never;
 
@@ -76,6 +126,6 @@ const agreed: readonly true[] = [
 ];
 
 test('types agree', () => {
-  expect(typed).toBeTypeOf('function');
+  expect([typed, typedStreams]).toHaveLength(2);
   expect(agreed).not.toContain(false);
 });

@@ -99,6 +99,12 @@ export class Queue<
     this.#state = state;
   }
 
+  /** What a stream needs of its queues; null: it is none. */
+  static parts(queue: unknown): { readonly context: QueueContext; readonly state: State } | null {
+    if (typeof queue !== 'object' || queue === null || !(#state in queue)) return null;
+    return { context: queue.#context, state: queue.#state };
+  }
+
   /** Push and pop this partition alone. */
   partition(name: string): Queue<Out, In, Pushed, Each> {
     return this.#with({ partition: nameOf(name, 'partition') });

@@ -1,0 +1,402 @@
+/**
+ * A worker of a stream: it pops, runs a cycle for each partition of the batch, and closes windows
+ * of partitions that have no more messages.
+ *
+ * What must hold:
+ * - Everything that works on the state of a partition does so alone: cycle and flush of one
+ *   partition take turns (`#alone`). Partitions do not wait for one another.
+ * - What is kept of a partition between cycles is used only if the batch begins right behind the
+ *   last one, so that nobody else has committed messages since. Otherwise, and after any failure,
+ *   it is read again. (Another worker may have closed windows: their ids refuse the cycle then.)
+ * - No lease fences a flush, so it closes only windows that no message will fall into. They end
+ *   before some moment; at a later one, by the clock of the broker, the partition had no message
+ *   that was not acknowledged. Times of messages only grow, so whatever comes later is of a later
+ *   time. The state is read after that, so it does not matter who worked on the partition before.
+ *   Windows by event time are not flushed: only events tell that there will be no more.
+ *
+ * The clock of the broker is known by the ids of leases, which are UUIDs of version 7: from the
+ * time of the last one the difference to the clock here follows, too large by what its answer took.
+ */
+import { ClientError } from '../base/errors.js';
+import { onAbort } from '../base/on-abort.js';
+import type { RunningLoops } from '../consume/consume-loop.js';
+import { Lease } from '../consume/lease.js';
+import { poll } from '../consume/poll.js';
+import { errorText } from '../consume/settlement.js';
+import type { Message } from '../messages/message.js';
+import type { PopTerms } from '../messages/pop.js';
+import type { Transport } from '../transport/transport.js';
+import { Cycle, type StreamMetrics } from './cycle.js';
+import { PartitionState } from './partition-state.js';
+import { type Place, StreamCalls } from './stream-calls.js';
+import { type StreamPlan, shapeOf } from './stream-plan.js';
+import type { WindowPlan } from './windows.js';
+
+export interface RunTerms {
+  readonly queryId: string;
+  readonly reset: boolean;
+  readonly pop: PopTerms;
+  readonly signal: AbortSignal | undefined;
+  readonly onError:
+    | ((error: unknown, where: { readonly partition: string }) => unknown)
+    | undefined;
+}
+
+interface Partition {
+  readonly name: string;
+  readonly id: string;
+  /** null: it has to be read. */
+  state: PartitionState | null;
+  /** Up to this offset the state is of. */
+  offset: number;
+  /** What ends first, when the state is not kept; -Infinity: it is not known. */
+  endMs: number;
+  failures: number;
+  /** Messages of one commit. */
+  messagesMax: number;
+  /** Resolves when the last one that works on it is done. */
+  busy: Promise<unknown>;
+}
+
+const RENEW_MS = 20_000;
+/** Longer than most pops wait. */
+const STOP_MS = 1500;
+const PAUSE_MS = 1000;
+const PAUSE_MS_MAX = 30_000;
+/** Clocks are taken to differ by no more until a lease was seen. */
+const AHEAD_MS = 10_000;
+/** Rows that are kept between cycles: some 300 bytes each, with what is put beside them. */
+const ROWS_MAX = 200_000;
+/** And partitions that have none. */
+const PARTITIONS_MAX = 10_000;
+/** Partitions that are flushed at a time. */
+const FLUSHES_MAX = 8;
+
+/** A stream that runs. */
+export class StreamRunner {
+  readonly queryId: string;
+  /** By which the broker knows it. */
+  readonly id: string;
+  /** Resolves when it was stopped; rejects with what ended it. */
+  readonly ended: Promise<void>;
+  readonly #transport: Transport;
+  readonly #plan: StreamPlan;
+  readonly #terms: RunTerms;
+  readonly #calls: StreamCalls;
+  readonly #ending = new AbortController();
+  readonly #popEnding = new AbortController();
+  /** By name; the one that was used last is the last. */
+  readonly #partitions = new Map<string, Partition>();
+  readonly #metrics: StreamMetrics;
+  /** By how much the clock here is before that of the broker, at most. */
+  #aheadMs = AHEAD_MS;
+  #cancelFlush: () => void = () => undefined;
+  #flushing: Promise<void> = Promise.resolve();
+  /** Batches that wait to be given back, and what ends their waiting. */
+  readonly #givingBack = new Map<Promise<void>, () => void>();
+  /** null: windows do not close without messages. */
+  readonly #flushed: WindowPlan | null;
+  #isAdopted = false;
+
+  /** Use `start`. */
+  private constructor(
+    id: string,
+    transport: Transport,
+    plan: StreamPlan,
+    terms: RunTerms,
+    calls: StreamCalls,
+  ) {
+    this.id = id;
+    this.queryId = terms.queryId;
+    this.#transport = transport;
+    this.#plan = plan;
+    this.#terms = terms;
+    this.#calls = calls;
+    const { window } = plan;
+    const isFlushed = window !== null && window.eventTime === null && window.idleFlushMs > 0;
+    this.#flushed = isFlushed ? window : null;
+    const [cycles, flushes, messages, outputs] = [0, 0, 0, 0];
+    const [stateChanges, late, denied, errors] = [0, 0, 0, 0];
+    this.#metrics = { cycles, flushes, messages, outputs, stateChanges, late, denied, errors };
+    this.ended = this.#run();
+    // It may be looked at late, or never.
+    this.ended.catch(() => undefined);
+  }
+
+  static async start(
+    transport: Transport,
+    loops: RunningLoops,
+    plan: StreamPlan,
+    terms: RunTerms,
+  ): Promise<StreamRunner> {
+    const { queryId, reset, signal, pop } = terms;
+    signal?.throwIfAborted();
+    const calls = new StreamCalls(transport, plan.queue, pop.group ?? '');
+    const { sink } = plan;
+    const query = {
+      name: queryId,
+      source_queue: plan.queue,
+      sink_queue: sink.kind === 'queue' ? sink.queue : undefined,
+      config_hash: await sha256(shapeOf(plan)),
+      reset,
+    };
+    const id = await calls.register(query).catch((error) => {
+      if (!(error instanceof ClientError) || error.status !== 409) throw error;
+      const { status, body } = error;
+      const other = `the stream ${queryId} is known by another chain of operators`;
+      const write = 'write reset: true to drop its state, or another queryId';
+      throw new ClientError(`${other}: ${write}`, { status, code: 'config_changed', body });
+    });
+    const runner = new StreamRunner(id, transport, plan, terms, calls);
+    loops.add(runner);
+    const end = () => void runner.stop().catch(() => undefined);
+    if (signal?.aborted) end();
+    const forgetSignal = onAbort(signal, end);
+    const forget = () => {
+      loops.delete(runner);
+      forgetSignal();
+    };
+    runner.ended.then(forget, forget);
+    return runner;
+  }
+
+  /**
+   * Takes no more messages; resolves when what was begun is committed or given back. A pop that
+   * waits is let be for a moment: the broker may be answering it, and what it answers to a closed
+   * connection is leased until the lease ends.
+   */
+  async stop(): Promise<void> {
+    const reason = new ClientError('the stream was stopped', { code: 'ended' });
+    this.#ending.abort(reason);
+    const { platform } = this.#transport;
+    const cancel = platform.after(STOP_MS, () => this.#popEnding.abort(reason));
+    await this.ended.finally(cancel);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  metrics(): Readonly<StreamMetrics> {
+    return { ...this.#metrics };
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#ending;
+    if (this.#flushed !== null) this.#flushLater(this.#flushed);
+    try {
+      while (!signal.aborted) {
+        const messages = await poll(this.#transport, this.#terms.pop, this.#popEnding.signal);
+        this.#noteClock(messages);
+        const batches = new Map<string, Message[]>();
+        for (const message of messages) {
+          const batch = batches.get(message.partitionId);
+          if (batch === undefined) batches.set(message.partitionId, [message]);
+          else batch.push(message);
+        }
+        // What a gate denies comes again when the lease ends: it is not made longer.
+        const renewMs = this.#plan.gate === null ? RENEW_MS : null;
+        const lease = new Lease(this.#transport, messages, signal, renewMs);
+        const works = [...batches.values()].map((batch) => this.#work(batch));
+        const ended = await Promise.allSettled(works);
+        lease.end();
+        const broken = ended.find(({ status }) => status === 'rejected');
+        if (broken?.status === 'rejected') throw broken.reason;
+        this.#forget();
+      }
+    } catch (error) {
+      this.#report(error, '');
+      throw error;
+    } finally {
+      this.#ending.abort();
+      this.#cancelFlush();
+      await this.#flushing;
+      for (const wake of this.#givingBack.values()) wake();
+      await Promise.all(this.#givingBack.keys());
+    }
+  }
+
+  /** All messages are of one partition. Rejects with what ends the stream. */
+  async #work(messages: readonly Message[]): Promise<void> {
+    const [first] = messages as [Message];
+    const partition = this.#partitionOf(first.partition, first.partitionId);
+    this.#partitions.delete(partition.name);
+    this.#partitions.set(partition.name, partition);
+    await this.#alone(partition, async () => {
+      try {
+        const isNext = first.offset === partition.offset + 1;
+        const state =
+          isNext && partition.state !== null ? partition.state : await this.#read(first);
+        // Until the cycle is through, the state is worth nothing to anybody else.
+        partition.state = null;
+        const place = { partitionId: first.partitionId, leaseId: first.leaseId };
+        await this.#cycle(place, partition, state).run(messages, partition.messagesMax);
+        this.#keep(partition, state, (messages.at(-1) as Message).offset);
+        partition.failures = 0;
+        partition.messagesMax = Number.POSITIVE_INFINITY;
+      } catch (error) {
+        this.#failed(error, partition, first, messages.length);
+      }
+    });
+  }
+
+  #failed(error: unknown, partition: Partition, place: Place, messages: number): void {
+    const { code, status } = error instanceof ClientError ? error : { code: '', status: 0 };
+    if (status === 401 || status === 403) throw error;
+    this.#report(error, partition.name);
+    partition.failures++;
+    // It may have been applied, and have left windows open.
+    partition.endMs = Number.NEGATIVE_INFINITY;
+    if (code === 'too_large') {
+      partition.messagesMax = Math.ceil(Math.min(partition.messagesMax, messages) / 2);
+    }
+    // What would fail again waits, and holds its lease meanwhile.
+    const isLost = code === 'bad_lease' || code === 'duplicate' || code === 'too_large';
+    const pauseMs = isLost ? 0 : Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (partition.failures - 1));
+    this.#giveBackLater(place, pauseMs);
+  }
+
+  #giveBackLater(place: Place, pauseMs: number): void {
+    const { platform, settings } = this.#transport;
+    let wake: () => void = () => undefined;
+    const pause = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const cancel = platform.after(pauseMs, wake);
+    const given = pause
+      .then(() => this.#calls.giveBack(place))
+      .catch((error) => {
+        const text = 'a batch was not given back; it is delivered again when its lease ends';
+        settings.logger.warn(text, { partition: place.partitionId, error: errorText(error) });
+      })
+      .finally(() => {
+        cancel();
+        this.#givingBack.delete(given);
+      });
+    this.#givingBack.set(given, wake);
+  }
+
+  #flushLater(window: WindowPlan): void {
+    if (this.#ending.signal.aborted) return;
+    this.#cancelFlush = this.#transport.platform.after(window.idleFlushMs, () => {
+      this.#flushing = this.#flush(window)
+        .catch((error) => this.#report(error, ''))
+        .then(() => this.#flushLater(window));
+    });
+  }
+
+  async #flush(window: WindowPlan): Promise<void> {
+    if (!this.#isAdopted) {
+      // Workers that died may have left windows open in partitions that get no more messages.
+      const left = await this.#calls.partitions(PARTITIONS_MAX);
+      for (const { name, id } of left) this.#partitionOf(name, id);
+      this.#isAdopted = true;
+    }
+    const nowMs = this.#nowMs();
+    const ripe = [...this.#partitions.values()].filter(
+      ({ state, endMs }) => (state?.nextEndMs ?? endMs) + window.graceMs <= nowMs,
+    );
+    if (ripe.length === 0) return;
+    const drained = await this.#calls.drained();
+    const idle = ripe.filter(({ name }) => drained.has(name)).values();
+    const flushNext = async () => {
+      for (const partition of idle) {
+        if (this.#ending.signal.aborted) return;
+        await this.#alone(partition, () => this.#flushOne(window, partition, nowMs));
+      }
+    };
+    await Promise.all(Array.from({ length: FLUSHES_MAX }, flushNext));
+  }
+
+  async #flushOne(window: WindowPlan, partition: Partition, nowMs: number): Promise<void> {
+    const place = { partitionId: partition.id, leaseId: '' };
+    const { offset } = partition;
+    try {
+      const state = await this.#read(place);
+      partition.state = null;
+      await this.#cycle(place, partition, state).flush(window, nowMs);
+      this.#keep(partition, state, offset);
+    } catch (error) {
+      // Another worker did the same. The next flush finds what is left.
+      if (!(error instanceof ClientError) || error.code !== 'duplicate') {
+        this.#report(error, partition.name);
+      }
+    }
+  }
+
+  #cycle(place: Place, partition: Partition, state: PartitionState): Cycle {
+    const site = {
+      plan: this.#plan,
+      calls: this.#calls,
+      metrics: this.#metrics,
+      nowMs: () => this.#nowMs(),
+    };
+    return new Cycle(site, place, partition.name, state);
+  }
+
+  async #read({ partitionId }: Pick<Place, 'partitionId'>): Promise<PartitionState> {
+    const { window, gate } = this.#plan;
+    const tag = window?.tag ?? 'gate';
+    const isStateless = window === null && gate === null;
+    const rows = isStateless ? [] : await this.#calls.state(partitionId);
+    return new PartitionState(rows, tag, window !== null && window.gapMs !== null);
+  }
+
+  #keep(partition: Partition, state: PartitionState, offset: number): void {
+    partition.state = state;
+    partition.offset = offset;
+    partition.endMs = state.nextEndMs;
+  }
+
+  #partitionOf(name: string, id: string): Partition {
+    const known = this.#partitions.get(name);
+    if (known !== undefined) return known;
+    const endMs = Number.NEGATIVE_INFINITY;
+    const messagesMax = Number.POSITIVE_INFINITY;
+    const fresh = { state: null, offset: -1, endMs, failures: 0, messagesMax };
+    const partition = { name, id, ...fresh, busy: Promise.resolve() };
+    this.#partitions.set(name, partition);
+    return partition;
+  }
+
+  /** Rows of the partitions that were used last are kept; of others, when something ends there. */
+  #forget(): void {
+    let rows = 0;
+    let kept = 0;
+    for (const partition of [...this.#partitions.values()].reverse()) {
+      rows += partition.state?.size ?? 0;
+      if (rows > ROWS_MAX || ++kept > PARTITIONS_MAX) partition.state = null;
+      const isOpen = this.#flushed !== null && partition.endMs < Number.POSITIVE_INFINITY;
+      if (kept > PARTITIONS_MAX && !isOpen) this.#partitions.delete(partition.name);
+    }
+  }
+
+  /** Runs `act` when all that was asked before has been done to the partition. */
+  async #alone(partition: Partition, act: () => Promise<void>): Promise<void> {
+    const turn = partition.busy.then(act);
+    partition.busy = turn.catch(() => undefined);
+    await turn;
+  }
+
+  #report(error: unknown, partition: string): void {
+    this.#metrics.errors++;
+    const facts = { stream: this.queryId, partition, error: errorText(error) };
+    this.#transport.settings.logger.error('a stream met an error', facts);
+    this.#terms.onError?.(error, { partition });
+  }
+
+  #nowMs(): number {
+    return this.#transport.platform.nowMs() - this.#aheadMs;
+  }
+
+  #noteClock([message]: readonly Message[]): void {
+    if (message === undefined || message.leaseId[14] !== '7') return;
+    const atMs = Number.parseInt(message.leaseId.slice(0, 8) + message.leaseId.slice(9, 13), 16);
+    this.#aheadMs = this.#transport.platform.nowMs() - atMs;
+  }
+}
+
+async function sha256(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}

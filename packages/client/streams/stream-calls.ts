@@ -1,0 +1,127 @@
+/** The calls of a worker: the three stream routes, and how much of its source is unread. */
+import { ClientError } from '../base/errors.js';
+import { type Call, path, type Transport, withQuery } from '../transport/transport.js';
+import type { StateRow } from './partition-state.js';
+
+/** The broker answers a stream call within this. */
+const TIMEOUT_MS = 30_000;
+
+export interface Place {
+  readonly partitionId: string;
+  readonly leaseId: string;
+}
+
+export interface Commit {
+  /** JSON of each. */
+  readonly operations: readonly string[];
+  readonly pushes: readonly string[];
+  /** null: a flush, which acknowledges nothing. */
+  readonly count: number | null;
+  /** The batch is done; else its lease goes on. */
+  readonly isLast: boolean;
+}
+
+export class StreamCalls {
+  readonly #transport: Transport;
+  readonly #queue: string;
+  readonly #group: string;
+  #queryId = '';
+
+  constructor(transport: Transport, queue: string, group: string) {
+    this.#transport = transport;
+    this.#queue = queue;
+    this.#group = group;
+  }
+
+  /** The id by which the other routes know the stream. */
+  async register(query: object): Promise<string> {
+    const body = JSON.stringify(query);
+    const { query_id } = await this.#post<{ query_id: string }>('queries', body, 'any');
+    this.#queryId = query_id;
+    return query_id;
+  }
+
+  /** All that the stream remembers of the partition. */
+  async state(partitionId: string): Promise<readonly StateRow[]> {
+    const body = JSON.stringify({ query_id: this.#queryId, partition_id: partitionId });
+    return (await this.#post<{ rows: readonly StateRow[] }>('state/get', body, 'any')).rows;
+  }
+
+  /**
+   * Rejects when nothing was applied, and when that is unknown. It is not repeated after a lost
+   * answer: a partial acknowledgement that is carried out twice passes messages over.
+   */
+  async commit({ partitionId, leaseId }: Place, commit: Commit): Promise<void> {
+    const { operations, pushes, count, isLast } = commit;
+    const ack = count === null ? null : { leaseId, status: 'completed', count };
+    const body =
+      `{${this.#names(partitionId)},"ack":${JSON.stringify(ack)},"release_lease":${isLast},` +
+      `"state_ops":[${operations}],"push_items":[${pushes}]}`;
+    const answer = await this.#post<{ success: boolean; error?: string; reason?: string }>(
+      'cycle',
+      body,
+      'unapplied',
+    );
+    if (answer.success) return;
+    const { error = '', reason } = answer;
+    throw new ClientError(`a cycle was refused: ${error}`, { code: reason, reason, body: answer });
+  }
+
+  /**
+   * Ends the lease, so that what is not acknowledged is delivered again, and a commit that is still
+   * on its way is refused.
+   */
+  async giveBack({ partitionId, leaseId }: Place): Promise<void> {
+    const ack = JSON.stringify({ leaseId, status: 'retry' });
+    await this.#post('cycle', `{${this.#names(partitionId)},"ack":${ack}}`, 'any');
+  }
+
+  /** The partitions of the source, `most` of them or up to a page more. */
+  async partitions(most: number): Promise<readonly { name: string; id: string }[]> {
+    let found: readonly { name: string; id: string }[] = [];
+    for (let after: string | undefined; found.length < most; ) {
+      const { body } = await this.#transport.call<{
+        readonly partitions: readonly { readonly name: string; readonly id: string }[];
+        readonly nextAfter?: string | null;
+      }>({
+        method: 'GET',
+        path: withQuery(path`/api/v1/resources/queues/${this.#queue}`, { limit: 1000, after }),
+        repeat: 'any',
+      });
+      found = found.concat(body?.partitions ?? []);
+      if (typeof body?.nextAfter !== 'string') break;
+      after = body.nextAfter;
+    }
+    return found;
+  }
+
+  /** The names of partitions of which the group has done everything. */
+  async drained(): Promise<ReadonlySet<string>> {
+    const { body } = await this.#transport.call<{
+      readonly partitions: readonly { readonly partition: string; readonly pending: number }[];
+    }>({
+      method: 'GET',
+      path: withQuery(path`/api/v1/resources/queues/${this.#queue}/depth`, { group: this.#group }),
+      repeat: 'any',
+    });
+    const done = body?.partitions.filter(({ pending }) => pending === 0) ?? [];
+    return new Set(done.map(({ partition }) => partition));
+  }
+
+  #names(partitionId: string): string {
+    const names = { query_id: this.#queryId, partition_id: partitionId };
+    return JSON.stringify({ ...names, consumer_group: this.#group }).slice(1, -1);
+  }
+
+  async #post<Body>(route: string, body: string, repeat: Call<Body>['repeat']): Promise<Body> {
+    const { body: answer } = await this.#transport.call<Body>({
+      method: 'POST',
+      path: `/streams/v1/${route}`,
+      body,
+      repeat,
+      timeoutMs: TIMEOUT_MS,
+      affinity: [this.#queue, '', this.#group].join('\0'),
+    });
+    return answer as Body;
+  }
+}
