@@ -131,9 +131,9 @@ describe('exit codes', () => {
     expect([ran.code, ran.out]).toEqual([2, expect.stringContaining('settling')]);
   });
 
-  it('maintenance ends with 1', async () => {
+  it.each(['get', 'on', 'off'])('maintenance %s ends with 1', async (word) => {
     stub.answers({ status: 404, body: failure('no such route', 'no_such_route') });
-    expect((await stub.svcctl('maintenance on')).code).toBe(1);
+    expect((await stub.svcctl(`maintenance ${word}`)).code).toBe(1);
   });
 });
 
@@ -275,6 +275,18 @@ contexts:
     expect(readFileSync(at('stored'), 'utf8')).toContain('token-ref: literal:typed');
   });
 
+  it.each(['env', 'keychain://a', 'file:///a', 'literal:a'])(
+    'take the reference %s',
+    async (ref) => {
+      const env = { SVC_CONFIG: at('references') };
+      expect((await stub.svcctl(`config set-context a --token-ref ${ref}`, { env })).code).toBe(0);
+      expect(readFileSync(at('references'), 'utf8')).toContain(`token-ref: ${ref}\n`);
+      for (const wrong of ['--token-ref vault://a', '--token-ref env --token t']) {
+        expect((await stub.svcctl(`config set-context a ${wrong}`, { env })).code).toBe(1);
+      }
+    },
+  );
+
   it('store nothing that the server refuses', async () => {
     stub.answers({ status: 401, body: { error: 'no' } });
     const ran = await stub.svcctl('login --token bad', { env: { SVC_CONFIG: at('refused') } });
@@ -290,6 +302,11 @@ contexts:
     expect(stub.asked[1]?.headers.authorization).toBe('Bearer ab=c');
     const ran = await stub.svcctl('login --method github', { env, answers: ['pasted'] });
     expect(ran.world.browsed).toEqual([`${stub.url}/auth/github?next=/auth/session-token`]);
+    const shown = await stub.svcctl('login --method google --no-browser', { env, answers: ['t'] });
+    expect([shown.world.browsed, shown.err]).toEqual([
+      [],
+      expect.stringContaining(`Open ${stub.url}/auth/google?next=/auth/session-token\n`),
+    ]);
     expect((await stub.svcctl('login --method ldap', { env })).code).toBe(1);
   });
 });
@@ -320,6 +337,15 @@ describe('output', () => {
     expect(await form('jsonpath={.list[-1]}')).toBe('{"a":"x"}\n');
     expect(await form('jsonpath=.n')).toBe('12345678901234567890\n');
     expect(await form('table')).toBe(await form('json'));
+  });
+
+  it('is the text of Prometheus as it came', async () => {
+    stub.answers({ body: '# HELP a b\na 1.50\n' });
+    const ran = await stub.svcctl('metrics --prometheus -o yaml');
+    expect([ran.out, stub.asked[0]?.line]).toEqual([
+      '# HELP a b\na 1.50\n',
+      'GET /metrics/prometheus',
+    ]);
   });
 
   it('says nothing on success with -q', async () => {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { temporaryHome } from '../base/world.fake.js';
-import { StubServer } from './stub-server.fake.js';
+import { type StubAnswer, StubServer } from './stub-server.fake.js';
 
 const stub = new StubServer();
 const home = temporaryHome();
@@ -193,6 +193,17 @@ describe('tail', () => {
     expect(ran.out.split('\n')).toHaveLength(3);
   });
 
+  it('makes as many calls at a time as --concurrency', async () => {
+    const waiting: ((answer: StubAnswer) => void)[] = [];
+    stub.answer = () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+        if (waiting.length === 3) for (const answer of waiting) answer({ status: 204 });
+      });
+    expect((await stub.svcctl('tail q --concurrency 3')).code).toBe(0);
+    expect(waiting).toHaveLength(3);
+  });
+
   it('ends when nothing came for --idle-millis', async () => {
     let nowMs = 0;
     stub.answer = () => {
@@ -219,6 +230,8 @@ describe('ack', () => {
       2,
       'svcctl: not acknowledged: t: invalid lease\n',
     ]);
+    await stub.svcctl('ack t --partition-id 1 --failed');
+    expect(bodies()[1]).toEqual({ transactionId: 't', partitionId: '1', status: 'failed' });
     expect((await stub.svcctl('ack t')).code).toBe(1);
     expect((await stub.svcctl('ack')).code).toBe(1);
   });
@@ -281,7 +294,8 @@ describe('tx', () => {
 
 it('lease extend says until when', async () => {
   stub.answers({ body: { success: true, newExpiresAt: '2026-11-26T12:05:00Z' } });
-  const ran = await stub.svcctl('lease extend l');
+  const ran = await stub.svcctl('lease extend l --seconds 9');
+  expect(bodies()).toEqual([{ seconds: 9 }]);
   expect(ran.out).toBe('renewed l -> 2026-11-26T12:05:00Z\n');
   stub.answers({ body: { success: false, renewed: 0 } });
   expect((await stub.svcctl('lease extend l')).code).toBe(2);
@@ -347,12 +361,14 @@ describe('ephemeral', () => {
   });
 
   it('sends the options that are written and no others', async () => {
-    const words = 'ephemeral configure q --max-length 0 --policy dropOldest';
+    const words = 'ephemeral configure q --max-length 0 --policy dropOldest --max-bytes 9';
     expect((await stub.svcctl(words)).out).toBe('configured "q"\n');
     await stub.svcctl('ephemeral configure q --window-ms 5 --window-count 2');
+    await stub.svcctl('ephemeral configure q --ttl-seconds 1 --lease-seconds 2 --retry-limit 3');
     expect(bodies()).toEqual([
-      { queue: 'q', options: { maxLength: 0, policy: 'dropOldest' } },
+      { queue: 'q', options: { maxLength: 0, policy: 'dropOldest', maxBytes: 9 } },
       { queue: 'q', options: { windowBuffer: { ms: 5, count: 2 } } },
+      { queue: 'q', options: { ttlSeconds: 1, leaseSeconds: 2, retryLimit: 3 } },
     ]);
     expect((await stub.svcctl('ephemeral configure q --window-ms 5')).code).toBe(1);
   });

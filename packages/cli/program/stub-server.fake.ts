@@ -32,7 +32,7 @@ export interface Ran {
 
 export class StubServer {
   readonly asked: Asked[] = [];
-  answer: (asked: Asked, index: number) => StubAnswer = () => ({ body: {} });
+  answer: (asked: Asked, index: number) => StubAnswer | Promise<StubAnswer> = () => ({ body: {} });
   readonly #server: Server;
 
   constructor() {
@@ -50,7 +50,7 @@ export class StubServer {
         headers,
       };
       this.asked.push(asked);
-      const answer = this.answer(asked, this.asked.length - 1);
+      const answer = await this.answer(asked, this.asked.length - 1);
       if (answer.hold === true) return;
       if (answer.cut === true) {
         request.socket.destroy();
