@@ -230,7 +230,9 @@ const WORKLOADS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
     const seen: number[] = [];
     for await (const n of steps()) {
       await orUnknown(queue.push({ payload: { n } }));
-      const messages = await queue.pop<Numbered>({ group: 'g', commitOnDelivery: n % 2 === 0 });
+      const options = { group: 'g', commitOnDelivery: n % 2 === 0 };
+      const popped = await orUnknown(queue.pop<Numbered>(options));
+      const messages = popped === 'unknown' ? [] : popped;
       seen.push(...messages.map(({ payload }) => payload.n));
       if (n % 2 === 1) await orUnknown(queue.ack(messages));
     }

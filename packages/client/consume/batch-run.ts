@@ -9,6 +9,7 @@
  * - What a handler returned from after the lease was lost has failed too, and is not settled: it is
  *   delivered again, or was already. Where an ack is refused for its lease, the rest of that
  *   partition is not begun.
+ * - The program gets arrays of its own: one that it empties has no bearing on what is settled.
  * - Without automatic acks nothing is settled: the callbacks, or the handler, do that.
  */
 import type { Message } from '../messages/message.js';
@@ -86,7 +87,9 @@ export class BatchRun<Data> {
       }
     }
     const failure =
-      fits.length === 0 ? null : await this.#failureOf(fits, () => handle(fits, this.#context));
+      fits.length === 0
+        ? null
+        : await this.#failureOf(fits, () => handle([...fits], this.#context));
     if (failure !== null) await this.#report(fits, failure.error);
     for (const { message, error } of misfits.values()) await this.#report([message], error);
     if (!this.#settles || this.#lease.lost !== null) return;
@@ -133,7 +136,7 @@ export class BatchRun<Data> {
     try {
       await work();
       if (this.#lease.lost !== null) throw this.#lease.lost;
-      await this.#callbacks.onSuccess?.(messages);
+      await this.#callbacks.onSuccess?.([...messages]);
       this.#completed += messages.length;
       return null;
     } catch (error) {
@@ -167,7 +170,7 @@ export class BatchRun<Data> {
       return;
     }
     try {
-      await this.#callbacks.onError(messages, error);
+      await this.#callbacks.onError([...messages], error);
     } catch (thrown) {
       logger.error('onError of a consume loop threw', { error: errorText(thrown) });
     }

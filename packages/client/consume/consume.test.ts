@@ -87,6 +87,33 @@ describe('what is acknowledged', () => {
     });
   });
 
+  test('a batch that the handler empties all the same', async () => {
+    const { platform, queue, statuses } = loopOf([['a0', 'b0']]);
+    const loop = queue.limit(2).consume((messages) => {
+      while (messages.length > 0) messages.shift();
+    });
+    await platform.settled(loop.then());
+    expect(statuses()).toEqual([['a0 completed', 'b0 completed']]);
+  });
+
+  test('a failure with a text that the broker takes, whatever is thrown', async () => {
+    const thrown: unknown[] = [
+      Object.create(null),
+      new Error('cut \ud83d'),
+      Object.assign(new Error(), { message: 7 }),
+      new Error('x'.repeat(100_000)),
+      undefined,
+    ];
+    const { platform, queue, acked } = loopOf(thrown.map((_, i) => [`a${i}`]));
+    const loop = queue.limit(thrown.length).consume(([message]) => {
+      throw thrown[message?.offset ?? 0];
+    });
+    await platform.settled(loop.then());
+    const errors = acked.map(({ acknowledgments }) => acknowledgments[0]?.error);
+    const cut = 'x'.repeat(4096);
+    expect(errors).toEqual(['what was thrown has no text', 'cut \ufffd', '7', cut, 'undefined']);
+  });
+
   test('each: behind a failure its partition is given back, others go on', async () => {
     const { platform, queue, statuses } = loopOf([['a0', 'b0', 'a1', 'a2', 'b1']]);
     const seen: string[] = [];

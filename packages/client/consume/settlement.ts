@@ -83,7 +83,11 @@ export class Settlement {
   }
 }
 
-/** The text that a dead letter keeps. */
+/** The text that a dead letter keeps. A program may throw what has no text. */
 export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'what was thrown has no text';
+  }
 }

@@ -1,5 +1,5 @@
 /** Acknowledgements and renewals: one call for each group, verdicts in the order of the request. */
-import { misuse, oneOf, refuseUnknown } from '../base/checks.js';
+import { misuse, nameOf, oneOf, refuseUnknown } from '../base/checks.js';
 import { notItsResult } from '../base/errors.js';
 import { path, type Transport } from '../transport/transport.js';
 
@@ -39,6 +39,8 @@ export interface AckResult {
   readonly noop: boolean;
 }
 
+/** 10,000 messages of a call are within what the broker takes. */
+const ERROR_CHARACTERS_MAX = 4096;
 const STATUSES: readonly AckStatus[] = [true, false, 'completed', 'failed', 'retry', 'dlq'];
 
 export function statusWord(status: AckStatus): StatusWord {
@@ -55,8 +57,18 @@ export function ackItem(message: Acked, status: AckStatus, error: string | undef
     partitionId,
     leaseId: leaseId === '' ? undefined : leaseId,
     status: statusWord(_status ?? status),
-    error: _error ?? error,
+    error: sentText(_error ?? error),
   };
+}
+
+/**
+ * Half of a character (a text that was cut within one) would have the broker refuse the acks of the
+ * whole call, and a long text for each message of a batch would make the call too large.
+ */
+function sentText(error: string | undefined): string | undefined {
+  if (error === undefined) return undefined;
+  if (typeof error !== 'string') throw misuse('the error of an ack', error, 'a text');
+  return error.slice(0, ERROR_CHARACTERS_MAX).replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
 export async function ack(
@@ -66,6 +78,7 @@ export async function ack(
   options: AckOptions,
 ): Promise<AckResult[]> {
   refuseUnknown(options, 'group error', 'ack');
+  if (options.group !== undefined) nameOf(options.group, 'group');
   const items = messages.map((message) => ackItem(message, status, options.error));
   const results: AckResult[] = [];
   const groups = new Map<string | undefined, number[]>();

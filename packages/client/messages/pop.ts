@@ -54,7 +54,8 @@ export async function pop<Data>(
   const { body } = await transport.call<PopBody>({
     method: 'GET',
     path: popPath(terms),
-    repeat: 'any',
+    // What such a pop took is gone when its answer is lost: that is not to pass in silence.
+    repeat: terms.commitOnDelivery ? 'unapplied' : 'any',
     ...(terms.wait && { waitMs: terms.waitMs }),
     affinity: [terms.queue ?? '', terms.partition ?? '', terms.group ?? ''].join('\0'),
     signal,

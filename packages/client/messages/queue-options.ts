@@ -112,10 +112,11 @@ export async function configureQueue(
 
 /** Whether there was one. */
 export async function deleteQueue(transport: Transport, queue: string): Promise<boolean> {
-  const { body } = await transport.call<{ readonly existed?: boolean }>({
+  const { body, isRepeat } = await transport.call<{ readonly existed?: boolean }>({
     method: 'DELETE',
     path: path`/api/v1/resources/queues/${queue}`,
     repeat: 'any',
   });
-  return body?.existed ?? false;
+  // An earlier try may have deleted it.
+  return body?.existed === true || isRepeat;
 }

@@ -1,7 +1,7 @@
 // Goal: misuse fails before anything is sent, with a text that says what to write instead; and each
 // step is sent as the wire has it. Method: calls that types would forbid, and a scripted broker.
 import { describe, expect, test, vi } from 'vitest';
-import { FakePlatform, type Reply } from '../base/platform.fake.js';
+import { FakePlatform, lostConnection, type Reply } from '../base/platform.fake.js';
 import { Client } from '../client.js';
 
 /** A client without types, as JavaScript has it. */
@@ -94,6 +94,9 @@ const MISUSE: readonly [step: Step, text: string][] = [
   [(c) => c.lock?.('n').acquire({ signal: 1 }), 'signal is 1: write the signal of an AbortContr'],
   [(c) => c.kv?.('n').get('\ud800'), 'the key is "\\ud800": write a text that is not empty, with'],
   [(c) => c.queue?.('\ud800').pop(), 'holds half of a character: write a text that is whole'],
+  [(c) => c.ack?.(message, false, { error: new Error('x') }), 'the error of an ack is an object'],
+  [(c) => c.ack?.({ ...message, _error: 5 }), 'the error of an ack is 5: write a text'],
+  [(c) => c.ack?.(message, false, { group: 5 }), 'group is 5: write a text'],
   [(c) => c.ack?.({ transactionId: 't' }), 'write a message of a pop, or its transactionId and'],
   [(c) => c.ack?.([message, { ...message, partitionId: 1 }]), 'write a message of a pop'],
   [(c) => c.ack?.(message, 'done'), 'is "done": write one of true, false, "completed", "failed"'],
@@ -196,6 +199,15 @@ describe('what is sent', () => {
       'wait=false&autopilot=true',
       'batch=1&wait=false',
     ]);
+  });
+
+  test('what a lost pop had acknowledged is told; an earlier try may have deleted', async () => {
+    const platform = new FakePlatform((_, nth) => (nth % 2 === 0 ? lostConnection() : '{}'));
+    const queue = new Client('http://a:1', platform).queue('q');
+    const popped = platform.settled(queue.commitOnDelivery().pop());
+    await expect(popped).rejects.toMatchObject({ outcomeUnknown: true });
+    expect(await platform.settled(queue.delete())).toBe(false);
+    expect(await platform.settled(queue.delete())).toBe(true);
   });
 
   test('acks: one call for each group, results in the order of the request', async () => {

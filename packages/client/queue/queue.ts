@@ -138,7 +138,7 @@ export class Queue<
     );
   }
 
-  /** Deletes the queue with all that belongs to it; false: there was none. */
+  /** Deletes the queue with all that belongs to it; false: there surely was none. */
   async delete(): Promise<boolean> {
     return deleteQueue(this.#context.transport, this.#names('delete').queue);
   }

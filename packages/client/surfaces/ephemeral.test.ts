@@ -67,6 +67,14 @@ test('pop', async () => {
   );
 });
 
+test('a pop that acknowledges is not repeated in silence when its answer is lost', async () => {
+  const { platform, transport } = fakeTransport((_, nth) =>
+    nth === 0 ? lostConnection() : '{"messages":[]}',
+  );
+  const popped = ephemeralOf(transport, 'presence').pop({ commitOnDelivery: true });
+  await expect(platform.settled(popped)).rejects.toMatchObject({ outcomeUnknown: true });
+});
+
 test('ack: a call for each group and partition, outcomes in order', async () => {
   const { platform, transport } = fakeTransport(({ body }) => {
     const { acks } = bodyOf({ body: body ?? '' });

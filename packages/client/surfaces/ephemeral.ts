@@ -152,7 +152,7 @@ export class EphemeralQueue {
     const { body } = await this.#transport.call<{ readonly messages: readonly WireMessage[] }>({
       method: 'GET',
       path: withQuery('/api/v1/ephemeral/pop', query),
-      repeat: 'any',
+      repeat: commitOnDelivery ? 'unapplied' : 'any',
       ...(waitMs > 0 ? { waitMs } : {}),
       affinity: this.#affinity(partition),
       signal: options.signal,

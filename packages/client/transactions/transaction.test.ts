@@ -35,6 +35,40 @@ test.each(PARTS)('repeated after a lost answer? %#', async (add, isGuarded) => {
   else await expect(commit).rejects.toMatchObject({ outcomeUnknown: true });
 });
 
+/** `reserved` passes, and may be the first try that is still under way. */
+const REFUSALS = ['duplicate', 'rejected_ack', 'reserved', 'kv_precondition'];
+
+test.each(REFUSALS)('refused as %s after a lost answer: in doubt, but for once', async (reason) => {
+  const reserved = { json: { success: false, reason: 'reserved' } };
+  const commitOf = (found: boolean, isOnce: boolean) => {
+    const { platform, transaction } = transactionOf(({ path, body = '' }, nth) => {
+      if (path === '/api/v1/kv') {
+        expect(JSON.parse(body)).toEqual({ operations: [{ op: 'get', ns: 'once', key: 'k' }] });
+        return { json: { results: [{ found }] } };
+      }
+      const refused = { json: { success: false, reason, transactionId: 't' } };
+      return [lostConnection(), reserved][nth] ?? refused;
+    });
+    const put = { op: 'put', ns: 'n', key: 'k', value: 1, expect: 3, required: true } as const;
+    transaction.queue('q').push({ payload: 1 }).kv(put);
+    if (isOnce) transaction.once('k');
+    return platform.settled(transaction.commit());
+  };
+  const facts = { reason, code: 'outcome_unknown', outcomeUnknown: true };
+  await expect(commitOf(true, false)).rejects.toMatchObject(facts);
+  await expect(commitOf(false, true)).rejects.toMatchObject(facts);
+  const verdict = { reason: 'kv_precondition', kvReason: 'exists', failedIndex: 2 };
+  expect(await commitOf(true, true)).toEqual({ success: false, ...verdict, transactionId: 't' });
+});
+
+test('in doubt too: lost, still under way, then refused for another cause', async () => {
+  const reserved = { json: { success: false, reason: 'reserved' } };
+  const replies = [lostConnection(), reserved, { status: 507, json: { code: 'storage_full' } }];
+  const { platform, transaction } = transactionOf((_, nth) => replies[Math.min(nth, 2)] ?? '');
+  const commit = platform.settled(transaction.once('k').commit());
+  await expect(commit).rejects.toMatchObject({ code: 'storage_full', outcomeUnknown: true });
+});
+
 test('repeated when nothing was sent, or nothing was applied', async () => {
   const refusal = { status: 503, json: { code: 'retry' }, headers: { 'retry-after': '1' } };
   const reserved = { json: { success: false, reason: 'reserved' } };

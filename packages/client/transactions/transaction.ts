@@ -4,7 +4,10 @@
  *
  * A repetition of a transaction that was applied would be refused (its pushes are duplicates, its
  * acks done), and the program would take it for one that failed. So it is repeated after an answer
- * that was lost only where a guard tells (`once`, a required key/value precondition).
+ * that was lost only where a guard prevents that it applies twice (`once`, a required key/value
+ * precondition). The refusal of a repetition may still be the work of the first try, whichever part
+ * the broker refused first: then the key of `once` is read, and without one it is an error with
+ * `outcomeUnknown`.
  */
 import { base64 } from '../base/base64.js';
 import { misuse, nameOf, refuseUnknown } from '../base/checks.js';
@@ -16,7 +19,7 @@ import { writeJson } from '../base/write-json.js';
 import { type Acked, type AckOptions, type AckStatus, ackItem } from '../messages/acks.js';
 import { itemText, type PushItem, readyItems } from '../messages/push-items.js';
 import type { Guard, KvCheck } from '../surfaces/guard.js';
-import type { Transport } from '../transport/transport.js';
+import type { Answer, Transport } from '../transport/transport.js';
 
 /** An operation as `POST /api/v1/kv` takes it. */
 export interface KvOperation {
@@ -70,6 +73,7 @@ interface TransactionAnswer {
   readonly success: boolean;
   readonly reason?: string;
   readonly error?: string;
+  readonly transactionId?: string;
 }
 
 /** Reasons that pass: the transaction was rolled back and may be sent again. */
@@ -87,6 +91,8 @@ export class Transaction {
   readonly #timers: object[] = [];
   #queue: string | undefined;
   #partition: string | undefined;
+  /** Places in `#kv`. */
+  readonly #onces: number[] = [];
   #isGuarded = false;
   #isSent = false;
 
@@ -156,6 +162,7 @@ export class Transaction {
     const expiry =
       ttl === undefined ? { forever: true } : { ttlSeconds: durationSeconds(ttl, 'ttl') };
     const names = { ns: nameOf(ns, 'ns'), key: nameOf(key, 'key') };
+    this.#onces.push(this.#kv.length);
     return this.kv({ op: 'putIfAbsent', ...names, value: true, required: true, ...expiry });
   }
 
@@ -221,23 +228,54 @@ export class Transaction {
 
   async #send(body: string): Promise<Committed | NotCommitted> {
     const { attemptsMax, retryDelayMs } = this.#transport.settings;
+    let isRepeat = false;
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.#transport.call<TransactionAnswer>({
+      const answer: Answer<TransactionAnswer> = await this.#transport.call({
         method: 'POST',
         path: '/api/v1/transaction',
         body,
         repeat: this.#isGuarded ? 'any' : 'unapplied',
+        isRepeat,
       });
       const said = answer.body as TransactionAnswer;
       if (said.success) return said as Committed;
-      if (said.reason === 'kv_precondition') return said as NotCommitted;
+      isRepeat = answer.isRepeat;
       const { reason, error } = said;
+      if (reason === 'kv_precondition' && !isRepeat) return said as NotCommitted;
       if (attempt === attemptsMax || reason === undefined || !PASSING.has(reason)) {
-        const facts = { status: answer.status, code: reason, reason, body: said };
-        throw new ClientError(`the transaction was rolled back: ${error ?? reason}`, facts);
+        const before = isRepeat ? await this.#doneBefore(said) : null;
+        if (before !== null) return before;
+        const code = isRepeat ? 'outcome_unknown' : reason;
+        const facts = { status: answer.status, code, reason, body: said, outcomeUnknown: isRepeat };
+        const again = isRepeat ? ', perhaps since an earlier try was applied' : '';
+        throw new ClientError(`the transaction was rolled back: ${error ?? reason}${again}`, facts);
       }
       await sleep(this.#transport.platform, retryDelayMs);
     }
+  }
+
+  /** Whether a key of `once` is there, and so the transaction was applied, or another with it. */
+  async #doneBefore({ transactionId = '' }: TransactionAnswer): Promise<NotCommitted | null> {
+    const places = this.#onces;
+    if (places.length === 0) return null;
+    const operations = places.map((place) => {
+      const { ns, key } = this.#kv[place] as KvOperation;
+      return { op: 'get', ns, key };
+    });
+    const { body } = await this.#transport.call<{
+      readonly results: readonly { readonly found: boolean }[];
+    }>({
+      method: 'POST',
+      path: '/api/v1/kv',
+      body: JSON.stringify({ operations }),
+      repeat: 'any',
+      isRepeat: true,
+    });
+    const nth = body?.results.findIndex(({ found }) => found) ?? -1;
+    if (nth === -1) return null;
+    const failedIndex = this.#slots + (places[nth] as number);
+    const verdict = { reason: 'kv_precondition', kvReason: 'exists', failedIndex } as const;
+    return { success: false, ...verdict, transactionId };
   }
 }
 

@@ -29,6 +29,8 @@ export interface Call<Body> {
   /** JSON text. */
   readonly body?: string;
   readonly repeat: Repeat;
+  /** An earlier call for the same may have been applied. */
+  readonly isRepeat?: boolean;
   /** Present: a long poll that waits so long at the server. */
   readonly waitMs?: number;
   /** For each try, instead of the client's, where an answer that comes later is worth nothing. */
@@ -76,7 +78,7 @@ export class Transport {
   async call<Body = unknown>(call: Call<Body>): Promise<Answer<Body>> {
     signalOf(call.signal);
     let failures = 0;
-    let isUnknown = false;
+    let isUnknown = call.isRepeat ?? false;
     for (let round = 0; ; round++) {
       let retryAfterMs: number | undefined;
       for (const server of this.#servers.order(call.affinity ?? '')) {
