@@ -5,9 +5,11 @@
 import type { FunctionComponent } from 'preact';
 import type { Capabilities, Capability } from '../base/capabilities.js';
 import type { PageParams } from '../base/routes.js';
+import { DeadLettersPage } from '../pages/dead-letters.js';
 import { EphemeralPage } from '../pages/ephemeral.js';
 import { KvPage } from '../pages/kv.js';
 import { LocksPage } from '../pages/locks.js';
+import { MessagesPage } from '../pages/messages.js';
 import { OverviewPage } from '../pages/overview.js';
 import { QueuesPage } from '../pages/queues.js';
 import { StreamsPage } from '../pages/streams.js';
@@ -30,6 +32,8 @@ export interface Route {
 export const ROUTES: readonly Route[] = [
   { path: '/', title: 'Overview', group: 'Overview', page: OverviewPage },
   { path: '/queues', title: 'Queues', group: 'Messaging', page: QueuesPage },
+  { path: '/messages', title: 'Messages', group: 'Messaging', page: MessagesPage },
+  { path: '/dlq', title: 'Dead letters', group: 'Messaging', page: DeadLettersPage },
   { path: '/ephemeral', title: 'Ephemeral', group: 'Messaging', page: EphemeralPage },
   { path: '/kv', title: 'Key/value', group: 'Messaging', page: KvPage },
   { path: '/timers', title: 'Timers', group: 'Messaging', page: TimersPage },

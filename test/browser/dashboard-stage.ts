@@ -20,6 +20,8 @@ export const HARD_NAME = `"<i>o'rders</i>" ${'\u05d0'.repeat(188)}`;
 export const PAGES: readonly StagedPage[] = [
   { name: 'overview', path: '/', shows: 'Queues with most pending' },
   { name: 'queues', path: '/queues', shows: 'shop.mail' },
+  { name: 'messages', path: '/messages?queue=shop.billing', shows: 'dead letter' },
+  { name: 'dlq', path: '/dlq', shows: 'the card was declined' },
   { name: 'ephemeral', path: '/ephemeral', shows: 'presence' },
   { name: 'kv', path: '/kv?namespace=settings', shows: '12345678901234567890' },
   { name: 'timers', path: '/timers', shows: 'remind-1' },

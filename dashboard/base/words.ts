@@ -1,0 +1,22 @@
+/** Words of the API as people read them. */
+import type { DeadLetterReason, MESSAGE_STATUSES } from '@svc/wire';
+
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+
+export const STATUS_WORDS: Readonly<Record<MessageStatus, string>> = {
+  pending: 'pending',
+  processing: 'leased',
+  completed: 'completed',
+  dead_letter: 'dead letter',
+};
+
+const REASON_WORDS: Readonly<Record<DeadLetterReason, string>> = {
+  retry_limit: 'failed too often',
+  dlq: 'by its consumer',
+  timer: 'timer not fired',
+  delivery_limit: 'delivered too often',
+};
+
+export function reasonWords(reason: DeadLetterReason | undefined): string {
+  return reason === undefined ? 'not known' : REASON_WORDS[reason];
+}

@@ -1,0 +1,278 @@
+/**
+ * Goal: what an operator does with a queue, its messages and its dead letters is done, said
+ * beforehand in numbers, and read back over the API. Method: Chromium, where it is installed, one
+ * tab, one node without tokens; refusals happen within the page.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HttpClient } from '../process/http-client.js';
+import {
+  type NodeUnderTest,
+  startNode,
+  type TemporaryDirectory,
+  temporaryDirectory,
+} from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
+import { Chromium, chromiumMissing, type Page } from './chromium.js';
+import { HARD_NAME } from './dashboard-stage.js';
+
+const reason = chromiumMissing();
+if (reason !== null) console.log(reason);
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const VIOLATIONS = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
+  id + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ')))`;
+const WIDER = 'document.documentElement.scrollWidth - innerWidth';
+const TEXT = 'document.querySelector("main").innerText';
+const DIALOG = 'document.querySelector("dialog")?.innerText ?? "none"';
+const PAYLOAD = '{"big":12345678901234567890,"one":1.0,"<b>":"\u202eevil"}';
+const TRANSACTION = 'order/1 <b>%41</b>';
+
+const says = (page: Page, expression = TEXT) =>
+  expect.poll(() => page.run(expression).then(String), { timeout: 10_000 });
+
+/** Sets the field with this label, and tells the page. */
+const typeInto = (label: string, text: string) => `{
+  const named = [...document.querySelectorAll('label')]
+    .findLast((one) => one.innerText.trim().startsWith(${JSON.stringify(label)}));
+  const field = named ? document.getElementById(named.htmlFor)
+    : document.querySelector('[aria-label=${JSON.stringify(label)}]');
+  field.value = ${JSON.stringify(text)};
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+}`;
+const press = (label: string) => `[...document.querySelectorAll('button')]
+  .findLast((button) => button.innerText.trim() === ${JSON.stringify(label)}).click()`;
+const openRow = (text: string) => `[...document.querySelectorAll('tbody tr')].find((row) =>
+  row.innerText.includes(${JSON.stringify(text)})).click()`;
+
+describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
+  let browser: Chromium;
+  let directory: TemporaryDirectory;
+  let node: NodeUnderTest;
+  let client: HttpClient;
+  let tab: Page;
+  let origin: string;
+
+  beforeAll(async () => {
+    browser = new Chromium();
+    directory = temporaryDirectory();
+    node = await startNode({ directory: directory.path, port: await freePort() });
+    client = new HttpClient(node.port);
+    origin = `http://127.0.0.1:${node.port}`;
+    tab = await browser.open('about:blank');
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser.close();
+    client.close();
+    await node.kill();
+    directory.remove();
+  });
+
+  const open = async (path: string) => {
+    await tab.look(1280, 800, 'light');
+    await tab.go(origin + path);
+  };
+  const read = async (path: string) => JSON.parse((await client.get(path)).text);
+  const push = (queue: string, count: number, partition = 'p') =>
+    client.post('/api/v1/push', {
+      items: Array.from({ length: count }, (_, i) => ({
+        queue,
+        partition,
+        transactionId: `${queue}-${i}`,
+        payload: { i },
+      })),
+    });
+  /** Files so many as dead letters of the group, each with an error. */
+  const bury = async (queue: string, count: number, group: string, error: string) => {
+    const pop = `/api/v1/pop/queue/${queue}?consumerGroup=${group}&batch=${count}&timeout=2000`;
+    const { messages } = await read(pop);
+    const acknowledgments = messages.map((message: Readonly<Record<string, string>>) => ({
+      transactionId: message.transactionId,
+      partitionId: message.partitionId,
+      leaseId: message.leaseId,
+      status: 'dlq',
+      error,
+    }));
+    const body = { consumerGroup: group, acknowledgments };
+    const { status } = await client.post('/api/v1/ack/batch', body);
+    expect(status).toBe(200);
+  };
+  /** No violation in either theme, and it fits a phone. */
+  const expectUsable = async () => {
+    await tab.run(`${AXE};0`);
+    expect(await tab.run(VIOLATIONS)).toEqual([]);
+    await tab.look(360, 740, 'dark');
+    expect(await tab.run(VIOLATIONS)).toEqual([]);
+    expect(await tab.run(WIDER)).toBeLessThanOrEqual(0);
+    await tab.look(1280, 800, 'light');
+  };
+
+  test('a message is pushed as typed, found by its ids, and shown with its traces', async () => {
+    await open('/messages?queue=typed');
+    await says(tab).toContain('No message of this span fits');
+    await tab.run(press('Push a message'));
+    await says(tab, DIALOG).toContain('Transaction id');
+    await tab.run(typeInto('Payload', '{"big":12'));
+    await says(tab, DIALOG).toMatch(/JSON/);
+    expect(await tab.run('document.querySelector("dialog .primary:not(:disabled)")')).toBeNull();
+    await tab.run(typeInto('Payload', PAYLOAD));
+    await tab.run(typeInto('Partition', HARD_NAME.slice(0, 60)));
+    await tab.run(typeInto('Transaction id', TRANSACTION));
+    await tab.run(press('Push'));
+    await says(tab).toContain(TRANSACTION);
+    const { messages } = await read('/api/v1/messages?queue=typed');
+    expect((await client.get('/api/v1/messages?queue=typed')).text).toContain(`"data":${PAYLOAD}`);
+    const [{ id, partitionId }] = messages;
+    for (const [eventType, data] of [
+      ['begun', { step: 1 }],
+      ['charged', { cents: 5 }],
+    ]) {
+      const trace = { transactionId: TRANSACTION, partitionId, eventType, data, worker: 'w-1' };
+      expect((await client.post('/api/v1/traces', trace)).status).toBeLessThan(300);
+    }
+    await tab.run(openRow(TRANSACTION));
+    await says(tab, DIALOG).toContain('charged');
+    const shown = String(await tab.run(DIALOG));
+    expect(shown).toContain('12345678901234567890');
+    expect(shown.indexOf('begun')).toBeLessThan(shown.indexOf('charged'));
+    await tab.run('document.querySelector("dialog [type=checkbox]").click()');
+    await says(tab, 'document.querySelector("dialog textarea").value').toBe(PAYLOAD);
+    await expectUsable();
+    // The address alone leads there again.
+    const address = String(await tab.run('location.pathname + location.search'));
+    await open(address);
+    await says(tab, DIALOG).toContain('charged');
+    for (const wanted of [id, TRANSACTION]) {
+      await open('/messages?queue=typed');
+      await says(tab).toContain(TRANSACTION);
+      await tab.run(typeInto('Message id or transaction id', wanted));
+      await tab.run(press('Open'));
+      await says(tab, DIALOG).toContain(id);
+    }
+    await open('/messages?queue=typed');
+    await says(tab).toContain(TRANSACTION);
+    await tab.run(typeInto('Message id or transaction id', 'nobody'));
+    await tab.run(press('Open'));
+    await says(tab).toContain('No stored message of the queue has this id');
+  });
+
+  test('messages are filtered, shown as a group has read them, and paged', async () => {
+    await push('paged', 250);
+    const pop = '/api/v1/pop/queue/paged?consumerGroup=billing&batch=245&autoAck=true';
+    await read(`${pop}&timeout=2000`);
+    await open('/messages?queue=paged&group=billing');
+    await says(tab).toContain('1 to 100');
+    expect(await tab.run(TEXT)).toMatch(/For billing[\s\S]*unread[\s\S]*read/);
+    await tab.run(press('Older'));
+    await says(tab).toContain('101 to 200');
+    expect(await tab.run('location.search')).toMatch(/from=.*to=.*offset=100/);
+    await tab.run(press('Older'));
+    await says(tab).toContain('201 to 250');
+    await open('/messages?queue=paged&status=pending');
+    await says(tab).toContain('paged-249');
+    expect(await tab.run(TEXT)).not.toContain('paged-244');
+    await open('/messages?queue=paged&status=nonsense');
+    await says(tab).toContain('status must be one of');
+  });
+
+  test('a dead letter is inspected, replayed from its message, and deleted', async () => {
+    await push('lost', 2);
+    await bury('lost', 2, 'billing', 'declined <i>twice</i>');
+    await open('/dlq?queue=lost');
+    await says(tab).toContain('2 dead letters');
+    expect(await tab.run(TEXT)).toMatch(/by its consumer/);
+    await tab.run(openRow('lost-0'));
+    await says(tab, DIALOG).toContain('declined <i>twice</i>');
+    await expectUsable();
+    await tab.run(`document.querySelector('dialog a[href*="txn=lost-0"]').click()`);
+    await says(tab, DIALOG).toContain('Replay…');
+    await tab.run(press('Replay…'));
+    await says(tab, DIALOG).toContain('as a new message at the end of partition');
+    await tab.run(press('Replay'));
+    await says(tab, DIALOG).toContain('completed');
+    const { messages } = await read('/api/v1/messages?queue=lost&status=pending');
+    expect(messages).toHaveLength(1);
+    await open('/dlq?queue=lost');
+    await says(tab).toContain('1 dead letter');
+    await tab.run(openRow('lost-1'));
+    await says(tab, DIALOG).toContain('One dead letter');
+    await tab.run(`document.querySelector('dialog a[href*="txn=lost-1"]').click()`);
+    await says(tab, DIALOG).toContain('Replay…');
+    await tab.run(press('Delete the dead letter…'));
+    await says(tab, DIALOG).toContain('of every group');
+    await tab.run(press('Delete the dead letter'));
+    await says(tab, DIALOG).not.toContain('Replay…');
+    expect((await read('/api/v1/dlq?queue=lost')).total).toBe(0);
+  });
+
+  test('chosen ones are replayed, and it is said of each what became of it', async () => {
+    await push('chosen', 3);
+    await bury('chosen', 3, 'billing', 'no');
+    await open('/dlq?queue=chosen');
+    await says(tab).toContain('3 dead letters');
+    await tab.run(`document.querySelector('[aria-label="Choose chosen-0"]').click()`);
+    await tab.run(`document.querySelector('[aria-label="Choose chosen-2"]').click()`);
+    // One is replayed by somebody else meanwhile.
+    const letters = (await read('/api/v1/dlq?queue=chosen')).messages;
+    const gone = letters.find(({ transactionId }: { transactionId: string }) =>
+      transactionId.endsWith('2'),
+    );
+    await client.post(`/api/v1/dlq/${gone.id}/replay`, {});
+    await tab.run(press('Replay 2 chosen…'));
+    await says(tab, DIALOG).toContain('Pushes 2 payloads again');
+    await tab.run(typeInto('To another queue', 'elsewhere'));
+    await tab.run(press('Replay 2 dead letters'));
+    await says(tab, DIALOG).toContain('2 of 2, 1 refused, over');
+    expect(await tab.run(DIALOG)).toMatch(/chosen-0 .*moved to elsewhere, p/);
+    expect(await tab.run(DIALOG)).toMatch(/chosen-2 .*Message not found/);
+    expect((await read('/api/v1/messages?queue=elsewhere')).messages).toHaveLength(1);
+    await tab.run(press('Close'));
+    await says(tab).toContain('1 dead letter');
+  });
+
+  test('all of a queue are replayed in slices, and go on after a refusal', async () => {
+    await push('many', 250);
+    await bury('many', 250, 'billing', 'no');
+    await open('/dlq?queue=many&group=billing');
+    await says(tab).toContain('250 dead letters');
+    await tab.run(press('Replay all of a queue…'));
+    await says(tab, DIALOG).toContain('Pushes 250 payloads of many');
+    await tab.run(`{
+      const real = window.fetch;
+      let slices = 0;
+      window.fetch = (url, options) => {
+        if (!String(url).endsWith('/redrive') || ++slices !== 2) return real(url, options);
+        return Promise.resolve(new Response('{"error":"no_leader"}', { status: 503 }));
+      };
+    }`);
+    await tab.run(press('Replay all'));
+    await says(tab, DIALOG).toContain('no_leader');
+    expect(await tab.run(DIALOG)).toContain('100 of 250 tried, stopped');
+    await tab.run(press('Go on'));
+    await says(tab, DIALOG).toContain('250 of 250 tried, over');
+    expect((await read('/api/v1/dlq?queue=many')).total).toBe(0);
+    expect((await read('/api/v1/resources/queues/many')).totals.total).toBe(500);
+  });
+
+  test('a purge of one group says its number first, and leaves the others', async () => {
+    await push('purged', 4);
+    await bury('purged', 4, 'billing', 'no');
+    await bury('purged', 2, 'mail', 'no');
+    await open('/dlq?queue=purged');
+    await says(tab).toContain('Errors alike');
+    await tab.run(press('Purge…'));
+    await says(tab, DIALOG).toMatch(/Deletes 6 [\s\S]*billing: 4 [\s\S]*mail: 2 /);
+    await tab.run(press('Cancel'));
+    await open('/dlq?queue=purged&group=mail');
+    await says(tab).toContain('2 dead letters');
+    await tab.run(press('Purge…'));
+    await says(tab, DIALOG).toContain('Deletes 2 dead letters');
+    await tab.run(typeInto('Type its name', 'purged'));
+    await tab.run(press('Delete the dead letters'));
+    await says(tab).toContain('No dead letter');
+    const left = (await read('/api/v1/dlq?queue=purged')).messages;
+    expect(left).toHaveLength(4);
+  });
+});
