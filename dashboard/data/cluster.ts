@@ -8,7 +8,7 @@
 import { createContext } from 'preact';
 import { useContext, useRef } from 'preact/hooks';
 import { useCapabilities } from './identity.js';
-import { EVERY_MS, type Poll, usePoll } from './poll.js';
+import { type Poll, usePoll } from './poll.js';
 import { callFully, type Success } from './request.js';
 
 export type Health = Success<'GET /health'>;
@@ -25,6 +25,9 @@ export interface Cluster {
   /** What the leader said last, or any node until it did; null: no part in a link. */
   readonly link: Link | null;
 }
+
+/** The nodes ask each other for every answer. */
+const EVERY_MS = 3_000;
 
 const NO_POLL = { data: null, answeredAtMs: null, error: null, refresh: () => {} };
 

@@ -57,11 +57,11 @@ export async function callFully<Where extends At>(
   input: Input<Where> = {},
 ): Promise<Called<Success<Where>>> {
   for (let tries = 1; ; tries++) {
-    const response = await send(at, input);
-    if (response.ok || input.accepts?.includes(response.status)) {
-      return (await readAnswer(response, input)) as Called<Success<Where>>;
+    const answer = await send(at, input);
+    if (answer.response.ok || input.accepts?.includes(answer.response.status)) {
+      return read(answer, input) as Called<Success<Where>>;
     }
-    const refusal = await refusalIn(response);
+    const refusal = refusalIn(answer);
     if (refusal.status === 401 && (await tokenEntered())) continue;
     const isBusy = refusal.status === 429 && tries < BUSY_TRIES_MAX;
     if (!isBusy) throw refusal;
@@ -69,22 +69,59 @@ export async function callFully<Where extends At>(
   }
 }
 
-async function send<Where extends At>(at: Where, input: Input<Where>): Promise<Response> {
+interface Answer {
+  readonly response: Response;
+  readonly text: string;
+}
+
+async function send<Where extends At>(at: Where, input: Input<Where>): Promise<Answer> {
   const { body, signal, msMax = MS_MAX } = input;
   const [method = 'GET', template = ''] = at.split(' ');
-  const late = AbortSignal.timeout(msMax);
+  const deadline = new Deadline(msMax, signal);
   const headers = accessHeaders(access.value);
   if (body !== undefined) headers['content-type'] = 'application/json';
   try {
-    return await fetch(urlOf(pathOf(template, input.params ?? {}, input.query ?? {})), {
+    const response = await fetch(urlOf(pathOf(template, input.params ?? {}, input.query ?? {})), {
       method,
       headers,
-      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+      signal: deadline.signal,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
+    return { response, text: await response.text() };
   } catch (error) {
     throw failureOf(error, signal);
+  } finally {
+    deadline.met();
   }
+}
+
+/**
+ * Ends a request when it is late, or when it is given up. Rejected: `AbortSignal.timeout` and
+ * `any`, whose timers and links stay until the time is over, though the answer came long before.
+ */
+class Deadline {
+  readonly #controller = new AbortController();
+  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #outer: AbortSignal | undefined;
+
+  constructor(msMax: number, outer: AbortSignal | undefined) {
+    this.#outer = outer;
+    const late = () => this.#controller.abort(new DOMException('late', 'TimeoutError'));
+    this.#timer = setTimeout(late, msMax);
+    outer?.addEventListener('abort', this.#giveUp);
+    if (outer?.aborted === true) this.#giveUp();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  met(): void {
+    clearTimeout(this.#timer);
+    this.#outer?.removeEventListener('abort', this.#giveUp);
+  }
+
+  readonly #giveUp = (): void => this.#controller.abort();
 }
 
 function failureOf(error: unknown, signal: AbortSignal | undefined): CallError {
@@ -95,29 +132,28 @@ function failureOf(error: unknown, signal: AbortSignal | undefined): CallError {
   return new CallError('unreachable', 'the node is not reachable');
 }
 
-async function readAnswer<Where extends At>(
-  response: Response,
-  { keepStored = false, signal }: Input<Where>,
-): Promise<Called<unknown>> {
-  const { status, headers } = response;
-  let text: string;
+function read<Where extends At>(
+  { response: { status, headers }, text }: Answer,
+  { keepStored = false }: Input<Where>,
+): Called<unknown> {
+  const nextAfter = headers.get('x-svc-next-after');
+  if (status === 204) return { status, body: null, nextAfter };
   try {
-    text = status === 204 ? 'null' : await response.text();
-  } catch (error) {
-    throw failureOf(error, signal);
-  }
-  try {
-    const body = keepStored ? parseKeeping(text) : JSON.parse(text);
-    return { status, body, nextAfter: headers.get('x-svc-next-after') };
+    return { status, body: keepStored ? parseKeeping(text) : JSON.parse(text), nextAfter };
   } catch {
     // A proxy that serves the page for every path, say.
     throw new CallError('unreadable', 'the answer is no JSON', { status });
   }
 }
 
-async function refusalIn(response: Response): Promise<CallError> {
-  const body: unknown = await response.json().catch(() => null);
-  return refusalOf(response.status, response.headers.get('retry-after'), body);
+function refusalIn({ response: { status, headers }, text }: Answer): CallError {
+  const retryAfter = headers.get('retry-after');
+  try {
+    return refusalOf(status, retryAfter, JSON.parse(text));
+  } catch {
+    // Of a proxy: the status has to do.
+    return refusalOf(status, retryAfter, null);
+  }
 }
 
 /** `{name}` is one segment; the slashes of `{name...}` stay. */
@@ -141,10 +177,14 @@ function pathOf(
 /** Rejects with `CallError` when it is given up. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener('abort', () => {
+    const giveUp = () => {
       clearTimeout(timer);
       reject(new CallError('aborted', 'given up'));
-    });
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', giveUp);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', giveUp, { once: true });
   });
 }

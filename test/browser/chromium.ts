@@ -175,6 +175,13 @@ export class Page {
     await this.#send('Input.insertText', { text });
   }
 
+  /** What the page holds after a collection. */
+  async heapBytes(): Promise<number> {
+    await this.#send('HeapProfiler.collectGarbage', {});
+    const { usedSize } = await this.#send('Runtime.getHeapUsage', {});
+    return Number(usedSize);
+  }
+
   async close(): Promise<void> {
     await this.#send('Page.close', {});
   }

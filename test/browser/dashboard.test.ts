@@ -145,6 +145,32 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await says(tab).not.toContain('as of');
   });
 
+  test('a hundred thousand rows: those seen are drawn, and keys reach the last', async () => {
+    await open('/queues');
+    await says(tab).toContain('orders');
+    await tab.run(`{
+      window.real = window.fetch;
+      const messages = { pending: 0, processing: 0, completed: 0, deadLetter: 0, total: 0 };
+      const queues = Array.from({ length: 100_000 }, (_, i) => ({ name: 'queue-' + i, messages,
+        namespace: '', task: '', partitions: 1, retainedBytes: 0 }));
+      queues.at(-1).name = 'the last one';
+      window.fetch = (url, options) => String(url).includes('/resources/queues')
+        ? Promise.resolve(new Response(JSON.stringify({ queues }))) : window.real(url, options);
+    }`);
+    await says(tab).toContain('100,000 queues');
+    const drawn = 'document.querySelectorAll("main tbody tr").length';
+    expect(await tab.run(drawn)).toBeLessThan(80);
+    await tab.run('document.querySelector(".table-box").focus()');
+    await tab.press('End');
+    await says(tab, 'document.activeElement.innerText').toContain('the last one');
+    await tab.press('ArrowUp');
+    await says(tab, 'document.activeElement.innerText').toContain('queue-99998');
+    expect(await tab.run(drawn)).toBeLessThan(80);
+    await tab.press('Enter');
+    expect(await tab.run('location.pathname')).toBe('/queues/queue-99998');
+    await tab.run('window.fetch = window.real; 0');
+  });
+
   test('numbers are shown as they are stored, in a tree', async () => {
     await open('/kv?namespace=settings');
     await says(tab).toContain('"one":1.0');
