@@ -4,15 +4,20 @@
  * as they are on queues of their own. And the packages, installed in an empty project.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useNode } from '../contract/node-fixture.js';
 import { temporaryDirectory } from '../process/node-under-test.js';
 
 const node = useNode();
+const directory = temporaryDirectory();
+afterAll(() => directory.remove());
 const root = new URL('../..', import.meta.url).pathname;
 const examples = join(root, 'examples');
+const logPath = join(directory.path, 'access.log');
+const wholeLog = readFileSync(join(root, 'bench/data/apache-access.log'), 'utf8');
+const log = wholeLog.split('\n').slice(0, 2000);
 const hasProgram = (name: string) => spawnSync(name, ['--version']).error === undefined;
 
 const lines = (program: string, ...args: readonly string[]) => linesIn(root, program, ...args);
@@ -39,6 +44,8 @@ beforeAll(() => {
   for (const name of ['worker', 'outbox', 'cron', 'leader']) {
     run.set(name, lines(process.execPath, `examples/${name}.mjs`));
   }
+  writeFileSync(logPath, log.join('\n'));
+  run.set('window', lines(process.execPath, 'examples/window.mjs', logPath));
   run.set('leader, a second one', lines(process.execPath, 'examples/leader.mjs'));
   if (hasProgram('python3')) run.set('consumer', lines('python3', 'examples/consumer.py'));
   if (hasProgram('curl')) run.set('curl', lines('sh', 'examples/curl.sh'));
@@ -92,6 +99,23 @@ describe('examples', () => {
     for (const said of both) expect(said.at(-1)).toMatch(/^process \d+ stepped down$/);
   });
 
+  it('window: counts every line of the log once', async () => {
+    const counts = new Map<string, Map<string, number>>();
+    for (const line of log) {
+      const [, date = '', status = ''] = /\[(\S+?):.*?" (\d{3}) /.exec(line) ?? [];
+      const day = new Date(`${date.replaceAll('/', ' ')} UTC`).toISOString().slice(0, 10);
+      const ofDay = counts.get(day) ?? new Map<string, number>();
+      counts.set(day, ofDay.set(status, (ofDay.get(status) ?? 0) + 1));
+    }
+    const shown = [...counts].map(([day, ofDay]) => {
+      const texts = [...ofDay].map(([status, count]) => `${status}: ${count}`).sort();
+      return `${day}  ${texts.join(', ')}`;
+    });
+    const said = await linesOf('window');
+    expect(said.slice(0, -1)).toEqual(shown.sort());
+    expect(said.at(-1)).toMatch(/^200\d messages in \d+ commits$/);
+  });
+
   it.runIf(hasProgram('python3'))('consumer.py: with the standard library alone', async () => {
     expect([...(await linesOf('consumer'))].sort()).toEqual([
       'dead letter: order 2: an order of less than nothing',
@@ -129,12 +153,13 @@ await client.close();
 `;
 
   it('are installed in an empty project, and send the first message', async () => {
-    const project = temporaryDirectory();
+    const project = join(directory.path, 'project');
+    mkdirSync(project);
     const packed = await linesIn(
       root,
       'npm',
       ...['pack', '--json', '--loglevel=error'],
-      ...['--pack-destination', project.path, './packages/client', './packages/cli'],
+      ...['--pack-destination', project, './packages/client', './packages/cli'],
     );
     const [client, cli] = JSON.parse(packed.join('\n')) as readonly {
       readonly files: readonly { readonly path: string }[];
@@ -146,20 +171,19 @@ await client.close();
     expect(packed.join('\n')).not.toMatch(/\.(test|fake)\./);
     // What the command line depends on comes from this checkout, so no registry is asked.
     const dependencies = {
-      '@svc/client': `file:${join(project.path, 'svc-client-2.1.0.tgz')}`,
-      '@svc/cli': `file:${join(project.path, 'svc-cli-2.1.0.tgz')}`,
+      '@svc/client': `file:${join(project, 'svc-client-2.1.0.tgz')}`,
+      '@svc/cli': `file:${join(project, 'svc-cli-2.1.0.tgz')}`,
       commander: `file:${join(root, 'node_modules/commander')}`,
       yaml: `file:${join(root, 'node_modules/yaml')}`,
     };
-    writeFileSync(join(project.path, 'package.json'), JSON.stringify({ dependencies }));
-    writeFileSync(join(project.path, 'first.mjs'), PROGRAM);
+    writeFileSync(join(project, 'package.json'), JSON.stringify({ dependencies }));
+    writeFileSync(join(project, 'first.mjs'), PROGRAM);
     const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
-    const cache = ['--offline', '--cache', join(project.path, 'cache')];
-    await linesIn(project.path, 'npm', 'install', ...quiet, ...cache);
-    expect(await linesIn(project.path, process.execPath, 'first.mjs')).toEqual(['queued']);
-    const svcctl = join(project.path, 'node_modules/.bin/svcctl');
-    const popped = await linesIn(project.path, svcctl, 'pop', 'packed');
+    const cache = ['--offline', '--cache', join(project, 'cache')];
+    await linesIn(project, 'npm', 'install', ...quiet, ...cache);
+    expect(await linesIn(project, process.execPath, 'first.mjs')).toEqual(['queued']);
+    const svcctl = join(project, 'node_modules/.bin/svcctl');
+    const popped = await linesIn(project, svcctl, 'pop', 'packed');
     expect(popped).toEqual([expect.stringContaining('"data":{"first":1.5}')]);
-    project.remove();
   });
 });
