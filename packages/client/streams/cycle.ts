@@ -144,7 +144,7 @@ export class Cycle {
     const answer = plan.gate?.(value, judged);
     if (!(isPromise(answer) ? await answer : answer)) return false;
     this.#state.takeEnded(now, PARTS_MAX);
-    const { state, forgetAt: endMs = Number.POSITIVE_INFINITY } = judged;
+    const { state, forgetAt: endMs = Infinity } = judged;
     const found = this.#state.find(stateKey);
     if (Object.keys(state).length === 0) {
       if (found !== undefined) this.#state.remove(found);

@@ -47,7 +47,7 @@ export function stateKeyOf(tag: string, window: string, key: string): string {
 }
 
 export class PartitionState {
-  #watermarkMs = Number.NEGATIVE_INFINITY;
+  #watermarkMs = -Infinity;
   /** A session stands under its key, since a key has one that is open; others by their state's. */
   readonly #rows = new Map<string, Row>();
   readonly #bySession: boolean;
@@ -64,7 +64,7 @@ export class PartitionState {
       const [rowTag, , ...key] = stateKey.split(SEPARATOR);
       if (rowTag !== tag) continue;
       const { acc, windowStart: startMs = 0, id = stateKey } = value;
-      const endMs = value.windowEnd ?? Number.POSITIVE_INFINITY;
+      const endMs = value.windowEnd ?? Infinity;
       this.#add({ stateKey, key: key.join(SEPARATOR), startMs, endMs, id, text: null, acc });
     }
   }
@@ -80,7 +80,7 @@ export class PartitionState {
 
   /** The end that comes first, or an earlier one; Infinity: there is none. */
   get nextEndMs(): number {
-    return this.#ends[0]?.endMs ?? Number.POSITIVE_INFINITY;
+    return this.#ends[0]?.endMs ?? Infinity;
   }
 
   get watermarkMs(): number {
@@ -160,7 +160,7 @@ export class PartitionState {
   }
 
   #pushEnd(row: Row): void {
-    if (row.endMs === Number.POSITIVE_INFINITY) return;
+    if (row.endMs === Infinity) return;
     const heap = this.#ends;
     const added = { endMs: row.endMs, row };
     let at = heap.push(added) - 1;
@@ -196,7 +196,7 @@ export function accOf(row: Row): unknown {
 
 function valueText(row: Row): string {
   row.text ??= writeJson(row.acc, 'the state of a stream');
-  const end = row.endMs === Number.POSITIVE_INFINITY ? '' : `,"windowEnd":${row.endMs}`;
+  const end = row.endMs === Infinity ? '' : `,"windowEnd":${row.endMs}`;
   return `{"acc":${row.text},"windowStart":${row.startMs}${end},"id":${JSON.stringify(row.id)}}`;
 }
 

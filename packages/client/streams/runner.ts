@@ -233,7 +233,7 @@ export class StreamRunner {
         await this.#cycle(place, partition, state).run(messages, partition.messagesMax);
         this.#keep(partition, state, (messages.at(-1) as Message).offset);
         partition.failures = 0;
-        partition.messagesMax = Number.POSITIVE_INFINITY;
+        partition.messagesMax = Infinity;
       } catch (error) {
         this.#failed(error, partition, first, messages.length);
       }
@@ -246,13 +246,15 @@ export class StreamRunner {
     this.#report(error, partition.name);
     partition.failures++;
     // It may have been applied, and have left windows open.
-    partition.endMs = Number.NEGATIVE_INFINITY;
-    if (code === 'too_large') {
-      partition.messagesMax = Math.ceil(Math.min(partition.messagesMax, messages) / 2);
-    }
+    partition.endMs = -Infinity;
+    // Less of it may fit. Or another worker was first, and it will be read again.
+    const half = Math.ceil(Math.min(partition.messagesMax, messages) / 2);
+    const isCut = code === 'too_large' && half < Math.min(partition.messagesMax, messages);
+    if (isCut) partition.messagesMax = half;
+    const isLost = (code === 'bad_lease' || code === 'duplicate') && partition.failures === 1;
     // What would fail again waits, and holds its lease meanwhile.
-    const isLost = code === 'bad_lease' || code === 'duplicate' || code === 'too_large';
-    const pauseMs = isLost ? 0 : Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (partition.failures - 1));
+    const laterMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (partition.failures - 1));
+    const pauseMs = isCut || isLost ? 0 : laterMs;
     this.#giveBackLater(place, pauseMs);
   }
 
@@ -351,8 +353,8 @@ export class StreamRunner {
   #partitionOf(name: string, id: string): Partition {
     const known = this.#partitions.get(name);
     if (known !== undefined) return known;
-    const endMs = Number.NEGATIVE_INFINITY;
-    const messagesMax = Number.POSITIVE_INFINITY;
+    const endMs = -Infinity;
+    const messagesMax = Infinity;
     const fresh = { state: null, offset: -1, endMs, failures: 0, messagesMax };
     const partition = { name, id, ...fresh, busy: Promise.resolve() };
     this.#partitions.set(name, partition);
@@ -366,7 +368,7 @@ export class StreamRunner {
     for (const partition of [...this.#partitions.values()].reverse()) {
       rows += partition.state?.size ?? 0;
       if (rows > ROWS_MAX || ++kept > PARTITIONS_MAX) partition.state = null;
-      const isOpen = this.#flushed !== null && partition.endMs < Number.POSITIVE_INFINITY;
+      const isOpen = this.#flushed !== null && partition.endMs < Infinity;
       if (kept > PARTITIONS_MAX && !isOpen) this.#partitions.delete(partition.name);
     }
   }
@@ -382,7 +384,10 @@ export class StreamRunner {
     this.#metrics.errors++;
     const facts = { stream: this.queryId, partition, error: errorText(error) };
     this.#transport.settings.logger.error('a stream met an error', facts);
-    this.#terms.onError?.(error, { partition });
+    const told = async () => this.#terms.onError?.(error, { partition });
+    told().catch((thrown) => {
+      this.#transport.settings.logger.error('onError failed', { error: errorText(thrown) });
+    });
   }
 
   #nowMs(): number {

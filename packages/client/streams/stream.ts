@@ -2,7 +2,7 @@
  * The builder of a stream. Each step gives a new one; nothing is sent before `run`. Types let
  * through the orders that make sense, and programs without types are told what to write instead.
  */
-import { misuse, nameOf, refuseUnknown, whole } from '../base/checks.js';
+import { flag, misuse, nameOf, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
 import { shown } from '../base/errors.js';
 import type { Message } from '../messages/message.js';
@@ -295,7 +295,7 @@ async function run(
     conflation: undefined,
     autopilot: false,
   };
-  const terms = { queryId, reset: options.reset ?? false, pop, signal, onError };
+  const terms = { queryId, reset: flag(options.reset ?? false, 'reset'), pop, signal, onError };
   if (url === undefined && context !== undefined) {
     if (bearerToken !== undefined) {
       throw new TypeError('bearerToken goes with url: the client of the source has its own');

@@ -378,6 +378,43 @@ describe('a cycle', () => {
     );
   });
 
+  test('what never fits is not tried at once again, and others go on', async () => {
+    const { server, platform, start, stop, client } = rig();
+    server.itemsMax = 3;
+    server.push('in', 'a', ...Array.from({ length: 8 }, () => 4));
+    server.push('in', 'b', 1, 2, 3);
+    const stream = Stream.from(client.queue<number>('in'))
+      .flatMap((n) => Array.from({ length: n }, () => n))
+      .to('out');
+    const fails = () => {
+      throw new Error('so does this');
+    };
+    const runner = await start(stream, { onError: fails });
+    await platform.pass(60_000);
+    await stop();
+    expect(byText(server.payloads('out'))).toEqual(byText([1, 2, 2, 3, 3, 3]));
+    const { errors } = runner.metrics();
+    // Three halves at once, then a pause, or the end of the lease after 5 s.
+    expect(errors > 7 && errors < 20, `${errors}`).toBe(true);
+  });
+
+  test('a stream that is stopped, or whose client is closed, commits what it began', async () => {
+    const { server, platform, client, start, events } = rig();
+    const stream = Stream.from(events())
+      .map(async ({ n }) => {
+        await new Promise<void>((resolve) => platform.after(700, resolve));
+        return n;
+      })
+      .to('out');
+    for (const end of [(runner: StreamRunner) => runner.stop(), () => client.close()]) {
+      server.push('in', 'a', { key: 'x', at: 0, n: 1 }, { key: 'x', at: 0, n: 2 });
+      const runner = await start(stream);
+      await platform.pass(300);
+      await platform.settled(Promise.all([end(runner), runner.ended]));
+      expect([server.pending('in', GROUP), runner.metrics().messages]).toEqual([0, 2]);
+    }
+  });
+
   test('more windows than a commit holds close before the message that closes them', async () => {
     const { server, start, stop, drain, events } = rig();
     const keys = Array.from({ length: 6000 }, (_, i) => ({ key: `k${i}`, at: 1, n: 1 }));
