@@ -30,7 +30,7 @@ export type Reply =
 export type Script = (request: FakeRequest, nth: number) => Reply | Promise<Reply>;
 
 interface Timer {
-  readonly atMs: number;
+  atMs: number;
   readonly act: () => void;
 }
 
@@ -39,6 +39,7 @@ export class FakePlatform implements Platform {
   /** What `random` gives. */
   chance = 0.5;
   #nowMs = 1_700_000_000_000;
+  #setMs = 0;
   #timers: Timer[] = [];
   readonly #script: Script;
 
@@ -74,6 +75,17 @@ export class FakePlatform implements Platform {
 
   nowMs(): number {
     return this.#nowMs;
+  }
+
+  upMs(): number {
+    return this.#nowMs - this.#setMs;
+  }
+
+  /** Somebody sets the date. */
+  setDate(byMs: number): void {
+    this.#nowMs += byMs;
+    this.#setMs += byMs;
+    for (const timer of this.#timers) timer.atMs += byMs;
   }
 
   after(ms: number, act: () => void): () => void {

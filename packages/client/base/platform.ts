@@ -25,6 +25,8 @@ export interface Platform {
   readonly fetch: Fetch;
   /** Since the epoch. */
   nowMs(): number;
+  /** Since some moment; nobody sets it. */
+  upMs(): number;
   /** Runs `act` once, after `ms`; the function that it gives back prevents that. */
   after(ms: number, act: () => void): () => void;
   /** From 0 to below 1. */
@@ -50,6 +52,7 @@ export function realPlatform(fetch: Fetch = usualFetch): Platform {
   return {
     fetch,
     nowMs: () => Date.now(),
+    upMs: () => performance.now(),
     after: (ms, act) => {
       const timer = setTimeout(act, Math.min(ms, TIMER_MS_MAX));
       return () => clearTimeout(timer);

@@ -7,6 +7,7 @@
  * acknowledged. It is lost when the broker refuses a renewal, and when no renewal was answered
  * before the end that the last one gave it, by the clock of this process from the sending on.
  */
+import { Deadline } from '../base/deadline.js';
 import { ClientError } from '../base/errors.js';
 import { onAbort } from '../base/on-abort.js';
 import { renew } from '../messages/acks.js';
@@ -29,7 +30,7 @@ export class Lease {
   readonly #stopping = new AbortController();
   readonly #forget: () => void;
   /** As the last renewal has it. */
-  #untilMs = Number.POSITIVE_INFINITY;
+  #until: Deadline | null = null;
   #cancel: () => void = () => undefined;
   #isOver = false;
   #lost: ClientError | null = null;
@@ -71,13 +72,14 @@ export class Lease {
   #renewAfter(everyMs: number): void {
     const { platform, settings } = this.#transport;
     this.#cancel = platform.after(everyMs, () => {
-      const nowMs = platform.nowMs();
-      if (nowMs >= this.#untilMs) return this.#lose('no renewal was answered in time');
+      const isLate = this.#until !== null && this.#until.leftMs <= 0;
+      if (isLate) return this.#lose('no renewal was answered in time');
       const seconds = Math.max(SECONDS_MIN, Math.ceil((3 * everyMs) / 1000));
+      const until = new Deadline(platform, seconds * 1000);
       renew(this.#transport, [this.#id], seconds).then(
         ([result]) => {
           if (result?.renewed !== true) this.#lose('the broker does not renew it');
-          else this.#untilMs = nowMs + seconds * 1000;
+          else this.#until = until;
         },
         (error) => settings.logger.warn('a lease was not renewed', { error: String(error) }),
       );

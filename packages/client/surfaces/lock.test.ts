@@ -321,6 +321,28 @@ describe('a process that was paused', () => {
   });
 });
 
+describe('clocks', () => {
+  test('the end comes in its time also when the date was set back', async () => {
+    const { platform, acquire } = setUp();
+    const held = await acquire({ autoRenew: false });
+    platform.setDate(-3_600_000);
+    await platform.pass(29_999);
+    expect(held.isHeld).toBe(true);
+    await platform.pass(1);
+    expect(held.isHeld).toBe(false);
+    await ended(platform);
+  });
+
+  test('a timer that runs before its time is set again', async () => {
+    const { platform, acquire } = setUp();
+    const after = platform.after.bind(platform);
+    platform.after = (ms, act) => after(ms < 1000 ? ms : ms - 5, act);
+    const { signal } = await acquire({ autoRenew: false });
+    await ended(platform);
+    expect(signal.aborted).toBe(true);
+  });
+});
+
 describe('acquire', () => {
   test('null when others hold it; with wait it polls until it is free', async () => {
     const { broker, platform, locks, acquire } = setUp();
@@ -383,6 +405,24 @@ describe('acquire', () => {
     await platform.settled(locks.releaseAll());
     await ended(platform);
     expect([opsOf(broker), broker.row]).toEqual([['acquire', 'release'], undefined]);
+  });
+
+  test('asked for when the client closes: what is granted is given back', async () => {
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const { broker, platform, locks } = setUp((nth) => (nth === 0 ? held : undefined));
+    const acquiring = errorOf(platform, locks.lock('job').acquire());
+    const releasing = locks.releaseAll();
+    platform.after(1000, answer);
+    await platform.settled(releasing);
+    expect(opsOf(broker)).toEqual(['acquire', 'release']);
+    expect(await acquiring).toMatchObject({ code: 'closed' });
+    const late = errorOf(platform, locks.lock('job').acquire({ wait: true }));
+    expect(await late).toMatchObject({ code: 'closed' });
+    expect(broker.ops).toHaveLength(2);
+    expect(platform.pendingTimers).toBe(0);
   });
 
   test('a refusal of the broker is an error', async () => {

@@ -3,7 +3,7 @@
  * to live until it is released or lost.
  *
  * What makes this hard is that the broker ends a permit by its own clock, while the holder may be
- * paused, cut off, or wait for an answer. So a holder counts by its own clock, and more strictly:
+ * paused, cut off, or wait for an answer. So a holder counts by its own clocks, and more strictly:
  * its deadline is one time to live after the *sending* of the request that gave or renewed the
  * permit, and the broker's begins later, when the request arrives. What must hold:
  *
@@ -23,6 +23,7 @@
  * happen after the lock is lost, put `guard()` into its call: the broker compares the token.
  */
 import { flag, misuse, refuseUnknown, signalOf, whole } from '../base/checks.js';
+import { Deadline } from '../base/deadline.js';
 import { type Duration, durationMs, durationSeconds } from '../base/durations.js';
 import { ClientError, notItsResult, shown } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
@@ -102,8 +103,9 @@ const RETRY_MS = 1000;
 export class Locks {
   readonly #transport: Transport;
   readonly #held = new Set<HeldLock>();
-  /** Permits that nobody waits for any more are given back. */
-  readonly #releases = new Set<Promise<unknown>>();
+  /** Attempts, and releases that nobody waits for any more. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  #isEnding = false;
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -122,9 +124,28 @@ export class Locks {
 
   /** Releases what is held, before the transport is closed. `limit`: nobody waits any longer. */
   async releaseAll(limit?: AbortSignal): Promise<void> {
-    const releases = [...this.#held].map((lock) => lock[Symbol.asyncDispose]());
+    this.#isEnding = true;
+    for (const lock of [...this.#held]) this.underWay(lock[Symbol.asyncDispose]());
     const isOver = new Promise<void>((resolve) => onAbort(limit, resolve));
-    await Promise.race([Promise.all([...releases, ...this.#releases]), isOver]);
+    // What an attempt gets meanwhile is released too.
+    while (this.#underWay.size > 0 && limit?.aborted !== true) {
+      await Promise.race([Promise.all(this.#underWay), isOver]);
+    }
+  }
+
+  /** Throws when nothing is acquired any more. */
+  refuseEnding(): void {
+    if (this.#isEnding) {
+      throw new ClientError('acquire after close(): make a new Client', { code: 'closed' });
+    }
+  }
+
+  /** `work` is waited for by `releaseAll`. */
+  underWay<Value>(work: Promise<Value>): Promise<Value> {
+    const forget = () => this.#underWay.delete(over);
+    const over: Promise<unknown> = work.then(forget, forget);
+    this.#underWay.add(over);
+    return work;
   }
 
   keep(lock: HeldLock): void {
@@ -137,13 +158,11 @@ export class Locks {
 
   /** Goes on while the caller does something else. */
   inBackground(release: Promise<unknown>): void {
-    const quiet: Promise<unknown> = release
-      .catch((error) => {
-        const facts = { error: String(error) };
-        this.#transport.settings.logger.warn('a lock was not released and ends by itself', facts);
-      })
-      .finally(() => this.#releases.delete(quiet));
-    this.#releases.add(quiet);
+    const logged = release.catch((error) => {
+      const facts = { error: String(error) };
+      this.#transport.settings.logger.warn('a lock was not released and ends by itself', facts);
+    });
+    void this.underWay(logged);
   }
 }
 
@@ -170,13 +189,14 @@ export class Lock {
     const signal = signalOf(options.signal);
     const { platform } = this.#transport;
     const waitMs = wait === true ? Infinity : wait === false ? 0 : durationMs(wait, 'wait');
-    const untilMs = platform.nowMs() + waitMs;
+    const end = new Deadline(platform, waitMs);
     const owner = this.#terms.owner ?? mintId(platform.nowMs());
     for (let pollMs = POLL_MS_MIN; ; pollMs = Math.min(POLL_MS_MAX, pollMs * 2)) {
       signal?.throwIfAborted();
-      const held = await this.#unlessAborted(this.#try(owner), signal);
+      const attempt = this.#locks.underWay(this.#try(owner));
+      const held = await this.#unlessAborted(attempt, signal);
       if (held !== null) return held;
-      const leftMs = untilMs - platform.nowMs();
+      const { leftMs } = end;
       if (leftMs <= 0) return null;
       await sleep(platform, Math.min(leftMs, pollMs * (0.8 + 0.4 * platform.random())), signal);
     }
@@ -184,7 +204,8 @@ export class Lock {
 
   async #try(owner: string): Promise<HeldLock | null> {
     const { name, ttlSeconds, limit } = this.#terms;
-    const sentMs = this.#transport.platform.nowMs();
+    this.#locks.refuseEnding();
+    const deadline = new Deadline(this.#transport.platform, ttlSeconds * 1000);
     const op = { op: 'acquire', name, ttlSeconds, limit, owner };
     const { acquired, already, slot, token } = await lockCall(this.#transport, op);
     if (!acquired || slot === undefined || token === undefined) return null;
@@ -192,11 +213,12 @@ export class Lock {
       owner,
       slot,
       token,
-      deadlineMs: sentMs + ttlSeconds * 1000,
+      deadline,
     });
-    if (already !== true) return held.isHeld ? held : null;
     try {
-      return (await held.renew()) ? held : null;
+      const isHeld = already === true ? await held.renew() : held.isHeld;
+      this.#locks.refuseEnding();
+      return isHeld ? held : null;
     } catch (error) {
       this.#locks.inBackground(held.release());
       throw error;
@@ -223,7 +245,7 @@ interface Permit {
   readonly owner: string;
   readonly slot: number;
   readonly token: number;
-  readonly deadlineMs: number;
+  readonly deadline: Deadline;
 }
 
 export class HeldLock implements Guard {
@@ -238,7 +260,7 @@ export class HeldLock implements Guard {
   readonly #listeners: ((reason: LossReason) => void)[] = [];
   #state: 'held' | 'lost' | 'released' = 'held';
   #token: number;
-  #deadlineMs: number;
+  #deadline: Deadline;
   #renewing: Promise<boolean> | undefined;
   #cancelRenewal: () => void = () => undefined;
   #cancelExpiry: () => void = () => undefined;
@@ -252,14 +274,14 @@ export class HeldLock implements Guard {
     this.#terms = terms;
     this.#locks = locks;
     this.#token = permit.token;
-    this.#deadlineMs = permit.deadlineMs;
+    this.#deadline = permit.deadline;
     locks.keep(this);
-    this.#extend(permit.token, permit.deadlineMs);
+    this.#extend(permit.token, permit.deadline);
   }
 
   /** false from the deadline on, also before any timer has run. */
   get isHeld(): boolean {
-    if (this.#state === 'held' && this.#nowMs() >= this.#deadlineMs) this.#lose('expired');
+    if (this.#state === 'held' && this.#deadline.leftMs <= 0) this.#lose('expired');
     return this.#state === 'held';
   }
 
@@ -330,7 +352,7 @@ export class HeldLock implements Guard {
   async #renewOnce(): Promise<boolean> {
     const { name, slot, owner } = this;
     const { ttlSeconds, renewEveryMs } = this.#terms;
-    const sentMs = this.#nowMs();
+    const deadline = new Deadline(this.#transport.platform, ttlSeconds * 1000);
     const op = { op: 'renew', name, slot, token: this.#token, ttlSeconds, owner };
     const { renewed, token } = await lockCall(this.#transport, op, renewEveryMs);
     const isGranted = renewed === true && token !== undefined;
@@ -342,16 +364,23 @@ export class HeldLock implements Guard {
       this.#lose('renew');
       return false;
     }
-    this.#extend(token, sentMs + ttlSeconds * 1000);
+    this.#extend(token, deadline);
     return this.isHeld;
   }
 
-  #extend(token: number, deadlineMs: number): void {
+  #extend(token: number, deadline: Deadline): void {
     this.#token = token;
-    this.#deadlineMs = deadlineMs;
-    this.#cancelExpiry();
-    this.#cancelExpiry = this.#after(deadlineMs - this.#nowMs(), () => void this.isHeld);
+    this.#deadline = deadline;
+    this.#watchExpiry();
     if (this.#terms.autoRenew) this.#renewIn(this.#terms.renewEveryMs);
+  }
+
+  /** A timer may run a little before its time. */
+  #watchExpiry(): void {
+    this.#cancelExpiry();
+    this.#cancelExpiry = this.#after(this.#deadline.leftMs, () => {
+      if (this.isHeld) this.#watchExpiry();
+    });
   }
 
   #renewIn(ms: number): void {
@@ -370,7 +399,7 @@ export class HeldLock implements Guard {
     const op = { op: 'release', name, slot, token: this.#token };
     const { released, isRepeat } = await lockCall(this.#transport, op);
     // Before the deadline nothing but the first try has taken the row away.
-    return released === true || (isRepeat && this.#nowMs() < this.#deadlineMs);
+    return released === true || (isRepeat && this.#deadline.leftMs > 0);
   }
 
   #lose(reason: LossReason): void {
@@ -392,10 +421,6 @@ export class HeldLock implements Guard {
     if (this.isHeld) return;
     if (this.#state === 'lost') throw this.#lost.signal.reason;
     throw new ClientError(`the lock ${shown(this.name)} was released`, { code: 'released' });
-  }
-
-  #nowMs(): number {
-    return this.#transport.platform.nowMs();
   }
 
   #after(ms: number, act: () => void): () => void {
