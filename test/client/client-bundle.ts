@@ -10,9 +10,24 @@ export interface ClientBundle {
   readonly imports: readonly string[];
 }
 
-/** `format`: a module, or a script that puts the exports into `svc`. */
-export async function clientBundle(format: 'es' | 'iife'): Promise<ClientBundle> {
-  const build = await rolldown({ input: INDEX, platform: 'browser', logLevel: 'silent' });
+const ENTRY = 'program';
+
+/**
+ * `format`: a module, or a script that puts the exports into `svc`. `names`: what the application
+ * imports; everything without.
+ */
+export async function clientBundle(format: 'es' | 'iife', names = '*'): Promise<ClientBundle> {
+  const program = {
+    name: ENTRY,
+    resolveId: (id: string) => (id === ENTRY ? id : null),
+    load: (id: string) => (id === ENTRY ? `export ${names} from ${JSON.stringify(INDEX)};` : null),
+  };
+  const build = await rolldown({
+    input: ENTRY,
+    platform: 'browser',
+    plugins: [program],
+    logLevel: 'silent',
+  });
   const { output } = await build.generate({ format, name: 'svc', minify: true });
   await build.close();
   const [{ code, imports, dynamicImports }] = output;
