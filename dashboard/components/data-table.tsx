@@ -49,7 +49,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const sorted = useMemo(() => sortedBy(rows, columns, order), [rows, order]);
   const scroll = useRowScroll(sorted.length, ROW_PX);
   const cursor = useRowCursor(sorted.length, scroll.show);
-  if (rows.length === 0) return <div class="state quiet">{empty}</div>;
+  if (rows.length === 0) return <NoRows more={more}>{empty}</NoRows>;
   const { begin, end } = scroll.window;
   const isWindowed = sorted.length > ALL_ROWS_MAX;
   return (
@@ -168,6 +168,16 @@ function Space({ px, columns }: { readonly px: number; readonly columns: number 
     <tr class="space">
       <td colSpan={columns} style={{ height: `${px}px` }} />
     </tr>
+  );
+}
+
+/** None of those that are there; there may be more. */
+function NoRows({ more, children }: { more: More | null; children: ComponentChildren }) {
+  return (
+    <>
+      <div class="state quiet">{children}</div>
+      {more !== null && <LoadMore count={0} more={more} />}
+    </>
   );
 }
 

@@ -164,7 +164,9 @@ function pathOf(
 ): string {
   const path = template.replace(/\{(\w+)(\.\.\.)?\}/g, (_, name: string, rest?: string) => {
     const value = String(params[name] ?? '');
-    if (rest === undefined) return encodeURIComponent(value);
+    // A browser resolves dots between slashes, and would ask for the row of another key.
+    const isResolved = value.split('/').some((segment) => segment === '.' || segment === '..');
+    if (rest === undefined || isResolved) return encodeURIComponent(value);
     return value.split('/').map(encodeURIComponent).join('/');
   });
   const said = Object.entries(query).flatMap(([name, value]) =>

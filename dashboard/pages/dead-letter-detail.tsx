@@ -4,9 +4,9 @@ import { Dialog } from '../components/dialog.js';
 import { Link } from '../components/link.js';
 import { Pairs, Section } from '../components/page.js';
 import { Empty } from '../components/states.js';
+import { StoredValue } from '../components/stored-value.js';
 import { Count, Name, Time } from '../components/text.js';
 import type { DeadLetter } from './dead-letters.js';
-import { Payload } from './message-detail.js';
 
 interface DeadLetterDetailProps {
   /** null: it is not on this page of the list. */
@@ -75,7 +75,7 @@ function About({ letter }: { readonly letter: DeadLetter }) {
       {letter.payloadAvailable === false ? (
         <Empty>The payload found no room in the answer. A shorter page shows it.</Empty>
       ) : (
-        <Payload value={letter.payload} />
+        <StoredValue value={letter.payload} label="Payload" />
       )}
     </div>
   );

@@ -1,24 +1,36 @@
 /** Queues in memory, as the node that answers holds them. */
-import { type Column, DataTable } from '../components/data-table.js';
+import { useMemo } from 'preact/hooks';
+import { counted, formatBytes } from '../base/format.js';
+import { holds } from '../base/order.js';
+import { type Column, DataTable, type More } from '../components/data-table.js';
+import { TextInput } from '../components/form.js';
 import { Page } from '../components/page.js';
-import { Loaded } from '../components/states.js';
-import { Bytes, Count, Name } from '../components/text.js';
-import { call, type Success } from '../data/request.js';
+import { Empty, Loaded } from '../components/states.js';
+import { Badge, Bytes, Count, Name } from '../components/text.js';
+import { useCluster } from '../data/cluster.js';
+import { setQuery, usePlace } from '../data/location.js';
+import { call } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
-
-type Row = Success<'GET /api/v1/ephemeral/queues'>['queues'][number];
+import { type EphemeralRow, OneEphemeralQueue } from './ephemeral-queue.js';
 
 const PAGE_ROWS = 500;
-const dropped = ({ drops }: Row) => drops.bounds + drops.ttl + drops.retry;
+const droppedOf = ({ drops }: EphemeralRow) => drops.bounds + drops.ttl + drops.retry;
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly Column<EphemeralRow>[] = [
   {
     key: 'queue',
     title: 'Queue',
     value: ({ queue }) => queue,
     cell: ({ queue }) => <Name text={queue} />,
   },
-  { key: 'tier', title: 'Tier', isText: true, isMinor: true, cell: ({ tier }) => tier },
+  {
+    key: 'tier',
+    title: 'Tier',
+    isText: true,
+    isMinor: true,
+    value: ({ tier }) => tier,
+    cell: ({ tier }) => <Badge tone={tier === 'declared' ? 'good' : 'plain'}>{tier}</Badge>,
+  },
   {
     key: 'depth',
     title: 'Depth',
@@ -29,7 +41,11 @@ const COLUMNS: readonly Column<Row>[] = [
     key: 'bytes',
     title: 'Bytes',
     value: ({ bytes }) => bytes,
-    cell: ({ bytes }) => <Bytes of={bytes} />,
+    cell: ({ bytes, options }) => (
+      <span title={`${formatBytes(options.maxBytes)} at most in a partition`}>
+        <Bytes of={bytes} />
+      </span>
+    ),
   },
   {
     key: 'partitions',
@@ -48,38 +64,99 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     key: 'dropped',
     title: 'Dropped',
-    value: dropped,
-    cell: (row) => <Count of={dropped(row)} isBad />,
+    value: droppedOf,
+    cell: (row) => <Count of={droppedOf(row)} isBad />,
   },
   {
     key: 'policy',
     title: 'When full',
     isText: true,
     isMinor: true,
-    cell: ({ options }) => options.policy,
+    cell: ({ options }) => (options.policy === 'reject' ? 'refuses' : 'drops its oldest'),
   },
 ];
 
 export function EphemeralPage() {
+  const { query } = usePlace();
+  const chosen = query.get('queue');
   const { poll, more } = usePages('ephemeral', async (after, signal) => {
-    const query = { limit: PAGE_ROWS, after };
-    const { queues, nextAfter } = await call('GET /api/v1/ephemeral/queues', { query, signal });
+    const asked = { limit: PAGE_ROWS, after };
+    const at = 'GET /api/v1/ephemeral/queues';
+    const { queues, nextAfter } = await call(at, { query: asked, signal });
     return { rows: queues, nextAfter };
   });
   return (
     <Page title="Ephemeral queues">
       <Loaded poll={poll} what="the queues">
         {({ rows }) => (
-          <DataTable
-            caption="Ephemeral queues"
-            columns={COLUMNS}
-            rows={rows}
-            rowKey={({ queue }) => queue}
-            more={more}
-            empty="This node holds no ephemeral queue."
-          />
+          <>
+            <Filtered rows={rows} more={more} />
+            {chosen !== null && (
+              <OneEphemeralQueue
+                key={chosen}
+                queue={chosen}
+                row={rows.find(({ queue }) => queue === chosen) ?? null}
+                onClose={() => setQuery({ queue: null })}
+                onChange={poll.refresh}
+              />
+            )}
+          </>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+interface FilteredProps {
+  readonly rows: readonly EphemeralRow[];
+  readonly more: More | null;
+}
+
+function Filtered({ rows, more }: FilteredProps) {
+  const { query } = usePlace();
+  const { members } = useCluster();
+  const text = query.get('q') ?? '';
+  const shown = useMemo(() => rows.filter(({ queue }) => holds(text, [queue])), [rows, text]);
+  const nodes = members.data?.members.length ?? 1;
+  if (rows.length === 0) {
+    return (
+      <Empty>
+        {nodes > 1 ? 'The node that answered' : 'This node'} holds no ephemeral queue. One is there
+        once it is named by POST /api/v1/ephemeral/push.
+      </Empty>
+    );
+  }
+  return (
+    <div>
+      <div class="filters">
+        <TextInput
+          label="Name holds"
+          placeholder="Name holds"
+          type="search"
+          value={text}
+          onInput={(q) => setQuery({ q })}
+          isSearch
+        />
+        <span class="quiet" role="status">
+          {counted(shown.length, 'queue', 'queues')}
+        </span>
+        {nodes > 1 && (
+          <span class="quiet">
+            Each of the {nodes} nodes holds partitions of its own; these are of the node that
+            answered.
+          </span>
+        )}
+      </div>
+      <DataTable
+        caption="Ephemeral queues"
+        columns={COLUMNS}
+        rows={shown}
+        rowKey={({ queue }) => queue}
+        order={{ column: 'depth', descending: true }}
+        onOpen={({ queue }) => setQuery({ queue })}
+        more={more}
+        empty="No queue has this in its name."
+      />
+    </div>
   );
 }

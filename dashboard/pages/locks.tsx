@@ -1,12 +1,16 @@
 /** Locks and semaphores: who holds what, and until when. They are rows of a namespace. */
-import { useState } from 'preact/hooks';
+import { formatDuration } from '../base/format.js';
 import { LOCKS, lockOf, ownerOf } from '../base/kv-lists.js';
+import { exactMoment, formatMoment, millisOf } from '../base/moment.js';
+import { withQuery } from '../base/routes.js';
 import { type Column, DataTable } from '../components/data-table.js';
 import { TextInput } from '../components/form.js';
 import { textOfStored } from '../components/json-tree.js';
+import { Link } from '../components/link.js';
 import { Page } from '../components/page.js';
 import { Loaded } from '../components/states.js';
-import { Ago, Count, Name } from '../components/text.js';
+import { Ago, Badge, Count, Name, useNow } from '../components/text.js';
+import { setQuery, usePlace } from '../data/location.js';
 import { call, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
 
@@ -20,17 +24,22 @@ const COLUMNS: readonly Column<Row>[] = [
     key: 'lock',
     title: 'Lock',
     value: ({ key }) => lockOf(key).name,
-    cell: ({ key }) => <Name text={lockOf(key).name} />,
+    cell: ({ key }) => (
+      <Link to={withQuery('/kv', { namespace: LOCKS, key })}>
+        <Name text={lockOf(key).name} />
+      </Link>
+    ),
   },
   {
     key: 'slot',
     title: 'Slot',
+    isMinor: true,
     value: ({ key }) => lockOf(key).slot,
     cell: ({ key }) => lockOf(key).slot ?? '–',
   },
   {
     key: 'owner',
-    title: 'Owner',
+    title: 'Holder',
     isText: true,
     value: holder,
     cell: (row) => <Name text={holder(row) ?? '–'} />,
@@ -51,14 +60,35 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     key: 'expires',
-    title: 'Expires',
+    title: 'Expires in',
     value: ({ expiresAt }) => expiresAt,
-    cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Ago at={expiresAt} />),
+    cell: ({ expiresAt }) => <Countdown to={expiresAt} />,
   },
 ];
 
+const SECOND_MS = 1000;
+/** A holder that is alive renews after a third of the time. */
+const SOON_S = 10;
+
+function Countdown({ to }: { readonly to: string | null }) {
+  const nowMs = useNow(SECOND_MS);
+  const atMs = millisOf(to);
+  if (atMs === null) return <span class="quiet">never</span>;
+  const seconds = Math.ceil((atMs - nowMs) / 1000);
+  if (seconds <= 0) return <Badge tone="wait">expired</Badge>;
+  return (
+    <time
+      title={`${formatMoment(to)} (${exactMoment(to)})`}
+      data-tone={seconds <= SOON_S ? 'wait' : undefined}
+    >
+      {formatDuration(seconds)}
+    </time>
+  );
+}
+
 export function LocksPage() {
-  const [prefix, setPrefix] = useState('');
+  const { query } = usePlace();
+  const prefix = query.get('prefix') ?? '';
   const { poll, more } = usePages(`locks ${prefix}`, (after, signal) => {
     const body = { namespace: LOCKS, limit: PAGE_ROWS, includeExpired: false, prefix, after };
     return call('POST /api/v1/resources/kv/list', { body, signal, keepStored: true });
@@ -72,7 +102,7 @@ export function LocksPage() {
             placeholder="Names that begin with"
             type="search"
             value={prefix}
-            onInput={setPrefix}
+            onInput={(text) => setQuery({ prefix: text })}
             isSearch
           />
         </div>
@@ -84,7 +114,7 @@ export function LocksPage() {
               rows={rows}
               rowKey={({ key }) => key}
               more={more}
-              empty="Nobody holds a lock."
+              empty={prefix === '' ? 'Nobody holds a lock.' : 'Nobody holds a lock of such a name.'}
             />
           )}
         </Loaded>

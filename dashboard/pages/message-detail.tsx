@@ -1,28 +1,26 @@
 /** One message: what it is, what became of it for each group, its payload, its traces. */
 import { useState } from 'preact/hooks';
 import { CallError } from '../base/call-error.js';
-import { formatMs } from '../base/format.js';
+import { pathOfGroup } from '../base/consumer-groups.js';
 import { placeOfMessage } from '../base/message-id.js';
-import { millisOf } from '../base/moment.js';
-import { pathOfQueue, withQuery } from '../base/routes.js';
+import { pathOfQueue } from '../base/routes.js';
 import { type MessageStatus, reasonWords, STATUS_WORDS } from '../base/words.js';
 import { type Column, DataTable } from '../components/data-table.js';
 import { Dialog, Refusal } from '../components/dialog.js';
-import { Toggle } from '../components/form.js';
-import { JsonTree, StoredText, textOfStored } from '../components/json-tree.js';
 import { Link } from '../components/link.js';
 import { Pairs, Section } from '../components/page.js';
 import { tell } from '../components/results.js';
 import { Empty, Loaded } from '../components/states.js';
+import { StoredValue } from '../components/stored-value.js';
 import { Ago, Badge, Count, Name, Time } from '../components/text.js';
 import { useCapabilities } from '../data/identity.js';
 import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { useAction } from '../data/use-action.js';
+import { MessageTraces } from './message-traces.js';
 
 type Message = Success<'GET /api/v1/messages/{partitionId}/{transactionId}'>;
 type Group = Message['consumerGroups'][number];
-type Trace = Success<'GET /api/v1/traces/{partitionId}/{transactionId}'>['traces'][number];
 
 const TONES = {
   pending: 'wait',
@@ -76,9 +74,11 @@ export function MessageDetail({ onClose, onChange, ...params }: MessageDetailPro
                   }}
                 />
               )}
-              <Payload value={message.payload} />
+              <StoredValue value={message.payload} label="Payload" />
               <Groups groups={message.consumerGroups} />
-              <Traces {...params} />
+              <Section title="Traces">
+                <MessageTraces {...params} />
+              </Section>
             </div>
           )}
         </Loaded>
@@ -210,33 +210,13 @@ function DeadLetterActions({ message, onChange, ...params }: ActionsProps) {
   );
 }
 
-/** As a tree, or the bytes as they are stored. */
-export function Payload({ value }: { readonly value: unknown }) {
-  const [isRaw, setRaw] = useState(false);
-  return (
-    <div class="payload">
-      <Toggle label="As it is stored" isOn={isRaw} onInput={setRaw} />
-      {isRaw ? (
-        <textarea
-          aria-label="Payload as it is stored"
-          value={textOfStored(value)}
-          rows={12}
-          readOnly
-        />
-      ) : (
-        <JsonTree value={value} label="Payload" />
-      )}
-    </div>
-  );
-}
-
 const GROUP_COLUMNS: readonly Column<Group>[] = [
   {
     key: 'name',
     title: 'Group',
     value: ({ name }) => name,
     cell: ({ name }) => (
-      <Link to={withQuery('/consumers', { group: name })}>
+      <Link to={pathOfGroup(name)}>
         <Name text={name} />
       </Link>
     ),
@@ -276,78 +256,4 @@ function Groups({ groups }: { readonly groups: readonly Group[] }) {
       />
     </Section>
   );
-}
-
-const TRACES_MAX = 200;
-
-/** Oldest first, each with the time since the one before. */
-function Traces(params: AddressProps) {
-  const poll = usePoll(
-    `traces ${params.partitionId}\n${params.transactionId}`,
-    (signal) =>
-      call('GET /api/v1/traces/{partitionId}/{transactionId}', {
-        params,
-        query: { limit: TRACES_MAX },
-        signal,
-        keepStored: true,
-      }),
-    EVERY_MS_SLOW,
-  );
-  return (
-    <Section title="Traces">
-      <Loaded poll={poll} what="the traces">
-        {({ traces, total }) =>
-          total === 0 ? (
-            <Empty>No consumer has noted anything about it.</Empty>
-          ) : (
-            <>
-              {total > traces.length && (
-                <p class="quiet">
-                  The newest {traces.length} of {total}.
-                </p>
-              )}
-              <Timeline traces={[...traces].reverse()} />
-            </>
-          )
-        }
-      </Loaded>
-    </Section>
-  );
-}
-
-function Timeline({ traces }: { readonly traces: readonly Trace[] }) {
-  return (
-    <ol class="timeline">
-      {traces.map(({ traceId, eventType, createdAt, worker, consumerGroup, names, data }, i) => (
-        <li key={`${traceId} ${createdAt}`}>
-          <div class="timeline-head">
-            <Badge>{eventType === '' ? 'note' : <bdi>{eventType}</bdi>}</Badge>
-            <Time at={createdAt} />
-            <span class="quiet">{sinceText(createdAt, traces[i - 1]?.createdAt)}</span>
-          </div>
-          <p class="quiet">
-            {[consumerGroup, worker].map(
-              (text) =>
-                text !== null && (
-                  <>
-                    <Name text={text} />{' '}
-                  </>
-                ),
-            )}
-            {names.map((name) => (
-              <Link key={name} to={withQuery('/traces', { name })}>
-                <Name text={name} />{' '}
-              </Link>
-            ))}
-          </p>
-          <StoredText value={data} />
-        </li>
-      ))}
-    </ol>
-  );
-}
-
-function sinceText(at: string, before: string | undefined): string {
-  if (before === undefined) return '';
-  return `+${formatMs((millisOf(at) ?? 0) - (millisOf(before) ?? 0))}`;
 }

@@ -1,39 +1,68 @@
-/** Streaming queries: each reads its source as a consumer group. */
-
-import { formatDuration } from '../base/format.js';
-import { type Column, DataTable } from '../components/data-table.js';
+/**
+ * Streaming queries. A query is known by what it leaves: it reads its source as the consumer group
+ * `streams.NAME`. Its registration and its state have no list in the API.
+ */
+import { useMemo } from 'preact/hooks';
+import { pathOfGroup, STREAM_GROUP } from '../base/consumer-groups.js';
+import { counted, formatInteger } from '../base/format.js';
+import { holds } from '../base/order.js';
+import { pathOfQueue } from '../base/routes.js';
+import { type Column, DataTable, type More } from '../components/data-table.js';
+import { TextInput } from '../components/form.js';
+import { Link } from '../components/link.js';
 import { Page } from '../components/page.js';
-import { Loaded } from '../components/states.js';
+import { Empty, Loaded } from '../components/states.js';
 import { Badge, Count, Name } from '../components/text.js';
+import { navigate, setQuery, usePlace } from '../data/location.js';
+import { EVERY_MS_SLOW } from '../data/poll.js';
 import { callFully, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
+import { OldestUnread } from './group-texts.js';
 
 type Row = Success<'GET /api/v1/consumer-groups'>[number];
 
-/** Groups of streaming queries are called so. */
-const STREAM_GROUP = 'streams.';
 const PAGE_ROWS = 1000;
+/** Pages without a stream are passed over, so many in one go. */
+const PAGES_MAX = 20;
+
+const TONES = { Lagging: 'bad', Stable: 'good', Dead: 'wait' } as const;
+const STATE_WORDS = {
+  Lagging: 'lags behind its source',
+  Stable: 'keeps up',
+  Dead: 'committed nothing yet',
+} as const;
+
+const nameOf = ({ name }: Row) => name.slice(STREAM_GROUP.length);
 
 const COLUMNS: readonly Column<Row>[] = [
   {
     key: 'stream',
-    title: 'Stream',
-    value: ({ name }) => name,
-    cell: ({ name }) => <Name text={name.slice(STREAM_GROUP.length)} />,
+    title: 'Query',
+    value: nameOf,
+    cell: (row) => (
+      <Link to={pathOfGroup(row.name, row.queueName)}>
+        <Name text={nameOf(row)} />
+      </Link>
+    ),
   },
   {
     key: 'source',
     title: 'Source',
     isText: true,
     value: ({ queueName }) => queueName,
-    cell: ({ queueName }) => <Name text={queueName} />,
+    cell: ({ queueName }) => (
+      <Link to={pathOfQueue(queueName)}>
+        <Name text={queueName} />
+      </Link>
+    ),
   },
   {
     key: 'state',
     title: 'State',
     isText: true,
+    isMinor: true,
     value: ({ state }) => state,
-    cell: ({ state }) => <Badge tone={state === 'Stable' ? 'good' : 'wait'}>{state}</Badge>,
+    cell: ({ state }) => <Badge tone={TONES[state]}>{STATE_WORDS[state]}</Badge>,
   },
   {
     key: 'lag',
@@ -43,46 +72,86 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     key: 'oldest',
-    title: 'Oldest',
+    title: 'Oldest unread',
+    isMinor: true,
     value: ({ maxTimeLag }) => maxTimeLag,
-    cell: ({ maxTimeLag }) => formatDuration(maxTimeLag),
+    cell: ({ maxTimeLag }) => <OldestUnread seconds={maxTimeLag} />,
   },
   {
     key: 'behind',
     title: 'Partitions behind',
     isMinor: true,
     value: ({ partitionsWithLag }) => partitionsWithLag,
-    cell: ({ partitionsWithLag }) => <Count of={partitionsWithLag} />,
-  },
-  {
-    key: 'partitions',
-    title: 'Partitions',
-    isMinor: true,
-    value: ({ partitionCursors }) => partitionCursors,
-    cell: ({ partitionCursors }) => <Count of={partitionCursors} />,
+    cell: ({ partitionsWithLag, partitionCursors }) => (
+      <>
+        <Count of={partitionsWithLag} />
+        <span class="quiet"> of {formatInteger(partitionCursors)}</span>
+      </>
+    ),
   },
 ];
 
 export function StreamsPage() {
-  const { poll, more } = usePages('streams', async (after, signal) => {
-    const query = { limit: PAGE_ROWS, after };
-    const { body, nextAfter } = await callFully('GET /api/v1/consumer-groups', { query, signal });
-    return { rows: body.filter(({ name }) => name.startsWith(STREAM_GROUP)), nextAfter };
-  });
+  const ask = async (after: string | null, signal: AbortSignal) => {
+    let nextAfter = after;
+    for (let pages = 1; ; pages++) {
+      const query = { limit: PAGE_ROWS, after: nextAfter };
+      const page = await callFully('GET /api/v1/consumer-groups', { query, signal });
+      const rows = page.body.filter(({ name }) => name.startsWith(STREAM_GROUP));
+      nextAfter = page.nextAfter;
+      if (rows.length > 0 || nextAfter === null || pages === PAGES_MAX) return { rows, nextAfter };
+    }
+  };
+  const { poll, more } = usePages('streams', ask, EVERY_MS_SLOW);
   return (
     <Page title="Streams">
       <Loaded poll={poll} what="the streams">
-        {({ rows }) => (
-          <DataTable
-            caption="Streams"
-            columns={COLUMNS}
-            rows={rows}
-            rowKey={({ name, queueName }) => `${name}\n${queueName}`}
-            more={more}
-            empty="No stream has read anything yet."
-          />
-        )}
+        {({ rows }) => <Filtered rows={rows} more={more} />}
       </Loaded>
     </Page>
+  );
+}
+
+function Filtered({ rows, more }: { readonly rows: readonly Row[]; readonly more: More | null }) {
+  const { query } = usePlace();
+  const text = query.get('q') ?? '';
+  const shown = useMemo(
+    () => rows.filter((row) => holds(text, [nameOf(row), row.queueName])),
+    [rows, text],
+  );
+  if (rows.length === 0 && more === null) {
+    return (
+      <Empty>
+        No stream has read anything yet. A streaming query is there once its worker pops as the
+        group {STREAM_GROUP}NAME.
+      </Empty>
+    );
+  }
+  return (
+    <div>
+      <div class="filters">
+        <TextInput
+          label="Query or source holds"
+          placeholder="Query or source holds"
+          type="search"
+          value={text}
+          onInput={(q) => setQuery({ q })}
+          isSearch
+        />
+        <span class="quiet" role="status">
+          {counted(shown.length, 'query at a source', 'queries at sources')}
+        </span>
+      </div>
+      <DataTable
+        caption="Streams"
+        columns={COLUMNS}
+        rows={shown}
+        rowKey={({ name, queueName }) => `${name}\n${queueName}`}
+        order={{ column: 'lag', descending: true }}
+        more={more}
+        onOpen={({ name, queueName }) => navigate(pathOfGroup(name, queueName))}
+        empty="No query and no source has this in its name."
+      />
+    </div>
   );
 }

@@ -1,19 +1,43 @@
-/** Timers that wait: the queues that have any, and those of one queue. */
-
+/** Timers that wait: the queues that have any, those of one queue, one timer. */
+import { useMemo } from 'preact/hooks';
 import { counted } from '../base/format.js';
-import { type Column, DataTable } from '../components/data-table.js';
-import { Select } from '../components/form.js';
-import { Page } from '../components/page.js';
+import { holds } from '../base/order.js';
+import { type Column, DataTable, type More } from '../components/data-table.js';
+import { TextInput } from '../components/form.js';
+import { Page, Section } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Ago, Count, Name } from '../components/text.js';
 import { setQuery, usePlace } from '../data/location.js';
+import { EVERY_MS_SLOW } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
+import { OneTimer } from './timer.js';
 
 type Row = Success<'GET /api/v1/timers/{queue}'>['rows'][number];
 type QueueRow = Success<'GET /api/v1/resources/timers'>['timers'][number];
 
 const PAGE_ROWS = 500;
+
+const QUEUE_COLUMNS: readonly Column<QueueRow>[] = [
+  {
+    key: 'queue',
+    title: 'Queue',
+    value: ({ queue }) => queue,
+    cell: ({ queue }) => <Name text={queue} />,
+  },
+  {
+    key: 'pending',
+    title: 'Pending',
+    value: ({ pending }) => pending,
+    cell: ({ pending }) => <Count of={pending} />,
+  },
+  {
+    key: 'next',
+    title: 'Next',
+    value: ({ nextAt }) => nextAt,
+    cell: ({ nextAt }) => <Ago at={nextAt} />,
+  },
+];
 
 const COLUMNS: readonly Column<Row>[] = [
   {
@@ -46,56 +70,79 @@ const COLUMNS: readonly Column<Row>[] = [
     key: 'error',
     title: 'Last error',
     isText: true,
-    isLong: true,
-    cell: ({ lastError }) => <Name text={lastError ?? '–'} />,
+    isMinor: true,
+    cell: ({ lastError }) =>
+      lastError === null ? <span class="quiet">–</span> : <Name text={lastError} />,
   },
 ];
 
 export function TimersPage() {
   const { query } = usePlace();
-  const { poll } = usePages('timers', async (after, signal) => {
-    const found = await call('GET /api/v1/resources/timers', {
-      query: { limit: PAGE_ROWS, after },
-      signal,
-    });
+  const ask = async (after: string | null, signal: AbortSignal) => {
+    const asked = { limit: PAGE_ROWS, after };
+    const found = await call('GET /api/v1/resources/timers', { query: asked, signal });
     return { rows: found.timers, nextAfter: found.nextAfter ?? null };
-  });
+  };
+  const { poll, more } = usePages('timers', ask, EVERY_MS_SLOW);
   return (
     <Page title="Timers">
       <Loaded poll={poll} what="the queues with timers">
-        {({ rows }) => <OfQueue queues={rows} chosen={query.get('queue')} />}
+        {({ rows }) => (
+          <Queues queues={rows} more={more} chosen={query.get('queue')} onChange={poll.refresh} />
+        )}
       </Loaded>
     </Page>
   );
 }
 
+interface QueuesProps {
+  readonly queues: readonly QueueRow[];
+  readonly more: More | null;
+  readonly chosen: string | null;
+  readonly onChange: () => void;
+}
+
 /** The queue with most timers is shown until another is chosen. */
-function OfQueue({ queues, chosen }: { queues: readonly QueueRow[]; chosen: string | null }) {
-  const [first] = [...queues].sort((a, b) => b.pending - a.pending);
-  const queue = chosen ?? first?.queue ?? null;
-  if (queue === null) return <Empty>No timer waits.</Empty>;
-  const known = queues.map((row) => ({
-    value: row.queue,
-    label: `${row.queue}: ${counted(row.pending, 'timer', 'timers')}`,
-  }));
-  const isKnown = queues.some((row) => row.queue === queue);
-  const choices = isKnown ? known : [{ value: queue, label: `${queue}: none` }, ...known];
+function Queues({ queues, more, chosen, onChange }: QueuesProps) {
+  const most = useMemo(
+    () => queues.reduce<QueueRow | null>((a, b) => (a && a.pending >= b.pending ? a : b), null),
+    [queues],
+  );
+  const queue = chosen ?? most?.queue ?? null;
+  if (queue === null) {
+    return (
+      <Empty>
+        No timer waits. One is scheduled by POST /api/v1/timers, and becomes a message of its queue.
+      </Empty>
+    );
+  }
   return (
-    <div>
-      <div class="filters">
-        <Select
-          label="Queue"
-          value={queue}
-          choices={choices}
-          onInput={(name) => setQuery({ queue: name })}
+    <div class="page">
+      <Section title="Queues with timers">
+        <DataTable
+          caption="Queues with timers"
+          columns={QUEUE_COLUMNS}
+          rows={queues}
+          rowKey={(row) => row.queue}
+          order={{ column: 'pending', descending: true }}
+          onOpen={(row) => setQuery({ queue: row.queue, timer: null, q: null })}
+          more={more}
+          empty="No timer waits."
         />
-      </div>
-      <Rows key={queue} queue={queue} />
+      </Section>
+      <Rows key={queue} queue={queue} onChange={onChange} />
     </div>
   );
 }
 
-function Rows({ queue }: { readonly queue: string }) {
+interface RowsProps {
+  readonly queue: string;
+  readonly onChange: () => void;
+}
+
+function Rows({ queue, onChange }: RowsProps) {
+  const { query } = usePlace();
+  const timer = query.get('timer');
   const { poll, more } = usePages(`timers of ${queue}`, (after, signal) =>
     call('GET /api/v1/timers/{queue}', {
       params: { queue },
@@ -104,17 +151,63 @@ function Rows({ queue }: { readonly queue: string }) {
     }),
   );
   return (
-    <Loaded poll={poll} what="the timers">
-      {({ rows }) => (
-        <DataTable
-          caption={`Timers of ${queue}`}
-          columns={COLUMNS}
-          rows={rows}
-          rowKey={({ timerKey }) => timerKey}
-          more={more}
-          empty="No timer waits for this queue."
+    <section class="section" aria-label="Timers of the queue">
+      <div class="section-head">
+        <h2>
+          Timers of <Name text={queue} />
+        </h2>
+      </div>
+      <Loaded poll={poll} what="the timers">
+        {({ rows }) => <Filtered rows={rows} more={more} />}
+      </Loaded>
+      {timer !== null && (
+        <OneTimer
+          key={timer}
+          queue={queue}
+          timerKey={timer}
+          onClose={() => setQuery({ timer: null })}
+          onChange={() => {
+            poll.refresh();
+            onChange();
+          }}
         />
       )}
-    </Loaded>
+    </section>
+  );
+}
+
+function Filtered({ rows, more }: { readonly rows: readonly Row[]; readonly more: More | null }) {
+  const { query } = usePlace();
+  const text = query.get('q') ?? '';
+  const shown = useMemo(
+    () => rows.filter(({ timerKey, partition }) => holds(text, [timerKey, partition])),
+    [rows, text],
+  );
+  if (rows.length === 0) return <Empty>No timer waits for this queue.</Empty>;
+  return (
+    <>
+      <div class="filters">
+        <TextInput
+          label="Timer or partition holds"
+          placeholder="Timer or partition holds"
+          type="search"
+          value={text}
+          onInput={(q) => setQuery({ q })}
+          isSearch
+        />
+        <span class="quiet" role="status">
+          {counted(shown.length, 'timer', 'timers')}
+        </span>
+      </div>
+      <DataTable
+        caption="Timers"
+        columns={COLUMNS}
+        rows={shown}
+        rowKey={({ timerKey }) => timerKey}
+        onOpen={({ queue, timerKey }) => setQuery({ queue, timer: timerKey })}
+        more={more}
+        empty="No timer has this in its name."
+      />
+    </>
   );
 }

@@ -5,6 +5,7 @@
 import type { FunctionComponent } from 'preact';
 import type { Capabilities, Capability } from '../base/capabilities.js';
 import type { PageParams } from '../base/routes.js';
+import { ConsumersPage } from '../pages/consumers.js';
 import { DeadLettersPage } from '../pages/dead-letters.js';
 import { EphemeralPage } from '../pages/ephemeral.js';
 import { KvPage } from '../pages/kv.js';
@@ -15,6 +16,7 @@ import { QueuesPage } from '../pages/queues.js';
 import { StreamsPage } from '../pages/streams.js';
 import { SystemPage } from '../pages/system.js';
 import { TimersPage } from '../pages/timers.js';
+import { TracesPage } from '../pages/traces.js';
 
 export const GROUPS = ['Overview', 'Messaging', 'Workers', 'Analysis', 'Access', 'Cell'] as const;
 
@@ -38,7 +40,9 @@ export const ROUTES: readonly Route[] = [
   { path: '/kv', title: 'Key/value', group: 'Messaging', page: KvPage },
   { path: '/timers', title: 'Timers', group: 'Messaging', page: TimersPage },
   { path: '/locks', title: 'Locks', group: 'Messaging', page: LocksPage },
+  { path: '/consumers', title: 'Consumers', group: 'Workers', page: ConsumersPage },
   { path: '/streams', title: 'Streams', group: 'Workers', page: StreamsPage },
+  { path: '/traces', title: 'Traces', group: 'Analysis', page: TracesPage },
   { path: '/system', title: 'System', group: 'Cell', page: SystemPage },
 ];
 

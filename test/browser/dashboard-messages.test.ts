@@ -137,7 +137,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     const shown = String(await tab.run(DIALOG));
     expect(shown).toContain('12345678901234567890');
     expect(shown.indexOf('begun')).toBeLessThan(shown.indexOf('charged'));
-    await tab.run('document.querySelector("dialog [type=checkbox]").click()');
+    await tab.run(press('As stored'));
     await says(tab, 'document.querySelector("dialog textarea").value').toBe(PAYLOAD);
     await expectUsable();
     // The address alone leads there again.

@@ -23,10 +23,18 @@ export const PAGES: readonly StagedPage[] = [
   { name: 'messages', path: '/messages?queue=shop.billing', shows: 'dead letter' },
   { name: 'dlq', path: '/dlq', shows: 'the card was declined' },
   { name: 'ephemeral', path: '/ephemeral', shows: 'presence' },
+  { name: 'kv-namespaces', path: '/kv', shows: 'svc-locks' },
   { name: 'kv', path: '/kv?namespace=settings', shows: '12345678901234567890' },
+  { name: 'kv-row', path: '/kv?namespace=settings&key=exact', shows: '"one": 1.0' },
   { name: 'timers', path: '/timers', shows: 'remind-1' },
+  { name: 'timer', path: '/timers?queue=reminders&timer=remind-7', shows: '"user": 7' },
   { name: 'locks', path: '/locks', shows: 'worker-7' },
+  { name: 'consumers', path: '/consumers', shows: 'shop.billing' },
+  { name: 'lagging', path: '/consumers?view=lagging&age=0', shows: 'streams.totals' },
+  { name: 'group', path: '/consumers?group=billing', shows: 'Partitions of' },
   { name: 'streams', path: '/streams', shows: 'totals' },
+  { name: 'traces', path: '/traces', shows: 'checkout' },
+  { name: 'trace', path: '/traces?name=checkout', shows: 'declined' },
   { name: 'system', path: '/system', shows: 'Standby link' },
   { name: 'not-found', path: '/nothing/here', shows: 'No page has this address' },
 ];
@@ -76,12 +84,26 @@ export async function fill(client: Caller): Promise<void> {
 
 type Post = (path: string, body: unknown) => Promise<void>;
 
-/** One dead letter. */
+/** One dead letter, with what its consumer noted about it. */
 async function failOne(client: Caller, ok: Post): Promise<void> {
   const pop = '/api/v1/pop/queue/shop.billing?consumerGroup=billing&batch=1&timeout=1000';
   const { text } = await client.get(pop);
   const { messages, leaseId } = JSON.parse(text);
   const [message] = messages;
+  for (const [eventType, data] of [
+    ['charge', { amount: 12.5, currency: 'EUR' }],
+    ['declined', { code: 51, [HARD_NAME]: '<b>no</b>' }],
+  ] as const) {
+    await ok('/api/v1/traces', {
+      transactionId: message.transactionId,
+      partitionId: message.partitionId,
+      traceNames: ['checkout', HARD_NAME],
+      eventType,
+      data,
+      consumerGroup: 'billing',
+      worker: 'worker-7',
+    });
+  }
   await ok('/api/v1/ack', {
     transactionId: message.transactionId,
     partitionId: message.partitionId,

@@ -1,0 +1,383 @@
+/**
+ * Goal: what an operator does to consumer groups, rows of the key/value store, timers, ephemeral
+ * queues and traces is said first in numbers, done, and read back over the API; a lost race shows
+ * both sides; a role that only reads sees no button. Method: Chromium, where it is installed, one
+ * tab, one node without tokens; the role is another within the page.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HttpClient } from '../process/http-client.js';
+import {
+  type NodeUnderTest,
+  startNode,
+  type TemporaryDirectory,
+  temporaryDirectory,
+} from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
+import { Chromium, chromiumMissing, type Page } from './chromium.js';
+import { HARD_NAME } from './dashboard-stage.js';
+
+const reason = chromiumMissing();
+if (reason !== null) console.log(reason);
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const VIOLATIONS = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
+  id + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ')))`;
+const WIDER = 'document.documentElement.scrollWidth - innerWidth';
+const TEXT = 'document.querySelector("main").innerText';
+/** The one in front. */
+const DIALOG = '[...document.querySelectorAll("dialog")].at(-1)?.innerText ?? "none"';
+const TOAST = 'document.querySelector(".toasts").innerText';
+
+const says = (page: Page, expression = TEXT) =>
+  expect.poll(() => page.run(expression).then(String), { timeout: 10_000 });
+
+/** The field with this label, in the dialog in front or in the page. */
+const typeInto = (label: string, text: string) => `{
+  const within = [...document.querySelectorAll('dialog')].at(-1) ?? document;
+  const named = [...within.querySelectorAll('label')]
+    .find((one) => one.innerText.trim().startsWith(${JSON.stringify(label)}));
+  const field = named ? document.getElementById(named.htmlFor)
+    : within.querySelector('[aria-label=${JSON.stringify(label)}]');
+  field.value = ${JSON.stringify(text)};
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+}`;
+const typedIn = (label: string) => `document.getElementById(
+  [...document.querySelectorAll('dialog label')]
+    .find((one) => one.innerText.trim().startsWith(${JSON.stringify(label)})).htmlFor).value`;
+const press = (label: string) => `[...document.querySelectorAll('button')]
+  .findLast((button) => button.innerText.trim() === ${JSON.stringify(label)}).click()`;
+const openRow = (text: string) => `[...document.querySelectorAll('tbody tr')].find((row) =>
+  row.innerText.includes(${JSON.stringify(text)})).click()`;
+const goWithin = (path: string) => `history.pushState(null, '', ${JSON.stringify(path)});
+  dispatchEvent(new PopStateEvent('popstate')); 0`;
+
+describe.skipIf(reason !== null)('groups and state', () => {
+  let browser: Chromium;
+  let directory: TemporaryDirectory;
+  let node: NodeUnderTest;
+  let client: HttpClient;
+  let tab: Page;
+  let origin: string;
+
+  beforeAll(async () => {
+    browser = new Chromium();
+    directory = temporaryDirectory();
+    node = await startNode({ directory: directory.path, port: await freePort() });
+    client = new HttpClient(node.port);
+    origin = `http://127.0.0.1:${node.port}`;
+    tab = await browser.open('about:blank');
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser.close();
+    client.close();
+    await node.kill();
+    directory.remove();
+  });
+
+  const open = async (path: string) => {
+    await tab.look(1280, 800, 'light');
+    await tab.go(origin + path);
+  };
+  const read = async (path: string) => JSON.parse((await client.get(path)).text);
+  const write = async (path: string, body: unknown) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const answer = await client.send('POST', path, Buffer.from(text));
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.text;
+  };
+  /** No violation in either theme, and it fits a phone. */
+  const expectUsable = async () => {
+    await tab.run(`${AXE};0`);
+    expect(await tab.run(VIOLATIONS)).toEqual([]);
+    await tab.look(360, 740, 'dark');
+    expect(await tab.run(VIOLATIONS)).toEqual([]);
+    expect(await tab.run(WIDER)).toBeLessThanOrEqual(0);
+    await tab.look(1280, 800, 'light');
+  };
+  const pathOf = (queue: string) => `/api/v1/resources/queues/${encodeURIComponent(queue)}`;
+
+  test('a group is moved within a queue, and it is said before what that does', async () => {
+    const queue = HARD_NAME.slice(0, 60);
+    const group = 'billing/1 <b>&';
+    const named = encodeURIComponent(group);
+    const pendingOf = async () => (await read(`${pathOf(queue)}/depth?group=${named}`)).pending;
+    const items = Array.from({ length: 9 }, (_, i) => ({
+      queue,
+      partition: `p${i % 3}`,
+      payload: i,
+    }));
+    await write('/api/v1/push', { items });
+    const pop = `/api/v1/pop/queue/${encodeURIComponent(queue)}?consumerGroup=${named}`;
+    await client.get(`${pop}&autoAck=true&batch=9&partitions=3`);
+    expect(await pendingOf()).toBe(0);
+
+    await open('/consumers');
+    await says(tab).toContain(group);
+    await tab.run(openRow(group));
+    await says(tab).toContain('Partitions of');
+    expect(await tab.run('new URLSearchParams(location.search).get("queue")')).toBe(queue);
+    await tab.run(press('Seek…'));
+    await tab.run(typeInto('It reads on', '2099-01-01T00:00:00'));
+    await says(tab, DIALOG).toContain('Nothing is delivered again, and nothing is skipped');
+    await tab.run(typeInto('It reads on', '2000-01-01T00:00:00'));
+    await says(tab, DIALOG).toContain('9 messages are delivered again');
+    await tab.run(press('To the end'));
+    await says(tab, DIALOG).toContain('Nothing is delivered again');
+    await tab.run(press('To the beginning'));
+    await says(tab, DIALOG).toContain('9 messages are delivered again');
+    await expectUsable();
+    await tab.run(press('Seek'));
+    await says(tab, TOAST).toContain(': 3 partitions');
+    expect(await pendingOf()).toBe(9);
+
+    await says(tab).toContain('Skip to end');
+    await tab.run('document.querySelector(\'[aria-label="Skip to end: p1"]\').click()');
+    await says(tab, DIALOG).toContain('3 unread messages are skipped');
+    await tab.run(press('Skip to the end'));
+    await says(tab, TOAST).toContain('to its end');
+    expect(await pendingOf()).toBe(6);
+
+    await tab.run(press('Seek…'));
+    await tab.run(press('To the end'));
+    await says(tab, DIALOG).toContain('6 messages are skipped');
+    await tab.run(press('Cancel'));
+    await open('/consumers?view=lagging&age=0');
+    await says(tab).toContain('p0');
+    expect(await tab.run(TEXT)).not.toContain('p1');
+
+    await tab.run('document.querySelector("tbody a").click()');
+    await says(tab).toContain('Delete the group');
+    await tab.run(press('Delete the group'));
+    await says(tab, DIALOG).toContain('3 positions in 1 queue');
+    expect(await tab.run(DIALOG)).toContain('6 messages are still unread by it');
+    await tab.run(typeInto('Type its name', 'billing'));
+    expect(await tab.run('document.querySelector("dialog [type=submit]").disabled')).toBe(true);
+    await tab.run(typeInto('Type its name', group));
+    await expectUsable();
+    await tab.run('document.querySelector("dialog [type=submit]").click()');
+    await says(tab).toContain('No group has read anything yet');
+    expect((await client.get(`/api/v1/consumer-groups/${named}`)).status).toBe(404);
+  });
+
+  test('a row is created, edited under its version, and deleted', async () => {
+    const key = `a/../${HARD_NAME.slice(0, 40)}`;
+    const rows = async () => {
+      const list = { namespace: 'shop', prefix: 'a' };
+      return write('/api/v1/resources/kv/list', list);
+    };
+    await open('/kv');
+    await says(tab).toContain('Nothing is stored yet');
+    await tab.run(press('Create a row'));
+    await says(tab, DIALOG).toContain('Namespace');
+    await tab.run(typeInto('Namespace', 'shop'));
+    await tab.run(typeInto('Key', key));
+    await tab.run(typeInto('Value', '{"n": 1.0,'));
+    await says(tab, DIALOG).toContain('This is no JSON');
+    await tab.run(typeInto('Value', '{"n": 1.0, "big": 12345678901234567890}'));
+    await tab.run(typeInto('Expires', 'after'));
+    await says(tab, DIALOG).toContain('Seconds');
+    await expectUsable();
+    await tab.run(press('Create'));
+    await says(tab, DIALOG).toContain('12345678901234567890');
+    expect(await rows()).toContain('"value":{"n":1.0,"big":12345678901234567890}');
+
+    // Somebody else writes while the row is edited.
+    await tab.run(press('Edit'));
+    await says(tab, DIALOG).toContain('Edit a row');
+    expect(await tab.run(typedIn('Value'))).toBe(
+      '{\n  "n": 1.0,\n  "big": 12345678901234567890\n}',
+    );
+    await tab.run(typeInto('Value', '{"mine":2.50}'));
+    const theirs = `[{"op":"put","ns":"shop","key":${JSON.stringify(key)},"value":{"theirs":3.0},
+      "forever":true}]`;
+    await write('/api/v1/kv', theirs);
+    await tab.run(press('Save'));
+    await says(tab, DIALOG).toMatch(/somebody else wrote it meanwhile[\s\S]*"theirs": 3\.0/);
+    expect(await tab.run(typedIn('Value'))).toBe('{"mine":2.50}');
+    expect(await rows()).toContain('{"theirs":3.0}');
+    await expectUsable();
+    await tab.run(press('Write mine over it'));
+    await says(tab, DIALOG).toContain('"mine": 2.50');
+    // It keeps the expiry that was read, to the second.
+    const [row] = JSON.parse(await rows()).rows;
+    expect(Date.parse(row.expiresAt) - Date.parse(row.updatedAt)).toBeLessThanOrEqual(3_601_000);
+    expect(await rows()).toContain('"value":{"mine":2.50}');
+
+    await tab.run(press('Delete…'));
+    await says(tab, DIALOG).toContain('if it still has version');
+    await write('/api/v1/kv', theirs);
+    await tab.run(press('Delete the row'));
+    await says(tab, DIALOG).toMatch(/Not deleted: it was written meanwhile[\s\S]*"theirs"/);
+    await tab.run(press('Delete this one'));
+    await says(tab, TOAST).toContain('Deleted');
+    expect(JSON.parse(await rows()).rows).toEqual([]);
+    expect(await tab.run('document.querySelector("dialog")')).toBeNull();
+  });
+
+  test('a value of 64 KiB and one of 120 levels are shown and edited', async () => {
+    const deep = '['.repeat(120) + ']'.repeat(120);
+    const large = JSON.stringify(HARD_NAME.repeat(150));
+    for (const [key, value] of [
+      ['deep', deep],
+      ['large', large],
+    ] as const) {
+      await write(
+        '/api/v1/kv',
+        `[{"op":"put","ns":"shop","key":"${key}","value":${value},
+        "forever":true}]`,
+      );
+      await open(`/kv?namespace=shop&key=${key}`);
+      await says(tab, DIALOG).toContain('Edit');
+      await tab.run(press('Edit'));
+      await says(tab, DIALOG).toContain('Edit a row');
+      await tab.run(press('Save'));
+      await says(tab, TOAST).toContain('Wrote');
+      const { text } = await client.get(`/api/v1/kv/shop/${key}`);
+      expect(text).toContain(`"value":${value},`);
+      expect(await tab.run(WIDER)).toBeLessThanOrEqual(0);
+    }
+  });
+
+  test('a timer is looked into and cancelled; one that is gone is said to be', async () => {
+    const payload = Buffer.from('{"user":1.0}').toString('base64');
+    const timers = ['a/../b', HARD_NAME.slice(0, 100)].map((timerKey) => ({
+      op: 'schedule',
+      queue: 'mail',
+      timerKey,
+      delayMs: 3_600_000,
+      txn: 't',
+      payload,
+    }));
+    await write('/api/v1/timers', timers);
+    await open('/timers');
+    await says(tab).toContain('a/../b');
+    await tab.run(openRow('a/../b'));
+    await says(tab, DIALOG).toContain('"user": 1.0');
+    await expectUsable();
+    await tab.run(press('Cancel the timer…'));
+    await says(tab, DIALOG).toContain('never comes');
+    await tab.run(press('Cancel the timer'));
+    await says(tab, TOAST).toContain('Cancelled');
+    const { rows } = await read('/api/v1/timers/mail');
+    expect(rows.map(({ timerKey }: { timerKey: string }) => timerKey)).toEqual([
+      HARD_NAME.slice(0, 100),
+    ]);
+
+    await tab.run(openRow('rders'));
+    await says(tab, DIALOG).toContain('"user"');
+    await tab.run(press('Cancel the timer…'));
+    await says(tab, DIALOG).toContain('never comes');
+    await write('/api/v1/timers', [
+      { op: 'cancel', queue: 'mail', timerKey: HARD_NAME.slice(0, 100) },
+    ]);
+    await tab.run(press('Cancel the timer'));
+    await says(tab, TOAST).toContain('Not cancelled');
+    await says(tab, DIALOG).toContain('it has fired, or was cancelled');
+  });
+
+  test('an ephemeral queue is emptied, and deleted after its name was typed', async () => {
+    const queue = 'presence/<b>';
+    const messages = Array.from({ length: 5 }, (_, i) => ({ payload: i }));
+    await write('/api/v1/ephemeral/push', { queue, partition: 'room-7', messages });
+    await write('/api/v1/ephemeral/configure', { queue, options: { policy: 'dropOldest' } });
+    const depth = `/api/v1/ephemeral/queues/${encodeURIComponent(queue)}/depth`;
+    await open('/ephemeral');
+    await says(tab).toContain('drops its oldest');
+    await tab.run(openRow(queue));
+    await says(tab, DIALOG).toContain('room-7');
+    await expectUsable();
+    await tab.run(press('Drop its messages…'));
+    await says(tab, DIALOG).toContain('5 messages of 1 partition');
+    await tab.run(press('Drop the messages'));
+    await says(tab, TOAST).toContain('Dropped 5 messages');
+    expect((await read(depth)).pending).toBe(0);
+    await tab.run(press('Delete…'));
+    await says(tab, DIALOG).toContain('Its options are forgotten');
+    await tab.run(typeInto('Type its name', queue));
+    await tab.run(press('Delete the queue'));
+    await says(tab, TOAST).toContain('Deleted');
+    expect((await client.get(depth)).status).toBe(404);
+    expect(await tab.run('document.querySelector("dialog")')).toBeNull();
+  });
+
+  test('the traces of a name lead to the timeline of a message, and to the message', async () => {
+    await write('/api/v1/push', { items: [{ queue: 'traced', payload: 1, transactionId: 'o/1' }] });
+    const { messages } = await read('/api/v1/messages?queue=traced');
+    const [{ partitionId }] = messages;
+    for (const eventType of ['begun', 'charged']) {
+      const data = `{"amount":1.0,"of":"${eventType}"}`;
+      await write(
+        '/api/v1/traces',
+        `{"transactionId":"o/1","partitionId":"${partitionId}",
+        "traceNames":["checkout"],"eventType":"${eventType}","data":${data},"worker":"w-1"}`,
+      );
+    }
+    await write('/api/v1/traces', { transactionId: 'o/1', traceNames: ['alone'] });
+    await open('/traces');
+    await says(tab).toContain('checkout');
+    await tab.run(openRow('checkout'));
+    await says(tab).toContain('charged');
+    await tab.run(openRow('charged'));
+    await says(tab, DIALOG).toMatch(/begun[\s\S]*1\.0[\s\S]*charged[\s\S]*\+/);
+    const href = `[...document.querySelectorAll('dialog a')]
+      .find(({ innerText }) => innerText === 'Open the message').getAttribute('href')`;
+    expect(String(await tab.run(href))).toMatch(/\/messages\?pid=\d+&txn=o%2F1$/);
+    await expectUsable();
+    await open('/traces?name=alone');
+    await says(tab).toContain('o/1');
+    await tab.run(openRow('o/1'));
+    await says(tab, DIALOG).toContain('of no partition');
+  });
+
+  test('a role that only reads sees no button', async () => {
+    await write('/api/v1/push', { items: [{ queue: 'read', payload: 1 }] });
+    await client.get('/api/v1/pop/queue/read?consumerGroup=readers&autoAck=true');
+    await write('/api/v1/timers', [
+      {
+        op: 'schedule',
+        queue: 'mail',
+        timerKey: 'k',
+        delayMs: 3_600_000,
+        txn: 't',
+        payload: 'e30=',
+      },
+    ]);
+    await write('/api/v1/ephemeral/push', { queue: 'memory', messages: [{ payload: 1 }] });
+    await open('/kv?namespace=shop&key=deep');
+    await says(tab, DIALOG).toContain('Edit');
+    // Of the role the page learns anew when another token is entered.
+    await tab.run(`{
+      const real = window.fetch;
+      window.fetch = async (url, options) => {
+        const answer = await real(url, options);
+        if (!String(url).endsWith('/auth/me')) return answer;
+        const body = { ...(await answer.json()), role: 'read-only', is_operator: false };
+        return new Response(JSON.stringify(body));
+      };
+      document.querySelector('[aria-label="Close"]').click();
+    }`);
+    await tab.run('document.querySelector(".top .wide-only").click()');
+    await says(tab, DIALOG).toContain('Bearer token');
+    await tab.run(`{
+      const field = document.querySelector('dialog [type=password]');
+      field.value = 'any';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    }`);
+    await tab.run(press('Use'));
+    await says(tab).not.toContain('Create a row');
+    for (const [path, shown, hidden] of [
+      ['/kv?namespace=shop&key=deep', 'As stored', 'Edit'],
+      ['/consumers?group=readers', 'Partitions of', 'Seek'],
+      ['/timers?queue=mail&timer=k', 'Scheduled', 'Cancel'],
+      ['/ephemeral?queue=memory', 'When full', 'Delete'],
+    ] as const) {
+      await tab.run(goWithin(path));
+      await says(tab).toContain(shown);
+      expect(await tab.run(TEXT)).not.toContain(hidden);
+      expect(await tab.run(TEXT)).not.toContain('Delete');
+    }
+  });
+});
