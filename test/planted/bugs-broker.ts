@@ -43,6 +43,25 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     seeds: 90,
   },
   {
+    name: 'filed-for-company',
+    meaning: 'a batch is never taken apart, and what stands in its front is filed for all of it',
+    edits: [
+      {
+        file: 'packages/engine/delivery/delivery-limit.ts',
+        find: 'return deliveryLimit > 0 && Math.max(committed + 1, logStart) <= aloneTo;',
+        replace: 'return false;',
+      },
+      {
+        file: 'packages/engine/delivery/pop-claim.ts',
+        find: 'options.deliveryLimit > 0 && isOnly && first === last ? first : -1',
+        replace: 'first',
+      },
+    ],
+    hunt: 'single',
+    seeds: 90,
+    first: 30,
+  },
+  {
     name: 'duplicates-stored-again',
     meaning: 'a transaction id that is known is stored a second time',
     edits: [

@@ -14,7 +14,7 @@ const FOLLOWING: readonly PlantedBug[] = [
     ],
     hunt: 'standby',
     seeds: 40,
-    first: 19,
+    first: 27,
   },
   {
     name: 'standby-proposes-within-apply',

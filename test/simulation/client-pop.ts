@@ -25,11 +25,11 @@ export interface PopSettings {
   readonly timeoutMs: number;
 }
 
-/** `done` gets what was claimed, in order; nothing where there was no answer. */
+/** `done` gets what was claimed, in order: nothing where there was no answer. */
 export function pop(
   caller: Caller,
   settings: PopSettings,
-  done: (claimed: readonly Claimed[]) => void,
+  done: (claimed: readonly Claimed[], isUnknown: boolean) => void,
 ): void {
   const { queue, group, batch, partitions, leaseSeconds, timeoutMs } = settings;
   const command: Omit<PopCommand, 'deadlineMs'> = {
@@ -52,7 +52,8 @@ export function pop(
     },
     (answer) => {
       const isAnswered = answer !== 'refused' && answer !== 'unknown';
-      done(isAnswered && answer.kind === 'delivered' ? claimedOf(answer) : []);
+      const isDelivered = isAnswered && answer.kind === 'delivered';
+      done(isDelivered ? claimedOf(answer) : [], answer === 'unknown');
     },
     timeoutMs,
   );

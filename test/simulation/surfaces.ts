@@ -8,6 +8,7 @@ import { SeededRandom } from '../seeded-random.js';
 import { KvClients } from './kv-clients.js';
 import { LockClients } from './lock-clients.js';
 import { PipelineClients } from './pipeline-clients.js';
+import { PoisonClients } from './poison-clients.js';
 import type { ShapeName } from './shape.js';
 import { StreamClients } from './stream-clients.js';
 import type { SurfaceClient, SurfaceClientOptions } from './surface-client.js';
@@ -37,8 +38,12 @@ const KINDS: readonly Kind[] = [
   { share: 0.4, make: (options) => new LockClients(options) },
 ];
 
+/** By the numbers of seeds: what others are known to find stays where it is. */
+const POISON_EVERY = 11;
+const POISON_AT = 8;
+
 export class Surfaces {
-  readonly #clients: readonly SurfaceClient[];
+  readonly #clients: SurfaceClient[];
   /** A run may end before its clients begin. */
   #state: 'waiting' | 'started' | 'never' = 'waiting';
 
@@ -47,6 +52,10 @@ export class Surfaces {
       const random = new SeededRandom(seed ^ Math.imul(i + 1, 0x5eed_5f1d));
       return random.chance(share) ? [make({ ...options, random })] : [];
     });
+    if (seed % POISON_EVERY === POISON_AT) {
+      const random = new SeededRandom(seed ^ 0x5eed_dead);
+      this.#clients.push(new PoisonClients({ ...options, random }));
+    }
   }
 
   start(): void {
