@@ -1,4 +1,5 @@
 /** Every queue: what waits in it; creates one, deletes one after its name was typed. */
+import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { counted } from '../base/format.js';
 import { holds } from '../base/order.js';
@@ -189,10 +190,12 @@ interface DeleteQueueProps {
   readonly queue: string;
   readonly onClose: () => void;
   readonly onDeleted: () => void;
+  /** Said besides, where the numbers are known. */
+  readonly children?: ComponentChildren;
 }
 
 /** Used by the page of one queue too. */
-export function DeleteQueue({ queue, onClose, onDeleted }: DeleteQueueProps) {
+export function DeleteQueue({ queue, onClose, onDeleted, children }: DeleteQueueProps) {
   const deletion = useAction(async () => {
     await call('DELETE /api/v1/resources/queues/{queue}', { params: { queue } });
     tell(
@@ -213,6 +216,7 @@ export function DeleteQueue({ queue, onClose, onDeleted }: DeleteQueueProps) {
       isBusy={deletion.isBusy}
       error={deletion.error}
     >
+      {children}
       <p>
         Its messages go with it, consumed or not, and so do its dead letters, its timers and the
         positions of every consumer group. Nothing of it comes back.

@@ -12,6 +12,7 @@ import { KvPage } from '../pages/kv.js';
 import { LocksPage } from '../pages/locks.js';
 import { MessagesPage } from '../pages/messages.js';
 import { OverviewPage } from '../pages/overview.js';
+import { QueuePage } from '../pages/queue.js';
 import { QueuesPage } from '../pages/queues.js';
 import { StreamsPage } from '../pages/streams.js';
 import { SystemPage } from '../pages/system.js';
@@ -34,6 +35,7 @@ export interface Route {
 export const ROUTES: readonly Route[] = [
   { path: '/', title: 'Overview', group: 'Overview', page: OverviewPage },
   { path: '/queues', title: 'Queues', group: 'Messaging', page: QueuesPage },
+  { path: '/queues/:queue', title: 'Queue', group: null, page: QueuePage },
   { path: '/messages', title: 'Messages', group: 'Messaging', page: MessagesPage },
   { path: '/dlq', title: 'Dead letters', group: 'Messaging', page: DeadLettersPage },
   { path: '/ephemeral', title: 'Ephemeral', group: 'Messaging', page: EphemeralPage },

@@ -275,4 +275,96 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     const left = (await read('/api/v1/dlq?queue=purged')).messages;
     expect(left).toHaveLength(4);
   });
+
+  test('options are changed after it was said what changes, and only those are sent', async () => {
+    await push('set', 1);
+    await client.post('/api/v1/configure', { queue: 'set', options: { retryLimit: 7 } });
+    await open('/queues/set');
+    await says(tab).toContain('Kept without effect');
+    await tab.run(press('Edit options'));
+    await says(tab, DIALOG).toContain('Nothing yet');
+    await tab.run(typeInto('Lease', '4.5'));
+    await says(tab, DIALOG).toContain('A whole number from 0');
+    await tab.run(typeInto('Lease', '45'));
+    await tab.run(typeInto('Kept for', '3600'));
+    await says(tab, DIALOG).toContain('Lease: 60 s → 45 s. New leases last 45 s');
+    expect(await tab.run(DIALOG)).toContain('Removes messages older than 3,600 s, read or not');
+    await expectUsable();
+    // Somebody else changes another option meanwhile: it is not sent back.
+    await client.post('/api/v1/configure', { queue: 'set', options: { retryLimit: 9 } });
+    await tab.run(press('Change 2 options'));
+    await says(tab).toContain('45 s');
+    const { options } = await read('/api/v1/resources/queues/set?limit=1');
+    expect(options).toMatchObject({ leaseTime: 45, retentionSeconds: 3600, retryLimit: 9 });
+  });
+
+  test('a queue is looked into, by its partitions too, and nothing is consumed', async () => {
+    await push('looked', 3, 'deep');
+    await push('looked', 1, 'shallow');
+    await read('/api/v1/pop/queue/looked/partition/deep?consumerGroup=g&autoAck=true&batch=1');
+    await open('/queues/looked');
+    await says(tab).toMatch(/2 of 2 partitions with pending[\s\S]*deep[\s\S]*shallow/);
+    await says(tab).toMatch(/Consumer groups[\s\S]*\bg\b/);
+    // The deepest seed is in the middle.
+    await tab.run(`{
+      const canvas = document.querySelector('canvas');
+      const middle = canvas.clientWidth / 2;
+      const { left, top } = canvas.getBoundingClientRect();
+      canvas.dispatchEvent(new MouseEvent('click',
+        { clientX: left + middle, clientY: top + middle, bubbles: true }));
+    }`);
+    await says(tab, DIALOG).toMatch(/deep[\s\S]*Where each group is[\s\S]*g\s+1/);
+    expect(await tab.run('location.search')).toContain('partition=deep');
+    await expectUsable();
+    await tab.run(press('Peek'));
+    await says(tab, DIALOG).toContain('Which');
+    await tab.run(press('Look'));
+    await says(tab, DIALOG).toContain('Stored from offset 0, next 3');
+    expect(await tab.run(DIALOG)).toContain('looked-2');
+    expect((await read('/api/v1/resources/queues/looked')).totals.processing).toBe(0);
+    await tab.run(`document.querySelector('dialog a[href*="looked-2"]').click()`);
+    await says(tab, DIALOG).toContain('One message');
+    await open('/queues/looked?partitions=name');
+    await says(tab).toMatch(/Oldest message[\s\S]*shallow/);
+  });
+
+  test('a queue is deleted after its numbers were said and its name typed', async () => {
+    await push('doomed', 5);
+    await open('/queues/doomed');
+    await says(tab).toContain('Kept without effect');
+    await tab.run(press('Delete…'));
+    await says(tab, DIALOG).toMatch(/Deletes 5 messages in 1 partition/);
+    await tab.run(typeInto('Type its name', 'doomed'));
+    await tab.run(press('Delete the queue'));
+    await says(tab, 'location.pathname').toBe('/queues');
+    expect((await client.get('/api/v1/resources/queues/doomed')).status).toBe(404);
+    await open('/queues/doomed');
+    await says(tab).toContain('No queue has this name');
+  });
+
+  test('addresses of earlier releases lead here and keep the span', async () => {
+    await push('moved', 1);
+    await open('/analytics?queue=moved&range=6h');
+    await says(tab).toContain('Kept without effect');
+    expect(await tab.run('location.pathname + location.search')).toBe('/queues/moved?range=6h');
+    expect(await tab.run(`document.querySelector('[aria-label="Span of time"]').value`)).toBe('6h');
+  });
+
+  test('hard names and 10,000 partitions stay readable', async () => {
+    const items = Array.from({ length: 10_000 }, (_, i) => ({
+      queue: HARD_NAME,
+      partition: i === 0 ? '<b>p</b>' : `p${i}`,
+      payload: i,
+    }));
+    items.push({ queue: HARD_NAME, partition: '<b>p</b>', payload: -1 });
+    expect((await client.post('/api/v1/push', { items })).status).toBe(201);
+    await open(`/queues/${encodeURIComponent(HARD_NAME)}`);
+    await says(tab).toContain('At least 5,000 of 10,000 partitions with pending messages');
+    await says(tab).toContain('5,000 partitions more have 1 pending or fewer');
+    expect(await tab.run('document.querySelector(".partitions tbody").innerText')).toContain(
+      '<b>p',
+    );
+    expect(await tab.run('document.querySelectorAll("main tr").length')).toBeLessThan(200);
+    await expectUsable();
+  });
 });

@@ -20,6 +20,7 @@ export const HARD_NAME = `"<i>o'rders</i>" ${'\u05d0'.repeat(188)}`;
 export const PAGES: readonly StagedPage[] = [
   { name: 'overview', path: '/', shows: 'Queues with most pending' },
   { name: 'queues', path: '/queues', shows: 'shop.mail' },
+  { name: 'queue', path: '/queues/orders', shows: 'streams.totals' },
   { name: 'messages', path: '/messages?queue=shop.billing', shows: 'dead letter' },
   { name: 'dlq', path: '/dlq', shows: 'the card was declined' },
   { name: 'ephemeral', path: '/ephemeral', shows: 'presence' },
