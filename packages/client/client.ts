@@ -1,6 +1,6 @@
 /** The client: what a program begins with. */
 import { type Admin, adminOf } from './admin/admin.js';
-import { nameOf, refuseUnknown } from './base/checks.js';
+import { flag, instantMs, nameOf, refuseUnknown } from './base/checks.js';
 import type { Duration } from './base/durations.js';
 import { durationSeconds } from './base/durations.js';
 import { shown } from './base/errors.js';
@@ -129,13 +129,16 @@ export class Client {
 
   /** Deletes a consumer group at every queue; with `deleteMetadata` its start points too. */
   async deleteConsumerGroup(group: string, deleteMetadata = true): Promise<void> {
+    flag(deleteMetadata, 'deleteMetadata');
     const at = withQuery(path`/api/v1/consumer-groups/${group}`, { deleteMetadata });
     await this.#transport.call({ method: 'DELETE', path: at, repeat: 'any' });
   }
 
   /** Another start point for the partitions that the group has not met. */
   async updateConsumerGroupTimestamp(group: string, time: Date | string): Promise<void> {
-    const timestamp = time instanceof Date ? time.toISOString() : time;
+    const ms = instantMs(time, 'the time of a group');
+    // A text may have more digits than a Date holds.
+    const timestamp = typeof time === 'string' ? time : new Date(ms).toISOString();
     await this.#transport.call({
       method: 'POST',
       path: path`/api/v1/consumer-groups/${group}/subscription`,

@@ -31,6 +31,13 @@ export function signalOf(value: AbortSignal | undefined): AbortSignal | undefine
   throw misuse('signal', value, 'the signal of an AbortController: { signal: controller.signal }');
 }
 
+/** Since the epoch. */
+export function instantMs(instant: Date | string | number, what: string): number {
+  const ms = instant instanceof Date ? instant.getTime() : new Date(instant).getTime();
+  if (!Number.isNaN(ms)) return ms;
+  throw misuse(what, instant, 'a Date, a text like "2027-01-31T08:00:00Z", or milliseconds');
+}
+
 export function oneOf<Word>(value: Word, what: string, words: readonly Word[]): Word {
   if (words.includes(value)) return value;
   throw misuse(what, value, `one of ${words.map(shown).join(', ')}`);

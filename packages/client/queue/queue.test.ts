@@ -106,6 +106,17 @@ const MISUSE: readonly [step: Step, text: string][] = [
   [(c) => c.transaction?.().push({ payload: 1 }), 'write queue(name).push(...)'],
   [(c) => c.transaction?.().queue('q').push({}).commit(), 'which has no payload'],
   [(c) => c.transaction?.().kv('put'), "write { op: 'put', ns, key, value, forever: true }"],
+  [
+    (c) => c.transaction?.().timer({ queue: 'q', key: 'k', at: 'soon', payload: 1 }),
+    'at is "soon"',
+  ],
+  [
+    (c) => c.transaction?.().timer({ queue: 7, key: 'k', delay: 1, payload: 1 }),
+    'queue is 7: write',
+  ],
+  [(c) => c.deleteConsumerGroup?.('g', 'no'), 'deleteMetadata is "no": write true or false'],
+  [(c) => c.updateConsumerGroupTimestamp?.('g', 'soon'), 'the time of a group is "soon": write a'],
+  [(c) => c.updateConsumerGroupTimestamp?.('g', new Date('x')), 'the time of a group is an object'],
   [(c) => c.transaction?.().timer({ key: 'k' }), 'write timer({ queue, key, ... })'],
   [(c) => c.transaction?.().queue('q').timer({ key: 'k', payload: 1 }), 'one of delay ("30s") and'],
 ];

@@ -1,5 +1,5 @@
 /** The options of a call, checked before anything is sent. */
-import { misuse, whole } from '../base/checks.js';
+import { instantMs, misuse, whole } from '../base/checks.js';
 import { type Duration, durationSeconds } from '../base/durations.js';
 
 /** When a row ends: exactly one of these. */
@@ -39,10 +39,7 @@ function secondsUntil(until: Date | string | number, nowMs: number): number {
 
 /** An instant that is still to come, since the epoch. */
 export function futureMs(instant: Date | string | number, name: string, nowMs: number): number {
-  const ms = instant instanceof Date ? instant.getTime() : new Date(instant).getTime();
-  if (Number.isNaN(ms)) {
-    throw misuse(name, instant, 'a Date, a text like "2027-01-31T08:00:00Z", or milliseconds');
-  }
+  const ms = instantMs(instant, name);
   if (ms > nowMs) return ms;
   throw new TypeError(
     `${name} is ${new Date(ms).toISOString()}, which is over: write a later time`,

@@ -151,7 +151,7 @@ export class TimerBuilder {
       queue: this.#queue,
       timerKey: timerKey ?? mintId(nowMs),
       ...(partition === undefined ? {} : { partition }),
-      delayMs: delayMs ?? Math.max(0, (atMs as number) - nowMs),
+      delayMs: Math.ceil(delayMs ?? Math.max(0, (atMs as number) - nowMs)),
       txn: txn ?? mintId(nowMs),
       payload: base64(payload),
     };

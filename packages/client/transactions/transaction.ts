@@ -10,7 +10,7 @@
  * `outcomeUnknown`.
  */
 import { base64 } from '../base/base64.js';
-import { misuse, nameOf, refuseUnknown } from '../base/checks.js';
+import { instantMs, misuse, nameOf, refuseUnknown } from '../base/checks.js';
 import { type Duration, durationMs, durationSeconds } from '../base/durations.js';
 import { ClientError } from '../base/errors.js';
 import { mintId } from '../base/mint-id.js';
@@ -178,13 +178,17 @@ export class Transaction {
       throw new TypeError('timer needs one of delay ("30s") and at (a Date)');
     }
     const nowMs = this.#transport.platform.nowMs();
+    const delayMs =
+      at === undefined
+        ? durationMs(delay as Duration, 'delay')
+        : Math.max(0, instantMs(at, 'at') - nowMs);
     this.#timers.push({
       op: 'schedule',
-      queue,
+      queue: nameOf(queue, 'queue'),
       timerKey: nameOf(key, 'key'),
-      delayMs: delay === undefined ? Math.max(0, Number(at) - nowMs) : durationMs(delay, 'delay'),
-      txn: transactionId ?? mintId(nowMs),
-      ...(partition !== undefined && { partition }),
+      delayMs: Math.ceil(delayMs),
+      txn: transactionId === undefined ? mintId(nowMs) : nameOf(transactionId, 'transactionId'),
+      ...(partition !== undefined && { partition: nameOf(partition, 'partition') }),
       payload: base64(writeJson(payload, 'payload')),
     });
     return this;
