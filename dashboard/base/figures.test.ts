@@ -28,9 +28,16 @@ test('the load of a cluster is that of its fullest node, each figure by itself',
   expect(shown).toEqual([
     'CPU 95 % bad node 1, the fullest',
     'Memory 8.4 MiB wait node 2, the fullest of 10 MiB',
-    'Disk 20 % good node 1, the fullest',
+    'Disk 20 % good node 1, the fullest; writes are refused at 85 %',
     'Raft leader 2 good ',
   ]);
+});
+
+test('a disk is judged by the gate of its node', () => {
+  const members = [node(1, { diskUsedPct: 70 }), node(2, { diskUsedPct: 58, diskGatePct: 60 })];
+  const [, , disk] = gaugesOf({ leaderId: 1, members });
+  expect([disk?.text, disk?.tone]).toEqual(['58 %', 'wait']);
+  expect(disk?.note).toMatch(/^node 2.*60 %$/);
 });
 
 test('what is not told is no figure, and a silent node is said', () => {

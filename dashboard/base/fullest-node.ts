@@ -16,6 +16,7 @@ interface Host {
   readonly cpuPct: number | null;
   readonly memoryLimitBytes?: number | null;
   readonly diskUsedPct?: number | null;
+  readonly diskGatePct?: number;
 }
 
 export interface LoadedNode {
@@ -29,9 +30,10 @@ export interface LoadedNode {
 const CPU_BAD_PCT = 90;
 const MEMORY_WAIT_PCT = 80;
 const MEMORY_BAD_PCT = 90;
-/** `SVC_RAFT_DISK_HIGH_PCT` by default: from here on writes that grow are refused. */
-export const DISK_GATE_PCT = 85;
-const DISK_WAIT_PCT = DISK_GATE_PCT - 5;
+/** The gate of a node of an earlier build, which does not tell: `SVC_RAFT_DISK_HIGH_PCT`. */
+const DISK_GATE_PCT = 85;
+/** Below the gate by so much it is time to act. */
+const DISK_NEAR_PCT = 5;
 
 export interface RaftView {
   readonly leaderId: number | null;
@@ -42,23 +44,27 @@ export function gaugesOf({ leaderId, members }: RaftView): Gauge[] {
   const cpu = worst(members, ({ cpuPct }) => cpuPct);
   const memory = worst(members, memoryPctOf);
   const anon = memory?.host.anonBytes ?? worst(members, ({ anonBytes }) => anonBytes)?.value;
-  const disk = worst(members, ({ diskUsedPct }) => diskUsedPct);
+  const disk = worst(members, diskToGateOf);
+  const { diskUsedPct = null, diskGatePct = DISK_GATE_PCT } = disk?.host ?? {};
+  const diskTone = toneOf(diskUsedPct, diskGatePct - DISK_NEAR_PCT, diskGatePct);
+  const diskNote = `; writes are refused at ${formatPercent(diskGatePct)}`;
+  const memoryTone = toneOf(memory?.value, MEMORY_WAIT_PCT, MEMORY_BAD_PCT);
   return [
     gauge('CPU', cpu, formatPercent(cpu?.value), toneOf(cpu?.value, CPU_BAD_PCT, CPU_BAD_PCT)),
-    gauge(
-      'Memory',
-      memory,
-      formatBytes(anon),
-      toneOf(memory?.value, MEMORY_WAIT_PCT, MEMORY_BAD_PCT),
-    ),
-    gauge(
-      'Disk',
-      disk,
-      formatPercent(disk?.value),
-      toneOf(disk?.value, DISK_WAIT_PCT, DISK_GATE_PCT),
-    ),
+    gauge('Memory', memory, formatBytes(anon), memoryTone, limitNote(memory)),
+    gauge('Disk', disk, formatPercent(diskUsedPct), diskTone, diskNote),
     raftGauge(leaderId, members),
   ];
+}
+
+/** How near the gate a disk is; gates may differ. */
+function diskToGateOf({ diskUsedPct, diskGatePct = DISK_GATE_PCT }: Host): Figure {
+  return isFigure(diskUsedPct) ? diskUsedPct - diskGatePct : null;
+}
+
+function limitNote(memory: Worst | null): string {
+  const limit = memory?.host.memoryLimitBytes;
+  return isFigure(limit) ? ` of ${formatBytes(limit)}` : '';
 }
 
 interface Worst {
@@ -87,10 +93,8 @@ function toneOf(value: Figure, waitFrom: number, badFrom: number): GaugeTone {
   return value < badFrom ? 'wait' : 'bad';
 }
 
-function gauge(label: string, from: Worst | null, text: string, tone: GaugeTone): Gauge {
-  const limit = from?.host.memoryLimitBytes;
-  const of = label === 'Memory' && isFigure(limit) ? ` of ${formatBytes(limit)}` : '';
-  const note = from === null ? 'not told' : `node ${from.nodeId}, the fullest${of}`;
+function gauge(label: string, from: Worst | null, text: string, tone: GaugeTone, more = ''): Gauge {
+  const note = from === null ? 'not told' : `node ${from.nodeId}, the fullest${more}`;
   return { label, text, tone, note };
 }
 

@@ -1,7 +1,7 @@
 /** What is wrong, the worst first, each with the page that shows it. */
 import type { LinkView } from '@svc/wire';
-import { counted, formatPercent, isFigure } from './format.js';
-import { DISK_GATE_PCT, gaugesOf, type RaftView } from './fullest-node.js';
+import { counted, isFigure } from './format.js';
+import { gaugesOf, type RaftView } from './fullest-node.js';
 import { noticesOf as linkNoticesOf } from './standby-link.js';
 
 export interface NoticeText {
@@ -58,8 +58,7 @@ function raftNotices(raft: RaftView): NoticeText[] {
   }
   for (const { label, text, tone, note } of gaugesOf(raft)) {
     if (label === 'Raft' || tone === 'good') continue;
-    const gate = label === 'Disk' ? `; writes are refused at ${formatPercent(DISK_GATE_PCT)}` : '';
-    notices.push({ tone, text: `${label}: ${text} (${note})${gate}`, to: '/system' });
+    notices.push({ tone, text: `${label}: ${text} (${note})`, to: '/system' });
   }
   return notices;
 }

@@ -1,6 +1,7 @@
 /** Lines over time. The canvas is for eyes; the same is said in a sentence and in the legend. */
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
+import { type Figure, isFigure, UNKNOWN } from '../base/format.js';
 import { formatMoment } from '../base/moment.js';
 import { latestOf, summaryOf, type Timeline } from '../base/series.js';
 import { Hidden } from './text.js';
@@ -12,19 +13,24 @@ interface TimeSeriesProps {
   /** Seconds since 1970: the span that was asked for, also where it has no figures. */
   readonly fromS?: number;
   readonly toS?: number;
+  /** Figures are whole: no fractions at the side. */
+  readonly isWhole?: boolean;
 }
 
 const HEIGHT_PX = 150;
 /** As in `base/theme.css`. */
 const COLOURS = ['--line-1', '--line-2', '--line-3', '--line-4'];
 
-export function TimeSeries({ title, timeline, format, fromS, toS }: TimeSeriesProps) {
+export function TimeSeries(props: TimeSeriesProps) {
+  const { title, timeline, format, fromS, toS, isWhole = false } = props;
+  /** The point that the reader points at; null: the last one. */
+  const [at, setAt] = useState<number | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
   const labels = timeline.series.map(({ label }) => label).join('\n');
   useLayoutEffect(() => {
     if (box.current === null) return;
-    const made = new Plot(box.current, timeline, format);
+    const made = new Plot(box.current, timeline, { format, isWhole, onPoint: setAt });
     plot.current = made;
     return () => made.end();
   }, [labels]);
@@ -32,11 +38,16 @@ export function TimeSeries({ title, timeline, format, fromS, toS }: TimeSeriesPr
   return (
     <figure class="chart">
       <figcaption>
-        <span class="chart-title">{title}</span>
+        <span class="chart-title">
+          {title}
+          {at !== null && (
+            <span class="quiet"> {formatMoment((timeline.times[at] ?? 0) * 1000)}</span>
+          )}
+        </span>
         {timeline.series.map((one, i) => (
           <span key={one.label} class="legend">
             <i data-line={i + 1} aria-hidden="true" />
-            {one.label} <b>{formatted(latestOf(one), format)}</b>
+            {one.label} <b>{formatted(at === null ? latestOf(one) : one.values[at], format)}</b>
           </span>
         ))}
       </figcaption>
@@ -46,23 +57,34 @@ export function TimeSeries({ title, timeline, format, fromS, toS }: TimeSeriesPr
   );
 }
 
-function formatted(value: number | null, format: (value: number) => string): string {
-  return value === null ? '–' : format(value);
+function formatted(value: Figure, format: (value: number) => string): string {
+  return isFigure(value) ? format(value) : UNKNOWN;
 }
+
+interface PlotOptions {
+  readonly format: (value: number) => string;
+  readonly isWhole: boolean;
+  readonly onPoint: (at: number | null) => void;
+}
+
+/** Steps between the lines of whole figures. */
+const WHOLE_STEPS = [1, 2, 5].flatMap((step) =>
+  Array.from({ length: 12 }, (_, power) => step * 10 ** power),
+);
 
 /** Follows the width of its box and the colours of the theme. */
 class Plot {
   readonly #box: HTMLElement;
-  readonly #format: (value: number) => string;
+  readonly #options: PlotOptions;
   readonly #observer: ResizeObserver;
   readonly #dark = matchMedia('(prefers-color-scheme: dark)');
   #timeline: Timeline;
   #span: [number, number] | null = null;
   #plot: uPlot;
 
-  constructor(box: HTMLElement, timeline: Timeline, format: (value: number) => string) {
+  constructor(box: HTMLElement, timeline: Timeline, options: PlotOptions) {
     this.#box = box;
-    this.#format = format;
+    this.#options = options;
     this.#timeline = timeline;
     this.#plot = this.#draw();
     this.#observer = new ResizeObserver(() => {
@@ -90,6 +112,7 @@ class Plot {
   };
 
   #draw(): uPlot {
+    const { format, isWhole, onPoint } = this.#options;
     const colours = getComputedStyle(this.#box);
     const colour = (name: string) => colours.getPropertyValue(name).trim();
     const axis = {
@@ -101,7 +124,9 @@ class Plot {
     const options: uPlot.Options = {
       width: this.#box.clientWidth,
       height: HEIGHT_PX,
+      padding: [12, 8, 0, 0],
       legend: { show: false },
+      hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
       cursor: { y: false, points: { size: 6 } },
       scales: {
         x: { range: (_, low, high) => this.#span ?? [low, high] },
@@ -109,7 +134,12 @@ class Plot {
       },
       axes: [
         { ...axis, size: 24, space: 80, values: (_, ticks) => ticks.map(tickText) },
-        { ...axis, size: 62, values: (_, ticks) => ticks.map((tick) => this.#format(tick)) },
+        {
+          ...axis,
+          size: 58,
+          values: (_, ticks) => ticks.map(format),
+          ...(isWhole && { incrs: WHOLE_STEPS.toSorted((a, b) => a - b) }),
+        },
       ],
       series: [
         {},

@@ -168,7 +168,9 @@ function Charts({ status, fromS, toS }: ChartsProps) {
         {lag && (
           <TimeSeries title="Age when delivered" timeline={lag} format={formatMs} {...span} />
         )}
-        {dead && <TimeSeries title="Failures" timeline={dead} format={formatInteger} {...span} />}
+        {dead && (
+          <TimeSeries title="Failures" timeline={dead} format={formatInteger} isWhole {...span} />
+        )}
       </div>
     </>
   );

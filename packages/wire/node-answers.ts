@@ -142,7 +142,10 @@ export type RaftMemberProgress = Infer<typeof raftMemberProgress>;
 export const raftMemberHost = object({
   rssBytes: nullable(count),
   anonBytes: nullable(count),
-  cpuPct: nullable(number),
+  cpuPct: describedAs(
+    'Processor time in percent of one core, since it was told before.',
+    nullable(number),
+  ),
   memoryLimitBytes: optional(
     describedAs(
       'The memory limit of the container, or the memory of the machine where no limit is set.',
@@ -155,6 +158,9 @@ export const raftMemberHost = object({
         'not tell.',
       nullable(number),
     ),
+  ),
+  diskGatePct: optional(
+    describedAs('The fullness of that volume at which writes that grow are refused.', number),
   ),
 });
 export type RaftMemberHost = Infer<typeof raftMemberHost>;

@@ -30,11 +30,22 @@ async function drive(client: HttpClient): Promise<void> {
       payload: { order: turn * 100 + i },
     }));
     await client.post('/api/v1/push', { items });
-    await client.get(
-      '/api/v1/pop/queue/orders?consumerGroup=billing&batch=40&partitions=3&autoAck=true',
-    );
+    const pop = '/api/v1/pop/queue/orders?consumerGroup=billing&batch=40&partitions=3';
+    const { status, text } = await client.get(pop);
+    if (status === 200) await acknowledge(client, JSON.parse(text));
     await sleep(100);
   }
+}
+
+interface Popped {
+  readonly messages: readonly Readonly<Record<string, unknown>>[];
+}
+
+async function acknowledge(client: HttpClient, { messages }: Popped): Promise<void> {
+  const acknowledgments = messages.map(({ transactionId, partitionId, leaseId }) => {
+    return { transactionId, partitionId, leaseId, status: 'completed' };
+  });
+  await client.post('/api/v1/ack/batch', { consumerGroup: 'billing', acknowledgments });
 }
 
 async function main(names: readonly string[]): Promise<void> {

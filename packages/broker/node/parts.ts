@@ -63,6 +63,7 @@ import { MemberBlocks } from '../service/member-blocks.js';
 import { NodeStatus } from '../service/node-status.js';
 import { FollowerDriver } from '../standby/follower-driver.js';
 import type { HoldKeeper } from '../standby/hold-keeper.js';
+import { MachineFigures } from '../system/machine-figures.js';
 import type { NodeLife } from '../system/node-life.js';
 import { SendBuffers } from '../system/send-buffers.js';
 import type { NodeOptions } from './options.js';
@@ -504,7 +505,8 @@ function serviceParts(site: Site, parts: UpkeepParts) {
     askWho,
   });
   const status = new NodeStatus({ ...parts, config, opened, clock, life, peerCounters });
-  const blocks = new MemberBlocks({ self, status, consensus, addresses, calls, directory, meters });
+  const machine = new MachineFigures({ directory, diskGatePct: config.diskHighPct });
+  const blocks = new MemberBlocks({ self, status, consensus, addresses, calls, machine, meters });
   const [hostname, port] = [config.serverId, config.port];
   const gather = new SeriesGather({ self, hostname, port, series, consensus, calls });
   const submit = (command: Command, onOutcome: (outcome: Outcome) => void) =>

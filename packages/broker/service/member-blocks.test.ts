@@ -86,6 +86,7 @@ describe('the members', () => {
             memoryLimitBytes: expect.any(Number),
             // The disk of this group is simulated.
             diskUsedPct: null,
+            diskGatePct: expect.any(Number),
           },
           rates: { pushedPerSecond: 0, deliveredPerSecond: 0, ackedPerSecond: 0 },
         });

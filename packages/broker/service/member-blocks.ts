@@ -24,7 +24,7 @@ import { incarnationOf, nodeNumber } from '../config/member-id.js';
 import type { MemberAddresses } from '../consensus/group-addresses.js';
 import type { CallFailure, PeerCalls } from '../peers/calls.js';
 import type { Cancel } from '../system/clock.js';
-import { machineFigures } from '../system/machine-figures.js';
+import type { MachineFigures } from '../system/machine-figures.js';
 import type { NodeStatus } from './node-status.js';
 
 const ASK_MS = 1500;
@@ -49,8 +49,7 @@ export interface MemberBlocksParts {
   readonly addresses: MemberAddresses;
   /** null: there are no other nodes. */
   readonly calls: PeerCalls | null;
-  /** The data directory. */
-  readonly directory: string;
+  readonly machine: MachineFigures;
   readonly meters: Meters;
 }
 
@@ -102,12 +101,12 @@ export class MemberBlocks {
   }
 
   #own(): MemberReport {
-    const { self, status, directory, meters } = this.#parts;
+    const { self, status, machine, meters } = this.#parts;
     return {
       member: self,
       block: status.block(),
       replication: status.replication(),
-      host: machineFigures(directory),
+      host: machine.now(),
       rates: meters.queues.closedRates(),
     };
   }

@@ -5,17 +5,53 @@ import { constrainedMemory, resourceUsage } from 'node:process';
 import { anonymousBytes, isMachineRefusal, residentBytes } from '@svc/http';
 import type { RaftMemberHost } from '@svc/wire';
 
-/** `directory`: whose volume the node fills. */
-export function machineFigures(directory: string): RaftMemberHost {
-  const { userCPUTime, systemCPUTime } = resourceUsage();
-  const cpuUs = userCPUTime + systemCPUTime;
-  return {
-    rssBytes: residentBytes(),
-    anonBytes: anonymousBytes(),
-    cpuPct: Math.round((cpuUs / (process.uptime() * 1_000_000)) * 1000) / 10,
-    memoryLimitBytes: memoryLimitBytes(),
-    diskUsedPct: diskUsedPct(directory),
-  };
+/** The processor time of this long at least is told: that of a turn would jump. */
+const SPAN_SECONDS_MIN = 1;
+
+export interface MachineFiguresOptions {
+  /** Whose volume the node fills. */
+  readonly directory: string;
+  readonly diskGatePct: number;
+}
+
+export class MachineFigures {
+  readonly #options: MachineFiguresOptions;
+  /** When the processor time was told last, and what had been used by then. */
+  #toldSeconds = 0;
+  #toldUs = 0;
+  #cpuPct = 0;
+
+  constructor(options: MachineFiguresOptions) {
+    this.#options = options;
+  }
+
+  now(): RaftMemberHost {
+    const { directory, diskGatePct } = this.#options;
+    return {
+      rssBytes: residentBytes(),
+      anonBytes: anonymousBytes(),
+      cpuPct: this.#recentCpuPct(),
+      memoryLimitBytes: memoryLimitBytes(),
+      diskUsedPct: diskUsedPct(directory),
+      diskGatePct,
+    };
+  }
+
+  /**
+   * The share of one core since it was told before, in percent; at first since the start. A mean
+   * over the life of the process would show nothing of an hour at its limit after a calm week.
+   */
+  #recentCpuPct(): number {
+    const seconds = process.uptime();
+    const spanSeconds = seconds - this.#toldSeconds;
+    if (spanSeconds < SPAN_SECONDS_MIN) return this.#cpuPct;
+    const { userCPUTime, systemCPUTime } = resourceUsage();
+    const usedUs = userCPUTime + systemCPUTime;
+    this.#cpuPct = Math.round((usedUs - this.#toldUs) / (spanSeconds * 1000)) / 10;
+    this.#toldSeconds = seconds;
+    this.#toldUs = usedUs;
+    return this.#cpuPct;
+  }
 }
 
 /** What the container may have, or the machine has: without a limit the system says 0 or 2^64. */

@@ -352,6 +352,7 @@ export interface NodeApi {
               readonly cpuPct: number | null;
               readonly memoryLimitBytes?: number | null;
               readonly diskUsedPct?: number | null;
+              readonly diskGatePct?: number;
             };
             readonly rates?: {
               readonly pushedPerSecond: number;
