@@ -77,6 +77,11 @@ interface State {
   readonly each?: boolean;
 }
 
+export interface QueueParts {
+  readonly context: QueueContext;
+  readonly state: State;
+}
+
 /** The broker waits no longer. */
 const WAIT_MS_MAX = 60_000;
 const WAIT_MS = 30_000;
@@ -100,9 +105,14 @@ export class Queue<
   }
 
   /** What a stream needs of its queues; null: it is none. */
-  static parts(queue: unknown): { readonly context: QueueContext; readonly state: State } | null {
+  static parts(queue: unknown): QueueParts | null {
     if (typeof queue !== 'object' || queue === null || !(#state in queue)) return null;
     return { context: queue.#context, state: queue.#state };
+  }
+
+  /** What a loop over this queue asks for. */
+  static popTerms(queue: Queue): PopTerms {
+    return queue.#popTerms('run');
   }
 
   /** Push and pop this partition alone. */

@@ -46,23 +46,24 @@ const PARTS_MAX = 5000;
 /** Characters of outputs: 24 MiB in UTF-8 at most, and a body has up to 64. */
 const OUTPUT_CHARS_MAX = 8 * 1024 * 1024;
 
-/** What a worker did since it began. */
-export interface StreamMetrics {
+export const NO_METRICS = {
   /** Commits, those of flushes among them. */
-  cycles: number;
-  flushes: number;
+  cycles: 0,
+  flushes: 0,
   /** Messages that were acknowledged. */
-  messages: number;
+  messages: 0,
   /** Values that went to the sink. */
-  outputs: number;
-  stateChanges: number;
+  outputs: 0,
+  stateChanges: 0,
   /** Values that came too late and were dropped. */
-  late: number;
+  late: 0,
   /** Messages that a gate let wait. */
-  denied: number;
+  denied: 0,
   /** Cycles that came to nothing. */
-  errors: number;
-}
+  errors: 0,
+};
+/** What a worker did since it began. */
+export type StreamMetrics = typeof NO_METRICS;
 
 export interface CycleSite {
   readonly plan: StreamPlan;
@@ -121,7 +122,7 @@ export class Cycle {
   /** false: the gate denied it. */
   async #fold(message: Message): Promise<boolean> {
     const { plan } = this.#site;
-    const time = Math.floor(Date.parse(message.createdAt));
+    const time = Date.parse(message.createdAt);
     const context = { key: this.#partition, partition: this.#partition, time, message };
     await checked(message, plan.schema);
     const items = await applySteps(plan.before, { value: message.data, context });
@@ -144,23 +145,12 @@ export class Cycle {
     const answer = plan.gate?.(value, judged);
     if (!(isPromise(answer) ? await answer : answer)) return false;
     this.#state.takeEnded(now, PARTS_MAX);
-    const { state, forgetAt: endMs = Infinity } = judged;
     const found = this.#state.find(stateKey);
-    if (Object.keys(state).length === 0) {
-      if (found !== undefined) this.#state.remove(found);
-    } else if (found === undefined) {
-      this.#state.add({
-        stateKey,
-        key: context.key,
-        startMs: now,
-        endMs,
-        id: stateKey,
-        text: null,
-        acc: state,
-      });
-    } else {
-      found.endMs = endMs;
-      this.#state.change(found, state);
+    if (found !== undefined) this.#state.remove(found);
+    const { state: acc, forgetAt: endMs = Infinity } = judged;
+    if (Object.keys(acc).length > 0) {
+      const { key } = context;
+      this.#state.add({ stateKey, key, startMs: now, endMs, id: stateKey, text: null, acc });
     }
     await this.#put(await applySteps(plan.after, { value, context }), null);
     return true;

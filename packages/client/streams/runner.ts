@@ -19,6 +19,7 @@
  */
 import { ClientError } from '../base/errors.js';
 import { onAbort } from '../base/on-abort.js';
+import { sleep } from '../base/platform.js';
 import type { RunningLoops } from '../consume/consume-loop.js';
 import { Lease } from '../consume/lease.js';
 import { poll } from '../consume/poll.js';
@@ -26,7 +27,7 @@ import { errorText } from '../consume/settlement.js';
 import type { Message } from '../messages/message.js';
 import type { PopTerms } from '../messages/pop.js';
 import type { Transport } from '../transport/transport.js';
-import { Cycle, type StreamMetrics } from './cycle.js';
+import { Cycle, NO_METRICS, type StreamMetrics } from './cycle.js';
 import { PartitionState } from './partition-state.js';
 import { type Place, StreamCalls } from './stream-calls.js';
 import { type StreamPlan, shapeOf } from './stream-plan.js';
@@ -74,7 +75,6 @@ const FLUSHES_MAX = 8;
 
 /** A stream that runs. */
 export class StreamRunner {
-  readonly queryId: string;
   /** By which the broker knows it. */
   readonly id: string;
   /** Resolves when it was stopped; rejects with what ended it. */
@@ -87,15 +87,13 @@ export class StreamRunner {
   readonly #popEnding = new AbortController();
   /** By name; the one that was used last is the last. */
   readonly #partitions = new Map<string, Partition>();
-  readonly #metrics: StreamMetrics;
+  readonly #metrics = { ...NO_METRICS };
   /** By how much the clock here is before that of the broker, at most. */
   #aheadMs = AHEAD_MS;
   #cancelFlush: () => void = () => undefined;
   #flushing: Promise<void> = Promise.resolve();
-  /** Batches that wait to be given back, and what ends their waiting. */
-  readonly #givingBack = new Map<Promise<void>, () => void>();
-  /** null: windows do not close without messages. */
-  readonly #flushed: WindowPlan | null;
+  /** Batches that wait to be given back. */
+  readonly #givingBack = new Set<Promise<void>>();
   #isAdopted = false;
 
   /** Use `start`. */
@@ -107,17 +105,10 @@ export class StreamRunner {
     calls: StreamCalls,
   ) {
     this.id = id;
-    this.queryId = terms.queryId;
     this.#transport = transport;
     this.#plan = plan;
     this.#terms = terms;
     this.#calls = calls;
-    const { window } = plan;
-    const isFlushed = window !== null && window.eventTime === null && window.idleFlushMs > 0;
-    this.#flushed = isFlushed ? window : null;
-    const [cycles, flushes, messages, outputs] = [0, 0, 0, 0];
-    const [stateChanges, late, denied, errors] = [0, 0, 0, 0];
-    this.#metrics = { cycles, flushes, messages, outputs, stateChanges, late, denied, errors };
     this.ended = this.#run();
     // It may be looked at late, or never.
     this.ended.catch(() => undefined);
@@ -137,16 +128,10 @@ export class StreamRunner {
       name: queryId,
       source_queue: plan.queue,
       sink_queue: sink.kind === 'queue' ? sink.queue : undefined,
-      config_hash: await sha256(shapeOf(plan)),
+      config_hash: shapeOf(plan),
       reset,
     };
-    const id = await calls.register(query).catch((error) => {
-      if (!(error instanceof ClientError) || error.status !== 409) throw error;
-      const { status, body } = error;
-      const other = `the stream ${queryId} is known by another chain of operators`;
-      const write = 'write reset: true to drop its state, or another queryId';
-      throw new ClientError(`${other}: ${write}`, { status, code: 'config_changed', body });
-    });
+    const id = await calls.register(query);
     const runner = new StreamRunner(id, transport, plan, terms, calls);
     loops.add(runner);
     const end = () => void runner.stop().catch(() => undefined);
@@ -166,10 +151,9 @@ export class StreamRunner {
    * connection is leased until the lease ends.
    */
   async stop(): Promise<void> {
-    const reason = new ClientError('the stream was stopped', { code: 'ended' });
-    this.#ending.abort(reason);
+    this.#ending.abort();
     const { platform } = this.#transport;
-    const cancel = platform.after(STOP_MS, () => this.#popEnding.abort(reason));
+    const cancel = platform.after(STOP_MS, () => this.#popEnding.abort());
     await this.ended.finally(cancel);
   }
 
@@ -183,7 +167,8 @@ export class StreamRunner {
 
   async #run(): Promise<void> {
     const { signal } = this.#ending;
-    if (this.#flushed !== null) this.#flushLater(this.#flushed);
+    const { window } = this.#plan;
+    if (window?.idleFlushMs) this.#flushLater(window);
     try {
       while (!signal.aborted) {
         const messages = await poll(this.#transport, this.#terms.pop, this.#popEnding.signal);
@@ -211,8 +196,7 @@ export class StreamRunner {
       this.#ending.abort();
       this.#cancelFlush();
       await this.#flushing;
-      for (const wake of this.#givingBack.values()) wake();
-      await Promise.all(this.#givingBack.keys());
+      await Promise.all(this.#givingBack);
     }
   }
 
@@ -226,11 +210,12 @@ export class StreamRunner {
       try {
         const isNext = first.offset === partition.offset + 1;
         const state =
-          isNext && partition.state !== null ? partition.state : await this.#read(first);
+          isNext && partition.state !== null
+            ? partition.state
+            : await this.#read(first.partitionId);
         // Until the cycle is through, the state is worth nothing to anybody else.
         partition.state = null;
-        const place = { partitionId: first.partitionId, leaseId: first.leaseId };
-        await this.#cycle(place, partition, state).run(messages, partition.messagesMax);
+        await this.#cycle(first, partition, state).run(messages, partition.messagesMax);
         this.#keep(partition, state, (messages.at(-1) as Message).offset);
         partition.failures = 0;
         partition.messagesMax = Infinity;
@@ -247,35 +232,18 @@ export class StreamRunner {
     partition.failures++;
     // It may have been applied, and have left windows open.
     partition.endMs = -Infinity;
-    // Less of it may fit. Or another worker was first, and it will be read again.
-    const half = Math.ceil(Math.min(partition.messagesMax, messages) / 2);
-    const isCut = code === 'too_large' && half < Math.min(partition.messagesMax, messages);
-    if (isCut) partition.messagesMax = half;
-    const isLost = (code === 'bad_lease' || code === 'duplicate') && partition.failures === 1;
+    const most = Math.min(partition.messagesMax, messages);
+    const isCut = code === 'too_large' && most > 1;
+    if (isCut) partition.messagesMax = most >> 1;
     // What would fail again waits, and holds its lease meanwhile.
     const laterMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (partition.failures - 1));
-    const pauseMs = isCut || isLost ? 0 : laterMs;
-    this.#giveBackLater(place, pauseMs);
-  }
-
-  #giveBackLater(place: Place, pauseMs: number): void {
-    const { platform, settings } = this.#transport;
-    let wake: () => void = () => undefined;
-    const pause = new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-    const cancel = platform.after(pauseMs, wake);
-    const given = pause
+    const given = sleep(this.#transport.platform, isCut ? 0 : laterMs, this.#ending.signal)
+      .catch(() => undefined)
       .then(() => this.#calls.giveBack(place))
-      .catch((error) => {
-        const text = 'a batch was not given back; it is delivered again when its lease ends';
-        settings.logger.warn(text, { partition: place.partitionId, error: errorText(error) });
-      })
-      .finally(() => {
-        cancel();
-        this.#givingBack.delete(given);
-      });
-    this.#givingBack.set(given, wake);
+      // Then it comes again when its lease ends.
+      .catch(() => undefined)
+      .finally(() => this.#givingBack.delete(given));
+    this.#givingBack.add(given);
   }
 
   #flushLater(window: WindowPlan): void {
@@ -314,7 +282,7 @@ export class StreamRunner {
     const place = { partitionId: partition.id, leaseId: '' };
     const { offset } = partition;
     try {
-      const state = await this.#read(place);
+      const state = await this.#read(partition.id);
       partition.state = null;
       await this.#cycle(place, partition, state).flush(window, nowMs);
       this.#keep(partition, state, offset);
@@ -336,7 +304,7 @@ export class StreamRunner {
     return new Cycle(site, place, partition.name, state);
   }
 
-  async #read({ partitionId }: Pick<Place, 'partitionId'>): Promise<PartitionState> {
+  async #read(partitionId: string): Promise<PartitionState> {
     const { window, gate } = this.#plan;
     const tag = window?.tag ?? 'gate';
     const isStateless = window === null && gate === null;
@@ -368,7 +336,7 @@ export class StreamRunner {
     for (const partition of [...this.#partitions.values()].reverse()) {
       rows += partition.state?.size ?? 0;
       if (rows > ROWS_MAX || ++kept > PARTITIONS_MAX) partition.state = null;
-      const isOpen = this.#flushed !== null && partition.endMs < Infinity;
+      const isOpen = this.#plan.window?.idleFlushMs && partition.endMs < Infinity;
       if (kept > PARTITIONS_MAX && !isOpen) this.#partitions.delete(partition.name);
     }
   }
@@ -382,7 +350,7 @@ export class StreamRunner {
 
   #report(error: unknown, partition: string): void {
     this.#metrics.errors++;
-    const facts = { stream: this.queryId, partition, error: errorText(error) };
+    const facts = { stream: this.#terms.queryId, partition, error: errorText(error) };
     this.#transport.settings.logger.error('a stream met an error', facts);
     const told = async () => this.#terms.onError?.(error, { partition });
     told().catch((thrown) => {
@@ -399,9 +367,4 @@ export class StreamRunner {
     const atMs = Number.parseInt(message.leaseId.slice(0, 8) + message.leaseId.slice(9, 13), 16);
     this.#aheadMs = this.#transport.platform.nowMs() - atMs;
   }
-}
-
-async function sha256(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

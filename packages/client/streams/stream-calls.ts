@@ -21,6 +21,21 @@ export interface Commit {
   readonly isLast: boolean;
 }
 
+interface Named {
+  readonly name: string;
+  readonly id: string;
+}
+
+interface Depth {
+  readonly partition: string;
+  readonly pending: number;
+}
+
+interface Listed<Row> {
+  readonly partitions: readonly Row[];
+  readonly nextAfter?: string | null;
+}
+
 export class StreamCalls {
   readonly #transport: Transport;
   readonly #queue: string;
@@ -77,35 +92,29 @@ export class StreamCalls {
   }
 
   /** The partitions of the source, `most` of them or up to a page more. */
-  async partitions(most: number): Promise<readonly { name: string; id: string }[]> {
-    let found: readonly { name: string; id: string }[] = [];
+  async partitions(most: number): Promise<readonly Named[]> {
+    let found: readonly Named[] = [];
     for (let after: string | undefined; found.length < most; ) {
-      const { body } = await this.#transport.call<{
-        readonly partitions: readonly { readonly name: string; readonly id: string }[];
-        readonly nextAfter?: string | null;
-      }>({
-        method: 'GET',
-        path: withQuery(path`/api/v1/resources/queues/${this.#queue}`, { limit: 1000, after }),
-        repeat: 'any',
-      });
-      found = found.concat(body?.partitions ?? []);
-      if (typeof body?.nextAfter !== 'string') break;
-      after = body.nextAfter;
+      const { partitions, nextAfter } = await this.#get<Named>('', { limit: 1000, after });
+      found = found.concat(partitions);
+      if (typeof nextAfter !== 'string') break;
+      after = nextAfter;
     }
     return found;
   }
 
   /** The names of partitions of which the group has done everything. */
   async drained(): Promise<ReadonlySet<string>> {
-    const { body } = await this.#transport.call<{
-      readonly partitions: readonly { readonly partition: string; readonly pending: number }[];
-    }>({
-      method: 'GET',
-      path: withQuery(path`/api/v1/resources/queues/${this.#queue}/depth`, { group: this.#group }),
-      repeat: 'any',
-    });
-    const done = body?.partitions.filter(({ pending }) => pending === 0) ?? [];
+    const { partitions } = await this.#get<Depth>('/depth', { group: this.#group });
+    const done = partitions.filter(({ pending }) => pending === 0);
     return new Set(done.map(({ partition }) => partition));
+  }
+
+  /** A view of the source. */
+  async #get<Row>(view: string, query: Parameters<typeof withQuery>[1]): Promise<Listed<Row>> {
+    const at = path`/api/v1/resources/queues/${this.#queue}` + view;
+    const call = { method: 'GET', path: withQuery(at, query), repeat: 'any' } as const;
+    return (await this.#transport.call<Listed<Row>>(call)).body ?? { partitions: [] };
   }
 
   #names(partitionId: string): string {

@@ -24,8 +24,6 @@ export type Sink =
 
 export interface StreamPlan {
   readonly queue: string;
-  /** undefined: all. */
-  readonly partition: string | undefined;
   readonly schema: StandardSchema | undefined;
   /** Before the window, or all. */
   readonly before: readonly Step[];
@@ -76,15 +74,16 @@ function keyOf(key: unknown): string {
 }
 
 /**
- * The text that the configuration hash is of: the kinds of operators in order, with what changes
- * the meaning of their state, and never the functions of the user.
+ * What two workers of one stream have to agree on: the kinds of operators in order, with what
+ * changes the meaning of their state, and never the functions of the user. It goes to the broker as
+ * it is, so that it can be read when it differs: 1,024 bytes at most. Rejected: its SHA-256, which
+ * browsers do not offer to pages of a plain http origin.
  */
 export function shapeOf(plan: StreamPlan): string {
   const { queue, before, window, reducer, gate, after, sink } = plan;
   const kinds = (steps: readonly Step[]) => steps.map(({ kind }) => kind);
   const { tag, graceMs, latenessMs, includeLate, eventTime } = window ?? {};
   return JSON.stringify([
-    'svc.stream/v1',
     queue,
     kinds(before),
     window && [tag, graceMs, latenessMs, includeLate, eventTime !== null],

@@ -2,13 +2,13 @@
  * The builder of a stream. Each step gives a new one; nothing is sent before `run`. Types let
  * through the orders that make sense, and programs without types are told what to write instead.
  */
-import { flag, misuse, nameOf, refuseUnknown, whole } from '../base/checks.js';
+import { flag, misuse, nameOf, refuseUnknown } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
-import { shown } from '../base/errors.js';
+import { Buffers } from '../messages/buffers.js';
 import type { Message } from '../messages/message.js';
 import type { PushResult } from '../messages/push-items.js';
 import type { Buffered } from '../messages/pushing.js';
-import { Queue } from '../queue/queue.js';
+import { Queue, type QueueContext, type QueueParts } from '../queue/queue.js';
 import { settingsOf } from '../transport/settings.js';
 import { Transport } from '../transport/transport.js';
 import type { Gate } from './gates.js';
@@ -16,14 +16,14 @@ import { aggregator, type Measures, type Reducer, reducer } from './reducers.js'
 import { StreamRunner } from './runner.js';
 import type { Sink, Step, StepFunction, StreamPlan } from './stream-plan.js';
 import {
+  type AnyWindowOptions,
   type CronUnit,
-  cron,
+  functionOf,
   type StreamContext,
-  session,
-  sliding,
-  tumbling,
+  type WindowKind,
   type WindowOptions,
   type WindowPlan,
+  windowOf,
 } from './windows.js';
 
 /** What a window puts out when it closes. */
@@ -125,16 +125,10 @@ const RUN_OPTIONS =
   'queryId url bearerToken batchSize maxPartitions maxWaitMillis consumerGroup reset signal ' +
   'onError';
 const QUERY_ID = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$/;
-/** As the broker bounds them. */
-const PARTITIONS_MAX = 64;
-const WAIT_MS_MAX = 60_000;
 /** Steps of a queue that mean something to a stream; the rest belongs into `run`. */
 const SOURCE_STEPS =
   'queue partition namespace task group schema options leaseSeconds subscriptionMode ' +
   'subscriptionFrom';
-const SINK_STEPS = 'queue partition namespace task schema options';
-
-type QueueParts = NonNullable<ReturnType<typeof Queue.parts>>;
 
 interface Draft {
   readonly source: { readonly queue: string } & Partial<QueueParts>;
@@ -170,20 +164,20 @@ class StreamBuilder {
     return this.#step('keyBy', act);
   }
 
-  windowTumbling(options: Parameters<typeof tumbling>[0]) {
-    return this.#windowed('windowTumbling', tumbling(options));
+  windowTumbling(options: AnyWindowOptions) {
+    return this.#windowed('windowTumbling', options);
   }
 
-  windowSliding(options: Parameters<typeof sliding>[0]) {
-    return this.#windowed('windowSliding', sliding(options));
+  windowSliding(options: AnyWindowOptions) {
+    return this.#windowed('windowSliding', options);
   }
 
-  windowSession(options: Parameters<typeof session>[0]) {
-    return this.#windowed('windowSession', session(options));
+  windowSession(options: AnyWindowOptions) {
+    return this.#windowed('windowSession', options);
   }
 
-  windowCron(options: Parameters<typeof cron>[0]) {
-    return this.#windowed('windowCron', cron(options));
+  windowCron(options: AnyWindowOptions) {
+    return this.#windowed('windowCron', options);
   }
 
   reduce(fold: Reducer['fold'], initial: unknown) {
@@ -206,7 +200,7 @@ class StreamBuilder {
 
   to(queue: unknown, options: SinkOptions<never, never> = {}): RunnableStream {
     refuseUnknown(options, 'partition', 'to');
-    const { queue: name, state } = queueOf(queue, SINK_STEPS, 'to');
+    const { queue: name, state } = queueOf(queue, 'to');
     const { partition = state?.partition } = options;
     if (partition !== undefined && typeof partition !== 'function') nameOf(partition, 'partition');
     const sink = { queue: name, partition: partition as StepFunction, schema: state?.schema };
@@ -230,9 +224,9 @@ class StreamBuilder {
     return new StreamBuilder({ ...this.#draft, ...steps });
   }
 
-  #windowed(name: string, window: WindowPlan): StreamBuilder {
-    this.#refuseSecond(name);
-    return new StreamBuilder({ ...this.#draft, window });
+  #windowed(kind: WindowKind, options: AnyWindowOptions): StreamBuilder {
+    this.#refuseSecond(kind);
+    return new StreamBuilder({ ...this.#draft, window: windowOf(kind, options) });
   }
 
   #reduced(name: string, made: () => Reducer): StreamBuilder {
@@ -245,7 +239,7 @@ class StreamBuilder {
   #refuseSecond(name: string): void {
     if (this.#draft.window === undefined && this.#draft.gate === undefined) return;
     throw new TypeError(
-      `${name} is a second window or gate: write to(queue), and another stream from that queue`,
+      `${name} is a second window or gate: write to(queue), and a stream from that queue`,
     );
   }
 
@@ -257,16 +251,15 @@ class StreamBuilder {
   #ended(name: string, sink: Sink): RunnableStream {
     this.#refuseUnreduced(name);
     const { source, before, window = null, reducer = null, gate = null, after } = this.#draft;
-    const { partition, schema } = source.state ?? {};
-    const { queue } = source;
-    const plan = { queue, partition, schema, before, window, reducer, gate, after, sink };
+    const { queue, state: { schema } = {} } = source;
+    const plan = { queue, schema, before, window, reducer, gate, after, sink };
     return { run: (options) => run(plan, source, options) };
   }
 }
 
 async function run(
   plan: StreamPlan,
-  { context, state }: Draft['source'],
+  source: Draft['source'],
   options: StreamOptions,
 ): Promise<StreamRunner> {
   refuseUnknown(options, RUN_OPTIONS, 'run');
@@ -276,67 +269,55 @@ async function run(
     throw misuse('queryId', queryId, form);
   }
   if (onError !== undefined) functionOf(onError, 'onError');
-  const waitMs = durationMs(options.maxWaitMillis ?? 1000, 'maxWaitMillis', 10);
-  const group = options.consumerGroup ?? state?.group ?? `streams.${queryId}`;
-  const pop = {
-    queue: plan.queue,
-    partition: plan.partition,
-    namespace: undefined,
-    task: undefined,
-    group: nameOf(group, 'consumerGroup'),
-    batch: whole(options.batchSize ?? 200, 'batchSize'),
-    partitions: whole(options.maxPartitions ?? 4, 'maxPartitions', 1, PARTITIONS_MAX),
-    wait: true,
-    waitMs: whole(waitMs, 'maxWaitMillis', 10, WAIT_MS_MAX),
-    leaseSeconds: state?.leaseSeconds,
-    commitOnDelivery: false,
-    subscriptionMode: state?.subscriptionMode,
-    subscriptionFrom: state?.subscriptionFrom,
-    conflation: undefined,
-    autopilot: false,
-  };
-  const terms = { queryId, reset: flag(options.reset ?? false, 'reset'), pop, signal, onError };
-  if (url === undefined && context !== undefined) {
-    if (bearerToken !== undefined) {
-      throw new TypeError('bearerToken goes with url: the client of the source has its own');
-    }
-    return StreamRunner.start(context.transport, context.loops, plan, terms);
-  }
-  if (url === undefined) {
+  const isOwn = url === undefined && bearerToken === undefined;
+  const owner = isOwn ? source.context : url && contextOf(url, bearerToken);
+  if (!owner) {
     throw new TypeError("run needs a broker: write url, or Stream.from(client.queue('orders'))");
   }
-  const urls = typeof url === 'string' ? [url] : url;
-  const transport = new Transport(settingsOf({ urls, ...(bearerToken && { bearerToken }) }));
-  const runner = await StreamRunner.start(transport, new Set(), plan, terms);
-  const close = () => transport.close();
-  runner.ended.then(close, close);
+  const { queue, state } = source;
+  const popped = new Queue(owner, { ...state, queue })
+    .group(options.consumerGroup ?? state?.group ?? `streams.${queryId}`)
+    .batch(options.batchSize ?? 200)
+    .partitions(options.maxPartitions ?? 4)
+    .timeoutMillis(durationMs(options.maxWaitMillis ?? 1000, 'maxWaitMillis', 10));
+  const pop = Queue.popTerms(popped);
+  const reset = flag(options.reset ?? false, 'reset');
+  const terms = { queryId, reset, pop, signal, onError };
+  const runner = await StreamRunner.start(owner.transport, owner.loops, plan, terms);
+  if (url !== undefined) {
+    const close = () => owner.transport.close();
+    runner.ended.then(close, close);
+  }
   return runner;
 }
 
-function queueOf(queue: unknown, steps: string, what: string): Draft['source'] {
+function contextOf(url: string | readonly string[], bearerToken?: string): QueueContext {
+  const settings = settingsOf({ urls: [url].flat(), ...(bearerToken && { bearerToken }) });
+  const transport = new Transport(settings);
+  return { transport, buffers: new Buffers(transport), loops: new Set() };
+}
+
+function queueOf(queue: unknown, what: string): Draft['source'] {
   if (typeof queue === 'string') return { queue: nameOf(queue, `the queue of ${what}`) };
   const parts = Queue.parts(queue);
   const name = parts?.state.queue;
   if (parts === null || name === undefined) {
     throw misuse(`the queue of ${what}`, queue, `${what}(client.queue('orders')), or its name`);
   }
-  const known = steps.split(' ');
-  const other = Object.keys(parts.state).find((step) => !known.includes(step));
-  if (other !== undefined) {
-    throw new TypeError(`${what} takes a queue without ${other}: leave it out, or see run`);
-  }
   return { queue: name, ...parts };
-}
-
-function functionOf<Act>(act: Act, what: string): Act {
-  if (typeof act === 'function') return act;
-  throw new TypeError(`${what} got ${shown(act)}: write ${what}((value, context) => ...)`);
 }
 
 function from<Out, In>(queue: AnyQueue<Out, In>): Stream<Out>;
 function from<Value = unknown>(queue: string): Stream<Value>;
 function from(queue: unknown): unknown {
-  const source = queueOf(queue, SOURCE_STEPS, 'Stream.from');
+  const what = 'Stream.from';
+  const source = queueOf(queue, what);
+  const other = Object.keys(source.state ?? {}).find(
+    (step) => !SOURCE_STEPS.split(' ').includes(step),
+  );
+  if (other !== undefined) {
+    throw new TypeError(`${what} takes a queue without ${other}: leave it out, or see run`);
+  }
   return new StreamBuilder({ source, before: [], after: [] });
 }
 

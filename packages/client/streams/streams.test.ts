@@ -499,15 +499,18 @@ describe('misuse is refused before anything is sent', () => {
     [() => from(client.queue('in').batch(5)), 'Stream.from takes a queue without batch'],
     [() => from().map(7), 'map got 7: write map((value, context) => ...)'],
     [() => from().reduce(act, 0), 'reduce needs a window: write windowTumbling({ seconds: 60 })'],
-    [() => from().windowTumbling({ seconds: '1m' }), 'seconds of windowTumbling is "1m"'],
+    [() => from().windowTumbling({ seconds: '1m' }), 'seconds is "1m"'],
     [() => from().windowTumbling({ second: 1 }), 'has no option second: write seconds'],
-    [() => from().windowSliding({ size: 60, slide: 10 }), 'size of windowSliding is 60: write a'],
+    [() => from().windowSliding({ size: 60, slide: 10 }), 'size is 60: write a'],
     [() => from().windowSliding({ size: '1m', slide: '2m' }), 'write at most size'],
     [() => from().windowSliding({ size: '1h', slide: '1s' }), 'a 1000th of it'],
-    [() => from().windowSession({}), 'gap of windowSession is undefined'],
-    [() => from().windowCron({ every: 'month' }), 'every of windowCron is "month": write one of'],
+    [() => from().windowSession({}), 'gap is undefined'],
+    [() => from().windowCron({ every: 'month' }), 'every is "month": write one of'],
     [() => from().windowTumbling({ seconds: 1, onLate: 'keep' }), 'write one of "drop", "include"'],
-    [() => from().windowTumbling({ seconds: 1, eventTime: 'at' }), 'write (value) => value.at'],
+    [
+      () => from().windowTumbling({ seconds: 1, eventTime: 'at' }),
+      'eventTime got "at": write eventTime((value, context) => ...)',
+    ],
     [() => from().windowTumbling({ seconds: 1 }).to('out'), 'to needs what the window comes to'],
     [() => from().windowTumbling({ seconds: 1 }).aggregate({}), 'write aggregate({ count: () => 1'],
     [
@@ -525,7 +528,7 @@ describe('misuse is refused before anything is sent', () => {
     [() => run({ queryId: 'a', batch: 5 }), 'run has no option batch: write batchSize'],
     [() => run({ queryId: 'a', maxPartitions: 65 }), 'a whole number from 1 to 64'],
     [() => run({ queryId: 'a' }, 'in'), "write url, or Stream.from(client.queue('orders'))"],
-    [() => run({ queryId: 'a', bearerToken: 'x' }), 'bearerToken goes with url'],
+    [() => run({ queryId: 'a', bearerToken: 'x' }), 'run needs a broker: write url'],
     [() => run({ queryId: 'a', url: 'b:1' }), 'does not begin with http://'],
   ];
 

@@ -1,6 +1,7 @@
 /** Kinds of windows: which ones a value falls into, by its time, and when they close. */
 import { misuse, oneOf, refuseUnknown, whole } from '../base/checks.js';
 import { type Duration, durationMs } from '../base/durations.js';
+import { shown } from '../base/errors.js';
 import type { Message } from '../messages/message.js';
 
 /** What a function of a stream gets beside the value. */
@@ -41,6 +42,7 @@ export interface WindowPlan {
   /** null: no session. */
   readonly gapMs: number | null;
   readonly graceMs: number;
+  /** 0: they close by messages alone. */
   readonly idleFlushMs: number;
   /** null: by when messages were stored. */
   readonly eventTime: ((value: unknown, context: StreamContext) => unknown) | null;
@@ -48,9 +50,28 @@ export interface WindowPlan {
   readonly includeLate: boolean;
 }
 
-const OPTIONS = 'gracePeriod idleFlushMs eventTime allowedLateness onLate';
+/** The options of their own. */
+const KINDS = {
+  windowTumbling: 'seconds',
+  windowSliding: 'size slide',
+  windowSession: 'gap',
+  windowCron: 'every',
+};
+export type WindowKind = keyof typeof KINDS;
+
+export interface AnyWindowOptions extends WindowOptions<never> {
+  readonly seconds: number;
+  readonly size: Duration;
+  readonly slide: Duration;
+  readonly gap: Duration;
+  readonly every: CronUnit;
+}
+
+type OwnPlan = Pick<WindowPlan, 'tag' | 'spans' | 'gapMs' | 'idleFlushMs'>;
+
 /** Rows that one value changes; a cycle may change 50,000. */
 const COVERING_MAX = 1000;
+const FLUSH_MS = 5000;
 
 const CRON_MS: Readonly<Record<CronUnit, number>> = {
   second: 1000,
@@ -62,53 +83,65 @@ const CRON_MS: Readonly<Record<CronUnit, number>> = {
 /** The first Monday; the epoch was a Thursday. */
 const MONDAY_MS = 4 * 86_400_000;
 
-export function tumbling(options: WindowOptions<never> & { readonly seconds: number }): WindowPlan {
-  const what = 'windowTumbling';
-  refuseUnknown(options, `seconds ${OPTIONS}`, what);
-  const sizeMs = Number(options.seconds) * 1000;
-  if (!Number.isSafeInteger(sizeMs) || sizeMs < 1) {
-    throw misuse(`seconds of ${what}`, options.seconds, 'a number of seconds such as 60');
-  }
-  const spans = (timeMs: number) => [aligned(timeMs, sizeMs, 0)];
-  return planOf(options, what, `tumb:${sizeMs / 1000}`, spans);
-}
-
-export function sliding(
-  options: WindowOptions<never> & { readonly size: Duration; readonly slide: Duration },
-): WindowPlan {
-  const what = 'windowSliding';
-  refuseUnknown(options, `size slide ${OPTIONS}`, what);
-  const sizeMs = spanMs(options.size, `size of ${what}`);
-  const slideMs = spanMs(options.slide, `slide of ${what}`);
-  if (slideMs > sizeMs || sizeMs > slideMs * COVERING_MAX) {
-    const most = `at most size, and at least a ${COVERING_MAX}th of it`;
-    throw misuse(`slide of ${what}`, options.slide, most);
-  }
-  const spans = (timeMs: number): Span[] => {
-    const found: Span[] = [];
-    const [last] = aligned(timeMs, slideMs, 0);
-    for (let at = last; at > timeMs - sizeMs; at -= slideMs) found.unshift([at, at + sizeMs]);
-    return found;
+export function windowOf(kind: WindowKind, options: AnyWindowOptions): WindowPlan {
+  const common = 'gracePeriod idleFlushMs eventTime allowedLateness onLate';
+  refuseUnknown(options, `${KINDS[kind]} ${common}`, kind);
+  const own = OWN_PLANS[kind](options);
+  const { gracePeriod = 0, idleFlushMs = own.idleFlushMs, eventTime } = options;
+  const { allowedLateness = 0, onLate = 'drop' } = options;
+  if (eventTime !== undefined) functionOf(eventTime, 'eventTime');
+  const orNone = (value: Duration, name: string) => (value === 0 ? 0 : spanMs(value, name));
+  return {
+    ...own,
+    graceMs: orNone(gracePeriod, 'gracePeriod'),
+    idleFlushMs: eventTime || idleFlushMs === 0 ? 0 : durationMs(idleFlushMs, 'idleFlushMs', 50),
+    eventTime: (eventTime as WindowPlan['eventTime'] | undefined) ?? null,
+    latenessMs: orNone(allowedLateness, 'allowedLateness'),
+    includeLate: oneOf(onLate, 'onLate', ['drop', 'include']) === 'include',
   };
-  return planOf(options, what, `slide:${sizeMs / 1000}:${slideMs / 1000}`, spans);
 }
 
-export function session(options: WindowOptions<never> & { readonly gap: Duration }): WindowPlan {
-  const what = 'windowSession';
-  refuseUnknown(options, `gap ${OPTIONS}`, what);
-  const gapMs = spanMs(options.gap, `gap of ${what}`);
-  const spans = (timeMs: number): Span[] => [[timeMs, timeMs + gapMs]];
-  return { ...planOf(options, what, `sess:${gapMs / 1000}`, spans, 1000), gapMs };
-}
+const OWN_PLANS: Record<WindowKind, (options: AnyWindowOptions) => OwnPlan> = {
+  windowTumbling: ({ seconds }) => {
+    const sizeMs = Number(seconds) * 1000;
+    if (!Number.isSafeInteger(sizeMs) || sizeMs < 1) {
+      throw misuse('seconds', seconds, 'a number of seconds such as 60');
+    }
+    const spans = (timeMs: number) => [aligned(timeMs, sizeMs, 0)];
+    return { tag: `tumb:${sizeMs / 1000}`, spans, gapMs: null, idleFlushMs: FLUSH_MS };
+  },
+  windowSliding: ({ size, slide }) => {
+    const sizeMs = spanMs(size, 'size');
+    const slideMs = spanMs(slide, 'slide');
+    if (slideMs > sizeMs || sizeMs > slideMs * COVERING_MAX) {
+      const most = `at most size, and at least a ${COVERING_MAX}th of it`;
+      throw misuse('slide', slide, most);
+    }
+    const spans = (timeMs: number): Span[] => {
+      const found: Span[] = [];
+      const [last] = aligned(timeMs, slideMs, 0);
+      for (let at = last; at > timeMs - sizeMs; at -= slideMs) found.unshift([at, at + sizeMs]);
+      return found;
+    };
+    const tag = `slide:${sizeMs / 1000}:${slideMs / 1000}`;
+    return { tag, spans, gapMs: null, idleFlushMs: FLUSH_MS };
+  },
+  windowSession: ({ gap }) => {
+    const gapMs = spanMs(gap, 'gap');
+    const spans = (timeMs: number): Span[] => [[timeMs, timeMs + gapMs]];
+    return { tag: `sess:${gapMs / 1000}`, spans, gapMs, idleFlushMs: 1000 };
+  },
+  windowCron: ({ every }) => {
+    oneOf(every, 'every', Object.keys(CRON_MS) as CronUnit[]);
+    const originMs = every === 'week' ? MONDAY_MS : 0;
+    const spans = (timeMs: number) => [aligned(timeMs, CRON_MS[every], originMs)];
+    return { tag: `cron:${every}`, spans, gapMs: null, idleFlushMs: 30_000 };
+  },
+};
 
-export function cron(options: WindowOptions<never> & { readonly every: CronUnit }): WindowPlan {
-  const what = 'windowCron';
-  refuseUnknown(options, `every ${OPTIONS}`, what);
-  const every = oneOf(options.every, `every of ${what}`, Object.keys(CRON_MS) as CronUnit[]);
-  const spans = (timeMs: number) => [
-    aligned(timeMs, CRON_MS[every], every === 'week' ? MONDAY_MS : 0),
-  ];
-  return planOf(options, what, `cron:${every}`, spans, 30_000);
+export function functionOf<Act>(act: Act, what: string): Act {
+  if (typeof act === 'function') return act;
+  throw new TypeError(`${what} got ${shown(act)}: write ${what}((value, context) => ...)`);
 }
 
 /** Milliseconds since the epoch. */
@@ -121,31 +154,6 @@ export function instantOf(value: unknown): number {
 function aligned(timeMs: number, sizeMs: number, originMs: number): Span {
   const startMs = Math.floor((timeMs - originMs) / sizeMs) * sizeMs + originMs;
   return [startMs, startMs + sizeMs];
-}
-
-function planOf(
-  options: WindowOptions<never>,
-  what: string,
-  tag: string,
-  spans: WindowPlan['spans'],
-  flushMs = 5000,
-): WindowPlan {
-  const { gracePeriod = 0, idleFlushMs = flushMs, eventTime, allowedLateness = 0 } = options;
-  if (eventTime !== undefined && typeof eventTime !== 'function') {
-    throw misuse(`eventTime of ${what}`, eventTime, '(value) => value.at');
-  }
-  const isOff = idleFlushMs === 0;
-  return {
-    tag,
-    spans,
-    gapMs: null,
-    graceMs: gracePeriod === 0 ? 0 : spanMs(gracePeriod, `gracePeriod of ${what}`),
-    idleFlushMs: isOff ? 0 : durationMs(idleFlushMs, `idleFlushMs of ${what}`, 50),
-    eventTime: (eventTime as WindowPlan['eventTime'] | undefined) ?? null,
-    latenessMs: allowedLateness === 0 ? 0 : spanMs(allowedLateness, `allowedLateness of ${what}`),
-    includeLate:
-      oneOf(options.onLate ?? 'drop', `onLate of ${what}`, ['drop', 'include']) !== 'drop',
-  };
 }
 
 /** A bare number below 1,000 is refused: it was meant in seconds, as `seconds` is. */
