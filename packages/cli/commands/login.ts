@@ -1,7 +1,8 @@
 /** `login` and `logout`: a credential for a context, kept by reference. */
-import { adminCall } from '@svc/client';
-import { DeniedError, UserError } from '../base/errors.js';
+import { adminCall, type Fetch } from '@svc/client';
+import { DeniedError, RefusedError, UserError } from '../base/errors.js';
 import type { Command } from '../command/command.js';
+import { insecureFetch } from '../command/insecure-fetch.js';
 import { Run } from '../command/run.js';
 import { type Context, withContext, writeConfig } from '../config/config-file.js';
 import { contextName } from '../config/target.js';
@@ -53,7 +54,7 @@ async function login(run: Run) {
   const server = run.flags.server ?? (run.world.env.SVC_SERVER || before?.server);
   if (!server) throw new UserError('login needs --server, SVC_SERVER or a context with one');
   const insecure = run.flags.insecure ?? before?.insecure ?? false;
-  const token = await tokenBy(method, run, server.replace(/\/+$/, ''));
+  const token = await tokenBy(method, run, { server: server.replace(/\/+$/, ''), insecure });
   if (token === '') throw new UserError('there is no token');
   await verify(run, { server, token, insecure });
   const ref = await storedRef(run, name, token);
@@ -67,8 +68,14 @@ async function login(run: Run) {
   } as const;
 }
 
-async function tokenBy(method: string, run: Run, server: string): Promise<string> {
-  if (method === 'password') return passwordToken(run, server);
+interface Gateway {
+  readonly server: string;
+  readonly insecure: boolean;
+}
+
+async function tokenBy(method: string, run: Run, gateway: Gateway): Promise<string> {
+  const { server } = gateway;
+  if (method === 'password') return passwordToken(run, gateway);
   if (method === 'token') {
     return (run.flags.token ?? (await run.world.ask('Token: ', true))).trim();
   }
@@ -79,25 +86,33 @@ async function tokenBy(method: string, run: Run, server: string): Promise<string
 }
 
 /** The gateway takes a form and answers with a cookie, which the transport has no part in. */
-async function passwordToken(run: Run, server: string): Promise<string> {
+async function passwordToken(run: Run, { server, insecure }: Gateway): Promise<string> {
   const username = run.given.text('user') ?? (await run.world.ask('User: '));
   const password = run.given.text('password') ?? (await run.world.ask('Password: ', true));
-  const response = await fetch(`${server}/auth/login`, {
+  const send = insecure && server.startsWith('https:') ? insecureFetch : fetchHere;
+  const address = `${server}/auth/login`;
+  const sent = send(address, {
     method: 'POST',
-    redirect: 'manual',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
     signal: AbortSignal.any([run.world.signal, AbortSignal.timeout(30_000)]),
-    body: new URLSearchParams({ username, password }),
+    body: String(new URLSearchParams({ username, password })),
   });
-  await response.arrayBuffer();
-  const [cookie] = response.headers.getSetCookie();
+  const response = await sent.catch((error: Error) => {
+    const { message } = error.cause instanceof Error ? error.cause : error;
+    throw new RefusedError(`POST ${address}: ${message}`);
+  });
+  await response.text();
+  const cookie = response.headers.get('set-cookie');
   const token = cookie?.split(';')[0]?.split('=').slice(1).join('=') ?? '';
   if (token !== '') return token;
-  throw new DeniedError(`login failed: ${server}/auth/login answered ${response.status}`);
+  throw new DeniedError(`login failed: ${address} answered ${response.status}`);
 }
+
+const fetchHere: Fetch = (url, request) => fetch(url, { ...request, redirect: 'manual' });
 
 async function verify(
   run: Run,
-  { server, token, insecure }: { server: string; token: string; insecure: boolean },
+  { server, token, insecure }: Gateway & { readonly token: string },
 ): Promise<void> {
   const asUser = new Run(run.given, run.world, { ...run.flags, server, token, insecure });
   await asUser.call(adminCall('identity'));

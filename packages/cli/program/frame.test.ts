@@ -13,6 +13,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { VERSION } from '../base/version.js';
@@ -188,6 +190,50 @@ contexts:
       const ran = await stub.svcctl(`metrics --config ${broken}`);
       expect([ran.code, ran.err]).toEqual([1, expect.stringMatching(/^svcctl: [^\n]*[^:]\n$/)]);
     }
+  });
+});
+
+describe.runIf(spawnSync('openssl', ['version']).error === undefined)('--insecure', () => {
+  const [key, cert] = [join(home.path, 'key.pem'), join(home.path, 'cert.pem')];
+  const secured = createServer((request, response) => {
+    response.setHeader('set-cookie', ['session=a=b; Path=/', 'other=c']);
+    request.resume().on('end', () => response.end(JSON.stringify(HEALTH)));
+  });
+  let server = '';
+  beforeAll(async () => {
+    const made = [
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-subj',
+      '/CN=x',
+    ];
+    spawnSync('openssl', ['req', '-x509', ...made, '-keyout', key, '-out', cert]);
+    secured.setSecureContext({ key: readFileSync(key), cert: readFileSync(cert) });
+    await new Promise<void>((resolve) => secured.listen(0, '127.0.0.1', resolve));
+    server = `https://127.0.0.1:${(secured.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    secured.closeAllConnections();
+    secured.close();
+  });
+
+  it('takes any certificate, for calls and for the login by password', async () => {
+    const env = { SVC_SERVER: server, SVC_CONFIG: join(home.path, 'secured.yaml') };
+    const refused = await stub.svcctl('ping', { env });
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('self-signed')]);
+    expect((await stub.svcctl('ping --insecure', { env })).code).toBe(0);
+    const words = 'login --method password -u ada --password pw';
+    const failed = await stub.svcctl(words, { env });
+    expect([failed.code, failed.err]).toEqual([2, expect.stringContaining('self-signed')]);
+    expect((await stub.svcctl(`${words} --insecure`, { env })).code).toBe(0);
+    expect(readFileSync(env.SVC_CONFIG, 'utf8')).toMatch(
+      /insecure: true\n +token-ref: literal:a=b/,
+    );
+    expect((await stub.svcctl('ping', { env })).code).toBe(0);
+    expect((await stub.svcctl('ping --insecure=false', { env })).code).toBe(2);
   });
 });
 
