@@ -40,8 +40,8 @@ export function retryAfterMsOf(header: string | null): number {
 
 /** `body`: what the node or a proxy answered, read as JSON; null where it was none. */
 export function refusalOf(status: number, retryAfter: string | null, body: unknown): CallError {
-  const { error, code, message } = membersOf(body);
-  const said = message || error;
+  const { error, code, message, detail } = membersOf(body);
+  const said = message || detail || error;
   const refusal = { status, code: code || error, retryAfterMs: retryAfterMsOf(retryAfter), body };
   return new CallError('refused', wordsOf(status, said), refusal);
 }
@@ -66,12 +66,15 @@ interface Said {
   readonly error: string;
   readonly code: string;
   readonly message: string;
+  /** Of key/value, locks and timers: what is wrong. */
+  readonly detail: string;
 }
 
 function membersOf(body: unknown): Said {
-  const { error, code, message } = (typeof body === 'object' && body !== null ? body : {}) as Said;
+  const said = (typeof body === 'object' && body !== null ? body : {}) as Said;
   const text = (value: unknown) => (typeof value === 'string' ? value : '');
-  return { error: text(error), code: text(code), message: text(message) };
+  const { error, code, message, detail } = said;
+  return { error: text(error), code: text(code), message: text(message), detail: text(detail) };
 }
 
 /** For whatever was thrown. */

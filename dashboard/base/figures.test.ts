@@ -172,6 +172,7 @@ test.each([
   ],
   [507, null, 'the disk is too full to store more'],
   [409, { error: 'not_a_voter' }, 'not_a_voter'],
+  [400, { error: 'kv_bad_request', detail: 'op at index 0: no key' }, 'op at index 0: no key'],
   [500, '<html>', 'refused with status 500'],
 ])('a refusal with %i in words', (status, body, message) => {
   const refusal = refusalOf(status, '2', body);

@@ -1,6 +1,6 @@
 /** Fields with their errors in place. */
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 
 interface FieldProps {
   readonly label: string;
@@ -46,7 +46,8 @@ export function TextInput(props: TextInputProps) {
   const { id, value, onInput, label, placeholder, type = 'text', list } = props;
   const { isFocused = false, isWrong = false, isSearch = false } = props;
   const element = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
+  // After the dialog around it is open, which takes the focus first.
+  useEffect(() => {
     if (isFocused) element.current?.focus();
   }, []);
   return (

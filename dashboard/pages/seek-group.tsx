@@ -85,7 +85,7 @@ export function SeekQueue({ group, queue, leased, onClose, onMoved }: SeekQueueP
             )}
           </Field>
         )}
-        <div class="told-first" role="status">
+        <div role="status">
           {error === null && (
             <Effect group={group} queue={queue} target={target} timeMs={timeMs} leased={leased} />
           )}
@@ -136,7 +136,7 @@ function Effect({ group, queue, target, timeMs, leased }: EffectProps) {
   return (
     <Loaded poll={poll} what="what this will do">
       {(effect) => (
-        <>
+        <div class="told-first">
           <p>{effect === null ? UNCOUNTED : wordsOf(effect)}</p>
           <p class="quiet">
             Every partition of the queue is moved, also those that the group has not read.
@@ -144,7 +144,7 @@ function Effect({ group, queue, target, timeMs, leased }: EffectProps) {
               ` ${counted(leased, 'partition is', 'partitions are')} leased: these leases end, ` +
                 'and acknowledgements of what was delivered are refused.'}
           </p>
-        </>
+        </div>
       )}
     </Loaded>
   );

@@ -3,78 +3,34 @@
  * beforehand in numbers, and read back over the API. Method: Chromium, where it is installed, one
  * tab, one node without tokens; refusals happen within the page.
  */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HttpClient } from '../process/http-client.js';
 import {
-  type NodeUnderTest,
-  startNode,
-  type TemporaryDirectory,
-  temporaryDirectory,
-} from '../process/node-under-test.js';
-import { freePort } from '../process/ports.js';
-import { Chromium, chromiumMissing, type Page } from './chromium.js';
+  DIALOG,
+  openRow,
+  press,
+  type Reader,
+  reason,
+  says,
+  startReader,
+  TEXT,
+  typeInto,
+} from './dashboard-reader.js';
 import { HARD_NAME } from './dashboard-stage.js';
 
-const reason = chromiumMissing();
-if (reason !== null) console.log(reason);
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const VIOLATIONS = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
-  id + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ')))`;
-const WIDER = 'document.documentElement.scrollWidth - innerWidth';
-const TEXT = 'document.querySelector("main").innerText';
-const DIALOG = 'document.querySelector("dialog")?.innerText ?? "none"';
 const PAYLOAD = '{"big":12345678901234567890,"one":1.0,"<b>":"\u202eevil"}';
 const TRANSACTION = 'order/1 <b>%41</b>';
 
-const says = (page: Page, expression = TEXT) =>
-  expect.poll(() => page.run(expression).then(String), { timeout: 10_000 });
-
-/** Sets the field with this label, and tells the page. */
-const typeInto = (label: string, text: string) => `{
-  const named = [...document.querySelectorAll('label')]
-    .findLast((one) => one.innerText.trim().startsWith(${JSON.stringify(label)}));
-  const field = named ? document.getElementById(named.htmlFor)
-    : document.querySelector('[aria-label=${JSON.stringify(label)}]');
-  field.value = ${JSON.stringify(text)};
-  field.dispatchEvent(new Event('input', { bubbles: true }));
-}`;
-const press = (label: string) => `[...document.querySelectorAll('button')]
-  .findLast((button) => button.innerText.trim() === ${JSON.stringify(label)}).click()`;
-const openRow = (text: string) => `[...document.querySelectorAll('tbody tr')].find((row) =>
-  row.innerText.includes(${JSON.stringify(text)})).click()`;
-
 describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
-  let browser: Chromium;
-  let directory: TemporaryDirectory;
-  let node: NodeUnderTest;
-  let client: HttpClient;
-  let tab: Page;
-  let origin: string;
+  let reader: Reader;
+  let { client, tab, open, read, expectUsable } = {} as Reader;
 
   beforeAll(async () => {
-    browser = new Chromium();
-    directory = temporaryDirectory();
-    node = await startNode({ directory: directory.path, port: await freePort() });
-    client = new HttpClient(node.port);
-    origin = `http://127.0.0.1:${node.port}`;
-    tab = await browser.open('about:blank');
+    reader = await startReader();
+    ({ client, tab, open, read, expectUsable } = reader);
   }, 60_000);
 
-  afterAll(async () => {
-    await browser.close();
-    client.close();
-    await node.kill();
-    directory.remove();
-  });
+  afterAll(() => reader.close());
 
-  const open = async (path: string) => {
-    await tab.look(1280, 800, 'light');
-    await tab.go(origin + path);
-  };
-  const read = async (path: string) => JSON.parse((await client.get(path)).text);
   const push = (queue: string, count: number, partition = 'p') =>
     client.post('/api/v1/push', {
       items: Array.from({ length: count }, (_, i) => ({
@@ -99,16 +55,6 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     const { status } = await client.post('/api/v1/ack/batch', body);
     expect(status).toBe(200);
   };
-  /** No violation in either theme, and it fits a phone. */
-  const expectUsable = async () => {
-    await tab.run(`${AXE};0`);
-    expect(await tab.run(VIOLATIONS)).toEqual([]);
-    await tab.look(360, 740, 'dark');
-    expect(await tab.run(VIOLATIONS)).toEqual([]);
-    expect(await tab.run(WIDER)).toBeLessThanOrEqual(0);
-    await tab.look(1280, 800, 'light');
-  };
-
   test('a message is pushed as typed, found by its ids, and shown with its traces', async () => {
     await open('/messages?queue=typed');
     await says(tab).toContain('No message of this span fits');

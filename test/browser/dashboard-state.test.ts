@@ -4,98 +4,43 @@
  * both sides; a role that only reads sees no button. Method: Chromium, where it is installed, one
  * tab, one node without tokens; the role is another within the page.
  */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HttpClient } from '../process/http-client.js';
 import {
-  type NodeUnderTest,
-  startNode,
-  type TemporaryDirectory,
-  temporaryDirectory,
-} from '../process/node-under-test.js';
-import { freePort } from '../process/ports.js';
-import { Chromium, chromiumMissing, type Page } from './chromium.js';
+  DIALOG,
+  openRow,
+  press,
+  type Reader,
+  reason,
+  refusingOnce,
+  says,
+  startReader,
+  TEXT,
+  TOASTS,
+  typedIn,
+  typeInto,
+  WIDER,
+} from './dashboard-reader.js';
 import { HARD_NAME } from './dashboard-stage.js';
 
-const reason = chromiumMissing();
-if (reason !== null) console.log(reason);
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const VIOLATIONS = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
-  id + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ')))`;
-const WIDER = 'document.documentElement.scrollWidth - innerWidth';
-const TEXT = 'document.querySelector("main").innerText';
-/** The one in front. */
-const DIALOG = '[...document.querySelectorAll("dialog")].at(-1)?.innerText ?? "none"';
-const TOAST = 'document.querySelector(".toasts").innerText';
-
-const says = (page: Page, expression = TEXT) =>
-  expect.poll(() => page.run(expression).then(String), { timeout: 10_000 });
-
-/** The field with this label, in the dialog in front or in the page. */
-const typeInto = (label: string, text: string) => `{
-  const within = [...document.querySelectorAll('dialog')].at(-1) ?? document;
-  const named = [...within.querySelectorAll('label')]
-    .find((one) => one.innerText.trim().startsWith(${JSON.stringify(label)}));
-  const field = named ? document.getElementById(named.htmlFor)
-    : within.querySelector('[aria-label=${JSON.stringify(label)}]');
-  field.value = ${JSON.stringify(text)};
-  field.dispatchEvent(new Event('input', { bubbles: true }));
-}`;
-const typedIn = (label: string) => `document.getElementById(
-  [...document.querySelectorAll('dialog label')]
-    .find((one) => one.innerText.trim().startsWith(${JSON.stringify(label)})).htmlFor).value`;
-const press = (label: string) => `[...document.querySelectorAll('button')]
-  .findLast((button) => button.innerText.trim() === ${JSON.stringify(label)}).click()`;
-const openRow = (text: string) => `[...document.querySelectorAll('tbody tr')].find((row) =>
-  row.innerText.includes(${JSON.stringify(text)})).click()`;
 const goWithin = (path: string) => `history.pushState(null, '', ${JSON.stringify(path)});
   dispatchEvent(new PopStateEvent('popstate')); 0`;
 
 describe.skipIf(reason !== null)('groups and state', () => {
-  let browser: Chromium;
-  let directory: TemporaryDirectory;
-  let node: NodeUnderTest;
-  let client: HttpClient;
-  let tab: Page;
-  let origin: string;
+  let reader: Reader;
+  let { client, tab, open, read, expectUsable } = {} as Reader;
 
   beforeAll(async () => {
-    browser = new Chromium();
-    directory = temporaryDirectory();
-    node = await startNode({ directory: directory.path, port: await freePort() });
-    client = new HttpClient(node.port);
-    origin = `http://127.0.0.1:${node.port}`;
-    tab = await browser.open('about:blank');
+    reader = await startReader();
+    ({ client, tab, open, read, expectUsable } = reader);
   }, 60_000);
 
-  afterAll(async () => {
-    await browser.close();
-    client.close();
-    await node.kill();
-    directory.remove();
-  });
+  afterAll(() => reader.close());
 
-  const open = async (path: string) => {
-    await tab.look(1280, 800, 'light');
-    await tab.go(origin + path);
-  };
-  const read = async (path: string) => JSON.parse((await client.get(path)).text);
   const write = async (path: string, body: unknown) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const answer = await client.send('POST', path, Buffer.from(text));
     expect(answer.status, answer.text).toBeLessThan(300);
     return answer.text;
-  };
-  /** No violation in either theme, and it fits a phone. */
-  const expectUsable = async () => {
-    await tab.run(`${AXE};0`);
-    expect(await tab.run(VIOLATIONS)).toEqual([]);
-    await tab.look(360, 740, 'dark');
-    expect(await tab.run(VIOLATIONS)).toEqual([]);
-    expect(await tab.run(WIDER)).toBeLessThanOrEqual(0);
-    await tab.look(1280, 800, 'light');
   };
   const pathOf = (queue: string) => `/api/v1/resources/queues/${encodeURIComponent(queue)}`;
 
@@ -130,14 +75,14 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await says(tab, DIALOG).toContain('9 messages are delivered again');
     await expectUsable();
     await tab.run(press('Seek'));
-    await says(tab, TOAST).toContain(': 3 partitions');
+    await says(tab, TOASTS).toContain(': 3 partitions');
     expect(await pendingOf()).toBe(9);
 
     await says(tab).toContain('Skip to end');
     await tab.run('document.querySelector(\'[aria-label="Skip to end: p1"]\').click()');
     await says(tab, DIALOG).toContain('3 unread messages are skipped');
     await tab.run(press('Skip to the end'));
-    await says(tab, TOAST).toContain('to its end');
+    await says(tab, TOASTS).toContain('to its end');
     expect(await pendingOf()).toBe(6);
 
     await tab.run(press('Seek…'));
@@ -172,7 +117,8 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await says(tab).toContain('Nothing is stored yet');
     await tab.run(press('Create a row'));
     await says(tab, DIALOG).toContain('Namespace');
-    await tab.run(typeInto('Namespace', 'shop'));
+    await says(tab, 'document.activeElement.tagName').toBe('INPUT');
+    await tab.run(typeInto('Namespace', 'a b'));
     await tab.run(typeInto('Key', key));
     await tab.run(typeInto('Value', '{"n": 1.0,'));
     await says(tab, DIALOG).toContain('This is no JSON');
@@ -181,7 +127,14 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await says(tab, DIALOG).toContain('Seconds');
     await expectUsable();
     await tab.run(press('Create'));
-    await says(tab, DIALOG).toContain('12345678901234567890');
+    await says(tab, DIALOG).toContain("namespace 'a b' does not match");
+    await tab.run(typeInto('Namespace', 'shop'));
+    await tab.run(refusingOnce('/api/v1/kv', 507, { error: 'storage_full' }));
+    await tab.run(press('Create'));
+    await says(tab, DIALOG).toContain('the disk is too full to store more');
+    expect(await tab.run(typedIn('Value'))).toContain('12345678901234567890');
+    await tab.run(press('Create'));
+    await says(tab, DIALOG).toContain('"big": 12345678901234567890');
     expect(await rows()).toContain('"value":{"n":1.0,"big":12345678901234567890}');
 
     // Somebody else writes while the row is edited.
@@ -212,7 +165,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await tab.run(press('Delete the row'));
     await says(tab, DIALOG).toMatch(/Not deleted: it was written meanwhile[\s\S]*"theirs"/);
     await tab.run(press('Delete this one'));
-    await says(tab, TOAST).toContain('Deleted');
+    await says(tab, TOASTS).toContain('Deleted');
     expect(JSON.parse(await rows()).rows).toEqual([]);
     expect(await tab.run('document.querySelector("dialog")')).toBeNull();
   });
@@ -234,7 +187,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
       await tab.run(press('Edit'));
       await says(tab, DIALOG).toContain('Edit a row');
       await tab.run(press('Save'));
-      await says(tab, TOAST).toContain('Wrote');
+      await says(tab, TOASTS).toContain('Wrote');
       const { text } = await client.get(`/api/v1/kv/shop/${key}`);
       expect(text).toContain(`"value":${value},`);
       expect(await tab.run(WIDER)).toBeLessThanOrEqual(0);
@@ -260,7 +213,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await tab.run(press('Cancel the timer…'));
     await says(tab, DIALOG).toContain('never comes');
     await tab.run(press('Cancel the timer'));
-    await says(tab, TOAST).toContain('Cancelled');
+    await says(tab, TOASTS).toContain('Cancelled');
     const { rows } = await read('/api/v1/timers/mail');
     expect(rows.map(({ timerKey }: { timerKey: string }) => timerKey)).toEqual([
       HARD_NAME.slice(0, 100),
@@ -274,7 +227,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
       { op: 'cancel', queue: 'mail', timerKey: HARD_NAME.slice(0, 100) },
     ]);
     await tab.run(press('Cancel the timer'));
-    await says(tab, TOAST).toContain('Not cancelled');
+    await says(tab, TOASTS).toContain('Not cancelled');
     await says(tab, DIALOG).toContain('it has fired, or was cancelled');
   });
 
@@ -292,13 +245,13 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await tab.run(press('Drop its messages…'));
     await says(tab, DIALOG).toContain('5 messages of 1 partition');
     await tab.run(press('Drop the messages'));
-    await says(tab, TOAST).toContain('Dropped 5 messages');
+    await says(tab, TOASTS).toContain('Dropped 5 messages');
     expect((await read(depth)).pending).toBe(0);
     await tab.run(press('Delete…'));
     await says(tab, DIALOG).toContain('Its options are forgotten');
     await tab.run(typeInto('Type its name', queue));
     await tab.run(press('Delete the queue'));
-    await says(tab, TOAST).toContain('Deleted');
+    await says(tab, TOASTS).toContain('Deleted');
     expect((await client.get(depth)).status).toBe(404);
     expect(await tab.run('document.querySelector("dialog")')).toBeNull();
   });
@@ -361,11 +314,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
     }`);
     await tab.run('document.querySelector(".top .wide-only").click()');
     await says(tab, DIALOG).toContain('Bearer token');
-    await tab.run(`{
-      const field = document.querySelector('dialog [type=password]');
-      field.value = 'any';
-      field.dispatchEvent(new Event('input', { bubbles: true }));
-    }`);
+    await tab.run(typeInto('Bearer token', 'any'));
     await tab.run(press('Use'));
     await says(tab).not.toContain('Create a row');
     for (const [path, shown, hidden] of [

@@ -5,83 +5,42 @@
  * hidden, and the app works under a prefix. Method: one Chromium, one tab for most of it, one node
  * without tokens and one with; failures happen within the page.
  */
-import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secondsFromNow, secretSigner, signedToken } from '../contract/signed-token.js';
-import { HttpClient } from '../process/http-client.js';
-import {
-  type NodeUnderTest,
-  startNode,
-  type TemporaryDirectory,
-  temporaryDirectory,
-} from '../process/node-under-test.js';
 import { freePort } from '../process/ports.js';
-import { Chromium, chromiumMissing, type Page } from './chromium.js';
+import {
+  DIALOG,
+  expectAccessible,
+  press,
+  type Reader,
+  reason,
+  refusingOnce,
+  says,
+  startReader,
+  TEXT,
+  TOASTS,
+  typeInto,
+} from './dashboard-reader.js';
 import { fill, PAGES } from './dashboard-stage.js';
 
-const reason = chromiumMissing();
-if (reason !== null) console.log(reason);
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** Of each violation its rule and where it is. */
-const VIOLATIONS = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
-  id + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ')))`;
-const WIDER = 'document.documentElement.scrollWidth - innerWidth';
-const TEXT = 'document.querySelector("main").innerText';
-
-const says = (page: Page, expression = TEXT) =>
-  expect.poll(() => page.run(expression).then(String), { timeout: 10_000 });
-
-/** Sets what a person would type, and tells the page. */
-const typeInto = (selector: string, text: string) => `{
-  const field = document.querySelector(${JSON.stringify(selector)});
-  field.value = ${JSON.stringify(text)};
-  field.dispatchEvent(new Event('input', { bubbles: true }));
-}`;
-const press = (label: string) => `[...document.querySelectorAll('button')]
-  .findLast((button) => button.innerText.trim() === ${JSON.stringify(label)}).click()`;
-
 describe.skipIf(reason !== null)('the dashboard', () => {
-  let browser: Chromium;
-  let directory: TemporaryDirectory;
-  let node: NodeUnderTest;
-  let client: HttpClient;
-  let tab: Page;
-  let origin: string;
+  let reader: Reader;
+  let { browser, client, tab, open, origin } = {} as Reader;
 
   beforeAll(async () => {
-    browser = new Chromium();
-    directory = temporaryDirectory();
-    node = await startNode({ directory: directory.path, port: await freePort() });
-    client = new HttpClient(node.port);
-    origin = `http://127.0.0.1:${node.port}`;
+    reader = await startReader();
+    ({ browser, client, tab, open, origin } = reader);
     await fill(client);
-    tab = await browser.open('about:blank');
   }, 60_000);
 
-  afterAll(async () => {
-    await browser.close();
-    client.close();
-    await node.kill();
-    directory.remove();
-  });
-
-  const open = async (path: string) => {
-    await tab.look(1280, 800, 'light');
-    await tab.go(origin + path);
-  };
+  afterAll(() => reader.close());
 
   test.each(PAGES.map((page) => [page.name, page] as const))('%s', async (_name, page) => {
     const logged = browser.logged.length;
     await open(page.path);
     await says(tab).toContain(page.shows);
-    await tab.run(`${AXE};0`);
-    expect(await tab.run(VIOLATIONS)).toEqual([]);
-    await tab.look(360, 740, 'dark');
-    expect(await tab.run(VIOLATIONS)).toEqual([]);
-    expect(await tab.run(WIDER)).toBeLessThanOrEqual(0);
+    await expectAccessible(tab);
     expect(await tab.run(`document.title`)).toMatch(/ · svc$/);
     // Names are text.
     expect(await tab.run('document.querySelectorAll("main bdi i").length')).toBe(0);
@@ -92,19 +51,19 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await open('/queues');
     await says(tab).toContain('orders');
     await tab.run(press('Create a queue'));
-    await says(tab, 'document.querySelector("dialog").innerText').toContain('Name');
-    await tab.run(typeInto('dialog input', 'made/here'));
+    await says(tab, DIALOG).toContain('Name');
+    await tab.run(typeInto('Name', 'made/here'));
     await tab.run(press('Create'));
     await says(tab).toContain('made/here');
     const path = '/api/v1/resources/queues/made%2Fhere';
     expect((await client.get(path)).status).toBe(200);
     await tab.run(`document.querySelector('[aria-label="Delete made/here"]').click()`);
-    await says(tab, 'document.querySelector("dialog").innerText').toContain('Nothing of it comes');
+    await says(tab, DIALOG).toContain('Nothing of it comes');
     const isRefused =
       'document.querySelector("dialog button.danger, dialog .dialog-foot :disabled").disabled';
-    await tab.run(typeInto('dialog input', 'made'));
+    await tab.run(typeInto('Type its name', 'made'));
     expect(await tab.run(isRefused)).toBe(true);
-    await tab.run(typeInto('dialog input', 'made/here'));
+    await tab.run(typeInto('Type its name', 'made/here'));
     await tab.run(press('Delete the queue'));
     await says(tab).not.toContain('made/here');
     expect((await client.get(path)).status).toBe(404);
@@ -114,17 +73,10 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await open('/queues');
     await says(tab).toContain('orders');
     await tab.run(press('Create a queue'));
-    await tab.run(typeInto('dialog input', 'kept'));
-    await tab.run(`{
-      const real = window.fetch;
-      window.fetch = (url, options) => {
-        if (!String(url).endsWith('/configure')) return real(url, options);
-        window.fetch = real;
-        return Promise.resolve(new Response('{"error":"disk_full"}', { status: 507 }));
-      };
-    }`);
+    await tab.run(typeInto('Name', 'kept'));
+    await tab.run(refusingOnce('/configure', 507, { error: 'disk_full' }));
     await tab.run(press('Create'));
-    await says(tab, 'document.querySelector("dialog").innerText').toContain('too full');
+    await says(tab, DIALOG).toContain('too full');
     expect(await tab.run('document.querySelector("dialog input").value')).toBe('kept');
   });
 
@@ -176,10 +128,8 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await says(tab).toContain('"one":1.0');
     await tab.run(`[...document.querySelectorAll('tr')].find((row) =>
       row.innerText.startsWith('exact')).click()`);
-    await says(tab, 'document.querySelector("dialog").innerText').toMatch(/"one": 1\.0/);
-    expect(await tab.run('document.querySelector("dialog").innerText')).toContain(
-      '"big": 12345678901234567890',
-    );
+    await says(tab, DIALOG).toMatch(/"one": 1\.0/);
+    expect(await tab.run(DIALOG)).toContain('"big": 12345678901234567890');
   });
 
   test('by keys: the palette goes anywhere, a slash to the search, Escape back', async () => {
@@ -224,8 +174,7 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     const server = createServer((incoming, outgoing) => {
       const { url = '', method, headers } = incoming;
       const path = url.startsWith('/broker/') ? url.slice('/broker'.length) : '/api/outside';
-      const { port } = node;
-      const onward = request({ host: '127.0.0.1', port, path, method, headers }, (answer) => {
+      const onward = request(origin + path, { method, headers }, (answer) => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(outgoing);
       });
@@ -257,35 +206,25 @@ describe.skipIf(reason !== null)('with tokens', () => {
   const token = (role: string) =>
     signedToken(secretSigner(SECRET), { exp: secondsFromNow(600), sub: 'ada', role });
 
-  let browser: Chromium;
-  let directory: TemporaryDirectory;
-  let node: NodeUnderTest;
-  let tab: Page;
+  let reader: Reader;
+  let { tab, open } = {} as Reader;
 
   beforeAll(async () => {
-    browser = new Chromium();
-    directory = temporaryDirectory();
-    const environment = { JWT_ENABLED: 'true', JWT_SECRET: SECRET };
-    node = await startNode({ directory: directory.path, port: await freePort(), environment });
-    tab = await browser.open('about:blank');
+    reader = await startReader({ JWT_ENABLED: 'true', JWT_SECRET: SECRET });
+    ({ tab, open } = reader);
   }, 60_000);
 
-  afterAll(async () => {
-    await browser.close();
-    await node.kill();
-    directory.remove();
-  });
+  afterAll(() => reader.close());
 
   const enter = async (role: string) => {
     const asked = '[...document.querySelectorAll("dialog")].at(-1)?.innerText';
     await says(tab, asked).toContain('Bearer token');
-    await tab.run(typeInto('dialog [type=password]', `Bearer ${token(role)}`));
+    await tab.run(typeInto('Bearer token', `Bearer ${token(role)}`));
     await tab.run(press('Use'));
   };
 
   test('a reload keeps the page, and asks for a token in place', async () => {
-    await tab.look(1280, 800, 'light');
-    await tab.go(`http://127.0.0.1:${node.port}/queues?q=k`);
+    await open('/queues?q=k');
     await enter('admin');
     await says(tab).toContain('No queue yet');
     expect(await tab.run('location.pathname + location.search')).toBe('/queues?q=k');
@@ -294,20 +233,13 @@ describe.skipIf(reason !== null)('with tokens', () => {
 
   test('a token that ends is asked for again; what was typed stays and is sent', async () => {
     await tab.run(press('Create a queue'));
-    await says(tab, 'document.querySelector("dialog").innerText').toContain('Name');
-    await tab.run(typeInto('dialog input', 'kept'));
-    await tab.run(`{
-      const real = window.fetch;
-      window.fetch = (url, options) => {
-        if (!String(url).endsWith('/configure')) return real(url, options);
-        window.fetch = real;
-        return Promise.resolve(new Response('{"error":"Token expired"}', { status: 401 }));
-      };
-    }`);
+    await says(tab, DIALOG).toContain('Name');
+    await tab.run(typeInto('Name', 'kept'));
+    await tab.run(refusingOnce('/configure', 401, { error: 'Token expired' }));
     await tab.run(press('Create'));
     await enter('admin');
     await says(tab).toContain('kept');
-    await says(tab, 'document.querySelector(".toasts").innerText').toContain('Created');
+    await says(tab, TOASTS).toContain('Created');
   });
 
   test('a role that only reads sees no dead buttons', async () => {

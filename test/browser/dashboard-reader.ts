@@ -1,0 +1,107 @@
+/**
+ * A person in front of the dashboard, for tests in a real browser: one Chromium with one tab, one
+ * node, what is seen and what is done. Expressions are run in the page: `tab.run(press('Create'))`.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { expect } from 'vitest';
+import { HttpClient } from '../process/http-client.js';
+import { startNode, temporaryDirectory } from '../process/node-under-test.js';
+import { freePort } from '../process/ports.js';
+import { Chromium, chromiumMissing, type Page } from './chromium.js';
+
+/** Why these tests are left out; null: they run. */
+export const reason = chromiumMissing();
+if (reason !== null) console.log(reason);
+
+export const TEXT = 'document.querySelector("main").innerText';
+/** The dialog in front. */
+export const DIALOG = '[...document.querySelectorAll("dialog")].at(-1)?.innerText ?? "none"';
+export const TOASTS = 'document.querySelector(".toasts").innerText';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Of each violation its rule and where it is. */
+const VIOLATIONS = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
+  id + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ')))`;
+/** Pixels that the page is too wide by. */
+export const WIDER = 'document.documentElement.scrollWidth - innerWidth';
+
+const inPage = JSON.stringify;
+
+export const says = (page: Page, expression = TEXT): ReturnType<typeof expect.poll> =>
+  expect.poll(() => page.run(expression).then(String), { timeout: 10_000 });
+
+/** Finds the field with this label, in the dialog in front where there is one. */
+const fieldOf = (label: string) => `(() => {
+  const within = [...document.querySelectorAll('dialog')].at(-1) ?? document;
+  const named = [...within.querySelectorAll('label')]
+    .find((one) => one.innerText.trim().startsWith(${inPage(label)}));
+  return named ? document.getElementById(named.htmlFor)
+    : within.querySelector('[aria-label=${inPage(label)}]');
+})()`;
+
+/** Sets what a person would type or choose, and tells the page. */
+export const typeInto = (label: string, text: string) => `{
+  const field = ${fieldOf(label)};
+  field.value = ${inPage(text)};
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+}`;
+export const typedIn = (label: string) => `${fieldOf(label)}.value`;
+
+/** The last one on the page: that of the dialog in front. */
+export const press = (label: string) => `[...document.querySelectorAll('button')]
+  .findLast((button) => button.innerText.trim() === ${inPage(label)}).click()`;
+
+export const openRow = (text: string) => `[...document.querySelectorAll('tbody tr')].find((row) =>
+  row.innerText.includes(${inPage(text)})).click()`;
+
+/** The next call of this path is answered so, without a node. */
+export const refusingOnce = (path: string, status: number, body: object) => `{
+  const real = window.fetch;
+  window.fetch = (url, options) => {
+    if (!String(url).endsWith(${inPage(path)})) return real(url, options);
+    window.fetch = real;
+    return Promise.resolve(new Response('${inPage(body)}', { status: ${status} }));
+  };
+}`;
+
+/** No violation in either theme, and it fits a phone; the window stays so. */
+export async function expectAccessible(tab: Page): Promise<void> {
+  await tab.run(`${AXE};0`);
+  expect(await tab.run(VIOLATIONS)).toEqual([]);
+  await tab.look(360, 740, 'dark');
+  expect(await tab.run(VIOLATIONS)).toEqual([]);
+  expect(await tab.run(WIDER)).toBeLessThanOrEqual(0);
+}
+
+export async function startReader(environment: Readonly<Record<string, string>> = {}) {
+  const browser = new Chromium();
+  const directory = temporaryDirectory();
+  const node = await startNode({ directory: directory.path, port: await freePort(), environment });
+  const client = new HttpClient(node.port);
+  const origin = `http://127.0.0.1:${node.port}`;
+  const tab = await browser.open('about:blank');
+  return {
+    browser,
+    client,
+    origin,
+    tab,
+    open: async (path: string) => {
+      await tab.look(1280, 800, 'light');
+      await tab.go(origin + path);
+    },
+    read: async (path: string) => JSON.parse((await client.get(path)).text),
+    expectUsable: async () => {
+      await expectAccessible(tab);
+      await tab.look(1280, 800, 'light');
+    },
+    close: async () => {
+      await browser.close();
+      client.close();
+      await node.kill();
+      directory.remove();
+    },
+  };
+}
+
+export type Reader = Awaited<ReturnType<typeof startReader>>;
