@@ -325,7 +325,7 @@ describe('answers that go wrong', () => {
       .consume((messages) => {
         for (const { data } of messages) seen.add(data.n);
       });
-    await expect.poll(() => [...seen].sort(), { timeout: 20_000 }).toEqual([0, 1, 2, 3, 4, 5]);
+    await expect.poll(() => [...seen].sort(), { timeout: 60_000 }).toEqual([0, 1, 2, 3, 4, 5]);
     await consuming.stop();
     const kv = own.kv(`n-${queues}`);
     const added = await kv.incr('n', 1, { forever: true }).catch((error: ClientError) => error);

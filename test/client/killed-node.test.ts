@@ -47,7 +47,7 @@ async function stored({ client }: Run, queue: string): Promise<number[]> {
 
 /** A follower answers reads by position from what it has applied. */
 async function expectStored(run: Run, queue: string, expected: readonly number[]): Promise<void> {
-  await expect.poll(() => stored(run, queue), { timeout: 20_000 }).toEqual(expected);
+  await expect.poll(() => stored(run, queue), { timeout: 60_000 }).toEqual(expected);
 }
 
 /** What was leased for an answer that died with its node comes again. */
@@ -76,7 +76,7 @@ const WORKLOADS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
       await buffered.push({ payload: i, partition: `p${i % PARTITIONS}` });
     }
     const count = () => [...seen.values()].reduce((sum, { length }) => sum + length, 0);
-    await expect.poll(count, { timeout: 30_000 }).toBe(MESSAGES);
+    await expect.poll(count, { timeout: 60_000 }).toBe(MESSAGES);
     await buffered.flushBuffer();
     await consuming.stop();
     for (let p = 0; p < PARTITIONS; p++) {
@@ -106,7 +106,7 @@ const WORKLOADS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
     for await (const n of run.steps()) await queue.push({ payload: { n } });
     await expectStored(run, 'streamed', ALL);
     const isDone = () => each.size + streamed.size;
-    await expect.poll(isDone, { timeout: 20_000 }).toBe(2 * STEPS);
+    await expect.poll(isDone, { timeout: 60_000 }).toBe(2 * STEPS);
     stop.abort();
     await Promise.all([consuming.stop(), streaming]);
   },
@@ -134,7 +134,7 @@ const WORKLOADS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
       await move();
       return stored(run, 'to');
     };
-    await expect.poll(moving, { timeout: 20_000 }).toEqual(ALL);
+    await expect.poll(moving, { timeout: 60_000 }).toEqual(ALL);
   },
 
   async 'transactions with once'(run) {
@@ -202,7 +202,7 @@ const WORKLOADS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
     const inside = { lock: 0, semaphore: 0 };
     let token = 0;
     const enter = async (lock: Lock, kind: 'lock' | 'semaphore', most: number) => {
-      const held = await lock.acquire({ wait: '20s' });
+      const held = await lock.acquire({ wait: '60s' });
       if (held === null) throw new Error(`the ${kind} was not to be had`);
       expect(++inside[kind]).toBeLessThanOrEqual(most);
       if (kind === 'lock') {
@@ -254,7 +254,7 @@ const WORKLOADS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
       await queue.push({ payload: { n } });
       await bury();
     }
-    await expect.poll(bury, { timeout: 20_000 }).toEqual(ALL);
+    await expect.poll(bury, { timeout: 60_000 }).toEqual(ALL);
     let moved = 0;
     let cursor: string | null = null;
     do {
