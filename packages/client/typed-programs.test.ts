@@ -118,7 +118,7 @@ const agreed: readonly true[] = [
   true satisfies Extends<Answer<'POST /api/v1/ack/batch'>[number], AckResult>,
   true satisfies Extends<
     Popped,
-    Omit<Message, 'raw' | 'trace' | 'replaceData' | 'signal' | 'takenUnder'>
+    Omit<Message, 'raw' | 'trace' | 'replaceData' | 'refuseData' | 'signal' | 'takenUnder'>
   >,
   true satisfies Extends<Answer<'GET /api/v1/dlq'>['messages'][number], Omit<DeadLetter, 'raw'>>,
   true satisfies Extends<Answer<'POST /api/v1/configure'>, Configured>,

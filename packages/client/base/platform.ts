@@ -14,6 +14,9 @@ export interface SentRequest {
 /** The part of a `Response` that is used. */
 export interface HeardResponse {
   readonly status: number;
+  /** Another address answered, which is `url`. */
+  readonly redirected?: boolean;
+  readonly url?: string;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
 }
@@ -38,6 +41,8 @@ interface NodeProcess {
   readonly versions?: { readonly node?: string };
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly pid?: number;
+  /** Not in the first releases of Node 20. */
+  getBuiltinModule?(name: 'node:os'): { hostname(): string };
   once(event: string, act: () => void): unknown;
   off(event: string, act: () => void): unknown;
   kill(pid: number, signal: string): unknown;

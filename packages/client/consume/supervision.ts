@@ -136,7 +136,7 @@ export class Supervision {
       instance_id: this.#id,
       engine: 'js',
       execution_model: 'async-tasks',
-      hostname: NODE?.env?.HOSTNAME ?? '',
+      hostname: NODE?.getBuiltinModule?.('node:os').hostname() ?? NODE?.env?.HOSTNAME ?? '',
       pid: NODE?.pid ?? 0,
       state,
       updated_at_epoch: nowMs / 1000,

@@ -194,6 +194,15 @@ test('flush waits for what is in, not for what comes meanwhile', async () => {
   expect(platform.requests.length).toBeLessThan(10);
 });
 
+test('flush waits for pushes that nobody awaited, and for those that wait for room', async () => {
+  const { platform, client, queue } = clientOf();
+  const buffered = queue.buffer({ messageCount: 2, maxSize: 2 });
+  const pushes = [buffered.push(items(0, 5)), buffered.push(items(5, 7))];
+  await platform.settled(client.flushAllBuffers());
+  expect(payloadsOf(platform).flat()).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  await platform.settled(Promise.all(pushes));
+});
+
 test('a push holds what was given when it was called', async () => {
   const { platform, client, queue } = clientOf();
   const reused = { n: 0 };

@@ -124,10 +124,18 @@ export class Buffer {
     return Promise.all([items, entered]).then(([{ length }]) => length);
   }
 
-  /** Sends all that is in by now; rejects when a batch failed, which is kept at the front. */
+  /**
+   * Sends what was pushed by now, also what still waits for room; rejects when a batch failed,
+   * which is kept at the front.
+   */
   async flush(): Promise<void> {
-    for (const until = this.#gone + this.#items.length; this.#gone < until; ) {
-      await this.#send();
+    let until = Number.POSITIVE_INFINITY;
+    const entered = () => {
+      until = this.#gone + this.#items.length;
+    };
+    const entering = this.#waiting === 0 ? entered() : this.#entering.then(entered);
+    while (this.#gone < until) {
+      await (this.#items.length === 0 ? entering : this.#send());
       if (this.#failure !== null) throw this.#failure;
     }
   }

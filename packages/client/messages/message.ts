@@ -50,6 +50,7 @@ export class Message<Data = unknown> implements MessageRow {
   #signal: AbortSignal | undefined;
   #data: Data | undefined;
   #isParsed = false;
+  #misfit: unknown;
 
   /** Messages come from `pop` and `consume`; nobody makes one. */
   constructor(transport: Transport, row: MessageRow, raw: string) {
@@ -84,10 +85,16 @@ export class Message<Data = unknown> implements MessageRow {
     this.#signal = signal;
   }
 
-  /** The payload. It is parsed when it is first asked for. */
+  /** The payload, parsed when it is first asked for. Throws where it does not fit the schema. */
   get data(): Data {
+    if (this.#misfit !== undefined) throw this.#misfit;
     if (!this.#isParsed) this.replaceData(JSON.parse(this.raw) as Data);
     return this.#data as Data;
+  }
+
+  /** Why the payload does not fit the schema: for who asks for it. */
+  refuseData(misfit: unknown): void {
+    this.#misfit = misfit;
   }
 
   /** What a schema made of the payload. */

@@ -2,6 +2,7 @@
 // step is sent as the wire has it. Method: calls that types would forbid, and a scripted broker.
 import { describe, expect, test, vi } from 'vitest';
 import { FakePlatform, lostConnection, type Reply } from '../base/platform.fake.js';
+import type { StandardSchema } from '../base/standard-schema.js';
 import { Client } from '../client.js';
 
 /** A client without types, as JavaScript has it. */
@@ -35,6 +36,7 @@ const MISUSE: readonly [step: Step, text: string][] = [
   [(c) => c.queue?.(''), 'the name of a queue is "": write a text'],
   [(c) => c.queue?.('q', { schema: {} }), 'write a validator of the Standard Schema shape'],
   [(c) => c.queue?.().push({ payload: 1 }), "needs the name of a queue: write client.queue('ord"],
+  [(c) => c.queue?.().buffer().push({ payload: 1 }), 'push needs the name of a queue'],
   [(c) => c.queue?.().pop(), "pop needs a queue, or the labels of some: write client.queue('or"],
   [
     (c) => c.queue?.().task('t').partition('p').pop(),
@@ -210,6 +212,18 @@ describe('what is sent', () => {
       'wait=false&autopilot=true',
       'batch=1&wait=false',
     ]);
+  });
+
+  test('a pop asks the schema; what does not fit throws where it is looked at', async () => {
+    const messages = [{ data: '1' }, { data: 'x' }];
+    const { platform, client } = clientOf({ json: { messages } });
+    const validate = async (value: unknown) =>
+      Number.isNaN(Number(value)) ? { issues: [{ message: 'no' }] } : { value: Number(value) };
+    const schema = { '~standard': { validate } } as StandardSchema<string, number>;
+    const [fits, misfit] = await platform.settled(client.queue('q', { schema }).batch(2).pop());
+    expect(fits?.data).toBe(1);
+    expect(misfit?.raw).toBe('"x"');
+    expect(() => misfit?.data).toThrow('data: no');
   });
 
   test('what a lost pop had acknowledged is told; an earlier try may have deleted', async () => {

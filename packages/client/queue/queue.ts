@@ -18,6 +18,7 @@ import type {
 import { Consuming } from '../consume/consuming.js';
 import { loopEnded } from '../consume/lease.js';
 import { messageStream } from '../consume/message-stream.js';
+import { checked } from '../consume/poll.js';
 import { checkSupervision } from '../consume/supervision.js';
 import { type BufferLimits, type BufferOptions, bufferLimits } from '../messages/buffer.js';
 import type { Buffers } from '../messages/buffers.js';
@@ -163,14 +164,13 @@ export class Queue<
     const { buffer } = this.#state;
     // Now: the program may change what it gave as soon as it has the promise.
     const ready = this.#ready(items);
+    if (ready instanceof Promise) ready.catch(() => undefined);
     if (buffer === undefined) {
       const send = async () => sendItems(this.#context.transport, await ready);
       return new Pushing(send, []) as unknown as Pushing<Pushed>;
     }
-    // A program pushes one message at a time into a buffer: where nothing is waited for, no promise
-    // is made.
+    const added = this.#buffered(ready, buffer);
     const send = (): Buffered | Promise<Buffered> => {
-      const added = this.#context.buffers.of(this.#names('push').queue, buffer).add(ready);
       if (typeof added === 'number') return { buffered: true, count: added };
       return added.then((count) => ({ buffered: true, count }));
     };
@@ -246,6 +246,9 @@ export class Queue<
   async popResult(): Promise<PopResult<Out>> {
     const { transport } = this.#context;
     const result = await pop<Out>(transport, this.#popTerms('pop'));
+    for (const message of result.messages) {
+      await checked(message, this.#state.schema).catch((error) => message.refuseData(error));
+    }
     return result;
   }
 
@@ -343,6 +346,21 @@ export class Queue<
       settle();
       loops.delete(loop);
       forget();
+    }
+  }
+
+  /**
+   * A program pushes one message at a time into a buffer: where nothing is waited for, no promise
+   * is made.
+   */
+  #buffered(
+    ready: readonly ReadyItem[] | Promise<readonly ReadyItem[]>,
+    limits: BufferLimits,
+  ): number | Promise<number> {
+    try {
+      return this.#context.buffers.of(this.#names('push').queue, limits).add(ready);
+    } catch (error) {
+      return Promise.reject(error);
     }
   }
 

@@ -299,6 +299,17 @@ function aborting() {
   return { signal: controller.signal, abort: () => controller.abort(new Error('enough')) };
 }
 
+test('an error says that the address was another', async () => {
+  const headers = { get: () => null };
+  const answer = { status: 404, redirected: true, url: 'https://b.example/x', headers };
+  const fetch = async () => ({ ...answer, text: async () => '{"error":"no_such_route"}' });
+  const transport = new Transport(settingsOf({ url: A, fetch }));
+  const call = transport.call({ ...READ, method: 'POST' });
+  const text =
+    'POST /x: 404 no_such_route (redirected to https://b.example/x: make the client with';
+  await expect(call).rejects.toThrow(text);
+});
+
 test('hostHeader: the name that is asked for is not the address', async () => {
   const server = createServer((request, response) => {
     const parts: string[] = [];

@@ -243,7 +243,7 @@ function causeText(error: unknown): string {
 
 function refusal(
   { method, path }: Pick<Call<unknown>, 'method' | 'path'>,
-  { status, headers }: HeardResponse,
+  { status, headers, redirected, url }: HeardResponse,
   text: string,
 ): { readonly fate: Fate; readonly error: ClientError } {
   const body = jsonOrUndefined(text);
@@ -261,7 +261,9 @@ function refusal(
     body,
   };
   const fate = fateOf(status, facts.code, isKnown);
-  return { fate, error: new ClientError(`${method} ${path}: ${status} ${said}`.trim(), facts) };
+  const from = redirected === true ? `(redirected to ${url}: make the client with that URL)` : '';
+  const parts = [`${method} ${path}: ${status}`, said, from].filter((part) => part !== '');
+  return { fate, error: new ClientError(parts.join(' '), facts) };
 }
 
 function jsonOrUndefined(text: string): unknown {
