@@ -3,6 +3,8 @@
  * does. Only what differs is sent; an empty field is `null`, which restores the default.
  */
 
+import { formatDuration } from './format.js';
+
 export type OptionValue = string | number | boolean;
 export type OptionValues = Readonly<Record<string, OptionValue>>;
 
@@ -243,7 +245,10 @@ export function shownValue({ unit }: QueueOption, value: OptionValue): string {
   return value === '' ? '(empty)' : withUnit(value, unit);
 }
 
+/** "86,400 s (1 d)": the number as it is typed, and as people say it. */
 function withUnit(value: OptionValue, unit: string): string {
-  const text = typeof value === 'number' ? value.toLocaleString('en-US') : String(value);
-  return unit === '' ? text : `${text} ${unit}`;
+  if (typeof value !== 'number') return String(value);
+  const text = `${value.toLocaleString('en-US')} ${unit}`.trim();
+  const seconds = unit === 'ms' ? value / 1000 : unit === 's' ? value : 0;
+  return seconds > 60 ? `${text} (${formatDuration(seconds)})` : text;
 }

@@ -14,7 +14,7 @@ export interface Seed {
 export const LEVELS = 5;
 const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
 /** Few seeds are not drawn larger than this. */
-const STEP_PX_MAX = 16;
+const STEP_PX_MAX = 20;
 /** Of the step: the radius of an empty seed, and of the deepest. Neighbours are 1.7 steps apart. */
 const RADIUS_MIN = 0.4;
 const RADIUS_MAX = 0.8;
@@ -47,6 +47,11 @@ export function seedAt(count: number, sidePx: number, x: number, y: number): num
     if (away < distance) [nearest, distance] = [i, away];
   }
   return nearest;
+}
+
+/** The side of the square that so many seeds fill; few leave room. */
+export function sideOf(count: number, sidePxMax: number): number {
+  return Math.min(2 * STEP_PX_MAX * (Math.sqrt(count) + RADIUS_MAX), sidePxMax);
 }
 
 function stepOf(count: number, sidePx: number): number {

@@ -6,7 +6,7 @@
  * partitions of the chosen queue are asked one after the other, up to a bound, and it is said how
  * many were.
  */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { CallError } from '../base/call-error.js';
 import { placeOfMessage } from '../base/message-id.js';
 import { Refusal } from '../components/dialog.js';
@@ -20,6 +20,12 @@ interface Address {
   readonly txn: string;
 }
 
+interface Wanted {
+  readonly id: string;
+  readonly queue: string;
+  readonly partition: string;
+}
+
 const PARTITIONS_MAX = 1000;
 const AT_ONCE = 6;
 const MINUTE_ROWS = 1000;
@@ -29,8 +35,10 @@ export function FindMessage() {
   const { query } = usePlace();
   const [id, setId] = useState('');
   const [queue, partition] = [query.get('queue') ?? '', query.get('partition') ?? ''];
+  const leaving = useRef(new AbortController());
+  useEffect(() => () => leaving.current.abort(), []);
   const search = useAction(async () => {
-    const { pid, txn } = await find(id, queue, partition);
+    const { pid, txn } = await find({ id, queue, partition }, leaving.current.signal);
     setQuery({ pid, txn });
   });
   const submit = (event: Event) => {
@@ -56,12 +64,12 @@ export function FindMessage() {
 }
 
 /** Rejects where there is none. */
-async function find(id: string, queue: string, partition: string): Promise<Address> {
+async function find({ id, queue, partition }: Wanted, signal: AbortSignal): Promise<Address> {
   const place = placeOfMessage(id);
   if (place !== null) {
     const byNumber = { pid: String(place.partition), txn: id.trim() };
-    if (await isThere(byNumber)) return byNumber;
-    const found = await findByTime(id.trim().toLowerCase(), place.ms, queue);
+    if (await isThere(byNumber, signal)) return byNumber;
+    const found = await findByTime({ id: id.trim().toLowerCase(), queue, ms: place.ms }, signal);
     if (found !== null) return found;
   }
   if (queue === '') {
@@ -72,16 +80,19 @@ async function find(id: string, queue: string, partition: string): Promise<Addre
         : 'No stored message has this id.',
     );
   }
-  return findInQueue(id, queue, partition);
+  return findInQueue({ id, queue, partition }, signal);
 }
 
 /** Among the messages that were pushed in the minute that the id names. */
-async function findByTime(id: string, ms: number, queue: string): Promise<Address | null> {
+async function findByTime(
+  { id, queue, ms }: { readonly id: string; readonly queue: string; readonly ms: number },
+  signal: AbortSignal,
+): Promise<Address | null> {
   const at = new Date(ms).toISOString();
   for (let page = 0; page < MINUTE_PAGES_MAX; page++) {
     const offset = page * MINUTE_ROWS;
     const query = { queue, from: at, to: at, limit: MINUTE_ROWS, offset };
-    const { messages } = await call('GET /api/v1/messages', { query });
+    const { messages } = await call('GET /api/v1/messages', { query, signal });
     const found = messages.find((message) => message.id === id);
     if (found !== undefined) return { pid: found.partitionId, txn: found.transactionId };
     if (messages.length < MINUTE_ROWS) return null;
@@ -89,13 +100,19 @@ async function findByTime(id: string, ms: number, queue: string): Promise<Addres
   return null;
 }
 
-async function findInQueue(txn: string, queue: string, partition: string): Promise<Address> {
+async function findInQueue(
+  { id: txn, queue, partition }: Wanted,
+  signal: AbortSignal,
+): Promise<Address> {
   const query = { queue, limit: PARTITIONS_MAX };
-  const { partitions, walked } = await call('GET /api/v1/resources/partitions', { query });
+  const { partitions, walked } = await call('GET /api/v1/resources/partitions', {
+    query,
+    signal,
+  });
   const asked = partitions.filter((one) => partition === '' || one.partition === partition);
   for (let from = 0; from < asked.length; from += AT_ONCE) {
     const tries = asked.slice(from, from + AT_ONCE).map(({ id }) => ({ pid: id, txn }));
-    const found = await Promise.all(tries.map(isThere));
+    const found = await Promise.all(tries.map((one) => isThere(one, signal)));
     const address = tries[found.indexOf(true)];
     if (address !== undefined) return address;
   }
@@ -108,10 +125,10 @@ async function findInQueue(txn: string, queue: string, partition: string): Promi
   );
 }
 
-async function isThere({ pid, txn }: Address): Promise<boolean> {
+async function isThere({ pid, txn }: Address, signal: AbortSignal): Promise<boolean> {
   const params = { partitionId: pid, transactionId: txn };
   try {
-    await call('GET /api/v1/messages/{partitionId}/{transactionId}', { params });
+    await call('GET /api/v1/messages/{partitionId}/{transactionId}', { params, signal });
     return true;
   } catch (error) {
     if (error instanceof CallError && error.status === 404) return false;

@@ -1,5 +1,5 @@
 /** Looks into a partition without consuming: no lease is taken and no cursor moves. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { CallError } from '../base/call-error.js';
 import { formatInteger } from '../base/format.js';
 import { withQuery } from '../base/routes.js';
@@ -44,6 +44,7 @@ export function PeekMessages({ queue, partition, partitions, onClose }: PeekProp
   const [found, setFound] = useState<Entry | null>(null);
   const set = (changed: Partial<Wanted>) => setWanted({ ...wanted, ...changed });
   const look = useAction(async () => setFound(await peek(queue, wanted)));
+  useEffect(() => void look.run(), []);
   return (
     <Dialog title="Peek" onClose={onClose} isWide>
       <form

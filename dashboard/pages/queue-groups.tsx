@@ -17,7 +17,7 @@ const PAGE_ROWS = 1000;
 const PAGES_AT_ONCE = 10;
 
 const TONES = { Stable: 'good', Lagging: 'bad', Dead: 'plain' } as const;
-const STATES = { Stable: 'keeps up', Lagging: 'lags', Dead: 'has read nothing' } as const;
+const STATES = { Stable: 'stable', Lagging: 'lagging', Dead: 'has read nothing' } as const;
 
 const COLUMNS: readonly Column<Group>[] = [
   {

@@ -41,7 +41,7 @@ export function QueueOptions({ queue, onChange }: QueueOptionsProps) {
   const idle = IDLE_OPTIONS.map((name) => `${name} ${queue.options[name] || '–'}`).join(', ');
   return (
     <Section title="Options" actions={queueAdmin ? edit : undefined}>
-      <div class="columns">
+      <div class="options">
         {OPTION_GROUPS.map(({ title, options }) => (
           <div key={title}>
             <h3 class="group-title">{title}</h3>
@@ -148,9 +148,7 @@ function OptionField({ option, typed, onInput }: OptionFieldProps) {
   if (typeof typed === 'boolean') return <Toggle label={label} isOn={typed} onInput={onInput} />;
   const fault = faultOf(option, typed);
   const note =
-    typeof standard === 'number'
-      ? `Empty: the default, ${shownValue(option, standard)}`
-      : undefined;
+    typeof standard === 'number' ? `Default: ${shownValue(option, standard)}` : undefined;
   return (
     <Field label={unit === '' ? label : `${label}, ${unit}`} note={note} error={fault}>
       {(id) => <TextInput id={id} value={typed} onInput={onInput} isWrong={fault !== null} />}

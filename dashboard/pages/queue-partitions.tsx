@@ -113,7 +113,7 @@ function ByDepth({ ranking }: { readonly ranking: Ranking }) {
           onPoint={setPointed}
           onChoose={(seed) => openPartition(partitions[seed]?.partition ?? '')}
         />
-        <Scale deepest={depths[0] ?? 0} />
+        <Scale deepest={depths[0] ?? 0} least={rest > 0 ? (partitions.at(-1)?.pending ?? 0) : 0} />
         <p class="pointed quiet" aria-hidden="true">
           {below === undefined ? (
             'Each seed is a partition, the deepest in the middle.'
@@ -160,13 +160,19 @@ function summaryOf({ partitions, walked, truncated }: Ranking): string {
   return `${more}${formatInteger(waiting)} of ${all} with pending messages.`;
 }
 
-function Scale({ deepest }: { readonly deepest: number }) {
+interface ScaleProps {
+  readonly deepest: number;
+  /** What those that are drawn empty may have at most. */
+  readonly least: number;
+}
+
+function Scale({ deepest, least }: ScaleProps) {
   return (
     <figcaption class="scale">
       <span class="chart-title">Pending</span>
       <span class="legend">
         <i class="seed" data-level={0} aria-hidden="true" />
-        none
+        {least === 0 ? 'none' : `not ranked, at most ${formatInteger(least)}`}
       </span>
       {levelDepths(deepest).map(({ level, from }) => (
         <span key={level} class="legend">

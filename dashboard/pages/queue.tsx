@@ -148,8 +148,15 @@ function Totals({ queue, partitions }: TotalsProps) {
           value: <Link to={messages}>{formatInteger(totals.total)}</Link>,
           note: <Bytes of={retainedBytes} />,
         },
-        { label: 'Partitions', value: formatInteger(partitions) },
-        { label: 'Created', value: <Ago at={createdAt} /> },
+        {
+          label: 'Partitions',
+          value: formatInteger(partitions),
+          note: (
+            <>
+              created <Ago at={createdAt} />
+            </>
+          ),
+        },
       ]}
     />
   );
@@ -187,7 +194,7 @@ function NoQueue({ queue, asked, onAsk, onPushed }: NoQueueProps) {
   const { produce } = useCapabilities();
   return (
     <Empty>
-      <p>
+      <p class="table-note">
         No queue has this name. <Link to="/queues">All queues</Link>
       </p>
       {produce && (

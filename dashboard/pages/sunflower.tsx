@@ -3,7 +3,7 @@
  * elements. It is for eyes and pointers; the table beside it says the same, and goes by keys.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { LEVELS, levelOf, seedAt, seedsOf } from '../base/sunflower.js';
+import { LEVELS, levelOf, seedAt, seedsOf, sideOf } from '../base/sunflower.js';
 
 interface SunflowerProps {
   /** Descending. */
@@ -17,14 +17,15 @@ const SIDE_PX_MAX = 400;
 
 export function Sunflower({ depths, onPoint, onChoose }: SunflowerProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [sidePx, setSide] = useState(0);
+  const [widthPx, setWidth] = useState(0);
+  const sidePx = sideOf(depths.length, widthPx);
   const [isDark, setDark] = useState(DARK.matches);
   const current = useRef({ depths, onPoint, onChoose });
   current.current = { depths, onPoint, onChoose };
   useLayoutEffect(() => {
     const box = canvas.current?.parentElement;
     if (!box) return;
-    const look = () => setSide(Math.min(box.clientWidth, SIDE_PX_MAX));
+    const look = () => setWidth(Math.min(box.clientWidth, SIDE_PX_MAX));
     const observer = new ResizeObserver(look);
     observer.observe(box);
     look();

@@ -66,6 +66,16 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await tab.run(typeInto('Payload', PAYLOAD));
     await tab.run(typeInto('Partition', HARD_NAME.slice(0, 60)));
     await tab.run(typeInto('Transaction id', TRANSACTION));
+    await tab.run(`{
+      const real = window.fetch;
+      window.fetch = (url, options) => {
+        if (!String(url).endsWith('/push')) return real(url, options);
+        window.fetch = real;
+        return Promise.resolve(new Response('{"error":"disk_full"}', { status: 507 }));
+      };
+    }`);
+    await tab.run(press('Push'));
+    await says(tab, DIALOG).toContain('too full');
     await tab.run(press('Push'));
     await says(tab).toContain(TRANSACTION);
     const { messages } = await read('/api/v1/messages?queue=typed');
@@ -234,7 +244,9 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await tab.run(typeInto('Lease', '45'));
     await tab.run(typeInto('Kept for', '3600'));
     await says(tab, DIALOG).toContain('Lease: 60 s → 45 s. New leases last 45 s');
-    expect(await tab.run(DIALOG)).toContain('Removes messages older than 3,600 s, read or not');
+    expect(await tab.run(DIALOG)).toContain(
+      'Removes messages older than 3,600 s (1 h), read or not',
+    );
     await expectUsable();
     // Somebody else changes another option meanwhile: it is not sent back.
     await client.post('/api/v1/configure', { queue: 'set', options: { retryLimit: 9 } });
@@ -264,7 +276,6 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await expectUsable();
     await tab.run(press('Peek'));
     await says(tab, DIALOG).toContain('Which');
-    await tab.run(press('Look'));
     await says(tab, DIALOG).toContain('Stored from offset 0, next 3');
     expect(await tab.run(DIALOG)).toContain('looked-2');
     expect((await read('/api/v1/resources/queues/looked')).totals.processing).toBe(0);
@@ -312,5 +323,64 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     );
     expect(await tab.run('document.querySelectorAll("main tr").length')).toBeLessThan(200);
     await expectUsable();
+  });
+
+  test('a payload of a MiB and one as deep as can be are shown whole', async () => {
+    const deep = `${'['.repeat(125)}1.0${']'.repeat(125)}`;
+    const long = `"${'x'.repeat(1_048_576)}"`;
+    for (const payload of [deep, long]) {
+      const body = Buffer.from(`{"items":[{"queue":"large","payload":${payload}}]}`);
+      expect((await client.send('POST', '/api/v1/push', body)).status).toBe(201);
+      await open('/messages?queue=large');
+      await says(tab).toContain('Default');
+      await tab.run(`document.querySelector('tbody tr td').click()`);
+      await says(tab, DIALOG).toContain('As stored');
+      await tab.run(press('As stored'));
+      const bytes = 'document.querySelector("dialog textarea").value.length';
+      await says(tab, bytes).toBe(String(payload.length));
+    }
+  });
+
+  test('a role that only reads sees what there is, and nothing that it may not do', async () => {
+    await push('only', 2);
+    await bury('only', 1, 'billing', 'no');
+    await open('/queues/only');
+    await says(tab).toContain('Push a message');
+    await tab.run(`{
+      const real = window.fetch;
+      window.fetch = async (url, options) => {
+        const answer = await real(url, options);
+        if (!String(url).endsWith('/auth/me')) return answer;
+        const body = { ...(await answer.json()), role: 'read-only', is_operator: false };
+        return new Response(JSON.stringify(body));
+      };
+      document.querySelector('.top .wide-only').click();
+    }`);
+    await says(tab, 'document.querySelector("dialog")?.innerText').toContain('Bearer token');
+    // Of the role the page learns anew when another token is entered.
+    await tab.run(`{
+      const field = document.querySelector('dialog [type=password]');
+      field.value = 'any';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    }`);
+    await tab.run(press('Use'));
+    await says(tab).not.toContain('Push a message');
+    for (const [path, shown] of [
+      ['/queues/only?partition=p', 'Where each group is'],
+      ['/dlq?queue=only', '1 dead letter'],
+      ['/messages?queue=only&status=dead_letter', 'only-0'],
+    ]) {
+      await tab.run(`history.pushState(null, '', ${JSON.stringify(path)});
+        dispatchEvent(new PopStateEvent('popstate')); 0`);
+      await says(tab).toContain(shown);
+      const buttons = `[...document.querySelectorAll('main button')].map((one) => one.innerText)`;
+      const offered = (await tab.run(buttons)) as string[];
+      const words = /Push a|Peek|Delete|Edit|Replay|Purge|Choose/;
+      expect(offered.filter((text) => words.test(text))).toEqual([]);
+    }
+    await tab.run(`document.querySelector('tbody tr td').click()`);
+    await says(tab, DIALOG).toContain('One message');
+    await says(tab, DIALOG).toContain('dead letter');
+    expect(await tab.run(DIALOG)).not.toMatch(/Replay|Delete/);
   });
 });
