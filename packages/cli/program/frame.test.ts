@@ -230,7 +230,7 @@ describe.runIf(spawnSync('openssl', ['version']).error === undefined)('--insecur
     expect([failed.code, failed.err]).toEqual([2, expect.stringContaining('self-signed')]);
     expect((await stub.svcctl(`${words} --insecure`, { env })).code).toBe(0);
     expect(readFileSync(env.SVC_CONFIG, 'utf8')).toMatch(
-      /insecure: true\n +token-ref: literal:a=b/,
+      /token-ref: literal:a=b\n +insecure: true/,
     );
     expect((await stub.svcctl('ping', { env })).code).toBe(0);
     expect((await stub.svcctl('ping --insecure=false', { env })).code).toBe(2);
