@@ -77,6 +77,7 @@ const CALM = {
   link: null,
   deadLetters: 0,
   longestLagSeconds: 300,
+  waitSeconds: 300,
 };
 
 test.each([
@@ -90,7 +91,7 @@ test.each([
     [/^bad Disk: 85/],
   ],
   ['dead letters', { deadLetters: 1 }, [/^wait 1 dead letter \/dlq$/]],
-  ['a message waits', { longestLagSeconds: 301 }, [/^wait .*5 minutes \/consumers$/]],
+  ['a message waits', { longestLagSeconds: 301 }, [/^wait .*5 min 1 s \/consumers$/]],
   ['the node', { status: 'settling' }, [/^wait .*settling/]],
   [
     'the worst first',

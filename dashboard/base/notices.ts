@@ -1,6 +1,6 @@
 /** What is wrong, the worst first, each with the page that shows it. */
 import type { LinkView } from '@svc/wire';
-import { counted, isFigure } from './format.js';
+import { counted, formatDuration, isFigure } from './format.js';
 import { gaugesOf, type RaftView } from './fullest-node.js';
 import { noticesOf as linkNoticesOf } from './standby-link.js';
 
@@ -18,14 +18,14 @@ export interface NoticeSources {
   readonly deadLetters: number | null;
   /** Seconds that the oldest unconsumed message waits. */
   readonly longestLagSeconds: number | null;
+  /** From so many on it is told. */
+  readonly waitSeconds: number;
 }
 
 const FAR_BEHIND_ENTRIES = 10_000;
-/** The node calls a group `Lagging` from here on. */
-const LAG_SECONDS = 300;
 
 export function noticesOf(sources: NoticeSources): NoticeText[] {
-  const { status, raft, link, deadLetters, longestLagSeconds } = sources;
+  const { status, raft, link, deadLetters, longestLagSeconds, waitSeconds } = sources;
   const notices: NoticeText[] = [
     ...(raft === null ? [] : raftNotices(raft)),
     ...linkNoticesOf(link).map((notice) => ({ ...notice, to: '/system' })),
@@ -33,9 +33,8 @@ export function noticesOf(sources: NoticeSources): NoticeText[] {
   if (status !== null && status !== 'healthy') {
     notices.push({ tone: 'wait', text: `The node that answers is ${status}`, to: '/system' });
   }
-  if (isFigure(longestLagSeconds) && longestLagSeconds > LAG_SECONDS) {
-    const minutes = Math.floor(longestLagSeconds / 60);
-    const text = `A message waits since ${counted(minutes, 'minute', 'minutes')}`;
+  if (isFigure(longestLagSeconds) && longestLagSeconds > waitSeconds) {
+    const text = `A message waits since ${formatDuration(longestLagSeconds)}`;
     notices.push({ tone: 'wait', text, to: '/consumers' });
   }
   if (isFigure(deadLetters) && deadLetters > 0) {

@@ -19,14 +19,16 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-export function rangeOf(query: URLSearchParams, nowMs: number): TimeRange {
+/** `first`: the key of the span where the query names none. */
+export function rangeOf(query: URLSearchParams, nowMs: number, first = ''): TimeRange {
   const fromMs = Date.parse(query.get('from') ?? '');
   if (Number.isFinite(fromMs)) {
     const saidMs = Date.parse(query.get('to') ?? '');
     const toMs = Number.isFinite(saidMs) ? saidMs : nowMs;
     if (toMs > fromMs) return { key: null, fromMs, toMs };
   }
-  const range = RANGES.find(({ key }) => key === query.get('range')) ?? RANGES[0];
+  const wanted = [query.get('range'), first];
+  const [range = RANGES[0]] = wanted.flatMap((one) => RANGES.filter(({ key }) => key === one));
   return { key: range.key, fromMs: nowMs - range.ms, toMs: nowMs };
 }
 

@@ -3,6 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { formatMoment, localInputOf } from '../base/moment.js';
 import { RANGES, rangeOf, type TimeRange } from '../base/time-range.js';
 import { setQuery, usePlace } from '../data/location.js';
+import { useSettings } from '../data/settings.js';
 import { Dialog } from './dialog.js';
 import { Field, Select, TextInput } from './form.js';
 
@@ -12,10 +13,14 @@ import { Field, Select, TextInput } from './form.js';
  */
 export function useTimeRange(): { readonly key: string; readonly now: () => TimeRange } {
   const { query } = usePlace();
+  const { range: first } = useSettings();
   const [range, from, to] = ['range', 'from', 'to'].map((name) => query.get(name) ?? '');
   return useMemo(
-    () => ({ key: `${range} ${from} ${to}`, now: () => rangeOf(query, Date.now()) }),
-    [range, from, to],
+    () => ({
+      key: `${range} ${from} ${to} ${first}`,
+      now: () => rangeOf(query, Date.now(), first),
+    }),
+    [range, from, to, first],
   );
 }
 
@@ -27,7 +32,7 @@ export function RangePicker() {
   const choices = [...RANGES.map((one) => ({ value: one.key, label: one.label })), own];
   const choose = (value: string) => {
     if (value === '') setOpen(true);
-    else setQuery({ range: value === RANGES[0].key ? null : value, from: null, to: null });
+    else setQuery({ range: value, from: null, to: null });
   };
   return (
     <span class="range">

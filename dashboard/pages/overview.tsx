@@ -15,6 +15,7 @@ import { TimeSeries } from '../components/time-series.js';
 import { isReachable, type Members, useCluster } from '../data/cluster.js';
 import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
+import { useSettings } from '../data/settings.js';
 import { FirstMessage } from './first-message.js';
 import type { QueueRow } from './queues.js';
 
@@ -46,12 +47,14 @@ export function OverviewPage() {
 /** A live region: what is new in it is read aloud. */
 function Notices({ overview }: { readonly overview: Overview | null }) {
   const { health, members, link } = useCluster();
+  const { waitSeconds } = useSettings();
   const notices = noticesOf({
     status: health.data?.status ?? null,
     raft: members.data,
     link,
     deadLetters: overview?.messages.deadLetter ?? null,
     longestLagSeconds: overview?.lag.time.max ?? null,
+    waitSeconds,
   });
   return (
     <div class="notices" role="status" aria-label="Notices">
@@ -67,6 +70,7 @@ function Notices({ overview }: { readonly overview: Overview | null }) {
 }
 
 function Totals({ totals }: { readonly totals: Overview }) {
+  const { waitSeconds } = useSettings();
   const { members } = useCluster();
   const { messages, lag, queues, partitions } = totals;
   const rates = members.data === null ? null : clusterRates(members.data.members);
@@ -89,7 +93,7 @@ function Totals({ totals }: { readonly totals: Overview }) {
           label: 'Oldest that waits',
           value: formatDuration(lag.time.max),
           note: `${formatInteger(lag.offset.max)} behind in one partition`,
-          tone: lag.time.max > 300 ? 'wait' : undefined,
+          tone: lag.time.max > waitSeconds ? 'wait' : undefined,
         },
         {
           label: 'Dead letters',

@@ -9,6 +9,7 @@ import { isTokenWanted } from '../data/access.js';
 import { ClusterContext, useClusterPolls } from '../data/cluster.js';
 import { type Identity, IdentityContext, useCapabilities } from '../data/identity.js';
 import { navigate, usePlace } from '../data/location.js';
+import { SettingsContext, useSettingsPoll } from '../data/settings.js';
 import { useStore } from '../data/use-store.js';
 import { AccessDialog } from './access-dialog.js';
 import { useIdentityPoll } from './identity-poll.js';
@@ -43,6 +44,7 @@ export function App() {
 
 function Frame({ children }: { readonly children: preact.ComponentChildren }) {
   const cluster = useClusterPolls();
+  const settings = useSettingsPoll();
   const sidebar = useSidebar();
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const capabilities = useCapabilities();
@@ -50,21 +52,23 @@ function Frame({ children }: { readonly children: preact.ComponentChildren }) {
   useShortcuts({ onPalette: () => setPaletteOpen(true), onCollapse: sidebar.toggle });
   return (
     <ClusterContext.Provider value={cluster}>
-      <button type="button" class="skip" onClick={() => focusHeading(main.current)}>
-        To the page
-      </button>
-      <div class="shell" data-collapsed={sidebar.isCollapsed ? '' : undefined}>
-        <TopBar
-          isCollapsed={sidebar.isCollapsed}
-          onCollapse={sidebar.toggle}
-          onPalette={() => setPaletteOpen(true)}
-        />
-        <Navigation capabilities={capabilities} />
-        <main ref={main}>{children}</main>
-      </div>
-      {isPaletteOpen && (
-        <Palette onClose={() => setPaletteOpen(false)} onCollapse={sidebar.toggle} />
-      )}
+      <SettingsContext.Provider value={settings}>
+        <button type="button" class="skip" onClick={() => focusHeading(main.current)}>
+          To the page
+        </button>
+        <div class="shell" data-collapsed={sidebar.isCollapsed ? '' : undefined}>
+          <TopBar
+            isCollapsed={sidebar.isCollapsed}
+            onCollapse={sidebar.toggle}
+            onPalette={() => setPaletteOpen(true)}
+          />
+          <Navigation capabilities={capabilities} />
+          <main ref={main}>{children}</main>
+        </div>
+        {isPaletteOpen && (
+          <Palette onClose={() => setPaletteOpen(false)} onCollapse={sidebar.toggle} />
+        )}
+      </SettingsContext.Provider>
     </ClusterContext.Provider>
   );
 }

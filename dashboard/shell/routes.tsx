@@ -14,10 +14,13 @@ import { MessagesPage } from '../pages/messages.js';
 import { OverviewPage } from '../pages/overview.js';
 import { QueuePage } from '../pages/queue.js';
 import { QueuesPage } from '../pages/queues.js';
+import { SettingsPage } from '../pages/settings.js';
 import { StreamsPage } from '../pages/streams.js';
+import { SupervisorsPage } from '../pages/supervisors.js';
 import { SystemPage } from '../pages/system.js';
 import { TimersPage } from '../pages/timers.js';
 import { TracesPage } from '../pages/traces.js';
+import { WorkloadPage } from '../pages/workload.js';
 
 export const GROUPS = ['Overview', 'Messaging', 'Workers', 'Analysis', 'Access', 'Cell'] as const;
 
@@ -44,7 +47,10 @@ export const ROUTES: readonly Route[] = [
   { path: '/locks', title: 'Locks', group: 'Messaging', page: LocksPage },
   { path: '/consumers', title: 'Consumers', group: 'Workers', page: ConsumersPage },
   { path: '/streams', title: 'Streams', group: 'Workers', page: StreamsPage },
+  { path: '/supervisors', title: 'Supervision', group: 'Workers', page: SupervisorsPage },
+  { path: '/workload', title: 'Workload', group: 'Analysis', page: WorkloadPage },
   { path: '/traces', title: 'Traces', group: 'Analysis', page: TracesPage },
+  { path: '/settings', title: 'Settings', group: 'Access', page: SettingsPage },
   { path: '/system', title: 'System', group: 'Cell', page: SystemPage },
 ];
 

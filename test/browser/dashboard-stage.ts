@@ -34,6 +34,10 @@ export const PAGES: readonly StagedPage[] = [
   { name: 'lagging', path: '/consumers?view=lagging&age=0', shows: 'streams.totals' },
   { name: 'group', path: '/consumers?group=billing', shows: 'Partitions of' },
   { name: 'streams', path: '/streams', shows: 'totals' },
+  { name: 'supervisors', path: '/supervisors', shows: 'worker-host' },
+  { name: 'workload', path: '/workload', shows: 'shop' },
+  { name: 'workload-queues', path: '/workload?by=queue&namespace=shop', shows: 'shop.mail' },
+  { name: 'settings', path: '/settings', shows: 'Span of time' },
   { name: 'traces', path: '/traces', shows: 'checkout' },
   { name: 'trace', path: '/traces?name=checkout', shows: 'declined' },
   { name: 'system', path: '/system', shows: 'Standby link' },
@@ -76,6 +80,7 @@ export async function fill(client: Caller): Promise<void> {
   }));
   await ok('/api/v1/timers', timers);
   await ok('/api/v1/ephemeral/push', { queue: 'presence', messages: [{ payload: { user: 1 } }] });
+  await ok('/api/v1/kv', reportOfProcess());
   await ok('/streams/v1/queries', { name: 'totals', source_queue: 'orders', config_hash: 'a1' });
   await client.get(
     '/api/v1/pop/queue/orders?consumerGroup=streams.totals&autoAck=true&timeout=500',
@@ -113,4 +118,30 @@ async function failOne(client: Caller, ok: Post): Promise<void> {
     status: 'dlq',
     error: 'the card was declined',
   });
+}
+
+/** As the client writes it with `supervision`. */
+function reportOfProcess(): object[] {
+  const pool = {
+    name: 'orders',
+    queue: 'orders',
+    consumer_group: 'billing',
+    desired: 4,
+    running: 3,
+  };
+  const counts = { busy: 1, completed: 90, failed: 2, oldest_inflight_seconds: 4 };
+  const document = {
+    hostname: 'worker-host',
+    pid: 4711,
+    engine: 'js',
+    state: 'running',
+    uptime_seconds: 3600,
+    pool_status: [{ ...pool, ...counts, last_completed_at_epoch: Date.now() / 1000 }],
+  };
+  const data = Buffer.from(JSON.stringify(document)).toString('base64');
+  const row = { op: 'put', ns: 'svc-supervisor', ttlSeconds: 3600 };
+  return [
+    { ...row, key: 'billing/1/head', value: { write: 'w', chunks: 1 } },
+    { ...row, key: 'billing/1/chunk/0000', value: { write: 'w', index: 0, data } },
+  ];
 }

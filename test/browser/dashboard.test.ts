@@ -123,6 +123,39 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await tab.run('window.fetch = window.real; 0');
   });
 
+  test('settings are saved for everybody, and no save is lost to another', async () => {
+    await open('/settings');
+    await says(tab).toContain('Span of time');
+    await tab.run(typeInto('.settings input', 'soon'));
+    await says(tab).toContain('A whole number');
+    await tab.run(typeInto('.settings input', '60'));
+    await tab.run(press('Save for everybody'));
+    await says(tab, 'document.querySelector(".toasts").innerText').toContain('Saved');
+    const { text } = await client.get('/api/v1/kv/svc-dashboard/settings');
+    expect(JSON.parse(text).value).toMatchObject({ range: '1h', waitSeconds: 60 });
+    const theirs = Buffer.from('{"value":{"waitSeconds":90},"forever":true}');
+    await client.send('PUT', '/api/v1/kv/svc-dashboard/settings', theirs);
+    await tab.run(typeInto('.settings input', '30'));
+    await tab.run(press('Save for everybody'));
+    await says(tab).toContain('somebody else has saved');
+    expect(await tab.run('document.querySelector(".settings input").value')).toBe('30');
+    await open('/settings');
+    await says(tab, 'document.querySelector(".settings input").value').toBe('90');
+  });
+
+  test('workload leads from a label to its queues, and to the page of one', async () => {
+    await open('/analytics?range=6h');
+    await says(tab, 'location.pathname + location.search').toBe('/workload?range=6h');
+    await says(tab).toContain('shop');
+    await tab.run(`[...document.querySelectorAll('tbody tr')].find(({ innerText }) =>
+      innerText.startsWith('shop')).click()`);
+    await says(tab).toContain('shop.billing');
+    expect(await tab.run(TEXT)).not.toContain('orders');
+    await tab.run(`[...document.querySelectorAll('tbody tr')].find(({ innerText }) =>
+      innerText.startsWith('shop.billing')).click()`);
+    await says(tab, 'location.pathname').toBe('/queues/shop.billing');
+  });
+
   test('numbers are shown as they are stored, in a tree', async () => {
     await open('/kv?namespace=settings');
     await says(tab).toContain('"one":1.0');
