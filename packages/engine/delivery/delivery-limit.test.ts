@@ -223,6 +223,19 @@ test('a position ends it, also where the group stands already', () => {
   expect(die()).toEqual(['b', 'c']);
 });
 
+test('retention that removes it first files nothing, and what is then in front begins anew', () => {
+  const retention = { intervalMs: 5000, batchAppends: 1000 };
+  rig = new EngineRig(undefined, { retention });
+  rig.configure('q', { deliveryLimit: 2, maxWaitTimeSeconds: 10 });
+  rig.push('q', 'p', ['a']);
+  advance(8000);
+  rig.push('q', 'p', ['b', 'c']);
+  expect([die(), die()]).toEqual([['a', 'b', 'c'], ['a']]);
+  for (let i = 0; i < 6; i++) advance(1000);
+  expect([die(), filed()]).toEqual([['b'], []]);
+  expect(cursor()).toMatchObject({ attemptOffset: 1, attempt: 1 });
+});
+
 test('a delivery that no client received does not count, nor as one alone', () => {
   rig.configure('q', { deliveryLimit: 2 });
   die();
