@@ -395,6 +395,16 @@ describe('the end', () => {
     expect(statuses().flat()).toEqual(['a0 completed', 'a1 retry', 'b0 retry']);
   });
 
+  test('a lease that is shorter than the usual interval is renewed in time', async () => {
+    const { platform, queue } = loopOf([['a0']]);
+    const handle = () => new Promise<void>((resolve) => platform.after(10_000, resolve));
+    const loop = queue.limit(1).leaseTime('9s').renewLease().consume(handle);
+    await platform.settled(loop.then());
+    const renewals = platform.requests.filter(({ path }) => path.endsWith('/lease/lease/extend'));
+    const from = platform.requests[0]?.atMs ?? 0;
+    expect(renewals.map(({ atMs }) => atMs - from)).toEqual([3000, 6000, 9000]);
+  });
+
   test('leases are renewed while the handler works, and not after', async () => {
     const { platform, queue } = loopOf([['a0', 'b0']]);
     const loop = queue

@@ -80,6 +80,14 @@ const MISUSE: readonly [step: Step, text: string][] = [
   ],
   [(_, q) => q.buffer?.({ messageCount: 9, maxSize: 3 }).push({ payload: 1 }), 'less than a batch'],
   [(_, q) => q.consume?.(), 'consume is undefined: write consume(async (messages) => { ... })'],
+  [
+    (_, q) =>
+      q
+        .leaseTime?.('10s')
+        .renewLease(true, '10s')
+        .consume(() => 0),
+    'renewLease is every 10000 ms, and leaseTime 10 s: write an interval that is shorter',
+  ],
   [(_, q) => q.each?.().consume(7), 'write consume(async (message) => { ... })'],
   [(_, q) => q.commitOnDelivery?.().consume(() => 0), 'leave commitOnDelivery out, or use pop'],
   [(_, q) => q.wait?.(false).consume(() => 0), 'leave wait(false) out; idleMillis ends it'],

@@ -74,7 +74,8 @@ interface State {
   readonly limit?: number;
   readonly idleMs?: number;
   readonly autoAck?: boolean;
-  readonly renewMs?: number | null;
+  /** null: no; undefined: in its usual interval. */
+  readonly renewal?: { readonly everyMs: number | undefined } | null;
   readonly each?: boolean;
 }
 
@@ -278,10 +279,11 @@ export class Queue<
     return this.#with({ autoAck: flag(ack, 'autoAck') });
   }
 
-  /** Renews the lease of a batch while its handler works, every 20 s. */
-  renewLease(enabled = true, interval: Duration = RENEW_MS): Queue<Out, In, Pushed, Each> {
-    const renewMs = durationMs(interval, 'the interval of renewLease', 100);
-    return this.#with({ renewMs: flag(enabled, 'renewLease') ? renewMs : null });
+  /** Renews the lease of a batch while its handler works: every 20 s, or third of `leaseTime`. */
+  renewLease(enabled = true, interval?: Duration): Queue<Out, In, Pushed, Each> {
+    const what = 'the interval of renewLease';
+    const everyMs = interval === undefined ? undefined : durationMs(interval, what, 100);
+    return this.#with({ renewal: flag(enabled, 'renewLease') ? { everyMs } : null });
   }
 
   /** The handler gets one message at a time, instead of a batch. */
@@ -429,9 +431,20 @@ export class Queue<
       throw new TypeError(`${step} waits for messages: leave wait(false) out; idleMillis ends it`);
     }
     const { schema, concurrency = 1, limit = Infinity, idleMs = Infinity } = this.#state;
-    const { autoAck = true, renewMs = null, batch, each = false } = this.#state;
+    const { autoAck = true, batch, each = false } = this.#state;
+    const renewMs = this.#renewMs();
     const isPaced = each && batch === undefined && !pop.autopilot;
     return { pop, isPaced, schema, concurrency, limit, idleMs, autoAck, renewMs };
+  }
+
+  /** A lease that is over before its first renewal is lost each time. */
+  #renewMs(): number | null {
+    const { renewal = null, leaseSeconds = Number.POSITIVE_INFINITY } = this.#state;
+    if (renewal === null) return null;
+    const { everyMs = Math.min(RENEW_MS, (leaseSeconds * 1000) / 3) } = renewal;
+    if (everyMs < leaseSeconds * 1000) return everyMs;
+    const text = `renewLease is every ${everyMs} ms, and leaseTime ${leaseSeconds} s`;
+    throw new TypeError(`${text}: write an interval that is shorter, a third of it or so`);
   }
 
   #with<NextPushed extends readonly PushResult[] | Buffered, NextEach extends boolean>(

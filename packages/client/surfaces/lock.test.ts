@@ -201,6 +201,17 @@ describe('when it is lost', () => {
     expect(opsOf(broker)).not.toContain('renew');
   });
 
+  test('a listener that throws harms nobody', async () => {
+    const { platform, acquire } = setUp((_, { op }) => (op === 'renew' ? 'refused' : undefined));
+    const held = await acquire();
+    held.onLost(() => {
+      throw new Error('mine');
+    });
+    const losses = lossesOf(held);
+    await ended(platform);
+    expect([losses, held.isHeld]).toEqual([['expired'], false]);
+  });
+
   test("renew: the broker says that it is another's", async () => {
     const { broker, platform, acquire } = setUp();
     const held = await acquire();

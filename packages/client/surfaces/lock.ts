@@ -407,7 +407,17 @@ export class HeldLock implements Guard {
     // What expired by this clock the broker may still keep for a while: nobody has to wait for it.
     if (reason === 'expired') this.#locks.inBackground(this.#giveBack());
     this.#lost.abort(new LockLost(this.name, reason));
-    for (const listener of this.#listeners.splice(0)) listener(reason);
+    for (const listener of this.#listeners.splice(0)) this.#tell(listener, reason);
+  }
+
+  /** What a listener throws is not for who looks at the lock, and not for the other listeners. */
+  #tell(listener: (reason: LossReason) => void, reason: LossReason): void {
+    try {
+      listener(reason);
+    } catch (error) {
+      const facts = { lock: this.name, error: String(error) };
+      this.#transport.settings.logger.error('onLost of a lock threw', facts);
+    }
   }
 
   #end(state: 'lost' | 'released'): void {
