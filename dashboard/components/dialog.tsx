@@ -51,6 +51,8 @@ interface ConfirmProps {
   readonly name?: string;
   /** On the button: "Delete the queue". */
   readonly action: string;
+  /** On the button that changes nothing. */
+  readonly dismissal?: string;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
   readonly isBusy?: boolean;
@@ -61,7 +63,7 @@ interface ConfirmProps {
 /** A question with the name of what it is about to be typed. */
 export function ConfirmByName(props: ConfirmProps) {
   const { title, children, name = '', action, onConfirm, onClose } = props;
-  const { isBusy = false, error = null, isDangerous = true } = props;
+  const { isBusy = false, error = null, isDangerous = true, dismissal = 'Cancel' } = props;
   const [typed, setTyped] = useState('');
   const isSame = typed.trim() === name.trim();
   return (
@@ -82,7 +84,7 @@ export function ConfirmByName(props: ConfirmProps) {
         <Refusal error={error} />
         <div class="dialog-foot">
           <button type="button" onClick={onClose}>
-            Cancel
+            {dismissal}
           </button>
           <button
             type="submit"

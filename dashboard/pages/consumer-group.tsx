@@ -83,7 +83,10 @@ interface RowsProps extends GroupProps {
 function Group({ group, rows, more, onChange }: RowsProps) {
   const { query } = usePlace();
   const sums = useMemo(() => queueSums(rows), [rows]);
-  const queue = query.get('queue') ?? sums[0]?.queue ?? '';
+  // A queue of the address that is gone gives way to the worst.
+  const asked = query.get('queue');
+  const isThere = more !== null || sums.some((one) => one.queue === asked);
+  const queue = (isThere ? asked : null) ?? sums[0]?.queue ?? '';
   const cursors = useMemo(() => rows.filter((row) => row.queue === queue), [rows, queue]);
   return (
     <div class="page">

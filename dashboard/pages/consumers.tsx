@@ -1,7 +1,7 @@
 /** Consumer groups: how far each is behind at each queue; one group is a page of its own. */
 import { useMemo } from 'preact/hooks';
 import { pathOfGroup } from '../base/consumer-groups.js';
-import { counted } from '../base/format.js';
+import { counted, formatDuration } from '../base/format.js';
 import { holds } from '../base/order.js';
 import { pathOfQueue } from '../base/routes.js';
 import { type Column, DataTable, type More } from '../components/data-table.js';
@@ -10,7 +10,7 @@ import { Link } from '../components/link.js';
 import { Page } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Tabs } from '../components/tabs.js';
-import { Ago, Badge, Count, Name, Time } from '../components/text.js';
+import { Badge, Count, Name, Time } from '../components/text.js';
 import { navigate, setQuery, usePlace } from '../data/location.js';
 import { EVERY_MS_SLOW } from '../data/poll.js';
 import { callFully, type Success } from '../data/request.js';
@@ -137,9 +137,11 @@ const LAGGING_COLUMNS: readonly Column<LaggingRow>[] = [
   },
   {
     key: 'oldest',
-    title: 'Oldest unread',
+    title: 'Unread for',
     value: (row) => row.time_lag_seconds,
-    cell: (row) => <Ago at={row.oldest_unconsumed_at} />,
+    cell: (row) => (
+      <span title={row.oldest_unconsumed_at}>{formatDuration(row.time_lag_seconds)}</span>
+    ),
   },
   {
     key: 'lease',
@@ -259,7 +261,7 @@ function Lagging() {
   };
   const { poll, more } = usePages(`lagging ${age}`, ask, EVERY_MS_SLOW);
   return (
-    <div>
+    <div class="tight">
       <div class="filters">
         <TextInput
           label="Group, queue or partition holds"

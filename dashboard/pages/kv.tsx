@@ -197,7 +197,7 @@ function Rows({ namespace }: { readonly namespace: string }) {
       </div>
       <Loaded poll={poll} what="the rows">
         {({ rows }) => (
-          <div class="kv-rows">
+          <div class="tight">
             <DataTable
               caption={`Rows of ${namespace}`}
               columns={COLUMNS}

@@ -95,7 +95,7 @@ export function LocksPage() {
   });
   return (
     <Page title="Locks">
-      <div>
+      <div class="tight">
         <div class="filters">
           <TextInput
             label="Names that begin with"

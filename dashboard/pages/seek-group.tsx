@@ -165,43 +165,50 @@ function wordsOf({ again, skipped }: SeekEffect): string {
     : words.join(' ');
 }
 
+/** As many as the node looks up times for in one call. */
 const PAGE_PARTITIONS = 1000;
-/** Positions that one call tells. */
-const PARTITIONS_MAX = 16_000;
+const PAGES_MAX = 16;
 
-/** Of the time against the positions, partition by partition; null: they are too many. */
+/** Of the time against the positions, page by page of the partitions; null: they are too many. */
 async function effectOfTime(
   group: string,
   queue: string,
   timeMs: number,
   signal: AbortSignal,
 ): Promise<SeekEffect | null> {
-  const partitions: string[] = [];
+  const places: SeekPlace[] = [];
   let after: string | null = null;
-  do {
+  for (let pages = 0; pages < PAGES_MAX; pages++) {
     const at = 'GET /api/v1/resources/queues/{queue}';
     const query = { limit: PAGE_PARTITIONS, after };
     const page: Partitions = await call(at, { params: { queue }, query, signal });
-    for (const { name } of page.partitions) partitions.push(name);
+    const names = page.partitions.map(({ name }) => name);
+    for (const place of await placesOf(group, queue, names, timeMs, signal)) places.push(place);
     after = page.nextAfter ?? null;
-    if (partitions.length > PARTITIONS_MAX) return null;
-  } while (after !== null);
-  if (partitions.length === 0) return { again: 0, skipped: 0 };
+    if (after === null) return seekEffect(places);
+  }
+  return null;
+}
+
+async function placesOf(
+  group: string,
+  queue: string,
+  partitions: readonly string[],
+  timeMs: number,
+  signal: AbortSignal,
+): Promise<SeekPlace[]> {
   const entries = partitions.map((partition) => ({ queue, partition, timestamp: timeMs }));
   const positions = partitions.map((partition) => ({ queue, consumerGroup: group, partition }));
   const [found, read] = await Promise.all([
     call('POST /api/v1/fetch/offsets', { body: { entries }, signal }),
     call('POST /api/v1/consumer-groups/positions', { body: { positions }, signal }),
   ]);
-  const places = found.entries.map(
-    ({ offset, highWatermark, logStartOffset }, i): SeekPlace => ({
-      position: read.positions[i]?.offset ?? null,
-      target: offset,
-      logStart: logStartOffset,
-      end: highWatermark,
-    }),
-  );
-  return seekEffect(places);
+  return found.entries.map(({ offset, highWatermark, logStartOffset }, i) => ({
+    position: read.positions[i]?.offset ?? null,
+    target: offset,
+    logStart: logStartOffset,
+    end: highWatermark,
+  }));
 }
 
 interface Partitions {

@@ -176,6 +176,7 @@ function CancelTimer({ timer, onClose, onCancelled, onFired }: CancelTimerProps)
     <ConfirmByName
       title="Cancel a timer"
       action="Cancel the timer"
+      dismissal="Keep it"
       onConfirm={() => void cancel.run()}
       onClose={onClose}
       isBusy={cancel.isBusy}

@@ -167,7 +167,7 @@ function Names() {
             No trace has a name yet. A worker notes one by POST /api/v1/traces with traceNames.
           </Empty>
         ) : (
-          <div>
+          <div class="tight">
             <form class="filters" onSubmit={openTyped}>
               <TextInput
                 label="Name holds"

@@ -107,6 +107,23 @@ describe.skipIf(reason !== null)('groups and state', () => {
     expect((await client.get(`/api/v1/consumer-groups/${named}`)).status).toBe(404);
   });
 
+  test('the effect of a seek is counted over more partitions than one call takes', async () => {
+    const items = Array.from({ length: 1100 }, (_, i) => ({
+      queue: 'wide',
+      partition: `p${i}`,
+      payload: i,
+    }));
+    await write('/api/v1/push', { items });
+    await client.get('/api/v1/pop/queue/wide?consumerGroup=few&autoAck=true&batch=1&partitions=1');
+    await open('/consumers?group=few');
+    await says(tab).toContain('Partitions of wide');
+    await tab.run(press('Seek…'));
+    await tab.run(typeInto('It reads on', '2000-01-01T00:00:00'));
+    await says(tab, DIALOG).toContain('1 message is delivered again.');
+    await tab.run(typeInto('It reads on', '2099-01-01T00:00:00'));
+    await says(tab, DIALOG).toContain('1,099 messages are skipped: the group never gets them.');
+  });
+
   test('a row is created, edited under its version, and deleted', async () => {
     const key = `a/../${HARD_NAME.slice(0, 40)}`;
     const rows = async () => {
@@ -287,6 +304,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
 
   test('a role that only reads sees no button', async () => {
     await write('/api/v1/push', { items: [{ queue: 'read', payload: 1 }] });
+    await write('/api/v1/kv', [{ op: 'put', ns: 'shop', key: 'read', value: 1, forever: true }]);
     await client.get('/api/v1/pop/queue/read?consumerGroup=readers&autoAck=true');
     await write('/api/v1/timers', [
       {
@@ -299,7 +317,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
       },
     ]);
     await write('/api/v1/ephemeral/push', { queue: 'memory', messages: [{ payload: 1 }] });
-    await open('/kv?namespace=shop&key=deep');
+    await open('/kv?namespace=shop&key=read');
     await says(tab, DIALOG).toContain('Edit');
     // Of the role the page learns anew when another token is entered.
     await tab.run(`{
@@ -318,8 +336,8 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await tab.run(press('Use'));
     await says(tab).not.toContain('Create a row');
     for (const [path, shown, hidden] of [
-      ['/kv?namespace=shop&key=deep', 'As stored', 'Edit'],
-      ['/consumers?group=readers', 'Partitions of', 'Seek'],
+      ['/kv?namespace=shop&key=read', 'As stored', 'Edit'],
+      ['/consumers?group=readers&queue=gone', 'Partitions of read', 'Seek'],
       ['/timers?queue=mail&timer=k', 'Scheduled', 'Cancel'],
       ['/ephemeral?queue=memory', 'When full', 'Delete'],
     ] as const) {
