@@ -61,7 +61,7 @@ export class BatchRun<Data> {
     this.#handler = handler;
     this.#callbacks = callbacks;
     this.#lease = lease;
-    this.#context = { signal: lease.signal };
+    this.#context = lease;
     this.#transport = transport;
     this.#settlement = new Settlement(transport, (partitionId) => this.#held.add(partitionId));
   }

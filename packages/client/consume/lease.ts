@@ -27,8 +27,9 @@ export class Lease {
   readonly ending: AbortSignal;
   readonly #transport: Transport;
   readonly #id: string;
-  readonly #stopping = new AbortController();
-  readonly #forget: () => void;
+  /** Made when somebody asks for the signal: most handlers do not, and a batch may be small. */
+  #stopping: AbortController | null = null;
+  #forget: () => void = () => undefined;
   /** As the last renewal has it. */
   #until: Deadline | null = null;
   #cancel: () => void = () => undefined;
@@ -45,16 +46,19 @@ export class Lease {
     this.ending = ending;
     this.#transport = transport;
     this.#id = messages[0]?.leaseId ?? '';
-    const stop = () => this.#stopping.abort(ending.reason);
-    if (ending.aborted) stop();
-    this.#forget = onAbort(ending, stop);
-    for (const message of messages) message.takenUnder(this.signal);
+    for (const message of messages) message.takenUnder(this);
     if (everyMs !== null && this.#id !== '') this.#renewAfter(everyMs);
   }
 
   /** Aborted when the lease is lost, with `lost`, and when the loop is to end. */
   get signal(): AbortSignal {
-    return this.#stopping.signal;
+    if (this.#stopping !== null) return this.#stopping.signal;
+    const stopping = new AbortController();
+    this.#stopping = stopping;
+    const stop = () => stopping.abort(this.#lost ?? this.ending.reason);
+    if (this.#lost !== null || this.ending.aborted) stop();
+    else if (!this.#isOver) this.#forget = onAbort(this.ending, stop);
+    return stopping.signal;
   }
 
   /** Why it is lost; null: it is not, as far as is known. */
@@ -93,6 +97,6 @@ export class Lease {
     this.#lost = new ClientError(text, { code: 'lease_lost' });
     this.#cancel();
     this.#transport.settings.logger.warn(`${text}; its messages are delivered again`);
-    this.#stopping.abort(this.#lost);
+    this.#stopping?.abort(this.#lost);
   }
 }

@@ -42,7 +42,7 @@ async function* settled<Data>(
   const settlement = new Settlement(transport, (partitionId) => held.add(partitionId));
   let next = 0;
   try {
-    for (; next < messages.length && !lease.signal.aborted; next++) {
+    for (; next < messages.length && !signal.aborted && lease.lost === null; next++) {
       const message = messages[next] as Message<Data>;
       if (held.has(message.partitionId)) continue;
       try {

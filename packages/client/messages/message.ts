@@ -47,7 +47,7 @@ export class Message<Data = unknown> implements MessageRow {
   /** The payload as the text that is stored: numbers above 2^53 are whole in it. */
   readonly raw: string;
   readonly #transport: Transport;
-  #signal: AbortSignal | undefined;
+  #under: { readonly signal: AbortSignal } | undefined;
   #data: Data | undefined;
   #isParsed = false;
   #misfit: unknown;
@@ -76,13 +76,13 @@ export class Message<Data = unknown> implements MessageRow {
    * `lease_lost`, and when the loop is to end. Of another message: never.
    */
   get signal(): AbortSignal {
-    this.#signal ??= new AbortController().signal;
-    return this.#signal;
+    this.#under ??= new AbortController();
+    return this.#under.signal;
   }
 
   /** For loops. */
-  takenUnder(signal: AbortSignal): void {
-    this.#signal = signal;
+  takenUnder(lease: { readonly signal: AbortSignal }): void {
+    this.#under = lease;
   }
 
   /** The payload, parsed when it is first asked for. Throws where it does not fit the schema. */
