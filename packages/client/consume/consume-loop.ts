@@ -13,8 +13,8 @@
  * | any other 4xx | the loop ends and rejects: asking again gives the same |
  *
  * The end (signal, `close`, limit, idle, an error of one worker) lets handlers that run finish and
- * settles what they did. A pop that waits is ended; messages of one that was answered at that very
- * moment are given back.
+ * settles what they did. A pop that waits is ended; messages of one that is answered about then are
+ * given back.
  */
 import { onAbort } from '../base/on-abort.js';
 import type { Message } from '../messages/message.js';

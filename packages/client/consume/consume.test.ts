@@ -370,6 +370,22 @@ describe('the end', () => {
     expect(platform.requests[0]?.signal.aborted).toBe(true);
   });
 
+  test('what a pop is answered a moment later is given back', async () => {
+    const stop = new AbortController();
+    const { platform, queue, statuses } = loopOf([
+      new Promise<Reply>((resolve) => {
+        setTimeout(() => {
+          stop.abort();
+          platform.after(200, () => resolve(answerOf(['a0', 'b0'])));
+        });
+      }),
+    ]);
+    const loop = queue.consume(() => 0, { signal: stop.signal });
+    await platform.settled(loop.then());
+    expect(statuses()).toEqual([['a0 retry', 'b0 retry']]);
+    expect(platform.pendingTimers).toBe(0);
+  });
+
   test('what a pop was answered at that very moment is given back', async () => {
     const stop = new AbortController();
     const reply = { ...(answerOf(['a0', 'b0']) as object), onHead: () => stop.abort() };
