@@ -16,7 +16,7 @@ import { Loaded, Notice } from '../components/states.js';
 import { Badge, Count, Name, Time } from '../components/text.js';
 import { useCapabilities } from '../data/identity.js';
 import { setQuery, usePlace } from '../data/location.js';
-import { usePoll } from '../data/poll.js';
+import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { FindMessage } from './find-message.js';
 import { MessageDetail, StatusBadge } from './message-detail.js';
@@ -27,7 +27,6 @@ type Listed = Success<'GET /api/v1/messages'>;
 type Row = Listed['messages'][number];
 
 const PAGE_ROWS = 100;
-const EVERY_MS = 5_000;
 
 const STATUS_CHOICES = [
   { value: '', label: 'Any status' },
@@ -169,7 +168,7 @@ function useMessages() {
       if (!group) return { listed, positions: null };
       return { listed, positions: await positionsOf(group, listed.messages, signal) };
     },
-    EVERY_MS,
+    EVERY_MS_SLOW,
   );
 }
 

@@ -28,12 +28,21 @@ const VIEWS = [
 
 const openPartition = (partition: string) => setQuery({ partition });
 
+/** A node walks over all of them for each answer: many are looked at less often. */
+export const MANY_PARTITIONS = 1000;
+const EVERY_MS_MANY = 45_000;
+
 export function useRanking(queue: string) {
+  const [areMany, setMany] = useState(false);
   return usePoll(
     `partitions ${queue}`,
-    (signal) =>
-      call('GET /api/v1/resources/partitions', { query: { queue, limit: RANKED_MAX }, signal }),
-    EVERY_MS_SLOW,
+    async (signal) => {
+      const query = { queue, limit: RANKED_MAX };
+      const ranking = await call('GET /api/v1/resources/partitions', { query, signal });
+      setMany(ranking.walked > MANY_PARTITIONS);
+      return ranking;
+    },
+    areMany ? EVERY_MS_MANY : EVERY_MS_SLOW,
   );
 }
 

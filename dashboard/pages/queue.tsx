@@ -12,7 +12,7 @@ import { Empty, Loaded } from '../components/states.js';
 import { Ago, Bytes, Name } from '../components/text.js';
 import { useCapabilities } from '../data/identity.js';
 import { navigate, usePlace } from '../data/location.js';
-import { usePoll } from '../data/poll.js';
+import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { OnePartition } from './one-partition.js';
 import { PeekMessages } from './peek-messages.js';
@@ -20,7 +20,7 @@ import { PushMessage } from './push-message.js';
 import { QueueGroups, useQueueGroups } from './queue-groups.js';
 import { QueueHistory } from './queue-history.js';
 import { QueueOptions } from './queue-options.js';
-import { QueuePartitions, useRanking } from './queue-partitions.js';
+import { MANY_PARTITIONS, QueuePartitions, useRanking } from './queue-partitions.js';
 import { DeleteQueue } from './queues.js';
 
 type Queue = Success<'GET /api/v1/resources/queues/{queue}'>;
@@ -31,6 +31,8 @@ const EVERY_MS = 5_000;
 export function QueuePage({ params: { queue = '' } }: PageParams) {
   const { query } = usePlace();
   const [asked, setAsked] = useState<Asked | null>(null);
+  const ranking = useRanking(queue);
+  const areMany = (ranking.data?.walked ?? 0) > MANY_PARTITIONS;
   const detail = usePoll(
     `queue ${queue}`,
     // Sums are of all partitions on every page: one row of them is the least to ask for.
@@ -40,9 +42,8 @@ export function QueuePage({ params: { queue = '' } }: PageParams) {
         query: { limit: 1 },
         signal,
       }),
-    EVERY_MS,
+    areMany ? EVERY_MS_SLOW : EVERY_MS,
   );
-  const ranking = useRanking(queue);
   const groups = useQueueGroups(queue);
   const heading = <Name text={queue} />;
   if (detail.data === null && detail.error?.status === 404) {
