@@ -32,4 +32,11 @@ test('docs/client.md names every export, method and option', () => {
 });
 
 /** For other parts of the client. */
-const INNER = ['constructor', 'replaceData', 'takenUnder', 'guardRefused', 'operation'];
+const INNER = [
+  'constructor',
+  'replaceData',
+  'refuseData',
+  'takenUnder',
+  'guardRefused',
+  'operation',
+];
