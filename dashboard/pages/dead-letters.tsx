@@ -224,10 +224,13 @@ function Listing({ listed, chosen, onChoose }: ListingProps) {
   const { query } = usePlace();
   const offset = useOffset();
   const letters = listed.messages;
-  const columns = useMemo(
-    () => (chosen === null ? COLUMNS : [chooseColumn(chosen, onChoose), ...COLUMNS]),
-    [chosen],
-  );
+  const [queue, group] = [query.get('queue'), query.get('group')];
+  const columns = useMemo(() => {
+    // Where they are of one, the column says nothing.
+    const known = [queue ? 'queue' : '', group ? 'group' : ''];
+    const shown = COLUMNS.filter(({ key }) => !known.includes(key));
+    return chosen === null ? shown : [chooseColumn(chosen, onChoose), ...shown];
+  }, [chosen, queue, group]);
   const id = query.get('letter');
   const opened = letters.find((letter) => letter.id === id);
   const all = new Map([...(chosen ?? []), ...letters.map((one) => [one.id, one] as const)]);

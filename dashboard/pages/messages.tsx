@@ -221,10 +221,12 @@ function Listing({ listed: { listed, positions } }: { readonly listed: WithPosit
   const { now } = useTimeRange();
   const offset = useOffset();
   const group = query.get('group') ?? '';
-  const columns = useMemo(
-    () => (positions === null ? COLUMNS : withGroup(group, positions)),
-    [positions, group],
-  );
+  const queue = query.get('queue');
+  const columns = useMemo(() => {
+    const all = positions === null ? COLUMNS : withGroup(group, positions);
+    // Where they are of one queue, its column says nothing.
+    return queue ? all.filter(({ key }) => key !== 'queue') : all;
+  }, [positions, group, queue]);
   // Pages further back are of one span: what is pushed meanwhile does not move them.
   const hold = () => ({ range: null, ...rangeQuery(now()) });
   return (

@@ -18,10 +18,10 @@ interface PushMessageProps {
 }
 
 export function PushMessage({ queue: given, partition = '', onClose, onPushed }: PushMessageProps) {
-  const [item, setItem] = useState({ queue: given, partition, transactionId: '' });
+  const [item, setItem] = useState<Item>({ queue: given, partition, transactionId: '' });
   const [payload, setPayload] = useState('{}');
   const [isTold, setTold] = useState(false);
-  const set = (changed: Partial<typeof item>) => setItem({ ...item, ...changed });
+  const set = (changed: Partial<Item>) => setItem({ ...item, ...changed });
   const fault = faultOfJson(payload);
   const push = useAction(async () => {
     const [pushed] = await call('POST /api/v1/push', { body: pushBody(item, payload) });
@@ -49,26 +49,7 @@ export function PushMessage({ queue: given, partition = '', onClose, onPushed }:
             )}
           </Field>
         )}
-        <div class="fields">
-          <Field label="Partition" note="Default where nothing is said.">
-            {(id) => (
-              <TextInput
-                id={id}
-                value={item.partition}
-                onInput={(name) => set({ partition: name })}
-              />
-            )}
-          </Field>
-          <Field label="Transaction id" note="Without it the message gets an id of its own.">
-            {(id) => (
-              <TextInput
-                id={id}
-                value={item.transactionId}
-                onInput={(transactionId) => set({ transactionId })}
-              />
-            )}
-          </Field>
-        </div>
+        <AddressFields item={item} onInput={set} isFocused={given !== ''} />
         <Field label="Payload" note="JSON, stored as it is typed." error={fault}>
           {(id) => (
             <TextArea id={id} value={payload} onInput={setPayload} isWrong={fault !== null} />
@@ -85,6 +66,44 @@ export function PushMessage({ queue: given, partition = '', onClose, onPushed }:
         </div>
       </form>
     </Dialog>
+  );
+}
+
+interface Item {
+  readonly queue: string;
+  readonly partition: string;
+  readonly transactionId: string;
+}
+
+interface AddressFieldsProps {
+  readonly item: Item;
+  readonly onInput: (changed: Partial<Item>) => void;
+  readonly isFocused: boolean;
+}
+
+function AddressFields({ item, onInput, isFocused }: AddressFieldsProps) {
+  return (
+    <div class="fields">
+      <Field label="Partition" note="Default where nothing is said.">
+        {(id) => (
+          <TextInput
+            id={id}
+            value={item.partition}
+            onInput={(name) => onInput({ partition: name })}
+            isFocused={isFocused}
+          />
+        )}
+      </Field>
+      <Field label="Transaction id" note="Without it the message gets an id of its own.">
+        {(id) => (
+          <TextInput
+            id={id}
+            value={item.transactionId}
+            onInput={(transactionId) => onInput({ transactionId })}
+          />
+        )}
+      </Field>
+    </div>
   );
 }
 

@@ -10,6 +10,7 @@ import {
   press,
   type Reader,
   reason,
+  refusingOnce,
   says,
   startReader,
   TEXT,
@@ -55,6 +56,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     const { status } = await client.post('/api/v1/ack/batch', body);
     expect(status).toBe(200);
   };
+
   test('a message is pushed as typed, found by its ids, and shown with its traces', async () => {
     await open('/messages?queue=typed');
     await says(tab).toContain('No message of this span fits');
@@ -66,14 +68,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await tab.run(typeInto('Payload', PAYLOAD));
     await tab.run(typeInto('Partition', HARD_NAME.slice(0, 60)));
     await tab.run(typeInto('Transaction id', TRANSACTION));
-    await tab.run(`{
-      const real = window.fetch;
-      window.fetch = (url, options) => {
-        if (!String(url).endsWith('/push')) return real(url, options);
-        window.fetch = real;
-        return Promise.resolve(new Response('{"error":"disk_full"}', { status: 507 }));
-      };
-    }`);
+    await tab.run(refusingOnce('/push', 507, { error: 'disk_full' }));
     await tab.run(press('Push'));
     await says(tab, DIALOG).toContain('too full');
     await tab.run(press('Push'));
