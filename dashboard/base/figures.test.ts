@@ -8,7 +8,7 @@ import { gaugesOf } from './fullest-node.js';
 import { lockOf, ownerOf } from './kv-lists.js';
 import { exactMoment, formatAgo, formatClock, formatMoment } from './moment.js';
 import { noticesOf } from './notices.js';
-import { holds, nextOrder, ordered } from './order.js';
+import { distinct, holds, nextOrder, ordered } from './order.js';
 import { rowWindow, scrollToRow } from './row-window.js';
 import { summaryOf, timelineOf } from './series.js';
 
@@ -119,6 +119,7 @@ test('rows by a column: unknown last in both directions, equal ones as they were
   const rows = [{ a: 2 }, { a: null }, { a: 1, b: 1 }, { a: 1, b: 2 }];
   expect(ordered(rows, ({ a }) => a, false)).toEqual([rows[2], rows[3], rows[0], rows[1]]);
   expect(ordered(rows, ({ a }) => a, true)).toEqual([rows[0], rows[2], rows[3], rows[1]]);
+  expect(distinct(['a1', 'b', 'a2'], (text) => text.slice(0, 1))).toEqual(['a1', 'b']);
   expect(nextOrder(null, 'a', true)).toEqual({ column: 'a', descending: false });
   expect(nextOrder({ column: 'a', descending: false }, 'a', true).descending).toBe(true);
   expect(nextOrder({ column: 'b', descending: true }, 'a', false).descending).toBe(true);

@@ -35,3 +35,12 @@ export function holds(text: string, values: readonly string[]): boolean {
   const wanted = text.trim().toLowerCase();
   return wanted === '' || values.some((value) => value.toLowerCase().includes(wanted));
 }
+
+/** Of rows with one key the first. A list that is read by offset moves between two of its pages. */
+export function distinct<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Row[] {
+  const known = new Set<string>();
+  return rows.filter((row) => {
+    const key = keyOf(row);
+    return !known.has(key) && known.add(key);
+  });
+}

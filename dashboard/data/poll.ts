@@ -27,6 +27,8 @@ export interface Poll<Data> {
 }
 
 export const EVERY_MS = 2_000;
+/** For lists of a thousand rows: a node spends some ten milliseconds on one. */
+export const EVERY_MS_LIST = 10_000;
 /** For figures that a node counts by the minute. */
 export const EVERY_MS_SLOW = 15_000;
 

@@ -79,9 +79,10 @@ async function send<Where extends At>(at: Where, input: Input<Where>): Promise<A
   const [method = 'GET', template = ''] = at.split(' ');
   const deadline = new Deadline(msMax, signal);
   const headers = accessHeaders(access.value);
+  const url = urlOf(pathOf(template, input.params ?? {}, input.query ?? {}));
   if (body !== undefined) headers['content-type'] = 'application/json';
   try {
-    const response = await fetch(urlOf(pathOf(template, input.params ?? {}, input.query ?? {})), {
+    const response = await fetch(url, {
       method,
       headers,
       signal: deadline.signal,
@@ -164,10 +165,14 @@ function pathOf(
 ): string {
   const path = template.replace(/\{(\w+)(\.\.\.)?\}/g, (_, name: string, rest?: string) => {
     const value = String(params[name] ?? '');
-    // A browser resolves dots between slashes, and would ask for the row of another key.
-    const isResolved = value.split('/').some((segment) => segment === '.' || segment === '..');
-    if (rest === undefined || isResolved) return encodeURIComponent(value);
-    return value.split('/').map(encodeURIComponent).join('/');
+    // A browser resolves dots between slashes, and would ask for something else.
+    const isDots = (segment: string) => segment === '.' || segment === '..';
+    if (isDots(value)) {
+      throw new CallError('refused', `the name ${value} cannot stand in an address`);
+    }
+    const segments = value.split('/');
+    if (rest === undefined || segments.some(isDots)) return encodeURIComponent(value);
+    return segments.map(encodeURIComponent).join('/');
   });
   const said = Object.entries(query).flatMap(([name, value]) =>
     value === null || value === undefined || value === '' ? [] : [[name, String(value)]],

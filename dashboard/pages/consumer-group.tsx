@@ -13,6 +13,7 @@ import { Loaded } from '../components/states.js';
 import { Badge, Count, Name } from '../components/text.js';
 import { useCapabilities } from '../data/identity.js';
 import { setQuery, usePlace } from '../data/location.js';
+import { EVERY_MS_LIST } from '../data/poll.js';
 import { callFully, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
 import { DeleteGroup } from './delete-group.js';
@@ -31,14 +32,15 @@ interface GroupProps {
 export function ConsumerGroupPage({ group }: GroupProps) {
   const { clusterAdmin } = useCapabilities();
   const [isDeleting, setDeleting] = useState(false);
-  const { poll, more } = usePages(`group ${group}`, async (after, signal) => {
+  const ask = async (after: string | null, signal: AbortSignal) => {
     const { body, nextAfter } = await callFully('GET /api/v1/consumer-groups/{group}', {
       params: { group },
       query: { limit: PAGE_ROWS, after },
       signal,
     });
     return { rows: cursorsOf(body), nextAfter };
-  });
+  };
+  const { poll, more } = usePages(`group ${group}`, ask, EVERY_MS_LIST);
   const name = group === QUEUE_MODE ? WITHOUT_A_GROUP : group;
   const heading = <Crumb to="/consumers" title="Consumer groups" name={name} />;
   const deletion = clusterAdmin && poll.data !== null && (

@@ -12,7 +12,7 @@ import { Empty, Loaded } from '../components/states.js';
 import { Tabs } from '../components/tabs.js';
 import { Badge, Count, Name, Time } from '../components/text.js';
 import { navigate, setQuery, usePlace } from '../data/location.js';
-import { EVERY_MS_SLOW } from '../data/poll.js';
+import { EVERY_MS_LIST } from '../data/poll.js';
 import { callFully, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
 import { ConsumerGroupPage } from './consumer-group.js';
@@ -177,11 +177,12 @@ export function ConsumersPage() {
 }
 
 function Groups() {
-  const { poll, more } = usePages('groups', async (after, signal) => {
+  const ask = async (after: string | null, signal: AbortSignal) => {
     const query = { limit: PAGE_ROWS, after };
     const { body, nextAfter } = await callFully('GET /api/v1/consumer-groups', { query, signal });
     return { rows: body, nextAfter };
-  });
+  };
+  const { poll, more } = usePages('groups', ask, EVERY_MS_LIST);
   return (
     <Loaded poll={poll} what="the groups">
       {({ rows }) => <FilteredGroups rows={rows} more={more} />}
@@ -259,7 +260,7 @@ function Lagging() {
     const { body, nextAfter } = await callFully(at, { query: asked, signal });
     return { rows: body, nextAfter };
   };
-  const { poll, more } = usePages(`lagging ${age}`, ask, EVERY_MS_SLOW);
+  const { poll, more } = usePages(`lagging ${age}`, ask, EVERY_MS_LIST);
   return (
     <div class="tight">
       <div class="filters">

@@ -13,7 +13,7 @@ import { Empty, Loaded, Notice } from '../components/states.js';
 import { Ago, Badge, Count, Name, Time } from '../components/text.js';
 import { useCapabilities } from '../data/identity.js';
 import { navigate, setQuery, usePlace } from '../data/location.js';
-import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
+import { EVERY_MS_LIST, EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
 import { CreateRow } from './kv-editor.js';
@@ -87,6 +87,7 @@ export function KvPage() {
   const { query } = usePlace();
   const { consume } = useCapabilities();
   const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState(0);
   const namespace = query.get('namespace') ?? '';
   const heading =
     namespace === '' ? undefined : <Crumb to="/kv" title="Key/value" name={namespace} />;
@@ -97,13 +98,15 @@ export function KvPage() {
   );
   return (
     <Page title="Key/value" heading={heading} actions={create}>
-      {namespace === '' ? <NamespaceList /> : <Rows namespace={namespace} />}
+      {namespace === '' ? <NamespaceList /> : <Rows key={created} namespace={namespace} />}
       {isCreating && (
         <CreateRow
           namespace={namespace}
           onClose={() => setCreating(false)}
           onCreated={(ns, key) => {
             setCreating(false);
+            // The rows are asked for anew.
+            setCreated(created + 1);
             navigate(withQuery('/kv', { namespace: ns, key }));
           }}
         />
@@ -174,10 +177,11 @@ function Rows({ namespace }: { readonly namespace: string }) {
   const key = query.get('key');
   const includeExpired = query.get('expired') === 'shown';
   const list = `kv ${namespace}\n${prefix}\n${includeExpired}`;
-  const { poll, more } = usePages(list, async (after, signal) => {
+  const ask = (after: string | null, signal: AbortSignal) => {
     const body = { namespace, limit: PAGE_ROWS, includeExpired, prefix, after };
     return call('POST /api/v1/resources/kv/list', { body, signal, keepStored: true });
-  });
+  };
+  const { poll, more } = usePages(list, ask, EVERY_MS_LIST);
   return (
     <div>
       <div class="filters">

@@ -10,7 +10,7 @@ import { Empty, Loaded } from '../components/states.js';
 import { StoredValue } from '../components/stored-value.js';
 import { Ago, Bytes, Count, Name, Time } from '../components/text.js';
 import { useCapabilities } from '../data/identity.js';
-import { usePoll } from '../data/poll.js';
+import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { useAction } from '../data/use-action.js';
 
@@ -28,7 +28,11 @@ interface OneTimerProps {
 
 export function OneTimer({ queue, timerKey, onClose, onChange }: OneTimerProps) {
   const params = { queue, timerKey };
-  const poll = usePoll(`timer ${queue}\n${timerKey}`, (signal) => call(AT, { params, signal }));
+  const poll = usePoll(
+    `timer ${queue}\n${timerKey}`,
+    (signal) => call(AT, { params, signal }),
+    EVERY_MS_SLOW,
+  );
   return (
     <Dialog title="One timer" onClose={onClose} isWide>
       <Loaded poll={poll} what="the timer">

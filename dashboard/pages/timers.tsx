@@ -8,7 +8,7 @@ import { Page, Section } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Ago, Count, Name } from '../components/text.js';
 import { setQuery, usePlace } from '../data/location.js';
-import { EVERY_MS_SLOW } from '../data/poll.js';
+import { EVERY_MS_LIST, EVERY_MS_SLOW } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
 import { OneTimer } from './timer.js';
@@ -143,13 +143,13 @@ interface RowsProps {
 function Rows({ queue, onChange }: RowsProps) {
   const { query } = usePlace();
   const timer = query.get('timer');
-  const { poll, more } = usePages(`timers of ${queue}`, (after, signal) =>
+  const ask = (after: string | null, signal: AbortSignal) =>
     call('GET /api/v1/timers/{queue}', {
       params: { queue },
       query: { limit: PAGE_ROWS, after },
       signal,
-    }),
-  );
+    });
+  const { poll, more } = usePages(`timers of ${queue}`, ask, EVERY_MS_LIST);
   return (
     <section class="section" aria-label="Timers of the queue">
       <div class="section-head">

@@ -1,6 +1,6 @@
 /** Traces: the names that they have, the events of a name, the events of a message. */
 import { useState } from 'preact/hooks';
-import { holds } from '../base/order.js';
+import { distinct, holds } from '../base/order.js';
 import { withQuery } from '../base/routes.js';
 import { Crumb } from '../components/crumb.js';
 import { type Column, DataTable } from '../components/data-table.js';
@@ -24,6 +24,10 @@ const PAGE_ROWS = 500;
 const PAGE_EVENTS = 100;
 
 const pathOfName = (name: string) => withQuery('/traces', { name });
+
+const nameOf = (row: NameRow) => row.trace_name;
+const eventKey = ({ traceId, createdAt, eventType, transactionId }: Trace) =>
+  [traceId, createdAt, eventType, transactionId].join('\n');
 
 const NAME_COLUMNS: readonly Column<NameRow>[] = [
   {
@@ -186,8 +190,8 @@ function Names() {
             <DataTable
               caption="Names of traces"
               columns={NAME_COLUMNS}
-              rows={rows.filter((row) => holds(text, [row.trace_name]))}
-              rowKey={(row) => row.trace_name}
+              rows={distinct(rows, nameOf).filter((row) => holds(text, [nameOf(row)]))}
+              rowKey={nameOf}
               order={{ column: 'seen', descending: true }}
               onOpen={(row) => navigate(pathOfName(row.trace_name))}
               more={more}
@@ -221,10 +225,8 @@ function Events({ name }: { readonly name: string }) {
           <DataTable
             caption="Events"
             columns={EVENT_COLUMNS}
-            rows={rows}
-            rowKey={({ traceId, createdAt, eventType, transactionId }) =>
-              [traceId, createdAt, eventType, transactionId].join('\n')
-            }
+            rows={distinct(rows, eventKey)}
+            rowKey={eventKey}
             onOpen={(trace) => {
               const { partitionId, transactionId } = trace;
               if (partitionId === null) setAlone(trace);

@@ -124,6 +124,22 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await says(tab, DIALOG).toContain('1,099 messages are skipped: the group never gets them.');
   });
 
+  test('a queue of dots alone is not taken for the path above it', async () => {
+    await write('/api/v1/push', { items: ['..', 'other'].map((queue) => ({ queue, payload: 1 })) });
+    for (const queue of ['%2e%2e', 'other']) {
+      await client.get(`/api/v1/pop/queue/${queue}?consumerGroup=dots&autoAck=true`);
+    }
+    await open('/consumers?group=dots');
+    await says(tab).toContain('other');
+    await tab.run(press('Delete the group'));
+    await tab.run(typeInto('At', '..'));
+    await tab.run(typeInto('Type its name', 'dots'));
+    await says(tab, DIALOG).toContain('1 position in 1 queue');
+    await tab.run('document.querySelector("dialog [type=submit]").click()');
+    await says(tab, DIALOG).toContain('cannot stand in an address');
+    expect(Object.keys(await read('/api/v1/consumer-groups/dots'))).toEqual(['..', 'other']);
+  });
+
   test('a row is created, edited under its version, and deleted', async () => {
     const key = `a/../${HARD_NAME.slice(0, 40)}`;
     const rows = async () => {
@@ -152,6 +168,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
     expect(await tab.run(typedIn('Value'))).toContain('12345678901234567890');
     await tab.run(press('Create'));
     await says(tab, DIALOG).toContain('"big": 12345678901234567890');
+    await says(tab, 'document.querySelector("tbody")?.innerText').toContain('a/../');
     expect(await rows()).toContain('"value":{"n":1.0,"big":12345678901234567890}');
 
     // Somebody else writes while the row is edited.
