@@ -55,6 +55,12 @@ test.each([
   expect([range.key, rangeQuery(range)]).toEqual([key, { from, to }]);
 });
 
+test('where the query names no span, the one of the settings is shown', () => {
+  expect(rangeOf(new URLSearchParams(), NOW, '6h').key).toBe('6h');
+  expect(rangeOf(new URLSearchParams('range=24h'), NOW, '6h').key).toBe('24h');
+  expect(rangeOf(new URLSearchParams(), NOW, 'nonsense').key).toBe('1h');
+});
+
 test.each([
   ['admin', true, 'read produce consume queueAdmin clusterAdmin operator'],
   ['read-write', false, 'read produce consume queueAdmin'],

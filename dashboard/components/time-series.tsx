@@ -124,7 +124,7 @@ class Plot {
     const options: uPlot.Options = {
       width: this.#box.clientWidth,
       height: HEIGHT_PX,
-      padding: [12, 8, 0, 0],
+      padding: [12, 18, 0, 0],
       legend: { show: false },
       hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
       cursor: { y: false, points: { size: 6 } },

@@ -157,9 +157,10 @@ export class Page {
     await this.#send('Emulation.setEmulatedMedia', { features });
   }
 
-  /** A PNG of what the window shows. */
-  async picture(): Promise<Buffer> {
-    const { data } = await this.#send('Page.captureScreenshot', { format: 'png' });
+  /** What the window shows. */
+  async picture(format: 'webp' | 'png'): Promise<Buffer> {
+    const options = format === 'webp' ? { format, quality: 80 } : { format };
+    const { data } = await this.#send('Page.captureScreenshot', options);
     return Buffer.from(String(data), 'base64');
   }
 

@@ -126,16 +126,16 @@ describe.skipIf(reason !== null)('the dashboard', () => {
   test('settings are saved for everybody, and no save is lost to another', async () => {
     await open('/settings');
     await says(tab).toContain('Span of time');
-    await tab.run(typeInto('.settings input', 'soon'));
+    await tab.run(typeInto('Seconds after which', 'soon'));
     await says(tab).toContain('A whole number');
-    await tab.run(typeInto('.settings input', '60'));
+    await tab.run(typeInto('Seconds after which', '60'));
     await tab.run(press('Save for everybody'));
     await says(tab, 'document.querySelector(".toasts").innerText').toContain('Saved');
     const { text } = await client.get('/api/v1/kv/svc-dashboard/settings');
     expect(JSON.parse(text).value).toMatchObject({ range: '1h', waitSeconds: 60 });
     const theirs = Buffer.from('{"value":{"waitSeconds":90},"forever":true}');
     await client.send('PUT', '/api/v1/kv/svc-dashboard/settings', theirs);
-    await tab.run(typeInto('.settings input', '30'));
+    await tab.run(typeInto('Seconds after which', '30'));
     await tab.run(press('Save for everybody'));
     await says(tab).toContain('somebody else has saved');
     expect(await tab.run('document.querySelector(".settings input").value')).toBe('30');

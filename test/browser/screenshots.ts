@@ -1,7 +1,7 @@
 /**
  * `npm run screenshots [names]`: pictures of every page of the dashboard, or of those that are
  * named, light and dark, wide and as a phone has it, to `dashboard/screenshots/`. The node has
- * traffic for long enough that the charts have something to show.
+ * traffic for long enough that the charts have something to show. WebP is a third of PNG in size.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ async function main(names: readonly string[]): Promise<void> {
           await tab.look(width, height, theme);
           await tab.go(`http://127.0.0.1:${node.port}${path}`);
           await sleep(SETTLED_MS);
-          writeFileSync(join(FOLDER, `${name}-${size}-${theme}.png`), await tab.picture());
+          writeFileSync(join(FOLDER, `${name}-${size}-${theme}.webp`), await tab.picture('webp'));
         }
       }
       console.log(name);
