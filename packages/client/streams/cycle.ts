@@ -30,10 +30,11 @@ import { misuse } from '../base/checks.js';
 import { mintId } from '../base/mint-id.js';
 import { validated } from '../base/standard-schema.js';
 import { writeJson } from '../base/write-json.js';
+import type { Lease } from '../consume/lease.js';
 import { checked } from '../consume/poll.js';
 import type { Message } from '../messages/message.js';
 import type { GateContext } from './gates.js';
-import { accOf, type PartitionState, type Row, stateKeyOf } from './partition-state.js';
+import { accOf, accText, type PartitionState, type Row, stateKeyOf } from './partition-state.js';
 import type { Place, StreamCalls } from './stream-calls.js';
 import { applySteps, type Item, isPromise, type StreamPlan } from './stream-plan.js';
 import { instantOf, type StreamContext, type WindowPlan } from './windows.js';
@@ -93,27 +94,44 @@ export class Cycle {
     this.#state = state;
   }
 
-  /** `messagesMax`: of one commit. */
-  async run(messages: readonly Message[], messagesMax: number): Promise<void> {
-    const { metrics } = this.#site;
+  /** Messages of the batch that are acknowledged. */
+  get acked(): number {
+    return this.#acked;
+  }
+
+  /**
+   * false: what is left of the batch is to be given back, since the time was over. `messagesMax`:
+   * of one commit.
+   */
+  async run(
+    messages: readonly Message[],
+    messagesMax: number,
+    lease: Lease,
+    untilMs: number,
+  ): Promise<boolean> {
+    const { metrics, nowMs } = this.#site;
     for (const message of messages) {
+      if (lease.lost !== null) throw lease.lost;
       if (!(await this.#fold(message))) {
         metrics.denied++;
         // What was denied keeps its lease: it comes again, in order, when that ends.
         if (this.#folded > this.#acked) await this.#commit(false);
-        return;
+        return true;
       }
       this.#folded++;
       if (this.#folded === messages.length) break;
       const unacked = this.#folded - this.#acked;
-      if (unacked >= messagesMax || this.#isFull()) await this.#commit(false);
+      const isOver = nowMs() >= untilMs;
+      if (isOver || unacked >= messagesMax || this.#isFull()) await this.#commit(false);
+      if (isOver) return false;
     }
     await this.#commit(true);
+    return true;
   }
 
   /** Puts out the windows that have ended by the clock. Nobody may fold into them any more. */
   async flush(window: WindowPlan, clockMs: number): Promise<void> {
-    while (await this.#close(window, clockMs)) await this.#commit(true, null);
+    while (await this.#close(window, clockMs, true)) await this.#commit(true, null);
     if (this.#state.changes === 0) return;
     await this.#commit(true, null);
     this.#site.metrics.flushes++;
@@ -144,10 +162,11 @@ export class Cycle {
     const judged = { ...context, state: JSON.parse(JSON.stringify(known)), now } as GateContext;
     const answer = plan.gate?.(value, judged);
     if (!(isPromise(answer) ? await answer : answer)) return false;
-    this.#state.takeEnded(now, PARTS_MAX);
+    while (!this.#isFull() && this.#state.takeEnded(now) !== undefined);
     const found = this.#state.find(stateKey);
     if (found !== undefined) this.#state.remove(found);
     const { state: acc, forgetAt: endMs = Infinity } = judged;
+    if (!(endMs > 0)) throw misuse('forgetAt', endMs, 'milliseconds since the epoch');
     if (Object.keys(acc).length > 0) {
       const { key } = context;
       this.#state.add({ stateKey, key, startMs: now, endMs, id: stateKey, text: null, acc });
@@ -168,20 +187,23 @@ export class Cycle {
       state.raiseWatermark(time - window.latenessMs);
       clockMs = state.watermarkMs;
     }
-    while (await this.#close(window, clockMs)) {
-      // What a message closes may go ahead of it until a part of it is folded.
-      if (isFirst) await this.#commit(false);
-    }
+    // What a message closes may go ahead of it until a part of it is folded.
+    while (await this.#close(window, clockMs, isFirst)) await this.#commit(false);
     const rows = isLate && !window.includeLate ? [] : await this.#rows(window, time, source.key);
     if (rows.length === 0) this.#late++;
-    const { initial, fold } = this.#site.plan.reducer ?? { initial: 'null', fold: () => null };
+    const { reducer } = this.#site.plan;
     for (const row of rows) {
-      const acc = row.acc === undefined && row.text === null ? JSON.parse(initial) : accOf(row);
-      const folded = fold(acc, value, source);
-      state.change(row, isPromise(folded) ? await folded : folded);
+      const isNew = row.acc === undefined && row.text === null;
+      const known = isNew ? JSON.parse(reducer?.initial ?? 'null') : accOf(row);
+      const folded = reducer?.fold(known, value, source);
+      const acc = isPromise(folded) ? await folded : folded;
+      if (acc === undefined) throw misuse('what reduce gave', acc, 'the state, which is JSON');
+      // As text, so that what is changed in one window later is not changed in the others.
+      const mayShare = rows.length > 1 && reducer?.keepsValue && typeof acc === 'object';
+      state.change(row, acc, mayShare ? accText(acc) : null);
     }
     // A late value may have opened a window again that was closed.
-    if (isLate) while (await this.#close(window, clockMs));
+    if (isLate) await this.#close(window, clockMs, false);
   }
 
   /** The open windows of a key at a time; none: it is before all that are open. */
@@ -212,11 +234,13 @@ export class Cycle {
   }
 
   /** Puts out windows that have ended; true: the commit is full, and there may be more. */
-  async #close({ graceMs }: WindowPlan, clockMs: number): Promise<boolean> {
-    const room = Math.max(1, Math.floor((PARTS_MAX - this.#parts()) / 2));
-    const ended = this.#state.takeEnded(clockMs - graceMs, room);
-    for (const row of ended) await this.#putWindow(row);
-    return ended.length === room;
+  async #close({ graceMs }: WindowPlan, clockMs: number, inParts: boolean): Promise<boolean> {
+    while (!inParts || !this.#isFull()) {
+      const row = this.#state.takeEnded(clockMs - graceMs);
+      if (row === undefined) return false;
+      await this.#putWindow(row);
+    }
+    return true;
   }
 
   async #putWindow(row: Row): Promise<void> {
@@ -250,12 +274,9 @@ export class Cycle {
     }
   }
 
-  #parts(): number {
-    return this.#state.changes + this.#pushes.length;
-  }
-
   #isFull(): boolean {
-    return this.#parts() >= PARTS_MAX || this.#pushChars >= OUTPUT_CHARS_MAX;
+    const parts = this.#state.changes + this.#pushes.length;
+    return parts >= PARTS_MAX || this.#pushChars >= OUTPUT_CHARS_MAX;
   }
 
   /** `count`: the messages that are folded and not yet acknowledged; null: no acknowledgement. */

@@ -103,10 +103,10 @@ export class PartitionState {
     this.#changed.set(row.stateKey, row);
   }
 
-  /** Sets what a row holds. It was changed in place perhaps, and its ends too. */
-  change(row: Row, acc: unknown): void {
-    row.acc = acc;
-    row.text = null;
+  /** Sets what a row holds; `text`: as JSON. Its ends were changed in place perhaps. */
+  change(row: Row, acc: unknown, text: string | null): void {
+    row.acc = text === null ? acc : undefined;
+    row.text = text;
     this.#changed.set(row.stateKey, row);
   }
 
@@ -115,20 +115,18 @@ export class PartitionState {
     this.#changed.set(row.stateKey, null);
   }
 
-  /** Removes rows that end by then and gives them, the first to end first, at most `limit`. */
-  takeEnded(untilMs: number, limit: number): Row[] {
-    const ended: Row[] = [];
-    while (this.nextEndMs <= untilMs && ended.length < limit) {
-      const { row } = this.#takeFirst();
+  /** Removes the row that ends first, if it ends by then, and gives it. */
+  takeEnded(untilMs: number): Row | undefined {
+    while (this.nextEndMs <= untilMs) {
+      const { row, endMs } = this.#takeFirst();
       if (this.#rows.get(this.#slot(row)) !== row) continue;
-      if (row.endMs > untilMs) {
-        this.#pushEnd(row);
-        continue;
+      if (row.endMs === endMs) {
+        this.remove(row);
+        return row;
       }
-      this.remove(row);
-      ended.push(row);
+      this.#pushEnd(row);
     }
-    return ended;
+    return undefined;
   }
 
   /** The operations that the cycle asks for, as JSON. */
@@ -195,9 +193,13 @@ export function accOf(row: Row): unknown {
 }
 
 function valueText(row: Row): string {
-  row.text ??= writeJson(row.acc, 'the state of a stream');
+  row.text ??= accText(row.acc);
   const end = row.endMs === Infinity ? '' : `,"windowEnd":${row.endMs}`;
   return `{"acc":${row.text},"windowStart":${row.startMs}${end},"id":${JSON.stringify(row.id)}}`;
+}
+
+export function accText(acc: unknown): string {
+  return writeJson(acc, 'the state of a stream');
 }
 
 interface End {

@@ -6,6 +6,8 @@ import type { StreamContext } from './windows.js';
 export interface Reducer {
   /** JSON of the state of a window that has no value yet. */
   readonly initial: string;
+  /** What `fold` gives may hold the value, or be it. */
+  readonly keepsValue: boolean;
   readonly fold: (state: unknown, value: unknown, context: StreamContext) => unknown;
   /** What is put out when the window closes. */
   readonly finish: (state: unknown) => unknown;
@@ -22,7 +24,7 @@ export function reducer(fold: Reducer['fold'], initial: unknown): Reducer {
     throw misuse('the first argument of reduce', fold, 'reduce((sum, value) => sum + value.n, 0)');
   }
   const text = writeJson(initial, 'the initial value of reduce');
-  return { initial: text, fold, finish: (state) => state, shape: 'reduce' };
+  return { initial: text, keepsValue: true, fold, finish: (state) => state, shape: 'reduce' };
 }
 
 /** `min`, `max` and `avg` are what they say; under any other name the numbers are added up. */
@@ -52,5 +54,6 @@ export function aggregator(measures: Measures<never>): Reducer {
     const { '#': values = 1, ...sums } = state as Record<string, number>;
     return sums.avg === undefined ? sums : { ...sums, avg: sums.avg / values };
   };
-  return { initial: '{}', fold, finish, shape: `aggregate:${given.map(([name]) => name)}` };
+  const shape = `aggregate:${given.map(([name]) => name)}`;
+  return { initial: '{}', keepsValue: false, fold, finish, shape };
 }

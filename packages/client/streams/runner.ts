@@ -17,7 +17,6 @@
  * The clock of the broker is known by the ids of leases, which are UUIDs of version 7: from the
  * time of the last one the difference to the clock here follows, too large by what its answer took.
  */
-import { ClientError } from '../base/errors.js';
 import { onAbort } from '../base/on-abort.js';
 import { sleep } from '../base/platform.js';
 import type { RunningLoops } from '../consume/consume-loop.js';
@@ -179,10 +178,13 @@ export class StreamRunner {
           if (batch === undefined) batches.set(message.partitionId, [message]);
           else batch.push(message);
         }
+        const { leaseSeconds = Infinity } = this.#terms.pop;
+        const partMs = Math.min(RENEW_MS, (leaseSeconds * 1000) / 3);
         // What a gate denies comes again when the lease ends: it is not made longer.
-        const renewMs = this.#plan.gate === null ? RENEW_MS : null;
-        const lease = new Lease(this.#transport, messages, signal, renewMs);
-        const works = [...batches.values()].map((batch) => this.#work(batch));
+        const isFixed = this.#plan.gate !== null;
+        const lease = new Lease(this.#transport, messages, signal, isFixed ? null : partMs);
+        const untilMs = isFixed ? this.#nowMs() + partMs : Infinity;
+        const works = [...batches.values()].map((batch) => this.#work(batch, lease, untilMs));
         const ended = await Promise.allSettled(works);
         lease.end();
         const broken = ended.find(({ status }) => status === 'rejected');
@@ -201,22 +203,14 @@ export class StreamRunner {
   }
 
   /** All messages are of one partition. Rejects with what ends the stream. */
-  async #work(messages: readonly Message[]): Promise<void> {
+  async #work(messages: readonly Message[], lease: Lease, untilMs: number): Promise<void> {
     const [first] = messages as [Message];
     const partition = this.#partitionOf(first.partition, first.partitionId);
     this.#partitions.delete(partition.name);
     this.#partitions.set(partition.name, partition);
     await this.#alone(partition, async () => {
       try {
-        const isNext = first.offset === partition.offset + 1;
-        const state =
-          isNext && partition.state !== null
-            ? partition.state
-            : await this.#read(first.partitionId);
-        // Until the cycle is through, the state is worth nothing to anybody else.
-        partition.state = null;
-        await this.#cycle(first, partition, state).run(messages, partition.messagesMax);
-        this.#keep(partition, state, (messages.at(-1) as Message).offset);
+        await this.#commit(messages, partition, lease, untilMs);
         partition.failures = 0;
         partition.messagesMax = Infinity;
       } catch (error) {
@@ -225,8 +219,33 @@ export class StreamRunner {
     });
   }
 
+  async #commit(
+    messages: readonly Message[],
+    partition: Partition,
+    lease: Lease,
+    untilMs: number,
+  ): Promise<void> {
+    const [first] = messages as [Message];
+    const kept = first.offset === partition.offset + 1 ? partition.state : null;
+    // Until the cycle is through, the state is worth nothing to anybody else.
+    partition.state = null;
+    const state = kept ?? (await this.#read(first.partitionId));
+    const cycle = this.#cycle(first, partition, state);
+    try {
+      const isDone = await cycle.run(messages, partition.messagesMax, lease, untilMs);
+      // Another worker may go on behind a message that a gate denied.
+      this.#keep(partition, state, messages[cycle.acked - 1]?.offset ?? first.offset - 1);
+      if (!isDone) await this.#calls.giveBack(first).catch(() => undefined);
+    } catch (error) {
+      const isStale = kept !== null && cycle.acked === 0;
+      if (!isStale || this.#calls.failureOf(error)?.code !== 'duplicate') throw error;
+      // Another worker has closed windows since.
+      await this.#commit(messages, partition, lease, untilMs);
+    }
+  }
+
   #failed(error: unknown, partition: Partition, place: Place, messages: number): void {
-    const { code, status } = error instanceof ClientError ? error : { code: '', status: 0 };
+    const { code = '', status = 0 } = this.#calls.failureOf(error) ?? {};
     if (status === 401 || status === 403) throw error;
     this.#report(error, partition.name);
     partition.failures++;
@@ -288,9 +307,7 @@ export class StreamRunner {
       this.#keep(partition, state, offset);
     } catch (error) {
       // Another worker did the same. The next flush finds what is left.
-      if (!(error instanceof ClientError) || error.code !== 'duplicate') {
-        this.#report(error, partition.name);
-      }
+      if (this.#calls.failureOf(error)?.code !== 'duplicate') this.#report(error, partition.name);
     }
   }
 
@@ -335,7 +352,7 @@ export class StreamRunner {
     let kept = 0;
     for (const partition of [...this.#partitions.values()].reverse()) {
       rows += partition.state?.size ?? 0;
-      if (rows > ROWS_MAX || ++kept > PARTITIONS_MAX) partition.state = null;
+      if (++kept > PARTITIONS_MAX || rows > ROWS_MAX) partition.state = null;
       const isOpen = this.#plan.window?.idleFlushMs && partition.endMs < Infinity;
       if (kept > PARTITIONS_MAX && !isOpen) this.#partitions.delete(partition.name);
     }

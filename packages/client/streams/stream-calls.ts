@@ -40,12 +40,18 @@ export class StreamCalls {
   readonly #transport: Transport;
   readonly #queue: string;
   readonly #group: string;
+  readonly #errors = new WeakSet<Error>();
   #queryId = '';
 
   constructor(transport: Transport, queue: string, group: string) {
     this.#transport = transport;
     this.#queue = queue;
     this.#group = group;
+  }
+
+  /** What a call of a stream failed by; null: something else did, a function of the user say. */
+  failureOf(error: unknown): ClientError | null {
+    return error instanceof ClientError && this.#errors.has(error) ? error : null;
   }
 
   /** The id by which the other routes know the stream. */
@@ -79,7 +85,8 @@ export class StreamCalls {
     );
     if (answer.success) return;
     const { error = '', reason } = answer;
-    throw new ClientError(`a cycle was refused: ${error}`, { code: reason, reason, body: answer });
+    const facts = { code: reason, reason, body: answer };
+    throw this.#own(new ClientError(`a cycle was refused: ${error}`, facts));
   }
 
   /**
@@ -123,14 +130,23 @@ export class StreamCalls {
   }
 
   async #post<Body>(route: string, body: string, repeat: Call<Body>['repeat']): Promise<Body> {
-    const { body: answer } = await this.#transport.call<Body>({
+    const call = {
       method: 'POST',
       path: `/streams/v1/${route}`,
       body,
       repeat,
       timeoutMs: TIMEOUT_MS,
       affinity: [this.#queue, '', this.#group].join('\0'),
-    });
-    return answer as Body;
+    } as const;
+    try {
+      return (await this.#transport.call<Body>(call)).body as Body;
+    } catch (error) {
+      throw this.#own(error as Error);
+    }
+  }
+
+  #own(error: Error): Error {
+    this.#errors.add(error);
+    return error;
   }
 }

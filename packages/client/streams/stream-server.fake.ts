@@ -140,7 +140,7 @@ export class StreamServer {
       case 'depth':
         return this.#depth(queue, url.searchParams.get('group') ?? '');
       case 'extend':
-        return { json: { success: true, newExpiresAt: null } };
+        return this.#extend(url.pathname.split('/').at(-2) ?? '', given.seconds as number);
       case 'batch':
         return this.#giveBack(given);
       default:
@@ -227,6 +227,17 @@ export class StreamServer {
     }
     this.cycles.push({ ack, release_lease, ...cycle });
     return { success: true };
+  }
+
+  #extend(id: string, seconds: number): Reply {
+    const cursors = [...this.#queues.values()].flatMap((partitions) =>
+      [...partitions.values()].flatMap((one) => [...one.cursors.values()]),
+    );
+    const held = cursors.flatMap(({ lease }) =>
+      lease?.id === id && lease.untilMs > this.nowMs ? [lease] : [],
+    );
+    for (const lease of held) lease.untilMs = this.nowMs + seconds * 1000;
+    return { json: { success: held.length > 0, newExpiresAt: null } };
   }
 
   #giveBack({ consumerGroup, acknowledgments }: Record<string, unknown>): Reply {

@@ -146,7 +146,8 @@ export function functionOf<Act>(act: Act, what: string): Act {
 
 /** Milliseconds since the epoch. */
 export function instantOf(value: unknown): number {
-  const ms = value instanceof Date ? value.getTime() : new Date(value as string).getTime();
+  const isTime = typeof value === 'number' || typeof value === 'string' || value instanceof Date;
+  const ms = isTime ? new Date(value).getTime() : Number.NaN;
   if (Number.isSafeInteger(ms)) return ms;
   throw misuse('eventTime', value, 'a function that gives a Date, milliseconds, or an ISO time');
 }
