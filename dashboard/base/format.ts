@@ -20,8 +20,9 @@ export function formatBytes(value: Figure): string {
   return isFigure(value) ? scaled(value, 1024, BYTE_UNITS) : UNKNOWN;
 }
 
-/** 123456.7 -> "123 k"; small rates keep a digit. */
+/** 123456.7 -> "123 k"; small rates keep a digit, those below a tenth their first two. */
 export function formatRate(value: Figure): string {
+  if (isFigure(value) && value > 0 && value < 0.1) return String(Number(value.toPrecision(2)));
   return isFigure(value) ? scaled(value, 1000, COUNT_UNITS).trim() : UNKNOWN;
 }
 

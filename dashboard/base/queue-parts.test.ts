@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { byBucket, filledRows } from './queue-history.js';
 import { changesOf, currentValues, faultOf, OPTION_GROUPS, typedOf } from './queue-options.js';
-import { LEVELS, levelOf, seedAt, seedsOf } from './sunflower.js';
+import { LEVELS, levelDepths, levelOf, seedAt, seedsOf } from './sunflower.js';
 
 const SHOWN = { leaseTime: 60, retryLimit: 3, retentionEnabled: false, namespace: 'shop' };
 
@@ -88,3 +88,13 @@ test('parked pops stand by bucket, with those of several nodes on a host added u
     },
   ]);
 });
+
+test.each([0, 1, 2, 3, 10, 10_000])(
+  'the legend of depths to %i has every level drawn',
+  (deepest) => {
+    const levels = levelDepths(deepest).map(({ level }) => level);
+    const drawn = [1, deepest].filter((depth) => depth > 0 && depth <= deepest);
+    expect(levels).toEqual(expect.arrayContaining(drawn.map((depth) => levelOf(depth, deepest))));
+    expect(levels).toEqual([...new Set(levels)]);
+  },
+);

@@ -23,9 +23,18 @@ test.each(['/nothing', '/queues/a/b', '/queues/%zz', '/%', '/dlq/x'])('no page: 
   expect(found(path)).toBeNull(),
 );
 
-test.each(['orders', 'a/b', '?#%', '"<i>', ' ', '..', 'א'])('a queue %j by its path', (name) =>
-  expect(found(pathOfQueue(name))?.[1]).toEqual({ queue: name }),
+/** As a browser has it. */
+const urlOfQueue = (name: string) => new URL(pathOfQueue(name), 'http://localhost');
+
+test.each(['orders', 'a/b', '?#%', '"<i>', ' ', '...', './..', 'א'])(
+  'a queue %j by its path',
+  (name) => expect(found(urlOfQueue(name).pathname)?.[1]).toEqual({ queue: name }),
 );
+
+test.each(['.', '..'])('a queue %j, which no path names, by its messages', (name) => {
+  const { pathname, searchParams } = urlOfQueue(name);
+  expect([pathname, searchParams.get('queue')]).toEqual(['/messages', name]);
+});
 
 test.each([
   ['/analytics', '', '/workload'],

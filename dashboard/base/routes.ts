@@ -76,7 +76,14 @@ export function withQuery(
   return text === '' ? path : `${path}?${text}`;
 }
 
+/** A segment that a browser takes out of every path, however it is encoded. */
+export function isResolved(segment: string): boolean {
+  return segment === '.' || segment === '..';
+}
+
+/** A queue that no path can name is shown by its messages. */
 export function pathOfQueue(queue: string): string {
+  if (isResolved(queue)) return withQuery('/messages', { queue });
   return `/queues/${encodeURIComponent(queue)}`;
 }
 

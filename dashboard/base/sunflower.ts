@@ -25,6 +25,17 @@ export function levelOf(depth: number, deepest: number): number {
   return 1 + Math.round(((LEVELS - 1) * Math.log(depth)) / Math.log(deepest));
 }
 
+/** The depths from which on each level is drawn; levels that no depth has are left out. */
+export function levelDepths(deepest: number): readonly { level: number; from: number }[] {
+  const depths = Array.from({ length: LEVELS }, (_, i) =>
+    Math.round(deepest ** (i / (LEVELS - 1))),
+  );
+  const steps = depths
+    .filter((from) => from > 0 && from <= deepest)
+    .map((from) => ({ level: levelOf(from, deepest), from }));
+  return steps.filter(({ level }, i) => level !== steps[i - 1]?.level);
+}
+
 /** `depths`: descending. The disc fills a square with this side. */
 export function seedsOf(depths: readonly number[], sidePx: number): Seed[] {
   const step = stepOf(depths.length, sidePx);

@@ -20,3 +20,11 @@ const REASON_WORDS: Readonly<Record<DeadLetterReason, string>> = {
 export function reasonWords(reason: DeadLetterReason | undefined): string {
   return reason === undefined ? 'not known' : REASON_WORDS[reason];
 }
+
+/** A name in one line: what would break it, or not be seen at all, is shown by its symbol. */
+export function shownName(text: string): string {
+  return text.replace(/\p{Cc}/gu, (control) => {
+    const code = control.charCodeAt(0);
+    return String.fromCharCode(code < 0x20 ? 0x2400 + code : 0x2421);
+  });
+}

@@ -3,12 +3,13 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type Figure, formatBytes, formatInteger } from '../base/format.js';
 import { exactMoment, formatAgo, formatMoment, type Moment } from '../base/moment.js';
+import { shownName } from '../base/words.js';
 
 /** A name that somebody else chose: any length, any direction, never markup. */
 export function Name({ text }: { readonly text: string }) {
   return (
     <bdi class="name" title={text}>
-      {text === '' ? '(empty)' : text}
+      {text === '' ? '(empty)' : shownName(text)}
     </bdi>
   );
 }

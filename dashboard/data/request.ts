@@ -6,6 +6,7 @@
 import type { Api } from '@svc/http/api';
 import { CallError, refusalOf } from '../base/call-error.js';
 import { parseKeeping } from '../base/raw-json.js';
+import { isResolved } from '../base/routes.js';
 import { access, accessHeaders, tokenEntered } from './access.js';
 import { urlOf } from './location.js';
 
@@ -85,6 +86,8 @@ async function send<Where extends At>(at: Where, input: Input<Where>): Promise<A
     const response = await fetch(url, {
       method,
       headers,
+      // Payloads are nothing for the disk of whoever looks.
+      cache: 'no-store',
       signal: deadline.signal,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
@@ -166,12 +169,11 @@ function pathOf(
   const path = template.replace(/\{(\w+)(\.\.\.)?\}/g, (_, name: string, rest?: string) => {
     const value = String(params[name] ?? '');
     // A browser resolves dots between slashes, and would ask for something else.
-    const isDots = (segment: string) => segment === '.' || segment === '..';
-    if (isDots(value)) {
+    if (isResolved(value)) {
       throw new CallError('refused', `the name ${value} cannot stand in an address`);
     }
     const segments = value.split('/');
-    if (rest === undefined || segments.some(isDots)) return encodeURIComponent(value);
+    if (rest === undefined || segments.some(isResolved)) return encodeURIComponent(value);
     return segments.map(encodeURIComponent).join('/');
   });
   const said = Object.entries(query).flatMap(([name, value]) =>

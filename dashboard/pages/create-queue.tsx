@@ -14,7 +14,7 @@ interface CreateQueueProps {
 
 /** Name of the option, its label, its unit. */
 const NUMBERS = [
-  ['leaseTime', 'Lease', 'seconds; 60 where nothing is said'],
+  ['leaseTime', 'Lease', 'seconds; 300 where nothing is said'],
   ['retryLimit', 'Retries', 'until a message is a dead letter; 3 where nothing is said'],
   ['retentionSeconds', 'Retention', 'seconds; without it messages are kept'],
 ] as const;

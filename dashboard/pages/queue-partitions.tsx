@@ -1,6 +1,7 @@
 /** The partitions of a queue: by depth, as a plot and a table, or all by name. */
 import { useMemo, useState } from 'preact/hooks';
 import { counted, formatDuration, formatInteger } from '../base/format.js';
+import { levelDepths } from '../base/sunflower.js';
 import { type Column, DataTable } from '../components/data-table.js';
 import { Select } from '../components/form.js';
 import { Section } from '../components/page.js';
@@ -10,7 +11,7 @@ import { setQuery, usePlace } from '../data/location.js';
 import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
-import { levelDepths, Sunflower } from './sunflower.js';
+import { Sunflower } from './sunflower.js';
 
 export type Ranking = Success<'GET /api/v1/resources/partitions'>;
 type Ranked = Ranking['partitions'][number];

@@ -3,7 +3,7 @@
  * elements. It is for eyes and pointers; the table beside it says the same, and goes by keys.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { LEVELS, levelOf, seedAt, seedsOf, sideOf } from '../base/sunflower.js';
+import { LEVELS, seedAt, seedsOf, sideOf } from '../base/sunflower.js';
 
 interface SunflowerProps {
   /** Descending. */
@@ -91,18 +91,4 @@ function draw(canvas: HTMLCanvasElement, depths: readonly number[], sidePx: numb
     context.globalAlpha = level === 0 ? 1 : 0.2 + (0.8 * level) / LEVELS;
     context.fill();
   }
-}
-
-/** The depths from which on each level is drawn. */
-export function levelDepths(deepest: number): readonly { level: number; from: number }[] {
-  const steps = Array.from({ length: LEVELS }, (_, i) => ({
-    level: i + 1,
-    from: Math.max(1, Math.round(deepest ** (i / (LEVELS - 1)))),
-  }));
-  const seen = new Set<number>();
-  return steps.filter(({ level, from }) => {
-    const isDrawn = from <= deepest && levelOf(from, deepest) === level && !seen.has(from);
-    seen.add(from);
-    return isDrawn;
-  });
 }

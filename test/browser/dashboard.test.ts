@@ -69,6 +69,12 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     expect((await client.get(path)).status).toBe(404);
   });
 
+  test('spaces and control characters of a name are seen', async () => {
+    await client.post('/api/v1/push', { items: [{ queue: ' a  b\n', payload: 1 }] });
+    await open('/queues');
+    await says(tab).toContain(' a  b\u240a');
+  });
+
   test('a refusal is said where it was asked for, and nothing typed is lost', async () => {
     await open('/queues');
     await says(tab).toContain('orders');
