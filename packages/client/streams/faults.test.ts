@@ -214,3 +214,47 @@ test.each([
   await stop();
   expect([...new Set(told)]).toEqual([expect.stringContaining(text)]);
 });
+
+test('a queue that was deleted and made anew has partitions of its own', async () => {
+  const { server, platform, start, stop, drain, events } = rig();
+  await platform.pass(1000 - (server.nowMs % 1000));
+  const stream = Stream.from(events())
+    .windowTumbling({ seconds: 1, idleFlushMs: 200 })
+    .reduce((sum, { n }) => sum + n, 0)
+    .to('out');
+  server.push('in', 'a', event(0, 1));
+  const runner = await start(stream, { maxWaitMillis: 100 });
+  await platform.pass(300);
+  server.drop('in');
+  server.push('in', 'a', event(0, 2));
+  await drain(() => server.payloads('out').length === 1);
+  await platform.pass(3000);
+  await stop();
+  expect(server.payloads('out')).toMatchObject([{ value: 2 }]);
+  expect(runner.metrics().errors, 'once, of the partition that is gone').toBe(1);
+});
+
+test.each([
+  ['a clock that is set forward', 3_600_000, 0],
+  ['a commit that takes long', 0, 400],
+])('%s closes no window before its last message', async (_, setMs, takesMs) => {
+  const { server, platform, start, stop, drain, events } = rig();
+  const second = 1000;
+  await platform.pass(10 * second - (server.nowMs % (10 * second)));
+  const stream = Stream.from(events())
+    .windowTumbling({ seconds: 10, idleFlushMs: 100 })
+    .reduce((sum, { n }) => sum + n, 0)
+    .to('out');
+  server.push('in', 'a', event(0, 1));
+  await start(stream, { maxWaitMillis: 100 });
+  await platform.pass(2 * second);
+  server.skewMs -= setMs;
+  platform.setDate(setMs);
+  await platform.pass(7900 + takesMs);
+  // It was stored within the window, and shows itself now.
+  const atMs = server.nowMs - takesMs;
+  server.partition('in', 'a').messages.push({ payload: event(0, 2), atMs });
+  await drain(() => server.stateRows('in').length === 0);
+  await stop();
+  expect(server.payloads('out')).toMatchObject([{ value: 3 }]);
+});

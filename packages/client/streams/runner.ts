@@ -11,11 +11,12 @@
  * - No lease fences a flush, so it closes only windows that no message will fall into. They end
  *   before some moment; at a later one, by the clock of the broker, the partition had no message
  *   that was not acknowledged. Times of messages only grow, so whatever comes later is of a later
- *   time. The state is read after that, so it does not matter who worked on the partition before.
+ *   time. (A message has its time before anybody sees it: `UNSEEN_MS` lie between.) The state is
+ *   read after that, so it does not matter who worked on the partition before.
  *   Windows by event time are not flushed: only events tell that there will be no more.
  *
- * The clock of the broker is known by the ids of leases, which are UUIDs of version 7: from the
- * time of the last one the difference to the clock here follows, too large by what its answer took.
+ * The clock of the broker is known by the ids of leases, which are UUIDs of version 7. From the
+ * last one on it goes by the clock here that nobody sets, and is too late by what that answer took.
  */
 import { onAbort } from '../base/on-abort.js';
 import { sleep } from '../base/platform.js';
@@ -65,6 +66,8 @@ const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 30_000;
 /** Clocks are taken to differ by no more until a lease was seen. */
 const AHEAD_MS = 10_000;
+/** A commit of the broker is taken to last no longer. */
+const UNSEEN_MS = 1000;
 /** Rows that are kept between cycles: some 300 bytes each, with what is put beside them. */
 const ROWS_MAX = 200_000;
 /** And partitions that have none. */
@@ -84,11 +87,11 @@ export class StreamRunner {
   readonly #calls: StreamCalls;
   readonly #ending = new AbortController();
   readonly #popEnding = new AbortController();
-  /** By name; the one that was used last is the last. */
+  /** By id; the one that was used last is the last. */
   readonly #partitions = new Map<string, Partition>();
   readonly #metrics = { ...NO_METRICS };
-  /** By how much the clock here is before that of the broker, at most. */
-  #aheadMs = AHEAD_MS;
+  /** The time of the broker less `upMs`, at least; null: no lease was seen. */
+  #brokerMs: number | null = null;
   #cancelFlush: () => void = () => undefined;
   #flushing: Promise<void> = Promise.resolve();
   /** Batches that wait to be given back. */
@@ -206,8 +209,8 @@ export class StreamRunner {
   async #work(messages: readonly Message[], lease: Lease, untilMs: number): Promise<void> {
     const [first] = messages as [Message];
     const partition = this.#partitionOf(first.partition, first.partitionId);
-    this.#partitions.delete(partition.name);
-    this.#partitions.set(partition.name, partition);
+    this.#partitions.delete(partition.id);
+    this.#partitions.set(partition.id, partition);
     await this.#alone(partition, async () => {
       try {
         await this.#commit(messages, partition, lease, untilMs);
@@ -281,7 +284,7 @@ export class StreamRunner {
       for (const { name, id } of left) this.#partitionOf(name, id);
       this.#isAdopted = true;
     }
-    const nowMs = this.#nowMs();
+    const nowMs = this.#nowMs() - UNSEEN_MS;
     const ripe = [...this.#partitions.values()].filter(
       ({ state, endMs }) => (state?.nextEndMs ?? endMs) + window.graceMs <= nowMs,
     );
@@ -307,7 +310,10 @@ export class StreamRunner {
       this.#keep(partition, state, offset);
     } catch (error) {
       // Another worker did the same. The next flush finds what is left.
-      if (this.#calls.failureOf(error)?.code !== 'duplicate') this.#report(error, partition.name);
+      const { code, status } = this.#calls.failureOf(error) ?? {};
+      if (code !== 'duplicate') this.#report(error, partition.name);
+      // Its queue was deleted.
+      if (status === 404) this.#partitions.delete(partition.id);
     }
   }
 
@@ -336,13 +342,13 @@ export class StreamRunner {
   }
 
   #partitionOf(name: string, id: string): Partition {
-    const known = this.#partitions.get(name);
+    const known = this.#partitions.get(id);
     if (known !== undefined) return known;
     const endMs = -Infinity;
     const messagesMax = Infinity;
     const fresh = { state: null, offset: -1, endMs, failures: 0, messagesMax };
     const partition = { name, id, ...fresh, busy: Promise.resolve() };
-    this.#partitions.set(name, partition);
+    this.#partitions.set(id, partition);
     return partition;
   }
 
@@ -354,7 +360,7 @@ export class StreamRunner {
       rows += partition.state?.size ?? 0;
       if (++kept > PARTITIONS_MAX || rows > ROWS_MAX) partition.state = null;
       const isOpen = this.#plan.window?.idleFlushMs && partition.endMs < Infinity;
-      if (kept > PARTITIONS_MAX && !isOpen) this.#partitions.delete(partition.name);
+      if (kept > PARTITIONS_MAX && !isOpen) this.#partitions.delete(partition.id);
     }
   }
 
@@ -376,12 +382,14 @@ export class StreamRunner {
   }
 
   #nowMs(): number {
-    return this.#transport.platform.nowMs() - this.#aheadMs;
+    const { platform } = this.#transport;
+    if (this.#brokerMs === null) return platform.nowMs() - AHEAD_MS;
+    return Math.floor(platform.upMs() + this.#brokerMs);
   }
 
   #noteClock([message]: readonly Message[]): void {
     if (message === undefined || message.leaseId[14] !== '7') return;
     const atMs = Number.parseInt(message.leaseId.slice(0, 8) + message.leaseId.slice(9, 13), 16);
-    this.#aheadMs = this.#transport.platform.nowMs() - atMs;
+    this.#brokerMs = atMs - this.#transport.platform.upMs();
   }
 }

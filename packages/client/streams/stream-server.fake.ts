@@ -69,6 +69,7 @@ export class StreamServer {
   readonly #open = new Map<string, number>();
   openMax = 0;
   #hash = '';
+  #ids = 0;
   #lastMs = 0;
   readonly #queues = new Map<string, Map<string, Partition>>();
 
@@ -80,11 +81,17 @@ export class StreamServer {
   partition(queue: string, name: string): Partition {
     const partitions = this.#queues.get(queue) ?? new Map<string, Partition>();
     this.#queues.set(queue, partitions);
-    const id = String([...this.#queues.keys()].indexOf(queue) * 1000 + partitions.size + 1);
+    const known = partitions.get(name);
+    if (known !== undefined) return known;
+    const id = String(++this.#ids);
     const fresh = { messages: [], ids: new Set<string>(), cursors: new Map(), state: new Map() };
-    const found = partitions.get(name) ?? { id, name, ...fresh };
-    partitions.set(name, found);
-    return found;
+    const made = { id, name, ...fresh };
+    partitions.set(name, made);
+    return made;
+  }
+
+  drop(queue: string): void {
+    this.#queues.delete(queue);
   }
 
   push(queue: string, partition: string, ...payloads: readonly unknown[]): void {
@@ -154,7 +161,7 @@ export class StreamServer {
     this.openMax = Math.max(this.openMax, open);
     await this.delay(route, id);
     this.#open.set(id, (this.#open.get(id) ?? 1) - 1);
-    return act();
+    return this.#find(id) === undefined ? { status: 404, json: { error: 'not found' } } : act();
   }
 
   #register({ config_hash, reset }: Record<string, unknown>): Reply {
@@ -255,9 +262,13 @@ export class StreamServer {
     return { json: { partitions } };
   }
 
-  #byId(id: string): Partition {
+  #find(id: string): Partition | undefined {
     const all = [...this.#queues.values()].flatMap((partitions) => [...partitions.values()]);
-    const found = all.find((one) => one.id === id);
+    return all.find((one) => one.id === id);
+  }
+
+  #byId(id: string): Partition {
+    const found = this.#find(id);
     if (found === undefined) throw new Error(`there is no partition ${id}`);
     return found;
   }
