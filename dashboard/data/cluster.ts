@@ -7,6 +7,7 @@
  */
 import { createContext } from 'preact';
 import { useContext, useRef } from 'preact/hooks';
+import { refusalOf } from '../base/call-error.js';
 import { useCapabilities } from './identity.js';
 import { type Poll, usePoll } from './poll.js';
 import { callFully, type Success } from './request.js';
@@ -45,14 +46,10 @@ export function isReachable(member: Member): member is ReachableMember {
   return member.reachable === true;
 }
 
-/** For the shell. A node that is not ready says so with 503 and the same body. */
+/** For the shell. */
 export function useClusterPolls(): Cluster {
   const { consume } = useCapabilities();
-  const health = usePoll(
-    'health',
-    async (signal) => (await callFully('GET /health', { signal, accepts: [503] })).body as Health,
-    EVERY_MS,
-  );
+  const health = usePoll('health', askHealth, EVERY_MS);
   const members = usePoll(
     consume ? 'members' : null,
     async (signal) => (await callFully('GET /api/v1/raft/members', { signal })).body,
@@ -60,6 +57,13 @@ export function useClusterPolls(): Cluster {
   );
   const link = useLeaderLink(health.data, members.data?.leaderId ?? null);
   return { health, members, link };
+}
+
+/** A node that is not ready says so with 503 and the same body; all else with 503 is a refusal. */
+async function askHealth(signal: AbortSignal): Promise<Health> {
+  const { status, body } = await callFully('GET /health', { signal, accepts: [503] });
+  if (typeof Object(body).raft === 'object') return body as Health;
+  throw refusalOf(status, null, body);
 }
 
 interface Heard {

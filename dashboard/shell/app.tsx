@@ -27,15 +27,17 @@ export function App() {
   const isAsked = useStore(isTokenWanted);
   return (
     <IdentityContext.Provider value={identity.data}>
-      <Frame>
-        {identity.data === null ? (
-          <Loaded poll={identity} what="who you are">
-            {() => null}
-          </Loaded>
-        ) : (
-          <Here identity={identity.data} />
-        )}
-      </Frame>
+      <PageGuard>
+        <Frame>
+          {identity.data === null ? (
+            <Loaded poll={identity} what="who you are">
+              {() => null}
+            </Loaded>
+          ) : (
+            <Here identity={identity.data} />
+          )}
+        </Frame>
+      </PageGuard>
       {isAsked && <AccessDialog />}
       <Toasts />
     </IdentityContext.Provider>

@@ -90,6 +90,7 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await open('/queues');
     await says(tab).toContain('orders');
     for (const [failure, words] of [
+      [`Promise.resolve(new Response('{"error":"full"}', { status: 503 }))`, 'at the moment: full'],
       ['Promise.resolve(new Response("", { status: 503 }))', 'cannot serve'],
       ['Promise.resolve(new Response("{}", { status: 403 }))', 'not allowed'],
       ['Promise.resolve(new Response("<html>", { status: 200 }))', 'no JSON'],
@@ -97,6 +98,7 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     ]) {
       await tab.run(`window.real ??= window.fetch; window.fetch = () => ${failure}; 0`);
       await says(tab).toMatch(new RegExp(`as of \\d\\d:\\d\\d:\\d\\d: .*${words}`));
+      await says(tab, 'document.querySelector("#health").innerText').toBe('unreachable');
       expect(await tab.run(TEXT)).toContain('orders');
     }
     await tab.run('window.fetch = window.real; 0');
