@@ -35,6 +35,9 @@ export function aggregator(measures: Measures<never>): Reducer {
     const form = 'aggregate({ count: () => 1, sum: (value) => value.n })';
     throw misuse('the argument of aggregate', measures, form);
   }
+  // The first counts the values, the other is no name in an object.
+  const taken = given.find(([name]) => name === '#' || name === '__proto__');
+  if (taken !== undefined) throw misuse('a name of aggregate', taken[0], 'another name');
   const fold: Reducer['fold'] = (state, value, context) => {
     const sums = state as Record<string, number>;
     sums['#'] = (sums['#'] ?? 0) + 1;

@@ -32,6 +32,7 @@ describe('misuse is refused before anything is sent', () => {
     ],
     [() => from().windowTumbling({ seconds: 1 }).to('out'), 'to needs what the window comes to'],
     [() => from().windowTumbling({ seconds: 1 }).aggregate({}), 'write aggregate({ count: () => 1'],
+    [() => from().windowTumbling({ seconds: 1 }).aggregate({ '#': act }), 'is "#": write another'],
     [
       () => from().windowTumbling({ seconds: 1 }).reduce(act),
       'the initial value of reduce is undef',
