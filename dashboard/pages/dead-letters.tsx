@@ -257,7 +257,11 @@ function Listing({ listed, chosen, onChoose }: ListingProps) {
         rows={letters}
         rowKey={(letter) => letter.id}
         onOpen={(letter) => setQuery({ letter: letter.id })}
-        empty="No dead letter: nothing failed for the last time."
+        empty={
+          queue || group
+            ? 'No dead letter of this queue and group.'
+            : 'No dead letter: nothing failed for the last time.'
+        }
       />
       <Pager offset={offset} pageRows={PAGE_ROWS} count={letters.length} total={listed.total} />
       {id !== null && (

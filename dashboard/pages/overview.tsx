@@ -247,15 +247,17 @@ const QUEUES_ASKED = 1000;
 /** A thousand queues are a megabyte: asked for rarely, the page costs a node little. */
 const BUSIEST_EVERY_MS = 30_000;
 
-/** Those with most pending messages. */
+/** Those with most pending messages, of as many as are asked for. */
 function Busiest() {
   const poll = usePoll(
     'busiest',
     (signal) => call('GET /api/v1/resources/queues', { query: { limit: QUEUES_ASKED }, signal }),
     BUSIEST_EVERY_MS,
   );
+  const isPart = typeof poll.data?.nextAfter === 'string';
+  const note = isPart ? `of the newest ${formatInteger(QUEUES_ASKED)} queues` : undefined;
   return (
-    <Section title="Queues with most pending">
+    <Section title="Queues with most pending" note={note}>
       <Loaded poll={poll} what="the queues">
         {({ queues }) => <BusiestQueues queues={queues as QueueRow[]} />}
       </Loaded>

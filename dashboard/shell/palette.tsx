@@ -1,5 +1,6 @@
 /** Goes anywhere by typing a part of its name: pages, queues, what the shell can do. */
 import { useId, useRef, useState } from 'preact/hooks';
+import { formatInteger } from '../base/format.js';
 import { holds } from '../base/order.js';
 import { pathOfQueue } from '../base/routes.js';
 import { Dialog } from '../components/dialog.js';
@@ -29,9 +30,8 @@ export function Palette({ onClose, onCollapse }: PaletteProps) {
   const [chosen, setChosen] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
-  const found = useEntries(onCollapse)
-    .filter(({ name }) => holds(text, [name]))
-    .slice(0, SHOWN_MAX);
+  const { entries, isPart } = useEntries(onCollapse);
+  const found = entries.filter(({ name }) => holds(text, [name])).slice(0, SHOWN_MAX);
   const at = Math.min(chosen, found.length - 1);
   const go = (entry: Entry | undefined) => {
     if (entry === undefined) return;
@@ -83,12 +83,21 @@ export function Palette({ onClose, onCollapse }: PaletteProps) {
           ))}
         </div>
         {found.length === 0 && <p class="state quiet">Nothing has this in its name.</p>}
+        {isPart && (
+          <p class="quiet">Of the queues, the newest {formatInteger(QUEUES_MAX)} are looked at.</p>
+        )}
       </div>
     </Dialog>
   );
 }
 
-function useEntries(onCollapse: () => void): Entry[] {
+interface Entries {
+  readonly entries: readonly Entry[];
+  /** There are more queues than these. */
+  readonly isPart: boolean;
+}
+
+function useEntries(onCollapse: () => void): Entries {
   const capabilities = useCapabilities();
   const queues = usePoll(
     capabilities.read ? 'palette' : null,
@@ -99,7 +108,7 @@ function useEntries(onCollapse: () => void): Entry[] {
     EVERY_MS_SLOW,
   );
   const pages = ROUTES.filter((route) => route.group !== null && maySee(route, capabilities));
-  return [
+  const entries = [
     ...pages.map(({ title, path }) => ({ name: title, kind: 'page', go: () => navigate(path) })),
     { name: 'Show or hide the navigation', kind: 'action', go: onCollapse },
     { name: 'Token and tenant', kind: 'action', go: askForToken },
@@ -109,4 +118,5 @@ function useEntries(onCollapse: () => void): Entry[] {
       go: () => navigate(pathOfQueue(name)),
     })),
   ];
+  return { entries, isPart: typeof queues.data?.nextAfter === 'string' };
 }

@@ -195,6 +195,22 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await says(tab).toContain('shop.mail');
   });
 
+  test('a part of the queues is not taken for all of them', async () => {
+    await open('/dlq?queue=none');
+    await says(tab).toContain('No dead letter of this queue');
+    await tab.run(`window.real = window.fetch; window.fetch = async (url, options) => {
+      const answer = await window.real(url, options);
+      if (!String(url).includes('/resources/queues')) return answer;
+      return new Response(JSON.stringify({ ...await answer.json(), nextAfter: 'x' }));
+    }`);
+    await tab.press('k', 2);
+    await says(tab, DIALOG).toContain('the newest 1,000');
+    await tab.press('Escape');
+    await tab.run(`[...document.querySelectorAll('nav a')][0].click()`);
+    await says(tab).toContain('of the newest 1,000 queues');
+    await tab.run('window.fetch = window.real; 0');
+  });
+
   test('nothing is asked while the tab is hidden', async () => {
     await open('/');
     await says(tab).toContain('orders');
