@@ -24,7 +24,9 @@ const SHOWN_MAX = 500;
 
 export function ResultList({ results, total, isBusy, onStop }: ResultListProps) {
   const bad = results.filter(({ tone }) => tone === 'bad').length;
-  const shown = results.slice(-SHOWN_MAX).reverse();
+  // Two may have one name: each is known by the number that it was told with.
+  const numbered = results.map((result, at) => ({ ...result, at }));
+  const shown = numbered.slice(-SHOWN_MAX).reverse();
   return (
     <div class="results">
       <label class="progress">
@@ -41,8 +43,8 @@ export function ResultList({ results, total, isBusy, onStop }: ResultListProps) 
         </button>
       )}
       <ul>
-        {shown.map(({ name, tone, text }) => (
-          <li key={name}>
+        {shown.map(({ at, name, tone, text }) => (
+          <li key={at}>
             <Name text={name} /> <Badge tone={tone}>{text}</Badge>
           </li>
         ))}

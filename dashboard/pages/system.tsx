@@ -48,7 +48,10 @@ function Switches() {
               },
               { label: 'Firing timers', value: <OnOff isOn={switches.timersFireEnabled} /> },
               { label: 'Tenants with an allowance', value: <Count of={switches.quotaTenants} /> },
-              { label: 'Of them near its end', value: <Count of={switches.quotaHot} isBad /> },
+              {
+                label: 'Tenants near the end of it',
+                value: <Count of={switches.quotaHot} isBad />,
+              },
             ]}
           />
         )}
