@@ -1,4 +1,7 @@
-/** The nodes: how each is, and what an operator does with one. What will happen is said first. */
+/**
+ * The nodes: how each is, what an operator does with one, and what its machine does. What will
+ * happen is said first.
+ */
 import { useState } from 'preact/hooks';
 import {
   formatBytes,
@@ -47,6 +50,17 @@ export function MemberTable({ data }: { readonly data: Members }) {
         <ChangeDialog wanted={wanted} seats={seats} onClose={() => setWanted(null)} />
       )}
     </>
+  );
+}
+
+export function LoadTable({ data }: { readonly data: Members }) {
+  return (
+    <DataTable
+      caption="What every node and its machine do"
+      columns={LOAD_COLUMNS}
+      rows={data.members}
+      rowKey={({ nodeId }) => String(nodeId)}
+    />
   );
 }
 
@@ -146,20 +160,22 @@ const figure = (
   cell: (member) => (isReachable(member) ? format(of(member)) : '–'),
 });
 
+const NODE: Column<Member> = {
+  key: 'node',
+  title: 'Node',
+  value: ({ nodeId }) => nodeId,
+  cell: (member) => (
+    <>
+      {member.nodeId}{' '}
+      <span class="quiet">
+        <Name text={(isReachable(member) ? member.hostname : null) ?? member.httpAddr ?? ''} />
+      </span>
+    </>
+  ),
+};
+
 const COLUMNS: readonly Column<Member>[] = [
-  {
-    key: 'node',
-    title: 'Node',
-    value: ({ nodeId }) => nodeId,
-    cell: (member) => (
-      <>
-        {member.nodeId}{' '}
-        <span class="quiet">
-          <Name text={(isReachable(member) ? member.hostname : null) ?? member.httpAddr ?? ''} />
-        </span>
-      </>
-    ),
-  },
+  NODE,
   {
     key: 'state',
     title: 'State',
@@ -176,13 +192,6 @@ const COLUMNS: readonly Column<Member>[] = [
   figure('durable', 'Durable', ({ durableIndex }) => durableIndex),
   figure('committed', 'Committed', ({ committedIndex }) => committedIndex),
   figure('applied', 'Applied', ({ appliedIndex }) => appliedIndex),
-  figure('pushed', 'Pushed/s', ({ rates }) => rates?.pushedPerSecond, formatRate),
-  figure('delivered', 'Delivered/s', ({ rates }) => rates?.deliveredPerSecond, formatRate),
-  figure('cpu', 'CPU', ({ host }) => host?.cpuPct, formatPercent),
-  figure('memory', 'Memory', ({ host }) => host?.anonBytes, formatBytes),
-  figure('disk', 'Disk', ({ host }) => host?.diskUsedPct, formatPercent),
-  figure('log', 'Log', ({ log }) => log.bytes, formatBytes),
-  figure('store', 'Store', ({ store }) => store.usedBytes, formatBytes),
   figure('up', 'Up', ({ uptimeSeconds }) => uptimeSeconds, formatDuration),
   {
     key: 'version',
@@ -190,4 +199,15 @@ const COLUMNS: readonly Column<Member>[] = [
     isText: true,
     cell: (member) => (isReachable(member) ? member.version : '–'),
   },
+];
+
+const LOAD_COLUMNS: readonly Column<Member>[] = [
+  NODE,
+  figure('pushed', 'Pushed/s', ({ rates }) => rates?.pushedPerSecond, formatRate),
+  figure('delivered', 'Delivered/s', ({ rates }) => rates?.deliveredPerSecond, formatRate),
+  figure('cpu', 'CPU', ({ host }) => host?.cpuPct, formatPercent),
+  figure('memory', 'Memory', ({ host }) => host?.anonBytes, formatBytes),
+  figure('disk', 'Disk', ({ host }) => host?.diskUsedPct, formatPercent),
+  figure('log', 'Log', ({ log }) => log.bytes, formatBytes),
+  figure('store', 'Store', ({ store }) => store.usedBytes, formatBytes),
 ];

@@ -7,7 +7,7 @@ import { useCapabilities } from '../data/identity.js';
 import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call } from '../data/request.js';
 import { AddNode } from './add-node.js';
-import { MemberTable } from './member-table.js';
+import { LoadTable, MemberTable } from './member-table.js';
 import { StandbyLink } from './standby-link.js';
 
 export function SystemPage() {
@@ -16,11 +16,18 @@ export function SystemPage() {
   return (
     <Page title="System">
       {consume && (
-        <Section title="Nodes" actions={operator && <AddNode />}>
-          <Loaded poll={members} what="the nodes">
-            {(data) => <MemberTable data={data} />}
-          </Loaded>
-        </Section>
+        <>
+          <Section title="Nodes" actions={operator && <AddNode />}>
+            <Loaded poll={members} what="the nodes">
+              {(data) => <MemberTable data={data} />}
+            </Loaded>
+          </Section>
+          <Section title="Load">
+            <Loaded poll={members} what="the load">
+              {(data) => <LoadTable data={data} />}
+            </Loaded>
+          </Section>
+        </>
       )}
       <StandbyLink />
       {clusterAdmin && <Switches />}
@@ -28,7 +35,7 @@ export function SystemPage() {
   );
 }
 
-/** Of the node that answers; they are replicated, so the others follow at once. */
+/** The switches as the node that answers has them; they are replicated. */
 function Switches() {
   const poll = usePoll(
     'switches',

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster } from '../cluster/cluster.js';
 import { freePort } from '../process/ports.js';
 import { Chromium, chromiumMissing, type Page } from './chromium.js';
+import { fill, PAGES } from './dashboard-stage.js';
 
 const reason = chromiumMissing();
 if (reason !== null) console.log(reason);
@@ -89,13 +90,19 @@ describe.skipIf(reason !== null)('the dashboard of a cluster', () => {
     await says(tab, GAUGES).toContain(`leader ${other}`);
   });
 
-  test('a node that is gone is said, and removed after its number was typed', async () => {
+  test('every page is there without a node; it is removed after its number was typed', async () => {
+    await fill((await cluster.waitForLeader()).client);
     const [gone] = await cluster.followers();
     const number = gone?.number ?? 0;
     await gone?.kill();
     await tab.go(`${origin}/`);
     await says(tab).toContain(`Node ${number} does not answer`);
     await says(tab, GAUGES).toContain('1 silent');
+    for (const { name, path, shows } of PAGES) {
+      await tab.go(origin + path);
+      // What an ephemeral queue holds is gone with its node.
+      await says(tab).toContain(name === 'ephemeral' ? 'Ephemeral' : shows);
+    }
     await tab.go(`${origin}/system`);
     await says(tab).toContain('does not answer');
     await tab.run(`document.querySelector('[aria-label="Remove: node ${number}"]').click()`);
