@@ -8,7 +8,7 @@ export class CallError extends Error {
   readonly status: number;
   readonly code: string;
   readonly retryAfterMs: number;
-  /** Of a refusal, where it was JSON. */
+  /** The body of a refusal, where it was JSON. */
   readonly body: unknown;
 
   constructor(failure: CallFailure, message: string, refusal: Partial<Refusal> = {}) {
@@ -66,7 +66,7 @@ interface Said {
   readonly error: string;
   readonly code: string;
   readonly message: string;
-  /** Of key/value, locks and timers: what is wrong. */
+  /** What is wrong, as key/value, locks and timers say it. */
   readonly detail: string;
 }
 

@@ -15,7 +15,7 @@ interface Told {
   readonly reachable?: boolean | null;
 }
 
-/** Who votes is told by the membership, also of a node that does not answer. */
+/** The membership tells which nodes vote, also of one that does not answer. */
 export function seatsOf(members: readonly Told[], leaderId: number | null): Seat[] {
   return members.map(({ nodeId, role, reachable }) => ({
     nodeId,

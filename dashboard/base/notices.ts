@@ -7,7 +7,7 @@ import { noticesOf as linkNoticesOf } from './standby-link.js';
 export interface NoticeText {
   readonly tone: 'wait' | 'bad';
   readonly text: string;
-  /** Of the app. */
+  /** The address in the app. */
   readonly to: string;
 }
 

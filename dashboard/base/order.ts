@@ -36,7 +36,7 @@ export function holds(text: string, values: readonly string[]): boolean {
   return wanted === '' || values.some((value) => value.toLowerCase().includes(wanted));
 }
 
-/** Of rows with one key the first. A list that is read by offset moves between two of its pages. */
+/** The first row of each key. A list that is read by offset moves between two of its pages. */
 export function distinct<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Row[] {
   const known = new Set<string>();
   return rows.filter((row) => {

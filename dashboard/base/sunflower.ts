@@ -15,7 +15,7 @@ export const LEVELS = 5;
 const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
 /** Few seeds are not drawn larger than this. */
 const STEP_PX_MAX = 20;
-/** Of the step: the radius of an empty seed, and of the deepest. Neighbours are 1.7 steps apart. */
+/** The radius of an empty seed and of the deepest, in steps. Neighbours are 1.7 steps apart. */
 const RADIUS_MIN = 0.4;
 const RADIUS_MAX = 0.8;
 

@@ -5,7 +5,7 @@ interface CrumbProps {
   /** The page above, and what it is called. */
   readonly to: string;
   readonly title: string;
-  /** Of what this page shows. */
+  /** The name of what this page shows. */
   readonly name: string;
 }
 

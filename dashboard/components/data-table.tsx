@@ -171,7 +171,7 @@ function Space({ px, columns }: { readonly px: number; readonly columns: number 
   );
 }
 
-/** None of those that are there; there may be more. */
+/** A filter hides all rows that are there; there may be more. */
 function NoRows({ more, children }: { more: More | null; children: ComponentChildren }) {
   return (
     <>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { navigate, urlOf } from '../data/location.js';
 
 interface LinkProps {
-  /** Of the app: `/queues/orders`. */
+  /** The address in the app: `/queues/orders`. */
   readonly to: string;
   readonly children: ComponentChildren;
   readonly class?: string;

@@ -19,7 +19,7 @@ export type ReachableMember = Extract<Member, { reachable: true }>;
 export type Link = NonNullable<Health['raft']['link']>;
 
 export interface Cluster {
-  /** Of the node that answered. */
+  /** The health of the node that answered. */
   readonly health: Poll<Health>;
   /** Without `consume` nothing is asked. */
   readonly members: Poll<Members>;

@@ -1,4 +1,4 @@
-/** Who looks at the page, and what may be done with it. */
+/** The reader of the page, and what this reader may do. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { type Capabilities, capabilitiesOf } from '../base/capabilities.js';

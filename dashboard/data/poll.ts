@@ -20,7 +20,7 @@ export interface Poll<Data> {
   /** null: nothing was answered yet. */
   readonly data: Data | null;
   readonly answeredAtMs: number | null;
-  /** Of the last request. */
+  /** How the last request failed. */
   readonly error: CallError | null;
   /** Asks at once. */
   readonly refresh: () => void;

@@ -37,7 +37,7 @@ type Value = string | number | boolean | null | undefined;
 export interface Called<Body> {
   readonly status: number;
   readonly body: Body;
-  /** Of a list in pages whose body is a bare array. */
+  /** The next page of a list whose body is a bare array. */
   readonly nextAfter: string | null;
 }
 
@@ -155,7 +155,7 @@ function refusalIn({ response: { status, headers }, text }: Answer): CallError {
   try {
     return refusalOf(status, retryAfter, JSON.parse(text));
   } catch {
-    // Of a proxy: the status has to do.
+    // A proxy wrote it: the status has to do.
     return refusalOf(status, retryAfter, null);
   }
 }

@@ -98,7 +98,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
   },
 ];
 
-/** Of an error in the table; an error may have 262,144. */
+/** The part of an error that the table shows; an error may have 262,144 characters. */
 const ERROR_CHARS = 500;
 
 export function DeadLettersPage() {

@@ -61,7 +61,7 @@ const GROUP_COLUMNS: readonly Column<Depth['groups'][number]>[] = [
 
 interface OneQueueProps {
   readonly queue: string;
-  /** Of the list; null: it is not in what was loaded of it. */
+  /** Its row of the list; null: it is not in what was loaded of it. */
   readonly row: EphemeralRow | null;
   readonly onClose: () => void;
   readonly onChange: () => void;

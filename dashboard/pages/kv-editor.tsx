@@ -88,7 +88,7 @@ interface EditorProps {
   readonly action: string;
   readonly ns: string;
   readonly rowKey: string;
-  /** Of the row that was read; 0: there was none. */
+  /** The version that was read; 0: there was no row. */
   readonly version: number;
   readonly text: string;
   readonly expiresAt: string | null;

@@ -13,7 +13,7 @@ interface PagerProps {
   readonly pageRows: number;
   /** Rows of this page. */
   readonly count: number;
-  /** Of all pages; null: not known. */
+  /** The rows of all pages; null: not known. */
   readonly total: number | null;
   /** Called with what to set besides, when older rows are asked for. */
   readonly onOlder?: () => Readonly<Record<string, string | null>>;

@@ -169,7 +169,7 @@ function wordsOf({ again, skipped }: SeekEffect): string {
 const PAGE_PARTITIONS = 1000;
 const PAGES_MAX = 16;
 
-/** Of the time against the positions, page by page of the partitions; null: they are too many. */
+/** Compares the time with the positions, page by page; null: there are too many partitions. */
 async function effectOfTime(
   group: string,
   queue: string,

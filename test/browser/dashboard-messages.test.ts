@@ -352,7 +352,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
       document.querySelector('.top .wide-only').click();
     }`);
     await says(tab, 'document.querySelector("dialog")?.innerText').toContain('Bearer token');
-    // Of the role the page learns anew when another token is entered.
+    // The page learns the role anew when another token is entered.
     await tab.run(`{
       const field = document.querySelector('dialog [type=password]');
       field.value = 'any';

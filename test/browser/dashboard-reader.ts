@@ -20,7 +20,7 @@ export const DIALOG = '[...document.querySelectorAll("dialog")].at(-1)?.innerTex
 export const TOASTS = 'document.querySelector(".toasts").innerText';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** Of each violation its rule and where it is. */
+/** The rule of each violation, and where it is. */
 const VIOLATIONS = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
   id + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ')))`;
 /** Pixels that the page is too wide by. */

@@ -7,7 +7,7 @@
 import type { Caller } from '../process/http-client.js';
 
 export interface StagedPage {
-  /** Of the pictures too. */
+  /** The name of the pictures too. */
   readonly name: string;
   readonly path: string;
   /** Stands in the page when its figures are there. */

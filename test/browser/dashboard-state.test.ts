@@ -336,7 +336,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await write('/api/v1/ephemeral/push', { queue: 'memory', messages: [{ payload: 1 }] });
     await open('/kv?namespace=shop&key=read');
     await says(tab, DIALOG).toContain('Edit');
-    // Of the role the page learns anew when another token is entered.
+    // The page learns the role anew when another token is entered.
     await tab.run(`{
       const real = window.fetch;
       window.fetch = async (url, options) => {

@@ -49,7 +49,7 @@ export class PoisonClients implements SurfaceClient {
   #doubts = 0;
   #letters: DeadLetterList['letters'] | null = null;
   #isReading = false;
-  /** Of them, when the limit was set. */
+  /** How many there were when the limit was set. */
   #losses = 0;
 
   constructor(options: SurfaceClientOptions) {

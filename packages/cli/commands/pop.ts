@@ -81,7 +81,7 @@ async function pop(run: Run) {
 
 interface Popped {
   readonly messages: readonly Message[];
-  /** Of all messages, with their ends. */
+  /** The lines of all messages, with their ends. */
   readonly lines: string;
 }
 

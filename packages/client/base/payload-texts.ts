@@ -29,7 +29,7 @@ const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
 /**
- * Of an answer `{..., "messages": [{..., "data": <payload>, ...}, ...], ...}`. Throws a
+ * Reads an answer `{..., "messages": [{..., "data": <payload>, ...}, ...], ...}`. Throws a
  * `SyntaxError` for what is no JSON object. `payload` is the member that holds it.
  */
 export function payloadTexts(text: string, payload: string): WithTexts {

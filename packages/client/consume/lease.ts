@@ -23,7 +23,7 @@ export function loopEnded(): ClientError {
 }
 
 export class Lease {
-  /** Of the loop: nothing more is begun. */
+  /** Aborted when the loop is to end: nothing more is begun. */
   readonly ending: AbortSignal;
   readonly #transport: Transport;
   readonly #id: string;

@@ -48,7 +48,7 @@ export interface Unsent {
   readonly error: unknown;
 }
 
-/** Of a batch: with three bytes for each it is still a request that the broker takes. */
+/** A batch of so many characters, of three bytes each, is still a request that the broker takes. */
 const CHARACTERS_MAX = 16 * 1024 * 1024;
 const TOO_LARGE = 'larger than an entry of the log';
 

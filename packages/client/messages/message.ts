@@ -72,8 +72,8 @@ export class Message<Data = unknown> implements MessageRow {
   }
 
   /**
-   * Of a loop's message: aborted when its lease is lost, with a `ClientError` of the code
-   * `lease_lost`, and when the loop is to end. Of another message: never.
+   * Aborted when the lease of a loop's message is lost, with a `ClientError` of the code
+   * `lease_lost`, and when the loop is to end. The signal of another message never is.
    */
   get signal(): AbortSignal {
     this.#under ??= new AbortController();

@@ -23,7 +23,7 @@ export interface WindowOptions<Value> {
   readonly idleFlushMs?: Duration;
   /** The time of a value, instead of when its message was stored: a Date, milliseconds, ISO. */
   readonly eventTime?: (value: Value, context: StreamContext) => Date | number | string;
-  /** Of event times: values may come so much later than newer ones: 0. */
+  /** How much later than newer ones a value may come, by event time: 0. */
   readonly allowedLateness?: Duration;
   /** What becomes of values that come later than that: `drop`. */
   readonly onLate?: 'drop' | 'include';

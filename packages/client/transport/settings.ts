@@ -14,7 +14,7 @@ export interface Retry429 {
   /** Tries in all; a long poll has no such end. */
   readonly maxAttempts?: number;
   readonly baseMs?: number;
-  /** Of every delay, also of what a `Retry-After` asks for. */
+  /** The longest delay, also where a `Retry-After` asks for more. */
   readonly capMs?: number;
 }
 

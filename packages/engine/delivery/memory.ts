@@ -155,7 +155,7 @@ export class DeliveryMemory {
   /** Groups whose scan can go on. */
   readonly scanning = new Set<DeliveryGroup>();
   readonly limits: DeliveryLimits;
-  /** Of one entry, as far as dead letters may fill it. */
+  /** The bytes of an entry that dead letters may fill. */
   readonly entryBytesMax: number;
   readonly autopilot: AutopilotLimits;
   readonly #leaseGraceMs: number;

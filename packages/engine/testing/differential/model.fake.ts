@@ -174,7 +174,7 @@ export class DifferentialModel {
       readonly id: string;
       readonly seconds: number;
       readonly conflates: boolean;
-      /** Of the queue. */
+      /** The delivery limit of the queue. */
       readonly limit: number;
       /** No other partition is in the answer. */
       readonly isOnly: boolean;
