@@ -127,6 +127,20 @@ describe('checkLocks', () => {
     expect(kinds(withCalls(first, { ...second, endedMs: 4000 }))).toEqual([]);
   });
 
+  it('knows that a renewal that was given up may act on the next permit of its owner', () => {
+    const [first, second] = [permit('p', 3000, 40, 0), permit('q', 3500, 41, 0)];
+    const givenUp = { ...renew('p', 2600, 39, null), name: 's', outcome: 'unknown' } as const;
+    expect(kinds(withCalls(givenUp, first, second))).toEqual([]);
+    expect(kinds(withCalls({ ...givenUp, outcome: 'refused' }, first, second))).toEqual([
+      'two_owners',
+    ]);
+    // It began so long ago that it acts no more, or is of another owner.
+    expect(kinds(withCalls({ ...givenUp, beganMs: 2400, endedMs: 2410 }, first, second))).toEqual([
+      'two_owners',
+    ]);
+    expect(kinds(withCalls({ ...givenUp, owner: 'o' }, first, second))).toEqual(['two_owners']);
+  });
+
   it('finds more permits than the limit', () => {
     expect(kinds(withCalls(permit('z', 500, 30, 2)))).toEqual(['over_limit']);
   });

@@ -135,7 +135,8 @@ function permitOf(name: string, slot: number | null): string {
   return `${name}#${slot}`;
 }
 
-function linksOf({ calls, clockBreaksMs, earlyMsMax, lateMsMax }: LockHistory): Link[] {
+function linksOf(history: LockHistory): Link[] {
+  const { calls, clockBreaksMs, earlyMsMax, lateMsMax, effectUntilMs } = history;
   const onPermit = groupBy(calls, ({ name, slot }) => permitOf(name, slot));
   return calls.flatMap((call) => {
     if (call.granted === null || call.outcome !== 'granted') return [];
@@ -143,7 +144,9 @@ function linksOf({ calls, clockBreaksMs, earlyMsMax, lateMsMax }: LockHistory): 
     const token = call.granted;
     const end = call.beganMs + call.ttlMs - earlyMsMax;
     const others = onPermit.get(permit) ?? [];
-    const ends = others.filter((other) => other !== call && mayEnd(other, call, token));
+    const ends = others.filter(
+      (other) => other !== call && mayEnd(other, call, token, effectUntilMs),
+    );
     const breaks = clockBreaksMs.filter((atMs) => atMs >= call.beganMs);
     const heldUntilMs = Math.min(end, ...ends.map(({ beganMs }) => beganMs), ...breaks);
     const goneMs = call.endedMs + call.ttlMs + lateMsMax;
@@ -151,12 +154,22 @@ function linksOf({ calls, clockBreaksMs, earlyMsMax, lateMsMax }: LockHistory): 
   });
 }
 
-/** Whether the permit of `holder` may not be at this token any more because of it. */
-function mayEnd(other: LockCall, holder: LockCall, token: number): boolean {
+/**
+ * Whether the permit of `holder` may not be at this token any more because of it. A renewal that
+ * was given up before may act on it later: it names its owner, and not only the token of then.
+ */
+function mayEnd(
+  other: LockCall,
+  holder: LockCall,
+  token: number,
+  effectUntilMs: LockHistory['effectUntilMs'],
+): boolean {
   if (other.outcome === 'refused' || other.outcome === 'lost') return false;
   if (other.op === 'release') return other.token === token;
   const isOwn = other.token === token || other.owner === holder.owner;
-  return other.op === 'renew' && isOwn && other.endedMs > holder.beganMs;
+  const { op, outcome, beganMs, endedMs } = other;
+  const untilMs = outcome === 'unknown' ? Math.max(endedMs, effectUntilMs(beganMs)) : endedMs;
+  return op === 'renew' && isOwn && untilMs > holder.beganMs;
 }
 
 function checkTokens(links: readonly Link[], report: Report): void {
