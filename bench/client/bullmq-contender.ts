@@ -2,35 +2,17 @@
 // jobs are added in bulks, a worker has the concurrency that is measured, and what is done is
 // removed.
 
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '@svc/test';
 import { Queue, Worker } from 'bullmq';
-import { DURABLE_REDIS } from '../against/peers/redis.js';
-import { ServerProcess } from '../against/server-process.js';
+import { DURABLE_REDIS, redisServer } from '../against/peers/redis.js';
 import type { Scratch } from '../rig/scratch.js';
 import { BATCH, type Contender, type ContenderPlan } from './contender.js';
 
 const LOOK_MS = 5;
 
 export async function bullmqContender(scratch: Scratch, plan: ContenderPlan): Promise<Contender> {
-  const directory = scratch.directory('redis');
-  const port = await freePort();
-  const server = await ServerProcess.start(
-    {
-      program: 'redis-server',
-      arguments: ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', directory].concat(
-        DURABLE_REDIS,
-      ),
-      environment: {},
-      user: null,
-      port,
-      logFile: join(directory, 'log'),
-      endSignal: 'SIGKILL',
-    },
-    scratch,
-  );
-  const connection = { host: '127.0.0.1', port, maxRetriesPerRequest: null };
+  const redis = await redisServer(scratch, DURABLE_REDIS);
+  const connection = { host: '127.0.0.1', port: redis.port, maxRetriesPerRequest: null };
   const defaultJobOptions = { removeOnComplete: true, removeOnFail: true };
   const pushed = new Queue('pushed', { connection, defaultJobOptions });
   const consumed = new Queue('consumed', { connection, defaultJobOptions });
@@ -42,7 +24,7 @@ export async function bullmqContender(scratch: Scratch, plan: ContenderPlan): Pr
   };
   return {
     name: 'BullMQ on Redis',
-    pids: [server.pid],
+    pids: [redis.server.pid],
     push: async (isOver) => {
       const producers = Array.from({ length: plan.producers }, () => pushThrough(isOver));
       const messages = (await Promise.all(producers)).reduce((sum, one) => sum + one, 0);
@@ -64,8 +46,7 @@ export async function bullmqContender(scratch: Scratch, plan: ContenderPlan): Pr
     },
     stop: async () => {
       await Promise.all([pushed.close(), consumed.close()]);
-      await server.stop();
-      scratch.remove(directory);
+      await redis.stop();
     },
   };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@svc/test';
 import type { System } from '../../load/system.js';
+import type { Scratch } from '../../rig/scratch.js';
 import { nameOf, type PeerPlan } from '../peer.js';
 import { ServerProcess } from '../server-process.js';
 
@@ -33,16 +34,13 @@ const LABELS = {
     'snapshots (save 3600 1 300 100 60 10000), one before each window; acknowledged = in memory',
 } as const;
 
-export async function startRedis(plan: PeerPlan): Promise<System> {
-  const { scratch, program, queue, setting } = plan;
+export async function redisServer(scratch: Scratch, settings: readonly string[]) {
   const directory = scratch.directory('redis');
   const port = await freePort();
   const server = await ServerProcess.start(
     {
       program: 'redis-server',
-      arguments: ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', directory].concat(
-        setting === 'durable' ? DURABLE_REDIS : [],
-      ),
+      arguments: ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', directory, ...settings],
       environment: {},
       user: null,
       port,
@@ -51,6 +49,19 @@ export async function startRedis(plan: PeerPlan): Promise<System> {
       endSignal: 'SIGKILL',
     },
     scratch,
+  );
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    scratch.remove(directory);
+  };
+  return { server, port, stop };
+}
+
+export async function startRedis(plan: PeerPlan): Promise<System> {
+  const { scratch, program, queue, setting } = plan;
+  const { server, port, stop } = await redisServer(
+    scratch,
+    setting === 'durable' ? DURABLE_REDIS : [],
   );
   const target = { protocol: 'redis', ports: [port], queue, kind: '' } as const;
   const version = /Redis version=([\d.]+)/.exec(server.log())?.[1] ?? 'unknown';
@@ -67,10 +78,7 @@ export async function startRedis(plan: PeerPlan): Promise<System> {
       await program.administer('remove', target);
       if (setting === 'durable') await tidy(port, 'BGREWRITEAOF');
     },
-    stop: async () => {
-      await server.stop();
-      scratch.remove(directory);
-    },
+    stop,
   };
 }
 
