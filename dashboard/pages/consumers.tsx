@@ -5,8 +5,9 @@ import { counted, formatDuration } from '../base/format.js';
 import { holds } from '../base/order.js';
 import { pathOfQueue } from '../base/routes.js';
 import { type Column, DataTable, type More } from '../components/data-table.js';
-import { Select, TextInput } from '../components/form.js';
+import { Select } from '../components/form.js';
 import { Link } from '../components/link.js';
+import { ListFilter } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Tabs } from '../components/tabs.js';
@@ -205,19 +206,10 @@ function FilteredGroups({ rows, more }: FilteredProps) {
   if (rows.length === 0) return <NoGroup />;
   return (
     <div>
-      <div class="filters">
-        <TextInput
-          label="Group or queue holds"
-          placeholder="Group or queue holds"
-          type="search"
-          value={text}
-          onInput={(q) => setQuery({ q })}
-          isSearch
-        />
-        <span class="quiet" role="status">
-          {counted(shown.length, 'group at a queue', 'groups at queues')}
-        </span>
-      </div>
+      <ListFilter
+        label="Group or queue holds"
+        count={counted(shown.length, 'group at a queue', 'groups at queues')}
+      />
       <DataTable
         caption="Consumer groups"
         columns={COLUMNS}
@@ -263,22 +255,14 @@ function Lagging() {
   const { poll, more } = usePages(`lagging ${age}`, ask, EVERY_MS_LIST);
   return (
     <div class="tight">
-      <div class="filters">
-        <TextInput
-          label="Group, queue or partition holds"
-          placeholder="Group, queue or partition holds"
-          type="search"
-          value={text}
-          onInput={(q) => setQuery({ q })}
-          isSearch
-        />
+      <ListFilter label="Group, queue or partition holds">
         <Select
           label="Oldest unread"
           value={age}
           choices={AGES}
           onInput={(chosen) => setQuery({ age: chosen === AGES[0].value ? null : chosen })}
         />
-      </div>
+      </ListFilter>
       <Loaded poll={poll} what="the partitions">
         {({ rows }) => (
           <DataTable

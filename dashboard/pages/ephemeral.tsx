@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { counted, formatBytes } from '../base/format.js';
 import { holds } from '../base/order.js';
 import { type Column, DataTable, type More } from '../components/data-table.js';
-import { TextInput } from '../components/form.js';
+import { ListFilter } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Badge, Bytes, Count, Name } from '../components/text.js';
@@ -128,25 +128,14 @@ function Filtered({ rows, more }: FilteredProps) {
   }
   return (
     <div>
-      <div class="filters">
-        <TextInput
-          label="Name holds"
-          placeholder="Name holds"
-          type="search"
-          value={text}
-          onInput={(q) => setQuery({ q })}
-          isSearch
-        />
-        <span class="quiet" role="status">
-          {counted(shown.length, 'queue', 'queues')}
-        </span>
+      <ListFilter label="Name holds" count={counted(shown.length, 'queue', 'queues')}>
         {nodes > 1 && (
           <span class="quiet">
             Each of the {nodes} nodes holds partitions of its own; these are of the node that
             answered.
           </span>
         )}
-      </div>
+      </ListFilter>
       <DataTable
         caption="Ephemeral queues"
         columns={COLUMNS}

@@ -97,7 +97,7 @@ interface EditorProps {
   readonly onSaved: () => void;
 }
 
-/** What is there in place of the row that was read. */
+/** The row that is there in place of the one that was read. */
 interface Lost {
   readonly ns: string;
   readonly key: string;

@@ -8,6 +8,7 @@ import { type Column, DataTable } from '../components/data-table.js';
 import { TextInput, Toggle } from '../components/form.js';
 import { StoredText } from '../components/json-tree.js';
 import { Link } from '../components/link.js';
+import { ListFilter } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
 import { Empty, Loaded, Notice } from '../components/states.js';
 import { Ago, Badge, Count, Name, Time } from '../components/text.js';
@@ -140,19 +141,10 @@ function Namespaces({ found: { namespaces, truncated } }: { readonly found: Name
   }
   return (
     <div>
-      <div class="filters">
-        <TextInput
-          label="Namespace holds"
-          placeholder="Namespace holds"
-          type="search"
-          value={text}
-          onInput={(q) => setQuery({ q })}
-          isSearch
-        />
-        <span class="quiet" role="status">
-          {counted(shown.length, 'namespace', 'namespaces')}
-        </span>
-      </div>
+      <ListFilter
+        label="Namespace holds"
+        count={counted(shown.length, 'namespace', 'namespaces')}
+      />
       {truncated === true && (
         <Notice tone="wait">
           The first {formatInteger(namespaces.length)} namespaces are shown; there are more. Others

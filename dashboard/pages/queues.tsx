@@ -8,6 +8,7 @@ import { type Column, DataTable } from '../components/data-table.js';
 import { ConfirmByName } from '../components/dialog.js';
 import { Suggestions, TextInput } from '../components/form.js';
 import { Link } from '../components/link.js';
+import { SearchField } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
 import { tell } from '../components/results.js';
 import { Loaded } from '../components/states.js';
@@ -115,14 +116,7 @@ function Filtered({ rows, more, onChange }: FilteredProps) {
   return (
     <>
       <div class="filters">
-        <TextInput
-          label="Name holds"
-          placeholder="Name holds"
-          type="search"
-          value={text ?? ''}
-          onInput={(q) => setQuery({ q })}
-          isSearch
-        />
+        <SearchField label="Name holds" />
         <TextInput
           label="Namespace"
           placeholder="Namespace"

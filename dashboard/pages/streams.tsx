@@ -8,12 +8,12 @@ import { counted, formatInteger } from '../base/format.js';
 import { holds } from '../base/order.js';
 import { pathOfQueue } from '../base/routes.js';
 import { type Column, DataTable, type More } from '../components/data-table.js';
-import { TextInput } from '../components/form.js';
 import { Link } from '../components/link.js';
+import { ListFilter } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Badge, Count, Name } from '../components/text.js';
-import { navigate, setQuery, usePlace } from '../data/location.js';
+import { navigate, usePlace } from '../data/location.js';
 import { EVERY_MS_SLOW } from '../data/poll.js';
 import { callFully, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
@@ -129,19 +129,10 @@ function Filtered({ rows, more }: { readonly rows: readonly Row[]; readonly more
   }
   return (
     <div>
-      <div class="filters">
-        <TextInput
-          label="Query or source holds"
-          placeholder="Query or source holds"
-          type="search"
-          value={text}
-          onInput={(q) => setQuery({ q })}
-          isSearch
-        />
-        <span class="quiet" role="status">
-          {counted(shown.length, 'query at a source', 'queries at sources')}
-        </span>
-      </div>
+      <ListFilter
+        label="Query or source holds"
+        count={counted(shown.length, 'query at a source', 'queries at sources')}
+      />
       <DataTable
         caption="Streams"
         columns={COLUMNS}

@@ -10,12 +10,12 @@ import {
   SUPERVISION,
 } from '../base/supervision.js';
 import { type Column, DataTable } from '../components/data-table.js';
-import { TextInput } from '../components/form.js';
 import { Link } from '../components/link.js';
+import { SearchField } from '../components/list-filter.js';
 import { Facts, Page } from '../components/page.js';
 import { Loaded } from '../components/states.js';
 import { Ago, Badge, Count, Name } from '../components/text.js';
-import { setQuery, usePlace } from '../data/location.js';
+import { usePlace } from '../data/location.js';
 import { call } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
 
@@ -170,14 +170,7 @@ function Reports({ rows, more }: ReportsProps) {
         ]}
       />
       <div class="filters after">
-        <TextInput
-          label="Process or queue holds"
-          placeholder="Process or queue holds"
-          type="search"
-          value={text}
-          onInput={(q) => setQuery({ q })}
-          isSearch
-        />
+        <SearchField label="Process or queue holds" />
         {unread > 0 && <span class="quiet">{unread} reports cannot be read.</span>}
       </div>
       <DataTable

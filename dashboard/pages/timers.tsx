@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { counted } from '../base/format.js';
 import { holds } from '../base/order.js';
 import { type Column, DataTable, type More } from '../components/data-table.js';
-import { TextInput } from '../components/form.js';
+import { ListFilter } from '../components/list-filter.js';
 import { Page, Section } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Ago, Count, Name } from '../components/text.js';
@@ -186,19 +186,10 @@ function Filtered({ rows, more }: { readonly rows: readonly Row[]; readonly more
   if (rows.length === 0) return <Empty>No timer waits for this queue.</Empty>;
   return (
     <>
-      <div class="filters">
-        <TextInput
-          label="Timer or partition holds"
-          placeholder="Timer or partition holds"
-          type="search"
-          value={text}
-          onInput={(q) => setQuery({ q })}
-          isSearch
-        />
-        <span class="quiet" role="status">
-          {counted(shown.length, 'timer', 'timers')}
-        </span>
-      </div>
+      <ListFilter
+        label="Timer or partition holds"
+        count={counted(shown.length, 'timer', 'timers')}
+      />
       <DataTable
         caption="Timers"
         columns={COLUMNS}

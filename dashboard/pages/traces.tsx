@@ -5,9 +5,9 @@ import { withQuery } from '../base/routes.js';
 import { Crumb } from '../components/crumb.js';
 import { type Column, DataTable } from '../components/data-table.js';
 import { Dialog } from '../components/dialog.js';
-import { TextInput } from '../components/form.js';
 import { StoredText } from '../components/json-tree.js';
 import { Link } from '../components/link.js';
+import { SearchField } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Ago, Count, Name, Time } from '../components/text.js';
@@ -173,14 +173,7 @@ function Names() {
         ) : (
           <div class="tight">
             <form class="filters" onSubmit={openTyped}>
-              <TextInput
-                label="Name holds"
-                placeholder="Name holds"
-                type="search"
-                value={text}
-                onInput={(q) => setQuery({ q })}
-                isSearch
-              />
+              <SearchField label="Name holds" />
               {more !== null && (
                 <button type="submit" disabled={text === ''}>
                   Open this name

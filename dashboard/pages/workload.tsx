@@ -6,7 +6,8 @@ import { pathOfQueue } from '../base/routes.js';
 import type { Timeline } from '../base/series.js';
 import { rangeQuery } from '../base/time-range.js';
 import { type Column, DataTable } from '../components/data-table.js';
-import { Select, TextInput } from '../components/form.js';
+import { Select } from '../components/form.js';
+import { ListFilter } from '../components/list-filter.js';
 import { Facts, Page, Section } from '../components/page.js';
 import { RangePicker, useTimeRange } from '../components/range-picker.js';
 import { Loaded, Notice } from '../components/states.js';
@@ -240,21 +241,13 @@ function Breakdown({ rows, groupBy }: BreakdownProps) {
   });
   return (
     <Section title={GROUPINGS.find(({ value }) => value === groupBy)?.label ?? ''}>
-      <div class="filters">
-        <TextInput
-          label="Name holds"
-          placeholder="Name holds"
-          type="search"
-          value={text}
-          onInput={(q) => setQuery({ q })}
-          isSearch
-        />
+      <ListFilter label="Name holds">
         {chosen.map(({ name, value }) => (
           <button key={name} type="button" onClick={() => setQuery({ [name]: null })}>
             {name}: <bdi>{value}</bdi> ✕
           </button>
         ))}
-      </div>
+      </ListFilter>
       <DataTable
         caption="Workload"
         columns={COLUMNS}
