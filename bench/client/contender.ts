@@ -1,4 +1,4 @@
-// What is compared: a library that a program of Node pushes and consumes with, and its server.
+// A contender: a library that a program of Node pushes and consumes with, and its server.
 
 export interface Contender {
   readonly name: string;

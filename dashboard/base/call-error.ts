@@ -66,7 +66,7 @@ interface Said {
   readonly error: string;
   readonly code: string;
   readonly message: string;
-  /** What is wrong, as key/value, locks and timers say it. */
+  /** The reason, as key/value, locks and timers give it. */
   readonly detail: string;
 }
 

@@ -1,4 +1,4 @@
-/** What is wrong, the worst first, each with the page that shows it. */
+/** The faults of the cluster, the worst first, each with the page that shows it. */
 import type { LinkView } from '@svc/wire';
 import { counted, formatDuration, isFigure } from './format.js';
 import { gaugesOf, type RaftView } from './fullest-node.js';

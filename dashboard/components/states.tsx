@@ -7,7 +7,7 @@ import type { Poll } from '../data/poll.js';
 interface LoadedProps<Data> {
   readonly poll: Poll<Data>;
   readonly children: (data: Data) => ComponentChildren;
-  /** What is asked for, after "Asking for": "the queues". */
+  /** The words after "Asking for": "the queues". */
   readonly what: string;
 }
 

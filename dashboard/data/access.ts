@@ -26,7 +26,7 @@ export const isTokenWanted = new Store(false);
 let isDeclined = false;
 let waiting: ((hasToken: boolean) => void)[] = [];
 
-/** What is empty is forgotten. `Bearer ` in front of a pasted token is not part of it. */
+/** An empty member is forgotten. `Bearer ` in front of a pasted token is not part of it. */
 export function keepAccess({ token, tenant }: Access): void {
   const kept = { token: token.trim().replace(/^bearer\s+/i, ''), tenant: tenant.trim() };
   keep(TOKEN, kept.token);

@@ -9,7 +9,7 @@ import type { RaftMemberHost } from '@svc/wire';
 const SPAN_SECONDS_MIN = 1;
 
 export interface MachineFiguresOptions {
-  /** Whose volume the node fills. */
+  /** The directory on the volume that the node fills. */
   readonly directory: string;
   readonly diskGatePct: number;
 }

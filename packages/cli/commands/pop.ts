@@ -211,7 +211,7 @@ async function loop(run: Run, tailing: Tailing): Promise<void> {
   }
 }
 
-/** What is awaited later may fail before. */
+/** A promise that is awaited later may fail before. */
 function ahead<T>(coming: Promise<T>): Promise<T> {
   coming.catch(() => undefined);
   return coming;

@@ -52,7 +52,7 @@ export function readConfig(path: string): Config {
   return checked(document.toJS() ?? {}, path);
 }
 
-/** What is wrong and where, without the excerpt of the file that comes after. */
+/** The fault and its place, without the excerpt of the file that comes after. */
 export function yamlFault({ message }: YAMLError): string {
   return message.split('\n', 1)[0]?.replace(/:$/, '') ?? message;
 }

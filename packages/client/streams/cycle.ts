@@ -70,7 +70,7 @@ export interface CycleSite {
   readonly plan: StreamPlan;
   readonly calls: StreamCalls;
   readonly metrics: StreamMetrics;
-  /** That of the broker, or a little earlier. */
+  /** The broker's time, or a little earlier. */
   nowMs(): number;
 }
 

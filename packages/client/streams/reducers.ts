@@ -9,7 +9,7 @@ export interface Reducer {
   /** What `fold` gives may hold the value, or be it. */
   readonly keepsValue: boolean;
   readonly fold: (state: unknown, value: unknown, context: StreamContext) => unknown;
-  /** What is put out when the window closes. */
+  /** The value that the window puts out when it closes. */
   readonly finish: (state: unknown) => unknown;
   /** What the configuration hash tells it by. */
   readonly shape: string;

@@ -48,7 +48,7 @@ export class Servers {
   }
 
   #wanted(affinity: string): number[] {
-    // What has no key stays with one server of this client's own, not with the same one for all.
+    // A call without a key stays with one server of this client's own, not the same one for all.
     if (this.#settings.strategy === 'affinity' && affinity !== '')
       return this.#ring.order(affinity);
     const from = this.#next;

@@ -120,7 +120,7 @@ function nextOf(draft: Draft, subject: Subject, conflation: boolean): number {
   return sight.kind === 'messages' ? (sight.slices[0]?.first ?? NONE) : NONE;
 }
 
-/** None where the queue keeps none: the message is dropped, as one that failed too often is. */
+/** No letter where the queue keeps none: the message is dropped, as one that failed too often. */
 function lettersFor(
   draft: Draft,
   { entryBytesMax }: DeliveryMemory,
