@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster } from '../cluster/cluster.js';
 import { freePort } from '../process/ports.js';
 import { Chromium, chromiumMissing, type Page } from './chromium.js';
+import { clickOn } from './dashboard-reader.js';
 import { fill, PAGES } from './dashboard-stage.js';
 
 const reason = chromiumMissing();
@@ -81,9 +82,9 @@ describe.skipIf(reason !== null)('the dashboard of a cluster', () => {
     const [other] = (await cluster.followers()).map(({ number }) => number);
     await tab.go(`${origin}/system`);
     await says(tab).toContain('Let lead');
-    await tab.run(`document.querySelector('[aria-label="Let lead: node ${other}"]').click()`);
+    await tab.run(clickOn(`[aria-label="Let lead: node ${other}"]`));
     await says(tab, 'document.querySelector("dialog").innerText').toContain('Nothing is lost');
-    await tab.run('document.querySelector("dialog [type=submit]").click()');
+    await tab.run(clickOn('dialog [type=submit]'));
     await says(tab, 'document.querySelector(".toasts").innerText').toContain('Done');
     expect((await cluster.waitForLeader()).number).toBe(other);
     expect(other).not.toBe(leader.number);
@@ -105,7 +106,7 @@ describe.skipIf(reason !== null)('the dashboard of a cluster', () => {
     }
     await tab.go(`${origin}/system`);
     await says(tab).toContain('does not answer');
-    await tab.run(`document.querySelector('[aria-label="Remove: node ${number}"]').click()`);
+    await tab.run(clickOn(`[aria-label="Remove: node ${number}"]`));
     await says(tab, 'document.querySelector("dialog").innerText').toContain('Then 2 nodes vote');
     await tab.run(`{
       const field = document.querySelector('dialog input');
@@ -113,7 +114,7 @@ describe.skipIf(reason !== null)('the dashboard of a cluster', () => {
       field.dispatchEvent(new Event('input', { bubbles: true }));
     }`);
     await tab.run('new Promise((done) => setTimeout(done, 100))');
-    await tab.run('document.querySelector("dialog [type=submit]").click()');
+    await tab.run(clickOn('dialog [type=submit]'));
     await says(tab, 'document.querySelector(".toasts").innerText').toContain('Done');
     const leader = await cluster.waitForLeader();
     const { text } = await leader.client.get('/api/v1/system/raft/membership');

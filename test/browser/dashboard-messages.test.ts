@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  clickOn,
   DIALOG,
   openRow,
   press,
@@ -137,7 +138,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await tab.run(openRow('lost-0'));
     await says(tab, DIALOG).toContain('declined <i>twice</i>');
     await expectUsable();
-    await tab.run(`document.querySelector('dialog a[href*="txn=lost-0"]').click()`);
+    await tab.run(clickOn('dialog a[href*="txn=lost-0"]'));
     await says(tab, DIALOG).toContain('Replay…');
     await tab.run(press('Replay…'));
     await says(tab, DIALOG).toContain('as a new message at the end of partition');
@@ -149,7 +150,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await says(tab).toContain('1 dead letter');
     await tab.run(openRow('lost-1'));
     await says(tab, DIALOG).toContain('One dead letter');
-    await tab.run(`document.querySelector('dialog a[href*="txn=lost-1"]').click()`);
+    await tab.run(clickOn('dialog a[href*="txn=lost-1"]'));
     await says(tab, DIALOG).toContain('Replay…');
     await tab.run(press('Delete the dead letter…'));
     await says(tab, DIALOG).toContain('of every group');
@@ -163,8 +164,8 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await bury('chosen', 3, 'billing', 'no');
     await open('/dlq?queue=chosen');
     await says(tab).toContain('3 dead letters');
-    await tab.run(`document.querySelector('[aria-label="Choose chosen-0"]').click()`);
-    await tab.run(`document.querySelector('[aria-label="Choose chosen-2"]').click()`);
+    await tab.run(clickOn('[aria-label="Choose chosen-0"]'));
+    await tab.run(clickOn('[aria-label="Choose chosen-2"]'));
     // One is replayed by somebody else meanwhile.
     const letters = (await read('/api/v1/dlq?queue=chosen')).messages;
     const gone = letters.find(({ transactionId }: { transactionId: string }) =>
@@ -274,7 +275,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await says(tab, DIALOG).toContain('Stored from offset 0, next 3');
     expect(await tab.run(DIALOG)).toContain('looked-2');
     expect((await read('/api/v1/resources/queues/looked')).totals.processing).toBe(0);
-    await tab.run(`document.querySelector('dialog a[href*="looked-2"]').click()`);
+    await tab.run(clickOn('dialog a[href*="looked-2"]'));
     await says(tab, DIALOG).toContain('One message');
     await open('/queues/looked?partitions=name');
     await says(tab).toMatch(/Oldest message[\s\S]*shallow/);
@@ -328,7 +329,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
       expect((await client.send('POST', '/api/v1/push', body)).status).toBe(201);
       await open('/messages?queue=large');
       await says(tab).toContain('Default');
-      await tab.run(`document.querySelector('tbody tr td').click()`);
+      await tab.run(clickOn('tbody tr td'));
       await says(tab, DIALOG).toContain('As stored');
       await tab.run(press('As stored'));
       const bytes = 'document.querySelector("dialog textarea").value.length';
@@ -373,7 +374,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
       const words = /Push a|Peek|Delete|Edit|Replay|Purge|Choose/;
       expect(offered.filter((text) => words.test(text))).toEqual([]);
     }
-    await tab.run(`document.querySelector('tbody tr td').click()`);
+    await tab.run(clickOn('tbody tr td'));
     await says(tab, DIALOG).toContain('One message');
     await says(tab, DIALOG).toContain('dead letter');
     expect(await tab.run(DIALOG)).not.toMatch(/Replay|Delete/);

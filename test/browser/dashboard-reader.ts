@@ -40,20 +40,46 @@ const fieldOf = (label: string) => `(() => {
     : within.querySelector('[aria-label=${inPage(label)}]');
 })()`;
 
+/** Does this to the element once it is there and may be used, as a person would wait for it. */
+const onceThere = (element: string, act: string) => `new Promise((done, fail) => {
+  const until = performance.now() + 10_000;
+  const look = () => {
+    const element = ${element};
+    if (element && !element.disabled) {
+      ${act};
+      done();
+    } else if (performance.now() < until) setTimeout(look, 20);
+    else fail(new Error('not there: ' + ${inPage(element)}));
+  };
+  look();
+})`;
+
 /** Sets what a person would type or choose, and tells the page. */
-export const typeInto = (label: string, text: string) => `{
-  const field = ${fieldOf(label)};
-  field.value = ${inPage(text)};
-  field.dispatchEvent(new Event('input', { bubbles: true }));
-}`;
+export const typeInto = (label: string, text: string) =>
+  onceThere(
+    fieldOf(label),
+    `element.value = ${inPage(text)};
+      element.dispatchEvent(new Event('input', { bubbles: true }))`,
+  );
 export const typedIn = (label: string) => `${fieldOf(label)}.value`;
 
-/** The last one on the page: that of the dialog in front. */
-export const press = (label: string) => `[...document.querySelectorAll('button')]
-  .findLast((button) => button.innerText.trim() === ${inPage(label)}).click()`;
+const click = (element: string) => onceThere(element, 'element.click()');
+/** The first that this CSS selector finds. */
+export const clickOn = (selector: string) => click(`document.querySelector(${inPage(selector)})`);
 
-export const openRow = (text: string) => `[...document.querySelectorAll('tbody tr')].find((row) =>
-  row.innerText.includes(${inPage(text)})).click()`;
+/** The last one on the page: that of the dialog in front. */
+export const press = (label: string) =>
+  click(`[...document.querySelectorAll('button')]
+    .findLast((button) => button.innerText.trim() === ${inPage(label)})`);
+
+export const openRow = (text: string) =>
+  click(`[...document.querySelectorAll('tbody tr')]
+    .find((row) => row.innerText.includes(${inPage(text)}))`);
+
+/** The page of this title, from the navigation. */
+export const openPage = (title: string) =>
+  click(`[...document.querySelectorAll('nav a')]
+    .find(({ innerText }) => innerText === ${inPage(title)})`);
 
 /** The next call of this path is answered so, without a node. */
 export const refusingOnce = (path: string, status: number, body: object) => `{

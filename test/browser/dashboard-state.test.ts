@@ -6,6 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  clickOn,
   DIALOG,
   openRow,
   press,
@@ -79,7 +80,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
     expect(await pendingOf()).toBe(9);
 
     await says(tab).toContain('Skip to end');
-    await tab.run('document.querySelector(\'[aria-label="Skip to end: p1"]\').click()');
+    await tab.run(clickOn('[aria-label="Skip to end: p1"]'));
     await says(tab, DIALOG).toContain('3 unread messages are skipped');
     await tab.run(press('Skip to the end'));
     await says(tab, TOASTS).toContain('to its end');
@@ -93,7 +94,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await says(tab).toContain('p0');
     expect(await tab.run(TEXT)).not.toContain('p1');
 
-    await tab.run('document.querySelector("tbody a").click()');
+    await tab.run(clickOn('tbody a'));
     await says(tab).toContain('Delete the group');
     await tab.run(press('Delete the group'));
     await says(tab, DIALOG).toContain('3 positions in 1 queue');
@@ -102,7 +103,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
     expect(await tab.run('document.querySelector("dialog [type=submit]").disabled')).toBe(true);
     await tab.run(typeInto('Type its name', group));
     await expectUsable();
-    await tab.run('document.querySelector("dialog [type=submit]").click()');
+    await tab.run(clickOn('dialog [type=submit]'));
     await says(tab).toContain('No group has read anything yet');
     expect((await client.get(`/api/v1/consumer-groups/${named}`)).status).toBe(404);
   });
@@ -135,7 +136,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
     await tab.run(typeInto('At', '..'));
     await tab.run(typeInto('Type its name', 'dots'));
     await says(tab, DIALOG).toContain('1 position in 1 queue');
-    await tab.run('document.querySelector("dialog [type=submit]").click()');
+    await tab.run(clickOn('dialog [type=submit]'));
     await says(tab, DIALOG).toContain('cannot stand in an address');
     expect(Object.keys(await read('/api/v1/consumer-groups/dots'))).toEqual(['..', 'other']);
   });
@@ -347,7 +348,7 @@ describe.skipIf(reason !== null)('groups and state', () => {
       };
       document.querySelector('[aria-label="Close"]').click();
     }`);
-    await tab.run('document.querySelector(".top .wide-only").click()');
+    await tab.run(clickOn('.top .wide-only'));
     await says(tab, DIALOG).toContain('Bearer token');
     await tab.run(typeInto('Bearer token', 'any'));
     await tab.run(press('Use'));

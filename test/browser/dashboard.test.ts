@@ -10,8 +10,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secondsFromNow, secretSigner, signedToken } from '../contract/signed-token.js';
 import { freePort } from '../process/ports.js';
 import {
+  clickOn,
   DIALOG,
   expectAccessible,
+  openPage,
+  openRow,
   press,
   type Reader,
   reason,
@@ -57,7 +60,7 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await says(tab).toContain('made/here');
     const path = '/api/v1/resources/queues/made%2Fhere';
     expect((await client.get(path)).status).toBe(200);
-    await tab.run(`document.querySelector('[aria-label="Delete made/here"]').click()`);
+    await tab.run(clickOn('[aria-label="Delete made/here"]'));
     await says(tab, DIALOG).toContain('Nothing of it comes');
     const isRefused =
       'document.querySelector("dialog button.danger, dialog .dialog-foot :disabled").disabled';
@@ -155,20 +158,17 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await open('/analytics?range=6h');
     await says(tab, 'location.pathname + location.search').toBe('/workload?range=6h');
     await says(tab).toContain('shop');
-    await tab.run(`[...document.querySelectorAll('tbody tr')].find(({ innerText }) =>
-      innerText.startsWith('shop')).click()`);
+    await tab.run(openRow('shop'));
     await says(tab).toContain('shop.billing');
     expect(await tab.run(TEXT)).not.toContain('orders');
-    await tab.run(`[...document.querySelectorAll('tbody tr')].find(({ innerText }) =>
-      innerText.startsWith('shop.billing')).click()`);
+    await tab.run(openRow('shop.billing'));
     await says(tab, 'location.pathname').toBe('/queues/shop.billing');
   });
 
   test('numbers are shown as they are stored, in a tree', async () => {
     await open('/kv?namespace=settings');
     await says(tab).toContain('"one":1.0');
-    await tab.run(`[...document.querySelectorAll('tr')].find((row) =>
-      row.innerText.startsWith('exact')).click()`);
+    await tab.run(openRow('exact'));
     await says(tab, DIALOG).toMatch(/"one": 1\.0/);
     expect(await tab.run(DIALOG)).toContain('"big": 12345678901234567890');
   });
@@ -206,7 +206,7 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await tab.press('k', 2);
     await says(tab, DIALOG).toContain('the newest 1,000');
     await tab.press('Escape');
-    await tab.run(`[...document.querySelectorAll('nav a')][0].click()`);
+    await tab.run(openPage('Overview'));
     await says(tab).toContain('of the newest 1,000 queues');
     await tab.run('window.fetch = window.real; 0');
   });
@@ -246,8 +246,7 @@ describe.skipIf(reason !== null)('the dashboard', () => {
         await tab.go(`http://127.0.0.1:${port}${path}`);
         await says(tab, 'document.querySelector("#health").innerText').toBe('healthy');
       }
-      await tab.run(`[...document.querySelectorAll('nav a')].find(({ innerText }) =>
-        innerText === 'Queues').click()`);
+      await tab.run(openPage('Queues'));
       await says(tab).toContain('shop.mail');
       expect(await tab.run('location.pathname')).toBe('/broker/queues');
       expect(browser.logged.slice(logged)).toEqual([]);
@@ -300,7 +299,7 @@ describe.skipIf(reason !== null)('with tokens', () => {
   });
 
   test('a role that only reads sees no dead buttons', async () => {
-    await tab.run('document.querySelector(".top .wide-only").click()');
+    await tab.run(clickOn('.top .wide-only'));
     await enter('read-only');
     await says(tab).not.toContain('Create a queue');
     expect(await tab.run(TEXT)).toContain('kept');
@@ -310,7 +309,7 @@ describe.skipIf(reason !== null)('with tokens', () => {
   });
 
   test('one that does not read is told so, and can give another token', async () => {
-    await tab.run('document.querySelector(".top .wide-only").click()');
+    await tab.run(clickOn('.top .wide-only'));
     await enter('write-only');
     await says(tab).toContain('does not read');
     await tab.run(press('Enter a token'));
