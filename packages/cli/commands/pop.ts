@@ -1,6 +1,6 @@
 /** `pop` and `tail`: messages as lines of JSON, whatever `-o` says. */
 import { path, payloadTexts, type WithTexts, withQuery } from '@svc/client';
-import { UserError } from '../base/errors.js';
+import { RefusedError, UserError } from '../base/errors.js';
 import { exactJson } from '../base/exact-json.js';
 import { jsonLine } from '../base/one-line.js';
 import { type Command, type Flag, listIn, type Request } from '../command/command.js';
@@ -85,14 +85,25 @@ interface Popped {
   readonly lines: string;
 }
 
-/** Payloads are printed as the texts that are stored, and never parsed. */
+/**
+ * Payloads are printed as the texts that are stored, and never parsed. An answer without
+ * `messages` comes from something else than a broker, such as a proxy, at once and without the
+ * wait that was asked for: `tail -f` would ask it again in a loop.
+ */
 async function poppedBy(run: Run, request: Request): Promise<Popped> {
   const read = (text: string) => payloadTexts(text, 'data');
   const { body } = await run.call({ ...request, read });
   // null: 204.
   const { answer, texts } = (body ?? { answer: null, texts: [] }) as WithTexts;
+  if (body !== null && !isPopAnswer(answer)) {
+    throw new RefusedError(`${request.path}: the answer has no messages: is this a broker?`);
+  }
   const messages = listIn(answer, 'messages');
   return { messages, lines: messages.map((one, i) => lineOf(one, texts[i])).join('') };
+}
+
+function isPopAnswer(answer: unknown): boolean {
+  return Array.isArray((answer as { readonly messages?: unknown } | null)?.messages);
 }
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -193,6 +193,13 @@ describe('tail', () => {
     expect(ran.out.split('\n')).toHaveLength(3);
   });
 
+  it.each(['{}', '{"messages":null}'])('ends by an answer %s', async (body) => {
+    stub.answers({ body });
+    const ran = await stub.svcctl('tail q -f');
+    expect([ran.code, ran.out, stub.asked.length]).toEqual([2, '', 1]);
+    expect(ran.err).toContain('the answer has no messages: is this a broker?');
+  });
+
   it('makes as many calls at a time as --concurrency', async () => {
     const waiting: ((answer: StubAnswer) => void)[] = [];
     stub.answer = () =>
