@@ -16,8 +16,9 @@ interface Pattern {
 /** Folders whose programs speak to a person at a terminal. */
 const SPEAKS = /^(scripts|bench|test|examples)\//;
 const PURE = /^(raft|packages\/(schema|wire|engine|ephemeral|standby))\//;
+const PURE_ROOMS = /^packages\/gateway\/(base|limits|metering|edge|pipeline)\//;
 
-const isPure = (path: string) => PURE.test(path) && !isTestFile(path);
+const isPure = (path: string) => (PURE.test(path) || PURE_ROOMS.test(path)) && !isTestFile(path);
 const isSilent = (path: string) => !SPEAKS.test(path) && !isTestFile(path);
 
 function impure(pattern: RegExp, text: string): Pattern {

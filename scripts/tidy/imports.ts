@@ -25,6 +25,7 @@ const LAYERS = [
   '@svc/standby',
   '@svc/storage',
   '@svc/http',
+  '@svc/gateway',
   '@svc/broker',
 ];
 
@@ -41,6 +42,11 @@ const TABLE: readonly Row[] = [
     folder: 'http',
     values: [NODE, '@svc/schema', '@svc/wire', 'fzstd', 'prom-client'],
     types: ['@svc/engine'],
+  },
+  {
+    folder: 'packages/gateway',
+    values: [NODE, '@svc/http', '@svc/wire', 'jose', '@node-rs/bcrypt'],
+    types: [],
   },
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
   // Runs in browsers: it takes what it needs of Node by name. Tests compare its types with http's.

@@ -1,0 +1,18 @@
+/** What the path of a request knows of a cluster: its rows joined and its limits resolved. */
+import type { ClusterStatus, Feature, PlanLimits } from './access.js';
+
+export interface ClusterView {
+  readonly id: string;
+  readonly slug: string;
+  readonly tenantId: string;
+  readonly tenantSlug: string;
+  /** Whom the broker takes the requests for; never seen by a client. */
+  readonly brokerTenant: string;
+  readonly cellId: string;
+  /** The worse of the cluster's and its tenant's. */
+  readonly status: ClusterStatus;
+  readonly planCode: string;
+  readonly features: { readonly [Name in Feature]: boolean };
+  /** Plan and overrides joined. */
+  readonly limits: PlanLimits;
+}
