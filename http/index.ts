@@ -42,7 +42,9 @@ export type * from './ports/stream-service.js';
 export type * from './ports/surface-service.js';
 export type * from './ports/timer-service.js';
 export type { Endpoint } from './routing/endpoint.js';
+export type { GatedHalf, GatedSurface, GatewayClass } from './routing/gateway-class.js';
 export { methodsOf, type Route } from './routing/route.js';
+export { type RouteMatch, Router } from './routing/router.js';
 export { ROUTES } from './server/routes.js';
 export {
   createServer,

@@ -245,6 +245,7 @@ export function openApiEndpoint(endpoints: readonly Endpoint[]): Endpoint {
   const own = endpoint({
     at: 'GET /openapi.json',
     level: 'read-only',
+    gateway: 'read',
     tag: 'node',
     summary: 'This document.',
     answers: { 200: answer('OpenAPI 3.1.', record(anything)) },

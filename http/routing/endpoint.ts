@@ -6,6 +6,7 @@
  *     export const seekQueueEndpoint = endpoint({
  *       at: 'POST /api/v1/consumer-groups/{group}/queues/{queue}/seek',
  *       level: 'read-write',
+ *       gateway: 'queue-admin',
  *       tag: 'consumer groups',
  *       summary: 'Moves every cursor of a group at a queue.',
  *       request: { share: 'drain', form: seekForm, schema: either(toEnd, toInstant) },
@@ -179,7 +180,7 @@ type Answers = Readonly<Record<number, DescribedAnswer>>;
 /** Members that are not given are as in `ROUTE_DEFAULTS`. */
 interface Declaration<At extends string, Query, Exact, Letter, Request, Answered>
   extends Pick<Description, 'tag' | 'summary' | 'id'>,
-    Pick<Route, 'level'>,
+    Pick<Route, 'level' | 'gateway'>,
     Partial<Pick<Route, 'largeAnswer' | 'reserves' | 'consumes' | 'scoped' | 'badBody'>> {
   readonly at: At;
   readonly answers: Answered;

@@ -11,6 +11,7 @@ import type { Zstd } from '../exchange/zstd.js';
 import type { Gate } from '../gate/gate.js';
 import type { Scraper } from '../metrics/scrape.js';
 import type { Service } from '../ports/service.js';
+import type { GatewayClass } from './gateway-class.js';
 
 /** One for the whole front. */
 export interface Front {
@@ -67,6 +68,8 @@ export interface Route {
   readonly path: string;
   /** The level that a caller needs when tokens are checked. Every route states its own. */
   readonly level: AccessLevel;
+  /** What a gateway in front of the API makes of it. Every route states its own. */
+  readonly gateway: GatewayClass;
   /** null: the route reads no body. */
   readonly body: BodyShare | null;
   /**

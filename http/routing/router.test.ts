@@ -7,7 +7,15 @@ import { ROUTE_DEFAULTS, type Route } from './route.js';
 import { Router } from './router.js';
 
 function route(method: Route['method'], path: string, consumes = false): Route {
-  return { ...ROUTE_DEFAULTS, method, path, level: 'public', consumes, handle: () => {} };
+  return {
+    ...ROUTE_DEFAULTS,
+    method,
+    path,
+    level: 'public',
+    gateway: 'public',
+    consumes,
+    handle: () => {},
+  };
 }
 
 const router = new Router([

@@ -225,6 +225,7 @@ const NOTHING: ProcessCountsView = {
 export const systemMetricsEndpoint = endpoint({
   at: 'GET /api/v1/analytics/system-metrics',
   level: 'read-only',
+  gateway: 'operator',
   tag: 'analytics',
   summary: 'What the processes measured of themselves, once a second.',
   query: { ...WINDOW, hostname: HOSTNAME, workerId: textParameter('`worker-0` or absent.') },
@@ -246,6 +247,7 @@ export const systemMetricsEndpoint = endpoint({
 export const workerMetricsEndpoint = endpoint({
   at: 'GET /api/v1/analytics/worker-metrics',
   level: 'read-only',
+  gateway: 'operator',
   tag: 'analytics',
   summary: 'What the processes did: requests, messages, delays of the loop.',
   query: {

@@ -122,6 +122,7 @@ const parkedPieces = piecesOf(parkedReplicasAnswer, 'series');
 export const queueOpsEndpoint = endpoint({
   at: 'GET /api/v1/analytics/queue-ops',
   level: 'read-only',
+  gateway: 'read',
   tag: 'analytics',
   summary: 'What happened to each queue, bucket by bucket.',
   query: QUEUE_WINDOW,
@@ -142,6 +143,7 @@ export const queueOpsEndpoint = endpoint({
 export const queueLagEndpoint = endpoint({
   at: 'GET /api/v1/analytics/queue-lag',
   level: 'read-only',
+  gateway: 'read',
   tag: 'analytics',
   summary: 'How old messages were when they were delivered.',
   query: QUEUE_WINDOW,
@@ -159,6 +161,7 @@ export const queueLagEndpoint = endpoint({
 export const parkedReplicasEndpoint = endpoint({
   at: 'GET /api/v1/analytics/queue-parked-replicas',
   level: 'read-only',
+  gateway: 'read',
   tag: 'analytics',
   summary: 'Long polls that waited, by queue and node; also of queues that are gone.',
   query: QUEUE_WINDOW,

@@ -61,6 +61,7 @@ const retentionAnswer = shown<RetentionView, Windowed>()({
 export const retentionEndpoint = endpoint({
   at: 'GET /api/v1/analytics/retention',
   level: 'read-only',
+  gateway: 'read',
   tag: 'analytics',
   summary: 'What retention removed.',
   query: { ...QUEUE_WINDOW, groupBy: GROUP_BY },

@@ -29,6 +29,7 @@ const statusQueuesAnswer = shown<QueuePageView>()({
 export const statusQueuesEndpoint = endpoint({
   at: 'GET /api/v1/status/queues',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'A page of the queues, newest first; `pending` excludes what is leased.',
   query: {
@@ -69,6 +70,7 @@ const statusPieces = piecesOf(statusQueueAnswer, 'partitions');
 export const statusQueueEndpoint = endpoint({
   at: 'GET /api/v1/status/queues/{queue}',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'One queue and its partitions; `pending` includes what is leased.',
   page: PARTITIONS,
@@ -99,6 +101,7 @@ const statusAnalyticsAnswer = shown<MessageTotalView>()({
 export const statusAnalyticsEndpoint = endpoint({
   at: 'GET /api/v1/status/analytics',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'How many messages the queues of the tenant hold.',
   answers: {

@@ -218,6 +218,7 @@ const statusPieces = piecesOf(statusAnswer, 'queues');
 export const statusEndpoint = endpoint({
   at: 'GET /api/v1/status',
   level: 'read-only',
+  gateway: 'operator',
   tag: 'analytics',
   summary: 'Throughput of all nodes, and what the queues of the tenant hold now.',
   query: {

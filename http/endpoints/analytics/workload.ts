@@ -145,6 +145,7 @@ const workloadPieces = piecesOf(workloadAnswer, 'rows');
 export const workloadEndpoint = endpoint({
   at: 'GET /api/v1/analytics/workload',
   level: 'read-only',
+  gateway: 'read',
   tag: 'analytics',
   summary: 'What moved in a window and what is there now, by namespace, task or queue.',
   query: { ...WINDOW, groupBy: GROUP_BY, ...LABELS, queue: QUEUE_WINDOW.queue },

@@ -50,6 +50,7 @@ const ack = named(
 export const ephemeralAckEndpoint = endpoint({
   at: 'POST /api/v1/ephemeral/ack',
   level: 'read-write',
+  gateway: 'ephemeral-open',
   tag: 'ephemeral queues',
   summary: 'Settles delivered messages, or gives them back',
   request: {

@@ -43,6 +43,7 @@ const INT32 = 2 ** 31;
 export const ephemeralPopEndpoint = endpoint({
   at: 'GET /api/v1/ephemeral/pop',
   level: 'read-write',
+  gateway: 'ephemeral-open',
   tag: 'ephemeral queues',
   summary: 'Takes messages, oldest of a partition first',
   exactQuery: {

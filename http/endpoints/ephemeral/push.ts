@@ -42,6 +42,7 @@ const message = named(
 export const ephemeralPushEndpoint = endpoint({
   at: 'POST /api/v1/ephemeral/push',
   level: 'write-only',
+  gateway: 'ephemeral-grow',
   tag: 'ephemeral queues',
   summary: 'Stores messages in memory, in one partition, all or none',
   request: {

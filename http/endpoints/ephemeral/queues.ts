@@ -50,6 +50,7 @@ const LIST_LIMIT_MAX = 10_000;
 export const ephemeralConfigureEndpoint = endpoint({
   at: 'POST /api/v1/ephemeral/configure',
   level: 'read-write',
+  gateway: 'ephemeral-open',
   tag: 'ephemeral queues',
   summary: 'Declares a queue: it is kept, with these options, until it is deleted',
   request: {
@@ -89,6 +90,7 @@ const ephemeralResetAnswer = shown<EphemeralReset, string>()({
 export const ephemeralResetEndpoint = endpoint({
   at: 'POST /api/v1/ephemeral/reset',
   level: 'read-write',
+  gateway: 'ephemeral-open',
   tag: 'ephemeral queues',
   summary: 'Drops the messages of a queue on every node; its options stay',
   request: { share: 'drain', form: resetForm },
@@ -118,6 +120,7 @@ const ephemeralDeleteAnswer = shown<EphemeralDeletedOutcome, string>()({
 export const ephemeralDeleteEndpoint = endpoint({
   at: 'DELETE /api/v1/ephemeral/queue/{queue}',
   level: 'read-write',
+  gateway: 'ephemeral-open',
   tag: 'ephemeral queues',
   summary: 'Ends a queue on every node; it may come again by its name',
   answers: {
@@ -139,6 +142,7 @@ export const ephemeralDeleteEndpoint = endpoint({
 export const ephemeralListEndpoint = endpoint({
   at: 'GET /api/v1/ephemeral/queues',
   level: 'read-only',
+  gateway: 'ephemeral-read',
   tag: 'ephemeral queues',
   summary: 'The queues of the tenant, as the node that is asked holds them',
   query: {
@@ -163,6 +167,7 @@ export const ephemeralListEndpoint = endpoint({
 export const ephemeralDepthEndpoint = endpoint({
   at: 'GET /api/v1/ephemeral/queues/{queue}/depth',
   level: 'read-only',
+  gateway: 'ephemeral-read',
   tag: 'ephemeral queues',
   summary: 'What is pending in a queue on the node that is asked',
   query: { group: textParameter('Of this group alone.') },

@@ -37,6 +37,7 @@ const deletion = {
 export const groupDeleteEndpoint = endpoint({
   at: 'DELETE /api/v1/consumer-groups/{group}',
   level: 'admin',
+  gateway: 'queue-admin',
   ...deletion,
   summary: 'Deletes a group at every queue.',
   largeAnswer: 'read',
@@ -47,6 +48,7 @@ export const groupDeleteEndpoint = endpoint({
 export const groupQueueDeleteEndpoint = endpoint({
   at: 'DELETE /api/v1/consumer-groups/{group}/queues/{queue}',
   level: 'admin',
+  gateway: 'queue-admin',
   ...deletion,
   summary: 'Deletes a group at one queue.',
   names: ({ params }) => params,

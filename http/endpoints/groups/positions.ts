@@ -65,6 +65,7 @@ function* answered({ positions }: GroupPositionsView, asked: readonly Asked[]) {
 export const groupPositionsEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/positions',
   level: 'read-only',
+  gateway: 'consume',
   tag: 'consumer groups',
   summary: 'The stored positions of groups: the next offset that each reads, with its metadata.',
   request: {

@@ -157,6 +157,7 @@ function millisecondsOf(stampUs: number): string {
 export const groupListEndpoint = endpoint({
   at: 'GET /api/v1/consumer-groups',
   level: 'read-only',
+  gateway: 'read',
   tag: 'consumer groups',
   summary: 'Groups at the queues where they have a cursor, by group and queue.',
   page: LIST,
@@ -172,6 +173,7 @@ export const groupListEndpoint = endpoint({
 export const groupDetailEndpoint = endpoint({
   at: 'GET /api/v1/consumer-groups/{group}',
   level: 'read-only',
+  gateway: 'read',
   tag: 'consumer groups',
   summary: 'The cursors of a group, by queue.',
   page: DETAIL,
@@ -197,6 +199,7 @@ export const groupDetailEndpoint = endpoint({
 export const laggingGroupsEndpoint = endpoint({
   at: 'GET /api/v1/consumer-groups/lagging',
   level: 'read-only',
+  gateway: 'read',
   tag: 'consumer groups',
   summary: 'Cursors whose oldest unconsumed message is older than a number of seconds.',
   query: {

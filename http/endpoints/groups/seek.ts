@@ -80,6 +80,7 @@ const seekDescription = {
 export const seekQueueEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/{group}/queues/{queue}/seek',
   level: 'read-write',
+  gateway: 'queue-admin',
   ...seekDescription,
   summary: 'Moves every cursor of a group at a queue.',
   request: {
@@ -99,6 +100,7 @@ export const seekQueueEndpoint = endpoint({
 export const seekPartitionEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/{group}/queues/{queue}/partitions/{partition}/seek',
   level: 'read-write',
+  gateway: 'queue-admin',
   ...seekDescription,
   summary: 'Moves the cursor of a group at one partition; nothing said means the end.',
   request: {

@@ -37,6 +37,7 @@ const subscriptionAnswer = shown<GroupChangedOutcome, Subscribe>()({
 export const groupSubscriptionEndpoint = endpoint({
   at: 'POST /api/v1/consumer-groups/{group}/subscription',
   level: 'read-write',
+  gateway: 'queue-admin',
   tag: 'consumer groups',
   summary: 'Another start point for partitions that the group has not met.',
   request: {

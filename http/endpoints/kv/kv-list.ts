@@ -103,6 +103,7 @@ const kvNamespacesAnswer = shown<KvNamespacesView>()({
 export const kvNamespacesEndpoint = endpoint({
   at: 'GET /api/v1/resources/kv/namespaces',
   level: 'read-only',
+  gateway: 'read',
   tag: 'kv',
   summary: 'The namespaces of the tenant, in byte order.',
   answers: {
@@ -141,6 +142,7 @@ const kvListAnswer = object({
 export const kvListEndpoint = endpoint({
   at: 'POST /api/v1/resources/kv/list',
   level: 'read-only',
+  gateway: 'read',
   tag: 'kv',
   summary: 'The rows of a namespace, a page at a time.',
   request: {

@@ -34,6 +34,7 @@ import {
 export const kvGetEndpoint = endpoint({
   at: 'GET /api/v1/kv/{ns}/{key...}',
   level: 'read-only',
+  gateway: 'kv-read',
   tag: 'kv',
   summary: 'The row of one key.',
   answers: {
@@ -46,6 +47,7 @@ export const kvGetEndpoint = endpoint({
 export const kvPutEndpoint = endpoint({
   at: 'PUT /api/v1/kv/{ns}/{key...}',
   level: 'read-write',
+  gateway: 'kv-grow',
   tag: 'kv',
   summary: 'Writes the row of one key.',
   request: {
@@ -64,6 +66,7 @@ export const kvPutEndpoint = endpoint({
 export const kvDeleteEndpoint = endpoint({
   at: 'DELETE /api/v1/kv/{ns}/{key...}',
   level: 'read-write',
+  gateway: 'kv-open',
   tag: 'kv',
   summary: 'Deletes the row of one key.',
   request: {

@@ -19,6 +19,7 @@ import { KV_FOUND, KV_READER, kvBody } from './kv-request.js';
 export const kvEndpoint = endpoint({
   at: 'POST /api/v1/kv',
   level: 'read-write',
+  gateway: 'kv-mixed',
   tag: 'kv',
   summary: 'Operations on the key/value store that apply together.',
   request: { share: 'growing', reader: KV_READER, schema: kvBody },

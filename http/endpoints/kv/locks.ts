@@ -90,6 +90,7 @@ const lockOps = list(lockOp, LOCK_OPS_MAX);
 export const locksEndpoint = endpoint({
   at: 'POST /api/v1/locks',
   level: 'read-write',
+  gateway: 'kv-open',
   tag: 'locks',
   summary: 'Acquires, renews, releases and shows locks and semaphores, each for itself.',
   request: {

@@ -65,6 +65,7 @@ const BAD_BODY = 'bad ack body';
 
 const ackRecord = {
   level: 'read-write',
+  gateway: 'consume',
   tag: 'messages',
   summary: 'Acknowledge messages: one at the top level, or many as `acknowledgments`.',
   request: {

@@ -38,6 +38,7 @@ function expiresAt({ expiresAtUs }: ExtendedOutcome): string | null {
 export const extendEndpoint = endpoint({
   at: 'POST /api/v1/lease/{leaseId}/extend',
   level: 'read-write',
+  gateway: 'consume',
   tag: 'messages',
   summary: 'Lengthen every live lease of this id.',
   request: {

@@ -78,6 +78,7 @@ const fetchOffsetsAnswer = shown<OffsetsView, readonly OffsetEntry[]>()({
 export const fetchOffsetsEndpoint = endpoint({
   at: 'POST /api/v1/fetch/offsets',
   level: 'read-write',
+  gateway: 'consume',
   tag: 'reads by position',
   summary:
     'The first offset appended at or after a time, as the node that is asked has applied it.',

@@ -57,6 +57,7 @@ const fetchEntry = named(
 export const fetchEndpoint = endpoint({
   at: 'POST /api/v1/fetch',
   level: 'read-write',
+  gateway: 'consume',
   tag: 'reads by position',
   summary: 'Records by position, without a lease, as the node that is asked has applied them.',
   request: {

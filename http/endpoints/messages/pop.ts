@@ -70,6 +70,7 @@ const exactQuery = { reader, parameters: POP_QUERY };
 
 export const popQueueEndpoint = endpoint({
   at: 'GET /api/v1/pop/queue/{queue}',
+  gateway: 'consume',
   summary: 'Take messages of one queue under a lease.',
   exactQuery,
   ...popRecord,
@@ -78,6 +79,7 @@ export const popQueueEndpoint = endpoint({
 
 export const popPartitionEndpoint = endpoint({
   at: 'GET /api/v1/pop/queue/{queue}/partition/{partition}',
+  gateway: 'consume',
   summary: 'Take messages of one partition under a lease.',
   exactQuery,
   ...popRecord,
@@ -89,6 +91,7 @@ export const popPartitionEndpoint = endpoint({
 
 export const popDiscoveryEndpoint = endpoint({
   at: 'GET /api/v1/pop',
+  gateway: 'blocked',
   summary: 'Take messages of every queue with these labels.',
   exactQuery: {
     reader,

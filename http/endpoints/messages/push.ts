@@ -58,6 +58,7 @@ const BAD_BODY = 'bad push body';
 export const pushEndpoint = endpoint({
   at: 'POST /api/v1/push',
   level: 'write-only',
+  gateway: 'produce',
   tag: 'messages',
   summary: 'Store messages. Each group of one queue and partition commits by itself.',
   request: {

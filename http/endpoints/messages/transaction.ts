@@ -64,6 +64,7 @@ import { transactionBody } from './transaction-request.js';
 export const transactionEndpoint = endpoint({
   at: 'POST /api/v1/transaction',
   level: 'read-write',
+  gateway: 'produce',
   tag: 'messages',
   summary:
     'Acks, pushes, key/value operations, timers and positions that apply together or not at all.',

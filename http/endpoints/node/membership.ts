@@ -85,6 +85,7 @@ function change(example: Json) {
 export const membershipEndpoint = endpoint({
   at: 'GET /api/v1/system/raft/membership',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'membership',
   summary: 'The members as the leader sees them.',
   answers: {
@@ -100,6 +101,7 @@ export const membershipEndpoint = endpoint({
 export const membershipLearnersEndpoint = endpoint({
   at: 'POST /api/v1/system/raft/membership/learners',
   level: 'admin',
+  gateway: 'blocked',
   ...change({ id: 4, raft: 'node-4:7000', http: 'node-4:6632' }),
   summary: 'Add a node that does not vote: `id`, `raft`, `http`.',
   handle: changing(({ id, raft, http }) => {
@@ -113,6 +115,7 @@ export const membershipLearnersEndpoint = endpoint({
 export const membershipPromoteEndpoint = endpoint({
   at: 'POST /api/v1/system/raft/membership/promote',
   level: 'admin',
+  gateway: 'blocked',
   ...change({ ids: [4] }),
   summary: 'Let learners vote: `ids`, or one `id`.',
   handle: changing(({ id, ids }, force) => {
@@ -124,6 +127,7 @@ export const membershipPromoteEndpoint = endpoint({
 export const membershipVotersEndpoint = endpoint({
   at: 'PUT /api/v1/system/raft/membership/voters',
   level: 'admin',
+  gateway: 'blocked',
   ...change({ voters: [1, 2, 3] }),
   summary: 'Replace the set of voters: `voters`.',
   handle: changing(({ voters }, force) =>
@@ -136,6 +140,7 @@ export const membershipVotersEndpoint = endpoint({
 export const membershipMemberEndpoint = endpoint({
   at: 'DELETE /api/v1/system/raft/membership/members/{id}',
   level: 'admin',
+  gateway: 'blocked',
   ...change({}),
   summary: 'Remove a node.',
   handle: (front, request) => {
@@ -151,6 +156,7 @@ export const membershipMemberEndpoint = endpoint({
 export const leadershipTransferEndpoint = endpoint({
   at: 'POST /api/v1/system/raft/transfer',
   level: 'admin',
+  gateway: 'blocked',
   ...change({ to: 2 }),
   summary: 'Hand leadership to the voter `to`.',
   answers: {

@@ -32,6 +32,7 @@ import type { Front } from '../../routing/route.js';
 export const raftStatusEndpoint = endpoint({
   at: 'GET /api/v1/raft/status',
   level: 'read-write',
+  gateway: 'operator',
   tag: 'node',
   summary: 'This node as a member of its cluster, as it sees itself.',
   answers: {
@@ -45,6 +46,7 @@ export const raftStatusEndpoint = endpoint({
 export const raftMembersEndpoint = endpoint({
   at: 'GET /api/v1/raft/members',
   level: 'read-write',
+  gateway: 'operator',
   tag: 'node',
   summary: 'Every member of the cluster, each as it answered this node.',
   answers: {
@@ -115,6 +117,7 @@ const livenessAnswer = shown<Liveness, Liveness>()({
 export const raftLivenessEndpoint = endpoint({
   at: 'GET /api/v1/raft/liveness',
   level: 'read-write',
+  gateway: 'operator',
   tag: 'node',
   summary: 'Whom the leader hears, as far as this node knows it.',
   answers: {

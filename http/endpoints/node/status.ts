@@ -36,6 +36,7 @@ import type { Front } from '../../routing/route.js';
 export const healthEndpoint = endpoint({
   at: 'GET /health',
   level: 'public',
+  gateway: 'public',
   tag: 'node',
   summary: 'Whether this node is ready to serve.',
   answers: {
@@ -96,6 +97,7 @@ function uptimeSeconds(): number {
 export const processStatusEndpoint = endpoint({
   at: 'GET /status',
   level: 'read-only',
+  gateway: 'blocked',
   tag: 'node',
   id: 'getProcessStatus',
   summary: 'The process that answers.',
@@ -151,6 +153,7 @@ const metricsAnswer = shown<Front>()({
 export const metricsEndpoint = endpoint({
   at: 'GET /metrics',
   level: 'public',
+  gateway: 'metrics',
   tag: 'node',
   summary: 'A few figures of this node, as JSON.',
   answers: {
@@ -167,6 +170,7 @@ const TOO_MANY = { reason: 'overloaded', error: 'too many scrapes at once; retry
 export const prometheusEndpoint = endpoint({
   at: 'GET /metrics/prometheus',
   level: 'public',
+  gateway: 'metrics',
   tag: 'node',
   summary: 'What this node counts, as exposition text.',
   answers: {
@@ -246,6 +250,7 @@ const identityAnswer = shown<Caller, Front>()({
 export const identityEndpoint = endpoint({
   at: 'GET /auth/me',
   level: 'known',
+  gateway: 'blocked',
   tag: 'node',
   summary: 'Who the caller is.',
   answers: {

@@ -82,6 +82,7 @@ const NOT_AN_OBJECT = 'What is no object is refused in words of its own.';
 export const switchesEndpoint = endpoint({
   at: 'GET /api/v1/system/kv-timers',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'operations',
   summary: 'Whether key/value and timers are switched on.',
   answers: { 200: answer('As they are on the whole cluster.', kvTimersAnswer) },
@@ -95,6 +96,7 @@ export const switchesEndpoint = endpoint({
 export const setSwitchesEndpoint = endpoint({
   at: 'POST /api/v1/system/kv-timers',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'operations',
   summary: 'Switches key/value, scheduling and firing of timers on or off.',
   request: {
@@ -117,6 +119,7 @@ export const setSwitchesEndpoint = endpoint({
 export const ephemeralSwitchEndpoint = endpoint({
   at: 'GET /api/v1/system/ephemeral',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'operations',
   summary: 'Whether ephemeral queues are switched on.',
   answers: {
@@ -130,6 +133,7 @@ export const ephemeralSwitchEndpoint = endpoint({
 export const setEphemeralSwitchEndpoint = endpoint({
   at: 'POST /api/v1/system/ephemeral',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'operations',
   summary: 'Switches ephemeral queues on or off.',
   request: { share: 'drain', reader: NOT_AN_OBJECT, schema: ephemeralForm.schema },

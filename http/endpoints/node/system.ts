@@ -27,6 +27,7 @@ const sharedStateAnswer = shown<SharedStateView>()({
 export const statsRefreshEndpoint = endpoint({
   at: 'POST /api/v1/stats/refresh',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'node',
   summary: 'Without effect: figures are counted for each answer.',
   answers: {
@@ -39,6 +40,7 @@ export const statsRefreshEndpoint = endpoint({
 export const sharedStateEndpoint = endpoint({
   at: 'GET /api/v1/system/shared-state',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'node',
   summary: 'How far the node that is asked has applied the log, and how many queues there are.',
   answers: {
@@ -54,6 +56,7 @@ export const sharedStateEndpoint = endpoint({
 export const linkEndpoint = endpoint({
   at: 'GET /api/v1/system/link',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'node',
   summary: 'What this cluster is to another one.',
   answers: {
@@ -66,6 +69,7 @@ export const linkEndpoint = endpoint({
 export const linkPromoteEndpoint = endpoint({
   at: 'POST /api/v1/system/link/promote',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'node',
   summary: 'Make a standby an ordinary cluster. Asked again, it changes nothing.',
   answers: {

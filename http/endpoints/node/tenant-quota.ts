@@ -104,6 +104,7 @@ const quotaAnswer = named(
 
 const quota = {
   level: 'admin',
+  gateway: 'blocked',
   tag: 'operations',
   summary: 'Grants a tenant a surface, with limits; replaces what was granted before.',
   request: {
@@ -141,6 +142,7 @@ const tenantNotPurgedAnswer = shown<null>()({
 export const tenantPurgeEndpoint = endpoint({
   at: 'DELETE /api/v1/resources/tenant',
   level: 'admin',
+  gateway: 'blocked',
   tag: 'operations',
   summary: 'Removes whatever a tenant has, its grants included.',
   query: { tenant: textParameter('Else the one that the body names.') },

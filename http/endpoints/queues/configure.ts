@@ -97,6 +97,7 @@ const configureAnswer = shown<ConfiguredOutcome>()({
 export const configureEndpoint = endpoint({
   at: 'POST /api/v1/configure',
   level: 'read-write',
+  gateway: 'queue-admin',
   tag: 'queues',
   summary: 'Create a queue, or change options of one.',
   request: {

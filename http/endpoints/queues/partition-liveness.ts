@@ -36,6 +36,7 @@ const livenessAnswer = shown<LivenessView>()({
 export const partitionLivenessEndpoint = endpoint({
   at: 'GET /api/v1/analytics/partition-liveness',
   level: 'read-only',
+  gateway: 'read',
   tag: 'analytics',
   summary: 'How many partitions of a queue are written to; `pending` includes what is leased.',
   query: {

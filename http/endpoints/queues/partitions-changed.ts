@@ -106,6 +106,7 @@ function pageShown(queue: string, page: ChangedPage) {
 export const partitionsChangedEndpoint = endpoint({
   at: 'POST /api/v1/partitions/changed',
   level: 'read-write',
+  gateway: 'consume',
   tag: 'reads by position',
   summary: 'Partitions written since an instant, as the node that is asked has applied them.',
   request: {

@@ -57,6 +57,7 @@ const depthPieces = piecesOf(depthAnswer, 'partitions');
 export const queueDepthEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues/{queue}/depth',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'How much a group has not consumed. A linearizable read.',
   query: { group: filterParameter('The slowest named group when absent or empty.') },

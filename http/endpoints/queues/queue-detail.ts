@@ -102,6 +102,7 @@ const queueDeletedAnswer = object({
 export const queueDetailEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues/{queue}',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'One queue with its partitions; `pending` includes what is leased.',
   page: PARTITIONS,
@@ -134,6 +135,7 @@ export function answerQueue(
 export const queueDeleteEndpoint = endpoint({
   at: 'DELETE /api/v1/resources/queues/{queue}',
   level: 'admin',
+  gateway: 'queue-admin',
   tag: 'queues',
   summary: 'Delete a queue with all that belongs to it.',
   answers: {

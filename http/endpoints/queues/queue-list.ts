@@ -86,6 +86,7 @@ const namesForm = listForm(queueNamesAnswer, 'queues', queueNameRow, NAMES);
 export const queueListEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'Every queue, newest first; `pending` excludes what is leased.',
   query: { stats: textParameter('`lanes`: names and numbers of partitions alone.') },

@@ -22,6 +22,7 @@ const queueSizesAnswer = object({
 export const queueSizesEndpoint = endpoint({
   at: 'GET /api/v1/resources/queues/{queue}/sizes',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'Retained bytes of each partition of a queue.',
   page: LIST,

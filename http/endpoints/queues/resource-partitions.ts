@@ -29,6 +29,7 @@ const partitionRankingAnswer = shown<PartitionRankingView>()({
 export const resourcePartitionsEndpoint = endpoint({
   at: 'GET /api/v1/resources/partitions',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'The partitions with most pending messages; `pending` includes what is leased.',
   query: {

@@ -74,6 +74,7 @@ const overviewAnswer = shown<OverviewView>()({
 export const resourceOverviewEndpoint = endpoint({
   at: 'GET /api/v1/resources/overview',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'What all queues come to; `pending` excludes what is leased.',
   answers: {
@@ -123,6 +124,7 @@ const FORMS = {
 export const namespacesEndpoint = endpoint({
   at: 'GET /api/v1/resources/namespaces',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'Queues by namespace; `pending` excludes what is leased.',
   page: LETTERS.namespace,
@@ -136,6 +138,7 @@ export const namespacesEndpoint = endpoint({
 export const tasksEndpoint = endpoint({
   at: 'GET /api/v1/resources/tasks',
   level: 'read-only',
+  gateway: 'read',
   tag: 'queues',
   summary: 'Queues by task; `pending` excludes what is leased.',
   page: LETTERS.task,
@@ -178,6 +181,7 @@ const timerQueuesForm = listForm(timerQueuesAnswer, 'timers', timerQueueRow, LIS
 export const timerQueuesEndpoint = endpoint({
   at: 'GET /api/v1/resources/timers',
   level: 'read-only',
+  gateway: 'read',
   tag: 'timers',
   summary: 'The queues that have timers, by name.',
   page: LIST,

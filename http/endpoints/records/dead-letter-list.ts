@@ -84,6 +84,7 @@ const deadLetterListAnswer = object({
 export const deadLetterListEndpoint = endpoint({
   at: 'GET /api/v1/dlq',
   level: 'read-only',
+  gateway: 'read',
   tag: 'dead letters',
   summary: 'Dead letters, the newest first.',
   query: { queue: FILTER, consumerGroup: FILTER, ...pagingOf(100) },
@@ -119,6 +120,7 @@ const purgedAnswer = shown<Purged>()({
 export const deadLetterPurgeEndpoint = endpoint({
   at: 'DELETE /api/v1/dlq',
   level: 'admin',
+  gateway: 'queue-admin',
   tag: 'dead letters',
   summary: 'Removes the dead letters of a queue, of one group or of all.',
   query: {

@@ -59,6 +59,7 @@ const redriveAnswer = shown<RedrivenOutcome, RedriveCommand>()({
 export const deadLetterRedriveEndpoint = endpoint({
   at: 'POST /api/v1/dlq/redrive',
   level: 'read-write',
+  gateway: 'queue-admin',
   tag: 'dead letters',
   summary: 'Replays dead letters of a queue, the oldest first, a slice in each call.',
   request: {

@@ -112,6 +112,7 @@ const replayDescription = {
 export const deadLetterReplayEndpoint = endpoint({
   at: 'POST /api/v1/dlq/{id}/replay',
   level: 'read-write',
+  gateway: 'queue-admin',
   ...replayDescription,
   handle: (front, call) => replay(front, call, { kind: 'id', ...call.params }),
 });
@@ -119,6 +120,7 @@ export const deadLetterReplayEndpoint = endpoint({
 export const messageRetryEndpoint = endpoint({
   at: 'POST /api/v1/messages/{partitionId}/{transactionId}/retry',
   level: 'read-write',
+  gateway: 'queue-admin',
   ...replayDescription,
   handle: (front, call) => replay(front, call, { kind: 'address', ...call.params }),
 });

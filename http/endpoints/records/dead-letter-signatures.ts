@@ -50,6 +50,7 @@ function stampOrNull(stampUs: number | null): string | null {
 export const deadLetterSignaturesEndpoint = endpoint({
   at: 'GET /api/v1/analytics/dlq-signatures',
   level: 'read-only',
+  gateway: 'read',
   tag: 'dead letters',
   summary: 'What the errors of the newest dead letters of a queue have in common.',
   query: {

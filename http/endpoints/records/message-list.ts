@@ -89,6 +89,7 @@ const messageListAnswer = object({
 export const messageListEndpoint = endpoint({
   at: 'GET /api/v1/messages',
   level: 'read-only',
+  gateway: 'read',
   tag: 'messages',
   summary: 'The newest messages, by what they belong to and became.',
   query: {

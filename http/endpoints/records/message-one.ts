@@ -64,6 +64,7 @@ const messageAnswer = object({
 export const messageEndpoint = endpoint({
   at: 'GET /api/v1/messages/{partitionId}/{transactionId}',
   level: 'read-only',
+  gateway: 'read',
   tag: 'messages',
   summary: 'One live message by its partition and transaction id.',
   answers: {
@@ -107,6 +108,7 @@ const messageNotDeletedAnswer = shown<Address>()({
 export const messageDeleteEndpoint = endpoint({
   at: 'DELETE /api/v1/messages/{partitionId}/{transactionId}',
   level: 'read-write',
+  gateway: 'queue-admin',
   tag: 'messages',
   summary: 'Removes the dead letters of a message, of every group; live messages stay.',
   answers: {

@@ -90,6 +90,7 @@ const traceNamesAnswer = shown<TraceNamesView, Paging>()({
 export const traceNamesEndpoint = endpoint({
   at: 'GET /api/v1/traces/names',
   level: 'read-only',
+  gateway: 'read',
   tag: 'traces',
   summary: 'The names that traces have.',
   query: pagingOf(50),
@@ -107,6 +108,7 @@ export const traceNamesEndpoint = endpoint({
 export const namedTracesEndpoint = endpoint({
   at: 'GET /api/v1/traces/by-name/{traceName}',
   level: 'read-only',
+  gateway: 'read',
   tag: 'traces',
   summary: 'The traces of a name.',
   query: pagingOf(100),
@@ -126,6 +128,7 @@ export const namedTracesEndpoint = endpoint({
 export const messageTracesEndpoint = endpoint({
   at: 'GET /api/v1/traces/{partitionId}/{transactionId}',
   level: 'read-only',
+  gateway: 'read',
   tag: 'traces',
   summary: 'The traces of a message.',
   query: pagingOf(100),

@@ -63,6 +63,7 @@ const tracedAnswer = shown<string>()({
 export const traceWriteEndpoint = endpoint({
   at: 'POST /api/v1/traces',
   level: 'read-write',
+  gateway: 'traces-open',
   tag: 'traces',
   summary: 'Notes something about a message.',
   request: {

@@ -153,6 +153,7 @@ const streamCycleMissingAnswer = object({ success: constant(false), error: text 
 export const streamCycleEndpoint = endpoint({
   at: 'POST /streams/v1/cycle',
   level: 'read-write',
+  gateway: 'streams-open',
   tag: 'streams',
   summary: 'State changes, sink messages and the ack of the leased batch, all of them or none.',
   request: {

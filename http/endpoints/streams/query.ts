@@ -70,6 +70,7 @@ const streamDeniedAnswer = shown<VerdictOf<'denied'>>()({
 export const streamQueryEndpoint = endpoint({
   at: 'POST /streams/v1/queries',
   level: 'read-write',
+  gateway: 'streams-open',
   tag: 'streams',
   summary: 'Registers a streaming query by its name, or finds it.',
   request: {

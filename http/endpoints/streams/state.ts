@@ -79,6 +79,7 @@ const streamStateAnswerBody = object({
 export const streamStateEndpoint = endpoint({
   at: 'POST /streams/v1/state/get',
   level: 'read-only',
+  gateway: 'streams-open',
   tag: 'streams',
   summary: 'State rows of one query and one source partition, as they are at one moment.',
   request: {

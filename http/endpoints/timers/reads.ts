@@ -79,6 +79,7 @@ const timerListAnswer = object({
 export const timerListEndpoint = endpoint({
   at: 'GET /api/v1/timers/{queue}',
   level: 'read-only',
+  gateway: 'timers-read',
   tag: 'timers',
   summary: 'Pending timers of a queue, by key.',
   query: {
@@ -100,6 +101,7 @@ export const timerListEndpoint = endpoint({
 export const timerPeekEndpoint = endpoint({
   at: 'GET /api/v1/timers/{queue}/{timerKey...}',
   level: 'read-only',
+  gateway: 'timers-read',
   tag: 'timers',
   summary: 'One pending timer with its payload.',
   answers: {
@@ -120,6 +122,7 @@ export const timerPeekEndpoint = endpoint({
 export const timerCancelEndpoint = endpoint({
   at: 'DELETE /api/v1/timers/{queue}/{timerKey...}',
   level: 'read-write',
+  gateway: 'timers-open',
   tag: 'timers',
   summary: 'Cancels a timer. No switch, quota or rate stops it.',
   query: { txn: textParameter('Echoed when there is no such timer.') },

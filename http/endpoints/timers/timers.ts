@@ -40,6 +40,7 @@ import { timersBody } from './timer-request.js';
 export const timersEndpoint = endpoint({
   at: 'POST /api/v1/timers',
   level: 'write-only',
+  gateway: 'timers-mixed',
   tag: 'timers',
   summary: 'Schedules, reschedules and cancels timers; all of it or nothing.',
   request: {
