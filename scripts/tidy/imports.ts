@@ -45,7 +45,7 @@ const TABLE: readonly Row[] = [
   },
   {
     folder: 'packages/gateway',
-    values: [NODE, '@svc/http', '@svc/wire', 'jose', '@node-rs/bcrypt'],
+    values: [NODE, '@svc/http', '@svc/wire', 'jose', '@node-rs/bcrypt', 'ipaddr.js'],
     types: [],
   },
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
