@@ -12,6 +12,7 @@ import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
+import { answerSchemas } from './answer-schemas.mjs';
 import { root } from './setup.mjs';
 
 const FOLDER = join(root, 'dashboard');
@@ -39,6 +40,10 @@ async function script() {
     input: join(FOLDER, 'dist/main.js'),
     platform: 'browser',
     logLevel: 'warn',
+    // A text: browsers read JSON faster than the same as script.
+    transform: {
+      define: { ANSWER_SCHEMAS: JSON.stringify(JSON.stringify(await answerSchemas())) },
+    },
   });
   const { output } = await bundle.generate({ format: 'es', minify: true, codeSplitting: false });
   await bundle.close();

@@ -175,7 +175,7 @@ function sourcesUnder(directory) {
 function isSource(name) {
   if (name.endsWith('.ts')) return !name.endsWith('.test.ts');
   if (/\.(tsx|css|html|svg)$/.test(name)) return true;
-  return /^(tsconfig.*\.json|package\.json|bundle.*\.mjs)$/.test(name);
+  return /^(tsconfig.*\.json|package\.json|(bundle|answer).*\.mjs)$/.test(name);
 }
 
 function readStamp(path) {

@@ -1,4 +1,5 @@
 /** Why a call has no answer, in words for whoever looks at the page. */
+import { formatMs } from './format.js';
 
 export type CallFailure = 'aborted' | 'unreachable' | 'late' | 'refused' | 'unreadable';
 
@@ -42,8 +43,10 @@ export function retryAfterMsOf(header: string | null): number {
 export function refusalOf(status: number, retryAfter: string | null, body: unknown): CallError {
   const { error, code, message, detail } = membersOf(body);
   const said = message || detail || error;
-  const refusal = { status, code: code || error, retryAfterMs: retryAfterMsOf(retryAfter), body };
-  return new CallError('refused', wordsOf(status, said), refusal);
+  const retryAfterMs = retryAfterMsOf(retryAfter);
+  const refusal = { status, code: code || error, retryAfterMs, body };
+  const when = status === 429 && retryAfterMs > 0 ? `; again in ${formatMs(retryAfterMs)}` : '';
+  return new CallError('refused', wordsOf(status, said) + when, refusal);
 }
 
 function wordsOf(status: number, said: string): string {
@@ -60,6 +63,23 @@ const WORDS: Readonly<Record<number, string>> = {
   503: 'the node cannot serve this at the moment',
   504: 'the proxy got no answer from a node',
   507: 'the disk is too full to store more',
+};
+
+/** In a word or two, for a badge. */
+export function briefReasonOf({ failure, status }: CallError): string {
+  if (failure === 'unreadable') return 'not readable';
+  if (failure === 'late') return 'not answering';
+  return status === 0 ? 'unreachable' : (BRIEF[status] ?? `status ${status}`);
+}
+
+const BRIEF: Readonly<Record<number, string>> = {
+  401: 'token needed',
+  403: 'not allowed',
+  429: 'too many requests',
+  502: 'no node reached',
+  503: 'not serving',
+  504: 'no node reached',
+  507: 'disk full',
 };
 
 interface Said {

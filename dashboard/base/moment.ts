@@ -10,8 +10,11 @@ const pad = (value: number, length = 2) => String(value).padStart(length, '0');
 export function millisOf(moment: Moment): number | null {
   if (moment === null || moment === undefined) return null;
   const ms = typeof moment === 'number' ? moment : Date.parse(moment);
-  return Number.isFinite(ms) ? ms : null;
+  return Math.abs(ms) <= MS_MAX ? ms : null;
 }
+
+/** Further from 1970 there are no dates. */
+const MS_MAX = 8.64e15;
 
 /** "2026-10-12 11:31:04" where the reader is. A text that is no time stays as it is. */
 export function formatMoment(moment: Moment): string {

@@ -10,10 +10,10 @@ export interface TimerPayload {
 }
 
 export function timerPayload(base64: string): TimerPayload {
-  const binary = atob(base64);
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  let bytes = new Uint8Array(0);
   let text: string;
   try {
+    bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     return { bytes: bytes.length, json: null, text: base64 };

@@ -21,10 +21,34 @@ export function reasonWords(reason: DeadLetterReason | undefined): string {
   return reason === undefined ? 'not known' : REASON_WORDS[reason];
 }
 
-/** A name in one line: what would break it, or not be seen at all, is shown by its symbol. */
+/**
+ * A name in one line: what would break it, not be seen at all, or turn what follows around, is
+ * shown by its symbol or its number. Joiners stay: scripts and pictures are made of them.
+ */
 export function shownName(text: string): string {
-  return text.replace(/\p{Cc}/gu, (control) => {
-    const code = control.charCodeAt(0);
-    return String.fromCharCode(code < 0x20 ? 0x2400 + code : 0x2421);
-  });
+  return text
+    .replace(/\p{Cc}/gu, (control) => {
+      const code = control.charCodeAt(0);
+      if (code > 0x7f) return numbered(control);
+      return String.fromCharCode(code < 0x20 ? 0x2400 + code : 0x2421);
+    })
+    .replace(UNSEEN, numbered);
+}
+
+/** Marks of direction, blanks of no width, separators of lines, halves of characters. */
+const UNSEEN =
+  /[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
+
+function numbered(character: string): string {
+  const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+  return `⟨U+${code}⟩`;
+}
+
+/**
+ * Whether somebody has typed the name: as it is or as it is shown, for a field takes no line
+ * breaks; blanks around it may be left out, but not all of it.
+ */
+export function isSameName(typed: string, name: string): boolean {
+  if (typed === name || typed === shownName(name)) return true;
+  return name.trim() !== '' && typed.trim() === name.trim();
 }

@@ -1,9 +1,10 @@
 /**
  * Questions over the page. The native element brings what is hard: the focus stays inside and goes
- * back where it was, Escape closes, the page behind is inert.
+ * back where it was, Escape closes, the page behind is inert. It begins in the first field.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { isSameName, shownName } from '../base/words.js';
 import { Field, TextInput } from './form.js';
 
 interface DialogProps {
@@ -19,7 +20,7 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
   const heading = useId();
   useLayoutEffect(() => {
     const dialog = element.current;
-    if (dialog !== null && !dialog.open) dialog.showModal();
+    if (dialog !== null && !dialog.open) open(dialog);
     return () => dialog?.close();
   }, []);
   return (
@@ -41,6 +42,14 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
       {children}
     </dialog>
   );
+}
+
+const FIELD = 'input:enabled, select:enabled, textarea:enabled:not([readonly])';
+
+/** Where there is no field, the browser begins at the first button, which closes. */
+function open(dialog: HTMLDialogElement): void {
+  dialog.showModal();
+  dialog.querySelector<HTMLElement>(FIELD)?.focus();
 }
 
 interface ConfirmProps {
@@ -65,7 +74,7 @@ export function ConfirmByName(props: ConfirmProps) {
   const { title, children, name = '', action, onConfirm, onClose } = props;
   const { isBusy = false, error = null, isDangerous = true, dismissal = 'Cancel' } = props;
   const [typed, setTyped] = useState('');
-  const isSame = typed.trim() === name.trim();
+  const isSame = isSameName(typed, name);
   return (
     <Dialog title={title} onClose={onClose}>
       <form
@@ -77,8 +86,8 @@ export function ConfirmByName(props: ConfirmProps) {
       >
         <div class="told-first">{children}</div>
         {name !== '' && (
-          <Field label={`Type its name: ${name}`}>
-            {(id) => <TextInput id={id} value={typed} onInput={setTyped} isFocused />}
+          <Field label={`Type its name: ${shownName(name)}`}>
+            {(id) => <TextInput id={id} value={typed} onInput={setTyped} />}
           </Field>
         )}
         <Refusal error={error} />

@@ -1,6 +1,6 @@
 /** Fields with their errors in place. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 
 interface FieldProps {
   readonly label: string;
@@ -35,7 +35,6 @@ interface TextInputProps {
   readonly label?: string;
   readonly placeholder?: string;
   readonly type?: 'text' | 'search' | 'password' | 'number' | 'datetime-local';
-  readonly isFocused?: boolean;
   readonly isWrong?: boolean;
   readonly list?: string;
   /** `/` takes the reader there. */
@@ -44,15 +43,9 @@ interface TextInputProps {
 
 export function TextInput(props: TextInputProps) {
   const { id, value, onInput, label, placeholder, type = 'text', list } = props;
-  const { isFocused = false, isWrong = false, isSearch = false } = props;
-  const element = useRef<HTMLInputElement>(null);
-  // After the dialog around it is open, which takes the focus first.
-  useEffect(() => {
-    if (isFocused) element.current?.focus();
-  }, []);
+  const { isWrong = false, isSearch = false } = props;
   return (
     <input
-      ref={element}
       id={id}
       // The types of JSX want one kind of field; what is given here fits all of these.
       type={type as 'text'}

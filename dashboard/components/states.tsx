@@ -1,5 +1,6 @@
 /** What stands in place of figures, or beside figures that are old. */
 import type { ComponentChildren } from 'preact';
+import { useErrorBoundary, useLayoutEffect } from 'preact/hooks';
 import { formatClock } from '../base/moment.js';
 import { askForToken } from '../data/access.js';
 import type { Poll } from '../data/poll.js';
@@ -18,12 +19,30 @@ export function Loaded<Data>({ poll, children, what }: LoadedProps<Data>) {
     return (
       <div class="loaded" data-stale={error === null ? undefined : ''}>
         <Stale poll={poll} />
-        {children(data)}
+        <Drawn data={data}>{children}</Drawn>
       </div>
     );
   }
   if (error === null) return <Asking what={what} />;
   return <Failed reason={error.message} status={error.status} retry={poll.refresh} />;
+}
+
+interface DrawnProps<Data> {
+  readonly data: Data;
+  readonly children: (data: Data) => ComponentChildren;
+}
+
+/** Figures that cannot be drawn say so where they would be; the next ones are tried again. */
+function Drawn<Data>({ data, children }: DrawnProps<Data>) {
+  const [error, reset] = useErrorBoundary((thrown: unknown) => reportError(thrown));
+  useLayoutEffect(() => reset(), [data]);
+  if (error !== undefined) return <Failed reason={`it cannot be drawn (${String(error)})`} />;
+  return <Figures of={() => children(data)} />;
+}
+
+/** A component of its own: a boundary is for what is below it. */
+function Figures({ of }: { readonly of: () => ComponentChildren }) {
+  return <>{of()}</>;
 }
 
 /** "as of 12:03:05", and why; nothing while the figures are live. */

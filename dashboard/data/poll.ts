@@ -37,6 +37,9 @@ export function restMs(everyMs: number, tookMs: number, retryAfterMs: number): n
   return Math.max(Math.min(Math.max(everyMs, tookMs * REST_FACTOR), REST_MS_MAX), retryAfterMs);
 }
 
+/** A node that did not answer in time cost itself little, and may be back. */
+const LATE_REST_MS = 15_000;
+
 type Ask<Data> = (signal: AbortSignal) => Promise<Data>;
 
 interface Kept<Data> {
@@ -132,21 +135,24 @@ class Loop<Data> {
     this.#isAsking = true;
     this.#isStaleAlready = false;
     const startedMs = performance.now();
-    let retryAfterMs = 0;
+    let failed: CallError | null = null;
     try {
       const data = await this.#ask.current(this.#leaving.signal);
       const [key, token] = [this.#key, this.#token];
       this.#keep(() => ({ key, token, data, answeredAtMs: Date.now(), error: null }));
     } catch (thrown) {
       const error = thrown instanceof CallError ? thrown : faultOf(thrown);
-      retryAfterMs = error.retryAfterMs;
+      failed = error;
       this.#keep((kept) => ({ ...(this.#stays(kept, error) ? kept : nothing(this.#key)), error }));
     }
     this.#isAsking = false;
     if (this.#leaving.signal.aborted) return;
     const tookMs = performance.now() - startedMs;
-    const waitMs = this.#isStaleAlready ? 0 : restMs(this.#everyMs, tookMs, retryAfterMs);
-    this.#timer = setTimeout(this.#whenVisible, waitMs);
+    const isLate = failed?.failure === 'late';
+    const restingMs = isLate
+      ? Math.max(this.#everyMs, LATE_REST_MS)
+      : restMs(this.#everyMs, tookMs, failed?.retryAfterMs ?? 0);
+    this.#timer = setTimeout(this.#whenVisible, this.#isStaleAlready ? 0 : restingMs);
   }
 
   #stays({ key, token }: Kept<Data>, { status }: CallError): boolean {

@@ -4,31 +4,35 @@
  * refusal, stored values that are kept as text.
  */
 import type { Api } from '@svc/http/api';
+import { type AnswerSchemas, faultOfAnswer } from '../base/answer-check.js';
 import { CallError, refusalOf } from '../base/call-error.js';
 import { parseKeeping } from '../base/raw-json.js';
 import { isResolved } from '../base/routes.js';
 import { access, accessHeaders, tokenEntered } from './access.js';
 import { urlOf } from './location.js';
+import { takeSlot } from './slots.js';
+
+/** Put in by the build, as JSON (`scripts/answer-schemas.mjs`). */
+declare const ANSWER_SCHEMAS: string;
+const SCHEMAS: AnswerSchemas = JSON.parse(ANSWER_SCHEMAS);
 
 type At = keyof Api;
 type Answers<Where extends At> = Api[Where]['answers'];
 type Of<Types, Status> = Status extends keyof Types ? Types[Status] : never;
 /** The body of a success: of 200, 201, or null for 204. */
-export type Success<Where extends At> =
-  | Of<Answers<Where>, 200>
-  | Of<Answers<Where>, 201>
-  | (204 extends keyof Answers<Where> ? null : never);
+export type Success<Where extends At> = Of<Answers<Where>, 200> | Of<Answers<Where>, 201>;
 
 export interface Input<Where extends At> {
   readonly params?: Api[Where]['params'];
   /** Numbers and booleans are written as text; what is empty is left out. */
   readonly query?: Readonly<Partial<Record<keyof Api[Where]['query'], Value>>>;
   readonly body?: unknown;
+  /** Of a call that nobody pressed a button for: it ends with its page, and waits for a slot. */
   readonly signal?: AbortSignal;
   /** Members that hold stored values are `RawJson`, whatever their type says. */
   readonly keepStored?: boolean;
   readonly msMax?: number;
-  /** Statuses besides 200 to 299 whose body is an answer. */
+  /** Statuses besides 200 to 299 whose body, where it has the shape, is an answer. */
   readonly accepts?: readonly number[];
 }
 
@@ -42,8 +46,11 @@ export interface Called<Body> {
 }
 
 const MS_MAX = 15_000;
-/** A call that is refused with 429 is sent again so often. */
+/** A call that is refused with 429 is sent again so often, and so long is waited without a word. */
 const BUSY_TRIES_MAX = 3;
+const BUSY_MS_MAX = 10_000;
+/** A thousand queues are a MiB. What goes on and on would fill the memory of the browser. */
+const ANSWER_BYTES_MAX = 134_217_728;
 
 /** Rejects with `CallError`. */
 export async function call<Where extends At>(
@@ -57,16 +64,22 @@ export async function callFully<Where extends At>(
   at: Where,
   input: Input<Where> = {},
 ): Promise<Called<Success<Where>>> {
+  let busyMs = 0;
   for (let tries = 1; ; tries++) {
     const answer = await send(at, input);
-    if (answer.response.ok || input.accepts?.includes(answer.response.status)) {
-      return read(answer, input) as Called<Success<Where>>;
+    const { ok, status } = answer.response;
+    if (ok || input.accepts?.includes(status)) {
+      const read = readOf(at, answer, input);
+      if (!(read instanceof CallError)) return read as Called<Success<Where>>;
+      if (ok) throw read;
     }
     const refusal = refusalIn(answer);
     if (refusal.status === 401 && (await tokenEntered())) continue;
-    const isBusy = refusal.status === 429 && tries < BUSY_TRIES_MAX;
-    if (!isBusy) throw refusal;
-    await pause(Math.max(refusal.retryAfterMs, 1000), input.signal);
+    const waitMs = Math.max(refusal.retryAfterMs, 1000);
+    busyMs += waitMs;
+    const isSoon = tries < BUSY_TRIES_MAX && busyMs <= BUSY_MS_MAX;
+    if (refusal.status !== 429 || !isSoon) throw refusal;
+    await pause(waitMs, input.signal);
   }
 }
 
@@ -78,9 +91,10 @@ interface Answer {
 async function send<Where extends At>(at: Where, input: Input<Where>): Promise<Answer> {
   const { body, signal, msMax = MS_MAX } = input;
   const [method = 'GET', template = ''] = at.split(' ');
+  const url = urlOf(pathOf(template, input.params ?? {}, input.query ?? {}));
+  const free = signal === undefined ? () => {} : await takeSlot();
   const deadline = new Deadline(msMax, signal);
   const headers = accessHeaders(access.value);
-  const url = urlOf(pathOf(template, input.params ?? {}, input.query ?? {}));
   if (body !== undefined) headers['content-type'] = 'application/json';
   try {
     const response = await fetch(url, {
@@ -91,11 +105,30 @@ async function send<Where extends At>(at: Where, input: Input<Where>): Promise<A
       signal: deadline.signal,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    return { response, text: await response.text() };
+    return { response, text: await textOf(response) };
   } catch (error) {
     throw failureOf(error, signal);
   } finally {
     deadline.met();
+    free();
+  }
+}
+
+/** Rejects when the answer is longer than any that is read. */
+async function textOf(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return '';
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  for (let bytes = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return parts.join('') + decoder.decode();
+    bytes += value.length;
+    if (bytes > ANSWER_BYTES_MAX) {
+      void reader.cancel();
+      throw new CallError('unreadable', 'the answer is longer than 128 MiB');
+    }
+    parts.push(decoder.decode(value, { stream: true }));
   }
 }
 
@@ -129,6 +162,7 @@ class Deadline {
 }
 
 function failureOf(error: unknown, signal: AbortSignal | undefined): CallError {
+  if (error instanceof CallError) return error;
   if (signal?.aborted === true) return new CallError('aborted', 'given up');
   if (error instanceof DOMException && error.name === 'TimeoutError') {
     return new CallError('late', 'the node does not answer');
@@ -136,18 +170,24 @@ function failureOf(error: unknown, signal: AbortSignal | undefined): CallError {
   return new CallError('unreachable', 'the node is not reachable');
 }
 
-function read<Where extends At>(
+/** The answer, or why it is none. A proxy may serve a page of its own for every path, say. */
+function readOf<Where extends At>(
+  at: Where,
   { response: { status, headers }, text }: Answer,
   { keepStored = false }: Input<Where>,
-): Called<unknown> {
+): Called<unknown> | CallError {
   const nextAfter = headers.get('x-svc-next-after');
-  if (status === 204) return { status, body: null, nextAfter };
+  let body: unknown;
   try {
-    return { status, body: keepStored ? parseKeeping(text) : JSON.parse(text), nextAfter };
+    body = keepStored ? parseKeeping(text) : JSON.parse(text);
   } catch {
-    // A proxy that serves the page for every path, say.
-    throw new CallError('unreadable', 'the answer is no JSON', { status });
+    return new CallError('unreadable', 'the answer is no JSON', { status });
   }
+  const schema = SCHEMAS.answers[at];
+  if (schema === undefined) throw new Error(`nothing is known of the answer to ${at}`);
+  const fault = faultOfAnswer(body, schema, SCHEMAS.named);
+  if (fault === null) return { status, body, nextAfter };
+  return new CallError('unreadable', `the answer is not as a node gives it: ${fault}`, { status });
 }
 
 function refusalIn({ response: { status, headers }, text }: Answer): CallError {

@@ -55,9 +55,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
           it first, on an empty directory, with SVC_RAFT_JOIN=true.
         </p>
         <Field label="Number" error={wrong(isId, 'A whole number from 1.')}>
-          {(id) => (
-            <TextInput id={id} value={typed.id} onInput={(text) => set({ id: text })} isFocused />
-          )}
+          {(id) => <TextInput id={id} value={typed.id} onInput={(text) => set({ id: text })} />}
         </Field>
         {places.map(([name, label]) => (
           <Field

@@ -46,7 +46,7 @@ export function CreateQueue({ onClose, onCreated }: CreateQueueProps) {
     <Dialog title="Create a queue" onClose={onClose}>
       <form class="stack" onSubmit={submit}>
         <Field label="Name" error={isTold && queue === '' ? 'A name is needed.' : null}>
-          {(id) => <TextInput id={id} value={queue} onInput={setQueue} isFocused />}
+          {(id) => <TextInput id={id} value={queue} onInput={setQueue} />}
         </Field>
         <LabelFields labels={labels} onInput={setLabels} />
         {NUMBERS.map(([name, label, note]) => (

@@ -3,8 +3,8 @@ import { reasonWords } from '../base/words.js';
 import { Dialog } from '../components/dialog.js';
 import { Link } from '../components/link.js';
 import { Pairs, Section } from '../components/page.js';
+import { Payload } from '../components/payload.js';
 import { Empty } from '../components/states.js';
-import { StoredValue } from '../components/stored-value.js';
 import { Count, Name, Time } from '../components/text.js';
 import type { DeadLetter } from './dead-letters.js';
 
@@ -75,7 +75,7 @@ function About({ letter }: { readonly letter: DeadLetter }) {
       {letter.payloadAvailable === false ? (
         <Empty>The payload found no room in the answer. A shorter page shows it.</Empty>
       ) : (
-        <StoredValue value={letter.payload} label="Payload" />
+        <Payload value={letter.payload} />
       )}
     </div>
   );

@@ -1,12 +1,11 @@
 /** Dead letters: why each was filed; one of them whole; replay of some or all; purge. */
 import { useMemo, useState } from 'preact/hooks';
 import { counted, formatInteger } from '../base/format.js';
-import { pathOfQueue } from '../base/routes.js';
 import { reasonWords } from '../base/words.js';
 import { type Column, DataTable } from '../components/data-table.js';
 import { TextInput } from '../components/form.js';
-import { Link } from '../components/link.js';
 import { Page } from '../components/page.js';
+import { partitionColumn, queueColumn } from '../components/queue-column.js';
 import { Loaded } from '../components/states.js';
 import { Ago, Badge, Count, Name } from '../components/text.js';
 import { useCapabilities } from '../data/identity.js';
@@ -31,18 +30,20 @@ type Asked = 'replay' | 'redrive' | 'purge';
 /** By id; those of other pages stay chosen. */
 type Chosen = ReadonlyMap<string, DeadLetter>;
 
+/** What is chosen is of the list that is shown: with another filter nothing of it is. */
+function useChosen(filter: string): readonly [Chosen, (chosen: Chosen) => void] {
+  const [kept, setKept] = useState<{ readonly filter: string; readonly chosen: Chosen }>({
+    filter,
+    chosen: NONE_CHOSEN,
+  });
+  const choose = (chosen: Chosen) => setKept({ filter, chosen });
+  return [kept.filter === filter ? kept.chosen : NONE_CHOSEN, choose];
+}
+
+const NONE_CHOSEN: Chosen = new Map();
+
 const COLUMNS: readonly Column<DeadLetter>[] = [
-  {
-    key: 'queue',
-    title: 'Queue',
-    isText: true,
-    value: ({ queue }) => queue,
-    cell: ({ queue }) => (
-      <Link to={pathOfQueue(queue)}>
-        <Name text={queue} />
-      </Link>
-    ),
-  },
+  queueColumn(({ queue }) => queue),
   {
     key: 'failed',
     title: 'Filed',
@@ -81,14 +82,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
     value: ({ transactionId }) => transactionId,
     cell: ({ transactionId }) => <Name text={transactionId} />,
   },
-  {
-    key: 'partition',
-    title: 'Partition',
-    isText: true,
-    isMinor: true,
-    value: ({ partition }) => partition,
-    cell: ({ partition }) => (partition === null ? '–' : <Name text={partition} />),
-  },
+  partitionColumn(({ partition }) => partition),
   {
     key: 'failures',
     title: 'Failures',
@@ -105,8 +99,8 @@ export function DeadLettersPage() {
   const { query } = usePlace();
   const { consume, clusterAdmin } = useCapabilities();
   const [asked, setAsked] = useState<Asked | null>(null);
-  const [chosen, setChosen] = useState<Chosen>(new Map());
   const [queue, group] = [query.get('queue') ?? '', query.get('group') ?? ''];
+  const [chosen, setChosen] = useChosen(`${queue}\n${group}`);
   const offset = useOffset();
   const poll = usePoll(
     ['dead letters', queue, group, offset].join('\n'),
@@ -138,7 +132,7 @@ export function DeadLettersPage() {
           letters={[...chosen.values()]}
           onClose={close}
           onOver={() => {
-            setChosen(new Map());
+            setChosen(NONE_CHOSEN);
             poll.refresh();
           }}
         />
@@ -244,7 +238,7 @@ function Listing({ listed, chosen, onChoose }: ListingProps) {
               Choose this page
             </button>
             {chosen.size > 0 && (
-              <button type="button" class="plain" onClick={() => onChoose(new Map())}>
+              <button type="button" class="plain" onClick={() => onChoose(NONE_CHOSEN)}>
                 Choose none of {formatInteger(chosen.size)}
               </button>
             )}

@@ -39,10 +39,10 @@ export function CreateRow({ namespace, onClose, onCreated }: CreateRowProps) {
     >
       <div class="fields">
         <Field label="Namespace" note="a to z, digits, dots, _ and -; 64 at most">
-          {(id) => <TextInput id={id} value={ns} onInput={setNs} isFocused={namespace === ''} />}
+          {(id) => <TextInput id={id} value={ns} onInput={setNs} />}
         </Field>
         <Field label="Key" note="512 bytes at most">
-          {(id) => <TextInput id={id} value={key} onInput={setKey} isFocused={namespace !== ''} />}
+          {(id) => <TextInput id={id} value={key} onInput={setKey} />}
         </Field>
       </div>
     </Editor>

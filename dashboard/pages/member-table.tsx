@@ -137,13 +137,16 @@ function ChangeDialog({ wanted: { change, seat }, seats, onClose }: ChangeDialog
   );
 }
 
-const MEMBERSHIP = '/api/v1/system/raft/membership';
 const msMax = CHANGE_MS_MAX;
 
 const CALLS: Readonly<Record<MemberChange, (id: number) => Promise<unknown>>> = {
   transfer: (to) => call('POST /api/v1/system/raft/transfer', { body: { to }, msMax }),
-  promote: (id) => call(`POST ${MEMBERSHIP}/promote`, { body: { id }, msMax }),
-  remove: (id) => call(`DELETE ${MEMBERSHIP}/members/{id}`, { params: { id: String(id) }, msMax }),
+  promote: (id) => call('POST /api/v1/system/raft/membership/promote', { body: { id }, msMax }),
+  remove: (id) =>
+    call('DELETE /api/v1/system/raft/membership/members/{id}', {
+      params: { id: String(id) },
+      msMax,
+    }),
 };
 
 type Of = (member: ReachableMember) => number | null | undefined;

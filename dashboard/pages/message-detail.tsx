@@ -9,9 +9,9 @@ import { type Column, DataTable } from '../components/data-table.js';
 import { Dialog, Refusal } from '../components/dialog.js';
 import { Link } from '../components/link.js';
 import { Pairs, Section } from '../components/page.js';
+import { Payload } from '../components/payload.js';
 import { tell } from '../components/results.js';
 import { Empty, Loaded } from '../components/states.js';
-import { StoredValue } from '../components/stored-value.js';
 import { Ago, Badge, Count, Name, Time } from '../components/text.js';
 import { useCapabilities } from '../data/identity.js';
 import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
@@ -74,7 +74,7 @@ export function MessageDetail({ onClose, onChange, ...params }: MessageDetailPro
                   }}
                 />
               )}
-              <StoredValue value={message.payload} label="Payload" />
+              <Payload value={message.payload} />
               <Groups groups={message.consumerGroups} />
               <Section title="Traces">
                 <MessageTraces {...params} />

@@ -3,14 +3,15 @@
  * is known of it. What is chosen stands in the address, the message that is open among it.
  */
 import { useMemo, useState } from 'preact/hooks';
-import { pathOfQueue, withQuery } from '../base/routes.js';
+import { withQuery } from '../base/routes.js';
 import { rangeQuery } from '../base/time-range.js';
 import { STATUS_WORDS } from '../base/words.js';
 import { type Column, DataTable } from '../components/data-table.js';
 import { Select, TextInput } from '../components/form.js';
-import { StoredText } from '../components/json-tree.js';
 import { Link } from '../components/link.js';
 import { Page } from '../components/page.js';
+import { PayloadText } from '../components/payload.js';
+import { partitionColumn, queueColumn } from '../components/queue-column.js';
 import { RangePicker, useTimeRange } from '../components/range-picker.js';
 import { Loaded, Notice } from '../components/states.js';
 import { Badge, Count, Name, Time } from '../components/text.js';
@@ -40,25 +41,8 @@ const COLUMNS: readonly Column<Row>[] = [
     value: ({ createdAt }) => createdAt,
     cell: ({ createdAt }) => <Time at={createdAt} />,
   },
-  {
-    key: 'queue',
-    title: 'Queue',
-    isText: true,
-    value: ({ queue }) => queue,
-    cell: ({ queue }) => (
-      <Link to={pathOfQueue(queue)}>
-        <Name text={queue} />
-      </Link>
-    ),
-  },
-  {
-    key: 'partition',
-    title: 'Partition',
-    isText: true,
-    isMinor: true,
-    value: ({ partition }) => partition,
-    cell: ({ partition }) => <Name text={partition} />,
-  },
+  queueColumn(({ queue }) => queue),
+  partitionColumn(({ partition }) => partition),
   {
     key: 'offset',
     title: 'Offset',
@@ -88,7 +72,7 @@ const COLUMNS: readonly Column<Row>[] = [
     isLong: true,
     cell: ({ payload, payloadAvailable }) =>
       payloadAvailable ? (
-        <StoredText value={payload} />
+        <PayloadText value={payload} />
       ) : (
         <span class="quiet">too large for the list</span>
       ),

@@ -6,8 +6,8 @@ import { withQuery } from '../base/routes.js';
 import { type Column, DataTable } from '../components/data-table.js';
 import { Dialog, Refusal } from '../components/dialog.js';
 import { Field, Select, Suggestions, TextInput } from '../components/form.js';
-import { StoredText } from '../components/json-tree.js';
 import { Link } from '../components/link.js';
+import { PayloadText } from '../components/payload.js';
 import { Count, Name, Time } from '../components/text.js';
 import { call, type Success } from '../data/request.js';
 import { useAction } from '../data/use-action.js';
@@ -62,7 +62,6 @@ export function PeekMessages({ queue, partition, partitions, onClose }: PeekProp
                 list="peek-partitions"
                 value={wanted.partition}
                 onInput={(name) => set({ partition: name })}
-                isFocused
               />
             )}
           </Field>
@@ -126,7 +125,7 @@ function Records({ queue, entry, partitions }: RecordsProps) {
       title: 'Payload',
       isText: true,
       isLong: true,
-      cell: ({ payload }) => <StoredText value={payload} />,
+      cell: ({ payload }) => <PayloadText value={payload} />,
     },
   ];
   return (

@@ -44,12 +44,10 @@ export function PushMessage({ queue: given, partition = '', onClose, onPushed }:
             note="A queue that is not there is created."
             error={isTold && item.queue === '' ? 'A queue is needed.' : null}
           >
-            {(id) => (
-              <TextInput id={id} value={item.queue} onInput={(queue) => set({ queue })} isFocused />
-            )}
+            {(id) => <TextInput id={id} value={item.queue} onInput={(queue) => set({ queue })} />}
           </Field>
         )}
-        <AddressFields item={item} onInput={set} isFocused={given !== ''} />
+        <AddressFields item={item} onInput={set} />
         <Field label="Payload" note="JSON, stored as it is typed." error={fault}>
           {(id) => (
             <TextArea id={id} value={payload} onInput={setPayload} isWrong={fault !== null} />
@@ -78,10 +76,9 @@ interface Item {
 interface AddressFieldsProps {
   readonly item: Item;
   readonly onInput: (changed: Partial<Item>) => void;
-  readonly isFocused: boolean;
 }
 
-function AddressFields({ item, onInput, isFocused }: AddressFieldsProps) {
+function AddressFields({ item, onInput }: AddressFieldsProps) {
   return (
     <div class="fields">
       <Field label="Partition" note="Default where nothing is said.">
@@ -90,7 +87,6 @@ function AddressFields({ item, onInput, isFocused }: AddressFieldsProps) {
             id={id}
             value={item.partition}
             onInput={(name) => onInput({ partition: name })}
-            isFocused={isFocused}
           />
         )}
       </Field>

@@ -21,7 +21,7 @@ export function AccessDialog() {
           allows.
         </p>
         <Field label="Bearer token">
-          {(id) => <TextInput id={id} type="password" value={token} onInput={setToken} isFocused />}
+          {(id) => <TextInput id={id} type="password" value={token} onInput={setToken} />}
         </Field>
         <Field label="Tenant" note="Empty: the default tenant.">
           {(id) => <TextInput id={id} value={tenant} onInput={setTenant} />}

@@ -65,7 +65,6 @@ export function Palette({ onClose, onCollapse }: PaletteProps) {
             setChosen(0);
           }}
           onKeyDown={onKeyDown}
-          autofocus
         />
         <div class="palette-list" id={list} role="listbox" aria-label="Found">
           {found.map((entry, i) => (

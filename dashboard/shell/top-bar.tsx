@@ -1,3 +1,4 @@
+import { briefReasonOf } from '../base/call-error.js';
 import { gaugesOf } from '../base/fullest-node.js';
 import { Link } from '../components/link.js';
 import { Badge, Hidden } from '../components/text.js';
@@ -67,14 +68,14 @@ function Gauges() {
 function HealthBadge() {
   const { data, error } = useCluster().health;
   const [tone, text] = (() => {
-    if (error !== null) return ['bad', 'unreachable'] as const;
+    if (error !== null) return ['bad', briefReasonOf(error)] as const;
     if (data === null) return ['plain', 'connecting'] as const;
     return data.status === 'healthy'
       ? (['good', 'healthy'] as const)
       : (['wait', data.status] as const);
   })();
   return (
-    <span role="status" id="health">
+    <span role="status" id="health" title={error?.message}>
       <Badge tone={tone}>{text}</Badge>
     </span>
   );

@@ -81,6 +81,9 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'self'",
   "form-action 'none'",
   "frame-ancestors 'none'",
+  // No text becomes markup or script, whatever a library does with it.
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join('; ');
 
 /** Headers of the page and its files. */

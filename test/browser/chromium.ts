@@ -111,6 +111,9 @@ export class Chromium {
   }
 }
 
+/** Of keys to which the browser itself does something. */
+const KEY_CODES: Readonly<Record<string, number>> = { Tab: 9, Escape: 27 };
+
 export class Page {
   readonly #browser: Chromium;
   readonly #session: string;
@@ -141,6 +144,15 @@ export class Page {
     return result?.value;
   }
 
+  /** Runs in every document of the tab before its own scripts. Gives what ends that. */
+  async before(script: string): Promise<() => Promise<void>> {
+    const source = { source: script };
+    const { identifier } = await this.#send('Page.addScriptToEvaluateOnNewDocument', source);
+    return async () => {
+      await this.#send('Page.removeScriptToEvaluateOnNewDocument', { identifier });
+    };
+  }
+
   async go(url: string): Promise<void> {
     await this.#send('Page.navigate', { url });
     await this.run(`new Promise((done) => {
@@ -168,7 +180,9 @@ export class Page {
   async press(key: string, modifiers = 0): Promise<void> {
     for (const type of ['keyDown', 'keyUp']) {
       const text = key.length === 1 && modifiers === 0 ? { text: key } : {};
-      await this.#send('Input.dispatchKeyEvent', { type, key, modifiers, ...text });
+      const windowsVirtualKeyCode = KEY_CODES[key];
+      const pressed = { type, key, modifiers, windowsVirtualKeyCode, ...text };
+      await this.#send('Input.dispatchKeyEvent', pressed);
     }
   }
 

@@ -172,6 +172,10 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
       transactionId.endsWith('2'),
     );
     await client.post(`/api/v1/dlq/${gone.id}/replay`, {});
+    // What is chosen is of the list that is shown.
+    await tab.run(typeInto('Group', 'mail'));
+    await says(tab).toContain('Replay 0 chosen…');
+    await tab.run(typeInto('Group', ''));
     await tab.run(press('Replay 2 chosen…'));
     await says(tab, DIALOG).toContain('Pushes 2 payloads again');
     await tab.run(typeInto('To another queue', 'elsewhere'));
@@ -247,6 +251,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     // Somebody else changes another option meanwhile: it is not sent back.
     await client.post('/api/v1/configure', { queue: 'set', options: { retryLimit: 9 } });
     await tab.run(press('Change 2 options'));
+    await says(tab, DIALOG).toBe('none');
     await says(tab).toContain('45 s');
     const { options } = await read('/api/v1/resources/queues/set?limit=1');
     expect(options).toMatchObject({ leaseTime: 45, retentionSeconds: 3600, retryLimit: 9 });

@@ -100,23 +100,42 @@ export async function expectAccessible(tab: Page): Promise<void> {
   expect(await tab.run(WIDER)).toBeLessThanOrEqual(0);
 }
 
+/** Timers of a page that is opened hastily run so much faster. */
+const HASTE = 50;
+const HASTY = `{
+  const timeout = window.setTimeout;
+  window.setTimeout = (work, ms, ...rest) => timeout(work, ms / ${HASTE}, ...rest);
+}`;
+
 export async function startReader(environment: Readonly<Record<string, string>> = {}) {
   const browser = new Chromium();
   const directory = temporaryDirectory();
-  const node = await startNode({ directory: directory.path, port: await freePort(), environment });
+  const settings = { directory: directory.path, port: await freePort() };
+  let node = await startNode({ ...settings, environment });
   const client = new HttpClient(node.port);
   const origin = `http://127.0.0.1:${node.port}`;
   const tab = await browser.open('about:blank');
+  const open = async (path: string) => {
+    await tab.look(1280, 800, 'light');
+    await tab.go(origin + path);
+  };
   return {
     browser,
     client,
     origin,
     tab,
-    open: async (path: string) => {
-      await tab.look(1280, 800, 'light');
-      await tab.go(origin + path);
+    open,
+    openHastily: async (path: string) => {
+      const end = await tab.before(HASTY);
+      await open(path);
+      await end();
     },
     read: async (path: string) => JSON.parse((await client.get(path)).text),
+    /** The same node after a crash, with another environment. */
+    restart: async (changed: Readonly<Record<string, string>>) => {
+      await node.kill();
+      node = await startNode({ ...settings, environment: { ...environment, ...changed } });
+    },
     expectUsable: async () => {
       await expectAccessible(tab);
       await tab.look(1280, 800, 'light');

@@ -29,11 +29,11 @@ import { fill, PAGES } from './dashboard-stage.js';
 
 describe.skipIf(reason !== null)('the dashboard', () => {
   let reader: Reader;
-  let { browser, client, tab, open, origin } = {} as Reader;
+  let { browser, client, tab, open, openHastily, origin } = {} as Reader;
 
   beforeAll(async () => {
     reader = await startReader();
-    ({ browser, client, tab, open, origin } = reader);
+    ({ browser, client, tab, open, openHastily, origin } = reader);
     await fill(client);
   }, 60_000);
 
@@ -90,18 +90,21 @@ describe.skipIf(reason !== null)('the dashboard', () => {
   });
 
   test('figures of a node that fails stay, with the time that they are of', async () => {
-    await open('/queues');
+    await openHastily('/queues');
     await says(tab).toContain('orders');
-    for (const [failure, words] of [
-      [`Promise.resolve(new Response('{"error":"full"}', { status: 503 }))`, 'at the moment: full'],
-      ['Promise.resolve(new Response("", { status: 503 }))', 'cannot serve'],
-      ['Promise.resolve(new Response("{}", { status: 403 }))', 'not allowed'],
-      ['Promise.resolve(new Response("<html>", { status: 200 }))', 'no JSON'],
-      ['Promise.reject(new TypeError("down"))', 'not reachable'],
+    const answers = (body: string, status: number) =>
+      `Promise.resolve(new Response(${JSON.stringify(body)}, { status: ${status} }))`;
+    for (const [failure, words, badge] of [
+      [answers('{"error":"full"}', 503), 'at the moment: full', 'not serving'],
+      [answers('', 503), 'cannot serve', 'not serving'],
+      [answers('{}', 403), 'not allowed', 'not allowed'],
+      [answers('<html>', 200), 'no JSON', 'not readable'],
+      [answers('{}', 507), 'too full', 'disk full'],
+      ['Promise.reject(new TypeError("down"))', 'not reachable', 'unreachable'],
     ]) {
       await tab.run(`window.real ??= window.fetch; window.fetch = () => ${failure}; 0`);
       await says(tab).toMatch(new RegExp(`as of \\d\\d:\\d\\d:\\d\\d: .*${words}`));
-      await says(tab, 'document.querySelector("#health").innerText').toBe('unreachable');
+      await says(tab, 'document.querySelector("#health").innerText').toBe(badge);
       expect(await tab.run(TEXT)).toContain('orders');
     }
     await tab.run('window.fetch = window.real; 0');
@@ -113,12 +116,16 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await says(tab).toContain('orders');
     await tab.run(`{
       window.real = window.fetch;
-      const messages = { pending: 0, processing: 0, completed: 0, deadLetter: 0, total: 0 };
-      const queues = Array.from({ length: 100_000 }, (_, i) => ({ name: 'queue-' + i, messages,
-        namespace: '', task: '', partitions: 1, retainedBytes: 0 }));
-      queues.at(-1).name = 'the last one';
-      window.fetch = (url, options) => String(url).includes('/resources/queues')
-        ? Promise.resolve(new Response(JSON.stringify({ queues }))) : window.real(url, options);
+      window.fetch = async (url, options) => {
+        const answer = await window.real(url, options);
+        if (!String(url).includes('/resources/queues')) return answer;
+        const all = await answer.json();
+        const small = all.queues.find(({ name }) => name === 'orders');
+        const queues = Array.from({ length: 100_000 }, (_, i) =>
+          ({ ...small, name: 'queue-' + i }));
+        queues.at(-1).name = 'the last one';
+        return new Response(JSON.stringify({ ...all, queues, nextAfter: null }));
+      };
     }`);
     await says(tab).toContain('100,000 queues');
     const drawn = 'document.querySelectorAll("main tbody tr").length';
