@@ -19,7 +19,7 @@ import {
 } from './kv.js';
 
 const NAMESPACE = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-const KEY_BYTES_MAX = 411;
+const KEY_BYTES_MAX = 512;
 const SEPARATOR = '\0';
 
 interface Held {
