@@ -38,13 +38,15 @@ export function exactMoment(moment: Moment): string {
   return ms === null ? '' : new Date(ms).toISOString();
 }
 
-/** "5 min ago", "in 2 h 3 min", "now". */
+/** "5 min ago", "in 2 h 3 min", "now"; what counts down by seconds is the last minute alone. */
 export function formatAgo(moment: Moment, nowMs: number): string {
   const ms = millisOf(moment);
   if (ms === null) return UNKNOWN;
   const seconds = Math.round((nowMs - ms) / 1000);
   if (seconds === 0) return 'now';
-  return seconds > 0 ? `${formatDuration(seconds)} ago` : `in ${formatDuration(-seconds)}`;
+  const away = Math.abs(seconds);
+  const text = formatDuration(away < 60 ? away : away - (away % 60));
+  return seconds > 0 ? `${text} ago` : `in ${text}`;
 }
 
 /** For a field of type `datetime-local`: "2026-10-12T11:31:04". */

@@ -10,6 +10,11 @@ interface Window {
 /** A bucket is told of this long after its end at the latest. */
 const TOLD_MS = 60_000;
 
+/** Whether figures of the bucket that begins then may be on their way: that none are is no zero. */
+export function mayStillCome(bucketMs: number, bucketMinutes: number, nowMs: number): boolean {
+  return bucketMs > nowMs - TOLD_MS - bucketMinutes * 60_000;
+}
+
 /** The rows with those that are missing, oldest first. The newest may still come: it stays out. */
 export function filledRows<Row>(
   rows: readonly Row[],
@@ -19,8 +24,8 @@ export function filledRows<Row>(
 ): Row[] {
   const widthMs = bucketMinutes * 60_000;
   const byMs = new Map(rows.map((row) => [Date.parse(bucketOf(row)), row]));
-  const endMs = Math.min(toMs, nowMs - TOLD_MS - widthMs);
-  for (let ms = Math.ceil(fromMs / widthMs) * widthMs; ms <= endMs; ms += widthMs) {
+  for (let ms = Math.ceil(fromMs / widthMs) * widthMs; ms <= toMs; ms += widthMs) {
+    if (mayStillCome(ms, bucketMinutes, nowMs)) break;
     if (!byMs.has(ms)) byMs.set(ms, empty(new Date(ms).toISOString()));
   }
   return [...byMs].sort(([a], [b]) => a - b).map(([, row]) => row);

@@ -22,6 +22,8 @@ export interface Column<Row> {
   readonly isMinor?: boolean;
   /** Takes the room that is left, and is cut where it ends. */
   readonly isLong?: boolean;
+  /** Long and the same for everybody to read: where room is short its beginning will do. */
+  readonly isId?: boolean;
 }
 
 export interface More {
@@ -39,12 +41,15 @@ interface DataTableProps<Row> {
   readonly onOpen?: (row: Row) => void;
   readonly more?: More | null;
   readonly empty?: ComponentChildren;
+  /** Many columns: they stand closer where room is short. */
+  readonly isDense?: boolean;
 }
 
 const ROW_PX = 37;
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { caption, columns, rows, rowKey, onOpen, more = null, empty = 'Nothing here.' } = props;
+  const { isDense = false } = props;
   const [order, setOrder] = useState<Order | null>(props.order ?? null);
   const sorted = useMemo(() => sortedBy(rows, columns, order), [rows, order]);
   const scroll = useRowScroll(sorted.length, ROW_PX);
@@ -56,7 +61,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     <>
       <div
         role="group"
-        class="table-box"
+        class={isDense ? 'table-box dense' : 'table-box'}
         aria-label={caption}
         data-windowed={isWindowed ? '' : undefined}
         ref={scroll.box}
@@ -126,11 +131,12 @@ function opens(event: MouseEvent): boolean {
   return !isSelecting && on?.closest('a, button, input, label, select') === null;
 }
 
-function cellClass<Row>({ isText, isMinor, isLong }: Column<Row>, at: number): string {
+function cellClass<Row>({ isText, isMinor, isLong, isId }: Column<Row>, at: number): string {
   const named = [
     at === 0 || isText === true ? 'text' : 'figure',
     isMinor === true ? 'minor' : '',
     isLong === true ? 'long' : '',
+    isId === true ? 'id' : '',
   ];
   return named.filter((name) => name !== '').join(' ');
 }

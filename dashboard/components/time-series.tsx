@@ -52,6 +52,9 @@ export function TimeSeries(props: TimeSeriesProps) {
         ))}
       </figcaption>
       <div ref={box} class="canvas" aria-hidden="true" />
+      {timeline.series.every((one) => latestOf(one) === null) && (
+        <p class="no-figures quiet">No figures in this span; nodes count by the minute.</p>
+      )}
       <Hidden>{summaryOf(timeline, format)}</Hidden>
     </figure>
   );
@@ -147,12 +150,22 @@ class Plot {
           label,
           stroke: colour(COLOURS[i % COLOURS.length] ?? ''),
           width: 1.5,
-          points: { show: false },
+          points: { size: 5, filter: (plot: uPlot, at: number) => alone(plot.data[at] ?? []) },
         })),
       ],
     };
     return new uPlot(options, dataOf(this.#timeline), this.#box);
   }
+}
+
+/** Points without a neighbour, of which no line tells. */
+function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const isThere = (at: number) => typeof values[at] === 'number';
+  const points: number[] = [];
+  for (let at = 0; at < values.length; at++) {
+    if (isThere(at) && !isThere(at - 1) && !isThere(at + 1)) points.push(at);
+  }
+  return points;
 }
 
 /** The time of the day; at its beginning the day. */

@@ -12,9 +12,18 @@ import { CallError } from '../base/call-error.js';
 import { access } from './access.js';
 import { useStore } from './use-store.js';
 
-/** At most a twentieth of the time is spent asking. */
+/** At most a twentieth of the time is spent asking a node that is slow. */
 const REST_FACTOR = 19;
+/**
+ * At most half a per cent of it is the work of an answer, so that a page with several questions
+ * costs a node less than a hundredth of a core, however much there is to tell. What an answer costs
+ * is the shortest time of the last few: the rest of a longer one was spent waiting.
+ */
+const WORK_FACTOR = 199;
+const TIMES_KEPT = 5;
 const REST_MS_MAX = 60_000;
+/** The shortest answer to any question: what the way takes, which costs the node nothing. */
+let wayMs = Number.POSITIVE_INFINITY;
 
 export interface Poll<Data> {
   /** null: nothing was answered yet. */
@@ -32,9 +41,12 @@ export const EVERY_MS_LIST = 10_000;
 /** For figures that a node counts by the minute. */
 export const EVERY_MS_SLOW = 15_000;
 
-/** How long to wait for the next request. */
-export function restMs(everyMs: number, tookMs: number, retryAfterMs: number): number {
-  return Math.max(Math.min(Math.max(everyMs, tookMs * REST_FACTOR), REST_MS_MAX), retryAfterMs);
+/** How long to wait for the next request, by how long the last ones took, the newest at the end. */
+function restMs(everyMs: number, tookMs: readonly number[]): number {
+  const lastMs = (tookMs.at(-1) ?? 0) - wayMs;
+  // Of the first answer it is not known what it costs: a page asks for everything at once.
+  const workMs = tookMs.length < 2 ? 0 : tookMs.reduce((a, b) => Math.min(a, b)) - wayMs;
+  return Math.min(Math.max(everyMs, lastMs * REST_FACTOR, workMs * WORK_FACTOR), REST_MS_MAX);
 }
 
 /** A node that did not answer in time cost itself little, and may be back. */
@@ -94,6 +106,7 @@ class Loop<Data> {
   readonly #set: (change: (kept: Kept<Data>) => Kept<Data>) => void;
   readonly #leaving = new AbortController();
   #timer: ReturnType<typeof setTimeout> | null = null;
+  readonly #answeredMs: number[] = [];
   #isAsking = false;
   /** Somebody asked for an answer newer than the one that is under way. */
   #isStaleAlready = false;
@@ -148,11 +161,22 @@ class Loop<Data> {
     this.#isAsking = false;
     if (this.#leaving.signal.aborted) return;
     const tookMs = performance.now() - startedMs;
-    const isLate = failed?.failure === 'late';
-    const restingMs = isLate
-      ? Math.max(this.#everyMs, LATE_REST_MS)
-      : restMs(this.#everyMs, tookMs, failed?.retryAfterMs ?? 0);
-    this.#timer = setTimeout(this.#whenVisible, this.#isStaleAlready ? 0 : restingMs);
+    this.#timer = setTimeout(
+      this.#whenVisible,
+      this.#isStaleAlready ? 0 : this.#rest(tookMs, failed),
+    );
+  }
+
+  /** Milliseconds until the next request, after one that took so long. */
+  #rest(tookMs: number, failed: CallError | null): number {
+    if (failed?.failure === 'late') return Math.max(this.#everyMs, LATE_REST_MS);
+    if (failed !== null) {
+      return Math.max(restMs(this.#everyMs, [tookMs]), failed.retryAfterMs);
+    }
+    wayMs = Math.min(wayMs, tookMs);
+    this.#answeredMs.push(tookMs);
+    if (this.#answeredMs.length > TIMES_KEPT) this.#answeredMs.shift();
+    return restMs(this.#everyMs, this.#answeredMs);
   }
 
   #stays({ key, token }: Kept<Data>, { status }: CallError): boolean {

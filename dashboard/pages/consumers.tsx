@@ -11,20 +11,18 @@ import { ListFilter } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Tabs } from '../components/tabs.js';
-import { Badge, Count, Name, Time } from '../components/text.js';
+import { Count, Name, Time } from '../components/text.js';
 import { navigate, setQuery, usePlace } from '../data/location.js';
 import { EVERY_MS_LIST } from '../data/poll.js';
 import { callFully, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
 import { ConsumerGroupPage } from './consumer-group.js';
-import { GroupName, OldestUnread } from './group-texts.js';
+import { Behind, GroupName, GroupState, OldestUnread } from './group-texts.js';
 
 type Row = Success<'GET /api/v1/consumer-groups'>[number];
 type LaggingRow = Success<'GET /api/v1/consumer-groups/lagging'>[number];
 
 const PAGE_ROWS = 1000;
-const TONES = { Lagging: 'bad', Stable: 'good', Dead: 'wait' } as const;
-const STATE_WORDS = { Lagging: 'lagging', Stable: 'reading', Dead: 'never read' } as const;
 
 const COLUMNS: readonly Column<Row>[] = [
   {
@@ -66,12 +64,7 @@ const COLUMNS: readonly Column<Row>[] = [
     title: 'Partitions behind',
     isMinor: true,
     value: ({ partitionsWithLag }) => partitionsWithLag,
-    cell: ({ partitionsWithLag, partitionCursors }) => (
-      <>
-        <Count of={partitionsWithLag} />
-        <span class="quiet"> of {partitionCursors.toLocaleString('en-US')}</span>
-      </>
-    ),
+    cell: (row) => <Behind of={row} />,
   },
   {
     key: 'state',
@@ -79,7 +72,7 @@ const COLUMNS: readonly Column<Row>[] = [
     isText: true,
     isMinor: true,
     value: ({ state }) => state,
-    cell: ({ state }) => <Badge tone={TONES[state]}>{STATE_WORDS[state]}</Badge>,
+    cell: ({ state }) => <GroupState state={state} />,
   },
   {
     key: 'from',
@@ -138,7 +131,7 @@ const LAGGING_COLUMNS: readonly Column<LaggingRow>[] = [
   },
   {
     key: 'oldest',
-    title: 'Unread for',
+    title: 'Oldest unread',
     value: (row) => row.time_lag_seconds,
     cell: (row) => (
       <span title={row.oldest_unconsumed_at}>{formatDuration(row.time_lag_seconds)}</span>

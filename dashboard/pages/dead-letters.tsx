@@ -79,6 +79,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
     title: 'Transaction id',
     isText: true,
     isMinor: true,
+    isId: true,
     value: ({ transactionId }) => transactionId,
     cell: ({ transactionId }) => <Name text={transactionId} />,
   },

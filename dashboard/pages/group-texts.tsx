@@ -1,7 +1,13 @@
 /** Small texts of consumer groups. */
 import { QUEUE_MODE } from '../base/consumer-groups.js';
-import { formatDuration } from '../base/format.js';
-import { Name } from '../components/text.js';
+import { formatDuration, formatInteger } from '../base/format.js';
+import { Badge, Count, Name } from '../components/text.js';
+import type { Success } from '../data/request.js';
+
+type Row = Success<'GET /api/v1/consumer-groups'>[number];
+
+const TONES = { Lagging: 'bad', Stable: 'good', Dead: 'wait' } as const;
+const STATES = { Lagging: 'lagging', Stable: 'reading', Dead: 'never read' } as const;
 
 export const WITHOUT_A_GROUP = 'without a group';
 
@@ -13,4 +19,18 @@ export function GroupName({ group }: { readonly group: string }) {
 export function OldestUnread({ seconds }: { readonly seconds: number }) {
   if (seconds === 0) return <span class="quiet">–</span>;
   return <>{formatDuration(seconds)}</>;
+}
+
+export function GroupState({ state }: Pick<Row, 'state'>) {
+  return <Badge tone={TONES[state]}>{STATES[state]}</Badge>;
+}
+
+/** Of the partitions that a group reads, those in which it has something to read. */
+export function Behind({ of: { partitionsWithLag, partitionCursors } }: { readonly of: Row }) {
+  return (
+    <>
+      <Count of={partitionsWithLag} />
+      <span class="quiet"> of {formatInteger(partitionCursors)}</span>
+    </>
+  );
 }

@@ -35,9 +35,9 @@ export function MemberTable({ data }: { readonly data: Members }) {
   const { operator } = useCapabilities();
   const [wanted, setWanted] = useState<Wanted | null>(null);
   const seats = seatsOf(data.members, data.leaderId);
-  const columns = operator
-    ? [...COLUMNS.slice(0, 2), actions(seats, setWanted), ...COLUMNS.slice(2)]
-    : COLUMNS;
+  // A node by itself can neither give its place away nor go.
+  const mayChange = operator && seats.length > 1;
+  const columns = mayChange ? [...COLUMNS, actions(seats, setWanted)] : COLUMNS;
   return (
     <>
       <DataTable
@@ -77,7 +77,7 @@ function actions(seats: readonly Seat[], onWant: (wanted: Wanted) => void): Colu
     isText: true,
     cell: ({ nodeId }) => {
       const seat = seats.find((one) => one.nodeId === nodeId);
-      if (seat === undefined || seats.length === 1) return '–';
+      if (seat === undefined) return '–';
       const button = (change: MemberChange, label: string) => (
         <button
           type="button"
@@ -156,12 +156,17 @@ const figure = (
   title: string,
   of: Of,
   format: (value: number | null | undefined) => string = formatInteger,
+  isMinor = false,
 ): Column<Member> => ({
   key,
   title,
+  isMinor,
   value: (member) => (isReachable(member) ? of(member) : null),
   cell: (member) => (isReachable(member) ? format(of(member)) : '–'),
 });
+
+/** On a phone, what tells whether a node is well is enough. */
+const minor: typeof figure = (key, title, of, format) => figure(key, title, of, format, true);
 
 const NODE: Column<Member> = {
   key: 'node',
@@ -191,26 +196,27 @@ const COLUMNS: readonly Column<Member>[] = [
       ),
   },
   figure('lag', 'Behind', ({ lagEntries }) => lagEntries),
-  figure('last', 'Last entry', ({ lastLogIndex }) => lastLogIndex),
-  figure('durable', 'Durable', ({ durableIndex }) => durableIndex),
-  figure('committed', 'Committed', ({ committedIndex }) => committedIndex),
+  minor('last', 'Last entry', ({ lastLogIndex }) => lastLogIndex),
+  minor('durable', 'Durable', ({ durableIndex }) => durableIndex),
+  minor('committed', 'Committed', ({ committedIndex }) => committedIndex),
   figure('applied', 'Applied', ({ appliedIndex }) => appliedIndex),
-  figure('up', 'Up', ({ uptimeSeconds }) => uptimeSeconds, formatDuration),
+  minor('up', 'Up', ({ uptimeSeconds }) => uptimeSeconds, formatDuration),
   {
     key: 'version',
     title: 'Version',
     isText: true,
+    isMinor: true,
     cell: (member) => (isReachable(member) ? member.version : '–'),
   },
 ];
 
 const LOAD_COLUMNS: readonly Column<Member>[] = [
   NODE,
-  figure('pushed', 'Pushed/s', ({ rates }) => rates?.pushedPerSecond, formatRate),
-  figure('delivered', 'Delivered/s', ({ rates }) => rates?.deliveredPerSecond, formatRate),
+  minor('pushed', 'Pushed/s', ({ rates }) => rates?.pushedPerSecond, formatRate),
+  minor('delivered', 'Delivered/s', ({ rates }) => rates?.deliveredPerSecond, formatRate),
   figure('cpu', 'CPU', ({ host }) => host?.cpuPct, formatPercent),
   figure('memory', 'Memory', ({ host }) => host?.anonBytes, formatBytes),
   figure('disk', 'Disk', ({ host }) => host?.diskUsedPct, formatPercent),
-  figure('log', 'Log', ({ log }) => log.bytes, formatBytes),
-  figure('store', 'Store', ({ store }) => store.usedBytes, formatBytes),
+  minor('log', 'Log', ({ log }) => log.bytes, formatBytes),
+  minor('store', 'Store', ({ store }) => store.usedBytes, formatBytes),
 ];

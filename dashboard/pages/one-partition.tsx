@@ -68,7 +68,7 @@ export function OnePartition({ queue, partition, ranked, groups, onPeek }: OnePa
             { label: 'Partition', value: <Name text={partition} /> },
             { label: 'Pending', value: depth(ranked?.pending) },
             { label: 'Leased', value: depth(ranked?.processing) },
-            { label: 'Oldest waits for', value: formatDuration(ranked?.lagSeconds) },
+            { label: 'Oldest unread', value: formatDuration(ranked?.lagSeconds) },
           ]}
         />
         <div class="actions">

@@ -90,7 +90,7 @@ function Totals({ totals }: { readonly totals: Overview }) {
           note: `${formatInteger(messages.processing)} leased`,
         },
         {
-          label: 'Oldest that waits',
+          label: 'Oldest unread',
           value: formatDuration(lag.time.max),
           note: `${formatInteger(lag.offset.max)} behind in one partition`,
           tone: lag.time.max > waitSeconds ? 'wait' : undefined,
@@ -195,17 +195,17 @@ function Positions() {
               <th scope="col" class="text">
                 State
               </th>
-              <th scope="col" class="figure">
+              <th scope="col" class="figure minor">
                 Last entry
               </th>
-              <th scope="col" class="figure">
+              <th scope="col" class="figure minor">
                 Committed
               </th>
               <th scope="col" class="figure">
                 Applied
               </th>
-              <th scope="col" class="figure minor">
-                Behind the leader
+              <th scope="col" class="figure">
+                Behind
               </th>
             </tr>
           </thead>
@@ -218,10 +218,10 @@ function Positions() {
                 {isReachable(member) ? (
                   <>
                     <td class="text">{member.state}</td>
-                    <td class="figure">{formatInteger(member.lastLogIndex)}</td>
-                    <td class="figure">{formatInteger(member.committedIndex)}</td>
+                    <td class="figure minor">{formatInteger(member.lastLogIndex)}</td>
+                    <td class="figure minor">{formatInteger(member.committedIndex)}</td>
                     <td class="figure">{formatInteger(member.appliedIndex)}</td>
-                    <td class="figure minor">{formatInteger(member.lagEntries)}</td>
+                    <td class="figure">{formatInteger(member.lagEntries)}</td>
                   </>
                 ) : (
                   <td class="text" colSpan={5} data-tone="bad">
@@ -282,7 +282,7 @@ function BusiestQueues({ queues }: { readonly queues: readonly QueueRow[] }) {
             <th scope="col" class="figure">
               Pending
             </th>
-            <th scope="col" class="figure">
+            <th scope="col" class="figure minor">
               Leased
             </th>
             <th scope="col" class="figure">
@@ -301,7 +301,7 @@ function BusiestQueues({ queues }: { readonly queues: readonly QueueRow[] }) {
               <td class="figure">
                 <Count of={messages.pending} />
               </td>
-              <td class="figure">
+              <td class="figure minor">
                 <Count of={messages.processing} />
               </td>
               <td class="figure">

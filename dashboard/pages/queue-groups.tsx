@@ -1,23 +1,20 @@
 /** The consumer groups of a queue: how far behind each is. */
-import { formatDuration } from '../base/format.js';
-import { withQuery } from '../base/routes.js';
+import { pathOfGroup } from '../base/consumer-groups.js';
 import { type Column, DataTable } from '../components/data-table.js';
 import { Link } from '../components/link.js';
 import { Section } from '../components/page.js';
 import { Loaded } from '../components/states.js';
-import { Badge, Count, Name } from '../components/text.js';
-import { EVERY_MS_SLOW } from '../data/poll.js';
+import { Count } from '../components/text.js';
+import { EVERY_MS_LIST } from '../data/poll.js';
 import { callFully, type Success } from '../data/request.js';
 import { type Pages, usePages } from '../data/use-pages.js';
+import { Behind, GroupName, GroupState, OldestUnread } from './group-texts.js';
 
 type Group = Success<'GET /api/v1/consumer-groups'>[number];
 
 const PAGE_ROWS = 1000;
-/** The list is of all groups at all queues; so many pages of it are looked through at once. */
+/** A page ends before it is full when the node has passed many groups at other queues. */
 const PAGES_AT_ONCE = 10;
-
-const TONES = { Stable: 'good', Lagging: 'bad', Dead: 'plain' } as const;
-const STATES = { Stable: 'stable', Lagging: 'lagging', Dead: 'has read nothing' } as const;
 
 const COLUMNS: readonly Column<Group>[] = [
   {
@@ -25,8 +22,8 @@ const COLUMNS: readonly Column<Group>[] = [
     title: 'Group',
     value: ({ name }) => name,
     cell: ({ name, queueName }) => (
-      <Link to={withQuery('/consumers', { group: name, queue: queueName })}>
-        <Name text={name} />
+      <Link to={pathOfGroup(name, queueName)}>
+        <GroupName group={name} />
       </Link>
     ),
   },
@@ -34,34 +31,28 @@ const COLUMNS: readonly Column<Group>[] = [
     key: 'state',
     title: 'State',
     isText: true,
+    isMinor: true,
     value: ({ state }) => state,
-    cell: ({ state }) => <Badge tone={TONES[state]}>{STATES[state]}</Badge>,
+    cell: ({ state }) => <GroupState state={state} />,
   },
   {
     key: 'lag',
-    title: 'Unread',
+    title: 'Lag',
     value: ({ totalLag }) => totalLag,
     cell: ({ totalLag }) => <Count of={totalLag} />,
   },
   {
     key: 'time',
-    title: 'Oldest waits for',
+    title: 'Oldest unread',
     value: ({ maxTimeLag }) => maxTimeLag,
-    cell: ({ maxTimeLag }) => formatDuration(maxTimeLag),
+    cell: ({ maxTimeLag }) => <OldestUnread seconds={maxTimeLag} />,
   },
   {
     key: 'behind',
     title: 'Partitions behind',
     isMinor: true,
     value: ({ partitionsWithLag }) => partitionsWithLag,
-    cell: ({ partitionsWithLag }) => <Count of={partitionsWithLag} />,
-  },
-  {
-    key: 'cursors',
-    title: 'Partitions read',
-    isMinor: true,
-    value: ({ partitionCursors }) => partitionCursors,
-    cell: ({ partitionCursors }) => <Count of={partitionCursors} />,
+    cell: (row) => <Behind of={row} />,
   },
   {
     key: 'reads',
@@ -79,18 +70,18 @@ export function useQueueGroups(queue: string): Pages<Group> {
       const rows: Group[] = [];
       let after = from;
       for (let page = 0; page < PAGES_AT_ONCE; page++) {
-        const query = { limit: PAGE_ROWS, after };
+        const query = { queue, limit: PAGE_ROWS, after };
         const { body, nextAfter } = await callFully('GET /api/v1/consumer-groups', {
           query,
           signal,
         });
-        for (const group of body) if (group.queueName === queue) rows.push(group);
+        for (const group of body) rows.push(group);
         after = nextAfter;
-        if (after === null) break;
+        if (after === null || rows.length >= PAGE_ROWS) break;
       }
       return { rows, nextAfter: after };
     },
-    EVERY_MS_SLOW,
+    EVERY_MS_LIST,
   );
 }
 

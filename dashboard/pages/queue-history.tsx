@@ -63,12 +63,19 @@ function Charts({ history }: { readonly history: History }) {
       <div class="columns">
         <TimeSeries title="Messages per second" timeline={rates} format={formatRate} {...span} />
         <TimeSeries title="Age when delivered" timeline={lag} format={formatMs} {...span} />
-        <TimeSeries title="Pops that wait" timeline={parked} format={formatRate} {...span} />
-        <TimeSeries title="Retention removed" timeline={removed} format={formatInteger} {...span} />
+        <TimeSeries title="Parked pops" timeline={parked} format={formatRate} {...span} />
+        <TimeSeries
+          title="Retention removed"
+          timeline={removed}
+          format={formatInteger}
+          isWhole
+          {...span}
+        />
         <TimeSeries
           title="Failures and partitions"
           timeline={failures}
           format={formatInteger}
+          isWhole
           {...span}
         />
       </div>
@@ -103,7 +110,7 @@ function timelinesOf({ range, operations, lag, parked, retention }: History) {
     label: node,
     of: (row: { readonly byNode?: ReadonlyMap<string, number> }) => row.byNode?.get(node) ?? 0,
   }));
-  const nobody = [{ label: 'none', of: () => 0 }];
+  const nobody = [{ label: 'parked', of: () => 0 }];
   return {
     rates: of(ops, bucketMinutes, [
       { label: 'pushed', of: ({ pushPerSecond = 0 }) => pushPerSecond },

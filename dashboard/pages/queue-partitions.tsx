@@ -102,7 +102,7 @@ const DEPTH_COLUMNS: readonly Column<Ranked>[] = [
   figure('processing', 'Leased', ({ processing }) => processing),
   {
     key: 'lag',
-    title: 'Oldest waits for',
+    title: 'Oldest unread',
     isMinor: true,
     value: ({ lagSeconds }) => lagSeconds,
     cell: ({ lagSeconds }) => formatDuration(lagSeconds),

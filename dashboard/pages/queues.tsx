@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<QueueRow>[] = [
     ),
   },
   figure('pending', 'Pending', ({ messages }) => messages.pending),
-  figure('processing', 'Leased', ({ messages }) => messages.processing),
+  figure('processing', 'Leased', ({ messages }) => messages.processing, true),
   figure('deadLetter', 'Dead letters', ({ messages }) => messages.deadLetter),
   figure('completed', 'Completed', ({ messages }) => messages.completed, true),
   figure('partitions', 'Partitions', ({ partitions }) => partitions, true),

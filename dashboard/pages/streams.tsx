@@ -4,7 +4,7 @@
  */
 import { useMemo } from 'preact/hooks';
 import { pathOfGroup, STREAM_GROUP } from '../base/consumer-groups.js';
-import { counted, formatInteger } from '../base/format.js';
+import { counted } from '../base/format.js';
 import { holds } from '../base/order.js';
 import { pathOfQueue } from '../base/routes.js';
 import { type Column, DataTable, type More } from '../components/data-table.js';
@@ -12,25 +12,18 @@ import { Link } from '../components/link.js';
 import { ListFilter } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
-import { Badge, Count, Name } from '../components/text.js';
+import { Count, Name } from '../components/text.js';
 import { navigate, usePlace } from '../data/location.js';
-import { EVERY_MS_SLOW } from '../data/poll.js';
+import { EVERY_MS_LIST } from '../data/poll.js';
 import { callFully, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
-import { OldestUnread } from './group-texts.js';
+import { Behind, GroupState, OldestUnread } from './group-texts.js';
 
 type Row = Success<'GET /api/v1/consumer-groups'>[number];
 
 const PAGE_ROWS = 1000;
-/** Pages without a stream are passed over, so many in one go. */
+/** A page may be empty when the node has passed many other groups: so many in one go. */
 const PAGES_MAX = 20;
-
-const TONES = { Lagging: 'bad', Stable: 'good', Dead: 'wait' } as const;
-const STATE_WORDS = {
-  Lagging: 'lags behind its source',
-  Stable: 'keeps up',
-  Dead: 'committed nothing yet',
-} as const;
 
 const nameOf = ({ name }: Row) => name.slice(STREAM_GROUP.length);
 
@@ -62,7 +55,7 @@ const COLUMNS: readonly Column<Row>[] = [
     isText: true,
     isMinor: true,
     value: ({ state }) => state,
-    cell: ({ state }) => <Badge tone={TONES[state]}>{STATE_WORDS[state]}</Badge>,
+    cell: ({ state }) => <GroupState state={state} />,
   },
   {
     key: 'lag',
@@ -82,12 +75,7 @@ const COLUMNS: readonly Column<Row>[] = [
     title: 'Partitions behind',
     isMinor: true,
     value: ({ partitionsWithLag }) => partitionsWithLag,
-    cell: ({ partitionsWithLag, partitionCursors }) => (
-      <>
-        <Count of={partitionsWithLag} />
-        <span class="quiet"> of {formatInteger(partitionCursors)}</span>
-      </>
-    ),
+    cell: (row) => <Behind of={row} />,
   },
 ];
 
@@ -95,14 +83,15 @@ export function StreamsPage() {
   const ask = async (after: string | null, signal: AbortSignal) => {
     let nextAfter = after;
     for (let pages = 1; ; pages++) {
-      const query = { limit: PAGE_ROWS, after: nextAfter };
-      const page = await callFully('GET /api/v1/consumer-groups', { query, signal });
-      const rows = page.body.filter(({ name }) => name.startsWith(STREAM_GROUP));
+      const query = { prefix: STREAM_GROUP, limit: PAGE_ROWS, after: nextAfter };
+      const { body, ...page } = await callFully('GET /api/v1/consumer-groups', { query, signal });
       nextAfter = page.nextAfter;
-      if (rows.length > 0 || nextAfter === null || pages === PAGES_MAX) return { rows, nextAfter };
+      if (body.length > 0 || nextAfter === null || pages === PAGES_MAX) {
+        return { rows: body, nextAfter };
+      }
     }
   };
-  const { poll, more } = usePages('streams', ask, EVERY_MS_SLOW);
+  const { poll, more } = usePages('streams', ask, EVERY_MS_LIST);
   return (
     <Page title="Streams">
       <Loaded poll={poll} what="the streams">

@@ -64,18 +64,15 @@ const COLUMNS: readonly Column<Row>[] = [
       pool.queue === '' ? (
         <Name text={pool.name} />
       ) : (
-        <Link to={pathOfQueue(pool.queue)}>
-          <Name text={pool.queue} />
-        </Link>
+        <>
+          <Link to={pathOfQueue(pool.queue)}>
+            <Name text={pool.queue} />
+          </Link>{' '}
+          <span class="quiet">
+            as <Name text={pool.group} />
+          </span>
+        </>
       ),
-  },
-  {
-    key: 'consumer',
-    title: 'As group',
-    isText: true,
-    isMinor: true,
-    value: ({ pool }) => pool.group,
-    cell: ({ pool }) => <Name text={pool.group} />,
   },
   {
     key: 'running',
@@ -90,12 +87,14 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     key: 'busy',
     title: 'Busy',
+    isMinor: true,
     value: ({ pool }) => pool.busy,
     cell: ({ pool }) => <Count of={pool.busy} />,
   },
   {
     key: 'completed',
     title: 'Completed',
+    isMinor: true,
     value: ({ pool }) => pool.completed,
     cell: ({ pool }) => <Count of={pool.completed} />,
   },
@@ -122,6 +121,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     key: 'heard',
     title: 'Heard',
+    isMinor: true,
     value: ({ process }) => process.updatedAt,
     cell: ({ process }) => <Ago at={process.updatedAt} />,
   },
@@ -175,6 +175,7 @@ function Reports({ rows, more }: ReportsProps) {
       </div>
       <DataTable
         caption="Consuming processes"
+        isDense
         columns={COLUMNS}
         rows={shown}
         rowKey={({ process, pool }) => `${process.group}\n${process.id}\n${pool.name}`}

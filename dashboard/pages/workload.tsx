@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { formatBytes, formatInteger, formatMs, formatRate } from '../base/format.js';
 import { holds } from '../base/order.js';
+import { mayStillCome } from '../base/queue-history.js';
 import { pathOfQueue } from '../base/routes.js';
 import type { Timeline } from '../base/series.js';
 import { rangeQuery } from '../base/time-range.js';
@@ -44,16 +45,18 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     key: 'key',
     title: 'Name',
+    isLong: true,
     value: ({ key }) => key,
     cell: ({ key }) => <Name text={key === '' ? '(none)' : key} />,
   },
   figure('pushed', 'Pushed', ({ window }) => window.pushMessages),
   figure('delivered', 'Delivered', ({ window }) => window.popMessages),
-  figure('failed', 'Failed', ({ window }) => window.ackFailed),
+  figure('failed', 'Failed', ({ window }) => window.ackFailed, true),
   figure('empty', 'Empty pops', ({ window }) => window.popEmpty, true),
   {
     key: 'age',
     title: 'Mean age',
+    isMinor: true,
     value: ({ window }) => window.avgLagMs,
     cell: ({ window }) => formatMs(window.avgLagMs),
   },
@@ -77,12 +80,15 @@ const COLUMNS: readonly Column<Row>[] = [
   figure('groups', 'Groups', ({ now }) => now.groups, true),
   {
     key: 'parked',
-    title: 'Pops that wait',
+    title: 'Parked pops',
     isMinor: true,
     value: ({ window }) => window.parkedAvg,
     cell: ({ window }) => formatRate(window.parkedAvg),
   },
 ];
+
+/** A queue is one queue. */
+const QUEUE_COLUMNS = COLUMNS.filter(({ key }) => key !== 'queues');
 
 export function WorkloadPage() {
   const { query } = usePlace();
@@ -202,8 +208,12 @@ function Charts(props: ShownProps & { readonly tenant: Tenant }) {
 
 function timelinesOf({ buckets, bucketMinutes }: Workload, { series }: Tenant) {
   const times = buckets.map((bucket) => Date.parse(bucket) / 1000);
+  const nowMs = Date.now();
+  const untouched = times.map((at) => (mayStillCome(at * 1000, bucketMinutes, nowMs) ? null : 0));
   const rates = (counts: readonly (number | null)[]) =>
-    counts.map((count) => (count ?? 0) / (bucketMinutes * 60));
+    counts.map((count, at) =>
+      count === null ? (untouched[at] ?? null) : count / (bucketMinutes * 60),
+    );
   const moved: Timeline = {
     times,
     series: [
@@ -250,7 +260,8 @@ function Breakdown({ rows, groupBy }: BreakdownProps) {
       </ListFilter>
       <DataTable
         caption="Workload"
-        columns={COLUMNS}
+        isDense
+        columns={groupBy === 'queue' ? QUEUE_COLUMNS : COLUMNS}
         rows={shown}
         rowKey={({ key }) => key}
         order={{ column: 'pushed', descending: true }}

@@ -31,7 +31,7 @@ export function Palette({ onClose, onCollapse }: PaletteProps) {
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
   const { entries, isPart } = useEntries(onCollapse);
-  const found = entries.filter(({ name }) => holds(text, [name])).slice(0, SHOWN_MAX);
+  const found = foundBy(text, entries, isPart);
   const at = Math.min(chosen, found.length - 1);
   const go = (entry: Entry | undefined) => {
     if (entry === undefined) return;
@@ -83,11 +83,25 @@ export function Palette({ onClose, onCollapse }: PaletteProps) {
         </div>
         {found.length === 0 && <p class="state quiet">Nothing has this in its name.</p>}
         {isPart && (
-          <p class="quiet">Of the queues, the newest {formatInteger(QUEUES_MAX)} are looked at.</p>
+          <p class="quiet">
+            Of the queues, the newest {formatInteger(QUEUES_MAX)} are looked at; any other one opens
+            by its whole name.
+          </p>
         )}
       </div>
     </Dialog>
   );
+}
+
+/** A queue that is not among those that are looked at is found by its whole name. */
+function foundBy(text: string, entries: readonly Entry[], isPart: boolean): readonly Entry[] {
+  const holding = entries.filter(({ name }) => holds(text, [name])).slice(0, SHOWN_MAX);
+  const isNamed = !isPart || text === '' || holding.some(({ name }) => name === text);
+  return isNamed ? holding : [...holding, queueEntry(text, 'queue of this name')];
+}
+
+function queueEntry(name: string, kind: string): Entry {
+  return { name, kind, go: () => navigate(pathOfQueue(name)) };
 }
 
 interface Entries {
@@ -111,11 +125,7 @@ function useEntries(onCollapse: () => void): Entries {
     ...pages.map(({ title, path }) => ({ name: title, kind: 'page', go: () => navigate(path) })),
     { name: 'Show or hide the navigation', kind: 'action', go: onCollapse },
     { name: 'Token and tenant', kind: 'action', go: askForToken },
-    ...(queues.data?.queues ?? []).map(({ name }) => ({
-      name,
-      kind: 'queue',
-      go: () => navigate(pathOfQueue(name)),
-    })),
+    ...(queues.data?.queues ?? []).map(({ name }) => queueEntry(name, 'queue')),
   ];
   return { entries, isPart: typeof queues.data?.nextAfter === 'string' };
 }

@@ -3,6 +3,7 @@ import type {
   DeleteGroupCommand,
   FoundPosition,
   GroupDetailRow,
+  GroupFilter,
   GroupView,
   LaggingList,
   PageQuery,
@@ -17,6 +18,7 @@ export interface GroupService {
   /** One row for each queue at which a group has a cursor; by group and then by queue. */
   list(
     tenant: Tenant,
+    filter: GroupFilter,
     page: PageQuery,
     newList: NewList<GroupView>,
     reply: Reply<ListedView | RefusedOutcome>,

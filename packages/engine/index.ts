@@ -205,6 +205,7 @@ export {
 export { type FoundPosition, groupPositions, type PositionPlace } from './views/group-positions.js';
 export {
   type GroupDetailRow,
+  type GroupFilter,
   type GroupPartitionView,
   type GroupView,
   groupDetail,

@@ -169,6 +169,11 @@ export class Page {
     await this.#send('Emulation.setEmulatedMedia', { features });
   }
 
+  /** Without the bars that a phone shows only while it scrolls. */
+  async hideScrollbars(): Promise<void> {
+    await this.#send('Emulation.setScrollbarsHidden', { hidden: true });
+  }
+
   /** What the window shows. */
   async picture(format: 'webp' | 'png'): Promise<Buffer> {
     const options = format === 'webp' ? { format, quality: 80 } : { format };

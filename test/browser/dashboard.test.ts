@@ -212,6 +212,8 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     }`);
     await tab.press('k', 2);
     await says(tab, DIALOG).toContain('the newest 1,000');
+    await tab.type('an.older.queue');
+    await says(tab, DIALOG).toContain('an.older.queue queue of this name');
     await tab.press('Escape');
     await tab.run(openPage('Overview'));
     await says(tab).toContain('of the newest 1,000 queues');

@@ -1,11 +1,16 @@
 /**
- * `npm run page-cost`: what the dashboard costs, of which the README tells.
+ * `npm run page-cost [-- paths]`: what the dashboard costs, of which its README tells.
  *
  * - its weight on the wire, and the time from the first byte asked to figures in the page;
- * - processor time of a node for a page that is open, at 1,000 queues, above what it takes alone;
- * - the heap of the page after 1,000 refreshes against that after 50, its clock running faster.
+ * - processor time of a node for each page that polls, while it is open, above what it takes alone;
+ * - the heap of the page after 1,000 refreshes against that after 50.
  *
- * Processor time is read from the process, so that other work on the machine changes little.
+ * Processor time is read from the process of the node, so that other work on the machine changes
+ * little, and each window with a page open follows one without: what the node does by itself is
+ * subtracted. The timers of a page run several times as fast, and its cost is divided by as much.
+ * Slow polls thus come often enough to be seen in a window, and the clock ticks of the processor
+ * time, 10 ms, are small against it. All that a page waits for is a timer, so that this changes
+ * nothing else. The median of the rounds counts; with a page stand the calls that it makes.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,16 +18,22 @@ import { HttpClient } from '../process/http-client.js';
 import { type NodeUnderTest, startNode, temporaryDirectory } from '../process/node-under-test.js';
 import { freePort } from '../process/ports.js';
 import { Chromium, chromiumMissing, type Page } from './chromium.js';
+import { fillForCost, QUEUES, WATCHED } from './page-cost-stage.js';
 
-const QUEUES = 1000;
-const OBSERVED_MS = 30_000;
-/** A node that has just started compiles and collects. */
-const SETTLED_MS = 10_000;
+const ROUNDS = Number(process.env.SVC_PAGE_COST_ROUNDS ?? 3);
+const OPEN_MS = 12_000;
+const ALONE_MS = 6_000;
+/** A page asks for everything at once when it opens, which is no part of leaving it open. */
+const OPENED_MS = 2_000;
+/** A node that was just filled compiles, collects and writes checkpoints. */
+const SETTLED_MS = 15_000;
+const HASTE = 5;
+const SHARE_MAX = 1;
 const TICKS_PER_SECOND = 100;
 const REFRESHES = 1000;
 const WARM_REFRESHES = 50;
-/** Timers of the page run so much faster while its heap is watched. */
-const HASTE = 100;
+/** While the heap is watched. */
+const HEAP_HASTE = 100;
 
 /** Seconds of processor time, user and system. */
 function processorSeconds({ pid }: NodeUnderTest): number {
@@ -31,25 +42,19 @@ function processorSeconds({ pid }: NodeUnderTest): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-async function shareOfCore(node: NodeUnderTest): Promise<number> {
-  const before = processorSeconds(node);
-  await sleep(OBSERVED_MS);
-  return ((processorSeconds(node) - before) * 100_000) / OBSERVED_MS;
+/** Per cent of a core. */
+async function shareOfCore(node: NodeUnderTest, ms: number): Promise<number> {
+  const [begun, before] = [performance.now(), processorSeconds(node)];
+  await sleep(ms);
+  return ((processorSeconds(node) - before) * 100_000) / (performance.now() - begun);
 }
 
-async function fill(client: HttpClient): Promise<void> {
-  for (let from = 0; from < QUEUES; from += 100) {
-    const items = Array.from({ length: 100 }, (_, i) => ({
-      queue: `queue-${from + i}`,
-      payload: { order: i },
-    }));
-    await client.post('/api/v1/push', { items });
-  }
-}
-
-const LOADED = `new Promise((done) => {
-  const look = () => document.querySelector('.facts, .table-box')
-    ? done(performance.now()) : requestAnimationFrame(look);
+const LOADED = `new Promise((done, fail) => {
+  const look = () => {
+    if (document.querySelector('.facts, .table-box')) done(performance.now());
+    else if (performance.now() < 30_000) setTimeout(look, 5);
+    else fail(new Error(location.href + ' shows no figures: ' + document.body.innerText));
+  };
   look();
 })`;
 const WEIGHT = `performance.getEntriesByType('resource')
@@ -63,17 +68,71 @@ async function weigh(tab: Page, origin: string): Promise<void> {
   console.log(`first load: ${await tab.run(WEIGHT)} bytes, figures after ${readyMs.toFixed(0)} ms`);
 }
 
-async function watchProcessor(tab: Page, origin: string, node: NodeUnderTest): Promise<void> {
-  await tab.go('about:blank');
-  await sleep(SETTLED_MS);
-  const alone = await shareOfCore(node);
-  console.log(`node alone: ${alone.toFixed(2)} % of a core`);
-  for (const path of ['/', '/queues', '/system']) {
-    await tab.go(`${origin}${path}`);
-    await tab.run(LOADED);
-    const open = await shareOfCore(node);
-    console.log(`${path} open: ${(open - alone).toFixed(2)} % of a core more`);
+/** Timers run faster, and calls are counted by path. */
+const HASTENED = `{
+  const real = window.setTimeout;
+  window.setTimeout = (work, ms, ...rest) => real(work, ms / ${HASTE}, ...rest);
+  const fetched = window.fetch;
+  window.asked = {};
+  window.fetch = (url, options) => {
+    const { pathname } = new URL(url, location.href);
+    const begun = performance.now();
+    return fetched(url, options).finally(() => {
+      const kept = window.asked[pathname] ??= [0, 0];
+      kept[0]++;
+      kept[1] += performance.now() - begun;
+    });
+  };
+}`;
+
+interface Cost {
+  readonly shares: number[];
+  /** Path, calls and milliseconds of all of them. */
+  calls: readonly (readonly [string, readonly [number, number]])[];
+}
+
+async function watchPages(
+  tab: Page,
+  origin: string,
+  node: NodeUnderTest,
+  paths: readonly string[],
+): Promise<void> {
+  await tab.before(HASTENED);
+  const costs = new Map(paths.map((path): [string, Cost] => [path, { shares: [], calls: [] }]));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [path, cost] of costs) {
+      await tab.go('about:blank');
+      const alone = await shareOfCore(node, ALONE_MS);
+      await tab.go(`${origin}${path}`);
+      await tab.run(LOADED);
+      await sleep(OPENED_MS);
+      await tab.run('window.asked = {}, 0');
+      cost.shares.push(((await shareOfCore(node, OPEN_MS)) - alone) / HASTE);
+      cost.calls = (await tab.run('Object.entries(window.asked)')) as Cost['calls'];
+      report(path, cost);
+    }
   }
+  await tab.go('about:blank');
+  console.log('medians:');
+  for (const [path, cost] of costs) report(path, cost);
+}
+
+function report(path: string, { shares, calls }: Cost): void {
+  const share = median(shares);
+  const perMinute = 60_000 / (OPEN_MS * HASTE);
+  const asked = [...calls]
+    .sort(([, [, a]], [, [, b]]) => b - a)
+    .map(([at, [times, ms]]) => {
+      return `${at} ${(times * perMinute).toFixed(0)}/min of ${(ms / times).toFixed(1)} ms`;
+    });
+  const mark = share < SHARE_MAX ? '' : ` MORE THAN ${SHARE_MAX} %`;
+  const rounds = shares.map((each) => each.toFixed(2)).join(' ');
+  console.log(`${share.toFixed(2)} % of a core  ${path}${mark}  (${rounds})`);
+  console.log(`    ${asked.join(', ')}`);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
 /** Refreshes are counted by the calls that the page makes, three and more for each. */
@@ -82,7 +141,7 @@ async function watchHeap(tab: Page, origin: string): Promise<void> {
   await tab.run(LOADED);
   await tab.run(`{
     const real = window.setTimeout;
-    window.setTimeout = (work, ms, ...rest) => real(work, ms / ${HASTE}, ...rest);
+    window.setTimeout = (work, ms, ...rest) => real(work, ms / ${HEAP_HASTE}, ...rest);
     performance.setResourceTimingBufferSize(1_000_000);
     const fetched = window.fetch;
     window.refreshes = 0;
@@ -103,7 +162,7 @@ async function watchHeap(tab: Page, origin: string): Promise<void> {
   console.log(`heap after ${REFRESHES} refreshes: ${later} bytes, ${growth} % more`);
 }
 
-async function main(): Promise<void> {
+async function main(chosen: readonly string[]): Promise<void> {
   const missing = chromiumMissing();
   if (missing !== null) throw new Error(missing);
   const directory = temporaryDirectory();
@@ -111,13 +170,20 @@ async function main(): Promise<void> {
   const client = new HttpClient(node.port);
   const browser = new Chromium();
   try {
-    await fill(client);
+    await fillForCost(client);
+    console.log(`a node with ${QUEUES} queues`);
     const origin = `http://127.0.0.1:${node.port}`;
-    const tab = await browser.open('about:blank');
-    await tab.look(1280, 800, 'light');
-    await weigh(tab, origin);
-    await watchProcessor(tab, origin, node);
-    await watchHeap(tab, origin);
+    const inTab = async (work: (tab: Page) => Promise<void>) => {
+      const tab = await browser.open('about:blank');
+      await tab.look(1280, 800, 'light');
+      await work(tab);
+      await tab.close();
+    };
+    const isAll = chosen.length === 0;
+    if (isAll) await inTab((tab) => weigh(tab, origin));
+    await sleep(SETTLED_MS);
+    await inTab((tab) => watchPages(tab, origin, node, isAll ? WATCHED : chosen));
+    if (isAll) await inTab((tab) => watchHeap(tab, origin));
   } finally {
     await browser.close();
     client.close();
@@ -126,4 +192,4 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+await main(process.argv.slice(2));

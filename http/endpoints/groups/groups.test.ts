@@ -139,6 +139,21 @@ describe('reads', () => {
     expect(row).toMatchObject(shown);
   });
 
+  test.each([
+    ['', { queue: null, prefix: '' }],
+    ['?queue=&prefix=', { queue: null, prefix: '' }],
+    ['?queue=a%2Fb&prefix=streams.', { queue: 'a/b', prefix: 'streams.' }],
+  ])('list%s is of %j', async (query, filter) => {
+    front.service.groups.answers.list = { rows: [], end: LAST };
+    expect((await get(`${GROUPS}${query}`)).body).toBe('[]');
+    expect(front.service.groups.asked).toMatchObject([[DEFAULT_TENANT, filter, {}]]);
+  });
+
+  test('list of a queue whose name no key can hold is empty', async () => {
+    const answer = await get(`${GROUPS}?queue=${'q'.repeat(500)}`);
+    expect([answer.status, answer.body]).toEqual([200, '[]']);
+  });
+
   test('detail: by queue, whatever its name', async () => {
     const rows = [
       { queue: 'orders', conflation: true, partition: CURSOR },

@@ -40,7 +40,12 @@ import { arrayText, sendSliced } from '../../exchange/sliced-answer.js';
 import { shown, textOf, textsOf } from '../../json/shown.js';
 import type { LaggingGroupsView } from '../../ports/group-service.js';
 import { answer, endpoint, refusal } from '../../routing/endpoint.js';
-import { integerParameter, NEXT_AFTER_HEADER } from '../../routing/query-parameter.js';
+import {
+  filterParameter,
+  integerParameter,
+  NEXT_AFTER_HEADER,
+  textParameter,
+} from '../../routing/query-parameter.js';
 import { replyBy, viewReply } from '../../routing/reply.js';
 
 /** The letters of the three lists. */
@@ -160,13 +165,20 @@ export const groupListEndpoint = endpoint({
   gateway: 'read',
   tag: 'consumer groups',
   summary: 'Groups at the queues where they have a cursor, by group and queue.',
+  query: {
+    queue: filterParameter('At this queue alone; none when there is no such queue.'),
+    prefix: textParameter('Groups whose names begin so.'),
+  },
   page: LIST,
   answers: { 200: answer(`A bare array. ${NEXT_AFTER_HEADER}`, list(consumerGroupRow)) },
   largeAnswer: 'read',
-  handle: (front, { exchange, tenant, page }) => {
+  names: ({ query }) => ({ queue: query.queue }),
+  // There is no such queue.
+  tooLong: ({ exchange }) => exchange.json('200 OK', '[]'),
+  handle: (front, { exchange, tenant, query, page }) => {
     const reply = replyBy(exchange, true, renderListed);
     const newList = () => new ListText(exchange.newText(), LIST_FORM);
-    front.service.groups.list(tenant, page, newList, reply);
+    front.service.groups.list(tenant, query, page, newList, reply);
   },
 });
 

@@ -29,11 +29,13 @@ export interface GroupRequestsOptions {
 export function groupRequests(options: GroupRequestsOptions): GroupService {
   const { walkState, reads, clock, submit } = options;
   return {
-    list(tenant, page, newList, reply) {
+    list(tenant, filter, page, newList, reply) {
+      const { queue, prefix } = filter;
+      const of = keyOf(tenant, prefix, ...(queue === null ? [] : [queue]));
       sendPage(
         reads,
-        pageKeyOf('groups', tenant, page),
-        (take) => listGroups(walkState(), tenant, page, clock.wallUs(), take),
+        pageKeyOf('groups', of, page),
+        (take) => listGroups(walkState(), tenant, filter, page, clock.wallUs(), take),
         newList,
         reply,
       );

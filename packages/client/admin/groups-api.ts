@@ -57,7 +57,12 @@ export interface MovedGroup {
 
 export interface GroupApi {
   'GET /api/v1/consumer-groups': {
-    readonly query: PageQuery;
+    readonly query: PageQuery & {
+      /** At this queue alone. */
+      readonly queue?: string;
+      /** Groups whose names begin so. */
+      readonly prefix?: string;
+    };
     readonly answer: readonly ConsumerGroupRow[];
   };
   'GET /api/v1/consumer-groups/{group}': {

@@ -60,7 +60,7 @@ export const ROUTES = {
   queueStatuses: at('GET /api/v1/status/queues', { query: OFFSET }),
   queueStatus: at('GET /api/v1/status/queues/{queue}', { query: PAGE }),
   messageCounts: at('GET /api/v1/status/analytics'),
-  groups: at('GET /api/v1/consumer-groups', { query: PAGE }),
+  groups: at('GET /api/v1/consumer-groups', { query: ['queue', 'prefix', 'limit', 'after'] }),
   group: at('GET /api/v1/consumer-groups/{group}', { query: PAGE }),
   laggingGroups: at('GET /api/v1/consumer-groups/lagging', {
     query: ['minLagSeconds', 'limit', 'after'],

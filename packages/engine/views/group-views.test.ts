@@ -23,6 +23,7 @@ import {
 import { SeededRandom } from '../testing/random.fake.js';
 import {
   type GroupDetailRow,
+  type GroupFilter,
   type GroupView,
   groupDetail,
   type LaggingList,
@@ -38,10 +39,12 @@ function pauses(walk: Generator<void, unknown>): number {
   return count;
 }
 
+const ALL: GroupFilter = { queue: null, prefix: '' };
+
 const lister =
   (rig: EngineRig, state: State = rig.state): Lister<GroupView> =>
   (page, take) =>
-    listGroups(state, TENANT, page, rig.wallUs, take);
+    listGroups(state, TENANT, ALL, page, rig.wallUs, take);
 const detailer =
   (rig: EngineRig, group: string, tenant = TENANT): Lister<GroupDetailRow> =>
   (page, take) =>
@@ -103,7 +106,7 @@ describe('the list', () => {
     for (let i = 0; i < 300; i++) rig.push('wide', `p${i}`, ['x']);
     const [queue] = rig.rows(queues);
     const [partition] = rig.rows(partitions);
-    const walk = () => listGroups(rig.state, TENANT, WHOLE, rig.wallUs, () => true);
+    const walk = () => listGroups(rig.state, TENANT, ALL, WHOLE, rig.wallUs, () => true);
     expect(pauses(walk())).toBeLessThan(5);
     const row = { subscription: { mode: 'all' } as const, registeredAtUs: 5, conflation: false };
     for (let i = 0; i < 1000; i++) {
@@ -114,6 +117,32 @@ describe('the list', () => {
     expect(pauses(walk())).toBeGreaterThan(readings / 6000);
     expect(partition).toBeDefined();
   }, 60_000);
+});
+
+test('a list of one queue, or of the groups whose names begin alike, looks at no others', () => {
+  const rig = new EngineRig();
+  for (let i = 0; i < 100; i++) {
+    rig.push(`q${i}`, 'p', ['x']);
+    rig.pop({ queue: `q${i}`, consumerGroup: i % 10 === 0 ? `streams.s${i}` : 'g' });
+  }
+  rig.pop({ queue: 'q10', consumerGroup: 'g', autoAck: true });
+  const counted = new CountedState(rig.state);
+  const shown = (filter: Partial<GroupFilter>) => {
+    counted.rows = 0;
+    const some = { ...ALL, ...filter };
+    const list: Lister<GroupView> = (page, take) =>
+      listGroups(counted, TENANT, some, page, rig.wallUs, take);
+    return wholeOf(list).map(({ group, queue }) => `${group} ${queue}`);
+  };
+  expect(shown({ queue: 'q10' })).toEqual(['g q10', 'streams.s10 q10']);
+  // The rows of the index, a hundred, and some of the queue.
+  expect(counted.rows).toBeLessThan(130);
+  expect(shown({ prefix: 'streams.s1' })).toEqual(['streams.s10 q10']);
+  expect(counted.rows).toBeLessThan(130);
+  expect(shown({ prefix: 'streams.' })).toHaveLength(10);
+  expect(shown({ queue: 'q11', prefix: 'streams.' })).toEqual([]);
+  expect(shown({ queue: 'none' })).toEqual([]);
+  expect(shown({})).toHaveLength(101);
 });
 
 describe('a page of the list', () => {
@@ -134,7 +163,7 @@ describe('a page of the list', () => {
     // Without a group nothing is looked at, though there are 100 queues.
     counted.rows = 0;
     const other = '00000000-0000-0000-0000-000000000002';
-    wholeOf((page, take) => listGroups(counted, other, page, rig.wallUs, take));
+    wholeOf((page, take) => listGroups(counted, other, ALL, page, rig.wallUs, take));
     expect(counted.rows).toBe(1);
   });
 

@@ -25,7 +25,7 @@ import type { NextAfter, PageQuery, TakeRow } from '../base/page.js';
 import type { CursorRow, GroupRow, PartitionRow, QueueRow } from '../base/rows.js';
 import type { Key, KeyedRow, State } from '../base/state.js';
 import { cursors, groups, partitions, queuePartitions } from '../base/tables.js';
-import { queueByNumber } from '../state/catalog.js';
+import { findQueue, queueByNumber } from '../state/catalog.js';
 import { eachCursor, type SeededGroup, seededGroups } from '../state/group-cursors.js';
 import { type GroupQueueRow, groupQueues, queuesOfGroup } from '../state/names/name-index.js';
 import { partitionsByName } from '../state/partition-walk.js';
@@ -95,14 +95,25 @@ export interface LaggingList {
   readonly nextAfter: NextAfter;
 }
 
+/** Which rows of the list are shown; the others cost their row of the index alone. */
+export interface GroupFilter {
+  /** At this queue; null: at any. */
+  readonly queue: string | null;
+  /** Groups whose names begin so; '': all. */
+  readonly prefix: string;
+}
+
 /** Ascending by group and then by queue, in the byte order of names. */
 export function* listGroups(
   state: State,
   tenant: Tenant,
+  filter: GroupFilter,
   { after, limit }: PageQuery,
   nowUs: number,
   take: TakeRow<GroupView>,
 ): Generator<void, NextAfter> {
+  const only = filter.queue === null ? null : findQueue(state, tenant, filter.queue);
+  if (only === undefined) return null;
   const isWhole = limit === Number.POSITIVE_INFINITY;
   const kept = isWhole ? new KeptSums(state) : null;
   const pace = new Pace();
@@ -113,6 +124,8 @@ export function* listGroups(
     if (left === 0 || (!isWhole && passed++ === PASSED_MAX)) return last;
     last = key.slice(tenant.length);
     if (pace.spent(3)) yield;
+    if (only !== null && row.queue !== only.number) continue;
+    if (!row.group.startsWith(filter.prefix)) continue;
     const queue = queueByNumber(state, row.queue);
     // It is deleted, and its rows are still swept.
     if (queue === undefined) continue;
