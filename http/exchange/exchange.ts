@@ -18,6 +18,8 @@ import type { Refusal } from '@svc/engine';
 import { assert } from '../base/assert.js';
 import { STREAMED_ANSWER_BYTES_MIN } from '../base/limits.js';
 import type { AnswerBudget, AnswerRoom, AnswerShare, UnreadAnswer } from './answer-budget.js';
+import type { AnswerBytes } from './answer-bytes.js';
+import { headOf, NO_CONTENT_HEAD, NOT_MODIFIED_HEAD } from './answer-heads.js';
 import { AnswerProgress } from './answer-progress.js';
 import { AnswerText, BudgetedRoom } from './answer-text.js';
 import type { BodyBudget, BodyShare } from './body-budget.js';
@@ -57,35 +59,6 @@ export interface Slow {
   sweep(nowMs: number): void;
 }
 
-/**
- * The status line and the headers of every answer as bytes, by status and then by type: one call of
- * the native layer takes all, and it need not make bytes of strings. There are a few dozen pairs.
- */
-const heads = new Map<Status, Map<string, ArrayBuffer>>();
-
-function headOf(status: Status, contentType: string): ArrayBuffer {
-  let byType = heads.get(status);
-  if (byType === undefined) {
-    byType = new Map();
-    heads.set(status, byType);
-  }
-  let head = byType.get(contentType);
-  if (head === undefined) {
-    head = bytesOf(`${status}\r\nContent-Type: ${contentType}\r\n${NOT_SNIFFED}`);
-    byType.set(contentType, head);
-  }
-  return head;
-}
-
-function bytesOf(text: string): ArrayBuffer {
-  return Uint8Array.from(Buffer.from(text)).buffer;
-}
-
-/** No browser takes an answer for another type than it says: a payload may look like a page. */
-const NOT_SNIFFED = 'X-Content-Type-Options: nosniff';
-const NO_CONTENT_HEAD = bytesOf(`204 No Content\r\n${NOT_SNIFFED}`);
-const NOT_MODIFIED_HEAD = bytesOf(`304 Not Modified\r\n${NOT_SNIFFED}`);
-
 /** Where byte strings become bytes, one at a time: see `jsonByteText`. */
 const SCRATCH = Buffer.allocUnsafeSlow(STREAMED_ANSWER_BYTES_MIN);
 
@@ -122,6 +95,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
    * Text of the answer, in place of `#answer`, where the same text may answer other requests too.
    */
   #text: AnswerText | null = null;
+  /** Where `#answer` stands, to be released when it was taken or the client has gone. */
+  #memory: AnswerBytes | null = null;
   #answerShare: AnswerShare = 'read';
   #isRefusable = false;
   /** Progress of an answer that waits for its reader. */
@@ -311,6 +286,16 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
       return;
     }
     this.#write(status, 'application/json', text, retryAfter, null, false);
+  }
+
+  /** The bytes of `memory`, which is released when they were taken or nobody takes them. */
+  jsonMemory(memory: AnswerBytes): void {
+    if (this.#state !== 'open') {
+      memory.release();
+      return;
+    }
+    this.#memory = memory;
+    this.jsonBytes('200 OK', memory.finish());
   }
 
   jsonBytes(status: Status, bytes: Uint8Array): void {
@@ -577,6 +562,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#answer = null;
     this.#text?.release();
     this.#text = null;
+    this.#memory?.release();
+    this.#memory = null;
     this.#state = state;
     this.onGone = null;
     // What it was to be rendered from may be as large as the body.

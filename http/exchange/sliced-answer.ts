@@ -51,12 +51,16 @@ export function sendOwed(
  * `parts` stops after each part.
  */
 export function sendParts(exchange: Exchange, into: AnswerBytes, parts: Generator<void>): void {
+  let isSent = false;
   const part = () => {
     if (into.copyPart() || parts.next().done !== true) return false;
-    exchange.jsonBytes('200 OK', into.finish());
+    isSent = true;
+    exchange.jsonMemory(into);
     return true;
   };
-  exchange.inParts(part, () => {});
+  exchange.inParts(part, () => {
+    if (!isSent) into.release();
+  });
 }
 
 /** True: the request is answered. */

@@ -112,6 +112,8 @@ function readPop(front: Front, tenant: string, text: string): EphemeralPop | Dec
 const MESSAGE_BYTES = 256;
 /** Messages in a part of a large answer. */
 const PART_MESSAGES = 128;
+/** And bytes of them, after which other work has a turn. */
+const PART_BYTES = 65_536;
 
 /** A byte string, so that payloads come through as they were pushed. */
 function render(
@@ -162,6 +164,7 @@ function* answerParts(
   let text = headText(queue);
   let separator = '';
   let left = PART_MESSAGES;
+  let partBytes = 0;
   for (const message of messages) {
     const { bytes, start, end } = message;
     text += separator + beginText(message);
@@ -169,14 +172,13 @@ function* answerParts(
     if (AnswerBytes.isCopied(end - start)) {
       into.write(text);
       into.copy(bytes, start, end);
+      partBytes += end - start;
       text = '}';
-      yield;
-      continue;
-    }
-    text += `${bufferOf(bytes).toString('latin1', start, end)}}`;
-    if (AnswerBytes.isLong(text) || --left === 0) {
+    } else text += `${bufferOf(bytes).toString('latin1', start, end)}}`;
+    if (partBytes + text.length >= PART_BYTES || --left === 0) {
       into.write(text);
       text = '';
+      partBytes = 0;
       left = PART_MESSAGES;
       yield;
     }
