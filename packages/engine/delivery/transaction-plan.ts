@@ -57,7 +57,8 @@ import {
   type TimerWriter,
   timersLegRefusal,
 } from '../features/timers/transaction.js';
-import type { PlacedPush, PushPlan } from '../push/push.js';
+import type { PlacedPush } from '../push/placed-pushes.js';
+import type { PushPlan } from '../push/push.js';
 import { findPartition, findQueue } from '../state/catalog.js';
 import { deadLettersAt } from '../state/dead-letters/dead-letters.js';
 import { deadLetters } from '../state/dead-letters/tables.js';

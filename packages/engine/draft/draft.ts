@@ -33,6 +33,7 @@ import type { TransactionMatch } from '../state/transaction-ids/id-index.js';
 import { relocateAppend } from '../state/trim.js';
 import { messageWriter, type PayloadCipher } from './payload-cipher.js';
 import type { PlannedState } from './planned-state.js';
+import type { PlannedPlaces } from './planned-transaction-ids.js';
 
 /** What planning needs from outside; injected, because this folder knows no clock and no disk. */
 export interface Surroundings {
@@ -62,13 +63,8 @@ export interface Surroundings {
 /** Client-supplied transaction ids, those of planned entries included, lowest offset first. */
 export interface TransactionLookup {
   find(partition: number, transactionId: string): readonly TransactionMatch[];
-  plan(
-    partition: number,
-    transactionId: string,
-    offset: number,
-    stampUs: number,
-    messageId?: string,
-  ): void;
+  /** The ids of an append that was planned. */
+  plan(partition: number, baseOffset: number, stampUs: number, places: PlannedPlaces): void;
 }
 
 /** What was written to an append. */

@@ -29,7 +29,6 @@ import {
   ITEM_ERROR,
   ITEM_QUEUED,
   type PushCommand,
-  type PushedOutcome,
   type PushGroup,
   type RefusedOutcome,
   type Tenant,
@@ -43,6 +42,7 @@ import { originalOf, storedMessageId } from '../draft/duplicate.js';
 import { type NameGuard, type NewNames, NO_NEW, PlacedNames } from '../draft/name-bounds.js';
 import { isEncrypting, sealedBytes } from '../draft/payload-cipher.js';
 import { findPartition, findQueue } from '../state/catalog.js';
+import { Call, matchesOf, type PlacedPush, type Target } from './placed-pushes.js';
 
 /** What the rest of the leader wants to know of a push: who may now have work. */
 export interface PushListener {
@@ -61,25 +61,6 @@ export interface PushLimits {
   readonly names: NameGuard | null;
 }
 
-/** Everything of this turn that goes to one partition; the item columns grow in step. */
-interface Target {
-  readonly group: PushGroup;
-  readonly command: PushCommand;
-  queue: QueueRow | undefined;
-  partition: PartitionRow | undefined;
-  bytes: number;
-  readonly calls: Call[];
-  readonly items: number[];
-  /** Place of the first item of this turn with the id; null while no item has one. */
-  placeOfId: Map<string, number> | null;
-  hasIds: boolean;
-  hasMessageIds: boolean;
-  /** Its payloads are encrypted when they are written. */
-  readonly isEncrypting: boolean;
-  /** The turn knows it; a target that is only judged is forgotten. */
-  isPlaced: boolean;
-}
-
 /**
  * What this turn knows of a queue. Its options do not change while pushes are planned, and a queue
  * that is there stays: whoever deletes one has done it before.
@@ -92,80 +73,12 @@ interface QueueTargets {
   readonly targets: Map<string, Target>;
 }
 
-/** An item that is answered like the one at `place` of its target. */
-interface Follower {
-  readonly item: number;
-  readonly target: Target;
-  readonly place: number;
-}
-
-/** A command with the verdicts found so far. */
-class Call implements PlacedPush {
-  readonly command: PushCommand;
-  /** null: no item has a trace id. */
-  readonly traceIds: readonly (string | null)[] | null;
-  readonly targets: Target[];
-  /** Log bytes of what was placed, at most. */
-  bytes = 0;
-  readonly status: Uint8Array;
-  readonly messageIds: string[];
-  /** null: no item follows another one of this turn. */
-  #followers: Follower[] | null = null;
-  /** Ids of the items answered `error`, by partition; null: none, as nearly always. */
-  #refusedIds: Map<Target, Set<string>> | null = null;
-
-  constructor(
-    command: PushCommand,
-    traceIds: readonly (string | null)[] | null,
-    targets: Target[],
-  ) {
-    const items = command.itemGroup.length;
-    this.command = command;
-    this.traceIds = traceIds;
-    this.targets = targets;
-    this.status = new Uint8Array(items);
-    this.messageIds = new Array<string>(items);
-  }
-
-  follow(item: number, target: Target, place: number): void {
-    this.status[item] = ITEM_DUPLICATE;
-    this.#followers ??= [];
-    this.#followers.push({ item, target, place });
-  }
-
-  refuse(target: Target, id: string): void {
-    this.#refusedIds ??= new Map();
-    const ids = this.#refusedIds.get(target);
-    if (ids === undefined) this.#refusedIds.set(target, new Set([id]));
-    else ids.add(id);
-  }
-
-  hasRefused(target: Target, id: string): boolean {
-    return this.#refusedIds !== null && this.#refusedIds.get(target)?.has(id) === true;
-  }
-
-  outcome(): PushedOutcome {
-    if (this.#followers !== null) {
-      for (const { item, target, place } of this.#followers) {
-        this.messageIds[item] = idAtPlace(target, place);
-      }
-    }
-    return { kind: 'pushed', status: this.status, messageIds: this.messageIds };
-  }
-}
-
 const MICROSECONDS = 1_000_000;
 /**
  * Bytes of an item beside payload and id, at most: flags, two lengths, a subject, a trace id, a
  * promised id.
  */
 const ITEM_OVERHEAD_BYTES = 64;
-
-/** A command that was placed in the turn. */
-export interface PlacedPush {
-  /** To be asked for when the plan is finished. */
-  outcome(): PushedOutcome;
-}
 
 /** A command that would make more names than there may be. */
 export interface RefusedPush {
@@ -306,6 +219,7 @@ export class PushPlan {
       items: [],
       placeOfId: null,
       hasIds: false,
+      repeatsIds: false,
       hasMessageIds: false,
       isEncrypting: isEncrypting(this.#draft, queue),
       isPlaced: false,
@@ -447,7 +361,9 @@ function placeItem(
   if (id !== null) {
     // Without a window an earlier command may have placed it too, which later items do not follow.
     target.placeOfId ??= new Map();
+    const known = target.placeOfId.size;
     target.placeOfId.set(id, target.items.length);
+    if (target.placeOfId.size === known) target.repeatsIds = true;
     target.hasIds = true;
   }
   if ((call.command.messageIds?.[item] ?? null) !== null) target.hasMessageIds = true;
@@ -576,15 +492,14 @@ function answerTarget(draft: Draft, target: Target): void {
   for (let place = 0; place < target.items.length; place++) {
     const call = target.calls[place] as Call;
     const item = target.items[place] ?? 0;
-    const id = call.command.transactionIds[item] ?? null;
-    const offset = nextOffset + place;
+    const isImplicit = (call.command.transactionIds[item] ?? null) === null;
     const promised = call.command.messageIds?.[item] ?? undefined;
-    call.messageIds[item] = promised ?? prefix + messageIdSuffix(number, id === null, offset);
-    if (id === null) continue;
-    draft.transactions.plan(number, id, offset, draft.nowUs, promised);
+    call.messageIds[item] =
+      promised ?? prefix + messageIdSuffix(number, isImplicit, nextOffset + place);
   }
-}
-
-function idAtPlace(target: Target, place: number): string {
-  return target.calls[place]?.messageIds[target.items[place] ?? 0] ?? ZERO_UUID;
+  const { placeOfId, repeatsIds, hasMessageIds } = target;
+  if (placeOfId === null) return;
+  const isPlain = !repeatsIds && !hasMessageIds;
+  const places = isPlain ? placeOfId : matchesOf(target, nextOffset, draft.nowUs);
+  draft.transactions.plan(number, nextOffset, draft.nowUs, places);
 }
