@@ -1,10 +1,21 @@
 /** The multi-tenant gateway that a node runs in front of its own HTTP front. */
 export * from './base/access.js';
 export type { Rate } from './base/bucket.js';
+export type * from './base/caller.js';
 export type * from './base/clock.js';
 export type * from './base/cluster-view.js';
+export * from './base/overloaded.js';
 export * from './base/random.js';
 export * from './base/refusal.js';
+export * from './credentials/api-key.js';
+export * from './credentials/credentials.js';
+export * from './credentials/epochs.js';
+export * from './credentials/invalidation.js';
+export type { MaybePromise } from './credentials/known.js';
+export * from './credentials/passwords.js';
+export * from './credentials/presented.js';
+export * from './credentials/session-cookie.js';
+export * from './credentials/session-tokens.js';
 export * from './edge/address-rates.js';
 export * from './edge/client-address.js';
 export * from './edge/deadlines.js';

@@ -37,8 +37,8 @@ export interface Records {
   readonly store: KeyValueStore;
   readonly clock: Clock;
   readonly random: Random;
-  /** Called once a change of this node is applied: what it knows of the cluster is old. */
-  readonly onInvalidated: (clusterId: string) => void;
+  /** Called once a change of this node is applied: what it knows of its owner is old. */
+  readonly onInvalidated: (owner: string) => void;
 }
 
 /** A row as it was read. */
@@ -92,7 +92,7 @@ export const CASCADE_OPS = 240;
 const ATTEMPTS = 5;
 const MARK_TTL_MS = 3_600_000;
 
-/** A mark of a cluster, or of `NIL_ID`. */
+/** A mark of a cluster, of a user, or of `NIL_ID`. */
 export const MARK_PREFIX = '#inval/';
 export const COUNTER = '#inval';
 
@@ -199,14 +199,14 @@ export class RecordBatch {
     this.add({ op: 'put', namespace, key: keyOf(CLUSTER_OPERATIONS, operation), value: '' });
   }
 
-  /** Every node forgets what it knows of the cluster. */
-  invalidate(clusterId: string): void {
-    if (this.#invalidated.has(clusterId)) return;
+  /** Every node forgets what it knows of the cluster, of the user, or with `NIL_ID` of sessions. */
+  invalidate(owner: string): void {
+    if (this.#invalidated.has(owner)) return;
     if (this.#invalidated.size === 0) {
       this.add({ op: 'incr', namespace: META, key: COUNTER, delta: 1 });
     }
-    this.#invalidated.add(clusterId);
-    const key = MARK_PREFIX + clusterId;
+    this.#invalidated.add(owner);
+    const key = MARK_PREFIX + owner;
     this.add({ op: 'put', namespace: META, key, value: '', ttlMs: MARK_TTL_MS });
   }
 
@@ -233,7 +233,7 @@ export async function change<Result>(
     if (isRefused(result) || batch.ops.length === 0) return result;
     const outcome = await records.store.batch(batch.ops);
     if (outcome.kind === 'conflict') continue;
-    for (const clusterId of batch.invalidated) records.onInvalidated(clusterId);
+    for (const owner of batch.invalidated) records.onInvalidated(owner);
     return result;
   }
   throw new StoreUnavailableError(`somebody else was faster ${ATTEMPTS} times`);

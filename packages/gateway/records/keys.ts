@@ -137,7 +137,7 @@ export async function keysOf(records: Records, clusterId: string): Promise<KeyRo
 
 /** Notes when keys were last used; a key that changes at the same moment is left out. */
 export async function noteKeyUses(
-  records: Records,
+  records: Pick<Records, 'store'>,
   uses: ReadonlyMap<string, number>,
 ): Promise<void> {
   const ids = [...uses.keys()];

@@ -351,7 +351,8 @@ describe('users and roles', () => {
     const nodes = [records, fakeRecords(records.store, 7)];
     await Promise.all(nodes.map((node) => setOperators(node, ['a@b', 'c@d', 'x@y'])));
     expect(await operators()).toEqual(['a@b', 'c@d']);
-    expect(records.store.keys('px.meta')).toContain(`#inval/${NIL_ID}`);
+    const { id } = (await findUserByEmail(records, 'a@b'))?.value ?? {};
+    expect(records.store.keys('px.meta')).toContain(`#inval/${id}`);
     await setOperators(records, ['e@f']);
     expect(await operators()).toEqual(['e@f']);
     await setOperators(records, []);

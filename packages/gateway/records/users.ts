@@ -1,6 +1,5 @@
 /** Users, and the identities by which they log in. An email belongs to one user of one tenant. */
 import type { Role } from '../base/access.js';
-import { NIL_ID } from '../base/random.js';
 import { allRows, pages } from '../store/kv.js';
 import {
   type Actor,
@@ -208,7 +207,7 @@ export async function setOperators(records: Records, emails: readonly string[]):
       const isOperator = named.has(value.email);
       if (value.is_operator === isOperator) continue;
       await changeUser(records, SYSTEM, value.id, (batch, user) => {
-        batch.invalidate(NIL_ID);
+        batch.invalidate(user.id);
         batch.audit({
           tenantId: user.tenant_id,
           action: isOperator ? 'operator_granted' : 'operator_revoked',

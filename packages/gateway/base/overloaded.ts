@@ -1,0 +1,4 @@
+/** Too much waits for something that is bounded. Nothing was done, and it may be tried again. */
+export class OverloadedError extends Error {
+  readonly code = 'overloaded';
+}

@@ -1,0 +1,34 @@
+/** API keys: how one is made, and how it is known again without being stored. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Random } from '../base/random.js';
+
+export const KEY_PREFIX = 'qk_';
+const KEY_BYTES = 32;
+/** The longest that is looked up. Ours have 51 characters; one that is given may have more. */
+export const KEY_LENGTH_MAX = 256;
+
+export interface NewApiKey {
+  /** Shown once. */
+  readonly plaintext: string;
+  readonly hash: string;
+}
+
+export function newApiKey(random: Random): NewApiKey {
+  const text = Buffer.from(random.bytes(KEY_BYTES)).toString('base64url');
+  const plaintext = `${KEY_PREFIX}live_${text}`;
+  return { plaintext, hash: hashOfKey(plaintext) };
+}
+
+/**
+ * 64 hexadecimal digits. The key has 256 random bits, so a fast hash is enough. It is what the key
+ * is looked up by: how long a look-up takes depends on the hash, which a guess does not steer.
+ */
+export function hashOfKey(plaintext: string): string {
+  return createHash('sha256').update(plaintext).digest('hex');
+}
+
+/** Whether two secrets are the same, in a time that depends on neither. */
+export function isSameSecret(one: string, other: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
