@@ -41,6 +41,14 @@ export const PUSH_ITEMS_MAX = 100_000;
 export const ACK_ITEMS_MAX = 100_000;
 
 /**
+ * Acks that come with a pop, and the bytes of their body. They are one command, which the engine
+ * plans in the entry of the pop (256 items that are targets and dead letters each cost 9,984 of the
+ * 12,000 units of a slice), and are held while the pop waits: a small body, with room to itself.
+ */
+export const POP_ACKS_MAX = 256;
+export const POP_ACKS_BODY_BYTES_MAX = 65_536;
+
+/**
  * Acks and pushed items of one transaction, by the same arithmetic. It is not cut, and the engine
  * refuses what takes more than 410,000 units: 100,000 acks, or 51,000 messages with ids.
  */

@@ -30,6 +30,7 @@ export { kvListEndpoint, kvNamespacesEndpoint } from './kv/kv-list.js';
 export { kvDeleteEndpoint, kvGetEndpoint, kvPutEndpoint } from './kv/kv-path.js';
 export { locksEndpoint } from './kv/locks.js';
 export { ackBatchEndpoint, ackEndpoint } from './messages/ack.js';
+export { ackAndPopPartitionEndpoint, ackAndPopQueueEndpoint } from './messages/ack-and-pop.js';
 export { extendEndpoint } from './messages/extend.js';
 export { fetchEndpoint } from './messages/fetch.js';
 export { fetchOffsetsEndpoint } from './messages/fetch-offsets.js';

@@ -168,6 +168,11 @@ export interface Service {
   /** The outcome is a refusal or the one that belongs to the command's kind. */
   submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void;
   pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void;
+  /**
+   * Acknowledges, and pops behind it. Refused as a whole only where the acknowledgements are: then
+   * nothing stays claimed. Whatever becomes of the pop, the verdicts of an `AckedPop` are final.
+   */
+  ackAndPop(acks: AckCommand, pop: PopCommand, reply: Reply<AckedPop | RefusedOutcome>): void;
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void;
 
   readonly resources: ResourceService;
@@ -281,6 +286,13 @@ export interface DeliveredOutcome {
   readonly claims: readonly PoppedMessages[];
   /** null: nothing to say of how it was served; then no claim is 204. */
   readonly terms: DeliveryTerms | null;
+}
+
+/** What became of acknowledgements and of the pop behind them. */
+export interface AckedPop {
+  readonly kind: 'acked-pop';
+  readonly acked: AckedOutcome;
+  readonly popped: DeliveredOutcome | RefusedOutcome;
 }
 
 // --- fetch (message-plane 10) ------------------------------------------------------------------

@@ -20,6 +20,9 @@ const LEVELS: { readonly [route: string]: AccessLevel } = {
   'GET /api/v1/pop': 'read-write',
   'GET /api/v1/pop/queue/{queue}': 'read-write',
   'GET /api/v1/pop/queue/{queue}/partition/{partition}': 'read-write',
+  // beyond the contract: what either half of it needs
+  'POST /api/v1/pop/queue/{queue}': 'read-write',
+  'POST /api/v1/pop/queue/{queue}/partition/{partition}': 'read-write',
   'POST /api/v1/ack': 'read-write',
   'POST /api/v1/ack/batch': 'read-write',
   'POST /api/v1/transaction': 'read-write',

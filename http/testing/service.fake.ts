@@ -3,6 +3,7 @@
  * broker is in it: it lets tests look at the front alone.
  */
 import type {
+  AckCommand,
   GroupLags,
   PageQuery,
   PopCommand,
@@ -28,6 +29,7 @@ import type { NodeFigures, QueueCount } from '../ports/node-figures.js';
 import type { RecordService } from '../ports/record-service.js';
 import type { ResourceService } from '../ports/resource-service.js';
 import type {
+  AckedPop,
   DeliveredOutcome,
   FetchedOutcome,
   FetchRequest,
@@ -138,6 +140,13 @@ export class FakeService implements Service {
   onSubmit: (command: SubmittedCommand, reply: Reply<SubmittedOutcome>) => void = (_, reply) => {
     reply.send(REFUSED);
   };
+  onAckAndPop: (
+    acks: AckCommand,
+    pop: PopCommand,
+    reply: Reply<AckedPop | RefusedOutcome>,
+  ) => void = (_acks, _pop, reply) => {
+    reply.send(REFUSED);
+  };
   onPop: (command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>) => void = (
     _,
     reply,
@@ -194,6 +203,12 @@ export class FakeService implements Service {
   pop(command: PopCommand, reply: Reply<DeliveredOutcome | RefusedOutcome>): void {
     this.pops.push(command);
     this.onPop(command, reply);
+  }
+
+  ackAndPop(acks: AckCommand, pop: PopCommand, reply: Reply<AckedPop | RefusedOutcome>): void {
+    this.submitted.push(acks);
+    this.pops.push(pop);
+    this.onAckAndPop(acks, pop, reply);
   }
 
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {

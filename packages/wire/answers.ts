@@ -28,17 +28,16 @@ import {
 import { KV_FAILURE_FIELDS, KV_RESULT_FIELDS } from './kv-answers.js';
 import { TIMER_ABSENT_FIELDS, TIMER_DONE_FIELDS } from './timer-answers.js';
 
+const ERROR_FIELDS = {
+  error: text,
+  code: optional(text),
+  leader: optional(
+    describedAs('Of a 503 with the code `retry`: the node that is thought to lead.', text),
+  ),
+};
+
 /** Every refusal; `code` is additive, the status and `error` are what clients may rely on. */
-export const errorAnswer = named(
-  'Error',
-  object({
-    error: text,
-    code: optional(text),
-    leader: optional(
-      describedAs('Of a 503 with the code `retry`: the node that is thought to lead.', text),
-    ),
-  }),
-);
+export const errorAnswer = named('Error', object(ERROR_FIELDS));
 
 export const PUSH_RESULT_FIELDS = {
   index: count,
@@ -75,24 +74,51 @@ export const poppedMessage = named(
   }),
 );
 
-/** message-plane 3.2. */
-export const popAnswer = named(
-  'PopAnswer',
+/** message-plane 4: the element of an ack answer, in request order. */
+export const ackResult = named(
+  'AckResult',
   object({
-    success: constant(true),
-    queue: text,
-    partition: text,
-    partitionId: matching(/^\d*$/),
-    leaseId: text,
-    consumerGroup: text,
-    messages: list(poppedMessage),
-    partitionsClaimed: count,
-    conflation: optional(constant(true)),
-    conflationConflict: optional(constant(true)),
-    autopilot: optional(object({ partitions: count, batch: count })),
+    index: count,
+    transactionId: text,
+    success: truth,
+    error: nullable(text),
+    leaseReleased: truth,
+    dlq: truth,
+    noop: truth,
   }),
 );
+export type AckResult = Infer<typeof ackResult>;
+
+const POP_FIELDS = {
+  success: constant(true),
+  queue: text,
+  partition: text,
+  partitionId: matching(/^\d*$/),
+  leaseId: text,
+  consumerGroup: text,
+  messages: list(poppedMessage),
+  partitionsClaimed: count,
+  conflation: optional(constant(true)),
+  conflationConflict: optional(constant(true)),
+  autopilot: optional(object({ partitions: count, batch: count })),
+};
+
+/** message-plane 3.2. */
+export const popAnswer = named('PopAnswer', object(POP_FIELDS));
 export type PopAnswer = Infer<typeof popAnswer>;
+
+/** Of a pop that came with acknowledgements. */
+export const ackedPopAnswer = named(
+  'AckedPopAnswer',
+  object({ ...POP_FIELDS, acks: list(ackResult) }),
+);
+export type AckedPopAnswer = Infer<typeof ackedPopAnswer>;
+
+/** Its acknowledgements were carried out if it has their verdicts. */
+export const ackedPopRefusal = named(
+  'AckedPopRefusal',
+  object({ ...ERROR_FIELDS, acks: optional(list(ackResult)) }),
+);
 
 /** message-plane 3.1: what a pop route answers with status 400 for a request it cannot serve. */
 export const popRefusal = named(
@@ -207,21 +233,6 @@ export const transactionAnswer = named(
   }),
 );
 export type TransactionAnswer = Infer<typeof transactionAnswer>;
-
-/** message-plane 4: the element of an ack answer, in request order. */
-export const ackResult = named(
-  'AckResult',
-  object({
-    index: count,
-    transactionId: text,
-    success: truth,
-    error: nullable(text),
-    leaseReleased: truth,
-    dlq: truth,
-    noop: truth,
-  }),
-);
-export type AckResult = Infer<typeof ackResult>;
 
 const fetchEntryError = oneOf('UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_OUT_OF_RANGE');
 export type FetchEntryError = Infer<typeof fetchEntryError>;

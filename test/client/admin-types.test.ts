@@ -11,6 +11,8 @@ type Elsewhere =
   | 'GET /api/v1/pop'
   | 'GET /api/v1/pop/queue/{queue}'
   | 'GET /api/v1/pop/queue/{queue}/partition/{partition}'
+  | 'POST /api/v1/pop/queue/{queue}'
+  | 'POST /api/v1/pop/queue/{queue}/partition/{partition}'
   | 'POST /api/v1/ack'
   | 'POST /api/v1/ack/batch'
   | 'POST /api/v1/lease/{leaseId}/extend'

@@ -537,5 +537,5 @@ export const MESSAGE_PLANE = sections({
   'decisions 29': {
     rows: ['position', 'no position', 'unknown queue', 'long name', 'too many', 'shape'],
   },
-  'message-plane 15': { rows: ['commitOnDelivery', 'fetch/offsets', 'sizes'] },
+  'message-plane 15': { rows: ['commitOnDelivery', 'fetch/offsets', 'sizes', 'acks with a pop'] },
 });

@@ -20,6 +20,7 @@ export const HUNTS = [
   'cluster',
   'busy',
   'standby',
+  'joined',
   'disk',
 ] as const;
 export type HuntName = (typeof HUNTS)[number];

@@ -235,4 +235,20 @@ export const BROKER_BUGS: readonly PlantedBug[] = [
     seeds: 50,
     first: 9,
   },
+  {
+    name: 'verdicts-before-their-entry',
+    meaning: 'acknowledgements that come with a pop are told as done before they are in the log',
+    edits: [
+      {
+        file: 'packages/broker/service/ack-and-pop.ts',
+        find: 'parts.submit(acks, new AcksReply(both));',
+        replace:
+          '{ const item = { success: true, error: null, leaseReleased: true, dlq: false, ' +
+          "noop: false }; both.acked({ kind: 'acked', items: acks.items.map(() => item) }); " +
+          'parts.submit(acks, { gone: false, onGone: null, send: () => true }); }',
+      },
+    ],
+    hunt: 'joined',
+    seeds: 30,
+  },
 ];

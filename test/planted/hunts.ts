@@ -18,6 +18,7 @@ const SINGLE_MS = 500;
 const CLUSTER_MS = 20_000;
 const BUSY_MS = 6000;
 const STANDBY_MS = 8000;
+const JOINED_MS = 3000;
 /** The program as it is comes to rest within it: planted.test.ts runs it with the same seeds. */
 const SETTLE_MS_MAX = 20_000;
 
@@ -36,6 +37,7 @@ export async function huntOf(name: HuntName): Promise<Hunt> {
     cluster: () => simulations('cluster', CLUSTER_MS),
     busy: () => simulations('busy', BUSY_MS),
     standby: () => simulations('standby', STANDBY_MS),
+    joined: () => simulations('joined', JOINED_MS),
     disk: disks,
   };
   return hunts[name]();

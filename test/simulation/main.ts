@@ -22,6 +22,7 @@ const SIM_SECONDS: { readonly [shape in ShapeName]: number } = {
   single: 2,
   busy: 8,
   standby: 15,
+  joined: 8,
 };
 const SIM_SECONDS_TEXT = SHAPE_NAMES.map((name) => `${name} ${SIM_SECONDS[name]}`).join(', ');
 const SHRINK_SECONDS = 120;
@@ -34,7 +35,8 @@ const USAGE = `npm run sim -- [--seed N] [--seconds T | --campaign N] [--trace]
   --campaign N      run this many seeds instead
   --jobs J          in so many worker processes; 1 unless given
   --shape S         cluster (unless given), busy: the same without any rest, single: one
-                    machine, busy clients, or standby: a cluster and one that follows it
+                    machine, busy clients, standby: a cluster and one that follows it, or
+                    joined: consumers that acknowledge with their next pop
   --sim-seconds S   simulated seconds of faults in each; unless given
                     ${SIM_SECONDS_TEXT}
   --without A,B     leave these kinds of faults out of the seed (see below)

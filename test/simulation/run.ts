@@ -13,6 +13,7 @@ import { Course } from './course.js';
 import { FadingClients } from './fading-clients.js';
 import { type Fault, type FaultCounts, noFaults } from './faults.js';
 import { type Figures, figuresOf } from './figures.js';
+import { JOINED_GROUP, JoinedConsumers } from './joined-consumers.js';
 import { BOOT_BACK_US } from './machine-options.js';
 import type { Reduction } from './minimise.js';
 import { MovingGroups } from './moving-groups.js';
@@ -104,6 +105,7 @@ function paceOf(shape: ShapeName, loop: SimulatedLoop, random: SeededRandom): Pa
     case 'standby':
       return new SparsePace(loop, random.fork());
     case 'busy':
+    case 'joined':
       return new SteadyPace(random.fork());
   }
 }
@@ -129,6 +131,8 @@ class Run {
   readonly #moving: MovingGroups | null = null;
   /** null: nobody settles by transactions. */
   readonly #relay: RelayClients | null = null;
+  /** null: acknowledgements are requests of their own. */
+  readonly #joined: JoinedConsumers | null = null;
   readonly #surfaces: Surfaces;
   readonly #injected: Injected[] = [];
   readonly #violations: string[] = [];
@@ -196,6 +200,7 @@ class Run {
       const parts = { loop, random: moving, network: clients, pace, note };
       this.#moving = new MovingGroups({ ...parts, queue: queues.newest, partitions });
     }
+    if (shape === 'joined') this.#joined = this.#newJoined(random.fork(), note);
     this.#surfaces = this.#newSurfaces(note);
     this.#reader = clients.caller();
     if (shape !== 'single') {
@@ -207,6 +212,12 @@ class Run {
   #tracing(traceFrame: RunPlan['traceFrame']): ClusterOptions['onFrame'] {
     if (traceFrame === undefined) return null;
     return (from, to, frame, fate) => this.#course.tell(traceFrame(from, to, frame, fate));
+  }
+
+  #newJoined(random: SeededRandom, note: (text: string) => void): JoinedConsumers {
+    const queue = this.#clients.queues.newest;
+    const parts = { loop: this.#loop, network: this.#cluster.clients, pace: this.#pace };
+    return new JoinedConsumers({ ...parts, random, note, queue });
   }
 
   #newSurfaces(note: (text: string) => void): Surfaces {
@@ -273,6 +284,7 @@ class Run {
     this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#fading?.start());
     this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#moving?.start());
     this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#relay?.start());
+    this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#joined?.start());
     this.#loop.schedule(this.#shape.quietUntilMs, null, () => this.#surfaces.start());
     if (this.#shape.quietUntilMs > 0) this.#clients.churnAlone();
     this.#schedule(0);
@@ -285,6 +297,7 @@ class Run {
     this.#fading?.end();
     this.#moving?.end();
     this.#relay?.end();
+    this.#joined?.end();
     this.#surfaces.end();
     return this.#settle();
   }
@@ -353,6 +366,11 @@ class Run {
       () => relay === null || (relay.haveConsumed(records) && relay.idle),
       () => 'not everything is relayed',
     );
+    const joined = this.#joined;
+    wait(
+      () => joined === null || (joined.haveConsumed(records) && joined.idle),
+      () => 'not everything is acknowledged with pops',
+    );
     wait(
       () => this.#surfaces.unfinished() === null,
       () => `${this.#surfaces.unfinished()}`,
@@ -370,6 +388,7 @@ class Run {
       this.#clients.reads.push(...this.#readAll(number, untilMs));
     this.#cluster.checkAll();
     if (relay !== null) this.#checkRelay(relay, records, untilMs);
+    if (joined !== null) this.#checkJoined(joined, records);
     const { speaker } = this.#cluster;
     this.#violations.push(
       ...this.#surfaces.judge((places) => this.#readPlaces(speaker, places, untilMs)),
@@ -390,6 +409,15 @@ class Run {
     const deliveries = relay.deliveries.map((delivery) => this.#leased(delivery));
     const history = { sends: this.#clients.sends, records, deliveries, acks: relay.acks };
     for (const { kind, text } of checkQueue({ ...history, groups: [RELAY_GROUP] })) {
+      this.#violations.push(`${kind}: ${text}`);
+    }
+  }
+
+  #checkJoined({ deliveries, acks, wrong }: JoinedConsumers, records: readonly ReadRecord[]): void {
+    const leased = deliveries.map((delivery) => this.#leased(delivery));
+    const history = { sends: this.#clients.sends, records, deliveries: leased, acks };
+    this.#violations.push(...wrong, ...checkOwnAcks(acks));
+    for (const { kind, text } of checkQueue({ ...history, groups: [JOINED_GROUP] })) {
       this.#violations.push(`${kind}: ${text}`);
     }
   }

@@ -8,8 +8,10 @@ import { FAULT_NAMES, type Fault } from './faults.js';
  * that never rest, a fault every 0.3 s, for some seconds; what was consumed is deleted, so that the
  * log is given up all the time and whoever is away for a second comes back by a snapshot.
  * `standby`: a cluster, and another one that follows it and is promoted (`standby-run.ts`).
+ * `joined`: a few seconds of one or three machines, with consumers that acknowledge in the request
+ * that pops the next batch (`joined-consumers.ts`).
  */
-export const SHAPE_NAMES = ['single', 'cluster', 'busy', 'standby'] as const;
+export const SHAPE_NAMES = ['single', 'cluster', 'busy', 'standby', 'joined'] as const;
 export type ShapeName = (typeof SHAPE_NAMES)[number];
 
 export interface Shape {
@@ -105,6 +107,8 @@ export function drawShape(plan: ShapePlan, random: SeededRandom): Shape {
       return drawBusy(random);
     case 'standby':
       return drawStandby(random);
+    case 'joined':
+      return drawJoined(random);
   }
 }
 
@@ -174,5 +178,20 @@ function drawStandby(random: SeededRandom): Shape {
   const faults = new Set(FAULT_NAMES.filter(() => random.chance(share)));
   if (random.chance(0.6)) for (const fault of FORGETFUL) faults.delete(fault);
   const everyMs = random.pick([300, 1000, 3000]);
+  return { machines, spares: 0, faults, everyMs, quietUntilMs: 0, tempo: STANDBY_TEMPO };
+}
+
+/** What ends processes and leaderships, and loses answers: two commands of one request meet it. */
+const PARTING: readonly Fault[] = ['kill', 'power', 'transfer', 'partition', 'lost-answer'];
+
+function drawJoined(random: SeededRandom): Shape {
+  const machines = random.pick([1, 3, 3]);
+  const share = random.pick([0.1, 0.2]);
+  const faults = new Set(FAULT_NAMES.filter(() => random.chance(share)));
+  for (const fault of [...PARTING, 'client-gone'] as const) {
+    if (random.chance(0.7)) faults.add(fault);
+  }
+  for (const fault of FORGETFUL) faults.delete(fault);
+  const everyMs = random.pick([200, 500]);
   return { machines, spares: 0, faults, everyMs, quietUntilMs: 0, tempo: STANDBY_TEMPO };
 }

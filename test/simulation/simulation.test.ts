@@ -4,11 +4,11 @@
  * and the same state; and when the faults end, everything comes to rest. Method: the broker's own
  * node over simulated disks, stores, clocks and paths; many short seeds of one busy machine, fewer
  * seeds of up to five machines for half a minute each, some of machines that never rest and live on
- * snapshots of each other, and some of a cluster that another one follows and takes over from. A
- * failing seed is replayed by the command that `npm run sim` prints for it:
- * `npm run sim -- --seed N --shape S --sim-seconds T`.
- * SVC_TEST_SEEDS, SVC_TEST_CLUSTER_SEEDS, SVC_TEST_BUSY_SEEDS and SVC_TEST_STANDBY_SEEDS say how
- * many seeds of each.
+ * snapshots of each other, some of a cluster that another one follows and takes over from, and some
+ * with consumers that acknowledge with their next pop. A failing seed is replayed by the command
+ * that `npm run sim` prints for it: `npm run sim -- --seed N --shape S --sim-seconds T`.
+ * SVC_TEST_SEEDS, SVC_TEST_CLUSTER_SEEDS, SVC_TEST_BUSY_SEEDS, SVC_TEST_STANDBY_SEEDS and
+ * SVC_TEST_JOINED_SEEDS say how many seeds of each.
  */
 import { describe, expect, it } from 'vitest';
 import { runCampaign, summaryOf, type Totals } from './campaign.js';
@@ -23,7 +23,7 @@ interface Budget {
 }
 
 /** So many that every fault happens: 35 seeds of a cluster have each of its kinds switched on. */
-const SEEDS = { single: 60, cluster: 36, busy: 12, standby: 10 } as const;
+const SEEDS = { single: 60, cluster: 36, busy: 12, standby: 10, joined: 8 } as const;
 const SINGLE: Budget = {
   shape: 'single',
   simMs: 500,
@@ -43,6 +43,11 @@ const STANDBY: Budget = {
   shape: 'standby',
   simMs: 8000,
   seeds: seedsOf('SVC_TEST_STANDBY_SEEDS', SEEDS.standby),
+};
+const JOINED: Budget = {
+  shape: 'joined',
+  simMs: 3000,
+  seeds: seedsOf('SVC_TEST_JOINED_SEEDS', SEEDS.joined),
 };
 const FAILURES_MAX = 3;
 
@@ -115,6 +120,17 @@ describe('many seeds', () => {
     expect(figures.deliveries).toBeGreaterThan(50 * STANDBY.seeds);
     expect(figures.commits).toBeGreaterThan(200 * STANDBY.seeds);
   });
+
+  it(`${JOINED.seeds} seeds of consumers that acknowledge with their next pop`, {
+    timeout: 600_000,
+  }, () => {
+    const { failed, faults } = totalsOf(JOINED);
+    expect(failed).toEqual([]);
+    if (JOINED.seeds < SEEDS.joined) return;
+    for (const fault of ['kill', 'power', 'lost-answer', 'client-gone'] as const) {
+      expect(faults[fault], fault).toBeGreaterThan(0);
+    }
+  });
 });
 
 it.each([
@@ -125,6 +141,7 @@ it.each([
   [11, CLUSTER],
   [12, BUSY],
   [3, STANDBY],
+  [2, JOINED],
 ] as const)('seed %i always runs the same', (seed, { shape, simMs }) => {
   const plan = { seed, shape, simMs };
   const [first, second] = [ran.get(`${shape} ${seed}`) ?? run(plan), run(plan)];

@@ -22,6 +22,7 @@ export const TIMER_MS_MAX: { readonly [shape in ShapeName]: number } = {
   cluster: 3000,
   busy: 1500,
   standby: 3000,
+  joined: 1500,
 };
 
 interface Kind {

@@ -41,7 +41,7 @@ const ACK_FIELDS = {
   error: optional(describedAs('Recorded with a dead letter.', nullable(text))),
 };
 
-const ackItem = named(
+export const ackItem = named(
   'AckItem',
   body(ACK_BODY_KEYS, {
     ...ACK_FIELDS,
@@ -207,7 +207,7 @@ class AckBodyReader implements PartReader {
       if (items.length === ACK_ITEMS_MAX) {
         reader.fail(`more than ${ACK_ITEMS_MAX} acknowledgments`, reader.at);
       }
-      items.push(readItem(reader, items.at(-1)));
+      items.push(readAckItem(reader, items.at(-1)));
       if (reader.at >= until) return false;
     }
     return true;
@@ -215,7 +215,7 @@ class AckBodyReader implements PartReader {
 }
 
 /** `before`: the item before it, whose partition and lease it mostly has too. */
-function readItem(reader: JsonReader, before: AckItem | undefined): AckItem {
+export function readAckItem(reader: JsonReader, before: AckItem | undefined): AckItem {
   const fields = new AckFields(before?.partitionId, before?.leaseId);
   let seen = 0;
   reader.enterObject('an acknowledgment');
@@ -325,7 +325,7 @@ function* verdictTexts(items: readonly AckItem[], outcome: AckedOutcome): Genera
 type Verdict = AckedOutcome['items'][number];
 
 /** The elements `from..to`; `quote` makes their texts literals. */
-function verdictsText(
+export function verdictsText(
   items: readonly AckItem[],
   outcome: AckedOutcome,
   from: number,

@@ -47,26 +47,33 @@ const POP_QUERY = {
   conflation: parameter('Deliver only the newest message of a partition.', truth),
 };
 
-const popRecord = {
+/** Of a pop with acknowledgements as well. */
+export const popShared = {
   level: 'read-write',
   tag: 'messages',
-  answers: {
-    200: answer('Messages, or what there is to say of conflation.', popAnswer),
-    204: { description: 'Nothing to deliver.', schema: null },
-    400: answer(
-      'A parameter of the wrong kind, or two that exclude each other.',
-      either(errorAnswer, popRefusal),
-    ),
-    413: refusal('`name_too_long`'),
-  },
-  consumes: true,
   largeAnswer: 'pop',
   reserves: true,
 } as const;
 
+export const badParameters = answer(
+  'A parameter of the wrong kind, or two that exclude each other.',
+  either(errorAnswer, popRefusal),
+);
+
+const popRecord = {
+  ...popShared,
+  answers: {
+    200: answer('Messages, or what there is to say of conflation.', popAnswer),
+    204: { description: 'Nothing to deliver.', schema: null },
+    400: badParameters,
+    413: refusal('`name_too_long`'),
+  },
+  consumes: true,
+} as const;
+
 const reader = 'It is asked for all the time; the order of its refusals is a contract.';
 
-const exactQuery = { reader, parameters: POP_QUERY };
+export const exactQuery = { reader, parameters: POP_QUERY };
 
 export const popQueueEndpoint = endpoint({
   at: 'GET /api/v1/pop/queue/{queue}',
@@ -106,40 +113,52 @@ export const popDiscoveryEndpoint = endpoint({
 });
 
 /** What the answer needs of its command. */
-interface PopContext {
+export interface PopContext {
   readonly command: PopCommand;
   readonly front: Front;
   /** Monotonic; when the request came. */
   readonly beganMs: number;
+  /**
+   * The verdicts of acknowledgements that came with the pop, as a byte string: an array. null: it
+   * takes none, and its answer is empty when there is nothing to deliver.
+   */
+  acks: string | null;
 }
 
 const US_PER_MS = 1000;
 
-/** `named`: the scope that the path names; null: the query names labels. */
 function pop(front: Front, request: Call<unknown>, named: PopScope | null): void {
+  const context = popOf(front, request, named);
+  if (context === null) return;
+  front.service.pop(context.command, replyBy(request.exchange, context, renderPopped));
+}
+
+/**
+ * The pop that a request asks for; null: it was refused. `named`: the scope that the path names;
+ * null: the query names labels.
+ */
+export function popOf(
+  front: Front,
+  request: Call<unknown, string, unknown>,
+  named: PopScope | null,
+): PopContext | null {
   front.meters.calls.popRequests++;
   const { exchange, tenant } = request;
   const parameters = readPopQuery(request.query, front.popTimeoutMs, front.defaultSubscription);
   if (isFault(parameters)) {
     exchange.refuse(badRequest(parameters.fault));
-    return;
+    return null;
   }
-  if ('conflict' in parameters) {
-    refuseConflict(exchange, parameters.conflict);
-    return;
-  }
+  if ('conflict' in parameters) return refuseConflict(exchange, parameters.conflict);
   const scope = named ?? labelled(parameters);
-  if (scope === null) {
-    refuseConflict(exchange, 'namespace or task is required');
-    return;
-  }
+  if (scope === null) return refuseConflict(exchange, 'namespace or task is required');
   const queue = scope.kind === 'discovery' ? '' : scope.queue;
   const partition = scope.kind === 'partition' ? scope.partition : '';
   // Not `names` of the record, for which each pop would make objects; its query is read by hand.
   const refusal = nameBudgetRefusal(tenant, queue, parameters.consumerGroup, partition);
   if (refusal !== null) {
     exchange.refuse(refusal);
-    return;
+    return null;
   }
   const beganMs = front.service.monotonicMs();
   const command: PopCommand = {
@@ -157,8 +176,7 @@ function pop(front: Front, request: Call<unknown>, named: PopScope | null): void
     conflation: parameters.conflation,
     autopilot: scope.kind === 'queue' ? parameters.autopilot : null,
   };
-  const context: PopContext = { command, front, beganMs };
-  front.service.pop(command, replyBy(exchange, context, render));
+  return { command, front, beganMs, acks: null };
 }
 
 /** null: it names no label. */
@@ -167,18 +185,28 @@ function labelled({ namespace, task }: PopParameters): PopScope | null {
   return { kind: 'discovery', namespace: namespace || null, task: task || null };
 }
 
-function refuseConflict(exchange: Exchange, error: string): void {
+function refuseConflict(exchange: Exchange, error: string): null {
   const text = `{"success":false,"error":${JSON.stringify(error)},"messages":[]}`;
   exchange.json('400 Bad Request', text);
+  return null;
 }
 
-function render(
+function renderPopped(
   exchange: Exchange,
   context: PopContext,
   outcome: DeliveredOutcome | RefusedOutcome,
 ): void {
   if (outcome.kind === 'refused') exchange.refuse(outcome.refusal);
-  else if (outcome.claims.length === 0 && !tellsPolicy(outcome.terms)) exchange.noContent();
+  else renderDelivered(exchange, context, outcome);
+}
+
+export function renderDelivered(
+  exchange: Exchange,
+  context: PopContext,
+  outcome: DeliveredOutcome,
+): void {
+  const isEmpty = outcome.claims.length === 0 && !tellsPolicy(outcome.terms);
+  if (isEmpty && context.acks === null) exchange.noContent();
   else {
     context.front.meters.calls.popMessages += messageCount(outcome);
     const bytesExpected = bytesOf(outcome.claims);
@@ -187,7 +215,7 @@ function render(
       sendParts(exchange, into, largeAnswer(context, outcome, into));
       return;
     }
-    exchange.jsonByteText('200 OK', smallAnswer(context.command, outcome));
+    exchange.jsonByteText('200 OK', smallAnswer(context, outcome));
   }
   recordTotal(context);
 }
@@ -202,9 +230,10 @@ function tellsPolicy(terms: DeliveryTerms | null): boolean {
   return terms !== null && (terms.conflation || terms.conflationConflict);
 }
 
-function smallAnswer({ scope, consumerGroup }: PopCommand, outcome: DeliveredOutcome): string {
+function smallAnswer(context: PopContext, outcome: DeliveredOutcome): string {
+  const { consumerGroup } = context.command;
   const { claims, leaseId } = outcome;
-  let text = headText(scope, consumerGroup, outcome);
+  let text = headText(context, outcome);
   let separator = '';
   for (const claim of claims) {
     text += separator + claimText(claim, leaseId, consumerGroup);
@@ -219,9 +248,9 @@ function* largeAnswer(
   outcome: DeliveredOutcome,
   into: AnswerBytes,
 ): Generator<void> {
-  const { scope, consumerGroup } = context.command;
+  const { consumerGroup } = context.command;
   const { claims, leaseId } = outcome;
-  into.write(headText(scope, consumerGroup, outcome));
+  into.write(headText(context, outcome));
   let separator = '';
   for (const claim of claims) {
     for (const batches of inParts(claim.batches)) {
@@ -235,10 +264,12 @@ function* largeAnswer(
   recordTotal(context);
 }
 
-function headText(scope: PopScope, consumerGroup: string, outcome: DeliveredOutcome): string {
+function headText({ command, acks }: PopContext, outcome: DeliveredOutcome): string {
+  const { scope, consumerGroup } = command;
   const first = outcome.claims[0];
   return (
-    `{"success":true,"queue":${quotedBytes(scope.kind === 'discovery' ? '' : scope.queue)},` +
+    `{"success":true,${acks === null ? '' : `"acks":${acks},`}` +
+    `"queue":${quotedBytes(scope.kind === 'discovery' ? '' : scope.queue)},` +
     `"partition":${quotedBytes(first?.partition ?? '')},` +
     `"partitionId":"${first?.partitionNumber ?? ''}","leaseId":${quotedBytes(outcome.leaseId)},` +
     `"consumerGroup":${quotedBytes(consumerGroup)},"messages":[`

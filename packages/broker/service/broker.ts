@@ -16,6 +16,7 @@ import type {
 } from '@svc/engine';
 import { ReadAhead } from '@svc/engine';
 import type {
+  AckedPop,
   DeliveredOutcome,
   FetchedOutcome,
   FetchRequest,
@@ -54,6 +55,7 @@ import { mayNeedSlices, PushSlices } from '../requests/push-slices.js';
 import { type CallSlices, runSlices } from '../requests/sliced-call.js';
 import type { Clock } from '../system/clock.js';
 import type { NodeLife } from '../system/node-life.js';
+import { type AckAndPopParts, ackAndPop } from './ack-and-pop.js';
 import { AnalyticsReads } from './analytics-reads.js';
 import { groupRequests } from './consumer-group-requests.js';
 import { KvRequests, planInRoom } from './kv-requests.js';
@@ -140,6 +142,7 @@ export class Broker implements Service {
   readonly #activity: Activity | null;
   readonly #deadlines: Deadlines;
   readonly #pops: PopDelivery;
+  readonly #both: AckAndPopParts;
   readonly listQueues: QueueReads['listQueues'];
   readonly queueDetail: QueueReads['queueDetail'];
   readonly queueDepth: QueueReads['queueDepth'];
@@ -175,6 +178,11 @@ export class Broker implements Service {
         requests.submit(command, untilMs, () => {}, null, true);
       },
     });
+    this.#both = {
+      requests,
+      pops: this.#pops,
+      submit: (acks, reply) => this.submit(acks, reply),
+    };
     this.groups = groupRequests(walked);
     this.resources = resourceReads(walked);
     const queues = queueReads(walked);
@@ -298,6 +306,10 @@ export class Broker implements Service {
     else if (late || reply.gone) this.#pops.giveBack(command, outcome);
     else this.#pops.deliver(command, outcome, reply);
   };
+
+  ackAndPop(acks: AckCommand, pop: PopCommand, reply: Reply<AckedPop | RefusedOutcome>): void {
+    ackAndPop(this.#both, acks, pop, reply);
+  }
 
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
     if (this.#parts.life.serving) this.#parts.fetches.fetch(request, reply);

@@ -1,6 +1,7 @@
 /** What clients of a fake group ask, and how they read and collect their answers. */
-import type { PopCommand, PushCommand } from '@svc/engine';
+import type { AckCommand, AckItem, PopCommand, PushCommand } from '@svc/engine';
 import type { DeliveredOutcome, Reply } from '@svc/http';
+import { messageId } from '@svc/wire';
 
 export const TENANT = '00000000-0000-0000-0000-000000000001';
 export const LEASE_SECONDS = 2;
@@ -79,4 +80,18 @@ export function popOf(queue: string, waitMs: number, deadlineMs: number): PopCom
     conflation: null,
     autopilot: null,
   };
+}
+
+/** Completes all that the pop delivered, by its last message. */
+export function ackOf({ leaseId, claims }: DeliveredOutcome): AckCommand {
+  const items = claims.flatMap(({ partitionNumber, batches }): AckItem[] => {
+    const batch = batches[batches.length - 1];
+    if (batch === undefined) return [];
+    const { baseOffset, last, stampUs, transactionIds } = batch;
+    const id = messageId(stampUs, partitionNumber, true, baseOffset + last);
+    const transactionId = transactionIds[last] ?? id;
+    const partitionId = `${partitionNumber}`;
+    return [{ transactionId, partitionId, leaseId, status: 'completed', error: null }];
+  });
+  return { kind: 'ack', tenant: TENANT, consumerGroup: 'g', items };
 }

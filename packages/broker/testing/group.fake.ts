@@ -4,13 +4,14 @@
  * Everything above HTTP is left out: a test speaks to a node's broker.
  */
 import {
-  type AckItem,
+  type AckCommand,
   CLUSTER_VERSION_READ,
   type Key,
   type RefusedOutcome,
   TABLES,
 } from '@svc/engine';
 import type {
+  AckedPop,
   DeliveredOutcome,
   FetchedOutcome,
   MembershipChange,
@@ -22,7 +23,6 @@ import type {
 } from '@svc/http';
 import { members, type NodeId } from '@svc/raft';
 import { SimulatedDisk } from '@svc/storage/testing';
-import { messageId } from '@svc/wire';
 import { readConfig } from '../config/config.js';
 import { incarnationOf } from '../config/member-id.js';
 import { type OpenDirectory, openDirectory } from '../directory/node-directory.js';
@@ -35,7 +35,7 @@ import type { PeerChannel, PeerPort } from '../peers/port.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import { createLogger } from '../system/logging.js';
 import { type Event, EventHeap } from './event-heap.fake.js';
-import { Answers, popOf, pushOf, TENANT } from './group-clients.fake.js';
+import { Answers, ackOf, popOf, pushOf, TENANT } from './group-clients.fake.js';
 import { askQueues, type QueueList } from './queue-list.fake.js';
 import { randomSource } from './random-source.fake.js';
 import { SimulatedPlace } from './state-store-simulated.js';
@@ -481,17 +481,18 @@ export class FakeMachine {
   }
 
   /** Acks all that the pop delivered, up to its last message. */
-  ack({ leaseId, claims }: DeliveredOutcome): Answers<SubmittedOutcome> {
-    const items = claims.flatMap(({ partitionNumber, batches }): AckItem[] => {
-      const batch = batches[batches.length - 1];
-      if (batch === undefined) return [];
-      const { baseOffset, last, stampUs, transactionIds } = batch;
-      const id = messageId(stampUs, partitionNumber, true, baseOffset + last);
-      const transactionId = transactionIds[last] ?? id;
-      const partitionId = `${partitionNumber}`;
-      return [{ transactionId, partitionId, leaseId, status: 'completed', error: null }];
+  ack(delivered: DeliveredOutcome): Answers<SubmittedOutcome> {
+    return this.submit(ackOf(delivered));
+  }
+
+  ackAndPop(acks: AckCommand, queue: string, waitMs = 0): Answers<AckedPop | RefusedOutcome> {
+    const answers = new Answers<AckedPop | RefusedOutcome>();
+    this.#guard(() => {
+      const broker = this.node?.broker;
+      const deadlineMs = (broker?.monotonicMs() ?? 0) + (waitMs > 0 ? waitMs : POP_TIMEOUT_MS);
+      broker?.ackAndPop(acks, popOf(queue, waitMs, deadlineMs), answers);
     });
-    return this.submit({ kind: 'ack', tenant: TENANT, consumerGroup: 'g', items });
+    return answers;
   }
 
   pop(

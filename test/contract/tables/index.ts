@@ -2,6 +2,7 @@
 import type { ContractTable } from '../table.js';
 import { ackBodies } from './ack.js';
 import { ackAlgorithm, ackOutcomes } from './ack-algorithm.js';
+import { acksWithPop } from './ack-and-pop.js';
 import { ackScenarios } from './ack-scenarios.js';
 import { systemMetrics, workerMetricsTable } from './analytics-processes.js';
 import {
@@ -127,6 +128,7 @@ export const TABLES: readonly ContractTable[] = [
   choosing,
   waiting,
   ackBodies,
+  acksWithPop,
   ackAlgorithm,
   ackOutcomes,
   leaseExtend,
