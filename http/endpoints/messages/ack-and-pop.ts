@@ -90,6 +90,7 @@ const ackAndPopRecord = {
     ),
   },
   badBody: 'bad pop body',
+  gateway: 'consume',
 } as const;
 
 export const ackAndPopQueueEndpoint = endpoint({

@@ -26,6 +26,8 @@ const CALLS: { readonly [call: string]: readonly [body: unknown, isRefused: bool
   'GET /api/v1/pop': [null, true],
   'GET /api/v1/pop/queue/{queue}': [null, true],
   'GET /api/v1/pop/queue/{queue}/partition/{partition}': [null, true],
+  'POST /api/v1/pop/queue/{queue}': [{ acks: [ACK] }, true],
+  'POST /api/v1/pop/queue/{queue}/partition/{partition}': [{ acks: [ACK] }, true],
   'POST /api/v1/push': [{ items: [{ queue: 'q', payload: 1 }] }, true],
   'POST /api/v1/ack': [{ ...ACK, status: 'completed' }, true],
   'POST /api/v1/ack/batch': [{ acknowledgments: [{ ...ACK, status: 'completed' }] }, true],
