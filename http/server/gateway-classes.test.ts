@@ -8,7 +8,7 @@ import { ROUTES } from './routes.js';
 /** Families of routes, in which the first that fits counts. */
 const FAMILIES: readonly [RegExp, GatewayClass][] = [
   [/^POST \/api\/v1\/(push|transaction)$/, 'produce'],
-  [/^GET \/api\/v1\/pop\/queue\//, 'consume'],
+  [/^(GET|POST) \/api\/v1\/pop\/queue\//, 'consume'],
   [/^POST \/api\/v1\/(ack|ack\/batch|lease\/\{leaseId\}\/extend)$/, 'consume'],
   [/^POST \/api\/v1\/(fetch|fetch\/offsets|partitions\/changed)$/, 'consume'],
   [/^POST \/api\/v1\/consumer-groups\/positions$/, 'consume'],
