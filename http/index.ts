@@ -20,6 +20,13 @@ export type { ConnectionBounds } from './exchange/connections.js';
 export { type DoorOptions, isLoopback } from './exchange/door.js';
 export type { FrontLogger } from './exchange/exchange.js';
 export * from './exchange/list-text.js';
+export type {
+  AnswerHead,
+  CallClient,
+  CallRequest,
+  Identity,
+  MemoryCall,
+} from './exchange/memory-call.js';
 export { StaticFilesError } from './exchange/static-files.js';
 export { NativeBuildMissingError } from './exchange/uws.js';
 export type { GateOptions } from './gate/gate.js';
@@ -45,11 +52,11 @@ export type { Endpoint } from './routing/endpoint.js';
 export type { GatedHalf, GatedSurface, GatewayClass } from './routing/gateway-class.js';
 export { methodsOf, type Route } from './routing/route.js';
 export { type RouteMatch, Router } from './routing/router.js';
+export { ListenError } from './server/listen-error.js';
 export { ROUTES } from './server/routes.js';
 export {
   createServer,
   type HttpServer,
   type HttpServerOptions,
-  ListenError,
   type Unready,
 } from './server/server.js';

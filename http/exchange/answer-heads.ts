@@ -1,3 +1,4 @@
+/** The beginnings of answers, as bytes. */
 import type { Status } from './errors.js';
 
 /**

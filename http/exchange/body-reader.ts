@@ -32,7 +32,7 @@ import type { LargeBody } from './body-turns.js';
 import { BODIES_OVERLOADED_REFUSAL, errorText } from './errors.js';
 import type { Exchange, Rim, Slow } from './exchange.js';
 import { Pace } from './pace.js';
-import type { BodySource } from './uws.js';
+import { type BodySource, bytesOfChunk } from './transport.js';
 
 const EMPTY = Buffer.alloc(0);
 
@@ -101,7 +101,7 @@ class BodyReader implements Slow, LargeBody {
     this.#done = done;
   }
 
-  take(chunk: ArrayBuffer, isLast: boolean): void {
+  take(chunk: ArrayBuffer | Uint8Array, isLast: boolean): void {
     if (!this.#exchange.open) {
       this.#end();
       return;
@@ -173,21 +173,21 @@ class BodyReader implements Slow, LargeBody {
   }
 
   /** False, as for `#append`: the request was answered, the body too large or the budget spent. */
-  #takeWhole(chunk: ArrayBuffer): boolean {
+  #takeWhole(chunk: ArrayBuffer | Uint8Array): boolean {
     const length = chunk.byteLength;
     if (!this.#reserve(length, length === 0 ? 0 : countedBytes(length))) return false;
-    // The native buffer is only lent for this call.
+    // The chunk is only lent for this call.
     this.#length = length;
     this.#body = Buffer.allocUnsafe(length);
-    this.#body.set(new Uint8Array(chunk));
+    this.#body.set(bytesOfChunk(chunk));
     return true;
   }
 
-  #append(chunk: ArrayBuffer): boolean {
+  #append(chunk: ArrayBuffer | Uint8Array): boolean {
     if (this.#pace === null) this.#watch();
     const length = this.#length + chunk.byteLength;
     if (length > this.#reserved && !this.#grow(length)) return false;
-    this.#body.set(new Uint8Array(chunk), this.#length);
+    this.#body.set(bytesOfChunk(chunk), this.#length);
     this.#length = length;
     return true;
   }

@@ -31,7 +31,7 @@
  * of files before anybody is asked.
  */
 import { ANSWERED_IDLE_MS_MIN, CONNECTIONS_NEAR_SHARE } from '../base/limits.js';
-import type { UwsResponse } from './uws.js';
+import type { TransportResponse } from './transport.js';
 
 export interface ConnectionBounds {
   readonly max: number;
@@ -52,7 +52,7 @@ export const UNBOUNDED: ConnectionBounds = {
 
 /** A connection that certainly has no request. */
 interface Idle {
-  readonly response: UwsResponse;
+  readonly response: TransportResponse;
   readonly address: string;
   readonly sinceMs: number;
 }
@@ -93,24 +93,29 @@ export class Connections {
     this.#tracks = bounds.perAddressMax !== null;
   }
 
+  /** Whether `count` requests at once, of whatever transport, are more than connections may be. */
+  isBeyond(count: number): boolean {
+    return count > this.#bounds.max;
+  }
+
   /** True while every request must be announced by `requested`. */
   get tracks(): boolean {
     return this.#tracks;
   }
 
   /** Called by the native layer: `by` is 1 when a connection opened and -1 when one closed. */
-  changed(response: UwsResponse, by: number): void {
+  changed(response: TransportResponse, by: number): void {
     if (by > 0) this.#opened(response);
     else this.#closed();
   }
 
-  #opened(response: UwsResponse): void {
+  #opened(response: TransportResponse): void {
     this.open++;
     if (this.open > this.#nearAt) this.#tracks = true;
     if (!this.#tracks) return;
     const address = addressOf(response);
     if (!this.#makeRoomFor(address)) {
-      this.#refuse(response);
+      this.refuse(response);
       return;
     }
     if (this.#bounds.perAddressMax !== null) {
@@ -140,7 +145,8 @@ export class Connections {
     return this.open <= max || this.#endOldest();
   }
 
-  #refuse(response: UwsResponse): void {
+  /** Answers what came beyond the bound, a connection or a call in memory. */
+  refuse(response: TransportResponse): void {
     this.refused++;
     response.cork(() => {
       response.writeStatus(FULL_HEAD).end(FULL_TEXT, true);
@@ -152,7 +158,7 @@ export class Connections {
    * Announces a request and returns its address. From now on no connection of that address is known
    * to be idle.
    */
-  requested(response: UwsResponse): string {
+  requested(response: TransportResponse): string {
     const address = addressOf(response);
     // The system does not tell the address of a connection that was just reset, so any idle one
     // may be meant.
@@ -170,7 +176,7 @@ export class Connections {
   /**
    * Announces that a request is answered and its connection is still open, so `handle` is usable.
    */
-  answered(handle: UwsResponse, address: string): void {
+  answered(handle: TransportResponse, address: string): void {
     this.#isIdle(handle, address, this.#answered);
   }
 
@@ -182,7 +188,7 @@ export class Connections {
     else this.#openOf.delete(address);
   }
 
-  #isIdle(response: UwsResponse, address: string, among: Set<Idle>): void {
+  #isIdle(response: TransportResponse, address: string, among: Set<Idle>): void {
     const idle: Idle = { response, address, sinceMs: this.#nowMs() };
     // The next request on the connection replaces this handler, which then never runs.
     response.onAborted(() => {
@@ -244,12 +250,12 @@ export class Connections {
 /** One request that arrived while connections are tracked. */
 export class TrackedRequest {
   readonly #connections: Connections;
-  readonly #handle: UwsResponse;
+  readonly #handle: TransportResponse;
   readonly #address: string;
   #closesBefore = 0;
 
   /** `handle` stays usable after the answer, because the answer is given through another object. */
-  constructor(connections: Connections, handle: UwsResponse) {
+  constructor(connections: Connections, handle: TransportResponse) {
     this.#connections = connections;
     this.#handle = handle;
     this.#address = connections.requested(handle);
@@ -278,7 +284,7 @@ const IPV4_MAPPED = '00000000000000000000ffff';
 const IPV4_BYTES = 4;
 
 /** The address as hexadecimal digits; "" when the system does not tell it. */
-function addressOf(response: UwsResponse): string {
+function addressOf(response: TransportResponse): string {
   const digits = Buffer.from(response.getRemoteAddress()).toString('hex');
   return digits.startsWith(IPV4_MAPPED) ? digits.slice(IPV4_MAPPED.length) : digits;
 }

@@ -33,7 +33,7 @@ import {
   type Status,
 } from './errors.js';
 import type { LoopShare } from './loop-share.js';
-import type { UwsResponse } from './uws.js';
+import type { TransportResponse } from './transport.js';
 
 /** What exchanges share and report to. */
 export interface Rim {
@@ -79,7 +79,7 @@ export interface AnswerWatcher<Answer> {
 }
 
 export class Exchange implements UnreadAnswer, AnswerRoom {
-  readonly #response: UwsResponse;
+  readonly #response: TransportResponse;
   readonly #rim: Rim;
   /** A HEAD request: lengths are told, bodies are not sent. */
   readonly #headOnly: boolean;
@@ -116,7 +116,12 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   /** The connection is paused, and is read on when the answer is written, or before. */
   #isPaused = false;
 
-  constructor(response: UwsResponse, rim: Rim, headOnly: boolean, tracked: TrackedRequest | null) {
+  constructor(
+    response: TransportResponse,
+    rim: Rim,
+    headOnly: boolean,
+    tracked: TrackedRequest | null,
+  ) {
     this.#response = response;
     this.#rim = rim;
     this.#headOnly = headOnly;

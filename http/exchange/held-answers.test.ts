@@ -1,12 +1,12 @@
 // Goal: what a node holds for answers is reserved, whatever route makes them: while they are made,
 // and while readers take nothing of them. Method: answers of many megabytes to clients that do not
-// read, and the bytes that the budget counts.
+// read, over sockets and in memory, and the bytes that the budget counts.
 import assert from 'node:assert/strict';
 import type { AckItemOutcome } from '@svc/engine';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { FetchedOutcome, MessageBatch } from '../ports/service.js';
-import { TestFront, until } from '../testing/front.fake.js';
-import { type RawClient, type RawRequest, requestBytes } from '../testing/raw-client.fake.js';
+import { TestFront, TRANSPORTS, type Transport, until } from '../testing/front.fake.js';
+import type { RawRequest, TestClient } from '../testing/raw-client.fake.js';
 import type { AnswerShare } from './answer-budget.js';
 
 const MIB = 1024 * 1024;
@@ -21,10 +21,10 @@ beforeEach(async () => {
 
 afterEach(() => front.stop());
 
-function silent(path: string, request: RawRequest): RawClient {
-  const client = front.client();
+function silent(over: Transport, path: string, request: RawRequest): TestClient {
+  const client = front.client(over);
   client.pauseReading();
-  client.send(requestBytes(path, request));
+  client.begin(path, request);
   return client;
 }
 
@@ -71,7 +71,7 @@ function answerAll(): void {
     if (command.kind === 'ack') {
       reply.send({ kind: 'acked', items: command.items.map(() => VERDICT) });
     } else if (command.kind === 'push') {
-      const messageIds = command.itemGroup.map(() => 'm'.repeat(100));
+      const messageIds = command.itemGroup.map(() => 'm'.repeat(90));
       reply.send({ kind: 'pushed', status: new Uint8Array(ITEMS), messageIds });
     }
   };
@@ -109,46 +109,48 @@ const ROUTES: readonly [string, AnswerShare, string, () => RawRequest][] = [
   ],
 ];
 
-test.each(ROUTES)('of %s count until their reader has gone', async (_, share, path, request) => {
-  answerAll();
-  const client = silent(path, request());
-  await until(() => client.unsent === 0 && front.reserved(share) > ANSWER_BYTES - MIB);
-  // Nothing of it is in memory twice, and nothing is reserved that is not there.
-  await until(() => front.reserved(share) < ANSWER_BYTES + 8 * MIB);
-  client.destroy();
-  await until(() => front.reserved(share) === 0);
-  expect(front.server.inFlight()).toBe(0);
-});
-
-test('of acknowledgements count as they grow', async () => {
-  answerAll();
-  front.service.tickMs = 10;
-  silent('/api/v1/ack/batch', { body: acks() });
-  const seen = new Set<number>();
-  await until(() => {
-    seen.add(front.reserved('read'));
-    return front.reserved('read') > ANSWER_BYTES;
+describe.each(TRANSPORTS)('over %s: answers', (over) => {
+  test.each(ROUTES)('of %s count until their reader has gone', async (_, share, path, request) => {
+    answerAll();
+    const client = silent(over, path, request());
+    await until(() => client.unsent === 0 && front.reserved(share) > ANSWER_BYTES - MIB);
+    // Nothing of it is in memory twice, and nothing is reserved that is not there.
+    await until(() => front.reserved(share) < ANSWER_BYTES + 8 * MIB);
+    client.destroy();
+    await until(() => front.reserved(share) === 0);
+    expect(front.server.inFlight()).toBe(0);
   });
-  expect(seen.size).toBeGreaterThan(5);
-});
 
-test('that many silent clients wait for at once are refused beyond the budget', async () => {
-  answerAll();
-  const waiting: (() => void)[] = [];
-  const { groups } = front.service;
-  const given = groups.answers.positions;
-  assert(given !== undefined);
-  groups.positions = (_tenant, _places, reply) => waiting.push(() => reply.send(given));
-  const body = places(4000);
-  const clients = Array.from({ length: 20 }, () =>
-    silent('/api/v1/consumer-groups/positions', { body }),
-  );
-  await until(() => waiting.length === 20);
-  for (const answer of waiting) answer();
-  // One address holds 30 MiB, of which one answer has 16.
-  expect(front.reserved('read')).toBeLessThan(32 * MIB);
-  await until(() => front.server.inFlight() === 1);
-  const [, refused] = clients;
-  refused?.resumeReading();
-  expect((await refused?.answer())?.status).toBe(503);
+  test('of acknowledgements count as they grow', async () => {
+    answerAll();
+    front.service.tickMs = 10;
+    silent(over, '/api/v1/ack/batch', { body: acks() });
+    const seen = new Set<number>();
+    await until(() => {
+      seen.add(front.reserved('read'));
+      return front.reserved('read') > ANSWER_BYTES;
+    });
+    expect(seen.size).toBeGreaterThan(5);
+  });
+
+  test('that many silent clients wait for at once are refused beyond the budget', async () => {
+    answerAll();
+    const waiting: (() => void)[] = [];
+    const { groups } = front.service;
+    const given = groups.answers.positions;
+    assert(given !== undefined);
+    groups.positions = (_tenant, _places, reply) => waiting.push(() => reply.send(given));
+    const body = places(4000);
+    const clients = Array.from({ length: 20 }, () =>
+      silent(over, '/api/v1/consumer-groups/positions', { body }),
+    );
+    await until(() => waiting.length === 20);
+    for (const answer of waiting) answer();
+    // One address holds 30 MiB, of which one answer has 16.
+    expect(front.reserved('read')).toBeLessThan(32 * MIB);
+    await until(() => front.server.inFlight() === 1);
+    const [, refused] = clients;
+    refused?.resumeReading();
+    expect((await refused?.answer())?.status).toBe(503);
+  });
 });

@@ -9,7 +9,12 @@
 import type { BodyShare } from './body-budget.js';
 import { BODIES_OVERLOADED_REFUSAL } from './errors.js';
 import type { Exchange } from './exchange.js';
-import type { BodySource, OnBodyData, UwsResponse } from './uws.js';
+import {
+  type BodySource,
+  bytesOfChunk,
+  type OnBodyData,
+  type TransportResponse,
+} from './transport.js';
 
 export class HeldBody implements BodySource {
   readonly #exchange: Exchange;
@@ -21,7 +26,7 @@ export class HeldBody implements BodySource {
   #ended = false;
   #reader: OnBodyData | null = null;
 
-  constructor(response: UwsResponse, exchange: Exchange, share: BodyShare) {
+  constructor(response: TransportResponse, exchange: Exchange, share: BodyShare) {
     this.#exchange = exchange;
     this.#share = share;
     response.onData((chunk, isLast) => this.#take(chunk, isLast));
@@ -41,7 +46,7 @@ export class HeldBody implements BodySource {
     if (this.#began) reader(bytes, this.#ended);
   }
 
-  #take(chunk: ArrayBuffer, isLast: boolean): void {
+  #take(chunk: ArrayBuffer | Uint8Array, isLast: boolean): void {
     if (!this.#exchange.open) return;
     if (this.#reader !== null) {
       this.#reader(chunk, isLast);
@@ -49,8 +54,8 @@ export class HeldBody implements BodySource {
     }
     const length = this.#length + chunk.byteLength;
     if (length > this.#held.length && !this.#grow(length, isLast)) return;
-    // The native buffer is only lent for this call.
-    this.#held.set(new Uint8Array(chunk), this.#length);
+    // The chunk is only lent for this call.
+    this.#held.set(bytesOfChunk(chunk), this.#length);
     this.#length = length;
     this.#began = true;
     this.#ended = isLast;

@@ -22,7 +22,7 @@
 import { canonicalUuid, DEFAULT_TENANT, TENANT_HEADER } from '@svc/wire';
 import { errorText, type Status } from './errors.js';
 import type { Exchange } from './exchange.js';
-import type { UwsRequest } from './uws.js';
+import type { TransportRequest } from './transport.js';
 
 /** Bits of `#seen`. */
 const HOST = 1;
@@ -179,7 +179,7 @@ let filling = new Head('');
 const visit = (name: string, value: string): void => filling.take(name, value);
 
 /** Needs `request` for this call only. */
-export function readHead(request: UwsRequest): Head {
+export function readHead(request: TransportRequest): Head {
   filling = new Head(request.getQuery() ?? '');
   request.forEach(visit);
   return filling;

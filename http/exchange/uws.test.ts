@@ -5,13 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../testing/front.fake.js';
 import { RawClient } from '../testing/raw-client.fake.js';
-import {
-  HEAD_BYTES_MAX,
-  loadUws,
-  NativeBuildMissingError,
-  type UwsApp,
-  type UwsResponse,
-} from './uws.js';
+import type { TransportResponse } from './transport.js';
+import { HEAD_BYTES_MAX, loadUws, NativeBuildMissingError, type UwsApp } from './uws.js';
 
 const THIS = {
   platform: process.platform,
@@ -41,7 +36,7 @@ interface Handled {
   readonly head: string;
   /** Its headers, as they came. */
   readonly headers: readonly string[];
-  readonly response: UwsResponse;
+  readonly response: TransportResponse;
   aborted: boolean;
 }
 

@@ -34,60 +34,16 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { TransportRequest, TransportResponse } from './transport.js';
 
-/** The chunk is emptied when the handler returns. */
-export type OnBodyData = (chunk: ArrayBuffer, isLast: boolean) => void;
-
-/** Where a body's bytes come from. */
-export interface BodySource {
-  onData(handler: OnBodyData): unknown;
-}
-
-export interface UwsResponse extends BodySource {
-  /** What follows the version in the first line; headers may follow it, each behind a line end. */
-  writeStatus(status: string | ArrayBuffer): UwsResponse;
-  writeHeader(name: string, value: string): UwsResponse;
-  end(body?: string | Uint8Array, closeConnection?: boolean): UwsResponse;
-  /**
-   * Writes no Content-Length. Its parameters are left out on purpose: with a length the response
-   * never completes, and `undefined` for one is written as 2^63.
-   */
-  endWithoutBody(): UwsResponse;
-  /** [all of it was taken or queued, the response is complete] */
-  tryEnd(bodyOrRest: Uint8Array, totalSize: number): [boolean, boolean];
-  onWritable(handler: (offset: number) => boolean): UwsResponse;
-  onAborted(handler: () => void): UwsResponse;
-  onData(handler: OnBodyData): UwsResponse;
-  /**
-   * Nothing is read, and no time limit runs, until `resume`. Called from within `onData`'s handler
-   * it counts once the socket holds nothing more, which may be the whole body later. Called from
-   * within the handler of the request it does not keep the idle limit from beginning behind that
-   * handler. `resume` begins the idle limit anew, the last byte of a body ends it.
-   */
-  pause(): UwsResponse;
-  resume(): UwsResponse;
-  /** Runs the abort handler. */
-  close(): UwsResponse;
-  /** 4 or 16 bytes; none when the connection is reset or closed. */
-  getRemoteAddress(): ArrayBuffer;
-  cork(write: () => void): UwsResponse;
-}
-
-/** Only readable until the request handler returns. */
-export interface UwsRequest {
-  /** Undefined when the URL has no `?`. */
-  getQuery(): string | undefined;
-  getUrl(): string;
-  getCaseSensitiveMethod(): string;
+export interface UwsRequest extends TransportRequest {
   /** True: the next route gets the request, with another object for the same response. */
   setYield(yields: boolean): UwsRequest;
-  /** Every header in the order they came, names in small letters; calls back in this turn. */
-  forEach(visit: (lowerCaseName: string, value: string) => void): void;
 }
 
 export type UwsListenSocket = { readonly __listenSocket: unique symbol };
 
-export type RequestHandler = (response: UwsResponse, request: UwsRequest) => void;
+export type RequestHandler = (response: TransportResponse, request: UwsRequest) => void;
 
 export interface UwsApp {
   /** Routes of one method, which are asked before those of `any`. */
@@ -103,7 +59,7 @@ export interface UwsApp {
    * Calls back with 1 when a connection opened and with -1 when one closed. The object of one that
    * opened stays usable while it is open; that of one that closed is not.
    */
-  filter(handler: (response: UwsResponse, by: number) => void): UwsApp;
+  filter(handler: (response: TransportResponse, by: number) => void): UwsApp;
   listen(
     host: string,
     port: number,

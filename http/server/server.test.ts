@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { DeliveredOutcome, Reply } from '../ports/service.js';
-import { TestFront, until } from '../testing/front.fake.js';
+import { TestFront, TRANSPORTS, until } from '../testing/front.fake.js';
 import { RawClient, requestBytes } from '../testing/raw-client.fake.js';
 import { FakeService } from '../testing/service.fake.js';
 import { createServer, type HttpServer, type HttpServerOptions } from './server.js';
@@ -26,143 +26,148 @@ const NO_SUCH_ROUTE = (path: string): object => ({
   path,
 });
 
-describe('routing', () => {
-  test.each([
-    ['GET', '/api/v1/x'],
-    ['POST', '/api/v1/x'],
-    ['GET', '/api/v1/push'],
-    ['DELETE', '/api/v1/push'],
-    ['PUT', '/api/v1/pop'],
-    ['GET', '/api/'],
-    ['GET', '/streams/v1/queries'],
-    ['GET', '/internal/api/x'],
-    ['POST', '/health'],
-    ['POST', '/anything'],
-    ['OPTIONS', '/'],
-    ['PATCH', '/api/v1/resources/queues/q'],
-    ['GET', '/api/v1/%zz"\\'],
-    ['GET', '/api/v1/pop/queue/'],
-    ['GET', '/API/v1/pop'],
-    ['GET', '/'],
-  ])('%s %s is no route', async (method, path) => {
-    await start();
-    const answer = await front.client().request(path, { method });
-    expect(answer.status).toBe(404);
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    expect(JSON.parse(answer.body)).toEqual(NO_SUCH_ROUTE(path));
-  });
-
-  test('a body sent to no route does not disturb the connection', async () => {
-    await start();
-    const client = front.client();
-    expect((await client.request('/nowhere', { body: 'x'.repeat(100_000) })).status).toBe(404);
-    expect((await client.request('/health')).status).toBe(200);
-  });
-});
-
-describe('while there is nobody to serve', () => {
-  test('the API is refused, health says so, and what comes after is served', async () => {
-    await start();
-    const client = front.client();
-    front.server.serve(null);
-    const refused = await client.request('/api/v1/push', { method: 'POST', body: '{"items":[]}' });
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get('retry-after')).toBe('1');
-    const error = 'no leader is known; retry after';
-    expect(JSON.parse(refused.body)).toEqual({ error, code: 'no_leader' });
-    expect((await client.request('/metrics')).status).toBe(503);
-    expect(JSON.parse((await client.request('/health')).body)).toEqual(front.service.health());
-    expect((await client.request('/nowhere')).status).toBe(404);
-    front.server.serve(front.service);
-    expect((await client.request('/metrics')).status).toBe(200);
-  });
-
-  test('a body that is still coming when the service goes is refused', async () => {
-    await start();
-    const client = front.client();
-    const answer = client.request('/api/v1/push', {
-      method: 'POST',
-      body: `{"items":[{"queue":"q","payload":"${'x'.repeat(4_000_000)}"}]}`,
+describe.each(TRANSPORTS)('over %s', (over) => {
+  describe('routing', () => {
+    test.each([
+      ['GET', '/api/v1/x'],
+      ['POST', '/api/v1/x'],
+      ['GET', '/api/v1/push'],
+      ['DELETE', '/api/v1/push'],
+      ['PUT', '/api/v1/pop'],
+      ['GET', '/api/'],
+      ['GET', '/streams/v1/queries'],
+      ['GET', '/internal/api/x'],
+      ['POST', '/health'],
+      ['POST', '/anything'],
+      ['OPTIONS', '/'],
+      ['PATCH', '/api/v1/resources/queues/q'],
+      ['GET', '/api/v1/%zz"\\'],
+      ['GET', '/api/v1/pop/queue/'],
+      ['GET', '/API/v1/pop'],
+      ['GET', '/'],
+    ])('%s %s is no route', async (method, path) => {
+      await start();
+      const answer = await front.client(over).request(path, { method });
+      expect(answer.status).toBe(404);
+      expect(answer.headers.get('content-type')).toBe('application/json');
+      expect(JSON.parse(answer.body)).toEqual(NO_SUCH_ROUTE(path));
     });
-    await until(() => front.server.inFlight() > 0);
-    front.server.serve(null);
-    expect([201, 503]).toContain((await answer).status);
-  });
-});
 
-describe('the dashboard', () => {
-  let directory = '';
-
-  afterEach(() => rmSync(directory, { recursive: true }));
-
-  test('is served for every other path that is read', async () => {
-    directory = mkdtempSync(join(tmpdir(), 'dashboard-'));
-    writeFileSync(join(directory, 'index.html'), '<p>ü</p>');
-    await start({ dashboardDirectory: directory });
-    const client = front.client();
-    for (const path of ['/', '/queues/x', '/apix', '/%zz']) {
-      const answer = await client.request(path);
-      expect([answer.status, answer.body], path).toEqual([200, '<p>ü</p>']);
-      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(answer.headers.get('cache-control')).toBe('no-cache');
-    }
-    const head = await client.request('/', { method: 'HEAD' });
-    expect([head.status, head.headers.get('content-length')]).toEqual([200, '9']);
-    const tag = head.headers.get('etag') ?? '';
-    const held = await client.request('/queues', { headers: { 'If-None-Match': tag } });
-    expect([held.status, held.body, held.headers.get('etag')]).toEqual([304, '', tag]);
-    expect(held.headers.get('cache-control')).toBe('no-cache');
-    expect((await client.request('/', { method: 'POST' })).status).toBe(404);
-    expect((await client.request('/api/v1/x')).status).toBe(404);
-    const missing = await client.request('/assets/missing.js');
-    expect([missing.status, JSON.parse(missing.body).code]).toEqual([404, 'no_such_route']);
-  });
-
-  test('its assets are kept for ever, and sent as small as the browser takes them', async () => {
-    directory = mkdtempSync(join(tmpdir(), 'dashboard-'));
-    writeFileSync(join(directory, 'index.html'), '<p>');
-    mkdirSync(join(directory, 'assets'));
-    const script = Buffer.from('1;'.repeat(50_000));
-    writeFileSync(join(directory, 'assets', 'a-1.js'), script);
-    writeFileSync(join(directory, 'assets', 'a-1.js.br'), 'small');
-    await start({ dashboardDirectory: directory });
-    const client = front.client();
-    const plain = await client.request('/assets/a-1.js');
-    expect(plain.body.length).toBe(script.length);
-    const headers = { 'Accept-Encoding': 'gzip, br' };
-    const small = await client.request('/assets/a-1.js', { headers });
-    expect([small.body.slice(0, 9), small.headers.get('content-encoding')]).toEqual([
-      'small',
-      'br',
-    ]);
-    for (const answer of [plain, small]) {
-      expect(answer.headers.get('vary')).toBe('Accept-Encoding');
-      expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-      expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-    }
-  });
-});
-
-describe('failures', () => {
-  test('a service that throws costs its request a 500 and no other anything', async () => {
-    await start();
-    front.service.onPop = () => {
-      throw new Error('broken');
-    };
-    const client = front.client();
-    const answer = await client.request('/api/v1/pop/queue/q');
-    expect([answer.status, JSON.parse(answer.body).code]).toEqual([500, 'internal']);
-    expect(front.logged).toEqual(['a request failed: Error: broken']);
-    expect((await client.request('/health')).status).toBe(200);
-    front.service.onSubmit = () => {
-      throw new Error('broken too');
-    };
-    const pushed = await client.request('/api/v1/push', {
-      body: '{"items":[{"queue":"q","payload":0}]}',
+    test('a body sent to no route does not disturb the connection', async () => {
+      await start();
+      const client = front.client(over);
+      expect((await client.request('/nowhere', { body: 'x'.repeat(100_000) })).status).toBe(404);
+      expect((await client.request('/health')).status).toBe(200);
     });
-    expect(pushed.status).toBe(500);
-    expect(front.logged).toHaveLength(2);
-    expect(front.server.inFlight()).toBe(0);
+  });
+
+  describe('while there is nobody to serve', () => {
+    test('the API is refused, health says so, and what comes after is served', async () => {
+      await start();
+      const client = front.client(over);
+      front.server.serve(null);
+      const refused = await client.request('/api/v1/push', {
+        method: 'POST',
+        body: '{"items":[]}',
+      });
+      expect(refused.status).toBe(503);
+      expect(refused.headers.get('retry-after')).toBe('1');
+      const error = 'no leader is known; retry after';
+      expect(JSON.parse(refused.body)).toEqual({ error, code: 'no_leader' });
+      expect((await client.request('/metrics')).status).toBe(503);
+      expect(JSON.parse((await client.request('/health')).body)).toEqual(front.service.health());
+      expect((await client.request('/nowhere')).status).toBe(404);
+      front.server.serve(front.service);
+      expect((await client.request('/metrics')).status).toBe(200);
+    });
+
+    test('a body that is still coming when the service goes is refused', async () => {
+      await start();
+      const client = front.client(over);
+      const answer = client.request('/api/v1/push', {
+        method: 'POST',
+        body: `{"items":[{"queue":"q","payload":"${'x'.repeat(4_000_000)}"}]}`,
+      });
+      await until(() => front.server.inFlight() > 0);
+      front.server.serve(null);
+      expect([201, 503]).toContain((await answer).status);
+    });
+  });
+
+  describe('the dashboard', () => {
+    let directory = '';
+
+    afterEach(() => rmSync(directory, { recursive: true }));
+
+    test('is served for every other path that is read', async () => {
+      directory = mkdtempSync(join(tmpdir(), 'dashboard-'));
+      writeFileSync(join(directory, 'index.html'), '<p>ü</p>');
+      await start({ dashboardDirectory: directory });
+      const client = front.client(over);
+      for (const path of ['/', '/queues/x', '/apix', '/%zz']) {
+        const answer = await client.request(path);
+        expect([answer.status, answer.body], path).toEqual([200, '<p>ü</p>']);
+        expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+        expect(answer.headers.get('cache-control')).toBe('no-cache');
+      }
+      const head = await client.request('/', { method: 'HEAD' });
+      expect([head.status, head.headers.get('content-length')]).toEqual([200, '9']);
+      const tag = head.headers.get('etag') ?? '';
+      const held = await client.request('/queues', { headers: { 'If-None-Match': tag } });
+      expect([held.status, held.body, held.headers.get('etag')]).toEqual([304, '', tag]);
+      expect(held.headers.get('cache-control')).toBe('no-cache');
+      expect((await client.request('/', { method: 'POST' })).status).toBe(404);
+      expect((await client.request('/api/v1/x')).status).toBe(404);
+      const missing = await client.request('/assets/missing.js');
+      expect([missing.status, JSON.parse(missing.body).code]).toEqual([404, 'no_such_route']);
+    });
+
+    test('its assets are kept for ever, and sent as small as the browser takes them', async () => {
+      directory = mkdtempSync(join(tmpdir(), 'dashboard-'));
+      writeFileSync(join(directory, 'index.html'), '<p>');
+      mkdirSync(join(directory, 'assets'));
+      const script = Buffer.from('1;'.repeat(50_000));
+      writeFileSync(join(directory, 'assets', 'a-1.js'), script);
+      writeFileSync(join(directory, 'assets', 'a-1.js.br'), 'small');
+      await start({ dashboardDirectory: directory });
+      const client = front.client(over);
+      const plain = await client.request('/assets/a-1.js');
+      expect(plain.body.length).toBe(script.length);
+      const headers = { 'Accept-Encoding': 'gzip, br' };
+      const small = await client.request('/assets/a-1.js', { headers });
+      expect([small.body.slice(0, 9), small.headers.get('content-encoding')]).toEqual([
+        'small',
+        'br',
+      ]);
+      for (const answer of [plain, small]) {
+        expect(answer.headers.get('vary')).toBe('Accept-Encoding');
+        expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+        expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+      }
+    });
+  });
+
+  describe('failures', () => {
+    test('a service that throws costs its request a 500 and no other anything', async () => {
+      await start();
+      front.service.onPop = () => {
+        throw new Error('broken');
+      };
+      const client = front.client(over);
+      const answer = await client.request('/api/v1/pop/queue/q');
+      expect([answer.status, JSON.parse(answer.body).code]).toEqual([500, 'internal']);
+      expect(front.logged).toEqual(['a request failed: Error: broken']);
+      expect((await client.request('/health')).status).toBe(200);
+      front.service.onSubmit = () => {
+        throw new Error('broken too');
+      };
+      const pushed = await client.request('/api/v1/push', {
+        body: '{"items":[{"queue":"q","payload":0}]}',
+      });
+      expect(pushed.status).toBe(500);
+      expect(front.logged).toHaveLength(2);
+      expect(front.server.inFlight()).toBe(0);
+    });
   });
 });
 

@@ -14,7 +14,6 @@
  * `Reply`, in this turn or any later one, and is rendered then. A route that throws costs its own
  * request a 500 and nothing else.
  */
-import { createServer as createProbe } from 'node:net';
 import type { Subscription } from '@svc/engine';
 import {
   BODY_BYTES_DEFAULT,
@@ -65,6 +64,14 @@ import { Exchange, type FrontLogger, type Rim } from '../exchange/exchange.js';
 import { HeldBody } from '../exchange/held-body.js';
 import { findLongValues } from '../exchange/long-values.js';
 import { LoopShare } from '../exchange/loop-share.js';
+import {
+  type CallClient,
+  type CallRequest,
+  type Identity,
+  type MemoryCall,
+  MemoryRequest,
+  MemoryResponse,
+} from '../exchange/memory-call.js';
 import { OpenPaths } from '../exchange/open-paths.js';
 import { WHOLE_LIST } from '../exchange/paging.js';
 import { type DecodeFault, isFault } from '../exchange/query.js';
@@ -82,15 +89,8 @@ import {
   type StaticFile,
   StaticFiles,
 } from '../exchange/static-files.js';
-import {
-  type BodySource,
-  loadUws,
-  type Uws,
-  type UwsApp,
-  type UwsListenSocket,
-  type UwsRequest,
-  type UwsResponse,
-} from '../exchange/uws.js';
+import type { BodySource, TransportRequest, TransportResponse } from '../exchange/transport.js';
+import { loadUws, type Uws, type UwsApp, type UwsListenSocket } from '../exchange/uws.js';
 import { Zstd } from '../exchange/zstd.js';
 import { GATE_DEFAULTS, Gate, type GateOptions } from '../gate/gate.js';
 import { JsonError } from '../json/json-error.js';
@@ -98,6 +98,7 @@ import { Scraper } from '../metrics/scrape.js';
 import type { Service } from '../ports/service.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../routing/route.js';
 import { type RouteMatch, Router } from '../routing/router.js';
+import { listenErrorOf } from './listen-error.js';
 import { ROUTES } from './routes.js';
 
 export interface HttpServerOptions {
@@ -152,17 +153,6 @@ export interface Unready {
   health(): HealthAnswer;
 }
 
-/** The listener could not be opened; the message names host, port and cause. */
-export class ListenError extends Error {
-  readonly code: string;
-
-  constructor(host: string, port: number, code: string, cause: string) {
-    super(`cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${cause}`);
-    this.name = 'ListenError';
-    this.code = code;
-  }
-}
-
 export interface HttpServer {
   /**
    * Requests go to `service` from now on. Until this is called for the first time, and while it is
@@ -174,6 +164,11 @@ export interface HttpServer {
   inFlight(): number;
   /** Connections of clients. */
   readonly connections: Connections;
+  /**
+   * A request that was parsed elsewhere; its answer goes to `client`. Of calls at once there may be
+   * as many as of connections; one more is answered 503.
+   */
+  call(request: CallRequest, client: CallClient): MemoryCall;
   /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
   listen(host: string, port: number): Promise<number>;
   /**
@@ -206,6 +201,8 @@ interface Arrival {
   readonly match: RouteMatch | DecodeFault | null;
   readonly head: Head;
   readonly source: BodySource;
+  /** null: the head tells who calls. */
+  readonly identity: Identity | null;
 }
 
 class FrontServer implements HttpServer, Rim {
@@ -236,6 +233,8 @@ class FrontServer implements HttpServer, Rim {
   #tracked: TrackedRequest | null = null;
   readonly #tenancyHeader: boolean;
   readonly #bodyBytesMax: number;
+  readonly #calls = new Set<MemoryResponse>();
+  #isClosed = false;
   #open = 0;
   #listenSocket: UwsListenSocket | null = null;
   #sweeper: NodeJS.Timeout | null = null;
@@ -294,7 +293,7 @@ class FrontServer implements HttpServer, Rim {
     for (const method of ROUTED_METHODS) {
       app[method]('/*', (response, request) => {
         if (!connections.tracks) {
-          this.#handle(response, request, null);
+          this.#handle(response, request, null, null);
           return;
         }
         this.#tracked = new TrackedRequest(connections, response);
@@ -304,7 +303,7 @@ class FrontServer implements HttpServer, Rim {
     app.any('/*', (response, request) => {
       const tracked = this.#tracked;
       this.#tracked = null;
-      if (tracked !== null || !connections.tracks) this.#handle(response, request, tracked);
+      if (tracked !== null || !connections.tracks) this.#handle(response, request, tracked, null);
       else {
         // A method that nobody uses, and whose connection could not be followed.
         connections.requested(response);
@@ -320,6 +319,17 @@ class FrontServer implements HttpServer, Rim {
 
   inFlight(): number {
     return this.#open;
+  }
+
+  call(request: CallRequest, client: CallClient): MemoryCall {
+    const call = new MemoryResponse(client, request.peer, this.#calls);
+    if (this.#isClosed) call.close();
+    else if (this.connections.isBeyond(this.#calls.size)) this.connections.refuse(call);
+    else {
+      this.#handle(call, new MemoryRequest(request), null, request.identity);
+      call.bringBody(request.body);
+    }
+    return call;
   }
 
   opened(): void {
@@ -379,7 +389,9 @@ class FrontServer implements HttpServer, Rim {
     clearTimeout(timer);
     if (this.#sweeper !== null) clearInterval(this.#sweeper);
     this.#frontParts.timers.zstd.stop();
+    this.#isClosed = true;
     this.#app.close();
+    for (const call of this.#calls) call.close();
   }
 
   #sweep(): void {
@@ -390,7 +402,12 @@ class FrontServer implements HttpServer, Rim {
   }
 
   /** Reads all it needs of `request` before it returns: the object is only lent. */
-  #handle(response: UwsResponse, request: UwsRequest, tracked: TrackedRequest | null): void {
+  #handle(
+    response: TransportResponse,
+    request: TransportRequest,
+    tracked: TrackedRequest | null,
+    identity: Identity | null,
+  ): void {
     const method = request.getCaseSensitiveMethod();
     const path = request.getUrl();
     const exchange = new Exchange(response, this, method === 'HEAD', tracked);
@@ -398,17 +415,22 @@ class FrontServer implements HttpServer, Rim {
       const match = this.#router.match(method, path);
       const head = readHead(request);
       if (!head.passes(exchange)) return;
-      if (!this.#door.admits(exchange, head, method, path, match === null)) return;
-      this.#arrived({ exchange, method, path, match, head, source: response }, response);
+      const isVouchedFor = identity !== null;
+      if (!isVouchedFor && !this.#door.admits(exchange, head, method, path, match === null)) return;
+      this.#arrived({ exchange, method, path, match, head, source: response, identity }, response);
     } catch (error) {
       this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
     }
   }
 
-  #arrived(arrival: Arrival, response: UwsResponse): void {
-    const { exchange, head, match } = arrival;
+  #arrived(arrival: Arrival, response: TransportResponse): void {
+    const { exchange, head, match, identity } = arrival;
     const authenticator = this.#authenticator;
     const level = levelOf(match);
+    if (identity !== null) {
+      this.#judged(arrival, level, identity.caller);
+      return;
+    }
     if (authenticator === null || level === 'public' || this.#isOpen(arrival)) {
       this.#admitted(arrival, null);
       return;
@@ -467,16 +489,8 @@ class FrontServer implements HttpServer, Rim {
       this.#refuseUnready(exchange, route);
       return;
     }
-    const tenantHeader = this.#tenancyHeader && route.scoped ? head.getHeader(TENANT_HEADER) : '';
-    const tenant = tenantOfHeader(tenantHeader);
-    if (tenant === null) {
-      exchange.json('400 Bad Request', INVALID_TENANT_TEXT);
-      return;
-    }
-    if (tenant === RESERVED_TENANT) {
-      exchange.refuse(RESERVED_TENANT_REFUSAL);
-      return;
-    }
+    const tenant = this.#tenantOf(arrival, route);
+    if (tenant === null) return;
     if (route.largeAnswer !== null) {
       if (!route.reserves && !this.answers.admits(route.largeAnswer)) {
         exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
@@ -494,6 +508,17 @@ class FrontServer implements HttpServer, Rim {
     readBody(source, exchange, this, head.bodyLength, route.body, this.#bodyBytesMax, (body) =>
       this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, page, body }),
     );
+  }
+
+  /** null: the request has been refused. */
+  #tenantOf({ exchange, head, identity }: Arrival, route: Route): string | null {
+    if (identity !== null) return identity.tenant;
+    const tenantHeader = this.#tenancyHeader && route.scoped ? head.getHeader(TENANT_HEADER) : '';
+    const tenant = tenantOfHeader(tenantHeader);
+    if (tenant === null) exchange.json('400 Bad Request', INVALID_TENANT_TEXT);
+    else if (tenant === RESERVED_TENANT) exchange.refuse(RESERVED_TENANT_REFUSAL);
+    else return tenant;
+    return null;
   }
 
   #handleWithBody(match: RouteMatch, request: RouteRequest): void {
@@ -564,19 +589,4 @@ function isService(first: Service | Unready): first is Service {
 
 function levelOf(match: RouteMatch | DecodeFault | null): AccessLevel {
   return match === null || isFault(match) ? UNKNOWN_PATH_LEVEL : match.route.level;
-}
-
-/** The native layer does not say why; the system does, when it is asked for the same once more. */
-async function listenErrorOf(host: string, port: number): Promise<ListenError> {
-  const cause = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
-    const probe = createProbe();
-    probe.once('error', resolve);
-    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)));
-  });
-  if (cause === null) {
-    return new ListenError(host, port, 'listen_failed', 'the address was refused');
-  }
-  const code = cause.code ?? 'listen_failed';
-  const why = code === 'EADDRINUSE' ? 'the port is taken' : cause.message;
-  return new ListenError(host, port, code, `${why} (${code})`);
 }

@@ -3,7 +3,8 @@ import type { AnswerShare } from '../exchange/answer-budget.js';
 import type { Rim } from '../exchange/exchange.js';
 import type { SubmittedOutcome } from '../ports/service.js';
 import { createServer, type HttpServer, type HttpServerOptions } from '../server/server.js';
-import { RawClient } from './raw-client.fake.js';
+import { MemoryClient } from './memory-client.fake.js';
+import { RawClient, type TestClient } from './raw-client.fake.js';
 import { FakeService } from './service.fake.js';
 
 /** The outcome of a push of one message. */
@@ -13,13 +14,17 @@ export const PUSHED: SubmittedOutcome = {
   messageIds: ['01a2b3c4-0000-7000-8000-000000000001'],
 };
 
+/** How a request comes to a front. */
+export type Transport = 'sockets' | 'memory';
+export const TRANSPORTS: readonly Transport[] = ['sockets', 'memory'];
+
 export class TestFront {
   readonly service: FakeService;
   readonly server: HttpServer;
   readonly port: number;
   /** Messages of the logger. */
   readonly logged: string[];
-  readonly #clients: RawClient[] = [];
+  readonly #clients: TestClient[] = [];
 
   private constructor(service: FakeService, server: HttpServer, port: number, logged: string[]) {
     this.service = service;
@@ -55,8 +60,10 @@ export class TestFront {
     return (this.server as unknown as Rim).answers.used(share);
   }
 
-  client(): RawClient {
-    const client = new RawClient(this.port);
+  client(): RawClient;
+  client(over: Transport): TestClient;
+  client(over: Transport = 'sockets'): TestClient {
+    const client = over === 'sockets' ? new RawClient(this.port) : new MemoryClient(this.server);
     this.#clients.push(client);
     return client;
   }

@@ -17,6 +17,22 @@ export interface RawRequest {
   readonly body?: string | Buffer;
 }
 
+/** A client over either transport; `RawClient` alone can send what is no request. */
+export interface TestClient {
+  /** Bytes of bodies that were not taken yet. */
+  readonly unsent: number;
+  begin(path: string, request?: RawRequest): void;
+  /** `begin`, then `answer`. */
+  request(path: string, request?: RawRequest): Promise<RawAnswer>;
+  /** The next answer; rejects when there is none, or no end of it. */
+  answer(headOnly?: boolean): Promise<RawAnswer>;
+  pauseReading(): void;
+  resumeReading(): void;
+  /** Goes without a word. */
+  destroy(): void;
+  closed(): Promise<void>;
+}
+
 export function requestBytes(path: string, request: RawRequest = {}): Buffer {
   const { method = request.body === undefined ? 'GET' : 'POST', headers = {}, body } = request;
   const lines = [`${method} ${path} HTTP/1.1`, 'Host: test'];
@@ -28,7 +44,7 @@ export function requestBytes(path: string, request: RawRequest = {}): Buffer {
 
 const HEAD_END = '\r\n\r\n';
 
-export class RawClient {
+export class RawClient implements TestClient {
   readonly #socket: Socket;
   /** Joined only when they are looked at: large answers come in hundreds of pieces. */
   #chunks: Buffer[] = [];
@@ -88,8 +104,12 @@ export class RawClient {
     this.#socket.destroy();
   }
 
-  async request(path: string, request: RawRequest = {}): Promise<RawAnswer> {
+  begin(path: string, request: RawRequest = {}): void {
     this.send(requestBytes(path, request));
+  }
+
+  async request(path: string, request: RawRequest = {}): Promise<RawAnswer> {
+    this.begin(path, request);
     return await this.answer(request.method === 'HEAD');
   }
 
