@@ -237,8 +237,8 @@ export class MemoryResponse implements TransportResponse, MemoryCall {
     this.#isAnswered = true;
     this.#giveHead(bytes.length);
     const taken = this.#give(bytes);
-    // Lent bytes: whoever answers may use them for the next answer.
-    if (taken < bytes.length) this.#rest = bytes.slice(taken);
+    // Their memory is used again for other answers. (`slice` of a Buffer would not copy.)
+    if (taken < bytes.length) this.#rest = new Uint8Array(bytes.subarray(taken));
     else this.#ended();
     return this;
   }

@@ -79,9 +79,9 @@ class Client implements CallClient {
   }
 }
 
-function fetched(length: number): FetchedOutcome {
+function fetched(length: number, letter = 'x'): FetchedOutcome {
   const batch: MessageBatch = {
-    bytes: Buffer.from(`"${'x'.repeat(length)}"`),
+    bytes: Buffer.from(`"${letter.repeat(length)}"`),
     payloadStart: [0],
     payloadEnd: [length + 2],
     stampUs: 1_792_000_000_000_120,
@@ -329,6 +329,24 @@ describe('a client that does not take its answer', () => {
     answers.sweep(front.service.nowMs);
     expect(client.told).toEqual(['head', 'broken']);
     expectNothingHeld();
+  });
+
+  test('gets it whole, though its memory was used for other answers', async () => {
+    await start();
+    const target = '/api/v1/fetch';
+    const clients = ['a', 'b', 'c'].map((letter) => {
+      front.service.onFetch = (_, reply) => reply.send(fetched(20_000, letter));
+      const client = new Client();
+      client.take = () => 0;
+      return client.ask({ method: 'POST', target, body: FETCH });
+    });
+    for (const [i, client] of clients.entries()) {
+      client.take = (length) => length;
+      client.call?.takesMore();
+      expect(client.told).toEqual(['head', 'end']);
+      const payload = JSON.parse(client.text).entries[0].records[0].payload;
+      expect(payload === 'abc'.charAt(i).repeat(20_000)).toBe(true);
+    }
   });
 
   test('of an answer that was handed over in one piece holds that piece alone', async () => {
