@@ -93,7 +93,7 @@ export class UsageJournal implements Meter {
     this.#meter.add(sample, wallUs);
   }
 
-  /** Calls `send` when all that was added is in a file, or cannot be: no answer waits for a disk. */
+  /** Calls `send` when all that was added is in a file, or cannot be: no answer waits for it. */
   whenWritten(send: () => void): void {
     this.#waiting.push(send);
     if (this.#waiting.length === 1) this.#options.defer(() => this.#release());
