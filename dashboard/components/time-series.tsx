@@ -53,7 +53,7 @@ export function TimeSeries(props: TimeSeriesProps) {
       </figcaption>
       <div ref={box} class="canvas" aria-hidden="true" />
       {timeline.series.every((one) => latestOf(one) === null) && (
-        <p class="no-figures quiet">No figures in this span; nodes count by the minute.</p>
+        <p class="no-figures quiet">Nothing counted in this span yet.</p>
       )}
       <Hidden>{summaryOf(timeline, format)}</Hidden>
     </figure>

@@ -1,5 +1,6 @@
-/** Queues in memory, as the node that answers holds them. */
-import { useMemo } from 'preact/hooks';
+/** Queues in memory: sums over the nodes that have answered this page, one at a time. */
+import { useMemo, useRef } from 'preact/hooks';
+import { heardPage, sumsOf, whose } from '../base/ephemeral-sums.js';
 import { counted, formatBytes } from '../base/format.js';
 import { holds } from '../base/order.js';
 import { type Column, DataTable, type More } from '../components/data-table.js';
@@ -79,18 +80,27 @@ const COLUMNS: readonly Column<EphemeralRow>[] = [
 export function EphemeralPage() {
   const { query } = usePlace();
   const chosen = query.get('queue');
+  const heard = useRef(new Map<number, readonly EphemeralRow[]>());
   const { poll, more } = usePages('ephemeral', async (after, signal) => {
     const asked = { limit: PAGE_ROWS, after };
     const at = 'GET /api/v1/ephemeral/queues';
-    const { queues, nextAfter } = await call(at, { query: asked, signal });
+    const { queues, nodeId, nextAfter } = await call(at, { query: asked, signal });
+    heard.current.set(nodeId, heardPage(heard.current.get(nodeId), queues, after === null));
     return { rows: queues, nextAfter };
   });
+  const { members } = useCluster();
+  const nodes = members.data?.members.map(({ nodeId }) => nodeId) ?? [...heard.current.keys()];
+  // Anew with each answer. What a node held that has left the cluster is gone.
+  const rows = useMemo(
+    () => sumsOf(nodes.map((node) => heard.current.get(node) ?? [])),
+    [poll.data, nodes.join()],
+  );
   return (
     <Page title="Ephemeral queues">
       <Loaded poll={poll} what="the queues">
-        {({ rows }) => (
+        {() => (
           <>
-            <Filtered rows={rows} more={more} />
+            <Filtered rows={rows} more={more} told={whose([...heard.current.keys()], nodes)} />
             {chosen !== null && (
               <OneEphemeralQueue
                 key={chosen}
@@ -110,31 +120,25 @@ export function EphemeralPage() {
 interface FilteredProps {
   readonly rows: readonly EphemeralRow[];
   readonly more: More | null;
+  /** Whose figures these are. */
+  readonly told: string;
 }
 
-function Filtered({ rows, more }: FilteredProps) {
+function Filtered({ rows, more, told }: FilteredProps) {
   const { query } = usePlace();
-  const { members } = useCluster();
   const text = query.get('q') ?? '';
   const shown = useMemo(() => rows.filter(({ queue }) => holds(text, [queue])), [rows, text]);
-  const nodes = members.data?.members.length ?? 1;
   if (rows.length === 0) {
     return (
       <Empty>
-        {nodes > 1 ? 'The node that answered' : 'This node'} holds no ephemeral queue. One is there
-        once it is named by POST /api/v1/ephemeral/push.
+        No ephemeral queue. One is there once it is named by POST /api/v1/ephemeral/push. {told}
       </Empty>
     );
   }
   return (
     <div>
       <ListFilter label="Name holds" count={counted(shown.length, 'queue', 'queues')}>
-        {nodes > 1 && (
-          <span class="quiet">
-            Each of the {nodes} nodes holds partitions of its own; these are of the node that
-            answered.
-          </span>
-        )}
+        {told !== '' && <span class="quiet">{told}</span>}
       </ListFilter>
       <DataTable
         caption="Ephemeral queues"

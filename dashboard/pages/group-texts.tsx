@@ -6,8 +6,8 @@ import type { Success } from '../data/request.js';
 
 type Row = Success<'GET /api/v1/consumer-groups'>[number];
 
-const TONES = { Lagging: 'bad', Stable: 'good', Dead: 'wait' } as const;
-const STATES = { Lagging: 'lagging', Stable: 'reading', Dead: 'never read' } as const;
+const TONES = { Lagging: 'bad', Stable: 'good', Dead: 'plain' } as const;
+const STATES = { Lagging: 'lagging', Stable: 'reading', Dead: 'nothing read yet' } as const;
 
 export const WITHOUT_A_GROUP = 'without a group';
 

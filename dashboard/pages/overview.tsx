@@ -1,7 +1,7 @@
 /** What an operator asks first: is it healthy, how fast, how far behind, what is stuck. */
 import { useMemo } from 'preact/hooks';
 import { clusterRates } from '../base/cluster-figures.js';
-import { formatDuration, formatInteger, formatMs, formatRate } from '../base/format.js';
+import { counted, formatDuration, formatInteger, formatMs, formatRate } from '../base/format.js';
 import { noticesOf } from '../base/notices.js';
 import { pathOfQueue } from '../base/routes.js';
 import { timelineOf } from '../base/series.js';
@@ -92,7 +92,10 @@ function Totals({ totals }: { readonly totals: Overview }) {
         {
           label: 'Oldest unread',
           value: formatDuration(lag.time.max),
-          note: `${formatInteger(lag.offset.max)} behind in one partition`,
+          note:
+            lag.offset.max === 0
+              ? 'all is read'
+              : `${formatInteger(lag.offset.max)} behind in one partition`,
           tone: lag.time.max > waitSeconds ? 'wait' : undefined,
         },
         {
@@ -103,7 +106,7 @@ function Totals({ totals }: { readonly totals: Overview }) {
         {
           label: 'Queues',
           value: <Link to="/queues">{formatInteger(queues)}</Link>,
-          note: `${formatInteger(partitions)} partitions`,
+          note: counted(partitions, 'partition', 'partitions'),
         },
       ]}
     />

@@ -79,6 +79,10 @@ function Charts({ history }: { readonly history: History }) {
           {...span}
         />
       </div>
+      <p class="table-note quiet">
+        Nodes keep no lag of a group over time: the age when delivered tells how late its messages
+        were. Prometheus has the lag by group as svc_consumer_group_lag_messages.
+      </p>
     </>
   );
 }

@@ -101,6 +101,8 @@ export interface EphemeralQueuesPage {
   /** There are more, behind `nextAfter`. */
   readonly truncated: boolean;
   readonly nextAfter: string | null;
+  /** The node that tells. */
+  readonly nodeId: number;
   readonly cellBytes: number;
 }
 

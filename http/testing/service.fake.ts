@@ -99,6 +99,7 @@ const NO_EPHEMERAL_QUEUES: EphemeralQueuesPage = {
   queues: [],
   truncated: false,
   nextAfter: null,
+  nodeId: 1,
   cellBytes: 0,
 };
 const NOTHING_LISTED = { rows: [], end: { nextAfter: null } };

@@ -103,6 +103,7 @@ export async function fillForCost(client: Caller): Promise<void> {
   for (const i of range(QUERIES)) {
     const query = { name: `totals-${i}`, source_queue: queueAt(i), config_hash: 'a1' };
     await stage.post('/streams/v1/queries', query);
+    await stage.pop(queueAt(i), `consumerGroup=streams.totals-${i}&autoAck=true&batch=4`);
   }
   await fail(stage);
 }

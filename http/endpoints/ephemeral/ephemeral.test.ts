@@ -133,7 +133,7 @@ test.each<[string, [string, number]]>([
   ['?limit=0', ['', 1]],
   ['?limit=99999', ['', 10_000]],
 ])('the list of queues%s', async (query, asked) => {
-  const list = { queues: [], truncated: true, nextAfter: 'ü', cellBytes: 9 };
+  const list = { queues: [], truncated: true, nextAfter: 'ü', nodeId: 3, cellBytes: 9 };
   front.service.ephemeral.answers.queues = { kind: 'ephemeral-queues', ...list };
   const answer = await get(`queues${query}`);
   expect(JSON.parse(answer.body)).toEqual({ ...list, count: 0 });

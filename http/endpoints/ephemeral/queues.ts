@@ -206,9 +206,10 @@ function renderReset(exchange: Exchange, queue: string, outcome: EphemeralReset)
 }
 
 function renderList(exchange: Exchange, _: null, outcome: EphemeralQueuesPage): void {
-  const { queues, cellBytes, truncated, nextAfter } = outcome;
+  const { queues, nodeId, cellBytes, truncated, nextAfter } = outcome;
   const tail: Omit<EphemeralQueuesAnswer, 'queues'> = {
     count: queues.length,
+    nodeId,
     cellBytes,
     truncated,
     nextAfter,

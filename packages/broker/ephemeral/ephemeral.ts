@@ -287,8 +287,10 @@ export class Ephemeral implements EphemeralService {
     reply: Reply<EphemeralQueuesPage | RefusedOutcome>,
   ): void {
     const asked: QueuesAsked = { tenant, after, limit };
-    const begin = () => queuesPage(this.#rings, this.#options.state, asked);
-    this.#walks.walk(JSON.stringify(asked), begin, reply, (page) => reply.send(page));
+    const { self: nodeId, state } = this.#options;
+    const begin = () => queuesPage(this.#rings, state, asked);
+    const send = (page: Omit<EphemeralQueuesPage, 'nodeId'>) => reply.send({ ...page, nodeId });
+    this.#walks.walk(JSON.stringify(asked), begin, reply, send);
   }
 
   depth(tenant: string, queue: string, group: string | null): EphemeralDepthAnswer | null {

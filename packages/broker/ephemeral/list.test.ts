@@ -37,7 +37,7 @@ class Node {
     expect(this.rings.push({ tenant, queue, partition: 'p' }, payloads)).toBeNull();
   }
 
-  page(asked: QueuesAsked): { page: EphemeralQueuesPage; steps: number } {
+  page(asked: QueuesAsked): { page: Omit<EphemeralQueuesPage, 'nodeId'>; steps: number } {
     const walk = queuesPage(this.rings, this.state, asked);
     for (let steps = 1; ; steps++) {
       const step = walk.next();

@@ -42,7 +42,7 @@ export function* queuesPage(
   rings: LocalRings,
   state: State,
   { tenant, after, limit }: QueuesAsked,
-): Generator<void, EphemeralQueuesPage> {
+): Generator<void, Omit<EphemeralQueuesPage, 'nodeId'>> {
   // One more than the page shows whether there are more.
   const held = yield* heldBehind(rings.ofTenant(tenant), keyText(after), limit + 1);
   const declared = yield* declaredBehind(state, tenant, after, limit + 1);

@@ -72,6 +72,7 @@ export interface SurfaceApi {
     readonly answer: {
       readonly queues: readonly EphemeralQueueRow[];
       readonly count: number;
+      readonly nodeId: number;
       readonly cellBytes: number;
       readonly truncated: boolean;
       readonly nextAfter: string | null;

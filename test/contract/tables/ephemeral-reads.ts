@@ -37,6 +37,7 @@ export const ephemeralReads: ContractTable = {
           const path = `${EPHEMERAL}/queues?limit=1&after=${encodeURIComponent(after ?? '')}`;
           const page = bodyOf(await sameNode.client.get(path), 200) as EphemeralQueuesAnswer;
           expect(page).toMatchObject({ queues: [{ queue: name }], count: 1 });
+          expect(page.nodeId, 'the node that was asked').toBeGreaterThan(0);
           after = page.nextAfter;
         }
         expect(after, 'there is no more').toBeNull();
