@@ -42,21 +42,25 @@ export function retryAfterMsOf(header: string | null): number {
 /** `body`: what the node or a proxy answered, read as JSON; null where it was none. */
 export function refusalOf(status: number, retryAfter: string | null, body: unknown): CallError {
   const { error, code, message, detail } = membersOf(body);
-  const said = message || detail || error;
+  const said = message || detail || (error === SAYS_NOTHING ? '' : error);
   const retryAfterMs = retryAfterMsOf(retryAfter);
   const refusal = { status, code: code || error, retryAfterMs, body };
   const when = status === 429 && retryAfterMs > 0 ? `; again in ${formatMs(retryAfterMs)}` : '';
   return new CallError('refused', wordsOf(status, said) + when, refusal);
 }
 
+/** Of a 401 that gives no reason. */
+const SAYS_NOTHING = 'auth_required';
+
 function wordsOf(status: number, said: string): string {
   const what = WORDS[status];
   if (what === undefined) return said === '' ? `refused with status ${status}` : said;
+  if (status === 401) return said === '' ? what : said;
   return said === '' ? what : `${what}: ${said}`;
 }
 
 const WORDS: Readonly<Record<number, string>> = {
-  401: 'a token is needed',
+  401: 'a valid token is needed',
   403: 'not allowed',
   429: 'too many requests',
   502: 'the proxy reaches no node',

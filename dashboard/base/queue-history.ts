@@ -9,13 +9,15 @@ interface Window {
 
 /** A bucket is told of this long after its end at the latest. */
 const TOLD_MS = 60_000;
+/** A span of more buckets stays as it was answered: a chart is some hundred pixels wide. */
+const FILLED_MAX = 10_000;
 
 /** Whether figures of the bucket that begins then may be on their way: that none are is no zero. */
 export function mayStillCome(bucketMs: number, bucketMinutes: number, nowMs: number): boolean {
   return bucketMs > nowMs - TOLD_MS - bucketMinutes * 60_000;
 }
 
-/** The rows with those that are missing, oldest first. The newest may still come: it stays out. */
+/** The rows and those that are missing, oldest first. The newest may still come: it stays out. */
 export function filledRows<Row>(
   rows: readonly Row[],
   bucketOf: (row: Row) => string,
@@ -24,6 +26,8 @@ export function filledRows<Row>(
 ): Row[] {
   const widthMs = bucketMinutes * 60_000;
   const byMs = new Map(rows.map((row) => [Date.parse(bucketOf(row)), row]));
+  const spanMs = Math.min(toMs, nowMs) - fromMs;
+  if (!(widthMs > 0) || spanMs / widthMs > FILLED_MAX) return [...rows];
   for (let ms = Math.ceil(fromMs / widthMs) * widthMs; ms <= toMs; ms += widthMs) {
     if (mayStillCome(ms, bucketMinutes, nowMs)) break;
     if (!byMs.has(ms)) byMs.set(ms, empty(new Date(ms).toISOString()));

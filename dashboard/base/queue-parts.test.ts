@@ -70,6 +70,11 @@ test('a bucket without a row counts as zeros, but the newest may still come', ()
   const filled = filledRows(rows, ({ bucket }) => bucket, empty, window);
   expect(filled.map(({ pushed }) => pushed)).toEqual([0, 7, 0, 0]);
   expect(filled.map(({ bucket }) => Date.parse(bucket))).toEqual([ms(1), ms(2), ms(3), ms(4)]);
+  // Buckets without a width, or without an end.
+  for (const endless of [{ bucketMinutes: 0 }, { fromMs: Date.parse('0001-01-01') }]) {
+    const asked = { ...window, ...endless };
+    expect(filledRows(rows, ({ bucket }) => bucket, empty, asked)).toEqual(rows);
+  }
 });
 
 test('parked pops stand by bucket, with those of several nodes on a host added up', () => {

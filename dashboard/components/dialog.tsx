@@ -49,7 +49,10 @@ const FIELD = 'input:enabled, select:enabled, textarea:enabled:not([readonly])';
 /** Where there is no field, the browser begins at the first button, which closes. */
 function open(dialog: HTMLDialogElement): void {
   dialog.showModal();
-  dialog.querySelector<HTMLElement>(FIELD)?.focus();
+  const field = dialog.querySelector<HTMLElement>(FIELD);
+  field?.focus();
+  // What is typed or pasted takes the place of what is there.
+  if (field instanceof HTMLInputElement) field.select();
 }
 
 interface ConfirmProps {

@@ -6,6 +6,7 @@
  * and is sent again: the page stays, with all that was typed into it.
  */
 import { Store } from '../base/store.js';
+import { keep, readKept } from './storage.js';
 
 const TOKEN = 'svc.token';
 const TENANT = 'svc.tenant';
@@ -16,12 +17,14 @@ export interface Access {
 }
 
 export const access = new Store<Access>({
-  token: sessionStorage.getItem(TOKEN) ?? '',
-  tenant: sessionStorage.getItem(TENANT) ?? '',
+  token: readKept('sessionStorage', TOKEN) ?? '',
+  tenant: readKept('sessionStorage', TENANT) ?? '',
 });
 
 /** A token is asked for. */
 export const isTokenWanted = new Store(false);
+/** What the node said of the token that it was given last; null: it was not refused. */
+export const tokenRefusal = new Store<string | null>(null);
 /** The reader closed the question: it comes again when he asks, or when the page is loaded. */
 let isDeclined = false;
 let waiting: ((hasToken: boolean) => void)[] = [];
@@ -29,9 +32,10 @@ let waiting: ((hasToken: boolean) => void)[] = [];
 /** An empty member is forgotten. `Bearer ` in front of a pasted token is not part of it. */
 export function keepAccess({ token, tenant }: Access): void {
   const kept = { token: token.trim().replace(/^bearer\s+/i, ''), tenant: tenant.trim() };
-  keep(TOKEN, kept.token);
-  keep(TENANT, kept.tenant);
+  keep('sessionStorage', TOKEN, kept.token || null);
+  keep('sessionStorage', TENANT, kept.tenant || null);
   access.value = kept;
+  tokenRefusal.value = null;
   isDeclined = false;
   settle(true);
 }
@@ -46,8 +50,14 @@ export function declineToken(): void {
   settle(false);
 }
 
-/** False: the reader gave none. */
-export function tokenEntered(): Promise<boolean> {
+/**
+ * After a 401 to a request that was sent with this access. False: the reader gave no other.
+ * `reason`: what the node said.
+ */
+export function tokenEntered(sentWith: Access, reason: string): Promise<boolean> {
+  // Another was entered while the answer was on its way.
+  if (sentWith !== access.value) return Promise.resolve(true);
+  if (sentWith.token !== '') tokenRefusal.value = reason;
   if (isDeclined) return Promise.resolve(false);
   isTokenWanted.value = true;
   return new Promise((resolve) => waiting.push(resolve));
@@ -65,9 +75,4 @@ function settle(hasToken: boolean): void {
   const told = waiting;
   waiting = [];
   for (const resolve of told) resolve(hasToken);
-}
-
-function keep(name: string, value: string): void {
-  if (value === '') sessionStorage.removeItem(name);
-  else sessionStorage.setItem(name, value);
 }

@@ -28,6 +28,10 @@ export interface Cluster {
 
 /** The nodes ask each other for every answer. */
 const EVERY_MS = 3_000;
+/** A node that hangs is waited for by the one that asks it, which has nothing to do meanwhile. */
+const REST_MS_MAX = 6_000;
+/** What has no health to tell by then hangs, and another node may answer. */
+const HEALTH_MS_MAX = 5_000;
 
 const NO_POLL = { data: null, answeredAtMs: null, error: null, refresh: () => {} };
 
@@ -48,11 +52,12 @@ export function isReachable(member: Member): member is ReachableMember {
 /** For the shell. */
 export function useClusterPolls(): Cluster {
   const { consume } = useCapabilities();
-  const health = usePoll('health', askHealth, EVERY_MS);
+  const health = usePoll('health', askHealth, EVERY_MS, REST_MS_MAX);
   const members = usePoll(
     consume ? 'members' : null,
     async (signal) => (await callFully('GET /api/v1/raft/members', { signal })).body,
     EVERY_MS,
+    REST_MS_MAX,
   );
   const link = useLeaderLink(health.data, members.data?.leaderId ?? null);
   return { health, members, link };
@@ -60,7 +65,8 @@ export function useClusterPolls(): Cluster {
 
 /** A node that is not ready says so with 503 and the same body; all else with 503 is a refusal. */
 async function askHealth(signal: AbortSignal): Promise<Health> {
-  return (await callFully('GET /health', { signal, accepts: [503] })).body;
+  const input = { signal, accepts: [503], msMax: HEALTH_MS_MAX };
+  return (await callFully('GET /health', input)).body;
 }
 
 interface Heard {

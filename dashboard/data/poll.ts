@@ -42,15 +42,20 @@ export const EVERY_MS_LIST = 10_000;
 export const EVERY_MS_SLOW = 15_000;
 
 /** How long to wait for the next request, by how long the last ones took, the newest at the end. */
-function restMs(everyMs: number, tookMs: readonly number[]): number {
+function restMs(everyMs: number, tookMs: readonly number[], restMsMax: number): number {
   const lastMs = (tookMs.at(-1) ?? 0) - wayMs;
   // Of the first answer it is not known what it costs: a page asks for everything at once.
   const workMs = tookMs.length < 2 ? 0 : tookMs.reduce((a, b) => Math.min(a, b)) - wayMs;
-  return Math.min(Math.max(everyMs, lastMs * REST_FACTOR, workMs * WORK_FACTOR), REST_MS_MAX);
+  return Math.min(Math.max(everyMs, lastMs * REST_FACTOR, workMs * WORK_FACTOR), restMsMax);
 }
 
-/** A node that did not answer in time cost itself little, and may be back. */
-const LATE_REST_MS = 15_000;
+/** What failed is asked for again sooner than its figures age, each time after twice as long. */
+const RETRY_MS = 2_000;
+
+/** `failures`: how many requests have failed since the last answer, this one among them. */
+function retryMs(everyMs: number, failures: number, retryAfterMs: number): number {
+  return Math.max(Math.min(everyMs, RETRY_MS * 2 ** (failures - 1)), retryAfterMs);
+}
 
 type Ask<Data> = (signal: AbortSignal) => Promise<Data>;
 
@@ -65,12 +70,14 @@ interface Kept<Data> {
 
 /**
  * `key` names the question: what was answered to another one is dropped. null: nothing is asked.
- * `ask` may be another function each time; the newest is used.
+ * `ask` may be another function each time; the newest is used. `restMsMax`: for an answer that a
+ * node waits for rather than works for.
  */
 export function usePoll<Data>(
   key: string | null,
   ask: Ask<Data>,
   everyMs: number = EVERY_MS,
+  restMsMax: number = REST_MS_MAX,
 ): Poll<Data> {
   const { token, tenant } = useStore(access);
   const question = key === null ? '' : `${key}\n${tenant}`;
@@ -80,10 +87,10 @@ export function usePoll<Data>(
   const again = useRef<() => void>(() => {});
   useEffect(() => {
     if (key === null) return;
-    const loop = new Loop({ question, token }, current, everyMs, setKept);
+    const loop = new Loop({ question, token, everyMs, restMsMax }, current, setKept);
     again.current = () => loop.askNow();
     return () => loop.end();
-  }, [question, token, everyMs]);
+  }, [question, token, everyMs, restMsMax]);
   const refresh = useCallback(() => again.current(), []);
   const { data, answeredAtMs, error } = kept.key === question ? kept : nothing<Data>(question);
   return { data, answeredAtMs, error, refresh };
@@ -96,6 +103,8 @@ function nothing<Data>(key: string): Kept<Data> {
 interface Question {
   readonly question: string;
   readonly token: string;
+  readonly everyMs: number;
+  readonly restMsMax: number;
 }
 
 class Loop<Data> {
@@ -103,24 +112,26 @@ class Loop<Data> {
   readonly #token: string;
   readonly #ask: { readonly current: Ask<Data> };
   readonly #everyMs: number;
+  readonly #restMsMax: number;
   readonly #set: (change: (kept: Kept<Data>) => Kept<Data>) => void;
   readonly #leaving = new AbortController();
   #timer: ReturnType<typeof setTimeout> | null = null;
   readonly #answeredMs: number[] = [];
   #isAsking = false;
+  #failures = 0;
   /** Somebody asked for an answer newer than the one that is under way. */
   #isStaleAlready = false;
 
   constructor(
-    { question, token }: Question,
+    { question, token, everyMs, restMsMax }: Question,
     ask: { readonly current: Ask<Data> },
-    everyMs: number,
     set: (change: (kept: Kept<Data>) => Kept<Data>) => void,
   ) {
     this.#key = question;
     this.#token = token;
     this.#ask = ask;
     this.#everyMs = everyMs;
+    this.#restMsMax = restMsMax;
     this.#set = set;
     this.#whenVisible();
   }
@@ -149,9 +160,11 @@ class Loop<Data> {
     this.#isStaleAlready = false;
     const startedMs = performance.now();
     let failed: CallError | null = null;
+    this.#failures++;
     try {
       const data = await this.#ask.current(this.#leaving.signal);
       const [key, token] = [this.#key, this.#token];
+      this.#failures = 0;
       this.#keep(() => ({ key, token, data, answeredAtMs: Date.now(), error: null }));
     } catch (thrown) {
       const error = thrown instanceof CallError ? thrown : faultOf(thrown);
@@ -169,14 +182,13 @@ class Loop<Data> {
 
   /** Milliseconds until the next request, after one that took so long. */
   #rest(tookMs: number, failed: CallError | null): number {
-    if (failed?.failure === 'late') return Math.max(this.#everyMs, LATE_REST_MS);
     if (failed !== null) {
-      return Math.max(restMs(this.#everyMs, [tookMs]), failed.retryAfterMs);
+      return Math.max(retryMs(this.#everyMs, this.#failures, failed.retryAfterMs), tookMs);
     }
     wayMs = Math.min(wayMs, tookMs);
     this.#answeredMs.push(tookMs);
     if (this.#answeredMs.length > TIMES_KEPT) this.#answeredMs.shift();
-    return restMs(this.#everyMs, this.#answeredMs);
+    return restMs(this.#everyMs, this.#answeredMs, this.#restMsMax);
   }
 
   #stays({ key, token }: Kept<Data>, { status }: CallError): boolean {

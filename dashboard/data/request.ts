@@ -8,7 +8,7 @@ import { type AnswerSchemas, faultOfAnswer } from '../base/answer-check.js';
 import { CallError, refusalOf } from '../base/call-error.js';
 import { parseKeeping } from '../base/raw-json.js';
 import { isResolved } from '../base/routes.js';
-import { access, accessHeaders, tokenEntered } from './access.js';
+import { type Access, access, accessHeaders, tokenEntered } from './access.js';
 import { urlOf } from './location.js';
 import { takeSlot } from './slots.js';
 
@@ -66,7 +66,8 @@ export async function callFully<Where extends At>(
 ): Promise<Called<Success<Where>>> {
   let busyMs = 0;
   for (let tries = 1; ; tries++) {
-    const answer = await send(at, input);
+    const sentWith = access.value;
+    const answer = await send(at, input, sentWith);
     const { ok, status } = answer.response;
     if (ok || input.accepts?.includes(status)) {
       const read = readOf(at, answer, input);
@@ -74,7 +75,7 @@ export async function callFully<Where extends At>(
       if (ok) throw read;
     }
     const refusal = refusalIn(answer);
-    if (refusal.status === 401 && (await tokenEntered())) continue;
+    if (refusal.status === 401 && (await tokenEntered(sentWith, refusal.message))) continue;
     const waitMs = Math.max(refusal.retryAfterMs, 1000);
     busyMs += waitMs;
     const isSoon = tries < BUSY_TRIES_MAX && busyMs <= BUSY_MS_MAX;
@@ -88,13 +89,17 @@ interface Answer {
   readonly text: string;
 }
 
-async function send<Where extends At>(at: Where, input: Input<Where>): Promise<Answer> {
+async function send<Where extends At>(
+  at: Where,
+  input: Input<Where>,
+  sentWith: Access,
+): Promise<Answer> {
   const { body, signal, msMax = MS_MAX } = input;
   const [method = 'GET', template = ''] = at.split(' ');
   const url = urlOf(pathOf(template, input.params ?? {}, input.query ?? {}));
   const free = signal === undefined ? () => {} : await takeSlot();
   const deadline = new Deadline(msMax, signal);
-  const headers = accessHeaders(access.value);
+  const headers = accessHeaders(sentWith);
   if (body !== undefined) headers['content-type'] = 'application/json';
   try {
     const response = await fetch(url, {

@@ -1,5 +1,6 @@
 import { useCallback, useLayoutEffect, useState } from 'preact/hooks';
 import { usePlace } from '../data/location.js';
+import { keep, readKept } from '../data/storage.js';
 
 const KEPT = 'svc.sidebar';
 /** As in `shell.css`. */
@@ -9,14 +10,14 @@ const NARROW = '(max-width: 900px)';
 export function useSidebar() {
   const { path } = usePlace();
   const [isCollapsed, setCollapsed] = useState(
-    () => matchMedia(NARROW).matches || localStorage.getItem(KEPT) === 'collapsed',
+    () => matchMedia(NARROW).matches || readKept('localStorage', KEPT) === 'collapsed',
   );
   useLayoutEffect(() => {
     if (matchMedia(NARROW).matches) setCollapsed(true);
   }, [path]);
   const toggle = useCallback(() => {
     setCollapsed((was) => {
-      if (!matchMedia(NARROW).matches) localStorage.setItem(KEPT, was ? 'open' : 'collapsed');
+      if (!matchMedia(NARROW).matches) keep('localStorage', KEPT, was ? 'open' : 'collapsed');
       return !was;
     });
   }, []);

@@ -76,11 +76,11 @@ describe.skipIf(reason !== null)('faults', () => {
   afterAll(() => reader.close());
 
   /** Without a reload: pages by their address, each with the text that it shows. */
-  const visitAll = (before = '') =>
+  const visitAll = (paths = PAGES.map(({ path }) => path), before = '') =>
     tab.run(`{${VISIT}}
       (async () => {
         const shown = [];
-        for (const path of ${inPage(PAGES.map(({ path }) => path))}) {
+        for (const path of ${inPage(paths)}) {
           ${before}
           shown.push([path, await visit(path)]);
         }
@@ -106,18 +106,90 @@ describe.skipIf(reason !== null)('faults', () => {
   test('and so is each one that is none among others', async () => {
     await open('/nothing');
     await tab.run(`{${ANSWERING}}; 0`);
-    const shown = await visitAll(`
+    const shown = await visitAll(
+      undefined,
+      `
       answering('', () => false);
       await visit(path);
       for (const call of [...window.asked]) {
         answering('{}', (path) => path === call);
         shown.push([path + ' without ' + call, await visit(path)]);
       }
-      answering('', () => false);`);
+      answering('', () => false);`,
+    );
     expect(shown.length).toBeGreaterThan(2 * PAGES.length);
     expect(shown.filter(([, text]) => /This page failed|Asking for/.test(text))).toEqual([]);
     const whole = shown.filter(([path]) => !path.includes(' without '));
     expect(whole.filter(([, text]) => text.includes('Not shown'))).toEqual([]);
+  });
+
+  test('values that no node gives are drawn', async () => {
+    await open('/nothing');
+    await tab.run(`{
+      window.real = window.fetch;
+      const texts = ['', '\\u202e<b>"x'.repeat(50), 'nonsense'];
+      const numbers = [-1, 1e308, 0];
+      const changed = (value, kind) => {
+        if (typeof value === 'string') return texts[kind];
+        if (typeof value === 'number') return numbers[kind];
+        if (typeof value === 'boolean') return kind === 1 ? !value : value;
+        if (Array.isArray(value)) return value.map((one) => changed(one, kind));
+        return value && Object.fromEntries(
+          Object.entries(value).map(([name, one]) => [name, changed(one, kind)]));
+      };
+      window.fetch = async (url, options) => {
+        const answer = await window.real(url, options);
+        if (String(url).endsWith('/auth/me')) return answer;
+        const { status } = answer;
+        return new Response(JSON.stringify(changed(await answer.json(), window.kind)), { status });
+      };
+    }`);
+    for (const kind of [0, 1, 2]) {
+      await tab.run(`window.kind = ${kind}; 0`);
+      const shown = await visitAll();
+      const unsaid = /This page failed|cannot be drawn|Asking for|not as a node/;
+      expect(shown.filter(([, text]) => unsaid.test(text))).toEqual([]);
+      expect(await tab.run('document.querySelectorAll("main bdi b").length')).toBe(0);
+    }
+  });
+
+  test('an address that says nonsense leads to a page', async () => {
+    await open('/nothing');
+    const names =
+      'queue partition status group range from to offset pid txn letter key namespace prefix ' +
+      'expired timer name by view age q partitions';
+    const values = ['%00', '-1', '%3Cb%3E%E2%80%AE', '0001-01-01T00:00:00Z'];
+    const paths = [...new Set(PAGES.map(({ path }) => path.replace(/\?.*/, '')))];
+    const addresses = paths.map((path, at) => {
+      const value = values[at % values.length];
+      return `${path}?${names.replace(/(\w+) ?/g, `$1=${value}&`)}`;
+    });
+    const spans = ['/', '/workload', '/queues/orders'].map(
+      (path) => `${path}?from=0001-01-01&to=9999-12-31`,
+    );
+    for (const [path, text] of await visitAll([...addresses, ...spans, '/queues/%ff'])) {
+      expect(text, path).not.toMatch(/This page failed|cannot be drawn|Asking for/);
+      expect(text.trim(), path).not.toBe('');
+    }
+  });
+
+  test('a browser that keeps nothing, and a first request that fails, are no end', async () => {
+    const end = await tab.before(`{
+      for (const area of ['localStorage', 'sessionStorage']) {
+        Object.defineProperty(window, area, {
+          get() { throw new DOMException('denied', 'SecurityError'); },
+        });
+      }
+      const real = window.fetch;
+      window.fetch = (url, options) => {
+        if (!String(url).endsWith('/auth/me')) return real(url, options);
+        window.fetch = real;
+        return Promise.resolve(new Response('', { status: 502 }));
+      };
+    }`);
+    await open('/queues');
+    await end();
+    await says(tab).toContain('orders');
   });
 
   test('too many requests: an action says when, and what was typed stays', async () => {

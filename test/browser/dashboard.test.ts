@@ -290,6 +290,13 @@ describe.skipIf(reason !== null)('with tokens', () => {
 
   test('a reload keeps the page, and asks for a token in place', async () => {
     await open('/queues?q=k');
+    await says(tab, DIALOG).toContain('Bearer token');
+    await tab.run(typeInto('Bearer token', 'no “token”'));
+    await says(tab, DIALOG).toContain('a character that it cannot have');
+    await tab.run(typeInto('Bearer token', 'nonsense'));
+    await tab.run(press('Use'));
+    await says(tab, DIALOG).toContain('Not accepted: a valid token is needed');
+    expect(await tab.run('getSelection().toString()')).not.toBe('');
     await enter('admin');
     await says(tab).toContain('No queue yet');
     expect(await tab.run('location.pathname + location.search')).toBe('/queues?q=k');
