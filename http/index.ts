@@ -36,6 +36,9 @@ export {
   residentBytes,
   virtualBytes,
 } from './metrics/machine-figures.js';
+export { JsonError } from './json/json-error.js';
+export { type KeySet, keySet } from './json/json-keys.js';
+export { JsonReader, KEY_UNKNOWN, KEYS_END } from './json/json-reader.js';
 export type * from './ports/analytics-service.js';
 export type * from './ports/ephemeral-service.js';
 export type * from './ports/group-service.js';

@@ -20,7 +20,6 @@ export const REFUSALS = {
   badCredential: refusal(401, 'unauthorized', 'invalid credential'),
   wrongCluster: refusal(403, 'forbidden', 'key/cluster mismatch'),
   actingKey: refusal(403, 'forbidden', 'an API key cannot act on a named cluster'),
-  notMember: refusal(403, 'forbidden', 'no role on this cluster'),
   forbidden: refusal(403, 'forbidden', 'operation not permitted for this credential'),
   adminRequired: refusal(403, 'forbidden', 'admin role required'),
   suspended: refusal(403, 'cluster_suspended', 'cluster suspended'),

@@ -37,8 +37,8 @@ export interface Limits {
   delivered(cluster: ClusterView, count: number, nowMs: number): void;
   /** Queues and partitions that may come to be; on success they count as there. */
   admit(cluster: ClusterView, destinations: readonly Destination[]): Denial | null;
-  /** Refuses a configure that keeps messages for longer than the plan does; null: none is asked. */
-  retention(cluster: ClusterView, seconds: readonly (number | null)[]): Denial | null;
+  /** Refuses a configure that keeps messages for longer than the plan does. */
+  retention(cluster: ClusterView, seconds: readonly number[]): Denial | null;
   /** Items of one body and the bytes of the largest payload among them. */
   sizes(cluster: ClusterView, items: number, largest: LargestPayload | null): Denial | null;
   /** A place for a pop that waits. */

@@ -1,0 +1,134 @@
+// Goal: what a body brings is what the front will store of it, or more, never less. Method: bodies.
+import { describe, expect, test } from 'vitest';
+import { summaryOf, summaryParts } from './body-summary.js';
+
+const read = (rule: Parameters<typeof summaryOf>[0], body: unknown) =>
+  summaryOf(rule, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
+
+test('a push: items, the largest payload as it was sent, each destination once', () => {
+  const body =
+    '{"items":[{"queue":"a","payload": {"x": 1} },' +
+    '{"partition":"p","queue":"a","payload":"12345678"},' +
+    '{"queue":"a","partition":"","payload":null},' +
+    '{"queue":"a\\u0062","partition":null,"payload":1}]}';
+  expect(read('push', body)).toMatchObject({
+    items: 4,
+    largest: { bytes: 10, index: 1 },
+    destinations: [
+      { queue: 'a', partition: 'Default' },
+      { queue: 'a', partition: 'p' },
+      { queue: 'ab', partition: 'Default' },
+    ],
+  });
+  expect(read('push', { items: [] })).toMatchObject({ items: 0, largest: null, growing: null });
+});
+
+test.each(['', '[', '{"items":[{]}', '{"items":[]} x', '\ufeff{}', '"x"'])(
+  'a push of %j cannot be read',
+  (body) => {
+    expect(read('push', body)).toBe(null);
+  },
+);
+
+test('a transaction: flattened pushes, no acks', () => {
+  const body = {
+    operations: [
+      { type: 'ack', transactionId: 't', partitionId: '1' },
+      {
+        type: 'push',
+        items: [
+          { queue: 'a', payload: 1 },
+          { queue: 'b', payload: 22 },
+        ],
+      },
+      { payload: 333, queue: 'c', type: 'push' },
+    ],
+    kv: [{ op: 'put' }],
+  };
+  expect(read('transaction', body)).toMatchObject({
+    items: 3,
+    largest: { bytes: 3, index: 2 },
+    destinations: [{ queue: 'a' }, { queue: 'b' }, { queue: 'c' }],
+  });
+  expect(read('transaction', { operations: null, kv: [] })).toMatchObject({ items: 0 });
+});
+
+test('a cycle: sink items, of which data is a payload too', () => {
+  const body = { state_ops: [], push_items: [{ queue: 'a', data: 'xx' }, 5, { payload: 1 }] };
+  expect(read('cycle', body)).toMatchObject({ items: 2, largest: { bytes: 4, index: 0 } });
+  expect(read('cycle', { push_items: [] })).toMatchObject({ items: 0, growing: null });
+});
+
+test('an ephemeral push: messages', () => {
+  const body = { messages: [{ payload: 1 }, { payload: 2 }], queue: 'a' };
+  expect(read('ephemeral-push', body)).toMatchObject({ items: 2 });
+});
+
+test('a configure: the queue and what is asked of retention', () => {
+  expect(read('configure', { queue: 'a', retentionSeconds: 5 })).toMatchObject({
+    destinations: [{ queue: 'a', partition: 'Default' }],
+    retention: [5],
+  });
+  const options = { retentionSeconds: null, completedRetentionSeconds: 7, leaseTime: 9 };
+  expect(read('configure', { queue: 'a', options })).toMatchObject({ retention: [7] });
+});
+
+describe('operations', () => {
+  test.each<[string, unknown, string | null]>([
+    ['reads', [{ op: 'get' }, { op: 'getMany' }, { op: 'getPrefix' }], null],
+    ['checks and deletions', { operations: [{ op: 'check' }, { op: 'delete' }] }, null],
+    ['a put', [{ op: 'get' }, { op: 'put' }], 'op at index 1 (put) makes the store grow'],
+    [
+      'a schedule',
+      { operations: [{ op: 'schedule' }] },
+      'op at index 0 (schedule) makes the store grow',
+    ],
+    ['a cancellation', [{ op: 'cancel' }], null],
+    ['one that is not known', [{ op: 'x' }], 'op at index 0 (x) makes the store grow'],
+    ['one without a name', [{}], 'op at index 0 (NULL) makes the store grow'],
+    [
+      'two names, the first growing',
+      '[{"op":"put","op":"get"}]',
+      'op at index 0 (put) makes the store grow',
+    ],
+    [
+      'two names, the last growing',
+      '[{"op":"get","op":"put"}]',
+      'op at index 0 (put) makes the store grow',
+    ],
+  ])('%s', (_name, body, growing) => {
+    expect(read('kv', body)).toMatchObject({ growing });
+  });
+
+  const own = { op: 'put', ns: 'svc-kafka', key: 'qk:a' };
+  test.each<[string, unknown, boolean]>([
+    ['the facade alone', [own, { ...own, op: 'get' }], true],
+    ['many keys', [{ op: 'getMany', ns: 'svc-kafka', keys: ['qk:a', 'qk:b'] }], true],
+    ['a prefix', [{ op: 'getPrefix', ns: 'svc-kafka', prefix: 'qk:' }], true],
+    ['none', [], false],
+    ['another namespace', [own, { ...own, ns: 'mine' }], false],
+    ['another key', [own, { ...own, key: 'x' }], false],
+    ['another among many', [{ op: 'getMany', ns: 'svc-kafka', keys: ['qk:a', 'b'] }], false],
+    ['a wider prefix', [{ op: 'getPrefix', ns: 'svc-kafka', prefix: 'q' }], false],
+    ['no namespace', [{ op: 'get', key: 'qk:a' }], false],
+    ['two namespaces', '[{"op":"get","ns":"mine","ns":"svc-kafka","key":"qk:a"}]', false],
+    ['two keys', '[{"op":"get","ns":"svc-kafka","key":"x","key":"qk:a"}]', false],
+    ['a key that is a number', '[{"op":"get","ns":"svc-kafka","key":5}]', false],
+  ])('%s: the facade is %s', (_name, body, isFacade) => {
+    expect(read('kv', body)).toMatchObject({ isFacade });
+  });
+
+  test('timers are never of the facade', () => {
+    expect(read('timers', [own])).toMatchObject({ isFacade: false });
+  });
+});
+
+test('a large body is read in parts', () => {
+  const item = { queue: 'a', payload: 'x'.repeat(1_000) };
+  const body = Buffer.from(JSON.stringify({ items: new Array(1_000).fill(item) }));
+  const parts = summaryParts('push', body);
+  let count = 0;
+  while (parts.next().done !== true) count++;
+  expect(count).toBeGreaterThan(10);
+  expect(count).toBeLessThan(20);
+});

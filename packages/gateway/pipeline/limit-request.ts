@@ -1,0 +1,141 @@
+/**
+ * The limits of a request that may go on (gateway 4, step 7), in their order: what its head says,
+ * then what its body says. Each of the two runs once, for it takes what it lets through.
+ *
+ * In shadow mode what would have been refused is told and goes on, but for sizes and the blocks of
+ * pushes, which hold always.
+ */
+import type { ClusterView } from '../base/cluster-view.js';
+import { REFUSALS, type Refusal } from '../base/refusal.js';
+import { type Denial, isDenial, type Limits, type ParkedSlot } from '../limits/limits.js';
+import type { BodySummary } from './body-summary.js';
+import type { Passed } from './decide.js';
+
+export interface LimitConfig {
+  /** False: shadow mode. */
+  readonly isEnforced: boolean;
+  /** Of a body that is kept whole to be read here. */
+  readonly bodyBytesMax: number;
+}
+
+export interface LimitPorts {
+  readonly limits: Limits;
+  readonly config: LimitConfig;
+  /** Shadow mode let something pass. */
+  readonly onShadow: (cluster: ClusterView, denial: Denial) => void;
+}
+
+export type HeadLimited =
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** `slot`: to be released when the answer has been given, or the client is gone. */
+  | { readonly kind: 'admitted'; readonly readsBody: boolean; readonly slot: ParkedSlot | null };
+
+const UNLIMITED: HeadLimited = { kind: 'admitted', readsBody: false, slot: null };
+
+/** `contentLength`: null where the head does not say it. */
+export function limitHead(
+  { cluster, target }: Passed,
+  query: string,
+  contentLength: number | null,
+  ports: LimitPorts,
+  nowMs: number,
+): HeadLimited {
+  if (cluster === null) return UNLIMITED;
+  const { limits, config } = ports;
+  const refusal = denied(ports, cluster, limits.request(cluster, nowMs));
+  if (refusal !== null) return { kind: 'refused', refusal };
+  const readsBody = target.body !== null && target.body !== 'kv' && target.body !== 'timers';
+  if (readsBody && (contentLength ?? 0) > config.bodyBytesMax) {
+    return { kind: 'refused', refusal: REFUSALS.bodyTooLarge };
+  }
+  if (!target.isPop || !waits(query)) return { kind: 'admitted', readsBody, slot: null };
+  const slot = limits.park(cluster);
+  if (!isDenial(slot)) return { kind: 'admitted', readsBody, slot };
+  const full = denied(ports, cluster, slot);
+  return full === null
+    ? { kind: 'admitted', readsBody, slot: null }
+    : { kind: 'refused', refusal: full };
+}
+
+/** null: it goes on. A body without a summary is not limited: the front refuses it. */
+export function limitBody(
+  { cluster, target }: Passed,
+  summary: BodySummary | null,
+  ports: LimitPorts,
+  nowMs: number,
+): Refusal | null {
+  if (cluster === null || summary === null) return null;
+  const { limits } = ports;
+  const { items, largest, destinations, retention } = summary;
+  const refused = (denial: Denial | null) => denied(ports, cluster, denial);
+  switch (target.body) {
+    case 'push':
+    case 'transaction':
+    case 'cycle':
+      if (items === 0) return null;
+      return (
+        (target.body === 'cycle' ? blocked(ports, cluster) : null) ??
+        refused(limits.sizes(cluster, items, largest)) ??
+        refused(limits.admit(cluster, destinations)) ??
+        refused(limits.messages(cluster, items, nowMs))
+      );
+    case 'ephemeral-push':
+      return items === 0 ? null : refused(limits.messages(cluster, items, nowMs));
+    case 'configure':
+      return (
+        refused(limits.retention(cluster, retention)) ??
+        refused(limits.admit(cluster, destinations))
+      );
+    default:
+      return null;
+  }
+}
+
+/** A cycle is let through by its head; what it pushes is refused while the cluster may not grow. */
+function blocked({ limits }: LimitPorts, cluster: ClusterView): Refusal | null {
+  const block = limits.pushBlock(cluster.id);
+  if (block === 'storage') return REFUSALS.storageBlocked;
+  if (block === 'monthly') return REFUSALS.monthlyBlocked;
+  return cluster.status === 'push_blocked' ? REFUSALS.pushBlocked : null;
+}
+
+function denied(
+  { config, onShadow }: LimitPorts,
+  cluster: ClusterView,
+  denial: Denial | null,
+): Refusal | null {
+  if (denial === null) return null;
+  if (config.isEnforced || !denial.shadowable) return denial.refusal;
+  onShadow(cluster, denial);
+  return null;
+}
+
+/** As the front reads it: decoded, and the last of several. */
+export function waits(query: string): boolean {
+  return lastOf(query, 'wait') === 'true';
+}
+
+function lastOf(query: string, name: string): string | null {
+  return new URLSearchParams(query).getAll(name).at(-1) ?? null;
+}
+
+export interface TimeoutConfig {
+  readonly upstreamTimeoutMs: number;
+  readonly longPollMarginMs: number;
+  readonly longPollMaxMs: number;
+}
+
+const POP_TIMEOUT_MS = 30_000;
+const DIGITS = /^\d{1,15}$/;
+
+/** How long the broker has for its answer: for a pop that waits its own time, and a margin. */
+export function upstreamTimeoutMs(
+  { target }: Passed,
+  query: string,
+  { upstreamTimeoutMs, longPollMarginMs, longPollMaxMs }: TimeoutConfig,
+): number {
+  if (!target.isPop || !waits(query)) return upstreamTimeoutMs;
+  const asked = lastOf(query, 'timeout') ?? '';
+  const waitMs = DIGITS.test(asked) ? Number(asked) : POP_TIMEOUT_MS;
+  return Math.min(waitMs, longPollMaxMs) + longPollMarginMs;
+}
