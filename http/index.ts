@@ -30,15 +30,15 @@ export type {
 export { StaticFilesError } from './exchange/static-files.js';
 export { NativeBuildMissingError } from './exchange/uws.js';
 export type { GateOptions } from './gate/gate.js';
+export { JsonError } from './json/json-error.js';
+export { type KeySet, keySet } from './json/json-keys.js';
+export { JsonReader, KEY_UNKNOWN, KEYS_END } from './json/json-reader.js';
 export {
   anonymousBytes,
   isMachineRefusal,
   residentBytes,
   virtualBytes,
 } from './metrics/machine-figures.js';
-export { JsonError } from './json/json-error.js';
-export { type KeySet, keySet } from './json/json-keys.js';
-export { JsonReader, KEY_UNKNOWN, KEYS_END } from './json/json-reader.js';
 export type * from './ports/analytics-service.js';
 export type * from './ports/ephemeral-service.js';
 export type * from './ports/group-service.js';
