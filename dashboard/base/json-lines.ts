@@ -3,7 +3,7 @@
  * in their lines as they were written.
  *
  * What must hold: a MiB of any nesting takes one pass and no recursion; no more than `linesMax`
- * lines are made, and the last says so; the text of a line has a bound too.
+ * lines are made, and the last says so; the name and the text of a line have a bound too.
  */
 import { endOfString, endOfWord, skipSpaces } from './raw-json.js';
 
@@ -70,7 +70,7 @@ export function jsonLines(
       const end = endOfString(text, at);
       const next = skipSpaces(text, end);
       if (text[next] === ':' && parent !== undefined && name === '') {
-        name = text.slice(at, end);
+        name = shortened(text.slice(at, end));
         at = next + 1;
       } else {
         if (parent !== undefined) parent.items++;

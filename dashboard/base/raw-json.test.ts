@@ -81,6 +81,8 @@ test('ten thousand levels and a MiB are laid out, within the bound of lines', ()
   const long = jsonLines(`["${'x'.repeat(1_048_576)}"]`);
   expect(long).toHaveLength(3);
   expect(long[1]?.text.length).toBeLessThan(2_100);
+  const named = jsonLines(`{"${'x'.repeat(1_048_576)}":1}`);
+  expect(named[1]?.name.length).toBeLessThan(2_100);
 });
 
 test('a text that is no JSON is shown all the same', () => {

@@ -5,6 +5,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { type JsonLine, jsonLines } from '../base/json-lines.js';
 import { RawJson } from '../base/raw-json.js';
+import { shownName } from '../base/words.js';
 import { CopyButton } from './copy-button.js';
 import { useRowScroll } from './row-scroll.js';
 
@@ -78,11 +79,11 @@ function Line({ line, isFolded, onFold }: LineProps) {
       {depth > INDENT_MAX && <span class="quiet">{depth}: </span>}
       {name !== '' && (
         <>
-          <bdi class="json-name">{name}</bdi>
+          <bdi class="json-name">{shownName(name)}</bdi>
           {': '}
         </>
       )}
-      <bdi class={`json-${kind}`}>{text}</bdi>
+      <bdi class={`json-${kind}`}>{shownName(text)}</bdi>
       {isFolded && <span class="quiet"> {size}</span>}
     </div>
   );
@@ -98,7 +99,7 @@ export function StoredText({ value }: { readonly value: unknown }) {
   const text = textOfStored(value);
   return (
     <bdi class="name" title={text.slice(0, HOVER_MAX)}>
-      {text.slice(0, LINE_MAX)}
+      {shownName(text.slice(0, LINE_MAX))}
     </bdi>
   );
 }

@@ -112,7 +112,7 @@ async function send<Where extends At>(
     });
     return { response, text: await textOf(response) };
   } catch (error) {
-    throw failureOf(error, signal);
+    throw failureOf(error, signal, method !== 'GET' && signal === undefined);
   } finally {
     deadline.met();
     free();
@@ -166,13 +166,15 @@ class Deadline {
   readonly #giveUp = (): void => this.#controller.abort();
 }
 
-function failureOf(error: unknown, signal: AbortSignal | undefined): CallError {
+/** `isWrite`: whether it may have been done, though no answer says so. */
+function failureOf(error: unknown, signal: AbortSignal | undefined, isWrite: boolean): CallError {
+  const rest = isWrite ? '; what was asked for may have been done all the same' : '';
   if (error instanceof CallError) return error;
   if (signal?.aborted === true) return new CallError('aborted', 'given up');
   if (error instanceof DOMException && error.name === 'TimeoutError') {
-    return new CallError('late', 'the node does not answer');
+    return new CallError('late', `the node does not answer${rest}`);
   }
-  return new CallError('unreachable', 'the node is not reachable');
+  return new CallError('unreachable', `the node is not reachable${rest}`);
 }
 
 /** The answer, or why it is none. A proxy may serve a page of its own for every path, say. */

@@ -1,5 +1,6 @@
 /** Creates a queue. Options that are not typed keep the defaults of the broker. */
 import { useState } from 'preact/hooks';
+import { CallError } from '../base/call-error.js';
 import { Dialog, Refusal } from '../components/dialog.js';
 import { Field, TextInput, Toggle } from '../components/form.js';
 import { tell } from '../components/results.js';
@@ -28,6 +29,8 @@ export function CreateQueue({ onClose, onCreated }: CreateQueueProps) {
   const wrong = wrongOnes(numbers);
   const creation = useAction(async () => {
     const body = { queue, ...labels, options: optionsOf(numbers, isEncrypted) };
+    // It would change the options of a queue that is there, and say that it was created.
+    if (await isThere(queue)) throw new CallError('refused', 'There is such a queue already.');
     await call('POST /api/v1/configure', { body });
     tell(
       <>
@@ -79,6 +82,17 @@ export function CreateQueue({ onClose, onCreated }: CreateQueueProps) {
       </form>
     </Dialog>
   );
+}
+
+async function isThere(queue: string): Promise<boolean> {
+  const input = { params: { queue }, query: { limit: 1 } };
+  try {
+    await call('GET /api/v1/resources/queues/{queue}', input);
+    return true;
+  } catch (error) {
+    if (error instanceof CallError && error.status === 404) return false;
+    throw error;
+  }
 }
 
 interface Labels {

@@ -89,6 +89,8 @@ function EditOptions({ queue, before, onClose, onChanged }: EditOptionsProps) {
   const isWrong = changes.some(({ option }) => faultOf(option, typed[option.name] ?? '') !== null);
   const edit = useAction(async () => {
     const options = Object.fromEntries(changes.map(({ option, sent }) => [option.name, sent]));
+    // Options of a queue that somebody has deleted meanwhile would make it anew.
+    await call('GET /api/v1/resources/queues/{queue}', { params: { queue }, query: { limit: 1 } });
     await call('POST /api/v1/configure', { body: { queue, options } });
     tell(`Changed ${counted(changes.length, 'option', 'options')}`);
     onChanged();

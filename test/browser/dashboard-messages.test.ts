@@ -88,6 +88,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await says(tab, DIALOG).toContain('charged');
     const shown = String(await tab.run(DIALOG));
     expect(shown).toContain('12345678901234567890');
+    expect(shown).toContain('⟨U+202E⟩evil');
     expect(shown.indexOf('begun')).toBeLessThan(shown.indexOf('charged'));
     await tab.run(press('As stored'));
     await says(tab, 'document.querySelector("dialog textarea").value').toBe(PAYLOAD);
@@ -255,6 +256,13 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     await says(tab).toContain('45 s');
     const { options } = await read('/api/v1/resources/queues/set?limit=1');
     expect(options).toMatchObject({ leaseTime: 45, retentionSeconds: 3600, retryLimit: 9 });
+    // A queue that somebody deletes meanwhile does not come back.
+    await tab.run(press('Edit options'));
+    await tab.run(typeInto('Lease', '50'));
+    await client.send('DELETE', '/api/v1/resources/queues/set', undefined);
+    await tab.run(press('Change 1 option'));
+    await says(tab, DIALOG).toMatch(/not found/i);
+    expect((await client.get('/api/v1/resources/queues/set')).status).toBe(404);
   });
 
   test('a queue is looked into, by its partitions too, and nothing is consumed', async () => {

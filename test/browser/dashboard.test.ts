@@ -57,9 +57,15 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await says(tab, DIALOG).toContain('Name');
     await tab.run(typeInto('Name', 'made/here'));
     await tab.run(press('Create'));
+    await says(tab, DIALOG).toBe('none');
     await says(tab).toContain('made/here');
     const path = '/api/v1/resources/queues/made%2Fhere';
     expect((await client.get(path)).status).toBe(200);
+    await tab.run(press('Create a queue'));
+    await tab.run(typeInto('Name', 'made/here'));
+    await tab.run(press('Create'));
+    await says(tab, DIALOG).toContain('such a queue already');
+    await tab.run(press('Cancel'));
     await tab.run(clickOn('[aria-label="Delete made/here"]'));
     await says(tab, DIALOG).toContain('Nothing of it comes');
     const isRefused =
