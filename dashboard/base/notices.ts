@@ -34,7 +34,7 @@ export function noticesOf(sources: NoticeSources): NoticeText[] {
     notices.push({ tone: 'wait', text: `The node that answers is ${status}`, to: '/system' });
   }
   if (isFigure(longestLagSeconds) && longestLagSeconds > waitSeconds) {
-    const text = `A message waits since ${formatDuration(longestLagSeconds)}`;
+    const text = `A message has waited for ${formatDuration(longestLagSeconds)}`;
     notices.push({ tone: 'wait', text, to: '/consumers' });
   }
   if (isFigure(deadLetters) && deadLetters > 0) {

@@ -140,7 +140,7 @@ class Plot {
         {
           ...axis,
           size: 58,
-          values: (_, ticks) => ticks.map(format),
+          values: (_, ticks) => ticks.map((tick) => (tick === 0 ? '0' : format(tick))),
           ...(isWhole && { incrs: WHOLE_STEPS.toSorted((a, b) => a - b) }),
         },
       ],

@@ -47,6 +47,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
   {
     key: 'failed',
     title: 'Filed',
+    isMinor: true,
     value: ({ failedAt }) => failedAt,
     cell: ({ failedAt }) => <Ago at={failedAt} />,
   },
@@ -54,6 +55,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
     key: 'group',
     title: 'Group',
     isText: true,
+    isMinor: true,
     value: ({ consumerGroup }) => consumerGroup,
     cell: ({ consumerGroup }) => <Name text={consumerGroup} />,
   },
@@ -61,6 +63,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
     key: 'reason',
     title: 'Reason',
     isText: true,
+    isMinor: true,
     value: ({ deadLetterReason }) => deadLetterReason,
     cell: ({ deadLetterReason }) => <Badge>{reasonWords(deadLetterReason)}</Badge>,
   },

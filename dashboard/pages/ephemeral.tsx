@@ -8,7 +8,7 @@ import { ListFilter } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Badge, Bytes, Count, Name } from '../components/text.js';
-import { useCluster } from '../data/cluster.js';
+import { isReachable, useCluster } from '../data/cluster.js';
 import { setQuery, usePlace } from '../data/location.js';
 import { call } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
@@ -89,8 +89,10 @@ export function EphemeralPage() {
     return { rows: queues, nextAfter };
   });
   const { members } = useCluster();
-  const nodes = members.data?.members.map(({ nodeId }) => nodeId) ?? [...heard.current.keys()];
-  // Anew with each answer. What a node held that has left the cluster is gone.
+  // What a node held that is gone is gone with it.
+  const there = members.data?.members.filter(isReachable).map(({ nodeId }) => nodeId);
+  const nodes = there ?? [...heard.current.keys()];
+  // Anew with each answer.
   const rows = useMemo(
     () => sumsOf(nodes.map((node) => heard.current.get(node) ?? [])),
     [poll.data, nodes.join()],

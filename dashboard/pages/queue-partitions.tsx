@@ -126,7 +126,7 @@ function ByDepth({ ranking }: { readonly ranking: Ranking }) {
         <Scale deepest={depths[0] ?? 0} least={rest > 0 ? (partitions.at(-1)?.pending ?? 0) : 0} />
         <p class="pointed quiet" aria-hidden="true">
           {below === undefined ? (
-            'Each seed is a partition, the deepest in the middle.'
+            'Seeds are partitions, the deepest inside.'
           ) : (
             <>
               <Name text={below.partition} />: {formatInteger(below.pending)} pending,{' '}

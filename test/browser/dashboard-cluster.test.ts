@@ -91,6 +91,20 @@ describe.skipIf(reason !== null)('the dashboard of a cluster', () => {
     await says(tab, GAUGES).toContain(`leader ${other}`);
   });
 
+  test('ephemeral queues are summed over the nodes, of which each answers for itself', async () => {
+    const { client } = await cluster.waitForLeader();
+    const messages = [{ payload: 1 }];
+    for (let i = 0; i < 12; i++) {
+      const push = { queue: 'everywhere', partition: `p${i}`, messages };
+      expect((await client.post('/api/v1/ephemeral/push', push)).status).toBe(201);
+    }
+    await tab.go(`${origin}/ephemeral`);
+    await says(tab).toContain('Sums over the 3 nodes');
+    await says(tab, 'document.querySelector("tbody tr").innerText').toMatch(
+      /everywhere\s+implicit\s+12\s/,
+    );
+  });
+
   test('every page is there without a node; it is removed after its number was typed', async () => {
     await fill((await cluster.waitForLeader()).client);
     const [gone] = await cluster.followers();

@@ -1,7 +1,8 @@
 /**
  * `npm run screenshots [names]`: pictures of every page of the dashboard, or of those that are
  * named, light and dark, wide and as a phone has it, to `dashboard/screenshots/`. The node has
- * traffic for long enough that the charts have something to show. WebP is a third of PNG in size.
+ * traffic for long enough that the charts have something to show, which are of the last quarter of
+ * an hour. WebP is a third of PNG in size.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,13 +19,17 @@ const FOLDER = fileURLToPath(new URL('../../../dashboard/screenshots', import.me
 const SIZES = { wide: [1280, 800], phone: [360, 740] } as const;
 const THEMES = ['light', 'dark'] as const;
 /** The node counts by the minute. */
-const TRAFFIC_MS = Number(process.env.SVC_SCREENSHOTS_TRAFFIC_MS ?? 150_000);
+const TRAFFIC_MS = Number(process.env.SVC_SCREENSHOTS_TRAFFIC_MS ?? 400_000);
+/** Pages with charts. */
+const CHARTS = ['overview', 'queue', 'workload', 'workload-queues'];
+/** The stream reads so many times more seldom than the others, and is a little behind. */
+const STREAM_EVERY = 50;
 const SETTLED_MS = 700;
 
 async function drive(client: HttpClient): Promise<void> {
   const endMs = performance.now() + TRAFFIC_MS;
   for (let turn = 0; performance.now() < endMs; turn++) {
-    const items = Array.from({ length: 20 + Math.round(15 * Math.sin(turn / 60)) }, (_, i) => ({
+    const items = Array.from({ length: 20 + Math.round(15 * Math.sin(turn / 400)) }, (_, i) => ({
       queue: 'orders',
       partition: `p${i % 3}`,
       payload: { order: turn * 100 + i },
@@ -33,6 +38,10 @@ async function drive(client: HttpClient): Promise<void> {
     const pop = '/api/v1/pop/queue/orders?consumerGroup=billing&batch=40&partitions=3';
     const { status, text } = await client.get(pop);
     if (status === 200) await acknowledge(client, JSON.parse(text));
+    if (turn % STREAM_EVERY === 0) {
+      const stream = 'consumerGroup=streams.totals&autoAck=true&batch=2000&partitions=3';
+      await client.get(`/api/v1/pop/queue/orders?${stream}`);
+    }
     await sleep(100);
   }
 }
@@ -48,6 +57,11 @@ async function acknowledge(client: HttpClient, { messages }: Popped): Promise<vo
   await client.post('/api/v1/ack/batch', { consumerGroup: 'billing', acknowledgments });
 }
 
+function rangeOf(name: string, path: string): string {
+  if (!CHARTS.includes(name)) return '';
+  return `${path.includes('?') ? '&' : '?'}range=15m`;
+}
+
 async function main(names: readonly string[]): Promise<void> {
   const missing = chromiumMissing();
   if (missing !== null) throw new Error(missing);
@@ -60,12 +74,13 @@ async function main(names: readonly string[]): Promise<void> {
     await drive(client);
     mkdirSync(FOLDER, { recursive: true });
     const tab = await browser.open('about:blank');
+    await tab.hideScrollbars();
     const wanted = PAGES.filter(({ name }) => names.length === 0 || names.includes(name));
     for (const { name, path } of wanted) {
       for (const [size, [width, height]] of Object.entries(SIZES)) {
         for (const theme of THEMES) {
           await tab.look(width, height, theme);
-          await tab.go(`http://127.0.0.1:${node.port}${path}`);
+          await tab.go(`http://127.0.0.1:${node.port}${path}${rangeOf(name, path)}`);
           await sleep(SETTLED_MS);
           writeFileSync(join(FOLDER, `${name}-${size}-${theme}.webp`), await tab.picture('webp'));
         }
