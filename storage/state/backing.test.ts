@@ -77,6 +77,33 @@ describe.each([
 
   afterEach(() => backing.close());
 
+  test('takes rows without their checksums, which it copies, as it takes whole values', async () => {
+    const shared = new Uint8Array(5000);
+    const rows = new Map<string, string>();
+    const transaction = backing.begin();
+    for (const length of [0, 1, 63, 64, 65, 400, 5000]) {
+      for (const key of ['', 'a', `\x80\xff\x00${length}`, 'k'.repeat(200)]) {
+        const row = `${length}${key}`.padEnd(length, '.').slice(0, length);
+        shared.fill(0).set(Buffer.from(row, 'latin1'));
+        transaction.putRow(LOCAL, `${length}${key}`, shared, length);
+        rows.set(`${String.fromCharCode(LOCAL)}${length}${key}`, row);
+      }
+    }
+    await new Promise<void>((resolve, reject) => {
+      transaction.commit({ index: 1, term: 1 }, (error) => (error ? reject(error) : resolve()));
+    });
+    for (const [key, row] of rows) {
+      const value = backing.get(key) as Uint8Array;
+      expect(new Uint8Array(value)).toEqual(
+        checksummedRow(key, new Uint8Array(Buffer.from(row, 'latin1'))),
+      );
+    }
+    const whole = Object.fromEntries(rows);
+    const { localDigest } = backing.applied;
+    await commit(backing, 2, whole);
+    expect(backing.applied.localDigest).toBe(localDigest);
+  });
+
   test('starts empty', () => {
     expect(backing.applied).toEqual(NOTHING_APPLIED);
     expect(backing.get('\x01a')).toBeUndefined();

@@ -69,6 +69,11 @@ export interface ViewPortion {
 
 export interface BackingTransaction {
   put(key: string, value: Uint8Array): void;
+  /**
+   * Puts a row of a table with its checksum in front: `bytes` from 0 to `length`, which are copied
+   * before this returns. `key`: without the id of the table.
+   */
+  putRow(table: number, key: string, bytes: Uint8Array, length: number): void;
   delete(key: string): void;
   /**
    * `done` runs once all of it is durable and seen by reads, or with an error. Reads may see it

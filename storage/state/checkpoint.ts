@@ -28,9 +28,10 @@ import type { Key, KeyedRow, State, Table } from '@svc/engine';
 import { assert, DamageError } from '../disk/faults.js';
 import type { WriteTiming } from '../disk/write-timing.js';
 import type { Backing, BackingRow, BackingTransaction, BackingView } from './backing.js';
-import { DELETED, Overlay, type OverlayTable } from './overlay.js';
+import { ROW_CHECKSUM_BYTES } from './digest.js';
+import { type Change, DELETED, Overlay, type OverlayTable } from './overlay.js';
 import { mergeRange, type RangeLevels } from './range.js';
-import { checksummedRow, openRow } from './row.js';
+import { openRow } from './row.js';
 import { RowCache } from './row-cache.js';
 import { StateScrub } from './scrub.js';
 
@@ -287,7 +288,7 @@ export class Checkpoint implements State {
     this.#bytes = 0;
     this.#active = new Overlay(frozen);
     const transaction = this.#backing.begin();
-    const rows = this.#changesOf(frozen);
+    const rows = new FrozenRows(frozen, this.#tables);
     const finish = () => {
       const sinceMs = this.#timing?.nowMs() ?? 0;
       transaction.commit({ index: appliedIndex, term: appliedTerm }, (error) => {
@@ -310,7 +311,7 @@ export class Checkpoint implements State {
 
   #writePortion(
     transaction: BackingTransaction,
-    rows: Iterator<FrozenChange>,
+    rows: FrozenRows,
     finish: () => void,
     changedBefore = 0,
     bytesBefore = 0,
@@ -321,39 +322,26 @@ export class Checkpoint implements State {
     const [rowsMax, bytesMax] = [factor * ROWS_PER_TURN, factor * BYTES_PER_TURN];
     let bytes = 0;
     for (let count = 0; count < rowsMax && bytes < bytesMax; count++) {
-      const { done, value } = rows.next();
-      if (done) {
+      if (!rows.next()) {
         finish();
         return;
       }
-      bytes += this.#write(transaction, value);
+      bytes += this.#write(transaction, rows);
     }
     const { changedRows, changedBytes } = this;
     this.#defer(() => this.#writePortion(transaction, rows, finish, changedRows, changedBytes));
   }
 
-  #write(transaction: BackingTransaction, { table, key, change }: FrozenChange): number {
-    const backingKey = prefixed(table.id, key);
+  #write(transaction: BackingTransaction, { table, key, change }: FrozenRows): number {
     if (change === DELETED) {
-      transaction.delete(backingKey);
-      return backingKey.length;
+      transaction.delete(prefixed(table.id, key));
+      return 1 + key.length;
     }
-    const value = checksummedRow(backingKey, table.encode(change));
-    transaction.put(backingKey, value);
-    this.#bytes += value.length;
-    return value.length + backingKey.length;
-  }
-
-  *#changesOf(overlay: Overlay): Generator<FrozenChange, undefined> {
-    for (const [id, changed] of overlay.tables()) {
-      const table = this.#tables.find((each) => each.id === id);
-      assert(
-        table !== undefined,
-        `rows of table ${id} were changed, which the engine does not have`,
-      );
-      for (const [key, change] of changed.rows) yield { table, key, change };
-    }
-    return undefined;
+    const row = table.encodeShared?.(change) ?? table.encode(change);
+    const { length } = row;
+    transaction.putRow(table.id, key, row instanceof Uint8Array ? row : row.bytes, length);
+    this.#bytes += ROW_CHECKSUM_BYTES + length;
+    return ROW_CHECKSUM_BYTES + length + 1 + key.length;
   }
 
   /**
@@ -405,10 +393,49 @@ export class Checkpoint implements State {
   }
 }
 
-interface FrozenChange {
-  readonly table: Table<unknown>;
-  readonly key: string;
-  readonly change: unknown;
+/**
+ * A place among the changes of an overlay that no longer changes, by table. There are as many as
+ * changes of rows, so that none has an object of its own here.
+ */
+class FrozenRows {
+  readonly #tables: Iterator<readonly [number, OverlayTable]>;
+  readonly #known: readonly Table<unknown>[];
+  #rows: Iterator<[string, Change]> = new Map<string, Change>().entries();
+  #table: Table<unknown> | null = null;
+  key = '';
+  change: Change = undefined;
+
+  constructor(overlay: Overlay, known: readonly Table<unknown>[]) {
+    this.#tables = overlay.tables().values();
+    this.#known = known;
+  }
+
+  /** Of the change that it stands at, as `key` and `change` are. */
+  get table(): Table<unknown> {
+    assert(this.#table !== null, 'a row is looked at before the first');
+    return this.#table;
+  }
+
+  /** Moves to the first change, and on to the next one. False: there are no more. */
+  next(): boolean {
+    for (;;) {
+      const row = this.#rows.next();
+      if (row.done !== true) {
+        [this.key, this.change] = row.value;
+        return true;
+      }
+      const next = this.#tables.next();
+      if (next.done === true) return false;
+      const [id, { rows }] = next.value;
+      const table = this.#known.find((each) => each.id === id);
+      assert(
+        table !== undefined,
+        `rows of table ${id} were changed, which the engine does not have`,
+      );
+      this.#table = table;
+      this.#rows = rows.entries();
+    }
+  }
 }
 
 function prefixed(id: number, key: string): string {

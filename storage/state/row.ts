@@ -8,16 +8,38 @@ import { ROW_CHECKSUM_BYTES } from './digest.js';
 
 /** The same as `crc32(backingKey, crc32(row))`, for a key of bytes. */
 function checksumOf(backingKey: string, row: Uint8Array): number {
-  const { length } = row;
-  let rest = ~(length > SHORT_BYTES_MAX ? crc32(row) : shortCrc(row, 0, length, 0));
-  for (let i = 0; i < backingKey.length; i++) {
-    const code = backingKey.charCodeAt(i);
-    rest =
-      code < 0x80
-        ? crcStep(rest, code)
-        : crcStep(crcStep(rest, 0xc0 | (code >>> 6)), 0x80 | (code & 0x3f));
-  }
-  return ~rest;
+  return ~keySteps(rowSteps(row, row.length), backingKey);
+}
+
+/**
+ * The checksum of the row of `length` bytes that stands at the beginning of `bytes`. `key`: without
+ * the id of the table.
+ */
+export function checksumOfRow(
+  table: number,
+  key: string,
+  bytes: Uint8Array,
+  length: number,
+): number {
+  return ~keySteps(charSteps(rowSteps(bytes, length), table), key);
+}
+
+/** These and the next take and return the complement of a checksum. */
+function rowSteps(bytes: Uint8Array, length: number): number {
+  const isShort = length <= SHORT_BYTES_MAX;
+  return ~(isShort ? shortCrc(bytes, 0, length, 0) : crc32(bytes.subarray(0, length)));
+}
+
+function keySteps(before: number, key: string): number {
+  let rest = before;
+  for (let i = 0; i < key.length; i++) rest = charSteps(rest, key.charCodeAt(i));
+  return rest;
+}
+
+function charSteps(rest: number, code: number): number {
+  return code < 0x80
+    ? crcStep(rest, code)
+    : crcStep(crcStep(rest, 0xc0 | (code >>> 6)), 0x80 | (code & 0x3f));
 }
 
 export function checksummedRow(backingKey: string, row: Uint8Array): Uint8Array {

@@ -22,7 +22,7 @@ import {
   type ViewPortion,
 } from '../state/backing.js';
 import { RowsDigest } from '../state/digest.js';
-import { openRow } from '../state/row.js';
+import { checksummedRow, openRow } from '../state/row.js';
 import { SeededRandom } from './random.js';
 
 export interface SimulatedBackingOptions {
@@ -131,6 +131,10 @@ export class SimulatedBacking implements Backing {
     const changes: BackingChange[] = [];
     return {
       put: (key, value) => changes.push({ key, value: value.slice() }),
+      putRow: (table, rowKey, bytes, length) => {
+        const key = String.fromCharCode(table) + rowKey;
+        changes.push({ key, value: checksummedRow(key, bytes.subarray(0, length)) });
+      },
       delete: (key) => changes.push({ key, value: null }),
       commit: (position, done) => this.#commit(changes, position, done),
     };

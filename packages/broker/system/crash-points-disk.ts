@@ -238,6 +238,7 @@ export class CrashPointsBacking implements Backing {
     const transaction = this.#backing.begin();
     return {
       put: (key, value) => transaction.put(key, value),
+      putRow: (table, key, bytes, length) => transaction.putRow(table, key, bytes, length),
       delete: (key) => transaction.delete(key),
       commit: (applied, done) => {
         this.#reach('checkpoint-commit');

@@ -10,6 +10,12 @@
  */
 export type Key = string & { readonly __key: unique symbol };
 
+/** The bytes from 0 to `length`. */
+export interface SharedBytes {
+  readonly bytes: Uint8Array;
+  readonly length: number;
+}
+
 export interface Table<Row> {
   /** 1..255, part of the file format: a number is never reused for another meaning. */
   readonly id: number;
@@ -22,6 +28,11 @@ export interface Table<Row> {
    */
   readonly heldBytes?: (row: Row) => number;
   readonly encode: (row: Row) => Uint8Array;
+  /**
+   * As `encode`, in memory that the next call for a row of any table writes to again: for whoever
+   * copies the bytes at once. Left out: there is only `encode`.
+   */
+  readonly encodeShared?: (row: Row) => SharedBytes;
   readonly decode: (bytes: Uint8Array) => Row;
 }
 

@@ -45,7 +45,7 @@ import {
 import type { Table } from './state.js';
 
 const ROW_BYTES_FIRST = 1024;
-/** Longer rows are rare, and their memory is not kept. */
+/** Longer rows are rare, and their memory is let go of by the next row. */
 const ROW_BYTES_KEPT = 64 * 1024;
 const SLAB_BYTES = 64 * 1024;
 /** Shorter rows lie in the heap, where memory of their own costs nothing beside them. */
@@ -89,19 +89,20 @@ export function table<Row>(
   heldBytes?: (row: Row) => number,
 ): FormTable<Row> {
   const { writeFields, readFields } = form;
+  const written = (row: Row): ByteWriter => {
+    if (rowWriter.bytes.length > ROW_BYTES_KEPT) rowWriter = new ByteWriter(ROW_BYTES_FIRST);
+    rowWriter.length = 0;
+    writeFields(rowWriter, row);
+    return rowWriter;
+  };
   return {
     id,
     name,
     form,
     local: false,
     ...(heldBytes !== undefined && { heldBytes }),
-    encode: (row) => {
-      rowWriter.length = 0;
-      writeFields(rowWriter, row);
-      const bytes = copied(rowWriter);
-      if (rowWriter.bytes.length > ROW_BYTES_KEPT) rowWriter = new ByteWriter(ROW_BYTES_FIRST);
-      return bytes;
-    },
+    encode: (row) => copied(written(row)),
+    encodeShared: written,
     decode: (bytes) => {
       const r = new GuardedReader(bytes);
       const row = readFields(r);

@@ -287,6 +287,10 @@ class LmdbBacking implements Backing {
         assert(key.length <= KEY_BYTES_MAX, `a key of ${key.length} bytes is too long`);
         rows.add(key, value);
       },
+      putRow: (table, key, bytes, length) => {
+        assert(key.length < KEY_BYTES_MAX, `a key of ${key.length + 1} bytes is too long`);
+        rows.addRow(table, key, bytes, length);
+      },
       delete: (key) => rows.add(key, null),
       commit: ({ index, term }, done) => {
         rows.flush();
