@@ -17,6 +17,8 @@ import { hasDashes, UUID_TEXT_LENGTH, uuidOfWords } from './uuid.js';
 
 const OFFSET_SPAN = 2 ** 41;
 const TAIL_HIGH_SPAN = 2 ** 32;
+/** The digit of the version. */
+const SEVEN = 0x37;
 
 export interface ParsedMessageId {
   readonly ms: number;
@@ -67,14 +69,15 @@ export function messageId(
 /** Null when `text` is not a UUID of version 7 and variant `10`. Either case of digits is read. */
 export function parseMessageId(text: string): ParsedMessageId | null {
   if (text.length !== UUID_TEXT_LENGTH) return null;
-  if (!hasDashes(text)) return null;
+  // Most ids of clients are UUIDs of version 4.
+  if (text.charCodeAt(14) !== SEVEN || !hasDashes(text)) return null;
   const msHigh = parseHex(text, 0, 8);
   const msLow = parseHex(text, 9, 4);
   const versioned = parseHex(text, 14, 4);
   const variant = parseHex(text, 19, 4);
   const tail = parseHex(text, 24, 12);
   if (msHigh < 0 || msLow < 0 || versioned < 0 || variant < 0 || tail < 0) return null;
-  if (versioned >>> 12 !== 7 || variant >>> 14 !== 2) return null;
+  if (variant >>> 14 !== 2) return null;
   const tailHigh = Math.floor(tail / OFFSET_SPAN);
   return {
     ms: msHigh * 65_536 + msLow,
