@@ -103,6 +103,13 @@ export const ANNOUNCED_BODY_BYTES_FIRST = 65_536;
 export const WHOLE_BODY_BYTES_MIN = 4 * 1_048_576;
 
 /**
+ * And so does one that holds this part of it: of 100 messages of 4 KiB, with its first piece. What
+ * all of them ask for without filling it is eight times the budget of bodies: 900 MiB of address
+ * space.
+ */
+export const WHOLE_BODY_FACTOR = 8;
+
+/**
  * Bodies from this size on are read in turns (`body-turns.ts`): a MiB takes a millisecond or two.
  */
 export const TURN_BODY_BYTES_MIN = 1_048_576;

@@ -8,10 +8,10 @@
  *
  * Memory is reserved for bytes that came, never for a length that was told: a head costs its sender
  * nothing, so what it says must cost nobody else anything. A body in several pieces doubles what it
- * holds of the budget, and its buffer, until it has all; a body in one piece is copied once. From
- * WHOLE_BODY_BYTES_MIN on the buffer is made for the whole length that was told: pages of it that
- * nothing was written to take no memory, while each doubling fills fresh ones, at a millisecond and
- * a half a MiB.
+ * holds of the budget, and its buffer, until it has all; a body in one piece is copied once. Once it
+ * holds WHOLE_BODY_BYTES_MIN, or a WHOLE_BODY_FACTOR-th of the length that was told, the buffer is
+ * made for all of it: pages of it that nothing was written to take no memory, while each doubling
+ * fills fresh ones, at a millisecond and a half a MiB, and is one more that the collector counts.
  *
  * Large bodies are read in turns, when there is room for all of them (`body-turns.ts`). One that
  * waited for its turn for too long is refused, and so is one that finds no room while it is read:
@@ -26,6 +26,7 @@ import {
   TURN_BODY_BYTES_MIN,
   TURN_WAIT_MS_MAX,
   WHOLE_BODY_BYTES_MIN,
+  WHOLE_BODY_FACTOR,
 } from '../base/limits.js';
 import { type BodyShare, countedBytes } from './body-budget.js';
 import type { LargeBody } from './body-turns.js';
@@ -200,7 +201,8 @@ class BodyReader implements Slow, LargeBody {
     const reserved = Math.max(length, Math.min(doubled, last));
     if (!this.#reserve(length, reserved)) return false;
     if (length <= this.#body.length) return true;
-    const isWhole = !chunked && reserved >= WHOLE_BODY_BYTES_MIN;
+    const isWhole =
+      !chunked && (reserved >= WHOLE_BODY_BYTES_MIN || last <= WHOLE_BODY_FACTOR * reserved);
     const grown = Buffer.allocUnsafeSlow(isWhole ? Math.max(reserved, last) : reserved);
     grown.set(this.#body.subarray(0, this.#length));
     this.#body = grown;
