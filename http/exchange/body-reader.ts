@@ -8,9 +8,9 @@
  *
  * Memory is reserved for bytes that came, never for a length that was told: a head costs its sender
  * nothing, so what it says must cost nobody else anything. A body in several pieces doubles what it
- * holds of the budget, and its buffer, until it has all; a body in one piece is copied once. Once it
- * holds WHOLE_BODY_BYTES_MIN, or a WHOLE_BODY_FACTOR-th of the length that was told, the buffer is
- * made for all of it: pages of it that nothing was written to take no memory, while each doubling
+ * holds of the budget, and its buffer, until it has all; a body in one piece is copied once. When
+ * it holds WHOLE_BODY_BYTES_MIN, or a WHOLE_BODY_FACTOR-th of the length that was told, the buffer
+ * is made for all of it: pages that nothing was written to take no memory, while each doubling
  * fills fresh ones, at a millisecond and a half a MiB, and is one more that the collector counts.
  *
  * Large bodies are read in turns, when there is room for all of them (`body-turns.ts`). One that

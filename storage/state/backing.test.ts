@@ -77,7 +77,7 @@ describe.each([
 
   afterEach(() => backing.close());
 
-  test('takes rows without their checksums, which it copies, as it takes whole values', async () => {
+  test('takes rows without their checksums, and copies them, as it takes values', async () => {
     const shared = new Uint8Array(5000);
     const rows = new Map<string, string>();
     const transaction = backing.begin();

@@ -161,7 +161,7 @@ function readItem(
 
 /** Columns while they are filled, item by item. */
 export class PushColumnBuilder implements PushColumns {
-  readonly groups: PushGroup[] = [];
+  groups: PushGroup[] = [];
   itemGroup: number[] = [];
   transactionIds: (string | null)[] = [];
   payloadStart: number[] = [];
@@ -219,7 +219,8 @@ export class PushColumnBuilder implements PushColumns {
       if (found !== undefined) return found;
       partitions.set(partition, next);
     }
-    this.groups.push({ queue, partition });
+    if (next === 0) this.groups = [{ queue, partition }];
+    else this.groups.push({ queue, partition });
     return next;
   }
 

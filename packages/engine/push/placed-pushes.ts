@@ -20,8 +20,8 @@ export interface Target {
   queue: QueueRow | undefined;
   partition: PartitionRow | undefined;
   bytes: number;
-  readonly calls: Call[];
-  readonly items: number[];
+  calls: Call[];
+  items: number[];
   /** Place of the first item of this turn with the id; null while no item has one. */
   placeOfId: Map<string, number> | null;
   hasIds: boolean;

@@ -215,8 +215,8 @@ export class PushPlan {
       queue,
       partition: queue && findPartition(this.#draft.state, queue.number, group.partition),
       bytes: 0,
-      calls: [],
-      items: [],
+      calls: NO_CALLS,
+      items: NO_ITEMS,
       placeOfId: null,
       hasIds: false,
       repeatsIds: false,
@@ -284,6 +284,10 @@ export class PushPlan {
     return known;
   }
 }
+
+/** Of a target that nothing was placed in. */
+const NO_CALLS: Call[] = [];
+const NO_ITEMS: number[] = [];
 
 /** Returns the units of work of the items. */
 function placeItems(draft: Draft, call: Call, limits: PushLimits): number {
@@ -369,8 +373,14 @@ function placeItem(
   if ((call.command.messageIds?.[item] ?? null) !== null) target.hasMessageIds = true;
   call.bytes += bytes;
   target.bytes += bytes;
-  target.calls.push(call);
-  target.items.push(item);
+  if (target.items.length === 0) {
+    // Most targets get one item, and a list that grows makes room for sixteen more.
+    target.calls = [call];
+    target.items = [item];
+  } else {
+    target.calls.push(call);
+    target.items.push(item);
+  }
   call.status[item] = ITEM_QUEUED;
 }
 
