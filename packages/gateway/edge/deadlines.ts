@@ -1,6 +1,6 @@
 /**
- * How long a request may take (gateway 3). Two clocks run: the edge's, from the head of the request
- * to the end of its answer, and the relay's, which is what the broker gets of it.
+ * How long a request may take at the edge (gateway 3), from its head to the end of its answer. What
+ * the broker has of it is the relay's (`pipeline/limit-request.ts`).
  */
 export interface EdgeTimeouts {
   /** `SVC_EDGE_REQUEST_TIMEOUT_MS`; 0: off. */
@@ -12,18 +12,6 @@ export interface EdgeTimeouts {
   /** `SVC_EDGE_TIMEOUT_EXEMPT`: paths, and with a slash at the end everything below. */
   readonly exempt: readonly string[];
 }
-
-export interface RelayTimeouts {
-  /** `SVC_PROXY_UPSTREAM_TIMEOUT_MS`. */
-  readonly upstreamMs: number;
-  /** `SVC_PROXY_LONGPOLL_MARGIN_MS`. */
-  readonly longPollMarginMs: number;
-  /** `SVC_PROXY_LONGPOLL_MAX_MS`: of the wait alone. */
-  readonly longPollMaxMs: number;
-}
-
-/** The wait of a pop that names none. */
-export const POP_WAIT_MS = 30_000;
 
 /**
  * Milliseconds; null: none. `waitMs`: what a request that waits for messages asks for; null: it
@@ -37,12 +25,6 @@ export function edgeTimeoutMs(
   if (requestMs === 0 || exempt.some((entry) => isCovered(path, entry))) return null;
   if (waitMs === null) return requestMs;
   return Math.max(requestMs, Math.min(waitMs + longPollGraceMs, longPollMaxMs));
-}
-
-/** Milliseconds until the relay answers 504 in place of the broker. */
-export function relayTimeoutMs(timeouts: RelayTimeouts, waitMs: number | null): number {
-  if (waitMs === null) return timeouts.upstreamMs;
-  return Math.min(waitMs, timeouts.longPollMaxMs) + timeouts.longPollMarginMs;
 }
 
 export const TIMED_OUT = {

@@ -1,6 +1,6 @@
 // Goal: the small rules of the edge are as the contract has them (gateway 3). Method: tables.
 import { describe, expect, test } from 'vitest';
-import { edgeTimeoutMs, relayTimeoutMs } from './deadlines.js';
+import { edgeTimeoutMs } from './deadlines.js';
 import { HeadBounds } from './head-bounds.js';
 import { type Claims, Origins } from './origins.js';
 import { isSecure, SecurityHeaders } from './security-headers.js';
@@ -153,13 +153,6 @@ describe('deadlines', () => {
 
   test('that are off', () => {
     expect(edgeTimeoutMs({ ...edge, requestMs: 0 }, '/api/v1/push', null)).toBeNull();
-  });
-
-  test('of the relay', () => {
-    const relay = { upstreamMs: 35_000, longPollMarginMs: 10_000, longPollMaxMs: 90_000 };
-    expect(relayTimeoutMs(relay, null)).toBe(35_000);
-    expect(relayTimeoutMs(relay, 30_000)).toBe(40_000);
-    expect(relayTimeoutMs(relay, 600_000)).toBe(100_000);
   });
 });
 

@@ -7,6 +7,8 @@ export class FakeLimits implements Limits {
   /** By the name of the question. */
   readonly denies = new Map<string, Denial>();
   block: PushBlock | null = null;
+  /** False: the broker is asked before `admit`. */
+  isKnown = true;
   parked = 0;
 
   deny(name: string, shadowable = true): void {
@@ -28,6 +30,10 @@ export class FakeLimits implements Limits {
 
   delivered(_cluster: unknown, count: number): void {
     this.#ask('delivered', count);
+  }
+
+  knows(): boolean {
+    return this.isKnown;
   }
 
   admit(_cluster: unknown, destinations: readonly unknown[]): Denial | null {

@@ -35,8 +35,10 @@ export interface Limits {
   messages(cluster: ClusterView, count: number, nowMs: number): Denial | null;
   /** Takes tokens of messages that were delivered: the bucket may fall below 0. */
   delivered(cluster: ClusterView, count: number, nowMs: number): void;
+  /** False: the broker has to be asked first (`upkeep/inventory.ts`), or `admit` lets it pass. */
+  knows(cluster: ClusterView, destinations: readonly Destination[], nowMs: number): boolean;
   /** Queues and partitions that may come to be; on success they count as there. */
-  admit(cluster: ClusterView, destinations: readonly Destination[]): Denial | null;
+  admit(cluster: ClusterView, destinations: readonly Destination[], nowMs: number): Denial | null;
   /** Refuses a configure that keeps messages for longer than the plan does. */
   retention(cluster: ClusterView, seconds: readonly number[]): Denial | null;
   /** Items of one body and the bytes of the largest payload among them. */

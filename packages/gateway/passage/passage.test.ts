@@ -73,6 +73,10 @@ async function gateway(more: Partial<PassageConfig> = {}, planCode = 'pro') {
     meter: { add: (sample) => void samples.push(sample) },
     clock,
     config: { ...CONFIG, ...more },
+    learn: async (_cluster, destinations) => {
+      told.push(`learn ${destinations.map(({ queue }) => queue).join()}`);
+      limits.isKnown = true;
+    },
     onShadow: (_cluster, { refusal }) => void told.push(`shadow ${refusal.error}`),
     onUnreadable: ({ target }) => void told.push(`unreadable ${target.at}`),
   });
@@ -213,6 +217,19 @@ test('what is denied by a limit asks no later one', async () => {
   limits.deny('admit');
   await call('POST', '/api/v1/push', { headers: bearer(key), body: PUSH });
   expect(limits.asked).toEqual(['request', 'sizes 2', 'admit 2']);
+});
+
+test('the broker is asked about unknown queues, but not for a body that is too large', async () => {
+  const { call, key, bearer, limits, told } = await gateway();
+  limits.isKnown = false;
+  limits.deny('sizes', false);
+  const sent = { headers: bearer(key), body: PUSH };
+  expect(await call('POST', '/api/v1/push', sent)).toMatchObject({ refusal: { error: 'sizes' } });
+  expect(told).toEqual([]);
+  limits.denies.clear();
+  admitted(await call('POST', '/api/v1/push', sent));
+  admitted(await call('POST', '/api/v1/push', sent));
+  expect(told).toEqual(['learn a,b']);
 });
 
 test('a configure is held to retention and admission', async () => {

@@ -17,7 +17,7 @@ import { isSameSecret } from '../credentials/api-key.js';
 import type { Credentials } from '../credentials/credentials.js';
 import type { MaybePromise } from '../credentials/known.js';
 import { type Presented, presentedBy } from '../credentials/presented.js';
-import type { Denial, Limits, ParkedSlot } from '../limits/limits.js';
+import type { Denial, Destination, Limits, ParkedSlot } from '../limits/limits.js';
 import type { Meter } from '../metering/samples.js';
 import { type Answered, countAnswer, countsAnswer } from '../pipeline/answer-count.js';
 import { type BodySummary, summaryParts } from '../pipeline/body-summary.js';
@@ -37,6 +37,7 @@ import {
   limitBody,
   limitHead,
   type TimeoutConfig,
+  unknownOf,
   upstreamTimeoutMs,
 } from '../pipeline/limit-request.js';
 import { isApiPath, type RouteTarget } from '../pipeline/targets.js';
@@ -69,6 +70,8 @@ export interface PassageOptions {
   readonly clock: Clock;
   readonly config: PassageConfig;
   readonly onShadow: (cluster: ClusterView, denial: Denial) => void;
+  /** Asks the broker what of it is there (`upkeep/inventory.ts`). Never rejects. */
+  readonly learn: (cluster: ClusterView, destinations: readonly Destination[]) => Promise<void>;
   /** An answer that should have been counted could not be read. */
   readonly onUnreadable: (passed: Passed) => void;
 }
@@ -209,7 +212,7 @@ export class Passage {
     decided: Passed | RefusedRequest,
   ): MaybePromise<Admitted | RefusedRequest> {
     if (decided.kind === 'refused') return decided;
-    const { clock, credentials } = this.#options;
+    const { clock, credentials, learn } = this.#options;
     const { incoming, facts } = finding;
     if (decided.caller?.kind === 'key') credentials.noteUse(decided.caller.keyId);
     const lengthHeader = incoming.header('content-length');
@@ -218,7 +221,9 @@ export class Passage {
     if (limited.kind === 'refused') return limited;
     if (!limited.readsBody) return this.#admitted(finding, decided, facts.body, limited.slot);
     return this.#read(finding).then(
-      (summary) => {
+      async (summary) => {
+        const unknown = unknownOf(decided, summary, this.#ports, clock.nowMs());
+        if (unknown !== null) await learn(unknown.cluster, unknown.destinations);
         const refusal = limitBody(decided, summary, this.#ports, clock.nowMs());
         if (refusal === null) return this.#admitted(finding, decided, summary, limited.slot);
         limited.slot?.release();

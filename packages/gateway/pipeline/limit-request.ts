@@ -7,9 +7,16 @@
  */
 import type { ClusterView } from '../base/cluster-view.js';
 import { REFUSALS, type Refusal } from '../base/refusal.js';
-import { type Denial, isDenial, type Limits, type ParkedSlot } from '../limits/limits.js';
+import {
+  type Denial,
+  type Destination,
+  isDenial,
+  type Limits,
+  type ParkedSlot,
+} from '../limits/limits.js';
 import type { BodySummary } from './body-summary.js';
 import type { Passed } from './decide.js';
+import type { RouteTarget } from './targets.js';
 
 export interface LimitConfig {
   /** False: shadow mode. */
@@ -76,7 +83,7 @@ export function limitBody(
       return (
         (target.body === 'cycle' ? blocked(ports, cluster) : null) ??
         refused(limits.sizes(cluster, items, largest)) ??
-        refused(limits.admit(cluster, destinations)) ??
+        refused(limits.admit(cluster, destinations, nowMs)) ??
         refused(limits.messages(cluster, items, nowMs))
       );
     case 'ephemeral-push':
@@ -84,11 +91,35 @@ export function limitBody(
     case 'configure':
       return (
         refused(limits.retention(cluster, retention)) ??
-        refused(limits.admit(cluster, destinations))
+        refused(limits.admit(cluster, destinations, nowMs))
       );
     default:
       return null;
   }
+}
+
+/** Bodies that make queues and partitions by naming them. */
+const MAKES_QUEUES: ReadonlySet<RouteTarget['body']> = new Set([
+  'push',
+  'transaction',
+  'cycle',
+  'configure',
+]);
+
+/**
+ * What the broker has to be asked about before `limitBody`, or null. A body that is too large
+ * anyhow costs no question.
+ */
+export function unknownOf(
+  { cluster, target }: Passed,
+  summary: BodySummary | null,
+  { limits }: LimitPorts,
+  nowMs: number,
+): { readonly cluster: ClusterView; readonly destinations: readonly Destination[] } | null {
+  if (cluster === null || summary === null || !MAKES_QUEUES.has(target.body)) return null;
+  const { destinations, items, largest } = summary;
+  if (limits.knows(cluster, destinations, nowMs)) return null;
+  return limits.sizes(cluster, items, largest) === null ? { cluster, destinations } : null;
 }
 
 /** A cycle is let through by its head; what it pushes is refused while the cluster may not grow. */

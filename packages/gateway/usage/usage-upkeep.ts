@@ -10,11 +10,12 @@
  * A pass that the store cut leaves blocks as they were, for all that it did not come to. After one
  * that saw every cluster, a block of a cluster that was not among them is released.
  */
-import type { Cancel, Clock } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
 import type { PushBlocks } from '../limits/push-blocks.js';
 import { type KeyValueStore, StoreUnavailableError } from '../store/kv.js';
 import type { UsageLog } from './journal.js';
 import type { MonthlyQuotas, QuotaCluster } from './monthly-quotas.js';
+import { Repeating } from './repeating.js';
 import { monthMessages, rollUp } from './roll-up.js';
 import type { UsageFlush } from './usage-flush.js';
 
@@ -43,11 +44,13 @@ export class UsageUpkeep {
   /** No pass has seen all clusters yet, and what processes before this one left. */
   #isFirst = true;
   #passing: Promise<void> | null = null;
-  #timers: Cancel[] = [];
-  #isClosed = false;
+  readonly #repeating: Repeating;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
+    this.#repeating = new Repeating(options.clock, (error) => {
+      options.log.error(`usage: ${error instanceof Error ? error.stack : String(error)}`);
+    });
   }
 
   /** Of the flush's `onLate`. */
@@ -58,17 +61,16 @@ export class UsageUpkeep {
   async start(): Promise<void> {
     const { flush, flushMs, rollUpMs } = this.#options;
     await flush.start();
-    this.#every(0, flushMs, () => this.#guarded(() => flush.tick()));
-    this.#every(1, rollUpMs, () => this.#guarded(() => this.pass()));
-    await this.#guarded(() => this.pass());
+    this.#repeating.every(flushMs, () => flush.tick());
+    this.#repeating.every(rollUpMs, () => this.pass());
+    await this.#repeating.guarded(() => this.pass());
   }
 
   /** After the last request: what was counted goes to the store, or stays in files. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const cancel of this.#timers) cancel();
-    await this.#guarded(() => this.#options.flush.close());
-    await this.#guarded(async () => {
+    this.#repeating.close();
+    await this.#repeating.guarded(() => this.#options.flush.close());
+    await this.#repeating.guarded(async () => {
       await this.#passing;
     });
   }
@@ -87,7 +89,7 @@ export class UsageUpkeep {
     try {
       for await (const page of clusters()) {
         for (const cluster of page) {
-          if (this.#isClosed) return;
+          if (this.#repeating.isClosed) return;
           unseen.delete(cluster.id);
           await this.#look(cluster);
         }
@@ -115,20 +117,5 @@ export class UsageUpkeep {
     }
     if (cluster.quota === null) blocks.counted(cluster.id, 0, null);
     else await quotas.counted(cluster, await monthMessages(store, cluster.id, clock.wallUs()));
-  }
-
-  #every(place: number, ms: number, work: () => Promise<void>): void {
-    if (this.#isClosed) return;
-    this.#timers[place] = this.#options.clock.after(ms, () => {
-      void work().then(() => this.#every(place, ms, work));
-    });
-  }
-
-  async #guarded(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      this.#options.log.error(`usage: ${error instanceof Error ? error.stack : String(error)}`);
-    }
   }
 }
