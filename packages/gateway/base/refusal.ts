@@ -37,3 +37,8 @@ export const REFUSALS = {
   unavailable: { ...refusal(503, 'unavailable', 'the store does not answer'), retryAfterS: 1 },
   overloaded: { ...refusal(503, 'unavailable', 'too many requests wait here'), retryAfterS: 1 },
 } as const satisfies { readonly [name: string]: Refusal };
+
+/** The body of the answer. */
+export function refusalBody({ error, code }: Refusal): string {
+  return JSON.stringify({ error, code });
+}

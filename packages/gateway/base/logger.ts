@@ -1,0 +1,8 @@
+/** What the gateway tells an operator; the broker's own log has this shape. */
+export interface Logger {
+  error(target: string, text: string, fields?: LogFields): void;
+  warn(target: string, text: string, fields?: LogFields): void;
+  info(target: string, text: string, fields?: LogFields): void;
+}
+
+export type LogFields = { readonly [name: string]: string | number | boolean | null };
