@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { isSameName, shownName } from './words.js';
 
 test.each([
-  ['a\nb\u007f', 'a␊b␡'],
+  ['a\nb\u007f', 'a⟨U+000A⟩b⟨U+007F⟩'],
   ['a\u0085b', 'a⟨U+0085⟩b'],
   ['gpj\u202eexe', 'gpj⟨U+202E⟩exe'],
   ['a\u200bb\ufeff', 'a⟨U+200B⟩b⟨U+FEFF⟩'],
@@ -19,7 +19,7 @@ test.each([
   [' orders ', 'orders', true],
   ['orders', ' orders', true],
   ['order', 'orders', false],
-  ['a␊b', 'a\nb', true],
+  ['a⟨U+000A⟩b', 'a\nb', true],
   ['', ' ', false],
   [' ', ' ', true],
   ['', '', true],

@@ -23,26 +23,18 @@ export function reasonWords(reason: DeadLetterReason | undefined): string {
 
 /**
  * A name in one line: what would break it, not be seen at all, or turn what follows around, is
- * shown by its symbol or its number. Joiners stay: scripts and pictures are made of them.
+ * shown by its number. Joiners stay: scripts and pictures are made of them.
  */
 export function shownName(text: string): string {
-  return text
-    .replace(/\p{Cc}/gu, (control) => {
-      const code = control.charCodeAt(0);
-      if (code > 0x7f) return numbered(control);
-      return String.fromCharCode(code < 0x20 ? 0x2400 + code : 0x2421);
-    })
-    .replace(UNSEEN, numbered);
+  return text.replace(UNSEEN, (character) => {
+    const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    return `⟨U+${code}⟩`;
+  });
 }
 
-/** Marks of direction, blanks of no width, separators of lines, halves of characters. */
+/** Controls, marks of direction, blanks of no width, separators of lines, halves of characters. */
 const UNSEEN =
-  /[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
-
-function numbered(character: string): string {
-  const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
-  return `⟨U+${code}⟩`;
-}
+  /[\p{Cc}\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\p{Cs}]/gu;
 
 /**
  * Whether somebody has typed the name: as it is or as it is shown, for a field takes no line

@@ -15,15 +15,14 @@ export interface Place {
 /** `/` or `/broker/`. Read once: what the address becomes later does not move it. */
 const BASE = new URL(document.baseURI);
 
-function here(): Place {
-  const { pathname, search } = location;
+function placeOf({ pathname, search }: Pick<URL, 'pathname' | 'search'>): Place {
   const path = pathname.startsWith(BASE.pathname) ? pathname.slice(BASE.pathname.length) : '';
   return { path: `/${path}`, query: new URLSearchParams(search) };
 }
 
-const place = new Store(here());
+const place = new Store(placeOf(location));
 addEventListener('popstate', () => {
-  place.value = here();
+  place.value = placeOf(location);
 });
 
 export function usePlace(): Place {
@@ -36,9 +35,15 @@ export function urlOf(path: string): string {
 }
 
 export function navigate(path: string, { replace = false } = {}): void {
-  if (replace) history.replaceState(null, '', urlOf(path));
-  else history.pushState(null, '', urlOf(path));
-  place.value = here();
+  const url = urlOf(path);
+  try {
+    if (replace) history.replaceState(null, '', url);
+    else history.pushState(null, '', url);
+  } catch (error) {
+    // Safari refuses more than a hundred in half a minute: the address stays behind, the page not.
+    reportError(error);
+  }
+  place.value = placeOf(new URL(url));
 }
 
 /** Sets parts of the query and keeps the others; null takes one out. No new step of the history. */

@@ -81,7 +81,7 @@ describe.skipIf(reason !== null)('the dashboard', () => {
   test('spaces and control characters of a name are seen', async () => {
     await client.post('/api/v1/push', { items: [{ queue: ' a  b\n', payload: 1 }] });
     await open('/queues');
-    await says(tab).toContain(' a  b\u240a');
+    await says(tab).toContain(' a  b⟨U+000A⟩');
   });
 
   test('a refusal is said where it was asked for, and nothing typed is lost', async () => {
